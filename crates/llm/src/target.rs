@@ -1,0 +1,98 @@
+//! Where a request goes: one model at one endpoint, with everything the codec and the transport need to know.
+
+use ostler_wire::{Json, Origin};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+#[derive(Clone, Debug)]
+pub struct Target {
+    pub origin: Origin,
+    /// Name of the kind in the registry.
+    pub kind: String,
+    /// Without a trailing slash.
+    pub base_url: String,
+    pub key: Option<Secret>,
+    pub headers: Vec<(String, String)>,
+    /// Merged into the request body at the top level; an object.
+    pub extra_body: Option<Json>,
+    pub quirks: Quirks,
+    /// Tokens; 0 is unknown or "never compact".
+    pub window: u64,
+    pub max_output: Option<u64>,
+    pub price: Option<Price>,
+    pub reasoning: bool,
+    pub images: bool,
+    pub stream: bool,
+    pub timeouts: Timeouts,
+}
+
+/// A value that never shows in a debug print or an error.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    pub fn new(value: impl Into<String>) -> Self {
+        Self(value.into())
+    }
+
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+/// USD per million tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Price {
+    pub input: f64,
+    pub cached_input: Option<f64>,
+    pub cache_write: Option<f64>,
+    pub output: f64,
+}
+
+impl Price {
+    pub fn of(&self, usage: &crate::TokenUsage) -> f64 {
+        let plain = usage
+            .input
+            .saturating_sub(usage.cached)
+            .saturating_sub(usage.cache_write);
+        let per = |tokens: u64, price: f64| tokens as f64 * price / 1e6;
+        per(plain, self.input)
+            + per(usage.cached, self.cached_input.unwrap_or(self.input))
+            + per(usage.cache_write, self.cache_write.unwrap_or(self.input))
+            + per(usage.output, self.output)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    pub connect: Duration,
+    pub headers: Duration,
+    pub first_token: Duration,
+    pub idle: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(10),
+            headers: Duration::from_secs(60),
+            first_token: Duration::from_secs(300),
+            idle: Duration::from_secs(120),
+        }
+    }
+}
+
+/// How an endpoint differs from its protocol. Rows in `data/providers.toml` and `quirks` in the config fill this.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Quirks {
+    #[serde(flatten)]
+    pub other: std::collections::BTreeMap<String, toml::Value>,
+}

@@ -1,0 +1,41 @@
+//! Questions to the person. The engine sends them as events and waits for an `Op::Answer`.
+
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AskKind {
+    Permission,
+    Question,
+    Plan,
+    Trust,
+    Elicitation,
+    Budget,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ask {
+    /// Names the ask in its answer.
+    pub ask: String,
+    pub kind: AskKind,
+    /// What it is about, ready to show: the command, the path, the question.
+    pub subject: String,
+    /// The tool or part of the engine that wants to know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<Choice>,
+    /// More than one option may be chosen.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub multi: bool,
+    /// Words of the person's own are welcome instead of an option.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub free_text: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Choice {
+    /// What an answer carries: `once`, `session`, `always`, `deny`, or the n-th choice's own text.
+    pub id: String,
+    pub label: String,
+}

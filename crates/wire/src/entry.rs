@@ -1,0 +1,322 @@
+//! An entry: one line of the session log, on disk before anyone sees it.
+
+use crate::{Json, Message};
+use serde::{Deserialize, Serialize};
+
+/// A line of the log. `entry` counts from 0 in file order and is the stream position; `parent` is the entry it follows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    pub entry: u64,
+    pub parent: Option<u64>,
+    /// RFC 3339, UTC.
+    pub ts: String,
+    pub body: Body,
+}
+
+/// Every type of line this version knows.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Body {
+    Meta(Meta),
+    Message(Message),
+    ToolUse(ToolUse),
+    ToolResult(ToolResult),
+    Usage(Usage),
+    Settings(Settings),
+    Mode(Mode),
+    Approval(Approval),
+    Todo(Todo),
+    Notice(Notice),
+    Error(ErrorEntry),
+    Interrupted(Interrupted),
+    TurnEnd(TurnEnd),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Meta {
+    pub schema_version: u32,
+    #[serde(default)]
+    pub session_id: String,
+    #[serde(default)]
+    pub root: String,
+    #[serde(default)]
+    pub host: String,
+    /// Hash of the frozen prefix (system prompt and tool schemas) in the prefix store.
+    #[serde(default)]
+    pub prefix: String,
+    /// Version of the rendering of tool results that this session's prompts use.
+    #[serde(default)]
+    pub rendering: u32,
+    /// The program's version.
+    #[serde(default)]
+    pub version: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<ForkedFrom>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForkedFrom {
+    pub session: String,
+    pub entry: u64,
+}
+
+/// The model asked for a call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolUse {
+    pub id: String,
+    pub name: String,
+    pub input: Json,
+    /// What had to be mended in the call, or why it could not be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repair: Option<String>,
+}
+
+/// The call finished. `output` is the envelope of the tool.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolResult {
+    pub tool_use_id: String,
+    pub output: Json,
+    pub ok: bool,
+    #[serde(default)]
+    pub duration_ms: u64,
+}
+
+/// What one request cost, and how much of the prompt before it shared.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Usage {
+    #[serde(default)]
+    pub provider: String,
+    #[serde(default)]
+    pub model: String,
+    pub input: u64,
+    pub cached: u64,
+    pub cache_write: u64,
+    pub output: u64,
+    /// USD; absent when the price is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
+    /// Bytes of this prompt (system, tools, messages).
+    #[serde(default)]
+    pub prompt_bytes: u64,
+    /// Bytes at its start that the request before also had.
+    #[serde(default)]
+    pub shared_bytes: u64,
+    /// Hash of the prompt's bytes, so that another process can prove it continues them.
+    #[serde(default)]
+    pub prompt_hash: String,
+    #[serde(default, rename = "break", skip_serializing_if = "Option::is_none")]
+    pub broke: Option<Break>,
+}
+
+/// Where a prompt stopped being a continuation of the one before.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Break {
+    /// First differing byte.
+    pub at: u64,
+    /// What lies there: `system`, `tools`, or the entry of a message.
+    pub owner: String,
+    /// Why, when it was planned (`model`, `prefix`, `rewind`, …).
+    pub cause: String,
+    /// Tokens of the old prompt that have to be read again, by bytes.
+    pub lost_tokens: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
+}
+
+/// An explicit change of the session's settings. Only what is set changes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settings {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prefix: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mode {
+    pub mode: String,
+    pub posture: String,
+}
+
+/// What was decided about a call that was not simply allowed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Approval {
+    pub tool_use_id: String,
+    pub decision: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Todo {
+    pub items: Vec<TodoItem>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TodoItem {
+    pub text: String,
+    pub state: TodoState,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TodoState {
+    Pending,
+    InProgress,
+    Done,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Notice {
+    pub text: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ErrorEntry {
+    pub kind: String,
+    pub message: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<Json>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Interrupted {
+    pub role: String,
+    pub text: String,
+}
+
+impl Default for Interrupted {
+    fn default() -> Self {
+        Self {
+            role: "system".into(),
+            text: "Interrupted".into(),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    Done,
+    Interrupted,
+    Error,
+    MaxSteps,
+    EmptyResponse,
+    Refusal,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TurnEnd {
+    pub outcome: Outcome,
+}
+
+/// Why a line is not an entry of ours.
+#[derive(Debug)]
+pub enum EntryError {
+    /// Valid, but of a type (or with a value) that this version does not know.
+    Unknown {
+        entry: u64,
+        parent: Option<u64>,
+    },
+    Broken(serde_json::Error),
+}
+
+#[derive(Deserialize)]
+struct Head<'a> {
+    #[serde(borrow)]
+    r#type: std::borrow::Cow<'a, str>,
+    entry: Option<u64>,
+    parent: Option<u64>,
+    #[serde(default)]
+    ts: String,
+}
+
+impl Entry {
+    /// The log line, without its line break.
+    pub fn to_line(&self) -> Result<String, serde_json::Error> {
+        let body = match &self.body {
+            Body::Meta(b) => serde_json::to_string(b),
+            Body::Message(b) => serde_json::to_string(b),
+            Body::ToolUse(b) => serde_json::to_string(b),
+            Body::ToolResult(b) => serde_json::to_string(b),
+            Body::Usage(b) => serde_json::to_string(b),
+            Body::Settings(b) => serde_json::to_string(b),
+            Body::Mode(b) => serde_json::to_string(b),
+            Body::Approval(b) => serde_json::to_string(b),
+            Body::Todo(b) => serde_json::to_string(b),
+            Body::Notice(b) => serde_json::to_string(b),
+            Body::Error(b) => serde_json::to_string(b),
+            Body::Interrupted(b) => serde_json::to_string(b),
+            Body::TurnEnd(b) => serde_json::to_string(b),
+        }?;
+        let parent = self
+            .parent
+            .map_or_else(|| "null".to_owned(), |p| p.to_string());
+        let rest = body.strip_prefix('{').unwrap_or("}");
+        let comma = if rest == "}" { "" } else { "," };
+        Ok(format!(
+            r#"{{"type":"{}","entry":{},"parent":{parent},"ts":"{}"{comma}{rest}"#,
+            self.body.name(),
+            self.entry,
+            self.ts,
+        ))
+    }
+
+    /// Reads a line. `at` stands in for the number of a line that carries none (logs of older tools).
+    pub fn from_line(line: &str, at: u64) -> Result<Self, EntryError> {
+        let head: Head<'_> = serde_json::from_str(line).map_err(EntryError::Broken)?;
+        let entry = head.entry.unwrap_or(at);
+        let parent = head.parent.or_else(|| match head.entry {
+            Some(_) => None,
+            None => entry.checked_sub(1),
+        });
+        let unknown = |_| EntryError::Unknown { entry, parent };
+        let body = match head.r#type.as_ref() {
+            "meta" => Body::Meta(serde_json::from_str(line).map_err(unknown)?),
+            "message" => Body::Message(serde_json::from_str(line).map_err(unknown)?),
+            "tool_use" => Body::ToolUse(serde_json::from_str(line).map_err(unknown)?),
+            "tool_result" => Body::ToolResult(serde_json::from_str(line).map_err(unknown)?),
+            "usage" => Body::Usage(serde_json::from_str(line).map_err(unknown)?),
+            "settings" => Body::Settings(serde_json::from_str(line).map_err(unknown)?),
+            "mode" => Body::Mode(serde_json::from_str(line).map_err(unknown)?),
+            "approval" => Body::Approval(serde_json::from_str(line).map_err(unknown)?),
+            "todo" => Body::Todo(serde_json::from_str(line).map_err(unknown)?),
+            "notice" => Body::Notice(serde_json::from_str(line).map_err(unknown)?),
+            "error" => Body::Error(serde_json::from_str(line).map_err(unknown)?),
+            "interrupted" => Body::Interrupted(serde_json::from_str(line).map_err(unknown)?),
+            "turn_end" => Body::TurnEnd(serde_json::from_str(line).map_err(unknown)?),
+            _ => return Err(EntryError::Unknown { entry, parent }),
+        };
+        Ok(Self {
+            entry,
+            parent,
+            ts: head.ts,
+            body,
+        })
+    }
+}
+
+impl Body {
+    pub fn name(&self) -> &'static str {
+        match self {
+            Body::Meta(_) => "meta",
+            Body::Message(_) => "message",
+            Body::ToolUse(_) => "tool_use",
+            Body::ToolResult(_) => "tool_result",
+            Body::Usage(_) => "usage",
+            Body::Settings(_) => "settings",
+            Body::Mode(_) => "mode",
+            Body::Approval(_) => "approval",
+            Body::Todo(_) => "todo",
+            Body::Notice(_) => "notice",
+            Body::Error(_) => "error",
+            Body::Interrupted(_) => "interrupted",
+            Body::TurnEnd(_) => "turn_end",
+        }
+    }
+}

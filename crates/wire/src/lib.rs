@@ -1,0 +1,28 @@
+//! The vocabulary of Ostler: what the engine, the front ends, the log and the replay file all speak.
+//! Nothing here touches a file, a socket or a terminal.
+
+mod access;
+mod ask;
+mod client;
+mod entry;
+mod event;
+mod json;
+mod message;
+mod op;
+mod view;
+
+pub use access::{Access, Segment};
+pub use ask::{Ask, AskKind, Choice};
+pub use client::{Client, EntrySource, Hub, HubError, Open, SessionInfo, Subscription};
+pub use entry::{
+    Approval, Body, Break, Entry, EntryError, ErrorEntry, ForkedFrom, Interrupted, Meta, Mode,
+    Notice, Outcome, Settings, Todo, TodoItem, TodoState, ToolResult, ToolUse, TurnEnd, Usage,
+};
+pub use event::{Delta, Event};
+pub use json::Json;
+pub use message::{Image, Message, Origin, Part, Replay, Role, Stop};
+pub use op::{Delivery, Op};
+pub use view::View;
+
+/// Version of the log's line format. Changes to it are additive; a reader skips types it does not know.
+pub const SCHEMA_VERSION: u32 = 1;

@@ -1,0 +1,39 @@
+//! What a front end sends to a session.
+
+use crate::Image;
+use serde::{Deserialize, Serialize};
+
+/// When a prompt that arrives during a turn takes effect.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Delivery {
+    /// With the next step of the running turn.
+    Steer,
+    /// As the next turn.
+    #[default]
+    Queue,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "op", rename_all = "snake_case")]
+pub enum Op {
+    Prompt {
+        text: String,
+        #[serde(default)]
+        delivery: Delivery,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        images: Vec<Image>,
+    },
+    Answer {
+        ask: String,
+        choice: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+    /// Stops the running turn; a second one within two seconds kills what does not stop.
+    Interrupt,
+    /// A slash command without its slash. Its answer is a `view` delta.
+    Command { line: String },
+    /// Ends the session once the running turn is over.
+    Close,
+}
