@@ -1,0 +1,185 @@
+//! File operations of this machine, blocking. Reading and listing are plain `std`; changing files is `unix` (relative to
+//! directory handles, so that no symlink can be slipped in between check and use) or `plain` elsewhere.
+
+#[cfg(not(unix))]
+mod plain;
+mod resolve;
+#[cfg(test)]
+mod tests;
+#[cfg(unix)]
+mod unix;
+
+#[cfg(not(unix))]
+use plain as system;
+#[cfg(unix)]
+use unix as system;
+
+use crate::error::{Error, Result};
+use crate::host::{Content, Entry, Kind, Listing, Roots, Span, Stat};
+use std::fs::{FileType, Metadata};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+pub(crate) use system::{rename, write};
+
+/// Names looked at in one folder before the rest is left out.
+const MAX_SCANNED: usize = 100_000;
+/// Memory set aside at once for a file's bytes; the rest grows as they come.
+const FIRST_RESERVE: u64 = 1 << 20;
+
+pub(crate) fn stat(path: &Path) -> Result<Stat> {
+    let path = resolve::follow(path)?;
+    match std::fs::symlink_metadata(&path) {
+        Ok(meta) => Ok(describe(path, &meta)),
+        Err(error) if absent(&error) => Ok(Stat {
+            path,
+            kind: Kind::Missing,
+            len: 0,
+            modified: None,
+            mode: None,
+        }),
+        Err(error) => Err(cannot_read(&path, error)),
+    }
+}
+
+pub(crate) fn read(path: &Path, span: Span) -> Result<Content> {
+    let seen = stat(path)?;
+    regular(&seen)?;
+    let fail = |error| cannot_read(&seen.path, error);
+    let mut file = system::open_to_read(&seen.path).map_err(fail)?;
+    let mut stat = describe(seen.path.clone(), &file.metadata().map_err(fail)?);
+    regular(&stat)?;
+    if span.offset > 0 {
+        file.seek(SeekFrom::Start(span.offset)).map_err(fail)?;
+    }
+    let left = stat.len.saturating_sub(span.offset).min(span.max_bytes);
+    let mut bytes = Vec::with_capacity(left.min(FIRST_RESERVE) as usize + 1);
+    // One byte more than asked tells whether there is more; the length of /proc files says nothing.
+    file.take(span.max_bytes.saturating_add(1))
+        .read_to_end(&mut bytes)
+        .map_err(fail)?;
+    let truncated = bytes.len() as u64 > span.max_bytes;
+    stat.len = stat.len.max(span.offset.saturating_add(bytes.len() as u64));
+    bytes.truncate(usize::try_from(span.max_bytes).unwrap_or(usize::MAX));
+    Ok(Content {
+        bytes: bytes.into(),
+        truncated,
+        stat,
+    })
+}
+
+pub(crate) fn list(path: &Path, max_entries: usize) -> Result<Listing> {
+    let folder = stat(path)?;
+    match folder.kind {
+        Kind::Directory => {}
+        Kind::Missing => return Err(Error::NotFound { path: folder.path }),
+        Kind::File | Kind::Symlink | Kind::Other => {
+            return Err(Error::NotDirectory { path: folder.path });
+        }
+    }
+    let fail = |error| cannot_read(&folder.path, error);
+    let mut found = Vec::new();
+    let mut truncated = false;
+    for entry in std::fs::read_dir(&folder.path).map_err(fail)? {
+        if found.len() == MAX_SCANNED {
+            truncated = true;
+            break;
+        }
+        found.push(entry.map_err(fail)?);
+    }
+    found.sort_by_cached_key(std::fs::DirEntry::file_name);
+    truncated |= found.len() > max_entries;
+    found.truncate(max_entries);
+    let entries = found
+        .iter()
+        .map(|entry| Entry {
+            name: entry.file_name(),
+            kind: entry.file_type().map_or(Kind::Missing, kind),
+            len: entry.metadata().map_or(0, |meta| meta.len()),
+        })
+        .collect();
+    Ok(Listing {
+        path: folder.path,
+        entries,
+        truncated,
+    })
+}
+
+/// The path below which `target` (free of symlinks) may be changed, or the refusal.
+fn confine(target: &Path, roots: &Roots) -> Result<()> {
+    for root in &roots.writable {
+        let Ok(root) = resolve::follow(root) else {
+            continue;
+        };
+        if target == root {
+            return Err(Error::IsDirectory { path: root });
+        }
+        if target.starts_with(&root) {
+            return Ok(());
+        }
+    }
+    Err(Error::Outside {
+        path: target.to_path_buf(),
+        roots: roots.clone(),
+    })
+}
+
+fn regular(stat: &Stat) -> Result<()> {
+    let path = stat.path.clone();
+    match stat.kind {
+        Kind::File => Ok(()),
+        Kind::Missing => Err(Error::NotFound { path }),
+        Kind::Directory => Err(Error::IsDirectory { path }),
+        Kind::Other => Err(Error::NotRegular { path }),
+        Kind::Symlink => Err(Error::Changed { path }),
+    }
+}
+
+fn describe(path: PathBuf, meta: &Metadata) -> Stat {
+    Stat {
+        path,
+        kind: kind(meta.file_type()),
+        len: meta.len(),
+        modified: meta.modified().ok(),
+        mode: system::mode(meta),
+    }
+}
+
+fn kind(file_type: FileType) -> Kind {
+    if file_type.is_file() {
+        Kind::File
+    } else if file_type.is_dir() {
+        Kind::Directory
+    } else if file_type.is_symlink() {
+        Kind::Symlink
+    } else {
+        Kind::Other
+    }
+}
+
+fn absent(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}
+
+fn cannot_read(path: &Path, source: io::Error) -> Error {
+    let path = path.to_path_buf();
+    match source.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Error::NotFound { path },
+        io::ErrorKind::PermissionDenied => Error::Forbidden { path, source },
+        _ => Error::Read { path, source },
+    }
+}
+
+fn cannot_write(path: &Path, source: io::Error) -> Error {
+    let path = path.to_path_buf();
+    match source.kind() {
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            Error::Forbidden { path, source }
+        }
+        io::ErrorKind::AlreadyExists => Error::Exists { path },
+        io::ErrorKind::IsADirectory => Error::IsDirectory { path },
+        _ => Error::Write { path, source },
+    }
+}

@@ -1,0 +1,99 @@
+//! Turns a path into one free of symlinks, parts that do not exist yet included. Only looks; whoever changes files
+//! checks again at open.
+
+use super::{absent, cannot_read};
+use crate::error::{Error, Result};
+use std::ffi::OsString;
+use std::path::{Component, Path, PathBuf};
+
+/// Symlinks followed on the way to one file, as in the kernel.
+const MAX_LINKS: usize = 40;
+
+/// Follows every symlink, that of the last part included.
+pub(super) fn follow(path: &Path) -> Result<PathBuf> {
+    if !path.is_absolute() || path.as_os_str().as_encoded_bytes().contains(&0) {
+        return Err(Error::BadPath {
+            path: path.to_path_buf(),
+        });
+    }
+    let mut done = PathBuf::new();
+    let mut todo = Vec::new();
+    push_parts(&mut todo, path);
+    let mut links = 0;
+    while let Some(part) = todo.pop() {
+        match part {
+            Part::Start(start) => done.push(start),
+            Part::Up => {
+                done.pop();
+            }
+            Part::Name(name) => {
+                done.push(name);
+                let Some(target) = link_target(&done)? else {
+                    continue;
+                };
+                links += 1;
+                if links > MAX_LINKS {
+                    return Err(Error::TooManyLinks {
+                        path: path.to_path_buf(),
+                    });
+                }
+                done.pop();
+                push_parts(&mut todo, &target);
+            }
+        }
+    }
+    Ok(done)
+}
+
+/// Follows the symlinks of the parent only: the last part is the thing itself.
+pub(super) fn follow_parent(path: &Path) -> Result<PathBuf> {
+    let (Some(parent), Some(Component::Normal(name))) =
+        (path.parent(), path.components().next_back())
+    else {
+        return Err(Error::BadPath {
+            path: path.to_path_buf(),
+        });
+    };
+    if name.as_encoded_bytes().contains(&0) {
+        return Err(Error::BadPath {
+            path: path.to_path_buf(),
+        });
+    }
+    Ok(follow(parent)?.join(name))
+}
+
+enum Part {
+    /// A root or drive: pushing it replaces what was there.
+    Start(OsString),
+    Up,
+    Name(OsString),
+}
+
+/// Puts the parts of `path` on the stack, the first on top.
+fn push_parts(todo: &mut Vec<Part>, path: &Path) {
+    for part in path.components().rev() {
+        match part {
+            Component::Prefix(_) | Component::RootDir => {
+                todo.push(Part::Start(part.as_os_str().to_os_string()));
+            }
+            Component::CurDir => {}
+            Component::ParentDir => todo.push(Part::Up),
+            Component::Normal(name) => todo.push(Part::Name(name.to_os_string())),
+        }
+    }
+}
+
+fn link_target(path: &Path) -> Result<Option<PathBuf>> {
+    let meta = match std::fs::symlink_metadata(path) {
+        Ok(meta) => meta,
+        Err(error) if absent(&error) => return Ok(None),
+        Err(error) => return Err(cannot_read(path, error)),
+    };
+    if !meta.is_symlink() {
+        return Ok(None);
+    }
+    match std::fs::read_link(path) {
+        Ok(target) => Ok(Some(target)),
+        Err(error) => Err(cannot_read(path, error)),
+    }
+}

@@ -1,0 +1,101 @@
+//! This machine: commands through the watchdog, files by system calls off the runtime's threads.
+
+use crate::command::Command;
+use crate::error::Error;
+use crate::files;
+use crate::host::{
+    Content, Fut, Host, Listing, RenameOptions, Renamed, Span, Stat, WriteOptions, Written,
+};
+use crate::process::{self, Process};
+#[cfg(unix)]
+use crate::watchdog::Spawner;
+use bytes::Bytes;
+use std::io;
+use std::path::{Path, PathBuf};
+#[cfg(unix)]
+use std::sync::Arc;
+
+/// Clones share one watchdog; it starts with the first command and ends, with all that was started, when the last clone
+/// and the last process are dropped.
+#[derive(Clone, Default)]
+pub struct Local {
+    #[cfg(unix)]
+    spawner: Arc<Spawner>,
+}
+
+impl Local {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Starts the watchdog ahead of the first command, to take its start (a few milliseconds) off that command's time.
+    pub async fn warm_up(&self) -> io::Result<()> {
+        #[cfg(unix)]
+        self.spawner.warm_up().await?;
+        Ok(())
+    }
+
+    /// To be called before the terminal is changed: if we die without `release_terminal`, its present settings are put
+    /// back and `reset` is written to it.
+    pub async fn guard_terminal(&self, reset: &[u8]) -> io::Result<()> {
+        #[cfg(unix)]
+        self.spawner.guard_terminal(reset).await?;
+        #[cfg(not(unix))]
+        let _ = reset;
+        Ok(())
+    }
+
+    /// The terminal is as it was; nothing is to be put back.
+    pub async fn release_terminal(&self) -> io::Result<()> {
+        #[cfg(unix)]
+        self.spawner.release_terminal().await?;
+        Ok(())
+    }
+}
+
+impl Host for Local {
+    fn spawn(&self, command: Command) -> Fut<'_, Process> {
+        #[cfg(unix)]
+        return Box::pin(async move { process::spawn(&self.spawner, &command).await });
+        #[cfg(not(unix))]
+        return Box::pin(async move { process::spawn(&command) });
+    }
+
+    fn stat(&self, path: &Path) -> Fut<'_, Stat> {
+        blocking(path, files::stat)
+    }
+
+    fn read(&self, path: &Path, span: Span) -> Fut<'_, Content> {
+        blocking(path, move |path| files::read(path, span))
+    }
+
+    fn write(&self, path: &Path, bytes: Bytes, options: WriteOptions) -> Fut<'_, Written> {
+        blocking(path, move |path| files::write(path, &bytes, &options))
+    }
+
+    fn rename(&self, from: &Path, to: &Path, options: RenameOptions) -> Fut<'_, Renamed> {
+        let to = to.to_path_buf();
+        blocking(from, move |from| files::rename(from, &to, &options))
+    }
+
+    fn list(&self, path: &Path, max_entries: usize) -> Fut<'_, Listing> {
+        blocking(path, move |path| files::list(path, max_entries))
+    }
+}
+
+fn blocking<T: Send + 'static>(
+    path: &Path,
+    work: impl FnOnce(&Path) -> crate::Result<T> + Send + 'static,
+) -> Fut<'static, T> {
+    let path: PathBuf = path.to_path_buf();
+    Box::pin(async move {
+        let shown = path.clone();
+        let done = tokio::task::spawn_blocking(move || work(&path)).await;
+        done.unwrap_or_else(|error| {
+            Err(Error::Read {
+                path: shown,
+                source: io::Error::other(error),
+            })
+        })
+    })
+}

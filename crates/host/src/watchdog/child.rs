@@ -1,0 +1,170 @@
+//! From fork to exec: the command gets a session, its streams, its folder, and nothing else of ours.
+
+use super::frame::{Spawn, Stage, StdioKind};
+use super::server::{open_null, pipe};
+use super::sys::{self, Forked};
+use rustix::fd::OwnedFd;
+use rustix::process::Pid;
+use std::ffi::{CStr, CString};
+use std::io;
+
+/// Where programs are looked for when the environment has no `PATH`.
+const DEFAULT_PATH: &[u8] = b"/usr/local/bin:/usr/bin:/bin";
+const STATUS_SIZE: usize = 8;
+
+#[derive(Clone, Copy)]
+pub(super) struct Failure {
+    pub stage: Stage,
+    pub errno: i32,
+}
+
+/// Forks the command. The descriptor tells how its exec went, see `outcome`.
+pub(super) fn start(spawn: &Spawn<'_>, stdio: Vec<OwnedFd>) -> Result<(Pid, OwnedFd), Failure> {
+    let prepare = |error: io::Error| Failure::new(Stage::Prepare, &error);
+    let programs = programs(spawn);
+    let streams = Streams::new(spawn.stdio, stdio).map_err(prepare)?;
+    let (read, write) = pipe().map_err(prepare)?;
+    #[cfg(target_os = "linux")]
+    let keeper = rustix::process::getpid();
+    // SAFETY: a keeper has one thread.
+    #[expect(unsafe_code, reason = "a command starts as a copy of its keeper")]
+    match unsafe { sys::fork() }.map_err(prepare)? {
+        Forked::Parent(pid) => Ok((pid, read)),
+        Forked::Child => {
+            #[cfg(target_os = "linux")]
+            die_with(keeper);
+            let failure = become_command(spawn, &programs, &streams);
+            let mut status = [0; STATUS_SIZE];
+            let (stage, errno) = status.split_at_mut(STATUS_SIZE / 2);
+            stage.copy_from_slice(&failure.stage.number().to_ne_bytes());
+            errno.copy_from_slice(&failure.errno.to_ne_bytes());
+            let _keeper_gone = rustix::io::write(&write, &status);
+            sys::exit_now(127)
+        }
+    }
+}
+
+/// An empty pipe, closed by exec, means that the command runs.
+pub(super) fn outcome(status: &OwnedFd) -> Result<(), Failure> {
+    let mut bytes = [0; STATUS_SIZE];
+    let count = rustix::io::retry_on_intr(|| rustix::io::read(status, &mut bytes));
+    if count != Ok(STATUS_SIZE) {
+        return Ok(());
+    }
+    let [s0, s1, s2, s3, e0, e1, e2, e3] = bytes;
+    Err(Failure {
+        stage: Stage::from_number(i32::from_ne_bytes([s0, s1, s2, s3])).unwrap_or(Stage::Prepare),
+        errno: i32::from_ne_bytes([e0, e1, e2, e3]),
+    })
+}
+
+/// The command itself goes with its keeper even when that is killed; the rest then goes to the watchdog.
+#[cfg(target_os = "linux")]
+fn die_with(keeper: Pid) {
+    use rustix::process::{Signal, getppid, set_parent_process_death_signal};
+    let _old_kernel = set_parent_process_death_signal(Some(Signal::KILL));
+    if getppid() != Some(keeper) {
+        sys::exit_now(127);
+    }
+}
+
+/// Returns only when it failed. Every descriptor but the standard three closes on exec.
+fn become_command(spawn: &Spawn<'_>, programs: &[CString], streams: &Streams) -> Failure {
+    if let Err(error) = streams.install() {
+        return Failure::new(Stage::Prepare, &error);
+    }
+    if let Err(error) = rustix::process::chdir(spawn.cwd) {
+        return Failure::new(Stage::WorkingDirectory, &error.into());
+    }
+    sys::reset_signals();
+    let mut denied = None;
+    let mut last = io::Error::from_raw_os_error(libc::ENOENT);
+    for program in programs {
+        last = sys::exec(program, &spawn.argv, &spawn.env);
+        match last.raw_os_error() {
+            Some(libc::ENOENT | libc::ENOTDIR) => {}
+            // Another folder of the PATH may hold one that can be run.
+            Some(libc::EACCES) => denied = Some(last.raw_os_error()),
+            _ => return Failure::new(Stage::Exec, &last),
+        }
+    }
+    match denied.flatten() {
+        Some(errno) => Failure {
+            stage: Stage::Exec,
+            errno,
+        },
+        None => Failure::new(Stage::Exec, &last),
+    }
+}
+
+struct Streams {
+    stdin: OwnedFd,
+    stdout: OwnedFd,
+    stderr: OwnedFd,
+    terminal: bool,
+}
+
+impl Streams {
+    /// `given` is what came with the request: stdout and stderr, with stdin before them if asked; or one terminal.
+    fn new(kind: StdioKind, given: Vec<OwnedFd>) -> io::Result<Self> {
+        let mut given = given.into_iter();
+        let mut next = || given.next().ok_or(io::ErrorKind::InvalidInput);
+        Ok(match kind {
+            StdioKind::Pipes => Self {
+                stdin: open_null()?,
+                stdout: next()?,
+                stderr: next()?,
+                terminal: false,
+            },
+            StdioKind::PipesWithStdin => Self {
+                stdin: next()?,
+                stdout: next()?,
+                stderr: next()?,
+                terminal: false,
+            },
+            StdioKind::Pty => {
+                let terminal = next()?;
+                Self {
+                    stdin: terminal.try_clone()?,
+                    stdout: terminal.try_clone()?,
+                    stderr: terminal,
+                    terminal: true,
+                }
+            }
+        })
+    }
+
+    fn install(&self) -> io::Result<()> {
+        rustix::process::setsid()?;
+        if self.terminal {
+            rustix::process::ioctl_tiocsctty(&self.stdin)?;
+        }
+        rustix::stdio::dup2_stdin(&self.stdin)?;
+        rustix::stdio::dup2_stdout(&self.stdout)?;
+        rustix::stdio::dup2_stderr(&self.stderr)?;
+        Ok(())
+    }
+}
+
+/// The files to try in turn. One with a slash is taken as it is, relative to the command's folder.
+fn programs(spawn: &Spawn<'_>) -> Vec<CString> {
+    let Some(&program) = spawn.argv.first() else {
+        return Vec::new();
+    };
+    if program.to_bytes().contains(&b'/') {
+        return vec![program.to_owned()];
+    }
+    let path = spawn
+        .env
+        .iter()
+        .find_map(|variable| variable.to_bytes().strip_prefix(b"PATH="))
+        .unwrap_or(DEFAULT_PATH);
+    path.split(|byte| *byte == b':')
+        .filter_map(|folder| in_folder(folder, program))
+        .collect()
+}
+
+fn in_folder(folder: &[u8], program: &CStr) -> Option<CString> {
+    let folder = if folder.is_empty() { b"." } else { folder };
+    CString::new([folder, b"/", program.to_bytes()].concat()).ok()
+}

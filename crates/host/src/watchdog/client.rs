@@ -1,0 +1,360 @@
+//! Our side of the watchdog: starts one with the first command, sends requests, and starts another when it has died.
+
+use super::frame::{self, REPORT_SIZE, Report, Stage};
+use super::sys::{self, Forked};
+use super::{MODE, server, terminal, tree};
+use crate::command::Command;
+use crate::error::{Error, Result};
+use rustix::process::{Pid, Signal, WaitOptions, getsid, waitpid};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream as StdStream;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex as StdMutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::io::Interest;
+use tokio::net::UnixStream;
+use tokio::sync::Mutex;
+
+/// Tries to hand a command to a watchdog; each failure means that one had just died.
+const MAX_ATTEMPTS: usize = 3;
+/// How long a watchdog that dropped a request may take to show that it is dead.
+const DEATH_NOTICE: Duration = Duration::from_millis(200);
+/// How long to look for what a dead watchdog left behind.
+const SWEEP_DEADLINE: Duration = Duration::from_secs(2);
+const SWEEP_PAUSE: Duration = Duration::from_millis(2);
+
+static MAY_REEXEC: AtomicBool = AtomicBool::new(false);
+/// Watchdogs of this process that were not yet waited for.
+static WATCHDOGS: StdMutex<Vec<Pid>> = StdMutex::new(Vec::new());
+
+/// This program's `main` knows the hidden mode.
+pub(super) fn allow_reexec() {
+    MAY_REEXEC.store(true, Ordering::Relaxed);
+}
+
+/// Starts commands by way of a watchdog.
+#[derive(Default)]
+pub(crate) struct Spawner {
+    link: Mutex<Option<Link>>,
+}
+
+/// A command that runs, and the line to its keeper.
+pub(crate) struct Started {
+    pub(crate) pid: i32,
+    pub(crate) control: Control,
+}
+
+/// The line to a keeper. When all of its holders are gone, the keeper kills what it keeps.
+pub(crate) struct Control {
+    stream: Arc<UnixStream>,
+    report: [u8; REPORT_SIZE],
+    filled: usize,
+}
+
+impl Control {
+    fn new(stream: StdStream) -> io::Result<Self> {
+        stream.set_nonblocking(true)?;
+        Ok(Self {
+            stream: Arc::new(UnixStream::from_std(stream)?),
+            report: [0; REPORT_SIZE],
+            filled: 0,
+        })
+    }
+
+    /// Another holder. Only one of them may listen.
+    pub(crate) fn share(&self) -> Self {
+        Self {
+            stream: self.stream.clone(),
+            report: [0; REPORT_SIZE],
+            filled: 0,
+        }
+    }
+
+    /// The next report; `None` when the keeper is gone. May be cancelled without losing anything.
+    pub(crate) async fn hear(&mut self) -> Option<Report> {
+        while let Some(space) = self.report.get_mut(self.filled..)
+            && !space.is_empty()
+        {
+            self.stream.readable().await.ok()?;
+            match self.stream.try_read(space) {
+                Ok(0) => return None,
+                Ok(count) => self.filled += count,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(_) => return None,
+            }
+        }
+        self.filled = 0;
+        Report::decode(self.report)
+    }
+
+    /// Has the keeper send a signal to everything it keeps. One that is gone keeps nothing.
+    pub(crate) fn signal(&self, number: i32) {
+        let _gone = self.stream.try_write(&number.to_ne_bytes());
+    }
+}
+
+impl Spawner {
+    /// `stdio` is the command's side of its streams.
+    pub(crate) async fn start(&self, command: &Command, stdio: &[OwnedFd]) -> Result<Started> {
+        let cannot = |source| Error::Spawn {
+            program: command.program(),
+            source,
+        };
+        let lost = || Error::Lost {
+            program: command.program(),
+        };
+        let frame = frame::encode_spawn(command)?;
+        for _ in 0..MAX_ATTEMPTS {
+            let (ours, theirs) = StdStream::pair().map_err(cannot)?;
+            let mut control = Control::new(ours).map_err(cannot)?;
+            let fds: Vec<BorrowedFd<'_>> = std::iter::once(theirs.as_fd())
+                .chain(stdio.iter().map(AsFd::as_fd))
+                .collect();
+            self.send(&frame, &fds).await.map_err(cannot)?;
+            drop(fds);
+            drop(theirs);
+            let mut taken = false;
+            loop {
+                match control.hear().await {
+                    Some(Report::Taken) => taken = true,
+                    Some(Report::Started { pid }) => return Ok(Started { pid, control }),
+                    Some(Report::Failed { stage, errno }) => {
+                        return Err(explain(command, stage, errno));
+                    }
+                    Some(Report::Exited { .. }) | None if taken => {
+                        return Err(lost());
+                    }
+                    // Nobody had taken the request, so it is safe to make it again.
+                    Some(Report::Exited { .. }) | None => break,
+                }
+            }
+            self.bury_if_dead(DEATH_NOTICE).await;
+        }
+        Err(lost())
+    }
+
+    /// A keeper ended without a word. If the watchdog is dead as well, whatever is left is ours to kill.
+    pub(crate) async fn after_loss(&self) {
+        self.bury_if_dead(Duration::ZERO).await;
+    }
+
+    /// Starts the watchdog now, so that the first command need not wait for it.
+    pub(crate) async fn warm_up(&self) -> io::Result<()> {
+        let mut link = self.link.lock().await;
+        if link.is_none() {
+            *link = Some(Link::start()?);
+        }
+        Ok(())
+    }
+
+    /// Has the watchdog remember the terminal as it is now, and `reset` to be written to it, for the case of our death.
+    pub(crate) async fn guard_terminal(&self, reset: &[u8]) -> io::Result<()> {
+        let (tty, termios) = terminal::present()?;
+        let frame = frame::encode_guard(termios, reset)?;
+        self.send(&frame, &[tty.as_fd()]).await
+    }
+
+    pub(crate) async fn release_terminal(&self) -> io::Result<()> {
+        if self.link.lock().await.is_none() {
+            return Ok(());
+        }
+        self.send(&frame::encode_release(), &[]).await
+    }
+
+    async fn send(&self, frame: &[u8], fds: &[BorrowedFd<'_>]) -> io::Result<()> {
+        let mut slot = self.link.lock().await;
+        let mut failure = io::Error::from(io::ErrorKind::BrokenPipe);
+        for _ in 0..MAX_ATTEMPTS {
+            let link = match &mut *slot {
+                Some(link) => link,
+                None => slot.insert(Link::start()?),
+            };
+            match link.send(frame, fds).await {
+                Ok(()) => return Ok(()),
+                Err(error) => failure = error,
+            }
+            if let Some(link) = slot.take() {
+                link.bury().await;
+            }
+        }
+        Err(failure)
+    }
+
+    async fn bury_if_dead(&self, patience: Duration) {
+        let mut slot = self.link.lock().await;
+        let Some(link) = &*slot else {
+            return;
+        };
+        // A watchdog never says anything on this socket: only its end makes it readable.
+        let dead = match link.stream.try_read(&mut [0]) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                tokio::time::timeout(patience, link.stream.readable())
+                    .await
+                    .is_ok()
+            }
+            Ok(_) | Err(_) => true,
+        };
+        if dead && let Some(link) = slot.take() {
+            link.bury().await;
+        }
+    }
+}
+
+struct Link {
+    stream: UnixStream,
+    pid: Pid,
+    /// The rest of a frame whose sender was cancelled; goes out before the next.
+    unsent: Vec<u8>,
+}
+
+impl Link {
+    fn start() -> io::Result<Self> {
+        let (stream, pid) = launch()?;
+        stream.set_nonblocking(true)?;
+        Ok(Self {
+            stream: UnixStream::from_std(stream)?,
+            pid,
+            unsent: Vec::new(),
+        })
+    }
+
+    async fn send(&mut self, frame: &[u8], fds: &[BorrowedFd<'_>]) -> io::Result<()> {
+        self.flush().await?;
+        let sent = self
+            .stream
+            .async_io(Interest::WRITABLE, || {
+                frame::send(self.stream.as_fd(), frame, fds)
+            })
+            .await?;
+        self.unsent = frame.get(sent..).unwrap_or_default().to_vec();
+        self.flush().await
+    }
+
+    async fn flush(&mut self) -> io::Result<()> {
+        while !self.unsent.is_empty() {
+            let sent = self
+                .stream
+                .async_io(Interest::WRITABLE, || {
+                    frame::send(self.stream.as_fd(), &self.unsent, &[])
+                })
+                .await?;
+            self.unsent.drain(..sent.min(self.unsent.len()));
+        }
+        Ok(())
+    }
+
+    /// Waits for the watchdog and kills what came to us from it. Off the runtime: waiting blocks.
+    async fn bury(self) {
+        let Self { stream, pid, .. } = self;
+        drop(stream);
+        let _cancelled = tokio::task::spawn_blocking(move || {
+            tree::send(pid, Signal::KILL);
+            let _reaped = rustix::io::retry_on_intr(|| waitpid(Some(pid), WaitOptions::empty()));
+            watchdogs().retain(|other| *other != pid);
+            sweep();
+        })
+        .await;
+    }
+}
+
+fn launch() -> io::Result<(StdStream, Pid)> {
+    let (ours, theirs) = StdStream::pair()?;
+    // Held until the new one is on the list, so that no sweep takes it for a stray.
+    let mut watchdogs = watchdogs();
+    watchdogs.retain(|pid| matches!(waitpid(Some(*pid), WaitOptions::NOHANG), Ok(None)));
+    server::become_reaper();
+    let pid = if MAY_REEXEC.load(Ordering::Relaxed) {
+        let mut command = std::process::Command::new(own_program()?);
+        command
+            .arg0("ostler")
+            .arg(MODE)
+            .env_clear()
+            .current_dir("/")
+            .stdin(OwnedFd::from(theirs))
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null());
+        sys::in_own_session(&mut command);
+        // Waited for by its number, above or in `bury`.
+        let child = command.spawn()?;
+        Pid::from_raw(child.id().cast_signed())
+    } else {
+        // SAFETY: the child only allocates and makes system calls; it takes no lock of ours.
+        #[expect(
+            unsafe_code,
+            reason = "a program without the hidden mode cannot exec it"
+        )]
+        match unsafe { sys::fork() }? {
+            Forked::Child => server::serve(theirs.into()),
+            Forked::Parent(pid) => Some(pid),
+        }
+    };
+    let pid = pid.ok_or(io::ErrorKind::Other)?;
+    watchdogs.push(pid);
+    Ok((ours, pid))
+}
+
+/// The file this process runs, even if it was replaced or removed meanwhile.
+fn own_program() -> io::Result<PathBuf> {
+    #[cfg(target_os = "linux")]
+    return Ok(PathBuf::from("/proc/self/exe"));
+    #[cfg(not(target_os = "linux"))]
+    return std::env::current_exe();
+}
+
+fn watchdogs() -> MutexGuard<'static, Vec<Pid>> {
+    WATCHDOGS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Kills what a dead watchdog left to us. Everything we start is in another session, and all but watchdogs is started
+/// by one, so any other child in a foreign session was orphaned.
+fn sweep() {
+    #[cfg(target_os = "linux")]
+    {
+        let deadline = Instant::now() + SWEEP_DEADLINE;
+        loop {
+            let strays = strays();
+            if strays.is_empty() || Instant::now() > deadline {
+                return;
+            }
+            tree::freeze_and_kill(&|| {
+                let below = strays
+                    .iter()
+                    .flat_map(|stray| tree::below(stray.as_raw_nonzero().get()));
+                strays.iter().copied().chain(below).collect()
+            });
+            for stray in strays {
+                let _running = waitpid(Some(stray), WaitOptions::NOHANG);
+            }
+            std::thread::sleep(SWEEP_PAUSE);
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn strays() -> Vec<Pid> {
+    let watchdogs = watchdogs();
+    let own = getsid(None);
+    let mut children = tree::children(std::process::id().cast_signed());
+    children.retain(|child| !watchdogs.contains(child) && getsid(Some(*child)) != own);
+    children
+}
+
+fn explain(command: &Command, stage: Stage, errno: i32) -> Error {
+    let program = command.program();
+    let source = io::Error::from_raw_os_error(errno);
+    match (stage, errno) {
+        (Stage::WorkingDirectory, _) => Error::WorkingDirectory {
+            path: command.cwd.clone(),
+            source,
+        },
+        (Stage::Exec, libc::ENOENT | libc::ENOTDIR) => Error::ProgramNotFound { program },
+        (Stage::Exec, libc::E2BIG) => Error::TooLong,
+        (Stage::Exec, libc::EACCES | libc::ENOEXEC | libc::EISDIR) => {
+            Error::NotExecutable { program, source }
+        }
+        (Stage::Prepare | Stage::Exec, _) => Error::Spawn { program, source },
+    }
+}

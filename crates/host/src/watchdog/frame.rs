@@ -1,0 +1,401 @@
+//! What is said on the sockets. We to the watchdog: a head, a body, descriptors. A keeper to us: reports of fixed size.
+//! We to a keeper: signal numbers. All three are the same program, so integers are in native order.
+
+use super::sys::RawTermios;
+use crate::command::{Command, Exit, Stdio};
+use crate::error::{Error, Result};
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
+};
+use std::ffi::CStr;
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+
+/// Longest body; no system takes longer command lines.
+const MAX_BODY: usize = 8 << 20;
+/// Descriptors with one frame: the keeper's socket and the three standard streams.
+pub(super) const MAX_FDS: usize = 4;
+const HEAD_SIZE: usize = 8;
+const SPAWN: u32 = 1;
+const GUARD: u32 = 2;
+const RELEASE: u32 = 3;
+
+/// The bytes of a request. Its descriptors travel beside the first of them.
+pub(super) fn encode_spawn(command: &Command) -> Result<Vec<u8>> {
+    let head = [
+        stdio_number(command.stdio),
+        command.argv.len() as u32,
+        command.env.len() as u32,
+    ];
+    let mut body = Vec::with_capacity(4096);
+    for number in head {
+        body.extend_from_slice(&number.to_ne_bytes());
+    }
+    let mut nul = false;
+    let mut push = |parts: &[&[u8]]| {
+        for part in parts {
+            nul |= part.contains(&0);
+            body.extend_from_slice(part);
+        }
+        body.push(0);
+    };
+    push(&[command.cwd.as_os_str().as_bytes()]);
+    for arg in &command.argv {
+        push(&[arg.as_bytes()]);
+    }
+    for (name, value) in &command.env {
+        push(&[name.as_bytes(), b"=", value.as_bytes()]);
+    }
+    if nul
+        || command
+            .argv
+            .first()
+            .is_none_or(|program| program.is_empty())
+    {
+        return Err(Error::BadCommand);
+    }
+    if body.len() > MAX_BODY {
+        return Err(Error::TooLong);
+    }
+    Ok(with_head(SPAWN, &body))
+}
+
+pub(super) fn encode_guard(termios: RawTermios, reset: &[u8]) -> io::Result<Vec<u8>> {
+    let mut body = termios.to_vec();
+    body.extend_from_slice(reset);
+    if body.len() > MAX_BODY {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    Ok(with_head(GUARD, &body))
+}
+
+pub(super) fn encode_release() -> Vec<u8> {
+    with_head(RELEASE, &[])
+}
+
+fn with_head(kind: u32, body: &[u8]) -> Vec<u8> {
+    let mut frame = Vec::with_capacity(HEAD_SIZE + body.len());
+    frame.extend_from_slice(&kind.to_ne_bytes());
+    frame.extend_from_slice(&(body.len() as u32).to_ne_bytes());
+    frame.extend_from_slice(body);
+    frame
+}
+
+/// Sends what the socket takes at once, and how much that was.
+pub(super) fn send(
+    socket: BorrowedFd<'_>,
+    bytes: &[u8],
+    fds: &[BorrowedFd<'_>],
+) -> io::Result<usize> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    if !fds.is_empty() && !control.push(SendAncillaryMessage::ScmRights(fds)) {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    // A closed socket must be an error, not a signal; other systems have no such flag and rely on the ignored signal.
+    #[cfg(target_os = "linux")]
+    let flags = SendFlags::NOSIGNAL;
+    #[cfg(not(target_os = "linux"))]
+    let flags = SendFlags::empty();
+    Ok(sendmsg(
+        socket,
+        &[IoSlice::new(bytes)],
+        &mut control,
+        flags,
+    )?)
+}
+
+/// A request as the watchdog got it.
+pub(super) enum Frame {
+    Spawn {
+        body: Vec<u8>,
+        fds: Vec<OwnedFd>,
+    },
+    Guard {
+        tty: OwnedFd,
+        termios: RawTermios,
+        reset: Vec<u8>,
+    },
+    Release,
+}
+
+/// Waits for a whole frame; `None` when the other end is gone or talks nonsense.
+pub(super) fn receive(socket: BorrowedFd<'_>) -> Option<Frame> {
+    let mut fds = Vec::new();
+    let mut head = [0; HEAD_SIZE];
+    fill(socket, &mut head, &mut fds)?;
+    let [k0, k1, k2, k3, l0, l1, l2, l3] = head;
+    let length = u32::from_ne_bytes([l0, l1, l2, l3]) as usize;
+    if length > MAX_BODY {
+        return None;
+    }
+    let mut body = vec![0; length];
+    fill(socket, &mut body, &mut fds)?;
+    match u32::from_ne_bytes([k0, k1, k2, k3]) {
+        SPAWN => Some(Frame::Spawn { body, fds }),
+        GUARD => {
+            let reset = body.split_off(size_of::<RawTermios>().min(body.len()));
+            Some(Frame::Guard {
+                tty: fds.pop()?,
+                termios: RawTermios::try_from(body.as_slice()).ok()?,
+                reset,
+            })
+        }
+        RELEASE => Some(Frame::Release),
+        _ => None,
+    }
+}
+
+fn fill(socket: BorrowedFd<'_>, mut bytes: &mut [u8], fds: &mut Vec<OwnedFd>) -> Option<()> {
+    while !bytes.is_empty() {
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
+        let mut control = RecvAncillaryBuffer::new(&mut space);
+        #[cfg(target_os = "linux")]
+        let flags = RecvFlags::CMSG_CLOEXEC;
+        #[cfg(not(target_os = "linux"))]
+        let flags = RecvFlags::empty();
+        let got = match recvmsg(socket, &mut [IoSliceMut::new(bytes)], &mut control, flags) {
+            Ok(got) => got.bytes,
+            Err(rustix::io::Errno::INTR) => continue,
+            Err(_) => return None,
+        };
+        for message in control.drain() {
+            if let RecvAncillaryMessage::ScmRights(rights) = message {
+                fds.extend(rights);
+            }
+        }
+        if got == 0 {
+            return None;
+        }
+        bytes = bytes.get_mut(got..)?;
+    }
+    #[cfg(not(target_os = "linux"))]
+    for fd in fds {
+        rustix::io::fcntl_setfd(fd, rustix::io::FdFlags::CLOEXEC).ok()?;
+    }
+    Some(())
+}
+
+/// A spawn request as its keeper reads it, pointing into the body.
+pub(super) struct Spawn<'a> {
+    pub stdio: StdioKind,
+    pub cwd: &'a CStr,
+    pub argv: Vec<&'a CStr>,
+    pub env: Vec<&'a CStr>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum StdioKind {
+    Pipes,
+    PipesWithStdin,
+    Pty,
+}
+
+impl<'a> Spawn<'a> {
+    pub(super) fn decode(body: &'a [u8]) -> Option<Self> {
+        let (stdio, rest) = take_number(body)?;
+        let (args, rest) = take_number(rest)?;
+        let (vars, mut rest) = take_number(rest)?;
+        let mut next = || {
+            let string = CStr::from_bytes_until_nul(rest).ok()?;
+            rest = rest.get(string.count_bytes() + 1..)?;
+            Some(string)
+        };
+        Some(Self {
+            stdio: match stdio {
+                0 => StdioKind::Pipes,
+                1 => StdioKind::PipesWithStdin,
+                2 => StdioKind::Pty,
+                _ => return None,
+            },
+            cwd: next()?,
+            argv: (0..args).map(|_| next()).collect::<Option<_>>()?,
+            env: (0..vars).map(|_| next()).collect::<Option<_>>()?,
+        })
+    }
+}
+
+fn stdio_number(stdio: Stdio) -> u32 {
+    match stdio {
+        Stdio::Pipes => 0,
+        Stdio::PipesWithStdin => 1,
+        Stdio::Pty { .. } => 2,
+    }
+}
+
+fn take_number(bytes: &[u8]) -> Option<(u32, &[u8])> {
+    let (number, rest) = bytes.split_first_chunk()?;
+    Some((u32::from_ne_bytes(*number), rest))
+}
+
+/// What a keeper tells of its command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Report {
+    /// The request arrived; from here on the command may have run.
+    Taken,
+    Started {
+        pid: i32,
+    },
+    Failed {
+        stage: Stage,
+        errno: i32,
+    },
+    /// With `leftovers` something that the command started is still running.
+    Exited {
+        exit: Exit,
+        leftovers: bool,
+    },
+}
+
+/// Where the start of a command failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    Prepare,
+    WorkingDirectory,
+    Exec,
+}
+
+impl Stage {
+    pub(super) fn number(self) -> i32 {
+        match self {
+            Self::Prepare => 0,
+            Self::WorkingDirectory => 1,
+            Self::Exec => 2,
+        }
+    }
+
+    pub(super) fn from_number(number: i32) -> Option<Self> {
+        [Self::Prepare, Self::WorkingDirectory, Self::Exec]
+            .into_iter()
+            .find(|stage| stage.number() == number)
+    }
+}
+
+pub(crate) const REPORT_SIZE: usize = 16;
+const NONE: i32 = -1;
+
+impl Report {
+    pub(super) fn encode(self) -> [u8; REPORT_SIZE] {
+        let words = match self {
+            Self::Taken => [0, 0, 0, 0],
+            Self::Started { pid } => [1, pid, 0, 0],
+            Self::Failed { stage, errno } => [2, stage.number(), errno, 0],
+            Self::Exited { exit, leftovers } => [
+                3,
+                exit.code.unwrap_or(NONE),
+                exit.signal.unwrap_or(NONE),
+                i32::from(leftovers),
+            ],
+        };
+        let mut bytes = [0; REPORT_SIZE];
+        for (chunk, word) in bytes.chunks_exact_mut(4).zip(words) {
+            chunk.copy_from_slice(&word.to_ne_bytes());
+        }
+        bytes
+    }
+
+    pub(crate) fn decode(bytes: [u8; REPORT_SIZE]) -> Option<Self> {
+        let mut words = bytes
+            .chunks_exact(4)
+            .map(|word| word.try_into().map_or(NONE, i32::from_ne_bytes));
+        let mut next = || words.next().unwrap_or(NONE);
+        let maybe = |word: i32| (word != NONE).then_some(word);
+        match (next(), next(), next(), next()) {
+            (0, ..) => Some(Self::Taken),
+            (1, pid, ..) => Some(Self::Started { pid }),
+            (2, stage, errno, _) => Some(Self::Failed {
+                stage: Stage::from_number(stage)?,
+                errno,
+            }),
+            (3, code, signal, leftovers) => Some(Self::Exited {
+                exit: Exit {
+                    code: maybe(code),
+                    signal: maybe(signal),
+                },
+                leftovers: leftovers != 0,
+            }),
+            _ => None,
+        }
+    }
+}
+
+/// Tells us; we may be gone, and then nobody needs to know.
+pub(super) fn report(control: &impl AsFd, report: Report) {
+    let bytes = report.encode();
+    let mut left = bytes.as_slice();
+    while !left.is_empty() {
+        match send(control.as_fd(), left, &[]) {
+            Ok(sent) => left = left.get(sent..).unwrap_or_default(),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reports_survive_the_way() {
+        let exited = |code, signal, leftovers| Report::Exited {
+            exit: Exit { code, signal },
+            leftovers,
+        };
+        for report in [
+            Report::Taken,
+            Report::Started { pid: 4711 },
+            Report::Failed {
+                stage: Stage::WorkingDirectory,
+                errno: 2,
+            },
+            exited(Some(0), None, false),
+            exited(Some(255), None, true),
+            exited(None, Some(9), false),
+        ] {
+            assert_eq!(Report::decode(report.encode()), Some(report));
+        }
+        assert_eq!(Report::decode([0xff; REPORT_SIZE]), None);
+    }
+
+    #[test]
+    fn a_request_survives_the_way_and_a_cut_one_is_refused() {
+        let command = Command {
+            argv: vec!["sh".into(), "-c".into(), "".into()],
+            cwd: "/tmp".into(),
+            env: vec![("A".into(), "1=2".into()), ("B".into(), "".into())],
+            stdio: Stdio::Pty { rows: 1, cols: 2 },
+        };
+        let frame = encode_spawn(&command).unwrap();
+        let body = &frame[HEAD_SIZE..];
+        let spawn = Spawn::decode(body).unwrap();
+        assert!(spawn.stdio == StdioKind::Pty);
+        assert_eq!(spawn.cwd, c"/tmp");
+        assert_eq!(spawn.argv, [c"sh", c"-c", c""]);
+        assert_eq!(spawn.env, [c"A=1=2", c"B="]);
+        for cut in 0..body.len() {
+            assert!(Spawn::decode(&body[..cut]).is_none(), "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn commands_that_no_system_takes_are_refused() {
+        let command = |argv: &[&str], value: &str| Command {
+            argv: argv.iter().map(Into::into).collect(),
+            cwd: "/".into(),
+            env: vec![("A".into(), value.into())],
+            stdio: Stdio::Pipes,
+        };
+        let refused = |command| encode_spawn(&command).unwrap_err().to_string();
+        let bad = Error::BadCommand.to_string();
+        assert_eq!(refused(command(&[], "")), bad);
+        assert_eq!(refused(command(&[""], "")), bad);
+        assert_eq!(refused(command(&["a\0b"], "")), bad);
+        assert_eq!(refused(command(&["a"], "x\0")), bad);
+        let long = "x".repeat(MAX_BODY);
+        assert_eq!(refused(command(&["a"], &long)), Error::TooLong.to_string());
+    }
+}

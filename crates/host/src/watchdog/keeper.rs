@@ -1,0 +1,212 @@
+//! The process above one command: starts it, reports its end, passes signals to everything it started, and kills all
+//! of that when the socket to us closes. It stays while anything of the command is left.
+
+use super::child::{self, Failure};
+use super::frame::{self, Report, Spawn, Stage};
+use super::server::{Wake, become_reaper, set_name};
+use super::sys;
+use super::tree::{self, Reaped};
+use crate::command::Exit;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fd::OwnedFd;
+use rustix::process::{Pid, Signal, WaitStatus, getpgid, kill_process_group};
+use std::io;
+
+/// Runs in a process that was just forked for it and never returns.
+pub(super) fn keep(control: OwnedFd, lifeline: &OwnedFd, body: &[u8], stdio: Vec<OwnedFd>) -> ! {
+    frame::report(&control, Report::Taken);
+    become_reaper();
+    set_name(c"keeper");
+    let started = Wake::new()
+        .map_err(|error| Failure::new(Stage::Prepare, &error))
+        .and_then(|wake| {
+            let spawn = Spawn::decode(body).ok_or(Failure {
+                stage: Stage::Prepare,
+                errno: libc::EINVAL,
+            })?;
+            let (leader, status) = child::start(&spawn, stdio)?;
+            Ok((wake, leader, status))
+        });
+    match started {
+        Ok((wake, leader, status)) => Keeper {
+            control,
+            lifeline,
+            wake,
+            leader,
+            status: Some(status),
+            running: true,
+            doomed: false,
+        }
+        .run(),
+        Err(failure) => failure.report(&control),
+    }
+    sys::exit_now(0)
+}
+
+struct Keeper<'a> {
+    control: OwnedFd,
+    lifeline: &'a OwnedFd,
+    wake: Wake,
+    /// The command itself: leader of its session and group.
+    leader: Pid,
+    /// Closes when the command has been executed, or tells why not.
+    status: Option<OwnedFd>,
+    running: bool,
+    /// Was to be killed, so whatever still turns up is killed too.
+    doomed: bool,
+}
+
+impl Keeper<'_> {
+    fn run(mut self) {
+        loop {
+            let status = self.status.as_ref().unwrap_or(&self.wake.read);
+            let mut fds = [
+                PollFd::new(&self.control, PollFlags::IN),
+                PollFd::new(self.lifeline, PollFlags::IN),
+                PollFd::new(&self.wake.read, PollFlags::IN),
+                PollFd::new(status, PollFlags::IN),
+            ];
+            match poll(&mut fds, None) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(_) => return self.kill_all(),
+            }
+            let [asked, orphaned, ended, known] = fds.map(|fd| !fd.revents().is_empty());
+            // In this order, so that the start is told before the end.
+            if known && let Some(status) = self.status.take() {
+                match child::outcome(&status) {
+                    Ok(()) => frame::report(
+                        &self.control,
+                        Report::Started {
+                            pid: self.leader.as_raw_nonzero().get(),
+                        },
+                    ),
+                    Err(failure) => {
+                        failure.report(&self.control);
+                        return self.kill_all();
+                    }
+                }
+            }
+            if orphaned {
+                return self.kill_all();
+            }
+            if asked && !self.obey() {
+                return self.kill_all();
+            }
+            if ended && self.status.is_none() {
+                tree::drain(&self.wake.read);
+                if !self.reap() {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Whether anything of the command is left.
+    fn reap(&mut self) -> bool {
+        let mut end = None;
+        let left = loop {
+            match tree::reap() {
+                Reaped::One(pid, status) if self.running && pid == self.leader => {
+                    self.running = false;
+                    end = Some(status);
+                }
+                Reaped::One(..) => {}
+                Reaped::Running => break true,
+                Reaped::Nobody => break false,
+            }
+        };
+        if let Some(status) = end {
+            frame::report(
+                &self.control,
+                Report::Exited {
+                    exit: exit(status),
+                    leftovers: left,
+                },
+            );
+        }
+        if left && self.doomed {
+            tree::freeze_and_kill(&|| self.everything());
+        }
+        left
+    }
+
+    /// Reads one signal number and sends it down; `false` when nobody is there any more.
+    fn obey(&mut self) -> bool {
+        let mut number = [0; 4];
+        let mut filled = 0;
+        while let Some(space) = number.get_mut(filled..).filter(|space| !space.is_empty()) {
+            match rustix::io::read(&self.control, space) {
+                Ok(0) => return false,
+                Ok(count) => filled += count,
+                Err(rustix::io::Errno::INTR) => {}
+                Err(_) => return false,
+            }
+        }
+        match Signal::from_named_raw(i32::from_ne_bytes(number)) {
+            Some(Signal::KILL) => {
+                self.doomed = true;
+                tree::freeze_and_kill(&|| self.everything());
+            }
+            Some(signal) => self.signal(signal),
+            None => {}
+        }
+        true
+    }
+
+    /// To each process once: the group at one stroke, then those that left it.
+    fn signal(&self, signal: Signal) {
+        let everything = self.everything();
+        let apart = |pid: &Pid| {
+            !self.running || getpgid(Some(*pid)).is_ok_and(|group| group != self.leader)
+        };
+        let apart: Vec<Pid> = everything.into_iter().filter(apart).collect();
+        if self.running {
+            let _gone = kill_process_group(self.leader, signal);
+        }
+        for pid in apart {
+            tree::send(pid, signal);
+        }
+    }
+
+    fn kill_all(self) {
+        #[cfg(not(target_os = "linux"))]
+        tree::freeze_and_kill(&|| self.everything());
+        if self.running {
+            // Reaches the group even where processes cannot be listed.
+            let _gone = kill_process_group(self.leader, Signal::KILL);
+        }
+        tree::kill_below(&self.wake.read);
+    }
+
+    fn everything(&self) -> Vec<Pid> {
+        let below = tree::below(std::process::id().cast_signed());
+        #[cfg(not(target_os = "linux"))]
+        let below = {
+            let mut below = below;
+            below.extend(tree::of_session(self.leader));
+            below
+        };
+        below
+    }
+}
+
+fn exit(status: WaitStatus) -> Exit {
+    Exit {
+        code: status.exit_status(),
+        signal: status.terminating_signal(),
+    }
+}
+
+impl Failure {
+    pub(super) fn new(stage: Stage, error: &io::Error) -> Self {
+        Self {
+            stage,
+            errno: error.raw_os_error().unwrap_or(libc::EIO),
+        }
+    }
+
+    fn report(self, control: &OwnedFd) {
+        let Self { stage, errno } = self;
+        frame::report(control, Report::Failed { stage, errno });
+    }
+}
