@@ -191,9 +191,7 @@ fn errors_inside_the_stream() {
         let frames = text[at..].split_once("\n").expect("more frames").1;
         frames.trim().to_string()
     };
-    insta::assert_snapshot!(tail(Kind::Chat), @r#"
-    data: {"error":{"message":"The engine is currently overloaded, please try again later","type":"server_error","param":null,"code":"overloaded"}}
-    "#);
+    insta::assert_snapshot!(tail(Kind::Chat), @r#"data: {"error":{"message":"The engine is currently overloaded, please try again later","type":"server_error","param":null,"code":"overloaded"}}"#);
     insta::assert_snapshot!(tail(Kind::Responses), @r#"
     event: error
     data: {"type":"error","sequence_number":12,"error":{"message":"Our servers are currently overloaded. Please try again later.","type":"service_unavailable_error","param":null,"code":"server_is_overloaded"}}
