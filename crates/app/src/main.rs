@@ -1,1 +1,102 @@
-fn main() {}
+//! The binary `ostler`: flags in, a front end out. Logic lives in the crates below.
+
+mod asking;
+mod boot;
+mod cmd;
+mod color;
+mod config;
+mod exec;
+mod flags;
+mod line;
+mod ops;
+mod print;
+mod schema_check;
+
+use boot::{Boot, UsageError};
+use clap::Parser;
+use flags::{Cli, Command};
+use ostler_wire::Open;
+use std::io::Write;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+fn main() -> ExitCode {
+    // The process may have been started to look after the commands of another one.
+    ostler_host::watchdog::run_if_asked();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version go to stdout and are no error.
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(exec::USAGE));
+        }
+    };
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return fail(&error.into()),
+    };
+    let code = match runtime.block_on(run(cli)) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => fail(&error),
+    };
+    // A thread may still sit in a read of stdin; nothing is worth waiting for.
+    runtime.shutdown_background();
+    code
+}
+
+async fn run(cli: Cli) -> anyhow::Result<u8> {
+    if let Some(prompt) = cli.prompt {
+        if cli.command.is_some() {
+            return Err(UsageError("-p goes without a command, or after `exec`".into()).into());
+        }
+        let boot = Arc::new(Boot::new(&cli.global)?);
+        let job = exec::Job {
+            open: exec::which(&boot),
+            prompt,
+            format: print::Format::Text,
+            schema: None,
+            farewell: exec::Farewell::Say,
+        };
+        return exec::run(boot, job).await;
+    }
+    match cli.command {
+        Some(Command::Completions { shell }) => cmd::completions::completions(shell),
+        Some(Command::Man) => cmd::completions::man(),
+        Some(Command::Demo(args)) => cmd::demo::run(cli.global, args).await,
+        Some(command) => with_boot(Arc::new(Boot::new(&cli.global)?), command).await,
+        None => {
+            let boot = Arc::new(Boot::new(&cli.global)?);
+            let which = exec::which(&boot);
+            line::run(boot, which).await
+        }
+    }
+}
+
+async fn with_boot(boot: Arc<Boot>, command: Command) -> anyhow::Result<u8> {
+    match command {
+        Command::Exec(args) => exec::exec(boot, args).await,
+        Command::Resume(args) => cmd::resume::run(boot, args).await,
+        Command::Sessions(args) => cmd::sessions::run(boot, args).await,
+        Command::Config(args) => cmd::config::run(&boot, args),
+        Command::Setup(args) => cmd::setup::run(&boot, args).await,
+        Command::Doctor(args) => cmd::doctor::run(&boot, args).await,
+        Command::Usage(args) => cmd::usage::run(&boot, args),
+        Command::Cache(args) => cmd::cache::run(&boot, args),
+        Command::Demo(_) | Command::Completions { .. } | Command::Man => Ok(exec::OK),
+    }
+}
+
+/// What happened, on stderr; the code says whose fault it was.
+fn fail(error: &anyhow::Error) -> ExitCode {
+    let _ = writeln!(std::io::stderr(), "ostler: {error:#}");
+    let usage = error.downcast_ref::<UsageError>().is_some();
+    ExitCode::from(if usage { exec::USAGE } else { exec::FAILED })
+}
+
+/// For commands that resume: the session that the flags or arguments speak of.
+pub fn open_of(id: Option<String>) -> Open {
+    id.map_or(Open::Last, Open::Resume)
+}
+

@@ -1,1 +1,34 @@
-//! placeholder
+//! Sessions: the log, the turn, dispatch, tools and policy. It never prints, exits, or reads env or home: the binary passes values in.
+
+mod accept;
+mod artifacts;
+mod asks;
+pub mod cache;
+pub mod commands;
+mod conversation;
+pub mod cut;
+mod desk;
+mod dispatch;
+pub mod export;
+mod feed;
+mod fold;
+pub mod hub;
+mod inbox;
+pub mod instructions;
+mod jobs;
+pub mod ledger;
+pub mod log;
+pub mod policy;
+mod prefixes;
+pub mod prompt;
+mod sample;
+mod schema;
+mod seen;
+mod session;
+pub mod store;
+pub mod tool;
+pub mod tools;
+mod transcript;
+mod turn;
+
+pub use hub::{LocalHub, Models, Options};

@@ -7,6 +7,7 @@ mod files;
 mod host;
 mod local;
 mod process;
+pub mod signals;
 pub mod watchdog;
 
 pub use command::{Command, Exit, Output, Signal, Stdio};
@@ -17,3 +18,17 @@ pub use host::{
 };
 pub use local::Local;
 pub use process::{Input, Process};
+
+/// The permission bits of a file, where the system has them.
+pub fn mode_of(path: &std::path::Path) -> Option<u32> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        Some(std::fs::metadata(path).ok()?.permissions().mode())
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        None
+    }
+}

@@ -16,6 +16,10 @@ pub trait EntrySource: Send + Sync {
 /// A session in someone's hands.
 pub struct Client {
     pub session_id: String,
+    /// `provider/model` that answers.
+    pub model: String,
+    /// What happened on opening, for the person.
+    pub notes: Vec<String>,
     pub ops: mpsc::Sender<Op>,
     pub events: Subscription,
 }

@@ -40,6 +40,10 @@ pub enum Delta {
         name: String,
         text: String,
     },
+    /// The turn ended and the log could not be written, so no entry says it.
+    Unrecorded {
+        message: String,
+    },
     View {
         command: String,
         view: View,

@@ -1,0 +1,365 @@
+//! From flags, environment and files to what the engine needs. The one place where the process is looked at.
+
+use crate::config::diagnose;
+use crate::config::env::Override;
+use crate::config::keys::Dotenv;
+use crate::config::layers::{self, Inputs, Loaded, RuleList};
+use crate::config::paths::{Env, Places, Platform};
+use crate::config::project::Trust;
+use crate::config::resolve::{ResolvedModel, Resolver};
+use crate::config::schema::{self, ProviderConfig};
+use crate::flags::{Global, PermissionMode};
+use anyhow::{Context as _, anyhow};
+use ostler_engine::policy::{Fallback, Headless, Policy, Posture, Rule, Rules};
+use ostler_engine::tool::ToolSettings;
+use ostler_engine::{Models, Options};
+use ostler_host::Local;
+use ostler_llm::{Effort, Params, Price, Target, Transport, TransportOptions};
+use ostler_wire::{Json, Origin};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const DEFAULT_SEARCH: &str = include_str!("search_endpoint.txt");
+
+/// The process as it was started, and the configuration that follows from it.
+pub struct Boot {
+    pub global: Global,
+    pub env: Env,
+    pub places: Places,
+    pub loaded: Loaded,
+    pub dotenv: Dotenv,
+    pub built_in: Vec<ProviderConfig>,
+}
+
+/// A fault of the command line: exit code 2.
+#[derive(Debug)]
+pub struct UsageError(pub String);
+
+impl std::fmt::Display for UsageError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for UsageError {}
+
+impl Boot {
+    pub fn new(global: &Global) -> anyhow::Result<Self> {
+        let (env, places) = surroundings(global)?;
+        let names: Vec<&str> = ostler_engine::tools::all_names().collect();
+        let loaded = layers::load(&Inputs {
+            env: &env,
+            places: &places,
+            config_flag: global.config.as_deref(),
+            overrides: &overrides(global),
+            trust: Trust::Untrusted,
+            tools: &names,
+        })
+        .map_err(|e| anyhow!("{}", e.render(diagnose::Paint::Plain).trim_end()))?;
+        let dotenv = Dotenv::load(&places.dotenv(), ostler_host::mode_of);
+        Ok(Self {
+            global: global.clone(),
+            env,
+            places,
+            loaded,
+            dotenv,
+            built_in: built_in(),
+        })
+    }
+
+    pub fn resolver(&self) -> Resolver<'_> {
+        Resolver::new(&self.loaded, &self.built_in, &self.env, &self.dotenv)
+    }
+
+    /// What the person asked for by flags, as one reference.
+    pub fn wanted_model(&self) -> Option<String> {
+        match (&self.global.provider, &self.global.model) {
+            (Some(provider), Some(model)) => Some(format!("{provider}/{model}")),
+            (Some(one), None) | (None, Some(one)) => Some(one.clone()),
+            (None, None) => None,
+        }
+    }
+
+    pub fn transport(&self) -> Arc<Transport> {
+        let config = &self.loaded.config.network;
+        let file = self.env.get("SSL_CERT_FILE").filter(|f| !f.is_empty()).cloned();
+        Arc::new(Transport::new(TransportOptions {
+            ca_files: config.ca_file.clone().into_iter().chain(file).map(PathBuf::from).collect(),
+            ..TransportOptions::default()
+        }))
+    }
+
+    pub fn sessions_dir(&self) -> PathBuf {
+        match self.loaded.config.sessions.location {
+            schema::SessionLocation::Home => self.places.home.join("sessions"),
+            schema::SessionLocation::Project => self.places.root.join(".ostler/sessions"),
+        }
+    }
+
+    pub fn store(&self) -> ostler_engine::store::Store {
+        ostler_engine::store::Store::new(&self.sessions_dir(), &self.places.root)
+    }
+
+    /// Everything the engine needs. `interactive`: somebody can answer asks.
+    pub fn options(self: &Arc<Self>, interactive: bool) -> anyhow::Result<Options> {
+        let config = &self.loaded.config;
+        Ok(Options {
+            version: crate::VERSION.into(),
+            home: self.places.home.clone(),
+            user_home: self.places.user_home.clone(),
+            root: self.places.root.clone(),
+            temp: std::env::temp_dir(),
+            sessions: self.sessions_dir(),
+            save: !self.global.no_save,
+            interactive,
+            model: self.wanted_model(),
+            models: self.clone(),
+            params: Params {
+                temperature: config.agent.temperature,
+                top_p: config.agent.top_p,
+                max_tokens: config.agent.max_tokens.map(u64::from),
+                effort: config.agent.effort.map(effort),
+            },
+            max_steps: u64::from(config.agent.max_steps),
+            operator: self.operator()?,
+            policy: self.policy()?,
+            tool_filter: self.tool_filter(),
+            tools: self.tool_settings(),
+            host: Arc::new(Local::new()),
+            system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
+        })
+    }
+
+    fn operator(&self) -> anyhow::Result<Vec<String>> {
+        let agent = &self.loaded.config.agent;
+        let mut lines = Vec::new();
+        match (&self.global.system_prompt, &agent.system_prompt_file, &agent.system_prompt) {
+            (Some(text), _, _) | (None, None, Some(text)) => lines.push(text.trim().to_owned()),
+            (None, Some(file), _) => {
+                let text = std::fs::read_to_string(file)
+                    .with_context(|| format!("system_prompt_file {file} cannot be read"))?;
+                lines.push(text.trim().to_owned());
+            }
+            (None, None, None) => {}
+        }
+        match agent.reasoning_language {
+            schema::ReasoningLanguage::Auto => {}
+            schema::ReasoningLanguage::Zh => lines.push("Think in Simplified Chinese.".into()),
+            schema::ReasoningLanguage::En => lines.push("Think in English.".into()),
+        }
+        lines.retain(|line| !line.is_empty());
+        Ok(lines)
+    }
+
+    pub fn policy(&self) -> anyhow::Result<Policy> {
+        let permissions = &self.loaded.config.permissions;
+        let mut rules = Rules::default();
+        let mut faults = Vec::new();
+        for rule in self.loaded.rules() {
+            match Rule::parse(&rule.text, &rule.place.to_string()) {
+                Ok(parsed) => match rule.list {
+                    RuleList::Allow => rules.allow.push(parsed),
+                    RuleList::Ask => rules.ask.push(parsed),
+                    RuleList::Deny => rules.deny.push(parsed),
+                },
+                Err(error) => faults.push(error.to_string()),
+            }
+        }
+        // A rule that cannot be read might be the one that should have stopped something.
+        if !faults.is_empty() {
+            return Err(anyhow!("{}", faults.join("\n")));
+        }
+        Ok(Policy {
+            rules,
+            fallback: match permissions.mode {
+                schema::PermissionMode::Ask => Fallback::Ask,
+                schema::PermissionMode::Allow => Fallback::Allow,
+                schema::PermissionMode::Deny => Fallback::Deny,
+            },
+            headless: match permissions.headless {
+                schema::Headless::Allow => Headless::Allow,
+                schema::Headless::Deny => Headless::Deny,
+            },
+            posture: match (self.global.yolo, self.global.permission_mode) {
+                (true, _) | (false, Some(PermissionMode::Yolo)) => Posture::Yolo,
+                (false, Some(PermissionMode::Auto)) => Posture::Auto,
+                (false, Some(PermissionMode::Ask) | None) => Posture::Ask,
+            },
+        })
+    }
+
+    fn tool_filter(&self) -> Vec<String> {
+        if !self.global.allowed_tools.is_empty() {
+            return self.global.allowed_tools.clone();
+        }
+        let tools = &self.loaded.config.tools;
+        let off = tools.switches.iter().filter(|(_, on)| !**on).map(|(name, _)| format!("!{name}"));
+        tools.enabled.iter().cloned().chain(off).collect()
+    }
+
+    fn tool_settings(&self) -> ToolSettings {
+        let config = &self.loaded.config;
+        let tools = &config.tools;
+        let program = match (&tools.shell.path, tools.shell.prefer) {
+            (Some(path), _) => path.clone(),
+            (None, schema::ShellPreference::Auto | schema::ShellPreference::Sh) => "sh".into(),
+            (None, schema::ShellPreference::Bash) => "bash".into(),
+            (None, schema::ShellPreference::Powershell) => "powershell".into(),
+            (None, schema::ShellPreference::Pwsh) => "pwsh".into(),
+        };
+        let flag = if program.contains("powershell") || program.contains("pwsh") { "-Command" } else { "-c" };
+        let mut writable = vec![self.places.root.clone()];
+        writable.extend(self.global.add_dir.iter().map(|d| self.places.cwd.join(d)));
+        writable.extend(config.sandbox.allow_write.iter().map(PathBuf::from));
+        ToolSettings {
+            shell: vec![program.into(), flag.into()],
+            env: self.command_env(),
+            bash_timeout_seconds: tools.bash_timeout_seconds,
+            bash_max_bytes: usize::try_from(tools.limits.bash_max_bytes).unwrap_or(usize::MAX),
+            writable,
+            allow_private: tools.web.allow_private.clone(),
+            search_url: tools
+                .web
+                .search_url
+                .clone()
+                .unwrap_or_else(|| DEFAULT_SEARCH.trim().to_owned()),
+            ca_file: config.network.ca_file.clone().map(PathBuf::from),
+            envelope: tools.result_format == schema::ResultFormat::Envelope,
+        }
+    }
+
+    /// The environment of commands: ours without provider keys and what the configuration drops.
+    fn command_env(&self) -> Vec<(OsString, OsString)> {
+        let shell = &self.loaded.config.tools.shell;
+        let providers = &self.loaded.config.providers;
+        let mut hidden: Vec<String> = vec!["OSTLER_API_KEY".into()];
+        hidden.extend(self.built_in.iter().chain(providers).filter_map(|p| p.api_key_env.clone()));
+        hidden.retain(|name| !shell.env_pass.contains(name));
+        hidden.extend(shell.env_drop.iter().cloned());
+        let quiet = ["PAGER", "GIT_PAGER"].map(|name| (OsString::from(name), OsString::from("cat")));
+        std::env::vars_os()
+            .filter(|(name, _)| !hidden.iter().any(|h| name == h.as_str()))
+            .filter(|(name, _)| !quiet.iter().any(|(q, _)| q == name))
+            .chain(quiet.clone())
+            .collect()
+    }
+
+    fn target(&self, resolved: ResolvedModel) -> Result<Target, String> {
+        let facts = ostler_llm::lookup(&resolved.model);
+        let own = &resolved.quirks;
+        let quirks = ostler_llm::quirks(&resolved.kind, &resolved.base_url, &resolved.model, &[own])
+            .map_err(|e| e.to_string())?;
+        let price = resolved
+            .price
+            .map(|p| Price {
+                input: p.input.unwrap_or(0.0),
+                cached_input: p.cached_input,
+                cache_write: p.cache_write,
+                output: p.output.unwrap_or(0.0),
+            })
+            .or(facts.as_ref().and_then(|f| f.price));
+        Ok(Target {
+            origin: Origin {
+                provider: resolved.provider,
+                model: resolved.model,
+            },
+            kind: resolved.kind,
+            base_url: resolved.base_url,
+            key: resolved.key.map(|k| k.value),
+            headers: resolved.headers.into_iter().collect(),
+            extra_body: (!resolved.extra_body.is_empty())
+                .then(|| Json::from(serde_json::Value::Object(resolved.extra_body))),
+            quirks,
+            window: resolved
+                .context_window
+                .or(facts.as_ref().map(|f| f.window))
+                .unwrap_or(0),
+            max_output: resolved.max_output.or(facts.as_ref().and_then(|f| f.max_output)),
+            price,
+            reasoning: facts.as_ref().is_none_or(|f| f.reasoning),
+            images: facts.as_ref().is_none_or(|f| f.images),
+            stream: resolved.stream,
+            timeouts: resolved.timeouts,
+        })
+    }
+}
+
+impl Models for Boot {
+    fn resolve(&self, reference: Option<&str>) -> Result<Target, String> {
+        let resolver = self.resolver();
+        let resolved = match reference {
+            Some(reference) => resolver.resolve(reference),
+            None => resolver.default(),
+        };
+        self.target(resolved.map_err(|e| e.to_string())?)
+    }
+}
+
+fn effort(effort: schema::Effort) -> Effort {
+    match effort {
+        schema::Effort::None => Effort::None,
+        schema::Effort::Minimal => Effort::Minimal,
+        schema::Effort::Low => Effort::Low,
+        schema::Effort::Medium => Effort::Medium,
+        schema::Effort::High => Effort::High,
+        schema::Effort::Max => Effort::Max,
+    }
+}
+
+fn built_in() -> Vec<ProviderConfig> {
+    ostler_llm::builtin_providers()
+        .iter()
+        .map(|p| ProviderConfig {
+            name: p.name.clone(),
+            kind: Some(p.kind.clone()),
+            base_url: Some(p.base_url.clone()),
+            base_url_env: p.base_url_env.clone(),
+            models: p.models.clone(),
+            default: Some(p.default.clone()).filter(|d| !d.is_empty()),
+            api_key_env: p.api_key_env.clone(),
+            quirks: p.quirks.clone(),
+            ..ProviderConfig::default()
+        })
+        .collect()
+}
+
+/// The environment as text, and the folders that follow from it. The root is canonical.
+fn surroundings(global: &Global) -> anyhow::Result<(Env, Places)> {
+    let env: Env = std::env::vars_os()
+        .filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)))
+        .collect();
+    let cwd = std::env::current_dir().context("the current directory cannot be read")?;
+    let mut places = Places::find(&env, &cwd, global.root.as_deref(), Platform::CURRENT)?;
+    places.root = canonical_root(&places.root)?;
+    Ok((env, places))
+}
+
+fn canonical_root(root: &Path) -> anyhow::Result<PathBuf> {
+    let canonical = root
+        .canonicalize()
+        .map_err(|e| UsageError(format!("--root {}: {e}", root.display())))?;
+    if !canonical.is_dir() {
+        return Err(UsageError(format!("--root {} is not a folder", root.display())).into());
+    }
+    Ok(canonical)
+}
+
+fn overrides(global: &Global) -> Vec<Override> {
+    let one = |flag: &str, key: &str, value: String| Override {
+        flag: flag.into(),
+        key: key.into(),
+        value,
+    };
+    let mut out = Vec::new();
+    if let Some(effort) = &global.effort {
+        out.push(one("--effort", "agent.effort", effort.clone()));
+    }
+    if let Some(steps) = global.max_steps {
+        out.push(one("--max-steps", "agent.max_steps", steps.to_string()));
+    }
+    if global.no_color {
+        out.push(one("--no-color", "display.color", "never".into()));
+    }
+    out
+}

@@ -1,0 +1,410 @@
+//! Runs prompts without a conversation: `exec`, `-p`, `demo`, and ops from stdin.
+
+use crate::boot::{Boot, UsageError};
+use crate::color::{Ink, Paint};
+use crate::flags::{Exec, Format as FlagFormat, InputFormat, Output, OutputFormat};
+use crate::print::{End, Format, Printer, Show};
+use anyhow::Context as _;
+use ostler_engine::LocalHub;
+use ostler_host::signals::{Signals, Stop};
+use ostler_wire::{Ask, Client, Delivery, Event, Hub as _, Op, Open, Outcome};
+use std::io::{self, IsTerminal, Read, Write};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::mpsc;
+
+/// How long a prompt waits for a pipe that has said nothing yet.
+const STDIN_PATIENCE: Duration = Duration::from_millis(500);
+/// What is taken from a pipe at most.
+const MAX_STDIN: u64 = 10 * 1024 * 1024;
+
+/// Exit codes of the contract.
+pub const OK: u8 = 0;
+pub const FAILED: u8 = 1;
+pub const USAGE: u8 = 2;
+pub const INTERRUPTED: u8 = 130;
+pub const TERMINATED: u8 = 143;
+
+/// What to run, and how to show it.
+pub struct Job {
+    pub open: Open,
+    pub prompt: String,
+    pub format: Format,
+    pub schema: Option<crate::schema_check::Schema>,
+    pub farewell: Farewell,
+}
+
+/// Whether leaving says how to come back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Farewell {
+    Say,
+    Silent,
+}
+
+pub fn format(output: &Output) -> Format {
+    match (output.format, output.output_format) {
+        (Some(FlagFormat::Json), _) | (None, Some(OutputFormat::StreamJson)) => Format::Stream,
+        (Some(FlagFormat::Result), _) | (None, Some(OutputFormat::Json)) => Format::Result,
+        (Some(FlagFormat::Text), _) | (None, Some(OutputFormat::Text) | None) => Format::Text,
+    }
+}
+
+/// The session that the flags speak of.
+pub fn which(boot: &Boot) -> Open {
+    match (&boot.global.session, &boot.global.fork) {
+        (Some(id), _) => Open::Resume(id.clone()),
+        (None, Some(id)) => Open::Fork(id.clone()),
+        (None, None) => Open::New,
+    }
+}
+
+pub async fn exec(boot: Arc<Boot>, args: Exec) -> anyhow::Result<u8> {
+    let schema = args.output_schema.as_deref().map(crate::schema_check::Schema::load).transpose()?;
+    if args.input_format == InputFormat::StreamJson {
+        return crate::ops::run(boot, format(&args.output)).await;
+    }
+    let prompt = prompt(&args)?;
+    let job = Job {
+        open: which(&boot),
+        prompt,
+        format: format(&args.output),
+        schema,
+        farewell: Farewell::Say,
+    };
+    run(boot, job).await
+}
+
+/// Runs one prompt to its end and says how it went by the exit code.
+pub async fn run(boot: Arc<Boot>, job: Job) -> anyhow::Result<u8> {
+    let start = Instant::now();
+    let interactive = wants_prompts(&boot);
+    let mut client = open(&boot, job.open, interactive).await?;
+    let mut printer = printer(&boot, job.format);
+    announce(&boot, &client, &mut printer)?;
+    let instruction = job.schema.as_ref().map(crate::schema_check::Schema::instruction);
+    let prompt = match instruction {
+        Some(instruction) => format!("{}\n\n{instruction}", job.prompt),
+        None => job.prompt,
+    };
+    let mut signals = Signals::new()?;
+    let answers = if interactive { Answers::Terminal } else { Answers::Nobody };
+    let mut end = turn(&mut client, &mut printer, &mut signals, prompt, answers).await?;
+    if let (Some(schema), Ended::Turn(End::Turn(Outcome::Done))) = (&job.schema, &end) {
+        end = hold_to(schema, &mut client, &mut printer, &mut signals, end).await?;
+    }
+    let end = match end {
+        Ended::Turn(end) => end,
+        Ended::ClosedPipe => return Ok(OK),
+        Ended::Terminated => {
+            close(client).await;
+            return Ok(TERMINATED);
+        }
+    };
+    printer.result(&client.session_id, &end, start.elapsed())?;
+    if job.farewell == Farewell::Say && !boot.global.no_save && end != End::Unrecorded {
+        let id = client.session_id.get(..8).unwrap_or(&client.session_id).to_owned();
+        printer.note(Ink::Grey, &format!("ostler resume {id}"))?;
+    }
+    quiet(printer.flush())?;
+    close(client).await;
+    Ok(match end {
+        End::Turn(Outcome::Done) => OK,
+        End::Turn(Outcome::Interrupted) => INTERRUPTED,
+        End::Turn(Outcome::Error | Outcome::MaxSteps | Outcome::EmptyResponse | Outcome::Refusal)
+        | End::Unrecorded => FAILED,
+    })
+}
+
+pub async fn open(boot: &Arc<Boot>, which: Open, interactive: bool) -> anyhow::Result<Client> {
+    let options = Arc::new(boot.options(interactive)?);
+    let hub = LocalHub::new(options, boot.transport());
+    Ok(hub.open(which).await?)
+}
+
+/// Waits until the session has put everything away.
+pub async fn close(client: Client) {
+    let Client { ops, mut events, .. } = client;
+    // A session that is gone already has nothing to close.
+    let _ = ops.send(Op::Close).await;
+    drop(ops);
+    while events.next().await.is_some() {}
+}
+
+pub type Out = io::BufWriter<io::Stdout>;
+pub type Err = io::BufWriter<io::Stderr>;
+
+pub fn printer(boot: &Boot, format: Format) -> Printer<Out, Err> {
+    let display = &boot.loaded.config.display;
+    Printer::new(
+        io::BufWriter::with_capacity(1 << 16, io::stdout()),
+        io::BufWriter::new(io::stderr()),
+        format,
+        Show {
+            tool_calls: display.show_tool_calls,
+            reasoning: display.show_reasoning,
+            tokens: display.show_tokens && boot.global.verbose,
+        },
+        paint(boot),
+    )
+}
+
+pub fn paint(boot: &Boot) -> Paint {
+    use crate::config::units::ColorChoice;
+    let no_color = boot.env.get("NO_COLOR").is_some_and(|v| !v.is_empty());
+    match boot.loaded.config.display.color {
+        ColorChoice::Never => Paint::None,
+        ColorChoice::Always => Paint::Colour,
+        ColorChoice::Auto if !no_color && io::stderr().is_terminal() => Paint::Colour,
+        ColorChoice::Auto => Paint::None,
+    }
+}
+
+/// Says on stderr what a person should know before the answer comes.
+pub fn announce(boot: &Boot, client: &Client, printer: &mut Printer<Out, Err>) -> io::Result<()> {
+    for notice in &boot.loaded.notices {
+        printer.note(Ink::Yellow, &notice.to_string())?;
+    }
+    for warning in &boot.dotenv.warnings {
+        printer.note(Ink::Yellow, warning)?;
+    }
+    if boot.wanted_model().is_none() && boot.loaded.config.default_model.is_none() {
+        printer.note(Ink::Grey, &format!("Model: {}", client.model))?;
+    }
+    for note in &client.notes {
+        printer.note(Ink::Grey, note)?;
+    }
+    quiet(printer.flush())
+}
+
+/// How watching a turn ended.
+pub enum Ended {
+    Turn(End),
+    /// Nobody reads our output any more.
+    ClosedPipe,
+    Terminated,
+}
+
+/// Sends a prompt and shows what happens until the turn is over.
+pub async fn turn(
+    client: &mut Client,
+    printer: &mut Printer<Out, Err>,
+    signals: &mut Signals,
+    prompt: String,
+    mut answers: Answers<'_>,
+) -> anyhow::Result<Ended> {
+    let op = Op::Prompt {
+        text: prompt,
+        delivery: Delivery::Queue,
+        images: Vec::new(),
+    };
+    client.ops.send(op).await.context("the session ended")?;
+    let mut stops = 0;
+    loop {
+        let event = tokio::select! {
+            event = client.events.next() => event,
+            signal = signals.next() => {
+                match signal {
+                    Stop::Interrupt => {
+                        stops += 1;
+                        if stops > 1 {
+                            return Ok(Ended::Turn(End::Turn(Outcome::Interrupted)));
+                        }
+                        client.ops.send(Op::Interrupt).await.context("the session ended")?;
+                    }
+                    Stop::Terminate => {
+                        client.ops.send(Op::Interrupt).await.context("the session ended")?;
+                        wait_for_end(client).await;
+                        return Ok(Ended::Terminated);
+                    }
+                }
+                continue;
+            }
+        };
+        let Some(event) = event else {
+            anyhow::bail!("the session ended unexpectedly; `ostler resume` goes on with what was saved");
+        };
+        match show(client, printer, event) {
+            Ok(Shown::End(end)) => return Ok(Ended::Turn(end)),
+            Ok(Shown::Ask(ask)) => {
+                if let Some(answer) = answers.get(&ask, signals).await? {
+                    // The turn may have been stopped while the person thought.
+                    let _ = client.ops.send(answer).await;
+                }
+            }
+            Ok(Shown::Events) => {}
+            Err(e) if e.kind() == io::ErrorKind::BrokenPipe => {
+                client.ops.send(Op::Interrupt).await.context("the session ended")?;
+                wait_for_end(client).await;
+                return Ok(Ended::ClosedPipe);
+            }
+            Err(e) => return Err(e).context("stdout cannot be written"),
+        }
+    }
+}
+
+enum Shown {
+    Events,
+    Ask(Arc<Ask>),
+    End(End),
+}
+
+/// Shows an event and all others that have come meanwhile, in one write.
+fn show(client: &mut Client, printer: &mut Printer<Out, Err>, first: Event) -> io::Result<Shown> {
+    let now = ostler_engine::log::now();
+    let mut next = Some(first);
+    while let Some(event) = next {
+        let end = printer.event(&event, &now)?;
+        if let Some(end) = end {
+            printer.flush()?;
+            return Ok(Shown::End(end));
+        }
+        if let Event::Ask(ask) = event {
+            printer.flush()?;
+            return Ok(Shown::Ask(ask));
+        }
+        next = client.events.try_next();
+    }
+    printer.flush()?;
+    Ok(Shown::Events)
+}
+
+/// Where answers to asks come from.
+pub enum Answers<'a> {
+    Nobody,
+    Terminal,
+    /// Lines that somebody else reads from stdin.
+    Lines(&'a mut mpsc::Receiver<String>),
+}
+
+impl Answers<'_> {
+    async fn get(&mut self, ask: &Ask, signals: &mut Signals) -> io::Result<Option<Op>> {
+        match self {
+            Answers::Nobody => Ok(None),
+            Answers::Terminal => crate::asking::on_terminal(ask).await.map(Some),
+            Answers::Lines(lines) => {
+                let mut err = io::stderr();
+                write!(err, "{}", crate::asking::question(ask))?;
+                err.flush()?;
+                tokio::select! {
+                    line = lines.recv() => Ok(Some(crate::asking::answer(ask, &line.unwrap_or_default()))),
+                    _ = signals.next() => Ok(Some(Op::Interrupt)),
+                }
+            }
+        }
+    }
+}
+
+async fn wait_for_end(client: &mut Client) {
+    const PATIENCE: Duration = Duration::from_secs(2);
+    let _ = tokio::time::timeout(PATIENCE, async {
+        while let Some(event) = client.events.next().await {
+            if matches!(&event, Event::Entry(e) if matches!(e.body, ostler_wire::Body::TurnEnd(_))) {
+                break;
+            }
+        }
+    })
+    .await;
+}
+
+async fn hold_to(
+    schema: &crate::schema_check::Schema,
+    client: &mut Client,
+    printer: &mut Printer<Out, Err>,
+    signals: &mut Signals,
+    end: Ended,
+) -> anyhow::Result<Ended> {
+    let Err(why) = schema.check(&printer.tally.text) else {
+        return Ok(end);
+    };
+    printer.note(Ink::Yellow, &format!("The answer does not fit the schema ({why}); asking once more."))?;
+    let again = turn(client, printer, signals, schema.repair(&why), Answers::Nobody).await?;
+    if matches!(again, Ended::Turn(End::Turn(Outcome::Done)))
+        && let Err(why) = schema.check(&printer.tally.text)
+    {
+        let message = format!("the answer does not fit the output schema: {why}");
+        printer.note(Ink::Red, &format!("Error: {message}"))?;
+        printer.tally.error = Some(("output_schema".into(), message));
+        return Ok(Ended::Turn(End::Turn(Outcome::Error)));
+    }
+    Ok(again)
+}
+
+/// `--permission-mode ask` with a terminal prompts on it.
+fn wants_prompts(boot: &Boot) -> bool {
+    boot.global.permission_mode == Some(crate::flags::PermissionMode::Ask)
+        && io::stdin().is_terminal()
+        && io::stderr().is_terminal()
+}
+
+fn quiet(result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other,
+    }
+}
+
+/// The prompt of the flags, with what a pipe brings.
+fn prompt(args: &Exec) -> anyhow::Result<String> {
+    let words = args.words.join(" ");
+    let given = match (&args.prompt, words.as_str()) {
+        (Some(prompt), _) => Some(prompt.clone()),
+        (None, "" | "-") => None,
+        (None, words) => Some(words.to_owned()),
+    };
+    let stdin = io::stdin();
+    let Some(given) = given else {
+        if stdin.is_terminal() {
+            return Err(UsageError("no prompt: give one with -p \"…\", or pipe it in".into()).into());
+        }
+        let text = read_all(stdin.lock())?;
+        if text.trim().is_empty() {
+            return Err(UsageError("the prompt on stdin is empty".into()).into());
+        }
+        return Ok(text);
+    };
+    if given.trim().is_empty() {
+        return Err(UsageError("the prompt is empty".into()).into());
+    }
+    if stdin.is_terminal() {
+        return Ok(given);
+    }
+    Ok(match piped()? {
+        Some(text) if text.trim().is_empty() => given,
+        Some(text) => format!("{given}\n\n<stdin>\n{text}\n</stdin>"),
+        None => {
+            let _ = writeln!(io::stderr(), "stdin is a pipe without data; left alone");
+            given
+        }
+    })
+}
+
+/// What the pipe has to say, or nothing when its first byte does not come in time.
+fn piped() -> anyhow::Result<Option<String>> {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let mut stdin = io::stdin().lock();
+        let mut first = [0; 1];
+        let read = stdin.read(&mut first);
+        // The receiver may have given up.
+        let _ = sender.send(None);
+        let rest = read.and_then(|n| {
+            let mut bytes = first.get(..n).unwrap_or_default().to_vec();
+            stdin.take(MAX_STDIN).read_to_end(&mut bytes)?;
+            Ok(bytes)
+        });
+        let _ = sender.send(Some(rest));
+    });
+    if receiver.recv_timeout(STDIN_PATIENCE).is_err() {
+        return Ok(None);
+    }
+    match receiver.recv() {
+        Ok(Some(bytes)) => Ok(Some(String::from_utf8_lossy(&bytes.context("stdin cannot be read")?).into_owned())),
+        Ok(None) | Err(_) => Ok(None),
+    }
+}
+
+fn read_all(input: impl Read) -> anyhow::Result<String> {
+    let mut bytes = Vec::new();
+    input.take(MAX_STDIN).read_to_end(&mut bytes).context("stdin cannot be read")?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}

@@ -1,0 +1,333 @@
+//! The command line: one table of commands and flags. What they do is elsewhere.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// A coding agent for the terminal. Without a command it starts a conversation.
+#[derive(Debug, Parser)]
+#[command(name = "ostler", version = crate::VERSION, disable_help_subcommand = true, max_term_width = 100)]
+pub struct Cli {
+    #[command(flatten)]
+    pub global: Global,
+    /// Run this prompt and exit, as `exec -p` does
+    #[arg(short = 'p', long = "prompt", value_name = "PROMPT")]
+    pub prompt: Option<String>,
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// Flags that every command takes.
+#[derive(Debug, Clone, Default, Args)]
+pub struct Global {
+    /// Work in this folder instead of the current one
+    #[arg(long, global = true, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+    /// The model: a provider, a model, or provider/model
+    #[arg(long, short = 'm', global = true, value_name = "MODEL")]
+    pub model: Option<String>,
+    /// The provider of --model, or its default model
+    #[arg(long, global = true, value_name = "NAME")]
+    pub provider: Option<String>,
+    /// How hard the model thinks: none, minimal, low, medium, high, max
+    #[arg(long, global = true, value_name = "EFFORT")]
+    pub effort: Option<String>,
+    /// Operator instructions for the system prompt; "" clears the configured ones
+    #[arg(long, global = true, value_name = "TEXT")]
+    pub system_prompt: Option<String>,
+    /// Continue this session
+    #[arg(long, global = true, value_name = "ID", conflicts_with = "fork")]
+    pub session: Option<String>,
+    /// Start a new session with a copy of this one
+    #[arg(long, global = true, value_name = "ID")]
+    pub fork: Option<String>,
+    /// Keep no session log
+    #[arg(long, global = true)]
+    pub no_save: bool,
+    /// What may run without asking: ask, auto or yolo
+    #[arg(long, global = true, value_name = "MODE")]
+    pub permission_mode: Option<PermissionMode>,
+    /// Allow everything that no rule denies
+    #[arg(long, global = true, conflicts_with = "permission_mode")]
+    pub yolo: bool,
+    /// Only these tools, comma-separated; !name leaves one out
+    #[arg(long, global = true, value_name = "NAMES", value_delimiter = ',')]
+    pub allowed_tools: Vec<String>,
+    /// Run commands without the operating system's sandbox
+    #[arg(long, global = true)]
+    pub no_sandbox: bool,
+    /// Most model requests of one turn; 0 means no limit
+    #[arg(long, global = true, value_name = "N")]
+    pub max_steps: Option<u32>,
+    /// Another configuration file in place of the user's
+    #[arg(long, global = true, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// A further folder that file tools may change
+    #[arg(long, global = true, value_name = "DIR")]
+    pub add_dir: Vec<PathBuf>,
+    /// No colours
+    #[arg(long, global = true)]
+    pub no_color: bool,
+    /// Plain lines, no terminal UI
+    #[arg(long, global = true)]
+    pub plain: bool,
+    /// Say more on stderr
+    #[arg(long, short = 'v', global = true)]
+    pub verbose: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PermissionMode {
+    Ask,
+    Auto,
+    #[value(aliases = ["danger-full-access", "bypassPermissions"])]
+    Yolo,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run one prompt and print the answer
+    #[command(visible_alias = "run")]
+    Exec(Exec),
+    /// Continue a session
+    Resume(Resume),
+    /// List, show, search, export and delete sessions
+    #[command(subcommand)]
+    Sessions(Sessions),
+    /// Look at and change the configuration
+    #[command(subcommand)]
+    Config(Config),
+    /// Find keys and local servers, test the connection, write a configuration
+    Setup(Setup),
+    /// Check the installation: configuration, keys, tools, sessions
+    Doctor(Doctor),
+    /// Tokens and cost of past requests
+    Usage(Usage),
+    /// What became of the prompt cache in a session
+    #[command(subcommand)]
+    Cache(Cache),
+    /// Watch a short coding session, offline and without an account
+    Demo(Demo),
+    /// Print a completion script for a shell
+    Completions { shell: clap_complete::Shell },
+    /// Print the manual page
+    Man,
+}
+
+#[derive(Debug, Args)]
+pub struct Exec {
+    /// The prompt; - reads it from stdin
+    #[arg(value_name = "PROMPT", conflicts_with = "prompt")]
+    pub words: Vec<String>,
+    /// The prompt
+    #[arg(short = 'p', long = "prompt", value_name = "PROMPT")]
+    pub prompt: Option<String>,
+    #[command(flatten)]
+    pub output: Output,
+    /// Where prompts come from: text, or stream-json for one op a line on stdin
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub input_format: InputFormat,
+    /// The answer must be JSON that fits this JSON Schema
+    #[arg(long, value_name = "FILE")]
+    pub output_schema: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Default, Args)]
+pub struct Output {
+    /// What goes to stdout: text, json (every event), or result (one object)
+    #[arg(long, value_name = "FORMAT", conflicts_with = "output_format")]
+    pub format: Option<Format>,
+    /// The same with other names: text, json (one object), stream-json (every event)
+    #[arg(long, value_name = "FORMAT")]
+    pub output_format: Option<OutputFormat>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    Text,
+    #[value(alias = "stream-json")]
+    Json,
+    Result,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum OutputFormat {
+    Text,
+    Json,
+    StreamJson,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum InputFormat {
+    Text,
+    StreamJson,
+}
+
+/// Formats of commands that only look something up.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum Listing {
+    #[default]
+    Text,
+    Json,
+}
+
+#[derive(Debug, Args)]
+pub struct Resume {
+    /// The session, or the beginning of its id; the newest of this project when left out
+    pub id: Option<String>,
+    /// The newest session of this project
+    #[arg(long, conflicts_with = "id")]
+    pub last: bool,
+    /// Run this prompt in it and exit
+    #[arg(short = 'p', long = "prompt", value_name = "PROMPT")]
+    pub prompt: Option<String>,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Sessions {
+    /// Sessions of this project, newest first
+    List {
+        /// Of every project
+        #[arg(long)]
+        all: bool,
+        #[arg(long, value_enum, default_value_t)]
+        format: Listing,
+    },
+    /// What was said and done
+    Show {
+        id: String,
+        #[arg(long, value_enum, default_value_t)]
+        format: Listing,
+    },
+    /// Continue one
+    Resume(Resume),
+    /// Find messages that have all the words
+    Search {
+        #[arg(required = true)]
+        words: Vec<String>,
+        #[arg(long, value_enum, default_value_t)]
+        format: Listing,
+    },
+    /// Write one as a document
+    Export {
+        id: String,
+        #[arg(long, value_enum, default_value = "md")]
+        format: ExportFormat,
+        /// A file instead of stdout
+        #[arg(long, short = 'o', value_name = "FILE")]
+        out: Option<PathBuf>,
+    },
+    /// Delete one
+    Delete { id: String },
+    /// Delete the oldest ones until the rest fits a size
+    Gc {
+        /// Like 500MB or 2GB; [sessions] quota when left out
+        #[arg(long, value_name = "SIZE")]
+        quota: Option<String>,
+        /// Only say what would go
+        #[arg(long)]
+        dry_run: bool,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ExportFormat {
+    Md,
+    Json,
+    Html,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Config {
+    /// The configuration files and which of them exist
+    Path,
+    /// Write a commented starter file
+    Init,
+    /// One setting
+    Get { key: String },
+    /// Change one setting, keeping comments and order
+    Set {
+        key: String,
+        value: String,
+        /// In the project's ostler.toml instead of the user's file
+        #[arg(long)]
+        project: bool,
+    },
+    /// Every setting in force
+    Show {
+        /// And where each came from
+        #[arg(long)]
+        origin: bool,
+        #[arg(long, value_enum, default_value_t)]
+        format: Listing,
+    },
+    /// The JSON Schema of the file, for editors
+    Schema,
+}
+
+#[derive(Debug, Args)]
+pub struct Setup {
+    /// Use this provider without asking
+    #[arg(long = "use", value_name = "PROVIDER")]
+    pub provider: Option<String>,
+    /// Save this key for it; - reads it from stdin
+    #[arg(long, value_name = "KEY")]
+    pub key: Option<String>,
+    /// Another endpoint
+    #[arg(long, value_name = "URL")]
+    pub base_url: Option<String>,
+    /// The protocol of that endpoint: openai, openai-responses, anthropic, gemini
+    #[arg(long, value_name = "KIND")]
+    pub kind: Option<String>,
+    /// Do not test the connection
+    #[arg(long)]
+    pub offline: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Doctor {
+    #[arg(long)]
+    pub json: bool,
+    /// Also ask the providers whether they answer
+    #[arg(long)]
+    pub online: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Usage {
+    #[arg(long, value_enum, default_value = "day")]
+    pub by: UsageBy,
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Listing,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum UsageBy {
+    Day,
+    Model,
+    Project,
+    Session,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Cache {
+    /// Each request: what it shared with the one before, and where it broke
+    Why {
+        /// The newest session of this project when left out
+        id: Option<String>,
+        #[arg(long, value_enum, default_value_t)]
+        format: Listing,
+    },
+    /// Fail when a prompt of the session did not continue the one before
+    Check { id: Option<String> },
+}
+
+#[derive(Debug, Args)]
+pub struct Demo {
+    #[command(flatten)]
+    pub output: Output,
+    /// Keep the scratch folder here instead of a temporary one
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+}

@@ -1,0 +1,178 @@
+//! The conversation as plain lines: a prompt, the streamed answer, a few slash commands.
+
+use crate::boot::Boot;
+use crate::color::{Ink, Paint};
+use crate::exec::{self, Ended, OK, TERMINATED};
+use crate::print::Format;
+use ostler_host::signals::{Signals, Stop};
+use ostler_wire::{Client, Event, Op, Open};
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc;
+
+/// How long a command's view may take.
+const VIEW_PATIENCE: Duration = Duration::from_secs(5);
+
+/// What a line of the person asks for.
+enum Ask {
+    Prompt(String),
+    New,
+    Resume(Option<String>),
+    Help,
+    Quit,
+    Engine(String),
+    Nothing,
+}
+
+pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
+    let mut client = exec::open(&boot, which, true).await?;
+    let mut printer = exec::printer(&boot, Format::Text);
+    exec::announce(&boot, &client, &mut printer)?;
+    let paint = exec::paint(&boot);
+    greet(&client, paint)?;
+    let mut lines = crate::ops::read_lines();
+    let mut signals = Signals::new()?;
+    loop {
+        prompt_sign(paint)?;
+        let line = match next_line(&mut lines, &mut signals).await {
+            Line::Text(line) => line,
+            Line::End => break,
+            Line::Terminated => {
+                exec::close(client).await;
+                return Ok(TERMINATED);
+            }
+        };
+        match read(&line) {
+            Ask::Nothing => {}
+            Ask::Quit => break,
+            Ask::Help => help(&mut printer)?,
+            Ask::New => client = swap(&boot, client, Open::New, paint).await?,
+            Ask::Resume(id) => {
+                let open = id.map_or(Open::Last, Open::Resume);
+                client = swap(&boot, client, open, paint).await?;
+            }
+            Ask::Engine(line) => command(&mut client, &mut printer, line).await?,
+            Ask::Prompt(text) => match turn(&mut client, &mut printer, &mut signals, &mut lines, text).await? {
+                Ended::Turn(_) => printer.flush()?,
+                Ended::ClosedPipe => return Ok(OK),
+                Ended::Terminated => {
+                    exec::close(client).await;
+                    return Ok(TERMINATED);
+                }
+            },
+        }
+    }
+    if !boot.global.no_save {
+        let id = client.session_id.get(..8).unwrap_or(&client.session_id).to_owned();
+        let _ = writeln!(io::stderr(), "ostler resume {id}");
+    }
+    exec::close(client).await;
+    Ok(OK)
+}
+
+enum Line {
+    Text(String),
+    End,
+    Terminated,
+}
+
+async fn next_line(lines: &mut mpsc::Receiver<String>, signals: &mut Signals) -> Line {
+    tokio::select! {
+        line = lines.recv() => line.map_or(Line::End, Line::Text),
+        signal = signals.next() => match signal {
+            Stop::Interrupt => Line::End,
+            Stop::Terminate => Line::Terminated,
+        },
+    }
+}
+
+fn read(line: &str) -> Ask {
+    let line = line.trim();
+    let Some(command) = line.strip_prefix('/') else {
+        return if line.is_empty() { Ask::Nothing } else { Ask::Prompt(line.to_owned()) };
+    };
+    let (name, rest) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
+    match name {
+        "quit" | "exit" | "q" => Ask::Quit,
+        "help" => Ask::Help,
+        "new" => Ask::New,
+        "resume" => Ask::Resume(Some(rest.trim().to_owned()).filter(|id| !id.is_empty())),
+        // A path at the start of a prompt is not a command.
+        name if name.contains('/') || name.is_empty() => Ask::Prompt(line.to_owned()),
+        _ => Ask::Engine(command.to_owned()),
+    }
+}
+
+fn greet(client: &Client, paint: Paint) -> io::Result<()> {
+    let text = format!("ostler {} · {} · /help", crate::VERSION, client.model);
+    writeln!(io::stderr(), "{}", paint.with(Ink::Grey, &text))
+}
+
+fn prompt_sign(paint: Paint) -> io::Result<()> {
+    let mut err = io::stderr();
+    write!(err, "{}", paint.with(Ink::Green, "> "))?;
+    err.flush()
+}
+
+fn help(printer: &mut crate::print::Printer<exec::Out, exec::Err>) -> io::Result<()> {
+    let own = [
+        ("help", "this list"),
+        ("new", "start a new session; the old one is kept"),
+        ("resume", "continue another session: /resume [id]"),
+        ("quit", "leave (Ctrl-D, Ctrl-C at the prompt)"),
+    ];
+    for (name, text) in own.into_iter().chain(ostler_engine::commands::list()) {
+        printer.note(Ink::Plain, &format!("/{name:8} {text}"))?;
+    }
+    printer.flush()
+}
+
+/// Leaves one session for another; the old one stays when the new one cannot be opened.
+async fn swap(boot: &Arc<Boot>, old: Client, which: Open, paint: Paint) -> anyhow::Result<Client> {
+    match exec::open(boot, which, true).await {
+        Ok(new) => {
+            exec::close(old).await;
+            greet(&new, paint)?;
+            Ok(new)
+        }
+        Err(error) => {
+            writeln!(io::stderr(), "{}", paint.with(Ink::Red, &format!("{error:#}")))?;
+            Ok(old)
+        }
+    }
+}
+
+async fn command(
+    client: &mut Client,
+    printer: &mut crate::print::Printer<exec::Out, exec::Err>,
+    line: String,
+) -> anyhow::Result<()> {
+    client.ops.send(Op::Command { line }).await?;
+    let waiting = async {
+        while let Some(event) = client.events.next().await {
+            printer.event(&event, &ostler_engine::log::now())?;
+            if matches!(event, Event::Delta(ostler_wire::Delta::View { .. })) {
+                break;
+            }
+        }
+        io::Result::Ok(())
+    };
+    if let Ok(shown) = tokio::time::timeout(VIEW_PATIENCE, waiting).await {
+        shown?;
+    }
+    printer.flush()?;
+    Ok(())
+}
+
+/// A turn during which the person may answer asks, and lines typed meanwhile wait for the next turn.
+async fn turn(
+    client: &mut Client,
+    printer: &mut crate::print::Printer<exec::Out, exec::Err>,
+    signals: &mut Signals,
+    lines: &mut mpsc::Receiver<String>,
+    text: String,
+) -> anyhow::Result<Ended> {
+    printer.next_turn();
+    exec::turn(client, printer, signals, text, exec::Answers::Lines(lines)).await
+}

@@ -1,0 +1,355 @@
+//! Shows a session on stdout and stderr: the assistant's text or the event stream on the one, everything else on the other.
+//! It draws events; it knows no engine.
+
+use crate::color::{Ink, Paint};
+use ostler_wire::{Body, Delta, Entry, Event, Outcome, Role, ToolResult, ToolUse, Usage, View};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+const ARGS_PREVIEW: usize = 80;
+const RESULT_PREVIEW: usize = 120;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// The assistant's text.
+    Text,
+    /// Every event as a line, the result object last.
+    Stream,
+    /// The result object only.
+    Result,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Show {
+    pub tool_calls: bool,
+    pub reasoning: bool,
+    pub tokens: bool,
+}
+
+/// How the turn ended, for the exit code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    Turn(Outcome),
+    /// The log could not be written.
+    Unrecorded,
+}
+
+pub struct Printer<O, E> {
+    out: O,
+    err: E,
+    format: Format,
+    show: Show,
+    paint: Paint,
+    /// Bytes of the current answer's text that are out already.
+    printed: usize,
+    /// The last thing on stdout was not a line break.
+    open_line: bool,
+    open_reasoning: bool,
+    calls: HashMap<String, ToolUse>,
+    pub tally: Tally,
+}
+
+/// What the result object reports.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tally {
+    pub text: String,
+    pub turns: u64,
+    pub input: u64,
+    pub cached: u64,
+    pub cache_write: u64,
+    pub output: u64,
+    pub cost: Option<f64>,
+    pub error: Option<(String, String)>,
+}
+
+impl<O: Write, E: Write> Printer<O, E> {
+    pub fn new(out: O, err: E, format: Format, show: Show, paint: Paint) -> Self {
+        Self {
+            out,
+            err,
+            format,
+            show,
+            paint,
+            printed: 0,
+            open_line: false,
+            open_reasoning: false,
+            calls: HashMap::new(),
+            tally: Tally::default(),
+        }
+    }
+
+    /// Shows one event. `Some` when it ended the turn.
+    pub fn event(&mut self, event: &Event, now: &str) -> io::Result<Option<End>> {
+        if self.format == Format::Stream {
+            let line = event.to_line(now)?;
+            writeln!(self.out, "{line}")?;
+        }
+        match event {
+            Event::Entry(entry) => self.entry(entry),
+            Event::Delta(delta) => self.delta(delta),
+            Event::Ask(_) => Ok(None),
+        }
+    }
+
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()?;
+        self.err.flush()
+    }
+
+    /// A line on stderr, between the streams.
+    pub fn note(&mut self, ink: Ink, text: &str) -> io::Result<()> {
+        self.end_line()?;
+        let text = self.paint.with(ink, &printable(text));
+        writeln!(self.err, "{text}")
+    }
+
+    /// The last line of the JSON formats.
+    pub fn result(&mut self, session: &str, end: &End, took: std::time::Duration) -> io::Result<()> {
+        if self.format == Format::Text {
+            return self.end_line();
+        }
+        let (subtype, is_error) = match end {
+            End::Turn(Outcome::Done) => ("success", false),
+            End::Turn(Outcome::Interrupted) => ("interrupted", true),
+            End::Turn(Outcome::Error) => ("error", true),
+            End::Turn(Outcome::MaxSteps) => ("max_steps", true),
+            End::Turn(Outcome::EmptyResponse) => ("empty_response", true),
+            End::Turn(Outcome::Refusal) => ("refusal", true),
+            End::Unrecorded => ("unrecorded", true),
+        };
+        let tally = &self.tally;
+        let mut result = json!({
+            "type": "result",
+            "subtype": subtype,
+            "is_error": is_error,
+            "result": tally.text,
+            "session_id": session,
+            "num_turns": tally.turns,
+            "duration_ms": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+            "usage": {"input": tally.input, "cached": tally.cached, "cache_write": tally.cache_write, "output": tally.output},
+            "cost": tally.cost,
+        });
+        if let Some((kind, message)) = &tally.error {
+            result["error"] = json!({"kind": kind, "message": message});
+        }
+        writeln!(self.out, "{result}")
+    }
+
+    /// Starts counting for the next prompt of the same session.
+    pub fn next_turn(&mut self) {
+        self.tally = Tally::default();
+        self.printed = 0;
+    }
+
+    fn entry(&mut self, entry: &Entry) -> io::Result<Option<End>> {
+        match &entry.body {
+            Body::Message(message) => match message.role {
+                Role::Assistant => self.answer(&message.text)?,
+                Role::User => self.printed = 0,
+                Role::System => self.note(Ink::Grey, &message.text)?,
+            },
+            Body::ToolUse(call) => self.requested(call)?,
+            Body::ToolResult(result) => self.finished(result)?,
+            Body::Usage(usage) => self.usage(usage)?,
+            Body::Notice(notice) => self.note(Ink::Yellow, &notice.text)?,
+            Body::Error(error) => {
+                self.tally.error = Some((error.kind.clone(), error.message.clone()));
+                self.note(Ink::Red, &format!("Error: {}", error.message))?;
+            }
+            Body::Interrupted(_) => self.note(Ink::Yellow, "Interrupted")?,
+            Body::TurnEnd(end) => return Ok(Some(End::Turn(end.outcome))),
+            Body::Todo(todo) => {
+                let done = todo.items.iter().filter(|i| i.state == ostler_wire::TodoState::Done).count();
+                if self.show.tool_calls {
+                    self.note(Ink::Grey, &format!("Todo: {done} of {} done", todo.items.len()))?;
+                }
+            }
+            Body::Meta(_) | Body::Settings(_) | Body::Mode(_) | Body::Approval(_) => {}
+        }
+        Ok(None)
+    }
+
+    fn delta(&mut self, delta: &Delta) -> io::Result<Option<End>> {
+        match delta {
+            Delta::AssistantDelta { text } => {
+                self.printed += text.len();
+                self.say(text)?;
+            }
+            Delta::ReasoningDelta { text } => {
+                if self.show.reasoning {
+                    self.end_line()?;
+                    let text = self.paint.with(Ink::Grey, &printable_block(text));
+                    write!(self.err, "{text}")?;
+                    self.open_reasoning = true;
+                }
+            }
+            Delta::Retry { after_ms, attempt, reason } => {
+                let wait = *after_ms as f64 / 1000.0;
+                self.note(Ink::Yellow, &format!("Retry {attempt} in {wait:.1} s: {reason}"))?;
+            }
+            Delta::Unrecorded { message } => {
+                self.tally.error = Some(("log".into(), message.clone()));
+                self.note(Ink::Red, &format!("Error: {message}"))?;
+                return Ok(Some(End::Unrecorded));
+            }
+            Delta::View { view, .. } => self.view(view)?,
+            Delta::ToolStarted { .. } | Delta::ToolOutput { .. } | Delta::Progress { .. } => {}
+        }
+        Ok(None)
+    }
+
+    /// The whole answer is there; what a dropped delta left out follows now.
+    fn answer(&mut self, text: &str) -> io::Result<()> {
+        if let Some(rest) = text.get(self.printed..) {
+            self.say(rest)?;
+        }
+        self.printed = 0;
+        if !text.trim().is_empty() {
+            self.tally.text = text.to_owned();
+        }
+        self.tally.turns += 1;
+        self.end_line()
+    }
+
+    fn say(&mut self, text: &str) -> io::Result<()> {
+        if self.format != Format::Text || text.is_empty() {
+            return Ok(());
+        }
+        if self.open_reasoning {
+            writeln!(self.err)?;
+            self.open_reasoning = false;
+        }
+        self.open_line = !text.ends_with('\n');
+        self.out.write_all(text.as_bytes())
+    }
+
+    fn requested(&mut self, call: &ToolUse) -> io::Result<()> {
+        self.calls.insert(call.id.clone(), call.clone());
+        if !self.show.tool_calls {
+            return Ok(());
+        }
+        self.end_line()?;
+        let head = self.paint.with(Ink::Yellow, &format!("Tool requested: {}", printable(&call.name)));
+        let args = self.paint.with(Ink::Grey, &arguments(&call.input.to_value()));
+        writeln!(self.err, "{head} {args}")
+    }
+
+    fn finished(&mut self, result: &ToolResult) -> io::Result<()> {
+        let call = self.calls.remove(&result.tool_use_id);
+        if !self.show.tool_calls {
+            return Ok(());
+        }
+        let name = call.map(|c| c.name).unwrap_or_default();
+        let how = outcome(&name, &result.output.to_value());
+        let head = self.paint.with(Ink::Yellow, &format!("Tool finished: {}", printable(&name)));
+        let how = self.paint.with(if result.ok { Ink::Grey } else { Ink::Red }, &how);
+        let took = result.duration_ms as f64 / 1000.0;
+        self.end_line()?;
+        writeln!(self.err, "{head} {how}\nDone. ({took:.2}s)")
+    }
+
+    fn usage(&mut self, usage: &Usage) -> io::Result<()> {
+        let tally = &mut self.tally;
+        tally.input += usage.input;
+        tally.cached += usage.cached;
+        tally.cache_write += usage.cache_write;
+        tally.output += usage.output;
+        tally.cost = usage.cost.map(|more| tally.cost.unwrap_or(0.0) + more).or(tally.cost);
+        if !self.show.tokens {
+            return Ok(());
+        }
+        let cost = usage.cost.map_or_else(String::new, |c| format!(", ${c:.4}"));
+        let text = format!("{} in ({} cached), {} out{cost}", usage.input, usage.cached, usage.output);
+        self.note(Ink::Cyan, &text)
+    }
+
+    fn view(&mut self, view: &View) -> io::Result<()> {
+        match view {
+            View::Text(text) => self.note(Ink::Plain, text),
+            View::Error(text) => self.note(Ink::Red, text),
+            View::Table { rows, .. } => {
+                let width = rows.iter().filter_map(|r| r.first()).map(|c| c.chars().count()).max().unwrap_or(0);
+                for row in rows {
+                    let (first, rest) = row.split_first().map_or((String::new(), String::new()), |(f, r)| (f.clone(), r.join("  ")));
+                    self.note(Ink::Plain, &format!("{first:width$}  {rest}"))?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn end_line(&mut self) -> io::Result<()> {
+        if self.open_reasoning {
+            writeln!(self.err)?;
+            self.open_reasoning = false;
+        }
+        if self.open_line && self.format == Format::Text {
+            writeln!(self.out)?;
+            self.out.flush()?;
+        }
+        self.open_line = false;
+        Ok(())
+    }
+}
+
+/// `key="value"` pairs of a call, shortened.
+fn arguments(input: &Value) -> String {
+    let Some(object) = input.as_object() else {
+        return shorten(&input.to_string(), ARGS_PREVIEW);
+    };
+    let pairs: Vec<String> = object
+        .iter()
+        .map(|(key, value)| match value.as_str() {
+            Some(text) => format!("{key}=\"{text}\""),
+            None => format!("{key}={value}"),
+        })
+        .collect();
+    shorten(&pairs.join(" "), ARGS_PREVIEW)
+}
+
+fn outcome(name: &str, output: &Value) -> String {
+    if let Some(error) = output.get("error") {
+        let text = |key| error.get(key).and_then(Value::as_str).unwrap_or_default();
+        return shorten(&format!("error={} {}", text("code"), text("message")), RESULT_PREVIEW);
+    }
+    let data = output.get("data").unwrap_or(&Value::Null);
+    if name == "bash" {
+        return match (data.get("timed_out"), data.get("exit_code"), data.get("job")) {
+            (Some(Value::Bool(true)), _, _) => "timed_out=true".into(),
+            (_, Some(Value::Null), Some(Value::String(job))) => format!("job={job}"),
+            (_, Some(code), _) => format!("exit={code}"),
+            (_, None, _) => String::new(),
+        };
+    }
+    let preview = match data.get("content").or_else(|| data.get("diff")).and_then(Value::as_str) {
+        Some(text) => text.to_owned(),
+        None => data.to_string(),
+    };
+    shorten(&preview, RESULT_PREVIEW)
+}
+
+fn shorten(text: &str, most: usize) -> String {
+    let flat = printable(text);
+    match flat.char_indices().nth(most) {
+        Some((at, _)) => format!("{}…", flat.get(..at).unwrap_or_default()),
+        None => flat,
+    }
+}
+
+/// Control characters made visible, so that nothing from a model or a file drives the terminal.
+pub fn printable(text: &str) -> String {
+    text.chars()
+        .map(|c| match c {
+            '\n' | '\t' => ' ',
+            c if c.is_control() => '\u{fffd}',
+            c => c,
+        })
+        .collect()
+}
+
+fn printable_block(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_control() && c != '\n' && c != '\t' { '\u{fffd}' } else { c })
+        .collect()
+}

@@ -1,0 +1,174 @@
+//! What a turn works on: the log and its feed, the conversation, the tools and the policy. One owner, no locks.
+
+use crate::artifacts::Artifacts;
+use crate::conversation::{Conversation, Sent};
+use crate::feed::Feed;
+use crate::jobs::Jobs;
+use crate::ledger::{Ledger, Line};
+use crate::log::{Log, LogError};
+use crate::policy::{Decision, Policy, Verdict};
+use crate::seen::Seen;
+use crate::tool::{Context, Scope, ToolSettings};
+use crate::tools::Tools;
+use ostler_host::Host;
+use ostler_llm::TokenUsage;
+use ostler_wire::{Access, Body, Entry, Usage};
+use std::collections::HashSet;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+pub struct Desk {
+    pub log: Log,
+    pub feed: Feed,
+    pub conversation: Conversation,
+    pub tools: Tools,
+    pub policy: Policy,
+    pub scope: Arc<Scope>,
+    pub shop: Shop,
+    /// Somebody is attached who can answer asks.
+    pub interactive: bool,
+    /// 0 = no limit.
+    pub max_steps: u64,
+    /// Call ids of the session.
+    pub used_ids: HashSet<String>,
+    /// What the person allowed for the session.
+    pub grants: Vec<Grant>,
+    pub account: Account,
+}
+
+/// What tools work with.
+pub struct Shop {
+    pub host: Arc<dyn Host>,
+    pub settings: Arc<ToolSettings>,
+    pub artifacts: Artifacts,
+    pub seen: Arc<Seen>,
+    pub jobs: Arc<Jobs>,
+}
+
+/// Under which names requests are written into the ledger.
+pub struct Account {
+    pub ledger: Option<Ledger>,
+    pub session: String,
+    pub project: String,
+}
+
+/// A scope that was granted once: all editing, or one exact command or host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Grant {
+    Editing,
+    Exactly(Access),
+}
+
+impl Desk {
+    /// Stores, folds and shows. Nothing is shown that is not on disk.
+    pub fn commit(&mut self, bodies: Vec<Body>) -> Result<(), LogError> {
+        for entry in self.log.append(bodies)? {
+            self.conversation.push(&entry);
+            self.remember(&entry.body);
+            self.feed.entry(entry);
+        }
+        Ok(())
+    }
+
+    /// Takes in an entry of a resumed log.
+    pub fn replay(&mut self, entry: &Entry) {
+        self.conversation.replay(entry);
+        self.remember(&entry.body);
+    }
+
+    /// Call ids and file states that the session has seen.
+    fn remember(&mut self, body: &Body) {
+        if let Body::ToolUse(call) = body {
+            self.used_ids.insert(call.id.clone());
+        }
+        if let Body::ToolResult(result) = body
+            && result.output.get().contains("\"hash\":\"")
+        {
+            let output = result.output.to_value();
+            let text = |key| output.get("data").and_then(|d| d.get(key)).and_then(|v| v.as_str());
+            if let (Some(path), Some(hash)) = (text("path"), text("hash")) {
+                self.shop.seen.note(path.as_ref(), hash);
+            }
+        }
+    }
+
+    pub fn context(&self, call_id: &str, tool: &'static str, cancel: CancellationToken) -> Context {
+        Context {
+            call_id: call_id.to_owned(),
+            tool,
+            scope: self.scope.clone(),
+            host: self.shop.host.clone(),
+            settings: self.shop.settings.clone(),
+            cancel,
+            feed: self.feed.clone(),
+            artifacts: self.shop.artifacts.clone(),
+            seen: self.shop.seen.clone(),
+            jobs: self.shop.jobs.clone(),
+            answer: None,
+        }
+    }
+
+    pub fn decide(&self, tool: &str, accesses: &[Access]) -> Decision {
+        let mut decision = self.policy.decide(tool, accesses, &self.scope);
+        if decision.verdict == Verdict::Ask && self.is_granted(accesses) {
+            decision.verdict = Verdict::Allow;
+        }
+        decision
+    }
+
+    /// The person allowed this scope for the session.
+    pub fn grant(&mut self, _tool: &str, accesses: &[Access]) {
+        for access in accesses.iter().filter(|a| !a.is_read_only()) {
+            self.grants.push(match access {
+                Access::Write(_) => Grant::Editing,
+                Access::Read(_)
+                | Access::Run(_)
+                | Access::Net(_)
+                | Access::Mcp { .. }
+                | Access::Job(_)
+                | Access::Delegate(_)
+                | Access::Memory => Grant::Exactly(access.clone()),
+            });
+        }
+    }
+
+    /// The usage entry of a request, and its line in the ledger.
+    pub fn usage(&self, tokens: &TokenUsage, sent: &Sent) -> Usage {
+        let target = self.conversation.model.target();
+        Usage {
+            provider: target.origin.provider.clone(),
+            model: target.origin.model.clone(),
+            input: tokens.input,
+            cached: tokens.cached,
+            cache_write: tokens.cache_write,
+            output: tokens.output,
+            cost: target.price.map(|price| price.of(tokens)),
+            prompt_bytes: sent.measure.bytes,
+            shared_bytes: sent.shared,
+            prompt_hash: sent.measure.hash.clone(),
+            broke: sent.broke.clone(),
+        }
+    }
+
+    /// A ledger that cannot be written must not stop the work; `doctor` looks at it.
+    pub fn book(&self, usage: &Usage) {
+        if let Some(ledger) = &self.account.ledger {
+            let _ = ledger.add(&Line {
+                ts: crate::log::now(),
+                session: self.account.session.clone(),
+                project: self.account.project.clone(),
+                role: "main".into(),
+                tokens: usage.into(),
+            });
+        }
+    }
+
+    fn is_granted(&self, accesses: &[Access]) -> bool {
+        accesses.iter().filter(|a| !a.is_read_only()).all(|access| {
+            self.grants.iter().any(|grant| match grant {
+                Grant::Editing => matches!(access, Access::Write(_)),
+                Grant::Exactly(granted) => granted == access,
+            })
+        })
+    }
+}

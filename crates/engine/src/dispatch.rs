@@ -1,0 +1,323 @@
+//! Calls of one answer: prepared in order, permission asked here and nowhere else, readers together, writers alone,
+//! results committed in call order.
+
+use crate::desk::Desk;
+use crate::inbox::{Inbox, Stopped};
+use crate::log::LogError;
+use crate::policy::{Headless, Verdict};
+use crate::tool::{Context, Done, Tool, ToolError};
+use futures_util::StreamExt;
+use futures_util::stream::FuturesOrdered;
+use ostler_wire::{Access, Approval, Ask, AskKind, Body, Choice, Delta, Json, ToolResult, ToolUse};
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+use tokio_util::sync::CancellationToken;
+
+/// Readers of one answer that run at the same time.
+const MAX_TOGETHER: usize = 16;
+
+/// A call that may run.
+struct Prepared {
+    call: ToolUse,
+    tool: &'static dyn Tool,
+    args: Value,
+    accesses: Vec<Access>,
+}
+
+/// What happened to the calls, for the turn's breaker.
+#[derive(Default)]
+pub struct Dispatched {
+    /// Some call that could change something ran.
+    pub wrote: bool,
+    /// Name, input and output of each call, in order.
+    pub calls: Vec<(String, String, String)>,
+}
+
+/// Runs the calls. Every one of them has a committed result afterwards, whatever happened.
+pub async fn dispatch(
+    desk: &mut Desk,
+    inbox: &mut Inbox,
+    calls: Vec<ToolUse>,
+    cancel: &CancellationToken,
+) -> Result<Dispatched, LogError> {
+    let mut done = Dispatched::default();
+    let mut together: Vec<Prepared> = Vec::new();
+    for call in calls {
+        if cancel.is_cancelled() {
+            run_together(desk, inbox, &mut together, cancel, &mut done).await?;
+            refuse(desk, &call, interrupted(), &mut done)?;
+            continue;
+        }
+        let prepared = match prepare(desk, call) {
+            Ok(prepared) => prepared,
+            Err((call, error)) => {
+                run_together(desk, inbox, &mut together, cancel, &mut done).await?;
+                refuse(desk, &call, error, &mut done)?;
+                continue;
+            }
+        };
+        let reader = prepared.accesses.iter().all(Access::is_read_only)
+            && prepared.tool.question(&prepared.args).is_none();
+        if reader && allowed_quietly(desk, &prepared) {
+            together.push(prepared);
+            if together.len() == MAX_TOGETHER {
+                run_together(desk, inbox, &mut together, cancel, &mut done).await?;
+            }
+            continue;
+        }
+        run_together(desk, inbox, &mut together, cancel, &mut done).await?;
+        run_alone(desk, inbox, prepared, reader, cancel, &mut done).await?;
+    }
+    run_together(desk, inbox, &mut together, cancel, &mut done).await?;
+    Ok(done)
+}
+
+fn prepare(desk: &Desk, call: ToolUse) -> Result<Prepared, (ToolUse, ToolError)> {
+    let Some(tool) = desk.tools.find(&call.name) else {
+        let names: Vec<&str> = desk.tools.names().collect();
+        let message = format!("There is no tool `{}`. Tools: {}.", call.name, names.join(", "));
+        return Err((call, ToolError::new("unknown_tool", message)));
+    };
+    if let Some(why) = call.repair.as_deref().and_then(|r| r.strip_prefix("unreadable: ")) {
+        let message = format!("The arguments of {} could not be read: {why}. Send one JSON object.", call.name);
+        return Err((call, ToolError::new("invalid_input", message)));
+    }
+    let args = call.input.to_value();
+    match tool.access(&args, &desk.scope) {
+        Ok(accesses) => Ok(Prepared {
+            call,
+            tool,
+            args,
+            accesses,
+        }),
+        Err(error) => Err((call, error)),
+    }
+}
+
+fn allowed_quietly(desk: &Desk, prepared: &Prepared) -> bool {
+    let decision = desk.decide(prepared.tool.name(), &prepared.accesses);
+    decision.verdict == Verdict::Allow
+}
+
+async fn run_together(
+    desk: &mut Desk,
+    inbox: &mut Inbox,
+    batch: &mut Vec<Prepared>,
+    cancel: &CancellationToken,
+    done: &mut Dispatched,
+) -> Result<(), LogError> {
+    let mut calls = Vec::with_capacity(batch.len());
+    let mut running = FuturesOrdered::new();
+    for prepared in batch.drain(..) {
+        let cx = desk.context(&prepared.call.id, prepared.tool.name(), cancel.clone());
+        desk.feed.delta(Delta::ToolStarted {
+            id: prepared.call.id.clone(),
+            name: prepared.tool.name().into(),
+        });
+        running.push_back(timed(prepared.tool, prepared.args, cx));
+        calls.push(prepared.call);
+    }
+    for call in calls {
+        let (result, took) = match inbox.attend(running.next()).await {
+            Ok(Some(finished)) => finished,
+            Ok(None) | Err(Stopped) => (Err(interrupted()), Duration::ZERO),
+        };
+        commit(desk, &call, result, took, done)?;
+    }
+    Ok(())
+}
+
+async fn run_alone(
+    desk: &mut Desk,
+    inbox: &mut Inbox,
+    prepared: Prepared,
+    reader: bool,
+    cancel: &CancellationToken,
+    done: &mut Dispatched,
+) -> Result<(), LogError> {
+    if let Err(error) = permit(desk, inbox, &prepared).await? {
+        return refuse(desk, &prepared.call, error, done);
+    }
+    let mut cx = desk.context(&prepared.call.id, prepared.tool.name(), cancel.clone());
+    if let Some(question) = prepared.tool.question(&prepared.args)
+        && desk.interactive
+    {
+        let ask = Ask {
+            ask: String::new(),
+            kind: AskKind::Question,
+            subject: question.text,
+            tool: Some(prepared.tool.name().into()),
+            options: question
+                .choices
+                .into_iter()
+                .map(|c| Choice {
+                    id: c.clone(),
+                    label: c,
+                })
+                .collect(),
+            multi: question.multi,
+            free_text: true,
+        };
+        match inbox.ask(ask).await {
+            Ok(answer) => cx.answer = Some(answer.choice),
+            Err(Stopped) => return refuse(desk, &prepared.call, interrupted(), done),
+        }
+    }
+    desk.feed.delta(Delta::ToolStarted {
+        id: prepared.call.id.clone(),
+        name: prepared.tool.name().into(),
+    });
+    done.wrote |= !reader && !prepared.accesses.iter().all(|a| matches!(a, Access::Job(_)));
+    let (result, took) = match inbox.attend(timed(prepared.tool, prepared.args, cx)).await {
+        Ok(finished) => finished,
+        Err(Stopped) => (Err(interrupted()), Duration::ZERO),
+    };
+    commit(desk, &prepared.call, result, took, done)
+}
+
+/// Asks where the policy says so. The inner error is for the model.
+async fn permit(
+    desk: &mut Desk,
+    inbox: &mut Inbox,
+    prepared: &Prepared,
+) -> Result<Result<(), ToolError>, LogError> {
+    let decision = desk.decide(prepared.tool.name(), &prepared.accesses);
+    let subject = subject(desk, prepared);
+    let blocked = |rule: &Option<String>| {
+        let by = rule
+            .as_ref()
+            .map_or_else(String::new, |r| format!(" by the rule {r}"));
+        ToolError::new(
+            "blocked",
+            format!("Blocked{by}: {subject}. Do it another way, or say what you need."),
+        )
+    };
+    let (verdict, reason) = match (decision.verdict, desk.interactive, desk.policy.headless) {
+        (Verdict::Allow, _, _) => return Ok(Ok(())),
+        (Verdict::Deny, _, _) | (Verdict::Ask, false, Headless::Deny) => ("deny".to_owned(), None),
+        (Verdict::Ask, false, Headless::Allow) => return Ok(Ok(())),
+        (Verdict::Ask, true, _) => {
+            let ask = permission_ask(prepared.tool.name(), &subject);
+            match inbox.ask(ask).await {
+                Ok(answer) => (answer.choice, answer.reason),
+                Err(Stopped) => return Ok(Err(interrupted())),
+            }
+        }
+    };
+    desk.commit(vec![Body::Approval(Approval {
+        tool_use_id: prepared.call.id.clone(),
+        decision: verdict.clone(),
+        rule: decision.rule.clone(),
+        reason: reason.clone(),
+    })])?;
+    Ok(match verdict.as_str() {
+        "once" => Ok(()),
+        "session" | "always" => {
+            desk.grant(prepared.tool.name(), &prepared.accesses);
+            Ok(())
+        }
+        _ => Err(match reason {
+            Some(reason) => ToolError::new("denied", format!("The person refused this call: {reason}")),
+            None if desk.interactive && decision.verdict == Verdict::Ask => ToolError::new(
+                "denied",
+                "The person refused this call. Ask them what to do instead, or go on without it.",
+            ),
+            None => blocked(&decision.rule),
+        }),
+    })
+}
+
+fn permission_ask(tool: &str, subject: &str) -> Ask {
+    let choice = |id: &str, label: &str| Choice {
+        id: id.into(),
+        label: label.into(),
+    };
+    Ask {
+        ask: String::new(),
+        kind: AskKind::Permission,
+        subject: subject.to_owned(),
+        tool: Some(tool.to_owned()),
+        options: vec![
+            choice("once", "allow once"),
+            choice("session", "allow for this session"),
+            choice("deny", "deny"),
+        ],
+        multi: false,
+        free_text: false,
+    }
+}
+
+/// What a call is about, for people.
+fn subject(desk: &Desk, prepared: &Prepared) -> String {
+    let parts: Vec<String> = prepared
+        .accesses
+        .iter()
+        .map(|access| match access {
+            Access::Read(path) | Access::Write(path) => desk.scope.shown(path),
+            Access::Run(segments) => segments.iter().map(|s| s.text.as_str()).collect::<Vec<_>>().join("; "),
+            Access::Net(host) => host.clone(),
+            Access::Mcp { server, tool } => format!("{server} {tool}"),
+            Access::Job(id) => id.clone(),
+            Access::Delegate(role) => role.clone(),
+            Access::Memory => "memory".into(),
+        })
+        .collect();
+    match parts.is_empty() {
+        true => prepared.tool.name().to_owned(),
+        false => format!("{}: {}", prepared.tool.name(), parts.join(", ")),
+    }
+}
+
+async fn timed(
+    tool: &'static dyn Tool,
+    args: Value,
+    cx: Context,
+) -> (Result<Done, ToolError>, Duration) {
+    let start = Instant::now();
+    let result = tool.run(args, cx).await;
+    (result, start.elapsed())
+}
+
+fn interrupted() -> ToolError {
+    ToolError::new("interrupted", "The person interrupted this call. It may have run in part.")
+}
+
+fn refuse(
+    desk: &mut Desk,
+    call: &ToolUse,
+    error: ToolError,
+    done: &mut Dispatched,
+) -> Result<(), LogError> {
+    commit(desk, call, Err(error), Duration::ZERO, done)
+}
+
+fn commit(
+    desk: &mut Desk,
+    call: &ToolUse,
+    result: Result<Done, ToolError>,
+    took: Duration,
+    done: &mut Dispatched,
+) -> Result<(), LogError> {
+    let ok = result.is_ok();
+    let (envelope, also) = match result {
+        Ok(Done { data, also }) => (json!({"ok": true, "data": data}), also),
+        Err(e) => (
+            json!({"ok": false, "error": {"code": e.code, "message": e.message}}),
+            Vec::new(),
+        ),
+    };
+    let output = Json::of(&envelope);
+    done.calls.push((
+        call.name.clone(),
+        call.input.get().to_owned(),
+        output.get().to_owned(),
+    ));
+    let mut bodies = vec![Body::ToolResult(ToolResult {
+        tool_use_id: call.id.clone(),
+        output,
+        ok,
+        duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+    })];
+    bodies.extend(also);
+    desk.commit(bodies)
+}

@@ -1,0 +1,321 @@
+//! Opens sessions: new, resumed or forked. It puts the parts together; the session then runs as its own task.
+
+use crate::artifacts::Artifacts;
+use crate::conversation::Conversation;
+use crate::desk::{Account, Desk, Shop};
+use crate::feed::Feed;
+use crate::inbox::Inbox;
+use crate::jobs::Jobs;
+use crate::ledger::Ledger;
+use crate::log::{Backlog, Log, branch};
+use crate::policy::Policy;
+use crate::prompt;
+use crate::seen::Seen;
+use crate::session::Session;
+use crate::store::Store;
+use crate::tool::{Scope, ToolSettings};
+use crate::tools::Tools;
+use crate::{instructions, prefixes};
+use ostler_host::Host;
+use ostler_llm::{Model, Params, Prefix, Target, Transport};
+use ostler_wire::{
+    Body, Client, Entry, ForkedFrom, Hub, HubError, Meta, Notice, Open, SCHEMA_VERSION, SessionInfo,
+    Settings, Subscription,
+};
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio::sync::mpsc;
+
+/// Ops that may wait for a session that is busy.
+const OPS: usize = 64;
+/// Version of the rendering of tool results.
+const RENDERING: u32 = 1;
+
+/// Turns model references into targets. The binary implements it on the configuration.
+pub trait Models: Send + Sync {
+    /// `None` is the default model.
+    fn resolve(&self, reference: Option<&str>) -> Result<Target, String>;
+}
+
+/// Everything the binary decides for the sessions of a process.
+pub struct Options {
+    pub version: String,
+    pub home: PathBuf,
+    pub user_home: Option<PathBuf>,
+    /// Canonical.
+    pub root: PathBuf,
+    /// For what an unsaved session has to keep on disk.
+    pub temp: PathBuf,
+    /// Folder that holds a folder of sessions per project.
+    pub sessions: PathBuf,
+    pub save: bool,
+    pub interactive: bool,
+    /// As the person named it for this run; a resumed session keeps its own otherwise.
+    pub model: Option<String>,
+    pub models: Arc<dyn Models>,
+    pub params: Params,
+    pub max_steps: u64,
+    /// Lines for the operator section of the prompt.
+    pub operator: Vec<String>,
+    pub policy: Policy,
+    pub tool_filter: Vec<String>,
+    pub tools: ToolSettings,
+    pub host: Arc<dyn Host>,
+    /// Facts for the first prompt: the system, the shell.
+    pub system: String,
+}
+
+pub struct LocalHub {
+    options: Arc<Options>,
+    transport: Arc<Transport>,
+}
+
+/// A log to go on with.
+struct Past {
+    log: Log,
+    entries: Vec<Entry>,
+    notices: Vec<String>,
+    id: String,
+    forked_from: Option<ForkedFrom>,
+}
+
+impl LocalHub {
+    pub fn new(options: Arc<Options>, transport: Arc<Transport>) -> Self {
+        Self { options, transport }
+    }
+
+    fn store(&self) -> Store {
+        Store::new(&self.options.sessions, &self.options.root)
+    }
+
+    fn past(&self, which: Open) -> Result<Past, HubError> {
+        let store = self.store();
+        let say = |e: crate::log::LogError| HubError(e.to_string());
+        let id = uuid::Uuid::new_v4().to_string();
+        let fresh = |forked_from, entries| Past {
+            log: match self.options.save {
+                true => Log::plan(&store.path_of(&id)),
+                false => Log::memory(),
+            },
+            entries,
+            notices: Vec::new(),
+            id: id.clone(),
+            forked_from,
+        };
+        match which {
+            Open::New => Ok(fresh(None, Vec::new())),
+            Open::Fork(id) => {
+                let path = store.find(&id).map_err(HubError)?;
+                let (entries, damage) = crate::log::read(&path).map_err(say)?;
+                let entries = branch(entries);
+                let session = path.file_stem().map(|s| s.to_string_lossy().into_owned());
+                let forked_from = ForkedFrom {
+                    session: session.unwrap_or_default(),
+                    entry: entries.last().map_or(0, |e| e.entry),
+                };
+                let mut past = fresh(Some(forked_from), entries);
+                past.notices.extend(damage.notice());
+                Ok(past)
+            }
+            Open::Resume(id) => self.resume(&store.find(&id).map_err(HubError)?),
+            Open::Last => self.resume(&store.last().map_err(HubError)?),
+        }
+    }
+
+    fn resume(&self, path: &std::path::Path) -> Result<Past, HubError> {
+        let (log, entries, damage) = Log::open(path).map_err(|e| HubError(e.to_string()))?;
+        Ok(Past {
+            log,
+            entries: branch(entries),
+            notices: damage.notice().into_iter().collect(),
+            id: path
+                .file_stem()
+                .map(|s| s.to_string_lossy().into_owned())
+                .unwrap_or_default(),
+            forked_from: None,
+        })
+    }
+
+    /// The prefix that the session began with, or a new one.
+    fn prefix(&self, past: &Past, tools: &Tools, notes: &mut Vec<String>) -> Prefix {
+        let stored = settings_of(&past.entries, &[]).prefix;
+        if let Some(hash) = stored.filter(|hash| !hash.is_empty()) {
+            match prefixes::load(&self.options.home, &hash) {
+                Some(prefix) => return prefix,
+                None => notes.push(
+                    "The stored prompt of this session is gone; it goes on with a new one, so the prompt cache starts over.".into(),
+                ),
+            }
+        }
+        let options = &self.options;
+        let found = instructions::load(&options.home, options.user_home.as_deref(), &options.root);
+        notes.extend(found.warnings);
+        notes.extend(found.loaded.iter().map(|f| format!("Instructions: {f}")));
+        Prefix {
+            system: prompt::render(tools, &options.operator, &found.text),
+            tools: tools.specs(),
+        }
+    }
+
+    fn model(&self, past: &Past) -> Result<Model, HubError> {
+        let kept = settings_of(&past.entries, &[]).model;
+        let wanted = self.options.model.clone();
+        let target = match (&wanted, &kept) {
+            (Some(reference), _) => self.options.models.resolve(Some(reference)),
+            // A model that the configuration no longer knows must not lock the session up.
+            (None, Some(reference)) => self
+                .options
+                .models
+                .resolve(Some(reference))
+                .or_else(|_| self.options.models.resolve(None)),
+            (None, None) => self.options.models.resolve(None),
+        };
+        let target = Arc::new(target.map_err(HubError)?);
+        Model::new(target, self.transport.clone()).map_err(|e| HubError(e.to_string()))
+    }
+
+    fn opening(&self, past: &mut Past, model: &str, prefix: &Prefix) -> Vec<Body> {
+        let hash = match self.options.save {
+            // A prefix that cannot be kept shows again when the log cannot be written.
+            true => prefixes::keep(&self.options.home, prefix).unwrap_or_else(|_| prefixes::hash(prefix)),
+            false => prefixes::hash(prefix),
+        };
+        let mut opening = Vec::new();
+        if past.log.is_empty() {
+            opening.push(Body::Meta(Meta {
+                schema_version: SCHEMA_VERSION,
+                session_id: past.id.clone(),
+                root: self.options.root.display().to_string(),
+                host: "local".into(),
+                prefix: hash.clone(),
+                rendering: RENDERING,
+                version: self.options.version.clone(),
+                forked_from: past.forked_from.clone(),
+            }));
+            let copied = std::mem::take(&mut past.entries);
+            let bodies = copied.into_iter().map(|e| e.body);
+            opening.extend(bodies.filter(|b| !matches!(b, Body::Meta(_))));
+        }
+        let settings = settings_of(&past.entries, &opening);
+        let changed = Settings {
+            model: Some(model.to_owned()).filter(|m| settings.model.as_ref() != Some(m)),
+            prefix: Some(hash).filter(|h| settings.prefix.as_ref() != Some(h)),
+            ..Settings::default()
+        };
+        if changed != Settings::default() {
+            opening.push(Body::Settings(changed));
+        }
+        let notices = past.notices.drain(..);
+        opening.extend(notices.map(|text| Body::Notice(Notice { text })));
+        opening
+    }
+
+    fn environment(&self) -> String {
+        let today = jiff::Zoned::now().date();
+        format!(
+            "<environment>\nroot: {}\nsystem: {}\ndate: {today}\n</environment>",
+            self.options.root.display(),
+            self.options.system,
+        )
+    }
+}
+
+/// The model and prefix that the last settings of these entries speak of.
+fn settings_of(past: &[Entry], opening: &[Body]) -> Settings {
+    let mut out = Settings::default();
+    for body in past.iter().map(|e| &e.body).chain(opening) {
+        if let Body::Settings(s) = body {
+            out.model = s.model.clone().or(out.model);
+            out.prefix = s.prefix.clone().or(out.prefix);
+        } else if let Body::Meta(m) = body {
+            out.prefix = Some(m.prefix.clone());
+        }
+    }
+    out
+}
+
+impl Hub for LocalHub {
+    async fn open(&self, which: Open) -> Result<Client, HubError> {
+        let options = self.options.clone();
+        let mut past = self.past(which)?;
+        let mut notes = past.notices.clone();
+        let tools = Tools::new(&options.tool_filter);
+        let prefix = self.prefix(&past, &tools, &mut notes);
+        let model = self.model(&past)?;
+        let origin = model.target().origin.clone();
+        let reference = format!("{}/{}", origin.provider, origin.model);
+
+        let store = self.store();
+        let (ops, receiver) = mpsc::channel(OPS);
+        let (feed, asks) = (Feed::default(), crate::asks::Pending::default());
+        let envelope = options.tools.envelope;
+        let artifacts = Artifacts::new(match options.save {
+            true => store.folder_of(&past.id),
+            false => options.temp.join(format!("ostler-{}", past.id)),
+        });
+        let entries = std::mem::take(&mut past.entries);
+        let mut desk = Desk {
+            conversation: Conversation::new(model, prefix.clone(), options.params.clone(), envelope),
+            log: std::mem::replace(&mut past.log, Log::memory()),
+            feed: feed.clone(),
+            tools,
+            policy: options.policy.clone(),
+            scope: Arc::new(Scope {
+                root: options.root.clone(),
+                user_home: options.user_home.clone(),
+            }),
+            shop: Shop {
+                host: options.host.clone(),
+                settings: Arc::new(options.tools.clone()),
+                jobs: Arc::new(Jobs::new(artifacts.clone())),
+                artifacts,
+                seen: Arc::new(Seen::default()),
+            },
+            interactive: options.interactive,
+            max_steps: options.max_steps,
+            used_ids: HashSet::new(),
+            grants: Vec::new(),
+            account: Account {
+                ledger: options.save.then(|| Ledger::new(&options.home)),
+                session: past.id.clone(),
+                project: store.project().to_owned(),
+            },
+        };
+        // A fork's entries are committed with its opening; a resumed log's are only read in.
+        let resumed = !desk.log.is_empty();
+        if resumed {
+            entries.iter().for_each(|entry| desk.replay(entry));
+        }
+        past.entries = entries;
+        std::mem::swap(&mut past.log, &mut desk.log);
+        let opening = self.opening(&mut past, &reference, &prefix);
+        std::mem::swap(&mut past.log, &mut desk.log);
+
+        let backlog = Arc::new(Backlog {
+            source: desk.log.source(),
+            asks: asks.clone(),
+        });
+        let events = Subscription::from_now(desk.log.head(), feed.subscribe(), backlog);
+        let session = Session {
+            inbox: Inbox::new(receiver, feed, asks),
+            desk,
+            context: Some(self.environment()),
+            opening,
+            transport: self.transport.clone(),
+            options,
+        };
+        tokio::spawn(session.run());
+        Ok(Client {
+            session_id: past.id,
+            model: reference,
+            notes,
+            ops,
+            events,
+        })
+    }
+
+    fn list(&self) -> Result<Vec<SessionInfo>, HubError> {
+        self.store().list().map_err(HubError)
+    }
+}

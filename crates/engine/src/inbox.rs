@@ -1,0 +1,181 @@
+//! What front ends send, taken in while work goes on: prompts wait, answers find their asks, an interrupt stops the turn.
+
+use crate::asks::Pending;
+use crate::feed::Feed;
+use ostler_wire::{Ask, Delivery, Image, Op};
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+/// Prompts that may wait for their turn.
+const MAX_WAITING: usize = 256;
+/// How long work that was told to stop may take before it is dropped.
+const GRACE: Duration = Duration::from_millis(150);
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Prompt {
+    pub text: String,
+    pub images: Vec<Image>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    pub choice: String,
+    pub reason: Option<String>,
+}
+
+/// The turn was stopped while the work went on; the work was dropped.
+#[derive(Debug)]
+pub struct Stopped;
+
+pub struct Inbox {
+    ops: mpsc::Receiver<Op>,
+    steer: VecDeque<Prompt>,
+    queue: VecDeque<Prompt>,
+    commands: VecDeque<String>,
+    waiting: HashMap<String, oneshot::Sender<Answer>>,
+    asks: Pending,
+    feed: Feed,
+    turn: CancellationToken,
+    next_ask: u64,
+    closed: bool,
+}
+
+/// The next thing to do between turns.
+pub enum Next {
+    Prompt(Prompt),
+    Command(String),
+    Over,
+}
+
+impl Inbox {
+    pub fn new(ops: mpsc::Receiver<Op>, feed: Feed, asks: Pending) -> Self {
+        Self {
+            ops,
+            steer: VecDeque::new(),
+            queue: VecDeque::new(),
+            commands: VecDeque::new(),
+            waiting: HashMap::new(),
+            asks,
+            feed,
+            turn: CancellationToken::new(),
+            next_ask: 1,
+            closed: false,
+        }
+    }
+
+    pub async fn next(&mut self) -> Next {
+        loop {
+            if let Some(line) = self.commands.pop_front() {
+                return Next::Command(line);
+            }
+            let prompt = self.steer.pop_front().or_else(|| self.queue.pop_front());
+            if let Some(prompt) = prompt {
+                return Next::Prompt(prompt);
+            }
+            if self.closed {
+                return Next::Over;
+            }
+            let op = self.ops.recv().await;
+            self.take(op);
+        }
+    }
+
+    /// A new turn begins; its token stops everything in it.
+    pub fn begin_turn(&mut self) -> CancellationToken {
+        self.turn = CancellationToken::new();
+        self.turn.clone()
+    }
+
+    /// Prompts that want to be heard by the running turn.
+    pub fn steering(&mut self) -> Vec<Prompt> {
+        self.steer.drain(..).collect()
+    }
+
+    pub fn has_steering(&self) -> bool {
+        !self.steer.is_empty()
+    }
+
+    /// Drives work of the turn while ops come in. Work that ignores a stop for too long is dropped.
+    pub async fn attend<F: Future>(&mut self, work: F) -> Result<F::Output, Stopped> {
+        let mut work = std::pin::pin!(work);
+        let turn = self.turn.clone();
+        let mut overdue = std::pin::pin!(async move {
+            turn.cancelled().await;
+            tokio::time::sleep(GRACE).await;
+        });
+        loop {
+            tokio::select! {
+                biased;
+                output = &mut work => return Ok(output),
+                op = self.ops.recv(), if !self.closed => self.take(op),
+                () = &mut overdue => return Err(Stopped),
+            }
+        }
+    }
+
+    /// Puts a question to whoever is attached and waits for the answer.
+    pub async fn ask(&mut self, mut ask: Ask) -> Result<Answer, Stopped> {
+        ask.ask = format!("a{}", self.next_ask);
+        self.next_ask += 1;
+        let id = ask.ask.clone();
+        let ask = Arc::new(ask);
+        let (sender, receiver) = oneshot::channel();
+        self.waiting.insert(id.clone(), sender);
+        self.asks.add(ask.clone());
+        self.feed.ask(ask);
+        let turn = self.turn.clone();
+        let answer = self
+            .attend(async move {
+                tokio::select! {
+                    answer = receiver => answer.map_err(|_| Stopped),
+                    () = turn.cancelled() => Err(Stopped),
+                }
+            })
+            .await;
+        self.waiting.remove(&id);
+        self.asks.remove(&id);
+        answer?
+    }
+
+    fn take(&mut self, op: Option<Op>) {
+        match op {
+            Some(Op::Prompt {
+                text,
+                delivery,
+                images,
+            }) => {
+                let waiting = match delivery {
+                    Delivery::Steer => &mut self.steer,
+                    Delivery::Queue => &mut self.queue,
+                };
+                if waiting.len() < MAX_WAITING {
+                    waiting.push_back(Prompt { text, images });
+                }
+            }
+            Some(Op::Answer {
+                ask,
+                choice,
+                reason,
+            }) => {
+                if let Some(waiting) = self.waiting.remove(&ask) {
+                    // The asker may have been stopped a moment ago.
+                    let _ = waiting.send(Answer { choice, reason });
+                }
+            }
+            Some(Op::Interrupt) => self.turn.cancel(),
+            Some(Op::Command { line }) => {
+                if self.commands.len() < MAX_WAITING {
+                    self.commands.push_back(line);
+                }
+            }
+            Some(Op::Close) | None => {
+                self.closed = true;
+                // Nobody is left to answer.
+                self.waiting.clear();
+            }
+        }
+    }
+}

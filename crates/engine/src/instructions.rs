@@ -1,0 +1,187 @@
+//! Instruction files (AGENTS.md and its relatives): found from the home down to the root, imports resolved, rendered once.
+
+use std::fs;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+/// In each folder the first of these counts.
+const NAMES: &[&str] = &["AGENTS.md", "OSTLER.md", "REASONIX.md", "CLAUDE.md"];
+const MAX_IMPORT_DEPTH: usize = 5;
+/// One file, imports not counted.
+const MAX_FILE_BYTES: u64 = 256 * 1024;
+const MAX_TOTAL_BYTES: usize = 1024 * 1024;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Instructions {
+    /// `# Project Context` with a section per file, or nothing.
+    pub text: String,
+    /// Files that were taken in, as they are shown.
+    pub loaded: Vec<String>,
+    /// What could not be read.
+    pub warnings: Vec<String>,
+}
+
+pub fn load(home: &Path, user_home: Option<&Path>, root: &Path) -> Instructions {
+    let mut out = Instructions::default();
+    for dir in folders(home, user_home, root) {
+        let found = NAMES.iter().map(|n| dir.join(n)).find(|p| p.is_file() || fs::symlink_metadata(p).is_ok());
+        let Some(path) = found else { continue };
+        let shown = shown(&path, user_home, root);
+        match read(&path, &dir, 0, &mut out.warnings) {
+            Ok(text) if text.trim().is_empty() => {}
+            Ok(text) if out.text.len() + text.len() > MAX_TOTAL_BYTES => out
+                .warnings
+                .push(format!("{shown} was left out: instruction files are over {MAX_TOTAL_BYTES} bytes together.")),
+            Ok(text) => {
+                let title = if out.text.is_empty() { "# Project Context\n\n" } else { "\n\n" };
+                out.text.push_str(&format!("{title}## {shown}\n\n{}", text.trim()));
+                out.loaded.push(shown);
+            }
+            Err(e) => out.warnings.push(format!("{shown} cannot be read: {e}.")),
+        }
+    }
+    out
+}
+
+/// The home of Ostler, then from the person's home down to the root, or the root alone when it lies elsewhere.
+fn folders(home: &Path, user_home: Option<&Path>, root: &Path) -> Vec<PathBuf> {
+    let mut dirs = vec![home.to_owned()];
+    if let Some(user_home) = user_home
+        && let Ok(below) = root.strip_prefix(user_home)
+    {
+        let mut dir = user_home.to_owned();
+        if dir != home {
+            dirs.push(dir.clone());
+        }
+        for part in below.components() {
+            dir.push(part);
+            dirs.push(dir.clone());
+        }
+    }
+    if dirs.last().map(PathBuf::as_path) != Some(root) {
+        dirs.push(root.to_owned());
+    }
+    dirs.dedup();
+    dirs
+}
+
+fn shown(path: &Path, user_home: Option<&Path>, root: &Path) -> String {
+    if let Ok(rest) = path.strip_prefix(root) {
+        return rest.display().to_string();
+    }
+    match user_home.and_then(|h| path.strip_prefix(h).ok()) {
+        Some(rest) => format!("~/{}", rest.display()),
+        None => path.display().to_string(),
+    }
+}
+
+/// The file with its imports in place. `@relative/file.md` alone on a line imports, confined to `base`.
+fn read(path: &Path, base: &Path, depth: usize, warnings: &mut Vec<String>) -> io::Result<String> {
+    let meta = fs::metadata(path)?;
+    if !meta.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+    }
+    if meta.len() > MAX_FILE_BYTES {
+        return Err(io::Error::new(
+            io::ErrorKind::FileTooLarge,
+            format!("it is over {MAX_FILE_BYTES} bytes"),
+        ));
+    }
+    let text = String::from_utf8_lossy(&fs::read(path)?).into_owned();
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    if !text.lines().any(|l| l.starts_with('@')) {
+        return Ok(text.to_owned());
+    }
+    let mut out = String::new();
+    for line in text.lines() {
+        match import(line, path, base, depth, warnings) {
+            Some(imported) => out.push_str(imported.trim_end()),
+            None => out.push_str(line),
+        }
+        out.push('\n');
+    }
+    Ok(out)
+}
+
+fn import(line: &str, from: &Path, base: &Path, depth: usize, warnings: &mut Vec<String>) -> Option<String> {
+    let name = line.strip_prefix('@')?.trim_end();
+    let relative = Path::new(name);
+    if name.is_empty() || name.contains(char::is_whitespace) || !name.contains('.') {
+        return None;
+    }
+    let left_out = |why: &str, warnings: &mut Vec<String>| {
+        warnings.push(format!("The import @{name} in {} was left out: {why}.", from.display()));
+        Some(String::new())
+    };
+    if relative.components().any(|c| !matches!(c, Component::Normal(_) | Component::CurDir)) {
+        return left_out("it leaves the folder of its file", warnings);
+    }
+    if depth >= MAX_IMPORT_DEPTH {
+        return left_out("imports are nested too deep", warnings);
+    }
+    let target = from.parent().unwrap_or(base).join(relative);
+    let (Ok(real), Ok(real_base)) = (target.canonicalize(), base.canonicalize()) else {
+        return left_out("there is no such file", warnings);
+    };
+    if !real.starts_with(&real_base) {
+        return left_out("it leaves the folder of its file", warnings);
+    }
+    match read(&real, base, depth + 1, warnings) {
+        Ok(text) => Some(text),
+        Err(e) => left_out(&e.to_string(), warnings),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(path: PathBuf, text: &str) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    #[test]
+    fn order_names_and_imports() {
+        let dir = tempfile::tempdir().unwrap();
+        let user = dir.path().canonicalize().unwrap();
+        let (home, root) = (user.join(".ostler"), user.join("code/app"));
+        write(home.join("AGENTS.md"), "global");
+        write(user.join("CLAUDE.md"), "mine");
+        write(user.join("code/AGENTS.md"), "  \n");
+        write(root.join("OSTLER.md"), "never read");
+        write(root.join("AGENTS.md"), "project\n@docs/a.md\n@../../CLAUDE.md\n@gone.md\n@someone hello");
+        write(root.join("docs/a.md"), "imported\n@b.md\n");
+        write(root.join("docs/b.md"), "deeper");
+        let out = load(&home, Some(&user), &root);
+        assert_eq!(
+            out.text,
+            "# Project Context\n\n## ~/.ostler/AGENTS.md\n\nglobal\n\n## ~/CLAUDE.md\n\nmine\n\n## AGENTS.md\n\nproject\nimported\ndeeper\n\n\n@someone hello"
+        );
+        assert_eq!(out.loaded, ["~/.ostler/AGENTS.md", "~/CLAUDE.md", "AGENTS.md"]);
+        assert_eq!(out.warnings.len(), 2, "{:?}", out.warnings);
+    }
+
+    #[test]
+    fn a_root_elsewhere_has_no_ancestors() {
+        let dir = tempfile::tempdir().unwrap();
+        let base = dir.path().canonicalize().unwrap();
+        write(base.join("AGENTS.md"), "outside");
+        write(base.join("root/AGENTS.md"), "root");
+        let out = load(&base.join("home/.ostler"), Some(&base.join("home")), &base.join("root"));
+        assert_eq!(out.loaded, ["AGENTS.md"]);
+    }
+
+    #[test]
+    fn circles_and_folders_do_not_hang() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        write(root.join("AGENTS.md"), "@AGENTS.md");
+        let out = load(&root.join("none"), None, &root);
+        assert!(out.warnings.iter().any(|w| w.contains("too deep")), "{out:?}");
+        fs::remove_file(root.join("AGENTS.md")).unwrap();
+        fs::create_dir(root.join("AGENTS.md")).unwrap();
+        let out = load(&root.join("none"), None, &root);
+        assert!(out.warnings.iter().any(|w| w.contains("not a regular file")), "{out:?}");
+    }
+}

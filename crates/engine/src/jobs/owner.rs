@@ -1,0 +1,169 @@
+//! The task that owns one running job: moves its output to the log, types into it, ends it.
+
+use super::{JobState, Plain, Progress, Started, exit_code};
+use crate::cut::MAX_KEPT;
+use ostler_host::{Exit, Input, Output, Process, Signal};
+use std::fs::File;
+use std::io::Write;
+use std::time::Duration;
+use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+/// Between asking a command to end and ending it.
+const GRACE: Duration = Duration::from_secs(1);
+/// Between ending it and giving up waiting for the news of it.
+const LAST_WAIT: Duration = Duration::from_secs(2);
+/// A job that floods a full log is slowed down instead of taking a whole core to be thrown away.
+const FLOOD_PAUSE: Duration = Duration::from_millis(5);
+
+pub struct Owner {
+    process: Process,
+    stdin: Option<Input>,
+    typed: mpsc::Receiver<Vec<u8>>,
+    cancel: CancellationToken,
+    log: Log,
+}
+
+struct Log {
+    file: File,
+    plain: Option<Plain>,
+    progress: watch::Sender<Progress>,
+}
+
+enum Step {
+    Output(Output),
+    Typed(Vec<u8>),
+    Taken(usize),
+    Cancelled,
+}
+
+impl Owner {
+    pub fn new(
+        started: Started,
+        stdin: Option<Input>,
+        typed: mpsc::Receiver<Vec<u8>>,
+        file: File,
+        cancel: CancellationToken,
+    ) -> (Self, watch::Receiver<Progress>) {
+        let (progress, watched) = watch::channel(Progress {
+            written: 0,
+            dropped: 0,
+            state: JobState::Running,
+        });
+        let mut log = Log {
+            file,
+            plain: started.plain,
+            progress,
+        };
+        log.keep(started.so_far.as_bytes());
+        let owner = Self {
+            process: started.process,
+            stdin,
+            typed,
+            cancel,
+            log,
+        };
+        (owner, watched)
+    }
+
+    pub async fn run(mut self) {
+        let mut pending = Vec::new();
+        let state = loop {
+            match self.step(&pending).await {
+                Step::Output(Output::Exited(exit)) => break JobState::Exited(exit_code(exit)),
+                Step::Output(output) => {
+                    self.log.take(&output);
+                    if self.log.progress.borrow().dropped > 0 {
+                        tokio::time::sleep(FLOOD_PAUSE).await;
+                    }
+                }
+                Step::Typed(bytes) => pending = bytes,
+                Step::Taken(count) => drop(pending.drain(..count.min(pending.len()))),
+                Step::Cancelled => {
+                    let exit = end_tree(&mut self.process, |output| self.log.take(&output)).await;
+                    break JobState::Killed(exit_code(exit));
+                }
+            }
+        };
+        self.log.progress.send_modify(|p| p.state = state);
+    }
+
+    async fn step(&mut self, pending: &[u8]) -> Step {
+        let Self {
+            process,
+            stdin,
+            typed,
+            cancel,
+            log: _,
+        } = self;
+        let typing = async {
+            match stdin {
+                // A terminal that takes nothing more has ended, which the process will tell.
+                Some(stdin) if !pending.is_empty() => {
+                    Step::Taken(stdin.write(pending).await.unwrap_or(pending.len()))
+                }
+                Some(_) => match typed.recv().await {
+                    Some(bytes) => Step::Typed(bytes),
+                    None => std::future::pending().await,
+                },
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = cancel.cancelled() => Step::Cancelled,
+            output = process.next() => Step::Output(output),
+            step = typing => step,
+        }
+    }
+}
+
+impl Log {
+    fn take(&mut self, output: &Output) {
+        let (Output::Stdout(bytes) | Output::Stderr(bytes)) = output else {
+            return;
+        };
+        match &mut self.plain {
+            Some(plain) => {
+                let text = plain.feed(bytes);
+                self.keep(&text);
+            }
+            None => self.keep(bytes),
+        }
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        let written = self.progress.borrow().written;
+        let room = (MAX_KEPT as u64).saturating_sub(written);
+        let part = bytes.get(..(bytes.len() as u64).min(room) as usize).unwrap_or_default();
+        // A log that cannot be written keeps no more, and the reader is told.
+        let kept = self.file.write_all(part).map_or(0, |()| part.len() as u64);
+        self.progress.send_modify(|p| {
+            p.written += kept;
+            p.dropped += bytes.len() as u64 - kept;
+        });
+    }
+}
+
+/// Ends a command and everything it started: asks first, then does not ask. Its last output goes to `take`.
+pub async fn end_tree(process: &mut Process, mut take: impl FnMut(Output)) -> Exit {
+    process.signal(Signal::Term);
+    let exit = drain(process, GRACE, &mut take).await;
+    // What does not listen, or has outlived its parent, goes now.
+    process.signal(Signal::Kill);
+    match exit {
+        Some(exit) => exit,
+        None => drain(process, LAST_WAIT, &mut take).await.unwrap_or(Exit::LOST),
+    }
+}
+
+async fn drain(process: &mut Process, wait: Duration, take: &mut impl FnMut(Output)) -> Option<Exit> {
+    let until = Instant::now() + wait;
+    loop {
+        match tokio::time::timeout_at(until, process.next()).await {
+            Ok(Output::Exited(exit)) => return Some(exit),
+            Ok(output) => take(output),
+            Err(_) => return None,
+        }
+    }
+}

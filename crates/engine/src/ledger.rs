@@ -1,0 +1,83 @@
+//! One line per request and user: what was spent, by whom. `ostler usage` sums it.
+
+use ostler_wire::Usage;
+use serde::{Deserialize, Serialize};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Line {
+    pub ts: String,
+    pub session: String,
+    pub project: String,
+    #[serde(default)]
+    pub role: String,
+    #[serde(flatten)]
+    pub tokens: Tokens,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Tokens {
+    pub provider: String,
+    pub model: String,
+    pub input: u64,
+    pub cached: u64,
+    pub cache_write: u64,
+    pub output: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
+}
+
+impl From<&Usage> for Tokens {
+    fn from(usage: &Usage) -> Self {
+        Self {
+            provider: usage.provider.clone(),
+            model: usage.model.clone(),
+            input: usage.input,
+            cached: usage.cached,
+            cache_write: usage.cache_write,
+            output: usage.output,
+            cost: usage.cost,
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Ledger {
+    path: PathBuf,
+}
+
+impl Ledger {
+    pub fn new(home: &Path) -> Self {
+        Self {
+            path: home.join("ledger.jsonl"),
+        }
+    }
+
+    /// Appends one line in one write, so that several processes can share the file.
+    pub fn add(&self, line: &Line) -> io::Result<()> {
+        let mut text = serde_json::to_string(line)?;
+        text.push('\n');
+        if let Some(dir) = self.path.parent() {
+            std::fs::create_dir_all(dir)?;
+        }
+        std::fs::OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(&self.path)?
+            .write_all(text.as_bytes())
+    }
+
+    /// Every readable line.
+    pub fn lines(&self) -> io::Result<Vec<Line>> {
+        let bytes = match std::fs::read(&self.path) {
+            Ok(bytes) => bytes,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(e) => return Err(e),
+        };
+        Ok(bytes
+            .split(|b| *b == b'\n')
+            .filter_map(|line| serde_json::from_slice(line).ok())
+            .collect())
+    }
+}

@@ -1,0 +1,407 @@
+//! The session log: append-only JSONL, one writer, one `write(2)` per append, readable whatever happened to it.
+//! It stores and numbers entries; it does not know what they mean.
+
+use ostler_wire::{Body, Entry, EntryError, EntrySource};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    #[error(
+        "Session {id} is open in another process. Close it there, or continue on a copy with `--fork {id}`."
+    )]
+    Locked { id: String },
+    #[error("The session log {} {doing}: {source}. {hint}", path.display())]
+    Io {
+        path: PathBuf,
+        doing: &'static str,
+        source: io::Error,
+        hint: &'static str,
+    },
+}
+
+/// What was wrong with a log that opened all the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Damage {
+    /// Lines that are not entries and not torn tails.
+    pub bad_lines: usize,
+    /// The last line had no end and could not be read.
+    pub torn: bool,
+}
+
+impl Damage {
+    /// A sentence for the person, or nothing to say.
+    pub fn notice(&self) -> Option<String> {
+        match (self.bad_lines, self.torn) {
+            (0, false) => None,
+            (0, true) => Some("The last entry of this session was cut off and is lost.".into()),
+            (n, torn) => Some(format!(
+                "{n} unreadable line{} of this session log {} left out{}.",
+                if n == 1 { "" } else { "s" },
+                if n == 1 { "was" } else { "were" },
+                if torn { ", and the last entry was cut off" } else { "" },
+            )),
+        }
+    }
+}
+
+enum Sink {
+    /// Made by the first append: a session without a prompt leaves no file.
+    Planned { path: PathBuf },
+    File { file: File, path: PathBuf },
+    Memory(Arc<Mutex<Vec<Arc<Entry>>>>),
+}
+
+/// The one writer of a session.
+pub struct Log {
+    sink: Sink,
+    next: u64,
+    head: Option<u64>,
+    /// The file does not end with a line break, so the next write starts with one.
+    unended: bool,
+}
+
+impl Log {
+    /// A new log, whose file is made and locked by the first append.
+    pub fn plan(path: &Path) -> Self {
+        Self {
+            sink: Sink::Planned {
+                path: path.to_owned(),
+            },
+            next: 0,
+            head: None,
+            unended: false,
+        }
+    }
+
+    fn create(&mut self) -> Result<(), LogError> {
+        let Sink::Planned { path } = &self.sink else {
+            return Ok(());
+        };
+        if let Some(dir) = path.parent() {
+            std::fs::create_dir_all(dir).map_err(|e| fault(path, "cannot be created", e))?;
+        }
+        let file = OpenOptions::new()
+            .append(true)
+            .create_new(true)
+            .open(path)
+            .map_err(|e| fault(path, "cannot be created", e))?;
+        lock(&file, path)?;
+        self.sink = Sink::File {
+            file,
+            path: path.clone(),
+        };
+        Ok(())
+    }
+
+    /// A log that lives as long as the process (`--no-save`).
+    pub fn memory() -> Self {
+        Self {
+            sink: Sink::Memory(Arc::default()),
+            next: 0,
+            head: None,
+            unended: false,
+        }
+    }
+
+    /// Opens a log for appending and reads what is in it.
+    pub fn open(path: &Path) -> Result<(Self, Vec<Entry>, Damage), LogError> {
+        let file = OpenOptions::new()
+            .append(true)
+            .read(true)
+            .open(path)
+            .map_err(|e| fault(path, "cannot be opened", e))?;
+        lock(&file, path)?;
+        let bytes = std::fs::read(path).map_err(|e| fault(path, "cannot be read", e))?;
+        let (entries, next, damage) = parse(&bytes);
+        let log = Self {
+            sink: Sink::File {
+                file,
+                path: path.to_owned(),
+            },
+            next,
+            head: entries.last().map(|e| e.entry),
+            unended: bytes.last().is_some_and(|b| *b != b'\n'),
+        };
+        Ok((log, entries, damage))
+    }
+
+    /// Stores the bodies as one write. They are on disk, and may be shown, when this returns.
+    pub fn append(&mut self, bodies: Vec<Body>) -> Result<Vec<Arc<Entry>>, LogError> {
+        self.create()?;
+        let ts = now();
+        let (mut number, mut parent) = (self.next, self.head);
+        let mut entries = Vec::with_capacity(bodies.len());
+        let mut text = String::new();
+        if self.unended {
+            text.push('\n');
+        }
+        for body in bodies {
+            let entry = Entry {
+                entry: number,
+                parent,
+                ts: ts.clone(),
+                body,
+            };
+            // Our own types always serialise; an entry that did not would be no line at all.
+            if let Ok(line) = entry.to_line() {
+                text.push_str(&line);
+                text.push('\n');
+                parent = Some(number);
+                number += 1;
+                entries.push(Arc::new(entry));
+            }
+        }
+        // Whatever becomes of the write, these numbers are used up: a part of it may be on disk.
+        self.next = number;
+        match &mut self.sink {
+            Sink::File { file, path } => {
+                if let Err(e) = file.write_all(text.as_bytes()) {
+                    self.unended = true;
+                    return Err(fault(path, "cannot be written", e));
+                }
+                self.unended = false;
+            }
+            // `create` has just made it a file.
+            Sink::Planned { .. } => {}
+            Sink::Memory(kept) => {
+                if let Ok(mut kept) = kept.lock() {
+                    kept.extend(entries.iter().cloned());
+                }
+            }
+        }
+        self.head = parent;
+        Ok(entries)
+    }
+
+    /// Makes what was written survive a power loss. Runs beside the session.
+    pub fn sync_in_background(&self) {
+        if let Sink::File { file, .. } = &self.sink
+            && let Ok(file) = file.try_clone()
+        {
+            tokio::task::spawn_blocking(move || {
+                // A disk that cannot sync has nothing better to offer; the write itself succeeded.
+                let _ = file.sync_data();
+            });
+        }
+    }
+
+    pub fn head(&self) -> Option<u64> {
+        self.head
+    }
+
+    /// The next entry follows this one (rewind).
+    pub fn set_head(&mut self, entry: u64) {
+        self.head = Some(entry);
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.head.is_none()
+    }
+
+    /// Where late subscribers read from.
+    pub fn source(&self) -> Source {
+        match &self.sink {
+            Sink::File { path, .. } | Sink::Planned { path } => Source::File(path.clone()),
+            Sink::Memory(kept) => Source::Memory(kept.clone()),
+        }
+    }
+}
+
+#[derive(Clone)]
+pub enum Source {
+    File(PathBuf),
+    Memory(Arc<Mutex<Vec<Arc<Entry>>>>),
+}
+
+impl Source {
+    pub fn entries_after(&self, last: Option<u64>) -> Vec<Arc<Entry>> {
+        let is_later = |e: &Entry| last.is_none_or(|last| e.entry > last);
+        match self {
+            Source::File(path) => match std::fs::read(path) {
+                Ok(bytes) => {
+                    let (entries, _, _) = parse(&bytes);
+                    entries.into_iter().filter(is_later).map(Arc::new).collect()
+                }
+                Err(_) => Vec::new(),
+            },
+            Source::Memory(kept) => kept.lock().map_or_else(
+                |_| Vec::new(),
+                |kept| kept.iter().filter(|e| is_later(e)).cloned().collect(),
+            ),
+        }
+    }
+}
+
+/// Reads a log that nobody has to own: lists, exports, searches.
+pub fn read(path: &Path) -> Result<(Vec<Entry>, Damage), LogError> {
+    let bytes = std::fs::read(path).map_err(|e| fault(path, "cannot be read", e))?;
+    let (entries, _, damage) = parse(&bytes);
+    Ok((entries, damage))
+}
+
+/// The branch that ends at the newest entry, oldest first. A parent that is lost is replaced by the nearest entry before it.
+pub fn branch(entries: Vec<Entry>) -> Vec<Entry> {
+    let linear = entries
+        .windows(2)
+        .all(|pair| matches!(pair, [a, b] if b.parent == Some(a.entry)));
+    if linear {
+        return entries;
+    }
+    let numbers: Vec<u64> = {
+        let mut numbers: Vec<u64> = entries.iter().map(|e| e.entry).collect();
+        numbers.sort_unstable();
+        numbers
+    };
+    let by_number: std::collections::HashMap<u64, usize> =
+        entries.iter().enumerate().map(|(i, e)| (e.entry, i)).collect();
+    let mut keep = vec![false; entries.len()];
+    let mut at = entries.len().checked_sub(1);
+    while let Some(i) = at {
+        let Some(entry) = entries.get(i) else { break };
+        if let Some(flag) = keep.get_mut(i) {
+            *flag = true;
+        }
+        // A parent is always an earlier entry; anything else is damage, and following it could go round in circles.
+        at = entry.parent.filter(|p| *p < entry.entry).and_then(|parent| {
+            by_number.get(&parent).copied().or_else(|| {
+                let before = numbers.partition_point(|n| *n < parent);
+                let nearest = numbers.get(before.checked_sub(1)?)?;
+                by_number.get(nearest).copied()
+            })
+        });
+    }
+    let mut path: Vec<Entry> = entries
+        .into_iter()
+        .zip(keep)
+        .filter_map(|(entry, keep)| keep.then_some(entry))
+        .collect();
+    path.sort_by_key(|e| e.entry);
+    path
+}
+
+pub fn now() -> String {
+    format!("{:.3}", jiff::Timestamp::now())
+}
+
+/// Bytes from which a log is parsed by two threads.
+const PARALLEL_FROM: usize = 1 << 20;
+
+/// Entries in file order, the next free number, and what could not be read.
+fn parse(bytes: &[u8]) -> (Vec<Entry>, u64, Damage) {
+    let middle = memchr::memchr(b'\n', bytes.get(bytes.len() / 2..).unwrap_or_default())
+        .map(|i| bytes.len() / 2 + i + 1)
+        .filter(|_| bytes.len() >= PARALLEL_FROM);
+    let (mut first, second) = match middle.and_then(|m| bytes.split_at_checked(m)) {
+        None => (parse_lines(bytes), Parsed::default()),
+        Some((left, right)) => std::thread::scope(|scope| {
+            let left = scope.spawn(|| parse_lines(left));
+            let right = parse_lines(right);
+            (left.join().unwrap_or_default(), right)
+        }),
+    };
+    first.entries.extend(second.entries);
+    first.max = first.max.max(second.max);
+    first.bad_lines += second.bad_lines;
+    let torn = first.torn || second.torn;
+    let next = first.max.map_or(0, |max| max.saturating_add(1));
+    let damage = Damage {
+        bad_lines: first.bad_lines,
+        torn,
+    };
+    (first.entries, next, damage)
+}
+
+#[derive(Default)]
+struct Parsed {
+    entries: Vec<Entry>,
+    max: Option<u64>,
+    bad_lines: usize,
+    torn: bool,
+}
+
+fn parse_lines(bytes: &[u8]) -> Parsed {
+    let mut out = Parsed::default();
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let end = memchr::memchr(b'\n', rest);
+        let (line, more) = match end {
+            Some(i) => (rest.get(..i), rest.get(i + 1..)),
+            None => (Some(rest), None),
+        };
+        rest = more.unwrap_or_default();
+        // File systems that lose power may leave runs of NUL where a write was under way.
+        let line = line.unwrap_or_default().trim_ascii();
+        let start = line.iter().position(|b| *b != 0).unwrap_or(line.len());
+        let line = line.get(start..).unwrap_or_default();
+        if line.is_empty() {
+            continue;
+        }
+        let at = out.max.map_or(0, |max| max.saturating_add(1));
+        let parsed = match std::str::from_utf8(line) {
+            Ok(text) => Entry::from_line(text, at),
+            Err(_) => Err(EntryError::Broken(serde::de::Error::custom("not UTF-8"))),
+        };
+        match parsed {
+            Ok(entry) => {
+                out.max = out.max.max(Some(entry.entry));
+                out.entries.push(entry);
+            }
+            Err(EntryError::Unknown { entry, .. }) => out.max = out.max.max(Some(entry)),
+            Err(EntryError::Broken(_)) if end.is_none() => out.torn = true,
+            Err(EntryError::Broken(_)) => out.bad_lines += 1,
+        }
+    }
+    out
+}
+
+fn lock(file: &File, path: &Path) -> Result<(), LogError> {
+    match file.try_lock() {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => Err(LogError::Locked {
+            id: path
+                .file_stem()
+                .map(|s| s.to_string_lossy().into_owned())
+                .unwrap_or_default(),
+        }),
+        // Some network file systems have no locks; a session there is better than none.
+        Err(TryLockError::Error(e)) if e.kind() == io::ErrorKind::Unsupported => Ok(()),
+        Err(TryLockError::Error(e)) => Err(fault(path, "cannot be locked", e)),
+    }
+}
+
+fn fault(path: &Path, doing: &'static str, source: io::Error) -> LogError {
+    let hint = match source.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "Free some space and send the prompt again, or run with --no-save."
+        }
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            "Make the folder writable, set OSTLER_HOME to one that is, or run with --no-save."
+        }
+        _ => "Check the disk, or run with --no-save.",
+    };
+    LogError::Io {
+        path: path.to_owned(),
+        doing,
+        source,
+        hint,
+    }
+}
+
+/// What a subscription reads from: the log, and the asks that are open.
+pub struct Backlog {
+    pub source: Source,
+    pub asks: crate::asks::Pending,
+}
+
+impl EntrySource for Backlog {
+    fn entries_after(&self, last: Option<u64>) -> Vec<Arc<Entry>> {
+        self.source.entries_after(last)
+    }
+
+    fn pending_asks(&self) -> Vec<Arc<ostler_wire::Ask>> {
+        self.asks.all()
+    }
+}

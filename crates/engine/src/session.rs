@@ -1,0 +1,93 @@
+//! A session: one task that owns the desk and the inbox, and runs one turn after the other.
+
+use crate::commands;
+use crate::conversation::Conversation;
+use crate::desk::Desk;
+use crate::hub::Options;
+use crate::inbox::{Inbox, Next, Prompt};
+use crate::log::branch;
+use crate::turn::{Opening, turn};
+use ostler_llm::{Model, Transport};
+use ostler_wire::{Body, Delta, Settings, View};
+use std::sync::Arc;
+
+pub struct Session {
+    pub(crate) desk: Desk,
+    pub(crate) inbox: Inbox,
+    pub(crate) options: Arc<Options>,
+    pub(crate) transport: Arc<Transport>,
+    /// Entries that go before the first prompt of this process.
+    pub(crate) opening: Vec<Body>,
+    /// Facts of the day for the first prompt of this process.
+    pub(crate) context: Option<String>,
+}
+
+impl Session {
+    pub async fn run(mut self) {
+        loop {
+            match self.inbox.next().await {
+                Next::Prompt(prompt) => self.prompt(prompt).await,
+                Next::Command(line) => self.command(&line),
+                Next::Over => break,
+            }
+        }
+        self.desk.shop.jobs.close().await;
+    }
+
+    async fn prompt(&mut self, prompt: Prompt) {
+        let opening = Opening {
+            entries: std::mem::take(&mut self.opening),
+            context: self.context.take(),
+        };
+        let kept = turn(&mut self.desk, &mut self.inbox, prompt, opening).await;
+        // Nothing of the opening is on disk when the first write failed; it goes before the next prompt.
+        if let Err(opening) = kept {
+            self.opening = opening.entries;
+            self.context = opening.context;
+        }
+    }
+
+    fn command(&mut self, line: &str) {
+        let view = commands::run(self, line);
+        self.desk.feed.delta(Delta::View {
+            command: line.to_owned(),
+            view,
+        });
+    }
+
+    /// Goes on with another model: the log is folded anew for it, and the break in the prompt cache is recorded.
+    pub(crate) fn switch_model(&mut self, reference: &str) -> View {
+        let target = match self.options.models.resolve(Some(reference)) {
+            Ok(target) => target,
+            Err(why) => return View::Error(why),
+        };
+        let origin = target.origin.clone();
+        let model = match Model::new(Arc::new(target), self.transport.clone()) {
+            Ok(model) => model,
+            Err(error) => return View::Error(error.to_string()),
+        };
+        let old = &self.desk.conversation;
+        let mut new = Conversation::new(
+            model,
+            old.prefix.clone(),
+            old.params.clone(),
+            self.desk.shop.settings.envelope,
+        );
+        let entries = self.desk.log.source().entries_after(None);
+        let entries = branch(entries.into_iter().map(Arc::unwrap_or_clone).collect());
+        entries.iter().for_each(|entry| new.push(entry));
+        new.replaces(old, "model");
+        self.desk.conversation = new;
+        let settings = Body::Settings(Settings {
+            model: Some(format!("{}/{}", origin.provider, origin.model)),
+            ..Settings::default()
+        });
+        if self.desk.log.is_empty() {
+            self.opening.retain(|b| !matches!(b, Body::Settings(_)));
+            self.opening.push(settings);
+        } else if let Err(error) = self.desk.commit(vec![settings]) {
+            return View::Error(error.to_string());
+        }
+        View::Text(format!("Model: {}/{}", origin.provider, origin.model))
+    }
+}

@@ -1,0 +1,273 @@
+//! Sessions as files: where they lie, which there are, and how to look into them without owning them.
+
+use crate::log;
+use ostler_wire::{Body, Entry, Role, SessionInfo};
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Characters of a prompt that make a title.
+const TITLE_CHARS: usize = 60;
+
+pub struct Store {
+    sessions: PathBuf,
+    project: String,
+}
+
+/// A hit of a search.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Hit {
+    pub session: String,
+    pub title: String,
+    pub entry: u64,
+    pub text: String,
+}
+
+impl Store {
+    pub fn new(sessions: &Path, root: &Path) -> Self {
+        Self {
+            sessions: sessions.to_owned(),
+            project: project_name(root),
+        }
+    }
+
+    pub fn project(&self) -> &str {
+        &self.project
+    }
+
+    pub fn path_of(&self, id: &str) -> PathBuf {
+        self.sessions.join(&self.project).join(format!("{id}.jsonl"))
+    }
+
+    /// The folder beside a log: artifacts and jobs.
+    pub fn folder_of(&self, id: &str) -> PathBuf {
+        self.sessions.join(&self.project).join(id)
+    }
+
+    /// A session of any project by its id or a unique beginning of it.
+    pub fn find(&self, id: &str) -> Result<PathBuf, String> {
+        if id.len() < 4 || !id.chars().all(|c| c.is_ascii_hexdigit() || c == '-') {
+            return Err(format!(
+                "`{id}` is not a session id. `ostler sessions list` shows them; the first 8 characters are enough."
+            ));
+        }
+        let mut found: Vec<PathBuf> = self
+            .all_logs()
+            .into_iter()
+            .filter(|p| p.file_stem().is_some_and(|s| s.to_string_lossy().starts_with(id)))
+            .collect();
+        match (found.pop(), found.is_empty()) {
+            (None, _) => Err(format!("There is no session {id}. `ostler sessions list` shows them.")),
+            (Some(path), true) => Ok(path),
+            (Some(_), false) => Err(format!("{} sessions begin with {id}; give more of it.", found.len() + 1)),
+        }
+    }
+
+    /// The newest session of this project.
+    pub fn last(&self) -> Result<PathBuf, String> {
+        logs_in(&self.sessions.join(&self.project))
+            .into_iter()
+            .max_by_key(|p| modified(p))
+            .ok_or_else(|| "There is no session of this project yet. Start one with `ostler` or `ostler exec`.".to_owned())
+    }
+
+    /// Sessions of this project, newest first.
+    pub fn list(&self) -> Result<Vec<SessionInfo>, String> {
+        Ok(infos(logs_in(&self.sessions.join(&self.project))))
+    }
+
+    pub fn list_all(&self) -> Result<Vec<SessionInfo>, String> {
+        Ok(infos(self.all_logs()))
+    }
+
+    pub fn read(&self, id: &str) -> Result<(Vec<Entry>, log::Damage), String> {
+        log::read(&self.find(id)?).map_err(|e| e.to_string())
+    }
+
+    /// Removes a session and what lies beside it.
+    pub fn delete(&self, id: &str) -> Result<String, String> {
+        let path = self.find(id)?;
+        remove(&path).map_err(|e| format!("{} cannot be deleted: {e}.", path.display()))
+    }
+
+    /// Every message that has all the words, newest session first.
+    pub fn search(&self, words: &[String], limit: usize) -> Vec<Hit> {
+        let words: Vec<String> = words.iter().map(|w| w.to_lowercase()).collect();
+        let mut paths = self.all_logs();
+        paths.sort_by_key(|p| std::cmp::Reverse(modified(p)));
+        let mut hits = Vec::new();
+        for path in paths {
+            let Ok((entries, _)) = log::read(&path) else { continue };
+            let title = title(&entries);
+            let session = stem(&path);
+            for entry in &entries {
+                let Body::Message(message) = &entry.body else { continue };
+                let lower = message.text.to_lowercase();
+                if !words.is_empty() && words.iter().all(|w| lower.contains(w)) {
+                    hits.push(Hit {
+                        session: session.clone(),
+                        title: title.clone(),
+                        entry: entry.entry,
+                        text: around(&message.text, words.first().map_or("", String::as_str)),
+                    });
+                    if hits.len() >= limit {
+                        return hits;
+                    }
+                }
+            }
+        }
+        hits
+    }
+
+    /// Removes the oldest sessions of all projects until the rest fits. Open ones and the newest stay.
+    pub fn gc(&self, quota: u64, dry_run: DryRun) -> Vec<(String, u64)> {
+        let mut logs: Vec<(PathBuf, u64)> = self.all_logs().into_iter().map(|p| (p.clone(), weight(&p))).collect();
+        logs.sort_by_key(|(p, _)| modified(p));
+        let mut total: u64 = logs.iter().map(|(_, bytes)| bytes).sum();
+        logs.pop();
+        let mut gone = Vec::new();
+        for (path, bytes) in logs {
+            if total <= quota {
+                break;
+            }
+            let is_free = fs::File::open(&path).is_ok_and(|f| f.try_lock().is_ok());
+            if !is_free {
+                continue;
+            }
+            if dry_run == DryRun::No && remove(&path).is_err() {
+                continue;
+            }
+            total = total.saturating_sub(bytes);
+            gone.push((stem(&path), bytes));
+        }
+        gone
+    }
+
+    fn all_logs(&self) -> Vec<PathBuf> {
+        let Ok(projects) = fs::read_dir(&self.sessions) else {
+            return Vec::new();
+        };
+        projects.flatten().flat_map(|p| logs_in(&p.path())).collect()
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DryRun {
+    Yes,
+    No,
+}
+
+/// Last path component and 8 hex digits of the root's hash.
+pub fn project_name(root: &Path) -> String {
+    let digest = Sha256::digest(root.as_os_str().as_encoded_bytes());
+    let hex: String = digest.iter().take(4).map(|b| format!("{b:02x}")).collect();
+    let name: String = root
+        .file_name()
+        .map(|n| n.to_string_lossy().into_owned())
+        .unwrap_or_else(|| "root".into())
+        .chars()
+        .map(|c| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' })
+        .take(60)
+        .collect();
+    format!("{name}-{hex}")
+}
+
+/// The title somebody gave, or the beginning of the first prompt.
+pub fn title(entries: &[Entry]) -> String {
+    let given = entries.iter().rev().find_map(|e| {
+        if let Body::Settings(s) = &e.body { s.title.clone() } else { None }
+    });
+    let first = || entries.iter().find_map(|e| first_line(&e.body));
+    given.or_else(first).unwrap_or_else(|| "(no prompt)".into())
+}
+
+fn first_line(body: &Body) -> Option<String> {
+    let Body::Message(message) = body else { return None };
+    if message.role != Role::User {
+        return None;
+    }
+    let line = message.text.lines().map(str::trim).find(|l| !l.is_empty())?;
+    let mut title: String = line.chars().take(TITLE_CHARS).collect();
+    if line.chars().count() > TITLE_CHARS {
+        title.push('…');
+    }
+    Some(title)
+}
+
+fn infos(logs: Vec<PathBuf>) -> Vec<SessionInfo> {
+    let mut out: Vec<SessionInfo> = logs.iter().filter_map(|p| info(p)).collect();
+    out.sort_by(|a, b| b.updated.cmp(&a.updated));
+    out
+}
+
+fn info(path: &Path) -> Option<SessionInfo> {
+    let (entries, _) = log::read(path).ok()?;
+    let (mut turns, mut cost, mut updated) = (0, None, String::new());
+    for entry in &entries {
+        if entry.ts > updated {
+            updated.clone_from(&entry.ts);
+        }
+        if let Body::Usage(usage) = &entry.body {
+            cost = usage.cost.map(|more| cost.unwrap_or(0.0) + more).or(cost);
+        } else if matches!(&entry.body, Body::Message(m) if m.role == Role::User) {
+            turns += 1;
+        }
+    }
+    Some(SessionInfo {
+        id: stem(path),
+        title: title(&entries),
+        project: path.parent().map(stem).unwrap_or_default(),
+        updated,
+        turns,
+        cost,
+        bytes: weight(path),
+    })
+}
+
+fn logs_in(dir: &Path) -> Vec<PathBuf> {
+    let Ok(files) = fs::read_dir(dir) else {
+        return Vec::new();
+    };
+    files
+        .flatten()
+        .map(|f| f.path())
+        .filter(|p| p.extension().is_some_and(|e| e == "jsonl"))
+        .collect()
+}
+
+fn stem(path: &Path) -> String {
+    path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+fn modified(path: &Path) -> std::time::SystemTime {
+    fs::metadata(path)
+        .and_then(|m| m.modified())
+        .unwrap_or(std::time::UNIX_EPOCH)
+}
+
+/// Bytes of a log and the folder beside it.
+fn weight(path: &Path) -> u64 {
+    let beside = fs::read_dir(path.with_extension(""))
+        .map(|files| files.flatten().filter_map(|f| f.metadata().ok()).map(|m| m.len()).sum())
+        .unwrap_or(0u64);
+    fs::metadata(path).map(|m| m.len()).unwrap_or(0) + beside
+}
+
+fn remove(path: &Path) -> io::Result<String> {
+    fs::remove_file(path)?;
+    match fs::remove_dir_all(path.with_extension("")) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+        Ok(()) | Err(_) => Ok(stem(path)),
+    }
+}
+
+/// Some text around the first place of a word.
+fn around(text: &str, word: &str) -> String {
+    const BEFORE: usize = 40;
+    const LENGTH: usize = 160;
+    let flat: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let lower = flat.to_lowercase();
+    let at = lower.find(word).map_or(0, |i| lower.get(..i).map_or(0, |s| s.chars().count()));
+    flat.chars().skip(at.saturating_sub(BEFORE)).take(LENGTH).collect::<String>().trim().to_owned()
+}

@@ -1,0 +1,243 @@
+//! What a tool is: typed arguments, one declaration of what a call touches, and a run that never asks anyone.
+
+use crate::artifacts::Artifacts;
+use crate::feed::Feed;
+use crate::jobs::Jobs;
+use crate::seen::Seen;
+use futures_util::future::BoxFuture;
+use ostler_host::Host;
+use ostler_llm::ToolSpec;
+use ostler_wire::{Access, Body, Delta, Image, Json};
+use schemars::JsonSchema;
+use serde::Deserialize as _;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// A tool with typed arguments. The doc comments of `Args` are its schema, `PROSE` the description beside the code.
+pub trait Typed: Send + Sync + 'static {
+    type Args: DeserializeOwned + JsonSchema + Send + 'static;
+    const NAME: &'static str;
+    const PROSE: &'static str;
+
+    /// What this call would touch; an empty list touches nothing.
+    fn access(&self, args: &Self::Args, scope: &Scope) -> Result<Vec<Access>, ToolError>;
+
+    fn run(
+        &self,
+        args: Self::Args,
+        cx: Context,
+    ) -> impl Future<Output = Result<Done, ToolError>> + Send;
+
+    /// What the model reads of `data`. Pure; a change of it for old logs needs a new rendering version.
+    fn render(data: &Value) -> Rendered;
+
+    /// A question that dispatch puts to the person before the run; the answer is in `Context::answer`.
+    fn question(_args: &Self::Args) -> Option<Question> {
+        None
+    }
+}
+
+/// The same with its types erased, as the registry holds it.
+pub trait Tool: Send + Sync {
+    fn name(&self) -> &'static str;
+    fn spec(&self) -> ToolSpec;
+    fn access(&self, args: &Value, scope: &Scope) -> Result<Vec<Access>, ToolError>;
+    fn question(&self, args: &Value) -> Option<Question>;
+    fn run(&self, args: Value, cx: Context) -> BoxFuture<'_, Result<Done, ToolError>>;
+    fn render(&self, data: &Value) -> Rendered;
+}
+
+/// What the pure part of a call may look at.
+#[derive(Clone, Debug)]
+pub struct Scope {
+    /// Canonical root that relative paths resolve against.
+    pub root: PathBuf,
+    /// The person's home, for `~/` in paths.
+    pub user_home: Option<PathBuf>,
+}
+
+impl Scope {
+    /// A path as a model writes it, made absolute. Symlinks are not resolved here.
+    pub fn path(&self, path: &str) -> PathBuf {
+        let joined = match (path.strip_prefix("~/"), &self.user_home) {
+            (Some(rest), Some(home)) => home.join(rest),
+            (Some(_) | None, _) => self.root.join(path),
+        };
+        normalise(&joined)
+    }
+
+    /// The path as people like to read it: relative to the root where it lies below it.
+    pub fn shown(&self, path: &Path) -> String {
+        match path.strip_prefix(&self.root) {
+            Ok(rest) if rest.as_os_str().is_empty() => ".".into(),
+            Ok(rest) => rest.display().to_string(),
+            Err(_) => path.display().to_string(),
+        }
+    }
+}
+
+/// Removes `.` and resolves `..` by name.
+fn normalise(path: &Path) -> PathBuf {
+    use std::path::Component;
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                out.pop();
+            }
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => out.push(part),
+        }
+    }
+    out
+}
+
+/// Everything a run may use. Cheap to clone.
+#[derive(Clone)]
+pub struct Context {
+    pub call_id: String,
+    pub tool: &'static str,
+    pub scope: Arc<Scope>,
+    pub host: Arc<dyn Host>,
+    pub settings: Arc<ToolSettings>,
+    pub cancel: CancellationToken,
+    pub feed: Feed,
+    pub artifacts: Artifacts,
+    pub seen: Arc<Seen>,
+    pub jobs: Arc<Jobs>,
+    /// What the person said to `Typed::question`; `None` when nobody could be asked.
+    pub answer: Option<String>,
+}
+
+impl Context {
+    /// Shows live output of the running call. It may be dropped.
+    pub fn show(&self, chunk: &str) {
+        self.feed.delta(Delta::ToolOutput {
+            id: self.call_id.clone(),
+            name: self.tool.into(),
+            chunk: chunk.into(),
+        });
+    }
+}
+
+/// Settings of tools, filled by the binary from the configuration.
+#[derive(Clone, Debug)]
+pub struct ToolSettings {
+    /// argv before the command text, e.g. `sh -c`.
+    pub shell: Vec<OsString>,
+    /// The whole environment of commands.
+    pub env: Vec<(OsString, OsString)>,
+    /// 0 = no limit.
+    pub bash_timeout_seconds: u64,
+    /// 0 = all of it.
+    pub bash_max_bytes: usize,
+    /// Roots that file mutators may write below.
+    pub writable: Vec<PathBuf>,
+    /// Hosts that `fetch_url` may reach although their address is private.
+    pub allow_private: Vec<String>,
+    /// `{query}` is replaced.
+    pub search_url: String,
+    /// PEM file with more roots of trust.
+    pub ca_file: Option<PathBuf>,
+    /// Results as JSON envelopes instead of text.
+    pub envelope: bool,
+}
+
+/// What a run leaves.
+pub struct Done {
+    /// The envelope's `data`, an object.
+    pub data: Value,
+    /// Entries beside the result (the todo list).
+    pub also: Vec<Body>,
+}
+
+impl From<Value> for Done {
+    fn from(data: Value) -> Self {
+        Self {
+            data,
+            also: Vec::new(),
+        }
+    }
+}
+
+/// A failed call, as a sentence for the model.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct ToolError {
+    pub code: &'static str,
+    pub message: String,
+}
+
+impl ToolError {
+    pub fn new(code: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rendered {
+    pub text: String,
+    pub images: Vec<Image>,
+}
+
+impl From<String> for Rendered {
+    fn from(text: String) -> Self {
+        Self {
+            text,
+            images: Vec::new(),
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    pub text: String,
+    pub choices: Vec<String>,
+    pub multi: bool,
+}
+
+impl<T: Typed> Tool for T {
+    fn name(&self) -> &'static str {
+        T::NAME
+    }
+
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: T::NAME.into(),
+            description: T::PROSE.trim().into(),
+            parameters: Json::of(&crate::schema::of::<T::Args>()),
+        }
+    }
+
+    fn access(&self, args: &Value, scope: &Scope) -> Result<Vec<Access>, ToolError> {
+        Typed::access(self, &parse::<T>(args)?, scope)
+    }
+
+    fn question(&self, args: &Value) -> Option<Question> {
+        T::question(&parse::<T>(args).ok()?)
+    }
+
+    fn run(&self, args: Value, cx: Context) -> BoxFuture<'_, Result<Done, ToolError>> {
+        Box::pin(async move { Typed::run(self, parse::<T>(&args)?, cx).await })
+    }
+
+    fn render(&self, data: &Value) -> Rendered {
+        T::render(data)
+    }
+}
+
+fn parse<T: Typed>(args: &Value) -> Result<T::Args, ToolError> {
+    T::Args::deserialize(args).map_err(|e| {
+        ToolError::new(
+            "invalid_input",
+            format!("Invalid arguments for {}: {e}.", T::NAME),
+        )
+    })
+}

@@ -1,0 +1,287 @@
+//! `bash`: one shell command, in the foreground until it ends, or for a while, or as a job at once.
+//! What it may do is decided elsewhere; what becomes of a job is in `jobs`.
+
+mod live;
+mod report;
+#[cfg(test)]
+mod tests;
+
+use super::wait::Wait;
+use crate::cut::{Capture, Captured};
+use crate::jobs::{Plain, Started, end_tree, exit_code};
+use crate::policy::shell;
+use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
+use bytes::Bytes;
+use live::Live;
+use ostler_host::{Command, Exit, Kind, Output, Process, Signal, Stdio};
+use ostler_wire::{Access, Segment};
+pub use report::render;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Wide enough that programs do not wrap what nobody sees.
+const TERMINAL: Stdio = Stdio::Pty {
+    rows: 50,
+    cols: 160,
+};
+/// How long an interrupted call waits for the news that its command is gone.
+const LAST_WAIT: Duration = Duration::from_millis(100);
+
+pub struct Bash;
+
+#[derive(Deserialize, JsonSchema)]
+pub struct Args {
+    #[serde(alias = "cmd", alias = "script")]
+    command: String,
+    /// false: job at once; "10m" or seconds: job after that
+    #[serde(default)]
+    wait: Option<Wait>,
+    #[serde(default, alias = "workdir", alias = "directory")]
+    cwd: Option<String>,
+    /// Run on a terminal
+    #[serde(default)]
+    tty: Option<bool>,
+}
+
+impl Args {
+    fn wait(&self) -> Wait {
+        self.wait.unwrap_or(Wait::Whole)
+    }
+
+    fn tty(&self) -> bool {
+        self.tty.unwrap_or(false)
+    }
+}
+
+impl Typed for Bash {
+    type Args = Args;
+    const NAME: &'static str = "bash";
+    const PROSE: &'static str = include_str!("bash.md");
+
+    fn access(&self, args: &Args, _: &Scope) -> Result<Vec<Access>, ToolError> {
+        if args.command.trim().is_empty() {
+            return Err(ToolError::new("invalid_input", "The command is empty."));
+        }
+        // A job and a program on a terminal are more than a look at something.
+        let segments = if args.tty() || args.wait() == Wait::Not {
+            vec![Segment {
+                text: args.command.clone(),
+                read_only: false,
+            }]
+        } else {
+            shell::segments(&args.command)
+        };
+        Ok(vec![Access::Run(segments)])
+    }
+
+    async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {
+        let wait = args.wait();
+        if wait != Wait::Whole {
+            cx.jobs.room()?;
+        }
+        let command = Command {
+            argv: argv(&cx, &args.command),
+            cwd: cwd(&cx, args.cwd.as_deref()).await?,
+            env: cx.settings.env.clone(),
+            stdio: if args.tty() { TERMINAL } else { Stdio::Pipes },
+        };
+        let spawned = cx.host.spawn(command).await;
+        let process = spawned.map_err(|e| ToolError::new(e.code(), format!("{e}.")))?;
+        let run = Run {
+            streams: Streams::new(&cx, args.tty()),
+            live: Live::new(cx.clone()),
+            process,
+            cx,
+        };
+        Ok(run.go(args.command, wait).await?.into())
+    }
+
+    fn render(data: &Value) -> Rendered {
+        render(data).into()
+    }
+}
+
+fn argv(cx: &Context, command: &str) -> Vec<std::ffi::OsString> {
+    let mut argv = cx.settings.shell.clone();
+    argv.push(command.into());
+    argv
+}
+
+async fn cwd(cx: &Context, wanted: Option<&str>) -> Result<PathBuf, ToolError> {
+    let Some(wanted) = wanted.filter(|w| !w.is_empty()) else {
+        return Ok(cx.scope.root.clone());
+    };
+    let path = cx.scope.path(wanted);
+    let stat = cx.host.stat(&path).await.map_err(|e| ToolError::new(e.code(), format!("cwd: {e}.")))?;
+    match stat.kind {
+        Kind::Directory => Ok(stat.path),
+        Kind::Missing => Err(ToolError::new("not_found", format!("cwd {wanted} does not exist."))),
+        Kind::File | Kind::Symlink | Kind::Other => {
+            Err(ToolError::new("path_error", format!("cwd {wanted} is not a folder.")))
+        }
+    }
+}
+
+/// A command in the foreground.
+struct Run {
+    process: Process,
+    streams: Streams,
+    live: Live,
+    cx: Context,
+}
+
+enum Ended {
+    Exited(Exit),
+    OutOfTime,
+    Cancelled,
+}
+
+impl Run {
+    async fn go(mut self, command: String, wait: Wait) -> Result<Value, ToolError> {
+        let cap = self.cx.settings.bash_timeout_seconds;
+        let time = match wait {
+            Wait::Whole => (cap > 0).then(|| Duration::from_secs(cap)),
+            Wait::Not => return self.hand_over(command),
+            Wait::For(time) => Some(time),
+        };
+        let ended = self.watch(time.and_then(|t| Instant::now().checked_add(t))).await;
+        match (ended, wait) {
+            (Ended::Exited(exit), _) => {
+                self.live.flush();
+                Ok(self.streams.report(exit_code(exit), None))
+            }
+            (Ended::OutOfTime, Wait::For(_) | Wait::Not) => self.hand_over(command),
+            (Ended::OutOfTime, Wait::Whole) => {
+                end_tree(&mut self.process, |output| {
+                    self.streams.take(&output);
+                })
+                .await;
+                self.live.flush();
+                Ok(self.streams.report(-1, Some(cap)))
+            }
+            (Ended::Cancelled, _) => {
+                self.process.signal(Signal::Kill);
+                let gone = async { while !matches!(self.process.next().await, Output::Exited(_)) {} };
+                // Dropping the process sees to whatever is left.
+                let _late = tokio::time::timeout(LAST_WAIT, gone).await;
+                Err(ToolError::new("interrupted", "Interrupted; the command was killed."))
+            }
+        }
+    }
+
+    async fn watch(&mut self, deadline: Option<Instant>) -> Ended {
+        loop {
+            let due = self.live.due();
+            tokio::select! {
+                biased;
+                () = self.cx.cancel.cancelled() => return Ended::Cancelled,
+                () = until(deadline) => return Ended::OutOfTime,
+                () = until(due) => self.live.flush(),
+                output = self.process.next() => {
+                    if let Output::Exited(exit) = output {
+                        return Ended::Exited(exit);
+                    }
+                    if let Some(shown) = self.streams.take(&output) {
+                        self.live.push(&shown);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The command goes on as a job.
+    fn hand_over(mut self, command: String) -> Result<Value, ToolError> {
+        self.live.flush();
+        let (mut data, plain, so_far) = self.streams.so_far();
+        let id = self.cx.jobs.adopt(Started {
+            process: self.process,
+            command,
+            plain,
+            so_far,
+        })?;
+        data["job"] = id.into();
+        Ok(data)
+    }
+}
+
+async fn until(instant: Option<Instant>) {
+    match instant {
+        Some(instant) => tokio::time::sleep_until(instant).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Both outputs of a command, as far as they are kept.
+struct Streams {
+    stdout: Capture,
+    stderr: Capture,
+    /// Set when a terminal writes.
+    plain: Option<Plain>,
+}
+
+impl Streams {
+    fn new(cx: &Context, tty: bool) -> Self {
+        let capture = |stream: &str| {
+            let name = format!("{}-{stream}.txt", cx.call_id);
+            Capture::new(cx.settings.bash_max_bytes, cx.artifacts.clone(), name)
+        };
+        Self {
+            stdout: capture("stdout"),
+            stderr: capture("stderr"),
+            plain: tty.then(Plain::default),
+        }
+    }
+
+    /// Keeps a piece of output, and gives back what of it can be shown.
+    fn take(&mut self, output: &Output) -> Option<Bytes> {
+        let shown = match (output, &mut self.plain) {
+            (Output::Exited(_), _) => return None,
+            (Output::Stdout(bytes) | Output::Stderr(bytes), Some(plain)) => Bytes::from(plain.feed(bytes)),
+            (Output::Stdout(bytes) | Output::Stderr(bytes), None) => bytes.clone(),
+        };
+        match output {
+            Output::Stderr(_) => self.stderr.push(&shown),
+            Output::Stdout(_) | Output::Exited(_) => self.stdout.push(&shown),
+        }
+        Some(shown)
+    }
+
+    /// `out_of_time` is the number of seconds after which the command was killed.
+    fn report(self, exit_code: i32, out_of_time: Option<u64>) -> Value {
+        let stdout = self.stdout.finish();
+        let mut stderr = self.stderr.finish();
+        if let Some(seconds) = out_of_time {
+            if !stderr.text.is_empty() && !stderr.text.ends_with('\n') {
+                stderr.text.push('\n');
+            }
+            stderr.text.push_str(&format!("timed out after {seconds}s"));
+        }
+        data(&stdout, &stderr, exit_code.into(), out_of_time.is_some())
+    }
+
+    fn so_far(self) -> (Value, Option<Plain>, String) {
+        let stdout = self.stdout.finish();
+        let stderr = self.stderr.finish();
+        let text = format!("{}{}", stdout.text, stderr.text);
+        (data(&stdout, &stderr, Value::Null, false), self.plain, text)
+    }
+}
+
+fn data(stdout: &Captured, stderr: &Captured, exit_code: Value, timed_out: bool) -> Value {
+    let mut data = json!({
+        "stdout": stdout.text,
+        "stderr": stderr.text,
+        "exit_code": exit_code,
+        "timed_out": timed_out,
+    });
+    if stdout.truncated || stderr.truncated {
+        data["truncated"] = true.into();
+        let artifact = stdout.artifact.as_ref().or(stderr.artifact.as_ref());
+        data["artifact"] = artifact.map(|path| path.display().to_string()).into();
+    }
+    data
+}

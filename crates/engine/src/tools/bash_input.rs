@@ -1,0 +1,43 @@
+//! `bash_input`: types into a job's terminal and shows what comes back at once.
+
+use super::{bash, bash_output};
+use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
+use ostler_wire::Access;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use std::time::Duration;
+
+/// A program that has something to say to what was typed says it within this time, or `bash_output` will tell.
+const REPLY: Duration = Duration::from_millis(300);
+
+pub struct BashInput;
+
+#[derive(Deserialize, JsonSchema)]
+pub struct Args {
+    #[serde(alias = "id", alias = "job_id")]
+    job: String,
+    /// As typed; "\n" is Enter, "\u0003" Ctrl-C
+    #[serde(alias = "input")]
+    text: String,
+}
+
+impl Typed for BashInput {
+    type Args = Args;
+    const NAME: &'static str = "bash_input";
+    const PROSE: &'static str = include_str!("bash_input.md");
+
+    fn access(&self, args: &Args, _: &Scope) -> Result<Vec<Access>, ToolError> {
+        Ok(vec![Access::Job(args.job.clone())])
+    }
+
+    async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {
+        cx.jobs.write(&args.job, &args.text)?;
+        let news = bash_output::read(&cx, &args.job, REPLY).await?;
+        Ok(bash_output::data(news).into())
+    }
+
+    fn render(data: &Value) -> Rendered {
+        bash::render(data).into()
+    }
+}

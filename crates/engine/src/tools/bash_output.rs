@@ -1,0 +1,86 @@
+//! `bash_output`: what a job has said since it was last looked at.
+
+use super::bash;
+use super::wait::Wait;
+use crate::jobs::{JobState, News};
+use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
+use ostler_wire::Access;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// How long `wait: true` waits when commands have no time limit.
+const PATIENT: Duration = Duration::from_secs(600);
+
+pub struct BashOutput;
+
+#[derive(Deserialize, JsonSchema)]
+pub struct Args {
+    #[serde(alias = "id", alias = "job_id")]
+    job: String,
+    /// Seconds or "10m" to wait for news
+    #[serde(default)]
+    wait: Option<Wait>,
+}
+
+impl Typed for BashOutput {
+    type Args = Args;
+    const NAME: &'static str = "bash_output";
+    const PROSE: &'static str = include_str!("bash_output.md");
+
+    fn access(&self, args: &Args, _: &Scope) -> Result<Vec<Access>, ToolError> {
+        Ok(vec![Access::Job(args.job.clone())])
+    }
+
+    async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {
+        let wait = match args.wait {
+            None | Some(Wait::Not) => Duration::ZERO,
+            Some(Wait::For(time)) => time,
+            Some(Wait::Whole) => match cx.settings.bash_timeout_seconds {
+                0 => PATIENT,
+                seconds => Duration::from_secs(seconds),
+            },
+        };
+        let news = read(&cx, &args.job, wait).await?;
+        Ok(data(news).into())
+    }
+
+    fn render(data: &Value) -> Rendered {
+        bash::render(data).into()
+    }
+}
+
+pub async fn read(cx: &Context, job: &str, wait: Duration) -> Result<News, ToolError> {
+    tokio::select! {
+        biased;
+        () = cx.cancel.cancelled() => Err(ToolError::new("interrupted", "Interrupted; the job goes on.")),
+        news = cx.jobs.read(job, wait, cx.settings.bash_max_bytes) => Ok(news?),
+    }
+}
+
+/// The shape of `bash`, with all output in `stdout`.
+pub fn data(news: News) -> Value {
+    let (state, exit_code) = match news.state {
+        JobState::Running => ("running", Value::Null),
+        JobState::Exited(code) => ("exited", code.into()),
+        JobState::Killed(code) => ("killed", code.into()),
+    };
+    let mut stdout = news.output.text;
+    if news.dropped > 0 {
+        stdout.push_str(&format!("\n[the job's log is full; {} bytes were not kept]", news.dropped));
+    }
+    let mut data = json!({
+        "stdout": stdout,
+        "stderr": "",
+        "exit_code": exit_code,
+        "timed_out": false,
+        "job": news.id,
+        "state": state,
+    });
+    if news.output.truncated {
+        data["truncated"] = true.into();
+        data["artifact"] = news.output.artifact.map(|path| path.display().to_string()).into();
+    }
+    data
+}

@@ -1,0 +1,55 @@
+//! `edit_file`: one replacement in a text file.
+
+use super::files::edits::{self, Applied, Edit};
+use super::files::resolve;
+use super::files::rewrite::rewrite;
+use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
+use ostler_wire::Access;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+pub struct EditFile;
+
+#[derive(Deserialize, JsonSchema)]
+pub struct Args {
+    #[serde(alias = "file_path", alias = "filename", alias = "file")]
+    path: String,
+    #[serde(flatten)]
+    edit: Edit,
+}
+
+impl Typed for EditFile {
+    type Args = Args;
+    const NAME: &'static str = "edit_file";
+    const PROSE: &'static str = include_str!("edit_file.md");
+
+    fn access(&self, args: &Args, scope: &Scope) -> Result<Vec<Access>, ToolError> {
+        Ok(vec![Access::Write(resolve(scope, &args.path)?)])
+    }
+
+    async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {
+        let Args { path, edit } = args;
+        edits::check(&edit)?;
+        let shown = path.clone();
+        let done = rewrite(&cx, &path, move |content| {
+            let (content, mut applied) = edits::apply(content, &[edit], &shown).map_err(|(_, e)| e)?;
+            Ok((content, applied.pop()))
+        })
+        .await?;
+        let mut data = done.data();
+        if let (Some(data), Some(Value::Object(told))) = (data.as_object_mut(), done.told.as_ref().map(Applied::data)) {
+            data.extend(told);
+        }
+        Ok(data.into())
+    }
+
+    fn render(data: &Value) -> Rendered {
+        let mut text = edits::rendered(data);
+        edits::note_change(data, &mut text);
+        text.into()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,189 @@
+//! Finding the text an edit means and replacing it: exactly, then up to line endings, then up to indentation. Pure.
+//! Whatever lies outside of the replaced ranges stays as it was, byte for byte.
+
+use super::indent;
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// Line numbers listed when a count is wrong.
+const MAX_LISTED: usize = 10;
+
+#[derive(Clone, Copy, Debug)]
+pub struct Replacement<'a> {
+    pub old: &'a str,
+    pub new: &'a str,
+    /// How often `old` must occur.
+    pub expected: usize,
+}
+
+/// How the place was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Match {
+    Exact,
+    LineEndings,
+    Indentation,
+}
+
+impl Match {
+    pub fn name(self) -> &'static str {
+        match self {
+            Match::Exact => "exact",
+            Match::LineEndings => "line-endings",
+            Match::Indentation => "indentation",
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replaced {
+    pub content: String,
+    pub replacements: usize,
+    pub found: Match,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Miss {
+    NotFound,
+    /// It occurs, but not as often as expected; the first lines where it does.
+    Count { found: usize, lines: Vec<usize> },
+}
+
+pub fn replace(content: &str, edit: Replacement<'_>) -> Result<Replaced, Miss> {
+    let exact: Vec<_> = content
+        .match_indices(edit.old)
+        .map(|(at, found)| at..at + found.len())
+        .filter(|range| !splits_crlf(content, range))
+        .collect();
+    if !exact.is_empty() {
+        let new = |range: &Range<usize>| adopt_endings(content, range, edit);
+        return finish(content, &exact, edit.expected, Match::Exact, new);
+    }
+    let loose = up_to_line_endings(content, edit.old);
+    if !loose.is_empty() {
+        let plain = normalise(edit.new);
+        let new = |range: &Range<usize>| Cow::from(plain.replace('\n', ending_at(content, range)));
+        return finish(content, &loose, edit.expected, Match::LineEndings, new);
+    }
+    if edit.expected != 1 {
+        return Err(Miss::NotFound);
+    }
+    if let Some((range, new)) = at_unfinished_end(content, edit) {
+        return finish(content, &[range], 1, Match::LineEndings, |_| Cow::from(new.as_str()));
+    }
+    let (range, new) = indent::find(content, edit.old, edit.new).ok_or(Miss::NotFound)?;
+    let new = new.replace('\n', ending_at(content, &range));
+    finish(content, &[range], 1, Match::Indentation, |_| Cow::from(new.as_str()))
+}
+
+/// The line number, from 1, of a byte position.
+pub fn line_of(content: &str, at: usize) -> usize {
+    let before = content.as_bytes().get(..at).unwrap_or_default();
+    memchr::memchr_iter(b'\n', before).count() + 1
+}
+
+/// Text with LF for every CRLF.
+pub fn normalise(text: &str) -> Cow<'_, str> {
+    if text.contains("\r\n") { Cow::from(text.replace("\r\n", "\n")) } else { Cow::from(text) }
+}
+
+fn finish<'n>(
+    content: &str,
+    ranges: &[Range<usize>],
+    expected: usize,
+    found: Match,
+    new: impl Fn(&Range<usize>) -> Cow<'n, str>,
+) -> Result<Replaced, Miss> {
+    if ranges.len() != expected {
+        let lines = ranges.iter().take(MAX_LISTED).map(|r| line_of(content, r.start)).collect();
+        return Err(Miss::Count { found: ranges.len(), lines });
+    }
+    let mut out = String::with_capacity(content.len());
+    let mut last = 0;
+    for range in ranges {
+        out.push_str(content.get(last..range.start).unwrap_or_default());
+        out.push_str(&new(range));
+        last = range.end;
+    }
+    out.push_str(content.get(last..).unwrap_or_default());
+    Ok(Replaced { content: out, replacements: ranges.len(), found })
+}
+
+/// New lines put into a CRLF file by somebody who never wrote a CR get the endings of their place.
+fn adopt_endings<'n>(content: &str, range: &Range<usize>, edit: Replacement<'n>) -> Cow<'n, str> {
+    if edit.old.contains('\r') || edit.new.contains('\r') || !edit.new.contains('\n') {
+        return Cow::from(edit.new);
+    }
+    match ending_at(content, range) {
+        "\n" => Cow::from(edit.new),
+        ending => Cow::from(edit.new.replace('\n', ending)),
+    }
+}
+
+/// The line ending that holds at a place: the first within it, else the next one after it, else the last before it.
+pub fn ending_at(content: &str, range: &Range<usize>) -> &'static str {
+    let bytes = content.as_bytes();
+    let from = bytes.get(range.start..).unwrap_or_default();
+    let at = match memchr::memchr(b'\n', from) {
+        Some(at) => Some(range.start + at),
+        None => memchr::memrchr(b'\n', bytes.get(..range.start).unwrap_or_default()),
+    };
+    let before = at.and_then(|at| at.checked_sub(1)).and_then(|at| bytes.get(at));
+    if before == Some(&b'\r') { "\r\n" } else { "\n" }
+}
+
+/// Whether one end of the range lies between a CR and its LF.
+fn splits_crlf(content: &str, range: &Range<usize>) -> bool {
+    let around = |at: usize| content.as_bytes().get(at.checked_sub(1)?..=at);
+    [range.start, range.end].into_iter().any(|at| around(at) == Some(b"\r\n"))
+}
+
+fn up_to_line_endings(content: &str, old: &str) -> Vec<Range<usize>> {
+    if !content.contains("\r\n") && !old.contains("\r\n") {
+        return Vec::new();
+    }
+    let plain = normalise(content);
+    let wanted = normalise(old);
+    // Where, in `plain`, the LF of each CRLF stands.
+    let mut shortened = Vec::new();
+    for (before, (at, _)) in content.match_indices("\r\n").enumerate() {
+        shortened.push(at - before);
+    }
+    let original = |at: usize| at + shortened.partition_point(|lf| *lf < at);
+    plain
+        .match_indices(wanted.as_ref())
+        .map(|(at, found)| original(at)..original(at + found.len()))
+        .collect()
+}
+
+/// `old` ends its last line, the file does not: the same place, and the file goes on without a final line ending.
+fn at_unfinished_end(content: &str, edit: Replacement<'_>) -> Option<(Range<usize>, String)> {
+    let wanted = normalise(edit.old);
+    let wanted = wanted.strip_suffix('\n').filter(|w| !w.trim().is_empty())?;
+    if !normalise(content).ends_with(wanted) {
+        return None;
+    }
+    let start = content.len() - original_len(content, wanted);
+    let new = normalise(edit.new);
+    let new = new.strip_suffix('\n').unwrap_or(&new);
+    let range = start..content.len();
+    let new = new.replace('\n', ending_at(content, &range));
+    Some((range, new))
+}
+
+/// How many bytes at the end of `content` are `wanted` when CRLF counts as LF.
+fn original_len(content: &str, wanted: &str) -> usize {
+    let mut bytes = content.bytes().rev().peekable();
+    let mut len = 0;
+    for byte in wanted.bytes().rev() {
+        bytes.next();
+        len += 1;
+        if byte == b'\n' && bytes.peek() == Some(&b'\r') {
+            bytes.next();
+            len += 1;
+        }
+    }
+    len
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,147 @@
+//! `grep`: file contents by regular expression, on ripgrep's libraries. What a call asks for; the work is in `search`.
+
+mod search;
+#[cfg(test)]
+mod tests;
+
+use super::walk;
+use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
+use globset::{GlobBuilder, GlobMatcher};
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use ignore::types::{Types, TypesBuilder};
+use ostler_wire::Access;
+use schemars::JsonSchema;
+use search::Query;
+use serde::Deserialize;
+use serde_json::Value;
+
+const MAX_CONTEXT: usize = 20;
+
+pub struct Grep;
+
+#[derive(Deserialize, JsonSchema)]
+pub struct Args {
+    /// Rust regex
+    pattern: String,
+    #[serde(default, alias = "file_path", alias = "directory")]
+    path: Option<String>,
+    #[serde(default, alias = "include")]
+    glob: Option<String>,
+    /// e.g. rust
+    #[serde(default, rename = "type")]
+    kind: Option<String>,
+    #[serde(default, alias = "output_mode")]
+    mode: Option<Mode>,
+    #[serde(default)]
+    context: Option<usize>,
+    #[serde(default, alias = "-i", alias = "case_insensitive")]
+    ignore_case: Option<bool>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    #[default]
+    Content,
+    #[serde(alias = "files_with_matches")]
+    Files,
+    Count,
+}
+
+impl Typed for Grep {
+    type Args = Args;
+    const NAME: &'static str = "grep";
+    const PROSE: &'static str = include_str!("grep.md");
+
+    fn access(&self, args: &Args, scope: &Scope) -> Result<Vec<Access>, ToolError> {
+        Ok(vec![Access::Read(walk::base(args.path.as_deref(), scope))])
+    }
+
+    async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {
+        let query = Query {
+            base: walk::base(args.path.as_deref(), &cx.scope),
+            scope: cx.scope.clone(),
+            matcher: matcher(&args)?,
+            glob: filled(args.glob.as_deref()).map(name_filter).transpose()?,
+            types: filled(args.kind.as_deref()).map(types).transpose()?,
+            mode: args.mode.unwrap_or_default(),
+            context: args.context.unwrap_or(0).min(MAX_CONTEXT),
+        };
+        walk::blocking(cx.cancel, move |cancel| search::run(&query, cancel)).await
+    }
+
+    fn render(data: &Value) -> Rendered {
+        let lines: Vec<&str> = data["matches"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let mut text = match lines.as_slice() {
+            [] => format!("No matches in {} files.", data["searched"]),
+            some => some.join("\n"),
+        };
+        if data["truncated"] == true {
+            text.push_str(&format!("\n[cut after {} matches; narrow pattern, path, glob or type]", data["count"]));
+        }
+        if let Some(skipped) = data["skipped"].as_u64() {
+            text.push_str(&format!("\n[{skipped} files could not be searched]"));
+        }
+        text.into()
+    }
+}
+
+/// Models leave unused arguments empty.
+fn filled(text: Option<&str>) -> Option<&str> {
+    text.filter(|t| !t.trim().is_empty())
+}
+
+fn matcher(args: &Args) -> Result<RegexMatcher, ToolError> {
+    RegexMatcherBuilder::new()
+        .case_insensitive(args.ignore_case.unwrap_or(false))
+        .line_terminator(Some(b'\n'))
+        .build(&args.pattern)
+        .map_err(|e| {
+            ToolError::new(
+                "invalid_input",
+                format!("The pattern is not a regular expression: {e}\nPut a backslash before ( [ {{ . * + ? | that you mean literally; lines are searched one by one, without look-around."),
+            )
+        })
+}
+
+/// A filter on file names as people write it: without a slash it holds at any depth, `!` turns it round.
+pub struct NameFilter {
+    glob: GlobMatcher,
+    inverted: bool,
+}
+
+impl NameFilter {
+    fn allows(&self, below: &std::path::Path) -> bool {
+        self.glob.is_match(below) != self.inverted
+    }
+}
+
+fn name_filter(text: &str) -> Result<NameFilter, ToolError> {
+    let (text, inverted) = text.strip_prefix('!').map_or((text, false), |rest| (rest, true));
+    let text = text.trim_start_matches("./").trim_start_matches('/');
+    let anywhere = if text.contains('/') { text.to_owned() } else { format!("**/{text}") };
+    let glob = GlobBuilder::new(&anywhere)
+        .literal_separator(true)
+        .build()
+        .map_err(|e| ToolError::new("invalid_input", format!("glob is not a glob: {e}.")))?;
+    Ok(NameFilter {
+        glob: glob.compile_matcher(),
+        inverted,
+    })
+}
+
+/// A file type by ripgrep's name, or by its extension.
+fn types(name: &str) -> Result<Types, ToolError> {
+    let mut builder = TypesBuilder::new();
+    builder.add_defaults();
+    let name = name.trim().trim_start_matches('.');
+    if !builder.definitions().iter().any(|d| d.name() == name) {
+        // The builder itself refuses a name that is no plain word.
+        let _ = builder.add(name, &format!("*.{name}"));
+    }
+    builder
+        .select(name)
+        .build()
+        .map_err(|_| ToolError::new("invalid_input", format!("There is no file type {name:?}; use glob instead.")))
+}
+

@@ -1,0 +1,35 @@
+//! `kill_job`: ends a job and everything it started.
+
+use super::{bash, bash_output};
+use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
+use ostler_wire::Access;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+pub struct KillJob;
+
+#[derive(Deserialize, JsonSchema)]
+pub struct Args {
+    #[serde(alias = "id", alias = "job_id")]
+    job: String,
+}
+
+impl Typed for KillJob {
+    type Args = Args;
+    const NAME: &'static str = "kill_job";
+    const PROSE: &'static str = include_str!("kill_job.md");
+
+    fn access(&self, args: &Args, _: &Scope) -> Result<Vec<Access>, ToolError> {
+        Ok(vec![Access::Job(args.job.clone())])
+    }
+
+    async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {
+        let news = cx.jobs.kill(&args.job, cx.settings.bash_max_bytes).await?;
+        Ok(bash_output::data(news).into())
+    }
+
+    fn render(data: &Value) -> Rendered {
+        bash::render(data).into()
+    }
+}

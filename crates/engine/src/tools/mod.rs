@@ -1,0 +1,32 @@
+//! The built-in tools: one file of code and one of prose each.
+
+pub mod ask;
+pub mod bash;
+pub mod bash_input;
+pub mod bash_output;
+pub mod delete_range;
+pub mod edit_file;
+pub mod fetch_url;
+pub mod glob;
+pub mod grep;
+pub mod kill_job;
+pub mod ls;
+pub mod move_file;
+pub mod multi_edit;
+pub mod notebook_edit;
+pub mod read_file;
+pub mod registry;
+pub mod time;
+pub mod todo;
+pub mod web_search;
+pub mod write_file;
+
+mod files;
+#[cfg(test)]
+pub(crate) mod testing;
+mod text;
+mod wait;
+mod walk;
+mod web;
+
+pub use registry::{Tools, all_names, canonical_name, render};

@@ -1,0 +1,120 @@
+//! `move_file`: a file or folder under a new path, never silently over another one.
+
+use super::files::{Fault, answered, resolve};
+use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
+use ostler_host::{Error, RenameOptions, Roots};
+use ostler_wire::Access;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+pub struct MoveFile;
+
+#[derive(Deserialize, JsonSchema)]
+pub struct Args {
+    #[serde(alias = "source", alias = "from")]
+    source_path: String,
+    #[serde(alias = "destination", alias = "to")]
+    destination_path: String,
+    #[serde(default)]
+    overwrite: Option<bool>,
+}
+
+impl Args {
+    fn paths(&self, scope: &Scope) -> Result<(PathBuf, PathBuf), ToolError> {
+        let from = resolve(scope, &self.source_path)?;
+        let to = resolve(scope, &self.destination_path)?;
+        // `dir/` means into that folder.
+        match from.file_name() {
+            Some(name) if self.destination_path.ends_with('/') => Ok((from.clone(), to.join(name))),
+            Some(_) | None => Ok((from, to)),
+        }
+    }
+}
+
+impl Typed for MoveFile {
+    type Args = Args;
+    const NAME: &'static str = "move_file";
+    const PROSE: &'static str = include_str!("move_file.md");
+
+    fn access(&self, args: &Args, scope: &Scope) -> Result<Vec<Access>, ToolError> {
+        let (from, to) = args.paths(scope)?;
+        Ok(vec![Access::Write(from), Access::Write(to)])
+    }
+
+    async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {
+        let (from, to) = args.paths(&cx.scope)?;
+        check(&cx, &from, &to).await?;
+        let options = RenameOptions {
+            roots: Roots { writable: cx.settings.writable.clone() },
+            create_parents: true,
+            overwrite: args.overwrite.unwrap_or(false),
+        };
+        let renamed = match answered(cx.host.rename(&from, &to, options)).await {
+            Ok(renamed) => renamed,
+            Err(fault) => return Err(tell(&cx, &to, fault)),
+        };
+        if let Some(known) = cx.seen.known(&renamed.from) {
+            cx.seen.note(&renamed.to, &known);
+            cx.seen.forget(&renamed.from);
+        }
+        let data = json!({
+            "source_path": renamed.from.display().to_string(),
+            "destination_path": renamed.to.display().to_string(),
+            "overwrote": renamed.overwrote,
+        });
+        Ok(data.into())
+    }
+
+    fn render(data: &Value) -> Rendered {
+        let text = match data.get("overwrote").and_then(Value::as_bool) {
+            Some(true) => "Moved; the file that was there is gone.",
+            Some(false) | None => "Moved.",
+        };
+        text.to_owned().into()
+    }
+}
+
+/// Refuses before folders are made what could not end well.
+async fn check(cx: &Context, from: &Path, to: &Path) -> Result<(), ToolError> {
+    let invalid = |message: String| Err(ToolError::new("invalid_input", message));
+    let (source, target) = match (place(cx, from).await, place(cx, to).await) {
+        (Ok(source), Ok(target)) => (source, target),
+        (Err(fault), _) => return Err(tell(cx, from, fault)),
+        (_, Err(fault)) => return Err(tell(cx, to, fault)),
+    };
+    if source == target {
+        return invalid("Source and destination are the same path.".into());
+    }
+    if target.starts_with(&source) {
+        return invalid(format!("{} cannot be moved into itself.", cx.scope.shown(from)));
+    }
+    Ok(())
+}
+
+/// The path of the thing itself: its folder free of symlinks, its own name not followed.
+async fn place(cx: &Context, path: &Path) -> Result<PathBuf, Fault> {
+    match (path.parent(), path.file_name()) {
+        (Some(parent), Some(name)) => Ok(answered(cx.host.stat(parent)).await?.path.join(name)),
+        (Some(_) | None, _) => Ok(path.to_owned()),
+    }
+}
+
+fn tell(cx: &Context, path: &Path, fault: Fault) -> ToolError {
+    match fault {
+        Fault::Host(error @ Error::Exists { .. }) => {
+            let message = format!(
+                "{} already exists. Choose another name, or pass overwrite.",
+                cx.scope.shown(path)
+            );
+            ToolError::new(error.code(), message)
+        }
+        Fault::Host(error) => ToolError::new(error.code(), format!("{error}.")),
+        Fault::Timeout => ToolError::new("timeout", "The file system did not answer in time."),
+        Fault::Interrupted => ToolError::new("interrupted", "Interrupted."),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,111 @@
+//! Every built-in tool by name, the older names they answer to, and what the model reads of their results.
+
+use super::*;
+use crate::tool::{Rendered, Tool};
+use ostler_llm::ToolSpec;
+use ostler_wire::Json;
+use serde_json::Value;
+
+/// All of them, sorted by name: the order they have in the prefix.
+static BUILTINS: &[&dyn Tool] = &[
+    &ask::Ask,
+    &bash::Bash,
+    &bash_input::BashInput,
+    &bash_output::BashOutput,
+    &delete_range::DeleteRange,
+    &edit_file::EditFile,
+    &fetch_url::FetchUrl,
+    &glob::Glob,
+    &grep::Grep,
+    &kill_job::KillJob,
+    &ls::Ls,
+    &move_file::MoveFile,
+    &multi_edit::MultiEdit,
+    &notebook_edit::NotebookEdit,
+    &read_file::ReadFile,
+    &time::Time,
+    &todo::Todo,
+    &web_search::WebSearch,
+    &write_file::WriteFile,
+];
+
+const ALIASES: &[(&str, &str)] = &[
+    ("read", "read_file"),
+    ("write", "write_file"),
+    ("edit", "edit_file"),
+    ("run_shell", "bash"),
+    ("shell", "bash"),
+    ("web_fetch", "fetch_url"),
+];
+
+/// The tools of one session.
+#[derive(Clone)]
+pub struct Tools {
+    enabled: Vec<&'static dyn Tool>,
+}
+
+impl Tools {
+    /// `filter` as in `[tools] enabled`: empty means all, a name selects, `!name` takes out.
+    pub fn new(filter: &[String]) -> Self {
+        let (out, chosen): (Vec<&str>, Vec<&str>) =
+            filter.iter().map(String::as_str).partition(|f| f.starts_with('!'));
+        let name = |text: &'static str, list: &[&str]| {
+            list.iter().any(|f| canonical_name(f.trim_start_matches('!')) == Some(text))
+        };
+        let enabled = BUILTINS
+            .iter()
+            .copied()
+            .filter(|t| chosen.is_empty() || name(t.name(), &chosen))
+            .filter(|t| !name(t.name(), &out))
+            .collect();
+        Self { enabled }
+    }
+
+    pub fn specs(&self) -> Vec<ToolSpec> {
+        self.enabled.iter().map(|t| t.spec()).collect()
+    }
+
+    pub fn find(&self, name: &str) -> Option<&'static dyn Tool> {
+        let name = canonical_name(name)?;
+        self.enabled.iter().copied().find(|t| t.name() == name)
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.enabled.iter().map(|t| t.name())
+    }
+}
+
+/// Every built-in tool, for configuration and completion.
+pub fn all_names() -> impl Iterator<Item = &'static str> {
+    BUILTINS.iter().map(|t| t.name())
+}
+
+/// The name a tool goes by, for one of the names it may be called by.
+pub fn canonical_name(name: &str) -> Option<&'static str> {
+    let lower = name.trim().to_ascii_lowercase();
+    let known = |name: &str| BUILTINS.iter().map(|t| t.name()).find(|n| *n == name);
+    known(&lower).or_else(|| {
+        let (_, canonical) = ALIASES.iter().find(|(alias, _)| *alias == lower)?;
+        known(canonical)
+    })
+}
+
+/// What the model reads of a result: a pure function of the envelope.
+pub fn render(name: &str, output: &Json, envelope: bool) -> Rendered {
+    if envelope {
+        return output.get().to_owned().into();
+    }
+    let value = output.to_value();
+    if let Some(error) = value.get("error") {
+        let text = |key| error.get(key).and_then(Value::as_str).unwrap_or_default();
+        return format!("Error ({}): {}", text("code"), text("message")).into();
+    }
+    let Some(data) = value.get("data") else {
+        return output.get().to_owned().into();
+    };
+    let tool = canonical_name(name).and_then(|n| BUILTINS.iter().find(|t| t.name() == n));
+    match tool {
+        Some(tool) => tool.render(data),
+        None => data.to_string().into(),
+    }
+}

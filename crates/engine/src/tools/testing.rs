@@ -1,0 +1,84 @@
+//! A workspace to try tools in, for tests only: a temporary root on this machine and a context around it.
+
+use crate::artifacts::Artifacts;
+use crate::jobs::Jobs;
+use crate::seen::Seen;
+use crate::tool::{Context, Done, Scope, Tool, ToolError, ToolSettings};
+use ostler_host::Local;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub struct Bench {
+    /// The root is a folder in it, so that there is an outside too.
+    pub dir: tempfile::TempDir,
+    pub seen: Arc<Seen>,
+}
+
+impl Bench {
+    pub fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("root")).unwrap();
+        Self { dir, seen: Arc::default() }
+    }
+
+    /// Canonical.
+    pub fn root(&self) -> PathBuf {
+        self.dir.path().canonicalize().unwrap().join("root")
+    }
+
+    pub fn path(&self, name: impl AsRef<Path>) -> PathBuf {
+        self.root().join(name)
+    }
+
+    /// Puts a file into the workspace, with its parents.
+    pub fn put(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, content).unwrap();
+        path
+    }
+
+    pub fn get(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.path(name)).unwrap()
+    }
+
+    pub fn context(&self, tool: &'static str) -> Context {
+        let root = self.root();
+        Context {
+            call_id: "call-1".into(),
+            tool,
+            host: Arc::new(Local::new()),
+            settings: Arc::new(ToolSettings {
+                shell: vec!["sh".into(), "-c".into()],
+                env: vec![("PATH".into(), "/usr/bin:/bin".into())],
+                bash_timeout_seconds: 120,
+                bash_max_bytes: 32 * 1024,
+                writable: vec![root.clone()],
+                allow_private: Vec::new(),
+                search_url: String::new(),
+                ca_file: None,
+                envelope: false,
+            }),
+            scope: Arc::new(Scope { root, user_home: None }),
+            cancel: Default::default(),
+            feed: Default::default(),
+            artifacts: Artifacts::new(self.dir.path().join("artifacts")),
+            seen: self.seen.clone(),
+            jobs: Arc::new(Jobs::new(Artifacts::new(self.dir.path().join("artifacts")))),
+            answer: None,
+        }
+    }
+
+    pub async fn run(&self, tool: &impl Tool, args: Value) -> Result<Done, ToolError> {
+        tool.run(args, self.context(tool.name())).await
+    }
+
+    /// The same as dispatch stores it.
+    pub async fn envelope(&self, tool: &impl Tool, args: Value) -> Value {
+        match self.run(tool, args).await {
+            Ok(done) => json!({"ok": true, "data": done.data}),
+            Err(e) => json!({"ok": false, "error": {"code": e.code, "message": e.message}}),
+        }
+    }
+}

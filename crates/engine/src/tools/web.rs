@@ -1,0 +1,233 @@
+//! GET requests for tools: addresses checked before each connection, redirects followed by hand, bodies bounded.
+
+use crate::tool::{Context, ToolError, ToolSettings};
+use futures_util::StreamExt;
+use reqwest::header::{CONTENT_TYPE, LOCATION};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
+use url::{Host, Url};
+
+const MAX_REDIRECTS: usize = 5;
+const MAX_BODY: usize = 5 * 1024 * 1024;
+const TIME: Duration = Duration::from_secs(30);
+const AGENT: &str = concat!("Mozilla/5.0 (compatible; ostler/", env!("CARGO_PKG_VERSION"), ")");
+
+pub struct Page {
+    pub url: Url,
+    pub status: u16,
+    pub media_type: String,
+    pub body: Vec<u8>,
+    /// There was more than is taken.
+    pub cut: bool,
+}
+
+/// A URL as models write them, and the host that permission is about.
+pub fn parse(text: &str) -> Result<(Url, String), ToolError> {
+    let text = text.trim();
+    let with_scheme = match text.contains("://") {
+        true => text.to_owned(),
+        false => format!("https://{text}"),
+    };
+    let url = Url::parse(&with_scheme)
+        .map_err(|e| ToolError::new("invalid_input", format!("`{text}` is not a URL: {e}.")))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(ToolError::new("invalid_input", format!("Only http and https can be fetched, not {}.", url.scheme())));
+    }
+    let host = url
+        .host_str()
+        .ok_or_else(|| ToolError::new("invalid_input", format!("`{text}` has no host.")))?
+        .to_owned();
+    Ok((url, host))
+}
+
+/// Follows redirects; every hop is checked like the first.
+pub async fn get(url: Url, cx: &Context) -> Result<Page, ToolError> {
+    let fetching = async {
+        let mut url = url;
+        for _ in 0..=MAX_REDIRECTS {
+            let response = one(&url, &cx.settings).await?;
+            let target = response.headers().get(LOCATION).and_then(|v| v.to_str().ok());
+            match (response.status().is_redirection(), target) {
+                (true, Some(target)) => {
+                    let next = url.join(target).map_err(|e| {
+                        ToolError::new("fetch_error", format!("{url} redirects to `{target}`, which is not a URL: {e}."))
+                    })?;
+                    url = parse(next.as_str())?.0;
+                }
+                (true, None) | (false, _) => return read(url, response).await,
+            }
+        }
+        Err(ToolError::new("fetch_error", format!("{url} redirects more than {MAX_REDIRECTS} times.")))
+    };
+    tokio::select! {
+        page = tokio::time::timeout(TIME, fetching) => page.unwrap_or_else(|_| {
+            Err(ToolError::new("timeout", format!("No whole answer within {} s.", TIME.as_secs())))
+        }),
+        () = cx.cancel.cancelled() => Err(ToolError::new("interrupted", "The fetch was interrupted.")),
+    }
+}
+
+async fn one(url: &Url, settings: &ToolSettings) -> Result<reqwest::Response, ToolError> {
+    let fault = |e: reqwest::Error| {
+        let cause = std::error::Error::source(&e).map_or_else(String::new, |s| format!(": {s}"));
+        ToolError::new("fetch_error", format!("{url} cannot be fetched: {}{cause}.", e.without_url()))
+    };
+    let addresses = addresses(url, settings).await?;
+    ostler_llm::install_crypto();
+    let mut client = reqwest::Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .user_agent(AGENT);
+    if let Some(file) = &settings.ca_file
+        && let Ok(pem) = std::fs::read(file)
+        && let Ok(roots) = reqwest::Certificate::from_pem_bundle(&pem)
+    {
+        client = client.tls_certs_merge(roots);
+    }
+    // The connection goes to the very addresses that were checked, whatever the name means a moment later.
+    if let Some(host) = url.domain() {
+        client = client.resolve_to_addrs(host, &addresses);
+    }
+    let client = client.build().map_err(fault)?;
+    client.get(url.clone()).send().await.map_err(fault)
+}
+
+async fn read(url: Url, response: reqwest::Response) -> Result<Page, ToolError> {
+    let status = response.status().as_u16();
+    let media_type = response
+        .headers()
+        .get(CONTENT_TYPE)
+        .and_then(|v| v.to_str().ok())
+        .unwrap_or_default()
+        .to_ascii_lowercase();
+    let mut stream = response.bytes_stream();
+    let (mut body, mut cut) = (Vec::new(), false);
+    while let Some(chunk) = stream.next().await {
+        let chunk = chunk.map_err(|e| ToolError::new("fetch_error", format!("{url} broke off: {}.", e.without_url())))?;
+        let room = MAX_BODY - body.len();
+        body.extend_from_slice(chunk.get(..room.min(chunk.len())).unwrap_or_default());
+        if chunk.len() > room {
+            cut = true;
+            break;
+        }
+    }
+    Ok(Page {
+        url,
+        status,
+        media_type,
+        body,
+        cut,
+    })
+}
+
+/// The addresses of a host, all of them public unless the host may be private.
+async fn addresses(url: &Url, settings: &ToolSettings) -> Result<Vec<SocketAddr>, ToolError> {
+    let host = url.host_str().unwrap_or_default();
+    let port = url.port_or_known_default().unwrap_or(443);
+    let found: Vec<SocketAddr> = match url.host() {
+        Some(Host::Ipv4(ip)) => vec![(ip, port).into()],
+        Some(Host::Ipv6(ip)) => vec![(ip, port).into()],
+        Some(Host::Domain(name)) => tokio::net::lookup_host((name, port))
+            .await
+            .map_err(|e| ToolError::new("fetch_error", format!("The host {name} cannot be found: {e}.")))?
+            .collect(),
+        None => Vec::new(),
+    };
+    let with_port = format!("{host}:{port}");
+    let is_allowed = settings.allow_private.iter().any(|a| a == host || *a == with_port);
+    match found.iter().find(|a| !is_public(a.ip())) {
+        Some(address) if !is_allowed => Err(ToolError::new(
+            "forbidden",
+            format!("{host} is a private address ({}). Add it to [tools.web] allow_private to permit it.", address.ip()),
+        )),
+        Some(_) | None => Ok(found),
+    }
+}
+
+fn is_public(ip: IpAddr) -> bool {
+    match ip {
+        IpAddr::V4(ip) => is_public_v4(ip),
+        IpAddr::V6(ip) => match ip.to_ipv4_mapped().or_else(|| embedded_v4(ip)) {
+            Some(inner) => is_public_v4(inner),
+            None => {
+                let first = ip.segments().first().copied().unwrap_or_default();
+                !(ip.is_loopback()
+                    || ip.is_unspecified()
+                    || ip.is_multicast()
+                    || first & 0xfe00 == 0xfc00
+                    || first & 0xffc0 == 0xfe80
+                    || first & 0xffc0 == 0xfec0)
+            }
+        },
+    }
+}
+
+/// IPv4 inside 64:ff9b::/96 (NAT64) and 2002::/16 (6to4).
+fn embedded_v4(ip: Ipv6Addr) -> Option<Ipv4Addr> {
+    match ip.segments() {
+        [0x64, 0xff9b, 0, 0, 0, 0, a, b] | [0x2002, a, b, ..] => {
+            Some(Ipv4Addr::from(u32::from(a) << 16 | u32::from(b)))
+        }
+        _ => None,
+    }
+}
+
+fn is_public_v4(ip: Ipv4Addr) -> bool {
+    let [a, b, ..] = ip.octets();
+    !(ip.is_private()
+        || ip.is_loopback()
+        || ip.is_link_local()
+        || ip.is_broadcast()
+        || ip.is_multicast()
+        || ip.is_documentation()
+        || a == 0
+        || a >= 240
+        || (a == 100 && (64..128).contains(&b))
+        || (a == 198 && (b == 18 || b == 19))
+        || (a == 192 && b == 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn private_addresses_are_known() {
+        for (ip, expect) in [
+            ("8.8.8.8", true),
+            ("127.0.0.1", false),
+            ("10.1.2.3", false),
+            ("172.16.0.1", false),
+            ("192.168.1.1", false),
+            ("169.254.169.254", false),
+            ("100.64.0.1", false),
+            ("0.0.0.0", false),
+            ("2606:4700::1111", true),
+            ("::1", false),
+            ("fd00::1", false),
+            ("fe80::1", false),
+            ("::ffff:127.0.0.1", false),
+            ("64:ff9b::7f00:1", false),
+            ("2002:7f00:1::", false),
+            ("64:ff9b::808:808", true),
+        ] {
+            assert_eq!(is_public(ip.parse().unwrap()), expect, "{ip}");
+        }
+    }
+
+    #[test]
+    fn urls() {
+        for (text, host) in [
+            ("example.com/x", "example.com"),
+            ("http://[::1]:80/", "[::1]"),
+            ("HTTPS://EXAMPLE.com", "example.com"),
+            // Spellings of 127.0.0.1 are seen through.
+            ("http://0x7f.1/", "127.0.0.1"),
+            ("http://2130706433/", "127.0.0.1"),
+        ] {
+            assert_eq!(parse(text).unwrap().1, host, "{text}");
+        }
+        for text in ["file:///etc/passwd", "ftp://x", "http://", "javascript://x"] {
+            assert_eq!(parse(text).unwrap_err().code, "invalid_input", "{text}");
+        }
+    }
+}

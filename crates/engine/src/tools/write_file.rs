@@ -1,0 +1,107 @@
+//! `write_file`: a whole file at once. It keeps the encoding of the file it replaces where that can say the new text, and
+//! does not overwrite a state that this session never saw.
+
+use super::files::scan::{Need, scan};
+use super::files::{Fault, Faults, read, resolve, rewrite};
+use super::text::{self, Coding};
+use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
+use ostler_host::Span;
+use ostler_wire::Access;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::path::Path;
+
+pub struct WriteFile;
+
+#[derive(Deserialize, JsonSchema)]
+pub struct Args {
+    #[serde(alias = "file_path", alias = "filename", alias = "file")]
+    path: String,
+    #[serde(alias = "contents", alias = "text")]
+    content: String,
+}
+
+impl Typed for WriteFile {
+    type Args = Args;
+    const NAME: &'static str = "write_file";
+    const PROSE: &'static str = include_str!("write_file.md");
+
+    fn access(&self, args: &Args, scope: &Scope) -> Result<Vec<Access>, ToolError> {
+        if args.path.ends_with('/') {
+            return Err(ToolError::new("invalid_input", "The path ends with a slash; name a file."));
+        }
+        Ok(vec![Access::Write(resolve(scope, &args.path)?)])
+    }
+
+    async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {
+        let path = resolve(&cx.scope, &args.path)?;
+        let coding = coding_to_keep(&cx, &path).await?;
+        let (bytes, coding) = match text::encode(&args.content, coding) {
+            Ok(bytes) => (bytes, coding),
+            // All of the file is replaced, so a new encoding damages nothing.
+            Err(_) => (args.content.into_bytes(), Coding::UTF8),
+        };
+        let len = bytes.len();
+        let (written, hash) = rewrite::write(&cx, &path, bytes, Faults::Write).await?;
+        let mut data = json!({
+            "path": written.path.display().to_string(),
+            "bytes": len,
+            "created": written.created,
+            "hash": hash,
+        });
+        if let Some(label) = coding.label() {
+            data["encoding"] = label.into();
+        }
+        Ok(data.into())
+    }
+
+    fn render(data: &Value) -> Rendered {
+        let bytes = data.get("bytes").and_then(Value::as_u64).unwrap_or_default();
+        let done = match data.get("created").and_then(Value::as_bool) {
+            Some(true) => "Created",
+            Some(false) | None => "Overwrote",
+        };
+        match data.get("encoding").and_then(Value::as_str) {
+            Some(label) => format!("{done}, {bytes} bytes in {label}.").into(),
+            None => format!("{done}, {bytes} bytes.").into(),
+        }
+    }
+}
+
+/// The encoding of the file that is there, unless the session has seen another state of it.
+async fn coding_to_keep(cx: &Context, path: &Path) -> Result<Coding, ToolError> {
+    let failed = async |fault| Err(Faults::Write.tell(cx, path, fault).await);
+    let old = match read(cx, path, Span::head(rewrite::MAX_BYTES)).await {
+        Ok(old) => old,
+        // What is wrong with the path is told by the writing itself.
+        Err(Fault::Host(_)) => return Ok(Coding::UTF8),
+        Err(fault @ (Fault::Timeout | Fault::Interrupted)) => return failed(fault).await,
+    };
+    if let Some(known) = cx.seen.known(&old.stat.path) {
+        let now = match scan(cx, path, &old, |_| Need::Nothing).await {
+            Ok(now) => now,
+            Err(fault) => return failed(fault).await,
+        };
+        if now.as_ref() != Some(&known) {
+            let shown = cx.scope.shown(path);
+            let message = format!("{shown} has changed since it was read. Read it again, then write or edit.");
+            return Err(ToolError::new("stale", message));
+        }
+    }
+    if old.truncated {
+        return Ok(Coding::UTF8);
+    }
+    Ok(match text::decode(&old.bytes) {
+        // Stray bytes go with the text they were in.
+        Ok(text) => match text.coding {
+            Coding::Damaged { bom } => Coding::Utf8 { bom },
+            Coding::Legacy(_) if !text.faithful => Coding::UTF8,
+            coding @ (Coding::Utf8 { .. } | Coding::Utf16 { .. } | Coding::Legacy(_)) => coding,
+        },
+        Err(_) => Coding::UTF8,
+    })
+}
+
+#[cfg(test)]
+mod tests;

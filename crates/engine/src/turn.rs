@@ -1,0 +1,347 @@
+//! One turn: ask the model, run its calls, again, until it has nothing more to call.
+
+use crate::accept::accept;
+use crate::desk::Desk;
+use crate::dispatch::{Dispatched, dispatch};
+use crate::inbox::{Inbox, Prompt, Stopped};
+use crate::log::LogError;
+use crate::sample::{Sampled, sample};
+use ostler_llm::{Answer, Error};
+use ostler_wire::{
+    Body, Delta, ErrorEntry, Interrupted, Json, Message, Notice, Outcome, Stop, ToolResult, TurnEnd,
+};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+/// Equal consecutive calls with equal results after which the model is told, and one more after which the turn ends.
+const MAX_REPEATS: u32 = 3;
+
+const CUT_NOTE: &str = "[The connection broke in the middle of your last answer; what arrived is above. Continue from there without repeating it.]";
+const EMPTY_NOTE: &str = "[Your last answer was empty. Go on with the task, or say that it is done.]";
+const REPEAT_NOTE: &str = "[You made the same call three times with the same result. Do something else, or finish with what you know.]";
+
+/// Why a turn could not go on.
+enum Trouble {
+    Log(LogError),
+    Error {
+        kind: &'static str,
+        message: String,
+        details: Option<Json>,
+        outcome: Outcome,
+    },
+}
+
+impl From<LogError> for Trouble {
+    fn from(error: LogError) -> Self {
+        Trouble::Log(error)
+    }
+}
+
+/// What goes into the log before the first prompt of a process, and the facts that ride in that prompt.
+#[derive(Clone, Default)]
+pub struct Opening {
+    pub entries: Vec<Body>,
+    pub context: Option<String>,
+}
+
+/// Runs a prompt to its end. The end is in the log, or, when the log cannot be written, told as a delta.
+/// The opening comes back when it is not on disk.
+pub async fn turn(
+    desk: &mut Desk,
+    inbox: &mut Inbox,
+    prompt: Prompt,
+    opening: Opening,
+) -> Result<(), Opening> {
+    let cancel = inbox.begin_turn();
+    if let Err(error) = open(desk, prompt, opening.clone()) {
+        fail(desk, &error);
+        return Err(opening);
+    }
+    let mut ending = Vec::new();
+    let outcome = match steps(desk, inbox, &cancel).await {
+        Ok(outcome) => outcome,
+        Err(Trouble::Log(error)) => {
+            fail(desk, &error);
+            return Ok(());
+        }
+        Err(Trouble::Error {
+            kind,
+            message,
+            details,
+            outcome,
+        }) => {
+            ending.push(Body::Error(ErrorEntry {
+                kind: kind.into(),
+                message,
+                details,
+            }));
+            outcome
+        }
+    };
+    if outcome == Outcome::Interrupted {
+        ending.push(Body::Interrupted(Interrupted::default()));
+    }
+    ending.push(Body::TurnEnd(TurnEnd { outcome }));
+    match desk.commit(ending) {
+        Ok(()) => desk.log.sync_in_background(),
+        Err(error) => fail(desk, &error),
+    }
+    Ok(())
+}
+
+fn open(desk: &mut Desk, prompt: Prompt, opening: Opening) -> Result<(), LogError> {
+    let mut entries = opening.entries;
+    entries.extend(close_dangling(desk));
+    entries.push(Body::Message(Message {
+        context: opening.context,
+        images: prompt.images,
+        ..Message::user(prompt.text)
+    }));
+    desk.commit(entries)
+}
+
+fn fail(desk: &Desk, error: &LogError) {
+    desk.feed.delta(Delta::Unrecorded {
+        message: error.to_string(),
+    });
+}
+
+async fn steps(
+    desk: &mut Desk,
+    inbox: &mut Inbox,
+    cancel: &CancellationToken,
+) -> Result<Outcome, Trouble> {
+    let mut breaker = Breaker::default();
+    let (mut steps, mut empty, mut cuts) = (0, 0, 0);
+    loop {
+        steps += 1;
+        if desk.max_steps > 0 && steps > desk.max_steps {
+            return Err(trouble(
+                "max_steps",
+                format!("Stopped after {} steps (max_steps).", desk.max_steps),
+                Outcome::MaxSteps,
+            ));
+        }
+        for more in inbox.steering() {
+            desk.commit(vec![Body::Message(Message {
+                images: more.images,
+                ..Message::user(more.text)
+            })])?;
+        }
+        let (answer, sent) = match ask_model(desk, inbox, cancel).await? {
+            Asked::Answer(answer, sent) => (answer, sent),
+            Asked::Cut if cuts == 0 => {
+                cuts += 1;
+                desk.commit(vec![Body::Message(Message::note(CUT_NOTE))])?;
+                continue;
+            }
+            Asked::Cut => {
+                return Err(trouble(
+                    "retryable",
+                    "The answer was cut off twice in a row. Check the connection and send the prompt again.".into(),
+                    Outcome::Error,
+                ));
+            }
+            Asked::Interrupted => return Ok(Outcome::Interrupted),
+        };
+        cuts = 0;
+        let stop = answer.stop.unwrap_or(Stop::End);
+        let calls = commit_answer(desk, answer, stop, Some(sent))?;
+        if calls.is_empty() {
+            match finish(desk, inbox, stop, &mut empty)? {
+                Some(outcome) => return Ok(outcome),
+                None => continue,
+            }
+        }
+        empty = 0;
+        let done = dispatch(desk, inbox, calls, cancel).await?;
+        if cancel.is_cancelled() {
+            return Ok(Outcome::Interrupted);
+        }
+        breaker.check(desk, &done)?;
+    }
+}
+
+enum Asked {
+    Answer(Answer, crate::conversation::Sent),
+    Cut,
+    Interrupted,
+}
+
+async fn ask_model(
+    desk: &mut Desk,
+    inbox: &mut Inbox,
+    cancel: &CancellationToken,
+) -> Result<Asked, Trouble> {
+    let (body, sent) = desk.conversation.request();
+    let sampling = sample(&desk.conversation.model, body, &desk.feed, cancel);
+    let sampled = inbox.attend(sampling).await;
+    Ok(match sampled {
+        Ok(Sampled::Whole(answer)) => Asked::Answer(answer, sent),
+        Ok(Sampled::Cut(partial, error)) => {
+            commit_answer(desk, partial, Stop::Cut, Some(sent))?;
+            desk.commit(vec![Body::Notice(Notice {
+                text: format!("The answer was cut off ({error}); asking again."),
+            })])?;
+            Asked::Cut
+        }
+        Ok(Sampled::Interrupted(partial)) => {
+            commit_answer(desk, partial, Stop::Interrupted, None)?;
+            Asked::Interrupted
+        }
+        Ok(Sampled::Failed(error)) => return Err(failed(desk, &error)),
+        Err(Stopped) => Asked::Interrupted,
+    })
+}
+
+/// Stores an answer: its message, its calls and its usage in one write.
+fn commit_answer(
+    desk: &mut Desk,
+    answer: Answer,
+    stop: Stop,
+    sent: Option<crate::conversation::Sent>,
+) -> Result<Vec<ostler_wire::ToolUse>, LogError> {
+    let usage = sent.map(|sent| desk.usage(&answer.usage, &sent));
+    let origin = desk.conversation.model.target().origin.clone();
+    let accepted = accept(
+        answer,
+        stop,
+        &origin,
+        &desk.conversation.prefix.tools,
+        &mut desk.used_ids,
+    );
+    let mut bodies = Vec::new();
+    if !accepted.message.parts.is_empty() {
+        bodies.push(Body::Message(accepted.message));
+    }
+    bodies.extend(accepted.calls.iter().cloned().map(Body::ToolUse));
+    if let Some(usage) = &usage {
+        bodies.push(Body::Usage(usage.clone()));
+    }
+    if !bodies.is_empty() {
+        desk.commit(bodies)?;
+    }
+    if let Some(usage) = usage {
+        desk.book(&usage);
+    }
+    Ok(accepted.calls)
+}
+
+/// An answer without calls ends the turn, unless it was empty or the person has said more meanwhile.
+fn finish(
+    desk: &mut Desk,
+    inbox: &Inbox,
+    stop: Stop,
+    empty: &mut u32,
+) -> Result<Option<Outcome>, Trouble> {
+    if inbox.has_steering() {
+        return Ok(None);
+    }
+    if stop == Stop::Refusal {
+        return Err(trouble(
+            "refusal",
+            "The model refused to answer. Say it differently, or use another model.".into(),
+            Outcome::Refusal,
+        ));
+    }
+    if desk.conversation.last_answer_is_empty() {
+        *empty += 1;
+        if *empty > 1 {
+            return Err(trouble(
+                "empty_response",
+                "The model answered with nothing, twice. Try again, or use another model.".into(),
+                Outcome::EmptyResponse,
+            ));
+        }
+        desk.commit(vec![Body::Message(Message::note(EMPTY_NOTE))])?;
+        return Ok(None);
+    }
+    if stop == Stop::Length {
+        desk.commit(vec![Body::Notice(Notice {
+            text: "The answer stopped at the model's output limit; raise [agent] max_tokens or ask it to go on.".into(),
+        })])?;
+    }
+    Ok(Some(Outcome::Done))
+}
+
+/// A crash can leave calls without results; from now on the log says what became of them.
+fn close_dangling(desk: &Desk) -> Vec<Body> {
+    let output = Json::of(&json!({"ok": false, "error": {"code": "interrupted",
+        "message": "Ostler ended before this call had a result. It may or may not have run."}}));
+    desk.conversation
+        .dangling()
+        .into_iter()
+        .map(|id| {
+            Body::ToolResult(ToolResult {
+                tool_use_id: id,
+                output: output.clone(),
+                ok: false,
+                duration_ms: 0,
+            })
+        })
+        .collect()
+}
+
+fn failed(desk: &Desk, error: &Error) -> Trouble {
+    let target = desk.conversation.model.target();
+    let details = json!({
+        "provider": target.origin.provider,
+        "model": target.origin.model,
+        "url": target.base_url,
+    });
+    Trouble::Error {
+        kind: error.kind(),
+        message: error.to_string(),
+        details: Some(Json::of(&details)),
+        outcome: Outcome::Error,
+    }
+}
+
+fn trouble(kind: &'static str, message: String, outcome: Outcome) -> Trouble {
+    Trouble::Error {
+        kind,
+        message,
+        details: None,
+        outcome,
+    }
+}
+
+/// Notices a model that goes in circles.
+#[derive(Default)]
+struct Breaker {
+    last: Option<(String, String, String)>,
+    repeats: u32,
+}
+
+impl Breaker {
+    fn check(&mut self, desk: &mut Desk, done: &Dispatched) -> Result<(), Trouble> {
+        if done.wrote {
+            self.last = None;
+            self.repeats = 0;
+            return Ok(());
+        }
+        for call in &done.calls {
+            // Waiting for a job looks alike every time.
+            if call.0 == "bash_output" {
+                continue;
+            }
+            if self.last.as_ref() == Some(call) {
+                self.repeats += 1;
+            } else {
+                self.last = Some(call.clone());
+                self.repeats = 1;
+            }
+            if self.repeats > MAX_REPEATS {
+                return Err(trouble(
+                    "repeated_calls",
+                    format!("Stopped: the model kept making the same {} call with the same result.", call.0),
+                    Outcome::Error,
+                ));
+            }
+        }
+        if self.repeats == MAX_REPEATS {
+            desk.commit(vec![Body::Message(Message::note(REPEAT_NOTE))])?;
+        }
+        Ok(())
+    }
+}
