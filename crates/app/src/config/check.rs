@@ -1,0 +1,291 @@
+//! Whether a layer makes sense: its types, and beyond them names that clash and addresses that
+//! are none. It also rewrites the short forms into the long ones.
+
+use url::Url;
+
+use super::de::{self, Unknown, fields_of};
+use super::diagnose::{Notice, Report, nearest};
+use super::schema::{
+    AgentConfig, AuthConfig, Config, DisplayConfig, LimitsConfig, NetworkConfig, PermissionsConfig,
+    SandboxConfig, SessionsConfig, ShellConfig, ToolsConfig, WebConfig,
+};
+use super::tree::{At, Node, Sources, Span, Step, Table, Value, dotted, item_named, push_key};
+
+/// `[tools] <name> = false` becomes an entry of `switches`. Names of known tools move whatever
+/// their value is, so that a wrong one is reported as such.
+pub fn gather_switches(
+    root: &mut Node,
+    tools: &[&str],
+    (sources, notices): (&Sources, &mut Vec<Notice>),
+) {
+    let Some(table) = root.get_mut(&["tools"]).and_then(Node::as_table_mut) else {
+        return;
+    };
+    let fields = fields_of::<ToolsConfig>();
+    let is_switch = |key: &str, node: &Node| {
+        !fields.contains(&key) && (tools.contains(&key) || matches!(node.value, Value::Boolean(_)))
+    };
+    let names: Vec<String> = table
+        .iter()
+        .filter(|(key, node)| is_switch(key, node))
+        .map(|(key, _)| key.clone())
+        .collect();
+    for name in names {
+        let Some(node) = table.remove(&name) else {
+            continue;
+        };
+        if !tools.is_empty() && !tools.contains(&name.as_str()) {
+            let near = nearest(&name, fields.iter().chain(tools).copied());
+            let mut key = "tools".to_owned();
+            push_key(&mut key, &name);
+            notices.push(unknown_notice(sources, node.at, &key, near));
+        }
+        let at = node.at;
+        let switches = table
+            .entry(SWITCHES.to_owned())
+            .or_insert_with(|| Node::new(Value::Table(Table::new()), at));
+        if let Some(switches) = switches.as_table_mut() {
+            switches.insert(name, node);
+        }
+    }
+}
+
+const SWITCHES: &str = "switches";
+
+/// The path as written in a file: switches of tools stand beside the other keys there.
+pub fn written(root: &Node, path: &[Step]) -> String {
+    let key = dotted(root, path);
+    match key.strip_prefix("tools.switches.") {
+        Some(tool) => format!("tools.{tool}"),
+        None => key,
+    }
+}
+
+/// Everything wrong with the layer; unknown keys become notices and are taken out.
+pub fn check_layer(root: &mut Node, sources: &Sources, notices: &mut Vec<Notice>) -> Vec<Report> {
+    let (problems, mut unknown) = de::check::<Config>(root);
+    unknown.sort_by_key(|key| key.at.key.start);
+    for key in &unknown {
+        notices.push(unknown_key(root, key, sources));
+    }
+    for key in &unknown {
+        de::strike(root, &key.path);
+    }
+    let mut reports: Vec<Report> = problems
+        .into_iter()
+        .map(|problem| {
+            let span = if problem.on_key {
+                problem.at.key
+            } else {
+                problem.at.value
+            };
+            let key = written(root, &problem.path);
+            let title = format!("`{key}` {}", problem.message);
+            let report = Report::at(sources, problem.at, span, title).label(problem.label);
+            match problem.help {
+                Some(help) => report.help(help),
+                None => report,
+            }
+        })
+        .collect();
+    check_providers(root, sources, &mut reports);
+    check_models(root, sources, &mut reports);
+    reports.sort_by_key(|report| report.place.as_ref().and_then(|place| place.position));
+    reports
+}
+
+/// `[models.<name>]` becomes a provider with one model.
+pub fn expand_models(root: &mut Node) {
+    let Some(models) = root.take(&["models"]) else {
+        return;
+    };
+    let Value::Table(models) = models.value else {
+        return;
+    };
+    for (name, profile) in models {
+        let at = profile.at;
+        let Value::Table(fields) = profile.value else {
+            continue;
+        };
+        let Some(provider) = item_named(root, "providers", &name, at) else {
+            return;
+        };
+        let model = Node::new(Value::String(name), at);
+        for (key, node) in fields {
+            let key = match key.as_str() {
+                "api_base_url" => "base_url",
+                "context_limit" => "context_window",
+                other => other,
+            };
+            provider.put_new(&[key], node).ok();
+        }
+        provider.put_new(&["model"], model).ok();
+        // Marks that `api` alone decides the protocol.
+        let api = Node::new(Value::String("completions".into()), at);
+        if provider.get(&["kind"]).is_none() {
+            provider.put_new(&["api"], api).ok();
+        }
+    }
+}
+
+fn unknown_key(root: &Node, unknown: &Unknown, sources: &Sources) -> Notice {
+    let name = match unknown.path.last() {
+        Some(Step::Key(name)) => name.as_str(),
+        Some(Step::Index(_)) | None => "",
+    };
+    let known = unknown.known.iter().copied().filter(|key| *key != SWITCHES);
+    let near = nearest(name, known).map(str::to_owned);
+    let near = near.or_else(|| elsewhere(name));
+    let key = dotted(root, &unknown.path);
+    unknown_notice(sources, unknown.at, &key, near.as_deref())
+}
+
+fn unknown_notice(sources: &Sources, at: At, key: &str, near: Option<&str>) -> Notice {
+    let hint = match near {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "it is ignored".to_owned(),
+    };
+    Notice::warning(sources.place(at), format!("unknown key `{key}`; {hint}"))
+}
+
+/// The full name of a key that was put into the wrong section.
+fn elsewhere(name: &str) -> Option<String> {
+    let sections: [(&str, &[&str]); 11] = [
+        ("agent", fields_of::<AgentConfig>()),
+        ("tools", fields_of::<ToolsConfig>()),
+        ("tools.shell", fields_of::<ShellConfig>()),
+        ("tools.limits", fields_of::<LimitsConfig>()),
+        ("tools.web", fields_of::<WebConfig>()),
+        ("permissions", fields_of::<PermissionsConfig>()),
+        ("sandbox", fields_of::<SandboxConfig>()),
+        ("sessions", fields_of::<SessionsConfig>()),
+        ("display", fields_of::<DisplayConfig>()),
+        ("auth", fields_of::<AuthConfig>()),
+        ("network", fields_of::<NetworkConfig>()),
+    ];
+    sections
+        .iter()
+        .find(|(_, fields)| name != SWITCHES && fields.contains(&name))
+        .map(|(section, _)| format!("{section}.{name}"))
+}
+
+fn check_providers(root: &Node, sources: &Sources, reports: &mut Vec<Report>) {
+    let Some(items) = root.get(&["providers"]).and_then(Node::as_array) else {
+        return;
+    };
+    let mut seen: Vec<&str> = Vec::new();
+    for item in items {
+        if let (Some(name), Some(node)) = (item.name(), item.get(&["name"])) {
+            if seen.contains(&name) {
+                let title = format!("two providers are named `{name}`");
+                let report = Report::at(sources, node.at, node.at.value, title)
+                    .label("used before in this file")
+                    .help("give each its own name, or put the models of both into one entry");
+                reports.push(report);
+            }
+            seen.push(name);
+            check_name(name, node.at, node.at.value, (sources, reports));
+        }
+        check_url(item.get(&["base_url"]), sources, reports);
+        check_headers(item, sources, reports);
+        if let (Some(model), Some(_)) = (item.get(&["model"]), item.get(&["models"])) {
+            let title = "`model` and `models` cannot both be given";
+            let report = Report::at(sources, model.at, model.at.key, title)
+                .label("one of the two")
+                .help("keep `models`, and say `default = …` for the one to use first");
+            reports.push(report);
+        }
+    }
+}
+
+/// A name must not be mistaken for a part of `provider/model@variant`.
+fn check_name(name: &str, at: At, span: Span, (sources, reports): (&Sources, &mut Vec<Report>)) {
+    let odd =
+        |letter: char| matches!(letter, '/' | '@') || letter.is_whitespace() || letter.is_control();
+    if name.is_empty() || name.contains(odd) {
+        let title = "a provider's name may have no `/`, `@` or space in it";
+        let report = Report::at(sources, at, span, title);
+        reports.push(report.label("not a usable name"));
+    }
+}
+
+fn check_models(root: &Node, sources: &Sources, reports: &mut Vec<Report>) {
+    let Some(models) = root.get(&["models"]).and_then(Node::as_table) else {
+        return;
+    };
+    let providers = root.get(&["providers"]).and_then(Node::as_array);
+    for (name, profile) in models {
+        check_name(name, profile.at, profile.at.key, (sources, reports));
+        check_url(profile.get(&["api_base_url"]), sources, reports);
+        let keys: Vec<&Node> = ["api_key", "api_key_env", "api_key_file"]
+            .iter()
+            .filter_map(|key| profile.get(&[key]))
+            .collect();
+        if let [_, second, ..] = keys.as_slice() {
+            let title = format!("`models.{name}` has more than one key");
+            let report = Report::at(sources, second.at, second.at.key, title)
+                .label("a second one")
+                .help("keep one of `api_key_env`, `api_key_file`, `api_key`");
+            reports.push(report);
+        }
+        let taken = providers
+            .unwrap_or(&[])
+            .iter()
+            .any(|item| item.name() == Some(name));
+        if taken {
+            let title = format!("`models.{name}` has the name of a provider in the same file");
+            let report = Report::at(sources, profile.at, profile.at.key, title)
+                .label("used by [[providers]] too")
+                .help("give one of them another name");
+            reports.push(report);
+        }
+    }
+}
+
+fn check_url(node: Option<&Node>, sources: &Sources, reports: &mut Vec<Report>) {
+    let Some(node) = node else { return };
+    let Some(text) = node.text() else { return };
+    if let Err(message) = parse_base_url(text) {
+        let report = Report::at(sources, node.at, node.at.value, message)
+            .label("not an address")
+            .help("write it like \"https://host/v1\" or \"http://127.0.0.1:8080/v1\"");
+        reports.push(report);
+    }
+}
+
+/// A base URL that requests can be sent to. Empty means unset.
+pub fn parse_base_url(text: &str) -> Result<Option<Url>, String> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let url = Url::parse(text).map_err(|error| format!("this base URL is not valid: {error}"))?;
+    if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
+        return Err("a base URL must start with http:// or https:// and name a host".into());
+    }
+    Ok(Some(url))
+}
+
+fn check_headers(item: &Node, sources: &Sources, reports: &mut Vec<Report>) {
+    let Some(headers) = item.get(&["headers"]).and_then(Node::as_table) else {
+        return;
+    };
+    let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    for (name, node) in headers {
+        let mut bad = |span: Span, title: &str| {
+            let report = Report::at(sources, node.at, span, title);
+            reports.push(report.label("cannot be sent"));
+        };
+        if name.is_empty() || !name.bytes().all(token) {
+            bad(node.at.key, "this is not the name of an HTTP header");
+        }
+        if node
+            .as_str()
+            .is_some_and(|value| value.contains(char::is_control))
+        {
+            bad(
+                node.at.value,
+                "a header value may have no line breaks or control characters",
+            );
+        }
+    }
+}

@@ -1,0 +1,345 @@
+//! Changing a configuration file by key, so that comments, order and layout stay, and starting
+//! one. A change that would make the file worse is refused before anything is written.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, TableLike, Value};
+
+use super::diagnose::{ConfigError, Notice, Report, Severity, file_report};
+use super::env::split_key;
+use super::files::{self, Access};
+use super::layers::{inspect, read_text};
+use super::legacy::current_name;
+use super::paths::Places;
+use super::tree::{Layer, push_key};
+
+const STARTER: &str = include_str!("starter.toml");
+const BOM: &str = "\u{feff}";
+
+/// A change to one file.
+#[derive(Debug, Clone, Copy)]
+pub struct Change<'a> {
+    pub path: &'a Path,
+    /// Whose file it is: User or Project.
+    pub layer: Layer,
+    pub key: &'a str,
+    /// A TOML value, or a plain string.
+    pub value: &'a str,
+}
+
+/// What a change did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Changed {
+    pub path: PathBuf,
+    /// The key as written, today's name if an older one was given.
+    pub key: String,
+    /// The value before, as TOML.
+    pub before: Option<String>,
+    /// The value now, as TOML.
+    pub after: String,
+    pub notices: Vec<Notice>,
+}
+
+/// Sets a key in a file, making file and tables where they are missing.
+pub fn set(change: Change<'_>, places: &Places, tools: &[&str]) -> Result<Changed, ConfigError> {
+    let name = places.shown(change.path);
+    let one = |report: Report| ConfigError::new(vec![report]);
+    let old = read_text(change.path, &name).map_err(|report| one(*report))?;
+    let had_bom = starts_with_bom(change.path);
+    let old = old.unwrap_or_default();
+    let keys = split_key(change.key).map_err(|message| one(Report::plain(message)))?;
+    let keys = current_name(&keys).unwrap_or(keys);
+
+    let context = (places, tools);
+    let (errors_before, notices_before) = inspect(old.clone(), change.path, change.layer, context);
+    // Without valid syntax there is nothing to edit.
+    let Ok(document) = old.parse::<DocumentMut>() else {
+        return Err(ConfigError::new(errors_before));
+    };
+    let mut refusal = Vec::new();
+    for value in candidates(change.value) {
+        let mut edited = document.clone();
+        let before = put(&mut edited, &keys, value.clone())
+            .map_err(|message| one(Report::plain(message)))?;
+        let text = with_old_endings(&old, &edited.to_string());
+        let (errors, notices) = inspect(text.clone(), change.path, change.layer, context);
+        let worse = |report: &&Report| !errors_before.iter().any(|old| old.title == report.title);
+        let mut reports: Vec<Report> = errors.iter().filter(worse).cloned().collect();
+        let new: Vec<Notice> = notices
+            .into_iter()
+            .filter(|notice| !notices_before.iter().any(|old| old.text == notice.text))
+            .collect();
+        let warnings = new
+            .iter()
+            .filter(|notice| notice.severity == Severity::Warning);
+        reports.extend(warnings.map(|notice| Report::plain(notice.text.clone())));
+        if reports.is_empty() {
+            let text = if had_bom {
+                format!("{BOM}{text}")
+            } else {
+                text
+            };
+            save(change.path, &name, &text)?;
+            let mut key = String::new();
+            keys.iter().for_each(|part| push_key(&mut key, part));
+            return Ok(Changed {
+                path: change.path.to_owned(),
+                key,
+                before,
+                after: value.to_string(),
+                notices: new,
+            });
+        }
+        if refusal.is_empty() {
+            refusal = reports;
+        }
+    }
+    Err(ConfigError::new(refusal))
+}
+
+/// Writes a commented starting point. A file that is there is left alone.
+pub fn init(path: &Path, places: &Places) -> Result<PathBuf, ConfigError> {
+    match files::create(path, STARTER.as_bytes()) {
+        Ok(()) => Ok(path.to_owned()),
+        Err(error) => {
+            let name = places.shown(path);
+            let report = if error.kind() == io::ErrorKind::AlreadyExists {
+                let help = "edit it, or use `ostler config set KEY VALUE`";
+                file_report(
+                    &name,
+                    "this configuration file exists already; it was left alone",
+                    help,
+                )
+            } else {
+                unwritable(&name, &error)
+            };
+            Err(ConfigError::new(vec![report]))
+        }
+    }
+}
+
+fn save(path: &Path, name: &str, text: &str) -> Result<(), ConfigError> {
+    files::write(path, text.as_bytes(), Access::AsBefore)
+        .map_err(|error| ConfigError::new(vec![unwritable(name, &error)]))
+}
+
+fn unwritable(name: &str, error: &io::Error) -> Report {
+    let title = format!("this configuration file cannot be written: {error}");
+    file_report(
+        name,
+        title,
+        "check the permissions of its directory; nothing was changed",
+    )
+}
+
+fn starts_with_bom(path: &Path) -> bool {
+    std::fs::read(path).is_ok_and(|bytes| bytes.starts_with(BOM.as_bytes()))
+}
+
+/// The edited text with the line endings of the old one: the editor knows only `\n`. Lines that
+/// did not change keep theirs byte for byte, new ones get what most lines have.
+fn with_old_endings(old: &str, new: &str) -> String {
+    if !old.contains('\r') {
+        return new.to_owned();
+    }
+    let plain = |line: &str| line.trim_end_matches(['\r', '\n']).to_owned();
+    let old_lines: Vec<&str> = old.split_inclusive('\n').collect();
+    let new_lines: Vec<&str> = new.split_inclusive('\n').collect();
+    let most = old_lines.len().min(new_lines.len());
+    let same = |(a, b): &(&&str, &&str)| plain(a) == plain(b);
+    let head = old_lines.iter().zip(&new_lines).take_while(same).count();
+    let tail = old_lines
+        .iter()
+        .rev()
+        .zip(new_lines.iter().rev())
+        .take_while(same)
+        .count();
+    let tail = tail.min(most - head);
+    let windows = old.matches("\r\n").count() * 2 > old.matches('\n').count();
+    let ending = if windows { "\r\n" } else { "\n" };
+    let changed = new_lines
+        .get(head..new_lines.len() - tail)
+        .unwrap_or_default();
+    let mut out: String = old_lines.iter().take(head).copied().collect();
+    for line in changed {
+        out.push_str(&plain(line));
+        out.push_str(ending);
+    }
+    out.extend(old_lines.iter().skip(old_lines.len() - tail).copied());
+    out
+}
+
+/// What a typed value may mean: TOML first, then the text itself.
+fn candidates(typed: &str) -> Vec<Value> {
+    let text = Value::from(typed);
+    match typed.trim().parse::<Value>() {
+        Ok(mut value) if !value.is_str() => {
+            value.decor_mut().clear();
+            vec![value, text]
+        }
+        Ok(mut value) => {
+            value.decor_mut().clear();
+            vec![value]
+        }
+        Err(_) => vec![text],
+    }
+}
+
+/// Puts the value in its place and returns what was there.
+fn put(
+    document: &mut DocumentMut,
+    keys: &[String],
+    value: Value,
+) -> Result<Option<String>, String> {
+    let (Some((last, parents)), Some(first)) = (keys.split_last(), keys.first()) else {
+        return Err("a key is needed, like `agent.max_steps`".into());
+    };
+    if last == "name" && parents.first().is_some_and(|key| key == "providers") {
+        return Err("a provider's name is part of its key; rename it in the file".into());
+    }
+    let is_new = !document.contains_key(first);
+    let comment = if is_new {
+        opening_comment(document, parents)
+    } else {
+        None
+    };
+    let mut table: &mut dyn TableLike = document.as_table_mut();
+    let mut rest = parents;
+    while let Some((key, tail)) = rest.split_first() {
+        rest = tail;
+        let named = tail.split_first().filter(|_| key == "providers");
+        if let Some((name, tail)) = named {
+            rest = tail;
+            table = named_table(table, key, name)?;
+            continue;
+        }
+        let item = table.entry(key).or_insert_with(|| {
+            let mut made = Table::new();
+            made.set_implicit(true);
+            Item::Table(made)
+        });
+        table = item
+            .as_table_like_mut()
+            .ok_or_else(|| format!("`{key}` is not a table, so nothing can be set below it"))?;
+    }
+    let before = replace(table, last, value);
+    if let Some(comment) = comment {
+        set_prefix(document, first, comment);
+    }
+    Ok(before)
+}
+
+/// Takes the comments that should stand above a new first key or a new last table, and would
+/// otherwise end up below it.
+fn opening_comment(document: &mut DocumentMut, parents: &[String]) -> Option<String> {
+    let only_headers = document
+        .iter()
+        .all(|(_, item)| item.is_table() || item.is_array_of_tables());
+    let has_headers = document.iter().next().is_some();
+    if parents.is_empty() && has_headers {
+        return if only_headers {
+            split_first_header(document)
+        } else {
+            None
+        };
+    }
+    let mut comment = document.trailing().as_str()?.to_owned();
+    if !comment.contains('#') {
+        return None;
+    }
+    if !comment.ends_with('\n') {
+        comment.push('\n');
+    }
+    if !parents.is_empty() {
+        comment.push('\n');
+    }
+    document.set_trailing("");
+    Some(comment)
+}
+
+/// Takes the comment above the first table, without the part that belongs to the table.
+fn split_first_header(document: &mut DocumentMut) -> Option<String> {
+    let table = first_header(document)?;
+    let prefix = table.decor().prefix()?.as_str()?.to_owned();
+    let (opening, own) = prefix.split_at(prefix.rfind("\n\n")? + 2);
+    table.decor_mut().set_prefix(format!("\n{own}"));
+    Some(opening.to_owned())
+}
+
+fn first_header(document: &mut DocumentMut) -> Option<&mut Table> {
+    let items = document.iter_mut().map(|(_, item)| item);
+    let tables = items.flat_map(|item| -> Vec<&mut Table> {
+        match item {
+            Item::Table(table) => vec![table],
+            Item::ArrayOfTables(tables) => tables.iter_mut().collect(),
+            Item::None | Item::Value(_) => Vec::new(),
+        }
+    });
+    tables
+        .filter(|table| !table.is_implicit())
+        .min_by_key(|table| table.position())
+}
+
+fn set_prefix(document: &mut DocumentMut, key: &str, comment: String) {
+    let first = match document.get_mut(key) {
+        Some(Item::Table(table)) => Some(table),
+        Some(Item::ArrayOfTables(tables)) => tables.get_mut(0),
+        Some(Item::None | Item::Value(_)) | None => None,
+    };
+    match first {
+        Some(table) => table.decor_mut().set_prefix(comment),
+        None => {
+            if let Some(mut key) = document.key_mut(key) {
+                key.leaf_decor_mut().set_prefix(comment);
+            }
+        }
+    }
+}
+
+/// Replaces a value where it stands; the comment behind it and the space around it stay.
+fn replace(table: &mut dyn TableLike, key: &str, mut value: Value) -> Option<String> {
+    if let Some(there) = table.get_mut(key).and_then(Item::as_value_mut) {
+        let mut before = there.clone();
+        before.decor_mut().clear();
+        *value.decor_mut() = there.decor().clone();
+        *there = value;
+        return Some(before.to_string());
+    }
+    table.insert(key, Item::Value(value));
+    None
+}
+
+/// The provider of that name, added at the end when there is none.
+fn named_table<'a>(
+    table: &'a mut dyn TableLike,
+    list: &str,
+    name: &str,
+) -> Result<&'a mut dyn TableLike, String> {
+    let item = table
+        .entry(list)
+        .or_insert_with(|| Item::ArrayOfTables(ArrayOfTables::new()));
+    let is_named = |table: &dyn TableLike| table.get("name").and_then(Item::as_str) == Some(name);
+    match item {
+        Item::ArrayOfTables(tables) => {
+            let there = tables.iter().position(|table| is_named(table));
+            let index = there.unwrap_or(tables.len());
+            if there.is_none() {
+                let mut made = Table::new();
+                made.insert("name", toml_edit::value(name));
+                tables.push(made);
+            }
+            let found = tables.get_mut(index);
+            Ok(found.ok_or("the provider could not be added")?)
+        }
+        Item::Value(Value::Array(values)) => values
+            .iter_mut()
+            .filter_map(Value::as_inline_table_mut)
+            .find(|table| is_named(*table))
+            .map(|table| table as &mut dyn TableLike)
+            .ok_or_else(|| format!("`{list}` is written as one list; add `{name}` to it by hand")),
+        Item::None | Item::Value(_) | Item::Table(_) => {
+            Err(format!("`{list}` is not a list of tables"))
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! The environment and flags as layers: `OSTLER_SECTION__KEY=value` and dotted overrides become
+//! the same kind of tree that a file gives.
+
+use super::diagnose::{Notice, Report};
+use super::paths::Env;
+use super::tree::{At, Layer, Node, Source, Sources, Table, Value, item_named, parse_typed};
+
+const PREFIX: &str = "OSTLER_";
+const SEPARATOR: &str = "__";
+/// Variables without a section: name after the prefix → key.
+const SHORT: [(&str, &str); 2] = [
+    ("MODEL", "default_model"),
+    ("DEFAULT_MODEL", "default_model"),
+];
+
+/// A setting from the command line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Override {
+    /// How the person wrote it, for messages: `--max-steps`.
+    pub flag: String,
+    /// The key it sets: `agent.max_steps`.
+    pub key: String,
+    /// A TOML value, or a plain string.
+    pub value: String,
+}
+
+/// The tree of all `OSTLER_` variables. Empty ones count as unset.
+pub fn from_env(env: &Env, sources: &mut Sources, notices: &mut Vec<Notice>) -> Node {
+    let mut root = Node::new(Value::Table(Table::new()), At::whole(Sources::BUILT_IN));
+    for (name, value) in env.range(PREFIX.to_owned()..) {
+        let Some(rest) = name.strip_prefix(PREFIX) else {
+            break;
+        };
+        let key = match SHORT.iter().find(|(short, _)| *short == rest) {
+            Some((_, key)) => (*key).to_owned(),
+            None if rest.contains(SEPARATOR) => rest.to_ascii_lowercase(),
+            None => continue,
+        };
+        if value.is_empty() {
+            continue;
+        }
+        let source = sources.add(Source {
+            layer: Layer::Environment,
+            name: name.clone(),
+            path: None,
+            text: String::new(),
+        });
+        let path: Vec<&str> = key.split(SEPARATOR).collect();
+        if insert(&mut root, &path, parse_typed(value, source)).is_err() {
+            let place = sources.place(At::whole(source));
+            notices.push(Notice::warning(place, "is ignored: it names no key"));
+        }
+    }
+    root
+}
+
+/// The tree of all flags.
+pub fn from_flags(overrides: &[Override], sources: &mut Sources) -> Result<Node, Box<Report>> {
+    let mut root = Node::new(Value::Table(Table::new()), At::whole(Sources::BUILT_IN));
+    for item in overrides {
+        let source = sources.add(Source {
+            layer: Layer::Flag,
+            name: item.flag.clone(),
+            path: None,
+            text: String::new(),
+        });
+        let fail = |message: String| Box::new(Report::plain(format!("{}: {message}", item.flag)));
+        let keys = split_key(&item.key).map_err(fail)?;
+        let path: Vec<&str> = keys.iter().map(String::as_str).collect();
+        insert(&mut root, &path, parse_typed(&item.value, source))
+            .map_err(|()| fail(format!("`{}` names no key", item.key)))?;
+    }
+    Ok(root)
+}
+
+/// Splits a dotted key as TOML does: `providers."my.host".base_url`.
+pub fn split_key(dotted: &str) -> Result<Vec<String>, String> {
+    toml_edit::Key::parse(dotted)
+        .map(|keys| keys.iter().map(|key| key.get().to_owned()).collect())
+        .map_err(|_| format!("`{dotted}` is not a key like `agent.max_steps`"))
+}
+
+/// Puts a value under its keys, the last one given winning. Providers are found by name.
+fn insert(root: &mut Node, path: &[&str], node: Node) -> Result<(), ()> {
+    if path.is_empty() || path.iter().any(|key| key.is_empty()) {
+        return Err(());
+    }
+    if let ["providers", name, field @ ..] = path
+        && !field.is_empty()
+    {
+        let item = item_named(root, "providers", name, node.at).ok_or(())?;
+        return insert(item, field, node);
+    }
+    root.take(path);
+    root.put_new(path, node).map_err(|_| ())
+}

@@ -1,0 +1,396 @@
+//! Where a provider's key comes from, in a fixed order, and how one is saved. A key's text leaves
+//! this module only as a [`Secret`].
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use ostler_llm::Secret;
+
+use super::files::{self, Access};
+use super::paths::Env;
+use super::tree::Layer;
+
+/// Works for whatever model is selected.
+pub const OVERRIDE: &str = "OSTLER_API_KEY";
+/// Keys are short; a larger file is the wrong one.
+const MAX_KEY_FILE: u64 = 64 * 1024;
+/// Bits of a file mode that let others in.
+const OTHERS: u32 = 0o077;
+
+/// A key and where it was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Key {
+    pub value: Secret,
+    /// For people: "variable X", "/home/me/.ostler/.env (X)".
+    pub source: String,
+    pub warning: Option<String>,
+    pub(super) found: Found,
+}
+
+/// The kind of place a key was found in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Found {
+    Override,
+    Named,
+    File,
+    Literal,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum KeyError {
+    #[error("no key for `{provider}`; looked at: {}", places.join(", "))]
+    Missing {
+        provider: String,
+        places: Vec<String>,
+    },
+    #[error("the key file of `{provider}` cannot be used: {path}: {reason}")]
+    File {
+        provider: String,
+        path: String,
+        reason: String,
+    },
+    #[error(
+        "the key of `{provider}` from {source_name} has characters that cannot be sent; copy it again without line breaks"
+    )]
+    Unsendable {
+        provider: String,
+        source_name: String,
+    },
+}
+
+/// What is known about a provider's key.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted<'a> {
+    pub provider: &'a str,
+    /// Who decides where the key would be sent.
+    pub layer: Layer,
+    pub env_name: Option<&'a str>,
+    pub file: Option<&'a str>,
+    pub literal: Option<&'a str>,
+}
+
+/// The places that hold keys.
+#[derive(Debug, Clone, Copy)]
+pub struct KeyPlaces<'a> {
+    pub env: &'a Env,
+    pub dotenv: &'a Dotenv,
+    /// `[auth] use_process_env`.
+    pub process_env: ProcessEnv,
+}
+
+/// Whether variables of the process may supply keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProcessEnv {
+    Use,
+    Ignore,
+}
+
+/// Finds a provider's key. None when the provider names no place, so needs none.
+pub fn find(wanted: Wanted<'_>, places: KeyPlaces<'_>) -> Result<Option<Key>, KeyError> {
+    let mut looked = Vec::new();
+    let set = |name: &str| {
+        places
+            .env
+            .get(name)
+            .filter(|value| !value.trim().is_empty())
+    };
+    match wanted.layer {
+        // A project decides where this would go, so the general key stays out of it.
+        Layer::Project => {}
+        Layer::Default | Layer::User | Layer::Environment | Layer::Flag => {
+            if let Some(value) = set(OVERRIDE) {
+                return wanted.key(value, format!("variable {OVERRIDE}"), Found::Override);
+            }
+            looked.push(format!("variable {OVERRIDE}"));
+        }
+    }
+    if let Some(name) = wanted.env_name {
+        let shown = format!("{} ({name})", places.dotenv.path.display());
+        match places.dotenv.get(name) {
+            Some(value) => return wanted.key(value, shown, Found::Named),
+            None => looked.push(shown),
+        }
+        match (places.process_env, set(name)) {
+            (ProcessEnv::Use, Some(value)) => {
+                return wanted.key(value, format!("variable {name}"), Found::Named);
+            }
+            (ProcessEnv::Use, None) => looked.push(format!("variable {name}")),
+            (ProcessEnv::Ignore, _) => looked.push(format!(
+                "variable {name} (turned off by [auth] use_process_env = false)"
+            )),
+        }
+    }
+    if let Some(path) = wanted.file {
+        return wanted.read_file(path);
+    }
+    if let Some(literal) = wanted.literal.filter(|text| !text.trim().is_empty()) {
+        let key = wanted.key(literal, "api_key in the config file".into(), Found::Literal)?;
+        return Ok(key.map(|key| Key {
+            warning: Some(format!(
+                "the key of `{}` stands in a config file; `ostler setup` moves keys to {}",
+                wanted.provider,
+                places.dotenv.path.display()
+            )),
+            ..key
+        }));
+    }
+    match wanted.env_name {
+        None => Ok(None),
+        Some(_) => Err(KeyError::Missing {
+            provider: wanted.provider.to_owned(),
+            places: looked,
+        }),
+    }
+}
+
+impl Wanted<'_> {
+    fn key(self, value: &str, source: String, found: Found) -> Result<Option<Key>, KeyError> {
+        let value = value.trim();
+        if !value
+            .bytes()
+            .all(|byte| byte.is_ascii_graphic() || byte == b' ')
+        {
+            return Err(KeyError::Unsendable {
+                provider: self.provider.to_owned(),
+                source_name: source,
+            });
+        }
+        Ok(Some(Key {
+            value: Secret::new(value),
+            source,
+            warning: None,
+            found,
+        }))
+    }
+
+    fn read_file(self, path: &str) -> Result<Option<Key>, KeyError> {
+        let fail = |reason: String| KeyError::File {
+            provider: self.provider.to_owned(),
+            path: path.to_owned(),
+            reason,
+        };
+        let text = read_small(Path::new(path)).map_err(|error| fail(error.to_string()))?;
+        if text.trim().is_empty() {
+            return Err(fail("it is empty".into()));
+        }
+        self.key(&text, format!("file {path}"), Found::File)
+    }
+}
+
+fn read_small(path: &Path) -> io::Result<String> {
+    let metadata = fs::metadata(path)?;
+    if !metadata.is_file() || metadata.len() > MAX_KEY_FILE {
+        return Err(io::Error::other("it is not a small file with a key in it"));
+    }
+    let mut text = String::new();
+    File::open(path)?
+        .take(MAX_KEY_FILE)
+        .read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// The keys saved in `<home>/.env`.
+#[derive(Debug, Clone, Default)]
+pub struct Dotenv {
+    pub path: PathBuf,
+    values: BTreeMap<String, Secret>,
+    /// What a person should know about the file.
+    pub warnings: Vec<String>,
+}
+
+impl Dotenv {
+    /// Reads the file; a missing one is empty. `mode_of` gives the permission bits where the
+    /// system has them.
+    pub fn load(path: &Path, mode_of: fn(&Path) -> Option<u32>) -> Self {
+        let mut dotenv = Self {
+            path: path.to_owned(),
+            ..Self::default()
+        };
+        match read_small(path) {
+            Ok(text) => dotenv.read(&text),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return dotenv,
+            Err(error) => dotenv.warn(format!("cannot be read: {error}")),
+        }
+        if let Some(mode) = mode_of(path)
+            && mode & OTHERS != 0
+        {
+            dotenv.warn(format!(
+                "can be read by others (mode {:03o}); run: chmod 600 {}",
+                mode & 0o777,
+                path.display()
+            ));
+        }
+        dotenv
+    }
+
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.values
+            .get(name)
+            .map(Secret::reveal)
+            .filter(|value| !value.trim().is_empty())
+    }
+
+    fn warn(&mut self, text: String) {
+        self.warnings
+            .push(format!("{}: {text}", self.path.display()));
+    }
+
+    fn read(&mut self, text: &str) {
+        for (index, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
+            match parse_line(line) {
+                Line::Empty => {}
+                Line::Entry(name, value) => {
+                    self.values.insert(name.to_owned(), Secret::new(value));
+                }
+                Line::Bad => self.warnings.push(format!(
+                    "{}:{}: this line is not NAME=value; it is ignored",
+                    self.path.display(),
+                    index + 1
+                )),
+            }
+        }
+    }
+}
+
+enum Line<'a> {
+    Empty,
+    Entry(&'a str, String),
+    Bad,
+}
+
+fn parse_line(line: &str) -> Line<'_> {
+    let line = line.trim();
+    if line.is_empty() || line.starts_with('#') {
+        return Line::Empty;
+    }
+    let line = line.strip_prefix("export ").map_or(line, str::trim_start);
+    let Some((name, value)) = line.split_once('=') else {
+        return Line::Bad;
+    };
+    let name = name.trim_end();
+    if !is_name(name) {
+        return Line::Bad;
+    }
+    match unquote(value.trim()) {
+        Some(value) => Line::Entry(name, value),
+        None => Line::Bad,
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    !name.is_empty()
+        && !name.starts_with(|letter: char| letter.is_ascii_digit())
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// `'literal'`, `"with \" escapes"`, or bare up to ` #`. None when a quote is not closed.
+fn unquote(value: &str) -> Option<String> {
+    if let Some(rest) = value.strip_prefix('\'') {
+        let (inner, after) = rest.split_once('\'')?;
+        return is_comment(after).then(|| inner.to_owned());
+    }
+    let Some(rest) = value.strip_prefix('"') else {
+        let end = value.find(" #").unwrap_or(value.len());
+        return Some(value.get(..end)?.trim_end().to_owned());
+    };
+    let mut out = String::new();
+    let mut letters = rest.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '"' => return is_comment(letters.as_str()).then_some(out),
+            '\\' => match letters.next()? {
+                'n' => out.push('\n'),
+                other => out.push(other),
+            },
+            other => out.push(other),
+        }
+    }
+    None
+}
+
+fn is_comment(rest: &str) -> bool {
+    let rest = rest.trim_start();
+    rest.is_empty() || rest.starts_with('#')
+}
+
+/// A key could not be saved.
+#[derive(Debug, thiserror::Error)]
+pub enum SaveError {
+    #[error("`{0}` cannot be the name of a variable; use letters, digits and `_`")]
+    Name(String),
+    #[error("a key is one line of visible characters")]
+    Value,
+    #[error("{path} cannot be written: {error}")]
+    Write { path: String, error: io::Error },
+}
+
+/// Saves a key in `<home>/.env`, readable by its owner alone; other lines stay as they are.
+pub fn save_key(home: &Path, name: &str, value: &Secret) -> Result<PathBuf, SaveError> {
+    let path = home.join(".env");
+    let text = value.reveal().trim();
+    if !is_name(name) {
+        return Err(SaveError::Name(name.to_owned()));
+    }
+    if text.is_empty()
+        || !text
+            .bytes()
+            .all(|byte| byte.is_ascii_graphic() || byte == b' ')
+    {
+        return Err(SaveError::Value);
+    }
+    let fail = |error: io::Error| SaveError::Write {
+        path: path.display().to_string(),
+        error,
+    };
+    let old = match read_small(&path) {
+        Ok(old) => old,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(fail(error)),
+    };
+    let new = with_entry(&old, name, text);
+    files::write(&path, new.as_bytes(), Access::Private).map_err(fail)?;
+    Ok(path)
+}
+
+/// The file with the entry replaced where it was, or added at the end.
+fn with_entry(old: &str, name: &str, value: &str) -> String {
+    let entry = format!("{name}={}", quote(value));
+    let mut out = String::new();
+    let mut done = false;
+    for line in old.split_inclusive('\n') {
+        let is_entry = matches!(parse_line(line), Line::Entry(there, _) if there == name);
+        if !is_entry {
+            out.push_str(line);
+            continue;
+        }
+        // A second line of the same name would win over ours.
+        if !done {
+            let export = line.trim_start().starts_with("export ");
+            let ending = line.get(line.trim_end_matches(['\r', '\n']).len()..);
+            out.push_str(if export { "export " } else { "" });
+            out.push_str(&entry);
+            out.push_str(ending.filter(|ending| !ending.is_empty()).unwrap_or("\n"));
+            done = true;
+        }
+    }
+    if !done {
+        if !out.is_empty() && !out.ends_with('\n') {
+            out.push('\n');
+        }
+        out.push_str(&entry);
+        out.push('\n');
+    }
+    out
+}
+
+fn quote(value: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:+=@,~".contains(&byte);
+    if value.bytes().all(plain) {
+        return value.to_owned();
+    }
+    format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\""))
+}

@@ -1,0 +1,555 @@
+//! From files, variables and flags to one configuration: read, check, filter, merge. The merged
+//! tree keeps the origin of every value. All inputs are passed in.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use super::check::{check_layer, expand_models, gather_switches};
+use super::de;
+use super::diagnose::{ConfigError, Notice, Report, decode, file_report};
+use super::env::{Override, from_env, from_flags};
+use super::legacy::{modernise, set_aside};
+use super::paths::{Env, Places, absolute};
+use super::project::{Trust, drop_untrusted, drop_user_only};
+use super::schema::{Config, FORBID_READ, ProviderConfig};
+use super::tree::{
+    At, Layer, Node, Place, Source, SourceId, Sources, SyntaxError, Table, Value, parse,
+};
+
+/// Nobody writes a longer configuration by hand.
+pub const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
+
+/// Lists whose layers add up; in all others the highest layer wins.
+const ADDING: [&[&str]; 6] = [
+    &["permissions", "allow"],
+    &["permissions", "ask"],
+    &["permissions", "deny"],
+    &["sandbox", "allow_write"],
+    &["sandbox", "forbid_read"],
+    &["tools", "shell", "env_drop"],
+];
+
+/// Keys that say the same thing in two ways: a higher layer's word for one removes the other.
+const ALTERNATIVES: [(&str, &[&str]); 2] = [
+    ("model", &["models", "default"]),
+    ("models", &["model", "default"]),
+];
+
+/// Paths in a file are relative to that file.
+const PATHS: [&[&str]; 3] = [
+    &["agent", "system_prompt_file"],
+    &["network", "ca_file"],
+    &["tools", "shell", "path"],
+];
+
+/// Fields of a provider that decide where data goes or with which key.
+const SENDING: [&str; 11] = [
+    "kind",
+    "api",
+    "auth",
+    "base_url",
+    "base_url_env",
+    "headers",
+    "extra_body",
+    "quirks",
+    "api_key",
+    "api_key_env",
+    "api_key_file",
+];
+
+/// Everything that loading depends on.
+#[derive(Debug, Clone)]
+pub struct Inputs<'a> {
+    pub env: &'a Env,
+    pub places: &'a Places,
+    /// `--config`: read in place of the user file.
+    pub config_flag: Option<&'a Path>,
+    pub overrides: &'a [Override],
+    pub trust: Trust,
+    /// Names of the tools there are, for `[tools] <name> = false`.
+    pub tools: &'a [&'a str],
+}
+
+/// The configuration, and where each part of it came from.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    pub config: Config,
+    pub notices: Vec<Notice>,
+    /// The configuration files that exist, in the order they were applied.
+    pub files: Vec<PathBuf>,
+    /// The providers as they were before a project's file changed them.
+    pub(super) below_project: Vec<ProviderConfig>,
+    pub(super) tree: Node,
+    pub(super) sources: Sources,
+}
+
+/// Which list a permission rule stands in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RuleList {
+    Allow,
+    Ask,
+    Deny,
+}
+
+/// A permission rule as written, with its position for messages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rule {
+    pub text: String,
+    pub list: RuleList,
+    pub layer: Layer,
+    pub place: Place,
+}
+
+/// Reads and merges all layers.
+pub fn load(inputs: &Inputs<'_>) -> Result<Loaded, ConfigError> {
+    let mut loader = Loader::new(inputs.places, inputs.tools);
+    let mut tree = Node::new(Value::Table(Table::new()), At::whole(Sources::BUILT_IN));
+
+    let user_path = match inputs.config_flag {
+        Some(path) => inputs.places.cwd.join(path),
+        None => inputs.places.user_config(),
+    };
+    if let Some(user) = loader.file(&user_path, Layer::User) {
+        let user = loader.finish(user, Layer::User, &user_path);
+        merge(&mut tree, user, &loader.sources);
+    } else if inputs.config_flag.is_some() && loader.reports.is_empty() {
+        let title = "this configuration file does not exist";
+        let help = "check the path given with --config";
+        let name = inputs.places.shown(&user_path);
+        loader.reports.push(file_report(&name, title, help));
+    }
+    let mut below_project = Vec::new();
+    let project_path = inputs.places.project_config();
+    if !same_file(&project_path, &user_path)
+        && let Some(mut project) = loader.file(&project_path, Layer::Project)
+    {
+        if inputs.trust == Trust::Untrusted {
+            loader.distrust(&mut project, &tree);
+        }
+        let project = loader.finish(project, Layer::Project, &project_path);
+        if project.get(&["providers"]).is_some() {
+            below_project = de::read::<Config>(&tree).0.unwrap_or_default().providers;
+        }
+        merge(&mut tree, project, &loader.sources);
+    }
+    let env = from_env(inputs.env, &mut loader.sources, &mut loader.notices);
+    // The file name only serves as something to be beside.
+    let here = inputs.places.cwd.join("environment");
+    let env = loader.finish(env, Layer::Environment, &here);
+    merge(&mut tree, env, &loader.sources);
+    match from_flags(inputs.overrides, &mut loader.sources) {
+        Ok(flags) => {
+            let flags = loader.finish(flags, Layer::Flag, &here);
+            merge(&mut tree, flags, &loader.sources);
+        }
+        Err(report) => loader.reports.push(*report),
+    }
+    loader.build(tree, below_project)
+}
+
+/// What loading would say about one file with this text.
+pub fn inspect(
+    text: String,
+    path: &Path,
+    layer: Layer,
+    (places, tools): (&Places, &[&str]),
+) -> (Vec<Report>, Vec<Notice>) {
+    let mut loader = Loader::new(places, tools);
+    if let Some(tree) = loader.text(text, path, layer) {
+        loader.finish(tree, layer, path);
+    }
+    (loader.reports, loader.notices)
+}
+
+struct Loader<'a> {
+    places: &'a Places,
+    tools: &'a [&'a str],
+    sources: Sources,
+    notices: Vec<Notice>,
+    reports: Vec<Report>,
+    files: Vec<PathBuf>,
+}
+
+impl<'a> Loader<'a> {
+    fn new(places: &'a Places, tools: &'a [&'a str]) -> Self {
+        Self {
+            places,
+            tools,
+            sources: Sources::default(),
+            notices: Vec::new(),
+            reports: Vec::new(),
+            files: Vec::new(),
+        }
+    }
+
+    /// A file as a tree in today's form. None when it is absent or broken; the latter is reported.
+    fn file(&mut self, path: &Path, layer: Layer) -> Option<Node> {
+        match read_text(path, &self.places.shown(path)) {
+            Ok(text) => self.text(text?, path, layer),
+            Err(report) => {
+                self.reports.push(*report);
+                None
+            }
+        }
+    }
+
+    fn text(&mut self, text: String, path: &Path, layer: Layer) -> Option<Node> {
+        self.files.push(path.to_owned());
+        let source = self.sources.add(Source {
+            layer,
+            name: self.places.shown(path),
+            path: Some(path.to_owned()),
+            text,
+        });
+        let (mut tree, errors) = parse(&self.sources.get(source).text, source);
+        if !errors.is_empty() {
+            self.reports
+                .extend(syntax_reports(errors, source, &self.sources));
+            return None;
+        }
+        modernise(&mut tree, &self.sources, &mut self.notices);
+        Some(tree)
+    }
+
+    /// Takes out what an untrusted project may not say.
+    fn distrust(&mut self, project: &mut Node, below: &Node) {
+        self.switches(project);
+        let log = (&self.sources, &mut self.notices);
+        drop_untrusted(project, below, self.places, log);
+    }
+
+    fn switches(&mut self, tree: &mut Node) {
+        gather_switches(tree, self.tools, (&self.sources, &mut self.notices));
+    }
+
+    /// Checks a layer and brings it into the form that layers are merged in.
+    fn finish(&mut self, mut tree: Node, layer: Layer, file: &Path) -> Node {
+        match layer {
+            Layer::Project => drop_user_only(&mut tree, &self.sources, &mut self.notices),
+            Layer::Environment | Layer::Flag => {
+                modernise(&mut tree, &self.sources, &mut self.notices);
+            }
+            Layer::Default | Layer::User => {}
+        }
+        set_aside(&mut tree, &self.sources, &mut self.notices);
+        self.switches(&mut tree);
+        let reports = check_layer(&mut tree, &self.sources, &mut self.notices);
+        self.reports.extend(reports);
+        expand_models(&mut tree);
+        let base = file.parent().unwrap_or(file);
+        anchor_paths(&mut tree, base, self.places.user_home.as_deref());
+        tree
+    }
+
+    fn build(
+        mut self,
+        tree: Node,
+        below_project: Vec<ProviderConfig>,
+    ) -> Result<Loaded, ConfigError> {
+        if !self.reports.is_empty() {
+            return Err(ConfigError::new(self.reports));
+        }
+        match de::read::<Config>(&tree).0 {
+            Ok(config) => Ok(Loaded {
+                config,
+                notices: self.notices,
+                files: self.files,
+                below_project,
+                tree,
+                sources: self.sources,
+            }),
+            // Each layer passed alone, so only their sum can be at fault.
+            Err(problem) => {
+                let title = format!(
+                    "the configuration does not fit together: {}",
+                    problem.message
+                );
+                let report = Report::at(&self.sources, problem.at, problem.at.value, title);
+                self.reports.push(report.label(problem.label));
+                Err(ConfigError::new(self.reports))
+            }
+        }
+    }
+}
+
+/// One report a line, in the order of the file: what follows on a line is mostly a consequence.
+fn syntax_reports(
+    mut errors: Vec<SyntaxError>,
+    source: SourceId,
+    sources: &Sources,
+) -> Vec<Report> {
+    let at = At::whole(source);
+    let line = |error: &SyntaxError| {
+        sources
+            .place_of(at, error.span)
+            .position
+            .map(|(line, _)| line)
+    };
+    errors.sort_by_key(|error| error.span.start);
+    errors.dedup_by_key(|error| line(error));
+    errors
+        .into_iter()
+        .map(|error| {
+            let title = "this file is not valid TOML";
+            Report::at(sources, at, error.span, title).label(error.message)
+        })
+        .collect()
+}
+
+impl Loaded {
+    /// All permission rules, lowest layer first, with where they stand.
+    pub fn rules(&self) -> Vec<Rule> {
+        let lists = [
+            ("allow", RuleList::Allow),
+            ("ask", RuleList::Ask),
+            ("deny", RuleList::Deny),
+        ];
+        let mut rules = Vec::new();
+        for (key, list) in lists {
+            let items = self.tree.get(&["permissions", key]);
+            for node in items.and_then(Node::as_array).unwrap_or(&[]) {
+                rules.push(Rule {
+                    text: node.text().unwrap_or_default().to_owned(),
+                    list,
+                    layer: self.sources.layer(node.at),
+                    place: self.sources.place(node.at),
+                });
+            }
+        }
+        rules
+    }
+
+    /// Who decides where a provider's requests go and with which key: the highest layer that
+    /// touched a field of that kind, Default when it is purely built in.
+    pub fn provider_layer(&self, name: &str) -> Layer {
+        let Some(item) = self.provider_node(name) else {
+            return Layer::Default;
+        };
+        SENDING
+            .iter()
+            .filter_map(|field| item.get(&[field]))
+            .map(|node| self.highest(node))
+            .max()
+            .unwrap_or(Layer::Default)
+    }
+
+    /// Where a provider is configured.
+    pub fn provider_place(&self, name: &str) -> Option<Place> {
+        self.provider_node(name)
+            .map(|node| self.sources.place(node.at))
+    }
+
+    /// Where a provider's address is configured.
+    pub fn address_place(&self, name: &str) -> Option<Place> {
+        let node = self.provider_node(name)?.get(&["base_url"])?;
+        Some(self.sources.place(node.at))
+    }
+
+    /// Where a key was set, if it was.
+    pub fn place(&self, path: &[&str]) -> Option<Place> {
+        self.tree.get(path).map(|node| self.sources.place(node.at))
+    }
+
+    fn provider_node(&self, name: &str) -> Option<&Node> {
+        let items = self.tree.get(&["providers"])?.as_array()?;
+        items.iter().find(|item| item.name() == Some(name))
+    }
+
+    fn highest(&self, node: &Node) -> Layer {
+        let own = self.sources.layer(node.at);
+        let below = node
+            .as_table()
+            .and_then(|table| table.values().map(|child| self.highest(child)).max());
+        own.max(below.unwrap_or(Layer::Default))
+    }
+}
+
+/// Reads a file that may not be there. Anything but a readable text file is an error.
+pub fn read_text(path: &Path, name: &str) -> Result<Option<String>, Box<Report>> {
+    let report = |title: String, help: &str| Box::new(file_report(name, title, help));
+    let metadata = match path.metadata() {
+        Ok(metadata) => metadata,
+        Err(error) if absent(&error) => return Ok(None),
+        Err(error) => {
+            let title = format!("this configuration file cannot be read: {error}");
+            return Err(report(
+                title,
+                "check the permissions of the file and its directory",
+            ));
+        }
+    };
+    // Also keeps pipes and devices, which may never end, from being opened.
+    if !metadata.is_file() {
+        let what = if metadata.is_dir() {
+            "a directory"
+        } else {
+            "not a regular file"
+        };
+        let title = format!("this should be a configuration file, but it is {what}");
+        return Err(report(
+            title,
+            "move it away, or name another file with --config",
+        ));
+    }
+    if metadata.len() > MAX_FILE_BYTES {
+        let title = format!(
+            "this configuration file has {} bytes; {MAX_FILE_BYTES} are the most",
+            metadata.len()
+        );
+        return Err(report(
+            title,
+            "move large texts into files of their own, like system_prompt_file",
+        ));
+    }
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(MAX_FILE_BYTES).read_to_end(&mut bytes))
+        .map_err(|error| {
+            let title = format!("this configuration file cannot be read: {error}");
+            report(title, "check the permissions of the file")
+        })?;
+    decode(name, bytes).map(Some)
+}
+
+fn absent(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{NotADirectory, NotFound};
+    matches!(error.kind(), NotFound | NotADirectory)
+}
+
+fn same_file(a: &Path, b: &Path) -> bool {
+    match (a.canonicalize(), b.canonicalize()) {
+        (Ok(a), Ok(b)) => a == b,
+        _ => false,
+    }
+}
+
+fn anchor_paths(tree: &mut Node, base: &Path, user_home: Option<&Path>) {
+    let anchor = |node: &mut Node| {
+        // A bare program name is looked up on PATH, and empty means unset.
+        let Value::String(written) = &mut node.value else {
+            return;
+        };
+        if !written.is_empty() {
+            *written = absolute(written, base, user_home).display().to_string();
+        }
+    };
+    for path in PATHS {
+        if let Some(node) = tree.get_mut(path) {
+            let bare = node
+                .as_str()
+                .is_some_and(|text| !text.contains(['/', '\\']));
+            if !(bare && path.last() == Some(&"path")) {
+                anchor(node);
+            }
+        }
+    }
+    if let Some(Value::Array(items)) = tree.get_mut(&["providers"]).map(|node| &mut node.value) {
+        for item in items {
+            if let Some(node) = item.get_mut(&["api_key_file"]) {
+                anchor(node);
+            }
+        }
+    }
+}
+
+/// Lays a layer over what is below it.
+fn merge(below: &mut Node, above: Node, sources: &Sources) {
+    seed_defaults(below, &above, sources);
+    let agent = |key| above.get(&["agent", key]).is_some();
+    // Text and file are one setting: the higher layer's word counts.
+    if agent("system_prompt") || agent("system_prompt_file") {
+        below.take(&["agent", "system_prompt"]);
+        below.take(&["agent", "system_prompt_file"]);
+    }
+    merge_at(below, above, &mut Vec::new(), sources);
+}
+
+/// A project's `forbid_read` adds to the default list, which otherwise is not in the tree; the
+/// person's own list replaces it.
+fn seed_defaults(below: &mut Node, above: &Node, sources: &Sources) {
+    let path = ["sandbox", "forbid_read"];
+    let Some(node) = above.get(&path) else { return };
+    if sources.layer(node.at) == Layer::User {
+        return;
+    }
+    let at = At::whole(Sources::BUILT_IN);
+    let items = FORBID_READ
+        .iter()
+        .map(|item| Node::new(Value::String((*item).to_owned()), at))
+        .collect();
+    below
+        .put_new(&path, Node::new(Value::Array(items), at))
+        .ok();
+}
+
+fn merge_at(below: &mut Node, above: Node, path: &mut Vec<String>, sources: &Sources) {
+    let keys: Vec<&str> = path.iter().map(String::as_str).collect();
+    let adds = ADDING.contains(&keys.as_slice());
+    let providers = keys == ["providers"];
+    match (&mut below.value, above.value) {
+        (Value::Table(lower), Value::Table(upper)) => {
+            for (key, node) in upper {
+                match lower.get_mut(&key) {
+                    Some(there) => {
+                        path.push(key);
+                        merge_at(there, node, path, sources);
+                        path.pop();
+                    }
+                    None => {
+                        lower.insert(key, node);
+                    }
+                }
+            }
+        }
+        (Value::Array(lower), Value::Array(upper)) if providers => {
+            upper
+                .into_iter()
+                .for_each(|item| merge_provider(lower, item, sources));
+        }
+        (Value::Array(lower), Value::Array(upper)) if adds => lower.extend(upper),
+        (_, value) => {
+            below.value = value;
+            below.at = above.at;
+            below.typed = above.typed;
+        }
+    }
+}
+
+fn merge_provider(lower: &mut Vec<Node>, item: Node, sources: &Sources) {
+    let same = |there: &&mut Node| same_name(there, &item, sources);
+    let Some(there) = lower.iter_mut().find(same) else {
+        lower.push(item);
+        return;
+    };
+    for (key, others) in ALTERNATIVES {
+        if item.get(&[key]).is_some() {
+            for other in others {
+                there.take(&[other]);
+            }
+        }
+    }
+    let name = there.get(&["name"]).cloned();
+    merge_at(
+        there,
+        item,
+        &mut vec!["providers".into(), String::new()],
+        sources,
+    );
+    if let (Some(name), Some(fields)) = (name, there.as_table_mut()) {
+        fields.insert("name".into(), name);
+    }
+}
+
+/// Names of variables have no `-` and no case, so those match loosely.
+fn same_name(there: &Node, item: &Node, sources: &Sources) -> bool {
+    let (Some(there), Some(name)) = (there.name(), item.name()) else {
+        return false;
+    };
+    match sources.layer(item.at) {
+        Layer::Environment => {
+            there.to_ascii_lowercase().replace('-', "_") == name.replace('-', "_")
+        }
+        Layer::Default | Layer::User | Layer::Project | Layer::Flag => there == name,
+    }
+}

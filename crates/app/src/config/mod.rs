@@ -1,0 +1,24 @@
+//! Configuration: layers of files, variables and flags merged into one [`schema::Config`], with
+//! the origin of every value, plus what follows from it (models, keys) and edits that keep
+//! comments. Nothing here looks at the process: the environment and directories are passed in.
+
+pub mod check;
+pub mod de;
+pub mod diagnose;
+pub mod edit;
+pub mod env;
+pub mod files;
+pub mod keys;
+pub mod layers;
+pub mod legacy;
+pub mod paths;
+pub mod project;
+pub mod providers;
+pub mod resolve;
+pub mod schema;
+pub mod show;
+pub mod tree;
+pub mod units;
+
+#[cfg(test)]
+mod tests;

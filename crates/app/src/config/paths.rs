@@ -1,0 +1,166 @@
+//! Where things live: Ostler's home, the two configuration files, and what a path written in one
+//! of them means. It follows links where it must, and reads no file.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+
+/// Environment variables, passed in so that nothing here depends on the process.
+pub type Env = BTreeMap<String, String>;
+
+/// How the system lays out home directories.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Platform {
+    Unix,
+    Windows,
+}
+
+impl Platform {
+    pub const CURRENT: Self = if cfg!(windows) {
+        Self::Windows
+    } else {
+        Self::Unix
+    };
+}
+
+/// No place for Ostler's files was found.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "no home directory: neither OSTLER_HOME nor {0} is set; set OSTLER_HOME to a directory for Ostler's files"
+)]
+pub struct NoHome(pub &'static str);
+
+/// The directories that everything else is relative to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Places {
+    /// Ostler's home.
+    pub home: PathBuf,
+    /// The person's home, what `~` means.
+    pub user_home: Option<PathBuf>,
+    pub cwd: PathBuf,
+    /// The project: `--root`, else the current directory.
+    pub root: PathBuf,
+}
+
+impl Places {
+    /// Finds the homes from the environment. `root` and `OSTLER_HOME` may be relative to `cwd`.
+    pub fn find(
+        env: &Env,
+        cwd: &Path,
+        root: Option<&Path>,
+        platform: Platform,
+    ) -> Result<Self, NoHome> {
+        let set = |name: &str| env.get(name).filter(|value| !value.is_empty());
+        let user_home = match platform {
+            Platform::Unix => set("HOME"),
+            Platform::Windows => set("USERPROFILE"),
+        }
+        .map(PathBuf::from);
+        let home = match (set("OSTLER_HOME"), platform) {
+            (Some(home), Platform::Unix | Platform::Windows) => {
+                absolute(home, cwd, user_home.as_deref())
+            }
+            (None, Platform::Unix) => user_home.clone().ok_or(NoHome("HOME"))?.join(".ostler"),
+            (None, Platform::Windows) => match set("APPDATA") {
+                Some(app_data) => Path::new(app_data).join("ostler"),
+                None => return Err(NoHome("APPDATA")),
+            },
+        };
+        Ok(Self {
+            home,
+            user_home,
+            cwd: cwd.to_owned(),
+            root: root.map_or_else(|| cwd.to_owned(), |root| cwd.join(root)),
+        })
+    }
+
+    pub fn user_config(&self) -> PathBuf {
+        self.home.join("config.toml")
+    }
+
+    pub fn project_config(&self) -> PathBuf {
+        self.root.join("ostler.toml")
+    }
+
+    pub fn dotenv(&self) -> PathBuf {
+        self.home.join(".env")
+    }
+
+    /// The path as a person in `cwd` would write it.
+    pub fn shown(&self, path: &Path) -> String {
+        match path.strip_prefix(&self.cwd) {
+            Ok(short) if short.components().next().is_some() => short.display().to_string(),
+            Ok(_) | Err(_) => path.display().to_string(),
+        }
+    }
+}
+
+/// A file that configuration can come from, for `config path`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigFile {
+    pub what: &'static str,
+    pub path: PathBuf,
+    pub exists: bool,
+}
+
+/// The files that configuration comes from, the most important last.
+pub fn config_files(places: &Places, config_flag: Option<&Path>) -> Vec<ConfigFile> {
+    let user = match config_flag {
+        Some(path) => places.cwd.join(path),
+        None => places.user_config(),
+    };
+    let files = [
+        ("keys", places.dotenv()),
+        ("user", user),
+        ("project", places.project_config()),
+    ];
+    files
+        .into_iter()
+        .map(|(what, path)| ConfigFile {
+            what,
+            exists: path.is_file(),
+            path,
+        })
+        .collect()
+}
+
+/// A path written in a file (or flag), made absolute: `~/` is the person's home, anything else
+/// relative starts at `base`.
+pub fn absolute(written: &str, base: &Path, user_home: Option<&Path>) -> PathBuf {
+    let separators = ['/', std::path::MAIN_SEPARATOR];
+    let expanded = match (written.strip_prefix('~'), user_home) {
+        (Some(rest), Some(user_home)) if rest.is_empty() || rest.starts_with(separators) => {
+            user_home.join(rest.trim_start_matches(separators))
+        }
+        (Some(_) | None, _) => PathBuf::from(written),
+    };
+    tidy(&base.join(expanded))
+}
+
+/// Whether the path stays in the directory, links followed as far as they exist.
+pub fn is_inside(path: &Path, directory: &Path) -> bool {
+    real(&tidy(path)).starts_with(real(&tidy(directory)))
+}
+
+fn real(path: &Path) -> PathBuf {
+    path.ancestors()
+        .find_map(|ancestor| {
+            let rest = path.strip_prefix(ancestor).ok()?;
+            Some(ancestor.canonicalize().ok()?.join(rest))
+        })
+        .unwrap_or_else(|| path.to_owned())
+}
+
+/// Removes `.` and `..` by name.
+fn tidy(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                out.pop();
+            }
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => out.push(part),
+        }
+    }
+    out
+}

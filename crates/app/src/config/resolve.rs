@@ -1,0 +1,477 @@
+//! From a model reference to everything a request needs: endpoint, model, key, limits. It opens
+//! no connection and prints nothing.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use url::Url;
+
+use super::diagnose::nearest;
+use super::keys::{self, Dotenv, Found, Key, KeyError, KeyPlaces, ProcessEnv, Wanted};
+use super::layers::Loaded;
+use super::paths::Env;
+use super::providers::{Address, BASE_URL_OVERRIDE, Provider, all, over_built_in, usual_kind};
+use super::schema::{AuthKind, Price, ProviderConfig, Timeouts};
+use super::tree::{Layer, Place};
+use super::units::Seconds;
+
+/// The provider that stands for a server given by `OSTLER_BASE_URL` alone.
+const AD_HOC: &str = "custom";
+/// Suggestions name at most so many.
+const MAX_LISTED: usize = 12;
+
+/// Everything a request to a model needs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ResolvedModel {
+    pub provider: String,
+    pub kind: String,
+    /// Without a slash at the end; empty when there is no server.
+    pub base_url: String,
+    pub model: String,
+    pub variant: Option<String>,
+    pub auth: AuthKind,
+    /// None when the provider needs none, or wants a login.
+    pub key: Option<Key>,
+    pub headers: BTreeMap<String, String>,
+    pub extra_body: serde_json::Map<String, serde_json::Value>,
+    pub quirks: toml::Table,
+    /// What the configuration says; the catalog answers when it says nothing.
+    pub context_window: Option<u64>,
+    pub max_output: Option<u64>,
+    pub price: Option<Price>,
+    pub timeouts: ostler_llm::Timeouts,
+    pub stream: bool,
+    /// Who decides where its requests go and with which key.
+    pub layer: Layer,
+    /// Why this model, when nobody named one.
+    pub picked: Option<String>,
+}
+
+impl ResolvedModel {
+    /// `provider/model[@variant]`.
+    pub fn reference(&self) -> String {
+        let variant = self.variant.iter().map(|variant| format!("@{variant}"));
+        let variant: String = variant.collect();
+        format!("{}/{}{variant}", self.provider, self.model)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum ResolveError {
+    #[error("{}", unknown_text(reference, suggestion.as_deref(), known))]
+    Unknown {
+        reference: String,
+        suggestion: Option<String>,
+        known: Vec<String>,
+    },
+    /// Three lines: what is the matter, what to do, how to look around first.
+    #[error(
+        "no model is configured and no provider key was found{}\nrun `ostler setup`, or set one of {}\nor see it work without an account: `ostler demo`",
+        general.as_deref().unwrap_or_default(),
+        variables.join(", ")
+    )]
+    NoModel {
+        variables: Vec<String>,
+        general: Option<String>,
+    },
+    #[error("provider `{provider}`{}: {message}", at(place.as_ref()))]
+    Unusable {
+        provider: String,
+        message: String,
+        place: Option<Place>,
+    },
+    #[error("{0}\nset one of these, or save the key with `ostler setup`")]
+    Key(KeyError),
+    #[error("{0}")]
+    KeySource(KeyError),
+    #[error("{0}")]
+    Redirected(Box<Redirected>),
+}
+
+/// A project's file sends a key to another host than the person meant it for.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error(
+    "provider `{provider}`{}: the key from {source_name} belongs to {bound}, but the project sends it to {now}; refused\nname another key for it, or put this provider into your own config file",
+    at(place.as_ref())
+)]
+pub struct Redirected {
+    pub provider: String,
+    pub source_name: String,
+    pub bound: String,
+    pub now: String,
+    pub place: Option<Place>,
+}
+
+fn at(place: Option<&Place>) -> String {
+    place.map(|place| format!(" ({place})")).unwrap_or_default()
+}
+
+fn unknown_text(reference: &str, suggestion: Option<&str>, known: &[String]) -> String {
+    let hint = match suggestion {
+        Some(near) => format!("; did you mean `{near}`?"),
+        None => String::new(),
+    };
+    format!(
+        "no provider or model is called `{reference}`{hint}\nproviders: {}; any of their models can be named as provider/model",
+        known.join(", ")
+    )
+}
+
+/// Answers which model a reference means.
+#[derive(Debug)]
+pub struct Resolver<'a> {
+    loaded: &'a Loaded,
+    built_in: &'a [ProviderConfig],
+    env: &'a Env,
+    dotenv: &'a Dotenv,
+    providers: Vec<Provider>,
+}
+
+impl<'a> Resolver<'a> {
+    pub fn new(
+        loaded: &'a Loaded,
+        built_in: &'a [ProviderConfig],
+        env: &'a Env,
+        dotenv: &'a Dotenv,
+    ) -> Self {
+        Self {
+            loaded,
+            built_in,
+            env,
+            dotenv,
+            providers: all(loaded, built_in),
+        }
+    }
+
+    /// All providers, configured ones first.
+    pub fn providers(&self) -> &[Provider] {
+        &self.providers
+    }
+
+    /// The configured default, or the first provider that has a key.
+    pub fn default(&self) -> Result<ResolvedModel, ResolveError> {
+        match self.loaded.config.default_model.as_deref().map(str::trim) {
+            Some(reference) if !reference.is_empty() => self.resolve(reference),
+            Some(_) | None => self.first_with_key(),
+        }
+    }
+
+    /// What a reference means: a provider, a model, or `provider/model`, with `@variant`.
+    pub fn resolve(&self, reference: &str) -> Result<ResolvedModel, ResolveError> {
+        let reference = reference.trim();
+        if let Some(choice) = self.choose(reference) {
+            return self.complete(choice.provider, choice.model, None);
+        }
+        if let Some((name, variant)) = reference.rsplit_once('@')
+            && !variant.is_empty()
+            && let Some(choice) = self.choose(name)
+        {
+            return self.complete(choice.provider, choice.model, Some(variant));
+        }
+        if let Some(ad_hoc) = self.ad_hoc(reference) {
+            return self.complete(&ad_hoc, reference, None);
+        }
+        Err(self.unknown(reference))
+    }
+
+    /// The key of a provider, for `doctor` and `setup`: where it is, or why not.
+    pub fn key(&self, provider: &Provider) -> Result<Option<Key>, KeyError> {
+        let config = &provider.config;
+        let wanted = Wanted {
+            provider: &config.name,
+            layer: provider.layer,
+            env_name: config.api_key_env.as_deref(),
+            file: config.api_key_file.as_deref(),
+            literal: config.api_key.as_deref(),
+        };
+        keys::find(wanted, self.key_places())
+    }
+
+    fn key_places(&self) -> KeyPlaces<'_> {
+        KeyPlaces {
+            env: self.env,
+            dotenv: self.dotenv,
+            process_env: if self.loaded.config.auth.use_process_env {
+                ProcessEnv::Use
+            } else {
+                ProcessEnv::Ignore
+            },
+        }
+    }
+
+    fn named(&self, name: &str) -> Option<&Provider> {
+        self.providers
+            .iter()
+            .find(|provider| provider.config.name == name)
+    }
+
+    fn choose<'b>(&'b self, name: &'b str) -> Option<Choice<'b>> {
+        if let Some(provider) = self.named(name) {
+            // A provider without models is an error of its own, found later.
+            let model = provider.default_model().unwrap_or_default();
+            return Some(Choice { provider, model });
+        }
+        let listed = self.listing(name);
+        let Some((prefix, model)) = name.split_once('/') else {
+            return listed;
+        };
+        let Some(provider) = self.named(prefix).filter(|_| !model.is_empty()) else {
+            return listed;
+        };
+        let split = Choice { provider, model };
+        match listed {
+            // Model names of resellers have a slash too: `vendor/model` in a list that a person
+            // wrote, or where only the reseller has a key.
+            Some(listed)
+                if !provider.lists(model)
+                    && (listed.provider.configured
+                        || (!self.usable(provider) && self.usable(listed.provider))) =>
+            {
+                Some(listed)
+            }
+            Some(_) | None => Some(split),
+        }
+    }
+
+    /// A provider that lists this very model, preferably one with a key.
+    fn listing<'b>(&'b self, model: &'b str) -> Option<Choice<'b>> {
+        let mut with = self
+            .providers
+            .iter()
+            .filter(|provider| provider.lists(model));
+        let first = with.next()?;
+        let provider = if self.usable(first) {
+            first
+        } else {
+            with.find(|provider| self.usable(provider)).unwrap_or(first)
+        };
+        Some(Choice { provider, model })
+    }
+
+    /// Whether the provider has its own key or needs none.
+    fn usable(&self, provider: &Provider) -> bool {
+        provider.config.auth == Some(AuthKind::Login) || self.own_key(provider) != Some(false)
+    }
+
+    /// Whether there is a key meant for this provider; None when it needs none.
+    fn own_key(&self, provider: &Provider) -> Option<bool> {
+        let config = &provider.config;
+        let wanted = Wanted {
+            provider: &config.name,
+            // The general key says nothing about which provider is meant.
+            layer: Layer::Project,
+            env_name: config.api_key_env.as_deref(),
+            file: config.api_key_file.as_deref(),
+            literal: config.api_key.as_deref(),
+        };
+        match keys::find(wanted, self.key_places()) {
+            Ok(Some(_)) => Some(true),
+            Ok(None) => None,
+            Err(_) => Some(false),
+        }
+    }
+
+    fn first_with_key(&self) -> Result<ResolvedModel, ResolveError> {
+        let pick = self
+            .providers
+            .iter()
+            .find(|provider| match self.own_key(provider) {
+                Some(has_key) => has_key,
+                None => provider.configured && provider.default_model().is_some(),
+            });
+        let Some(provider) = pick else {
+            return Err(self.no_model());
+        };
+        let model = provider.default_model().unwrap_or_default();
+        let mut resolved = self.complete(provider, model, None)?;
+        resolved.picked = Some(match &resolved.key {
+            Some(key) => format!(
+                "no default_model is set; {} has a key in {}",
+                resolved.provider, key.source
+            ),
+            None => format!(
+                "no default_model is set; {} is configured",
+                resolved.provider
+            ),
+        });
+        Ok(resolved)
+    }
+
+    fn no_model(&self) -> ResolveError {
+        let variables = self
+            .built_in
+            .iter()
+            .filter_map(|entry| entry.api_key_env.clone());
+        let general = self.env.get(keys::OVERRIDE).filter(|key| !key.is_empty());
+        ResolveError::NoModel {
+            variables: variables.collect(),
+            general: general.map(|_| {
+                format!(
+                    " ({} is set, but needs a model: use --model)",
+                    keys::OVERRIDE
+                )
+            }),
+        }
+    }
+
+    /// A server known by its address only.
+    fn ad_hoc(&self, model: &str) -> Option<Provider> {
+        let url = self
+            .env
+            .get(BASE_URL_OVERRIDE)
+            .filter(|url| !url.is_empty())?;
+        Some(Provider {
+            config: ProviderConfig {
+                name: AD_HOC.into(),
+                kind: usual_kind(),
+                base_url: Some(url.clone()),
+                model: Some(model.to_owned()),
+                ..ProviderConfig::default()
+            },
+            layer: Layer::Environment,
+            configured: true,
+            built_in: false,
+            place: None,
+        })
+    }
+
+    fn unknown(&self, reference: &str) -> ResolveError {
+        let names = || {
+            self.providers
+                .iter()
+                .map(|provider| provider.config.name.as_str())
+        };
+        let models = self.providers.iter().flat_map(Provider::models);
+        let mut suggestion = nearest(reference, names().chain(models)).map(str::to_owned);
+        if let (None, Some((prefix, model))) = (&suggestion, reference.split_once('/')) {
+            suggestion = nearest(prefix, names()).map(|near| format!("{near}/{model}"));
+        }
+        ResolveError::Unknown {
+            reference: reference.to_owned(),
+            suggestion,
+            known: names().take(MAX_LISTED).map(str::to_owned).collect(),
+        }
+    }
+
+    fn complete(
+        &self,
+        provider: &Provider,
+        model: &str,
+        variant: Option<&str>,
+    ) -> Result<ResolvedModel, ResolveError> {
+        let config = &provider.config;
+        let unusable = |message: String| ResolveError::Unusable {
+            provider: config.name.clone(),
+            message,
+            place: provider.place.clone(),
+        };
+        if model.is_empty() {
+            return Err(unusable("it has no model; add `models = […]`".into()));
+        }
+        let kind = provider.kind().map_err(&unusable)?;
+        let base_url = match provider.address(self.env).map_err(&unusable)? {
+            Some(address) => {
+                self.check_binding(provider, &address)?;
+                address.base()
+            }
+            None => String::new(),
+        };
+        let auth = config.auth.unwrap_or_default();
+        let key = match (auth, self.key(provider)) {
+            (AuthKind::ApiKey | AuthKind::Login, Ok(key)) => key,
+            (AuthKind::Login, Err(KeyError::Missing { .. })) => None,
+            (AuthKind::ApiKey, Err(error @ KeyError::Missing { .. })) => {
+                return Err(ResolveError::Key(error));
+            }
+            (AuthKind::ApiKey | AuthKind::Login, Err(error)) => {
+                return Err(ResolveError::KeySource(error));
+            }
+        };
+        Ok(ResolvedModel {
+            provider: config.name.clone(),
+            kind,
+            base_url,
+            model: model.to_owned(),
+            variant: variant.map(str::to_owned),
+            auth,
+            key,
+            headers: config.headers.clone(),
+            extra_body: config.extra_body.clone(),
+            quirks: config.quirks.clone(),
+            context_window: config.context_window,
+            max_output: config.max_output,
+            price: config.price,
+            timeouts: timeouts(config.timeouts, self.loaded.config.network.timeouts),
+            stream: config.stream.unwrap_or(true),
+            layer: provider.layer,
+            picked: None,
+        })
+    }
+
+    /// A key goes only to the origin it was meant for by the person: a project's file cannot
+    /// point it elsewhere, trusted or not.
+    fn check_binding(&self, provider: &Provider, address: &Address) -> Result<(), ResolveError> {
+        if provider.layer != Layer::Project || address.from_env.is_some() {
+            return Ok(());
+        }
+        let Ok(Some(key)) = self.key(provider) else {
+            return Ok(());
+        };
+        let now = origin(&address.url);
+        let config = &provider.config;
+        let before: Vec<ProviderConfig> = self
+            .loaded
+            .below_project
+            .iter()
+            .map(|entry| over_built_in(entry, self.built_in))
+            .chain(self.built_in.iter().cloned())
+            .collect();
+        let shares = |entry: &&ProviderConfig| match key.found {
+            Found::Override => false,
+            Found::Named => entry.api_key_env == config.api_key_env,
+            Found::File => entry.api_key_file == config.api_key_file,
+            Found::Literal => entry.api_key == config.api_key,
+        };
+        let bound: Vec<String> = before
+            .iter()
+            .filter(shares)
+            .filter_map(|entry| entry.base_url.as_deref())
+            .filter_map(|url| Url::parse(url).ok())
+            .map(|url| origin(&url))
+            .collect();
+        match bound.first() {
+            Some(first) if !bound.contains(&now) => {
+                Err(ResolveError::Redirected(Box::new(Redirected {
+                    provider: config.name.clone(),
+                    source_name: key.source,
+                    bound: first.clone(),
+                    now,
+                    place: self.loaded.address_place(&config.name),
+                })))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+}
+
+struct Choice<'a> {
+    provider: &'a Provider,
+    model: &'a str,
+}
+
+fn origin(url: &Url) -> String {
+    url.origin().ascii_serialization()
+}
+
+fn timeouts(own: Timeouts, general: Timeouts) -> ostler_llm::Timeouts {
+    let usual = ostler_llm::Timeouts::default();
+    let pick = |own: Option<Seconds>, general: Option<Seconds>, usual: Duration| {
+        own.or(general).map_or(usual, Seconds::duration)
+    };
+    ostler_llm::Timeouts {
+        connect: pick(own.connect, general.connect, usual.connect),
+        headers: pick(own.headers, general.headers, usual.headers),
+        first_token: pick(own.first_token, general.first_token, usual.first_token),
+        idle: pick(own.idle, general.idle, usual.idle),
+    }
+}

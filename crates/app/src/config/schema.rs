@@ -1,0 +1,563 @@
+//! Every key of a configuration file: its type, its default, and (as doc comments) the text that
+//! editors show from the JSON Schema. Nothing here reads files or decides who may set what.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::units::{ByteSize, ColorChoice, Seconds, non_negative};
+
+/// Configuration of Ostler. Every key is optional; an empty file works.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Config {
+    /// The model to use: a provider name (its default model), a model name, or
+    /// "provider/model", each with "@variant" if wanted. Unset: the first provider with a key.
+    pub default_model: Option<String>,
+    /// How the agent behaves.
+    pub agent: AgentConfig,
+    /// Model endpoints. An entry with the name of a built-in provider changes only what it names.
+    pub providers: Vec<ProviderConfig>,
+    /// Single models, each with its own endpoint: the short form of `providers`.
+    pub models: BTreeMap<String, ModelProfile>,
+    /// Which tools the model gets and how they run.
+    pub tools: ToolsConfig,
+    /// What may run without asking.
+    pub permissions: PermissionsConfig,
+    /// What commands can reach, whatever was permitted.
+    pub sandbox: SandboxConfig,
+    /// Where session logs are kept.
+    pub sessions: SessionsConfig,
+    /// What is shown on the terminal.
+    pub display: DisplayConfig,
+    /// Where keys may come from. Only your own file may set this.
+    pub auth: AuthConfig,
+    /// Connections to model servers.
+    pub network: NetworkConfig,
+}
+
+/// How the agent behaves.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct AgentConfig {
+    /// Operator instructions for the system prompt. "" removes those of a lower layer.
+    pub system_prompt: Option<String>,
+    /// A file with the operator instructions; it wins over `system_prompt` of the same file.
+    pub system_prompt_file: Option<String>,
+    /// Model requests in one turn; 0 means no limit. Only your own file may set this.
+    pub max_steps: u64,
+    /// Sampling temperature; sent only when set.
+    #[serde(deserialize_with = "non_negative")]
+    #[schemars(range(min = 0.0))]
+    pub temperature: Option<f64>,
+    /// Nucleus sampling; sent only when set.
+    #[serde(deserialize_with = "non_negative")]
+    #[schemars(range(min = 0.0))]
+    pub top_p: Option<f64>,
+    /// Most tokens of one answer; sent only when set (some protocols need one and get a default).
+    pub max_tokens: Option<u64>,
+    /// How hard the model thinks; each protocol maps it to what it has.
+    pub effort: Option<Effort>,
+    /// Language of the visible reasoning.
+    pub reasoning_language: ReasoningLanguage,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Effort {
+    None,
+    Minimal,
+    Low,
+    Medium,
+    High,
+    Max,
+}
+
+impl Effort {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Effort::None => "none",
+            Effort::Minimal => "minimal",
+            Effort::Low => "low",
+            Effort::Medium => "medium",
+            Effort::High => "high",
+            Effort::Max => "max",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ReasoningLanguage {
+    #[default]
+    Auto,
+    Zh,
+    En,
+}
+
+/// A model endpoint.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProviderConfig {
+    /// The name used in "provider/model".
+    pub name: String,
+    /// The wire protocol it speaks.
+    #[serde(default)]
+    pub kind: Option<String>,
+    /// Which of the protocol's interfaces, where it has two.
+    #[serde(default)]
+    pub api: Option<Api>,
+    /// Where requests go, without the path of the request itself.
+    #[serde(default)]
+    pub base_url: Option<String>,
+    /// A variable that overrides `base_url` when it is set and not empty.
+    #[serde(default)]
+    pub base_url_env: Option<String>,
+    /// Its only model. Use `models` for several.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// Its models.
+    #[serde(default)]
+    pub models: Vec<String>,
+    /// The model that the bare provider name means; else the first.
+    #[serde(default)]
+    pub default: Option<String>,
+    /// The variable that holds the key.
+    #[serde(default)]
+    pub api_key_env: Option<String>,
+    /// A file that holds the key.
+    #[serde(default)]
+    pub api_key_file: Option<String>,
+    /// The key itself. Better kept in `<home>/.env` or a variable.
+    #[serde(default)]
+    pub api_key: Option<String>,
+    /// How requests are authorised.
+    #[serde(default)]
+    pub auth: Option<AuthKind>,
+    /// Context window in tokens, over what the catalog knows; 0 means never compact.
+    #[serde(default)]
+    pub context_window: Option<u64>,
+    /// Most tokens of one answer that the endpoint takes, over what the catalog knows.
+    #[serde(default)]
+    pub max_output: Option<u64>,
+    /// Price, over what the catalog knows.
+    #[serde(default)]
+    pub price: Option<Price>,
+    /// Extra HTTP headers.
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
+    /// Extra fields of the request body.
+    #[serde(default)]
+    pub extra_body: serde_json::Map<String, serde_json::Value>,
+    /// Deviations of this endpoint from its protocol.
+    #[serde(default)]
+    #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
+    pub quirks: toml::Table,
+    /// false for endpoints that cannot stream.
+    #[serde(default)]
+    pub stream: Option<bool>,
+    /// Timeouts of this endpoint, over `[network.timeouts]`.
+    #[serde(default)]
+    pub timeouts: Timeouts,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Api {
+    #[serde(alias = "chat")]
+    Completions,
+    Responses,
+}
+
+impl Api {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Api::Completions => "completions",
+            Api::Responses => "responses",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AuthKind {
+    /// A key.
+    #[default]
+    ApiKey,
+    /// A token from `ostler login`.
+    Login,
+}
+
+/// USD per million tokens.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Price {
+    /// Prompt tokens.
+    #[serde(deserialize_with = "non_negative")]
+    #[schemars(range(min = 0.0))]
+    pub input: Option<f64>,
+    /// Prompt tokens read from the cache; the input price when unset.
+    #[serde(deserialize_with = "non_negative")]
+    #[schemars(range(min = 0.0))]
+    pub cached_input: Option<f64>,
+    /// Prompt tokens written to the cache; the input price when unset.
+    #[serde(deserialize_with = "non_negative")]
+    #[schemars(range(min = 0.0))]
+    pub cache_write: Option<f64>,
+    /// Tokens of the answer, reasoning included.
+    #[serde(deserialize_with = "non_negative")]
+    #[schemars(range(min = 0.0))]
+    pub output: Option<f64>,
+}
+
+/// Seconds; fractions are fine, 0 means no limit.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Timeouts {
+    /// Until the connection stands (10).
+    pub connect: Option<Seconds>,
+    /// Until the answer's headers arrive (60).
+    pub headers: Option<Seconds>,
+    /// Until the first token (300).
+    pub first_token: Option<Seconds>,
+    /// Silence within the stream (120); comments of the stream count as life.
+    pub idle: Option<Seconds>,
+}
+
+/// One model with its own endpoint.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ModelProfile {
+    /// Where requests go.
+    pub api_base_url: Option<String>,
+    /// The wire protocol, when it is not the usual one of `api`.
+    pub kind: Option<String>,
+    /// Which interface the endpoint has.
+    pub api: Option<Api>,
+    /// How requests are authorised.
+    pub auth: Option<AuthKind>,
+    /// The key itself. Exactly one of `api_key`, `api_key_env`, `api_key_file` may be given.
+    pub api_key: Option<String>,
+    /// The variable that holds the key.
+    pub api_key_env: Option<String>,
+    /// A file that holds the key.
+    pub api_key_file: Option<String>,
+    /// The model's name at the endpoint; the name of this table when unset.
+    pub model: Option<String>,
+    /// Context window in tokens; 0 means never compact.
+    pub context_limit: Option<u64>,
+}
+
+/// Which tools the model gets and how they run. `<tool> = false` takes one away.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(extend("additionalProperties" = { "type": "boolean" }))]
+pub struct ToolsConfig {
+    /// Names to enable, or "!name" to leave one out. Empty means all.
+    pub enabled: Vec<String>,
+    /// What the model sees of a result: compact text or the JSON envelope.
+    pub result_format: ResultFormat,
+    /// When a foreground command is killed; 0 means never.
+    pub bash_timeout_seconds: u64,
+    /// The shell that commands run in.
+    pub shell: ShellConfig,
+    /// How much of a result the model gets.
+    pub limits: LimitsConfig,
+    /// Fetching pages and searching the web.
+    pub web: WebConfig,
+    /// `<tool> = true|false`, moved here while loading.
+    #[schemars(skip)]
+    pub switches: BTreeMap<String, bool>,
+}
+
+impl Default for ToolsConfig {
+    fn default() -> Self {
+        Self {
+            enabled: Vec::new(),
+            result_format: ResultFormat::default(),
+            bash_timeout_seconds: 120,
+            shell: ShellConfig::default(),
+            limits: LimitsConfig::default(),
+            web: WebConfig::default(),
+            switches: BTreeMap::new(),
+        }
+    }
+}
+
+impl ToolsConfig {
+    /// Everything said about which tools there are, in the form of `enabled`.
+    pub fn filter(&self) -> Vec<String> {
+        let picks = self.enabled.iter().any(|name| !name.starts_with('!'));
+        let mut filter = self.enabled.clone();
+        for (name, on) in &self.switches {
+            let word = if *on {
+                name.clone()
+            } else {
+                format!("!{name}")
+            };
+            // Where all are enabled, naming one would take away the others.
+            if (!on || picks) && !filter.contains(&word) {
+                filter.push(word);
+            }
+        }
+        filter
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ResultFormat {
+    #[default]
+    Text,
+    Envelope,
+}
+
+/// The shell that commands run in.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ShellConfig {
+    /// Which interpreter to look for.
+    pub prefer: ShellPreference,
+    /// The interpreter's executable.
+    pub path: Option<String>,
+    /// Variables that commands get although they look like secrets.
+    pub env_pass: Vec<String>,
+    /// Variables that commands do not get. Lists of all files add up.
+    pub env_drop: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ShellPreference {
+    #[default]
+    Auto,
+    Sh,
+    Bash,
+    Powershell,
+    Pwsh,
+}
+
+/// How much of a result the model gets; the rest is kept as a file it can read.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct LimitsConfig {
+    /// Bytes of a command's output, head and tail; 0 means all.
+    pub bash_max_bytes: u64,
+}
+
+impl Default for LimitsConfig {
+    fn default() -> Self {
+        Self {
+            bash_max_bytes: 32 * 1024,
+        }
+    }
+}
+
+/// Fetching pages and searching the web.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct WebConfig {
+    /// Address of the search page; `{query}` is replaced by what is searched. Unset: the built-in
+    /// one.
+    pub search_url: Option<String>,
+    /// Hosts (`host` or `host:port`) that may be fetched although their address is private.
+    pub allow_private: Vec<String>,
+}
+
+/// What may run without asking. Rules of all files add up; deny wins over ask, ask over allow.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct PermissionsConfig {
+    /// What happens to a call that changes something and that no rule names.
+    pub mode: PermissionMode,
+    /// What a question becomes when nobody is there to answer.
+    pub headless: Headless,
+    /// Rules for calls that run without asking.
+    pub allow: Vec<String>,
+    /// Rules for calls that always ask.
+    pub ask: Vec<String>,
+    /// Rules for calls that never run.
+    pub deny: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PermissionMode {
+    #[default]
+    Ask,
+    Allow,
+    Deny,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Headless {
+    #[default]
+    Allow,
+    Deny,
+}
+
+/// What commands can reach, whatever was permitted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct SandboxConfig {
+    /// enforce: where the system can; require: refuse to run commands where it cannot.
+    pub bash: SandboxMode,
+    /// Whether commands reach the network.
+    pub network: bool,
+    /// Directories outside the workspace that may be written. Lists of all files add up.
+    pub allow_write: Vec<String>,
+    /// Directories that may not be read; `${VAR:-x}` is expanded. Your own list replaces the
+    /// default one, a project's list adds to it.
+    pub forbid_read: Vec<String>,
+    /// The directory that file tools may change; the root when unset.
+    pub workspace_root: Option<String>,
+}
+
+/// What `forbid_read` is when nobody sets it.
+pub const FORBID_READ: [&str; 3] = ["~/.ssh", "~/.aws", "~/.gnupg"];
+
+impl Default for SandboxConfig {
+    fn default() -> Self {
+        Self {
+            bash: SandboxMode::default(),
+            network: false,
+            allow_write: Vec::new(),
+            forbid_read: FORBID_READ.map(str::to_owned).to_vec(),
+            workspace_root: None,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SandboxMode {
+    #[default]
+    Enforce,
+    Require,
+    Off,
+}
+
+/// Where session logs are kept.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct SessionsConfig {
+    /// In the home of Ostler, or in `.ostler/` of the project.
+    pub location: SessionLocation,
+    /// What `ostler sessions gc` keeps, like "2GB"; 0 means everything. Only your own file may
+    /// set this.
+    pub quota: ByteSize,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SessionLocation {
+    #[default]
+    Home,
+    Project,
+}
+
+/// What is shown on the terminal.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct DisplayConfig {
+    /// "auto", "always" or "never"; true and false mean auto and never.
+    pub color: ColorChoice,
+    /// Tokens and cost after each turn.
+    pub show_tokens: bool,
+    /// Which tools run.
+    pub show_tool_calls: bool,
+    /// The model's reasoning, where it gives any.
+    pub show_reasoning: bool,
+}
+
+impl Default for DisplayConfig {
+    fn default() -> Self {
+        Self {
+            color: ColorChoice::default(),
+            show_tokens: true,
+            show_tool_calls: true,
+            show_reasoning: true,
+        }
+    }
+}
+
+/// Where keys may come from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct AuthConfig {
+    /// Whether the process environment may supply provider keys.
+    pub use_process_env: bool,
+}
+
+impl Default for AuthConfig {
+    fn default() -> Self {
+        Self {
+            use_process_env: true,
+        }
+    }
+}
+
+/// Connections to model servers.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct NetworkConfig {
+    /// A file with further certificate authorities (PEM), beside those of the system.
+    pub ca_file: Option<String>,
+    /// Timeouts of every endpoint.
+    pub timeouts: Timeouts,
+}
+
+/// The JSON Schema of a configuration file, for editors. Never called while starting.
+pub fn json_schema() -> serde_json::Value {
+    let mut schema = schemars::schema_for!(Config).to_value();
+    drop_null(&mut schema);
+    if let Some(definitions) = schema.get_mut("$defs").and_then(|all| all.as_object_mut()) {
+        for definition in definitions
+            .values_mut()
+            .filter_map(|one| one.as_object_mut())
+        {
+            // Editors should mark a misspelt key; loading only warns.
+            if definition.contains_key("properties") {
+                let closed = definition.entry("additionalProperties");
+                closed.or_insert(false.into());
+            }
+        }
+    }
+    if let Some(root) = schema.as_object_mut() {
+        root.insert("title".into(), "Ostler configuration".into());
+    }
+    schema
+}
+
+/// TOML has no null: an unset key is simply absent.
+fn drop_null(schema: &mut serde_json::Value) {
+    match schema {
+        serde_json::Value::Object(fields) => {
+            // A table's default is the sum of its keys' defaults, which have their own.
+            let is_plain = |default: &serde_json::Value| !default.is_null() && !default.is_object();
+            if fields
+                .get("default")
+                .is_some_and(|default| !is_plain(default))
+            {
+                fields.remove("default");
+            }
+            if let Some(serde_json::Value::Array(types)) = fields.get_mut("type") {
+                types.retain(|name| name != "null");
+                if let [only] = types.as_slice() {
+                    let only = only.clone();
+                    fields.insert("type".into(), only);
+                }
+            }
+            if let Some(serde_json::Value::Array(choices)) = fields.get_mut("anyOf") {
+                choices.retain(|choice| choice.get("type") != Some(&"null".into()));
+            }
+            fields.values_mut().for_each(drop_null);
+        }
+        serde_json::Value::Array(items) => items.iter_mut().for_each(drop_null),
+        serde_json::Value::Null
+        | serde_json::Value::Bool(_)
+        | serde_json::Value::Number(_)
+        | serde_json::Value::String(_) => {}
+    }
+}

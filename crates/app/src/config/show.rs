@@ -1,0 +1,308 @@
+//! The configuration in effect, key by key, with origins, for `config show` and `config get`.
+//! Secrets are covered.
+
+use serde::Serialize;
+
+use super::check::written;
+use super::de;
+use super::diagnose::{is_secret, nearest};
+use super::env::split_key;
+use super::layers::Loaded;
+use super::schema::Config;
+use super::tree::{At, Layer, Node, Place, Sources, Step, Table, Value, push_key};
+
+const COVER: &str = "********";
+
+/// One key in effect.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Setting {
+    pub key: String,
+    pub value: serde_json::Value,
+    /// `file:line:column`, a variable, a flag, or "default".
+    pub origin: String,
+    pub layer: &'static str,
+}
+
+impl Setting {
+    /// As a line of TOML, with the origin as a comment if wanted.
+    pub fn line(&self, origins: Origins) -> String {
+        let line = format!("{} = {}", self.key, toml_text(&self.value));
+        match origins {
+            Origins::Shown => format!("{line}  # {}", self.origin),
+            Origins::Hidden => line,
+        }
+    }
+
+    /// The bare value for scripts: a string without quotes, anything else as TOML.
+    pub fn bare(&self) -> String {
+        match &self.value {
+            serde_json::Value::String(text) => text.clone(),
+            other => toml_text(other),
+        }
+    }
+}
+
+/// Whether `show` prints where each value came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origins {
+    Shown,
+    Hidden,
+}
+
+/// Why `get` has no answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum GetError {
+    #[error("{0}")]
+    Syntax(String),
+    #[error("there is no key `{key}`{}", near.as_ref().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default())]
+    Unknown { key: String, near: Option<String> },
+    #[error("`{0}` is not set and has no default")]
+    Unset(String),
+}
+
+/// Every key in effect, sorted by name, defaults included.
+pub fn settings(loaded: &Loaded) -> Vec<Setting> {
+    let view = View {
+        loaded,
+        effective: serde_json::to_value(&loaded.config).unwrap_or_default(),
+    };
+    let mut out = Vec::new();
+    flatten(&loaded.tree, &mut Vec::new(), &view, &mut out);
+    let mut defaults = Vec::new();
+    flatten(&default_tree(), &mut Vec::new(), &view, &mut defaults);
+    defaults.retain(|setting| !out.iter().any(|set| set.key == setting.key));
+    out.append(&mut defaults);
+    out.sort_by(|a, b| a.key.cmp(&b.key));
+    out
+}
+
+/// The settings as text, one a line.
+pub fn render(settings: &[Setting], origins: Origins) -> String {
+    settings
+        .iter()
+        .map(|setting| setting.line(origins) + "\n")
+        .collect()
+}
+
+/// One key, or all keys of a table.
+pub fn get(loaded: &Loaded, key: &str, tools: &[&str]) -> Result<Vec<Setting>, GetError> {
+    let path = split_key(key).map_err(GetError::Syntax)?;
+    let mut wanted = String::new();
+    path.iter().for_each(|part| push_key(&mut wanted, part));
+    let below = format!("{wanted}.");
+    let all = settings(loaded);
+    let found: Vec<Setting> = all
+        .iter()
+        .filter(|setting| setting.key == wanted || setting.key.starts_with(&below))
+        .cloned()
+        .collect();
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    let is_tool = matches!(path.as_slice(), [section, tool] if section == "tools" && tools.contains(&tool.as_str()));
+    if is_tool || is_known(&path) {
+        return Err(GetError::Unset(wanted));
+    }
+    let near = nearest(&wanted, all.iter().map(|setting| setting.key.as_str()));
+    Err(GetError::Unknown {
+        near: near.map(str::to_owned),
+        key: wanted,
+    })
+}
+
+/// Whether the schema has this key.
+fn is_known(path: &[String]) -> bool {
+    let at = At::whole(Sources::BUILT_IN);
+    let mut keys: Vec<&str> = path.iter().map(String::as_str).collect();
+    let is_provider = matches!(keys.as_slice(), ["providers", ..]);
+    if is_provider && keys.len() < 3 {
+        return keys.len() == 1;
+    }
+    let mut root = Node::new(Value::Table(Table::new()), at);
+    let leaf = Node::new(Value::String(String::new()), at);
+    if is_provider {
+        let mut item = Node::new(Value::Table(Table::new()), at);
+        item.put_new(&["name"], leaf.clone()).ok();
+        item.put_new(keys.get(2..).unwrap_or_default(), leaf).ok();
+        keys.truncate(1);
+        root.put_new(&keys, Node::new(Value::Array(vec![item]), at))
+            .ok();
+    } else {
+        root.put_new(&keys, leaf).ok();
+    }
+    de::check::<Config>(&root).1.is_empty()
+}
+
+/// The defaults as a tree. Made only for showing.
+fn default_tree() -> Node {
+    let value = serde_json::to_value(Config::default()).unwrap_or_default();
+    from_json(value)
+        .unwrap_or_else(|| Node::new(Value::Table(Table::new()), At::whole(Sources::BUILT_IN)))
+}
+
+fn from_json(value: serde_json::Value) -> Option<Node> {
+    let value = match value {
+        serde_json::Value::Null => return None,
+        serde_json::Value::Bool(flag) => Value::Boolean(flag),
+        serde_json::Value::Number(number) => match number.as_i64() {
+            Some(number) => Value::Integer(number),
+            None => Value::Float(number.as_f64()?),
+        },
+        serde_json::Value::String(text) => Value::String(text),
+        serde_json::Value::Array(items) => {
+            Value::Array(items.into_iter().filter_map(from_json).collect())
+        }
+        serde_json::Value::Object(fields) => Value::Table(
+            fields
+                .into_iter()
+                .filter_map(|(key, value)| Some((key, from_json(value)?)))
+                .collect(),
+        ),
+    };
+    Some(Node::new(value, At::whole(Sources::BUILT_IN)))
+}
+
+fn flatten(node: &Node, path: &mut Vec<Step>, view: &View<'_>, out: &mut Vec<Setting>) {
+    match &node.value {
+        Value::Table(table) => {
+            for (key, child) in table {
+                path.push(Step::Key(key.clone()));
+                flatten(child, path, view, out);
+                path.pop();
+            }
+        }
+        Value::Array(items) if items.iter().any(|item| item.name().is_some()) => {
+            for (index, child) in items.iter().enumerate() {
+                path.push(Step::Index(index));
+                flatten(child, path, view, out);
+                path.pop();
+            }
+        }
+        Value::Array(items) if items.is_empty() && path.len() == 1 => {}
+        Value::String(_)
+        | Value::Integer(_)
+        | Value::Float(_)
+        | Value::Boolean(_)
+        | Value::Datetime(_)
+        | Value::Array(_) => out.push(setting(node, path, view)),
+    }
+}
+
+fn setting(node: &Node, path: &[Step], view: &View<'_>) -> Setting {
+    let name = match path.last() {
+        Some(Step::Key(name)) => name.as_str(),
+        Some(Step::Index(_)) | None => "",
+    };
+    // A variable's `5` is a string where the key wants one.
+    let value = match &node.typed {
+        Some(typed) if view.is_text(path) => typed.clone().into(),
+        Some(_) | None => to_json(node),
+    };
+    Setting {
+        key: written(&view.loaded.tree, path),
+        value: covered(name, value),
+        origin: origin(node, view.loaded),
+        layer: highest(node, view.loaded).name(),
+    }
+}
+
+/// What flattening looks things up in.
+struct View<'a> {
+    loaded: &'a Loaded,
+    effective: serde_json::Value,
+}
+
+impl View<'_> {
+    fn is_text(&self, path: &[Step]) -> bool {
+        let found = path
+            .iter()
+            .try_fold(&self.effective, |value, step| match step {
+                Step::Key(key) => value.get(key),
+                Step::Index(index) => value.get(index),
+            });
+        found.is_some_and(serde_json::Value::is_string)
+    }
+}
+
+fn items(node: &Node) -> &[Node] {
+    node.as_array().unwrap_or(&[])
+}
+
+/// A list that several layers added to has several origins: the first place in each.
+fn origin(node: &Node, loaded: &Loaded) -> String {
+    let whole = std::iter::once(node).filter(|node| items(node).is_empty());
+    let mut places: Vec<Place> = Vec::new();
+    for part in whole.chain(items(node)) {
+        let place = loaded.sources.place(part.at);
+        if !places.iter().any(|seen| seen.name == place.name) {
+            places.push(place);
+        }
+    }
+    let places: Vec<String> = places.iter().map(Place::to_string).collect();
+    places.join(", ")
+}
+
+fn highest(node: &Node, loaded: &Loaded) -> Layer {
+    let own = loaded.sources.layer(node.at);
+    let parts = items(node).iter().map(|item| loaded.sources.layer(item.at));
+    parts.max().unwrap_or(own)
+}
+
+/// The value without its secret, if it is one.
+fn covered(name: &str, value: serde_json::Value) -> serde_json::Value {
+    match value {
+        serde_json::Value::String(text) if is_secret(name) && !text.is_empty() => COVER.into(),
+        serde_json::Value::String(text) => without_password(&text).into(),
+        other => other,
+    }
+}
+
+/// `https://user:password@host` without the password.
+fn without_password(text: &str) -> String {
+    match url::Url::parse(text) {
+        Ok(mut url) if url.password().is_some() => {
+            url.set_password(Some(COVER)).ok();
+            url.to_string()
+        }
+        Ok(_) | Err(_) => text.to_owned(),
+    }
+}
+
+fn to_json(node: &Node) -> serde_json::Value {
+    match &node.value {
+        Value::String(text) | Value::Datetime(text) => text.clone().into(),
+        Value::Integer(number) => (*number).into(),
+        Value::Float(number) => (*number).into(),
+        Value::Boolean(flag) => (*flag).into(),
+        Value::Array(items) => items.iter().map(to_json).collect(),
+        Value::Table(table) => serde_json::Value::Object(
+            table
+                .iter()
+                .map(|(key, node)| (key.clone(), covered(key, to_json(node))))
+                .collect(),
+        ),
+    }
+}
+
+fn toml_text(value: &serde_json::Value) -> String {
+    match value {
+        serde_json::Value::Null => "\"\"".into(),
+        serde_json::Value::String(text) => toml_edit::Value::from(text.as_str()).to_string(),
+        serde_json::Value::Bool(_) | serde_json::Value::Number(_) => value.to_string(),
+        serde_json::Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(toml_text).collect();
+            format!("[{}]", items.join(", "))
+        }
+        serde_json::Value::Object(fields) => {
+            let fields: Vec<String> = fields
+                .iter()
+                .map(|(key, value)| {
+                    let mut line = String::new();
+                    push_key(&mut line, key);
+                    format!("{line} = {}", toml_text(value))
+                })
+                .collect();
+            format!("{{ {} }}", fields.join(", "))
+        }
+    }
+}

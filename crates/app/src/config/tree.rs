@@ -1,0 +1,440 @@
+//! Configuration as a tree in which every value remembers where it was written.
+//! It knows TOML syntax and positions; it knows no key and no default.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// Who supplied a value. Later variants win over earlier ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Layer {
+    Default,
+    User,
+    Project,
+    Environment,
+    Flag,
+}
+
+impl Layer {
+    pub fn name(self) -> &'static str {
+        match self {
+            Layer::Default => "default",
+            Layer::User => "user",
+            Layer::Project => "project",
+            Layer::Environment => "environment",
+            Layer::Flag => "flag",
+        }
+    }
+}
+
+/// Index into [`Sources`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SourceId(u32);
+
+/// A file, an environment variable or a flag.
+#[derive(Debug, Clone)]
+pub struct Source {
+    pub layer: Layer,
+    /// What a person would call it: a path, a variable name, a flag.
+    pub name: String,
+    /// The file behind it, when there is one.
+    pub path: Option<PathBuf>,
+    /// The text that spans point into; empty when it is not a file.
+    pub text: String,
+}
+
+#[derive(Debug, Clone)]
+pub struct Sources(Vec<Source>);
+
+impl Default for Sources {
+    /// Starts with the source of all built-in values.
+    fn default() -> Self {
+        Self(vec![Source {
+            layer: Layer::Default,
+            name: "default".into(),
+            path: None,
+            text: String::new(),
+        }])
+    }
+}
+
+impl Sources {
+    pub const BUILT_IN: SourceId = SourceId(0);
+
+    pub fn add(&mut self, source: Source) -> SourceId {
+        self.0.push(source);
+        SourceId(u32::try_from(self.0.len() - 1).unwrap_or(u32::MAX))
+    }
+
+    pub fn get(&self, id: SourceId) -> &Source {
+        self.0.get(id.0 as usize).unwrap_or(&self.0[0])
+    }
+
+    pub fn layer(&self, at: At) -> Layer {
+        self.get(at.source).layer
+    }
+
+    pub fn place(&self, at: At) -> Place {
+        self.place_of(at, at.key)
+    }
+
+    pub fn place_of(&self, at: At, span: Span) -> Place {
+        let source = self.get(at.source);
+        Place {
+            name: source.name.clone(),
+            position: (source.path.is_some()).then(|| position(&source.text, span.start)),
+        }
+    }
+}
+
+/// Byte range in the text of a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Span {
+    pub start: usize,
+    pub end: usize,
+}
+
+impl From<std::ops::Range<usize>> for Span {
+    fn from(range: std::ops::Range<usize>) -> Self {
+        Self {
+            start: range.start,
+            end: range.end,
+        }
+    }
+}
+
+/// Where a value was written: its key and the value itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct At {
+    pub source: SourceId,
+    pub key: Span,
+    pub value: Span,
+}
+
+impl At {
+    pub fn whole(source: SourceId) -> Self {
+        Self {
+            source,
+            key: Span::default(),
+            value: Span::default(),
+        }
+    }
+}
+
+/// A position for people: `ostler.toml:3:13`, or the name of a variable or flag.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    pub name: String,
+    /// Line and column, both from 1, columns in characters.
+    pub position: Option<(usize, usize)>,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        if let Some((line, column)) = self.position {
+            write!(f, ":{line}:{column}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Line and column (from 1) of a byte offset; an offset inside a character counts as its start.
+pub fn position(text: &str, offset: usize) -> (usize, usize) {
+    let before = &text[..text.floor_char_boundary(offset)];
+    let line = before.bytes().filter(|byte| *byte == b'\n').count() + 1;
+    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    (line, before[line_start..].chars().count() + 1)
+}
+
+#[derive(Debug, Clone)]
+pub struct Node {
+    pub value: Value,
+    pub at: At,
+    /// The text as typed in a variable or flag, so that `5` can still be read as the string "5".
+    pub typed: Option<String>,
+}
+
+#[derive(Debug, Clone)]
+pub enum Value {
+    String(String),
+    Integer(i64),
+    Float(f64),
+    Boolean(bool),
+    Datetime(String),
+    Array(Vec<Node>),
+    Table(Table),
+}
+
+pub type Table = BTreeMap<String, Node>;
+
+impl Node {
+    pub fn new(value: Value, at: At) -> Self {
+        Self {
+            value,
+            at,
+            typed: None,
+        }
+    }
+
+    pub fn as_table(&self) -> Option<&Table> {
+        if let Value::Table(table) = &self.value {
+            Some(table)
+        } else {
+            None
+        }
+    }
+
+    pub fn as_table_mut(&mut self) -> Option<&mut Table> {
+        if let Value::Table(table) = &mut self.value {
+            Some(table)
+        } else {
+            None
+        }
+    }
+
+    pub fn as_array(&self) -> Option<&[Node]> {
+        if let Value::Array(items) = &self.value {
+            Some(items)
+        } else {
+            None
+        }
+    }
+
+    pub fn as_str(&self) -> Option<&str> {
+        if let Value::String(text) = &self.value {
+            Some(text)
+        } else {
+            None
+        }
+    }
+
+    /// The string in it, or the text a variable was given when that looked like another type.
+    pub fn text(&self) -> Option<&str> {
+        self.as_str().or(self.typed.as_deref())
+    }
+
+    /// What a table in a list goes by.
+    pub fn name(&self) -> Option<&str> {
+        self.get(&["name"])?.as_str()
+    }
+
+    /// The value under a chain of plain keys.
+    pub fn get(&self, path: &[&str]) -> Option<&Node> {
+        path.iter()
+            .try_fold(self, |node, key| node.as_table()?.get(*key))
+    }
+
+    pub fn get_mut(&mut self, path: &[&str]) -> Option<&mut Node> {
+        path.iter()
+            .try_fold(self, |node, key| node.as_table_mut()?.get_mut(*key))
+    }
+
+    /// Takes the value under a chain of keys out of the tree.
+    pub fn take(&mut self, path: &[&str]) -> Option<Node> {
+        let (last, parents) = path.split_last()?;
+        self.get_mut(parents)?.as_table_mut()?.remove(*last)
+    }
+
+    /// Puts a value under a chain of keys, making tables on the way. What is there stays, and so
+    /// does a parent that is no table: the value is handed back.
+    pub fn put_new(&mut self, path: &[&str], node: Node) -> Result<(), Node> {
+        let Some((last, parents)) = path.split_last() else {
+            return Err(node);
+        };
+        let mut here = self;
+        for parent in parents {
+            let at = node.at;
+            let Some(table) = here.as_table_mut() else {
+                return Err(node);
+            };
+            here = table
+                .entry((*parent).to_owned())
+                .or_insert_with(|| Node::new(Value::Table(Table::new()), at));
+        }
+        match here.as_table_mut() {
+            Some(table) if !table.contains_key(*last) => {
+                table.insert((*last).to_owned(), node);
+                Ok(())
+            }
+            _ => Err(node),
+        }
+    }
+
+    /// What kind of value this is, in words.
+    pub fn kind(&self) -> &'static str {
+        match &self.value {
+            Value::String(_) => "a string",
+            Value::Integer(_) => "a whole number",
+            Value::Float(_) => "a number",
+            Value::Boolean(_) => "true or false",
+            Value::Datetime(_) => "a date",
+            Value::Array(_) => "a list",
+            Value::Table(_) => "a table",
+        }
+    }
+}
+
+/// The table of that name in a list of tables, added when it is not there. None when the list is
+/// no list.
+pub fn item_named<'a>(root: &'a mut Node, list: &str, name: &str, at: At) -> Option<&'a mut Node> {
+    let list = root
+        .as_table_mut()?
+        .entry(list.to_owned())
+        .or_insert_with(|| Node::new(Value::Array(Vec::new()), at));
+    let Value::Array(items) = &mut list.value else {
+        return None;
+    };
+    let known = items.iter().position(|item| item.name() == Some(name));
+    let index = known.unwrap_or_else(|| {
+        let name = Node::new(Value::String(name.to_owned()), at);
+        let fields = Table::from([("name".to_owned(), name)]);
+        items.push(Node::new(Value::Table(fields), at));
+        items.len() - 1
+    });
+    items.get_mut(index)
+}
+
+/// A step on the way to a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    Key(String),
+    Index(usize),
+}
+
+/// The path as a person writes it: list items that have a `name` go by it.
+pub fn dotted(root: &Node, path: &[Step]) -> String {
+    let mut out = String::new();
+    let mut here = Some(root);
+    for step in path {
+        match step {
+            Step::Key(key) => {
+                push_key(&mut out, key);
+                here = here.and_then(|node| node.as_table()?.get(key));
+            }
+            Step::Index(index) => {
+                here = here.and_then(|node| node.as_array()?.get(*index));
+                match here.and_then(Node::name) {
+                    Some(name) => push_key(&mut out, name),
+                    None => out.push_str(&format!("[{index}]")),
+                }
+            }
+        }
+    }
+    out
+}
+
+/// Appends a key, quoted where TOML would ask for it; control characters never get through.
+pub fn push_key(out: &mut String, key: &str) {
+    const SHOWN: usize = 80;
+    if !out.is_empty() {
+        out.push('.');
+    }
+    let bare = !key.is_empty()
+        && key
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-');
+    let mut shown: String = key.chars().take(SHOWN).collect();
+    if shown.len() < key.len() {
+        shown.push('…');
+    }
+    if bare {
+        out.push_str(&shown);
+    } else {
+        out.push_str(&format!("{shown:?}"));
+    }
+}
+
+/// A syntax error of a file.
+#[derive(Debug, Clone)]
+pub struct SyntaxError {
+    pub message: String,
+    pub span: Span,
+}
+
+/// Parses a file. All errors found are returned; the tree is complete when there are none.
+pub fn parse(text: &str, source: SourceId) -> (Node, Vec<SyntaxError>) {
+    let (document, errors) = DeTable::parse_recoverable(text);
+    let mut errors: Vec<SyntaxError> = errors
+        .into_iter()
+        .map(|error| SyntaxError {
+            message: error.message().to_owned(),
+            span: error.span().map_or_else(Span::default, Span::from),
+        })
+        .collect();
+    let at = At::whole(source);
+    let value = from_table(document.into_inner(), source, &mut errors);
+    (Node::new(value, at), errors)
+}
+
+/// Reads the text of a variable or flag: a TOML value when it is one, else a string.
+pub fn parse_typed(text: &str, source: SourceId) -> Node {
+    let at = At::whole(source);
+    let mut errors = Vec::new();
+    let value = DeValue::parse(text.trim())
+        .ok()
+        .map(|value| from_value(value.into_inner(), at, &mut errors));
+    match value {
+        Some(value) if errors.is_empty() => {
+            let typed = match &value {
+                Value::Integer(_) | Value::Float(_) | Value::Boolean(_) | Value::Datetime(_) => {
+                    Some(text.to_owned())
+                }
+                Value::String(_) | Value::Array(_) | Value::Table(_) => None,
+            };
+            Node { value, at, typed }
+        }
+        Some(_) | None => Node::new(Value::String(text.to_owned()), at),
+    }
+}
+
+fn from_table(table: DeTable<'_>, source: SourceId, errors: &mut Vec<SyntaxError>) -> Value {
+    let mut out = Table::new();
+    for (key, value) in table {
+        let at = At {
+            source,
+            key: key.span().into(),
+            value: value.span().into(),
+        };
+        let value = from_value(value.into_inner(), at, errors);
+        out.insert(key.into_inner().into_owned(), Node::new(value, at));
+    }
+    Value::Table(out)
+}
+
+fn from_value(value: DeValue<'_>, at: At, errors: &mut Vec<SyntaxError>) -> Value {
+    match value {
+        DeValue::String(text) => Value::String(text.into_owned()),
+        DeValue::Integer(digits) => match i64::from_str_radix(digits.as_str(), digits.radix()) {
+            Ok(number) => Value::Integer(number),
+            Err(_) => {
+                errors.push(SyntaxError {
+                    message: "this number does not fit in 64 bits".into(),
+                    span: at.value,
+                });
+                Value::Integer(0)
+            }
+        },
+        DeValue::Float(digits) => Value::Float(digits.as_str().parse().unwrap_or(f64::NAN)),
+        DeValue::Boolean(flag) => Value::Boolean(flag),
+        DeValue::Datetime(moment) => Value::Datetime(moment.to_string()),
+        DeValue::Array(items) => Value::Array(
+            items
+                .into_iter()
+                .map(|item: Spanned<DeValue<'_>>| {
+                    let span = Span::from(item.span());
+                    let at = At {
+                        source: at.source,
+                        key: span,
+                        value: span,
+                    };
+                    Node::new(from_value(item.into_inner(), at, errors), at)
+                })
+                .collect(),
+        ),
+        DeValue::Table(table) => from_table(table, at.source, errors),
+    }
+}
