@@ -272,13 +272,18 @@ impl<'a> Resolver<'a> {
     }
 
     fn first_with_key(&self) -> Result<ResolvedModel, ResolveError> {
-        let pick = self
-            .providers
-            .iter()
-            .find(|provider| match self.own_key(provider) {
-                Some(has_key) => has_key,
-                None => provider.configured && provider.default_model().is_some(),
-            });
+        let ready = |provider: &&Provider| match self.own_key(provider) {
+            Some(has_key) => has_key,
+            None => provider.configured && provider.default_model().is_some(),
+        };
+        // The general key is for whatever the person configured, not for a guess.
+        let general = |provider: &&Provider| {
+            provider.configured && provider.layer != Layer::Project && self.general_key()
+        };
+        let providers = || self.providers.iter();
+        let pick = providers()
+            .find(ready)
+            .or_else(|| providers().find(general));
         let Some(provider) = pick else {
             return Err(self.no_model());
         };
@@ -297,15 +302,20 @@ impl<'a> Resolver<'a> {
         Ok(resolved)
     }
 
+    fn general_key(&self) -> bool {
+        let key = self.env.get(keys::OVERRIDE);
+        key.is_some_and(|key| !key.trim().is_empty())
+    }
+
     fn no_model(&self) -> ResolveError {
         let variables = self
             .built_in
             .iter()
             .filter_map(|entry| entry.api_key_env.clone());
-        let general = self.env.get(keys::OVERRIDE).filter(|key| !key.is_empty());
+        let general = Some(()).filter(|()| self.general_key());
         ResolveError::NoModel {
             variables: variables.collect(),
-            general: general.map(|_| {
+            general: general.map(|()| {
                 format!(
                     " ({} is set, but needs a model: use --model)",
                     keys::OVERRIDE
@@ -369,6 +379,9 @@ impl<'a> Resolver<'a> {
             return Err(unusable("it has no model; add `models = […]`".into()));
         }
         let kind = provider.kind().map_err(&unusable)?;
+        if ostler_llm::kind(&kind).is_none() {
+            return Err(unusable(unknown_kind(&kind)));
+        }
         let base_url = match provider.address(self.env).map_err(&unusable)? {
             Some(address) => {
                 self.check_binding(provider, &address)?;
@@ -457,6 +470,20 @@ impl<'a> Resolver<'a> {
 struct Choice<'a> {
     provider: &'a Provider,
     model: &'a str,
+}
+
+fn unknown_kind(kind: &str) -> String {
+    let names: Vec<&str> = ostler_llm::kinds()
+        .iter()
+        .map(|known| known.name.as_str())
+        .collect();
+    match nearest(kind, names.iter().copied()) {
+        Some(near) => format!("there is no kind \"{kind}\"; did you mean \"{near}\"?"),
+        None => format!(
+            "there is no kind \"{kind}\"; there are {}",
+            names.join(", ")
+        ),
+    }
 }
 
 fn origin(url: &Url) -> String {

@@ -379,12 +379,8 @@ pub fn parse_typed(text: &str, source: SourceId) -> Node {
         .map(|value| from_value(value.into_inner(), at, &mut errors));
     match value {
         Some(value) if errors.is_empty() => {
-            let typed = match &value {
-                Value::Integer(_) | Value::Float(_) | Value::Boolean(_) | Value::Datetime(_) => {
-                    Some(text.to_owned())
-                }
-                Value::String(_) | Value::Array(_) | Value::Table(_) => None,
-            };
+            let is_text = matches!(value, Value::String(_));
+            let typed = (!is_text).then(|| text.to_owned());
             Node { value, at, typed }
         }
         Some(_) | None => Node::new(Value::String(text.to_owned()), at),

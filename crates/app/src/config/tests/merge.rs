@@ -46,7 +46,7 @@ fn model_variables() {
 fn variables_are_toml_with_text_as_a_fallback() {
     let bench = Bench::new()
         .env("OSTLER_DEFAULT_MODEL", "42")
-        .env("OSTLER_AGENT__SYSTEM_PROMPT", "true")
+        .env("OSTLER_AGENT__SYSTEM_PROMPT", "[1]")
         .env("OSTLER_AGENT__TEMPERATURE", "1")
         .env("OSTLER_TOOLS__ENABLED", "['bash', \"!web_search\"]")
         .env("OSTLER_TOOLS__BASH", "false")
@@ -56,7 +56,7 @@ fn variables_are_toml_with_text_as_a_fallback() {
         .env("OSTLER_PROVIDERS__MY_HOST__HEADERS", "{ x = 'y' }")
         .user("[[providers]]\nname = 'My-Host'\nkind = 'openai'\n");
     assert_snapshot!(bench.seen(), @r#"
-    agent.system_prompt = "true"  # OSTLER_AGENT__SYSTEM_PROMPT
+    agent.system_prompt = "[1]"  # OSTLER_AGENT__SYSTEM_PROMPT
     agent.temperature = 1  # OSTLER_AGENT__TEMPERATURE
     default_model = "42"  # OSTLER_DEFAULT_MODEL
     network.timeouts.idle = 0.5  # OSTLER_NETWORK__TIMEOUTS__IDLE

@@ -147,7 +147,7 @@ fn built_in() -> Vec<ProviderConfig> {
         r#"
 [[providers]]
 name = "alpha"
-kind = "messages"
+kind = "anthropic"
 base_url = "https://api.alpha.test"
 models = ["alpha-large", "alpha-small"]
 api_key_env = "ALPHA_API_KEY"

@@ -92,13 +92,13 @@ fn references() {
         "zzz",
     ];
     assert_snapshot!(table(&bench, &references), @r"
-    alpha -> alpha/alpha-large [messages] https://api.alpha.test ka
+    alpha -> alpha/alpha-large [anthropic] https://api.alpha.test ka
     beta -> beta/beta-4 [openai-responses] https://api.beta.test/v1 kb
     beta-5 -> beta/beta-5 [openai-responses] https://api.beta.test/v1 kb
-    alpha/unlisted -> alpha/unlisted [messages] https://api.alpha.test ka
-    alpha/alpha-small@high -> alpha/alpha-small@high [messages] https://api.alpha.test ka
+    alpha/unlisted -> alpha/unlisted [anthropic] https://api.alpha.test ka
+    alpha/alpha-small@high -> alpha/alpha-small@high [anthropic] https://api.alpha.test ka
     beta@low -> beta/beta-4@low [openai-responses] https://api.beta.test/v1 kb
-    alpha/alpha-large -> alpha/alpha-large [messages] https://api.alpha.test ka
+    alpha/alpha-large -> alpha/alpha-large [anthropic] https://api.alpha.test ka
     beta/open-20b -> beta/open-20b [openai-responses] https://api.beta.test/v1 kb
     free/mini -> mart/free/mini [openai] https://mart.test/api/v1 km
     deep/name -> mine/deep/name [openai] http://127.0.0.1:1/v1 no key
@@ -107,7 +107,7 @@ fn references() {
     mine/at@home@v -> mine/at@home@v [openai] http://127.0.0.1:1/v1 no key
     local -> local/small [openai] http://127.0.0.1:11434/v1 no key
     demo -> demo/demo [demo]  no key
-     alpha  -> alpha/alpha-large [messages] https://api.alpha.test ka
+     alpha  -> alpha/alpha-large [anthropic] https://api.alpha.test ka
     alpah -> ! no provider or model is called `alpah`; did you mean `alpha`?
     providers: mine, alpha, beta, mart, local, demo; any of their models can be named as provider/model
     beta-55 -> ! no provider or model is called `beta-55`; did you mean `beta-5`?
@@ -155,11 +155,14 @@ fn without_a_default_the_first_with_a_key() {
         Bench::new().env("BETA_API_KEY", "kb").env("OSTLER_MODEL", "local"),
         Bench::new(),
         Bench::new().env("OSTLER_API_KEY", "k"),
+        Bench::new()
+            .env("OSTLER_API_KEY", "k")
+            .user("[[providers]]\nname = 'beta'\n"),
         Bench::new().env("BETA_API_KEY", "kb").user("[auth]\nuse_process_env = false\n"),
     ];
     let answers: String = cases.iter().map(|bench| line(bench, "") + "\n\n").collect();
     assert_snapshot!(answers, @r"
-    alpha/alpha-large [messages] https://api.alpha.test ka (no default_model is set; alpha has a key in variable ALPHA_API_KEY)
+    alpha/alpha-large [anthropic] https://api.alpha.test ka (no default_model is set; alpha has a key in variable ALPHA_API_KEY)
 
     beta/beta-4 [openai-responses] https://api.beta.test/v1 kb (no default_model is set; beta has a key in variable BETA_API_KEY)
 
@@ -179,6 +182,8 @@ fn without_a_default_the_first_with_a_key() {
     run `ostler setup`, or set one of ALPHA_API_KEY, BETA_API_KEY, MART_API_KEY
     or see it work without an account: `ostler demo`
 
+    beta/beta-4 [openai-responses] https://api.beta.test/v1 k (no default_model is set; beta has a key in variable OSTLER_API_KEY)
+
     ! no model is configured and no provider key was found
     run `ostler setup`, or set one of ALPHA_API_KEY, BETA_API_KEY, MART_API_KEY
     or see it work without an account: `ostler demo`
@@ -187,28 +192,28 @@ fn without_a_default_the_first_with_a_key() {
 
 #[test]
 fn addresses_come_from_the_environment_first() {
-    let user = "[[providers]]\nname = 'alpha'\nbase_url = 'https://config.test/'\n[[providers]]\nname = 'other'\nkind = 'messages'\nmodel = 'm'\n[[providers]]\nname = 'own'\nkind = 'messages'\nbase_url = 'https://own.test'\nmodel = 'm'\n";
+    let user = "[[providers]]\nname = 'alpha'\nbase_url = 'https://config.test/'\n[[providers]]\nname = 'other'\nkind = 'anthropic'\nmodel = 'm'\n[[providers]]\nname = 'own'\nkind = 'anthropic'\nbase_url = 'https://own.test'\nmodel = 'm'\n";
     let references = ["alpha", "other", "own", "beta"];
     assert_snapshot!(table(&with_keys().user(user), &references), @r"
-    alpha -> alpha/alpha-large [messages] https://config.test ka
-    other -> other/m [messages] https://api.alpha.test no key
-    own -> own/m [messages] https://own.test no key
+    alpha -> alpha/alpha-large [anthropic] https://config.test ka
+    other -> other/m [anthropic] https://api.alpha.test no key
+    own -> own/m [anthropic] https://own.test no key
     beta -> beta/beta-4 [openai-responses] https://api.beta.test/v1 kb
     ");
     let bench = with_keys()
         .user(user)
         .env("ALPHA_BASE_URL", "http://127.0.0.1:7/");
     assert_snapshot!(table(&bench, &references), @r"
-    alpha -> alpha/alpha-large [messages] http://127.0.0.1:7 ka
-    other -> other/m [messages] http://127.0.0.1:7 no key
-    own -> own/m [messages] https://own.test no key
+    alpha -> alpha/alpha-large [anthropic] http://127.0.0.1:7 ka
+    other -> other/m [anthropic] http://127.0.0.1:7 no key
+    own -> own/m [anthropic] https://own.test no key
     beta -> beta/beta-4 [openai-responses] https://api.beta.test/v1 kb
     ");
     let bench = with_keys()
         .env("ALPHA_BASE_URL", "http://127.0.0.1:7")
         .env("OSTLER_BASE_URL", "http://127.0.0.1:8/v1");
     assert_snapshot!(table(&bench, &["alpha", "some-model"]), @r"
-    alpha -> alpha/alpha-large [messages] http://127.0.0.1:8/v1 ka
+    alpha -> alpha/alpha-large [anthropic] http://127.0.0.1:8/v1 ka
     some-model -> custom/some-model [openai] http://127.0.0.1:8/v1 no key
     ");
     let bench = with_keys().env("ALPHA_BASE_URL", "nonsense");
@@ -216,7 +221,7 @@ fn addresses_come_from_the_environment_first() {
     alpha -> ! provider `alpha`: ALPHA_BASE_URL: this base URL is not valid: relative URL without a base
     beta -> beta/beta-4 [openai-responses] https://api.beta.test/v1 kb
     ");
-    assert_snapshot!(table(&with_keys().env("ALPHA_BASE_URL", ""), &["alpha"]), @"alpha -> alpha/alpha-large [messages] https://api.alpha.test ka");
+    assert_snapshot!(table(&with_keys().env("ALPHA_BASE_URL", ""), &["alpha"]), @"alpha -> alpha/alpha-large [anthropic] https://api.alpha.test ka");
 }
 
 #[test]
@@ -267,7 +272,9 @@ fn protocols_follow_from_kind_and_api() {
         "kind = 'openai'\napi = 'responses'",
         "kind = 'openai-responses'\napi = 'completions'",
         "api = 'chat'",
-        "kind = 'messages'\napi = 'responses'",
+        "kind = 'anthropic'\napi = 'responses'",
+        "kind = 'opnai'",
+        "kind = 'nonsense'",
         "",
     ];
     let answers: String = cases.iter().map(|case| entry(case) + "\n").collect();
@@ -276,7 +283,9 @@ fn protocols_follow_from_kind_and_api() {
     p/m [openai-responses] http://127.0.0.1:1 no key
     p/m [openai] http://127.0.0.1:1 no key
     p/m [openai] http://127.0.0.1:1 no key
-    ! provider `p` (~/.ostler/config.toml:1:1): `api` does not go with kind "messages"
+    ! provider `p` (~/.ostler/config.toml:1:1): `api` does not go with kind "anthropic"
+    ! provider `p` (~/.ostler/config.toml:1:1): there is no kind "opnai"; did you mean "openai"?
+    ! provider `p` (~/.ostler/config.toml:1:1): there is no kind "nonsense"; there are openai, openai-responses, anthropic, gemini, demo
     ! provider `p` (~/.ostler/config.toml:1:1): it has no `kind`; say which wire protocol it speaks
     "#);
     let bench = Bench::new().user("[models.fast]\napi_base_url = 'http://127.0.0.1:1'\n[models.new]\napi_base_url = 'http://127.0.0.1:1'\napi = 'responses'\nmodel = 'real'\n");
@@ -312,7 +321,7 @@ fn a_project_cannot_point_a_key_elsewhere() {
     let references = ["alpha", "corp", "sly", "fresh", "beta", "team"];
     // Untrusted, none of it counts.
     assert_snapshot!(table(&bench, &references), @r"
-    alpha -> alpha/alpha-large [messages] https://api.alpha.test ka
+    alpha -> alpha/alpha-large [anthropic] https://api.alpha.test ka
     corp -> corp/m [openai] https://corp.test/v1 literal
     sly -> ! no provider or model is called `sly`
     providers: corp, team, alpha, beta, mart, local, demo; any of their models can be named as provider/model
