@@ -19,6 +19,8 @@ pub enum Error {
     NotRegular { path: PathBuf },
     #[error("{} must be an absolute path without NUL bytes", .path.display())]
     BadPath { path: PathBuf },
+    #[error("cannot follow the path {}: {source}", .path.display())]
+    Path { path: PathBuf, source: io::Error },
     #[error("permission denied for {}", .path.display())]
     Forbidden { path: PathBuf, source: io::Error },
     #[error("{} lies outside of the folders that may be written ({})", .path.display(), folders(.roots))]
@@ -64,9 +66,10 @@ impl Error {
         match self {
             Self::NotFound { .. } => "not_found",
             Self::IsDirectory { .. } => "is_directory",
-            Self::NotDirectory { .. } | Self::BadPath { .. } | Self::TooManyLinks { .. } => {
-                "path_error"
-            }
+            Self::NotDirectory { .. }
+            | Self::BadPath { .. }
+            | Self::Path { .. }
+            | Self::TooManyLinks { .. } => "path_error",
             Self::NotRegular { .. } | Self::Forbidden { .. } | Self::Outside { .. } => "forbidden",
             Self::Exists { .. } => "exists",
             Self::Read { .. } => "read_error",

@@ -462,9 +462,9 @@ mod cases {
             cwd: folder.path().into(),
             ..sh("echo $$ > pid; mv pid done; sleep 1000")
         };
-        // One poll sends the request; nobody waits for the answer.
+        // One poll sends the request; nobody waits for the answer (unless it is there already).
         let spawn = local.spawn(command);
-        assert!(tokio::time::timeout(Duration::ZERO, spawn).await.is_err());
+        drop(tokio::time::timeout(Duration::ZERO, spawn).await);
         // Either it never got to write its number, or it has one and that process dies.
         run_to_end(&local, sh("true")).await;
         if let Ok(pid) = std::fs::read_to_string(folder.path().join("done"))

@@ -1,9 +1,10 @@
 //! Turns a path into one free of symlinks, parts that do not exist yet included. Only looks; whoever changes files
 //! checks again at open.
 
-use super::{absent, cannot_read};
+use super::absent;
 use crate::error::{Error, Result};
 use std::ffi::OsString;
+use std::io;
 use std::path::{Component, Path, PathBuf};
 
 /// Symlinks followed on the way to one file, as in the kernel.
@@ -87,13 +88,21 @@ fn link_target(path: &Path) -> Result<Option<PathBuf>> {
     let meta = match std::fs::symlink_metadata(path) {
         Ok(meta) => meta,
         Err(error) if absent(&error) => return Ok(None),
-        Err(error) => return Err(cannot_read(path, error)),
+        Err(error) => return Err(cannot_follow(path, error)),
     };
     if !meta.is_symlink() {
         return Ok(None);
     }
     match std::fs::read_link(path) {
         Ok(target) => Ok(Some(target)),
-        Err(error) => Err(cannot_read(path, error)),
+        Err(error) => Err(cannot_follow(path, error)),
+    }
+}
+
+fn cannot_follow(path: &Path, source: io::Error) -> Error {
+    let path = path.to_path_buf();
+    match source.kind() {
+        io::ErrorKind::PermissionDenied => Error::Forbidden { path, source },
+        _ => Error::Path { path, source },
     }
 }

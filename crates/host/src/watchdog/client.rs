@@ -1,19 +1,20 @@
 //! Our side of the watchdog: starts one with the first command, sends requests, and starts another when it has died.
 
 use super::frame::{self, REPORT_SIZE, Report, Stage};
+use super::strays::{sweep, watchdogs};
 use super::sys::{self, Forked};
 use super::{MODE, server, terminal, tree};
 use crate::command::Command;
 use crate::error::{Error, Result};
-use rustix::process::{Pid, Signal, WaitOptions, getsid, waitpid};
+use rustix::process::{Pid, Signal, WaitOptions, waitpid};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream as StdStream;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex as StdMutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::io::Interest;
 use tokio::net::UnixStream;
 use tokio::sync::Mutex;
@@ -22,13 +23,8 @@ use tokio::sync::Mutex;
 const MAX_ATTEMPTS: usize = 3;
 /// How long a watchdog that dropped a request may take to show that it is dead.
 const DEATH_NOTICE: Duration = Duration::from_millis(200);
-/// How long to look for what a dead watchdog left behind.
-const SWEEP_DEADLINE: Duration = Duration::from_secs(2);
-const SWEEP_PAUSE: Duration = Duration::from_millis(2);
 
 static MAY_REEXEC: AtomicBool = AtomicBool::new(false);
-/// Watchdogs of this process that were not yet waited for.
-static WATCHDOGS: StdMutex<Vec<Pid>> = StdMutex::new(Vec::new());
 
 /// This program's `main` knows the hidden mode.
 pub(super) fn allow_reexec() {
@@ -214,6 +210,8 @@ impl Link {
     fn start() -> io::Result<Self> {
         let (stream, pid) = launch()?;
         stream.set_nonblocking(true)?;
+        #[cfg(target_os = "linux")]
+        tokio::spawn(mourn(pid));
         Ok(Self {
             stream: UnixStream::from_std(stream)?,
             pid,
@@ -246,17 +244,40 @@ impl Link {
         Ok(())
     }
 
-    /// Waits for the watchdog and kills what came to us from it. Off the runtime: waiting blocks.
     async fn bury(self) {
         let Self { stream, pid, .. } = self;
         drop(stream);
-        let _cancelled = tokio::task::spawn_blocking(move || {
-            tree::send(pid, Signal::KILL);
-            let _reaped = rustix::io::retry_on_intr(|| waitpid(Some(pid), WaitOptions::empty()));
-            watchdogs().retain(|other| *other != pid);
-            sweep();
-        })
-        .await;
+        tree::send(pid, Signal::KILL);
+        bury(pid).await;
+    }
+}
+
+/// Waits for a watchdog's end and kills what came to us from it. Off the runtime: both block.
+async fn bury(pid: Pid) {
+    let _cancelled = tokio::task::spawn_blocking(move || {
+        let _reaped = rustix::io::retry_on_intr(|| waitpid(Some(pid), WaitOptions::empty()));
+        watchdogs().retain(|other| *other != pid);
+        sweep();
+    })
+    .await;
+}
+
+/// Buries a watchdog as soon as it has ended, whether or not anybody asks for it again. Ends with it.
+#[cfg(target_os = "linux")]
+async fn mourn(pid: Pid) {
+    use rustix::process::{PidfdFlags, pidfd_open};
+    use tokio::io::unix::AsyncFd;
+    // A kernel without pidfds leaves it to the next request to find out.
+    let Ok(fd) = pidfd_open(pid, PidfdFlags::empty()) else {
+        return;
+    };
+    // SAFETY: the descriptor is owned, open, and stays the same until the registration is dropped.
+    #[expect(unsafe_code, reason = "registering a descriptor has no safe form")]
+    let Ok(fd) = (unsafe { AsyncFd::register_with_interest(fd, Interest::READABLE) }) else {
+        return;
+    };
+    if fd.readable().await.is_ok() {
+        bury(pid).await;
     }
 }
 
@@ -302,44 +323,6 @@ fn own_program() -> io::Result<PathBuf> {
     return Ok(PathBuf::from("/proc/self/exe"));
     #[cfg(not(target_os = "linux"))]
     return std::env::current_exe();
-}
-
-fn watchdogs() -> MutexGuard<'static, Vec<Pid>> {
-    WATCHDOGS.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Kills what a dead watchdog left to us. Everything we start is in another session, and all but watchdogs is started
-/// by one, so any other child in a foreign session was orphaned.
-fn sweep() {
-    #[cfg(target_os = "linux")]
-    {
-        let deadline = Instant::now() + SWEEP_DEADLINE;
-        loop {
-            let strays = strays();
-            if strays.is_empty() || Instant::now() > deadline {
-                return;
-            }
-            tree::freeze_and_kill(&|| {
-                let below = strays
-                    .iter()
-                    .flat_map(|stray| tree::below(stray.as_raw_nonzero().get()));
-                strays.iter().copied().chain(below).collect()
-            });
-            for stray in strays {
-                let _running = waitpid(Some(stray), WaitOptions::NOHANG);
-            }
-            std::thread::sleep(SWEEP_PAUSE);
-        }
-    }
-}
-
-#[cfg(target_os = "linux")]
-fn strays() -> Vec<Pid> {
-    let watchdogs = watchdogs();
-    let own = getsid(None);
-    let mut children = tree::children(std::process::id().cast_signed());
-    children.retain(|child| !watchdogs.contains(child) && getsid(Some(*child)) != own);
-    children
 }
 
 fn explain(command: &Command, stage: Stage, errno: i32) -> Error {

@@ -14,6 +14,8 @@ mod keeper;
 #[cfg(unix)]
 mod server;
 #[cfg(unix)]
+mod strays;
+#[cfg(unix)]
 #[expect(
     unsafe_code,
     reason = "fork, exec and signal handlers have no safe form"

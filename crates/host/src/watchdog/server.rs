@@ -162,12 +162,7 @@ impl Watchdog {
         {
             let mut found = tree::children(std::process::id().cast_signed());
             found.retain(|child| !self.keepers.contains(child));
-            let below: Vec<Pid> = found
-                .iter()
-                .flat_map(|orphan| tree::below(orphan.as_raw_nonzero().get()))
-                .collect();
-            found.extend(below);
-            found
+            tree::with_below(&found)
         }
         #[cfg(not(target_os = "linux"))]
         Vec::new()

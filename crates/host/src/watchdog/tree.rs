@@ -110,6 +110,15 @@ pub(super) fn below(root: i32) -> Vec<Pid> {
     found
 }
 
+/// These and every process below them.
+#[cfg(target_os = "linux")]
+pub(super) fn with_below(roots: &[Pid]) -> Vec<Pid> {
+    let below = roots
+        .iter()
+        .flat_map(|root| below(root.as_raw_nonzero().get()));
+    roots.iter().copied().chain(below).collect()
+}
+
 /// The direct children of a process, of all its threads.
 #[cfg(target_os = "linux")]
 pub(super) fn children(parent: i32) -> Vec<Pid> {
