@@ -10,38 +10,16 @@ use super::de;
 use super::diagnose::{ConfigError, Notice, Report, decode, file_report};
 use super::env::{Override, from_env, from_flags};
 use super::legacy::{modernise, set_aside};
-use super::paths::{Env, Places, absolute};
+use super::merge::merge;
+use super::paths::{Env, Places, anchor_paths};
 use super::project::{Trust, drop_untrusted, drop_user_only};
-use super::schema::{Config, FORBID_READ, ProviderConfig};
+use super::schema::{Config, ProviderConfig};
 use super::tree::{
     At, Layer, Node, Place, Source, SourceId, Sources, SyntaxError, Table, Value, parse,
 };
 
 /// Nobody writes a longer configuration by hand.
 pub const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
-
-/// Lists whose layers add up; in all others the highest layer wins.
-const ADDING: [&[&str]; 6] = [
-    &["permissions", "allow"],
-    &["permissions", "ask"],
-    &["permissions", "deny"],
-    &["sandbox", "allow_write"],
-    &["sandbox", "forbid_read"],
-    &["tools", "shell", "env_drop"],
-];
-
-/// Keys that say the same thing in two ways: a higher layer's word for one removes the other.
-const ALTERNATIVES: [(&str, &[&str]); 2] = [
-    ("model", &["models", "default"]),
-    ("models", &["model", "default"]),
-];
-
-/// Paths in a file are relative to that file.
-const PATHS: [&[&str]; 3] = [
-    &["agent", "system_prompt_file"],
-    &["network", "ca_file"],
-    &["tools", "shell", "path"],
-];
 
 /// Fields of a provider that decide where data goes or with which key.
 const SENDING: [&str; 11] = [
@@ -237,8 +215,7 @@ impl<'a> Loader<'a> {
         let reports = check_layer(&mut tree, &self.sources, &mut self.notices);
         self.reports.extend(reports);
         expand_models(&mut tree);
-        let base = file.parent().unwrap_or(file);
-        anchor_paths(&mut tree, base, self.places.user_home.as_deref());
+        anchor_paths(&mut tree, file.parent().unwrap_or(file), self.places);
         tree
     }
 
@@ -421,135 +398,5 @@ fn same_file(a: &Path, b: &Path) -> bool {
     match (a.canonicalize(), b.canonicalize()) {
         (Ok(a), Ok(b)) => a == b,
         _ => false,
-    }
-}
-
-fn anchor_paths(tree: &mut Node, base: &Path, user_home: Option<&Path>) {
-    let anchor = |node: &mut Node| {
-        // A bare program name is looked up on PATH, and empty means unset.
-        let Value::String(written) = &mut node.value else {
-            return;
-        };
-        if !written.is_empty() {
-            *written = absolute(written, base, user_home).display().to_string();
-        }
-    };
-    for path in PATHS {
-        if let Some(node) = tree.get_mut(path) {
-            let bare = node
-                .as_str()
-                .is_some_and(|text| !text.contains(['/', '\\']));
-            if !(bare && path.last() == Some(&"path")) {
-                anchor(node);
-            }
-        }
-    }
-    if let Some(Value::Array(items)) = tree.get_mut(&["providers"]).map(|node| &mut node.value) {
-        for item in items {
-            if let Some(node) = item.get_mut(&["api_key_file"]) {
-                anchor(node);
-            }
-        }
-    }
-}
-
-/// Lays a layer over what is below it.
-fn merge(below: &mut Node, above: Node, sources: &Sources) {
-    seed_defaults(below, &above, sources);
-    let agent = |key| above.get(&["agent", key]).is_some();
-    // Text and file are one setting: the higher layer's word counts.
-    if agent("system_prompt") || agent("system_prompt_file") {
-        below.take(&["agent", "system_prompt"]);
-        below.take(&["agent", "system_prompt_file"]);
-    }
-    merge_at(below, above, &mut Vec::new(), sources);
-}
-
-/// A project's `forbid_read` adds to the default list, which otherwise is not in the tree; the
-/// person's own list replaces it.
-fn seed_defaults(below: &mut Node, above: &Node, sources: &Sources) {
-    let path = ["sandbox", "forbid_read"];
-    let Some(node) = above.get(&path) else { return };
-    if sources.layer(node.at) == Layer::User {
-        return;
-    }
-    let at = At::whole(Sources::BUILT_IN);
-    let items = FORBID_READ
-        .iter()
-        .map(|item| Node::new(Value::String((*item).to_owned()), at))
-        .collect();
-    below
-        .put_new(&path, Node::new(Value::Array(items), at))
-        .ok();
-}
-
-fn merge_at(below: &mut Node, above: Node, path: &mut Vec<String>, sources: &Sources) {
-    let keys: Vec<&str> = path.iter().map(String::as_str).collect();
-    let adds = ADDING.contains(&keys.as_slice());
-    let providers = keys == ["providers"];
-    match (&mut below.value, above.value) {
-        (Value::Table(lower), Value::Table(upper)) => {
-            for (key, node) in upper {
-                match lower.get_mut(&key) {
-                    Some(there) => {
-                        path.push(key);
-                        merge_at(there, node, path, sources);
-                        path.pop();
-                    }
-                    None => {
-                        lower.insert(key, node);
-                    }
-                }
-            }
-        }
-        (Value::Array(lower), Value::Array(upper)) if providers => {
-            upper
-                .into_iter()
-                .for_each(|item| merge_provider(lower, item, sources));
-        }
-        (Value::Array(lower), Value::Array(upper)) if adds => lower.extend(upper),
-        (_, value) => {
-            below.value = value;
-            below.at = above.at;
-            below.typed = above.typed;
-        }
-    }
-}
-
-fn merge_provider(lower: &mut Vec<Node>, item: Node, sources: &Sources) {
-    let same = |there: &&mut Node| same_name(there, &item, sources);
-    let Some(there) = lower.iter_mut().find(same) else {
-        lower.push(item);
-        return;
-    };
-    for (key, others) in ALTERNATIVES {
-        if item.get(&[key]).is_some() {
-            for other in others {
-                there.take(&[other]);
-            }
-        }
-    }
-    let name = there.get(&["name"]).cloned();
-    merge_at(
-        there,
-        item,
-        &mut vec!["providers".into(), String::new()],
-        sources,
-    );
-    if let (Some(name), Some(fields)) = (name, there.as_table_mut()) {
-        fields.insert("name".into(), name);
-    }
-}
-
-/// Names of variables have no `-` and no case, so those match loosely.
-fn same_name(there: &Node, item: &Node, sources: &Sources) -> bool {
-    let (Some(there), Some(name)) = (there.name(), item.name()) else {
-        return false;
-    };
-    match sources.layer(item.at) {
-        Layer::Environment => {
-            there.to_ascii_lowercase().replace('-', "_") == name.replace('-', "_")
-        }
-        Layer::Default | Layer::User | Layer::Project | Layer::Flag => there == name,
     }
 }

@@ -11,6 +11,7 @@ pub mod files;
 pub mod keys;
 pub mod layers;
 pub mod legacy;
+pub mod merge;
 pub mod paths;
 pub mod project;
 pub mod providers;

@@ -4,6 +4,17 @@
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
+use super::tree::{Node, Value};
+
+/// Keys whose relative paths start at the file they are written in.
+const BESIDE: [&[&str]; 3] = [
+    &["agent", "system_prompt_file"],
+    &["network", "ca_file"],
+    &["tools", "shell", "path"],
+];
+/// Keys whose relative paths start at the root.
+const IN_ROOT: [&[&str]; 2] = [&["sandbox", "allow_write"], &["sandbox", "workspace_root"]];
+
 /// Environment variables, passed in so that nothing here depends on the process.
 pub type Env = BTreeMap<String, String>;
 
@@ -121,6 +132,58 @@ pub fn config_files(places: &Places, config_flag: Option<&Path>) -> Vec<ConfigFi
             path,
         })
         .collect()
+}
+
+/// Makes the paths of a layer absolute. `base` is the directory of its file.
+pub fn anchor_paths(tree: &mut Node, base: &Path, places: &Places) {
+    for path in BESIDE.iter().chain(&IN_ROOT) {
+        // Empty means unset.
+        if tree.get(path).and_then(Node::as_str) == Some("") {
+            tree.take(path);
+        }
+    }
+    for path in BESIDE {
+        let Some(node) = tree.get_mut(path) else {
+            continue;
+        };
+        // A bare program name is looked up on PATH.
+        let is_bare = |text: &str| !text.contains(['/', '\\']);
+        let is_program = path.last() == Some(&"path") && node.as_str().is_some_and(is_bare);
+        if !is_program {
+            anchor(node, base, places);
+        }
+    }
+    for path in IN_ROOT {
+        if let Some(node) = tree.get_mut(path) {
+            anchor(node, &places.root, places);
+        }
+    }
+    if let Some(Value::Array(items)) = tree.get_mut(&["providers"]).map(|node| &mut node.value) {
+        for item in items {
+            match item.get_mut(&["api_key_file"]) {
+                Some(node) if node.as_str() != Some("") => anchor(node, base, places),
+                Some(_) => {
+                    item.take(&["api_key_file"]);
+                }
+                None => {}
+            }
+        }
+    }
+}
+
+fn anchor(node: &mut Node, base: &Path, places: &Places) {
+    match &mut node.value {
+        Value::String(written) => {
+            let path = absolute(written, base, places.user_home.as_deref());
+            *written = path.display().to_string();
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| anchor(item, base, places)),
+        Value::Integer(_)
+        | Value::Float(_)
+        | Value::Boolean(_)
+        | Value::Datetime(_)
+        | Value::Table(_) => {}
+    }
 }
 
 /// A path written in a file (or flag), made absolute: `~/` is the person's home, anything else

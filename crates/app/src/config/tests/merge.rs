@@ -222,6 +222,22 @@ fn prompt_text_and_file_are_one_setting() {
 }
 
 #[test]
+fn paths_are_absolute_and_empty_ones_unset() {
+    let bench = Bench::new()
+        .user("[network]\nca_file = 'ca.pem'\n[tools.shell]\npath = 'zsh'\n[sandbox]\nallow_write = ['out', '~/o', '/abs']\n[[providers]]\nname = 'p'\napi_key_file = '~/k'\n[[providers]]\nname = 'q'\napi_key_file = ''\n")
+        .project("[agent]\nsystem_prompt_file = ''\n[sandbox]\nworkspace_root = ''\n")
+        .env("OSTLER_TOOLS__SHELL__PATH", "./sh");
+    assert_snapshot!(bench.seen(), @r#"
+    network.ca_file = "~/.ostler/ca.pem"  # ~/.ostler/config.toml:2:1
+    providers.p.api_key_file = "~/k"  # ~/.ostler/config.toml:9:1
+    providers.p.name = "p"  # ~/.ostler/config.toml:8:1
+    providers.q.name = "q"  # ~/.ostler/config.toml:11:1
+    sandbox.allow_write = ["WORK/out", "~/o", "/abs"]  # ~/.ostler/config.toml:6:16
+    tools.shell.path = "WORK/sh"  # OSTLER_TOOLS__SHELL__PATH
+    "#);
+}
+
+#[test]
 fn config_flag_takes_the_place_of_the_user_file() {
     let mut bench = Bench::new()
         .user("default_model = 'user'\n")
