@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 /// Most bytes that are kept of one output, in memory when nothing is to be cut and on disk otherwise.
 pub const MAX_KEPT: usize = 64 * 1024 * 1024;
 
+/// Outputs kept under one name.
+const MAX_NAMESAKES: usize = 10_000;
+
 /// Output as it was cut.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Captured {
@@ -33,7 +36,11 @@ pub struct Capture {
 
 enum Spill {
     NotYet,
-    To { file: File, path: PathBuf, bytes: usize },
+    To {
+        file: File,
+        path: PathBuf,
+        bytes: usize,
+    },
     Failed(io::ErrorKind),
 }
 
@@ -84,7 +91,9 @@ impl Capture {
         let start = self.tail.len().saturating_sub(self.tail_cap());
         let tail = self.tail.get(start..).unwrap_or_default();
         let (whole, artifact) = match self.spill {
-            Spill::To { path, bytes, .. } if bytes as u64 == total_bytes => (whole_at(&path), Some(path)),
+            Spill::To { path, bytes, .. } if bytes as u64 == total_bytes => {
+                (whole_at(&path), Some(path))
+            }
             Spill::To { path, bytes, .. } => (
                 format!("first {bytes} of {total_bytes} bytes: {}", path.display()),
                 Some(path),
@@ -106,7 +115,9 @@ impl Capture {
 
     fn push_tail(&mut self, bytes: &[u8]) {
         let cap = self.tail_cap();
-        let new = bytes.get(bytes.len().saturating_sub(cap)..).unwrap_or_default();
+        let new = bytes
+            .get(bytes.len().saturating_sub(cap)..)
+            .unwrap_or_default();
         // Moving only when twice the room is used costs each byte one copy on average.
         if self.tail.len() + new.len() > 2 * cap {
             let keep = cap.saturating_sub(new.len());
@@ -116,10 +127,7 @@ impl Capture {
     }
 
     fn start_spill(&mut self) {
-        let opened = self
-            .artifacts
-            .path(&self.name)
-            .and_then(|path| Ok((File::create(&path)?, path)));
+        let opened = create(&self.artifacts, &self.name);
         self.spill = match opened {
             Ok((file, path)) => Spill::To {
                 file,
@@ -135,13 +143,29 @@ impl Capture {
 
     fn write_spill(&mut self, new: &[u8]) {
         if let Spill::To { file, bytes, .. } = &mut self.spill {
-            let part = new.get(..new.len().min(MAX_KEPT - *bytes)).unwrap_or_default();
+            let part = new
+                .get(..new.len().min(MAX_KEPT - *bytes))
+                .unwrap_or_default();
             match file.write_all(part) {
                 Ok(()) => *bytes += part.len(),
                 Err(e) => self.spill = Spill::Failed(e.kind()),
             }
         }
     }
+}
+
+/// A file of that name, or of a similar one where an earlier output has it: call ids repeat.
+fn create(artifacts: &Artifacts, name: &str) -> io::Result<(File, PathBuf)> {
+    let mut path = artifacts.path(name)?;
+    for number in 2..MAX_NAMESAKES {
+        match File::create_new(&path) {
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
+                path = artifacts.path(&format!("{number}-{name}"))?;
+            }
+            opened => return Ok((opened?, path)),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
 }
 
 /// Cuts text that is already whole.
@@ -182,7 +206,11 @@ pub fn cut_file(path: &Path, from: u64, to: u64, cap: usize) -> io::Result<Captu
 }
 
 fn limit(cap: usize) -> usize {
-    if cap == 0 { MAX_KEPT } else { cap.min(MAX_KEPT) }
+    if cap == 0 {
+        MAX_KEPT
+    } else {
+        cap.min(MAX_KEPT)
+    }
 }
 
 fn whole_at(path: &Path) -> String {
@@ -220,13 +248,15 @@ pub fn char_end(bytes: &[u8]) -> usize {
 
 /// How many bytes at the start are the rest of a character that was cut off.
 fn char_start(bytes: &[u8]) -> usize {
-    let rest = bytes.iter().take(3).take_while(|b| (0x80..=0xbf).contains(*b));
+    let rest = bytes
+        .iter()
+        .take(3)
+        .take_while(|b| (0x80..=0xbf).contains(*b));
     rest.count()
 }
 
 fn decode(bytes: Vec<u8>) -> String {
-    String::from_utf8(bytes)
-        .unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned())
+    String::from_utf8(bytes).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned())
 }
 
 #[cfg(test)]
@@ -270,7 +300,10 @@ mod tests {
             (10, vec![b"\xe2\x82".as_slice(), b"\xac"], "€"),
         ] {
             let got = bench.run(cap, &chunks);
-            assert_eq!((got.text.as_str(), got.truncated, got.artifact), (text, false, None));
+            assert_eq!(
+                (got.text.as_str(), got.truncated, got.artifact),
+                (text, false, None)
+            );
         }
         assert!(!bench.artifacts().dir().exists());
     }
@@ -283,7 +316,10 @@ mod tests {
             let path = bench.path();
             let whole = chunks.concat();
             let expect = Captured {
-                text: format!("{head}\n[… {cut} bytes cut; whole output: {} …]\n{tail}", path.display()),
+                text: format!(
+                    "{head}\n[… {cut} bytes cut; whole output: {} …]\n{tail}",
+                    path.display()
+                ),
                 truncated: true,
                 total_bytes: whole.len() as u64,
                 artifact: Some(path.clone()),
@@ -293,7 +329,13 @@ mod tests {
         };
         check(4, &[b"0123456789"], "01", 6, "89");
         check(5, &[b"0123456789"], "01", 5, "789");
-        check(4, &[b"0", b"1", b"2", b"3", b"4", b"5", b"6"], "01", 3, "56");
+        check(
+            4,
+            &[b"0", b"1", b"2", b"3", b"4", b"5", b"6"],
+            "01",
+            3,
+            "56",
+        );
         check(4, &[b"0123", b"4"], "01", 1, "34");
         check(1, &[b"0123", b"4"], "", 4, "4");
         check(6, &["aa€bb€cc".as_bytes()], "aa", 8, "cc");
@@ -303,13 +345,30 @@ mod tests {
 
     #[test]
     fn many_pieces_equal_one_piece() {
-        let text: Vec<u8> = (0..40_000u32).flat_map(|n| format!("{n} ž\n").into_bytes()).collect();
-        let bench = Bench::new();
-        let one = bench.run(1000, &[&text]);
-        for size in [1, 7, 499, 500, 501, 1000, 4096] {
+        let text: Vec<u8> = (0..40_000u32)
+            .flat_map(|n| format!("{n} ž\n").into_bytes())
+            .collect();
+        let of = |size: usize| {
+            let bench = Bench::new();
             let pieces: Vec<&[u8]> = text.chunks(size).collect();
-            assert_eq!(bench.run(1000, &pieces), one, "{size}");
+            let text = bench.run(1000, &pieces).text;
+            text.replace(&bench.path().display().to_string(), "PATH")
+        };
+        let one = of(text.len());
+        for size in [1, 7, 499, 500, 501, 1000, 4096] {
+            assert_eq!(of(size), one, "{size}");
         }
+    }
+
+    #[test]
+    fn outputs_of_one_name_do_not_meet() {
+        let bench = Bench::new();
+        let kept = |text: &[u8]| bench.run(1, &[text]).artifact.unwrap();
+        let files = [kept(b"one"), kept(b"two"), kept(b"three")];
+        let names = files.clone().map(|f| f.file_name().unwrap().to_owned());
+        assert_eq!(names, ["out.txt", "2-out.txt", "3-out.txt"]);
+        let contents = files.map(|f| std::fs::read_to_string(f).unwrap());
+        assert_eq!(contents, ["one", "two", "three"]);
     }
 
     #[test]
@@ -328,7 +387,12 @@ mod tests {
         let bench = Bench::new();
         std::fs::write(bench.dir.path().join("kept"), "a file in the way").unwrap();
         let got = bench.run(4, &[b"0123456789"]);
-        assert!(got.text.contains("6 bytes cut; the whole could not be kept: "), "{}", got.text);
+        assert!(
+            got.text
+                .contains("6 bytes cut; the whole could not be kept: "),
+            "{}",
+            got.text
+        );
         assert_eq!(got.artifact, None);
     }
 
@@ -340,18 +404,33 @@ mod tests {
         (0..4).for_each(|_| capture.push(&piece));
         let got = capture.finish();
         let total = MAX_KEPT + 4;
-        assert!(got.text.contains(&format!("first {MAX_KEPT} of {total} bytes: ")), "{}", got.text);
-        assert_eq!(std::fs::metadata(bench.path()).unwrap().len(), MAX_KEPT as u64);
+        assert!(
+            got.text
+                .contains(&format!("first {MAX_KEPT} of {total} bytes: ")),
+            "{}",
+            got.text
+        );
+        assert_eq!(
+            std::fs::metadata(bench.path()).unwrap().len(),
+            MAX_KEPT as u64
+        );
     }
 
     #[test]
     fn a_span_of_a_file_is_cut_the_same_way() {
         let bench = Bench::new();
-        let path = bench.artifacts().keep("out.txt", "0123456789€".as_bytes()).unwrap();
+        let path = bench
+            .artifacts()
+            .keep("out.txt", "0123456789€".as_bytes())
+            .unwrap();
         let check = |from: u64, to: u64, cap: usize, text: &str| {
             let got = cut_file(&path, from, to, cap).unwrap();
             let text = text.replace("PATH", &path.display().to_string());
-            assert_eq!((got.text, got.total_bytes), (text.clone(), to - from), "{from}..{to}");
+            assert_eq!(
+                (got.text, got.total_bytes),
+                (text.clone(), to - from),
+                "{from}..{to}"
+            );
             assert_eq!(got.artifact.is_some(), got.truncated);
         };
         check(0, 0, 4, "");

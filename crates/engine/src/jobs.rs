@@ -36,6 +36,7 @@ const MAX_INPUT: usize = 64 * 1024;
 /// Output that comes in one go is read in one go: this much silence ends it.
 const QUIET: Duration = Duration::from_millis(50);
 const LONGEST_BURST: Duration = Duration::from_millis(500);
+const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 /// Bytes at the end of a log in which its last line is looked for.
 const LAST_LINE: u64 = 400;
 
@@ -147,8 +148,17 @@ impl Jobs {
 
     /// Whether one more may run; to be asked before its command starts.
     pub fn room(&self) -> Result<(), JobError> {
-        let running = self.table().jobs.values().filter(|j| j.is_running()).count();
-        if running < MAX_RUNNING { Ok(()) } else { Err(JobError::TooMany) }
+        let running = self
+            .table()
+            .jobs
+            .values()
+            .filter(|j| j.is_running())
+            .count();
+        if running < MAX_RUNNING {
+            Ok(())
+        } else {
+            Err(JobError::TooMany)
+        }
     }
 
     /// Takes a command over and names it.
@@ -187,8 +197,9 @@ impl Jobs {
         let mut progress = job.progress.clone();
         let from = *lock(&job.read);
         if !wait.is_zero() {
-            let until = Instant::now() + wait;
-            let news = progress.wait_for(|p| p.written > from || p.dropped > 0 || p.state != JobState::Running);
+            let until = Instant::now() + wait.min(LONGEST_WAIT);
+            let news = progress
+                .wait_for(|p| p.written > from || p.dropped > 0 || p.state != JobState::Running);
             // Neither running out of time nor an owner that is gone changes what there is to read.
             let has_news = matches!(tokio::time::timeout_at(until, news).await, Ok(Ok(_)));
             if has_news {
@@ -205,11 +216,16 @@ impl Jobs {
         if text.len() > MAX_INPUT {
             return Err(JobError::InputTooLong);
         }
-        let input = job.input.as_ref().ok_or_else(|| JobError::NoTerminal(job.id.clone()))?;
-        input.try_send(text.as_bytes().to_vec()).map_err(|e| match e {
-            mpsc::error::TrySendError::Full(_) => JobError::InputFull(job.id.clone()),
-            mpsc::error::TrySendError::Closed(_) => JobError::Ended(job.id.clone()),
-        })
+        let input = job
+            .input
+            .as_ref()
+            .ok_or_else(|| JobError::NoTerminal(job.id.clone()))?;
+        input
+            .try_send(text.as_bytes().to_vec())
+            .map_err(|e| match e {
+                mpsc::error::TrySendError::Full(_) => JobError::InputFull(job.id.clone()),
+                mpsc::error::TrySendError::Closed(_) => JobError::Ended(job.id.clone()),
+            })
     }
 
     /// Ends a job with everything it started; returns once it is gone. One that has ended stays as it is.
@@ -267,7 +283,10 @@ impl Jobs {
 
 impl Drop for Jobs {
     fn drop(&mut self) {
-        self.table().jobs.values().for_each(|job| job.cancel.cancel());
+        self.table()
+            .jobs
+            .values()
+            .for_each(|job| job.cancel.cancel());
     }
 }
 
@@ -292,8 +311,7 @@ impl Job {
         let mut progress = self.progress.clone();
         // An owner that is gone without a last word had its process dropped, and so killed, with it.
         drop(progress.wait_for(|p| p.state != JobState::Running).await);
-        let now = *progress.borrow();
-        now
+        *progress.borrow()
     }
 
     fn news(&self, now: Progress, cap: usize) -> io::Result<News> {
@@ -314,10 +332,22 @@ impl Job {
 
     fn info(&self) -> JobInfo {
         let now = *self.progress.borrow();
-        let tail = cut::cut_file(&self.log, now.written.saturating_sub(LAST_LINE), now.written, 0);
+        let tail = cut::cut_file(
+            &self.log,
+            now.written.saturating_sub(LAST_LINE),
+            now.written,
+            0,
+        );
         let last_line = tail.map_or_else(
             |_| String::new(),
-            |t| t.text.trim_end().lines().last().unwrap_or_default().to_owned(),
+            |t| {
+                t.text
+                    .trim_end()
+                    .lines()
+                    .last()
+                    .unwrap_or_default()
+                    .to_owned()
+            },
         );
         JobInfo {
             id: self.id.clone(),

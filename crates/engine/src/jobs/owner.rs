@@ -135,7 +135,9 @@ impl Log {
     fn keep(&mut self, bytes: &[u8]) {
         let written = self.progress.borrow().written;
         let room = (MAX_KEPT as u64).saturating_sub(written);
-        let part = bytes.get(..(bytes.len() as u64).min(room) as usize).unwrap_or_default();
+        let part = bytes
+            .get(..(bytes.len() as u64).min(room) as usize)
+            .unwrap_or_default();
         // A log that cannot be written keeps no more, and the reader is told.
         let kept = self.file.write_all(part).map_or(0, |()| part.len() as u64);
         self.progress.send_modify(|p| {
@@ -153,11 +155,17 @@ pub async fn end_tree(process: &mut Process, mut take: impl FnMut(Output)) -> Ex
     process.signal(Signal::Kill);
     match exit {
         Some(exit) => exit,
-        None => drain(process, LAST_WAIT, &mut take).await.unwrap_or(Exit::LOST),
+        None => drain(process, LAST_WAIT, &mut take)
+            .await
+            .unwrap_or(Exit::LOST),
     }
 }
 
-async fn drain(process: &mut Process, wait: Duration, take: &mut impl FnMut(Output)) -> Option<Exit> {
+async fn drain(
+    process: &mut Process,
+    wait: Duration,
+    take: &mut impl FnMut(Output),
+) -> Option<Exit> {
     let until = Instant::now() + wait;
     loop {
         match tokio::time::timeout_at(until, process.next()).await {

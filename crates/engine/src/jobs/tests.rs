@@ -40,7 +40,11 @@ impl Yard {
     async fn rest(&self, id: &str) -> (String, JobState) {
         let mut all = String::new();
         loop {
-            let news = self.jobs.read(id, Duration::from_secs(20), 0).await.unwrap();
+            let news = self
+                .jobs
+                .read(id, Duration::from_secs(20), 0)
+                .await
+                .unwrap();
             all.push_str(&news.output.text);
             if news.state != JobState::Running {
                 return (all, news.state);
@@ -52,8 +56,14 @@ impl Yard {
 #[tokio::test]
 async fn a_job_has_a_name_a_log_and_an_end() {
     let yard = Yard::new();
-    let id = yard.start("printf 'b\\nlast line\\n'; exit 7", "a\n").await.unwrap();
-    assert_eq!(yard.rest(&id).await, ("b\nlast line\n".into(), JobState::Exited(7)));
+    let id = yard
+        .start("printf 'b\\nlast line\\n'; exit 7", "a\n")
+        .await
+        .unwrap();
+    assert_eq!(
+        yard.rest(&id).await,
+        ("b\nlast line\n".into(), JobState::Exited(7))
+    );
     let listed = yard.jobs.list();
     let expect = JobInfo {
         id: "j1".into(),
@@ -79,12 +89,19 @@ async fn a_name_used_by_an_earlier_run_is_not_used_again() {
 async fn half_a_character_waits_for_its_other_half() {
     let yard = Yard::new();
     let id = yard
-        .start("printf 'x\\342\\202'; while [ ! -e go ]; do sleep 0.02; done; printf '\\254y'", "")
+        .start(
+            "printf 'x\\342\\202'; while [ ! -e go ]; do sleep 0.02; done; printf '\\254y'",
+            "",
+        )
         .await
         .unwrap();
     let mut first = String::new();
     while first.is_empty() {
-        let news = yard.jobs.read(&id, Duration::from_secs(20), 0).await.unwrap();
+        let news = yard
+            .jobs
+            .read(&id, Duration::from_secs(20), 0)
+            .await
+            .unwrap();
         first.push_str(&news.output.text);
     }
     assert_eq!(first, "x");
@@ -99,11 +116,19 @@ async fn only_so_many_run_at_once_and_closing_ends_them() {
         yard.start("sleep 1000", "").await.unwrap();
     }
     assert!(matches!(yard.jobs.room(), Err(JobError::TooMany)));
-    assert!(matches!(yard.start("sleep 1000", "").await, Err(JobError::TooMany)));
+    assert!(matches!(
+        yard.start("sleep 1000", "").await,
+        Err(JobError::TooMany)
+    ));
     yard.jobs.kill("j5", 0).await.unwrap();
     assert_eq!(yard.start("true", "").await.unwrap(), "j33");
     yard.jobs.close().await;
-    assert!(yard.jobs.list().iter().all(|job| job.state != JobState::Running));
+    assert!(
+        yard.jobs
+            .list()
+            .iter()
+            .all(|job| job.state != JobState::Running)
+    );
 }
 
 #[tokio::test]
@@ -128,8 +153,13 @@ async fn a_finished_job_beyond_the_limit_is_forgotten() {
     };
     let limit = (MAX_RUNNING + MAX_FINISHED) as u64;
     table.jobs.insert(1, job(1, JobState::Running));
-    table.jobs.extend((2..limit + 3).map(|n| (n, job(n, JobState::Exited(0)))));
+    table
+        .jobs
+        .extend((2..limit + 3).map(|n| (n, job(n, JobState::Exited(0)))));
     table.forget_oldest();
     let left: Vec<u64> = table.jobs.keys().copied().collect();
-    assert_eq!(left, std::iter::once(1).chain(4..limit + 3).collect::<Vec<_>>());
+    assert_eq!(
+        left,
+        std::iter::once(1).chain(4..limit + 3).collect::<Vec<_>>()
+    );
 }

@@ -88,8 +88,16 @@ mod tests {
             assert_eq!(Tool::question(&Ask, &args), Some(expect), "{args}");
         };
         check(json!({"question": "Which?"}), &[], false);
-        check(json!({"question": "Which?", "choices": ["a", "b"], "multi": true}), &["a", "b"], true);
-        check(json!({"question": "Which?", "options": [{"label": "a"}, "b"]}), &["a", "b"], false);
+        check(
+            json!({"question": "Which?", "choices": ["a", "b"], "multi": true}),
+            &["a", "b"],
+            true,
+        );
+        check(
+            json!({"question": "Which?", "options": [{"label": "a"}, "b"]}),
+            &["a", "b"],
+            false,
+        );
         assert_eq!(Tool::question(&Ask, &json!({"choices": []})), None);
     }
 
@@ -98,12 +106,21 @@ mod tests {
         let bench = Bench::new();
         let args = json!({"question": "Which?"});
         let mut cx = bench.context("ask");
-        let silent = Tool::run(&Ask, args.clone(), cx.clone()).await.unwrap().data;
-        assert_eq!(silent, json!({"answer": null, "assumed": true, "note": NOBODY}));
+        let silent = Tool::run(&Ask, args.clone(), cx.clone())
+            .await
+            .unwrap()
+            .data;
+        assert_eq!(
+            silent,
+            json!({"answer": null, "assumed": true, "note": NOBODY})
+        );
         assert_eq!(Tool::render(&Ask, &silent).text, NOBODY);
         cx.answer = Some("blue".into());
         let answered = Tool::run(&Ask, args, cx).await.unwrap().data;
         assert_eq!(answered, json!({"answer": "blue", "assumed": false}));
-        assert_eq!(Tool::render(&Ask, &answered).text, "The person answered: blue");
+        assert_eq!(
+            Tool::render(&Ask, &answered).text,
+            "The person answered: blue"
+        );
     }
 }

@@ -116,13 +116,21 @@ async fn cwd(cx: &Context, wanted: Option<&str>) -> Result<PathBuf, ToolError> {
         return Ok(cx.scope.root.clone());
     };
     let path = cx.scope.path(wanted);
-    let stat = cx.host.stat(&path).await.map_err(|e| ToolError::new(e.code(), format!("cwd: {e}.")))?;
+    let stat = cx
+        .host
+        .stat(&path)
+        .await
+        .map_err(|e| ToolError::new(e.code(), format!("cwd: {e}.")))?;
     match stat.kind {
         Kind::Directory => Ok(stat.path),
-        Kind::Missing => Err(ToolError::new("not_found", format!("cwd {wanted} does not exist."))),
-        Kind::File | Kind::Symlink | Kind::Other => {
-            Err(ToolError::new("path_error", format!("cwd {wanted} is not a folder.")))
-        }
+        Kind::Missing => Err(ToolError::new(
+            "not_found",
+            format!("cwd {wanted} does not exist."),
+        )),
+        Kind::File | Kind::Symlink | Kind::Other => Err(ToolError::new(
+            "path_error",
+            format!("cwd {wanted} is not a folder."),
+        )),
     }
 }
 
@@ -148,29 +156,44 @@ impl Run {
             Wait::Not => return self.hand_over(command),
             Wait::For(time) => Some(time),
         };
-        let ended = self.watch(time.and_then(|t| Instant::now().checked_add(t))).await;
+        let ended = self
+            .watch(time.and_then(|t| Instant::now().checked_add(t)))
+            .await;
         match (ended, wait) {
             (Ended::Exited(exit), _) => {
                 self.live.flush();
-                Ok(self.streams.report(exit_code(exit), None))
+                Ok(self.streams.report(exit_code(exit), note(exit)))
             }
             (Ended::OutOfTime, Wait::For(_) | Wait::Not) => self.hand_over(command),
-            (Ended::OutOfTime, Wait::Whole) => {
-                end_tree(&mut self.process, |output| {
-                    self.streams.take(&output);
-                })
-                .await;
-                self.live.flush();
-                Ok(self.streams.report(-1, Some(cap)))
-            }
-            (Ended::Cancelled, _) => {
-                self.process.signal(Signal::Kill);
-                let gone = async { while !matches!(self.process.next().await, Output::Exited(_)) {} };
-                // Dropping the process sees to whatever is left.
-                let _late = tokio::time::timeout(LAST_WAIT, gone).await;
-                Err(ToolError::new("interrupted", "Interrupted; the command was killed."))
-            }
+            (Ended::OutOfTime, Wait::Whole) => self.time_out(cap).await,
+            (Ended::Cancelled, _) => Err(self.cancelled().await),
         }
+    }
+
+    async fn time_out(mut self, seconds: u64) -> Result<Value, ToolError> {
+        let streams = &mut self.streams;
+        let take = |output: Output| {
+            streams.take(&output);
+        };
+        tokio::select! {
+            biased;
+            () = self.cx.cancel.cancelled() => return Err(self.cancelled().await),
+            _ = end_tree(&mut self.process, take) => {}
+        }
+        self.live.flush();
+        let mut data = self
+            .streams
+            .report(-1, Some(format!("timed out after {seconds}s")));
+        data["timed_out"] = true.into();
+        Ok(data)
+    }
+
+    async fn cancelled(&mut self) -> ToolError {
+        self.process.signal(Signal::Kill);
+        let gone = async { while !matches!(self.process.next().await, Output::Exited(_)) {} };
+        // Dropping the process sees to whatever is left.
+        let _late = tokio::time::timeout(LAST_WAIT, gone).await;
+        ToolError::new("interrupted", "Interrupted; the command was killed.")
     }
 
     async fn watch(&mut self, deadline: Option<Instant>) -> Ended {
@@ -226,7 +249,7 @@ struct Streams {
 impl Streams {
     fn new(cx: &Context, tty: bool) -> Self {
         let capture = |stream: &str| {
-            let name = format!("{}-{stream}.txt", cx.call_id);
+            let name = format!("{stream}-{}.txt", cx.call_id);
             Capture::new(cx.settings.bash_max_bytes, cx.artifacts.clone(), name)
         };
         Self {
@@ -240,7 +263,9 @@ impl Streams {
     fn take(&mut self, output: &Output) -> Option<Bytes> {
         let shown = match (output, &mut self.plain) {
             (Output::Exited(_), _) => return None,
-            (Output::Stdout(bytes) | Output::Stderr(bytes), Some(plain)) => Bytes::from(plain.feed(bytes)),
+            (Output::Stdout(bytes) | Output::Stderr(bytes), Some(plain)) => {
+                Bytes::from(plain.feed(bytes))
+            }
             (Output::Stdout(bytes) | Output::Stderr(bytes), None) => bytes.clone(),
         };
         match output {
@@ -250,33 +275,37 @@ impl Streams {
         Some(shown)
     }
 
-    /// `out_of_time` is the number of seconds after which the command was killed.
-    fn report(self, exit_code: i32, out_of_time: Option<u64>) -> Value {
+    /// `note` is a line about the end that no stream tells.
+    fn report(self, exit_code: i32, note: Option<String>) -> Value {
         let stdout = self.stdout.finish();
         let mut stderr = self.stderr.finish();
-        if let Some(seconds) = out_of_time {
+        if let Some(note) = note {
             if !stderr.text.is_empty() && !stderr.text.ends_with('\n') {
                 stderr.text.push('\n');
             }
-            stderr.text.push_str(&format!("timed out after {seconds}s"));
+            stderr.text.push_str(&note);
         }
-        data(&stdout, &stderr, exit_code.into(), out_of_time.is_some())
+        data(&stdout, &stderr, exit_code.into())
     }
 
     fn so_far(self) -> (Value, Option<Plain>, String) {
         let stdout = self.stdout.finish();
         let stderr = self.stderr.finish();
         let text = format!("{}{}", stdout.text, stderr.text);
-        (data(&stdout, &stderr, Value::Null, false), self.plain, text)
+        (data(&stdout, &stderr, Value::Null), self.plain, text)
     }
 }
 
-fn data(stdout: &Captured, stderr: &Captured, exit_code: Value, timed_out: bool) -> Value {
+fn note(exit: Exit) -> Option<String> {
+    (exit == Exit::LOST).then(|| "the command was lost: what became of it is not known".into())
+}
+
+fn data(stdout: &Captured, stderr: &Captured, exit_code: Value) -> Value {
     let mut data = json!({
         "stdout": stdout.text,
         "stderr": stderr.text,
         "exit_code": exit_code,
-        "timed_out": timed_out,
+        "timed_out": false,
     });
     if stdout.truncated || stderr.truncated {
         data["truncated"] = true.into();

@@ -68,7 +68,10 @@ pub fn data(news: News) -> Value {
     };
     let mut stdout = news.output.text;
     if news.dropped > 0 {
-        stdout.push_str(&format!("\n[the job's log is full; {} bytes were not kept]", news.dropped));
+        stdout.push_str(&format!(
+            "\n[the job's log is full; {} bytes were not kept]",
+            news.dropped
+        ));
     }
     let mut data = json!({
         "stdout": stdout,
@@ -80,7 +83,11 @@ pub fn data(news: News) -> Value {
     });
     if news.output.truncated {
         data["truncated"] = true.into();
-        data["artifact"] = news.output.artifact.map(|path| path.display().to_string()).into();
+        data["artifact"] = news
+            .output
+            .artifact
+            .map(|path| path.display().to_string())
+            .into();
     }
     data
 }

@@ -39,17 +39,28 @@ impl Typed for Glob {
         let (base, pattern) = target(&args, &cx.scope);
         let matcher = matcher(&pattern)?;
         let scope = cx.scope.clone();
-        walk::blocking(cx.cancel, move |cancel| find(&base, &matcher, &scope, cancel)).await
+        walk::blocking(cx.cancel, move |cancel| {
+            find(&base, &matcher, &scope, cancel)
+        })
+        .await
     }
 
     fn render(data: &Value) -> Rendered {
-        let paths: Vec<&str> = data["paths"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let paths: Vec<&str> = data["paths"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
         let mut text = match paths.as_slice() {
             [] => "No files match. Use **/ for any depth; ignored files are left out.".to_owned(),
             some => some.join("\n"),
         };
         if data["partial"] == true {
-            text.push_str(&format!("\n[stopped after {} entries; narrow path]", walk::MAX_WALKED));
+            text.push_str(&format!(
+                "\n[stopped after {} entries; narrow path]",
+                walk::MAX_WALKED
+            ));
         } else if data["truncated"] == true {
             text.push_str(&format!("\n[the newest {MAX_PATHS} of {}]", data["total"]));
         }
@@ -90,7 +101,12 @@ fn matcher(pattern: &str) -> Result<GlobMatcher, ToolError> {
         .map_err(|e| ToolError::new("invalid_input", format!("The pattern is not a glob: {e}.")))
 }
 
-fn find(base: &Path, matcher: &GlobMatcher, scope: &Scope, cancel: &CancellationToken) -> Result<Done, ToolError> {
+fn find(
+    base: &Path,
+    matcher: &GlobMatcher,
+    scope: &Scope,
+    cancel: &CancellationToken,
+) -> Result<Done, ToolError> {
     walk::exists(base, scope)?;
     // The oldest of the kept ones is on top.
     let mut kept: BinaryHeap<(Reverse<SystemTime>, PathBuf)> = BinaryHeap::new();
@@ -112,7 +128,10 @@ fn find(base: &Path, matcher: &GlobMatcher, scope: &Scope, cancel: &Cancellation
         }
         let modified = entry.metadata().ok().and_then(|m| m.modified().ok());
         total += 1;
-        kept.push((Reverse(modified.unwrap_or(SystemTime::UNIX_EPOCH)), entry.into_path()));
+        kept.push((
+            Reverse(modified.unwrap_or(SystemTime::UNIX_EPOCH)),
+            entry.into_path(),
+        ));
         if kept.len() > MAX_PATHS {
             kept.pop();
         }
@@ -147,7 +166,12 @@ mod tests {
     fn put(bench: &Bench, name: &str, age: u64) {
         let path = bench.put(name, "");
         let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000 - age);
-        File::options().write(true).open(path).unwrap().set_modified(time).unwrap();
+        File::options()
+            .write(true)
+            .open(path)
+            .unwrap()
+            .set_modified(time)
+            .unwrap();
     }
 
     #[tokio::test]
@@ -164,13 +188,36 @@ mod tests {
         bench.put(".gitignore", "target\n");
         let root = bench.root().display().to_string();
         for (args, expect) in [
-            (json!({"pattern": "**/*.rs"}), json!(["src/new.rs", "src/mid/mid.rs", "src/mid/same.rs", "old.rs"])),
+            (
+                json!({"pattern": "**/*.rs"}),
+                json!(["src/new.rs", "src/mid/mid.rs", "src/mid/same.rs", "old.rs"]),
+            ),
             (json!({"pattern": "*.rs"}), json!(["old.rs"])),
-            (json!({"pattern": "src/*.{rs,py}"}), json!(["src/new.rs", "src/x.py"])),
-            (json!({"pattern": "src/**"}), json!(["src/new.rs", "src/x.py", "src/mid/mid.rs", "src/mid/same.rs"])),
-            (json!({"pattern": "*.py", "path": "src"}), json!(["src/x.py"])),
-            (json!({"pattern": "./src/mid/m?d.rs"}), json!(["src/mid/mid.rs"])),
-            (json!({"pattern": format!("{root}/src/*.py")}), json!(["src/x.py"])),
+            (
+                json!({"pattern": "src/*.{rs,py}"}),
+                json!(["src/new.rs", "src/x.py"]),
+            ),
+            (
+                json!({"pattern": "src/**"}),
+                json!([
+                    "src/new.rs",
+                    "src/x.py",
+                    "src/mid/mid.rs",
+                    "src/mid/same.rs"
+                ]),
+            ),
+            (
+                json!({"pattern": "*.py", "path": "src"}),
+                json!(["src/x.py"]),
+            ),
+            (
+                json!({"pattern": "./src/mid/m?d.rs"}),
+                json!(["src/mid/mid.rs"]),
+            ),
+            (
+                json!({"pattern": format!("{root}/src/*.py")}),
+                json!(["src/x.py"]),
+            ),
             (json!({"pattern": "../root/*.rs"}), json!(["old.rs"])),
             (json!({"pattern": "old.rs"}), json!(["old.rs"])),
             (json!({"pattern": "**/*.yml"}), json!([".github/w.yml"])),
@@ -195,11 +242,19 @@ mod tests {
         for n in 0..1010 {
             put(&bench, &format!("{n:04}"), n);
         }
-        let data = bench.run(&Glob, json!({"pattern": "*"})).await.unwrap().data;
+        let data = bench
+            .run(&Glob, json!({"pattern": "*"}))
+            .await
+            .unwrap()
+            .data;
         let paths = data["paths"].as_array().unwrap();
         assert_eq!((paths.len(), &data["total"]), (1000, &json!(1010)));
         assert_eq!((&paths[0], &paths[999]), (&json!("0000"), &json!("0999")));
-        assert!(Glob::render(&data).text.ends_with("\n[the newest 1000 of 1010]"));
+        assert!(
+            Glob::render(&data)
+                .text
+                .ends_with("\n[the newest 1000 of 1010]")
+        );
     }
 
     #[test]
@@ -208,7 +263,11 @@ mod tests {
         let check = |pattern: &str, path: &str, expect: &str| {
             let args = json!({"pattern": pattern, "path": path});
             let access = crate::tool::Tool::access(&Glob, &args, &scope).unwrap();
-            assert_eq!(access, [Access::Read(scope.path(expect))], "{pattern} {path}");
+            assert_eq!(
+                access,
+                [Access::Read(scope.path(expect))],
+                "{pattern} {path}"
+            );
         };
         check("*.rs", "", "");
         check("src/a/*.rs", "b", "b/src/a");

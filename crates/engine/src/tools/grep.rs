@@ -31,6 +31,7 @@ pub struct Args {
     #[serde(default, rename = "type")]
     kind: Option<String>,
     #[serde(default, alias = "output_mode")]
+    #[schemars(with = "Mode")]
     mode: Option<Mode>,
     #[serde(default)]
     context: Option<usize>,
@@ -71,13 +72,21 @@ impl Typed for Grep {
     }
 
     fn render(data: &Value) -> Rendered {
-        let lines: Vec<&str> = data["matches"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let lines: Vec<&str> = data["matches"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
         let mut text = match lines.as_slice() {
             [] => format!("No matches in {} files.", data["searched"]),
             some => some.join("\n"),
         };
         if data["truncated"] == true {
-            text.push_str(&format!("\n[cut after {} matches; narrow pattern, path, glob or type]", data["count"]));
+            text.push_str(&format!(
+                "\n[cut after {} matches; narrow pattern, path, glob or type]",
+                data["count"]
+            ));
         }
         if let Some(skipped) = data["skipped"].as_u64() {
             text.push_str(&format!("\n[{skipped} files could not be searched]"));
@@ -117,9 +126,15 @@ impl NameFilter {
 }
 
 fn name_filter(text: &str) -> Result<NameFilter, ToolError> {
-    let (text, inverted) = text.strip_prefix('!').map_or((text, false), |rest| (rest, true));
+    let (text, inverted) = text
+        .strip_prefix('!')
+        .map_or((text, false), |rest| (rest, true));
     let text = text.trim_start_matches("./").trim_start_matches('/');
-    let anywhere = if text.contains('/') { text.to_owned() } else { format!("**/{text}") };
+    let anywhere = if text.contains('/') {
+        text.to_owned()
+    } else {
+        format!("**/{text}")
+    };
     let glob = GlobBuilder::new(&anywhere)
         .literal_separator(true)
         .build()
@@ -139,9 +154,10 @@ fn types(name: &str) -> Result<Types, ToolError> {
         // The builder itself refuses a name that is no plain word.
         let _ = builder.add(name, &format!("*.{name}"));
     }
-    builder
-        .select(name)
-        .build()
-        .map_err(|_| ToolError::new("invalid_input", format!("There is no file type {name:?}; use glob instead.")))
+    builder.select(name).build().map_err(|_| {
+        ToolError::new(
+            "invalid_input",
+            format!("There is no file type {name:?}; use glob instead."),
+        )
+    })
 }
-

@@ -25,7 +25,13 @@ impl Typed for KillJob {
     }
 
     async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {
-        let news = cx.jobs.kill(&args.job, cx.settings.bash_max_bytes).await?;
+        let news = tokio::select! {
+            biased;
+            news = cx.jobs.kill(&args.job, cx.settings.bash_max_bytes) => news?,
+            () = cx.cancel.cancelled() => {
+                return Err(ToolError::new("interrupted", "Interrupted; the job is being ended."));
+            }
+        };
         Ok(bash_output::data(news).into())
     }
 

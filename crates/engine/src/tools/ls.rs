@@ -41,13 +41,20 @@ impl Typed for Ls {
     }
 
     fn render(data: &Value) -> Rendered {
-        let entries: Vec<&str> = data["entries"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let entries: Vec<&str> = data["entries"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
         let mut text = match entries.as_slice() {
             [] => "(empty)".to_owned(),
             some => some.join("\n"),
         };
         if data["truncated"] == true {
-            text.push_str(&format!("\n[more than {MAX_ENTRIES} entries; narrow path or depth]"));
+            text.push_str(&format!(
+                "\n[more than {MAX_ENTRIES} entries; narrow path or depth]"
+            ));
         }
         text.into()
     }
@@ -60,7 +67,12 @@ struct Item {
     shown: String,
 }
 
-fn list(base: &Path, depth: usize, scope: &Scope, cancel: &CancellationToken) -> Result<Done, ToolError> {
+fn list(
+    base: &Path,
+    depth: usize,
+    scope: &Scope,
+    cancel: &CancellationToken,
+) -> Result<Done, ToolError> {
     if !walk::exists(base, scope)?.is_dir() {
         let message = format!("{} is a file; use read_file.", scope.shown(base));
         return Err(ToolError::new("not_a_directory", message));
@@ -68,12 +80,16 @@ fn list(base: &Path, depth: usize, scope: &Scope, cancel: &CancellationToken) ->
     let mut items = Vec::new();
     let mut truncated = false;
     let mut walker = walk::builder(base, scope);
-    walker
-        .max_depth(Some(depth))
-        .filter_entry(|e| walk::is_wanted(e) && (e.depth() == 0 || e.file_name() != "node_modules"));
-    for entry in walker.build() {
+    walker.max_depth(Some(depth)).filter_entry(|e| {
+        walk::is_wanted(e) && (e.depth() == 0 || e.file_name() != "node_modules")
+    });
+    for (walked, entry) in walker.build().enumerate() {
         if cancel.is_cancelled() {
             return Err(walk::interrupted());
+        }
+        if walked > walk::MAX_WALKED {
+            truncated = true;
+            break;
         }
         match entry {
             Ok(entry) if entry.depth() == 0 => {}
@@ -85,23 +101,35 @@ fn list(base: &Path, depth: usize, scope: &Scope, cancel: &CancellationToken) ->
             // A folder that may not be read is listed itself; that says enough.
             Err(_) => {}
         }
-        if items.len() >= walk::MAX_WALKED {
-            truncated = true;
-            break;
+        if items.len() >= 10 * MAX_ENTRIES {
+            truncated |= keep_upper(&mut items);
         }
     }
-    // The upper levels matter most when not all fit.
-    items.sort_by(|a, b| (a.depth, &a.key).cmp(&(b.depth, &b.key)));
-    truncated |= items.len() > MAX_ENTRIES;
-    items.truncate(MAX_ENTRIES);
+    truncated |= keep_upper(&mut items);
     items.sort_by(|a, b| a.key.cmp(&b.key));
     let entries: Vec<String> = items.into_iter().map(|i| i.shown).collect();
-    Ok(json!({"path": base.display().to_string(), "entries": entries, "truncated": truncated}).into())
+    Ok(
+        json!({"path": base.display().to_string(), "entries": entries, "truncated": truncated})
+            .into(),
+    )
+}
+
+/// When not all fit the upper levels matter most. Says whether something was left out.
+fn keep_upper(items: &mut Vec<Item>) -> bool {
+    let too_many = items.len() > MAX_ENTRIES;
+    if too_many {
+        items.sort_by(|a, b| (a.depth, &a.key).cmp(&(b.depth, &b.key)));
+        items.truncate(MAX_ENTRIES);
+    }
+    too_many
 }
 
 fn item(entry: &DirEntry, base: &Path) -> Item {
     let path = entry.path().strip_prefix(base).unwrap_or(entry.path());
-    let key = path.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+    let key = path
+        .iter()
+        .map(|part| part.to_string_lossy().into_owned())
+        .collect();
     let mut shown = path.display().to_string();
     if entry.file_type().is_some_and(|t| t.is_dir()) {
         shown.push('/');
@@ -125,29 +153,71 @@ mod tests {
     #[tokio::test]
     async fn entries_in_order_without_what_is_ignored() {
         let bench = Bench::new();
-        for file in ["b.rs", "a/x/deep.rs", "a/y", ".github/w.yml", ".git/config", "node_modules/m/i.js", "target/t"] {
+        for file in [
+            "b.rs",
+            "a/x/deep.rs",
+            "a/y",
+            ".github/w.yml",
+            ".git/config",
+            "node_modules/m/i.js",
+            "target/t",
+        ] {
             bench.put(file, "");
         }
         bench.put(".gitignore", "target\n");
         std::fs::create_dir(bench.path("empty")).unwrap();
         for (args, expect) in [
-            (json!({}), json!([".github/", ".gitignore", "a/", "b.rs", "empty/"])),
+            (
+                json!({}),
+                json!([".github/", ".gitignore", "a/", "b.rs", "empty/"]),
+            ),
             (json!({"path": "a"}), json!(["x/", "y"])),
-            (json!({"path": bench.path("a"), "depth": 2}), json!(["x/", "x/deep.rs", "y"])),
+            (
+                json!({"path": bench.path("a"), "depth": 2}),
+                json!(["x/", "x/deep.rs", "y"]),
+            ),
             (
                 json!({"depth": 2}),
-                json!([".github/", ".github/w.yml", ".gitignore", "a/", "a/x/", "a/y", "b.rs", "empty/"]),
+                json!([
+                    ".github/",
+                    ".github/w.yml",
+                    ".gitignore",
+                    "a/",
+                    "a/x/",
+                    "a/y",
+                    "b.rs",
+                    "empty/"
+                ]),
             ),
             (json!({"path": "empty", "depth": 0}), json!([])),
-            (json!({"path": "node_modules", "depth": 99}), json!(["m/", "m/i.js"])),
+            (
+                json!({"path": "node_modules", "depth": 99}),
+                json!(["m/", "m/i.js"]),
+            ),
             (json!({"path": "target"}), json!(["t"])),
             (json!({"path": ".git"}), json!(["config"])),
         ] {
             let data = bench.run(&Ls, args.clone()).await.unwrap().data;
             assert_eq!(data["entries"], expect, "{args}");
         }
-        assert_eq!(bench.run(&Ls, json!({"path": "none"})).await.err().unwrap().code, "not_found");
-        assert_eq!(bench.run(&Ls, json!({"path": "b.rs"})).await.err().unwrap().code, "not_a_directory");
+        assert_eq!(
+            bench
+                .run(&Ls, json!({"path": "none"}))
+                .await
+                .err()
+                .unwrap()
+                .code,
+            "not_found"
+        );
+        assert_eq!(
+            bench
+                .run(&Ls, json!({"path": "b.rs"}))
+                .await
+                .err()
+                .unwrap()
+                .code,
+            "not_a_directory"
+        );
     }
 
     #[tokio::test]
@@ -161,7 +231,11 @@ mod tests {
         let entries = data["entries"].as_array().unwrap();
         assert_eq!((entries.len(), &data["truncated"]), (1000, &json!(true)));
         assert_eq!((&entries[0], &entries[999]), (&json!("a/"), &json!("z")));
-        assert!(Ls::render(&data).text.ends_with("\nz\n[more than 1000 entries; narrow path or depth]"));
+        assert!(
+            Ls::render(&data)
+                .text
+                .ends_with("\nz\n[more than 1000 entries; narrow path or depth]")
+        );
     }
 
     #[cfg(unix)]
@@ -171,11 +245,20 @@ mod tests {
         std::os::unix::fs::symlink(bench.root(), bench.path("loop")).unwrap();
         std::os::unix::fs::symlink("nowhere", bench.path("x")).unwrap();
         let data = bench.run(&Ls, json!({"depth": 5})).await.unwrap().data;
-        assert_eq!(data["entries"], json!([format!("loop -> {}", bench.root().display()), "x -> nowhere"]));
+        assert_eq!(
+            data["entries"],
+            json!([
+                format!("loop -> {}", bench.root().display()),
+                "x -> nowhere"
+            ])
+        );
     }
 
     #[test]
     fn an_empty_folder_is_said() {
-        assert_eq!(Ls::render(&json!({"entries": [], "truncated": false})).text, "(empty)");
+        assert_eq!(
+            Ls::render(&json!({"entries": [], "truncated": false})).text,
+            "(empty)"
+        );
     }
 }

@@ -27,7 +27,13 @@ impl Typed for Time {
 
     fn render(data: &Value) -> Rendered {
         let text = |key: &str| data[key].as_str().unwrap_or_default().to_owned();
-        format!("{} {} (epoch {})", text("weekday"), text("utc"), data["epoch_seconds"]).into()
+        format!(
+            "{} {} (epoch {})",
+            text("weekday"),
+            text("utc"),
+            data["epoch_seconds"]
+        )
+        .into()
     }
 }
 
@@ -54,6 +60,9 @@ mod tests {
             "epoch_millis": 1_794_700_800_250_i64,
         });
         assert_eq!(data, expect);
-        assert_eq!(Time::render(&data).text, "Sunday 2026-11-15T00:00:00Z (epoch 1794700800)");
+        assert_eq!(
+            Time::render(&data).text,
+            "Sunday 2026-11-15T00:00:00Z (epoch 1794700800)"
+        );
     }
 }

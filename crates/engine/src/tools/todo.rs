@@ -52,10 +52,20 @@ impl Typed for Todo {
     }
 
     fn render(data: &Value) -> Rendered {
-        let states: Vec<&str> =
-            data["items"].as_array().into_iter().flatten().filter_map(|item| item["state"].as_str()).collect();
+        let states: Vec<&str> = data["items"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|item| item["state"].as_str())
+            .collect();
         let count = |state: &str| states.iter().filter(|s| **s == state).count();
-        format!("{} of {} done, {} in progress.", count("done"), states.len(), count("in_progress")).into()
+        format!(
+            "{} of {} done, {} in progress.",
+            count("done"),
+            states.len(),
+            count("in_progress")
+        )
+        .into()
     }
 }
 
@@ -64,7 +74,10 @@ fn check(items: Vec<Item>) -> Result<Vec<TodoItem>, ToolError> {
     if items.len() > MAX_ITEMS {
         return invalid(format!("At most {MAX_ITEMS} items; join or drop some."));
     }
-    if items.iter().any(|i| i.text.trim().is_empty() || i.text.len() > MAX_TEXT) {
+    if items
+        .iter()
+        .any(|i| i.text.trim().is_empty() || i.text.len() > MAX_TEXT)
+    {
         return invalid(format!("Every item needs a text of 1 to {MAX_TEXT} bytes."));
     }
     let items: Vec<TodoItem> = items
@@ -78,7 +91,11 @@ fn check(items: Vec<Item>) -> Result<Vec<TodoItem>, ToolError> {
             },
         })
         .collect();
-    match items.iter().filter(|i| i.state == TodoState::InProgress).count() {
+    match items
+        .iter()
+        .filter(|i| i.state == TodoState::InProgress)
+        .count()
+    {
         0 | 1 => Ok(items),
         n => invalid(format!("{n} items are in_progress; at most one may be.")),
     }
@@ -121,10 +138,22 @@ mod tests {
         let pending = |text: &str| json!({"text": text, "state": "pending"});
         let going = json!({"text": "a", "state": "in_progress"});
         for (items, expect) in [
-            (json!([going, going]), "2 items are in_progress; at most one may be."),
-            (json!([pending(" ")]), "Every item needs a text of 1 to 1000 bytes."),
-            (json!([pending(&"x".repeat(1001))]), "Every item needs a text of 1 to 1000 bytes."),
-            (json!(vec![pending("a"); 101]), "At most 100 items; join or drop some."),
+            (
+                json!([going, going]),
+                "2 items are in_progress; at most one may be.",
+            ),
+            (
+                json!([pending(" ")]),
+                "Every item needs a text of 1 to 1000 bytes.",
+            ),
+            (
+                json!([pending(&"x".repeat(1001))]),
+                "Every item needs a text of 1 to 1000 bytes.",
+            ),
+            (
+                json!(vec![pending("a"); 101]),
+                "At most 100 items; join or drop some.",
+            ),
         ] {
             assert_eq!(run(items).await.unwrap_err(), expect);
         }

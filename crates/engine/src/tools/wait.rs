@@ -27,7 +27,9 @@ impl<'de> Deserialize<'de> for Wait {
             Value::String(text) => parse(text.trim()),
             Value::Array(_) | Value::Object(_) => None,
         };
-        parsed.ok_or_else(|| D::Error::custom("wait is true, false, seconds or a duration such as \"10m\""))
+        parsed.ok_or_else(|| {
+            D::Error::custom("wait is true, false, seconds or a duration such as \"10m\"")
+        })
     }
 }
 
@@ -62,10 +64,14 @@ fn units(text: &str) -> Option<f64> {
     let mut rest = text;
     let mut total = 0.0;
     while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').filter(|at| *at > 0)?;
+        let digits = rest
+            .find(|c: char| !c.is_ascii_digit() && c != '.')
+            .filter(|at| *at > 0)?;
         let (number, after) = rest.split_at_checked(digits)?;
         let after = after.trim_start();
-        let letters = after.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(after.len());
+        let letters = after
+            .find(|c: char| !c.is_ascii_alphabetic())
+            .unwrap_or(after.len());
         let (unit, next) = after.split_at_checked(letters)?;
         let seconds = match unit {
             "ms" => 0.001,

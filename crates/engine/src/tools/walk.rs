@@ -55,7 +55,9 @@ pub fn exists(base: &Path, scope: &Scope) -> Result<std::fs::Metadata, ToolError
     std::fs::metadata(base).map_err(|e| {
         let shown = scope.shown(base);
         match e.kind() {
-            std::io::ErrorKind::NotFound => ToolError::new("not_found", format!("{shown} does not exist.")),
+            std::io::ErrorKind::NotFound => {
+                ToolError::new("not_found", format!("{shown} does not exist."))
+            }
             std::io::ErrorKind::PermissionDenied => {
                 ToolError::new("forbidden", format!("{shown} may not be read."))
             }

@@ -4,7 +4,10 @@ use serde_json::Value;
 
 pub fn render(data: &Value) -> String {
     let text = |key: &str| data[key].as_str().unwrap_or_default();
-    let (stdout, mut stderr) = (last_newline_off(text("stdout")), last_newline_off(text("stderr")));
+    let (stdout, mut stderr) = (
+        last_newline_off(text("stdout")),
+        last_newline_off(text("stderr")),
+    );
     let timed_out = data["timed_out"] == true;
     let mut end = None;
     if timed_out {
@@ -54,10 +57,22 @@ mod tests {
     #[test]
     fn short_and_complete() {
         let check = |data: Value, expect: &str| assert_eq!(render(&data), expect, "{data}");
-        check(json!({"stdout": "a\n", "stderr": "", "exit_code": 0, "timed_out": false}), "a");
-        check(json!({"stdout": "", "stderr": "", "exit_code": 0}), "(no output)");
-        check(json!({"stdout": "", "stderr": "", "exit_code": 1}), "exit 1");
-        check(json!({"stdout": "a\n\n", "stderr": "b\n", "exit_code": 2}), "a\n\n[stderr]\nb\nexit 2");
+        check(
+            json!({"stdout": "a\n", "stderr": "", "exit_code": 0, "timed_out": false}),
+            "a",
+        );
+        check(
+            json!({"stdout": "", "stderr": "", "exit_code": 0}),
+            "(no output)",
+        );
+        check(
+            json!({"stdout": "", "stderr": "", "exit_code": 1}),
+            "exit 1",
+        );
+        check(
+            json!({"stdout": "a\n\n", "stderr": "b\n", "exit_code": 2}),
+            "a\n\n[stderr]\nb\nexit 2",
+        );
         check(json!({"stdout": "", "stderr": "b\n", "exit_code": 0}), "b");
         check(
             json!({"stdout": "a\n", "stderr": "timed out after 2s", "exit_code": -1, "timed_out": true}),
@@ -67,10 +82,22 @@ mod tests {
             json!({"stdout": "", "stderr": "b\ntimed out after 2s", "exit_code": -1, "timed_out": true}),
             "b\n[timed out after 2s]",
         );
-        check(json!({"stdout": "a", "stderr": "", "exit_code": null, "job": "j1"}), "a\n[running as job j1]");
-        check(json!({"stdout": "", "exit_code": null, "job": "j1", "state": "running"}), "[job j1 is running]");
-        check(json!({"stdout": "x", "exit_code": 3, "job": "j1", "state": "exited"}), "x\n[job j1 ended: exit 3]");
-        check(json!({"stdout": "", "exit_code": 143, "job": "j1", "state": "killed"}), "[job j1 was killed]");
+        check(
+            json!({"stdout": "a", "stderr": "", "exit_code": null, "job": "j1"}),
+            "a\n[running as job j1]",
+        );
+        check(
+            json!({"stdout": "", "exit_code": null, "job": "j1", "state": "running"}),
+            "[job j1 is running]",
+        );
+        check(
+            json!({"stdout": "x", "exit_code": 3, "job": "j1", "state": "exited"}),
+            "x\n[job j1 ended: exit 3]",
+        );
+        check(
+            json!({"stdout": "", "exit_code": 143, "job": "j1", "state": "killed"}),
+            "[job j1 was killed]",
+        );
         check(json!({}), "(no output)");
     }
 }

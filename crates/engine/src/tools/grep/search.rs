@@ -38,7 +38,9 @@ pub struct Query {
 
 pub fn run(query: &Query, cancel: &CancellationToken) -> Result<Done, ToolError> {
     walk::exists(&query.base, &query.scope)?;
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
+    let threads = std::thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(MAX_THREADS);
     let (files, partial) = files(query, threads, cancel);
     let found = Found::new(files.len());
     if files.len() < 2 * threads {
@@ -75,16 +77,27 @@ fn files(query: &Query, threads: usize, cancel: &CancellationToken) -> (Vec<Path
                 return WalkState::Quit;
             }
             // Folders that may not be read have nothing to search.
-            let Ok(entry) = entry else { return WalkState::Continue };
+            let Ok(entry) = entry else {
+                return WalkState::Continue;
+            };
             // A named symlink is followed; a fifo is never opened, it would wait for ever.
             let is_file = match entry.file_type() {
                 Some(kind) if kind.is_symlink() => entry.depth() == 0 && entry.path().is_file(),
                 kind => kind.is_some_and(|k| k.is_file()),
             };
-            let below = entry.path().strip_prefix(&query.base).unwrap_or(entry.path());
-            let named = query.glob.as_ref().is_none_or(|g| entry.depth() == 0 || g.allows(below));
+            let below = entry
+                .path()
+                .strip_prefix(&query.base)
+                .unwrap_or(entry.path());
+            let named = query
+                .glob
+                .as_ref()
+                .is_none_or(|g| entry.depth() == 0 || g.allows(below));
             if is_file && named {
-                found.lock().unwrap_or_else(PoisonError::into_inner).push(entry.into_path());
+                found
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .push(entry.into_path());
             }
             WalkState::Continue
         })
@@ -166,7 +179,12 @@ impl Found {
     }
 }
 
-fn search(searcher: &mut Searcher, query: &Query, path: &Path, cancel: &CancellationToken) -> io::Result<Hits> {
+fn search(
+    searcher: &mut Searcher,
+    query: &Query,
+    path: &Path,
+    cancel: &CancellationToken,
+) -> io::Result<Hits> {
     let file = Cancellable {
         file: File::open(path)?,
         cancel,
@@ -190,7 +208,10 @@ fn search(searcher: &mut Searcher, query: &Query, path: &Path, cancel: &Cancella
         Mode::Count => format!("{shown}:{}", hits.matches),
     };
     Ok(Hits {
-        lines: vec![Line { text, is_match: true }],
+        lines: vec![Line {
+            text,
+            is_match: true,
+        }],
         matches: 1,
     })
 }
@@ -234,7 +255,13 @@ impl Sink for FileSink<'_> {
             Mode::Files => false,
             Mode::Count => true,
             Mode::Content => {
-                let at = self.query.matcher.find(found.bytes()).ok().flatten().map_or(0, |m| m.start());
+                let at = self
+                    .query
+                    .matcher
+                    .find(found.bytes())
+                    .ok()
+                    .flatten()
+                    .map_or(0, |m| m.start());
                 let text = shorten(found.bytes(), at);
                 let number = found.line_number().unwrap_or(0);
                 self.push(format!("{}:{number}:{text}", self.shown), true);
@@ -297,7 +324,10 @@ fn shorten(line: &[u8], at: usize) -> String {
 }
 
 fn answer(found: Found, query: &Query, searched: usize, partial: bool) -> Done {
-    let (kept, _) = found.kept.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let (kept, _) = found
+        .kept
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner);
     let mut lines: Vec<String> = Vec::new();
     let (mut count, mut bytes, mut truncated) = (0, 0, partial);
     'all: for hits in kept.into_values() {
@@ -314,7 +344,8 @@ fn answer(found: Found, query: &Query, searched: usize, partial: bool) -> Done {
             lines.push(line.text);
         }
     }
-    let mut data = json!({"matches": lines, "count": count, "searched": searched, "truncated": truncated});
+    let mut data =
+        json!({"matches": lines, "count": count, "searched": searched, "truncated": truncated});
     let skipped = found.skipped.into_inner();
     // After an early end the number would depend on timing.
     if skipped > 0 && !truncated {

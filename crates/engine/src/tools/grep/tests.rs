@@ -25,34 +25,81 @@ async fn what_is_found_where() {
     for (args, expect) in [
         (
             json!({"pattern": "main"}),
-            json!([".github/d.yml:1:main: 1", "a.rs:1:fn main() {}", "src/b.rs:2:main two", "wide.txt:1:main"]),
+            json!([
+                ".github/d.yml:1:main: 1",
+                "a.rs:1:fn main() {}",
+                "src/b.rs:2:main two",
+                "wide.txt:1:main"
+            ]),
         ),
-        (json!({"pattern": "main", "path": "src"}), json!(["src/b.rs:2:main two"])),
-        (json!({"pattern": "main", "path": "a.rs"}), json!(["a.rs:1:fn main() {}"])),
-        (json!({"pattern": "main", "path": "target"}), json!(["target/e.rs:1:main"])),
+        (
+            json!({"pattern": "main", "path": "src"}),
+            json!(["src/b.rs:2:main two"]),
+        ),
+        (
+            json!({"pattern": "main", "path": "a.rs"}),
+            json!(["a.rs:1:fn main() {}"]),
+        ),
+        (
+            json!({"pattern": "main", "path": "target"}),
+            json!(["target/e.rs:1:main"]),
+        ),
         (
             json!({"pattern": "main", "ignore_case": true, "path": "src"}),
             json!(["src/b.rs:2:main two", "src/c.py:1:MAIN"]),
         ),
-        (json!({"pattern": "main", "glob": "*.rs"}), json!(["a.rs:1:fn main() {}", "src/b.rs:2:main two"])),
-        (json!({"pattern": "main", "glob": "src/*"}), json!(["src/b.rs:2:main two"])),
-        (json!({"pattern": "main", "glob": "!*.{rs,txt}"}), json!([".github/d.yml:1:main: 1"])),
-        (json!({"pattern": "main", "type": "yaml"}), json!([".github/d.yml:1:main: 1"])),
-        (json!({"pattern": "main", "type": "rs", "path": "src"}), json!(["src/b.rs:2:main two"])),
-        (json!({"pattern": "main", "mode": "files", "type": "rust"}), json!(["a.rs", "src/b.rs"])),
-        (json!({"pattern": "n", "mode": "count", "type": "rust"}), json!(["a.rs:2", "src/b.rs:2"])),
+        (
+            json!({"pattern": "main", "glob": "*.rs"}),
+            json!(["a.rs:1:fn main() {}", "src/b.rs:2:main two"]),
+        ),
+        (
+            json!({"pattern": "main", "glob": "src/*"}),
+            json!(["src/b.rs:2:main two"]),
+        ),
+        (
+            json!({"pattern": "main", "glob": "!*.{rs,txt}"}),
+            json!([".github/d.yml:1:main: 1"]),
+        ),
+        (
+            json!({"pattern": "main", "type": "yaml"}),
+            json!([".github/d.yml:1:main: 1"]),
+        ),
+        (
+            json!({"pattern": "main", "type": "rs", "path": "src"}),
+            json!(["src/b.rs:2:main two"]),
+        ),
+        (
+            json!({"pattern": "main", "mode": "files", "type": "rust"}),
+            json!(["a.rs", "src/b.rs"]),
+        ),
+        (
+            json!({"pattern": "n", "mode": "count", "type": "rust"}),
+            json!(["a.rs:2", "src/b.rs:2"]),
+        ),
         (
             json!({"pattern": "X", "context": 1}),
             json!(["a.rs-1-fn main() {}", "a.rs:2:let X = 1;", "a.rs-3-end"]),
         ),
         (json!({"pattern": "^end$"}), json!(["a.rs:3:end"])),
         (json!({"pattern": "nothing"}), json!([])),
-        (json!({"pattern": "main", "path": "none"}), json!("not_found")),
+        (
+            json!({"pattern": "main", "path": "none"}),
+            json!("not_found"),
+        ),
         (json!({"pattern": "main("}), json!("invalid_input")),
         (json!({"pattern": "a\nb"}), json!("invalid_input")),
-        (json!({"pattern": "main", "glob": "[x"}), json!("invalid_input")),
-        (json!({"pattern": "main", "type": "no such"}), json!("invalid_input")),
-        (json!({"pattern": "main", "glob": "", "type": "", "path": "src"}), json!(["src/b.rs:2:main two"])),
+        (
+            json!({"pattern": "main", "glob": "[x"}),
+            json!("invalid_input"),
+        ),
+        (
+            json!({"pattern": "main", "type": "no such"}),
+            json!("invalid_input"),
+        ),
+        (
+            json!({"pattern": "main", "glob": "", "type": "", "path": "src"}),
+            json!(["src/b.rs:2:main two"]),
+        ),
     ] {
         assert_eq!(found(&bench, args.clone()).await, expect, "{args}");
     }
@@ -60,8 +107,16 @@ async fn what_is_found_where() {
 
 #[tokio::test]
 async fn a_bad_pattern_is_explained() {
-    let error = Bench::new().run(&Grep, json!({"pattern": "f(x"})).await.err().unwrap().message;
-    assert!(error.contains("unclosed group") && error.contains("backslash"), "{error}");
+    let error = Bench::new()
+        .run(&Grep, json!({"pattern": "f(x"}))
+        .await
+        .err()
+        .unwrap()
+        .message;
+    assert!(
+        error.contains("unclosed group") && error.contains("backslash"),
+        "{error}"
+    );
 }
 
 #[tokio::test]
@@ -70,19 +125,44 @@ async fn only_the_first_matches_are_shown_in_order() {
     for n in 0..300 {
         bench.put(&format!("d{:02}/{n:03}.txt", n % 7), "hit\nmiss\nhit\n");
     }
-    let first = bench.run(&Grep, json!({"pattern": "hit"})).await.unwrap().data;
-    assert_eq!((&first["count"], &first["truncated"]), (&json!(200), &json!(true)));
+    let first = bench
+        .run(&Grep, json!({"pattern": "hit"}))
+        .await
+        .unwrap()
+        .data;
+    assert_eq!(
+        (&first["count"], &first["truncated"]),
+        (&json!(200), &json!(true))
+    );
     assert_eq!(first["matches"][0], "d00/000.txt:1:hit");
     assert_eq!(first["matches"][1], "d00/000.txt:3:hit");
-    assert!(Tool::render(&Grep, &first).text.ends_with("\n[cut after 200 matches; narrow pattern, path, glob or type]"));
+    assert!(
+        Tool::render(&Grep, &first)
+            .text
+            .ends_with("\n[cut after 200 matches; narrow pattern, path, glob or type]")
+    );
     for _ in 0..5 {
-        assert_eq!(bench.run(&Grep, json!({"pattern": "hit"})).await.unwrap().data, first);
+        assert_eq!(
+            bench
+                .run(&Grep, json!({"pattern": "hit"}))
+                .await
+                .unwrap()
+                .data,
+            first
+        );
     }
     let exactly = json!({"pattern": "hit", "glob": "d00/0[0-9]*"});
     let exactly = bench.run(&Grep, exactly).await.unwrap().data;
     assert_eq!(exactly["truncated"], false);
-    let files = bench.run(&Grep, json!({"pattern": "hit", "mode": "files"})).await.unwrap().data;
-    assert_eq!((&files["count"], &files["truncated"]), (&json!(200), &json!(true)));
+    let files = bench
+        .run(&Grep, json!({"pattern": "hit", "mode": "files"}))
+        .await
+        .unwrap()
+        .data;
+    assert_eq!(
+        (&files["count"], &files["truncated"]),
+        (&json!(200), &json!(true))
+    );
 }
 
 #[tokio::test]
@@ -90,18 +170,35 @@ async fn exactly_as_many_as_are_shown_is_not_cut() {
     let bench = Bench::new();
     bench.put("a", "hit\n".repeat(199));
     bench.put("b", "hit\n");
-    let data = bench.run(&Grep, json!({"pattern": "hit"})).await.unwrap().data;
-    assert_eq!((&data["count"], &data["truncated"]), (&json!(200), &json!(false)));
+    let data = bench
+        .run(&Grep, json!({"pattern": "hit"}))
+        .await
+        .unwrap()
+        .data;
+    assert_eq!(
+        (&data["count"], &data["truncated"]),
+        (&json!(200), &json!(false))
+    );
     bench.put("c", "hit\n");
-    let data = bench.run(&Grep, json!({"pattern": "hit"})).await.unwrap().data;
-    assert_eq!((&data["count"], &data["truncated"]), (&json!(200), &json!(true)));
+    let data = bench
+        .run(&Grep, json!({"pattern": "hit"}))
+        .await
+        .unwrap()
+        .data;
+    assert_eq!(
+        (&data["count"], &data["truncated"]),
+        (&json!(200), &json!(true))
+    );
 }
 
 #[tokio::test]
 async fn long_lines_are_shortened_around_the_match() {
     let bench = Bench::new();
     let big = 5_000_000;
-    bench.put("a", format!("{}needle{}\n", "ž".repeat(big), "x".repeat(big)));
+    bench.put(
+        "a",
+        format!("{}needle{}\n", "ž".repeat(big), "x".repeat(big)),
+    );
     bench.put("b", format!("needle{}\n", "€".repeat(600)));
     bench.put("c", format!("needle{}\n", "€".repeat(494)));
     let got = found(&bench, json!({"pattern": "needle"})).await;
@@ -117,8 +214,17 @@ async fn long_lines_are_shortened_around_the_match() {
 async fn the_answer_is_bounded_in_bytes_too() {
     let bench = Bench::new();
     bench.put("a", format!("{}\n", "x".repeat(499)).repeat(150));
-    let data = bench.run(&Grep, json!({"pattern": "x"})).await.unwrap().data;
-    let bytes: usize = data["matches"].as_array().unwrap().iter().map(|m| m.as_str().unwrap().len() + 1).sum();
+    let data = bench
+        .run(&Grep, json!({"pattern": "x"}))
+        .await
+        .unwrap()
+        .data;
+    let bytes: usize = data["matches"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|m| m.as_str().unwrap().len() + 1)
+        .sum();
     assert!((32_000..=32 * 1024).contains(&bytes), "{bytes}");
     assert_eq!(data["truncated"], true);
 }
@@ -131,11 +237,25 @@ async fn hostile_trees_are_survived() {
     bench.put("endless", vec![b'x'; 20 * 1024 * 1024]);
     std::os::unix::fs::symlink(bench.root(), bench.path("loop")).unwrap();
     std::os::unix::fs::symlink("nowhere", bench.path("dangling")).unwrap();
-    let fifo = std::process::Command::new("mkfifo").arg(bench.path("fifo")).status().unwrap();
+    let fifo = std::process::Command::new("mkfifo")
+        .arg(bench.path("fifo"))
+        .status()
+        .unwrap();
     assert!(fifo.success());
-    let data = bench.run(&Grep, json!({"pattern": "hit"})).await.unwrap().data;
-    assert_eq!((&data["matches"], &data["skipped"]), (&json!(["ok:1:hit"]), &json!(1)));
-    assert!(Tool::render(&Grep, &data).text.ends_with("[1 files could not be searched]"));
+    let data = bench
+        .run(&Grep, json!({"pattern": "hit"}))
+        .await
+        .unwrap()
+        .data;
+    assert_eq!(
+        (&data["matches"], &data["skipped"]),
+        (&json!(["ok:1:hit"]), &json!(1))
+    );
+    assert!(
+        Tool::render(&Grep, &data)
+            .text
+            .ends_with("[1 files could not be searched]")
+    );
 }
 
 #[tokio::test]
@@ -144,11 +264,17 @@ async fn a_cancelled_search_ends() {
     bench.put("a", "hit");
     let cx = bench.context("grep");
     cx.cancel.cancel();
-    let error = Tool::run(&Grep, json!({"pattern": "hit"}), cx).await.err().unwrap();
+    let error = Tool::run(&Grep, json!({"pattern": "hit"}), cx)
+        .await
+        .err()
+        .unwrap();
     assert_eq!(error.code, "interrupted");
 }
 
 #[test]
 fn nothing_found_is_said() {
-    assert_eq!(Tool::render(&Grep, &json!({"matches": [], "count": 0, "searched": 7})).text, "No matches in 7 files.");
+    assert_eq!(
+        Tool::render(&Grep, &json!({"matches": [], "count": 0, "searched": 7})).text,
+        "No matches in 7 files."
+    );
 }
