@@ -34,7 +34,11 @@ impl Typed for DeleteRange {
     }
 
     async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {
-        let Args { path, start_anchor, end_anchor } = args;
+        let Args {
+            path,
+            start_anchor,
+            end_anchor,
+        } = args;
         let done = rewrite(&cx, &path, move |content| {
             let (new, lines) = delete(content, &start_anchor, &end_anchor)?;
             let diff = diff::unified(content, &new, MAX_DIFF);
@@ -74,7 +78,10 @@ fn delete(content: &str, start: &str, end: &str) -> Result<(String, usize), Tool
     let mut kept: String = lines.iter().take(first).copied().collect();
     if last + 1 == lines.len() && !content.ends_with('\n') {
         // The file had no final line ending before and has none after.
-        kept.truncate(kept.strip_suffix('\n').map_or(kept.len(), |k| k.strip_suffix('\r').unwrap_or(k).len()));
+        kept.truncate(
+            kept.strip_suffix('\n')
+                .map_or(kept.len(), |k| k.strip_suffix('\r').unwrap_or(k).len()),
+        );
     }
     kept.extend(lines.iter().skip(last + 1).copied());
     Ok((kept, last - first + 1))
@@ -88,7 +95,12 @@ fn locate(content: &str, lines: &[&str], anchor: &str, name: &str) -> Result<usi
         return Err(ToolError::new("invalid_input", message));
     }
     let all = |same: &dyn Fn(&str) -> bool| -> Vec<usize> {
-        lines.iter().enumerate().filter(|(_, line)| same(plain(line))).map(|(at, _)| at).collect()
+        lines
+            .iter()
+            .enumerate()
+            .filter(|(_, line)| same(plain(line)))
+            .map(|(at, _)| at)
+            .collect()
     };
     let mut found = all(&|line| line == anchor);
     if found.is_empty() {
@@ -98,11 +110,22 @@ fn locate(content: &str, lines: &[&str], anchor: &str, name: &str) -> Result<usi
         [only] => Ok(*only),
         [] => {
             let near = nearest::lines(content, anchor);
-            let near = if near.is_empty() { String::new() } else { format!(" Nearest:{near}") };
-            Err(ToolError::new("anchor_not_found", format!("No line is {name}.{near}")))
+            let near = if near.is_empty() {
+                String::new()
+            } else {
+                format!(" Nearest:{near}")
+            };
+            Err(ToolError::new(
+                "anchor_not_found",
+                format!("No line is {name}.{near}"),
+            ))
         }
         many => {
-            let listed: Vec<String> = many.iter().take(MAX_LISTED).map(|at| (at + 1).to_string()).collect();
+            let listed: Vec<String> = many
+                .iter()
+                .take(MAX_LISTED)
+                .map(|at| (at + 1).to_string())
+                .collect();
             let more = if many.len() > MAX_LISTED { " …" } else { "" };
             let message = format!(
                 "{name} matches {} lines ({}{more}); it must match one. Choose another line, or use edit_file.",

@@ -33,12 +33,15 @@ impl Typed for EditFile {
         edits::check(&edit)?;
         let shown = path.clone();
         let done = rewrite(&cx, &path, move |content| {
-            let (content, mut applied) = edits::apply(content, &[edit], &shown).map_err(|(_, e)| e)?;
+            let (content, mut applied) =
+                edits::apply(content, &[edit], &shown).map_err(|(_, e)| e)?;
             Ok((content, applied.pop()))
         })
         .await?;
         let mut data = done.data();
-        if let (Some(data), Some(Value::Object(told))) = (data.as_object_mut(), done.told.as_ref().map(Applied::data)) {
+        if let (Some(data), Some(Value::Object(told))) =
+            (data.as_object_mut(), done.told.as_ref().map(Applied::data))
+        {
             data.extend(told);
         }
         Ok(data.into())
@@ -51,5 +54,5 @@ impl Typed for EditFile {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests;

@@ -47,7 +47,9 @@ impl Typed for MoveFile {
         let (from, to) = args.paths(&cx.scope)?;
         check(&cx, &from, &to).await?;
         let options = RenameOptions {
-            roots: Roots { writable: cx.settings.writable.clone() },
+            roots: Roots {
+                writable: cx.settings.writable.clone(),
+            },
             create_parents: true,
             overwrite: args.overwrite.unwrap_or(false),
         };
@@ -88,7 +90,10 @@ async fn check(cx: &Context, from: &Path, to: &Path) -> Result<(), ToolError> {
         return invalid("Source and destination are the same path.".into());
     }
     if target.starts_with(&source) {
-        return invalid(format!("{} cannot be moved into itself.", cx.scope.shown(from)));
+        return invalid(format!(
+            "{} cannot be moved into itself.",
+            cx.scope.shown(from)
+        ));
     }
     Ok(())
 }
@@ -116,5 +121,5 @@ fn tell(cx: &Context, path: &Path, fault: Fault) -> ToolError {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests;

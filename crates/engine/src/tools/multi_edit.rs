@@ -47,7 +47,11 @@ impl Typed for MultiEdit {
     }
 
     fn render(data: &Value) -> Rendered {
-        let edits = data.get("edits").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let edits = data
+            .get("edits")
+            .and_then(Value::as_array)
+            .map(Vec::as_slice)
+            .unwrap_or_default();
         let mut text = format!("{} edits done.", edits.len());
         for (at, edit) in edits.iter().enumerate() {
             if edit.get("match").and_then(Value::as_str) == Some("indentation") {
@@ -60,7 +64,10 @@ impl Typed for MultiEdit {
 }
 
 fn at_edit(at: usize, error: ToolError) -> ToolError {
-    ToolError::new(error.code, format!("edits[{at}]: {} No edit was made.", error.message))
+    ToolError::new(
+        error.code,
+        format!("edits[{at}]: {} No edit was made.", error.message),
+    )
 }
 
 #[cfg(test)]

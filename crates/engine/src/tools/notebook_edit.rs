@@ -24,6 +24,7 @@ pub struct Args {
     #[serde(default, alias = "new_source")]
     source: Option<String>,
     #[serde(default)]
+    #[schemars(with = "CellType")]
     cell_type: Option<CellType>,
 }
 
@@ -81,7 +82,13 @@ impl Typed for NotebookEdit {
     }
 
     async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {
-        let Args { path, cell, mode, source, cell_type } = args;
+        let Args {
+            path,
+            cell,
+            mode,
+            source,
+            cell_type,
+        } = args;
         if source.is_none() && !matches!(mode, Mode::Delete) {
             return Err(ToolError::new("invalid_input", "`source` is missing."));
         }
@@ -89,15 +96,22 @@ impl Typed for NotebookEdit {
         let done = rewrite(&cx, &path, move |content| {
             let source = source.as_deref().unwrap_or_default();
             let change = match mode {
-                Mode::Replace => Change::Replace { source, kind: cell_type.map(CellType::name) },
-                Mode::Insert => Change::Insert { source, kind: cell_type.unwrap_or(CellType::Code).name() },
+                Mode::Replace => Change::Replace {
+                    source,
+                    kind: cell_type.map(CellType::name),
+                },
+                Mode::Insert => Change::Insert {
+                    source,
+                    kind: cell_type.unwrap_or(CellType::Code).name(),
+                },
                 Mode::Delete => Change::Delete,
             };
             let cell = cell.map(|cell| match cell {
                 Cell::Index(index) => index.to_string(),
                 Cell::Id(id) => id,
             });
-            let edited = cells::edit(content, cell.as_deref(), change).map_err(|e| tell(&shown, &e))?;
+            let edited =
+                cells::edit(content, cell.as_deref(), change).map_err(|e| tell(&shown, &e))?;
             Ok((edited.text, (edited.index, edited.cells)))
         })
         .await?;
@@ -111,8 +125,15 @@ impl Typed for NotebookEdit {
 
     fn render(data: &Value) -> Rendered {
         let number = |key: &str| data.get(key).and_then(Value::as_u64).unwrap_or_default();
-        let done = data.get("done").and_then(Value::as_str).unwrap_or("changed");
-        let mut text = format!("Cell {} {done}; {} cells now.", number("cell"), number("cells"));
+        let done = data
+            .get("done")
+            .and_then(Value::as_str)
+            .unwrap_or("changed");
+        let mut text = format!(
+            "Cell {} {done}; {} cells now.",
+            number("cell"),
+            number("cells")
+        );
         edits::note_change(data, &mut text);
         text.into()
     }

@@ -30,7 +30,6 @@ pub struct Args {
     /// First line, from 1
     #[serde(default, alias = "start_line")]
     offset: Option<u64>,
-    /// Lines
     #[serde(default)]
     limit: Option<u64>,
 }
@@ -45,7 +44,9 @@ impl Args {
     }
 
     fn is_partial(&self) -> bool {
-        let Wanted { first, max_lines, .. } = self.wanted();
+        let Wanted {
+            first, max_lines, ..
+        } = self.wanted();
         first > 1 || max_lines < u64::MAX
     }
 }
@@ -81,13 +82,20 @@ impl Typed for ReadFile {
         let text = |key: &str| data.get(key).and_then(Value::as_str);
         let bytes = number("bytes").unwrap_or_default();
         if let Some(kind) = text("binary") {
-            let looks = if kind.is_empty() { String::new() } else { format!(", looks like {kind}") };
+            let looks = if kind.is_empty() {
+                String::new()
+            } else {
+                format!(", looks like {kind}")
+            };
             return format!("binary file, {bytes} bytes{looks}").into();
         }
         if let Some(image) = data.get("image").and_then(|i| Image::deserialize(i).ok()) {
             let size = |key| number(key).unwrap_or_default();
             let text = format!("{} {}x{}", image.media_type, size("width"), size("height"));
-            return Rendered { text, images: vec![image] };
+            return Rendered {
+                text,
+                images: vec![image],
+            };
         }
         let content = text("content").unwrap_or_default();
         let shown = content.lines().count() as u64;
@@ -104,8 +112,13 @@ impl Typed for ReadFile {
         out.push_str(content);
         if data.get("truncated").and_then(Value::as_bool) == Some(true) {
             out.push_str(&match content.ends_with('\n') {
-                true => format!("[cut at {MAX_TEXT} bytes; go on with offset {}]", first + shown),
-                false => format!("\n[line {first} is longer than {MAX_TEXT} bytes; see the rest with bash]"),
+                true => format!(
+                    "[cut at {MAX_TEXT} bytes; go on with offset {}]",
+                    first + shown
+                ),
+                false => format!(
+                    "\n[line {first} is longer than {MAX_TEXT} bytes; see the rest with bash]"
+                ),
             });
         }
         out.into()
@@ -157,7 +170,11 @@ async fn small(content: Content, wanted: Wanted) -> Result<Page, ToolError> {
                 let view = window.finish();
                 let shown = String::from_utf8_lossy(&view.bytes).into_owned();
                 let lines = Some(view.lines);
-                Page { data: text_data(&content, shown, coding, view.truncated, lines), path: content.stat.path, hash }
+                Page {
+                    data: text_data(&content, shown, coding, view.truncated, lines),
+                    path: content.stat.path,
+                    hash,
+                }
             }
         })
     })
@@ -165,17 +182,30 @@ async fn small(content: Content, wanted: Wanted) -> Result<Page, ToolError> {
 }
 
 /// A file that does not fit: its bytes pass by, only the wanted lines stay.
-async fn large(cx: &Context, path: &Path, head: Content, wanted: Wanted) -> Result<Page, ToolError> {
+async fn large(
+    cx: &Context,
+    path: &Path,
+    head: Content,
+    wanted: Wanted,
+) -> Result<Page, ToolError> {
     let mut window = Window::new(wanted);
     let feed = |piece: &[u8]| {
         window.feed(piece);
-        if window.is_settled() { Need::Nothing } else { Need::More }
+        if window.is_settled() {
+            Need::Nothing
+        } else {
+            Need::More
+        }
     };
     let hash = match scan(cx, path, &head, feed).await {
         Ok(hash) => hash,
         Err(fault) => return Err(Faults::Read.tell(cx, path, fault).await),
     };
-    let View { bytes, truncated, lines } = window.finish();
+    let View {
+        bytes,
+        truncated,
+        lines,
+    } = window.finish();
     let (coding, shown) = match text::decode(&bytes) {
         Ok(text) => (text.coding, text.into_shown()),
         Err(Binary { .. }) => (Coding::UTF8, String::from_utf8_lossy(&bytes).into_owned()),
@@ -183,10 +213,20 @@ async fn large(cx: &Context, path: &Path, head: Content, wanted: Wanted) -> Resu
     // Where the end was not reached nobody knows how many there are.
     let lines = hash.as_ref().map(|_| lines);
     let data = text_data(&head, shown, coding, truncated, lines);
-    Ok(Page { path: head.stat.path, data, hash })
+    Ok(Page {
+        path: head.stat.path,
+        data,
+        hash,
+    })
 }
 
-fn text_data(content: &Content, shown: String, coding: Coding, truncated: bool, lines: Option<u64>) -> Value {
+fn text_data(
+    content: &Content,
+    shown: String,
+    coding: Coding,
+    truncated: bool,
+    lines: Option<u64>,
+) -> Value {
     let mut data = json!({
         "path": content.stat.path.display().to_string(),
         "content": shown,
@@ -209,16 +249,33 @@ fn named(content: &Content, Binary { kind }: Binary, hash: Option<String>) -> Pa
         "lines": 0,
         "binary": kind.unwrap_or_default(),
     });
-    Page { path: content.stat.path.clone(), data, hash }
+    Page {
+        path: content.stat.path.clone(),
+        data,
+        hash,
+    }
 }
 
-async fn shown_picture(cx: &Context, path: &Path, head: Content, format: ImageFormat) -> Result<Page, ToolError> {
-    let content = if head.truncated { whole(cx, path).await? } else { head };
+async fn shown_picture(
+    cx: &Context,
+    path: &Path,
+    head: Content,
+    format: ImageFormat,
+) -> Result<Page, ToolError> {
+    let content = if head.truncated {
+        whole(cx, path).await?
+    } else {
+        head
+    };
     let shown = cx.scope.shown(path);
     let work = move || {
         let hash = Seen::hash(&content.bytes);
-        let picture = picture::prepare(&content.bytes, format)
-            .map_err(|e| ToolError::new("read_error", format!("The image {shown} cannot be shown: {e}.")))?;
+        let picture = picture::prepare(&content.bytes, format).map_err(|e| {
+            ToolError::new(
+                "read_error",
+                format!("The image {shown} cannot be shown: {e}."),
+            )
+        })?;
         let data = json!({
             "path": content.stat.path.display().to_string(),
             "image": picture.image,
@@ -226,7 +283,11 @@ async fn shown_picture(cx: &Context, path: &Path, head: Content, format: ImageFo
             "height": picture.height,
             "bytes": content.stat.len,
         });
-        Ok(Page { path: content.stat.path, data, hash: Some(hash) })
+        Ok(Page {
+            path: content.stat.path,
+            data,
+            hash: Some(hash),
+        })
     };
     // Decoding takes longer than the number of bytes says.
     compute(usize::MAX, work).await
@@ -238,11 +299,14 @@ async fn whole(cx: &Context, path: &Path) -> Result<Content, ToolError> {
         Err(fault) => return Err(Faults::Read.tell(cx, path, fault).await),
     };
     if content.truncated {
-        let message = format!("{} is larger than {MAX_WHOLE} bytes. Look at it with a program, through bash.", cx.scope.shown(path));
+        let message = format!(
+            "{} is larger than {MAX_WHOLE} bytes. Look at it with a program, through bash.",
+            cx.scope.shown(path)
+        );
         return Err(ToolError::new("read_error", message));
     }
     Ok(content)
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests;

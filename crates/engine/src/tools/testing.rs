@@ -19,7 +19,10 @@ impl Bench {
     pub fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("root")).unwrap();
-        Self { dir, seen: Arc::default() }
+        Self {
+            dir,
+            seen: Arc::default(),
+        }
     }
 
     /// Canonical.
@@ -60,7 +63,10 @@ impl Bench {
                 ca_file: None,
                 envelope: false,
             }),
-            scope: Arc::new(Scope { root, user_home: None }),
+            scope: Arc::new(Scope {
+                root,
+                user_home: None,
+            }),
             cancel: Default::default(),
             feed: Default::default(),
             artifacts: Artifacts::new(self.dir.path().join("artifacts")),

@@ -22,11 +22,17 @@ const UTF16_BE: &[u8] = b"\xFE\xFF";
 /// How text lies in its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coding {
-    Utf8 { bom: Bom },
+    Utf8 {
+        bom: Bom,
+    },
     /// UTF-8 in which some bytes are not; they survive an edit elsewhere.
-    Damaged { bom: Bom },
+    Damaged {
+        bom: Bom,
+    },
     /// With its byte order mark.
-    Utf16 { order: Order },
+    Utf16 {
+        order: Order,
+    },
     Legacy(&'static Encoding),
 }
 
@@ -70,7 +76,9 @@ impl Coding {
             Coding::Utf8 { bom: Bom::Absent } => None,
             Coding::Utf8 { bom: Bom::Present } => Some("UTF-8 with BOM"),
             Coding::Damaged { .. } => Some("UTF-8 with invalid bytes"),
-            Coding::Utf16 { order: Order::Little } => Some("UTF-16LE"),
+            Coding::Utf16 {
+                order: Order::Little,
+            } => Some("UTF-16LE"),
             Coding::Utf16 { order: Order::Big } => Some("UTF-16BE"),
             Coding::Legacy(encoding) => Some(encoding.name()),
         }
@@ -93,7 +101,9 @@ impl Text {
 
 pub fn decode(bytes: &[u8]) -> Result<Text, Binary> {
     if bytes.starts_with(b"\xFF\xFE\0\0") || bytes.starts_with(b"\0\0\xFE\xFF") {
-        return Err(Binary { kind: Some("UTF-32 text") });
+        return Err(Binary {
+            kind: Some("UTF-32 text"),
+        });
     }
     if let Some(rest) = bytes.strip_prefix(UTF16_LE) {
         return Ok(utf16(rest, Order::Little));
@@ -132,7 +142,11 @@ pub fn encode(content: &str, coding: Coding) -> Result<Vec<u8>, Unencodable> {
     match coding {
         Coding::Utf8 { bom } => {
             // A mark that the text brings along already is not doubled.
-            let mut bytes = start(if content.starts_with('\u{FEFF}') { Bom::Absent } else { bom });
+            let mut bytes = start(if content.starts_with('\u{FEFF}') {
+                Bom::Absent
+            } else {
+                bom
+            });
             bytes.extend_from_slice(content.as_bytes());
             Ok(bytes)
         }
@@ -148,16 +162,29 @@ pub fn encode(content: &str, coding: Coding) -> Result<Vec<u8>, Unencodable> {
             Ok(bytes)
         }
         Coding::Utf16 { order } => {
-            let units = content.strip_prefix('\u{FEFF}').unwrap_or(content).encode_utf16();
+            let units = content
+                .strip_prefix('\u{FEFF}')
+                .unwrap_or(content)
+                .encode_utf16();
             Ok(match order {
-                Order::Little => UTF16_LE.iter().copied().chain(units.flat_map(u16::to_le_bytes)).collect(),
-                Order::Big => UTF16_BE.iter().copied().chain(units.flat_map(u16::to_be_bytes)).collect(),
+                Order::Little => UTF16_LE
+                    .iter()
+                    .copied()
+                    .chain(units.flat_map(u16::to_le_bytes))
+                    .collect(),
+                Order::Big => UTF16_BE
+                    .iter()
+                    .copied()
+                    .chain(units.flat_map(u16::to_be_bytes))
+                    .collect(),
             })
         }
         Coding::Legacy(encoding) => {
             let (bytes, _, unmapped) = encoding.encode(content);
             if unmapped {
-                let culprit = content.chars().find(|c| encoding.encode(c.encode_utf8(&mut [0; 4])).2);
+                let culprit = content
+                    .chars()
+                    .find(|c| encoding.encode(c.encode_utf8(&mut [0; 4])).2);
                 return Err(Unencodable(culprit.unwrap_or(char::REPLACEMENT_CHARACTER)));
             }
             Ok(bytes.into_owned())
@@ -186,8 +213,16 @@ fn utf16(rest: &[u8], order: Order) -> Text {
     }
     let coding = Coding::Utf16 { order };
     match String::from_utf16(&units) {
-        Ok(content) => Text { faithful: whole && !content.starts_with('\u{FEFF}'), content, coding },
-        Err(_) => Text { content: String::from_utf16_lossy(&units), coding, faithful: false },
+        Ok(content) => Text {
+            faithful: whole && !content.starts_with('\u{FEFF}'),
+            content,
+            coding,
+        },
+        Err(_) => Text {
+            content: String::from_utf16_lossy(&units),
+            coding,
+            faithful: false,
+        },
     }
 }
 
@@ -206,30 +241,54 @@ fn damaged(bytes: &[u8], bom: Bom) -> Option<Text> {
     for chunk in bytes.utf8_chunks() {
         faithful &= !chunk.valid().chars().any(|c| stray_byte(c).is_some());
         content.push_str(chunk.valid());
-        content.extend(chunk.invalid().iter().filter_map(|b| char::from_u32(STRAY + u32::from(*b))));
+        content.extend(
+            chunk
+                .invalid()
+                .iter()
+                .filter_map(|b| char::from_u32(STRAY + u32::from(*b))),
+        );
     }
-    Some(Text { content, coding: Coding::Damaged { bom }, faithful })
+    Some(Text {
+        content,
+        coding: Coding::Damaged { bom },
+        faithful,
+    })
 }
 
 fn stray_byte(c: char) -> Option<u8> {
-    u8::try_from(u32::from(c).checked_sub(STRAY)?).ok().filter(|b| *b >= 0x80)
+    u8::try_from(u32::from(c).checked_sub(STRAY)?)
+        .ok()
+        .filter(|b| *b >= 0x80)
 }
 
 fn legacy(bytes: &[u8]) -> Text {
     let guess = guess(bytes);
     // The detector says GBK for all of its family; GB18030 reads the same and writes more of it.
-    let candidates = if guess == GBK { [GB18030, GBK] } else { [guess, guess] };
+    let candidates = if guess == GBK {
+        [GB18030, GBK]
+    } else {
+        [guess, guess]
+    };
     for encoding in candidates {
-        let Some(content) = encoding.decode_without_bom_handling_and_without_replacement(bytes) else {
+        let Some(content) = encoding.decode_without_bom_handling_and_without_replacement(bytes)
+        else {
             continue;
         };
         let (back, _, unmapped) = encoding.encode(&content);
         if !unmapped && back.as_ref() == bytes {
-            return Text { content: content.into_owned(), coding: Coding::Legacy(encoding), faithful: true };
+            return Text {
+                content: content.into_owned(),
+                coding: Coding::Legacy(encoding),
+                faithful: true,
+            };
         }
     }
     let (content, _) = guess.decode_without_bom_handling(bytes);
-    Text { content: content.into_owned(), coding: Coding::Legacy(guess), faithful: false }
+    Text {
+        content: content.into_owned(),
+        coding: Coding::Legacy(guess),
+        faithful: false,
+    }
 }
 
 fn guess(bytes: &[u8]) -> &'static Encoding {
@@ -296,7 +355,9 @@ pub fn binary(bytes: &[u8]) -> Option<Binary> {
     let nul = memchr::memchr(0, sample).is_some();
     let magic = MAGIC.iter().find(|(magic, _)| sample.starts_with(magic));
     if let Some((magic, kind)) = magic {
-        let plain = magic.iter().all(|b| (b' '..=b'~').contains(b) || *b == b'\n');
+        let plain = magic
+            .iter()
+            .all(|b| (b' '..=b'~').contains(b) || *b == b'\n');
         if nul || !plain || *magic == b"%PDF-" {
             return Some(Binary { kind: Some(kind) });
         }

@@ -29,7 +29,10 @@ impl Typed for WriteFile {
 
     fn access(&self, args: &Args, scope: &Scope) -> Result<Vec<Access>, ToolError> {
         if args.path.ends_with('/') {
-            return Err(ToolError::new("invalid_input", "The path ends with a slash; name a file."));
+            return Err(ToolError::new(
+                "invalid_input",
+                "The path ends with a slash; name a file.",
+            ));
         }
         Ok(vec![Access::Write(resolve(scope, &args.path)?)])
     }
@@ -57,7 +60,10 @@ impl Typed for WriteFile {
     }
 
     fn render(data: &Value) -> Rendered {
-        let bytes = data.get("bytes").and_then(Value::as_u64).unwrap_or_default();
+        let bytes = data
+            .get("bytes")
+            .and_then(Value::as_u64)
+            .unwrap_or_default();
         let done = match data.get("created").and_then(Value::as_bool) {
             Some(true) => "Created",
             Some(false) | None => "Overwrote",
@@ -85,7 +91,9 @@ async fn coding_to_keep(cx: &Context, path: &Path) -> Result<Coding, ToolError> 
         };
         if now.as_ref() != Some(&known) {
             let shown = cx.scope.shown(path);
-            let message = format!("{shown} has changed since it was read. Read it again, then write or edit.");
+            let message = format!(
+                "{shown} has changed since it was read. Read it again, then write or edit."
+            );
             return Err(ToolError::new("stale", message));
         }
     }
@@ -103,5 +111,5 @@ async fn coding_to_keep(cx: &Context, path: &Path) -> Result<Coding, ToolError> 
     })
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests;

@@ -5,7 +5,10 @@ use serde_json::json;
 
 fn check(content: &str, start: &str, end: &str, expect: Result<(&str, usize), (&str, &str)>) {
     let got = delete(content, start, end);
-    let got = got.as_ref().map(|(text, lines)| (text.as_str(), *lines)).map_err(|e| (e.code, e.message.as_str()));
+    let got = got
+        .as_ref()
+        .map(|(text, lines)| (text.as_str(), *lines))
+        .map_err(|e| (e.code, e.message.as_str()));
     assert_eq!(got, expect, "{content:?} {start:?} {end:?}");
 }
 
@@ -31,13 +34,55 @@ fn lines_between_anchors_go() {
 #[test]
 fn anchors_must_match_one_line() {
     for (content, start, end, code, message) in [
-        ("a\nb\na\n", "a", "b", "anchor_not_unique", "start_anchor matches 2 lines (1, 3); it must match one. Choose another line, or use edit_file."),
-        (" a\nb\n\ta\n", "a", "b", "anchor_not_unique", "start_anchor matches 2 lines (1, 3); it must match one. Choose another line, or use edit_file."),
-        ("alpha\nbeta\n", "alpha", "beta()", "anchor_not_found", "No line is end_anchor. Nearest:\n2: beta"),
-        ("alpha\nbeta\n", "@@@", "beta", "anchor_not_found", "No line is start_anchor."),
-        ("a\nb\n", "b", "a", "invalid_input", "start_anchor is on line 2, after end_anchor on line 1. Swap them."),
-        ("a\nb\n", "", "a", "invalid_input", "start_anchor must be the text of one line that is not blank."),
-        ("a\nb\n", "a", "a\nb", "invalid_input", "end_anchor must be the text of one line that is not blank."),
+        (
+            "a\nb\na\n",
+            "a",
+            "b",
+            "anchor_not_unique",
+            "start_anchor matches 2 lines (1, 3); it must match one. Choose another line, or use edit_file.",
+        ),
+        (
+            " a\nb\n\ta\n",
+            "a",
+            "b",
+            "anchor_not_unique",
+            "start_anchor matches 2 lines (1, 3); it must match one. Choose another line, or use edit_file.",
+        ),
+        (
+            "alpha\nbeta\n",
+            "alpha",
+            "beta()",
+            "anchor_not_found",
+            "No line is end_anchor. Nearest:\n2: beta",
+        ),
+        (
+            "alpha\nbeta\n",
+            "@@@",
+            "beta",
+            "anchor_not_found",
+            "No line is start_anchor.",
+        ),
+        (
+            "a\nb\n",
+            "b",
+            "a",
+            "invalid_input",
+            "start_anchor is on line 2, after end_anchor on line 1. Swap them.",
+        ),
+        (
+            "a\nb\n",
+            "",
+            "a",
+            "invalid_input",
+            "start_anchor must be the text of one line that is not blank.",
+        ),
+        (
+            "a\nb\n",
+            "a",
+            "a\nb",
+            "invalid_input",
+            "end_anchor must be the text of one line that is not blank.",
+        ),
         ("", "a", "b", "anchor_not_found", "No line is start_anchor."),
     ] {
         check(content, start, end, Err((code, message)));

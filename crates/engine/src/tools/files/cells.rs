@@ -8,9 +8,15 @@ use std::ops::Range;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change<'a> {
     /// `kind` absent keeps the cell's own.
-    Replace { source: &'a str, kind: Option<&'a str> },
+    Replace {
+        source: &'a str,
+        kind: Option<&'a str>,
+    },
     /// At an index, or behind the cell with an id.
-    Insert { source: &'a str, kind: &'a str },
+    Insert {
+        source: &'a str,
+        kind: &'a str,
+    },
     Delete,
 }
 
@@ -89,7 +95,10 @@ struct Fields<'a>(Vec<(String, &'a RawValue)>);
 
 impl<'a> Fields<'a> {
     fn get(&self, name: &str) -> Option<&'a RawValue> {
-        self.0.iter().find(|(key, _)| key == name).map(|(_, value)| *value)
+        self.0
+            .iter()
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| *value)
     }
 
     fn text(&self, name: &str) -> Option<String> {
@@ -150,8 +159,13 @@ struct Book<'a> {
 
 impl Book<'_> {
     fn find(&self, cell: &str) -> Option<Found> {
-        let by_id = self.parsed.iter().position(|fields| fields.text("id").as_deref() == Some(cell));
-        by_id.map(Found::Id).or_else(|| cell.trim().parse().ok().map(Found::Index))
+        let by_id = self
+            .parsed
+            .iter()
+            .position(|fields| fields.text("id").as_deref() == Some(cell));
+        by_id
+            .map(Found::Id)
+            .or_else(|| cell.trim().parse().ok().map(Found::Index))
     }
 
     fn existing(&self, cell: Option<&str>) -> Result<usize, CellError> {
@@ -175,7 +189,10 @@ impl Book<'_> {
 
     fn missing(&self, cell: Option<&str>) -> CellError {
         let cell = cell.map_or_else(|| "(none was named)".to_owned(), |cell| format!("`{cell}`"));
-        CellError::NoSuchCell { cell, cells: self.cells.len() }
+        CellError::NoSuchCell {
+            cell,
+            cells: self.cells.len(),
+        }
     }
 
     fn replace(&self, index: usize, source: &str, kind: Option<&str>) -> Vec<Splice> {
@@ -191,26 +208,41 @@ impl Book<'_> {
                     true => quoted(source),
                     false => self.style.lines(source, indent),
                 };
-                let mut splices = vec![Splice { range: span(self.text, old), text: new }];
+                let mut splices = vec![Splice {
+                    range: span(self.text, old),
+                    text: new,
+                }];
                 for (key, empty) in [("outputs", "[]"), ("execution_count", "null")] {
                     if let Some(value) = fields.get(key) {
-                        splices.push(Splice { range: span(self.text, value), text: empty.into() });
+                        splices.push(Splice {
+                            range: span(self.text, value),
+                            text: empty.into(),
+                        });
                     }
                 }
                 splices
             }
             Some(_) | None => {
                 let kind = kind.or(old_kind.as_deref()).unwrap_or("code");
-                let kept = fields.0.iter().map(|(key, value)| (key.as_str(), value.get().to_owned()));
+                let kept = fields
+                    .0
+                    .iter()
+                    .map(|(key, value)| (key.as_str(), value.get().to_owned()));
                 let text = self.style.cell(kept.collect(), kind, source, indent);
-                vec![Splice { range: cell.clone(), text }]
+                vec![Splice {
+                    range: cell.clone(),
+                    text,
+                }]
             }
         }
     }
 
     fn insert(&self, index: usize, source: &str, kind: &str) -> Splice {
         let neighbour = self.cells.get(index).or(self.cells.last());
-        let indent = neighbour.map_or_else(|| self.style.unit.repeat(2), |n| self.indent(n.start).to_owned());
+        let indent = neighbour.map_or_else(
+            || self.style.unit.repeat(2),
+            |n| self.indent(n.start).to_owned(),
+        );
         let mut fields = vec![("metadata", "{}".to_owned())];
         if self.has_ids {
             fields.insert(0, ("id", quoted(&self.fresh_id(index, source))));
@@ -221,23 +253,43 @@ impl Book<'_> {
                 Some(nl) => format!("[{nl}{indent}{cell}{nl}{}]", self.style.unit),
                 None => format!("[{cell}]"),
             };
-            return Splice { range: self.array.clone(), text };
+            return Splice {
+                range: self.array.clone(),
+                text,
+            };
         };
         let gap = self.gap_before(neighbour.start);
         if index < self.cells.len() {
-            return Splice { range: neighbour.start..neighbour.start, text: format!("{cell},{gap}") };
+            return Splice {
+                range: neighbour.start..neighbour.start,
+                text: format!("{cell},{gap}"),
+            };
         }
-        Splice { range: neighbour.end..neighbour.end, text: format!(",{gap}{cell}") }
+        Splice {
+            range: neighbour.end..neighbour.end,
+            text: format!(",{gap}{cell}"),
+        }
     }
 
     fn delete(&self, index: usize) -> Splice {
-        let end_before = index.checked_sub(1).and_then(|before| self.cells.get(before)).map(|c| c.end);
+        let end_before = index
+            .checked_sub(1)
+            .and_then(|before| self.cells.get(before))
+            .map(|c| c.end);
         let range = match (self.cells.get(index), self.cells.get(index + 1), end_before) {
             (Some(cell), Some(next), _) => cell.start..next.start,
             (Some(cell), None, Some(end_before)) => end_before..cell.end,
-            (Some(_) | None, _, _) => return Splice { range: self.array.clone(), text: "[]".into() },
+            (Some(_) | None, _, _) => {
+                return Splice {
+                    range: self.array.clone(),
+                    text: "[]".into(),
+                };
+            }
         };
-        Splice { range, text: String::new() }
+        Splice {
+            range,
+            text: String::new(),
+        }
     }
 
     /// The white space before a position.
@@ -253,7 +305,11 @@ impl Book<'_> {
     }
 
     fn fresh_id(&self, index: usize, source: &str) -> String {
-        let taken: Vec<String> = self.parsed.iter().filter_map(|fields| fields.text("id")).collect();
+        let taken: Vec<String> = self
+            .parsed
+            .iter()
+            .filter_map(|fields| fields.text("id"))
+            .collect();
         let mut salt = index;
         loop {
             let mut id = Seen::hash(format!("{salt} {source}").as_bytes());
@@ -281,13 +337,18 @@ struct Style<'a> {
 impl<'a> Style<'a> {
     fn of(text: &'a str) -> Self {
         let inside = text.trim_start().get(1..).unwrap_or_default();
-        let gap = inside.get(..inside.len() - inside.trim_start().len()).unwrap_or_default();
+        let gap = inside
+            .get(..inside.len() - inside.trim_start().len())
+            .unwrap_or_default();
         match gap.rsplit_once('\n') {
             Some((before, unit)) => Self {
                 newline: Some(if before.ends_with('\r') { "\r\n" } else { "\n" }),
                 unit,
             },
-            None => Self { newline: None, unit: "" },
+            None => Self {
+                newline: None,
+                unit: "",
+            },
         }
     }
 
@@ -302,7 +363,10 @@ impl<'a> Style<'a> {
             Some(nl) => {
                 let unit = self.unit;
                 let between = format!(",{nl}{indent}{unit}{unit}");
-                format!("[{nl}{indent}{unit}{unit}{}{nl}{indent}{unit}]", lines.join(&between))
+                format!(
+                    "[{nl}{indent}{unit}{unit}{}{nl}{indent}{unit}]",
+                    lines.join(&between)
+                )
             }
         }
     }
@@ -318,26 +382,36 @@ impl<'a> Style<'a> {
                 _ => true,
             })
             .collect();
-        let mut set = |key: &'static str, value: String| match fields.iter_mut().find(|(k, _)| *k == key) {
-            Some((_, old)) => *old = value,
-            None => {
-                let place = fields.iter().position(|(k, _)| *k > key).unwrap_or(fields.len());
-                fields.insert(place, (key, value));
-            }
-        };
+        let mut set =
+            |key: &'static str, value: String| match fields.iter_mut().find(|(k, _)| *k == key) {
+                Some((_, old)) => *old = value,
+                None => {
+                    let place = fields
+                        .iter()
+                        .position(|(k, _)| *k > key)
+                        .unwrap_or(fields.len());
+                    fields.insert(place, (key, value));
+                }
+            };
         set("cell_type", quoted(kind));
         if is_code {
             set("execution_count", "null".into());
             set("outputs", "[]".into());
         }
         set("source", self.lines(source, indent));
-        let fields: Vec<String> = fields.iter().map(|(k, v)| format!("{}: {v}", quoted(k))).collect();
+        let fields: Vec<String> = fields
+            .iter()
+            .map(|(k, v)| format!("{}: {v}", quoted(k)))
+            .collect();
         match self.newline {
             None => format!("{{{}}}", fields.join(", ")),
             Some(nl) => {
                 let unit = self.unit;
                 let between = format!(",{nl}{indent}{unit}");
-                format!("{{{nl}{indent}{unit}{}{nl}{indent}}}", fields.join(&between))
+                format!(
+                    "{{{nl}{indent}{unit}{}{nl}{indent}}}",
+                    fields.join(&between)
+                )
             }
         }
     }

@@ -13,11 +13,16 @@ const MAX_LINE: usize = 500;
 
 /// The diff without file names, at most about `max_bytes` long; empty when nothing changed.
 pub fn unified(old: &str, new: &str, max_bytes: usize) -> String {
+    if max_bytes == 0 && old != new {
+        return "… left out\n".into();
+    }
     let (start, old_end, new_end) = changed(old, new);
-    let (Some(old_part), Some(new_part)) = (old.get(start..old_end), new.get(start..new_end)) else {
+    let (Some(old_part), Some(new_part)) = (old.get(start..old_end), new.get(start..new_end))
+    else {
         return String::new();
     };
-    let before = memchr::memchr_iter(b'\n', old.as_bytes().get(..start).unwrap_or_default()).count();
+    let before =
+        memchr::memchr_iter(b'\n', old.as_bytes().get(..start).unwrap_or_default()).count();
     let old_lines: Vec<&str> = old_part.split_inclusive('\n').collect();
     let new_lines: Vec<&str> = new_part.split_inclusive('\n').collect();
     let diff = TextDiff::configure()
@@ -26,7 +31,9 @@ pub fn unified(old: &str, new: &str, max_bytes: usize) -> String {
     let mut out = String::new();
     let mut left_out = 0;
     for group in diff.grouped_ops(CONTEXT) {
-        let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
+        let (Some(first), Some(last)) = (group.first(), group.last()) else {
+            continue;
+        };
         if out.len() < max_bytes {
             let old_range = hunk_range(before, first.old_range().start..last.old_range().end);
             let new_range = hunk_range(before, first.new_range().start..last.new_range().end);
@@ -69,19 +76,53 @@ fn hunk_range(before: usize, lines: std::ops::Range<usize>) -> String {
 /// The lines that differ with their context: a common start, and the end in either text.
 fn changed(old: &str, new: &str) -> (usize, usize, usize) {
     let (a, b) = (old.as_bytes(), new.as_bytes());
-    let same = a.iter().zip(b).take_while(|(x, y)| x == y).count();
+    let same = common(a, b, Side::Start);
     if same == a.len() && same == b.len() {
         return (0, 0, 0);
     }
     let line_starts = memchr::memrchr_iter(b'\n', a.get(..same).unwrap_or_default());
     let start = line_starts.map(|at| at + 1).nth(CONTEXT).unwrap_or(0);
     let room = a.len().min(b.len()) - same;
-    let tail = a.iter().rev().zip(b.iter().rev()).take(room).take_while(|(x, y)| x == y).count();
+    let tail = common(a, b, Side::End).min(room);
     // The common tail begins in some line; whole lines from there on are context.
     let end = a.len() - tail;
     let line_ends = memchr::memchr_iter(b'\n', a.get(end..).unwrap_or_default());
-    let end = line_ends.map(|at| end + at + 1).nth(CONTEXT).unwrap_or(a.len());
+    let end = line_ends
+        .map(|at| end + at + 1)
+        .nth(CONTEXT)
+        .unwrap_or(a.len());
     (start, end, b.len() - (a.len() - end))
+}
+
+#[derive(Clone, Copy)]
+enum Side {
+    Start,
+    End,
+}
+
+impl Side {
+    /// `len` bytes, `at` bytes away from this side.
+    fn part(self, text: &[u8], at: usize, len: usize) -> Option<&[u8]> {
+        match self {
+            Side::Start => text.get(at..at + len),
+            Side::End => text.get(text.len().checked_sub(at + len)?..text.len() - at),
+        }
+    }
+}
+
+/// How many bytes two texts share on one side. Whole blocks first: they compare fast.
+fn common(a: &[u8], b: &[u8], side: Side) -> usize {
+    let same = |at, len| {
+        side.part(a, at, len)
+            .is_some_and(|x| side.part(b, at, len) == Some(x))
+    };
+    let mut at = 0;
+    for block in [64 * 1024, 256, 1] {
+        while same(at, block) {
+            at += block;
+        }
+    }
+    at
 }
 
 #[cfg(test)]
@@ -97,7 +138,9 @@ mod tests {
             let _ = writeln!(s, "line {n}");
             s
         });
-        let edited = file.replace("line 9\n", "nine\nand a half\n").replace("line 20\n", "line 20");
+        let edited = file
+            .replace("line 9\n", "nine\nand a half\n")
+            .replace("line 20\n", "line 20");
         insta::assert_snapshot!(unified(&file, &edited, MAX), @r"
         @@ -6,7 +6,8 @@
          line 6
@@ -135,7 +178,11 @@ mod tests {
         let new = "b\n".repeat(5000);
         let diff = unified(&old, &new, 1000);
         assert!(diff.len() < 1100, "{}", diff.len());
-        assert!(diff.ends_with("… 9674 more lines\n"), "{}", &diff[diff.len() - 40..]);
+        assert!(
+            diff.ends_with("… 9674 more lines\n"),
+            "{}",
+            &diff[diff.len() - 40..]
+        );
         let line = unified(&"x".repeat(1_000_000), &"y".repeat(1_000_000), MAX);
         assert!(line.len() < 2000);
     }
@@ -157,7 +204,11 @@ mod tests {
             if let Some(header) = line.strip_prefix("@@ -") {
                 let range = header.split(' ').next().unwrap();
                 let start: usize = range.split(',').next().unwrap().parse().unwrap();
-                let skip = if range.ends_with(",0") { start } else { start - 1 };
+                let skip = if range.ends_with(",0") {
+                    start
+                } else {
+                    start - 1
+                };
                 while at < skip {
                     out.push_str(source.next().unwrap());
                     at += 1;

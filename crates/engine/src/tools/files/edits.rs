@@ -14,9 +14,19 @@ pub const MAX_EDITS: usize = 500;
 
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct Edit {
-    #[serde(alias = "old_string", alias = "old_text", alias = "oldText", alias = "old_str")]
+    #[serde(
+        alias = "old_string",
+        alias = "old_text",
+        alias = "oldText",
+        alias = "old_str"
+    )]
     pub old: String,
-    #[serde(alias = "new_string", alias = "new_text", alias = "newText", alias = "new_str")]
+    #[serde(
+        alias = "new_string",
+        alias = "new_text",
+        alias = "newText",
+        alias = "new_str"
+    )]
     pub new: String,
     #[serde(default = "once")]
     pub expected_replacements: usize,
@@ -55,17 +65,33 @@ pub fn check(edit: &Edit) -> Result<(), ToolError> {
 }
 
 /// The new text and what each edit did; the error comes with the index of the edit that failed.
-pub fn apply(content: &str, edits: &[Edit], shown: &str) -> Result<(String, Vec<Applied>), (usize, ToolError)> {
+pub fn apply(
+    content: &str,
+    edits: &[Edit],
+    shown: &str,
+) -> Result<(String, Vec<Applied>), (usize, ToolError)> {
     let mut current = content.to_owned();
     let mut applied = Vec::with_capacity(edits.len());
     let mut room = MAX_DIFF;
     for (at, edit) in edits.iter().enumerate() {
-        let wanted = Replacement { old: &edit.old, new: &edit.new, expected: edit.expected_replacements };
-        let Replaced { content, replacements, found } =
-            replace(&current, wanted).map_err(|miss| (at, explain(&current, edit, &miss, shown)))?;
+        let wanted = Replacement {
+            old: &edit.old,
+            new: &edit.new,
+            expected: edit.expected_replacements,
+        };
+        let Replaced {
+            content,
+            replacements,
+            found,
+        } = replace(&current, wanted)
+            .map_err(|miss| (at, explain(&current, edit, &miss, shown)))?;
         let diff = diff::unified(&current, &content, room);
         room = room.saturating_sub(diff.len());
-        applied.push(Applied { replacements, found, diff });
+        applied.push(Applied {
+            replacements,
+            found,
+            diff,
+        });
         current = content;
     }
     Ok((current, applied))
@@ -76,7 +102,11 @@ fn explain(content: &str, edit: &Edit, miss: &Miss, shown: &str) -> ToolError {
         Miss::Count { found, lines } => {
             let listed: Vec<String> = lines.iter().map(usize::to_string).collect();
             let more = if *found > lines.len() { " …" } else { "" };
-            let (times, on) = if *found == 1 { ("time", "line") } else { ("times", "lines") };
+            let (times, on) = if *found == 1 {
+                ("time", "line")
+            } else {
+                ("times", "lines")
+            };
             ToolError::new(
                 "replacement_count_mismatch",
                 format!(
@@ -89,8 +119,12 @@ fn explain(content: &str, edit: &Edit, miss: &Miss, shown: &str) -> ToolError {
         Miss::NotFound => {
             let near = nearest::lines(content, &edit.old);
             let message = match near.is_empty() {
-                true => format!("`old` is not in {shown}, nor anything like it. Read the file again."),
-                false => format!("`old` is not in {shown}. Nearest lines:{near}\nCopy `old` exactly, white space included."),
+                true => {
+                    format!("`old` is not in {shown}, nor anything like it. Read the file again.")
+                }
+                false => format!(
+                    "`old` is not in {shown}. Nearest lines:{near}\nCopy `old` exactly, white space included."
+                ),
             };
             ToolError::new("old_not_found", message)
         }

@@ -20,15 +20,23 @@ pub fn find(content: &str, old: &str, new: &str) -> Option<(Range<usize>, String
             continue;
         }
         let first = at - anchor;
-        let Some(window) = file.get(first..first + wanted.len()) else { continue };
-        let Some(shift) = Shift::between(&wanted, window, &new) else { continue };
+        let Some(window) = file.get(first..first + wanted.len()) else {
+            continue;
+        };
+        let Some(shift) = Shift::between(&wanted, window, &new) else {
+            continue;
+        };
         if only.replace((window, shift)).is_some() {
             return None;
         }
     }
     let (window, shift) = only?;
     let (first, last) = (window.first()?, window.last()?);
-    let end = if old.ends_with('\n') { last.end } else { last.text_end };
+    let end = if old.ends_with('\n') {
+        last.end
+    } else {
+        last.text_end
+    };
     Some((first.start..end, shift.apply(&new)?))
 }
 
@@ -51,7 +59,13 @@ fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
         let plain = raw.strip_suffix('\n').unwrap_or(raw);
         let plain = plain.strip_suffix('\r').unwrap_or(plain);
         let (indent, body) = split(plain);
-        let line = Line { start, indent, body, text_end: start + plain.len(), end: start + raw.len() };
+        let line = Line {
+            start,
+            indent,
+            body,
+            text_end: start + plain.len(),
+            end: start + raw.len(),
+        };
         start = line.end;
         line
     })
@@ -70,7 +84,12 @@ enum Shift {
     Add(String),
     Remove(String),
     /// Between tabs and spaces.
-    Columns { known: Vec<(String, String)>, tab: usize, by: isize, tabs: bool },
+    Columns {
+        known: Vec<(String, String)>,
+        tab: usize,
+        by: isize,
+        tabs: bool,
+    },
 }
 
 impl Shift {
@@ -91,29 +110,48 @@ impl Shift {
             .collect();
         let file = |c| pairs.iter().any(|(_, there)| there.contains(c));
         let ours = |c| given.iter().any(|indent| indent.contains(c));
-        let foreign = (file('\t') && !file(' ') && ours(' ')) || (file(' ') && !file('\t') && ours('\t'));
+        let foreign =
+            (file('\t') && !file(' ') && ours(' ')) || (file(' ') && !file('\t') && ours('\t'));
         let columns = || Self::columns(&pairs, &given);
-        if foreign { columns() } else { Self::prefix(&pairs).or_else(columns) }
+        if foreign {
+            columns()
+        } else {
+            Self::prefix(&pairs).or_else(columns)
+        }
     }
 
     fn prefix(pairs: &[(&str, &str)]) -> Option<Self> {
         let (given, there) = pairs.first()?;
         if let Some(more) = there.strip_suffix(given) {
-            let all = pairs.iter().all(|(given, there)| there.strip_prefix(more) == Some(given));
+            let all = pairs
+                .iter()
+                .all(|(given, there)| there.strip_prefix(more) == Some(given));
             return all.then(|| Shift::Add(more.into()));
         }
         let less = given.strip_suffix(there)?;
-        let all = pairs.iter().all(|(given, there)| given.strip_prefix(less) == Some(there));
+        let all = pairs
+            .iter()
+            .all(|(given, there)| given.strip_prefix(less) == Some(there));
         all.then(|| Shift::Remove(less.into()))
     }
 
     fn columns(pairs: &[(&str, &str)], given: &[&str]) -> Option<Self> {
-        let suggested = step(given.iter().copied().chain(pairs.iter().map(|(_, there)| *there)));
+        let suggested = step(
+            given
+                .iter()
+                .copied()
+                .chain(pairs.iter().map(|(_, there)| *there)),
+        );
         suggested.into_iter().chain(TAB_WIDTHS).find_map(|tab| {
-            let mut offsets = pairs.iter().map(|(given, there)| width(there, tab) - width(given, tab));
+            let mut offsets = pairs
+                .iter()
+                .map(|(given, there)| width(there, tab) - width(given, tab));
             let by = offsets.next()?;
             offsets.all(|other| other == by).then(|| Shift::Columns {
-                known: pairs.iter().map(|(a, b)| ((*a).into(), (*b).into())).collect(),
+                known: pairs
+                    .iter()
+                    .map(|(a, b)| ((*a).into(), (*b).into()))
+                    .collect(),
                 tab,
                 by,
                 tabs: pairs.iter().any(|(_, there)| there.contains('\t')),
@@ -132,11 +170,20 @@ impl Shift {
             match self {
                 Shift::Add(more) => out.extend([more, indent]),
                 Shift::Remove(less) => out.push_str(indent.strip_prefix(less.as_str())?),
-                Shift::Columns { known, tab, by, tabs } => match known.iter().find(|(given, _)| given == indent) {
+                Shift::Columns {
+                    known,
+                    tab,
+                    by,
+                    tabs,
+                } => match known.iter().find(|(given, _)| given == indent) {
                     Some((_, there)) => out.push_str(there),
                     None => {
                         let columns = usize::try_from(width(indent, *tab) + by).ok()?;
-                        let (whole, rest) = if *tabs { (columns / tab, columns % tab) } else { (0, columns) };
+                        let (whole, rest) = if *tabs {
+                            (columns / tab, columns % tab)
+                        } else {
+                            (0, columns)
+                        };
                         out.extend(std::iter::repeat_n('\t', whole));
                         out.extend(std::iter::repeat_n(' ', rest));
                     }
@@ -150,7 +197,10 @@ impl Shift {
 
 /// The smallest step between two indentations made of spaces: what one level means to the author.
 fn step<'a>(indents: impl Iterator<Item = &'a str>) -> Option<usize> {
-    let mut widths: Vec<usize> = indents.filter(|i| !i.contains('\t')).map(str::len).collect();
+    let mut widths: Vec<usize> = indents
+        .filter(|i| !i.contains('\t'))
+        .map(str::len)
+        .collect();
     widths.sort_unstable();
     widths.dedup();
     let steps = widths.iter().zip(widths.iter().skip(1)).map(|(a, b)| b - a);
@@ -158,6 +208,9 @@ fn step<'a>(indents: impl Iterator<Item = &'a str>) -> Option<usize> {
 }
 
 fn width(indent: &str, tab: usize) -> isize {
-    let columns: usize = indent.chars().map(|c| if c == '\t' { tab } else { 1 }).sum();
+    let columns: usize = indent
+        .chars()
+        .map(|c| if c == '\t' { tab } else { 1 })
+        .sum();
     isize::try_from(columns).unwrap_or(isize::MAX)
 }

@@ -55,6 +55,65 @@ pub async fn compute<T: Send + 'static>(
     }
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,
-        Err(e) => Err(ToolError::new("read_error", format!("The work on this file failed: {e}."))),
+        Err(e) => Err(ToolError::new(
+            "read_error",
+            format!("The work on this file failed: {e}."),
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tool::Tool;
+    use crate::tools::delete_range::DeleteRange;
+    use crate::tools::edit_file::EditFile;
+    use crate::tools::move_file::MoveFile;
+    use crate::tools::multi_edit::MultiEdit;
+    use crate::tools::notebook_edit::NotebookEdit;
+    use crate::tools::read_file::ReadFile;
+    use crate::tools::write_file::WriteFile;
+
+    /// What one tool may cost in every request, in bytes.
+    const MAX_SPEC: usize = 420;
+
+    #[test]
+    fn what_the_model_is_told_of_the_file_tools_is_short() {
+        let tools: [&dyn Tool; 7] = [
+            &DeleteRange,
+            &EditFile,
+            &MoveFile,
+            &MultiEdit,
+            &NotebookEdit,
+            &ReadFile,
+            &WriteFile,
+        ];
+        let mut all = String::new();
+        for tool in tools {
+            let spec = tool.spec();
+            let text = format!(
+                "{} {}\n{}\n",
+                spec.name,
+                spec.description,
+                spec.parameters.get()
+            );
+            assert!(text.len() <= MAX_SPEC, "{}: {text}", text.len());
+            all.push_str(&text);
+        }
+        insta::assert_snapshot!(all, @r#"
+        delete_range Delete lines from start_anchor to end_anchor, both included. Each anchor is the text of exactly one line.
+        {"type":"object","properties":{"path":{"type":"string"},"start_anchor":{"type":"string"},"end_anchor":{"type":"string"}},"required":["path","start_anchor","end_anchor"]}
+        edit_file Replace text in a file. `old` must be unique, or occur expected_replacements times.
+        {"type":"object","properties":{"path":{"type":"string"},"old":{"type":"string"},"new":{"type":"string"},"expected_replacements":{"type":"integer","default":1}},"required":["path","old","new"]}
+        move_file Move or rename a file or folder; makes the folders above the destination.
+        {"type":"object","properties":{"source_path":{"type":"string"},"destination_path":{"type":"string"},"overwrite":{"type":"boolean"}},"required":["source_path","destination_path"]}
+        multi_edit Several replacements in one file, in order, all or none.
+        {"type":"object","properties":{"path":{"type":"string"},"edits":{"type":"array","items":{"type":"object","properties":{"old":{"type":"string"},"new":{"type":"string"},"expected_replacements":{"type":"integer","default":1}},"required":["old","new"]}}},"required":["path","edits"]}
+        notebook_edit Edit one cell of a .ipynb notebook.
+        {"type":"object","properties":{"path":{"type":"string"},"cell":{"type":"string","description":"Index from 0, or id"},"mode":{"type":"string","enum":["replace","insert","delete"]},"source":{"type":"string"},"cell_type":{"type":"string","enum":["code","markdown","raw"]}},"required":["path"]}
+        read_file Read a text file or image.
+        {"type":"object","properties":{"path":{"type":"string"},"offset":{"type":"integer","description":"First line, from 1"},"limit":{"type":"integer"}},"required":["path"]}
+        write_file Write a whole file; makes its folders. To change part of one use edit_file.
+        {"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"}},"required":["path","content"]}
+        "#);
     }
 }

@@ -60,7 +60,11 @@ fn closest(content: &str, lead: &str) -> Option<usize> {
             break;
         }
         let score = lead_grams.likeness(&Grams::of(line.trim()));
-        if score > 0 && best.last().is_none_or(|worst| best.len() < CANDIDATES || score > worst.0) {
+        if score > 0
+            && best
+                .last()
+                .is_none_or(|worst| best.len() < CANDIDATES || score > worst.0)
+        {
             let place = best.partition_point(|other| other.0 >= score);
             best.insert(place, (score, at, line));
             best.truncate(CANDIDATES);
@@ -78,7 +82,10 @@ fn closest(content: &str, lead: &str) -> Option<usize> {
 }
 
 fn head(line: &str) -> &str {
-    let end = line.char_indices().nth(COMPARED).map_or(line.len(), |(end, _)| end);
+    let end = line
+        .char_indices()
+        .nth(COMPARED)
+        .map_or(line.len(), |(end, _)| end);
     line.get(..end).unwrap_or(line)
 }
 
@@ -102,7 +109,11 @@ impl Grams {
     /// Per mille of all pairs that both have.
     fn likeness(&self, other: &Self) -> u32 {
         let count = |join: fn(u64, u64) -> u64| -> u32 {
-            self.0.iter().zip(&other.0).map(|(a, b)| join(*a, *b).count_ones()).sum()
+            self.0
+                .iter()
+                .zip(&other.0)
+                .map(|(a, b)| join(*a, *b).count_ones())
+                .sum()
         };
         count(|a, b| a & b) * 1000 / count(|a, b| a | b).max(1)
     }
@@ -116,7 +127,10 @@ mod tests {
     fn the_likeliest_lines_are_shown() {
         let file = "fn main() {\n    let total = sum(&items);\n    println!(\"{total}\");\n}\n\nfn other() {}\n";
         for (wanted, expect) in [
-            ("let total = sum(items);", "\n2:     let total = sum(&items);"),
+            (
+                "let total = sum(items);",
+                "\n2:     let total = sum(&items);",
+            ),
             (
                 "fn main() {\n    let totals = sum(&items);\n",
                 "\n1: fn main() {\n2:     let total = sum(&items);",

@@ -45,7 +45,10 @@ pub struct Replaced {
 pub enum Miss {
     NotFound,
     /// It occurs, but not as often as expected; the first lines where it does.
-    Count { found: usize, lines: Vec<usize> },
+    Count {
+        found: usize,
+        lines: Vec<usize>,
+    },
 }
 
 pub fn replace(content: &str, edit: Replacement<'_>) -> Result<Replaced, Miss> {
@@ -68,11 +71,15 @@ pub fn replace(content: &str, edit: Replacement<'_>) -> Result<Replaced, Miss> {
         return Err(Miss::NotFound);
     }
     if let Some((range, new)) = at_unfinished_end(content, edit) {
-        return finish(content, &[range], 1, Match::LineEndings, |_| Cow::from(new.as_str()));
+        return finish(content, &[range], 1, Match::LineEndings, |_| {
+            Cow::from(new.as_str())
+        });
     }
     let (range, new) = indent::find(content, edit.old, edit.new).ok_or(Miss::NotFound)?;
     let new = new.replace('\n', ending_at(content, &range));
-    finish(content, &[range], 1, Match::Indentation, |_| Cow::from(new.as_str()))
+    finish(content, &[range], 1, Match::Indentation, |_| {
+        Cow::from(new.as_str())
+    })
 }
 
 /// The line number, from 1, of a byte position.
@@ -83,7 +90,11 @@ pub fn line_of(content: &str, at: usize) -> usize {
 
 /// Text with LF for every CRLF.
 pub fn normalise(text: &str) -> Cow<'_, str> {
-    if text.contains("\r\n") { Cow::from(text.replace("\r\n", "\n")) } else { Cow::from(text) }
+    if text.contains("\r\n") {
+        Cow::from(text.replace("\r\n", "\n"))
+    } else {
+        Cow::from(text)
+    }
 }
 
 fn finish<'n>(
@@ -94,8 +105,15 @@ fn finish<'n>(
     new: impl Fn(&Range<usize>) -> Cow<'n, str>,
 ) -> Result<Replaced, Miss> {
     if ranges.len() != expected {
-        let lines = ranges.iter().take(MAX_LISTED).map(|r| line_of(content, r.start)).collect();
-        return Err(Miss::Count { found: ranges.len(), lines });
+        let lines = ranges
+            .iter()
+            .take(MAX_LISTED)
+            .map(|r| line_of(content, r.start))
+            .collect();
+        return Err(Miss::Count {
+            found: ranges.len(),
+            lines,
+        });
     }
     let mut out = String::with_capacity(content.len());
     let mut last = 0;
@@ -105,7 +123,11 @@ fn finish<'n>(
         last = range.end;
     }
     out.push_str(content.get(last..).unwrap_or_default());
-    Ok(Replaced { content: out, replacements: ranges.len(), found })
+    Ok(Replaced {
+        content: out,
+        replacements: ranges.len(),
+        found,
+    })
 }
 
 /// New lines put into a CRLF file by somebody who never wrote a CR get the endings of their place.
@@ -127,14 +149,18 @@ pub fn ending_at(content: &str, range: &Range<usize>) -> &'static str {
         Some(at) => Some(range.start + at),
         None => memchr::memrchr(b'\n', bytes.get(..range.start).unwrap_or_default()),
     };
-    let before = at.and_then(|at| at.checked_sub(1)).and_then(|at| bytes.get(at));
+    let before = at
+        .and_then(|at| at.checked_sub(1))
+        .and_then(|at| bytes.get(at));
     if before == Some(&b'\r') { "\r\n" } else { "\n" }
 }
 
 /// Whether one end of the range lies between a CR and its LF.
 fn splits_crlf(content: &str, range: &Range<usize>) -> bool {
     let around = |at: usize| content.as_bytes().get(at.checked_sub(1)?..=at);
-    [range.start, range.end].into_iter().any(|at| around(at) == Some(b"\r\n"))
+    [range.start, range.end]
+        .into_iter()
+        .any(|at| around(at) == Some(b"\r\n"))
 }
 
 fn up_to_line_endings(content: &str, old: &str) -> Vec<Range<usize>> {

@@ -46,7 +46,9 @@ pub async fn rewrite<T: Send + 'static>(
         Err(fault) => return Err(Faults::Edit.tell(cx, &path, fault).await),
     };
     if content.truncated {
-        let message = format!("{shown} is larger than {MAX_BYTES} bytes. Change it with a program, through bash.");
+        let message = format!(
+            "{shown} is larger than {MAX_BYTES} bytes. Change it with a program, through bash."
+        );
         return Err(ToolError::new("read_error", message));
     }
     let known = cx.seen.known(&content.stat.path);
@@ -58,16 +60,31 @@ pub async fn rewrite<T: Send + 'static>(
     })
     .await?;
     if cx.cancel.is_cancelled() {
-        return Err(ToolError::new("interrupted", "Interrupted; nothing was written."));
+        return Err(ToolError::new(
+            "interrupted",
+            "Interrupted; nothing was written.",
+        ));
     }
     let (written, hash) = write(cx, &path, new, Faults::Edit).await?;
-    Ok(Rewritten { path: written.path, hash, changed_since_read, told })
+    Ok(Rewritten {
+        path: written.path,
+        hash,
+        changed_since_read,
+        told,
+    })
 }
 
 /// Writes within the writable roots and remembers the hash of what is there now.
-pub async fn write(cx: &Context, path: &Path, new: Vec<u8>, faults: Faults) -> Result<(Written, String), ToolError> {
+pub async fn write(
+    cx: &Context,
+    path: &Path,
+    new: Vec<u8>,
+    faults: Faults,
+) -> Result<(Written, String), ToolError> {
     let options = WriteOptions {
-        roots: Roots { writable: cx.settings.writable.clone() },
+        roots: Roots {
+            writable: cx.settings.writable.clone(),
+        },
         create_parents: faults == Faults::Write,
     };
     let hash = Seen::hash(&new);
@@ -87,7 +104,10 @@ fn changed<T>(
 ) -> Result<(Vec<u8>, T), ToolError> {
     let text = text::decode(bytes).map_err(|Binary { kind }| {
         let kind = kind.map_or_else(String::new, |kind| format!(" ({kind})"));
-        ToolError::new("read_error", format!("{shown} is a binary file{kind}. Change it with a program, through bash."))
+        ToolError::new(
+            "read_error",
+            format!("{shown} is a binary file{kind}. Change it with a program, through bash."),
+        )
     })?;
     if !text.faithful {
         let label = text.coding.label().unwrap_or("UTF-8");

@@ -35,7 +35,9 @@ pub async fn scan(
         offset += piece.len() as u64;
         if !more {
             let hash = hasher.finalize();
-            return Ok(Some(hash.iter().take(8).map(|b| format!("{b:02x}")).collect()));
+            return Ok(Some(
+                hash.iter().take(8).map(|b| format!("{b:02x}")).collect(),
+            ));
         }
         if need == Need::Nothing && head.stat.len > MAX_SCANNED {
             return Ok(None);
@@ -43,7 +45,15 @@ pub async fn scan(
         if cx.cancel.is_cancelled() {
             return Err(Fault::Interrupted);
         }
-        let next = read(cx, path, Span { offset, max_bytes: PIECE }).await?;
+        let next = read(
+            cx,
+            path,
+            Span {
+                offset,
+                max_bytes: PIECE,
+            },
+        )
+        .await?;
         (piece, more) = (next.bytes, next.truncated);
     }
 }

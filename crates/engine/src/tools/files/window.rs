@@ -46,7 +46,11 @@ impl Window {
         Self {
             wanted,
             line: 1,
-            state: if wanted.max_lines == 0 { State::Enough } else { State::Taking },
+            state: if wanted.max_lines == 0 {
+                State::Enough
+            } else {
+                State::Taking
+            },
             taken: Vec::new(),
             line_start: 0,
             last_byte: None,
@@ -95,14 +99,17 @@ impl Window {
             return;
         }
         // Not even one line fits: its beginning is better than nothing.
-        self.taken.extend_from_slice(part.get(..room).unwrap_or_default());
+        self.taken
+            .extend_from_slice(part.get(..room).unwrap_or_default());
         self.taken.truncate(char_end(&self.taken));
     }
 
     fn end_line(&mut self) {
         self.line += 1;
         self.line_start = self.taken.len();
-        if self.state == State::Taking && self.line - self.wanted.first.min(self.line) >= self.wanted.max_lines {
+        if self.state == State::Taking
+            && self.line - self.wanted.first.min(self.line) >= self.wanted.max_lines
+        {
             self.state = State::Enough;
         }
     }
@@ -112,10 +119,26 @@ impl Window {
 mod tests {
     use super::*;
 
-    fn view(text: &str, first: u64, max_lines: u64, max_bytes: usize, piece: usize) -> (String, bool, u64) {
-        let mut window = Window::new(Wanted { first, max_lines, max_bytes });
-        text.as_bytes().chunks(piece).for_each(|chunk| window.feed(chunk));
-        let View { bytes, truncated, lines } = window.finish();
+    fn view(
+        text: &str,
+        first: u64,
+        max_lines: u64,
+        max_bytes: usize,
+        piece: usize,
+    ) -> (String, bool, u64) {
+        let mut window = Window::new(Wanted {
+            first,
+            max_lines,
+            max_bytes,
+        });
+        text.as_bytes()
+            .chunks(piece)
+            .for_each(|chunk| window.feed(chunk));
+        let View {
+            bytes,
+            truncated,
+            lines,
+        } = window.finish();
         (String::from_utf8(bytes).unwrap(), truncated, lines)
     }
 
@@ -144,7 +167,11 @@ mod tests {
             for piece in [1, 2, 3, 100] {
                 let (content, truncated, lines) = expect;
                 let expect = (content.to_owned(), truncated, lines);
-                assert_eq!(view(text, first, max_lines, max_bytes, piece), expect, "{text:?} by {piece}");
+                assert_eq!(
+                    view(text, first, max_lines, max_bytes, piece),
+                    expect,
+                    "{text:?} by {piece}"
+                );
             }
         }
     }

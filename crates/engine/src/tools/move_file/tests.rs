@@ -1,12 +1,30 @@
 use super::*;
-use crate::tool::Tool;
 use crate::tools::testing::Bench;
 use std::os::unix::fs::symlink;
 
 async fn moved(bench: &Bench, from: &str, to: &str) -> String {
-    match bench.run(&MoveFile, json!({"source_path": from, "destination_path": to})).await {
+    match bench
+        .run(
+            &MoveFile,
+            json!({"source_path": from, "destination_path": to}),
+        )
+        .await
+    {
         Ok(done) => MoveFile::render(&done.data).text,
-        Err(e) => format!("{}: {}", e.code, e.message.replace(&bench.dir.path().canonicalize().unwrap().display().to_string(), "DIR")),
+        Err(e) => format!(
+            "{}: {}",
+            e.code,
+            e.message.replace(
+                &bench
+                    .dir
+                    .path()
+                    .canonicalize()
+                    .unwrap()
+                    .display()
+                    .to_string(),
+                "DIR"
+            )
+        ),
     }
 }
 
@@ -15,12 +33,17 @@ async fn files_and_folders_move() {
     let bench = Bench::new();
     bench.put("a", "text");
     bench.seen.note(&bench.path("a"), "known");
-    let got = bench.envelope(&MoveFile, json!({"source": "a", "destination": "x/y/b"})).await;
+    let got = bench
+        .envelope(&MoveFile, json!({"source": "a", "destination": "x/y/b"}))
+        .await;
     let data = json!({"source_path": bench.path("a"), "destination_path": bench.path("x/y/b"), "overwrote": false});
     assert_eq!(got, json!({"ok": true, "data": data}));
     assert_eq!(bench.get("x/y/b"), b"text");
     // What was known of the file goes with it.
-    assert_eq!(bench.seen.known(&bench.path("x/y/b")).as_deref(), Some("known"));
+    assert_eq!(
+        bench.seen.known(&bench.path("x/y/b")).as_deref(),
+        Some("known")
+    );
     assert_eq!(bench.seen.known(&bench.path("a")), None);
     assert_eq!(moved(&bench, "x", "z").await, "Moved.");
     assert_eq!(bench.get("z/y/b"), b"text");
@@ -39,12 +62,21 @@ async fn nothing_is_overwritten_unasked() {
     let bench = Bench::new();
     bench.put("a", "new");
     bench.put("b", "old");
-    assert_eq!(moved(&bench, "a", "b").await, "exists: b already exists. Choose another name, or pass overwrite.");
-    assert_eq!((bench.get("a"), bench.get("b")), (b"new".to_vec(), b"old".to_vec()));
+    assert_eq!(
+        moved(&bench, "a", "b").await,
+        "exists: b already exists. Choose another name, or pass overwrite."
+    );
+    assert_eq!(
+        (bench.get("a"), bench.get("b")),
+        (b"new".to_vec(), b"old".to_vec())
+    );
     let args = json!({"source_path": "a", "destination_path": "b", "overwrite": true});
     let data = bench.run(&MoveFile, args).await.unwrap().data;
     assert_eq!(data["overwrote"], true);
-    assert_eq!(MoveFile::render(&data).text, "Moved; the file that was there is gone.");
+    assert_eq!(
+        MoveFile::render(&data).text,
+        "Moved; the file that was there is gone."
+    );
     assert_eq!(bench.get("b"), b"new");
 }
 
@@ -56,25 +88,58 @@ async fn errors_say_what_is_wrong() {
     std::fs::write(bench.dir.path().join("outside"), "safe").unwrap();
     let outside = "lies outside of the folders that may be written (DIR/root).";
     for (from, to, expect) in [
-        ("nothing", "b", "not_found: DIR/root/nothing does not exist.".to_owned()),
-        ("dir", "dir", "invalid_input: Source and destination are the same path.".into()),
-        ("dir", "dir/sub/dir", "invalid_input: dir cannot be moved into itself.".into()),
-        ("file", "dir", "exists: dir already exists. Choose another name, or pass overwrite.".into()),
+        (
+            "nothing",
+            "b",
+            "not_found: DIR/root/nothing does not exist.".to_owned(),
+        ),
+        (
+            "dir",
+            "dir",
+            "invalid_input: Source and destination are the same path.".into(),
+        ),
+        (
+            "dir",
+            "dir/sub/dir",
+            "invalid_input: dir cannot be moved into itself.".into(),
+        ),
+        (
+            "file",
+            "dir",
+            "exists: dir already exists. Choose another name, or pass overwrite.".into(),
+        ),
         ("file", "../out", format!("forbidden: DIR/out {outside}")),
-        ("../outside", "in", format!("forbidden: DIR/outside {outside}")),
-        ("file", "dir/a/b", "path_error: DIR/root/dir/a is not a directory.".into()),
+        (
+            "../outside",
+            "in",
+            format!("forbidden: DIR/outside {outside}"),
+        ),
+        (
+            "file",
+            "dir/a/b",
+            "path_error: DIR/root/dir/a is not a directory.".into(),
+        ),
         ("file", "", "invalid_input: The path is empty.".into()),
     ] {
         assert_eq!(moved(&bench, from, to).await, expect, "{from} -> {to}");
     }
     assert!(!bench.path("dir/sub").exists());
-    assert_eq!((bench.get("dir/a"), bench.get("file")), (b"x".to_vec(), b"x".to_vec()));
+    assert_eq!(
+        (bench.get("dir/a"), bench.get("file")),
+        (b"x".to_vec(), b"x".to_vec())
+    );
 }
 
 #[test]
 fn both_ends_are_declared() {
-    let scope = Scope { root: "/r".into(), user_home: None };
+    let scope = Scope {
+        root: "/r".into(),
+        user_home: None,
+    };
     let args = json!({"source_path": "a", "destination_path": "d/"});
     let expect = vec![Access::Write("/r/a".into()), Access::Write("/r/d/a".into())];
-    assert_eq!(Tool::access(&MoveFile, &args, &scope), Ok(expect));
+    assert_eq!(
+        crate::tool::Tool::access(&MoveFile, &args, &scope),
+        Ok(expect)
+    );
 }

@@ -29,13 +29,22 @@ fn bytes_become_text_or_are_named() {
         (b"\xFF\xFEh\0i\0", "UTF-16LE: hi".into()),
         (b"\xFE\xFF\0h\0i", "UTF-16BE: hi".into()),
         (b"\xFF\xFEh\0i", "UTF-16LE (reading only): h".into()),
-        (b"\xFF\xFE\x00\xD8h\0", "UTF-16LE (reading only): \u{FFFD}h".into()),
+        (
+            b"\xFF\xFE\x00\xD8h\0",
+            "UTF-16LE (reading only): \u{FFFD}h".into(),
+        ),
         (&gb, format!("gb18030: {CHINESE}")),
         (&latin, format!("windows-1252: {FRENCH}")),
         (&sjis, format!("Shift_JIS: {JAPANESE}")),
         (&koi, format!("KOI8-U: {RUSSIAN}")),
-        ("äöüß\u{20AC} and \\xff:".as_bytes(), "UTF-8: äöüß€ and \\xff:".into()),
-        (b"\xC3\xA4\xC3\xB6\xC3\xBC\xC3\x9F \xFF end", "UTF-8 with invalid bytes: äöüß \u{FFFD} end".into()),
+        (
+            "äöüß\u{20AC} and \\xff:".as_bytes(),
+            "UTF-8: äöüß€ and \\xff:".into(),
+        ),
+        (
+            b"\xC3\xA4\xC3\xB6\xC3\xBC\xC3\x9F \xFF end",
+            "UTF-8 with invalid bytes: äöüß \u{FFFD} end".into(),
+        ),
         (b"\x7FELF\x02\x01\x01\0\0", "binary: ELF".into()),
         (b"MZ is a text", "UTF-8: MZ is a text".into()),
         (b"MZ\x90\0\x03", "binary: Windows executable".into()),
@@ -65,7 +74,11 @@ fn faithful_text_gives_its_bytes_back() {
     ] {
         let text = decode(bytes).unwrap();
         assert!(text.faithful, "{text:?}");
-        assert_eq!(encode(&text.content, text.coding).unwrap(), bytes, "{text:?}");
+        assert_eq!(
+            encode(&text.content, text.coding).unwrap(),
+            bytes,
+            "{text:?}"
+        );
     }
 }
 
@@ -74,7 +87,10 @@ fn what_an_encoding_cannot_say_is_refused() {
     let latin = Coding::Legacy(encoding_rs::WINDOWS_1252);
     assert_eq!(encode("naïve 你好", latin), Err(Unencodable('你')));
     assert_eq!(encode("naïve", latin).unwrap(), b"na\xEFve");
-    assert_eq!(encode("你好", Coding::Legacy(GB18030)).unwrap(), b"\xC4\xE3\xBA\xC3");
+    assert_eq!(
+        encode("你好", Coding::Legacy(GB18030)).unwrap(),
+        b"\xC4\xE3\xBA\xC3"
+    );
 }
 
 #[test]
@@ -82,7 +98,16 @@ fn a_mark_is_not_doubled() {
     let marked = Coding::Utf8 { bom: Bom::Present };
     assert_eq!(encode("\u{FEFF}a", marked).unwrap(), b"\xEF\xBB\xBFa");
     assert_eq!(encode("a", marked).unwrap(), b"\xEF\xBB\xBFa");
-    assert_eq!(encode("\u{FEFF}a", Coding::Utf16 { order: Order::Little }).unwrap(), b"\xFF\xFEa\0");
+    assert_eq!(
+        encode(
+            "\u{FEFF}a",
+            Coding::Utf16 {
+                order: Order::Little
+            }
+        )
+        .unwrap(),
+        b"\xFF\xFEa\0"
+    );
 }
 
 proptest::proptest! {

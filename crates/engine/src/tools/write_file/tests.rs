@@ -5,16 +5,34 @@ use crate::tools::testing::Bench;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 async fn wrote(bench: &Bench, path: &str, content: &str) -> String {
-    match bench.run(&WriteFile, json!({"path": path, "content": content})).await {
+    match bench
+        .run(&WriteFile, json!({"path": path, "content": content}))
+        .await
+    {
         Ok(done) => WriteFile::render(&done.data).text,
-        Err(e) => format!("{}: {}", e.code, e.message.replace(&bench.dir.path().canonicalize().unwrap().display().to_string(), "DIR")),
+        Err(e) => format!(
+            "{}: {}",
+            e.code,
+            e.message.replace(
+                &bench
+                    .dir
+                    .path()
+                    .canonicalize()
+                    .unwrap()
+                    .display()
+                    .to_string(),
+                "DIR"
+            )
+        ),
     }
 }
 
 #[tokio::test]
 async fn files_are_made_with_their_parents() {
     let bench = Bench::new();
-    let got = bench.envelope(&WriteFile, json!({"path": "a/b/c.txt", "content": "hé\n"})).await;
+    let got = bench
+        .envelope(&WriteFile, json!({"path": "a/b/c.txt", "content": "hé\n"}))
+        .await;
     let path = bench.path("a/b/c.txt");
     let hash = Seen::hash("hé\n".as_bytes());
     let data = json!({"path": path, "bytes": 4, "created": true, "hash": hash});
@@ -34,7 +52,10 @@ async fn only_a_state_that_was_seen_is_overwritten() {
     let stale = "stale: f has changed since it was read. Read it again, then write or edit.";
     assert_eq!(wrote(&bench, "f", "three").await, stale);
     assert_eq!(bench.get("f"), b"somebody else");
-    bench.run(&ReadFile, json!({"path": "f", "limit": 1})).await.unwrap();
+    bench
+        .run(&ReadFile, json!({"path": "f", "limit": 1}))
+        .await
+        .unwrap();
     assert_eq!(wrote(&bench, "f", "three").await, "Overwrote, 5 bytes.");
     // The same bytes again are the same state, whatever the clock says.
     bench.put("f", "three");
@@ -47,10 +68,30 @@ async fn only_a_state_that_was_seen_is_overwritten() {
 async fn encodings_are_kept_where_they_can_say_it() {
     let bench = Bench::new();
     for (old, new, expect, told) in [
-        (&b"\xFF\xFEa\0"[..], "b€", &b"\xFF\xFEb\0\xAC\x20"[..], "Overwrote, 6 bytes in UTF-16LE."),
-        (b"\xEF\xBB\xBFa", "b", b"\xEF\xBB\xBFb", "Overwrote, 4 bytes in UTF-8 with BOM."),
-        (b"caf\xE9 cr\xE8me", "th\u{e9}", b"th\xE9", "Overwrote, 3 bytes in windows-1252."),
-        (b"caf\xE9 cr\xE8me", "你好", "你好".as_bytes(), "Overwrote, 6 bytes."),
+        (
+            &b"\xFF\xFEa\0"[..],
+            "b€",
+            &b"\xFF\xFEb\0\xAC\x20"[..],
+            "Overwrote, 6 bytes in UTF-16LE.",
+        ),
+        (
+            b"\xEF\xBB\xBFa",
+            "b",
+            b"\xEF\xBB\xBFb",
+            "Overwrote, 4 bytes in UTF-8 with BOM.",
+        ),
+        (
+            b"caf\xE9 cr\xE8me",
+            "th\u{e9}",
+            b"th\xE9",
+            "Overwrote, 3 bytes in windows-1252.",
+        ),
+        (
+            b"caf\xE9 cr\xE8me",
+            "你好",
+            "你好".as_bytes(),
+            "Overwrote, 6 bytes.",
+        ),
         (b"\x7FELF\0", "text", b"text", "Overwrote, 4 bytes."),
     ] {
         bench.put("f", old);
@@ -70,34 +111,61 @@ async fn errors_say_what_is_wrong() {
     symlink(bench.dir.path(), bench.path("dir-out")).unwrap();
     let outside = "lies outside of the folders that may be written (DIR/root).";
     for (path, expect) in [
-        ("dir", "write_error: DIR/root/dir is a directory, not a file.".to_owned()),
-        ("file/x", "mkdir_error: DIR/root/file is not a directory.".into()),
+        (
+            "dir",
+            "write_error: DIR/root/dir is a directory, not a file.".to_owned(),
+        ),
+        (
+            "file/x",
+            "mkdir_error: DIR/root/file is not a directory.".into(),
+        ),
         ("../outside", format!("write_error: DIR/outside {outside}")),
         ("way-out", format!("write_error: DIR/outside {outside}")),
         ("dir-out/new", format!("write_error: DIR/new {outside}")),
-        ("/etc/ostler-test", format!("write_error: /etc/ostler-test {outside}")),
-        ("a\0b", "invalid_input: DIR/root/a\0b must be an absolute path without NUL bytes.".into()),
+        (
+            "/etc/ostler-test",
+            format!("write_error: /etc/ostler-test {outside}"),
+        ),
+        (
+            "a\0b",
+            "invalid_input: DIR/root/a\0b must be an absolute path without NUL bytes.".into(),
+        ),
         ("", "invalid_input: The path is empty.".into()),
     ] {
         assert_eq!(wrote(&bench, path, "gone").await, expect);
     }
-    assert_eq!(std::fs::read(bench.dir.path().join("outside")).unwrap(), b"safe");
+    assert_eq!(
+        std::fs::read(bench.dir.path().join("outside")).unwrap(),
+        b"safe"
+    );
     let scope = bench.context("write_file").scope;
-    let slash = crate::tool::Tool::access(&WriteFile, &json!({"path": "new/", "content": ""}), &scope);
-    assert_eq!(slash.unwrap_err().message, "The path ends with a slash; name a file.");
+    let slash =
+        crate::tool::Tool::access(&WriteFile, &json!({"path": "new/", "content": ""}), &scope);
+    assert_eq!(
+        slash.unwrap_err().message,
+        "The path ends with a slash; name a file."
+    );
 }
 
 #[tokio::test]
 async fn a_read_only_folder_is_told_apart() {
     let bench = Bench::new();
     bench.put("locked/file", "x");
-    let lock = |mode| std::fs::set_permissions(bench.path("locked"), PermissionsExt::from_mode(mode)).unwrap();
+    let lock = |mode| {
+        std::fs::set_permissions(bench.path("locked"), PermissionsExt::from_mode(mode)).unwrap()
+    };
     lock(0o555);
     // Root may write anywhere; the others get a sentence.
     if std::fs::write(bench.path("locked/probe"), "").is_err() {
-        assert_eq!(wrote(&bench, "locked/new", "").await, "write_error: permission denied for DIR/root/locked/new.");
+        assert_eq!(
+            wrote(&bench, "locked/new", "").await,
+            "write_error: permission denied for DIR/root/locked/new."
+        );
         let sub = wrote(&bench, "locked/sub/new", "").await;
-        assert!(sub.starts_with("mkdir_error: cannot make the directory DIR/root/locked/sub"), "{sub}");
+        assert!(
+            sub.starts_with("mkdir_error: cannot make the directory DIR/root/locked/sub"),
+            "{sub}"
+        );
     }
     lock(0o755);
 }

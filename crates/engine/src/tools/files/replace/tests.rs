@@ -1,9 +1,16 @@
 use super::*;
 
 fn check(content: &str, old: &str, new: &str, expect: Result<(&str, Match), Miss>) {
-    let edit = Replacement { old, new, expected: 1 };
+    let edit = Replacement {
+        old,
+        new,
+        expected: 1,
+    };
     let got = replace(content, edit);
-    let got = got.as_ref().map(|r| (r.content.as_str(), r.found)).map_err(Clone::clone);
+    let got = got
+        .as_ref()
+        .map(|r| (r.content.as_str(), r.found))
+        .map_err(Clone::clone);
     assert_eq!(got, expect, "{content:?} {old:?} -> {new:?}");
 }
 
@@ -59,7 +66,12 @@ fn then_indentation() {
             "fn f() {\n    y;\n\n    z;\n}\n",
             "impl A {\n    fn f() {\n        y;\n\n        z;\n    }\n}\n",
         ),
-        ("if a:\n  b\n  c\n", "    b\n    c", "    b\n      d\n    c", "if a:\n  b\n    d\n  c\n"),
+        (
+            "if a:\n  b\n  c\n",
+            "    b\n    c",
+            "    b\n      d\n    c",
+            "if a:\n  b\n    d\n  c\n",
+        ),
         // Tabs in the file, spaces given, and the other way round.
         (
             "func f() {\n\tif a {\n\t\tb()\n\t}\n}\n",
@@ -67,8 +79,18 @@ fn then_indentation() {
             "    if a {\n        for c {\n            b()\n        }\n    }",
             "func f() {\n\tif a {\n\t\tfor c {\n\t\t\tb()\n\t\t}\n\t}\n}\n",
         ),
-        ("f:\n\tgo\n", "f:\n  go\n", "f:\n  if x:\n    go\n", "f:\n\tif x:\n\t\tgo\n"),
-        ("a {\n  b {\n    c\n  }\n}\n", "a {\n\tb {\n\t\tc\n", "a {\n\tb {\n\t\t\td\n", "a {\n  b {\n      d\n  }\n}\n"),
+        (
+            "f:\n\tgo\n",
+            "f:\n  go\n",
+            "f:\n  if x:\n    go\n",
+            "f:\n\tif x:\n\t\tgo\n",
+        ),
+        (
+            "a {\n  b {\n    c\n  }\n}\n",
+            "a {\n\tb {\n\t\tc\n",
+            "a {\n\tb {\n\t\t\td\n",
+            "a {\n  b {\n      d\n  }\n}\n",
+        ),
         // Blank lines match blank lines.
         ("\tx\n\n\ty\n", "x\n   \ny\n", "x\ny\n", "\tx\n\ty\n"),
         // Endings of the file hold here too.
@@ -86,7 +108,10 @@ fn what_is_not_sure_is_not_done() {
         ("    a\n      b\n", "a\nb"),
         // Two places.
         ("  a\n    a\n", "\ta"),
-        ("  a {\n    b\n  }\n      a {\n        b\n      }\n", "a {\n  b\n}"),
+        (
+            "  a {\n    b\n  }\n      a {\n        b\n      }\n",
+            "a {\n  b\n}",
+        ),
         // Less indentation than there is to take away from `new`.
         ("a\nb\n", "    a\n    b"),
         ("a b\n", "  \n"),
@@ -98,16 +123,35 @@ fn what_is_not_sure_is_not_done() {
 
 #[test]
 fn counts_must_agree() {
-    let edit = |expected| Replacement { old: "x", new: "y", expected };
-    let miss = |found, lines: &[usize]| Err(Miss::Count { found, lines: lines.into() });
+    let edit = |expected| Replacement {
+        old: "x",
+        new: "y",
+        expected,
+    };
+    let miss = |found, lines: &[usize]| {
+        Err(Miss::Count {
+            found,
+            lines: lines.into(),
+        })
+    };
     assert_eq!(replace("x\nx x\n", edit(1)), miss(3, &[1, 2, 2]));
     assert_eq!(replace("x\n", edit(2)), miss(1, &[1]));
     assert_eq!(replace("a\n", edit(2)), Err(Miss::NotFound));
-    assert_eq!(replace("x\nx x\n", edit(3)).map(|r| r.content), Ok("y\ny y\n".into()));
-    let crlf = Replacement { old: "x\nx", new: "y", expected: 1 };
+    assert_eq!(
+        replace("x\nx x\n", edit(3)).map(|r| r.content),
+        Ok("y\ny y\n".into())
+    );
+    let crlf = Replacement {
+        old: "x\nx",
+        new: "y",
+        expected: 1,
+    };
     assert_eq!(replace("x\r\nx\r\nx\r\nx\r\n", crlf), miss(2, &[1, 3]));
     let many = "x\n".repeat(100);
-    assert_eq!(replace(&many, edit(1)), miss(100, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]));
+    assert_eq!(
+        replace(&many, edit(1)),
+        miss(100, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
+    );
 }
 
 proptest::proptest! {
