@@ -30,7 +30,7 @@ mod parts {
     )]
 
     use crate::common::*;
-    use ostler_host::{Host, Local, Process};
+    use ostler_host::{Exit, Host, Local, Process};
     use rustix::process::{Signal, kill_process};
 
     pub const RESET: &str = "\x1b[?25h<reset>";
@@ -47,6 +47,7 @@ mod parts {
                     busy_commands(&Local::new()).await;
                     std::process::exit(0);
                 }
+                "recover" => recover().await,
                 "die-raw" => die_raw(Guard::Kept).await,
                 "die-released" => die_raw(Guard::Released).await,
                 _ => panic!("no such part"),
@@ -64,6 +65,22 @@ mod parts {
         println!("watchdog {}", stat_field(keeper, 4));
         println!("ready 0");
         std::future::pending::<()>().await;
+    }
+
+    /// Loses its watchdog and a keeper, and goes on.
+    async fn recover() {
+        let local = Local::new();
+        let script = "( setsid sh -c 'sleep 1000 & echo $!' & ); sleep 1000";
+        let mut process = local.spawn(sh(script)).await.unwrap();
+        let escaped = watch("escaped", &lines(&mut process, 1).await[0]);
+        let keeper = parent(process.pid());
+        parent(keeper.pid.as_raw_nonzero().get()).kill();
+        keeper.kill();
+        assert_eq!(finish(&mut process).await.exit, Exit::LOST);
+        escaped.assert_dies().await;
+        assert_eq!(run_to_end(&local, sh("exit 5")).await.exit, code(5));
+        println!("recovered");
+        std::process::exit(0);
     }
 
     async fn busy_commands(local: &Local) -> (i32, Vec<Process>) {
@@ -132,6 +149,8 @@ mod parts {
 
 #[cfg(target_os = "linux")]
 mod cases {
+    #![expect(clippy::print_stdout, reason = "a case that is skipped says so")]
+
     use crate::common::*;
     use crate::{PART, cases, parts};
     use ostler_host::{Command, Host, Local};
@@ -150,7 +169,11 @@ mod cases {
         terminal_is_restored,
         released_terminal_is_left_alone,
         started_by_hand,
+        first_process_of_a_container,
     ];
+
+    /// Of /proc/PID/stat.
+    const SESSION: usize = 6;
 
     struct Busy {
         child: Child,
@@ -243,10 +266,8 @@ mod cases {
         for signal in [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT] {
             kill_process(watchdog.pid, signal).unwrap();
         }
-        let sessions = [watchdog.pid, rustix::process::getpid()]
-            .map(|pid| rustix::process::getsid(Some(pid)).unwrap());
-        assert_eq!(sessions[0], watchdog.pid);
-        assert_ne!(sessions[0], sessions[1]);
+        let number = watchdog.pid.as_raw_nonzero().get();
+        assert_eq!(stat_field(number, SESSION), number);
         assert!(watchdog.is_alive());
         busy.end(Signal::KILL).await;
     }
@@ -293,5 +314,28 @@ mod cases {
         let local = Local::new();
         local.warm_up().await.unwrap();
         assert!(local.spawn(sh("true")).await.is_ok());
+    }
+
+    /// There the session we are in has no number.
+    async fn first_process_of_a_container() {
+        let container = |command: &[&str]| {
+            std::process::Command::new("unshare")
+                .args(["--map-root-user", "--pid", "--fork", "--mount-proc"])
+                .args(command)
+                .output()
+        };
+        if !container(&["true"]).is_ok_and(|output| output.status.success()) {
+            println!("skipped: this system does not let us make a pid namespace");
+            return;
+        }
+        let program = std::env::current_exe().unwrap();
+        let output = container(&[program.to_str().unwrap(), PART, "recover"]).unwrap();
+        let told = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(
+            told,
+            "recovered\n",
+            "{:?}",
+            String::from_utf8(output.stderr)
+        );
     }
 }

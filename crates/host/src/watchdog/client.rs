@@ -88,7 +88,9 @@ impl Control {
 
     /// Has the keeper send a signal to everything it keeps. One that is gone keeps nothing.
     pub(crate) fn signal(&self, number: i32) {
-        let _gone = self.stream.try_write(&number.to_ne_bytes());
+        let _gone = self.stream.try_io(Interest::WRITABLE, || {
+            frame::send(self.stream.as_fd(), &number.to_ne_bytes(), &[])
+        });
     }
 }
 
@@ -287,34 +289,41 @@ fn launch() -> io::Result<(StdStream, Pid)> {
     let mut watchdogs = watchdogs();
     watchdogs.retain(|pid| matches!(waitpid(Some(*pid), WaitOptions::NOHANG), Ok(None)));
     server::become_reaper();
-    let pid = if MAY_REEXEC.load(Ordering::Relaxed) {
-        let mut command = std::process::Command::new(own_program()?);
-        command
-            .arg0("ostler")
-            .arg(MODE)
-            .env_clear()
-            .current_dir("/")
-            .stdin(OwnedFd::from(theirs))
-            .stdout(std::process::Stdio::null())
-            .stderr(std::process::Stdio::null());
-        sys::in_own_session(&mut command);
-        // Waited for by its number, above or in `bury`.
-        let child = command.spawn()?;
-        Pid::from_raw(child.id().cast_signed())
-    } else {
+    let reexecuted = match MAY_REEXEC.load(Ordering::Relaxed) {
+        true => reexec(&theirs).ok().flatten(),
+        false => None,
+    };
+    let pid = match reexecuted {
+        Some(pid) => pid,
+        // A program without the hidden mode, or one whose file is out of reach.
         // SAFETY: the child only allocates and makes system calls; it takes no lock of ours.
         #[expect(
             unsafe_code,
-            reason = "a program without the hidden mode cannot exec it"
+            reason = "a copy is the only other way to a process of ours"
         )]
-        match unsafe { sys::fork() }? {
+        None => match unsafe { sys::fork() }? {
             Forked::Child => server::serve(theirs.into()),
-            Forked::Parent(pid) => Some(pid),
-        }
+            Forked::Parent(pid) => pid,
+        },
     };
-    let pid = pid.ok_or(io::ErrorKind::Other)?;
     watchdogs.push(pid);
     Ok((ours, pid))
+}
+
+fn reexec(socket: &StdStream) -> io::Result<Option<Pid>> {
+    let mut command = std::process::Command::new(own_program()?);
+    command
+        .arg0("ostler")
+        .arg(MODE)
+        .env_clear()
+        .current_dir("/")
+        .stdin(OwnedFd::from(socket.try_clone()?))
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null());
+    sys::in_own_session(&mut command);
+    // Waited for by its number, in `launch` or `bury`.
+    let child = command.spawn()?;
+    Ok(Pid::from_raw(child.id().cast_signed()))
 }
 
 /// The file this process runs, even if it was replaced or removed meanwhile.

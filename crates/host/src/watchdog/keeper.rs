@@ -9,7 +9,7 @@ use super::tree::{self, Reaped};
 use crate::command::Exit;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::OwnedFd;
-use rustix::process::{Pid, Signal, WaitStatus, getpgid, kill_process_group};
+use rustix::process::{Pid, Signal, WaitStatus, kill_process_group};
 use std::io;
 
 /// Runs in a process that was just forked for it and never returns.
@@ -125,7 +125,7 @@ impl Keeper<'_> {
             );
         }
         if left && self.doomed {
-            tree::freeze_and_kill(&|| self.everything());
+            self.strike();
         }
         left
     }
@@ -145,7 +145,7 @@ impl Keeper<'_> {
         match Signal::from_named_raw(i32::from_ne_bytes(number)) {
             Some(Signal::KILL) => {
                 self.doomed = true;
-                tree::freeze_and_kill(&|| self.everything());
+                self.strike();
             }
             Some(signal) => self.signal(signal),
             None => {}
@@ -156,9 +156,8 @@ impl Keeper<'_> {
     /// To each process once: the group at one stroke, then those that left it.
     fn signal(&self, signal: Signal) {
         let everything = self.everything();
-        let apart = |pid: &Pid| {
-            !self.running || getpgid(Some(*pid)).is_ok_and(|group| group != self.leader)
-        };
+        let apart =
+            |pid: &Pid| !self.running || sys::group_of(*pid) != self.leader.as_raw_nonzero().get();
         let apart: Vec<Pid> = everything.into_iter().filter(apart).collect();
         if self.running {
             let _gone = kill_process_group(self.leader, signal);
@@ -169,13 +168,16 @@ impl Keeper<'_> {
     }
 
     fn kill_all(self) {
-        #[cfg(not(target_os = "linux"))]
+        self.strike();
+        tree::kill_below(&self.wake.read);
+    }
+
+    fn strike(&self) {
         tree::freeze_and_kill(&|| self.everything());
         if self.running {
             // Reaches the group even where processes cannot be listed.
             let _gone = kill_process_group(self.leader, Signal::KILL);
         }
-        tree::kill_below(&self.wake.read);
     }
 
     fn everything(&self) -> Vec<Pid> {

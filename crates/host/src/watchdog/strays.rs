@@ -42,11 +42,11 @@ pub(super) fn sweep() {}
 
 #[cfg(target_os = "linux")]
 fn strays() -> Vec<Pid> {
-    use rustix::process::getsid;
+    use super::sys::session_of;
 
     let watchdogs = watchdogs();
-    let own = getsid(None);
+    let own = session_of(rustix::process::getpid());
     let mut children = super::tree::children(std::process::id().cast_signed());
-    children.retain(|child| !watchdogs.contains(child) && getsid(Some(*child)) != own);
+    children.retain(|child| !watchdogs.contains(child) && session_of(*child) != own);
     children
 }

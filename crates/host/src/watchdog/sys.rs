@@ -136,6 +136,18 @@ unsafe fn errno_location() -> *mut libc::c_int {
     unsafe { libc::__error() }
 }
 
+/// The session of a process; 0 is one whose leader is outside of our view, as in containers.
+pub(super) fn session_of(pid: Pid) -> i32 {
+    // SAFETY: only asks.
+    unsafe { libc::getsid(pid.as_raw_nonzero().get()) }
+}
+
+/// The group of a process, with the same meaning of 0.
+pub(super) fn group_of(pid: Pid) -> i32 {
+    // SAFETY: only asks.
+    unsafe { libc::getpgid(pid.as_raw_nonzero().get()) }
+}
+
 /// From now on the end of a child writes a byte to `pipe`, which must stay open.
 pub(super) fn wake_on_child(pipe: BorrowedFd<'_>) {
     WAKE.store(pipe.as_raw_fd(), Ordering::Relaxed);

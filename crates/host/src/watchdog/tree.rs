@@ -1,6 +1,6 @@
 //! Finding and killing what is below a process.
 
-#[cfg(target_os = "macos")]
+#[cfg(not(target_os = "linux"))]
 use super::sys;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
@@ -186,6 +186,6 @@ pub(super) fn of_session(leader: Pid) -> Vec<Pid> {
     parents
         .into_iter()
         .filter_map(|(pid, _)| Pid::from_raw(pid))
-        .filter(|pid| rustix::process::getsid(Some(*pid)).is_ok_and(|session| session == leader))
+        .filter(|pid| sys::session_of(*pid) == leader.as_raw_nonzero().get())
         .collect()
 }
