@@ -1,15 +1,37 @@
 //! A request in, chunks out. Codecs are pure; endpoint, auth, framing, catalog and vendor quirks are data.
 
 mod answer;
+mod catalog;
 mod chunk;
 pub mod codec;
+pub mod demo;
 mod error;
+mod http;
+mod kinds;
+mod model;
+mod quirks;
+pub mod repair;
 mod request;
+mod rope;
+mod rows;
+mod sse;
 mod target;
 
 pub use answer::{Answer, Assembler};
+pub use catalog::{ModelFacts, lookup};
 pub use chunk::{Chunk, TokenUsage};
 pub use codec::{Codec, Decoder, Frame, Mark};
 pub use error::Error;
+pub use http::{
+    MAX_RETRY_AFTER, MAX_WHOLE_BYTES, Progress, Proxies, Response, Transport, TransportOptions,
+    install_crypto, says_overflow,
+};
+pub use kinds::{Auth, BuiltinProvider, Kind, Protocol, builtin_providers, kind, kinds, quirks};
+pub use model::{Model, Reply, backoff};
+pub use quirks::{
+    EffortField, MaxTokensField, Quirks, ReasoningBack, SystemRole, ThinkTags, Thinking, ThinkingOff,
+};
 pub use request::{AnswerPart, CallResult, Effort, Msg, Params, Prefix, ToolSpec};
-pub use target::{Price, Quirks, Secret, Target, Timeouts};
+pub use rope::{BLOCK_BYTES, Rope};
+pub use sse::{MAX_EVENT_BYTES, Seen, Sse};
+pub use target::{Price, Secret, Target, Timeouts};

@@ -1,0 +1,496 @@
+//! Turns what went wrong into a typed error with a sentence that says what to do. Pure; keys never get through.
+
+use crate::kinds::without_secrets;
+use crate::{Error, Target, rows};
+use http::HeaderMap;
+use serde::Deserialize;
+use serde_json::Value;
+use std::error::Error as StdError;
+use std::sync::OnceLock;
+use std::time::Duration;
+use url::Url;
+
+const TABLE: &str = include_str!("../../data/errors.toml");
+/// A server cannot make us wait longer than this before another try.
+pub const MAX_RETRY_AFTER: Duration = Duration::from_secs(300);
+/// What is quoted of a body that is no answer, and of a vendor's own words.
+const QUOTE_CHARS: usize = 200;
+const MESSAGE_CHARS: usize = 1000;
+/// Shorter values are no secrets worth hiding, and would blank out ordinary words.
+const MIN_SECRET_CHARS: usize = 4;
+
+/// Where a request went, for messages about it.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    provider: String,
+    model: String,
+    /// Host and port as a person would write them.
+    host: String,
+    url: String,
+    has_key: bool,
+    secrets: Vec<crate::Secret>,
+}
+
+/// Which of the four clocks ran out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Clock {
+    Connect,
+    Headers,
+    FirstToken,
+    Idle,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Rule {
+    kind: RuleKind,
+    status: Vec<u16>,
+    contains: Vec<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum RuleKind {
+    Overflow,
+    Auth,
+    Fatal,
+}
+
+/// Whether a vendor's words say that the prompt does not fit. For errors that come inside a stream, without a status.
+pub fn says_overflow(text: &str) -> bool {
+    let text = text.to_lowercase();
+    rules()
+        .iter()
+        .filter(|rule| rule.kind == RuleKind::Overflow)
+        .any(|rule| rule.contains.iter().any(|words| text.contains(words)))
+}
+
+impl Place {
+    pub(super) fn new(target: &Target, url: &Url) -> Self {
+        let mut secrets: Vec<_> = target.key.iter().cloned().collect();
+        for (name, value) in &target.headers {
+            if is_sensitive(name) {
+                let bare = value
+                    .split_once(' ')
+                    .map_or(value.as_str(), |(_, rest)| rest);
+                secrets.push(crate::Secret::new(bare));
+            }
+        }
+        secrets.extend(url.password().map(crate::Secret::new));
+        secrets.extend(
+            url.query_pairs()
+                .filter(|(name, _)| is_sensitive(name))
+                .map(|(_, value)| crate::Secret::new(value)),
+        );
+        secrets.retain(|secret| secret.reveal().chars().count() >= MIN_SECRET_CHARS);
+        let host = url.host_str().unwrap_or("");
+        Self {
+            provider: target.origin.provider.clone(),
+            model: target.origin.model.clone(),
+            host: match url.port() {
+                Some(port) => format!("{host}:{port}"),
+                None => host.to_owned(),
+            },
+            url: without_secrets(url.as_str()),
+            has_key: target.key.is_some(),
+            secrets,
+        }
+    }
+
+    /// An answer with a status that is not a success.
+    pub(super) fn status(&self, status: u16, headers: &HeaderMap, body: &str) -> Error {
+        let said = vendor_message(body);
+        let said = if said.is_empty() {
+            String::new()
+        } else {
+            format!(": {said}")
+        };
+        let (provider, host) = (&self.provider, &self.host);
+        let ruled = rule_for(status, body);
+        let error = match (ruled, status) {
+            (Some(RuleKind::Overflow), _) => Error::Overflow {
+                message: format!("the prompt does not fit {} ({status}){said}", self.model),
+            },
+            (Some(RuleKind::Auth), _) | (None, 401 | 403) => self.auth(status, &said),
+            (Some(RuleKind::Fatal), _) => Error::Fatal {
+                message: format!("{provider} refused the request ({status}){said}"),
+                status: Some(status),
+            },
+            (None, 404) => Error::Fatal {
+                message: format!(
+                    "model {} not found at {} (404){said}. Check the model's name and the base_url of {provider}",
+                    self.model, self.url
+                ),
+                status: Some(status),
+            },
+            (None, 300..=399) => Error::Fatal {
+                message: format!(
+                    "{host} redirects to {}. Set the base_url of {provider} to the new address",
+                    headers
+                        .get(http::header::LOCATION)
+                        .and_then(|to| to.to_str().ok())
+                        .map_or_else(|| "an unknown place".to_owned(), without_secrets)
+                ),
+                status: Some(status),
+            },
+            (None, 408 | 409 | 425 | 429 | 500..=599) => Error::Retryable {
+                message: format!("{provider} answered {status}{said}"),
+                status: Some(status),
+                after: retry_after(headers, body, jiff::Timestamp::now()),
+            },
+            (None, _) => Error::Fatal {
+                message: format!("{provider} refused the request ({status}){said}"),
+                status: Some(status),
+            },
+        };
+        self.redact(error)
+    }
+
+    fn auth(&self, status: u16, said: &str) -> Error {
+        let provider = &self.provider;
+        let (what, todo) = if self.has_key {
+            ("refused the key", "Check it, or run `ostler setup`")
+        } else {
+            (
+                "wants a key and none is set",
+                "Set its api_key_env, or run `ostler setup`",
+            )
+        };
+        Error::Auth {
+            message: format!("{provider} {what} ({status}){said}. {todo}"),
+        }
+    }
+
+    /// The request did not get through, or the answer broke off.
+    pub(super) fn transport(&self, error: &reqwest::Error) -> Error {
+        let host = &self.host;
+        let detail = root_cause(error);
+        let io = find::<std::io::Error>(error).map(std::io::Error::kind);
+        let tls = find_tls(error);
+        let message = match (tls, io) {
+            (Some(tls), _) => {
+                let message = format!(
+                    "no secure connection to {host}: {tls}. Behind a company proxy, name its certificate with SSL_CERT_FILE or ca_file"
+                );
+                if matches!(
+                    tls,
+                    rustls::Error::InvalidCertificate(_) | rustls::Error::General(_)
+                ) {
+                    return self.redact(Error::Fatal {
+                        message,
+                        status: None,
+                    });
+                }
+                message
+            }
+            (None, _) if error.is_dns() => format!(
+                "the address of {host} cannot be found ({detail}). Check the base_url of {} and the network",
+                self.provider
+            ),
+            (None, Some(std::io::ErrorKind::ConnectionRefused)) => format!(
+                "{host} refused the connection. Is the server running, and is the base_url of {} right?",
+                self.provider
+            ),
+            (None, _) if error.is_connect() => format!("no connection to {host}: {detail}"),
+            (None, _) if error.is_body() || error.is_decode() => {
+                format!("the connection to {host} broke in the middle of the answer ({detail})")
+            }
+            (None, _) => format!("the connection to {host} broke before an answer came ({detail})"),
+        };
+        self.redact(retryable(message))
+    }
+
+    pub(super) fn timeout(&self, clock: Clock, after: Duration) -> Error {
+        let (host, secs) = (&self.host, seconds(after));
+        retryable(match clock {
+            Clock::Connect => format!("no connection to {host} within {secs} (connect timeout)"),
+            Clock::Headers => {
+                format!(
+                    "{host} took the request but did not answer within {secs} (headers timeout)"
+                )
+            }
+            Clock::FirstToken => {
+                format!("{host} sent no token within {secs} (first-token timeout)")
+            }
+            Clock::Idle => format!("nothing more came from {host} for {secs} (idle timeout)"),
+        })
+    }
+
+    pub(super) fn cut(&self) -> Error {
+        retryable(format!(
+            "{} closed the connection before the answer was complete",
+            self.host
+        ))
+    }
+
+    /// A success whose body is not the protocol.
+    pub(super) fn not_an_answer(&self, what: &str, body: &[u8]) -> Error {
+        let quote = quote(&String::from_utf8_lossy(body), QUOTE_CHARS);
+        self.redact(Error::InvalidResponse {
+            message: format!(
+                "{} answered with {what} instead of a model's answer: \"{quote}\". Check the base_url of {}",
+                self.url, self.provider
+            ),
+        })
+    }
+
+    pub(super) fn too_large(&self, cap: usize) -> Error {
+        Error::InvalidResponse {
+            message: format!(
+                "{} sent an answer of more than {} MiB",
+                self.host,
+                cap / (1024 * 1024)
+            ),
+        }
+    }
+
+    /// The same error with every secret blanked out.
+    pub(super) fn redact(&self, mut error: Error) -> Error {
+        match &mut error {
+            Error::Retryable { message, .. }
+            | Error::Overflow { message }
+            | Error::Auth { message }
+            | Error::LoginRequired { message }
+            | Error::InvalidResponse { message }
+            | Error::Fatal { message, .. } => {
+                for secret in &self.secrets {
+                    if message.contains(secret.reveal()) {
+                        *message = message.replace(secret.reveal(), "[key]");
+                    }
+                }
+            }
+        }
+        error
+    }
+}
+
+fn is_sensitive(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    ["auth", "key", "token", "secret", "cookie"]
+        .iter()
+        .any(|word| name.contains(word))
+}
+
+fn retryable(message: String) -> Error {
+    Error::Retryable {
+        message,
+        status: None,
+        after: None,
+    }
+}
+
+fn rules() -> &'static [Rule] {
+    static RULES: OnceLock<Vec<Rule>> = OnceLock::new();
+    RULES.get_or_init(|| rows::rows(TABLE, "rule").filter_map(rows::parse).collect())
+}
+
+fn rule_for(status: u16, body: &str) -> Option<RuleKind> {
+    let body = body.to_lowercase();
+    rules()
+        .iter()
+        .filter(|rule| rule.status.contains(&status))
+        .find(|rule| {
+            rule.contains.is_empty() || rule.contains.iter().any(|words| body.contains(words))
+        })
+        .map(|rule| rule.kind)
+}
+
+/// The wait a server asks for: `retry-after-ms`, `retry-after` as seconds or a date, or a delay in the body.
+fn retry_after(headers: &HeaderMap, body: &str, now: jiff::Timestamp) -> Option<Duration> {
+    let header = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
+    let millis = header("retry-after-ms").and_then(|ms| ms.parse::<f64>().ok());
+    let wait = millis
+        .and_then(|ms| Duration::try_from_secs_f64(ms / 1000.0).ok())
+        .or_else(|| header("retry-after").and_then(|text| seconds_or_date(text, now)))
+        .or_else(|| delay_in(body))?;
+    Some(wait.min(MAX_RETRY_AFTER))
+}
+
+fn seconds_or_date(text: &str, now: jiff::Timestamp) -> Option<Duration> {
+    if let Ok(seconds) = text.parse::<f64>() {
+        return Duration::try_from_secs_f64(seconds).ok();
+    }
+    let then = jiff::fmt::rfc2822::DateTimeParser::new()
+        .parse_timestamp(text)
+        .ok()?;
+    Some(Duration::try_from(then.duration_since(now)).unwrap_or(Duration::ZERO))
+}
+
+/// `"retryDelay": "33s"` in the details of an error.
+fn delay_in(body: &str) -> Option<Duration> {
+    let after = body.split_once("\"retryDelay\"")?.1;
+    let text = after.split('"').nth(1)?;
+    let seconds = text.strip_suffix('s')?.parse::<f64>().ok()?;
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
+/// The vendor's own words in an error body, on one line; the body itself when it has no known shape.
+fn vendor_message(body: &str) -> String {
+    let parsed: Value = serde_json::from_str(body).unwrap_or_default();
+    let object = match &parsed {
+        Value::Array(items) => items.first().unwrap_or(&Value::Null),
+        other => other,
+    };
+    let error = object.get("error").unwrap_or(object);
+    let message = ["message", "detail", "error", "msg"]
+        .iter()
+        .find_map(|key| error.get(key)?.as_str())
+        .or_else(|| error.as_str())
+        .or_else(|| object.get("message")?.as_str())
+        .or_else(|| object.pointer("/detail/0/msg")?.as_str());
+    match message {
+        Some(message) => {
+            // A relay puts what the endpoint behind it said here.
+            let behind = error.pointer("/metadata/raw").and_then(Value::as_str);
+            let both = behind.map(|raw| format!("{message} ({})", vendor_message(raw)));
+            one_line(both.as_deref().unwrap_or(message), MESSAGE_CHARS)
+        }
+        None => one_line(body, QUOTE_CHARS),
+    }
+}
+
+fn one_line(text: &str, max: usize) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    quote(words.join(" ").trim_end_matches('.'), max)
+}
+
+/// At most `max` characters, with everything a terminal could act on spelled out.
+fn quote(text: &str, max: usize) -> String {
+    let mut out = String::new();
+    for (n, c) in text.chars().enumerate() {
+        if n == max {
+            out.push('…');
+            break;
+        }
+        let hidden = matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}');
+        if c.is_control() || hidden {
+            out.extend(c.escape_default());
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+fn seconds(duration: Duration) -> String {
+    if duration.subsec_millis() == 0 {
+        format!("{} s", duration.as_secs())
+    } else {
+        format!("{:.1} s", duration.as_secs_f64())
+    }
+}
+
+fn chain(error: &reqwest::Error) -> impl Iterator<Item = &(dyn StdError + 'static)> {
+    std::iter::successors(error.source(), |&error| error.source())
+}
+
+fn find<T: StdError + 'static>(error: &reqwest::Error) -> Option<&T> {
+    chain(error).find_map(|error| error.downcast_ref::<T>())
+}
+
+/// TLS errors travel inside one `io::Error` or several, which hide what they hold from the chain.
+fn find_tls(error: &reqwest::Error) -> Option<&rustls::Error> {
+    find::<rustls::Error>(error).or_else(|| {
+        let mut io = find::<std::io::Error>(error);
+        while let Some(inner) = io.and_then(std::io::Error::get_ref) {
+            if let Some(tls) = inner.downcast_ref::<rustls::Error>() {
+                return Some(tls);
+            }
+            io = inner.downcast_ref::<std::io::Error>();
+        }
+        None
+    })
+}
+
+fn root_cause(error: &reqwest::Error) -> String {
+    let cause = chain(error).last().map(ToString::to_string);
+    quote(&cause.unwrap_or_else(|| "unknown".to_owned()), QUOTE_CHARS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::HeaderValue;
+
+    #[test]
+    fn the_wait_a_server_asks_for() {
+        let now: jiff::Timestamp = "2026-11-15T08:00:00Z".parse().unwrap();
+        for (headers, body, expect) in [
+            (&[("retry-after", "7")][..], "", Some(7_000)),
+            (&[("retry-after", " 1.5 ")], "", Some(1_500)),
+            (&[("retry-after", "0")], "", Some(0)),
+            (
+                &[("retry-after-ms", "250"), ("retry-after", "9")],
+                "",
+                Some(250),
+            ),
+            (
+                &[("retry-after", "Sun, 15 Nov 2026 08:00:20 GMT")],
+                "",
+                Some(20_000),
+            ),
+            (
+                &[("retry-after", "Sun, 15 Nov 2026 07:00:00 GMT")],
+                "",
+                Some(0),
+            ),
+            (&[("retry-after", "86400")], "", Some(300_000)),
+            (&[("retry-after", "1e99")], "", None),
+            (&[("retry-after", "-1")], "", None),
+            (&[("retry-after", "soon")], "", None),
+            (&[], r#"{"details":[{"retryDelay": "33s"}]}"#, Some(33_000)),
+            (&[], r#"{"details":[{"retryDelay": 33}]}"#, None),
+            (&[], "", None),
+        ] {
+            let map: HeaderMap = headers
+                .iter()
+                .map(|(name, value)| {
+                    let name = http::HeaderName::from_static(name);
+                    (name, HeaderValue::from_static(value))
+                })
+                .collect();
+            let after = retry_after(&map, body, now);
+            assert_eq!(after.map(|d| d.as_millis()), expect, "{headers:?} {body}");
+        }
+    }
+
+    #[test]
+    fn every_row_of_the_table_is_read() {
+        #[derive(Deserialize)]
+        struct Table {
+            rule: Vec<Rule>,
+        }
+        let whole: Table = toml::from_str(TABLE).unwrap();
+        assert_eq!(rules().len(), whole.rule.len());
+        for rule in &whole.rule {
+            for words in &rule.contains {
+                assert_eq!(*words, words.to_lowercase());
+            }
+        }
+    }
+
+    #[test]
+    fn wordings_of_a_full_window() {
+        for text in [
+            "This model's maximum context length is 128000 tokens. However, your messages resulted in 130001 tokens.",
+            "Your input exceeds the context window of this model. Please adjust your input and try again.",
+            "prompt is too long: 208310 tokens > 200000 maximum",
+            "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000",
+            "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
+            "the request exceeds the available context size. try increasing the context size or enable context shift",
+            "Please reduce the length of the messages or completion.",
+            "Input is too long for requested model.",
+            "Prompt exceeds max length",
+            "This model's maximum prompt length is 131072 but the request contains 140000 tokens.",
+        ] {
+            assert!(says_overflow(text), "{text}");
+        }
+        for text in [
+            "Rate limit reached for requests",
+            "model not found",
+            "max_tokens is too large",
+        ] {
+            assert!(!says_overflow(text), "{text}");
+        }
+    }
+}

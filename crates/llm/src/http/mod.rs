@@ -1,0 +1,282 @@
+//! One HTTP client for all requests: sends a body, checks the status, hands back the answer as it arrives.
+//! It retries nothing and opens no connection but the one it is asked for.
+
+mod fault;
+mod response;
+mod tls;
+mod upload;
+
+#[cfg(test)]
+mod tests;
+
+pub use fault::{MAX_RETRY_AFTER, says_overflow};
+pub use response::{MAX_WHOLE_BYTES, Progress, Response};
+pub use tls::install_crypto;
+
+use crate::kinds::{Auth, Kind};
+use crate::{Error, Target};
+use bytes::Bytes;
+use fault::{Clock, Place};
+use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+use tls::LazyVerifier;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use upload::Upload;
+
+const USER_AGENT: &str = concat!("ostler/", env!("CARGO_PKG_VERSION"));
+/// What is read of an error's body, and how long at most.
+const MAX_ERROR_BYTES: usize = 64 * 1024;
+const ERROR_BODY_TIME: Duration = Duration::from_secs(5);
+/// An unused connection is closed before the boxes between us and the server forget it.
+const KEEP_IDLE: Duration = Duration::from_secs(60);
+const MAX_IDLE_CONNECTIONS: usize = 8;
+
+/// Values of the user's environment that requests depend on.
+#[derive(Clone, Debug, Default)]
+pub struct TransportOptions {
+    /// PEM files with certificates to trust beside the system's (`SSL_CERT_FILE`, `ca_file`).
+    pub ca_files: Vec<PathBuf>,
+    pub proxies: Proxies,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Proxies {
+    /// Those of the environment or the system, except for hosts in `NO_PROXY`.
+    #[default]
+    System,
+    None,
+}
+
+/// Made once per process; costs nothing until the first request.
+pub struct Transport {
+    proxies: Proxies,
+    verifier: Arc<LazyVerifier>,
+    client: OnceLock<Result<reqwest::Client, String>>,
+    /// Stops what still reads the rest of an answer when the transport goes away.
+    closing: CancellationToken,
+}
+
+impl Transport {
+    pub fn new(options: TransportOptions) -> Self {
+        Self {
+            proxies: options.proxies,
+            verifier: Arc::new(LazyVerifier::new(options.ca_files)),
+            client: OnceLock::new(),
+            closing: CancellationToken::new(),
+        }
+    }
+
+    /// Sends a request and waits for the head of its answer. Cancelling or dropping closes the connection at once;
+    /// a cancelled request is an error that the caller tells apart by its token.
+    pub async fn send(
+        &self,
+        target: &Target,
+        kind: &Kind,
+        body: Vec<Bytes>,
+        cancel: &CancellationToken,
+    ) -> Result<Response, Error> {
+        let url = kind.url(target)?;
+        let place = Place::new(target, &url);
+        let headers = headers(target, kind)?;
+        let client = self.client()?;
+        if url.scheme() == "https" {
+            self.load_trust_store();
+        }
+        let progress = Arc::new(upload::Progress::new());
+        let body = reqwest::Body::wrap(Upload::new(body, progress.clone()));
+        let sending = client.post(url).headers(headers).body(body).send();
+        let wait = Wait {
+            connect: target.timeouts.connect,
+            headers: if target.stream {
+                target.timeouts.headers
+            } else {
+                // The head of an answer that is not streamed comes when the answer is ready.
+                target.timeouts.headers.max(target.timeouts.first_token)
+            },
+        };
+        let answer = head(sending, &progress, wait, &place, cancel).await?;
+        let status = answer.status().as_u16();
+        if !answer.status().is_success() {
+            let headers = answer.headers().clone();
+            let body = read_some(answer, cancel).await;
+            return Err(place.status(status, &headers, &String::from_utf8_lossy(&body)));
+        }
+        if content_type(&answer).starts_with("text/html") {
+            let body = read_some(answer, cancel).await;
+            return Err(place.not_an_answer("a web page", &body));
+        }
+        Ok(Response::new(
+            answer,
+            place,
+            target.timeouts,
+            progress.start(),
+            cancel.clone(),
+            self.closing.clone(),
+        ))
+    }
+
+    fn client(&self) -> Result<&reqwest::Client, Error> {
+        self.client
+            .get_or_init(|| self.build())
+            .as_ref()
+            .map_err(|message| Error::Fatal {
+                message: message.clone(),
+                status: None,
+            })
+    }
+
+    fn build(&self) -> Result<reqwest::Client, String> {
+        install_crypto();
+        let config = tls::config(self.verifier.clone())
+            .map_err(|error| format!("TLS cannot be set up: {error}"))?;
+        let builder = reqwest::Client::builder()
+            .tls_backend_preconfigured(config)
+            .user_agent(USER_AGENT)
+            .tcp_nodelay(true)
+            .pool_idle_timeout(KEEP_IDLE)
+            .pool_max_idle_per_host(MAX_IDLE_CONNECTIONS)
+            // A key must not follow a redirect, and a packed stream would be held back by the packer.
+            .redirect(reqwest::redirect::Policy::none())
+            .referer(false)
+            .gzip(false);
+        let builder = match self.proxies {
+            Proxies::System => builder,
+            Proxies::None => builder.no_proxy(),
+        };
+        builder
+            .build()
+            .map_err(|error| format!("the HTTP client cannot be set up: {error}"))
+    }
+
+    /// Reads the trust store beside the name lookup and the connection.
+    fn load_trust_store(&self) {
+        if !self.verifier.is_loaded() {
+            let verifier = self.verifier.clone();
+            drop(tokio::task::spawn_blocking(move || {
+                // A failure is kept and reported when a certificate has to be checked.
+                _ = verifier.load();
+            }));
+        }
+    }
+}
+
+impl Drop for Transport {
+    fn drop(&mut self) {
+        self.closing.cancel();
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Wait {
+    connect: Duration,
+    headers: Duration,
+}
+
+/// Waits for the head of the answer, on the clock of the stage the request is in.
+async fn head(
+    sending: impl Future<Output = Result<reqwest::Response, reqwest::Error>>,
+    progress: &upload::Progress,
+    wait: Wait,
+    place: &Place,
+    cancel: &CancellationToken,
+) -> Result<reqwest::Response, Error> {
+    let mut sending = std::pin::pin!(sending);
+    loop {
+        let (clock, limit, since) = match progress.last_sent() {
+            None => (Clock::Connect, wait.connect, progress.start()),
+            Some(sent) => (Clock::Headers, wait.headers, sent),
+        };
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Err(cancelled()),
+            answer = &mut sending => return answer.map_err(|error| place.transport(&error)),
+            () = progress.connected(), if clock == Clock::Connect => continue,
+            () = tokio::time::sleep_until(since + limit) => {}
+        }
+        // The upload may have moved on while the clock ran.
+        if progress.last_sent().is_none_or(|sent| sent <= since) {
+            return Err(place.timeout(clock, limit));
+        }
+    }
+}
+
+fn headers(target: &Target, kind: &Kind) -> Result<HeaderMap, Error> {
+    let mut map = HeaderMap::new();
+    map.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    for (name, value) in &kind.headers {
+        put(&mut map, target, name, value)?;
+    }
+    if let Some(key) = &target.key {
+        match &kind.auth {
+            Auth::Bearer => {
+                let value = format!("Bearer {}", key.reveal());
+                put(&mut map, target, AUTHORIZATION.as_str(), &value)?;
+            }
+            Auth::Header(name) => put(&mut map, target, name, key.reveal())?,
+            Auth::None => {}
+        }
+    }
+    for (name, value) in &target.headers {
+        put(&mut map, target, name, value)?;
+    }
+    Ok(map)
+}
+
+fn put(map: &mut HeaderMap, target: &Target, name: &str, value: &str) -> Result<(), Error> {
+    let parsed = HeaderName::from_bytes(name.as_bytes())
+        .ok()
+        .zip(HeaderValue::from_str(value.trim()).ok());
+    let Some((name, mut value)) = parsed else {
+        // The value may be a key, so it is not shown.
+        return Err(Error::Fatal {
+            message: format!(
+                "the header `{}` for {} has characters that cannot be sent; look for line breaks and quotes in the key and in `headers`",
+                name.escape_default(),
+                target.origin.provider
+            ),
+            status: None,
+        });
+    };
+    value.set_sensitive(true);
+    map.insert(name, value);
+    Ok(())
+}
+
+fn content_type(answer: &reqwest::Response) -> String {
+    answer
+        .headers()
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or("")
+        .trim()
+        .to_ascii_lowercase()
+}
+
+/// The beginning of a body that is not an answer; as much of it as comes in good time.
+async fn read_some(mut answer: reqwest::Response, cancel: &CancellationToken) -> Vec<u8> {
+    let mut body = Vec::new();
+    let deadline = Instant::now() + ERROR_BODY_TIME;
+    while body.len() < MAX_ERROR_BYTES {
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => break,
+            chunk = answer.chunk() => match chunk {
+                Ok(Some(bytes)) => body.extend_from_slice(&bytes),
+                Ok(None) | Err(_) => break,
+            },
+            () = tokio::time::sleep_until(deadline) => break,
+        }
+    }
+    body.truncate(MAX_ERROR_BYTES);
+    body
+}
+
+fn cancelled() -> Error {
+    Error::Fatal {
+        message: "the request was interrupted".to_owned(),
+        status: None,
+    }
+}
