@@ -1,5 +1,6 @@
 //! Where a request goes: one model at one endpoint, with everything the codec and the transport need to know.
 
+use crate::Quirks;
 use ostler_wire::{Json, Origin};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -87,12 +88,4 @@ impl Default for Timeouts {
             idle: Duration::from_secs(120),
         }
     }
-}
-
-/// How an endpoint differs from its protocol. Rows in `data/providers.toml` and `quirks` in the config fill this.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Quirks {
-    #[serde(flatten)]
-    pub other: std::collections::BTreeMap<String, toml::Value>,
 }

@@ -1,7 +1,29 @@
 //! A codec is two pure functions: request to body, and stream frame plus state to chunks.
 //! A body is written in three strokes (open, messages, close), so that a growing conversation is appended to, never rebuilt.
+//! The four protocols share one layout: `mod.rs` names the codec, `encode.rs` writes bodies, `decode.rs` reads answers.
+
+mod chat;
+mod effort;
+mod fault;
+mod gemini;
+mod loose;
+mod messages;
+mod responses;
+#[cfg(test)]
+mod tests;
+mod write;
+
+pub use chat::Chat;
+pub use gemini::Gemini;
+pub use messages::Messages;
+pub use responses::Responses;
 
 use crate::{Chunk, Error, Msg, Params, Prefix, Target};
+
+/// The most bytes of text, arguments and replay blobs that one answer may carry.
+pub const MAX_ANSWER_BYTES: usize = if cfg!(test) { 2 << 20 } else { 64 << 20 };
+/// The most parts (texts, reasoning, calls) that one answer may carry.
+pub const MAX_PARTS: usize = 512;
 
 pub trait Codec: Send + Sync {
     /// The body up to and including the opening bracket of its message array (and the system message where that is the first item).
@@ -41,8 +63,60 @@ pub trait Decoder: Send {
     fn whole(&mut self, body: &str, out: &mut Vec<Chunk>) -> Result<(), Error>;
 
     /// The stream is over: emits what was being gathered. An answer that was not complete is `Retryable`.
+    /// After a frame that made `is_done` true this adds nothing, so calling it is always right.
     fn end(&mut self, out: &mut Vec<Chunk>) -> Result<(), Error>;
 
     /// True once nothing more can come (`[DONE]`, `message_stop` …), so that the caller need not wait for the connection.
     fn is_done(&self) -> bool;
+}
+
+/// What a decoder has let through so far, against the bounds above.
+#[derive(Default)]
+struct Kept {
+    bytes: usize,
+    parts: usize,
+}
+
+impl Kept {
+    fn bytes(&mut self, more: usize) -> Result<(), Error> {
+        self.bytes = self.bytes.saturating_add(more);
+        if self.bytes > MAX_ANSWER_BYTES {
+            return Err(Error::InvalidResponse {
+                message: format!(
+                    "the answer grew past {} MB and was stopped; ask for less at once",
+                    MAX_ANSWER_BYTES >> 20
+                ),
+            });
+        }
+        Ok(())
+    }
+
+    fn part(&mut self) -> Result<(), Error> {
+        self.parts += 1;
+        if self.parts > MAX_PARTS {
+            return Err(Error::InvalidResponse {
+                message: format!("the answer held more than {MAX_PARTS} parts and was stopped"),
+            });
+        }
+        Ok(())
+    }
+}
+
+fn cut_off() -> Error {
+    Error::Retryable {
+        message:
+            "the answer was cut off: the stream ended before the endpoint said it was complete"
+                .into(),
+        status: None,
+        after: None,
+    }
+}
+
+/// A whole answer that lacks the part with the answer in it.
+fn no_answer(missing: &str) -> Error {
+    Error::InvalidResponse {
+        message: format!(
+            "the endpoint answered without `{missing}`; check base_url and the provider's kind"
+        ),
+    }
 }

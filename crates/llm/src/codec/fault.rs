@@ -1,0 +1,277 @@
+//! From an error object inside an answer to one of our errors. The four protocols differ little here, so one reader
+//! serves all. Answers with an error status never get here.
+
+use super::loose::Fields;
+use crate::Error;
+use std::time::Duration;
+
+/// The longest error text that is passed on.
+const MAX_MESSAGE_CHARS: usize = 2_000;
+
+/// Phrases that mean: no money, no use in trying again.
+const BROKE: &[&str] = &[
+    "insufficient_quota",
+    "billing_error",
+    "billing_not_active",
+    "insufficient balance",
+    "credit balance is too low",
+    "usage_not_included",
+    "payment required",
+];
+const RETRY: &[&str] = &[
+    "rate_limit",
+    "rate limit",
+    "too many requests",
+    "resource_exhausted",
+    "overloaded",
+    "slow_down",
+    "unavailable",
+    "server_error",
+    "servererror",
+    "internal",
+    "api_error",
+    "timeout",
+    "timed out",
+    "deadline_exceeded",
+    "try again",
+];
+const AUTH: &[&str] = &[
+    "authentication",
+    "unauthenticated",
+    "unauthorized",
+    "invalid_api_key",
+    "api_key_invalid",
+    "api key not valid",
+    "permission_error",
+    "permission_denied",
+];
+const INVALID: &[&str] = &[
+    "invalid_request",
+    "invalid_argument",
+    "invalid_prompt",
+    "not_found",
+    "bad_request",
+];
+
+/// Reads an error frame: `{"error": {…}}`, `{"error": "…"}`, or a bare error object.
+pub(super) fn read(body: &str) -> Error {
+    let outer = Fields::of(body);
+    let inner = outer.object("error");
+    let pick = |key: &str| {
+        inner
+            .text(key)
+            .or_else(|| outer.text(key))
+            .unwrap_or_default()
+    };
+    let number = |key: &str| inner.count(key).or_else(|| outer.count(key));
+    let named = [pick("code"), pick("type"), pick("status")].join(" ");
+    let said = [
+        pick("message"),
+        outer.text("error").unwrap_or_default(),
+        outer.text("detail").unwrap_or_default(),
+    ];
+    let said = said
+        .into_iter()
+        .find(|text| !text.is_empty())
+        .unwrap_or_default();
+    // A gateway's own words are less use than those of the endpoint behind it.
+    let behind = inner.object("metadata").text("raw").unwrap_or_default();
+    let status = number("code")
+        .or_else(|| number("status"))
+        .and_then(|n| u16::try_from(n).ok());
+    classify(status, &named, &said, &behind)
+}
+
+fn classify(status: Option<u16>, named: &str, said: &str, behind: &str) -> Error {
+    let all = format!("{named} {said} {behind}").to_lowercase();
+    let has = |phrases: &[&str]| phrases.iter().any(|phrase| all.contains(phrase));
+    let message = message(status, named, said, behind);
+    let limited = status == Some(429) || all.contains("rate_limit");
+    if !limited && (status == Some(413) || crate::says_overflow(&all)) {
+        return Error::Overflow { message };
+    }
+    if status == Some(402) || has(BROKE) {
+        return Error::Fatal { message, status };
+    }
+    let retryable = || Error::Retryable {
+        message: message.clone(),
+        status,
+        after: wait(&all),
+    };
+    match status {
+        Some(401 | 403) => Error::Auth { message },
+        Some(408 | 425 | 429 | 500..=599) => retryable(),
+        Some(400..=499) if has(AUTH) => Error::Auth { message },
+        Some(400..=499) => Error::Fatal { message, status },
+        // No status: the request had been accepted, so unless the error says otherwise another try may work.
+        _ => {
+            let named = named.to_lowercase();
+            let is = |phrases: &[&str]| phrases.iter().any(|phrase| named.contains(phrase));
+            if is(AUTH) {
+                Error::Auth { message }
+            } else if is(INVALID) && !is(RETRY) {
+                Error::Fatal { message, status }
+            } else {
+                retryable()
+            }
+        }
+    }
+}
+
+fn message(status: Option<u16>, named: &str, said: &str, behind: &str) -> String {
+    let mut message = if said.is_empty() {
+        named.trim().to_owned()
+    } else {
+        said.to_owned()
+    };
+    if message.is_empty() {
+        message = match status {
+            Some(status) => format!("the endpoint sent error {status} without an explanation"),
+            None => "the endpoint sent an error without an explanation".to_owned(),
+        };
+    }
+    if !behind.is_empty() && !message.contains(behind) {
+        message = format!("{message}: {behind}");
+    }
+    match message.char_indices().nth(MAX_MESSAGE_CHARS) {
+        Some((end, _)) => {
+            message.truncate(end);
+            message + "…"
+        }
+        None => message,
+    }
+}
+
+/// "… try again in 1.5s …": some endpoints tell the wait only in words.
+fn wait(text: &str) -> Option<Duration> {
+    let rest = text
+        .split_once("try again in ")
+        .or_else(|| text.split_once("retry in "))?
+        .1;
+    let digits = rest
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(rest.len());
+    let (number, unit) = rest.split_at_checked(digits)?;
+    let number: f64 = number.trim_end_matches('.').parse().ok()?;
+    let unit = unit.trim_start();
+    let seconds = if unit.starts_with("ms") || unit.starts_with("milli") {
+        number / 1000.0
+    } else if unit.starts_with('m') {
+        number * 60.0
+    } else {
+        number
+    };
+    let wait = Duration::try_from_secs_f64(seconds).ok()?;
+    Some(wait.min(crate::MAX_RETRY_AFTER))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::read;
+    use crate::Error;
+    use std::time::Duration;
+
+    #[test]
+    fn errors_are_typed_by_what_can_be_done() {
+        for (body, kind) in [
+            (
+                r#"{"error":{"message":"slow","type":"rate_limit_error"}}"#,
+                "retryable",
+            ),
+            (
+                r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
+                "retryable",
+            ),
+            (
+                r#"{"error":{"code":502,"message":"Provider returned error"}}"#,
+                "retryable",
+            ),
+            (
+                r#"{"error":{"code":429,"message":"…","status":"RESOURCE_EXHAUSTED"}}"#,
+                "retryable",
+            ),
+            (r#"{"error":{"message":"something odd"}}"#, "retryable"),
+            (
+                r#"{"type":"error","code":"server_error","message":"oops"}"#,
+                "retryable",
+            ),
+            (
+                r#"{"error":{"type":"rate_limit_exceeded","message":"over the context window's tokens per minute"}}"#,
+                "retryable",
+            ),
+            (
+                r#"{"error":{"type":"invalid_request_error","message":"no"}}"#,
+                "fatal",
+            ),
+            (
+                r#"{"error":{"code":429,"message":"insufficient_quota"}}"#,
+                "fatal",
+            ),
+            (
+                r#"{"error":{"code":404,"message":"no such model"}}"#,
+                "fatal",
+            ),
+            (
+                r#"{"error":{"type":"invalid_request_error","message":"prompt is too long: 9 tokens > 8 maximum"}}"#,
+                "overflow",
+            ),
+            (
+                r#"{"error":{"code":"context_length_exceeded","message":"…"}}"#,
+                "overflow",
+            ),
+            (
+                r#"{"error":{"code":400,"message":"The input token count (9) exceeds the maximum number of tokens allowed (8)."}}"#,
+                "overflow",
+            ),
+            (
+                r#"{"error":{"code":401,"message":"Incorrect API key"}}"#,
+                "auth",
+            ),
+            (
+                r#"{"error":{"type":"permission_error","message":"no"}}"#,
+                "auth",
+            ),
+        ] {
+            let error = read(body);
+            assert_eq!(error.kind(), kind, "{body} gave {error:?}");
+        }
+    }
+
+    #[test]
+    fn the_wait_is_read_from_the_words() {
+        for (text, expect) in [
+            ("Please try again in 1.5s.", Some(1500)),
+            ("try again in 20ms", Some(20)),
+            ("Please retry in 2 minutes", Some(120_000)),
+            ("try again in a while", None),
+        ] {
+            let body = format!(r#"{{"error":{{"type":"rate_limit_error","message":"{text}"}}}}"#);
+            let Error::Retryable { after, .. } = read(&body) else {
+                panic!("not retryable: {text}");
+            };
+            assert_eq!(after, expect.map(Duration::from_millis), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_message_is_the_most_telling_one() {
+        for (body, expect) in [
+            (r#"{"error":{"message":"m"}}"#, "m"),
+            (r#"{"error":"flat"}"#, "flat"),
+            (
+                r#"{"error":{"message":"Provider returned error","metadata":{"raw":"deep"}}}"#,
+                "Provider returned error: deep",
+            ),
+            (
+                r#"{"error":{"type":"overloaded_error"}}"#,
+                "overloaded_error",
+            ),
+            (
+                r#"{"error":{"code":502}}"#,
+                "the endpoint sent error 502 without an explanation",
+            ),
+        ] {
+            assert_eq!(read(body).to_string(), expect);
+        }
+    }
+}

@@ -1,0 +1,351 @@
+//! Requests and streams of all codecs, as data: fixtures in files, what they must give beside the test.
+
+mod chat;
+mod gemini;
+mod messages;
+mod properties;
+mod responses;
+
+use super::{Codec, Frame, Mark};
+use crate::{
+    AnswerPart, Assembler, CallResult, Chunk, Effort, Error, Msg, Params, Prefix, Quirks, Target,
+    Timeouts, ToolSpec,
+};
+use ostler_wire::{Image, Json, Origin};
+
+/// A model that thinks and sees, at an endpoint without quirks.
+fn target() -> Target {
+    Target {
+        origin: Origin {
+            provider: "p".into(),
+            model: "m-1".into(),
+        },
+        kind: "k".into(),
+        base_url: "http://127.0.0.1:9".into(),
+        key: None,
+        headers: Vec::new(),
+        extra_body: None,
+        quirks: Quirks::default(),
+        window: 0,
+        max_output: None,
+        price: None,
+        reasoning: true,
+        images: true,
+        stream: true,
+        timeouts: Timeouts::default(),
+    }
+}
+
+fn with_quirks(quirks: &str) -> Target {
+    Target {
+        quirks: toml::from_str(quirks).unwrap(),
+        ..target()
+    }
+}
+
+fn prefix() -> Prefix {
+    Prefix {
+        system: "Be brief.".into(),
+        tools: vec![tool(
+            "bash",
+            r#"{"type":"object","properties":{"command":{"type":"string"}}}"#,
+        )],
+    }
+}
+
+fn no_prefix() -> Prefix {
+    Prefix {
+        system: String::new(),
+        tools: Vec::new(),
+    }
+}
+
+fn tool(name: &str, schema: &str) -> ToolSpec {
+    ToolSpec {
+        name: name.into(),
+        description: format!("Runs {name}"),
+        parameters: json(schema),
+    }
+}
+
+fn all_params() -> Params {
+    Params {
+        temperature: Some(0.5),
+        top_p: Some(1.0),
+        max_tokens: Some(64_000),
+        effort: Some(Effort::High),
+    }
+}
+
+fn effort(effort: Effort) -> Params {
+    Params {
+        effort: Some(effort),
+        ..Params::default()
+    }
+}
+
+fn json(text: &str) -> Json {
+    Json::from_text(text).unwrap()
+}
+
+fn user(text: &str) -> Msg {
+    Msg::User {
+        text: text.into(),
+        images: Vec::new(),
+    }
+}
+
+fn answer(parts: impl IntoIterator<Item = AnswerPart>) -> Msg {
+    Msg::Assistant {
+        parts: parts.into_iter().collect(),
+    }
+}
+
+fn text(text: &str) -> AnswerPart {
+    AnswerPart::Text {
+        text: text.into(),
+        replay: None,
+    }
+}
+
+fn reasoning(text: &str, blob: &str) -> AnswerPart {
+    AnswerPart::Reasoning {
+        text: text.into(),
+        replay: (!blob.is_empty()).then(|| json(blob)),
+    }
+}
+
+fn call(id: &str, name: &str, arguments: &str) -> AnswerPart {
+    AnswerPart::Call {
+        id: id.into(),
+        name: name.into(),
+        arguments: arguments.into(),
+        replay: None,
+    }
+}
+
+fn result(id: &str, name: &str, text: &str) -> CallResult {
+    CallResult {
+        id: id.into(),
+        name: name.into(),
+        text: text.into(),
+        images: Vec::new(),
+        ok: true,
+    }
+}
+
+fn image() -> Image {
+    Image {
+        media_type: "image/png".into(),
+        data: "aGk=".into(),
+    }
+}
+
+/// Two calls at once, one of which fails.
+fn parallel() -> Vec<Msg> {
+    let failed = CallResult {
+        ok: false,
+        ..result("c2", "read_file", "no such file")
+    };
+    vec![
+        user("look around"),
+        answer([
+            text("Looking."),
+            call("c1", "bash", r#"{"command":"ls","n":1.0}"#),
+            call("c2", "read_file", r#"{"path":"a"}"#),
+        ]),
+        Msg::Results {
+            results: vec![result("c1", "bash", "a b"), failed],
+        },
+    ]
+}
+
+/// Pictures in a question and in a result.
+fn pictures() -> Vec<Msg> {
+    vec![
+        Msg::User {
+            text: "what is this?".into(),
+            images: vec![image()],
+        },
+        answer([call("c1", "shot", "{}"), call("c2", "bash", "{}")]),
+        Msg::Results {
+            results: vec![
+                CallResult {
+                    images: vec![image()],
+                    ..result("c1", "shot", "")
+                },
+                result("c2", "bash", "done"),
+            ],
+        },
+    ]
+}
+
+/// What a log can hold though no model should have said it.
+fn odd() -> Vec<Msg> {
+    vec![
+        user(""),
+        user("\u{0}\"\\"),
+        answer([text(""), reasoning("unsigned", ""), text("  ")]),
+        answer([
+            reasoning("unsigned", ""),
+            call("", "", "not json"),
+            call("id with space", "naïve tool", "[1]"),
+        ]),
+        Msg::Results {
+            results: vec![
+                result("", "", ""),
+                result("id with space", "naïve tool", " "),
+            ],
+        },
+        Msg::Results {
+            results: Vec::new(),
+        },
+        answer([]),
+    ]
+}
+
+/// A body by its strokes: the opening, one line per message, the end.
+fn body(
+    codec: &dyn Codec,
+    target: &Target,
+    prefix: &Prefix,
+    params: &Params,
+    messages: &[Msg],
+) -> String {
+    marked(codec, target, prefix, params, messages, Mark::Plain)
+}
+
+fn marked(
+    codec: &dyn Codec,
+    target: &Target,
+    prefix: &Prefix,
+    params: &Params,
+    messages: &[Msg],
+    mark: Mark,
+) -> String {
+    let mut lines = Vec::new();
+    let mut open = Vec::new();
+    let mut comma = codec.open(target, prefix, params, &mut open);
+    lines.push(open);
+    for message in messages {
+        let mut item = Vec::new();
+        codec.message(target, message, mark, &mut item);
+        if item.is_empty() {
+            continue;
+        }
+        if std::mem::replace(&mut comma, true) {
+            item.insert(0, b',');
+        }
+        lines.push(item);
+    }
+    let mut close = Vec::new();
+    codec.close(target, params, &mut close);
+    lines.push(close);
+    let whole = String::from_utf8(lines.concat()).unwrap();
+    serde_json::from_str::<serde_json::Value>(&whole).unwrap_or_else(|e| panic!("{e}: {whole}"));
+    let lines: Vec<String> = lines
+        .into_iter()
+        .map(|line| String::from_utf8(line).unwrap())
+        .collect();
+    lines.join("\n")
+}
+
+/// The lines of one section of a fixture file.
+fn section<'a>(fixtures: &'a str, name: &str) -> Vec<&'a str> {
+    let mut lines = fixtures
+        .lines()
+        .skip_while(|line| *line != format!("== {name}"));
+    assert!(lines.next().is_some(), "no fixture {name}");
+    lines
+        .take_while(|line| !line.starts_with("== "))
+        .filter(|line| !line.is_empty())
+        .collect()
+}
+
+/// All frames of a fixture file.
+fn frames(fixtures: &str) -> Vec<&str> {
+    fixtures
+        .lines()
+        .filter(|line| !line.starts_with("== ") && !line.is_empty())
+        .collect()
+}
+
+fn run(codec: &dyn Codec, target: &Target, frames: &[&str]) -> (Vec<Chunk>, Result<(), Error>) {
+    let mut decoder = codec.decoder(target);
+    let mut out = Vec::new();
+    let mut read = || {
+        for data in frames {
+            decoder.frame(&Frame { event: "", data }, &mut out)?;
+        }
+        decoder.end(&mut out)
+    };
+    let result = read();
+    assert_eq!(decoder.is_done(), result.is_ok());
+    (out, result)
+}
+
+/// What a stream gives, a line per chunk.
+fn stream(codec: &dyn Codec, target: &Target, frames: &[&str]) -> String {
+    let (out, result) = run(codec, target, frames);
+    show(&out, result)
+}
+
+fn whole(codec: &dyn Codec, target: &Target, body: &[&str]) -> String {
+    let mut out = Vec::new();
+    let result = codec.decoder(target).whole(&body.join("\n"), &mut out);
+    show(&out, result)
+}
+
+fn show(chunks: &[Chunk], result: Result<(), Error>) -> String {
+    let blob = |replay: &Option<Json>| {
+        replay
+            .as_ref()
+            .map_or(String::new(), |b| format!(" {}", b.get()))
+    };
+    let mut lines: Vec<String> = chunks
+        .iter()
+        .map(|chunk| match chunk {
+            Chunk::Text(text) => format!("text {text:?}"),
+            Chunk::Reasoning(text) => format!("reasoning {text:?}"),
+            Chunk::EndText { replay } => format!("end text{}", blob(replay)),
+            Chunk::EndReasoning { replay } => format!("end reasoning{}", blob(replay)),
+            Chunk::Call {
+                id,
+                name,
+                arguments,
+                replay,
+            } => {
+                format!("call {id:?} {name} {arguments}{}", blob(replay))
+            }
+            Chunk::Usage(u) => {
+                format!(
+                    "usage input {} cached {} written {} output {}",
+                    u.input, u.cached, u.cache_write, u.output
+                )
+            }
+            Chunk::Stop(stop) => format!("stop {stop:?}"),
+        })
+        .collect();
+    if let Err(error) = result {
+        lines.push(format!("{}: {error}", error.kind()));
+    }
+    lines.join("\n")
+}
+
+/// An answer from a stream, as the message that goes back.
+fn replayed(codec: &dyn Codec, target: &Target, frames: &[&str]) -> String {
+    let (out, result) = run(codec, target, frames);
+    result.unwrap();
+    let mut assembler = Assembler::default();
+    for chunk in out {
+        assembler.push(chunk);
+    }
+    let mut item = Vec::new();
+    codec.message(
+        target,
+        &answer(assembler.finish().parts),
+        Mark::Plain,
+        &mut item,
+    );
+    String::from_utf8(item).unwrap()
+}
