@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::check::{check_layer, expand_models, gather_switches};
 use super::de;
@@ -54,8 +54,6 @@ pub struct Inputs<'a> {
 pub struct Loaded {
     pub config: Config,
     pub notices: Vec<Notice>,
-    /// The configuration files that exist, in the order they were applied.
-    pub files: Vec<PathBuf>,
     /// The providers as they were before a project's file changed them.
     pub(super) below_project: Vec<ProviderConfig>,
     pub(super) tree: Node,
@@ -146,7 +144,6 @@ struct Loader<'a> {
     sources: Sources,
     notices: Vec<Notice>,
     reports: Vec<Report>,
-    files: Vec<PathBuf>,
 }
 
 impl<'a> Loader<'a> {
@@ -157,7 +154,6 @@ impl<'a> Loader<'a> {
             sources: Sources::default(),
             notices: Vec::new(),
             reports: Vec::new(),
-            files: Vec::new(),
         }
     }
 
@@ -173,7 +169,6 @@ impl<'a> Loader<'a> {
     }
 
     fn text(&mut self, text: String, path: &Path, layer: Layer) -> Option<Node> {
-        self.files.push(path.to_owned());
         let source = self.sources.add(Source {
             layer,
             name: self.places.shown(path),
@@ -231,7 +226,6 @@ impl<'a> Loader<'a> {
             Ok(config) => Ok(Loaded {
                 config,
                 notices: self.notices,
-                files: self.files,
                 below_project,
                 tree,
                 sources: self.sources,

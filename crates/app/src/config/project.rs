@@ -42,6 +42,7 @@ const ORDERED: [(&[&str], &[&str], usize); 4] = [
 /// Whether the person said that this project may run things.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trust {
+    #[cfg_attr(not(test), expect(dead_code, reason = "no command grants trust yet"))]
     Trusted,
     Untrusted,
 }

@@ -74,19 +74,6 @@ pub enum Effort {
     Max,
 }
 
-impl Effort {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Effort::None => "none",
-            Effort::Minimal => "minimal",
-            Effort::Low => "low",
-            Effort::Medium => "medium",
-            Effort::High => "high",
-            Effort::Max => "max",
-        }
-    }
-}
-
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ReasoningLanguage {
@@ -281,26 +268,6 @@ impl Default for ToolsConfig {
             web: WebConfig::default(),
             switches: BTreeMap::new(),
         }
-    }
-}
-
-impl ToolsConfig {
-    /// Everything said about which tools there are, in the form of `enabled`.
-    pub fn filter(&self) -> Vec<String> {
-        let picks = self.enabled.iter().any(|name| !name.starts_with('!'));
-        let mut filter = self.enabled.clone();
-        for (name, on) in &self.switches {
-            let word = if *on {
-                name.clone()
-            } else {
-                format!("!{name}")
-            };
-            // Where all are enabled, naming one would take away the others.
-            if (!on || picks) && !filter.contains(&word) {
-                filter.push(word);
-            }
-        }
-        filter
     }
 }
 

@@ -263,19 +263,6 @@ impl Node {
             _ => Err(node),
         }
     }
-
-    /// What kind of value this is, in words.
-    pub fn kind(&self) -> &'static str {
-        match &self.value {
-            Value::String(_) => "a string",
-            Value::Integer(_) => "a whole number",
-            Value::Float(_) => "a number",
-            Value::Boolean(_) => "true or false",
-            Value::Datetime(_) => "a date",
-            Value::Array(_) => "a list",
-            Value::Table(_) => "a table",
-        }
-    }
 }
 
 /// The table of that name in a list of tables, added when it is not there. None when the list is

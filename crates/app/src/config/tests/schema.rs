@@ -2,7 +2,7 @@
 
 use super::super::check::parse_base_url;
 use super::super::paths::{Env, NoHome, Places, Platform, config_files};
-use super::super::schema::{Config, ToolsConfig, json_schema};
+use super::super::schema::{Config, json_schema};
 use super::super::show::{Origins, settings};
 use super::super::units::ByteSize;
 use super::Bench;
@@ -162,28 +162,6 @@ fn sizes() {
         assert_eq!(ByteSize(bytes).to_string(), text);
         assert_eq!(ByteSize::parse(text), Some(ByteSize(bytes)));
     }
-}
-
-#[test]
-fn tool_filters() {
-    let filter = |enabled: &[&str], switches: &[(&str, bool)]| {
-        let config = ToolsConfig {
-            enabled: enabled.iter().map(|name| name.to_string()).collect(),
-            switches: switches
-                .iter()
-                .map(|(name, on)| (name.to_string(), *on))
-                .collect(),
-            ..ToolsConfig::default()
-        };
-        config.filter().join(" ")
-    };
-    assert_eq!(filter(&[], &[]), "");
-    assert_eq!(filter(&[], &[("bash", false), ("ls", true)]), "!bash");
-    assert_eq!(
-        filter(&["ls"], &[("bash", true), ("grep", false)]),
-        "ls bash !grep"
-    );
-    assert_eq!(filter(&["!ls"], &[("bash", true), ("ls", false)]), "!ls");
 }
 
 #[test]
