@@ -5,7 +5,7 @@ use std::fmt;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 
-use super::tree::{At, Place, Source, Sources, Span, position};
+use super::tree::{At, Place, Source, Sources, Span, boundary, position};
 
 /// A longer line is named by its position only.
 const MAX_EXCERPT: usize = 400;
@@ -149,8 +149,8 @@ impl Report {
 fn excerpt(source: &Source, span: Span) -> Option<Excerpt> {
     source.path.as_ref()?;
     let text = &source.text;
-    let start = text.floor_char_boundary(span.start);
-    let end = text.ceil_char_boundary(span.end.max(start));
+    let start = boundary(text, span.start);
+    let end = boundary(text, span.end.max(start));
     let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
     let line_end = text[start..]
         .find('\n')

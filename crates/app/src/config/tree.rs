@@ -144,10 +144,19 @@ impl fmt::Display for Place {
 
 /// Line and column (from 1) of a byte offset; an offset inside a character counts as its start.
 pub fn position(text: &str, offset: usize) -> (usize, usize) {
-    let before = &text[..text.floor_char_boundary(offset)];
+    let before = &text[..boundary(text, offset)];
     let line = before.bytes().filter(|byte| *byte == b'\n').count() + 1;
     let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
     (line, before[line_start..].chars().count() + 1)
+}
+
+/// The last character boundary up to an offset.
+pub fn boundary(text: &str, offset: usize) -> usize {
+    let mut offset = offset.min(text.len());
+    while !text.is_char_boundary(offset) {
+        offset -= 1;
+    }
+    offset
 }
 
 #[derive(Debug, Clone)]
