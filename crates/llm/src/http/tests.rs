@@ -1,5 +1,7 @@
 //! The transport against a tiny server on a thread: what goes over the wire, and what each fault becomes.
 
+mod secure;
+
 use super::{Progress, Proxies, Response, Transport, TransportOptions};
 use crate::kinds::{Auth, Kind, Protocol};
 use crate::{Chunk, Decoder, Error, Frame, Quirks, Secret, Target, Timeouts};
