@@ -547,6 +547,7 @@ async fn a_server_without_tls_is_named() {
 const SHORT: Duration = Duration::from_millis(200);
 
 type Serve = fn(&mut Conn);
+type Change = fn(&mut Target);
 
 #[tokio::test]
 async fn four_clocks_run_apart() {
@@ -576,7 +577,7 @@ async fn four_clocks_run_apart() {
         conn.event("a");
         conn.report_close();
     };
-    let cases: [(Serve, fn(&mut Target), &str); 4] = [
+    let cases: [(Serve, Change, &str); 4] = [
         (
             // The connection stands, its handshake does not.
             silent,
