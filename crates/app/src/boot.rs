@@ -325,7 +325,7 @@ fn built_in() -> Vec<ProviderConfig> {
 }
 
 /// The environment as text, and the folders that follow from it. The root is canonical.
-fn surroundings(global: &Global) -> anyhow::Result<(Env, Places)> {
+pub fn surroundings(global: &Global) -> anyhow::Result<(Env, Places)> {
     let env: Env = std::env::vars_os()
         .filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)))
         .collect();

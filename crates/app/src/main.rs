@@ -7,6 +7,7 @@ mod color;
 mod config;
 mod exec;
 mod flags;
+mod lenient;
 mod line;
 mod ops;
 mod print;
@@ -15,6 +16,7 @@ mod schema_check;
 use boot::{Boot, UsageError};
 use clap::Parser;
 use flags::{Cli, Command};
+use lenient::Lenient;
 use ostler_wire::Open;
 use std::io::Write;
 use std::process::ExitCode;
@@ -61,30 +63,26 @@ async fn run(cli: Cli) -> anyhow::Result<u8> {
         };
         return exec::run(boot, job).await;
     }
+    let global = cli.global;
+    let boot = || Boot::new(&global).map(Arc::new);
+    let lenient = || Lenient::new(&global);
     match cli.command {
+        Some(Command::Exec(args)) => exec::exec(boot()?, args).await,
+        Some(Command::Resume(args)) => cmd::resume::run(boot()?, args).await,
+        Some(Command::Setup(args)) => cmd::setup::run(&*boot()?, args).await,
+        Some(Command::Sessions(args)) => cmd::sessions::run(lenient()?, args).await,
+        Some(Command::Config(args)) => cmd::config::run(lenient()?, args),
+        Some(Command::Doctor(args)) => cmd::doctor::run(lenient()?, args).await,
+        Some(Command::Usage(args)) => cmd::usage::run(&lenient()?.warned(), args),
+        Some(Command::Cache(args)) => cmd::cache::run(&lenient()?.warned(), args),
+        Some(Command::Demo(args)) => cmd::demo::run(global, args).await,
         Some(Command::Completions { shell }) => cmd::completions::completions(shell),
         Some(Command::Man) => cmd::completions::man(),
-        Some(Command::Demo(args)) => cmd::demo::run(cli.global, args).await,
-        Some(command) => with_boot(Arc::new(Boot::new(&cli.global)?), command).await,
         None => {
-            let boot = Arc::new(Boot::new(&cli.global)?);
+            let boot = boot()?;
             let which = exec::which(&boot);
             line::run(boot, which).await
         }
-    }
-}
-
-async fn with_boot(boot: Arc<Boot>, command: Command) -> anyhow::Result<u8> {
-    match command {
-        Command::Exec(args) => exec::exec(boot, args).await,
-        Command::Resume(args) => cmd::resume::run(boot, args).await,
-        Command::Sessions(args) => cmd::sessions::run(boot, args).await,
-        Command::Config(args) => cmd::config::run(&boot, args),
-        Command::Setup(args) => cmd::setup::run(&boot, args).await,
-        Command::Doctor(args) => cmd::doctor::run(&boot, args).await,
-        Command::Usage(args) => cmd::usage::run(&boot, args),
-        Command::Cache(args) => cmd::cache::run(&boot, args),
-        Command::Demo(_) | Command::Completions { .. } | Command::Man => Ok(exec::OK),
     }
 }
 

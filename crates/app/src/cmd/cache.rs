@@ -1,0 +1,161 @@
+//! `ostler cache`: what became of the prompt cache in a recorded session, and whether a prompt broke unplanned.
+
+use super::table::{self, Column};
+use super::text;
+use crate::boot::Boot;
+use crate::exec::{FAILED, OK};
+use crate::flags::{Cache, Listing};
+use anyhow::anyhow;
+use ostler_engine::cache::{self, Request};
+use ostler_engine::log;
+use ostler_wire::{Break, Entry};
+use serde_json::json;
+
+pub fn run(boot: &Boot, args: Cache) -> anyhow::Result<u8> {
+    match args {
+        Cache::Why { id, format } => {
+            let (id, entries) = read(boot, id)?;
+            why(&id, &entries, format)?;
+            Ok(OK)
+        }
+        Cache::Check { id } => {
+            let (id, entries) = read(boot, id)?;
+            check(&id, &entries)
+        }
+    }
+}
+
+fn read(boot: &Boot, id: Option<String>) -> anyhow::Result<(String, Vec<Entry>)> {
+    let store = boot.store();
+    let path = match id {
+        Some(id) => store.find(&id),
+        None => store.last(),
+    };
+    let path = path.map_err(|e| anyhow!(e))?;
+    let (entries, damage) = log::read(&path)?;
+    if let Some(notice) = damage.notice() {
+        text::say(&notice);
+    }
+    let id = path.file_stem().map(|s| s.to_string_lossy().into_owned());
+    Ok((id.unwrap_or_default(), entries))
+}
+
+fn why(id: &str, entries: &[Entry], format: Listing) -> anyhow::Result<()> {
+    let requests = cache::requests(entries);
+    let breaks: Vec<&Break> = requests.iter().filter_map(|r| r.broke.as_ref()).collect();
+    let lost: u64 = breaks.iter().map(|b| b.lost_tokens).sum();
+    let cost = breaks.iter().filter_map(|b| b.cost).reduce(|a, b| a + b);
+    let rate = cache::hit_rate(entries);
+    match format {
+        Listing::Json => text::print_json(&json!({
+            "session": id,
+            "hit_rate": rate,
+            "breaks": breaks.len(),
+            "lost_tokens": lost,
+            "cost": cost,
+            "requests": requests,
+        })),
+        Listing::Text if requests.is_empty() => {
+            text::say(&format!("Session {} has no requests yet.", text::short(id)));
+            Ok(())
+        }
+        Listing::Text => {
+            // Nothing came before the first one.
+            let before = std::iter::once(0).chain(requests.iter().map(|r| r.prompt_bytes));
+            let rows: Vec<Vec<String>> = requests
+                .iter()
+                .zip(before)
+                .map(|(request, before)| row(request, before))
+                .collect();
+            let columns = [
+                Column::Right("entry"),
+                Column::Left("model"),
+                Column::Right("prompt"),
+                Column::Right("shared"),
+                Column::Right("cached"),
+                Column::Flexible("break"),
+            ];
+            let mut out = table::render(&columns, &rows, table::terminal_width());
+            out.push_str(&summary(rate, &breaks, lost, cost));
+            text::print(&out)
+        }
+    }
+}
+
+/// `before` is the length of the prompt before.
+fn row(request: &Request, before: u64) -> Vec<String> {
+    let broke = request.broke.as_ref().map_or_else(String::new, |b| {
+        let price = b
+            .cost
+            .map_or_else(String::new, |usd| format!(", {}", text::cost(Some(usd))));
+        format!(
+            "at byte {} ({}): {}, about {} tokens again{price}",
+            b.at,
+            b.owner,
+            b.cause,
+            text::count(b.lost_tokens)
+        )
+    });
+    vec![
+        request.entry.to_string(),
+        text::one_line(&request.model),
+        text::count(request.prompt_bytes),
+        share(request.shared_bytes, before),
+        share(request.cached, request.input),
+        text::one_line(&broke),
+    ]
+}
+
+/// A part of a whole in percent.
+fn share(part: u64, whole: u64) -> String {
+    if whole == 0 {
+        return "–".into();
+    }
+    format!("{:.0}%", part as f64 * 100.0 / whole as f64)
+}
+
+fn summary(rate: Option<f64>, breaks: &[&Break], lost: u64, cost: Option<f64>) -> String {
+    let rate = match rate {
+        Some(rate) => format!(
+            "{:.0}% of the prompt tokens came from the provider's cache",
+            rate * 100.0
+        ),
+        None => "The provider reported no tokens".into(),
+    };
+    if breaks.is_empty() {
+        return format!("{rate}; every prompt continued the one before.\n");
+    }
+    let price = match cost {
+        Some(usd) => format!("{} more", text::cost(Some(usd))),
+        None => "at an unknown price".into(),
+    };
+    format!(
+        "{rate}; {} cost about {} tokens, {price}.\n",
+        text::many(breaks.len(), "break"),
+        text::count(lost)
+    )
+}
+
+fn check(id: &str, entries: &[Entry]) -> anyhow::Result<u8> {
+    let broken = cache::unplanned_breaks(entries);
+    let requests = cache::requests(entries).len();
+    let short = text::short(id);
+    if broken.is_empty() {
+        text::print(&format!(
+            "Session {short}: {}, no unplanned break.\n",
+            text::many(requests, "request")
+        ))?;
+        return Ok(OK);
+    }
+    let lines: String = broken
+        .iter()
+        .map(|line| text::one_line(line) + "\n")
+        .collect();
+    let head = format!(
+        "Session {short}: {} in {}.\n",
+        text::many(broken.len(), "unplanned break"),
+        text::many(requests, "request")
+    );
+    text::print(&(head + &lines))?;
+    Ok(FAILED)
+}

@@ -1,0 +1,121 @@
+//! Asks the person at the terminal by numbered lines. Without a terminal nobody is asked.
+
+use super::text;
+use std::io::{self, BufRead, IsTerminal, Read, Write};
+
+/// Options that are shown; others can be typed.
+const MAX_SHOWN: usize = 20;
+/// The longest line that is read.
+const MAX_LINE: u64 = 64 * 1024;
+
+/// Whether somebody sits there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Person {
+    Here,
+    Away,
+}
+
+/// What the person wants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Picked {
+    Option(usize),
+    Other(String),
+    /// Ctrl-D.
+    Left,
+}
+
+impl Person {
+    pub fn look() -> Self {
+        if io::stdin().is_terminal() && io::stderr().is_terminal() {
+            Person::Here
+        } else {
+            Person::Away
+        }
+    }
+}
+
+/// A line from the person, trimmed; None at the end of input.
+pub fn ask(question: &str) -> io::Result<Option<String>> {
+    let mut err = io::stderr();
+    write!(err, "{}", text::visible(question))?;
+    err.flush()?;
+    let line = read_line()?;
+    if line.is_none() {
+        writeln!(err)?;
+    }
+    Ok(line)
+}
+
+/// The first line of stdin, trimmed.
+pub fn read_line() -> io::Result<Option<String>> {
+    let mut bytes = Vec::new();
+    io::stdin()
+        .lock()
+        .take(MAX_LINE)
+        .read_until(b'\n', &mut bytes)?;
+    if bytes.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(String::from_utf8_lossy(&bytes).trim().to_owned()))
+}
+
+/// One of the options, by number or name. Enter takes `first`.
+pub fn pick(question: &str, options: &[String], first: usize) -> io::Result<Picked> {
+    let mut list = String::new();
+    for (i, option) in options.iter().take(MAX_SHOWN).enumerate() {
+        list.push_str(&format!("  {:2}  {option}\n", i + 1));
+    }
+    if let Some(more) = options
+        .len()
+        .checked_sub(MAX_SHOWN)
+        .filter(|more| *more > 0)
+    {
+        list.push_str(&format!("      … and {more} more; type a name\n"));
+    }
+    let question = format!("{list}{question} [{}] ", first + 1);
+    loop {
+        let Some(line) = ask(&question)? else {
+            return Ok(Picked::Left);
+        };
+        match meant(&line, options, first) {
+            Some(picked) => return Ok(picked),
+            None => text::say(&format!(
+                "There is no {line}; choose 1 to {}.",
+                options.len()
+            )),
+        }
+    }
+}
+
+fn meant(line: &str, options: &[String], first: usize) -> Option<Picked> {
+    if line.is_empty() {
+        return Some(Picked::Option(first));
+    }
+    match line.parse::<usize>() {
+        Ok(number) => number
+            .checked_sub(1)
+            .filter(|i| *i < options.len())
+            .map(Picked::Option),
+        Err(_) => Some(Picked::Other(line.to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_pick_options() {
+        let options = ["a".to_owned(), "b".to_owned()];
+        for (line, expect) in [
+            ("", Some(Picked::Option(1))),
+            ("1", Some(Picked::Option(0))),
+            ("2", Some(Picked::Option(1))),
+            ("0", None),
+            ("3", None),
+            ("c", Some(Picked::Other("c".into()))),
+        ] {
+            assert_eq!(meant(line, &options, 1), expect, "{line}");
+        }
+    }
+}

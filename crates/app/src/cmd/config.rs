@@ -1,0 +1,142 @@
+//! `ostler config`: where settings come from, what they are, and changing one.
+
+use super::table::{self, Column};
+use super::text;
+use crate::boot::{Boot, UsageError};
+use crate::config::diagnose::{ConfigError, Paint};
+use crate::config::edit::{self, Change};
+use crate::config::paths::config_files;
+use crate::config::schema;
+use crate::config::show::{self, Origins, Setting};
+use crate::config::tree::Layer;
+use crate::exec::{self, OK};
+use crate::flags::{Config, Listing};
+use crate::lenient::Lenient;
+use anyhow::anyhow;
+use std::path::PathBuf;
+
+pub fn run(start: Lenient, args: Config) -> anyhow::Result<u8> {
+    match args {
+        Config::Path => path(&start.boot)?,
+        Config::Init => init(&start.boot)?,
+        Config::Get { key } => get(&start.warned(), &key)?,
+        Config::Set {
+            key,
+            value,
+            project,
+        } => {
+            let layer = if project { Layer::Project } else { Layer::User };
+            set(&start.boot, layer, &key, &value)?;
+        }
+        Config::Show { origin, format } => {
+            let origins = if origin {
+                Origins::Shown
+            } else {
+                Origins::Hidden
+            };
+            list(&start.warned(), origins, format)?;
+        }
+        Config::Schema => text::print_json(&schema::json_schema())?,
+    }
+    Ok(OK)
+}
+
+/// The file that holds the person's own settings.
+pub fn user_file(boot: &Boot) -> PathBuf {
+    match &boot.global.config {
+        Some(path) => boot.places.cwd.join(path),
+        None => boot.places.user_config(),
+    }
+}
+
+/// An error of the configuration as the error of a command.
+pub fn failed(boot: &Boot, error: &ConfigError) -> anyhow::Error {
+    let paint = match exec::paint(boot) {
+        crate::color::Paint::Colour => Paint::Color,
+        crate::color::Paint::None => Paint::Plain,
+    };
+    anyhow!("{}", error.render(paint).trim_end())
+}
+
+/// Names that `[tools]` may switch.
+pub fn tools() -> Vec<&'static str> {
+    ostler_engine::tools::all_names().collect()
+}
+
+fn path(boot: &Boot) -> anyhow::Result<()> {
+    let rows: Vec<Vec<String>> = config_files(&boot.places, boot.global.config.as_deref())
+        .into_iter()
+        .map(|file| {
+            let there = if file.exists { "found" } else { "not there" };
+            vec![
+                file.what.into(),
+                there.into(),
+                text::one_line(&file.path.display().to_string()),
+            ]
+        })
+        .collect();
+    let columns = [
+        Column::Left("layer"),
+        Column::Left("state"),
+        Column::Left("file"),
+    ];
+    text::print(&table::render(&columns, &rows, None))
+}
+
+fn init(boot: &Boot) -> anyhow::Result<()> {
+    let written = edit::init(&user_file(boot), &boot.places).map_err(|e| failed(boot, &e))?;
+    text::print(&format!("Wrote {}\n", written.display()))
+}
+
+fn get(boot: &Boot, key: &str) -> anyhow::Result<()> {
+    let found = match show::get(&boot.loaded, key, &tools()) {
+        Ok(found) => found,
+        Err(error @ (show::GetError::Syntax(_) | show::GetError::Unknown { .. })) => {
+            return Err(UsageError(error.to_string()).into());
+        }
+        Err(error @ show::GetError::Unset(_)) => return Err(error.into()),
+    };
+    match found.as_slice() {
+        [one] if one.key == key => text::print_foreign(&format!("{}\n", one.bare())),
+        several => text::print_foreign(&show::render(several, Origins::Hidden)),
+    }
+}
+
+fn set(boot: &Boot, layer: Layer, key: &str, value: &str) -> anyhow::Result<()> {
+    let path = match layer {
+        Layer::Project => boot.places.project_config(),
+        Layer::Default | Layer::User | Layer::Environment | Layer::Flag => user_file(boot),
+    };
+    let change = Change {
+        path: &path,
+        layer,
+        key,
+        value,
+    };
+    let changed = edit::set(change, &boot.places, &tools()).map_err(|e| failed(boot, &e))?;
+    for notice in &changed.notices {
+        text::say(&notice.to_string());
+    }
+    let before = match &changed.before {
+        Some(before) if *before != changed.after => format!(" (was {before})"),
+        Some(_) | None => String::new(),
+    };
+    let file = boot.places.shown(&changed.path);
+    text::print_foreign(&format!(
+        "{} = {}{before} in {file}\n",
+        changed.key, changed.after
+    ))
+}
+
+fn list(boot: &Boot, origins: Origins, format: Listing) -> anyhow::Result<()> {
+    let settings = show::settings(&boot.loaded);
+    match (format, origins) {
+        (Listing::Text, origins) => text::print_foreign(&show::render(&settings, origins)),
+        (Listing::Json, Origins::Shown) => text::print_json(&settings),
+        (Listing::Json, Origins::Hidden) => {
+            let pair = |s: Setting| (s.key, s.value);
+            let values: serde_json::Map<_, _> = settings.into_iter().map(pair).collect();
+            text::print_json(&values)
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! `ostler demo`: a short real coding session in a scratch folder, with a scripted model and everything else real.
+
+use super::text;
+use crate::boot::Boot;
+use crate::color::Ink;
+use crate::exec::{self, Farewell, Job};
+use crate::flags::{Demo, Global};
+use anyhow::{Context as _, bail};
+use ostler_llm::demo::{KIND, MARKER, scratch_files};
+use ostler_wire::Open;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const REQUEST: &str = "The test of this small project fails. Find the bug, fix it, run the test and explain what was wrong.";
+
+pub async fn run(mut global: Global, args: Demo) -> anyhow::Result<u8> {
+    let dir = scratch(args.dir.as_deref())?;
+    global.root = Some(dir.clone());
+    global.model = Some(KIND.into());
+    global.provider = None;
+    let boot = Arc::new(Boot::new(&global)?);
+    let paint = exec::paint(&boot);
+    let mut err = io::stderr();
+    let head =
+        "Offline demo: a script plays the model, everything else is real; no account, no network";
+    let _ = writeln!(err, "{}\n", paint.with(Ink::Green, head));
+    let _ = writeln!(err, "{}\n", paint.with(Ink::Green, &format!("> {REQUEST}")));
+    let job = Job {
+        open: Open::New,
+        prompt: format!("{REQUEST}\n\n{MARKER}"),
+        format: exec::format(&args.output),
+        schema: None,
+        farewell: Farewell::Silent,
+    };
+    let code = exec::run(boot.clone(), job).await?;
+    let row = |what: &str, value: &str| {
+        let what = paint.with(Ink::Cyan, &format!("{what:8}"));
+        let _ = writeln!(io::stderr(), "{what} {}", text::visible(value));
+    };
+    let _ = writeln!(err);
+    row("Folder", &dir.display().to_string());
+    // Nothing is saved with --no-save.
+    if let Ok(log) = boot.store().last() {
+        row("Log", &log.display().to_string());
+        let id = log
+            .file_stem()
+            .map(|s| s.to_string_lossy().into_owned())
+            .unwrap_or_default();
+        row(
+            "Read it",
+            &format!("ostler sessions show {}", text::short(&id)),
+        );
+    }
+    row("Next", "ostler setup");
+    Ok(code)
+}
+
+/// A folder with the files of the demo. None of them is written over.
+fn scratch(wanted: Option<&Path>) -> anyhow::Result<PathBuf> {
+    let dir = match wanted {
+        Some(dir) => {
+            fs::create_dir_all(dir).with_context(|| format!("{} cannot be made", dir.display()))?;
+            dir.to_owned()
+        }
+        None => tempfile::Builder::new()
+            .prefix("ostler-demo-")
+            .tempdir()
+            .context("no temporary folder can be made; name one with --dir")?
+            .keep(),
+    };
+    let dir = dir
+        .canonicalize()
+        .with_context(|| format!("{} cannot be opened", dir.display()))?;
+    if let Some((name, _)) = scratch_files()
+        .iter()
+        .find(|(name, _)| dir.join(name).exists())
+    {
+        bail!(
+            "{} exists already; choose an empty folder with --dir",
+            dir.join(name).display()
+        );
+    }
+    for (name, contents) in scratch_files() {
+        let path = dir.join(name);
+        File::create_new(&path)
+            .and_then(|mut file| file.write_all(contents.as_bytes()))
+            .with_context(|| format!("{} cannot be written", path.display()))?;
+    }
+    Ok(dir)
+}

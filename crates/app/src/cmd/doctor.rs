@@ -1,0 +1,355 @@
+//! `ostler doctor`: what is there, what is missing, and what to do about it. A broken configuration is a finding like others.
+
+use super::probe::{Answer, Endpoint, Probe};
+use super::{health, text};
+use crate::boot::Boot;
+use crate::color::{Ink, Paint};
+use crate::config::keys::KeyError;
+use crate::config::paths::config_files;
+use crate::config::providers::Provider;
+use crate::config::resolve::{ResolveError, Resolver};
+use crate::config::schema::SandboxMode;
+use crate::config::units::ColorChoice;
+use crate::exec::{FAILED, OK};
+use crate::flags::Doctor;
+use crate::lenient::Lenient;
+use ostler_engine::Models as _;
+use serde::Serialize;
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    Ok,
+    Note,
+    Problem,
+}
+
+/// One line of the report.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    pub status: Status,
+    pub topic: &'static str,
+    pub text: String,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fix: Option<String>,
+}
+
+impl Finding {
+    pub fn new(status: Status, topic: &'static str, text: impl Into<String>) -> Self {
+        Self {
+            status,
+            topic,
+            text: text.into(),
+            fix: None,
+        }
+    }
+
+    pub fn ok(topic: &'static str, text: impl Into<String>) -> Self {
+        Self::new(Status::Ok, topic, text)
+    }
+
+    pub fn fix(mut self, fix: impl Into<String>) -> Self {
+        self.fix = Some(fix.into());
+        self
+    }
+}
+
+pub async fn run(start: Lenient, args: Doctor) -> anyhow::Result<u8> {
+    let Lenient { boot, fault } = start;
+    let mut findings = vec![version()];
+    findings.extend(configuration(&boot, fault));
+    findings.push(model(&boot));
+    findings.extend(providers(&boot.resolver()));
+    if args.online {
+        findings.extend(reachability(&boot).await);
+    }
+    findings.push(sandbox(&boot));
+    findings.extend(programs(&boot));
+    findings.push(terminal(&boot));
+    findings.push(health::home(&boot.places.home));
+    findings.extend(health::sessions(&boot.sessions_dir()));
+    findings.push(health::ledger(&boot.places.home));
+    let problems = findings
+        .iter()
+        .filter(|f| f.status == Status::Problem)
+        .count();
+    if args.json {
+        text::print_json(&serde_json::json!({
+            "version": crate::VERSION,
+            "ok": problems == 0,
+            "findings": findings,
+        }))?;
+    } else {
+        text::print(&drawn(&findings, stdout_paint(&boot)))?;
+    }
+    Ok(if problems == 0 { OK } else { FAILED })
+}
+
+fn drawn(findings: &[Finding], paint: Paint) -> String {
+    let mut out = String::new();
+    for finding in findings {
+        let status = match finding.status {
+            Status::Ok => paint.with(Ink::Green, "ok      "),
+            Status::Note => paint.with(Ink::Yellow, "note    "),
+            Status::Problem => paint.with(Ink::Red, "problem "),
+        };
+        let indent = format!("\n{}", " ".repeat(20));
+        let text = text::visible(finding.text.trim_end()).replace('\n', &indent);
+        out.push_str(&format!("{status} {:10} {text}\n", finding.topic));
+        if let Some(fix) = &finding.fix {
+            let fix = text::visible(fix).replace('\n', &format!("{indent}  "));
+            out.push_str(&format!(
+                "{:20}{}\n",
+                "",
+                paint.with(Ink::Cyan, &format!("→ {fix}"))
+            ));
+        }
+    }
+    let problems = findings
+        .iter()
+        .filter(|f| f.status == Status::Problem)
+        .count();
+    out.push_str(&match problems {
+        0 => "No problems.\n".to_owned(),
+        n => format!("{}.\n", text::many(n, "problem")),
+    });
+    out
+}
+
+fn stdout_paint(boot: &Boot) -> Paint {
+    let no_color = boot.global.no_color || boot.env.get("NO_COLOR").is_some_and(|v| !v.is_empty());
+    match boot.loaded.config.display.color {
+        ColorChoice::Always if !boot.global.no_color => Paint::Colour,
+        ColorChoice::Auto if !no_color && io::stdout().is_terminal() => Paint::Colour,
+        ColorChoice::Always | ColorChoice::Auto | ColorChoice::Never => Paint::None,
+    }
+}
+
+fn version() -> Finding {
+    let (os, arch) = (std::env::consts::OS, std::env::consts::ARCH);
+    Finding::ok(
+        "version",
+        format!("ostler {} on {os} {arch}", crate::VERSION),
+    )
+}
+
+fn configuration(boot: &Boot, fault: Option<String>) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = config_files(&boot.places, boot.global.config.as_deref())
+        .into_iter()
+        .map(|file| {
+            let there = if file.exists { "" } else { " (not there)" };
+            Finding::ok(
+                "config",
+                format!("{}: {}{there}", file.what, file.path.display()),
+            )
+        })
+        .collect();
+    if let Some(fault) = fault {
+        findings.push(
+            Finding::new(Status::Problem, "config", fault)
+                .fix("mend it; until then this report uses the defaults in its place, and other commands refuse to run"),
+        );
+    }
+    let notices = boot.loaded.notices.iter().map(ToString::to_string);
+    for notice in notices.chain(boot.dotenv.warnings.iter().cloned()) {
+        findings.push(Finding::new(Status::Note, "config", notice));
+    }
+    if let Err(error) = boot.policy() {
+        let fix = "mend the rule; a rule that cannot be read stops every session";
+        findings.push(Finding::new(Status::Problem, "config", format!("{error:#}")).fix(fix));
+    }
+    findings
+}
+
+fn model(boot: &Boot) -> Finding {
+    let resolver = boot.resolver();
+    let resolved = match boot.wanted_model() {
+        Some(reference) => resolver.resolve(&reference),
+        None => resolver.default(),
+    };
+    match resolved {
+        Ok(model) => {
+            let key = match &model.key {
+                Some(key) => format!("key in {}", key.source),
+                None => "needs no key".into(),
+            };
+            Finding::ok("model", format!("{}, {key}", model.reference()))
+        }
+        Err(error) => {
+            let whole = error.to_string();
+            let (text, fix) = whole
+                .split_once('\n')
+                .unwrap_or((&whole, "run `ostler setup`"));
+            let finding = Finding::new(Status::Problem, "model", text);
+            match error {
+                ResolveError::NoModel { .. }
+                | ResolveError::Key(_)
+                | ResolveError::Unknown { .. }
+                | ResolveError::Redirected { .. }
+                | ResolveError::Unusable { .. }
+                | ResolveError::KeySource(_) => finding.fix(fix),
+            }
+        }
+    }
+}
+
+fn providers(resolver: &Resolver<'_>) -> Vec<Finding> {
+    resolver
+        .providers()
+        .iter()
+        .map(|provider| one_provider(resolver, provider))
+        .collect()
+}
+
+fn one_provider(resolver: &Resolver<'_>, provider: &Provider) -> Finding {
+    let name = &provider.config.name;
+    match resolver.key(provider) {
+        Ok(Some(key)) => match key.warning {
+            None => Finding::ok("provider", format!("{name}: key in {}", key.source)),
+            Some(warning) => Finding::new(Status::Note, "provider", format!("{name}: {warning}")),
+        },
+        Ok(None) => Finding::ok("provider", format!("{name}: needs no key")),
+        Err(KeyError::Missing { .. }) if !provider.configured => {
+            let variable = provider.config.api_key_env.as_deref().unwrap_or_default();
+            Finding::ok(
+                "provider",
+                format!("{name}: no key ({variable} is not set)"),
+            )
+        }
+        Err(error @ KeyError::Missing { .. }) => {
+            Finding::new(Status::Note, "provider", format!("{name}: {error}"))
+                .fix("save one with `ostler setup`")
+        }
+        Err(error @ (KeyError::File { .. } | KeyError::Unsendable { .. })) => {
+            Finding::new(Status::Problem, "provider", format!("{name}: {error}"))
+        }
+    }
+}
+
+/// Asks every provider that could be used for its models.
+async fn reachability(boot: &Boot) -> Vec<Finding> {
+    let probe = match Probe::new(boot) {
+        Ok(probe) => probe,
+        Err(error) => {
+            return vec![Finding::new(
+                Status::Problem,
+                "online",
+                format!("{error:#}"),
+            )];
+        }
+    };
+    let resolver = boot.resolver();
+    let mut findings = Vec::new();
+    for provider in resolver.providers() {
+        let name = &provider.config.name;
+        // Resolving also makes sure that a key goes only where it belongs.
+        let Ok(target) = boot.resolve(Some(name)) else {
+            continue;
+        };
+        let endpoint = Endpoint {
+            provider: name.clone(),
+            kind: target.kind,
+            base_url: target.base_url,
+            key: target.key,
+            headers: target.headers,
+        };
+        let unused = !provider.configured && endpoint.key.is_none();
+        findings.extend(match probe.models(&endpoint).await {
+            Ok(Answer::Models(models)) => Some(Finding::ok(
+                "online",
+                format!("{name}: answers, {}", text::many(models.len(), "model")),
+            )),
+            Ok(Answer::NoList) => Some(Finding::ok(
+                "online",
+                format!("{name}: answers, has no list of models"),
+            )),
+            Ok(Answer::NoServer) => None,
+            Err(_) if unused => Some(Finding::ok("online", format!("{name}: not running"))),
+            Err(message) => Some(Finding::new(
+                Status::Problem,
+                "online",
+                format!("{name}: {message}"),
+            )),
+        });
+    }
+    findings
+}
+
+fn sandbox(boot: &Boot) -> Finding {
+    let text = "not part of this version yet: commands run unsandboxed, with your rights";
+    match boot.loaded.config.sandbox.bash {
+        SandboxMode::Require => Finding::new(Status::Problem, "sandbox", text)
+            .fix("sandbox.bash = \"require\" cannot be kept; set another value, or wait for a version that can"),
+        SandboxMode::Enforce | SandboxMode::Off => Finding::new(Status::Note, "sandbox", text)
+            .fix("let it work in a container or a virtual machine where that matters"),
+    }
+}
+
+fn programs(boot: &Arc<Boot>) -> Vec<Finding> {
+    let git = match find_program(boot, "git") {
+        Some(path) => Finding::ok("git", path.display().to_string()),
+        None => Finding::new(Status::Note, "git", "not found on PATH")
+            .fix("install it: models use it to look at changes"),
+    };
+    let mut findings = vec![git];
+    // Without options no session starts either, which has been said.
+    if let Ok(options) = boot.options(false) {
+        let shell = options
+            .tools
+            .shell
+            .first()
+            .map(|s| s.to_string_lossy().into_owned())
+            .unwrap_or_default();
+        findings.push(match find_program(boot, &shell) {
+            Some(path) => Finding::ok("shell", path.display().to_string()),
+            None => Finding::new(Status::Problem, "shell", format!("{shell} is not found")).fix(
+                "install it, or name another one: ostler config set tools.shell.path /path/to/sh",
+            ),
+        });
+    }
+    findings
+}
+
+/// A program by its path, or looked up as the system would.
+fn find_program(boot: &Boot, name: &str) -> Option<PathBuf> {
+    if name.contains(std::path::is_separator) {
+        return Some(PathBuf::from(name)).filter(|path| path.is_file());
+    }
+    let path = boot.env.get("PATH")?;
+    std::env::split_paths(path).find_map(|folder| {
+        let plain = folder.join(name);
+        let with_suffix = folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+        [plain, with_suffix].into_iter().find(|path| path.is_file())
+    })
+}
+
+fn terminal(boot: &Boot) -> Finding {
+    let on = |yes: bool| if yes { "a terminal" } else { "not a terminal" };
+    let mut parts = vec![
+        format!("stdin is {}", on(io::stdin().is_terminal())),
+        format!("stdout is {}", on(io::stdout().is_terminal())),
+    ];
+    if let Some((width, height)) = terminal_size::terminal_size() {
+        parts.push(format!("{} columns, {} lines", width.0, height.0));
+    }
+    let value = |name: &str| boot.env.get(name).filter(|v| !v.is_empty());
+    parts.extend(value("TERM").map(|term| format!("TERM {term}")));
+    parts.push(
+        match (
+            value("NO_COLOR"),
+            value("COLORTERM").map(String::as_str),
+            value("TERM").map(String::as_str),
+        ) {
+            (Some(_), _, _) => "no colours (NO_COLOR)".into(),
+            (None, Some("truecolor" | "24bit"), _) => "true colours".into(),
+            (None, _, None | Some("dumb")) => "no colours".into(),
+            (None, _, Some(term)) if term.contains("256") => "256 colours".into(),
+            (None, _, Some(_)) => "16 colours".into(),
+        },
+    );
+    Finding::ok("terminal", parts.join(", "))
+}

@@ -1,0 +1,220 @@
+//! The state of what lies in `<home>`: whether it can be written, and what became of logs and ledger. Bounded, however much
+//! there is.
+
+use super::doctor::{Finding, Status};
+use super::text;
+use ostler_engine::ledger::Ledger;
+use ostler_engine::log;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// Logs that are counted.
+const MAX_LOGS: usize = 100_000;
+/// Bytes of logs that are read, newest first.
+const MAX_READ: u64 = 256 * 1024 * 1024;
+/// A larger ledger is only measured.
+const MAX_LEDGER: u64 = 256 * 1024 * 1024;
+/// Damaged logs that are named.
+const MAX_NAMED: usize = 5;
+
+pub fn home(home: &Path) -> Finding {
+    let shown = home.display();
+    match writable(home) {
+        Ok(()) => Finding::ok("home", format!("{shown} can be written")),
+        Err(error) => Finding::new(
+            Status::Problem,
+            "home",
+            format!("{shown} cannot be written: {error}"),
+        )
+        .fix("make it writable, set OSTLER_HOME to a folder that is, or run with --no-save"),
+    }
+}
+
+/// Tries the folder, or the nearest one above it that is there: making it can wait until it is needed.
+fn writable(home: &Path) -> io::Result<()> {
+    let mut folder = home;
+    loop {
+        match folder.metadata() {
+            Ok(metadata) if metadata.is_dir() => break,
+            Ok(_) => {
+                return Err(io::Error::other(format!(
+                    "{} is not a folder",
+                    folder.display()
+                )));
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => match folder.parent() {
+                Some(parent) => folder = parent,
+                None => return Err(error),
+            },
+            Err(error) => return Err(error),
+        }
+    }
+    tempfile::NamedTempFile::new_in(folder).map(drop)
+}
+
+struct LogFile {
+    path: PathBuf,
+    bytes: u64,
+    modified: SystemTime,
+}
+
+pub fn sessions(dir: &Path) -> Vec<Finding> {
+    let mut logs = match logs(dir) {
+        Ok(logs) => logs,
+        Err(error) => {
+            let text = format!("{} cannot be read: {error}", dir.display());
+            return vec![
+                Finding::new(Status::Problem, "sessions", text).fix("check its permissions"),
+            ];
+        }
+    };
+    logs.sort_by_key(|log| std::cmp::Reverse(log.modified));
+    let total = logs.iter().map(|log| log.bytes).sum();
+    let (mut read, mut looked, mut damaged) = (0, 0, Vec::new());
+    for log in &logs {
+        read += log.bytes;
+        if read > MAX_READ {
+            break;
+        }
+        looked += 1;
+        damaged.extend(harm(&log.path));
+    }
+    let mut text = format!(
+        "{}, {}, in {}",
+        text::many(logs.len(), "session"),
+        text::size(total),
+        dir.display()
+    );
+    if looked < logs.len() {
+        text.push_str(&format!("; only the newest {looked} were read"));
+    }
+    let mut findings = vec![Finding::ok("sessions", text)];
+    if !damaged.is_empty() {
+        let text = format!(
+            "{}: {}",
+            text::many(damaged.len(), "damaged log"),
+            named(&damaged)
+        );
+        findings.push(
+            Finding::new(Status::Note, "sessions", text)
+                .fix("they open all the same, without the lost lines; `ostler sessions delete ID` removes one"),
+        );
+    }
+    findings
+}
+
+fn logs(dir: &Path) -> io::Result<Vec<LogFile>> {
+    let projects = match fs::read_dir(dir) {
+        Ok(projects) => projects,
+        Err(error) if is_absent(&error) => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let files = projects
+        .flatten()
+        .filter_map(|project| fs::read_dir(project.path()).ok())
+        .flatten()
+        .flatten();
+    let logs = files.filter_map(|file| {
+        let path = file.path();
+        let metadata = file.metadata().ok()?;
+        path.extension()
+            .is_some_and(|e| e == "jsonl")
+            .then_some(LogFile {
+                path,
+                bytes: metadata.len(),
+                modified: metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+            })
+    });
+    Ok(logs.take(MAX_LOGS).collect())
+}
+
+/// What is wrong with a log, in a few words.
+fn harm(path: &Path) -> Option<String> {
+    let id = path
+        .file_stem()
+        .map(|s| s.to_string_lossy().into_owned())
+        .unwrap_or_default();
+    let what = match log::read(path) {
+        Err(_) => "cannot be read".into(),
+        Ok((_, damage)) => match (damage.bad_lines, damage.torn) {
+            (0, false) => return None,
+            (0, true) => "cut off".into(),
+            (lines, false) => text::many(lines, "bad line"),
+            (lines, true) => format!("{}, cut off", text::many(lines, "bad line")),
+        },
+    };
+    Some(format!("{} ({what})", text::short(&id)))
+}
+
+fn named(damaged: &[String]) -> String {
+    let mut names: Vec<String> = damaged.iter().take(MAX_NAMED).cloned().collect();
+    if let Some(more) = damaged
+        .len()
+        .checked_sub(MAX_NAMED)
+        .filter(|more| *more > 0)
+    {
+        names.push(format!("and {more} more"));
+    }
+    names.join(", ")
+}
+
+pub fn ledger(home: &Path) -> Finding {
+    let path = home.join("ledger.jsonl");
+    let bytes = match fs::metadata(&path) {
+        Ok(metadata) => metadata.len(),
+        Err(error) if is_absent(&error) => {
+            return Finding::ok("ledger", "no requests yet");
+        }
+        Err(error) => return unreadable(&path, &error),
+    };
+    if bytes > MAX_LEDGER {
+        return Finding::ok(
+            "ledger",
+            format!("{} has {}", path.display(), text::size(bytes)),
+        );
+    }
+    let (lines, all) = match (Ledger::new(home).lines(), fs::read(&path)) {
+        (Ok(lines), Ok(bytes)) => (
+            lines.len(),
+            bytes
+                .split(|b| *b == b'\n')
+                .filter(|l| !l.trim_ascii().is_empty())
+                .count(),
+        ),
+        (Err(error), _) | (_, Err(error)) => return unreadable(&path, &error),
+    };
+    match all.saturating_sub(lines) {
+        0 => Finding::ok(
+            "ledger",
+            format!("{} in {}", text::many(lines, "request"), path.display()),
+        ),
+        bad => Finding::new(
+            Status::Note,
+            "ledger",
+            format!(
+                "{} of {all} in {} cannot be read; `ostler usage` leaves them out",
+                text::many(bad, "line"),
+                path.display()
+            ),
+        ),
+    }
+}
+
+/// A home that cannot be is a finding of its own.
+fn is_absent(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> Finding {
+    Finding::new(
+        Status::Problem,
+        "ledger",
+        format!("{} cannot be read: {error}", path.display()),
+    )
+    .fix("check its permissions; `ostler usage` needs it")
+}

@@ -1,0 +1,25 @@
+//! The subcommands, one file each. They look things up and print; running a model is `exec`.
+
+pub mod cache;
+pub mod completions;
+pub mod config;
+pub mod demo;
+pub mod doctor;
+pub mod resume;
+pub mod sessions;
+pub mod setup;
+pub mod usage;
+
+mod choose;
+mod health;
+mod local;
+mod plan;
+mod probe;
+mod table;
+mod text;
+mod transcript;
+
+/// A remark on stderr.
+pub fn warn(text: &str) {
+    text::say(text);
+}

@@ -1,0 +1,321 @@
+//! Which provider `setup` is about: from the flags, or from what is found on this machine. It tests and writes nothing.
+
+use super::choose::{self, Person, Picked};
+use super::local::{self, LocalServer};
+use super::probe::{Endpoint, Probe};
+use crate::boot::{Boot, UsageError};
+use crate::config::check::parse_base_url;
+use crate::config::diagnose::nearest;
+use crate::config::keys::{Key, KeyError};
+use crate::config::providers::{Provider, usual_kind};
+use crate::config::resolve::Resolver;
+use crate::config::tree::Layer;
+use crate::flags::Setup;
+use anyhow::{anyhow, bail};
+use ostler_llm::Secret;
+
+/// The name of a server that is given by its address alone.
+const UNNAMED: &str = "custom";
+
+/// Everything needed to test a provider and write it down.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    pub endpoint: Endpoint,
+    /// The variable that holds the key, when the provider wants one.
+    pub key_name: Option<String>,
+    /// Where the key was found; nothing when it was given just now and has to be saved.
+    pub key_source: Option<String>,
+    /// Models that the configuration knows, the default first.
+    pub models: Vec<String>,
+    /// What has to stand in the configuration beside the model.
+    pub fields: Vec<(&'static str, String)>,
+}
+
+/// The plan, or nothing when the person left.
+pub async fn make(
+    boot: &Boot,
+    args: &Setup,
+    probe: &Probe,
+    person: Person,
+) -> anyhow::Result<Option<Plan>> {
+    let resolver = boot.resolver();
+    let named = named(boot, args, &resolver);
+    let mut plan = if named.is_some() || args.base_url.is_some() {
+        by_flags(boot, args, &resolver, named)?
+    } else {
+        match by_choice(boot, &resolver, probe, person).await? {
+            Some(plan) => plan,
+            None => return Ok(None),
+        }
+    };
+    if let Some(kind) = &args.kind {
+        plan.endpoint.kind = known_kind(kind)?;
+        plan.fields.retain(|(field, _)| *field != "kind");
+        plan.fields.insert(0, ("kind", plan.endpoint.kind.clone()));
+    }
+    Ok(Some(plan))
+}
+
+/// The provider that the flags speak of.
+fn named(boot: &Boot, args: &Setup, resolver: &Resolver<'_>) -> Option<String> {
+    let of_model = || {
+        let model = boot.global.model.as_deref()?;
+        let prefix = model.split_once('/').map_or(model, |(prefix, _)| prefix);
+        let is_known = resolver.providers().iter().any(|p| p.config.name == prefix);
+        is_known.then(|| prefix.to_owned())
+    };
+    args.provider
+        .clone()
+        .or_else(|| boot.global.provider.clone())
+        .or_else(of_model)
+}
+
+fn by_flags(
+    boot: &Boot,
+    args: &Setup,
+    resolver: &Resolver<'_>,
+    named: Option<String>,
+) -> anyhow::Result<Plan> {
+    let known = named
+        .as_ref()
+        .and_then(|name| resolver.providers().iter().find(|p| p.config.name == *name));
+    let url = args.base_url.as_deref().map(address).transpose()?;
+    match (known, url) {
+        (Some(provider), None) => of_provider(boot, resolver, provider),
+        (Some(provider), Some(url)) => {
+            let mut plan = of_provider(boot, resolver, provider)?;
+            plan.endpoint.base_url.clone_from(&url);
+            plan.fields.push(("base_url", url));
+            Ok(plan)
+        }
+        (None, Some(url)) => Ok(of_address(named.unwrap_or_else(|| UNNAMED.into()), url)),
+        (None, None) => {
+            let name = named.unwrap_or_default();
+            let names = || resolver.providers().iter().map(|p| p.config.name.as_str());
+            let hint = nearest(&name, names())
+                .map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+            let all: Vec<&str> = names().collect();
+            Err(UsageError(format!(
+                "no provider is called `{name}`{hint}\nproviders: {}; a new one needs its --base-url",
+                all.join(", ")
+            ))
+            .into())
+        }
+    }
+}
+
+fn address(written: &str) -> anyhow::Result<String> {
+    match parse_base_url(written) {
+        Ok(Some(url)) => Ok(url.as_str().trim_end_matches('/').to_owned()),
+        Ok(None) => Err(UsageError("--base-url is empty".into()).into()),
+        Err(message) => Err(UsageError(format!("--base-url {written}: {message}")).into()),
+    }
+}
+
+fn known_kind(kind: &str) -> anyhow::Result<String> {
+    if ostler_llm::kind(kind).is_some() {
+        return Ok(kind.to_owned());
+    }
+    let names: Vec<&str> = ostler_llm::kinds()
+        .iter()
+        .map(|k| k.name.as_str())
+        .collect();
+    let hint = nearest(kind, names.iter().copied())
+        .map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+    Err(UsageError(format!(
+        "there is no kind `{kind}`{hint}\nkinds: {}",
+        names.join(", ")
+    ))
+    .into())
+}
+
+fn of_provider(boot: &Boot, resolver: &Resolver<'_>, provider: &Provider) -> anyhow::Result<Plan> {
+    let config = &provider.config;
+    let name = &config.name;
+    // Otherwise a checked-out folder could have a key sent wherever it likes.
+    if provider.layer == Layer::Project {
+        bail!(
+            "provider `{name}` is defined by this project's ostler.toml; run setup in another folder, or put it into your own config file"
+        );
+    }
+    let key = match resolver.key(provider) {
+        Ok(key) => key,
+        Err(KeyError::Missing { .. }) => None,
+        Err(error @ (KeyError::File { .. } | KeyError::Unsendable { .. })) => {
+            return Err(error.into());
+        }
+    };
+    let mut models: Vec<String> = Vec::new();
+    for model in provider
+        .default_model()
+        .into_iter()
+        .chain(provider.models())
+    {
+        if !models.iter().any(|m| m == model) {
+            models.push(model.to_owned());
+        }
+    }
+    let base = provider
+        .address(&boot.env)
+        .map_err(|e| anyhow!("provider `{name}`: {e}"))?;
+    Ok(Plan {
+        endpoint: Endpoint {
+            provider: name.clone(),
+            kind: provider
+                .kind()
+                .map_err(|e| anyhow!("provider `{name}`: {e}"))?,
+            base_url: base.map(|address| address.base()).unwrap_or_default(),
+            key: key.as_ref().map(|key| Secret::new(key.value.reveal())),
+            headers: config.headers.clone().into_iter().collect(),
+        },
+        key_name: config.api_key_env.clone(),
+        key_source: key.map(|key| key.source),
+        models,
+        fields: Vec::new(),
+    })
+}
+
+fn of_address(name: String, url: String) -> Plan {
+    let kind = usual_kind().unwrap_or_default();
+    Plan {
+        endpoint: Endpoint {
+            provider: name,
+            kind: kind.clone(),
+            base_url: url.clone(),
+            key: None,
+            headers: Vec::new(),
+        },
+        key_name: None,
+        key_source: None,
+        models: Vec::new(),
+        fields: vec![("kind", kind), ("base_url", url)],
+    }
+}
+
+/// Something on this machine that setup could be about.
+struct Candidate {
+    name: String,
+    why: String,
+    what: What,
+}
+
+enum What {
+    Provider(usize),
+    Server(LocalServer),
+    /// An address that the person will type.
+    Elsewhere,
+}
+
+async fn by_choice(
+    boot: &Boot,
+    resolver: &Resolver<'_>,
+    probe: &Probe,
+    person: Person,
+) -> anyhow::Result<Option<Plan>> {
+    let servers = local::find(probe, &usual_kind().unwrap_or_default()).await;
+    let (ready, without_key) = candidates(resolver, servers);
+    let mut all = ready;
+    let chosen = match (person, all.len()) {
+        (Person::Away, 0) => return Err(nothing_found(resolver)),
+        (Person::Away, 1) => 0,
+        (Person::Away, _) => {
+            let names: Vec<&str> = all.iter().map(|c| c.name.as_str()).collect();
+            return Err(UsageError(format!(
+                "several can be used: {}; choose one with --use",
+                names.join(", ")
+            ))
+            .into());
+        }
+        (Person::Here, _) => {
+            all.extend(without_key);
+            all.push(Candidate {
+                name: "another".into(),
+                why: "a server by its address".into(),
+                what: What::Elsewhere,
+            });
+            let options: Vec<String> = all
+                .iter()
+                .map(|c| format!("{:12} {}", c.name, c.why))
+                .collect();
+            match choose::pick("Which provider?", &options, 0)? {
+                Picked::Option(i) => i,
+                Picked::Left => return Ok(None),
+                Picked::Other(name) => match all.iter().position(|c| c.name == name) {
+                    Some(i) => i,
+                    None => bail!(
+                        "no provider is called `{name}`; `ostler setup --use NAME --base-url URL` adds one"
+                    ),
+                },
+            }
+        }
+    };
+    match all.into_iter().nth(chosen).map(|c| c.what) {
+        Some(What::Provider(i)) => match resolver.providers().get(i) {
+            Some(provider) => of_provider(boot, resolver, provider).map(Some),
+            None => Ok(None),
+        },
+        Some(What::Server(server)) => {
+            let mut plan = of_address(server.name, server.base_url);
+            plan.models = server.models;
+            Ok(Some(plan))
+        }
+        Some(What::Elsewhere) => match choose::ask("Base URL (like http://127.0.0.1:8080/v1): ")? {
+            Some(url) => Ok(Some(of_address(UNNAMED.into(), address(&url)?))),
+            None => Ok(None),
+        },
+        None => Ok(None),
+    }
+}
+
+/// What can be used as it is, and the providers that only lack a key.
+fn candidates(
+    resolver: &Resolver<'_>,
+    servers: Vec<LocalServer>,
+) -> (Vec<Candidate>, Vec<Candidate>) {
+    let (mut ready, mut without_key) = (Vec::new(), Vec::new());
+    let mut servers = servers;
+    for (i, provider) in resolver.providers().iter().enumerate() {
+        let name = provider.config.name.clone();
+        let running = servers
+            .iter()
+            .position(|s| s.name == name)
+            .map(|at| servers.remove(at));
+        let candidate = |why: String| Candidate {
+            name: name.clone(),
+            why,
+            what: What::Provider(i),
+        };
+        match (resolver.key(provider), running) {
+            (Ok(Some(Key { source, .. })), _) => ready.push(candidate(format!("key in {source}"))),
+            (Ok(None), Some(server)) => {
+                ready.push(candidate(format!("running at {}", server.base_url)))
+            }
+            (Ok(None), None) if provider.configured => {
+                ready.push(candidate("configured, needs no key".into()))
+            }
+            (Ok(None), None) => {}
+            (Err(KeyError::Missing { .. }), _) => without_key.push(candidate("no key yet".into())),
+            (Err(KeyError::File { .. } | KeyError::Unsendable { .. }), _) => {
+                without_key.push(candidate("its key cannot be used".into()));
+            }
+        }
+    }
+    ready.extend(servers.into_iter().map(|server| Candidate {
+        name: server.name.clone(),
+        why: format!("running at {}", server.base_url),
+        what: What::Server(server),
+    }));
+    (ready, without_key)
+}
+
+fn nothing_found(resolver: &Resolver<'_>) -> anyhow::Error {
+    let variables: Vec<&str> = resolver
+        .providers()
+        .iter()
+        .filter_map(|p| p.config.api_key_env.as_deref())
+        .collect();
+    anyhow!(
+        "no key and no model server on this machine was found\nset one of {}, or run `ostler setup --use PROVIDER --key -`\nor see it work without an account: `ostler demo`",
+        variables.join(", ")
+    )
+}

@@ -1,0 +1,55 @@
+//! `ostler resume`: goes on with a session, as a conversation or with one prompt.
+
+use crate::boot::{Boot, UsageError};
+use crate::flags::{Exec, InputFormat, Resume};
+use crate::{exec, line};
+use anyhow::anyhow;
+use ostler_wire::Open;
+use std::sync::Arc;
+
+pub async fn run(mut boot: Arc<Boot>, args: Resume) -> anyhow::Result<u8> {
+    let open = which(&boot, &args);
+    let Some(prompt) = args.prompt else {
+        if args.output.format.is_some() || args.output.output_format.is_some() {
+            return Err(
+                UsageError("an output format goes with a prompt: add -p \"…\"".into()).into(),
+            );
+        }
+        return line::run(boot, open).await;
+    };
+    let own = Arc::get_mut(&mut boot)
+        .ok_or_else(|| anyhow!("the start of the program is still in use"))?;
+    match open {
+        Open::Fork(id) => own.global.fork = Some(id),
+        Open::Resume(id) => own.global.session = Some(id),
+        Open::Last => own.global.session = Some(newest(own)?),
+        Open::New => {}
+    }
+    let exec = Exec {
+        words: Vec::new(),
+        prompt: Some(prompt),
+        output: args.output,
+        input_format: InputFormat::Text,
+        output_schema: None,
+    };
+    exec::exec(boot, exec).await
+}
+
+fn which(boot: &Boot, args: &Resume) -> Open {
+    match (&args.id, args.last) {
+        (Some(id), _) => Open::Resume(id.clone()),
+        (None, true) => Open::Last,
+        (None, false) => match exec::which(boot) {
+            Open::New => Open::Last,
+            named @ (Open::Resume(_) | Open::Fork(_) | Open::Last) => named,
+        },
+    }
+}
+
+fn newest(boot: &Boot) -> anyhow::Result<String> {
+    let path = boot.store().last().map_err(|e| anyhow!(e))?;
+    Ok(path
+        .file_stem()
+        .map(|s| s.to_string_lossy().into_owned())
+        .unwrap_or_default())
+}

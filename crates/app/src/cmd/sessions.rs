@@ -1,0 +1,265 @@
+//! `ostler sessions`: lists, shows, searches, exports and deletes sessions. Going on with one is `resume`.
+
+use super::table::{self, Column};
+use super::{resume, text, transcript};
+use crate::boot::{Boot, UsageError};
+use crate::config::files::{self, Access};
+use crate::config::units::ByteSize;
+use crate::exec::OK;
+use crate::flags::{ExportFormat, Listing, Sessions};
+use crate::lenient::Lenient;
+use anyhow::{Context as _, anyhow, bail};
+use jiff::Timestamp;
+use ostler_engine::export;
+use ostler_engine::log;
+use ostler_engine::store::{DryRun, Hit, title};
+use ostler_wire::{Entry, SessionInfo};
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+
+/// Hits of a search that are shown.
+const MAX_HITS: usize = 50;
+
+pub async fn run(start: Lenient, args: Sessions) -> anyhow::Result<u8> {
+    match args {
+        Sessions::Resume(args) => return resume::run(start.strict()?, args).await,
+        Sessions::List { all, format } => list(
+            &start.warned(),
+            if all { Which::All } else { Which::Project },
+            format,
+        )?,
+        Sessions::Show { id, format } => show(&start.warned(), &id, format)?,
+        Sessions::Search { words, format } => search(&start.warned(), &words, format)?,
+        Sessions::Export { id, format, out } => export_to(&start.warned(), &id, format, out)?,
+        Sessions::Delete { id } => delete(&start.warned(), &id)?,
+        // With half a configuration the quota may be another one than the person set.
+        Sessions::Gc {
+            quota: None,
+            dry_run,
+        } => {
+            let boot = start.strict()?;
+            gc(&boot, boot.loaded.config.sessions.quota, dry(dry_run))?;
+        }
+        Sessions::Gc {
+            quota: Some(written),
+            dry_run,
+        } => {
+            let quota = ByteSize::parse(&written).ok_or_else(|| {
+                UsageError(format!(
+                    "--quota {written} is not a size; write it like 500MB or 2GB"
+                ))
+            })?;
+            gc(&start.warned(), quota, dry(dry_run))?;
+        }
+    }
+    Ok(OK)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Which {
+    Project,
+    All,
+}
+
+fn dry(dry_run: bool) -> DryRun {
+    if dry_run { DryRun::Yes } else { DryRun::No }
+}
+
+fn list(boot: &Boot, which: Which, format: Listing) -> anyhow::Result<()> {
+    let store = boot.store();
+    let sessions = match which {
+        Which::Project => store.list(),
+        Which::All => store.list_all(),
+    };
+    let sessions = sessions.map_err(|e| anyhow!(e))?;
+    match (format, sessions.is_empty(), which) {
+        (Listing::Json, _, _) => text::print_json(&sessions),
+        (Listing::Text, true, Which::Project) => {
+            text::say(
+                "No sessions of this project yet. `ostler sessions list --all` shows those of every project.",
+            );
+            Ok(())
+        }
+        (Listing::Text, true, Which::All) => {
+            text::say("No sessions yet. Start one with `ostler`, or watch `ostler demo`.");
+            Ok(())
+        }
+        (Listing::Text, false, which) => text::print(&drawn(&sessions, which)),
+    }
+}
+
+fn drawn(sessions: &[SessionInfo], which: Which) -> String {
+    let now = Timestamp::now();
+    let mut columns = vec![
+        Column::Left("id"),
+        Column::Right("age"),
+        Column::Right("turns"),
+        Column::Right("cost"),
+        Column::Flexible("title"),
+    ];
+    if which == Which::All {
+        columns.insert(1, Column::Left("project"));
+    }
+    let rows: Vec<Vec<String>> = sessions
+        .iter()
+        .map(|session| {
+            // A log without a single readable line has no time either.
+            let title = if session.updated.is_empty() {
+                "(unreadable)"
+            } else {
+                &session.title
+            };
+            let mut row = vec![
+                text::short(&session.id).to_owned(),
+                text::age(&session.updated, now),
+                session.turns.to_string(),
+                text::cost(session.cost),
+                text::one_line(title),
+            ];
+            if which == Which::All {
+                row.insert(1, text::one_line(&session.project));
+            }
+            row
+        })
+        .collect();
+    table::render(&columns, &rows, table::terminal_width())
+}
+
+/// The log of a session, with a word about what was wrong with it.
+fn read(boot: &Boot, id: &str) -> anyhow::Result<(PathBuf, Vec<Entry>)> {
+    let path = boot.store().find(id).map_err(|e| anyhow!(e))?;
+    let (entries, damage) = log::read(&path)?;
+    if let Some(notice) = damage.notice() {
+        text::say(&notice);
+    }
+    Ok((path, entries))
+}
+
+fn show(boot: &Boot, id: &str, format: Listing) -> anyhow::Result<()> {
+    let (path, entries) = read(boot, id)?;
+    match format {
+        Listing::Json => text::print_foreign(&export::json(&entries)),
+        Listing::Text => {
+            text::print_foreign(&transcript::render(&stem(&path), &log::branch(entries)))
+        }
+    }
+}
+
+fn search(boot: &Boot, words: &[String], format: Listing) -> anyhow::Result<()> {
+    let hits = boot.store().search(words, MAX_HITS);
+    match format {
+        Listing::Json => text::print_json(&hits),
+        Listing::Text if hits.is_empty() => {
+            text::say(&format!("No message has all of: {}", words.join(" ")));
+            Ok(())
+        }
+        Listing::Text => {
+            text::print(&found(&hits))?;
+            if hits.len() == MAX_HITS {
+                text::say(&format!(
+                    "Only the first {MAX_HITS} are shown; more words find fewer."
+                ));
+            }
+            Ok(())
+        }
+    }
+}
+
+fn found(hits: &[Hit]) -> String {
+    let mut out = String::new();
+    let mut session = "";
+    for hit in hits {
+        if hit.session != session {
+            session = &hit.session;
+            out.push_str(&format!(
+                "{}  {}\n",
+                text::short(session),
+                text::one_line(&hit.title)
+            ));
+        }
+        out.push_str(&format!(
+            "    {:>4}  {}\n",
+            hit.entry,
+            text::one_line(&hit.text)
+        ));
+    }
+    out
+}
+
+fn export_to(
+    boot: &Boot,
+    id: &str,
+    format: ExportFormat,
+    out: Option<PathBuf>,
+) -> anyhow::Result<()> {
+    let (_, entries) = read(boot, id)?;
+    let document = match format {
+        ExportFormat::Json => export::json(&entries),
+        ExportFormat::Md => export::markdown(&log::branch(entries)),
+        ExportFormat::Html => export::html(&log::branch(entries)),
+    };
+    let Some(out) = out else {
+        return text::print_foreign(&document);
+    };
+    let path = boot.places.cwd.join(&out);
+    files::write(&path, document.as_bytes(), Access::AsBefore)
+        .with_context(|| format!("{} cannot be written", out.display()))?;
+    text::say(&format!("Wrote {}", out.display()));
+    Ok(())
+}
+
+fn delete(boot: &Boot, id: &str) -> anyhow::Result<()> {
+    let store = boot.store();
+    let path = store.find(id).map_err(|e| anyhow!(e))?;
+    if is_open(&path) {
+        bail!(
+            "Session {} is open in another process. Close it there first.",
+            text::short(&stem(&path))
+        );
+    }
+    let title = log::read(&path)
+        .map(|(entries, _)| title(&entries))
+        .unwrap_or_default();
+    let gone = store.delete(&stem(&path)).map_err(|e| anyhow!(e))?;
+    text::print(&format!(
+        "Deleted {}  {}\n",
+        text::short(&gone),
+        text::one_line(&title)
+    ))
+}
+
+fn is_open(path: &Path) -> bool {
+    File::open(path).is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
+}
+
+fn gc(boot: &Boot, quota: ByteSize, dry_run: DryRun) -> anyhow::Result<()> {
+    if quota.0 == 0 {
+        text::say("The quota is 0, which keeps everything.");
+        return Ok(());
+    }
+    let gone = boot.store().gc(quota.0, dry_run);
+    let verb = match dry_run {
+        DryRun::Yes => "Would delete",
+        DryRun::No => "Deleted",
+    };
+    let mut out: String = gone
+        .iter()
+        .map(|(id, bytes)| format!("{verb} {}  {}\n", text::short(id), text::size(*bytes)))
+        .collect();
+    let bytes = gone.iter().map(|(_, bytes)| bytes).sum();
+    out.push_str(&match gone.len() {
+        0 => format!("Nothing to delete: the quota is {quota}.\n"),
+        n => format!(
+            "{verb} {}, {}, to keep {quota}.\n",
+            text::many(n, "session"),
+            text::size(bytes)
+        ),
+    });
+    text::print(&out)
+}
+
+fn stem(path: &Path) -> String {
+    path.file_stem()
+        .map(|s| s.to_string_lossy().into_owned())
+        .unwrap_or_default()
+}

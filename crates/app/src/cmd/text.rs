@@ -1,0 +1,177 @@
+//! How the utilities print: results to stdout, remarks to stderr, sizes and ages for people, and nothing from a log that
+//! drives the terminal.
+
+use anyhow::Context as _;
+use jiff::Timestamp;
+use serde::Serialize;
+use std::io::{self, IsTerminal, Write};
+
+/// Characters of an id that people type.
+const SHORT_ID: usize = 8;
+/// Older things show their date.
+const MAX_DAYS: i64 = 99;
+
+/// Writes a result to stdout. A reader that went away is no error.
+pub fn print(text: &str) -> anyhow::Result<()> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other.context("stdout cannot be written"),
+    }
+}
+
+/// Writes text that came from a model or a file: as it is through a pipe, with its control characters visible on a terminal.
+pub fn print_foreign(text: &str) -> anyhow::Result<()> {
+    if io::stdout().is_terminal() {
+        print(&visible(text))
+    } else {
+        print(text)
+    }
+}
+
+pub fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
+    print_foreign(&(serde_json::to_string_pretty(value)? + "\n"))
+}
+
+/// A remark on stderr. Nobody there to read it is no error.
+pub fn say(text: &str) {
+    let _ = writeln!(io::stderr(), "{}", visible(text));
+}
+
+/// Control characters as they are named, line breaks and tabs kept.
+pub fn visible(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut letters = text.chars().peekable();
+    while let Some(c) = letters.next() {
+        match c {
+            '\n' | '\t' => out.push(c),
+            '\r' if letters.peek() == Some(&'\n') => {}
+            '\0'..='\u{1f}' => {
+                out.push('^');
+                out.push(char::from_u32(u32::from(c) + 0x40).unwrap_or('?'));
+            }
+            c if c.is_control() || is_reordering(c) => {
+                out.push_str(&format!("\\u{:04x}", u32::from(c)))
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// The same on one line.
+pub fn one_line(text: &str) -> String {
+    let flat: String = text
+        .chars()
+        .map(|c| if c.is_whitespace() { ' ' } else { c })
+        .collect();
+    visible(flat.trim())
+}
+
+/// Text that makes what stands beside it read backwards.
+fn is_reordering(c: char) -> bool {
+    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+pub fn short(id: &str) -> &str {
+    id.get(..SHORT_ID).unwrap_or(id)
+}
+
+/// How long ago, in one unit.
+pub fn age(ts: &str, now: Timestamp) -> String {
+    let Ok(then) = ts.parse::<Timestamp>() else {
+        return "–".into();
+    };
+    let minutes = (now.as_second() - then.as_second()).max(0) / 60;
+    match (minutes, minutes / 60, minutes / 60 / 24) {
+        (0, _, _) => "now".into(),
+        (minutes, 0, _) => format!("{minutes}m"),
+        (_, hours, 0) => format!("{hours}h"),
+        (_, _, days) if days <= MAX_DAYS => format!("{days}d"),
+        (_, _, _) => ts.get(..10).unwrap_or(ts).to_owned(),
+    }
+}
+
+pub fn size(bytes: u64) -> String {
+    const UNITS: [(&str, u64); 3] = [("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000)];
+    match UNITS.iter().find(|(_, factor)| bytes >= *factor) {
+        Some((unit, factor)) => format!("{:.1} {unit}", bytes as f64 / *factor as f64),
+        None => format!("{bytes} B"),
+    }
+}
+
+/// USD, or a dash when the price is not known.
+pub fn cost(usd: Option<f64>) -> String {
+    usd.map_or_else(|| "–".into(), |usd| format!("${usd:.4}"))
+}
+
+/// A number with its thousands apart.
+pub fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// `1 session`, `2 sessions`.
+pub fn many(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_drives_the_terminal() {
+        for (text, expect) in [
+            ("plain\ttext\n", "plain\ttext\n"),
+            ("\u{1b}[31mred\u{1b}]0;title\u{7}", "^[[31mred^[]0;title^G"),
+            ("a\r\nb\rc", "a\nb^Mc"),
+            ("\u{9b}31m\u{7f}\0", "\\u009b31m\\u007f^@"),
+            ("a\u{202e}b", "a\\u202eb"),
+            ("标题 é 👍🏽", "标题 é 👍🏽"),
+        ] {
+            assert_eq!(visible(text), expect);
+        }
+        assert_eq!(one_line(" a\n\tb\u{1b}\u{2028}c "), "a  b^[ c");
+    }
+
+    #[test]
+    fn numbers_for_people() {
+        let now: Timestamp = "2026-11-15T12:00:00Z".parse().unwrap();
+        for (ts, expect) in [
+            ("2026-11-15T11:59:30.123Z", "now"),
+            ("2026-11-15T13:00:00Z", "now"),
+            ("2026-11-15T11:01:00Z", "59m"),
+            ("2026-11-15T11:00:00Z", "1h"),
+            ("2026-11-14T11:00:00Z", "1d"),
+            ("2026-01-01T00:00:00Z", "2026-01-01"),
+            ("", "–"),
+            ("yesterday", "–"),
+        ] {
+            assert_eq!(age(ts, now), expect, "{ts}");
+        }
+        for (bytes, expect) in [
+            (0, "0 B"),
+            (999, "999 B"),
+            (1500, "1.5 kB"),
+            (2_000_000_000, "2.0 GB"),
+        ] {
+            assert_eq!(size(bytes), expect);
+        }
+        for (number, expect) in [
+            (0, "0"),
+            (999, "999"),
+            (1000, "1,000"),
+            (1_234_567, "1,234,567"),
+        ] {
+            assert_eq!(count(number), expect);
+        }
+    }
+}

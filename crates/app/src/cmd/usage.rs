@@ -1,0 +1,146 @@
+//! `ostler usage`: sums of the ledger by day, model, project or session.
+
+use super::table::{self, Column};
+use super::text;
+use crate::boot::Boot;
+use crate::exec::OK;
+use crate::flags::{Listing, Usage, UsageBy};
+use anyhow::Context as _;
+use jiff::tz::TimeZone;
+use ostler_engine::ledger::{Ledger, Line};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+struct Sum {
+    requests: u64,
+    input: u64,
+    cached: u64,
+    cache_write: u64,
+    output: u64,
+    /// USD of the requests whose price is known.
+    cost: Option<f64>,
+    /// Requests whose price is not known.
+    unpriced: u64,
+}
+
+#[derive(Serialize)]
+struct Row<'a> {
+    key: &'a str,
+    #[serde(flatten)]
+    sum: &'a Sum,
+}
+
+pub fn run(boot: &Boot, args: Usage) -> anyhow::Result<u8> {
+    let lines = Ledger::new(&boot.places.home).lines();
+    let lines = lines.with_context(|| {
+        format!(
+            "{} cannot be read",
+            boot.places.home.join("ledger.jsonl").display()
+        )
+    })?;
+    let (sums, total) = summed(&lines, args.by, &TimeZone::system());
+    match args.format {
+        Listing::Json => {
+            let rows: Vec<Row<'_>> = sums.iter().map(|(key, sum)| Row { key, sum }).collect();
+            text::print_json(
+                &serde_json::json!({"by": word(args.by), "rows": rows, "total": total}),
+            )?;
+        }
+        Listing::Text if sums.is_empty() => text::say("No requests yet."),
+        Listing::Text => text::print(&drawn(&sums, &total, args.by))?,
+    }
+    Ok(OK)
+}
+
+fn summed(lines: &[Line], by: UsageBy, zone: &TimeZone) -> (Vec<(String, Sum)>, Sum) {
+    let mut sums: BTreeMap<String, Sum> = BTreeMap::new();
+    let mut total = Sum::default();
+    for line in lines {
+        sums.entry(key(line, by, zone)).or_default().add(line);
+        total.add(line);
+    }
+    let mut sums: Vec<(String, Sum)> = sums.into_iter().collect();
+    match by {
+        UsageBy::Day => {}
+        UsageBy::Model | UsageBy::Project | UsageBy::Session => sums.sort_by(|(_, a), (_, b)| {
+            let weight = |sum: &Sum| (sum.cost.unwrap_or(0.0), sum.input as f64);
+            weight(b)
+                .partial_cmp(&weight(a))
+                .unwrap_or(std::cmp::Ordering::Equal)
+        }),
+    }
+    (sums, total)
+}
+
+fn key(line: &Line, by: UsageBy, zone: &TimeZone) -> String {
+    match by {
+        UsageBy::Day => match line.ts.parse::<jiff::Timestamp>() {
+            Ok(ts) => ts.to_zoned(zone.clone()).date().to_string(),
+            Err(_) => "unknown".into(),
+        },
+        UsageBy::Model => format!("{}/{}", line.tokens.provider, line.tokens.model),
+        UsageBy::Project => line.project.clone(),
+        UsageBy::Session => line.session.clone(),
+    }
+}
+
+impl Sum {
+    fn add(&mut self, line: &Line) {
+        let tokens = &line.tokens;
+        self.requests += 1;
+        self.input = self.input.saturating_add(tokens.input);
+        self.cached = self.cached.saturating_add(tokens.cached);
+        self.cache_write = self.cache_write.saturating_add(tokens.cache_write);
+        self.output = self.output.saturating_add(tokens.output);
+        match tokens.cost {
+            Some(cost) => self.cost = Some(self.cost.unwrap_or(0.0) + cost),
+            None => self.unpriced += 1,
+        }
+    }
+}
+
+fn word(by: UsageBy) -> &'static str {
+    match by {
+        UsageBy::Day => "day",
+        UsageBy::Model => "model",
+        UsageBy::Project => "project",
+        UsageBy::Session => "session",
+    }
+}
+
+fn drawn(sums: &[(String, Sum)], total: &Sum, by: UsageBy) -> String {
+    let row = |key: &str, sum: &Sum| {
+        let key = match by {
+            UsageBy::Session => text::short(key),
+            UsageBy::Day | UsageBy::Model | UsageBy::Project => key,
+        };
+        vec![
+            text::one_line(key),
+            text::count(sum.requests),
+            text::count(sum.input),
+            text::count(sum.cached),
+            text::count(sum.output),
+            text::cost(sum.cost),
+        ]
+    };
+    let mut rows: Vec<Vec<String>> = sums.iter().map(|(key, sum)| row(key, sum)).collect();
+    rows.push(row("total", total));
+    let columns = [
+        Column::Flexible(word(by)),
+        Column::Right("requests"),
+        Column::Right("input"),
+        Column::Right("cached"),
+        Column::Right("output"),
+        Column::Right("cost"),
+    ];
+    let mut out = table::render(&columns, &rows, table::terminal_width());
+    if total.unpriced > 0 && total.cost.is_some() {
+        out.push_str(&format!(
+            "The price of {} of {} requests is not known; the sums are without them.\n",
+            text::count(total.unpriced),
+            text::count(total.requests)
+        ));
+    }
+    out
+}

@@ -1,0 +1,12 @@
+//! The subcommands as people run them: exact output, exit codes, bad input. Models are scripted; nothing leaves the machine.
+
+mod cache;
+mod completions;
+mod config;
+mod demo;
+mod doctor;
+mod resume;
+mod sessions;
+mod setup;
+mod support;
+mod usage;
