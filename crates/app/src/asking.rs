@@ -107,7 +107,12 @@ mod tests {
             (&permission, "y\n", "once", None),
             (&permission, "S", "session", None),
             (&permission, "", "deny", None),
-            (&permission, "use trash instead", "deny", Some("use trash instead")),
+            (
+                &permission,
+                "use trash instead",
+                "deny",
+                Some("use trash instead"),
+            ),
             (&question, "2\n", "blue", None),
             (&question, "1, 2", "red, blue", None),
             (&question, "9", "9", None),

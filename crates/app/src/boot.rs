@@ -83,9 +83,19 @@ impl Boot {
 
     pub fn transport(&self) -> Arc<Transport> {
         let config = &self.loaded.config.network;
-        let file = self.env.get("SSL_CERT_FILE").filter(|f| !f.is_empty()).cloned();
+        let file = self
+            .env
+            .get("SSL_CERT_FILE")
+            .filter(|f| !f.is_empty())
+            .cloned();
         Arc::new(Transport::new(TransportOptions {
-            ca_files: config.ca_file.clone().into_iter().chain(file).map(PathBuf::from).collect(),
+            ca_files: config
+                .ca_file
+                .clone()
+                .into_iter()
+                .chain(file)
+                .map(PathBuf::from)
+                .collect(),
             ..TransportOptions::default()
         }))
     }
@@ -134,7 +144,11 @@ impl Boot {
     fn operator(&self) -> anyhow::Result<Vec<String>> {
         let agent = &self.loaded.config.agent;
         let mut lines = Vec::new();
-        match (&self.global.system_prompt, &agent.system_prompt_file, &agent.system_prompt) {
+        match (
+            &self.global.system_prompt,
+            &agent.system_prompt_file,
+            &agent.system_prompt,
+        ) {
             (Some(text), _, _) | (None, None, Some(text)) => lines.push(text.trim().to_owned()),
             (None, Some(file), _) => {
                 let text = std::fs::read_to_string(file)
@@ -194,7 +208,11 @@ impl Boot {
             return self.global.allowed_tools.clone();
         }
         let tools = &self.loaded.config.tools;
-        let off = tools.switches.iter().filter(|(_, on)| !**on).map(|(name, _)| format!("!{name}"));
+        let off = tools
+            .switches
+            .iter()
+            .filter(|(_, on)| !**on)
+            .map(|(name, _)| format!("!{name}"));
         tools.enabled.iter().cloned().chain(off).collect()
     }
 
@@ -208,7 +226,11 @@ impl Boot {
             (None, schema::ShellPreference::Powershell) => "powershell".into(),
             (None, schema::ShellPreference::Pwsh) => "pwsh".into(),
         };
-        let flag = if program.contains("powershell") || program.contains("pwsh") { "-Command" } else { "-c" };
+        let flag = if program.contains("powershell") || program.contains("pwsh") {
+            "-Command"
+        } else {
+            "-c"
+        };
         let mut writable = vec![self.places.root.clone()];
         writable.extend(self.global.add_dir.iter().map(|d| self.places.cwd.join(d)));
         writable.extend(config.sandbox.allow_write.iter().map(PathBuf::from));
@@ -234,10 +256,16 @@ impl Boot {
         let shell = &self.loaded.config.tools.shell;
         let providers = &self.loaded.config.providers;
         let mut hidden: Vec<String> = vec!["OSTLER_API_KEY".into()];
-        hidden.extend(self.built_in.iter().chain(providers).filter_map(|p| p.api_key_env.clone()));
+        hidden.extend(
+            self.built_in
+                .iter()
+                .chain(providers)
+                .filter_map(|p| p.api_key_env.clone()),
+        );
         hidden.retain(|name| !shell.env_pass.contains(name));
         hidden.extend(shell.env_drop.iter().cloned());
-        let quiet = ["PAGER", "GIT_PAGER"].map(|name| (OsString::from(name), OsString::from("cat")));
+        let quiet =
+            ["PAGER", "GIT_PAGER"].map(|name| (OsString::from(name), OsString::from("cat")));
         std::env::vars_os()
             .filter(|(name, _)| !hidden.iter().any(|h| name == h.as_str()))
             .filter(|(name, _)| !quiet.iter().any(|(q, _)| q == name))
@@ -248,8 +276,9 @@ impl Boot {
     fn target(&self, resolved: ResolvedModel) -> Result<Target, String> {
         let facts = ostler_llm::lookup(&resolved.model);
         let own = &resolved.quirks;
-        let quirks = ostler_llm::quirks(&resolved.kind, &resolved.base_url, &resolved.model, &[own])
-            .map_err(|e| e.to_string())?;
+        let quirks =
+            ostler_llm::quirks(&resolved.kind, &resolved.base_url, &resolved.model, &[own])
+                .map_err(|e| e.to_string())?;
         let price = resolved
             .price
             .map(|p| Price {
@@ -275,7 +304,9 @@ impl Boot {
                 .context_window
                 .or(facts.as_ref().map(|f| f.window))
                 .unwrap_or(0),
-            max_output: resolved.max_output.or(facts.as_ref().and_then(|f| f.max_output)),
+            max_output: resolved
+                .max_output
+                .or(facts.as_ref().and_then(|f| f.max_output)),
             price,
             reasoning: facts.as_ref().is_none_or(|f| f.reasoning),
             images: facts.as_ref().is_none_or(|f| f.images),

@@ -15,6 +15,8 @@ use tokio::sync::mpsc;
 
 /// How long a prompt waits for a pipe that has said nothing yet.
 const STDIN_PATIENCE: Duration = Duration::from_millis(500);
+/// How long a session may take to put its things away.
+const CLOSING: Duration = Duration::from_secs(3);
 /// What is taken from a pipe at most.
 const MAX_STDIN: u64 = 10 * 1024 * 1024;
 
@@ -59,7 +61,11 @@ pub fn which(boot: &Boot) -> Open {
 }
 
 pub async fn exec(boot: Arc<Boot>, args: Exec) -> anyhow::Result<u8> {
-    let schema = args.output_schema.as_deref().map(crate::schema_check::Schema::load).transpose()?;
+    let schema = args
+        .output_schema
+        .as_deref()
+        .map(crate::schema_check::Schema::load)
+        .transpose()?;
     if args.input_format == InputFormat::StreamJson {
         return crate::ops::run(boot, format(&args.output)).await;
     }
@@ -81,13 +87,20 @@ pub async fn run(boot: Arc<Boot>, job: Job) -> anyhow::Result<u8> {
     let mut client = open(&boot, job.open, interactive).await?;
     let mut printer = printer(&boot, job.format);
     announce(&boot, &client, &mut printer)?;
-    let instruction = job.schema.as_ref().map(crate::schema_check::Schema::instruction);
+    let instruction = job
+        .schema
+        .as_ref()
+        .map(crate::schema_check::Schema::instruction);
     let prompt = match instruction {
         Some(instruction) => format!("{}\n\n{instruction}", job.prompt),
         None => job.prompt,
     };
     let mut signals = Signals::new()?;
-    let answers = if interactive { Answers::Terminal } else { Answers::Nobody };
+    let answers = if interactive {
+        Answers::Terminal
+    } else {
+        Answers::Nobody
+    };
     let mut end = turn(&mut client, &mut printer, &mut signals, prompt, answers).await?;
     if let (Some(schema), Ended::Turn(End::Turn(Outcome::Done))) = (&job.schema, &end) {
         end = hold_to(schema, &mut client, &mut printer, &mut signals, end).await?;
@@ -102,7 +115,11 @@ pub async fn run(boot: Arc<Boot>, job: Job) -> anyhow::Result<u8> {
     };
     printer.result(&client.session_id, &end, start.elapsed())?;
     if job.farewell == Farewell::Say && !boot.global.no_save && end != End::Unrecorded {
-        let id = client.session_id.get(..8).unwrap_or(&client.session_id).to_owned();
+        let id = client
+            .session_id
+            .get(..8)
+            .unwrap_or(&client.session_id)
+            .to_owned();
         printer.note(Ink::Grey, &format!("ostler resume {id}"))?;
     }
     quiet(printer.flush())?;
@@ -110,7 +127,9 @@ pub async fn run(boot: Arc<Boot>, job: Job) -> anyhow::Result<u8> {
     Ok(match end {
         End::Turn(Outcome::Done) => OK,
         End::Turn(Outcome::Interrupted) => INTERRUPTED,
-        End::Turn(Outcome::Error | Outcome::MaxSteps | Outcome::EmptyResponse | Outcome::Refusal)
+        End::Turn(
+            Outcome::Error | Outcome::MaxSteps | Outcome::EmptyResponse | Outcome::Refusal,
+        )
         | End::Unrecorded => FAILED,
     })
 }
@@ -123,11 +142,15 @@ pub async fn open(boot: &Arc<Boot>, which: Open, interactive: bool) -> anyhow::R
 
 /// Waits until the session has put everything away.
 pub async fn close(client: Client) {
-    let Client { ops, mut events, .. } = client;
+    let Client {
+        ops, mut events, ..
+    } = client;
     // A session that is gone already has nothing to close.
     let _ = ops.send(Op::Close).await;
     drop(ops);
-    while events.next().await.is_some() {}
+    let over = async { while events.next().await.is_some() {} };
+    // Leaving must not hang on work that does not want to end; the watchdog sees to its processes.
+    let _ = tokio::time::timeout(CLOSING, over).await;
 }
 
 pub type Out = io::BufWriter<io::Stdout>;
@@ -143,6 +166,7 @@ pub fn printer(boot: &Boot, format: Format) -> Printer<Out, Err> {
             tool_calls: display.show_tool_calls,
             reasoning: display.show_reasoning,
             tokens: display.show_tokens && boot.global.verbose,
+            on_terminal: io::stdout().is_terminal(),
         },
         paint(boot),
     )
@@ -221,7 +245,9 @@ pub async fn turn(
             }
         };
         let Some(event) = event else {
-            anyhow::bail!("the session ended unexpectedly; `ostler resume` goes on with what was saved");
+            anyhow::bail!(
+                "the session ended unexpectedly; `ostler resume` goes on with what was saved"
+            );
         };
         match show(client, printer, event) {
             Ok(Shown::End(end)) => return Ok(Ended::Turn(end)),
@@ -233,7 +259,11 @@ pub async fn turn(
             }
             Ok(Shown::Events) => {}
             Err(e) if e.kind() == io::ErrorKind::BrokenPipe => {
-                client.ops.send(Op::Interrupt).await.context("the session ended")?;
+                client
+                    .ops
+                    .send(Op::Interrupt)
+                    .await
+                    .context("the session ended")?;
                 wait_for_end(client).await;
                 return Ok(Ended::ClosedPipe);
             }
@@ -298,7 +328,8 @@ async fn wait_for_end(client: &mut Client) {
     const PATIENCE: Duration = Duration::from_secs(2);
     let _ = tokio::time::timeout(PATIENCE, async {
         while let Some(event) = client.events.next().await {
-            if matches!(&event, Event::Entry(e) if matches!(e.body, ostler_wire::Body::TurnEnd(_))) {
+            if matches!(&event, Event::Entry(e) if matches!(e.body, ostler_wire::Body::TurnEnd(_)))
+            {
                 break;
             }
         }
@@ -316,8 +347,18 @@ async fn hold_to(
     let Err(why) = schema.check(&printer.tally.text) else {
         return Ok(end);
     };
-    printer.note(Ink::Yellow, &format!("The answer does not fit the schema ({why}); asking once more."))?;
-    let again = turn(client, printer, signals, schema.repair(&why), Answers::Nobody).await?;
+    printer.note(
+        Ink::Yellow,
+        &format!("The answer does not fit the schema ({why}); asking once more."),
+    )?;
+    let again = turn(
+        client,
+        printer,
+        signals,
+        schema.repair(&why),
+        Answers::Nobody,
+    )
+    .await?;
     if matches!(again, Ended::Turn(End::Turn(Outcome::Done)))
         && let Err(why) = schema.check(&printer.tally.text)
     {
@@ -354,7 +395,9 @@ fn prompt(args: &Exec) -> anyhow::Result<String> {
     let stdin = io::stdin();
     let Some(given) = given else {
         if stdin.is_terminal() {
-            return Err(UsageError("no prompt: give one with -p \"…\", or pipe it in".into()).into());
+            return Err(
+                UsageError("no prompt: give one with -p \"…\", or pipe it in".into()).into(),
+            );
         }
         let text = read_all(stdin.lock())?;
         if text.trim().is_empty() {
@@ -398,13 +441,18 @@ fn piped() -> anyhow::Result<Option<String>> {
         return Ok(None);
     }
     match receiver.recv() {
-        Ok(Some(bytes)) => Ok(Some(String::from_utf8_lossy(&bytes.context("stdin cannot be read")?).into_owned())),
+        Ok(Some(bytes)) => Ok(Some(
+            String::from_utf8_lossy(&bytes.context("stdin cannot be read")?).into_owned(),
+        )),
         Ok(None) | Err(_) => Ok(None),
     }
 }
 
 fn read_all(input: impl Read) -> anyhow::Result<String> {
     let mut bytes = Vec::new();
-    input.take(MAX_STDIN).read_to_end(&mut bytes).context("stdin cannot be read")?;
+    input
+        .take(MAX_STDIN)
+        .read_to_end(&mut bytes)
+        .context("stdin cannot be read")?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -57,7 +57,7 @@ impl Lenient {
     /// For what can do without: says the fault on stderr and goes on.
     pub fn warned(self) -> Arc<Boot> {
         if let Some(fault) = &self.fault {
-            crate::cmd::warn(&format!("{fault}\nThe defaults are used instead."));
+            crate::cmd::say(&format!("{fault}\nGoing on without it."));
         }
         self.boot
     }

@@ -53,18 +53,24 @@ pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
                 client = swap(&boot, client, open, paint).await?;
             }
             Ask::Engine(line) => command(&mut client, &mut printer, line).await?,
-            Ask::Prompt(text) => match turn(&mut client, &mut printer, &mut signals, &mut lines, text).await? {
-                Ended::Turn(_) => printer.flush()?,
-                Ended::ClosedPipe => return Ok(OK),
-                Ended::Terminated => {
-                    exec::close(client).await;
-                    return Ok(TERMINATED);
+            Ask::Prompt(text) => {
+                match turn(&mut client, &mut printer, &mut signals, &mut lines, text).await? {
+                    Ended::Turn(_) => printer.flush()?,
+                    Ended::ClosedPipe => return Ok(OK),
+                    Ended::Terminated => {
+                        exec::close(client).await;
+                        return Ok(TERMINATED);
+                    }
                 }
-            },
+            }
         }
     }
     if !boot.global.no_save {
-        let id = client.session_id.get(..8).unwrap_or(&client.session_id).to_owned();
+        let id = client
+            .session_id
+            .get(..8)
+            .unwrap_or(&client.session_id)
+            .to_owned();
         let _ = writeln!(io::stderr(), "ostler resume {id}");
     }
     exec::close(client).await;
@@ -90,9 +96,15 @@ async fn next_line(lines: &mut mpsc::Receiver<String>, signals: &mut Signals) ->
 fn read(line: &str) -> Ask {
     let line = line.trim();
     let Some(command) = line.strip_prefix('/') else {
-        return if line.is_empty() { Ask::Nothing } else { Ask::Prompt(line.to_owned()) };
+        return if line.is_empty() {
+            Ask::Nothing
+        } else {
+            Ask::Prompt(line.to_owned())
+        };
     };
-    let (name, rest) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
+    let (name, rest) = command
+        .split_once(char::is_whitespace)
+        .unwrap_or((command, ""));
     match name {
         "quit" | "exit" | "q" => Ask::Quit,
         "help" => Ask::Help,
@@ -137,7 +149,11 @@ async fn swap(boot: &Arc<Boot>, old: Client, which: Open, paint: Paint) -> anyho
             Ok(new)
         }
         Err(error) => {
-            writeln!(io::stderr(), "{}", paint.with(Ink::Red, &format!("{error:#}")))?;
+            writeln!(
+                io::stderr(),
+                "{}",
+                paint.with(Ink::Red, &format!("{error:#}"))
+            )?;
             Ok(old)
         }
     }

@@ -35,7 +35,10 @@ fn main() -> ExitCode {
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(exec::USAGE));
         }
     };
-    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+    let runtime = match tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+    {
         Ok(runtime) => runtime,
         Err(error) => return fail(&error.into()),
     };
@@ -97,4 +100,3 @@ fn fail(error: &anyhow::Error) -> ExitCode {
 pub fn open_of(id: Option<String>) -> Open {
     id.map_or(Open::Last, Open::Resume)
 }
-

@@ -18,7 +18,11 @@ const MAX_LINE: usize = 16 * 1024 * 1024;
 
 pub async fn run(boot: Arc<Boot>, format: Format) -> anyhow::Result<u8> {
     // Ops only make sense with events to react to.
-    let format = if format == Format::Text { Format::Stream } else { format };
+    let format = if format == Format::Text {
+        Format::Stream
+    } else {
+        format
+    };
     let mut client = exec::open(&boot, exec::which(&boot), true).await?;
     let mut printer = exec::printer(&boot, format);
     exec::announce(&boot, &client, &mut printer)?;
@@ -94,7 +98,9 @@ pub fn read_lines() -> mpsc::Receiver<String> {
                 Ok(0) | Err(_) => return,
                 Ok(_) => {}
             }
-            let line = String::from_utf8_lossy(&bytes).trim_end_matches(['\n', '\r']).to_owned();
+            let line = String::from_utf8_lossy(&bytes)
+                .trim_end_matches(['\n', '\r'])
+                .to_owned();
             if sender.blocking_send(line).is_err() {
                 return;
             }

@@ -25,6 +25,8 @@ pub struct Show {
     pub tool_calls: bool,
     pub reasoning: bool,
     pub tokens: bool,
+    /// Stdout is a terminal, which no text may drive.
+    pub on_terminal: bool,
 }
 
 /// How the turn ended, for the exit code.
@@ -105,7 +107,12 @@ impl<O: Write, E: Write> Printer<O, E> {
     }
 
     /// The last line of the JSON formats.
-    pub fn result(&mut self, session: &str, end: &End, took: std::time::Duration) -> io::Result<()> {
+    pub fn result(
+        &mut self,
+        session: &str,
+        end: &End,
+        took: std::time::Duration,
+    ) -> io::Result<()> {
         if self.format == Format::Text {
             return self.end_line();
         }
@@ -160,9 +167,16 @@ impl<O: Write, E: Write> Printer<O, E> {
             Body::Interrupted(_) => self.note(Ink::Yellow, "Interrupted")?,
             Body::TurnEnd(end) => return Ok(Some(End::Turn(end.outcome))),
             Body::Todo(todo) => {
-                let done = todo.items.iter().filter(|i| i.state == ostler_wire::TodoState::Done).count();
+                let done = todo
+                    .items
+                    .iter()
+                    .filter(|i| i.state == ostler_wire::TodoState::Done)
+                    .count();
                 if self.show.tool_calls {
-                    self.note(Ink::Grey, &format!("Todo: {done} of {} done", todo.items.len()))?;
+                    self.note(
+                        Ink::Grey,
+                        &format!("Todo: {done} of {} done", todo.items.len()),
+                    )?;
                 }
             }
             Body::Meta(_) | Body::Settings(_) | Body::Mode(_) | Body::Approval(_) => {}
@@ -184,9 +198,16 @@ impl<O: Write, E: Write> Printer<O, E> {
                     self.open_reasoning = true;
                 }
             }
-            Delta::Retry { after_ms, attempt, reason } => {
+            Delta::Retry {
+                after_ms,
+                attempt,
+                reason,
+            } => {
                 let wait = *after_ms as f64 / 1000.0;
-                self.note(Ink::Yellow, &format!("Retry {attempt} in {wait:.1} s: {reason}"))?;
+                self.note(
+                    Ink::Yellow,
+                    &format!("Retry {attempt} in {wait:.1} s: {reason}"),
+                )?;
             }
             Delta::Unrecorded { message } => {
                 self.tally.error = Some(("log".into(), message.clone()));
@@ -221,7 +242,10 @@ impl<O: Write, E: Write> Printer<O, E> {
             self.open_reasoning = false;
         }
         self.open_line = !text.ends_with('\n');
-        self.out.write_all(text.as_bytes())
+        match self.show.on_terminal {
+            true => self.out.write_all(printable_block(text).as_bytes()),
+            false => self.out.write_all(text.as_bytes()),
+        }
     }
 
     fn requested(&mut self, call: &ToolUse) -> io::Result<()> {
@@ -230,8 +254,13 @@ impl<O: Write, E: Write> Printer<O, E> {
             return Ok(());
         }
         self.end_line()?;
-        let head = self.paint.with(Ink::Yellow, &format!("Tool requested: {}", printable(&call.name)));
-        let args = self.paint.with(Ink::Grey, &arguments(&call.input.to_value()));
+        let head = self.paint.with(
+            Ink::Yellow,
+            &format!("Tool requested: {}", printable(&call.name)),
+        );
+        let args = self
+            .paint
+            .with(Ink::Grey, &arguments(&call.input.to_value()));
         writeln!(self.err, "{head} {args}")
     }
 
@@ -242,8 +271,12 @@ impl<O: Write, E: Write> Printer<O, E> {
         }
         let name = call.map(|c| c.name).unwrap_or_default();
         let how = outcome(&name, &result.output.to_value());
-        let head = self.paint.with(Ink::Yellow, &format!("Tool finished: {}", printable(&name)));
-        let how = self.paint.with(if result.ok { Ink::Grey } else { Ink::Red }, &how);
+        let head = self
+            .paint
+            .with(Ink::Yellow, &format!("Tool finished: {}", printable(&name)));
+        let how = self
+            .paint
+            .with(if result.ok { Ink::Grey } else { Ink::Red }, &how);
         let took = result.duration_ms as f64 / 1000.0;
         self.end_line()?;
         writeln!(self.err, "{head} {how}\nDone. ({took:.2}s)")
@@ -255,12 +288,20 @@ impl<O: Write, E: Write> Printer<O, E> {
         tally.cached += usage.cached;
         tally.cache_write += usage.cache_write;
         tally.output += usage.output;
-        tally.cost = usage.cost.map(|more| tally.cost.unwrap_or(0.0) + more).or(tally.cost);
+        tally.cost = usage
+            .cost
+            .map(|more| tally.cost.unwrap_or(0.0) + more)
+            .or(tally.cost);
         if !self.show.tokens {
             return Ok(());
         }
-        let cost = usage.cost.map_or_else(String::new, |c| format!(", ${c:.4}"));
-        let text = format!("{} in ({} cached), {} out{cost}", usage.input, usage.cached, usage.output);
+        let cost = usage
+            .cost
+            .map_or_else(String::new, |c| format!(", ${c:.4}"));
+        let text = format!(
+            "{} in ({} cached), {} out{cost}",
+            usage.input, usage.cached, usage.output
+        );
         self.note(Ink::Cyan, &text)
     }
 
@@ -269,9 +310,18 @@ impl<O: Write, E: Write> Printer<O, E> {
             View::Text(text) => self.note(Ink::Plain, text),
             View::Error(text) => self.note(Ink::Red, text),
             View::Table { rows, .. } => {
-                let width = rows.iter().filter_map(|r| r.first()).map(|c| c.chars().count()).max().unwrap_or(0);
+                let width = rows
+                    .iter()
+                    .filter_map(|r| r.first())
+                    .map(|c| c.chars().count())
+                    .max()
+                    .unwrap_or(0);
                 for row in rows {
-                    let (first, rest) = row.split_first().map_or((String::new(), String::new()), |(f, r)| (f.clone(), r.join("  ")));
+                    let (first, rest) = row
+                        .split_first()
+                        .map_or((String::new(), String::new()), |(f, r)| {
+                            (f.clone(), r.join("  "))
+                        });
                     self.note(Ink::Plain, &format!("{first:width$}  {rest}"))?;
                 }
                 Ok(())
@@ -311,18 +361,29 @@ fn arguments(input: &Value) -> String {
 fn outcome(name: &str, output: &Value) -> String {
     if let Some(error) = output.get("error") {
         let text = |key| error.get(key).and_then(Value::as_str).unwrap_or_default();
-        return shorten(&format!("error={} {}", text("code"), text("message")), RESULT_PREVIEW);
+        return shorten(
+            &format!("error={} {}", text("code"), text("message")),
+            RESULT_PREVIEW,
+        );
     }
     let data = output.get("data").unwrap_or(&Value::Null);
     if name == "bash" {
-        return match (data.get("timed_out"), data.get("exit_code"), data.get("job")) {
+        return match (
+            data.get("timed_out"),
+            data.get("exit_code"),
+            data.get("job"),
+        ) {
             (Some(Value::Bool(true)), _, _) => "timed_out=true".into(),
             (_, Some(Value::Null), Some(Value::String(job))) => format!("job={job}"),
             (_, Some(code), _) => format!("exit={code}"),
             (_, None, _) => String::new(),
         };
     }
-    let preview = match data.get("content").or_else(|| data.get("diff")).and_then(Value::as_str) {
+    let preview = match data
+        .get("content")
+        .or_else(|| data.get("diff"))
+        .and_then(Value::as_str)
+    {
         Some(text) => text.to_owned(),
         None => data.to_string(),
     };
@@ -350,6 +411,12 @@ pub fn printable(text: &str) -> String {
 
 fn printable_block(text: &str) -> String {
     text.chars()
-        .map(|c| if c.is_control() && c != '\n' && c != '\t' { '\u{fffd}' } else { c })
+        .map(|c| {
+            if c.is_control() && c != '\n' && c != '\t' {
+                '\u{fffd}'
+            } else {
+                c
+            }
+        })
         .collect()
 }

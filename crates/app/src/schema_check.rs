@@ -13,11 +13,13 @@ pub struct Schema {
 impl Schema {
     pub fn load(path: &Path) -> anyhow::Result<Self> {
         let shown = path.display();
-        let text = std::fs::read_to_string(path).with_context(|| format!("--output-schema {shown} cannot be read"))?;
+        let text = std::fs::read_to_string(path)
+            .with_context(|| format!("--output-schema {shown} cannot be read"))?;
         let value: Value = serde_json::from_str(&text)
             .map_err(|e| UsageError(format!("--output-schema {shown} is not JSON: {e}")))?;
-        let validator = jsonschema::validator_for(&value)
-            .map_err(|e| UsageError(format!("--output-schema {shown} is not a JSON Schema: {e}")))?;
+        let validator = jsonschema::validator_for(&value).map_err(|e| {
+            UsageError(format!("--output-schema {shown} is not a JSON Schema: {e}"))
+        })?;
         Ok(Self {
             text: value.to_string(),
             validator,
@@ -34,18 +36,28 @@ impl Schema {
 
     /// The prompt of the one repair.
     pub fn repair(&self, why: &str) -> String {
-        format!("Your answer is not valid: {why}. Answer again with the JSON document alone, valid under the schema.")
+        format!(
+            "Your answer is not valid: {why}. Answer again with the JSON document alone, valid under the schema."
+        )
     }
 
     pub fn check(&self, answer: &str) -> Result<(), String> {
-        let value: Value = serde_json::from_str(answer.trim()).map_err(|e| format!("it is not JSON: {e}"))?;
+        let value: Value =
+            serde_json::from_str(answer.trim()).map_err(|e| format!("it is not JSON: {e}"))?;
         match self.validator.iter_errors(&value).next() {
             None => Ok(()),
-            Some(error) => Err(format!("{error} at {}", path_of(&error.instance_path().to_string()))),
+            Some(error) => Err(format!(
+                "{error} at {}",
+                path_of(&error.instance_path().to_string())
+            )),
         }
     }
 }
 
 fn path_of(pointer: &str) -> &str {
-    if pointer.is_empty() { "the top" } else { pointer }
+    if pointer.is_empty() {
+        "the top"
+    } else {
+        pointer
+    }
 }

@@ -82,7 +82,11 @@ pub fn accept(
 
 /// Weaker models write calls as text. They count when nothing else was called.
 fn find_written_calls(answer: &mut Answer, tools: &[ToolSpec]) {
-    if answer.parts.iter().any(|p| matches!(p, AnswerPart::Call { .. })) {
+    if answer
+        .parts
+        .iter()
+        .any(|p| matches!(p, AnswerPart::Call { .. }))
+    {
         return;
     }
     let names: Vec<&str> = tools.iter().map(|t| t.name.as_str()).collect();
@@ -107,7 +111,9 @@ fn find_written_calls(answer: &mut Answer, tools: &[ToolSpec]) {
             replay: None,
         });
     }
-    answer.parts.retain(|p| !matches!(p, AnswerPart::Text { text, replay: None } if text.is_empty()));
+    answer
+        .parts
+        .retain(|p| !matches!(p, AnswerPart::Text { text, replay: None } if text.is_empty()));
 }
 
 fn read_call(id: String, name: String, arguments: &str, stop: Stop, tools: &[ToolSpec]) -> ToolUse {

@@ -24,7 +24,13 @@ impl Artifacts {
         let plain: String = name
             .chars()
             .take(120)
-            .map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' })
+            .map(|c| {
+                if c.is_ascii_alphanumeric() || "-_.".contains(c) {
+                    c
+                } else {
+                    '_'
+                }
+            })
             .collect();
         Ok(self.dir.join(plain.trim_start_matches('.')))
     }

@@ -56,7 +56,8 @@ pub fn unplanned_breaks(entries: &[Entry]) -> Vec<String> {
 
 /// Share of prompt tokens that the provider says it had cached.
 pub fn hit_rate(entries: &[Entry]) -> Option<f64> {
-    let (input, cached) = usages(entries).fold((0, 0), |(i, c), (_, u)| (i + u.input, c + u.cached));
+    let (input, cached) =
+        usages(entries).fold((0, 0), |(i, c), (_, u)| (i + u.input, c + u.cached));
     (input > 0).then(|| cached as f64 / input as f64)
 }
 

@@ -28,7 +28,10 @@ pub fn list() -> Vec<(&'static str, &'static str)> {
 }
 
 pub fn run(session: &mut Session, line: &str) -> View {
-    let (name, rest) = line.trim().split_once(char::is_whitespace).unwrap_or((line.trim(), ""));
+    let (name, rest) = line
+        .trim()
+        .split_once(char::is_whitespace)
+        .unwrap_or((line.trim(), ""));
     match COMMANDS.iter().find(|c| c.name == name) {
         Some(command) => (command.run)(session, rest.trim()),
         None => View::Error(format!("There is no command /{name}. Try /help.")),
@@ -52,10 +55,19 @@ fn status(session: &mut Session, _: &str) -> View {
         columns: vec!["what".into(), "value".into()],
         rows: vec![
             row("session", desk.account.session.clone()),
-            row("model", format!("{}/{}", target.origin.provider, target.origin.model)),
+            row(
+                "model",
+                format!("{}/{}", target.origin.provider, target.origin.model),
+            ),
             row("root", desk.scope.root.display().to_string()),
             row("tools", names.join(" ")),
-            row("prompt", format!("about {} tokens", desk.conversation.bytes() / crate::transcript::BYTES_PER_TOKEN)),
+            row(
+                "prompt",
+                format!(
+                    "about {} tokens",
+                    desk.conversation.bytes() / crate::transcript::BYTES_PER_TOKEN
+                ),
+            ),
         ],
     }
 }

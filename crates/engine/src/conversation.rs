@@ -143,7 +143,10 @@ impl Conversation {
         } else {
             // Everything up to the last request that still comes out the same is shared.
             let at = self.previous.as_ref().map_or(0, |p| p.bytes);
-            let cause = match (usage.provider == origin.provider, usage.model == origin.model) {
+            let cause = match (
+                usage.provider == origin.provider,
+                usage.model == origin.model,
+            ) {
                 (true, true) => "rendering",
                 (true, false) | (false, true) | (false, false) => "model",
             };

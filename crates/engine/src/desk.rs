@@ -85,7 +85,12 @@ impl Desk {
             && result.output.get().contains("\"hash\":\"")
         {
             let output = result.output.to_value();
-            let text = |key| output.get("data").and_then(|d| d.get(key)).and_then(|v| v.as_str());
+            let text = |key| {
+                output
+                    .get("data")
+                    .and_then(|d| d.get(key))
+                    .and_then(|v| v.as_str())
+            };
             if let (Some(path), Some(hash)) = (text("path"), text("hash")) {
                 self.shop.seen.note(path.as_ref(), hash);
             }

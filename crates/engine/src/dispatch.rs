@@ -75,11 +75,22 @@ pub async fn dispatch(
 fn prepare(desk: &Desk, call: ToolUse) -> Result<Prepared, (ToolUse, ToolError)> {
     let Some(tool) = desk.tools.find(&call.name) else {
         let names: Vec<&str> = desk.tools.names().collect();
-        let message = format!("There is no tool `{}`. Tools: {}.", call.name, names.join(", "));
+        let message = format!(
+            "There is no tool `{}`. Tools: {}.",
+            call.name,
+            names.join(", ")
+        );
         return Err((call, ToolError::new("unknown_tool", message)));
     };
-    if let Some(why) = call.repair.as_deref().and_then(|r| r.strip_prefix("unreadable: ")) {
-        let message = format!("The arguments of {} could not be read: {why}. Send one JSON object.", call.name);
+    if let Some(why) = call
+        .repair
+        .as_deref()
+        .and_then(|r| r.strip_prefix("unreadable: "))
+    {
+        let message = format!(
+            "The arguments of {} could not be read: {why}. Send one JSON object.",
+            call.name
+        );
         return Err((call, ToolError::new("invalid_input", message)));
     }
     let args = call.input.to_value();
@@ -167,7 +178,11 @@ async fn run_alone(
         id: prepared.call.id.clone(),
         name: prepared.tool.name().into(),
     });
-    done.wrote |= !reader && !prepared.accesses.iter().all(|a| matches!(a, Access::Job(_)));
+    done.wrote |= !reader
+        && !prepared
+            .accesses
+            .iter()
+            .all(|a| matches!(a, Access::Job(_)));
     let (result, took) = match inbox.attend(timed(prepared.tool, prepared.args, cx)).await {
         Ok(finished) => finished,
         Err(Stopped) => (Err(interrupted()), Duration::ZERO),
@@ -217,7 +232,9 @@ async fn permit(
             Ok(())
         }
         _ => Err(match reason {
-            Some(reason) => ToolError::new("denied", format!("The person refused this call: {reason}")),
+            Some(reason) => {
+                ToolError::new("denied", format!("The person refused this call: {reason}"))
+            }
             None if desk.interactive && decision.verdict == Verdict::Ask => ToolError::new(
                 "denied",
                 "The person refused this call. Ask them what to do instead, or go on without it.",
@@ -254,7 +271,11 @@ fn subject(desk: &Desk, prepared: &Prepared) -> String {
         .iter()
         .map(|access| match access {
             Access::Read(path) | Access::Write(path) => desk.scope.shown(path),
-            Access::Run(segments) => segments.iter().map(|s| s.text.as_str()).collect::<Vec<_>>().join("; "),
+            Access::Run(segments) => segments
+                .iter()
+                .map(|s| s.text.as_str())
+                .collect::<Vec<_>>()
+                .join("; "),
             Access::Net(host) => host.clone(),
             Access::Mcp { server, tool } => format!("{server} {tool}"),
             Access::Job(id) => id.clone(),
@@ -279,7 +300,10 @@ async fn timed(
 }
 
 fn interrupted() -> ToolError {
-    ToolError::new("interrupted", "The person interrupted this call. It may have run in part.")
+    ToolError::new(
+        "interrupted",
+        "The person interrupted this call. It may have run in part.",
+    )
 }
 
 fn refuse(

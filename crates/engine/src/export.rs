@@ -24,11 +24,23 @@ pub fn markdown(entries: &[Entry]) -> String {
             },
             Body::ToolUse(call) => {
                 names.insert(&call.id, &call.name);
-                write!(out, "\n### {}\n\n{}\n", call.name, fenced(call.input.get(), "json"))
+                write!(
+                    out,
+                    "\n### {}\n\n{}\n",
+                    call.name,
+                    fenced(call.input.get(), "json")
+                )
             }
             Body::ToolResult(result) => {
-                let name = names.get(result.tool_use_id.as_str()).copied().unwrap_or_default();
-                write!(out, "\n{}\n", fenced(&render(name, &result.output, false).text, ""))
+                let name = names
+                    .get(result.tool_use_id.as_str())
+                    .copied()
+                    .unwrap_or_default();
+                write!(
+                    out,
+                    "\n{}\n",
+                    fenced(&render(name, &result.output, false).text, "")
+                )
             }
             Body::Notice(n) => write!(out, "\n> {}\n", n.text),
             Body::Error(e) => write!(out, "\n> Error ({}): {}\n", e.kind, e.message),
@@ -61,7 +73,10 @@ pub fn html(entries: &[Entry]) -> String {
                 ("call", call.name.as_str(), call.input.get().to_owned())
             }
             Body::ToolResult(result) => {
-                let name = names.get(result.tool_use_id.as_str()).copied().unwrap_or_default();
+                let name = names
+                    .get(result.tool_use_id.as_str())
+                    .copied()
+                    .unwrap_or_default();
                 ("result", "Result", render(name, &result.output, false).text)
             }
             Body::Notice(n) => ("note", "Notice", n.text.clone()),
@@ -120,5 +135,8 @@ fn fenced(text: &str, language: &str) -> String {
         .max()
         .unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
-    format!("{fence}{language}\n{}\n{fence}", text.trim_end_matches('\n'))
+    format!(
+        "{fence}{language}\n{}\n{fence}",
+        text.trim_end_matches('\n')
+    )
 }

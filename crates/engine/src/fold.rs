@@ -5,7 +5,8 @@ use crate::tools;
 use ostler_llm::{AnswerPart, CallResult, Msg};
 use ostler_wire::{Body, Message, Origin, Part, Replay, Role, ToolResult, ToolUse};
 
-const INTERRUPTED_RESULT: &str = "Interrupted: this call has no result. It may or may not have run.";
+const INTERRUPTED_RESULT: &str =
+    "Interrupted: this call has no result. It may or may not have run.";
 const INTERRUPTED_NOTE: &str = "[The person interrupted the work here.]";
 const LOST_START: &str = "[The start of this conversation is lost.]";
 
@@ -153,7 +154,9 @@ impl Fold {
                 arguments,
                 ..
             } if *id == call.id && name.is_empty() => Some((name, arguments)),
-            AnswerPart::Call { .. } | AnswerPart::Text { .. } | AnswerPart::Reasoning { .. } => None,
+            AnswerPart::Call { .. } | AnswerPart::Text { .. } | AnswerPart::Reasoning { .. } => {
+                None
+            }
         });
         match slot {
             Some((name, arguments)) => {

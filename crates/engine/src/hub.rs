@@ -19,8 +19,8 @@ use crate::{instructions, prefixes};
 use ostler_host::Host;
 use ostler_llm::{Model, Params, Prefix, Target, Transport};
 use ostler_wire::{
-    Body, Client, Entry, ForkedFrom, Hub, HubError, Meta, Notice, Open, SCHEMA_VERSION, SessionInfo,
-    Settings, Subscription,
+    Body, Client, Entry, ForkedFrom, Hub, HubError, Meta, Notice, Open, SCHEMA_VERSION,
+    SessionInfo, Settings, Subscription,
 };
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -178,7 +178,8 @@ impl LocalHub {
     fn opening(&self, past: &mut Past, model: &str, prefix: &Prefix) -> Vec<Body> {
         let hash = match self.options.save {
             // A prefix that cannot be kept shows again when the log cannot be written.
-            true => prefixes::keep(&self.options.home, prefix).unwrap_or_else(|_| prefixes::hash(prefix)),
+            true => prefixes::keep(&self.options.home, prefix)
+                .unwrap_or_else(|_| prefixes::hash(prefix)),
             false => prefixes::hash(prefix),
         };
         let mut opening = Vec::new();
@@ -256,7 +257,12 @@ impl Hub for LocalHub {
         });
         let entries = std::mem::take(&mut past.entries);
         let mut desk = Desk {
-            conversation: Conversation::new(model, prefix.clone(), options.params.clone(), envelope),
+            conversation: Conversation::new(
+                model,
+                prefix.clone(),
+                options.params.clone(),
+                envelope,
+            ),
             log: std::mem::replace(&mut past.log, Log::memory()),
             feed: feed.clone(),
             tools,

@@ -24,7 +24,10 @@ pub struct Instructions {
 pub fn load(home: &Path, user_home: Option<&Path>, root: &Path) -> Instructions {
     let mut out = Instructions::default();
     for dir in folders(home, user_home, root) {
-        let found = NAMES.iter().map(|n| dir.join(n)).find(|p| p.is_file() || fs::symlink_metadata(p).is_ok());
+        let found = NAMES
+            .iter()
+            .map(|n| dir.join(n))
+            .find(|p| p.is_file() || fs::symlink_metadata(p).is_ok());
         let Some(path) = found else { continue };
         let shown = shown(&path, user_home, root);
         match read(&path, &dir, 0, &mut out.warnings) {
@@ -79,7 +82,10 @@ fn shown(path: &Path, user_home: Option<&Path>, root: &Path) -> String {
 fn read(path: &Path, base: &Path, depth: usize, warnings: &mut Vec<String>) -> io::Result<String> {
     let meta = fs::metadata(path)?;
     if !meta.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is not a regular file",
+        ));
     }
     if meta.len() > MAX_FILE_BYTES {
         return Err(io::Error::new(
@@ -103,17 +109,29 @@ fn read(path: &Path, base: &Path, depth: usize, warnings: &mut Vec<String>) -> i
     Ok(out)
 }
 
-fn import(line: &str, from: &Path, base: &Path, depth: usize, warnings: &mut Vec<String>) -> Option<String> {
+fn import(
+    line: &str,
+    from: &Path,
+    base: &Path,
+    depth: usize,
+    warnings: &mut Vec<String>,
+) -> Option<String> {
     let name = line.strip_prefix('@')?.trim_end();
     let relative = Path::new(name);
     if name.is_empty() || name.contains(char::is_whitespace) || !name.contains('.') {
         return None;
     }
     let left_out = |why: &str, warnings: &mut Vec<String>| {
-        warnings.push(format!("The import @{name} in {} was left out: {why}.", from.display()));
+        warnings.push(format!(
+            "The import @{name} in {} was left out: {why}.",
+            from.display()
+        ));
         Some(String::new())
     };
-    if relative.components().any(|c| !matches!(c, Component::Normal(_) | Component::CurDir)) {
+    if relative
+        .components()
+        .any(|c| !matches!(c, Component::Normal(_) | Component::CurDir))
+    {
         return left_out("it leaves the folder of its file", warnings);
     }
     if depth >= MAX_IMPORT_DEPTH {
@@ -150,7 +168,10 @@ mod tests {
         write(user.join("CLAUDE.md"), "mine");
         write(user.join("code/AGENTS.md"), "  \n");
         write(root.join("OSTLER.md"), "never read");
-        write(root.join("AGENTS.md"), "project\n@docs/a.md\n@../../CLAUDE.md\n@gone.md\n@someone hello");
+        write(
+            root.join("AGENTS.md"),
+            "project\n@docs/a.md\n@../../CLAUDE.md\n@gone.md\n@someone hello",
+        );
         write(root.join("docs/a.md"), "imported\n@b.md\n");
         write(root.join("docs/b.md"), "deeper");
         let out = load(&home, Some(&user), &root);
@@ -158,7 +179,10 @@ mod tests {
             out.text,
             "# Project Context\n\n## ~/.ostler/AGENTS.md\n\nglobal\n\n## ~/CLAUDE.md\n\nmine\n\n## AGENTS.md\n\nproject\nimported\ndeeper\n\n\n@someone hello"
         );
-        assert_eq!(out.loaded, ["~/.ostler/AGENTS.md", "~/CLAUDE.md", "AGENTS.md"]);
+        assert_eq!(
+            out.loaded,
+            ["~/.ostler/AGENTS.md", "~/CLAUDE.md", "AGENTS.md"]
+        );
         assert_eq!(out.warnings.len(), 2, "{:?}", out.warnings);
     }
 
@@ -168,7 +192,11 @@ mod tests {
         let base = dir.path().canonicalize().unwrap();
         write(base.join("AGENTS.md"), "outside");
         write(base.join("root/AGENTS.md"), "root");
-        let out = load(&base.join("home/.ostler"), Some(&base.join("home")), &base.join("root"));
+        let out = load(
+            &base.join("home/.ostler"),
+            Some(&base.join("home")),
+            &base.join("root"),
+        );
         assert_eq!(out.loaded, ["AGENTS.md"]);
     }
 
@@ -178,10 +206,18 @@ mod tests {
         let root = dir.path().canonicalize().unwrap();
         write(root.join("AGENTS.md"), "@AGENTS.md");
         let out = load(&root.join("none"), None, &root);
-        assert!(out.warnings.iter().any(|w| w.contains("too deep")), "{out:?}");
+        assert!(
+            out.warnings.iter().any(|w| w.contains("too deep")),
+            "{out:?}"
+        );
         fs::remove_file(root.join("AGENTS.md")).unwrap();
         fs::create_dir(root.join("AGENTS.md")).unwrap();
         let out = load(&root.join("none"), None, &root);
-        assert!(out.warnings.iter().any(|w| w.contains("not a regular file")), "{out:?}");
+        assert!(
+            out.warnings
+                .iter()
+                .any(|w| w.contains("not a regular file")),
+            "{out:?}"
+        );
     }
 }

@@ -41,7 +41,11 @@ impl Damage {
                 "{n} unreadable line{} of this session log {} left out{}.",
                 if n == 1 { "" } else { "s" },
                 if n == 1 { "was" } else { "were" },
-                if torn { ", and the last entry was cut off" } else { "" },
+                if torn {
+                    ", and the last entry was cut off"
+                } else {
+                    ""
+                },
             )),
         }
     }
@@ -49,8 +53,13 @@ impl Damage {
 
 enum Sink {
     /// Made by the first append: a session without a prompt leaves no file.
-    Planned { path: PathBuf },
-    File { file: File, path: PathBuf },
+    Planned {
+        path: PathBuf,
+    },
+    File {
+        file: File,
+        path: PathBuf,
+    },
     Memory(Arc<Mutex<Vec<Arc<Entry>>>>),
 }
 
@@ -61,6 +70,7 @@ pub struct Log {
     head: Option<u64>,
     /// The file does not end with a line break, so the next write starts with one.
     unended: bool,
+    syncing: Option<tokio::task::JoinHandle<()>>,
 }
 
 impl Log {
@@ -73,6 +83,7 @@ impl Log {
             next: 0,
             head: None,
             unended: false,
+            syncing: None,
         }
     }
 
@@ -103,6 +114,7 @@ impl Log {
             next: 0,
             head: None,
             unended: false,
+            syncing: None,
         }
     }
 
@@ -124,6 +136,7 @@ impl Log {
             next,
             head: entries.last().map(|e| e.entry),
             unended: bytes.last().is_some_and(|b| *b != b'\n'),
+            syncing: None,
         };
         Ok((log, entries, damage))
     }
@@ -177,14 +190,22 @@ impl Log {
     }
 
     /// Makes what was written survive a power loss. Runs beside the session.
-    pub fn sync_in_background(&self) {
+    pub fn sync_in_background(&mut self) {
         if let Sink::File { file, .. } = &self.sink
             && let Ok(file) = file.try_clone()
         {
-            tokio::task::spawn_blocking(move || {
+            self.syncing = Some(tokio::task::spawn_blocking(move || {
                 // A disk that cannot sync has nothing better to offer; the write itself succeeded.
                 let _ = file.sync_data();
-            });
+            }));
+        }
+    }
+
+    /// Waits for the last sync, before the process ends.
+    pub async fn synced(&mut self) {
+        if let Some(syncing) = self.syncing.take() {
+            // It only ends early when the runtime does.
+            let _ = syncing.await;
         }
     }
 
@@ -255,8 +276,11 @@ pub fn branch(entries: Vec<Entry>) -> Vec<Entry> {
         numbers.sort_unstable();
         numbers
     };
-    let by_number: std::collections::HashMap<u64, usize> =
-        entries.iter().enumerate().map(|(i, e)| (e.entry, i)).collect();
+    let by_number: std::collections::HashMap<u64, usize> = entries
+        .iter()
+        .enumerate()
+        .map(|(i, e)| (e.entry, i))
+        .collect();
     let mut keep = vec![false; entries.len()];
     let mut at = entries.len().checked_sub(1);
     while let Some(i) = at {
@@ -265,13 +289,16 @@ pub fn branch(entries: Vec<Entry>) -> Vec<Entry> {
             *flag = true;
         }
         // A parent is always an earlier entry; anything else is damage, and following it could go round in circles.
-        at = entry.parent.filter(|p| *p < entry.entry).and_then(|parent| {
-            by_number.get(&parent).copied().or_else(|| {
-                let before = numbers.partition_point(|n| *n < parent);
-                let nearest = numbers.get(before.checked_sub(1)?)?;
-                by_number.get(nearest).copied()
-            })
-        });
+        at = entry
+            .parent
+            .filter(|p| *p < entry.entry)
+            .and_then(|parent| {
+                by_number.get(&parent).copied().or_else(|| {
+                    let before = numbers.partition_point(|n| *n < parent);
+                    let nearest = numbers.get(before.checked_sub(1)?)?;
+                    by_number.get(nearest).copied()
+                })
+            });
     }
     let mut path: Vec<Entry> = entries
         .into_iter()

@@ -8,11 +8,16 @@ pub fn of<T: JsonSchema>() -> Value {
         s.inline_subschemas = true;
         s.meta_schema = None;
     });
-    let mut value = settings.into_generator().into_root_schema_for::<T>().to_value();
+    let mut value = settings
+        .into_generator()
+        .into_root_schema_for::<T>()
+        .to_value();
     tidy(&mut value);
     if let Some(object) = value.as_object_mut() {
         object.remove("description");
-        object.entry("properties").or_insert(Value::Object(Map::new()));
+        object
+            .entry("properties")
+            .or_insert(Value::Object(Map::new()));
     }
     value
 }
@@ -40,6 +45,9 @@ fn tidy(value: &mut Value) {
                     let one = one.clone();
                     object.insert("type".into(), one);
                 }
+            }
+            if let Some(Value::Array(choices)) = object.get_mut("enum") {
+                choices.retain(|choice| !choice.is_null());
             }
             unwrap_nullable(object);
             object.values_mut().for_each(tidy);

@@ -32,6 +32,7 @@ impl Session {
             }
         }
         self.desk.shop.jobs.close().await;
+        self.desk.log.synced().await;
     }
 
     async fn prompt(&mut self, prompt: Prompt) {

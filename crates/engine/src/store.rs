@@ -37,7 +37,9 @@ impl Store {
     }
 
     pub fn path_of(&self, id: &str) -> PathBuf {
-        self.sessions.join(&self.project).join(format!("{id}.jsonl"))
+        self.sessions
+            .join(&self.project)
+            .join(format!("{id}.jsonl"))
     }
 
     /// The folder beside a log: artifacts and jobs.
@@ -55,12 +57,20 @@ impl Store {
         let mut found: Vec<PathBuf> = self
             .all_logs()
             .into_iter()
-            .filter(|p| p.file_stem().is_some_and(|s| s.to_string_lossy().starts_with(id)))
+            .filter(|p| {
+                p.file_stem()
+                    .is_some_and(|s| s.to_string_lossy().starts_with(id))
+            })
             .collect();
         match (found.pop(), found.is_empty()) {
-            (None, _) => Err(format!("There is no session {id}. `ostler sessions list` shows them.")),
+            (None, _) => Err(format!(
+                "There is no session {id}. `ostler sessions list` shows them."
+            )),
             (Some(path), true) => Ok(path),
-            (Some(_), false) => Err(format!("{} sessions begin with {id}; give more of it.", found.len() + 1)),
+            (Some(_), false) => Err(format!(
+                "{} sessions begin with {id}; give more of it.",
+                found.len() + 1
+            )),
         }
     }
 
@@ -69,7 +79,10 @@ impl Store {
         logs_in(&self.sessions.join(&self.project))
             .into_iter()
             .max_by_key(|p| modified(p))
-            .ok_or_else(|| "There is no session of this project yet. Start one with `ostler` or `ostler exec`.".to_owned())
+            .ok_or_else(|| {
+                "There is no session of this project yet. Start one with `ostler` or `ostler exec`."
+                    .to_owned()
+            })
     }
 
     /// Sessions of this project, newest first.
@@ -98,11 +111,15 @@ impl Store {
         paths.sort_by_key(|p| std::cmp::Reverse(modified(p)));
         let mut hits = Vec::new();
         for path in paths {
-            let Ok((entries, _)) = log::read(&path) else { continue };
+            let Ok((entries, _)) = log::read(&path) else {
+                continue;
+            };
             let title = title(&entries);
             let session = stem(&path);
             for entry in &entries {
-                let Body::Message(message) = &entry.body else { continue };
+                let Body::Message(message) = &entry.body else {
+                    continue;
+                };
                 let lower = message.text.to_lowercase();
                 if !words.is_empty() && words.iter().all(|w| lower.contains(w)) {
                     hits.push(Hit {
@@ -122,7 +139,11 @@ impl Store {
 
     /// Removes the oldest sessions of all projects until the rest fits. Open ones and the newest stay.
     pub fn gc(&self, quota: u64, dry_run: DryRun) -> Vec<(String, u64)> {
-        let mut logs: Vec<(PathBuf, u64)> = self.all_logs().into_iter().map(|p| (p.clone(), weight(&p))).collect();
+        let mut logs: Vec<(PathBuf, u64)> = self
+            .all_logs()
+            .into_iter()
+            .map(|p| (p.clone(), weight(&p)))
+            .collect();
         logs.sort_by_key(|(p, _)| modified(p));
         let mut total: u64 = logs.iter().map(|(_, bytes)| bytes).sum();
         logs.pop();
@@ -148,7 +169,10 @@ impl Store {
         let Ok(projects) = fs::read_dir(&self.sessions) else {
             return Vec::new();
         };
-        projects.flatten().flat_map(|p| logs_in(&p.path())).collect()
+        projects
+            .flatten()
+            .flat_map(|p| logs_in(&p.path()))
+            .collect()
     }
 }
 
@@ -167,7 +191,13 @@ pub fn project_name(root: &Path) -> String {
         .map(|n| n.to_string_lossy().into_owned())
         .unwrap_or_else(|| "root".into())
         .chars()
-        .map(|c| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' })
+        .map(|c| {
+            if c.is_alphanumeric() || "-_.".contains(c) {
+                c
+            } else {
+                '_'
+            }
+        })
         .take(60)
         .collect();
     format!("{name}-{hex}")
@@ -176,18 +206,28 @@ pub fn project_name(root: &Path) -> String {
 /// The title somebody gave, or the beginning of the first prompt.
 pub fn title(entries: &[Entry]) -> String {
     let given = entries.iter().rev().find_map(|e| {
-        if let Body::Settings(s) = &e.body { s.title.clone() } else { None }
+        if let Body::Settings(s) = &e.body {
+            s.title.clone()
+        } else {
+            None
+        }
     });
     let first = || entries.iter().find_map(|e| first_line(&e.body));
     given.or_else(first).unwrap_or_else(|| "(no prompt)".into())
 }
 
 fn first_line(body: &Body) -> Option<String> {
-    let Body::Message(message) = body else { return None };
+    let Body::Message(message) = body else {
+        return None;
+    };
     if message.role != Role::User {
         return None;
     }
-    let line = message.text.lines().map(str::trim).find(|l| !l.is_empty())?;
+    let line = message
+        .text
+        .lines()
+        .map(str::trim)
+        .find(|l| !l.is_empty())?;
     let mut title: String = line.chars().take(TITLE_CHARS).collect();
     if line.chars().count() > TITLE_CHARS {
         title.push('…');
@@ -237,7 +277,9 @@ fn logs_in(dir: &Path) -> Vec<PathBuf> {
 }
 
 fn stem(path: &Path) -> String {
-    path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default()
+    path.file_stem()
+        .map(|s| s.to_string_lossy().into_owned())
+        .unwrap_or_default()
 }
 
 fn modified(path: &Path) -> std::time::SystemTime {
@@ -249,7 +291,13 @@ fn modified(path: &Path) -> std::time::SystemTime {
 /// Bytes of a log and the folder beside it.
 fn weight(path: &Path) -> u64 {
     let beside = fs::read_dir(path.with_extension(""))
-        .map(|files| files.flatten().filter_map(|f| f.metadata().ok()).map(|m| m.len()).sum())
+        .map(|files| {
+            files
+                .flatten()
+                .filter_map(|f| f.metadata().ok())
+                .map(|m| m.len())
+                .sum()
+        })
         .unwrap_or(0u64);
     fs::metadata(path).map(|m| m.len()).unwrap_or(0) + beside
 }
@@ -266,8 +314,18 @@ fn remove(path: &Path) -> io::Result<String> {
 fn around(text: &str, word: &str) -> String {
     const BEFORE: usize = 40;
     const LENGTH: usize = 160;
-    let flat: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let flat: String = text
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
     let lower = flat.to_lowercase();
-    let at = lower.find(word).map_or(0, |i| lower.get(..i).map_or(0, |s| s.chars().count()));
-    flat.chars().skip(at.saturating_sub(BEFORE)).take(LENGTH).collect::<String>().trim().to_owned()
+    let at = lower
+        .find(word)
+        .map_or(0, |i| lower.get(..i).map_or(0, |s| s.chars().count()));
+    flat.chars()
+        .skip(at.saturating_sub(BEFORE))
+        .take(LENGTH)
+        .collect::<String>()
+        .trim()
+        .to_owned()
 }

@@ -147,7 +147,10 @@ impl Transcript {
             let i = self.owners.partition_point(|(start, _)| *start <= at);
             i.checked_sub(1)
                 .and_then(|i| self.owners.get(i))
-                .map_or_else(|| "messages".to_owned(), |(_, entry)| format!("entry {entry}"))
+                .map_or_else(
+                    || "messages".to_owned(),
+                    |(_, entry)| format!("entry {entry}"),
+                )
         };
         let cost = self.target.price.map(|price| {
             let cached = price.cached_input.unwrap_or(price.input);

@@ -17,7 +17,8 @@ use tokio_util::sync::CancellationToken;
 const MAX_REPEATS: u32 = 3;
 
 const CUT_NOTE: &str = "[The connection broke in the middle of your last answer; what arrived is above. Continue from there without repeating it.]";
-const EMPTY_NOTE: &str = "[Your last answer was empty. Go on with the task, or say that it is done.]";
+const EMPTY_NOTE: &str =
+    "[Your last answer was empty. Go on with the task, or say that it is done.]";
 const REPEAT_NOTE: &str = "[You made the same call three times with the same result. Do something else, or finish with what you know.]";
 
 /// Why a turn could not go on.
@@ -336,7 +337,10 @@ impl Breaker {
             if self.repeats > MAX_REPEATS {
                 return Err(trouble(
                     "repeated_calls",
-                    format!("Stopped: the model kept making the same {} call with the same result.", call.0),
+                    format!(
+                        "Stopped: the model kept making the same {} call with the same result.",
+                        call.0
+                    ),
                     Outcome::Error,
                 ));
             }

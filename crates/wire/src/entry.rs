@@ -236,6 +236,29 @@ struct Head<'a> {
     ts: String,
 }
 
+impl<'a> Head<'a> {
+    /// Reads the head of a line as `to_line` writes it, without a look at the rest. A line that was garbled further on
+    /// still fails when its body is read.
+    fn quick(line: &'a str) -> Option<Self> {
+        let (kind, rest) = line.strip_prefix(r#"{"type":""#)?.split_once('"')?;
+        let (entry, rest) = rest.strip_prefix(r#","entry":"#)?.split_once(',')?;
+        let (parent, rest) = rest.strip_prefix(r#""parent":"#)?.split_once(',')?;
+        let (ts, _) = rest.strip_prefix(r#""ts":""#)?.split_once('"')?;
+        let parent = match parent {
+            "null" => None,
+            number => Some(number.parse().ok()?),
+        };
+        let plain = |text: &str| text.bytes().all(|b| b.is_ascii_graphic() && b != b'\\');
+        (plain(kind) && plain(ts)).then_some(())?;
+        Some(Self {
+            r#type: kind.into(),
+            entry: Some(entry.parse().ok()?),
+            parent,
+            ts: ts.to_owned(),
+        })
+    }
+}
+
 impl Entry {
     /// The log line, without its line break.
     pub fn to_line(&self) -> Result<String, serde_json::Error> {
@@ -269,13 +292,22 @@ impl Entry {
 
     /// Reads a line. `at` stands in for the number of a line that carries none (logs of older tools).
     pub fn from_line(line: &str, at: u64) -> Result<Self, EntryError> {
-        let head: Head<'_> = serde_json::from_str(line).map_err(EntryError::Broken)?;
+        let head = match Head::quick(line) {
+            Some(head) => head,
+            None => serde_json::from_str(line).map_err(EntryError::Broken)?,
+        };
         let entry = head.entry.unwrap_or(at);
         let parent = head.parent.or_else(|| match head.entry {
             Some(_) => None,
             None => entry.checked_sub(1),
         });
-        let unknown = |_| EntryError::Unknown { entry, parent };
+        // A line that is no JSON at all is damage; one that does not fit its type comes from another version.
+        let unknown = |e: serde_json::Error| match e.classify() {
+            serde_json::error::Category::Data => EntryError::Unknown { entry, parent },
+            serde_json::error::Category::Syntax
+            | serde_json::error::Category::Eof
+            | serde_json::error::Category::Io => EntryError::Broken(e),
+        };
         let body = match head.r#type.as_ref() {
             "meta" => Body::Meta(serde_json::from_str(line).map_err(unknown)?),
             "message" => Body::Message(serde_json::from_str(line).map_err(unknown)?),
@@ -290,7 +322,10 @@ impl Entry {
             "error" => Body::Error(serde_json::from_str(line).map_err(unknown)?),
             "interrupted" => Body::Interrupted(serde_json::from_str(line).map_err(unknown)?),
             "turn_end" => Body::TurnEnd(serde_json::from_str(line).map_err(unknown)?),
-            _ => return Err(EntryError::Unknown { entry, parent }),
+            _ => {
+                serde_json::from_str::<serde::de::IgnoredAny>(line).map_err(EntryError::Broken)?;
+                return Err(EntryError::Unknown { entry, parent });
+            }
         };
         Ok(Self {
             entry,
@@ -317,6 +352,67 @@ impl Body {
             Body::Error(_) => "error",
             Body::Interrupted(_) => "interrupted",
             Body::TurnEnd(_) => "turn_end",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn notice(entry: u64, parent: Option<u64>) -> Entry {
+        Entry {
+            entry,
+            parent,
+            ts: "2026-11-15T10:20:04.704Z".into(),
+            body: Body::Notice(Notice {
+                text: "a \"quoted\"\nline \u{1b}".into(),
+            }),
+        }
+    }
+
+    #[test]
+    fn lines_round_trip() {
+        for entry in [notice(0, None), notice(7, Some(3))] {
+            let line = entry.to_line().unwrap();
+            assert!(!line.contains('\n'));
+            assert_eq!(Entry::from_line(&line, 99).unwrap(), entry);
+            // The order of the fields does not matter.
+            let value: serde_json::Value = serde_json::from_str(&line).unwrap();
+            let mut fields: Vec<_> = value.as_object().unwrap().clone().into_iter().collect();
+            fields.reverse();
+            let turned: serde_json::Map<_, _> = fields.into_iter().collect();
+            let line = serde_json::Value::Object(turned).to_string();
+            assert_eq!(Entry::from_line(&line, 99).unwrap(), entry);
+        }
+    }
+
+    #[test]
+    fn older_lines_have_no_numbers() {
+        let line = r#"{"type":"message","role":"user","text":"hi","ts":"2025-12-17T03:21:09Z"}"#;
+        let entry = Entry::from_line(line, 4).unwrap();
+        assert_eq!((entry.entry, entry.parent), (4, Some(3)));
+    }
+
+    #[test]
+    fn what_is_not_ours_is_told_from_what_is_broken() {
+        let unknown =
+            |line: &str| matches!(Entry::from_line(line, 0), Err(EntryError::Unknown { .. }));
+        let broken = |line: &str| matches!(Entry::from_line(line, 0), Err(EntryError::Broken(_)));
+        assert!(unknown(
+            r#"{"type":"hologram","entry":3,"parent":2,"ts":"x","size":1}"#
+        ));
+        assert!(unknown(
+            r#"{"type":"turn_end","entry":3,"parent":2,"ts":"x","outcome":"ascended"}"#
+        ));
+        for line in [
+            r#"{"type":"hologram","entry":3,"parent":2,"ts":"x","si"#,
+            r#"{"type":"notice","entry":3,"parent":2,"ts":"x","text":"cut"#,
+            "{",
+            "null",
+            "",
+        ] {
+            assert!(broken(line), "{line}");
         }
     }
 }

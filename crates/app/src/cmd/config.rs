@@ -117,15 +117,23 @@ fn set(boot: &Boot, layer: Layer, key: &str, value: &str) -> anyhow::Result<()> 
     for notice in &changed.notices {
         text::say(&notice.to_string());
     }
+    let file = boot.places.shown(&changed.path);
+    if is_secret(&changed.key) {
+        return text::print(&format!("{} is set in {file}\n", changed.key));
+    }
     let before = match &changed.before {
         Some(before) if *before != changed.after => format!(" (was {before})"),
         Some(_) | None => String::new(),
     };
-    let file = boot.places.shown(&changed.path);
     text::print_foreign(&format!(
         "{} = {}{before} in {file}\n",
         changed.key, changed.after
     ))
+}
+
+/// Keys whose value is not for the screen.
+fn is_secret(key: &str) -> bool {
+    key.ends_with(".api_key") || key.contains(".headers.")
 }
 
 fn list(boot: &Boot, origins: Origins, format: Listing) -> anyhow::Result<()> {

@@ -18,6 +18,7 @@ use serde::Serialize;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::sync::Arc;
+use tokio::task::JoinSet;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -243,40 +244,49 @@ async fn reachability(boot: &Boot) -> Vec<Finding> {
         }
     };
     let resolver = boot.resolver();
-    let mut findings = Vec::new();
-    for provider in resolver.providers() {
-        let name = &provider.config.name;
+    let mut asking = JoinSet::new();
+    for (i, provider) in resolver.providers().iter().enumerate() {
+        let name = provider.config.name.clone();
         // Resolving also makes sure that a key goes only where it belongs.
-        let Ok(target) = boot.resolve(Some(name)) else {
+        let Ok(target) = boot.resolve(Some(&name)) else {
             continue;
         };
         let endpoint = Endpoint {
-            provider: name.clone(),
+            provider: name,
             kind: target.kind,
             base_url: target.base_url,
             key: target.key,
             headers: target.headers,
         };
-        let unused = !provider.configured && endpoint.key.is_none();
-        findings.extend(match probe.models(&endpoint).await {
-            Ok(Answer::Models(models)) => Some(Finding::ok(
-                "online",
-                format!("{name}: answers, {}", text::many(models.len(), "model")),
-            )),
-            Ok(Answer::NoList) => Some(Finding::ok(
-                "online",
-                format!("{name}: answers, has no list of models"),
-            )),
-            Ok(Answer::NoServer) => None,
-            Err(_) if unused => Some(Finding::ok("online", format!("{name}: not running"))),
-            Err(message) => Some(Finding::new(
-                Status::Problem,
-                "online",
-                format!("{name}: {message}"),
-            )),
+        let expected = provider.configured || endpoint.key.is_some();
+        let probe = probe.clone();
+        asking.spawn(async move {
+            let answer = probe.models(&endpoint).await;
+            (i, online(&endpoint.provider, answer, expected))
         });
     }
+    let mut findings = asking.join_all().await;
+    findings.sort_by_key(|(i, _)| *i);
     findings
+        .into_iter()
+        .filter_map(|(_, finding)| finding)
+        .collect()
+}
+
+/// `expected`: the person means to use it, so silence is a problem.
+fn online(name: &str, answer: Result<Answer, String>, expected: bool) -> Option<Finding> {
+    Some(match answer {
+        Ok(Answer::Models(models)) => Finding::ok(
+            "online",
+            format!("{name}: answers, {}", text::many(models.len(), "model")),
+        ),
+        Ok(Answer::NoList) => {
+            Finding::ok("online", format!("{name}: answers, has no list of models"))
+        }
+        Ok(Answer::NoServer) => return None,
+        Err(_) if !expected => Finding::ok("online", format!("{name}: not running")),
+        Err(message) => Finding::new(Status::Problem, "online", format!("{name}: {message}")),
+    })
 }
 
 fn sandbox(boot: &Boot) -> Finding {

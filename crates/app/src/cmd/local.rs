@@ -32,8 +32,8 @@ pub struct LocalServer {
 }
 
 /// Every usual port that a model server answers on. `kind` is the protocol they all speak.
-pub async fn find(probe: &Probe, kind: &str) -> Vec<LocalServer> {
-    let Ok(table) = toml::from_str::<Table>(TABLE) else {
+pub async fn find(kind: &str) -> Vec<LocalServer> {
+    let (Ok(table), Ok(probe)) = (toml::from_str::<Table>(TABLE), Probe::direct()) else {
         return Vec::new();
     };
     let mut found = Vec::new();

@@ -19,7 +19,4 @@ mod table;
 mod text;
 mod transcript;
 
-/// A remark on stderr.
-pub fn warn(text: &str) {
-    text::say(text);
-}
+pub use text::say;

@@ -61,8 +61,10 @@ fn named(boot: &Boot, args: &Setup, resolver: &Resolver<'_>) -> Option<String> {
     let of_model = || {
         let model = boot.global.model.as_deref()?;
         let prefix = model.split_once('/').map_or(model, |(prefix, _)| prefix);
-        let is_known = resolver.providers().iter().any(|p| p.config.name == prefix);
-        is_known.then(|| prefix.to_owned())
+        let providers = resolver.providers();
+        let by_name = providers.iter().find(|p| p.config.name == prefix);
+        let found = by_name.or_else(|| providers.iter().find(|p| p.lists(model)))?;
+        Some(found.config.name.clone())
     };
     args.provider
         .clone()
@@ -212,7 +214,7 @@ async fn by_choice(
     probe: &Probe,
     person: Person,
 ) -> anyhow::Result<Option<Plan>> {
-    let servers = local::find(probe, &usual_kind().unwrap_or_default()).await;
+    let servers = local::find(&usual_kind().unwrap_or_default()).await;
     let (ready, without_key) = candidates(resolver, servers);
     let mut all = ready;
     let chosen = match (person, all.len()) {

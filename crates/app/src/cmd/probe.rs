@@ -38,6 +38,7 @@ pub enum Answer {
     NoServer,
 }
 
+#[derive(Clone)]
 pub struct Probe {
     client: reqwest::Client,
 }
@@ -67,6 +68,16 @@ impl Probe {
         if !certificates.is_empty() {
             builder = builder.tls_certs_merge(certificates);
         }
+        Self::build(builder)
+    }
+
+    /// For this machine: past any proxy.
+    pub fn direct() -> anyhow::Result<Self> {
+        ostler_llm::install_crypto();
+        Self::build(reqwest::Client::builder().no_proxy())
+    }
+
+    fn build(builder: reqwest::ClientBuilder) -> anyhow::Result<Self> {
         let client = builder
             .user_agent(concat!("ostler/", env!("CARGO_PKG_VERSION")))
             // A key must not follow a redirect.

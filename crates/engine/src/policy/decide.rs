@@ -55,14 +55,23 @@ pub struct Decision {
 
 impl Policy {
     pub fn decide(&self, tool: &str, accesses: &[Access], scope: &Scope) -> Decision {
-        let denied = self.rules.deny.iter().find(|r| hits(r, tool, accesses, scope));
+        let denied = self
+            .rules
+            .deny
+            .iter()
+            .find(|r| hits(r, tool, accesses, scope));
         if let Some(rule) = denied {
             return by(Verdict::Deny, rule);
         }
         if self.posture == Posture::Yolo {
             return plain(Verdict::Allow);
         }
-        if let Some(rule) = self.rules.ask.iter().find(|r| hits(r, tool, accesses, scope)) {
+        if let Some(rule) = self
+            .rules
+            .ask
+            .iter()
+            .find(|r| hits(r, tool, accesses, scope))
+        {
             return by(Verdict::Ask, rule);
         }
         if accesses.iter().all(Access::is_read_only) {
@@ -85,7 +94,12 @@ impl Policy {
     fn allowed_by(&self, tool: &str, accesses: &[Access], scope: &Scope) -> Option<&Rule> {
         let mut used = None;
         for access in accesses.iter().filter(|a| !a.is_read_only()) {
-            used = Some(self.rules.allow.iter().find(|r| allows(r, tool, access, scope))?);
+            used = Some(
+                self.rules
+                    .allow
+                    .iter()
+                    .find(|r| allows(r, tool, access, scope))?,
+            );
         }
         used
     }
@@ -149,7 +163,9 @@ mod tests {
     use ostler_wire::Segment;
 
     fn rules(list: &[&str]) -> Vec<Rule> {
-        list.iter().map(|r| Rule::parse(r, "test:1").unwrap()).collect()
+        list.iter()
+            .map(|r| Rule::parse(r, "test:1").unwrap())
+            .collect()
     }
 
     fn run(command: &str, read_only: bool) -> Vec<Access> {

@@ -34,7 +34,9 @@ enum Spec {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{from}: the rule `{text}` cannot be read: {why}. Write `Tool`, `Tool(spec)` or `Bash(words:*)`.")]
+#[error(
+    "{from}: the rule `{text}` cannot be read: {why}. Write `Tool`, `Tool(spec)` or `Bash(words:*)`."
+)]
 pub struct RuleError {
     pub text: String,
     pub from: String,
@@ -59,7 +61,9 @@ impl Rule {
         let trimmed = text.trim();
         let (name, spec) = match (trimmed.split_once('('), trimmed.split_once('=')) {
             (Some((name, rest)), _) => {
-                let spec = rest.strip_suffix(')').ok_or_else(|| fail("`)` is missing"))?;
+                let spec = rest
+                    .strip_suffix(')')
+                    .ok_or_else(|| fail("`)` is missing"))?;
                 (name.trim(), Some(spec.trim()))
             }
             (None, Some((name, literal))) => (name.trim(), Some(literal.trim())),
@@ -68,7 +72,10 @@ impl Rule {
         if name.is_empty() {
             return Err(fail("the tool's name is missing"));
         }
-        if !name.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c)) {
+        if !name
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "_-".contains(c))
+        {
             return Err(fail("a tool's name has only letters, digits, `_` and `-`"));
         }
         if spec == Some("") {
@@ -123,13 +130,16 @@ impl Rule {
         }
         let Some(spec) = &self.spec else { return true };
         let pieces = command.split(['\n', ';', '|', '&', '(', ')', '`', '{', '}']);
-        std::iter::once(command).chain(pieces).map(str::trim).any(|piece| {
-            let plain = without_path(piece);
-            [piece, plain.as_str()].into_iter().any(|text| match spec {
-                Spec::Words(words) => starts_with_words(text, words),
-                Spec::Glob(glob) => matches(glob, text),
+        std::iter::once(command)
+            .chain(pieces)
+            .map(str::trim)
+            .any(|piece| {
+                let plain = without_path(piece);
+                [piece, plain.as_str()].into_iter().any(|text| match spec {
+                    Spec::Words(words) => starts_with_words(text, words),
+                    Spec::Glob(glob) => matches(glob, text),
+                })
             })
-        })
     }
 
     pub fn touches_read(&self, path: &Path, scope: &Scope) -> bool {
@@ -165,7 +175,10 @@ impl Rule {
         let Some(Spec::Glob(spec) | Spec::Words(spec)) = &self.spec else {
             return true;
         };
-        let below = path.strip_prefix(&scope.root).ok().map(|p| p.to_string_lossy());
+        let below = path
+            .strip_prefix(&scope.root)
+            .ok()
+            .map(|p| p.to_string_lossy());
         let whole = path.to_string_lossy();
         if let Some(rest) = spec.strip_prefix("~/") {
             return scope
@@ -216,7 +229,9 @@ fn is_old_prefix(spec: &str) -> bool {
 
 fn starts_with_words(command: &str, words: &str) -> bool {
     let mut have = command.split_whitespace();
-    words.split_whitespace().all(|word| have.next() == Some(word))
+    words
+        .split_whitespace()
+        .all(|word| have.next() == Some(word))
 }
 
 /// No operator, expansion or line break that could add another command or effect.
@@ -240,12 +255,16 @@ fn path_matches(glob: &str, path: &str) -> bool {
         || path
             .char_indices()
             .filter(|(_, c)| *c == '/')
-            .any(|(i, _)| path.get(..i).is_some_and(|parent| !parent.is_empty() && matches(glob, parent)))
+            .any(|(i, _)| {
+                path.get(..i)
+                    .is_some_and(|parent| !parent.is_empty() && matches(glob, parent))
+            })
 }
 
 /// Glob match of the whole subject: `*` any run, `**` any depth, `?` one character. Linear in both lengths at most quadratic.
 fn matches(glob: &str, subject: &str) -> bool {
-    let (glob, subject): (Vec<char>, Vec<char>) = (glob.chars().collect(), subject.chars().collect());
+    let (glob, subject): (Vec<char>, Vec<char>) =
+        (glob.chars().collect(), subject.chars().collect());
     let (mut g, mut s) = (0, 0);
     let mut retry: Option<(usize, usize)> = None;
     while s < subject.len() {
@@ -274,7 +293,8 @@ fn matches(glob: &str, subject: &str) -> bool {
             },
         }
     }
-    glob.get(g..).is_some_and(|rest| rest.iter().all(|c| *c == '*'))
+    glob.get(g..)
+        .is_some_and(|rest| rest.iter().all(|c| *c == '*'))
 }
 
 #[cfg(test)]
@@ -293,7 +313,10 @@ mod tests {
         for (text, why) in [
             ("Bash(ls", "`)` is missing"),
             ("(ls)", "the tool's name is missing"),
-            ("Ba sh", "a tool's name has only letters, digits, `_` and `-`"),
+            (
+                "Ba sh",
+                "a tool's name has only letters, digits, `_` and `-`",
+            ),
             ("Read()", "the part in brackets is empty"),
         ] {
             assert_eq!(Rule::parse(text, "x:1").unwrap_err().why, why, "{text}");
@@ -316,7 +339,11 @@ mod tests {
             ("Edit(.env)", "/repo/.env", false),
         ] {
             let parsed = Rule::parse(rule, "x:1").unwrap();
-            assert_eq!(parsed.touches_read(Path::new(path), &scope()), expect, "{rule} {path}");
+            assert_eq!(
+                parsed.touches_read(Path::new(path), &scope()),
+                expect,
+                "{rule} {path}"
+            );
         }
     }
 
@@ -326,7 +353,12 @@ mod tests {
             ("Bash(go test:*)", "go test ./...", true, true),
             ("Bash(go test:*)", "go test", true, true),
             ("Bash(go test:*)", "go testing", false, false),
-            ("Bash(go test:*)", "go test ./... && rm -rf tmp", false, true),
+            (
+                "Bash(go test:*)",
+                "go test ./... && rm -rf tmp",
+                false,
+                true,
+            ),
             ("Bash(go test:*)", "go test $(x)", false, true),
             ("Bash(go test:*)", "go test > /etc/x", false, true),
             ("bash(go test*)", "go test ./...", true, true),
@@ -338,8 +370,16 @@ mod tests {
             ("Read", "ls", false, false),
         ] {
             let parsed = Rule::parse(rule, "x:1").unwrap();
-            assert_eq!(parsed.allows_command(command), allows, "allow {rule} on {command}");
-            assert_eq!(parsed.touches_command(command), denies, "deny {rule} on {command}");
+            assert_eq!(
+                parsed.allows_command(command),
+                allows,
+                "allow {rule} on {command}"
+            );
+            assert_eq!(
+                parsed.touches_command(command),
+                denies,
+                "deny {rule} on {command}"
+            );
         }
     }
 }

@@ -37,7 +37,12 @@ impl Typed for FetchUrl {
         let (title, content) = tokio::task::spawn_blocking(move || readable(page))
             .await
             .map_err(|_| ToolError::new("fetch_error", "The page could not be read as text."))?;
-        let content = cut_text(&content, MAX_CHARS, &cx.artifacts, &format!("{}.md", cx.call_id));
+        let content = cut_text(
+            &content,
+            MAX_CHARS,
+            &cx.artifacts,
+            &format!("{}.md", cx.call_id),
+        );
         Ok(json!({
             "url": url,
             "status": status,
@@ -65,7 +70,13 @@ impl Typed for FetchUrl {
 
 /// Title and text of a page; anything that is not text is named.
 fn readable(page: Page) -> (String, String) {
-    let media = page.media_type.split(';').next().unwrap_or_default().trim().to_owned();
+    let media = page
+        .media_type
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .to_owned();
     let looks_like_html = page.body.trim_ascii_start().starts_with(b"<");
     let is_text = media.starts_with("text/")
         || media.ends_with("json")
@@ -73,7 +84,10 @@ fn readable(page: Page) -> (String, String) {
         || media.ends_with("javascript")
         || media.is_empty();
     if !is_text {
-        return (String::new(), format!("({media}, {} bytes, not shown)", page.body.len()));
+        return (
+            String::new(),
+            format!("({media}, {} bytes, not shown)", page.body.len()),
+        );
     }
     let text = decode(&page.body, &page.media_type);
     if !(media.contains("html") || (media.is_empty() && looks_like_html)) {
@@ -84,16 +98,24 @@ fn readable(page: Page) -> (String, String) {
         max_elements_to_parse: MAX_ELEMENTS,
         ..Config::default()
     };
-    let Ok(mut parsed) = Readability::new(text.as_str(), Some(page.url.as_str()), Some(config())) else {
+    let Ok(mut parsed) = Readability::new(text.as_str(), Some(page.url.as_str()), Some(config()))
+    else {
         return (String::new(), text);
     };
     let title = parsed.get_article_title().to_string();
     match parsed.parse() {
-        Ok(article) if !article.text_content.trim().is_empty() => (title, article.text_content.trim().to_owned()),
+        Ok(article) if !article.text_content.trim().is_empty() => {
+            (title, article.text_content.trim().to_owned())
+        }
         // Pages without an article (lists, documentation indexes) are taken whole.
         Ok(_) | Err(_) => {
             let whole = Readability::new(text.as_str(), Some(page.url.as_str()), Some(config()))
-                .map(|r| r.doc.body().map(|b| b.md(None).to_string()).unwrap_or_default())
+                .map(|r| {
+                    r.doc
+                        .body()
+                        .map(|b| b.md(None).to_string())
+                        .unwrap_or_default()
+                })
                 .unwrap_or_default();
             (title, whole.trim().to_owned())
         }
@@ -105,5 +127,9 @@ fn decode(body: &[u8], media_type: &str) -> String {
         .split("charset=")
         .nth(1)
         .and_then(|c| encoding_rs::Encoding::for_label(c.trim_matches(['"', ' ', ';']).as_bytes()));
-    named.unwrap_or(encoding_rs::UTF_8).decode(body).0.into_owned()
+    named
+        .unwrap_or(encoding_rs::UTF_8)
+        .decode(body)
+        .0
+        .into_owned()
 }

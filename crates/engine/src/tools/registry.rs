@@ -47,10 +47,13 @@ pub struct Tools {
 impl Tools {
     /// `filter` as in `[tools] enabled`: empty means all, a name selects, `!name` takes out.
     pub fn new(filter: &[String]) -> Self {
-        let (out, chosen): (Vec<&str>, Vec<&str>) =
-            filter.iter().map(String::as_str).partition(|f| f.starts_with('!'));
+        let (out, chosen): (Vec<&str>, Vec<&str>) = filter
+            .iter()
+            .map(String::as_str)
+            .partition(|f| f.starts_with('!'));
         let name = |text: &'static str, list: &[&str]| {
-            list.iter().any(|f| canonical_name(f.trim_start_matches('!')) == Some(text))
+            list.iter()
+                .any(|f| canonical_name(f.trim_start_matches('!')) == Some(text))
         };
         let enabled = BUILTINS
             .iter()
@@ -92,7 +95,7 @@ pub fn canonical_name(name: &str) -> Option<&'static str> {
 
 /// What the model reads of a result: a pure function of the envelope.
 pub fn render(name: &str, output: &Json, envelope: bool) -> Rendered {
-    if envelope {
+    if envelope && !output.get().contains("\"image\":{") {
         return output.get().to_owned().into();
     }
     let value = output.to_value();

@@ -10,7 +10,11 @@ use url::{Host, Url};
 const MAX_REDIRECTS: usize = 5;
 const MAX_BODY: usize = 5 * 1024 * 1024;
 const TIME: Duration = Duration::from_secs(30);
-const AGENT: &str = concat!("Mozilla/5.0 (compatible; ostler/", env!("CARGO_PKG_VERSION"), ")");
+const AGENT: &str = concat!(
+    "Mozilla/5.0 (compatible; ostler/",
+    env!("CARGO_PKG_VERSION"),
+    ")"
+);
 
 pub struct Page {
     pub url: Url,
@@ -31,7 +35,10 @@ pub fn parse(text: &str) -> Result<(Url, String), ToolError> {
     let url = Url::parse(&with_scheme)
         .map_err(|e| ToolError::new("invalid_input", format!("`{text}` is not a URL: {e}.")))?;
     if !matches!(url.scheme(), "http" | "https") {
-        return Err(ToolError::new("invalid_input", format!("Only http and https can be fetched, not {}.", url.scheme())));
+        return Err(ToolError::new(
+            "invalid_input",
+            format!("Only http and https can be fetched, not {}.", url.scheme()),
+        ));
     }
     let host = url
         .host_str()
@@ -46,18 +53,27 @@ pub async fn get(url: Url, cx: &Context) -> Result<Page, ToolError> {
         let mut url = url;
         for _ in 0..=MAX_REDIRECTS {
             let response = one(&url, &cx.settings).await?;
-            let target = response.headers().get(LOCATION).and_then(|v| v.to_str().ok());
+            let target = response
+                .headers()
+                .get(LOCATION)
+                .and_then(|v| v.to_str().ok());
             match (response.status().is_redirection(), target) {
                 (true, Some(target)) => {
                     let next = url.join(target).map_err(|e| {
-                        ToolError::new("fetch_error", format!("{url} redirects to `{target}`, which is not a URL: {e}."))
+                        ToolError::new(
+                            "fetch_error",
+                            format!("{url} redirects to `{target}`, which is not a URL: {e}."),
+                        )
                     })?;
                     url = parse(next.as_str())?.0;
                 }
                 (true, None) | (false, _) => return read(url, response).await,
             }
         }
-        Err(ToolError::new("fetch_error", format!("{url} redirects more than {MAX_REDIRECTS} times.")))
+        Err(ToolError::new(
+            "fetch_error",
+            format!("{url} redirects more than {MAX_REDIRECTS} times."),
+        ))
     };
     tokio::select! {
         page = tokio::time::timeout(TIME, fetching) => page.unwrap_or_else(|_| {
@@ -70,7 +86,10 @@ pub async fn get(url: Url, cx: &Context) -> Result<Page, ToolError> {
 async fn one(url: &Url, settings: &ToolSettings) -> Result<reqwest::Response, ToolError> {
     let fault = |e: reqwest::Error| {
         let cause = std::error::Error::source(&e).map_or_else(String::new, |s| format!(": {s}"));
-        ToolError::new("fetch_error", format!("{url} cannot be fetched: {}{cause}.", e.without_url()))
+        ToolError::new(
+            "fetch_error",
+            format!("{url} cannot be fetched: {}{cause}.", e.without_url()),
+        )
     };
     let addresses = addresses(url, settings).await?;
     ostler_llm::install_crypto();
@@ -102,7 +121,12 @@ async fn read(url: Url, response: reqwest::Response) -> Result<Page, ToolError> 
     let mut stream = response.bytes_stream();
     let (mut body, mut cut) = (Vec::new(), false);
     while let Some(chunk) = stream.next().await {
-        let chunk = chunk.map_err(|e| ToolError::new("fetch_error", format!("{url} broke off: {}.", e.without_url())))?;
+        let chunk = chunk.map_err(|e| {
+            ToolError::new(
+                "fetch_error",
+                format!("{url} broke off: {}.", e.without_url()),
+            )
+        })?;
         let room = MAX_BODY - body.len();
         body.extend_from_slice(chunk.get(..room.min(chunk.len())).unwrap_or_default());
         if chunk.len() > room {
@@ -128,16 +152,27 @@ async fn addresses(url: &Url, settings: &ToolSettings) -> Result<Vec<SocketAddr>
         Some(Host::Ipv6(ip)) => vec![(ip, port).into()],
         Some(Host::Domain(name)) => tokio::net::lookup_host((name, port))
             .await
-            .map_err(|e| ToolError::new("fetch_error", format!("The host {name} cannot be found: {e}.")))?
+            .map_err(|e| {
+                ToolError::new(
+                    "fetch_error",
+                    format!("The host {name} cannot be found: {e}."),
+                )
+            })?
             .collect(),
         None => Vec::new(),
     };
     let with_port = format!("{host}:{port}");
-    let is_allowed = settings.allow_private.iter().any(|a| a == host || *a == with_port);
+    let is_allowed = settings
+        .allow_private
+        .iter()
+        .any(|a| a == host || *a == with_port);
     match found.iter().find(|a| !is_public(a.ip())) {
         Some(address) if !is_allowed => Err(ToolError::new(
             "forbidden",
-            format!("{host} is a private address ({}). Add it to [tools.web] allow_private to permit it.", address.ip()),
+            format!(
+                "{host} is a private address ({}). Add it to [tools.web] allow_private to permit it.",
+                address.ip()
+            ),
         )),
         Some(_) | None => Ok(found),
     }

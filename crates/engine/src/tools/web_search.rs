@@ -42,14 +42,19 @@ impl Typed for WebSearch {
             return Err(ToolError::new("search_error", message));
         }
         let base = page.url.clone();
-        let results = tokio::task::spawn_blocking(move || results(&String::from_utf8_lossy(&page.body), &base))
-            .await
-            .map_err(|_| ToolError::new("search_error", "The search page could not be read."))?;
+        let results = tokio::task::spawn_blocking(move || {
+            results(&String::from_utf8_lossy(&page.body), &base)
+        })
+        .await
+        .map_err(|_| ToolError::new("search_error", "The search page could not be read."))?;
         Ok(json!({ "results": results }).into())
     }
 
     fn render(data: &Value) -> Rendered {
-        let results = data["results"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let results = data["results"]
+            .as_array()
+            .map(Vec::as_slice)
+            .unwrap_or_default();
         if results.is_empty() {
             return "No results. Use other or fewer words.".to_owned().into();
         }
@@ -81,14 +86,26 @@ fn results(html: &str, base: &Url) -> Vec<Value> {
     let document = dom_query::Document::from(html);
     let text = |node: &dom_query::Selection<'_>| {
         let words: Vec<String> = node.text().split_whitespace().map(str::to_owned).collect();
-        words.join(" ").chars().take(MAX_SNIPPET).collect::<String>()
+        words
+            .join(" ")
+            .chars()
+            .take(MAX_SNIPPET)
+            .collect::<String>()
     };
     let blocks = document.select(".result, .results > article, li.b_algo, .web-result");
     let mut out: Vec<Value> = Vec::new();
     for block in blocks.iter() {
-        let link = block.select("a.result__a, h2 a, h3 a, a.result-title").first();
-        let link = if link.exists() { link } else { block.select("a[href]").first() };
-        let snippet = block.select(".result__snippet, .snippet, p, .content").first();
+        let link = block
+            .select("a.result__a, h2 a, h3 a, a.result-title")
+            .first();
+        let link = if link.exists() {
+            link
+        } else {
+            block.select("a[href]").first()
+        };
+        let snippet = block
+            .select(".result__snippet, .snippet, p, .content")
+            .first();
         if let Some(url) = link.attr("href").and_then(|h| target(&h, base)) {
             push(&mut out, text(&link), url, text(&snippet));
         }
@@ -120,7 +137,9 @@ fn target(href: &str, base: &Url) -> Option<String> {
     if !matches!(url.scheme(), "http" | "https") {
         return None;
     }
-    let wrapped = url.query_pairs().find(|(k, v)| k == "uddg" && v.starts_with("http"));
+    let wrapped = url
+        .query_pairs()
+        .find(|(k, v)| k == "uddg" && v.starts_with("http"));
     match wrapped {
         Some((_, inner)) => Some(inner.into_owned()),
         None => Some(url.into()),
@@ -140,19 +159,33 @@ mod tests {
             <div class="result"><a class="result__a" href="javascript:alert(1)">bad</a></div>"#;
         assert_eq!(
             results(page, &base),
-            [json!({"title": "Rust language", "url": "https://rust-lang.org/", "snippet": "A language empowering everyone"})]
+            [
+                json!({"title": "Rust language", "url": "https://rust-lang.org/", "snippet": "A language empowering everyone"})
+            ]
         );
         let plain = r#"<a href="/about">us</a><a href="https://docs.rs/x">docs</a><a href="https://docs.rs/x">again</a>"#;
-        assert_eq!(results(plain, &base), [json!({"title": "docs", "url": "https://docs.rs/x", "snippet": ""})]);
+        assert_eq!(
+            results(plain, &base),
+            [json!({"title": "docs", "url": "https://docs.rs/x", "snippet": ""})]
+        );
         assert!(results("\u{0}<<<>>>", &base).is_empty());
     }
 
     #[test]
     fn addresses() {
         for (endpoint, expect) in [
-            ("https://s.example/?q={query}", "https://s.example/?q=a+b%26c"),
-            ("https://s.example/search", "https://s.example/search?q=a+b%26c"),
-            ("https://s.example/?lang=en", "https://s.example/?lang=en&q=a+b%26c"),
+            (
+                "https://s.example/?q={query}",
+                "https://s.example/?q=a+b%26c",
+            ),
+            (
+                "https://s.example/search",
+                "https://s.example/search?q=a+b%26c",
+            ),
+            (
+                "https://s.example/?lang=en",
+                "https://s.example/?lang=en&q=a+b%26c",
+            ),
         ] {
             assert_eq!(address(endpoint, " a b&c ").unwrap().as_str(), expect);
         }
