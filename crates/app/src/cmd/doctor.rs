@@ -258,11 +258,14 @@ async fn reachability(boot: &Boot) -> Vec<Finding> {
             key: target.key,
             headers: target.headers,
         };
-        let expected = provider.configured || endpoint.key.is_some();
+        let silence = match provider.configured || endpoint.key.is_some() {
+            true => Status::Problem,
+            false => Status::Ok,
+        };
         let probe = probe.clone();
         asking.spawn(async move {
             let answer = probe.models(&endpoint).await;
-            (i, online(&endpoint.provider, answer, expected))
+            (i, online(&endpoint.provider, answer, silence))
         });
     }
     let mut findings = asking.join_all().await;
@@ -273,8 +276,8 @@ async fn reachability(boot: &Boot) -> Vec<Finding> {
         .collect()
 }
 
-/// `expected`: the person means to use it, so silence is a problem.
-fn online(name: &str, answer: Result<Answer, String>, expected: bool) -> Option<Finding> {
+/// `silence` is what it means when a provider cannot be reached: nothing for one that nobody set up.
+fn online(name: &str, answer: Result<Answer, String>, silence: Status) -> Option<Finding> {
     Some(match answer {
         Ok(Answer::Models(models)) => Finding::ok(
             "online",
@@ -284,8 +287,8 @@ fn online(name: &str, answer: Result<Answer, String>, expected: bool) -> Option<
             Finding::ok("online", format!("{name}: answers, has no list of models"))
         }
         Ok(Answer::NoServer) => return None,
-        Err(_) if !expected => Finding::ok("online", format!("{name}: not running")),
-        Err(message) => Finding::new(Status::Problem, "online", format!("{name}: {message}")),
+        Err(_) if silence == Status::Ok => Finding::ok("online", format!("{name}: not running")),
+        Err(message) => Finding::new(silence, "online", format!("{name}: {message}")),
     })
 }
 

@@ -2,7 +2,7 @@
 
 use super::choose::{self, Person, Picked};
 use super::local::{self, LocalServer};
-use super::probe::{Endpoint, Probe};
+use super::probe::Endpoint;
 use crate::boot::{Boot, UsageError};
 use crate::config::check::parse_base_url;
 use crate::config::diagnose::nearest;
@@ -32,18 +32,13 @@ pub struct Plan {
 }
 
 /// The plan, or nothing when the person left.
-pub async fn make(
-    boot: &Boot,
-    args: &Setup,
-    probe: &Probe,
-    person: Person,
-) -> anyhow::Result<Option<Plan>> {
+pub async fn make(boot: &Boot, args: &Setup, person: Person) -> anyhow::Result<Option<Plan>> {
     let resolver = boot.resolver();
     let named = named(boot, args, &resolver);
     let mut plan = if named.is_some() || args.base_url.is_some() {
         by_flags(boot, args, &resolver, named)?
     } else {
-        match by_choice(boot, &resolver, probe, person).await? {
+        match by_choice(boot, &resolver, person).await? {
             Some(plan) => plan,
             None => return Ok(None),
         }
@@ -211,7 +206,6 @@ enum What {
 async fn by_choice(
     boot: &Boot,
     resolver: &Resolver<'_>,
-    probe: &Probe,
     person: Person,
 ) -> anyhow::Result<Option<Plan>> {
     let servers = local::find(&usual_kind().unwrap_or_default()).await;

@@ -17,7 +17,7 @@ use std::path::Path;
 pub async fn run(boot: &Boot, args: Setup) -> anyhow::Result<u8> {
     let person = Person::look();
     let probe = Probe::new(boot)?;
-    let Some(mut plan) = plan::make(boot, &args, &probe, person).await? else {
+    let Some(mut plan) = plan::make(boot, &args, person).await? else {
         return left();
     };
     let Some(()) = find_key(&mut plan, &args, person)? else {

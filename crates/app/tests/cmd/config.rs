@@ -151,6 +151,23 @@ fn set_keeps_comments_and_refuses_nonsense() {
 }
 
 #[test]
+fn set_does_not_repeat_secrets() {
+    let space = configured();
+    let out = space
+        .ostler(["config", "set", "providers.mock.api_key", "sk-other"])
+        .output();
+    assert_eq!(
+        space.shown(&out),
+        "exit 0\nproviders.mock.api_key is set in HOME/config.toml\n"
+    );
+    assert!(
+        space
+            .read(space.home().join("config.toml"))
+            .contains("sk-other")
+    );
+}
+
+#[test]
 fn set_in_the_project() {
     let space = TempWorkspace::new();
     let out = space
@@ -253,7 +270,7 @@ fn a_broken_file_can_still_be_looked_at_and_mended() {
       |
     3 | max_steps = "many"
       |             ^^^^^^ expected a whole number, 0 or greater
-    The defaults are used instead.
+    Going on without it.
     "#);
     let out = space.ostler(["config", "init"]).output().exits(1);
     assert!(out.stderr.contains("exists already"), "{out:?}");

@@ -4,6 +4,7 @@ mod cache;
 mod completions;
 mod config;
 mod demo;
+mod docs;
 mod doctor;
 mod resume;
 mod sessions;

@@ -306,6 +306,39 @@ fn a_project_cannot_have_a_key_sent_elsewhere() {
 }
 
 #[test]
+fn several_keys_need_a_choice() {
+    let space = TempWorkspace::new();
+    let run = space.ostler(["setup"]).env("ANTHROPIC_API_KEY", "sk-1");
+    let out = run.env("OPENAI_API_KEY", "sk-2").output().exits(2);
+    assert!(
+        out.stderr
+            .starts_with("ostler: several can be used: anthropic, openai"),
+        "{out:?}"
+    );
+    assert!(out.stderr.ends_with("; choose one with --use\n"), "{out:?}");
+    assert!(!space.home().exists());
+}
+
+#[test]
+fn a_model_names_its_provider() {
+    let space = TempWorkspace::new();
+    let run = space.ostler([
+        "setup",
+        "--model",
+        "deepseek-flash",
+        "--key",
+        "sk-1",
+        "--offline",
+    ]);
+    let out = run.output().ok();
+    assert!(
+        out.stdout
+            .contains("default_model = \"deepseek/deepseek-flash\""),
+        "{out:?}"
+    );
+}
+
+#[test]
 fn what_stands_above_is_said() {
     let space = TempWorkspace::new();
     let server = server("sk-1234");
