@@ -155,7 +155,7 @@ impl Process {
     async fn on_report(&mut self, heard: Option<Report>) {
         let (exit, leftovers) = match heard {
             Some(Report::Exited { exit, leftovers }) => (exit, leftovers),
-            Some(Report::Taken | Report::Started { .. } | Report::Failed { .. }) => return,
+            Some(Report::Taken | Report::Started { .. }) => return,
             None => (Exit::LOST, false),
         };
         let now = Instant::now();

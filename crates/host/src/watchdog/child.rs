@@ -1,7 +1,7 @@
 //! From fork to exec: the command gets a session, its streams, its folder, and nothing else of ours.
 
-use super::frame::{Spawn, Stage, StdioKind};
-use super::server::{open_null, pipe};
+use super::frame::{Failure, Spawn, Stage, StdioKind};
+use super::server::open_null;
 use super::sys::{self, Forked};
 use rustix::fd::OwnedFd;
 use rustix::process::Pid;
@@ -10,52 +10,29 @@ use std::io;
 
 /// Where programs are looked for when the environment has no `PATH`.
 const DEFAULT_PATH: &[u8] = b"/usr/local/bin:/usr/bin:/bin";
-const STATUS_SIZE: usize = 8;
 
-#[derive(Clone, Copy)]
-pub(super) struct Failure {
-    pub stage: Stage,
-    pub errno: i32,
-}
-
-/// Forks the command. The descriptor tells how its exec went, see `outcome`.
-pub(super) fn start(spawn: &Spawn<'_>, stdio: Vec<OwnedFd>) -> Result<(Pid, OwnedFd), Failure> {
+/// Forks the command. `failures` is closed by its exec, or gets the reason why there was none.
+pub(super) fn start(
+    spawn: &Spawn<'_>,
+    stdio: Vec<OwnedFd>,
+    failures: &OwnedFd,
+) -> Result<Pid, Failure> {
     let prepare = |error: io::Error| Failure::new(Stage::Prepare, &error);
     let programs = programs(spawn);
     let streams = Streams::new(spawn.stdio, stdio).map_err(prepare)?;
-    let (read, write) = pipe().map_err(prepare)?;
     #[cfg(target_os = "linux")]
     let keeper = rustix::process::getpid();
     // SAFETY: a keeper has one thread.
     #[expect(unsafe_code, reason = "a command starts as a copy of its keeper")]
     match unsafe { sys::fork() }.map_err(prepare)? {
-        Forked::Parent(pid) => Ok((pid, read)),
+        Forked::Parent(pid) => Ok(pid),
         Forked::Child => {
             #[cfg(target_os = "linux")]
             die_with(keeper);
-            let failure = become_command(spawn, &programs, &streams);
-            let mut status = [0; STATUS_SIZE];
-            let (stage, errno) = status.split_at_mut(STATUS_SIZE / 2);
-            stage.copy_from_slice(&failure.stage.number().to_ne_bytes());
-            errno.copy_from_slice(&failure.errno.to_ne_bytes());
-            let _keeper_gone = rustix::io::write(&write, &status);
+            become_command(spawn, &programs, &streams).tell(failures);
             sys::exit_now(127)
         }
     }
-}
-
-/// An empty pipe, closed by exec, means that the command runs.
-pub(super) fn outcome(status: &OwnedFd) -> Result<(), Failure> {
-    let mut bytes = [0; STATUS_SIZE];
-    let count = rustix::io::retry_on_intr(|| rustix::io::read(status, &mut bytes));
-    if count != Ok(STATUS_SIZE) {
-        return Ok(());
-    }
-    let [s0, s1, s2, s3, e0, e1, e2, e3] = bytes;
-    Err(Failure {
-        stage: Stage::from_number(i32::from_ne_bytes([s0, s1, s2, s3])).unwrap_or(Stage::Prepare),
-        errno: i32::from_ne_bytes([e0, e1, e2, e3]),
-    })
 }
 
 /// The command itself goes with its keeper even when that is killed; the rest then goes to the watchdog.

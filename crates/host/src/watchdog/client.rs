@@ -1,13 +1,14 @@
 //! Our side of the watchdog: starts one with the first command, sends requests, and starts another when it has died.
 
-use super::frame::{self, REPORT_SIZE, Report, Stage};
+use super::frame::{self, FAILURE_SIZE, Failure, REPORT_SIZE, Report, Stage};
 use super::strays::{sweep, watchdogs};
 use super::sys::{self, Forked};
 use super::{MODE, server, terminal, tree};
 use crate::command::Command;
 use crate::error::{Error, Result};
+use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, waitpid};
-use std::io;
+use std::io::{self, PipeReader};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream as StdStream;
 use std::os::unix::process::CommandExt;
@@ -15,8 +16,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use tokio::io::Interest;
+use tokio::io::{AsyncReadExt, Interest};
 use tokio::net::UnixStream;
+use tokio::net::unix::pipe::Receiver;
 use tokio::sync::Mutex;
 
 /// Tries to hand a command to a watchdog; each failure means that one had just died.
@@ -74,13 +76,21 @@ impl Control {
         while let Some(space) = self.report.get_mut(self.filled..)
             && !space.is_empty()
         {
-            self.stream.readable().await.ok()?;
-            match self.stream.try_read(space) {
-                Ok(0) => return None,
-                Ok(count) => self.filled += count,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Err(_) => return None,
+            // What is there already needs no word from the reactor.
+            let count = match rustix::io::read(&*self.stream, &mut *space) {
+                Err(Errno::AGAIN | Errno::INTR) => {
+                    self.stream.readable().await.ok()?;
+                    match self.stream.try_read(space) {
+                        Err(error) if error.kind() == io::ErrorKind::WouldBlock => continue,
+                        read => read.ok()?,
+                    }
+                }
+                read => read.ok()?,
+            };
+            if count == 0 {
+                return None;
             }
+            self.filled += count;
         }
         self.filled = 0;
         Report::decode(self.report)
@@ -88,9 +98,8 @@ impl Control {
 
     /// Has the keeper send a signal to everything it keeps. One that is gone keeps nothing.
     pub(crate) fn signal(&self, number: i32) {
-        let _gone = self.stream.try_io(Interest::WRITABLE, || {
-            frame::send(self.stream.as_fd(), &number.to_ne_bytes(), &[])
-        });
+        // Not by way of the reactor: it may not know yet that the socket takes bytes, and these few always fit.
+        let _gone = frame::send(self.stream.as_fd(), &number.to_ne_bytes(), &[]);
     }
 }
 
@@ -106,25 +115,26 @@ impl Spawner {
         };
         let frame = frame::encode_spawn(command)?;
         for _ in 0..MAX_ATTEMPTS {
-            let (ours, theirs) = StdStream::pair().map_err(cannot)?;
-            let mut control = Control::new(ours).map_err(cannot)?;
-            let fds: Vec<BorrowedFd<'_>> = std::iter::once(theirs.as_fd())
+            let (ours, control) = StdStream::pair().map_err(cannot)?;
+            let (failure, failures) = io::pipe().map_err(cannot)?;
+            let fds: Vec<BorrowedFd<'_>> = [control.as_fd(), failures.as_fd()]
+                .into_iter()
                 .chain(stdio.iter().map(AsFd::as_fd))
                 .collect();
             self.send(&frame, &fds).await.map_err(cannot)?;
             drop(fds);
-            drop(theirs);
+            drop((control, failures));
+            if let Some(failure) = read_failure(failure).await.map_err(cannot)? {
+                return Err(explain(command, failure));
+            }
+            // Only now, so that what the keeper says meanwhile does not wake us for nothing.
+            let mut control = Control::new(ours).map_err(cannot)?;
             let mut taken = false;
             loop {
                 match control.hear().await {
                     Some(Report::Taken) => taken = true,
                     Some(Report::Started { pid }) => return Ok(Started { pid, control }),
-                    Some(Report::Failed { stage, errno }) => {
-                        return Err(explain(command, stage, errno));
-                    }
-                    Some(Report::Exited { .. }) | None if taken => {
-                        return Err(lost());
-                    }
+                    Some(Report::Exited { .. }) | None if taken => return Err(lost()),
                     // Nobody had taken the request, so it is safe to make it again.
                     Some(Report::Exited { .. }) | None => break,
                 }
@@ -187,12 +197,10 @@ impl Spawner {
             return;
         };
         // A watchdog never says anything on this socket: only its end makes it readable.
-        let dead = match link.stream.try_read(&mut [0]) {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                tokio::time::timeout(patience, link.stream.readable())
-                    .await
-                    .is_ok()
-            }
+        let dead = match rustix::io::read(&link.stream, &mut [0]) {
+            Err(Errno::AGAIN) => tokio::time::timeout(patience, link.stream.readable())
+                .await
+                .is_ok(),
             Ok(_) | Err(_) => true,
         };
         if dead && let Some(link) = slot.take() {
@@ -334,7 +342,17 @@ fn own_program() -> io::Result<PathBuf> {
     return std::env::current_exe();
 }
 
-fn explain(command: &Command, stage: Stage, errno: i32) -> Error {
+/// Waits until the command was executed, or tells why not.
+async fn read_failure(pipe: PipeReader) -> io::Result<Option<Failure>> {
+    let mut pipe = Receiver::from_owned_fd(pipe.into())?;
+    let mut bytes = [0; FAILURE_SIZE];
+    match pipe.read_exact(&mut bytes).await {
+        Ok(_) => Ok(Some(Failure::decode(bytes))),
+        Err(_) => Ok(None),
+    }
+}
+
+fn explain(command: &Command, Failure { stage, errno }: Failure) -> Error {
     let program = command.program();
     let source = io::Error::from_raw_os_error(errno);
     match (stage, errno) {

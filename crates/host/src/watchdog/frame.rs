@@ -16,8 +16,8 @@ use std::os::unix::ffi::OsStrExt;
 
 /// Longest body; no system takes longer command lines.
 const MAX_BODY: usize = 8 << 20;
-/// Descriptors with one frame: the keeper's socket and the three standard streams.
-pub(super) const MAX_FDS: usize = 4;
+/// Descriptors with one frame: the keeper's socket, the pipe for failures and the three standard streams.
+const MAX_FDS: usize = 5;
 const HEAD_SIZE: usize = 8;
 const SPAWN: u32 = 1;
 const GUARD: u32 = 2;
@@ -239,10 +239,6 @@ pub(crate) enum Report {
     Started {
         pid: i32,
     },
-    Failed {
-        stage: Stage,
-        errno: i32,
-    },
     /// With `leftovers` something that the command started is still running.
     Exited {
         exit: Exit,
@@ -250,7 +246,14 @@ pub(crate) enum Report {
     },
 }
 
-/// Where the start of a command failed.
+/// Why a command did not start. It comes by a pipe of its own, which exec closes: an empty pipe means success, and the
+/// kernel tells us so without waking a keeper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Failure {
+    pub(crate) stage: Stage,
+    pub(crate) errno: i32,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     Prepare,
@@ -258,23 +261,42 @@ pub(crate) enum Stage {
     Exec,
 }
 
-impl Stage {
-    pub(super) fn number(self) -> i32 {
-        match self {
-            Self::Prepare => 0,
-            Self::WorkingDirectory => 1,
-            Self::Exec => 2,
+pub(super) const FAILURE_SIZE: usize = 8;
+
+impl Failure {
+    pub(super) fn new(stage: Stage, error: &io::Error) -> Self {
+        Self {
+            stage,
+            errno: error.raw_os_error().unwrap_or(libc::EIO),
         }
     }
 
-    pub(super) fn from_number(number: i32) -> Option<Self> {
-        [Self::Prepare, Self::WorkingDirectory, Self::Exec]
-            .into_iter()
-            .find(|stage| stage.number() == number)
+    /// Tells us; we may be gone, and then nobody needs to know.
+    pub(super) fn tell(self, pipe: &impl AsFd) {
+        let [s0, s1, s2, s3] = match self.stage {
+            Stage::Prepare => 0_i32,
+            Stage::WorkingDirectory => 1,
+            Stage::Exec => 2,
+        }
+        .to_ne_bytes();
+        let [e0, e1, e2, e3] = self.errno.to_ne_bytes();
+        let _gone = rustix::io::write(pipe, &[s0, s1, s2, s3, e0, e1, e2, e3]);
+    }
+
+    pub(super) fn decode(bytes: [u8; FAILURE_SIZE]) -> Self {
+        let [s0, s1, s2, s3, e0, e1, e2, e3] = bytes;
+        Self {
+            stage: match i32::from_ne_bytes([s0, s1, s2, s3]) {
+                1 => Stage::WorkingDirectory,
+                2 => Stage::Exec,
+                _ => Stage::Prepare,
+            },
+            errno: i32::from_ne_bytes([e0, e1, e2, e3]),
+        }
     }
 }
 
-pub(crate) const REPORT_SIZE: usize = 16;
+pub(super) const REPORT_SIZE: usize = 16;
 const NONE: i32 = -1;
 
 impl Report {
@@ -282,9 +304,8 @@ impl Report {
         let words = match self {
             Self::Taken => [0, 0, 0, 0],
             Self::Started { pid } => [1, pid, 0, 0],
-            Self::Failed { stage, errno } => [2, stage.number(), errno, 0],
             Self::Exited { exit, leftovers } => [
-                3,
+                2,
                 exit.code.unwrap_or(NONE),
                 exit.signal.unwrap_or(NONE),
                 i32::from(leftovers),
@@ -297,7 +318,7 @@ impl Report {
         bytes
     }
 
-    pub(crate) fn decode(bytes: [u8; REPORT_SIZE]) -> Option<Self> {
+    pub(super) fn decode(bytes: [u8; REPORT_SIZE]) -> Option<Self> {
         let mut words = bytes
             .chunks_exact(4)
             .map(|word| word.try_into().map_or(NONE, i32::from_ne_bytes));
@@ -306,11 +327,7 @@ impl Report {
         match (next(), next(), next(), next()) {
             (0, ..) => Some(Self::Taken),
             (1, pid, ..) => Some(Self::Started { pid }),
-            (2, stage, errno, _) => Some(Self::Failed {
-                stage: Stage::from_number(stage)?,
-                errno,
-            }),
-            (3, code, signal, leftovers) => Some(Self::Exited {
+            (2, code, signal, leftovers) => Some(Self::Exited {
                 exit: Exit {
                     code: maybe(code),
                     signal: maybe(signal),
@@ -348,10 +365,6 @@ mod tests {
         for report in [
             Report::Taken,
             Report::Started { pid: 4711 },
-            Report::Failed {
-                stage: Stage::WorkingDirectory,
-                errno: 2,
-            },
             exited(Some(0), None, false),
             exited(Some(255), None, true),
             exited(None, Some(9), false),
@@ -359,6 +372,18 @@ mod tests {
             assert_eq!(Report::decode(report.encode()), Some(report));
         }
         assert_eq!(Report::decode([0xff; REPORT_SIZE]), None);
+    }
+
+    #[test]
+    fn failures_survive_the_way() {
+        for stage in [Stage::Prepare, Stage::WorkingDirectory, Stage::Exec] {
+            let failure = Failure { stage, errno: 13 };
+            let (mut read, write) = io::pipe().unwrap();
+            failure.tell(&write);
+            let mut bytes = [0; FAILURE_SIZE];
+            io::Read::read_exact(&mut read, &mut bytes).unwrap();
+            assert_eq!(Failure::decode(bytes), failure);
+        }
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! The process above one command: starts it, reports its end, passes signals to everything it started, and kills all
 //! of that when the socket to us closes. It stays while anything of the command is left.
 
-use super::child::{self, Failure};
-use super::frame::{self, Report, Spawn, Stage};
+use super::child;
+use super::frame::{self, Failure, Report, Spawn, Stage};
 use super::server::{Wake, become_reaper, set_name};
 use super::sys;
 use super::tree::{self, Reaped};
@@ -10,10 +10,16 @@ use crate::command::Exit;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::OwnedFd;
 use rustix::process::{Pid, Signal, WaitStatus, kill_process_group};
-use std::io;
+
+/// What comes with a request, besides the streams.
+pub(super) struct Lines {
+    pub(super) control: OwnedFd,
+    pub(super) failures: OwnedFd,
+}
 
 /// Runs in a process that was just forked for it and never returns.
-pub(super) fn keep(control: OwnedFd, lifeline: &OwnedFd, body: &[u8], stdio: Vec<OwnedFd>) -> ! {
+pub(super) fn keep(lines: Lines, lifeline: &OwnedFd, body: &[u8], stdio: Vec<OwnedFd>) -> ! {
+    let Lines { control, failures } = lines;
     frame::report(&control, Report::Taken);
     become_reaper();
     set_name(c"keeper");
@@ -24,21 +30,24 @@ pub(super) fn keep(control: OwnedFd, lifeline: &OwnedFd, body: &[u8], stdio: Vec
                 stage: Stage::Prepare,
                 errno: libc::EINVAL,
             })?;
-            let (leader, status) = child::start(&spawn, stdio)?;
-            Ok((wake, leader, status))
+            Ok((wake, child::start(&spawn, stdio, &failures)?))
         });
     match started {
-        Ok((wake, leader, status)) => Keeper {
-            control,
-            lifeline,
-            wake,
-            leader,
-            status: Some(status),
-            running: true,
-            doomed: false,
+        Ok((wake, leader)) => {
+            drop(failures);
+            let pid = leader.as_raw_nonzero().get();
+            frame::report(&control, Report::Started { pid });
+            Keeper {
+                control,
+                lifeline,
+                wake,
+                leader,
+                running: true,
+                doomed: false,
+            }
+            .run();
         }
-        .run(),
-        Err(failure) => failure.report(&control),
+        Err(failure) => failure.tell(&failures),
     }
     sys::exit_now(0)
 }
@@ -49,8 +58,6 @@ struct Keeper<'a> {
     wake: Wake,
     /// The command itself: leader of its session and group.
     leader: Pid,
-    /// Closes when the command has been executed, or tells why not.
-    status: Option<OwnedFd>,
     running: bool,
     /// Was to be killed, so whatever still turns up is killed too.
     doomed: bool,
@@ -59,44 +66,24 @@ struct Keeper<'a> {
 impl Keeper<'_> {
     fn run(mut self) {
         loop {
-            let status = self.status.as_ref().unwrap_or(&self.wake.read);
             let mut fds = [
                 PollFd::new(&self.control, PollFlags::IN),
                 PollFd::new(self.lifeline, PollFlags::IN),
                 PollFd::new(&self.wake.read, PollFlags::IN),
-                PollFd::new(status, PollFlags::IN),
             ];
             match poll(&mut fds, None) {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(_) => return self.kill_all(),
             }
-            let [asked, orphaned, ended, known] = fds.map(|fd| !fd.revents().is_empty());
-            // In this order, so that the start is told before the end.
-            if known && let Some(status) = self.status.take() {
-                match child::outcome(&status) {
-                    Ok(()) => frame::report(
-                        &self.control,
-                        Report::Started {
-                            pid: self.leader.as_raw_nonzero().get(),
-                        },
-                    ),
-                    Err(failure) => {
-                        failure.report(&self.control);
-                        return self.kill_all();
-                    }
-                }
-            }
-            if orphaned {
-                return self.kill_all();
-            }
-            if asked && !self.obey() {
-                return self.kill_all();
-            }
-            if ended && self.status.is_none() {
+            let [asked, orphaned, ended] = fds.map(|fd| !fd.revents().is_empty());
+            if ended {
                 tree::drain(&self.wake.read);
                 if !self.reap() {
                     return;
                 }
+            }
+            if orphaned || (asked && !self.obey()) {
+                return self.kill_all();
             }
         }
     }
@@ -196,19 +183,5 @@ fn exit(status: WaitStatus) -> Exit {
     Exit {
         code: status.exit_status(),
         signal: status.terminating_signal(),
-    }
-}
-
-impl Failure {
-    pub(super) fn new(stage: Stage, error: &io::Error) -> Self {
-        Self {
-            stage,
-            errno: error.raw_os_error().unwrap_or(libc::EIO),
-        }
-    }
-
-    fn report(self, control: &OwnedFd) {
-        let Self { stage, errno } = self;
-        frame::report(control, Report::Failed { stage, errno });
     }
 }

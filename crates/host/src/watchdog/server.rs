@@ -1,11 +1,12 @@
 //! The watchdog process: forks a keeper per request and waits. When its socket closes, whoever held the other end is
 //! dead; it puts the terminal in order and sees to it that every keeper ends with all that is below it.
 
-use super::frame::{self, Frame, Report, Stage};
+use super::MODE;
+use super::frame::{self, Failure, Frame, Stage};
+use super::keeper::{self, Lines};
 use super::sys::{self, Forked};
 use super::terminal::Guarded;
 use super::tree::{self, Reaped};
-use super::{MODE, keeper};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use rustix::process::Pid;
@@ -115,9 +116,10 @@ impl Watchdog {
 
     fn spawn(&mut self, body: Vec<u8>, fds: Vec<OwnedFd>) {
         let mut fds = fds.into_iter();
-        let Some(control) = fds.next() else {
+        let (Some(control), Some(failures)) = (fds.next(), fds.next()) else {
             return;
         };
+        let lines = Lines { control, failures };
         let stdio: Vec<OwnedFd> = fds.collect();
         // SAFETY: this process has one thread.
         #[expect(unsafe_code, reason = "a keeper is a copy of the watchdog")]
@@ -125,22 +127,16 @@ impl Watchdog {
         match forked {
             Ok(Forked::Child) => {
                 let lifeline = &self.lifeline.0;
-                let kept: Vec<RawFd> = [&control, lifeline]
+                let kept: Vec<RawFd> = [&lines.control, &lines.failures, lifeline]
                     .into_iter()
                     .chain(&stdio)
                     .map(AsRawFd::as_raw_fd)
                     .collect();
                 sys::close_others(&kept);
-                keeper::keep(control, lifeline, &body, stdio)
+                keeper::keep(lines, lifeline, &body, stdio)
             }
             Ok(Forked::Parent(pid)) => self.keepers.push(pid),
-            Err(error) => frame::report(
-                &control,
-                Report::Failed {
-                    stage: Stage::Prepare,
-                    errno: error.raw_os_error().unwrap_or(libc::EAGAIN),
-                },
-            ),
+            Err(error) => Failure::new(Stage::Prepare, &error).tell(&lines.failures),
         }
     }
 
