@@ -42,6 +42,7 @@ mod cases {
         background_child_keeps_the_pipe,
         background_child_that_never_stops_talking,
         late_output_of_a_background_child,
+        signal_right_after_the_start,
         kill_reaches_everything,
         kill_reaches_leftovers,
         term_reaches_each_once,
@@ -386,6 +387,15 @@ mod cases {
         let script = "(sleep 0.01; echo late) & echo early";
         let ran = run_to_end(&Local::new(), sh(script)).await;
         assert_eq!(ran.stdout, "early\nlate\n");
+    }
+
+    async fn signal_right_after_the_start() {
+        let local = Local::new();
+        for (sent, number) in [(Signal::Int, 2), (Signal::Term, 15), (Signal::Kill, 9)] {
+            let mut process = local.spawn(command(&["sleep", "1000"])).await.unwrap();
+            process.signal(sent);
+            assert_eq!(finish(&mut process).await.exit, signal(number));
+        }
     }
 
     async fn kill_reaches_everything() {
