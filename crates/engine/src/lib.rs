@@ -26,6 +26,8 @@ mod schema;
 mod seen;
 mod session;
 pub mod store;
+#[cfg(test)]
+mod testing;
 pub mod tool;
 pub mod tools;
 mod transcript;

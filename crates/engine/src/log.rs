@@ -7,6 +7,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+#[cfg(test)]
+mod tests;
+
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
     #[error(
@@ -271,42 +274,45 @@ pub fn branch(entries: Vec<Entry>) -> Vec<Entry> {
     if linear {
         return entries;
     }
-    let numbers: Vec<u64> = {
-        let mut numbers: Vec<u64> = entries.iter().map(|e| e.entry).collect();
-        numbers.sort_unstable();
-        numbers
-    };
-    let by_number: std::collections::HashMap<u64, usize> = entries
+    let mut places: Vec<(u64, usize)> = entries
         .iter()
         .enumerate()
-        .map(|(i, e)| (e.entry, i))
+        .map(|(place, e)| (e.entry, place))
         .collect();
+    places.sort_unstable();
     let mut keep = vec![false; entries.len()];
     let mut at = entries.len().checked_sub(1);
-    while let Some(i) = at {
-        let Some(entry) = entries.get(i) else { break };
-        if let Some(flag) = keep.get_mut(i) {
+    while let Some(place) = at {
+        if let Some(flag) = keep.get_mut(place) {
             *flag = true;
         }
-        // A parent is always an earlier entry; anything else is damage, and following it could go round in circles.
-        at = entry
-            .parent
-            .filter(|p| *p < entry.entry)
-            .and_then(|parent| {
-                by_number.get(&parent).copied().or_else(|| {
-                    let before = numbers.partition_point(|n| *n < parent);
-                    let nearest = numbers.get(before.checked_sub(1)?)?;
-                    by_number.get(nearest).copied()
-                })
-            });
+        let parent = entries.get(place).and_then(|e| e.parent);
+        at = place_before(place, parent, &places);
     }
-    let mut path: Vec<Entry> = entries
+    entries
         .into_iter()
         .zip(keep)
         .filter_map(|(entry, keep)| keep.then_some(entry))
-        .collect();
-    path.sort_by_key(|e| e.entry);
-    path
+        .collect()
+}
+
+/// Entries with garbled numbers that are passed over in search of a parent.
+const MAX_STEPS: usize = 16;
+
+/// Where the entry lies that the one at `place` follows. What comes earlier is decided by the place in the file: a number may
+/// be garbled, and following numbers alone could lose the past or go round in circles.
+fn place_before(place: usize, parent: Option<u64>, places: &[(u64, usize)]) -> Option<usize> {
+    let previous = place.checked_sub(1)?;
+    let Some(parent) = parent else {
+        return Some(previous);
+    };
+    let end = places.partition_point(|(number, _)| *number <= parent);
+    let known = places.get(..end).unwrap_or_default().iter().rev();
+    let earlier = known
+        .take(MAX_STEPS)
+        .map(|(_, found)| *found)
+        .find(|found| *found < place);
+    Some(earlier.unwrap_or(previous))
 }
 
 pub fn now() -> String {
@@ -315,6 +321,8 @@ pub fn now() -> String {
 
 /// Bytes from which a log is parsed by two threads.
 const PARALLEL_FROM: usize = 1 << 20;
+/// The largest number that a line is believed to have; a counter never gets there.
+const MAX_NUMBER: u64 = 1 << 53;
 
 /// Entries in file order, the next free number, and what could not be read.
 fn parse(bytes: &[u8]) -> (Vec<Entry>, u64, Damage) {
@@ -322,61 +330,88 @@ fn parse(bytes: &[u8]) -> (Vec<Entry>, u64, Damage) {
         .map(|i| bytes.len() / 2 + i + 1)
         .filter(|_| bytes.len() >= PARALLEL_FROM);
     let (mut first, second) = match middle.and_then(|m| bytes.split_at_checked(m)) {
-        None => (parse_lines(bytes), Parsed::default()),
-        Some((left, right)) => std::thread::scope(|scope| {
-            let left = scope.spawn(|| parse_lines(left));
-            let right = parse_lines(right);
-            (left.join().unwrap_or_default(), right)
-        }),
+        None => (parse_lines(bytes, 0), Parsed::default()),
+        Some((left, right)) => {
+            let (first, second) = std::thread::scope(|scope| {
+                let first = scope.spawn(|| parse_lines(left, 0));
+                let second = parse_lines(right, 0);
+                (first.join().unwrap_or_default(), second)
+            });
+            // Lines without numbers are counted from the start of the file.
+            let second = match second.unnumbered {
+                true => parse_lines(right, first.next),
+                false => second,
+            };
+            (first, second)
+        }
     };
     first.entries.extend(second.entries);
-    first.max = first.max.max(second.max);
-    first.bad_lines += second.bad_lines;
-    let torn = first.torn || second.torn;
-    let next = first.max.map_or(0, |max| max.saturating_add(1));
     let damage = Damage {
-        bad_lines: first.bad_lines,
-        torn,
+        bad_lines: first.bad_lines + second.bad_lines,
+        torn: first.torn || second.torn,
     };
-    (first.entries, next, damage)
+    (first.entries, first.next.max(second.next), damage)
 }
 
 #[derive(Default)]
 struct Parsed {
     entries: Vec<Entry>,
-    max: Option<u64>,
+    /// Above every number so far.
+    next: u64,
+    /// Some line had no number, or none to believe.
+    unnumbered: bool,
     bad_lines: usize,
     torn: bool,
 }
 
-fn parse_lines(bytes: &[u8]) -> Parsed {
-    let mut out = Parsed::default();
+impl Parsed {
+    /// The number that a line gets for the one it claims.
+    fn number(&mut self, claimed: u64) -> u64 {
+        let number = if claimed > MAX_NUMBER {
+            self.unnumbered = true;
+            self.next
+        } else {
+            claimed
+        };
+        self.next = self.next.max(number + 1);
+        number
+    }
+}
+
+fn parse_lines(bytes: &[u8], next: u64) -> Parsed {
+    let mut out = Parsed {
+        next,
+        ..Parsed::default()
+    };
     let mut rest = bytes;
     while !rest.is_empty() {
-        let end = memchr::memchr(b'\n', rest);
+        // File systems that lose power may leave runs of NUL where a write was under way; no line has one in it.
+        let end = memchr::memchr2(b'\n', 0, rest);
         let (line, more) = match end {
             Some(i) => (rest.get(..i), rest.get(i + 1..)),
             None => (Some(rest), None),
         };
         rest = more.unwrap_or_default();
-        // File systems that lose power may leave runs of NUL where a write was under way.
         let line = line.unwrap_or_default().trim_ascii();
-        let start = line.iter().position(|b| *b != 0).unwrap_or(line.len());
-        let line = line.get(start..).unwrap_or_default();
         if line.is_empty() {
             continue;
         }
-        let at = out.max.map_or(0, |max| max.saturating_add(1));
         let parsed = match std::str::from_utf8(line) {
-            Ok(text) => Entry::from_line(text, at),
+            Ok(text) => Entry::from_line(text, u64::MAX),
             Err(_) => Err(EntryError::Broken(serde::de::Error::custom("not UTF-8"))),
         };
         match parsed {
-            Ok(entry) => {
-                out.max = out.max.max(Some(entry.entry));
+            Ok(mut entry) => {
+                let claimed = std::mem::take(&mut entry.entry);
+                entry.entry = out.number(claimed);
+                if entry.entry != claimed {
+                    entry.parent = entry.entry.checked_sub(1);
+                }
                 out.entries.push(entry);
             }
-            Err(EntryError::Unknown { entry, .. }) => out.max = out.max.max(Some(entry)),
+            Err(EntryError::Unknown { entry, .. }) => {
+                out.number(entry);
+            }
             Err(EntryError::Broken(_)) if end.is_none() => out.torn = true,
             Err(EntryError::Broken(_)) => out.bad_lines += 1,
         }
