@@ -133,7 +133,7 @@ impl Boot {
             },
             max_steps: u64::from(config.agent.max_steps),
             operator: self.operator()?,
-            policy: self.policy()?,
+            policy: self.policy_for(interactive)?,
             tool_filter: self.tool_filter(),
             tools: self.tool_settings(),
             host: Arc::new(Local::new()),
@@ -164,6 +164,15 @@ impl Boot {
         }
         lines.retain(|line| !line.is_empty());
         Ok(lines)
+    }
+
+    /// Whoever wants to be asked, and cannot be, gets a no.
+    fn policy_for(&self, interactive: bool) -> anyhow::Result<Policy> {
+        let mut policy = self.policy()?;
+        if !interactive && self.global.permission_mode == Some(PermissionMode::Ask) {
+            policy.headless = Headless::Deny;
+        }
+        Ok(policy)
     }
 
     pub fn policy(&self) -> anyhow::Result<Policy> {
@@ -308,7 +317,10 @@ impl Boot {
                 .max_output
                 .or(facts.as_ref().and_then(|f| f.max_output)),
             price,
-            reasoning: facts.as_ref().is_none_or(|f| f.reasoning),
+            // A model nobody knows is only asked to think when the person says how hard.
+            reasoning: facts
+                .as_ref()
+                .map_or(self.loaded.config.agent.effort.is_some(), |f| f.reasoning),
             images: facts.as_ref().is_none_or(|f| f.images),
             stream: resolved.stream,
             timeouts: resolved.timeouts,

@@ -84,8 +84,9 @@ pub async fn exec(boot: Arc<Boot>, args: Exec) -> anyhow::Result<u8> {
 pub async fn run(boot: Arc<Boot>, job: Job) -> anyhow::Result<u8> {
     let start = Instant::now();
     let interactive = wants_prompts(&boot);
-    let mut client = open(&boot, job.open, interactive).await?;
     let mut printer = printer(&boot, job.format);
+    warn(&boot, &mut printer)?;
+    let mut client = open(&boot, job.open, interactive).await?;
     announce(&boot, &client, &mut printer)?;
     let instruction = job
         .schema
@@ -183,14 +184,19 @@ pub fn paint(boot: &Boot) -> Paint {
     }
 }
 
-/// Says on stderr what a person should know before the answer comes.
-pub fn announce(boot: &Boot, client: &Client, printer: &mut Printer<Out, Err>) -> io::Result<()> {
+/// Says on stderr what is odd about the configuration: before anything can fail because of it.
+pub fn warn(boot: &Boot, printer: &mut Printer<Out, Err>) -> io::Result<()> {
     for notice in &boot.loaded.notices {
         printer.note(Ink::Yellow, &notice.to_string())?;
     }
     for warning in &boot.dotenv.warnings {
         printer.note(Ink::Yellow, warning)?;
     }
+    quiet(printer.flush())
+}
+
+/// Says on stderr what a person should know before the answer comes.
+pub fn announce(boot: &Boot, client: &Client, printer: &mut Printer<Out, Err>) -> io::Result<()> {
     if boot.wanted_model().is_none() && boot.loaded.config.default_model.is_none() {
         printer.note(Ink::Grey, &format!("Model: {}", client.model))?;
     }

@@ -12,6 +12,8 @@ pub struct Cli {
     /// Run this prompt and exit, as `exec -p` does
     #[arg(short = 'p', long = "prompt", value_name = "PROMPT")]
     pub prompt: Option<String>,
+    #[command(flatten)]
+    pub output: Output,
     #[command(subcommand)]
     pub command: Option<Command>,
 }
@@ -191,12 +193,14 @@ pub enum Sessions {
         /// Of every project
         #[arg(long)]
         all: bool,
+        /// text, or json for programs
         #[arg(long, value_enum, default_value_t)]
         format: Listing,
     },
     /// What was said and done
     Show {
         id: String,
+        /// text, or json for programs
         #[arg(long, value_enum, default_value_t)]
         format: Listing,
     },
@@ -206,6 +210,7 @@ pub enum Sessions {
     Search {
         #[arg(required = true)]
         words: Vec<String>,
+        /// text, or json for programs
         #[arg(long, value_enum, default_value_t)]
         format: Listing,
     },
@@ -259,6 +264,7 @@ pub enum Config {
         /// And where each came from
         #[arg(long)]
         origin: bool,
+        /// text, or json for programs
         #[arg(long, value_enum, default_value_t)]
         format: Listing,
     },
@@ -277,7 +283,7 @@ pub struct Setup {
     /// Another endpoint
     #[arg(long, value_name = "URL")]
     pub base_url: Option<String>,
-    /// The protocol of that endpoint: openai, openai-responses, anthropic, gemini
+    /// The protocol of that endpoint, as `kind` in the configuration
     #[arg(long, value_name = "KIND")]
     pub kind: Option<String>,
     /// Do not test the connection
@@ -287,6 +293,7 @@ pub struct Setup {
 
 #[derive(Debug, Args)]
 pub struct Doctor {
+    /// As JSON
     #[arg(long)]
     pub json: bool,
     /// Also ask the providers whether they answer
@@ -296,8 +303,10 @@ pub struct Doctor {
 
 #[derive(Debug, Args)]
 pub struct Usage {
+    /// What the sums are for
     #[arg(long, value_enum, default_value = "day")]
     pub by: UsageBy,
+    /// text, or json for programs
     #[arg(long, value_enum, default_value_t)]
     pub format: Listing,
 }
@@ -316,6 +325,7 @@ pub enum Cache {
     Why {
         /// The newest session of this project when left out
         id: Option<String>,
+        /// text, or json for programs
         #[arg(long, value_enum, default_value_t)]
         format: Listing,
     },

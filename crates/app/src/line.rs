@@ -26,8 +26,9 @@ enum Ask {
 }
 
 pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
-    let mut client = exec::open(&boot, which, true).await?;
     let mut printer = exec::printer(&boot, Format::Text);
+    exec::warn(&boot, &mut printer)?;
+    let mut client = exec::open(&boot, which, true).await?;
     exec::announce(&boot, &client, &mut printer)?;
     let paint = exec::paint(&boot);
     greet(&client, paint)?;

@@ -17,7 +17,6 @@ use boot::{Boot, UsageError};
 use clap::Parser;
 use flags::{Cli, Command};
 use lenient::Lenient;
-use ostler_wire::Open;
 use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -57,14 +56,14 @@ async fn run(cli: Cli) -> anyhow::Result<u8> {
             return Err(UsageError("-p goes without a command, or after `exec`".into()).into());
         }
         let boot = Arc::new(Boot::new(&cli.global)?);
-        let job = exec::Job {
-            open: exec::which(&boot),
-            prompt,
-            format: print::Format::Text,
-            schema: None,
-            farewell: exec::Farewell::Say,
+        let args = flags::Exec {
+            words: Vec::new(),
+            prompt: Some(prompt),
+            output: cli.output,
+            input_format: flags::InputFormat::Text,
+            output_schema: None,
         };
-        return exec::run(boot, job).await;
+        return exec::exec(boot, args).await;
     }
     let global = cli.global;
     let boot = || Boot::new(&global).map(Arc::new);
@@ -94,9 +93,4 @@ fn fail(error: &anyhow::Error) -> ExitCode {
     let _ = writeln!(std::io::stderr(), "ostler: {error:#}");
     let usage = error.downcast_ref::<UsageError>().is_some();
     ExitCode::from(if usage { exec::USAGE } else { exec::FAILED })
-}
-
-/// For commands that resume: the session that the flags or arguments speak of.
-pub fn open_of(id: Option<String>) -> Open {
-    id.map_or(Open::Last, Open::Resume)
 }

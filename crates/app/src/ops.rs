@@ -23,8 +23,9 @@ pub async fn run(boot: Arc<Boot>, format: Format) -> anyhow::Result<u8> {
     } else {
         format
     };
-    let mut client = exec::open(&boot, exec::which(&boot), true).await?;
     let mut printer = exec::printer(&boot, format);
+    exec::warn(&boot, &mut printer)?;
+    let mut client = exec::open(&boot, exec::which(&boot), true).await?;
     exec::announce(&boot, &client, &mut printer)?;
     let mut lines = read_lines();
     let mut signals = Signals::new()?;

@@ -261,7 +261,8 @@ impl<O: Write, E: Write> Printer<O, E> {
         let args = self
             .paint
             .with(Ink::Grey, &arguments(&call.input.to_value()));
-        writeln!(self.err, "{head} {args}")
+        let line = format!("{head} {args}");
+        writeln!(self.err, "{}", line.trim_end())
     }
 
     fn finished(&mut self, result: &ToolResult) -> io::Result<()> {

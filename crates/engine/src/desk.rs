@@ -122,8 +122,8 @@ impl Desk {
     }
 
     /// The person allowed this scope for the session.
-    pub fn grant(&mut self, _tool: &str, accesses: &[Access]) {
-        for access in accesses.iter().filter(|a| !a.is_read_only()) {
+    pub fn grant(&mut self, accesses: &[Access]) {
+        for access in accesses.iter().filter(|a| a.needs_permission()) {
             self.grants.push(match access {
                 Access::Write(_) => Grant::Editing,
                 Access::Read(_)
@@ -169,11 +169,14 @@ impl Desk {
     }
 
     fn is_granted(&self, accesses: &[Access]) -> bool {
-        accesses.iter().filter(|a| !a.is_read_only()).all(|access| {
-            self.grants.iter().any(|grant| match grant {
-                Grant::Editing => matches!(access, Access::Write(_)),
-                Grant::Exactly(granted) => granted == access,
+        accesses
+            .iter()
+            .filter(|a| a.needs_permission())
+            .all(|access| {
+                self.grants.iter().any(|grant| match grant {
+                    Grant::Editing => matches!(access, Access::Write(_)),
+                    Grant::Exactly(granted) => granted == access,
+                })
             })
-        })
     }
 }

@@ -228,7 +228,7 @@ async fn permit(
     Ok(match verdict.as_str() {
         "once" => Ok(()),
         "session" | "always" => {
-            desk.grant(prepared.tool.name(), &prepared.accesses);
+            desk.grant(&prepared.accesses);
             Ok(())
         }
         _ => Err(match reason {

@@ -25,7 +25,21 @@ pub struct Segment {
 }
 
 impl Access {
-    /// Whether calls with only such accesses may run beside each other and need no permission by default.
+    /// Whether such an access needs the person's word where no rule speaks. A job's command had it when it started.
+    pub fn needs_permission(&self) -> bool {
+        match self {
+            Access::Job(_) => false,
+            Access::Read(_)
+            | Access::Write(_)
+            | Access::Run(_)
+            | Access::Net(_)
+            | Access::Mcp { .. }
+            | Access::Delegate(_)
+            | Access::Memory => !self.is_read_only(),
+        }
+    }
+
+    /// Whether calls with only such accesses may run beside each other.
     pub fn is_read_only(&self) -> bool {
         match self {
             Access::Read(_) => true,

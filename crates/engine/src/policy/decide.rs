@@ -74,7 +74,7 @@ impl Policy {
         {
             return by(Verdict::Ask, rule);
         }
-        if accesses.iter().all(Access::is_read_only) {
+        if !accesses.iter().any(Access::needs_permission) {
             return plain(Verdict::Allow);
         }
         if let Some(rule) = self.allowed_by(tool, accesses, scope) {
@@ -93,7 +93,7 @@ impl Policy {
     /// The last of the allow rules that together cover every effect of the call.
     fn allowed_by(&self, tool: &str, accesses: &[Access], scope: &Scope) -> Option<&Rule> {
         let mut used = None;
-        for access in accesses.iter().filter(|a| !a.is_read_only()) {
+        for access in accesses.iter().filter(|a| a.needs_permission()) {
             used = Some(
                 self.rules
                     .allow
@@ -207,6 +207,12 @@ mod tests {
             (Ask, "edit_file", write("/repo/docs/a.md"), Verdict::Allow),
             (Ask, "edit_file", write("/repo/src/a.rs"), Verdict::Ask),
             (Ask, "todo", Vec::new(), Verdict::Allow),
+            (
+                Ask,
+                "kill_job",
+                vec![Access::Job("j1".into())],
+                Verdict::Allow,
+            ),
         ] {
             let policy = Policy {
                 posture,

@@ -2,7 +2,7 @@
 
 use super::{bash, bash_output};
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
-use ostler_wire::Access;
+use ostler_wire::{Access, Segment};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -28,7 +28,14 @@ impl Typed for BashInput {
     const PROSE: &'static str = include_str!("bash_input.md");
 
     fn access(&self, args: &Args, _: &Scope) -> Result<Vec<Access>, ToolError> {
-        Ok(vec![Access::Job(args.job.clone())])
+        // What is typed may be a command to a shell, so it is judged as one.
+        Ok(vec![
+            Access::Job(args.job.clone()),
+            Access::Run(vec![Segment {
+                text: args.text.clone(),
+                read_only: false,
+            }]),
+        ])
     }
 
     async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {
