@@ -29,6 +29,8 @@ pub(super) fn run_on_stdin() -> ! {
         let _unseen = rustix::io::write(rustix::stdio::stderr(), hint.as_bytes());
         sys::exit_now(2)
     }
+    #[cfg(target_os = "linux")]
+    sys::forget_start();
     serve(socket)
 }
 

@@ -199,6 +199,41 @@ fn close_between(first: RawFd, last: RawFd) {
     }
 }
 
+/// Gives back the pages of our own file that only the start needed, mostly the relocation table: the watchdog uses little
+/// of a large program. What it does need comes back from the page cache.
+#[cfg(target_os = "linux")]
+pub(super) fn forget_start() {
+    let (Ok(program), Ok(maps)) = (
+        std::fs::read_link("/proc/self/exe"),
+        std::fs::read_to_string("/proc/self/maps"),
+    ) else {
+        return;
+    };
+    for line in maps.lines() {
+        // "from-to rights offset device inode path", numbers in hexadecimal.
+        let mut words = line.split_whitespace();
+        let mut next = || words.next().unwrap_or_default();
+        let (range, rights, offset) = (next(), next(), next());
+        let path = line.find('/').and_then(|at| line.get(at..));
+        // Others that cannot be written now were written at the start, and would lose that.
+        let never_written =
+            rights == "r-xp" || (rights == "r--p" && offset.bytes().all(|digit| digit == b'0'));
+        if !never_written || path != program.to_str() {
+            continue;
+        }
+        let number = |text: &str| usize::from_str_radix(text, 16).ok();
+        let range = range
+            .split_once('-')
+            .and_then(|(from, to)| number(from).zip(number(to)));
+        if let Some((from, to)) = range
+            && let Some(length) = to.checked_sub(from)
+        {
+            // SAFETY: the mapping is private, read-only and of a file, so that its pages are read again on demand.
+            unsafe { libc::madvise(from as *mut libc::c_void, length, libc::MADV_DONTNEED) };
+        }
+    }
+}
+
 /// Owns descriptor 0, which the parent filled for this process.
 pub(super) fn take_stdin() -> OwnedFd {
     // SAFETY: called once, by the watchdog at its start; nothing else uses stdin there.
