@@ -439,7 +439,9 @@ fn fault(path: &Path, doing: &'static str, source: io::Error) -> LogError {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             "Free some space and send the prompt again, or run with --no-save."
         }
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+        io::ErrorKind::PermissionDenied
+        | io::ErrorKind::ReadOnlyFilesystem
+        | io::ErrorKind::NotADirectory => {
             "Make the folder writable, set OSTLER_HOME to one that is, or run with --no-save."
         }
         _ => "Check the disk, or run with --no-save.",
