@@ -1,1 +1,60 @@
-fn main() {}
+//! `cargo xtask`: what the project does to itself: checks, generated files, measurements. Nothing here ships.
+
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a tool for the terminal"
+)]
+
+mod bench;
+mod ci;
+mod docs;
+mod ostler;
+mod schema;
+mod tidy;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+const HELP: &str = "\
+cargo xtask ci                        everything that has to pass: fmt, tidy, clippy, docs, doctests, tests
+cargo xtask tidy                      the countable rules of the house
+cargo xtask docs                      links, the configuration schema and the commands that documents name
+cargo xtask schema                    write docs/ostler.schema.json
+cargo xtask bench [--quick] [--bin PATH] [--kind KIND]
+                                      speed and size beside a bare loop, on the mock server";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = args.iter().map(String::as_str).collect();
+    let done = match words.as_slice() {
+        ["ci"] => ci::run(),
+        ["tidy"] => tidy::run(),
+        ["docs"] => docs::run(),
+        ["schema"] => schema::run(),
+        ["bench", options @ ..] => bench::run(options),
+        [bench::BARE, url, prompt] => bench::bare(url, prompt),
+        [] | ["help" | "--help" | "-h"] => {
+            println!("{HELP}");
+            Ok(true)
+        }
+        _ => {
+            eprintln!("{HELP}");
+            return ExitCode::from(2);
+        }
+    };
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The root of the checkout.
+fn root() -> PathBuf {
+    let own = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    own.parent().map_or(own.clone(), PathBuf::from)
+}
