@@ -3,14 +3,18 @@
 mod common;
 
 use common::{Scene, each_kind, of_type, texts};
-use ostler_testkit::{Break, Fate, Kind, Output, Place, Server, Signal, Step, Stop, Trouble, Usage, json_lines, only};
+use ostler_testkit::{
+    Break, Fate, Kind, Output, Place, Server, Signal, Step, Stop, Trouble, Usage, json_lines, only,
+};
 use serde_json::{Value, json};
 use std::time::Duration;
 
 /// Answers the fault with a whole text, which must be all that is seen of it.
 #[track_caller]
 fn recovers(kind: Kind, config: &str, faults: impl IntoIterator<Item = Step>) -> (Scene, Output) {
-    let steps = faults.into_iter().chain([Step::answer().text("Here it is.")]);
+    let steps = faults
+        .into_iter()
+        .chain([Step::answer().text("Here it is.")]);
     let scene = Scene::with_config(kind, config, steps);
     let out = scene.exec("go").ok();
     scene.server.assert_done();
@@ -19,14 +23,36 @@ fn recovers(kind: Kind, config: &str, faults: impl IntoIterator<Item = Step>) ->
 
 /// Ends with exit code 1 and an error of this kind; a later prompt is answered.
 #[track_caller]
-fn fails(kind: Kind, config: &str, faults: impl IntoIterator<Item = Step>, error: &str) -> (Scene, String) {
+fn fails(
+    kind: Kind,
+    config: &str,
+    faults: impl IntoIterator<Item = Step>,
+    error: &str,
+) -> (Scene, String) {
     let scene = Scene::with_config(kind, config, faults);
-    let out = scene.ostler(["exec", "--format", "json", "-p", "go"]).output().exits(1);
+    let out = scene
+        .ostler(["exec", "--format", "json", "-p", "go"])
+        .output()
+        .exits(1);
     let lines = json_lines(&out.stdout);
     let result = only(&lines, "result");
-    assert_eq!((result["is_error"].as_bool(), result["error"]["kind"].as_str()), (Some(true), Some(error)), "{result}");
-    let message = result["error"]["message"].as_str().unwrap_or_default().to_owned();
-    assert!(out.stderr.contains(&format!("Error: {message}")), "{}", out.stderr);
+    assert_eq!(
+        (
+            result["is_error"].as_bool(),
+            result["error"]["kind"].as_str()
+        ),
+        (Some(true), Some(error)),
+        "{result}"
+    );
+    let message = result["error"]["message"]
+        .as_str()
+        .unwrap_or_default()
+        .to_owned();
+    assert!(
+        out.stderr.contains(&format!("Error: {message}")),
+        "{}",
+        out.stderr
+    );
     goes_on(&scene);
     (scene, message)
 }
@@ -45,7 +71,11 @@ fn a_rate_limit_is_waited_out_as_told() {
     each_kind(|kind| {
         let (scene, out) = recovers(kind, "", [Step::rate_limited(1)]);
         assert_eq!(out.stdout, "Here it is.\n");
-        assert!(out.stderr.contains("Retry 1 in 1.0 s: mock answered 429"), "{}", out.stderr);
+        assert!(
+            out.stderr.contains("Retry 1 in 1.0 s: mock answered 429"),
+            "{}",
+            out.stderr
+        );
         let requests = scene.server.requests();
         let Fate::Sent(refused) = requests[0].fate else {
             panic!("{:?}", requests[0].fate);
@@ -60,31 +90,111 @@ fn a_rate_limit_is_waited_out_as_told() {
 fn what_breaks_before_anything_was_seen_is_sent_again() {
     let call = || Step::answer().call("time", json!({}));
     let cases = [
-        ("500", "", vec![Step::refuse(Trouble::Internal), Step::refuse(Trouble::Internal)]),
+        (
+            "500",
+            "",
+            vec![
+                Step::refuse(Trouble::Internal),
+                Step::refuse(Trouble::Internal),
+            ],
+        ),
         ("overloaded", "", vec![Step::refuse(Trouble::Overloaded)]),
         ("502 page", "", vec![Step::html(502)]),
         ("hang-up", "", vec![Step::hang_up()]),
-        ("cut before the first frame", "", vec![Step::answer().text("x").cut(Place::Start)]),
-        ("end before the first frame", "", vec![Step::answer().text("x").broken(Place::Start, Break::End)]),
-        ("half a frame", "", vec![Step::answer().text("x").broken(Place::Start, Break::HalfFrame)]),
-        ("error instead of a frame", "", vec![Step::answer().text("x").error_at(Place::Start, Trouble::Overloaded)]),
+        (
+            "cut before the first frame",
+            "",
+            vec![Step::answer().text("x").cut(Place::Start)],
+        ),
+        (
+            "end before the first frame",
+            "",
+            vec![Step::answer().text("x").broken(Place::Start, Break::End)],
+        ),
+        (
+            "half a frame",
+            "",
+            vec![
+                Step::answer()
+                    .text("x")
+                    .broken(Place::Start, Break::HalfFrame),
+            ],
+        ),
+        (
+            "error instead of a frame",
+            "",
+            vec![
+                Step::answer()
+                    .text("x")
+                    .error_at(Place::Start, Trouble::Overloaded),
+            ],
+        ),
         ("cut in a call", "", vec![call().cut(Place::Call)]),
-        ("end in a call", "", vec![call().broken(Place::Call, Break::End)]),
-        ("half a frame in a call", "", vec![call().broken(Place::Call, Break::HalfFrame)]),
-        ("error in a call", "", vec![call().error_at(Place::Call, Trouble::Internal)]),
-        ("cut before the end of a call", "", vec![call().cut(Place::Tail)]),
-        ("no headers", "timeouts = { headers = 0.2 }\n", vec![Step::stall_headers()]),
-        ("no token", "timeouts = { first_token = 0.2 }\n", vec![Step::answer().text("x").stall(Place::Start)]),
-        ("comments are no token", "timeouts = { first_token = 0.2 }\n", vec![Step::answer().text("x").broken(Place::Start, Break::Stall(Some(Duration::from_millis(20))))]),
-        ("whole answer cut", "stream = false\n", vec![Step::answer().text("x").cut(Place::Text(0))]),
-        ("whole answer fails", "stream = false\n", vec![Step::answer().text("x").error_at(Place::Start, Trouble::Internal)]),
+        (
+            "end in a call",
+            "",
+            vec![call().broken(Place::Call, Break::End)],
+        ),
+        (
+            "half a frame in a call",
+            "",
+            vec![call().broken(Place::Call, Break::HalfFrame)],
+        ),
+        (
+            "error in a call",
+            "",
+            vec![call().error_at(Place::Call, Trouble::Internal)],
+        ),
+        (
+            "cut before the end of a call",
+            "",
+            vec![call().cut(Place::Tail)],
+        ),
+        (
+            "no headers",
+            "timeouts = { headers = 0.2 }\n",
+            vec![Step::stall_headers()],
+        ),
+        (
+            "no token",
+            "timeouts = { first_token = 0.2 }\n",
+            vec![Step::answer().text("x").stall(Place::Start)],
+        ),
+        (
+            "comments are no token",
+            "timeouts = { first_token = 0.2 }\n",
+            vec![
+                Step::answer()
+                    .text("x")
+                    .broken(Place::Start, Break::Stall(Some(Duration::from_millis(20)))),
+            ],
+        ),
+        (
+            "whole answer cut",
+            "stream = false\n",
+            vec![Step::answer().text("x").cut(Place::Text(0))],
+        ),
+        (
+            "whole answer fails",
+            "stream = false\n",
+            vec![
+                Step::answer()
+                    .text("x")
+                    .error_at(Place::Start, Trouble::Internal),
+            ],
+        ),
     ];
     each_kind(|kind| {
         for (name, config, faults) in cases.clone() {
             let tries = faults.len();
             let (scene, out) = recovers(kind, config, faults);
             assert_eq!(out.stdout, "Here it is.\n", "{name}");
-            assert_eq!(out.stderr.matches("Retry ").count(), tries, "{name}: {}", out.stderr);
+            assert_eq!(
+                out.stderr.matches("Retry ").count(),
+                tries,
+                "{name}: {}",
+                out.stderr
+            );
             let requests = scene.server.requests();
             assert!(requests.iter().all(|r| r.raw == requests[0].raw), "{name}");
             assert_eq!(texts(&scene.log()), ["go", "Here it is."], "{name}");
@@ -99,27 +209,72 @@ fn what_breaks_in_the_text_is_kept_and_asked_for_once_more() {
     let cases = [
         ("cut", "", text().cut(Place::Text(2))),
         ("end", "", text().broken(Place::Text(2), Break::End)),
-        ("half a frame", "", text().broken(Place::Text(2), Break::HalfFrame)),
-        ("error", "", text().error_at(Place::Text(2), Trouble::Overloaded)),
+        (
+            "half a frame",
+            "",
+            text().broken(Place::Text(2), Break::HalfFrame),
+        ),
+        (
+            "error",
+            "",
+            text().error_at(Place::Text(2), Trouble::Overloaded),
+        ),
         ("stall", idle, text().stall(Place::Text(2))),
-        ("cut in a call after text", "", Step::answer().text("Half of ").call("time", json!({})).cut(Place::Call)),
+        (
+            "cut in a call after text",
+            "",
+            Step::answer()
+                .text("Half of ")
+                .call("time", json!({}))
+                .cut(Place::Call),
+        ),
     ];
     each_kind(|kind| {
         for (name, config, fault) in cases.clone() {
-            let scene = Scene::with_config(kind, config, [fault, Step::answer().text("the whole.")]);
+            let scene =
+                Scene::with_config(kind, config, [fault, Step::answer().text("the whole.")]);
             let out = scene.exec("go").ok();
             assert_eq!(out.stdout, "Half of \nthe whole.\n", "{name}");
-            assert!(out.stderr.contains("The answer was cut off"), "{name}: {}", out.stderr);
+            assert!(
+                out.stderr.contains("The answer was cut off"),
+                "{name}: {}",
+                out.stderr
+            );
             let second = scene.server.request(1);
             let raw = String::from_utf8_lossy(&second.raw).into_owned();
             assert!(raw.contains("Half of "), "{name}: {raw}");
-            assert!(second.last_user_text().contains("The connection broke in the middle"), "{name}");
+            assert!(
+                second
+                    .last_user_text()
+                    .contains("The connection broke in the middle"),
+                "{name}"
+            );
             let log = scene.log();
-            let answers: Vec<&Value> = of_type(&log, "message").into_iter().filter(|m| m["role"] == "assistant").collect();
-            let stops: Vec<_> = answers.iter().map(|m| (m["text"].as_str(), m["stop"].as_str())).collect();
-            assert_eq!(stops, [(Some("Half of "), Some("cut")), (Some("the whole."), Some("end"))], "{name}");
-            assert_eq!(of_type(&log, "tool_use").len(), 0, "{name}: half a call is no call");
-            let (before, after) = (scene.server.request(0).prompt_bytes(), second.prompt_bytes());
+            let answers: Vec<&Value> = of_type(&log, "message")
+                .into_iter()
+                .filter(|m| m["role"] == "assistant")
+                .collect();
+            let stops: Vec<_> = answers
+                .iter()
+                .map(|m| (m["text"].as_str(), m["stop"].as_str()))
+                .collect();
+            assert_eq!(
+                stops,
+                [
+                    (Some("Half of "), Some("cut")),
+                    (Some("the whole."), Some("end"))
+                ],
+                "{name}"
+            );
+            assert_eq!(
+                of_type(&log, "tool_use").len(),
+                0,
+                "{name}: half a call is no call"
+            );
+            let (before, after) = (
+                scene.server.request(0).prompt_bytes(),
+                second.prompt_bytes(),
+            );
             assert_eq!(common::shared(&before, &after), before.len(), "{name}");
             goes_on(&scene);
         }
@@ -129,8 +284,14 @@ fn what_breaks_in_the_text_is_kept_and_asked_for_once_more() {
 #[test]
 fn a_cut_thought_does_not_spoil_the_session() {
     each_kind(|kind| {
-        let fault = Step::answer().reasoning("Let me think about it.").text("never sent").cut(Place::Reasoning(2));
-        let scene = Scene::new(kind, [fault, Step::answer().reasoning("Yes.").text("Thought.")]);
+        let fault = Step::answer()
+            .reasoning("Let me think about it.")
+            .text("never sent")
+            .cut(Place::Reasoning(2));
+        let scene = Scene::new(
+            kind,
+            [fault, Step::answer().reasoning("Yes.").text("Thought.")],
+        );
         let out = scene.exec("go").ok();
         assert_eq!(out.stdout, "Thought.\n");
         goes_on(&scene);
@@ -144,7 +305,10 @@ fn two_cuts_in_a_row_end_the_turn() {
         let (scene, message) = fails(kind, "", [cut(), cut()], "retryable");
         assert!(message.contains("cut off twice"), "{message}");
         let log = scene.log();
-        assert_eq!(only(&log[..log.len().min(12)], "turn_end")["outcome"], "error");
+        assert_eq!(
+            only(&log[..log.len().min(12)], "turn_end")["outcome"],
+            "error"
+        );
     });
 }
 
@@ -161,24 +325,89 @@ fn five_tries_are_enough() {
 #[test]
 fn a_refusal_that_waiting_cannot_help_is_told_at_once() {
     let cases = [
-        ("wrong key", "auth", Step::refuse(Trouble::BadKey), "mock refused the key", "ostler setup"),
-        ("wrong model", "fatal", Step::refuse(Trouble::NoModel), "model mock-model not found", "Check the model's name"),
-        ("a web page", "invalid_response", Step::html(200), "a web page instead of a model's answer", "Check the base_url of mock"),
-        ("a web page, 404", "fatal", Step::html(404), "404", "base_url"),
-        ("overflow", "overflow", Step::overflow(), "the prompt does not fit mock-model", "400"),
-        ("bad request", "fatal", Step::refuse(Trouble::Invalid), "mock refused the request (400)", "Invalid request"),
-        ("plain text", "invalid_response", Step::status(200, "hello there"), "something else instead of a model's answer", "hello there"),
-        ("another protocol", "invalid_response", Step::status(200, "{\"weather\":\"fine\"}"), "the endpoint answered without `", "check base_url"),
-        ("half an object", "invalid_response", Step::status(200, "{\"id\":\"x\",\"cont"), "", "cont"),
+        (
+            "wrong key",
+            "auth",
+            Step::refuse(Trouble::BadKey),
+            "mock refused the key",
+            "ostler setup",
+        ),
+        (
+            "wrong model",
+            "fatal",
+            Step::refuse(Trouble::NoModel),
+            "model mock-model not found",
+            "Check the model's name",
+        ),
+        (
+            "a web page",
+            "invalid_response",
+            Step::html(200),
+            "a web page instead of a model's answer",
+            "Check the base_url of mock",
+        ),
+        (
+            "a web page, 404",
+            "fatal",
+            Step::html(404),
+            "404",
+            "base_url",
+        ),
+        (
+            "overflow",
+            "overflow",
+            Step::overflow(),
+            "the prompt does not fit mock-model",
+            "400",
+        ),
+        (
+            "bad request",
+            "fatal",
+            Step::refuse(Trouble::Invalid),
+            "mock refused the request (400)",
+            "Invalid request",
+        ),
+        (
+            "plain text",
+            "invalid_response",
+            Step::status(200, "hello there"),
+            "something else instead of a model's answer",
+            "hello there",
+        ),
+        (
+            "another protocol",
+            "invalid_response",
+            Step::status(200, "{\"weather\":\"fine\"}"),
+            "the endpoint answered without `",
+            "check base_url",
+        ),
+        (
+            "half an object",
+            "invalid_response",
+            Step::status(200, "{\"id\":\"x\",\"cont"),
+            "",
+            "cont",
+        ),
     ];
     each_kind(|kind| {
         for (name, error, step, what, todo) in cases.clone() {
             let (scene, message) = fails(kind, "", [step], error);
-            assert!(message.contains(what) && message.contains(todo), "{name}: {message}");
-            assert_eq!(scene.server.requests().len(), 2, "{name}: one try, and the one after");
+            assert!(
+                message.contains(what) && message.contains(todo),
+                "{name}: {message}"
+            );
+            assert_eq!(
+                scene.server.requests().len(),
+                2,
+                "{name}: one try, and the one after"
+            );
             let log = scene.log();
             let kept = of_type(&log, "error")[0];
-            assert_eq!((kept["kind"].as_str(), kept["message"].as_str()), (Some(error), Some(&message[..])), "{name}");
+            assert_eq!(
+                (kept["kind"].as_str(), kept["message"].as_str()),
+                (Some(error), Some(&message[..])),
+                "{name}"
+            );
             assert_eq!(kept["details"]["provider"], "mock", "{name}");
         }
     });
@@ -188,7 +417,10 @@ fn a_refusal_that_waiting_cannot_help_is_told_at_once() {
 fn an_empty_account_is_told_at_once() {
     for kind in [Kind::Chat, Kind::Responses, Kind::Messages] {
         let (scene, message) = fails(kind, "", [Step::refuse(Trouble::Quota)], "fatal");
-        assert!(message.contains("quota") || message.contains("credit"), "{message}");
+        assert!(
+            message.contains("quota") || message.contains("credit"),
+            "{message}"
+        );
         assert_eq!(scene.server.requests().len(), 2);
     }
 }
@@ -211,7 +443,9 @@ fn a_dead_endpoint_is_named() {
         let config = ostler_testkit::config_text(&gone, kind);
         let host = gone.addr();
         drop(gone);
-        scene.space.write(scene.space.home().join("config.toml"), config);
+        scene
+            .space
+            .write(scene.space.home().join("config.toml"), config);
         let running = scene.ostler(["exec", "-p", "go"]).spawn();
         running.wait_stderr(&format!("Retry 1 in 0.1 s: {host} refused the connection"));
         running.signal(Signal::Interrupt);
@@ -224,11 +458,20 @@ fn an_empty_answer_is_asked_for_again_once() {
     each_kind(|kind| {
         let (scene, out) = recovers(kind, "", [Step::answer()]);
         assert_eq!(out.stdout, "Here it is.\n");
-        assert!(scene.server.request(1).last_user_text().contains("Your last answer was empty"));
+        assert!(
+            scene
+                .server
+                .request(1)
+                .last_user_text()
+                .contains("Your last answer was empty")
+        );
 
         let empty = [Step::answer(), Step::answer().text(" \n")];
         let (scene, message) = fails(kind, "", empty, "empty_response");
-        assert!(message.contains("answered with nothing, twice"), "{message}");
+        assert!(
+            message.contains("answered with nothing, twice"),
+            "{message}"
+        );
         let log = scene.log();
         assert_eq!(of_type(&log, "turn_end")[0]["outcome"], "empty_response");
     });
@@ -238,11 +481,20 @@ fn an_empty_answer_is_asked_for_again_once() {
 fn a_model_that_declines_is_an_error_of_its_own() {
     each_kind(|kind| {
         for stop in [Stop::Refused, Stop::Filtered] {
-            let step = Step::answer().text("I cannot help with that.").stop(stop.clone());
+            let step = Step::answer()
+                .text("I cannot help with that.")
+                .stop(stop.clone());
             let scene = Scene::new(kind, [step]);
-            let out = scene.ostler(["exec", "--format", "result", "-p", "go"]).output().exits(1);
+            let out = scene
+                .ostler(["exec", "--format", "result", "-p", "go"])
+                .output()
+                .exits(1);
             let result: Value = serde_json::from_str(&out.stdout).expect("one object");
-            assert_eq!((result["subtype"].as_str(), result["error"]["kind"].as_str()), (Some("refusal"), Some("refusal")), "{stop:?} {result}");
+            assert_eq!(
+                (result["subtype"].as_str(), result["error"]["kind"].as_str()),
+                (Some("refusal"), Some("refusal")),
+                "{stop:?} {result}"
+            );
             goes_on(&scene);
         }
     });
@@ -255,7 +507,11 @@ fn an_answer_at_the_output_limit_is_kept_with_a_notice() {
         let scene = Scene::new(kind, [step]);
         let out = scene.exec("go").ok();
         assert_eq!(out.stdout, "It goes on and on\n");
-        assert!(out.stderr.contains("stopped at the model's output limit"), "{}", out.stderr);
+        assert!(
+            out.stderr.contains("stopped at the model's output limit"),
+            "{}",
+            out.stderr
+        );
         let log = scene.log();
         assert_eq!(of_type(&log, "message")[1]["stop"], "length");
         goes_on(&scene);
@@ -265,7 +521,9 @@ fn an_answer_at_the_output_limit_is_kept_with_a_notice() {
 #[test]
 fn an_unknown_reason_to_stop_is_a_stop() {
     each_kind(|kind| {
-        let step = Step::answer().text("Fine.").stop(Stop::Other("tea_time".into()));
+        let step = Step::answer()
+            .text("Fine.")
+            .stop(Stop::Other("tea_time".into()));
         let scene = Scene::new(kind, [step]);
         assert_eq!(scene.exec("go").ok().stdout, "Fine.\n");
     });
@@ -289,17 +547,24 @@ fn a_line_without_end_costs_bounded_memory() {
     let cases = [
         ("", Kind::Chat, "64 MiB"),
         ("", Kind::Gemini, "64 MiB"),
-        ("stream = false\n", Kind::Messages, "something else instead of a model's answer"),
+        (
+            "stream = false\n",
+            Kind::Messages,
+            "something else instead of a model's answer",
+        ),
     ];
     for (config, kind, said) in cases {
-        let step = Step::answer().text("x").broken(Place::Start, Break::HugeLine(LINE));
+        let step = Step::answer()
+            .text("x")
+            .broken(Place::Start, Break::HugeLine(LINE));
         let scene = Scene::with_config(kind, config, [step]);
         let running = scene.ostler(["exec", "-p", "go"]).spawn();
         let status = format!("/proc/{}/status", running.pid());
         let mut peak = 0;
         while let Ok(text) = std::fs::read_to_string(&status) {
             let line = text.lines().find_map(|l| l.strip_prefix("VmHWM:"));
-            let Some(kib) = line.and_then(|l| l.trim().trim_end_matches(" kB").parse::<u64>().ok()) else {
+            let Some(kib) = line.and_then(|l| l.trim().trim_end_matches(" kB").parse::<u64>().ok())
+            else {
                 break;
             };
             peak = peak.max(kib);
@@ -326,11 +591,21 @@ fn arguments_that_can_be_read_are_mended() {
     ];
     for kind in kinds {
         for (arguments, expect) in cases {
-            let scene = Scene::new(kind, [Step::answer().raw_call("read_file", arguments), Step::answer().text("ok")]);
+            let scene = Scene::new(
+                kind,
+                [
+                    Step::answer().raw_call("read_file", arguments),
+                    Step::answer().text("ok"),
+                ],
+            );
             scene.space.write("f.txt", "one\ntwo\n");
             scene.exec("go").ok();
             let (_, text, error) = scene.server.request(1).tool_results().remove(0);
-            assert!(text.contains(expect) && !error, "{} {arguments}: {text}", kind.name());
+            assert!(
+                text.contains(expect) && !error,
+                "{} {arguments}: {text}",
+                kind.name()
+            );
             scene.server.assert_done();
         }
     }
@@ -340,10 +615,22 @@ fn arguments_that_can_be_read_are_mended() {
 fn arguments_that_cannot_be_read_are_told_to_the_model() {
     for kind in [Kind::Chat, Kind::Responses, Kind::Messages] {
         for arguments in ["echo hi", "[1,2]", "{\"command\": \"rm -rf", "7"] {
-            let scene = Scene::new(kind, [Step::answer().raw_call("bash", arguments).stop(Stop::Length), Step::answer().text("ok")]);
+            let scene = Scene::new(
+                kind,
+                [
+                    Step::answer()
+                        .raw_call("bash", arguments)
+                        .stop(Stop::Length),
+                    Step::answer().text("ok"),
+                ],
+            );
             scene.exec("go").ok();
             let (_, text, _) = scene.server.request(1).tool_results().remove(0);
-            assert!(text.starts_with("Error (invalid_input): "), "{} {arguments}: {text}", kind.name());
+            assert!(
+                text.starts_with("Error (invalid_input): "),
+                "{} {arguments}: {text}",
+                kind.name()
+            );
             goes_on(&scene);
         }
     }
@@ -352,14 +639,25 @@ fn arguments_that_cannot_be_read_are_told_to_the_model() {
 #[test]
 fn a_tool_that_does_not_exist_is_an_error_for_the_model() {
     each_kind(|kind| {
-        let calls = Step::answer().call("frobnicate", json!({"x": 1})).call("time", json!({}));
+        let calls = Step::answer()
+            .call("frobnicate", json!({"x": 1}))
+            .call("time", json!({}));
         let scene = Scene::new(kind, [calls, Step::answer().text("ok")]);
         scene.exec("go").ok();
         let results = scene.server.request(1).tool_results();
-        assert!(results[0].1.contains("There is no tool `frobnicate`. Tools: ask, bash,"), "{}", results[0].1);
+        assert!(
+            results[0]
+                .1
+                .contains("There is no tool `frobnicate`. Tools: ask, bash,"),
+            "{}",
+            results[0].1
+        );
         assert!(!results[1].1.starts_with("Error"), "{}", results[1].1);
         let log = scene.log();
-        assert_eq!(of_type(&log, "tool_result")[0]["output"]["error"]["code"], "unknown_tool");
+        assert_eq!(
+            of_type(&log, "tool_result")[0]["output"]["error"]["code"],
+            "unknown_tool"
+        );
     });
 }
 
@@ -384,14 +682,26 @@ fn going_in_circles_is_pointed_out_and_then_stopped() {
     each_kind(|kind| {
         let same = || Step::answer().call("bash", json!({"command": "echo same"}));
         let (scene, message) = fails(kind, "", [same(), same(), same(), same()], "repeated_calls");
-        assert!(message.contains("kept making the same bash call"), "{message}");
+        assert!(
+            message.contains("kept making the same bash call"),
+            "{message}"
+        );
         let note = "You made the same call three times";
         assert!(!scene.server.request(2).last_user_text().contains(note));
         assert!(scene.server.request(3).last_user_text().contains(note));
 
         // Another call, another result or a change in between is no circle.
         let write = || Step::answer().call("write_file", json!({"path": "f", "content": "x"}));
-        let steps = [same(), same(), write(), same(), same(), Step::answer().call("time", json!({})), same(), same()];
+        let steps = [
+            same(),
+            same(),
+            write(),
+            same(),
+            same(),
+            Step::answer().call("time", json!({})),
+            same(),
+            same(),
+        ];
         recovers(kind, "", steps);
     });
 }
@@ -401,10 +711,20 @@ fn a_limit_on_steps_ends_the_turn() {
     each_kind(|kind| {
         let call = |n: u32| Step::answer().call("bash", json!({"command": format!("echo {n}")}));
         let scene = Scene::new(kind, [call(1), call(2)]);
-        let out = scene.ostler(["exec", "--format", "result", "--max-steps", "2", "-p", "go"]).output().exits(1);
+        let out = scene
+            .ostler(["exec", "--format", "result", "--max-steps", "2", "-p", "go"])
+            .output()
+            .exits(1);
         let result: Value = serde_json::from_str(&out.stdout).expect("one object");
-        assert_eq!((result["subtype"].as_str(), result["error"]["kind"].as_str()), (Some("max_steps"), Some("max_steps")));
-        assert_eq!(of_type(&scene.log(), "tool_result").len(), 2, "what was asked for was done");
+        assert_eq!(
+            (result["subtype"].as_str(), result["error"]["kind"].as_str()),
+            (Some("max_steps"), Some("max_steps"))
+        );
+        assert_eq!(
+            of_type(&scene.log(), "tool_result").len(),
+            2,
+            "what was asked for was done"
+        );
         goes_on(&scene);
     });
 }
@@ -412,11 +732,24 @@ fn a_limit_on_steps_ends_the_turn() {
 #[test]
 fn a_cut_answer_is_counted_as_far_as_the_vendor_told() {
     // The start of these streams carries the prompt's tokens.
-    let usage = Usage { input: 100, output: 7, ..Usage::default() };
-    let step = Step::answer().text("a b c").usage(usage).cut(Place::Text(1));
-    let scene = Scene::new(Kind::Messages, [step, Step::answer().text("d").usage(usage)]);
+    let usage = Usage {
+        input: 100,
+        output: 7,
+        ..Usage::default()
+    };
+    let step = Step::answer()
+        .text("a b c")
+        .usage(usage)
+        .cut(Place::Text(1));
+    let scene = Scene::new(
+        Kind::Messages,
+        [step, Step::answer().text("d").usage(usage)],
+    );
     scene.exec("go").ok();
     let log = scene.log();
-    let inputs: Vec<_> = of_type(&log, "usage").iter().map(|u| u["input"].as_u64()).collect();
+    let inputs: Vec<_> = of_type(&log, "usage")
+        .iter()
+        .map(|u| u["input"].as_u64())
+        .collect();
     assert_eq!(inputs, [Some(100), Some(100)]);
 }
