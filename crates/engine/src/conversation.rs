@@ -4,7 +4,10 @@ use crate::fold::Fold;
 use crate::transcript::{Measure, Transcript};
 use bytes::Bytes;
 use ostler_llm::{Model, Msg, Params, Prefix};
-use ostler_wire::{Body, Break, Entry, Part, Role, Usage};
+use ostler_wire::{Body, Break, Entry, Origin, Part, Role, Usage};
+
+#[cfg(test)]
+mod tests;
 
 pub struct Conversation {
     pub model: Model,
@@ -13,12 +16,21 @@ pub struct Conversation {
     fold: Fold,
     transcript: Transcript,
     /// The request before, and how far this prompt is known to continue it.
-    previous: Option<Measure>,
+    previous: Option<Before>,
     broke: Option<Break>,
-    /// Where each request of the log stood in the prompt, while the log is read in.
+    /// Where the request of the answer that was read in last stood in the prompt.
     replayed: Option<Measure>,
+    /// The entry that came last.
+    at: u64,
     scratch: Vec<Msg>,
     answer_is_empty: bool,
+}
+
+/// A request that went out earlier, and to whom: prompt caches are not shared between models.
+#[derive(Clone, Debug)]
+struct Before {
+    origin: Origin,
+    bytes: u64,
 }
 
 /// A request as it goes out, for its usage entry.
@@ -41,6 +53,7 @@ impl Conversation {
             previous: None,
             broke: None,
             replayed: None,
+            at: 0,
             scratch: Vec::new(),
             answer_is_empty: true,
         }
@@ -53,21 +66,26 @@ impl Conversation {
             let has_call = message.parts.iter().any(|p| matches!(p, Part::Call { .. }));
             self.answer_is_empty = message.text.trim().is_empty() && !has_call;
         }
+        self.at = entry.entry;
         self.fold.push(&entry.body, &mut self.scratch);
-        self.settle(entry.entry);
+        self.settle();
     }
 
     /// Reads in an entry of the past, checking that the prompts it belongs to come out as they were sent.
     pub fn replay(&mut self, entry: &Entry) {
         match &entry.body {
             Body::Message(message) if message.role == Role::Assistant => {
-                self.fold.close(&mut self.scratch);
-                self.settle(entry.entry);
-                self.replayed = Some(self.transcript.measure());
+                self.replayed = Some(self.ready());
             }
-            Body::Usage(usage) => self.compare(usage),
-            Body::Message(_)
-            | Body::Meta(_)
+            Body::Usage(usage) => {
+                // An empty answer left no message: its request is the prompt as it stands.
+                if self.replayed.is_none() && !self.fold.is_open() {
+                    self.replayed = Some(self.ready());
+                }
+                self.compare(usage);
+            }
+            Body::Message(_) | Body::Interrupted(_) => self.replayed = None,
+            Body::Meta(_)
             | Body::ToolUse(_)
             | Body::ToolResult(_)
             | Body::Settings(_)
@@ -76,7 +94,6 @@ impl Conversation {
             | Body::Todo(_)
             | Body::Notice(_)
             | Body::Error(_)
-            | Body::Interrupted(_)
             | Body::TurnEnd(_) => {}
         }
         self.push(entry);
@@ -84,16 +101,17 @@ impl Conversation {
 
     /// The body of the next request and what it shares with the last.
     pub fn request(&mut self) -> (Vec<Bytes>, Sent) {
-        self.fold.close(&mut self.scratch);
-        self.settle(u64::MAX);
-        let measure = self.transcript.measure();
+        let measure = self.ready();
         let broke = self.broke.take();
         let shared = match (&broke, &self.previous) {
             (Some(broke), _) => broke.at,
             (None, Some(previous)) => previous.bytes,
             (None, None) => 0,
         };
-        self.previous = Some(measure.clone());
+        self.previous = Some(Before {
+            origin: self.origin().clone(),
+            bytes: measure.bytes,
+        });
         self.answer_is_empty = true;
         let sent = Sent {
             measure,
@@ -120,44 +138,53 @@ impl Conversation {
 
     /// Takes the place of another conversation over the same log; the break in the prompt is kept for the next request.
     pub fn replaces(&mut self, old: &Conversation, cause: &str) {
-        self.broke = self.transcript.break_from(&old.transcript, cause);
         self.previous.clone_from(&old.previous);
-        if let (Some(broke), Some(previous)) = (&mut self.broke, &old.previous) {
-            broke.at = broke.at.min(previous.bytes);
-        }
+        self.broke = match &self.previous {
+            Some(before) if before.origin != *self.origin() => {
+                Some(self.transcript.break_at(0, before.bytes, cause))
+            }
+            Some(_) | None => None,
+        };
     }
 
     fn compare(&mut self, usage: &Usage) {
-        let origin = &self.model.target().origin;
-        if usage.prompt_hash.is_empty() {
+        let Some(now) = self
+            .replayed
+            .take()
+            .filter(|_| !usage.prompt_hash.is_empty())
+        else {
             return;
-        }
-        let was = Measure {
-            bytes: usage.prompt_bytes,
-            hash: usage.prompt_hash.clone(),
         };
-        let same = self.replayed.as_ref() == Some(&was);
-        if same {
+        let origin = self.origin().clone();
+        let own = usage.provider == origin.provider && usage.model == origin.model;
+        if own && (now.bytes, &now.hash) == (usage.prompt_bytes, &usage.prompt_hash) {
             self.broke = None;
-            self.previous = Some(was);
+            self.previous = Some(Before {
+                origin,
+                bytes: now.bytes,
+            });
         } else {
             // Everything up to the last request that still comes out the same is shared.
-            let at = self.previous.as_ref().map_or(0, |p| p.bytes);
-            let cause = match (
-                usage.provider == origin.provider,
-                usage.model == origin.model,
-            ) {
-                (true, true) => "rendering",
-                (true, false) | (false, true) | (false, false) => "model",
-            };
-            let at = if self.broke.is_some() { 0 } else { at };
-            self.broke = Some(self.transcript.break_at(at, was.bytes, cause));
+            let at = self.previous.as_ref().map_or(0, |before| before.bytes);
+            let cause = if own { "rendering" } else { "model" };
+            self.broke = Some(self.transcript.break_at(at, usage.prompt_bytes, cause));
         }
     }
 
-    fn settle(&mut self, entry: u64) {
+    /// Ends what is open and measures the prompt.
+    fn ready(&mut self) -> Measure {
+        self.fold.ready(&mut self.scratch);
+        self.settle();
+        self.transcript.measure()
+    }
+
+    fn settle(&mut self) {
         for message in self.scratch.drain(..) {
-            self.transcript.push(message, entry);
+            self.transcript.push(message, self.at);
         }
+    }
+
+    fn origin(&self) -> &Origin {
+        &self.model.target().origin
     }
 }

@@ -3,22 +3,58 @@
 
 use crate::tools;
 use ostler_llm::{AnswerPart, CallResult, Msg};
-use ostler_wire::{Body, Message, Origin, Part, Replay, Role, ToolResult, ToolUse};
+use ostler_wire::{Body, Image, Message, Origin, Part, Replay, Role, ToolResult, ToolUse};
+use std::collections::HashSet;
+
+#[cfg(test)]
+mod tests;
 
 const INTERRUPTED_RESULT: &str =
     "Interrupted: this call has no result. It may or may not have run.";
 const INTERRUPTED_NOTE: &str = "[The person interrupted the work here.]";
 const LOST_START: &str = "[The start of this conversation is lost.]";
+/// Stands where the person's turn is missing between two answers, or after the last one.
+const GO_ON: &str = "[Go on.]";
+/// For a call that came without a name.
+const UNNAMED: &str = "_";
+/// The longest call id that every vendor takes from another one.
+const MAX_ID: usize = 40;
 
 /// Turns entries into messages for one origin. Messages come out as soon as nothing can be added to them.
 pub struct Fold {
     origin: Origin,
     envelope: bool,
     /// An answer whose `tool_use` lines may still follow.
-    answer: Option<Vec<AnswerPart>>,
-    /// Calls of the last answer, in order, with their results so far.
-    calls: Vec<(ToolUse, Option<CallResult>)>,
-    started: bool,
+    answer: Option<Answer>,
+    /// Calls of the last answer, in order.
+    calls: Vec<Call>,
+    /// Ids that calls went out under.
+    ids: HashSet<String>,
+    last: Last,
+}
+
+#[derive(Default)]
+struct Answer {
+    parts: Vec<AnswerPart>,
+    /// It came from the model that the messages are for.
+    own: bool,
+}
+
+struct Call {
+    /// As the log knows it.
+    id: String,
+    name: String,
+    /// As the model is told.
+    sent_id: String,
+    result: Option<CallResult>,
+}
+
+/// Who had the last word.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Last {
+    Nobody,
+    Person,
+    Model,
 }
 
 impl Fold {
@@ -28,7 +64,8 @@ impl Fold {
             envelope,
             answer: None,
             calls: Vec::new(),
-            started: false,
+            ids: HashSet::new(),
+            last: Last::Nobody,
         }
     }
 
@@ -45,7 +82,7 @@ impl Fold {
             }
             Body::Interrupted(_) => {
                 self.close(out);
-                self.emit(user(INTERRUPTED_NOTE), out);
+                self.say(INTERRUPTED_NOTE.into(), Vec::new(), out);
             }
             Body::Meta(_)
             | Body::Usage(_)
@@ -59,17 +96,35 @@ impl Fold {
         }
     }
 
-    /// Ends what is open, as a request must: a call without a result gets one that says so.
-    pub fn close(&mut self, out: &mut Vec<Msg>) {
+    /// Ends what is open, as a request must: a call without a result gets one that says so, and the model is not last.
+    pub fn ready(&mut self, out: &mut Vec<Msg>) {
+        self.close(out);
+        self.hand_over(out);
+    }
+
+    /// Calls that have no result yet.
+    pub fn dangling(&self) -> impl Iterator<Item = &str> {
+        self.calls
+            .iter()
+            .filter(|call| call.result.is_none())
+            .map(|call| call.id.as_str())
+    }
+
+    /// Whether an answer or its results are still being gathered.
+    pub fn is_open(&self) -> bool {
+        self.answer.is_some() || !self.calls.is_empty()
+    }
+
+    fn close(&mut self, out: &mut Vec<Msg>) {
         self.end_answer(out);
         if self.calls.is_empty() {
             return;
         }
         let results = std::mem::take(&mut self.calls)
             .into_iter()
-            .map(|(call, result)| {
-                result.unwrap_or_else(|| CallResult {
-                    id: call.id,
+            .map(|call| {
+                call.result.unwrap_or_else(|| CallResult {
+                    id: call.sent_id,
                     name: call.name,
                     text: INTERRUPTED_RESULT.into(),
                     images: Vec::new(),
@@ -77,15 +132,8 @@ impl Fold {
                 })
             })
             .collect();
-        self.emit(Msg::Results { results }, out);
-    }
-
-    /// Calls that have no result yet.
-    pub fn dangling(&self) -> impl Iterator<Item = &str> {
-        self.calls
-            .iter()
-            .filter(|(_, result)| result.is_none())
-            .map(|(call, _)| call.id.as_str())
+        self.last = Last::Person;
+        out.push(Msg::Results { results });
     }
 
     fn message(&mut self, message: &Message, out: &mut Vec<Msg>) {
@@ -95,20 +143,21 @@ impl Fold {
                     Some(context) => format!("{context}\n\n{}", message.text),
                     None => message.text.clone(),
                 };
-                let images = message.images.clone();
-                if !text.is_empty() || !images.is_empty() {
-                    self.emit(Msg::User { text, images }, out);
-                }
+                self.say(text, message.images.clone(), out);
             }
-            Role::System => self.emit(user(&message.text), out),
-            Role::Assistant if message.parts.is_empty() => {
-                self.answer = Some(vec![AnswerPart::Text {
-                    text: message.text.clone(),
-                    replay: None,
-                }]);
-            }
+            Role::System => self.say(message.text.clone(), Vec::new(), out),
             Role::Assistant => {
-                self.answer = Some(message.parts.iter().map(|p| self.part(p)).collect());
+                let parts = match message.parts.as_slice() {
+                    [] => vec![AnswerPart::Text {
+                        text: message.text.clone(),
+                        replay: None,
+                    }],
+                    parts => parts.iter().map(|p| self.part(p)).collect(),
+                };
+                self.answer = Some(Answer {
+                    parts,
+                    own: message.model.as_ref() == Some(&self.origin),
+                });
             }
         }
     }
@@ -143,38 +192,75 @@ impl Fold {
         if self.answer.is_none() {
             self.close(out);
         }
-        let answer = self.answer.get_or_insert_default();
-        if self.calls.iter().any(|(known, _)| known.id == call.id) {
+        if self.calls.iter().any(|known| known.id == call.id) {
             return;
         }
-        let slot = answer.iter_mut().find_map(|part| match part {
+        let mut answer = self.answer.take().unwrap_or_default();
+        let announced = answer.parts.iter().any(
+            |part| matches!(part, AnswerPart::Call { id, name, .. } if *id == call.id && name.is_empty()),
+        );
+        let sent_id = self.sendable(&call.id, answer.own && announced);
+        let sent_name = match call.name.trim() {
+            "" => UNNAMED,
+            _ => call.name.as_str(),
+        };
+        let slot = answer.parts.iter_mut().find_map(|part| match part {
             AnswerPart::Call {
                 id,
                 name,
                 arguments,
                 ..
-            } if *id == call.id && name.is_empty() => Some((name, arguments)),
+            } if *id == call.id && name.is_empty() => Some((id, name, arguments)),
             AnswerPart::Call { .. } | AnswerPart::Text { .. } | AnswerPart::Reasoning { .. } => {
                 None
             }
         });
         match slot {
-            Some((name, arguments)) => {
-                *name = call.name.clone();
-                *arguments = call.input.get().to_owned();
+            Some((id, name, arguments)) => {
+                id.clone_from(&sent_id);
+                sent_name.clone_into(name);
+                call.input.get().clone_into(arguments);
             }
-            None => answer.push(AnswerPart::Call {
-                id: call.id.clone(),
-                name: call.name.clone(),
+            None => answer.parts.push(AnswerPart::Call {
+                id: sent_id.clone(),
+                name: sent_name.to_owned(),
                 arguments: call.input.get().to_owned(),
                 replay: None,
             }),
         }
-        self.calls.push((call.clone(), None));
+        self.calls.push(Call {
+            id: call.id.clone(),
+            name: sent_name.to_owned(),
+            sent_id,
+            result: None,
+        });
+        self.answer = Some(answer);
+    }
+
+    /// The id under which a call goes out: the model's own as it was, another's in a form that every vendor takes, none twice.
+    fn sendable(&mut self, id: &str, own: bool) -> String {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        let fits = own || (id.len() <= MAX_ID && id.chars().all(is_plain));
+        let base = match (id.is_empty(), fits) {
+            (true, _) => "call".to_owned(),
+            (false, true) => id.to_owned(),
+            (false, false) => {
+                let plain = id.chars().map(|c| if is_plain(c) { c } else { '_' });
+                plain.take(MAX_ID / 2).collect()
+            }
+        };
+        let mut sent = base.clone();
+        let mut n = self.ids.len();
+        while !self.ids.insert(sent.clone()) {
+            n += 1;
+            let short: String = base.chars().take(MAX_ID / 2).collect();
+            sent = format!("{short}_{n}");
+        }
+        sent
     }
 
     fn end_answer(&mut self, out: &mut Vec<Msg>) {
-        let Some(mut parts) = self.answer.take() else {
+        let Some(Answer { mut parts, .. }) = self.answer.take() else {
             return;
         };
         parts.retain(|part| match part {
@@ -192,47 +278,50 @@ impl Fold {
             })
             .collect();
         self.calls
-            .sort_by_key(|(call, _)| order.iter().position(|id| *id == call.id));
+            .sort_by_key(|call| order.iter().position(|id| *id == call.sent_id));
         if !parts.is_empty() {
-            self.emit(Msg::Assistant { parts }, out);
+            self.hand_over(out);
+            self.last = Last::Model;
+            out.push(Msg::Assistant { parts });
         }
     }
 
     fn result(&mut self, result: &ToolResult, out: &mut Vec<Msg>) {
         let envelope = self.envelope;
-        let Some((call, slot)) = self
+        let Some(call) = self
             .calls
             .iter_mut()
-            .find(|(call, slot)| call.id == result.tool_use_id && slot.is_none())
+            .find(|call| call.id == result.tool_use_id && call.result.is_none())
         else {
             return;
         };
         let rendered = tools::render(&call.name, &result.output, envelope);
-        *slot = Some(CallResult {
-            id: call.id.clone(),
+        call.result = Some(CallResult {
+            id: call.sent_id.clone(),
             name: call.name.clone(),
             text: rendered.text,
             images: rendered.images,
             ok: result.ok,
         });
-        if self.calls.iter().all(|(_, result)| result.is_some()) {
+        if self.calls.iter().all(|call| call.result.is_some()) {
             self.close(out);
         }
     }
 
-    fn emit(&mut self, message: Msg, out: &mut Vec<Msg>) {
-        // Every protocol wants a conversation to open with the person.
-        if !self.started && !matches!(message, Msg::User { .. }) {
-            out.push(user(LOST_START));
+    /// The person's words, or ours in their place. Blank ones would be refused.
+    fn say(&mut self, text: String, images: Vec<Image>, out: &mut Vec<Msg>) {
+        if !text.trim().is_empty() || !images.is_empty() {
+            self.last = Last::Person;
+            out.push(Msg::User { text, images });
         }
-        self.started = true;
-        out.push(message);
     }
-}
 
-fn user(text: &str) -> Msg {
-    Msg::User {
-        text: text.to_owned(),
-        images: Vec::new(),
+    /// The model speaks next: every protocol wants the person before it.
+    fn hand_over(&mut self, out: &mut Vec<Msg>) {
+        match self.last {
+            Last::Person => {}
+            Last::Nobody => self.say(LOST_START.into(), Vec::new(), out),
+            Last::Model => self.say(GO_ON.into(), Vec::new(), out),
+        }
     }
 }

@@ -123,21 +123,6 @@ impl Transcript {
         body
     }
 
-    /// Where a rebuilt prompt stops being a continuation of `old`, if it does.
-    pub fn break_from(&self, old: &Transcript, cause: &str) -> Option<Break> {
-        let (a, b) = (old.plain(), self.plain());
-        let at = a.iter().zip(&b).take_while(|(x, y)| x == y).count();
-        if old.prefix_bytes == self.prefix_bytes && at == a.len() {
-            return None;
-        }
-        let at = if old.prefix_bytes == self.prefix_bytes {
-            old.prefix_bytes + at as u64
-        } else {
-            0
-        };
-        Some(self.break_at(at, old.bytes(), cause))
-    }
-
     /// Describes a break at a byte of this prompt, when the prompt before had `old_bytes`.
     pub fn break_at(&self, at: u64, old_bytes: u64, cause: &str) -> Break {
         let lost_tokens = old_bytes.saturating_sub(at) / BYTES_PER_TOKEN;
@@ -174,18 +159,6 @@ impl Transcript {
             self.rope.push(b",");
         }
         self.rope.push(plain);
-    }
-
-    /// All messages, plain. Only for the rare comparison of two transcripts.
-    fn plain(&self) -> Vec<u8> {
-        let mut out: Vec<u8> = self.rope.snapshot().concat();
-        for recent in &self.recent {
-            if !out.is_empty() || self.opened_with_item {
-                out.push(b',');
-            }
-            out.extend_from_slice(&recent.plain);
-        }
-        out
     }
 }
 
