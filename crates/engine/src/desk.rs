@@ -62,7 +62,18 @@ pub enum Grant {
 impl Desk {
     /// Stores, folds and shows. Nothing is shown that is not on disk.
     pub fn commit(&mut self, bodies: Vec<Body>) -> Result<(), LogError> {
-        for entry in self.log.append(bodies)? {
+        self.commit_after(Vec::new(), bodies)
+    }
+
+    /// The same in one write with a copied past, which is not shown: it happened in another session.
+    pub fn commit_after(&mut self, past: Vec<Body>, bodies: Vec<Body>) -> Result<(), LogError> {
+        let copied = past.len();
+        let all = past.into_iter().chain(bodies).collect();
+        for (n, entry) in self.log.append(all)?.into_iter().enumerate() {
+            if n < copied {
+                self.replay(&entry);
+                continue;
+            }
             self.conversation.push(&entry);
             self.remember(&entry.body);
             self.feed.entry(entry);
@@ -70,7 +81,7 @@ impl Desk {
         Ok(())
     }
 
-    /// Takes in an entry of a resumed log.
+    /// Takes in an entry of the past.
     pub fn replay(&mut self, entry: &Entry) {
         self.conversation.replay(entry);
         self.remember(&entry.body);

@@ -15,6 +15,7 @@ use crate::session::Session;
 use crate::store::Store;
 use crate::tool::{Scope, ToolSettings};
 use crate::tools::Tools;
+use crate::turn::Opening;
 use crate::{instructions, prefixes};
 use ostler_host::Host;
 use ostler_llm::{Model, Params, Prefix, Target, Transport};
@@ -175,16 +176,19 @@ impl LocalHub {
         Model::new(target, self.transport.clone()).map_err(|e| HubError(e.to_string()))
     }
 
-    fn opening(&self, past: &mut Past, model: &str, prefix: &Prefix) -> Vec<Body> {
+    fn opening(&self, past: &mut Past, model: &str, prefix: &Prefix) -> Opening {
         let hash = match self.options.save {
             // A prefix that cannot be kept shows again when the log cannot be written.
             true => prefixes::keep(&self.options.home, prefix)
                 .unwrap_or_else(|_| prefixes::hash(prefix)),
             false => prefixes::hash(prefix),
         };
-        let mut opening = Vec::new();
+        let mut opening = Opening {
+            context: Some(self.environment()),
+            ..Opening::default()
+        };
         if past.log.is_empty() {
-            opening.push(Body::Meta(Meta {
+            let meta = Body::Meta(Meta {
                 schema_version: SCHEMA_VERSION,
                 session_id: past.id.clone(),
                 root: self.options.root.display().to_string(),
@@ -193,22 +197,33 @@ impl LocalHub {
                 rendering: RENDERING,
                 version: self.options.version.clone(),
                 forked_from: past.forked_from.clone(),
-            }));
+            });
             let copied = std::mem::take(&mut past.entries);
             let bodies = copied.into_iter().map(|e| e.body);
-            opening.extend(bodies.filter(|b| !matches!(b, Body::Meta(_))));
+            match past.forked_from {
+                None => opening.entries.push(meta),
+                Some(_) => {
+                    opening.past.push(meta);
+                    opening
+                        .past
+                        .extend(bodies.filter(|b| !matches!(b, Body::Meta(_))));
+                }
+            }
         }
-        let settings = settings_of(&past.entries, &opening);
+        let settings = settings_of(&past.entries, &opening.past);
+        let is_new = past.log.is_empty() && past.forked_from.is_none();
         let changed = Settings {
             model: Some(model.to_owned()).filter(|m| settings.model.as_ref() != Some(m)),
-            prefix: Some(hash).filter(|h| settings.prefix.as_ref() != Some(h)),
+            // The first line of a new log names its prefix already.
+            prefix: Some(hash).filter(|h| !is_new && settings.prefix.as_ref() != Some(h)),
             ..Settings::default()
         };
         if changed != Settings::default() {
-            opening.push(Body::Settings(changed));
+            opening.entries.push(Body::Settings(changed));
         }
         let notices = past.notices.drain(..);
-        opening.extend(notices.map(|text| Body::Notice(Notice { text })));
+        let notices = notices.map(|text| Body::Notice(Notice { text }));
+        opening.entries.extend(notices);
         opening
     }
 
@@ -306,12 +321,14 @@ impl Hub for LocalHub {
         let session = Session {
             inbox: Inbox::new(receiver, feed, asks),
             desk,
-            context: Some(self.environment()),
             opening,
             transport: self.transport.clone(),
             options,
         };
         tokio::spawn(session.run());
+        // A long past takes a while to free, and the prompt need not wait for it.
+        let entries = std::mem::take(&mut past.entries);
+        drop(tokio::task::spawn_blocking(move || drop(entries)));
         Ok(Client {
             session_id: past.id,
             model: reference,

@@ -16,10 +16,8 @@ pub struct Session {
     pub(crate) inbox: Inbox,
     pub(crate) options: Arc<Options>,
     pub(crate) transport: Arc<Transport>,
-    /// Entries that go before the first prompt of this process.
-    pub(crate) opening: Vec<Body>,
-    /// Facts of the day for the first prompt of this process.
-    pub(crate) context: Option<String>,
+    /// What goes before the first prompt of this process.
+    pub(crate) opening: Opening,
 }
 
 impl Session {
@@ -36,15 +34,11 @@ impl Session {
     }
 
     async fn prompt(&mut self, prompt: Prompt) {
-        let opening = Opening {
-            entries: std::mem::take(&mut self.opening),
-            context: self.context.take(),
-        };
+        let opening = std::mem::take(&mut self.opening);
         let kept = turn(&mut self.desk, &mut self.inbox, prompt, opening).await;
         // Nothing of the opening is on disk when the first write failed; it goes before the next prompt.
         if let Err(opening) = kept {
-            self.opening = opening.entries;
-            self.context = opening.context;
+            self.opening = opening;
         }
     }
 
@@ -84,8 +78,9 @@ impl Session {
             ..Settings::default()
         });
         if self.desk.log.is_empty() {
-            self.opening.retain(|b| !matches!(b, Body::Settings(_)));
-            self.opening.push(settings);
+            let entries = &mut self.opening.entries;
+            entries.retain(|b| !matches!(b, Body::Settings(_)));
+            entries.push(settings);
         } else if let Err(error) = self.desk.commit(vec![settings]) {
             return View::Error(error.to_string());
         }

@@ -41,6 +41,8 @@ impl From<LogError> for Trouble {
 /// What goes into the log before the first prompt of a process, and the facts that ride in that prompt.
 #[derive(Clone, Default)]
 pub struct Opening {
+    /// The beginning of a fork's log: copied, and not shown.
+    pub past: Vec<Body>,
     pub entries: Vec<Body>,
     pub context: Option<String>,
 }
@@ -98,7 +100,7 @@ fn open(desk: &mut Desk, prompt: Prompt, opening: Opening) -> Result<(), LogErro
         images: prompt.images,
         ..Message::user(prompt.text)
     }));
-    desk.commit(entries)
+    desk.commit_after(opening.past, entries)
 }
 
 fn fail(desk: &Desk, error: &LogError) {
