@@ -1,8 +1,10 @@
 //! What to run and what comes back of it, as plain data. Running it is `process`.
 
+use crate::sandbox::Plan;
 use bytes::Bytes;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// A program to start. Nothing is inherited: the environment is exactly `env`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +15,8 @@ pub struct Command {
     pub cwd: PathBuf,
     pub env: Vec<(OsString, OsString)>,
     pub stdio: Stdio,
+    /// What it may touch; `None` is all that we may.
+    pub sandbox: Option<Arc<Plan>>,
 }
 
 /// What the program's standard streams are.

@@ -56,6 +56,12 @@ pub enum Error {
     BadCommand,
     #[error("cannot start {program:?}: {source}")]
     Spawn { program: String, source: io::Error },
+    #[error("cannot put {program:?} into the sandbox ({step} failed: {source}), so it was not run")]
+    Sandbox {
+        program: String,
+        step: &'static str,
+        source: io::Error,
+    },
     #[error("the watchdog that runs commands ended before {program:?} had started; try again")]
     Lost { program: String },
 }
@@ -81,6 +87,7 @@ impl Error {
             | Self::TooLong
             | Self::BadCommand
             | Self::Spawn { .. }
+            | Self::Sandbox { .. }
             | Self::Lost { .. } => "spawn_error",
         }
     }

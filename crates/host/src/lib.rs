@@ -7,6 +7,7 @@ mod files;
 mod host;
 mod local;
 mod process;
+pub mod sandbox;
 pub mod signals;
 pub mod watchdog;
 

@@ -215,6 +215,7 @@ mod cases {
             cwd: folder.clone(),
             env: vec![("B".into(), "2 = two".into()), ("A".into(), "".into())],
             stdio: Stdio::Pipes,
+            sandbox: None,
         };
         let shown = run_to_end(&local, env).await.stdout;
         assert_eq!(shown, "B=2 = two\nA=\n");

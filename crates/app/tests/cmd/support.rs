@@ -116,6 +116,7 @@ pub fn on_terminal<const N: usize>(
         cwd: space.root().into(),
         env,
         stdio: Stdio::Pty { rows: 24, cols: 80 },
+        sandbox: None,
     };
     let talk: Vec<(String, String)> = talk
         .iter()

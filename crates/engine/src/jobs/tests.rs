@@ -27,6 +27,7 @@ impl Yard {
             cwd: self.bench.root(),
             env: vec![("PATH".into(), "/usr/bin:/bin".into())],
             stdio: Stdio::Pipes,
+            sandbox: None,
         });
         self.jobs.adopt(Started {
             process: process.await.unwrap(),

@@ -88,6 +88,7 @@ impl Typed for Bash {
             cwd: cwd(&cx, args.cwd.as_deref()).await?,
             env: cx.settings.env.clone(),
             stdio: if args.tty() { TERMINAL } else { Stdio::Pipes },
+            sandbox: None,
         };
         let spawned = cx.host.spawn(command).await;
         let process = spawned.map_err(|e| ToolError::new(e.code(), format!("{e}.")))?;

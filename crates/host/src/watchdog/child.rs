@@ -19,7 +19,9 @@ pub(super) fn start(
 ) -> Result<Pid, Failure> {
     let prepare = |error: io::Error| Failure::new(Stage::Prepare, &error);
     let programs = programs(spawn);
-    let streams = Streams::new(spawn.stdio, stdio).map_err(prepare)?;
+    let mut given = stdio.into_iter();
+    let streams = Streams::new(spawn.stdio, &mut given).map_err(prepare)?;
+    let cage = Cage::new(spawn.jail, given.next()).map_err(prepare)?;
     #[cfg(target_os = "linux")]
     let keeper = rustix::process::getpid();
     // SAFETY: a keeper has one thread.
@@ -29,7 +31,7 @@ pub(super) fn start(
         Forked::Child => {
             #[cfg(target_os = "linux")]
             die_with(keeper);
-            become_command(spawn, &programs, &streams).tell(failures);
+            become_command(spawn, &programs, &streams, &cage).tell(failures);
             sys::exit_now(127)
         }
     }
@@ -46,14 +48,25 @@ fn die_with(keeper: Pid) {
 }
 
 /// Returns only when it failed. Every descriptor but the standard three closes on exec.
-fn become_command(spawn: &Spawn<'_>, programs: &[CString], streams: &Streams) -> Failure {
+fn become_command(
+    spawn: &Spawn<'_>,
+    programs: &[CString],
+    streams: &Streams,
+    cage: &Cage<'_>,
+) -> Failure {
     if let Err(error) = streams.install() {
         return Failure::new(Stage::Prepare, &error);
+    }
+    if let Err(failure) = cage.isolate() {
+        return failure;
     }
     if let Err(error) = rustix::process::chdir(spawn.cwd) {
         return Failure::new(Stage::WorkingDirectory, &error.into());
     }
     sys::reset_signals();
+    if let Err(failure) = cage.restrict() {
+        return failure;
+    }
     let mut denied = None;
     let mut last = io::Error::from_raw_os_error(libc::ENOENT);
     for program in programs {
@@ -74,6 +87,69 @@ fn become_command(spawn: &Spawn<'_>, programs: &[CString], streams: &Streams) ->
     }
 }
 
+/// The sandbox of a command, if it has one.
+struct Cage<'a> {
+    #[cfg(target_os = "linux")]
+    jail: Option<crate::sandbox::linux::Jail<'a>>,
+    #[cfg(target_os = "linux")]
+    ruleset: Option<OwnedFd>,
+    #[cfg(not(target_os = "linux"))]
+    none: std::marker::PhantomData<&'a ()>,
+}
+
+#[cfg(target_os = "linux")]
+impl<'a> Cage<'a> {
+    fn new(bytes: &'a [u8], ruleset: Option<OwnedFd>) -> io::Result<Self> {
+        use crate::sandbox::linux::Jail;
+        let broken = || io::Error::from_raw_os_error(libc::EINVAL);
+        let jail = match bytes {
+            [] => None,
+            bytes => Some(Jail::decode(bytes).ok_or_else(broken)?),
+        };
+        // A command must not start with less than it was to have.
+        if jail.as_ref().is_some_and(|jail| jail.has_ruleset) && ruleset.is_none() {
+            return Err(broken());
+        }
+        Ok(Self { jail, ruleset })
+    }
+
+    fn isolate(&self) -> Result<(), Failure> {
+        let jail = self.jail.as_ref();
+        jail.map_or(Ok(()), crate::sandbox::linux::isolate)
+            .map_err(|(step, error)| Failure::new(Stage::Sandbox(step.number()), &error))
+    }
+
+    fn restrict(&self) -> Result<(), Failure> {
+        use rustix::fd::AsFd;
+        let Some(jail) = &self.jail else {
+            return Ok(());
+        };
+        crate::sandbox::linux::restrict(jail, self.ruleset.as_ref().map(AsFd::as_fd))
+            .map_err(|(step, error)| Failure::new(Stage::Sandbox(step.number()), &error))
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+impl<'a> Cage<'a> {
+    /// No plan of this system has anything to put on.
+    fn new(bytes: &'a [u8], _ruleset: Option<OwnedFd>) -> io::Result<Self> {
+        match bytes {
+            [] => Ok(Self {
+                none: std::marker::PhantomData,
+            }),
+            _ => Err(io::ErrorKind::Unsupported.into()),
+        }
+    }
+
+    fn isolate(&self) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn restrict(&self) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
 struct Streams {
     stdin: OwnedFd,
     stdout: OwnedFd,
@@ -83,8 +159,7 @@ struct Streams {
 
 impl Streams {
     /// `given` is what came with the request: stdout and stderr, with stdin before them if asked; or one terminal.
-    fn new(kind: StdioKind, given: Vec<OwnedFd>) -> io::Result<Self> {
-        let mut given = given.into_iter();
+    fn new(kind: StdioKind, given: &mut impl Iterator<Item = OwnedFd>) -> io::Result<Self> {
         let mut next = || given.next().ok_or(io::ErrorKind::InvalidInput);
         Ok(match kind {
             StdioKind::Pipes => Self {

@@ -120,6 +120,7 @@ impl Spawner {
             let fds: Vec<BorrowedFd<'_>> = [control.as_fd(), failures.as_fd()]
                 .into_iter()
                 .chain(stdio.iter().map(AsFd::as_fd))
+                .chain(rules_of(command))
                 .collect();
             self.send(&frame, &fds).await.map_err(cannot)?;
             drop(fds);
@@ -352,6 +353,16 @@ async fn read_failure(pipe: PipeReader) -> io::Result<Option<Failure>> {
     }
 }
 
+fn rules_of(command: &Command) -> Option<BorrowedFd<'_>> {
+    #[cfg(target_os = "linux")]
+    return Some(command.sandbox.as_ref()?.jail()?.ruleset.as_ref()?.as_fd());
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = command;
+        None
+    }
+}
+
 fn explain(command: &Command, Failure { stage, errno }: Failure) -> Error {
     let program = command.program();
     let source = io::Error::from_raw_os_error(errno);
@@ -365,6 +376,20 @@ fn explain(command: &Command, Failure { stage, errno }: Failure) -> Error {
         (Stage::Exec, libc::EACCES | libc::ENOEXEC | libc::EISDIR) => {
             Error::NotExecutable { program, source }
         }
+        (Stage::Sandbox(step), _) => Error::Sandbox {
+            program,
+            step: step_name(step),
+            source,
+        },
         (Stage::Prepare | Stage::Exec, _) => Error::Spawn { program, source },
     }
+}
+
+fn step_name(step: u8) -> &'static str {
+    #[cfg(target_os = "linux")]
+    if let Some(step) = crate::sandbox::linux::Step::from_number(step) {
+        return step.name();
+    }
+    let _ = step;
+    "starting it"
 }

@@ -16,8 +16,9 @@ use std::os::unix::ffi::OsStrExt;
 
 /// Longest body; no system takes longer command lines.
 const MAX_BODY: usize = 8 << 20;
-/// Descriptors with one frame: the keeper's socket, the pipe for failures and the three standard streams.
-const MAX_FDS: usize = 5;
+/// Descriptors with one frame: the keeper's socket, the pipe for failures, the three standard streams and the
+/// sandbox's rules.
+const MAX_FDS: usize = 6;
 const HEAD_SIZE: usize = 8;
 const SPAWN: u32 = 1;
 const GUARD: u32 = 2;
@@ -29,6 +30,7 @@ pub(super) fn encode_spawn(command: &Command) -> Result<Vec<u8>> {
         stdio_number(command.stdio),
         command.argv.len() as u32,
         command.env.len() as u32,
+        jail_of(command).len() as u32,
     ];
     let mut body = Vec::with_capacity(4096);
     for number in head {
@@ -49,6 +51,7 @@ pub(super) fn encode_spawn(command: &Command) -> Result<Vec<u8>> {
     for (name, value) in &command.env {
         push(&[name.as_bytes(), b"=", value.as_bytes()]);
     }
+    body.extend_from_slice(jail_of(command));
     if nul
         || command
             .argv
@@ -185,6 +188,8 @@ pub(super) struct Spawn<'a> {
     pub cwd: &'a CStr,
     pub argv: Vec<&'a CStr>,
     pub env: Vec<&'a CStr>,
+    /// The sandbox, as that encodes it; empty for none.
+    pub jail: &'a [u8],
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -198,7 +203,9 @@ impl<'a> Spawn<'a> {
     pub(super) fn decode(body: &'a [u8]) -> Option<Self> {
         let (stdio, rest) = take_number(body)?;
         let (args, rest) = take_number(rest)?;
-        let (vars, mut rest) = take_number(rest)?;
+        let (vars, rest) = take_number(rest)?;
+        let (jail, rest) = take_number(rest)?;
+        let (mut rest, jail) = rest.split_at_checked(rest.len().checked_sub(jail as usize)?)?;
         let mut next = || {
             let string = CStr::from_bytes_until_nul(rest).ok()?;
             rest = rest.get(string.count_bytes() + 1..)?;
@@ -214,8 +221,18 @@ impl<'a> Spawn<'a> {
             cwd: next()?,
             argv: (0..args).map(|_| next()).collect::<Option<_>>()?,
             env: (0..vars).map(|_| next()).collect::<Option<_>>()?,
+            jail,
         })
     }
+}
+
+fn jail_of(command: &Command) -> &[u8] {
+    #[cfg(target_os = "linux")]
+    if let Some(jail) = command.sandbox.as_ref().and_then(|plan| plan.jail()) {
+        return &jail.bytes;
+    }
+    let _ = command;
+    &[]
 }
 
 fn stdio_number(stdio: Stdio) -> u32 {
@@ -259,9 +276,12 @@ pub(crate) enum Stage {
     Prepare,
     WorkingDirectory,
     Exec,
+    /// At this step of putting on the sandbox.
+    Sandbox(u8),
 }
 
 pub(super) const FAILURE_SIZE: usize = 8;
+const FIRST_SANDBOX_STEP: i32 = 16;
 
 impl Failure {
     pub(super) fn new(stage: Stage, error: &io::Error) -> Self {
@@ -277,6 +297,7 @@ impl Failure {
             Stage::Prepare => 0_i32,
             Stage::WorkingDirectory => 1,
             Stage::Exec => 2,
+            Stage::Sandbox(step) => FIRST_SANDBOX_STEP + i32::from(step),
         }
         .to_ne_bytes();
         let [e0, e1, e2, e3] = self.errno.to_ne_bytes();
@@ -289,7 +310,8 @@ impl Failure {
             stage: match i32::from_ne_bytes([s0, s1, s2, s3]) {
                 1 => Stage::WorkingDirectory,
                 2 => Stage::Exec,
-                _ => Stage::Prepare,
+                number => u8::try_from(number.wrapping_sub(FIRST_SANDBOX_STEP))
+                    .map_or(Stage::Prepare, Stage::Sandbox),
             },
             errno: i32::from_ne_bytes([e0, e1, e2, e3]),
         }
@@ -376,7 +398,13 @@ mod tests {
 
     #[test]
     fn failures_survive_the_way() {
-        for stage in [Stage::Prepare, Stage::WorkingDirectory, Stage::Exec] {
+        for stage in [
+            Stage::Prepare,
+            Stage::WorkingDirectory,
+            Stage::Exec,
+            Stage::Sandbox(0),
+            Stage::Sandbox(5),
+        ] {
             let failure = Failure { stage, errno: 13 };
             let (mut read, write) = io::pipe().unwrap();
             failure.tell(&write);
@@ -393,6 +421,7 @@ mod tests {
             cwd: "/tmp".into(),
             env: vec![("A".into(), "1=2".into()), ("B".into(), "".into())],
             stdio: Stdio::Pty { rows: 1, cols: 2 },
+            sandbox: None,
         };
         let frame = encode_spawn(&command).unwrap();
         let body = &frame[HEAD_SIZE..];
@@ -413,6 +442,7 @@ mod tests {
             cwd: "/".into(),
             env: vec![("A".into(), value.into())],
             stdio: Stdio::Pipes,
+            sandbox: None,
         };
         let refused = |command| encode_spawn(&command).unwrap_err().to_string();
         let bad = Error::BadCommand.to_string();

@@ -85,6 +85,7 @@ pub fn command(argv: &[&str]) -> Command {
         cwd: "/".into(),
         env: env(),
         stdio: Stdio::Pipes,
+        sandbox: None,
     }
 }
 

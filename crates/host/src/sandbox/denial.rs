@@ -1,0 +1,271 @@
+//! Recognises from what a command said that the sandbox was in its way, by patterns in a data file. A guess: programs
+//! word things as they like, and may lie.
+
+use super::{Network, Policy, holder};
+use crate::command::Exit;
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+/// Only the end of what a command said is looked at.
+const MAX_BYTES: usize = 64 << 10;
+const HOLE: &str = "{}";
+
+/// What the sandbox probably refused, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Denial {
+    pub what: Subject,
+    pub hint: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// As the command named it, so perhaps relative to its folder.
+    Path(PathBuf),
+    Host(String),
+    Other(String),
+}
+
+#[derive(Deserialize)]
+struct File {
+    pattern: Vec<Pattern>,
+}
+
+#[derive(Deserialize)]
+struct Pattern {
+    kind: Kind,
+    text: String,
+    /// For the test of this file.
+    #[cfg_attr(not(test), expect(dead_code, reason = "read by the test"))]
+    example: String,
+    subject: String,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    Path,
+    /// A path that is there, but not in the sandbox. Only known ones: most that are missing are simply missing.
+    Hidden,
+    Host,
+    Other,
+}
+
+fn patterns() -> &'static [Pattern] {
+    static PATTERNS: OnceLock<Vec<Pattern>> = OnceLock::new();
+    PATTERNS.get_or_init(|| {
+        // Part of the program and checked by a test; without it denials are merely not recognised.
+        toml::from_str::<File>(include_str!("denials.toml"))
+            .map_or_else(|_| Vec::new(), |f| f.pattern)
+    })
+}
+
+/// Why a command under this policy failed, if it looks like the sandbox did it. The last line that tells counts.
+pub fn explain(policy: &Policy, exit: Exit, stderr: &str) -> Option<Denial> {
+    if exit.success() {
+        return None;
+    }
+    let mut from = stderr.len().saturating_sub(MAX_BYTES);
+    while !stderr.is_char_boundary(from) {
+        from += 1;
+    }
+    let lines = stderr.get(from..)?.lines().rev();
+    lines.filter_map(|line| judge(policy, line)).next()
+}
+
+fn judge(policy: &Policy, line: &str) -> Option<Denial> {
+    let found = patterns()
+        .iter()
+        .find_map(|pattern| Some((pattern, matched(pattern, line)?)));
+    let (pattern, name) = found?;
+    match pattern.kind {
+        Kind::Path => about_path(policy, Path::new(name)),
+        Kind::Hidden => {
+            let path = Path::new(name);
+            holder(path, &policy.forbid_read)?;
+            about_path(policy, path)
+        }
+        Kind::Host if policy.network == Network::On => None,
+        Kind::Host => Some(Denial {
+            what: Subject::Host(name.to_owned()),
+            hint: format!(
+                "the sandbox has no network; grant Net({name}), or set `[sandbox] network = true`"
+            ),
+        }),
+        Kind::Other => Some(Denial {
+            what: Subject::Other(name.to_owned()),
+            hint: format!(
+                "the sandbox probably refused {name}; run the command outside of it if it needs that"
+            ),
+        }),
+    }
+}
+
+fn about_path(policy: &Policy, path: &Path) -> Option<Denial> {
+    let shown = path.display();
+    let inside = |list: &[PathBuf]| holder(path, list).is_some();
+    let hint = if inside(&policy.forbid_read) {
+        format!(
+            "{shown} may not be read in the sandbox (forbid_read); grant Read({shown}) if it must be"
+        )
+    } else if inside(&policy.protect) || !path.is_absolute() {
+        let ends = |protected: &PathBuf| protected.ends_with(path) || inside(&policy.protect);
+        if !policy.protect.iter().any(ends) {
+            return None;
+        }
+        format!(
+            "{shown} is protected from changes in the sandbox; grant Edit({shown}) if it must change"
+        )
+    } else if inside(&policy.writable) {
+        return None;
+    } else {
+        format!(
+            "{shown} lies outside of the folders that the sandbox lets a command change; grant Edit({shown}), or add it to `[sandbox] allow_write`"
+        )
+    };
+    Some(Denial {
+        what: Subject::Path(path.to_owned()),
+        hint,
+    })
+}
+
+/// The name in the hole of the pattern, or the fixed one of a pattern without.
+fn matched<'a>(pattern: &'a Pattern, line: &'a str) -> Option<&'a str> {
+    let Some((before, after)) = pattern.text.split_once(HOLE) else {
+        return line.contains(&pattern.text).then_some(&pattern.subject);
+    };
+    let start = match before {
+        "" => 0,
+        before => line.find(before)? + before.len(),
+    };
+    let rest = line.get(start..)?;
+    let name = match after {
+        "" => rest.split_whitespace().next()?,
+        after => rest.get(..rest.find(after)?)?,
+    };
+    // What stands before it on the line is the name of the program, and perhaps a line number.
+    let name = match before {
+        "" => name.rsplit(": ").next()?,
+        _ => name,
+    };
+    let name = in_quotes(name.trim());
+    let bad = name.is_empty() || name.starts_with('[') || name.contains(char::is_control);
+    (!bad).then_some(name)
+}
+
+/// `verb 'name` with the closing quote or without, as many programs word it.
+fn in_quotes(text: &str) -> &str {
+    const QUOTES: [char; 5] = ['\'', '"', '`', '‘', '’'];
+    let text = text.trim_end_matches(QUOTES);
+    text.rsplit(QUOTES).next().unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FAILED: Exit = Exit {
+        code: Some(1),
+        signal: None,
+    };
+
+    fn policy() -> Policy {
+        Policy {
+            writable: vec!["/work".into()],
+            forbid_read: vec!["/root/.ssh".into()],
+            protect: vec!["/work/.git/config".into()],
+            ..Policy::default()
+        }
+    }
+
+    #[test]
+    fn each_pattern_matches_its_example() {
+        let file: File = toml::from_str(include_str!("denials.toml")).unwrap();
+        assert!(file.pattern.len() > 20);
+        for (index, pattern) in file.pattern.iter().enumerate() {
+            let Pattern {
+                text,
+                example,
+                subject,
+                ..
+            } = pattern;
+            assert_eq!(matched(pattern, example), Some(subject.as_str()), "{text}");
+            let first = file
+                .pattern
+                .iter()
+                .position(|p| matched(p, example).is_some());
+            assert_eq!(first, Some(index), "an earlier pattern takes {example}");
+        }
+    }
+
+    #[test]
+    fn names_what_was_refused() {
+        let path = |path: &str| Some(Subject::Path(path.into()));
+        for (stderr, expect) in [
+            (
+                "sh: 1: cannot create /etc/x: Permission denied",
+                path("/etc/x"),
+            ),
+            (
+                "noise\ncat: /root/.ssh/id: Permission denied\nmake: *** [x] Error 1",
+                path("/root/.ssh/id"),
+            ),
+            (
+                "error: could not write config file .git/config: Device or resource busy",
+                path(".git/config"),
+            ),
+            // Its own trouble: the folder may be written.
+            ("cat: /work/secret: Permission denied", None),
+            ("cat: secret: Permission denied", None),
+            (
+                "curl: (6) Could not resolve host: a.b",
+                Some(Subject::Host("a.b".into())),
+            ),
+            (
+                "rm: cannot remove '/etc/x y': Read-only file system",
+                path("/etc/x y"),
+            ),
+            (
+                "rmdir: failed to remove '/etc/x': Read-only file system",
+                path("/etc/x"),
+            ),
+            (
+                "cat: /root/.ssh/id: No such file or directory",
+                path("/root/.ssh/id"),
+            ),
+            ("cat: /etc/none: No such file or directory", None),
+            ("git@example.org: Permission denied (publickey).", None),
+            ("assertion failed", None),
+            ("", None),
+        ] {
+            let found = explain(&policy(), FAILED, stderr).map(|denial| denial.what);
+            assert_eq!(found, expect, "{stderr}");
+        }
+    }
+
+    #[test]
+    fn says_nothing_of_success_or_an_open_network() {
+        let done = Exit {
+            code: Some(0),
+            signal: None,
+        };
+        assert_eq!(
+            explain(&policy(), done, "cat: /etc/x: Permission denied"),
+            None
+        );
+        let open = Policy {
+            network: Network::On,
+            ..policy()
+        };
+        assert_eq!(
+            explain(&open, FAILED, "curl: (6) Could not resolve host: a.b"),
+            None
+        );
+    }
+
+    #[test]
+    fn long_output_is_cut_at_a_character() {
+        let long = "ä".repeat(MAX_BYTES) + "x\ncat: /etc/x: Permission denied";
+        assert!(explain(&policy(), FAILED, &long).is_some());
+    }
+}

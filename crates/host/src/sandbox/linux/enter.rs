@@ -1,0 +1,290 @@
+//! The child's part: nothing but system calls, on what was prepared before the fork.
+#![expect(unsafe_code, reason = "namespaces, mounts, capabilities and filters")]
+
+use super::jail::{Frame, Jail, Mount, Way};
+use rustix::fd::{AsRawFd, BorrowedFd};
+use rustix::io::Errno;
+use std::ffi::CStr;
+use std::io::{self, Write};
+use std::ptr;
+
+/// Where it failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    Namespaces,
+    UserMap,
+    Mounts,
+    Loopback,
+    Capabilities,
+    Landlock,
+    Filter,
+}
+
+impl Step {
+    const ALL: [Self; 7] = [
+        Self::Namespaces,
+        Self::UserMap,
+        Self::Mounts,
+        Self::Loopback,
+        Self::Capabilities,
+        Self::Landlock,
+        Self::Filter,
+    ];
+
+    pub(crate) fn number(self) -> u8 {
+        self as u8
+    }
+
+    pub(crate) fn from_number(number: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(number)).copied()
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Namespaces => "making namespaces",
+            Self::UserMap => "mapping the user",
+            Self::Mounts => "changing the mounts",
+            Self::Loopback => "starting the loopback",
+            Self::Capabilities => "dropping capabilities",
+            Self::Landlock => "putting on the Landlock rules",
+            Self::Filter => "putting on the filter of system calls",
+        }
+    }
+}
+
+type Outcome = Result<(), (Step, io::Error)>;
+
+const NO_FLAGS: libc::c_ulong = 0;
+const LAST_CAPABILITY: libc::c_ulong = 63;
+const CAPABILITY_VERSION: u32 = 0x2008_0522;
+
+/// First part: namespaces and mounts. The folder of the command must be entered afterwards, by its path.
+pub(crate) fn isolate(jail: &Jail<'_>) -> Outcome {
+    let Frame { way, .. } = jail.frame;
+    let mut flags = libc::CLONE_NEWNS | libc::CLONE_NEWIPC;
+    match way {
+        Way::None => return Ok(()),
+        Way::Direct => {}
+        Way::User => flags |= libc::CLONE_NEWUSER,
+    }
+    if jail.frame.own_network {
+        flags |= libc::CLONE_NEWNET;
+    }
+    // SAFETY: this process has one thread and shares nothing.
+    check(unsafe { libc::unshare(flags) }).map_err(|e| (Step::Namespaces, e))?;
+    if way == Way::User {
+        map_user(&jail.frame).map_err(|e| (Step::UserMap, e))?;
+    }
+    mount_all(&jail.mounts).map_err(|e| (Step::Mounts, e))?;
+    if jail.frame.loopback {
+        loopback_up().map_err(|e| (Step::Loopback, e))?;
+    }
+    Ok(())
+}
+
+/// Second part, right before exec: from here on nothing comes back.
+pub(crate) fn restrict(jail: &Jail<'_>, ruleset: Option<BorrowedFd<'_>>) -> Outcome {
+    // SAFETY: a flag of this process.
+    let done = unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, NO_FLAGS, NO_FLAGS, NO_FLAGS) };
+    check(done).map_err(|e| (Step::Capabilities, e))?;
+    drop_capabilities(jail.frame.keep).map_err(|e| (Step::Capabilities, e))?;
+    if let Some(ruleset) = ruleset {
+        // SAFETY: the descriptor is open; the kernel checks its kind.
+        let done =
+            unsafe { libc::syscall(libc::SYS_landlock_restrict_self, ruleset.as_raw_fd(), 0_u32) };
+        check(done as i32).map_err(|e| (Step::Landlock, e))?;
+    }
+    let program = libc::sock_fprog {
+        len: jail.filter.len() as u16,
+        filter: jail.filter.as_ptr().cast_mut(),
+    };
+    // SAFETY: the program outlives the call, which only reads it.
+    let done = unsafe {
+        libc::syscall(
+            libc::SYS_seccomp,
+            libc::SECCOMP_SET_MODE_FILTER,
+            0_u32,
+            &raw const program,
+        )
+    };
+    check(done as i32).map_err(|e| (Step::Filter, e))
+}
+
+fn map_user(frame: &Frame) -> io::Result<()> {
+    write_file(c"/proc/self/setgroups", b"deny")?;
+    for (path, id) in [
+        (c"/proc/self/uid_map", frame.uid),
+        (c"/proc/self/gid_map", frame.gid),
+    ] {
+        let mut text = [0_u8; 32];
+        let mut left = text.as_mut_slice();
+        write!(left, "{id} {id} 1")?;
+        let length = 32 - left.len();
+        write_file(path, text.get(..length).unwrap_or_default())?;
+    }
+    Ok(())
+}
+
+fn write_file(path: &CStr, bytes: &[u8]) -> io::Result<()> {
+    use rustix::fs::{Mode, OFlags, open};
+    let file = open(path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
+    rustix::io::write(&file, bytes)?;
+    Ok(())
+}
+
+fn mount_all(mounts: &[(Mount, &CStr)]) -> io::Result<()> {
+    mount(None, c"/", None, libc::MS_REC | libc::MS_PRIVATE, None)?;
+    for (kind, path) in mounts {
+        let done = match kind {
+            Mount::Bind => bind(path, path),
+            Mount::ReadOnlyTree => change(path, libc::MOUNT_ATTR_RDONLY, 0, true),
+            Mount::Writable => change(path, 0, libc::MOUNT_ATTR_RDONLY, false),
+            Mount::HideFolder => mount(
+                Some(c"tmpfs"),
+                path,
+                Some(c"tmpfs"),
+                libc::MS_RDONLY | libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC,
+                Some(c"mode=000,size=4k"),
+            ),
+            Mount::HideFile => bind(c"/dev/null", path)
+                .and_then(|()| change(path, libc::MOUNT_ATTR_NODEV, 0, false)),
+        };
+        match done {
+            // Gone since the plan was made, so there is nothing to confine.
+            Err(error) if matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ENOTDIR)) => {}
+            done => done?,
+        }
+    }
+    Ok(())
+}
+
+fn bind(from: &CStr, to: &CStr) -> io::Result<()> {
+    mount(Some(from), to, None, libc::MS_BIND | libc::MS_REC, None)
+}
+
+fn mount(
+    from: Option<&CStr>,
+    to: &CStr,
+    kind: Option<&CStr>,
+    flags: libc::c_ulong,
+    options: Option<&CStr>,
+) -> io::Result<()> {
+    let pointer = |text: Option<&CStr>| text.map_or(ptr::null(), CStr::as_ptr);
+    // SAFETY: strings or null, as the call wants them.
+    check(unsafe {
+        libc::mount(
+            pointer(from),
+            to.as_ptr(),
+            pointer(kind),
+            flags,
+            pointer(options).cast(),
+        )
+    })
+}
+
+fn change(path: &CStr, set: u64, clear: u64, tree: bool) -> io::Result<()> {
+    let attributes = libc::mount_attr {
+        attr_set: set,
+        attr_clr: clear,
+        propagation: 0,
+        userns_fd: 0,
+    };
+    let flags = if tree { libc::AT_RECURSIVE } else { 0 };
+    // SAFETY: the structure and its size belong together.
+    let done = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            libc::AT_FDCWD,
+            path.as_ptr(),
+            flags,
+            &raw const attributes,
+            size_of::<libc::mount_attr>(),
+        )
+    };
+    check(done as i32)
+}
+
+fn loopback_up() -> io::Result<()> {
+    use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
+    let socket = socket_with(
+        AddressFamily::INET,
+        SocketType::DGRAM,
+        SocketFlags::CLOEXEC,
+        None,
+    )?;
+    // SAFETY: the request is zeroed, then named and given its flags.
+    check(unsafe {
+        let mut request: libc::ifreq = std::mem::zeroed();
+        request.ifr_name[0] = b'l' as libc::c_char;
+        request.ifr_name[1] = b'o' as libc::c_char;
+        request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
+        libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request)
+    })
+}
+
+/// Also out of the bounding set, so that no program brings them back.
+fn drop_capabilities(keep: u64) -> io::Result<()> {
+    for capability in 0..=LAST_CAPABILITY {
+        if keep >> capability & 1 == 0 {
+            // SAFETY: numbers that the kernel does not know are refused. Without the right to do this, nothing can be
+            // gained at exec either, because of the flag set before.
+            unsafe {
+                libc::prctl(
+                    libc::PR_CAPBSET_DROP,
+                    capability,
+                    NO_FLAGS,
+                    NO_FLAGS,
+                    NO_FLAGS,
+                )
+            };
+        }
+    }
+    let mut have = [0_u32; 6];
+    let header = [CAPABILITY_VERSION, 0];
+    // SAFETY: two sets of three words, as this version has them.
+    check(unsafe { libc::syscall(libc::SYS_capget, header.as_ptr(), have.as_mut_ptr()) } as i32)?;
+    let [_, low, _, _, high, _] = have;
+    let (low, high) = (low & keep as u32, high & (keep >> 32) as u32);
+    let sets = [low, low, 0, high, high, 0];
+    // SAFETY: as above.
+    check(unsafe { libc::syscall(libc::SYS_capset, header.as_ptr(), sets.as_ptr()) } as i32)
+}
+
+fn check(result: libc::c_int) -> io::Result<()> {
+    match result {
+        0.. => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Tries in a copy of this process whether namespaces can be had this way, and tells the error if not.
+pub(super) fn attempt(jail: &Jail<'_>) -> Result<(), (Step, io::Error)> {
+    let cannot = |error| (Step::Namespaces, error);
+    let (read, write) = io::pipe().map_err(cannot)?;
+    // SAFETY: the child makes system calls only, then ends.
+    let child = match unsafe { libc::fork() } {
+        0 => {
+            if let Err((step, error)) = isolate(jail) {
+                let errno = error.raw_os_error().unwrap_or(libc::EIO) as u8;
+                let _told = rustix::io::write(&write, &[step.number(), errno]);
+            }
+            // SAFETY: ends the copy without running anything of ours.
+            unsafe { libc::_exit(0) }
+        }
+        pid => rustix::process::Pid::from_raw(pid.max(0)),
+    };
+    let child = child.ok_or_else(|| cannot(io::Error::last_os_error()))?;
+    drop(write);
+    let mut told = [0; 2];
+    let count = rustix::io::retry_on_intr(|| rustix::io::read(&read, &mut told));
+    let wait = rustix::process::WaitOptions::empty();
+    let _reaped = rustix::io::retry_on_intr(|| rustix::process::waitpid(Some(child), wait));
+    match (count, told) {
+        (Ok(0), _) => Ok(()),
+        (Ok(_), [step, errno]) => Err((
+            Step::from_number(step).unwrap_or(Step::Namespaces),
+            Errno::from_raw_os_error(errno.into()).into(),
+        )),
+        (Err(error), _) => Err(cannot(error.into())),
+    }
+}

@@ -1,0 +1,183 @@
+//! What a child has to do to be confined, as bytes for the way to its keeper and as the list it follows there.
+
+use std::ffi::CStr;
+use std::path::Path;
+
+/// One change of the mounts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mount {
+    /// Makes the path a mount of its own, so that it can have its own flags and cannot be renamed.
+    Bind,
+    /// The whole tree becomes read-only.
+    ReadOnlyTree,
+    /// This mount may be written after all.
+    Writable,
+    /// A folder becomes an empty one that nobody may enter.
+    HideFolder,
+    /// A file becomes one that cannot be opened.
+    HideFile,
+}
+
+/// How the child comes to the right to mount.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// No namespaces at all.
+    None,
+    /// As root, at once.
+    Direct,
+    /// As the root of a new user namespace, with the same user inside.
+    User,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame {
+    pub way: Way,
+    pub own_network: bool,
+    pub loopback: bool,
+    /// Capabilities to keep, as bits.
+    pub keep: u64,
+    pub uid: u32,
+    pub gid: u32,
+}
+
+/// The list as the child follows it, pointing into the bytes it came as.
+pub(crate) struct Jail<'a> {
+    pub(super) frame: Frame,
+    pub(super) mounts: Vec<(Mount, &'a CStr)>,
+    pub(super) filter: Vec<libc::sock_filter>,
+    pub(crate) has_ruleset: bool,
+}
+
+const INSTRUCTION: usize = size_of::<libc::sock_filter>();
+
+pub(super) fn encode(
+    frame: Frame,
+    mounts: &[(Mount, &Path)],
+    filter: &[u8],
+    has_ruleset: bool,
+) -> Vec<u8> {
+    use std::os::unix::ffi::OsStrExt;
+    let way = match frame.way {
+        Way::None => 0,
+        Way::Direct => 1,
+        Way::User => 2,
+    };
+    let mut bytes = Vec::with_capacity(2048);
+    let mut number = |value: u32| bytes.extend_from_slice(&value.to_ne_bytes());
+    number(way);
+    number(frame.own_network.into());
+    number(frame.loopback.into());
+    number(frame.keep as u32);
+    number((frame.keep >> 32) as u32);
+    number(frame.uid);
+    number(frame.gid);
+    number(has_ruleset.into());
+    number((filter.len() / INSTRUCTION) as u32);
+    number(mounts.len() as u32);
+    bytes.extend_from_slice(filter);
+    for (mount, path) in mounts {
+        bytes.push(match mount {
+            Mount::Bind => 0,
+            Mount::ReadOnlyTree => 1,
+            Mount::Writable => 2,
+            Mount::HideFolder => 3,
+            Mount::HideFile => 4,
+        });
+        bytes.extend_from_slice(path.as_os_str().as_bytes());
+        bytes.push(0);
+    }
+    bytes
+}
+
+impl<'a> Jail<'a> {
+    pub(crate) fn decode(mut bytes: &'a [u8]) -> Option<Self> {
+        let mut number = || {
+            let (word, rest) = bytes.split_first_chunk()?;
+            bytes = rest;
+            Some(u32::from_ne_bytes(*word))
+        };
+        let way = match number()? {
+            0 => Way::None,
+            1 => Way::Direct,
+            2 => Way::User,
+            _ => return None,
+        };
+        let (own_network, loopback) = (number()? != 0, number()? != 0);
+        let keep = u64::from(number()?) | u64::from(number()?) << 32;
+        let frame = Frame {
+            way,
+            own_network,
+            loopback,
+            keep,
+            uid: number()?,
+            gid: number()?,
+        };
+        let has_ruleset = number()? != 0;
+        let (instructions, count) = (number()? as usize, number()?);
+        let (filter, mut rest) = bytes.split_at_checked(instructions.checked_mul(INSTRUCTION)?)?;
+        let instruction = |bytes: &[u8]| {
+            let [c0, c1, jt, jf, k0, k1, k2, k3] = bytes.try_into().ok()?;
+            Some(libc::sock_filter {
+                code: u16::from_ne_bytes([c0, c1]),
+                jt,
+                jf,
+                k: u32::from_ne_bytes([k0, k1, k2, k3]),
+            })
+        };
+        let filter = filter.chunks_exact(INSTRUCTION).map(instruction);
+        let mut mount = || {
+            let (kind, after) = rest.split_first()?;
+            let path = CStr::from_bytes_until_nul(after).ok()?;
+            rest = after.get(path.count_bytes() + 1..)?;
+            let mount = match kind {
+                0 => Mount::Bind,
+                1 => Mount::ReadOnlyTree,
+                2 => Mount::Writable,
+                3 => Mount::HideFolder,
+                4 => Mount::HideFile,
+                _ => return None,
+            };
+            Some((mount, path))
+        };
+        Some(Self {
+            frame,
+            filter: filter.collect::<Option<_>>()?,
+            mounts: (0..count).map(|_| mount()).collect::<Option<_>>()?,
+            has_ruleset,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_jail_survives_the_way_and_a_cut_one_is_refused() {
+        let frame = Frame {
+            way: Way::User,
+            own_network: true,
+            loopback: false,
+            keep: 1 << 40 | 3,
+            uid: 1000,
+            gid: 7,
+        };
+        let filter = [6, 0, 1, 2, 9, 0, 0, 0];
+        let mounts = [
+            (Mount::Bind, Path::new("/a b")),
+            (Mount::HideFile, Path::new("/c")),
+        ];
+        let bytes = encode(frame, &mounts, &filter, true);
+        let jail = Jail::decode(&bytes).unwrap();
+        assert_eq!(format!("{:?}", jail.frame), format!("{frame:?}"));
+        assert_eq!(
+            jail.mounts,
+            [(Mount::Bind, c"/a b"), (Mount::HideFile, c"/c")]
+        );
+        assert_eq!((jail.filter.len(), jail.filter[0].k), (1, 9));
+        assert!(jail.has_ruleset);
+        for cut in 0..bytes.len() {
+            assert!(Jail::decode(&bytes[..cut]).is_none(), "cut at {cut}");
+        }
+    }
+}

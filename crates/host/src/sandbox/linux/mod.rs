@@ -1,0 +1,310 @@
+//! The sandbox on Linux: from a policy to the list of things a child does, on either of two layers.
+
+mod enter;
+mod jail;
+mod landlock;
+mod places;
+mod seccomp;
+
+pub(crate) use enter::{Step, isolate, restrict};
+pub(crate) use jail::Jail;
+
+use super::{
+    Choice, Error, Layer, Missing, Network, Plan, Policy, Readable, Report, holder, wanted,
+};
+use jail::{Frame, Mount, Way};
+use landlock::{DEVICE, READ, READ_DIR, Ruleset, Scope, WRITE};
+use places::Places;
+use rustix::fd::OwnedFd;
+use seccomp::Sockets;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+/// Most rules of one ruleset. Each costs a few microseconds for each command.
+const MAX_RULES: usize = 8192;
+
+/// For root: enough to work on files of others, none that reaches out of the sandbox. In order: chown, dac_override,
+/// fowner, fsetid, net_bind_service.
+const KEPT_BY_ROOT: u64 = 1 | 1 << 1 | 1 << 3 | 1 << 4 | 1 << 10;
+
+/// Devices that hold nothing of anybody. Others must be named in the policy.
+const HARMLESS_DEVICES: &[&str] = &[
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/tty",
+    "/dev/ptmx",
+    "/dev/pts",
+];
+
+/// A plan as it travels: bytes, and the Landlock rules as a descriptor.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) ruleset: Option<OwnedFd>,
+}
+
+pub(super) fn prepare(policy: &Policy) -> Result<Plan, Error> {
+    let report = super::probe();
+    let layer = choose(policy.layer, report)?;
+    let places = Places::find(policy)?;
+    let mut limits = Vec::new();
+    let way = match layer {
+        Layer::Namespaces => way().clone().unwrap_or(Way::None),
+        Layer::Landlock => Way::None,
+    };
+    let sockets = Sockets {
+        inet: match policy.network {
+            Network::On => true,
+            Network::Loopback => layer == Layer::Namespaces,
+            Network::Off => false,
+        },
+        unix: layer == Layer::Namespaces || !policy.sockets.is_empty(),
+    };
+    let ruleset = match report.landlock_abi {
+        0 => None,
+        abi => Some(rules(policy, &places, layer, abi, &mut limits)?),
+    };
+    let mounts = match layer {
+        Layer::Namespaces => places.mounts(),
+        Layer::Landlock => Vec::new(),
+    };
+    let user = rustix::process::geteuid();
+    let frame = Frame {
+        way,
+        own_network: policy.network != Network::On,
+        loopback: policy.network == Network::Loopback,
+        keep: if user.is_root() { KEPT_BY_ROOT } else { 0 },
+        uid: user.as_raw(),
+        gid: rustix::process::getegid().as_raw(),
+    };
+    let borrowed: Vec<(Mount, &Path)> = mounts
+        .iter()
+        .map(|(mount, path)| (*mount, path.as_path()))
+        .collect();
+    let filter = seccomp::program(layer, sockets);
+    let bytes = jail::encode(frame, &borrowed, &filter, ruleset.is_some());
+    name_limits(policy, &places, layer, report.landlock_abi, &mut limits);
+    Ok(Plan {
+        layer: Some(layer),
+        limits,
+        loose: match layer {
+            Layer::Namespaces => places.unmountable.clone(),
+            Layer::Landlock => policy.protect.clone(),
+        },
+        jail: Some(Prepared {
+            bytes,
+            ruleset: ruleset.map(Ruleset::into_fd),
+        }),
+    })
+}
+
+fn choose(choice: Choice, report: &Report) -> Result<Layer, Error> {
+    let asked = match choice {
+        Choice::Auto | Choice::Off => report.layers.first().copied(),
+        Choice::Namespaces => Some(Layer::Namespaces),
+        Choice::Landlock => Some(Layer::Landlock),
+    };
+    asked
+        .filter(|layer| report.layers.contains(layer))
+        .ok_or_else(|| {
+            let reasons = report.missing.iter();
+            let reasons: Vec<_> = reasons
+                .map(|m| format!("{}: {}", m.what, m.reason))
+                .collect();
+            Error::Unavailable {
+                wanted: wanted(choice),
+                reason: reasons.join("; "),
+            }
+        })
+}
+
+/// Landlock only adds, so what may not be read is left out by naming everything beside it.
+fn rules(
+    policy: &Policy,
+    places: &Places,
+    layer: Layer,
+    abi: u32,
+    limits: &mut Vec<&'static str>,
+) -> Result<Ruleset, Error> {
+    let kernel = |source| Error::Kernel { source };
+    let scope = Scope {
+        no_tcp: layer == Layer::Landlock && policy.network != Network::On,
+        abstract_sockets: policy.sockets.is_empty(),
+    };
+    let ruleset = Ruleset::new(abi, scope).map_err(kernel)?;
+    let mut left_out = vec![PathBuf::from("/dev")];
+    if layer == Layer::Landlock {
+        // Inside of a writable folder nothing can be left out: new files there would be unreadable too.
+        let outside = |path: &&PathBuf| holder(path, &places.writable).is_none();
+        left_out.extend(places.forbidden.iter().filter(outside).cloned());
+    }
+    let linked = places::linked_files(&left_out);
+    let allow = |path: &Path, rights| {
+        ruleset.allow(path, rights).map_err(|source| Error::Path {
+            path: path.to_owned(),
+            source,
+        })
+    };
+    // Names of files can be told from their folders anyway, and much breaks without.
+    allow(Path::new("/"), READ_DIR)?;
+    match &policy.readable {
+        Readable::All => {
+            for path in places::beneath_but(Path::new("/"), &left_out, &linked, MAX_RULES)? {
+                allow(&path, READ)?;
+            }
+        }
+        Readable::List(_) => {
+            for path in &places.readable {
+                for path in places::beneath_but(path, &left_out, &linked, MAX_RULES)? {
+                    allow(&path, READ)?;
+                }
+            }
+        }
+    }
+    for path in &places.writable {
+        allow(path, READ | WRITE | DEVICE)?;
+        if layer == Layer::Landlock && places.forbidden.iter().any(|f| f.starts_with(path)) {
+            limits.push("a path in forbid_read lies inside of a writable folder and can be read");
+        }
+    }
+    for path in HARMLESS_DEVICES {
+        allow(Path::new(path), DEVICE)?;
+    }
+    Ok(ruleset)
+}
+
+fn name_limits(
+    policy: &Policy,
+    places: &Places,
+    layer: Layer,
+    abi: u32,
+    limits: &mut Vec<&'static str>,
+) {
+    let mut add = |holds: bool, limit: &'static str| {
+        if holds && !limits.contains(&limit) {
+            limits.push(limit);
+        }
+    };
+    let second = layer == Layer::Landlock;
+    add(
+        second && !policy.protect.is_empty(),
+        "protected paths can be changed and are only put back afterwards",
+    );
+    add(
+        second && !policy.forbid_read.is_empty(),
+        "the names of files in forbid_read can be listed",
+    );
+    add(
+        second,
+        "modes, owners and times of files outside of the writable folders can be changed",
+    );
+    add(
+        second && policy.network == Network::Loopback,
+        "there is no loopback inside",
+    );
+    add(
+        second && !policy.sockets.is_empty(),
+        "every unix socket can be talked to, not only those named",
+    );
+    add(
+        second && abi < landlock::ABI_WITH_TRUNCATE,
+        "files outside of the writable folders can be emptied",
+    );
+    add(
+        abi < landlock::ABI_WITH_SCOPES,
+        "processes outside can be sent signals",
+    );
+    add(
+        abi == 0 && policy.readable != Readable::All,
+        "everything can be read, not only what is listed",
+    );
+    add(
+        places.too_many_sockets,
+        "there are too many unix sockets to hide them all",
+    );
+}
+
+/// How namespaces can be had here, tried once.
+fn way() -> &'static Result<Way, String> {
+    static WAY: OnceLock<Result<Way, String>> = OnceLock::new();
+    WAY.get_or_init(|| {
+        let root = rustix::process::geteuid().is_root();
+        if root && attempt(Way::Direct).is_ok() {
+            return Ok(Way::Direct);
+        }
+        attempt(Way::User).map(|()| Way::User).map_err(|(step, error)| {
+            format!(
+                "{} failed ({error}); see the settings user.max_user_namespaces, kernel.unprivileged_userns_clone and kernel.apparmor_restrict_unprivileged_userns",
+                step.name()
+            )
+        })
+    })
+}
+
+fn attempt(way: Way) -> Result<(), (Step, io::Error)> {
+    let frame = Frame {
+        way,
+        own_network: true,
+        loopback: true,
+        keep: 0,
+        uid: rustix::process::geteuid().as_raw(),
+        gid: rustix::process::getegid().as_raw(),
+    };
+    let mounts = [(Mount::ReadOnlyTree, Path::new("/"))];
+    let bytes = jail::encode(frame, &mounts, &[], false);
+    match Jail::decode(&bytes) {
+        Some(jail) => enter::attempt(&jail),
+        None => Err((Step::Mounts, io::ErrorKind::InvalidData.into())),
+    }
+}
+
+pub(super) fn probe() -> Report {
+    let mut missing = Vec::new();
+    let mut lacks = |what, reason: String| missing.push(Missing { what, reason });
+    let landlock_abi = landlock::abi();
+    if landlock_abi == 0 {
+        let reason = "the kernel is older than 5.13, or was started without it (boot option lsm=)";
+        lacks("landlock", reason.into());
+    }
+    let seccomp = has_seccomp();
+    if !seccomp {
+        lacks("seccomp", "the kernel was built without its filters".into());
+    }
+    let way = way();
+    if let Err(reason) = way {
+        lacks("namespaces", reason.clone());
+    }
+    let mut layers = Vec::new();
+    if seccomp && way.is_ok() {
+        layers.push(Layer::Namespaces);
+    }
+    if seccomp && landlock_abi > 0 {
+        layers.push(Layer::Landlock);
+    }
+    Report {
+        landlock_abi,
+        user_namespaces: *way == Ok(Way::User) || attempt(Way::User).is_ok(),
+        seccomp,
+        layers,
+        missing,
+    }
+}
+
+#[expect(unsafe_code, reason = "asks the kernel, by a call without a wrapper")]
+fn has_seccomp() -> bool {
+    let action = libc::SECCOMP_RET_ERRNO;
+    // SAFETY: reads one word.
+    let answer = unsafe {
+        libc::syscall(
+            libc::SYS_seccomp,
+            libc::SECCOMP_GET_ACTION_AVAIL,
+            0_u32,
+            &raw const action,
+        )
+    };
+    answer == 0
+}

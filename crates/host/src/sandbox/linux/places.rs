@@ -1,0 +1,338 @@
+//! The paths of a policy as they are on this disk, and the mounts that confine them.
+
+use super::jail::Mount;
+use crate::sandbox::{Error, Policy, Readable, holder};
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// Most foreign sockets that are hidden one by one.
+const MAX_SOCKETS: usize = 512;
+/// Most files of `forbid_read` that are looked at for other names.
+const MAX_LINK_SEARCH: usize = 4096;
+
+#[derive(Debug, Default)]
+pub(super) struct Places {
+    /// Resolved, outer ones first; so are all lists here.
+    pub writable: Vec<PathBuf>,
+    pub readable: Vec<PathBuf>,
+    pub forbidden: Vec<PathBuf>,
+    pub protected: Vec<PathBuf>,
+    /// Protected paths that no mount can cover: they do not exist yet, or are links.
+    pub unmountable: Vec<PathBuf>,
+    sockets: Vec<PathBuf>,
+    pub too_many_sockets: bool,
+}
+
+impl Places {
+    pub(super) fn find(policy: &Policy) -> Result<Self, Error> {
+        let readable = match &policy.readable {
+            Readable::All => Vec::new(),
+            Readable::List(list) => resolve(list)?,
+        };
+        let mut places = Self {
+            writable: resolve(&policy.writable)?,
+            readable,
+            forbidden: resolve(&policy.forbid_read)?,
+            ..Self::default()
+        };
+        for inner in &places.writable {
+            if let Some(outer) = holder(inner, &places.forbidden) {
+                return Err(Error::Conflict {
+                    inner: inner.clone(),
+                    outer: outer.clone(),
+                });
+            }
+        }
+        for path in &policy.protect {
+            absolute(path)?;
+            match fs::canonicalize(path) {
+                Ok(real) if !path.is_symlink() => places.protected.push(real),
+                Ok(_) | Err(_) => places.unmountable.push(path.clone()),
+            }
+        }
+        places.protected = outer_first(places.protected);
+        let allowed = resolve(&policy.sockets)?;
+        let mut sockets = foreign_sockets();
+        sockets.retain(|socket| !allowed.contains(socket));
+        places.too_many_sockets = sockets.len() > MAX_SOCKETS;
+        sockets.truncate(MAX_SOCKETS);
+        places.sockets = sockets;
+        Ok(places)
+    }
+
+    /// Everything becomes read-only, then the writable folders come back, then their exceptions are put on top.
+    pub(super) fn mounts(&self) -> Vec<(Mount, PathBuf)> {
+        let mut mounts = Vec::new();
+        if !self.writable.iter().any(|path| path == Path::new("/")) {
+            for path in &self.writable {
+                mounts.push((Mount::Bind, path.clone()));
+            }
+            mounts.push((Mount::ReadOnlyTree, "/".into()));
+            for path in self.writable_mounts() {
+                mounts.push((Mount::Writable, path));
+            }
+        }
+        for path in self.pins() {
+            mounts.push((Mount::Bind, path));
+        }
+        for path in &self.protected {
+            mounts.push((Mount::Bind, path.clone()));
+            mounts.push((Mount::ReadOnlyTree, path.clone()));
+        }
+        for path in &self.forbidden {
+            let kind = match path.is_dir() {
+                true => Mount::HideFolder,
+                false => Mount::HideFile,
+            };
+            mounts.push((kind, path.clone()));
+        }
+        for path in &self.sockets {
+            if holder(path, &self.forbidden).is_none() {
+                mounts.push((Mount::HideFile, path.clone()));
+            }
+        }
+        mounts
+    }
+
+    /// The writable folders and what is mounted below them, as far as that can be written now.
+    fn writable_mounts(&self) -> Vec<PathBuf> {
+        let mut paths = self.writable.clone();
+        paths.extend(
+            mount_points()
+                .into_iter()
+                .filter(|mount| holder(mount, &self.writable).is_some()),
+        );
+        paths.retain(|path| {
+            rustix::fs::statvfs(path)
+                .is_ok_and(|fs| !fs.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY))
+        });
+        outer_first(paths)
+    }
+
+    /// Folders between a writable one and a protected path: one of them renamed would take the protection with it.
+    fn pins(&self) -> Vec<PathBuf> {
+        let mut pins = Vec::new();
+        for path in &self.protected {
+            let Some(outermost) = holder(path, &self.writable) else {
+                continue;
+            };
+            pins.extend(
+                path.ancestors()
+                    .skip(1)
+                    .take_while(|folder| *folder != outermost)
+                    .map(Path::to_owned),
+            );
+        }
+        outer_first(pins)
+    }
+}
+
+fn absolute(path: &Path) -> Result<(), Error> {
+    match path.is_absolute() && !path.as_os_str().as_bytes().contains(&0) {
+        true => Ok(()),
+        false => Err(Error::Path {
+            path: path.to_owned(),
+            source: io::ErrorKind::InvalidInput.into(),
+        }),
+    }
+}
+
+/// Without links, without those that do not exist.
+fn resolve(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
+    let mut real = Vec::new();
+    for path in paths {
+        absolute(path)?;
+        match fs::canonicalize(path) {
+            Ok(path) => real.push(path),
+            Err(error) if gone(&error) => {}
+            Err(source) => {
+                return Err(Error::Path {
+                    path: path.clone(),
+                    source,
+                });
+            }
+        }
+    }
+    Ok(outer_first(real))
+}
+
+/// What we cannot reach ourselves, a command of ours cannot either.
+fn gone(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::PermissionDenied
+    )
+}
+
+fn outer_first(mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
+    paths.sort();
+    paths.dedup();
+    paths
+}
+
+/// A file, whatever its names: device and number.
+type FileId = (u64, u64);
+
+/// The files below these paths that may have other names elsewhere.
+pub(super) fn linked_files(tops: &[PathBuf]) -> HashSet<FileId> {
+    let mut found = HashSet::new();
+    let mut open = tops.to_vec();
+    let mut seen = 0;
+    while let Some(path) = open.pop() {
+        seen += 1;
+        let Ok(meta) = fs::symlink_metadata(&path) else {
+            continue;
+        };
+        if meta.is_file() && meta.nlink() > 1 {
+            found.insert((meta.dev(), meta.ino()));
+        }
+        if meta.is_dir()
+            && seen < MAX_LINK_SEARCH
+            && let Ok(entries) = fs::read_dir(&path)
+        {
+            open.extend(entries.flatten().map(|entry| entry.path()));
+        }
+    }
+    found
+}
+
+/// Everything below a path but these, in as few paths as possible: folders that hold something left out are replaced
+/// by what is in them. A rule for a file holds for all its names, so other names of `linked` files are left out too.
+pub(super) fn beneath_but(
+    top: &Path,
+    left_out: &[PathBuf],
+    linked: &HashSet<FileId>,
+    limit: usize,
+) -> Result<Vec<PathBuf>, Error> {
+    let mut found = Vec::new();
+    let mut open = vec![top.to_owned()];
+    while let Some(path) = open.pop() {
+        if holder(&path, left_out).is_some() {
+            continue;
+        }
+        if !left_out.iter().any(|out| out.starts_with(&path)) {
+            if linked.is_empty() || !is_one_of(&path, linked) {
+                found.push(path);
+            }
+        } else if let Ok(entries) = fs::read_dir(&path) {
+            open.extend(entries.flatten().map(|entry| entry.path()));
+        }
+        if found.len() + open.len() > limit {
+            return Err(Error::TooMany { limit });
+        }
+    }
+    Ok(found)
+}
+
+fn is_one_of(path: &Path, files: &HashSet<FileId>) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|meta| files.contains(&(meta.dev(), meta.ino())))
+}
+
+/// Paths of the unix sockets that programs outside listen on.
+fn foreign_sockets() -> Vec<PathBuf> {
+    let Ok(table) = fs::read("/proc/net/unix") else {
+        return Vec::new();
+    };
+    let socket = |line: &[u8]| {
+        let at = line.windows(2).position(|pair| pair == b" /")?;
+        let path = PathBuf::from(OsString::from_vec(line.get(at + 1..)?.to_vec()));
+        let real = fs::canonicalize(path).ok()?;
+        let kind = fs::symlink_metadata(&real).ok()?.file_type();
+        kind.is_socket().then_some(real)
+    };
+    let lines = table.split(|byte| *byte == b'\n');
+    outer_first(lines.filter_map(socket).collect())
+}
+
+fn mount_points() -> Vec<PathBuf> {
+    let Ok(table) = fs::read("/proc/self/mountinfo") else {
+        return Vec::new();
+    };
+    let point = |line: &[u8]| {
+        let field = line.split(|byte| *byte == b' ').nth(4)?;
+        Some(PathBuf::from(OsString::from_vec(unescape(field))))
+    };
+    table
+        .split(|byte| *byte == b'\n')
+        .filter_map(point)
+        .collect()
+}
+
+/// Spaces and the like are written as a backslash and three octal digits.
+fn unescape(field: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::with_capacity(field.len());
+    let mut rest = field;
+    while let Some((&first, after)) = rest.split_first() {
+        let octal = |digits: &[u8]| {
+            let text = std::str::from_utf8(digits).ok()?;
+            u8::from_str_radix(text, 8).ok()
+        };
+        match after.split_at_checked(3) {
+            Some((digits, after)) if first == b'\\' && octal(digits).is_some() => {
+                plain.extend(octal(digits));
+                rest = after;
+            }
+            _ => {
+                plain.push(first);
+                rest = after;
+            }
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_out_is_replaced_by_its_neighbours() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path();
+        for name in ["a/b/c", "a/d", "e"] {
+            fs::create_dir_all(top.join(name)).unwrap();
+        }
+        let check = |left_out: &[&str], expect: &[&str]| {
+            let left_out: Vec<_> = left_out.iter().map(|name| top.join(name)).collect();
+            let linked = linked_files(&left_out);
+            let mut found = beneath_but(top, &left_out, &linked, 10).unwrap();
+            found.sort();
+            let expect: Vec<_> = expect.iter().map(|name| top.join(name)).collect();
+            assert_eq!(found, expect, "{left_out:?}");
+        };
+        check(&["x"], &["a", "e"]);
+        check(&["a"], &["e"]);
+        check(&["a/b"], &["a/d", "e"]);
+        check(&["a/b/c", "e"], &["a/d"]);
+        assert!(beneath_but(top, &[top.join("a/b")], &HashSet::new(), 1).is_err());
+        fs::write(top.join("a/b/secret"), "").unwrap();
+        fs::hard_link(top.join("a/b/secret"), top.join("other")).unwrap();
+        check(&["x"], &["a", "e", "other"]);
+        check(&["a/b"], &["a/d", "e"]);
+    }
+
+    #[test]
+    fn mount_table_escapes() {
+        for (field, plain) in [("/a", "/a"), (r"/a\040b", "/a b"), (r"/a\04", r"/a\04")] {
+            assert_eq!(unescape(field.as_bytes()), plain.as_bytes());
+        }
+    }
+
+    #[test]
+    fn a_writable_folder_in_a_forbidden_one_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let inner = folder.path().join("in");
+        fs::create_dir(&inner).unwrap();
+        let policy = Policy {
+            writable: vec![inner],
+            forbid_read: vec![folder.path().into()],
+            ..Policy::default()
+        };
+        assert!(matches!(Places::find(&policy), Err(Error::Conflict { .. })));
+    }
+}

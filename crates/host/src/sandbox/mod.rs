@@ -1,0 +1,219 @@
+//! What a command may touch, enforced by the operating system. `Policy` says it, `Plan::prepare` turns it into
+//! something a child can put on with plain system calls between fork and exec, `probe` says what this machine can do.
+//! Which policy a command gets, and what happens when there is no layer for it, is up to the caller.
+
+mod denial;
+#[cfg(target_os = "linux")]
+pub(crate) mod linux;
+pub mod macos;
+#[cfg(unix)]
+mod watch;
+
+pub use denial::{Denial, Subject, explain};
+#[cfg(unix)]
+pub use watch::{Change, Watch};
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What a command may do. Paths are absolute; those that do not exist are left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Policy {
+    /// Folders (or files) that may be changed.
+    pub writable: Vec<PathBuf>,
+    pub readable: Readable,
+    /// Not to be read even where everything else is.
+    pub forbid_read: Vec<PathBuf>,
+    /// Not to be changed even inside of what is writable.
+    pub protect: Vec<PathBuf>,
+    /// Sockets of programs outside that may be talked to, such as that of an ssh agent.
+    pub sockets: Vec<PathBuf>,
+    pub network: Network,
+    pub layer: Choice,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Readable {
+    #[default]
+    All,
+    /// Only these and what is writable. Programs and their libraries must be among them.
+    List(Vec<PathBuf>),
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Network {
+    #[default]
+    Off,
+    /// A loopback of its own where the layer can give one, so that servers and their clients work inside; else as `Off`.
+    Loopback,
+    On,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Choice {
+    /// The strongest that works here.
+    #[default]
+    Auto,
+    Namespaces,
+    Landlock,
+    Off,
+}
+
+/// A way to confine, the stronger one first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Layer {
+    Namespaces,
+    Landlock,
+}
+
+impl Layer {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Namespaces => "namespaces",
+            Self::Landlock => "landlock",
+        }
+    }
+}
+
+/// What this machine can do, found out by trying.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// 0 is none.
+    pub landlock_abi: u32,
+    pub user_namespaces: bool,
+    pub seccomp: bool,
+    /// Those that work, strongest first.
+    pub layers: Vec<Layer>,
+    pub missing: Vec<Missing>,
+}
+
+/// Something this machine cannot do, and what that needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    pub what: &'static str,
+    pub reason: String,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(
+        "the sandbox ({wanted}) is not available here: {reason}; `ostler doctor` says more, `[sandbox] bash = \"off\"` goes without"
+    )]
+    Unavailable {
+        wanted: &'static str,
+        reason: String,
+    },
+    #[error("the sandbox cannot use the path {}: {source}", .path.display())]
+    Path { path: PathBuf, source: io::Error },
+    #[error("{} is to be writable but lies in {}, which may not be read; change one of them", .inner.display(), .outer.display())]
+    Conflict { inner: PathBuf, outer: PathBuf },
+    #[error("the sandbox would need more than {limit} rules; name fewer paths in forbid_read")]
+    TooMany { limit: usize },
+    #[error("the kernel refused the rules of the sandbox: {source}")]
+    Kernel { source: io::Error },
+}
+
+/// A policy ready to be put on, for any number of commands. It speaks of the files that were there when it was made, so
+/// it is best made anew for each command.
+#[derive(Debug)]
+pub struct Plan {
+    layer: Option<Layer>,
+    limits: Vec<&'static str>,
+    loose: Vec<PathBuf>,
+    #[cfg(target_os = "linux")]
+    jail: Option<linux::Prepared>,
+}
+
+/// Two plans are the same only if they are one: descriptors cannot be compared.
+impl PartialEq for Plan {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+
+impl Eq for Plan {}
+
+impl Plan {
+    pub fn prepare(policy: &Policy) -> Result<Self, Error> {
+        if policy.layer == Choice::Off {
+            return Ok(Self::off());
+        }
+        #[cfg(target_os = "linux")]
+        return linux::prepare(policy);
+        #[cfg(not(target_os = "linux"))]
+        Err(Error::Unavailable {
+            wanted: wanted(policy.layer),
+            reason: "this system has neither Landlock nor namespaces".into(),
+        })
+    }
+
+    fn off() -> Self {
+        Self {
+            layer: None,
+            limits: Vec::new(),
+            loose: Vec::new(),
+            #[cfg(target_os = "linux")]
+            jail: None,
+        }
+    }
+
+    /// The layer this plan uses; `None` confines nothing.
+    pub fn layer(&self) -> Option<Layer> {
+        self.layer
+    }
+
+    /// What of the policy this plan cannot hold on this machine, in words.
+    pub fn limits(&self) -> &[&'static str] {
+        &self.limits
+    }
+
+    /// Protected paths that only a comparison afterwards can hold: see `watch`.
+    pub fn loose(&self) -> &[PathBuf] {
+        &self.loose
+    }
+
+    /// Remembers the paths of `loose` as they are, to be called right before the command.
+    #[cfg(unix)]
+    pub fn watch(&self) -> Watch {
+        Watch::new(&self.loose)
+    }
+
+    #[cfg(target_os = "linux")]
+    pub(crate) fn jail(&self) -> Option<&linux::Prepared> {
+        self.jail.as_ref()
+    }
+}
+
+fn wanted(choice: Choice) -> &'static str {
+    match choice {
+        Choice::Auto => "any layer",
+        Choice::Namespaces => "namespaces",
+        Choice::Landlock => "landlock",
+        Choice::Off => "off",
+    }
+}
+
+/// What this machine can do. Tried once, by system calls; afterwards remembered.
+pub fn probe() -> &'static Report {
+    static REPORT: std::sync::OnceLock<Report> = std::sync::OnceLock::new();
+    REPORT.get_or_init(|| {
+        #[cfg(target_os = "linux")]
+        return linux::probe();
+        #[cfg(not(target_os = "linux"))]
+        Report {
+            landlock_abi: 0,
+            user_namespaces: false,
+            seccomp: false,
+            layers: Vec::new(),
+            missing: vec![Missing {
+                what: "sandbox",
+                reason: "this system has neither Landlock nor namespaces".into(),
+            }],
+        }
+    })
+}
+
+/// The folder of `among` that holds `path`, or is it.
+fn holder<'a>(path: &Path, among: &'a [PathBuf]) -> Option<&'a PathBuf> {
+    among.iter().find(|folder| path.starts_with(folder))
+}

@@ -1,0 +1,284 @@
+//! Protected paths that the system cannot hold: remembered before a command, compared and put back after it.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// Most files and folders below the protected paths.
+const MAX_ENTRIES: usize = 4096;
+/// Most bytes of one file, and of all.
+const MAX_FILE: u64 = 1 << 20;
+const MAX_TOTAL: u64 = 16 << 20;
+
+/// The protected paths as they were.
+#[derive(Debug)]
+pub struct Watch {
+    before: BTreeMap<PathBuf, Kept>,
+    roots: Vec<PathBuf>,
+    complete: bool,
+}
+
+/// A protected path that a command changed.
+#[derive(Debug)]
+pub struct Change {
+    pub path: PathBuf,
+    /// Whether it is again as it was.
+    pub undone: io::Result<()>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Kept {
+    File {
+        bytes: Vec<u8>,
+        mode: u32,
+    },
+    Folder,
+    Link(PathBuf),
+    /// Devices, sockets, pipes: that they are there is all that is compared.
+    Other,
+}
+
+impl Watch {
+    pub(super) fn new(roots: &[PathBuf]) -> Self {
+        let (before, complete) = snapshot(roots);
+        Self {
+            before,
+            roots: roots.to_vec(),
+            complete,
+        }
+    }
+
+    /// Whether everything could be remembered; if not, what was left out is not compared either.
+    pub fn complete(&self) -> bool {
+        self.complete
+    }
+
+    /// To be called when the command and all that it started has ended. Puts back what changed.
+    pub fn undo(self) -> Vec<Change> {
+        let (after, _) = snapshot(&self.roots);
+        let mut changes = Vec::new();
+        // Innermost first, so that folders are empty when their turn comes. What was never read cannot be called new.
+        for path in after.keys().rev() {
+            if self.complete && !self.before.contains_key(path) {
+                changes.push(Change {
+                    path: path.clone(),
+                    undone: remove(path),
+                });
+            }
+        }
+        for (path, kept) in &self.before {
+            let now = after.get(path);
+            if now != Some(kept) {
+                changes.push(Change {
+                    path: path.clone(),
+                    undone: put_back(path, kept, now.is_some()),
+                });
+            }
+        }
+        changes
+    }
+}
+
+fn snapshot(roots: &[PathBuf]) -> (BTreeMap<PathBuf, Kept>, bool) {
+    let mut found = BTreeMap::new();
+    let mut complete = true;
+    let mut left = MAX_TOTAL;
+    let mut open: Vec<PathBuf> = roots.to_vec();
+    while let Some(path) = open.pop() {
+        if found.len() >= MAX_ENTRIES {
+            return (found, false);
+        }
+        match keep(&path, &mut left) {
+            Ok(Some(kept)) => {
+                if kept == Kept::Folder {
+                    match names(&path) {
+                        Ok(names) => open.extend(names.into_iter().map(|name| path.join(name))),
+                        Err(_) => complete = false,
+                    }
+                }
+                found.insert(path, kept);
+            }
+            Ok(None) => {}
+            Err(_) => complete = false,
+        }
+    }
+    (found, complete)
+}
+
+fn names(folder: &Path) -> io::Result<Vec<OsString>> {
+    fs::read_dir(folder)?
+        .take(MAX_ENTRIES)
+        .map(|entry| Ok(entry?.file_name()))
+        .collect()
+}
+
+fn keep(path: &Path, left: &mut u64) -> io::Result<Option<Kept>> {
+    let meta = match fs::symlink_metadata(path) {
+        Ok(meta) => meta,
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            ) =>
+        {
+            return Ok(None);
+        }
+        Err(error) => return Err(error),
+    };
+    Ok(Some(if meta.is_symlink() {
+        Kept::Link(fs::read_link(path)?)
+    } else if meta.is_dir() {
+        Kept::Folder
+    } else if meta.is_file() {
+        let size = meta.len();
+        if size > MAX_FILE || size > *left {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        *left -= size;
+        Kept::File {
+            bytes: fs::read(path)?,
+            mode: meta.permissions().mode(),
+        }
+    } else {
+        Kept::Other
+    }))
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path)?.is_dir() {
+        true => fs::remove_dir_all(path),
+        false => fs::remove_file(path),
+    }
+}
+
+fn put_back(path: &Path, kept: &Kept, is_there: bool) -> io::Result<()> {
+    if is_there && *kept != Kept::Folder {
+        remove(path)?;
+    }
+    match kept {
+        Kept::File { bytes, mode } => {
+            if let Some(folder) = path.parent() {
+                fs::create_dir_all(folder)?;
+            }
+            // Never through a link that was put there meanwhile.
+            let mut file = fs::OpenOptions::new()
+                .write(true)
+                .create_new(true)
+                .open(path)?;
+            io::Write::write_all(&mut file, bytes)?;
+            file.set_permissions(Permissions::from_mode(*mode))
+        }
+        Kept::Folder => {
+            if is_there {
+                remove(path)?;
+            }
+            fs::create_dir_all(path)
+        }
+        Kept::Link(target) => std::os::unix::fs::symlink(target, path),
+        Kept::Other => Err(io::ErrorKind::Unsupported.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_are_found_and_undone() {
+        type Act = fn(&Path);
+        let cases: &[(&str, Act, &[&str])] = &[
+            ("nothing", |_| {}, &[]),
+            (
+                "edit",
+                |top| fs::write(top.join("hooks/a"), "evil").unwrap(),
+                &["hooks/a"],
+            ),
+            (
+                "mode",
+                |top| {
+                    let mode = Permissions::from_mode(0o755);
+                    fs::set_permissions(top.join("hooks/a"), mode).unwrap();
+                },
+                &["hooks/a"],
+            ),
+            (
+                "new",
+                |top| fs::write(top.join("hooks/b"), "evil").unwrap(),
+                &["hooks/b"],
+            ),
+            (
+                "new folder",
+                |top| fs::create_dir_all(top.join("hooks/x/y")).unwrap(),
+                &["hooks/x/y", "hooks/x"],
+            ),
+            (
+                "absent before",
+                |top| fs::write(top.join("none"), "evil").unwrap(),
+                &["none"],
+            ),
+            (
+                "gone",
+                |top| fs::remove_file(top.join("hooks/a")).unwrap(),
+                &["hooks/a"],
+            ),
+            (
+                "all gone",
+                |top| fs::remove_dir_all(top.join("hooks")).unwrap(),
+                &["hooks", "hooks/a"],
+            ),
+            (
+                "link instead",
+                |top| {
+                    fs::remove_file(top.join("hooks/a")).unwrap();
+                    std::os::unix::fs::symlink("/etc/passwd", top.join("hooks/a")).unwrap();
+                },
+                &["hooks/a"],
+            ),
+            (
+                "link moved",
+                |top| {
+                    fs::remove_file(top.join("link")).unwrap();
+                    std::os::unix::fs::symlink("/etc/passwd", top.join("link")).unwrap();
+                },
+                &["link"],
+            ),
+        ];
+        for (name, act, expect) in cases {
+            let folder = tempfile::tempdir().unwrap();
+            let top = folder.path();
+            fs::create_dir(top.join("hooks")).unwrap();
+            fs::write(top.join("hooks/a"), "good").unwrap();
+            std::os::unix::fs::symlink("hooks", top.join("link")).unwrap();
+            let roots = ["hooks", "none", "link"].map(|name| top.join(name));
+            let (before, _) = snapshot(&roots);
+            let watch = Watch::new(&roots);
+            act(top);
+            let changes = watch.undo();
+            let paths: Vec<_> = changes
+                .iter()
+                .map(|c| c.path.strip_prefix(top).unwrap())
+                .collect();
+            assert_eq!(
+                paths,
+                expect.iter().map(Path::new).collect::<Vec<_>>(),
+                "{name}"
+            );
+            assert!(
+                changes.iter().all(|change| change.undone.is_ok()),
+                "{name}: {changes:?}"
+            );
+            assert_eq!(snapshot(&roots).0, before, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_too_large_is_said() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("big");
+        fs::write(&file, vec![0; MAX_FILE as usize + 1]).unwrap();
+        assert!(!Watch::new(&[file]).complete());
+    }
+}

@@ -1,0 +1,361 @@
+//! The escape suite: what a command tries in order to get out, on each layer this machine has, as root and as an
+//! ordinary user; and what must go on working inside. Every attempt is first made without a sandbox, where it must
+//! succeed, so that one that could never work does not pass for one that was stopped.
+
+#[cfg(target_os = "linux")]
+mod attempts;
+#[cfg(target_os = "linux")]
+#[path = "../common/mod.rs"]
+mod common;
+#[cfg(target_os = "linux")]
+mod tries;
+#[cfg(target_os = "linux")]
+mod world;
+
+#[cfg(target_os = "linux")]
+fn main() -> std::process::ExitCode {
+    ostler_host::watchdog::run_if_asked();
+    if let Some(code) = tries::run_if_asked() {
+        return code;
+    }
+    common::run(cases::ALL)
+}
+
+/// Other systems have no layer.
+#[cfg(not(target_os = "linux"))]
+fn main() {}
+
+#[cfg(target_os = "linux")]
+#[expect(clippy::print_stdout, reason = "each case tells what it tried")]
+mod cases {
+    use crate::attempts::{ATTEMPTS, Attempt, Held, WORK};
+    use crate::cases;
+    use crate::common::*;
+    use crate::world::World;
+    use ostler_host::sandbox::{self, Choice, Layer, Network, Plan, Policy, Readable};
+    use ostler_host::{Command, Host, Local};
+    use std::os::unix::process::CommandExt;
+    use std::sync::Arc;
+    use std::time::{Duration, Instant};
+
+    pub const ALL: &[Case] = cases![
+        what_this_machine_can_do,
+        escapes_without_a_sandbox,
+        escapes_from_namespaces,
+        escapes_from_landlock,
+        work_in_namespaces,
+        work_in_landlock,
+        survivors,
+        terminal_in_the_sandbox,
+        a_list_of_what_may_be_read,
+        an_open_network,
+        a_socket_by_name,
+        refusals_are_explained,
+        a_sandbox_that_cannot_be,
+        cost,
+        as_an_ordinary_user,
+    ];
+
+    /// Nobody.
+    const PLAIN_USER: u32 = 65534;
+
+    async fn what_this_machine_can_do() {
+        let report = sandbox::probe();
+        println!("  {report:?}");
+        assert_eq!(
+            report.layers.contains(&Layer::Landlock),
+            report.landlock_abi > 0 && report.seccomp
+        );
+        assert!(report.layers.is_sorted());
+        assert_eq!(report.missing.is_empty(), report.layers.len() == 2);
+    }
+
+    /// The layer's choice, or `None` with a word on what is missing.
+    fn usable(layer: Layer) -> Option<Choice> {
+        let report = sandbox::probe();
+        if !report.layers.contains(&layer) {
+            println!("  skipped, this machine lacks: {:?}", report.missing);
+            return None;
+        }
+        Some(match layer {
+            Layer::Namespaces => Choice::Namespaces,
+            Layer::Landlock => Choice::Landlock,
+        })
+    }
+
+    async fn escapes_without_a_sandbox() {
+        let mut idle = Vec::new();
+        for attempt in ATTEMPTS.iter().filter(|attempt| attempt.control) {
+            let world = World::new(Choice::Off);
+            let out = world.attempt(attempt).await;
+            if out.escaped.is_none() {
+                println!("  {}: {out:?}", attempt.name);
+                idle.push(attempt.name);
+            }
+        }
+        assert!(idle.is_empty(), "these never escape: {idle:?}");
+    }
+
+    async fn escapes_from_namespaces() {
+        escapes(Layer::Namespaces).await;
+    }
+
+    async fn escapes_from_landlock() {
+        escapes(Layer::Landlock).await;
+    }
+
+    async fn escapes(layer: Layer) {
+        let Some(choice) = usable(layer) else {
+            return;
+        };
+        let mut wrong = Vec::new();
+        for attempt @ Attempt { name, .. } in ATTEMPTS {
+            let world = World::new(choice);
+            let out = world.attempt(attempt).await;
+            let held = attempt.held(layer);
+            println!("  {name}: {}", out.shown());
+            let expected = match held {
+                Held::Yes => out.escaped.is_none() && out.undone == 0,
+                Held::Undone => out.escaped.is_none() && out.undone > 0,
+                Held::No => out.escaped.is_some(),
+            };
+            if !expected {
+                wrong.push(format!("{name}: wanted {held:?}, got {out:?}"));
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+
+    async fn work_in_namespaces() {
+        work(Layer::Namespaces).await;
+    }
+
+    async fn work_in_landlock() {
+        work(Layer::Landlock).await;
+    }
+
+    async fn work(layer: Layer) {
+        let Some(choice) = usable(layer) else {
+            return;
+        };
+        let mut wrong = Vec::new();
+        for (name, needs, script) in WORK {
+            if *needs == "loopback" && layer == Layer::Landlock {
+                println!("  {name}: skipped, Landlock gives no loopback of its own");
+                continue;
+            }
+            if *needs != "loopback" && !present(needs) {
+                println!("  {name}: skipped, there is no {needs}");
+                continue;
+            }
+            let world = World::new(choice);
+            let ran = world.run(script).await;
+            println!("  {name}: {:?}", ran.exit.code);
+            if !ran.exit.success() || !ran.stdout.contains("WORKS") {
+                wrong.push(format!("{name}: {ran:?}"));
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+
+    fn present(program: &str) -> bool {
+        ["/usr/local/bin", "/usr/bin", "/bin"]
+            .iter()
+            .any(|folder| std::path::Path::new(folder).join(program).exists())
+    }
+
+    async fn survivors() {
+        const ESCAPES: &str = r#"
+            sleep 1000 & echo $!
+            setsid sleep 1000 & echo $!
+            ( setsid env -i /bin/sh -c '/bin/sleep 1000 & echo $!' & )
+            ( setsid sh -c 'setsid sh -c "setsid sleep 1000 & echo \$!" &' & )
+            wait
+        "#;
+        for layer in [Layer::Namespaces, Layer::Landlock] {
+            let Some(choice) = usable(layer) else {
+                continue;
+            };
+            let world = World::new(choice);
+            let local = Local::new();
+            let mut process = local.spawn(world.command(ESCAPES)).await.unwrap();
+            let pids = lines(&mut process, 4).await;
+            let watched: Vec<Watched> = pids.iter().map(|pid| watch("a survivor", pid)).collect();
+            assert!(watched.iter().all(Watched::is_alive));
+            drop(process);
+            assert_all_die(watched).await;
+        }
+    }
+
+    async fn terminal_in_the_sandbox() {
+        for layer in [Layer::Namespaces, Layer::Landlock] {
+            let Some(choice) = usable(layer) else {
+                continue;
+            };
+            let world = World::new(choice);
+            let command = Command {
+                stdio: ostler_host::Stdio::Pty { rows: 7, cols: 55 },
+                ..world.command("test -t 1 && stty size && echo hi > /dev/tty")
+            };
+            let ran = run_to_end(&Local::new(), command).await;
+            assert_eq!((ran.stdout.as_str(), ran.exit), ("7 55\r\nhi\r\n", code(0)));
+        }
+    }
+
+    async fn a_list_of_what_may_be_read() {
+        for layer in [Layer::Namespaces, Layer::Landlock] {
+            let Some(choice) = usable(layer) else {
+                continue;
+            };
+            let world = World::new(choice);
+            let system = ["/usr", "/bin", "/lib", "/lib64", "/etc/ld.so.cache"];
+            let policy = Policy {
+                readable: Readable::List(system.iter().map(Into::into).collect()),
+                ..world.policy.clone()
+            };
+            let out = world.out.join("victim");
+            let script = format!(
+                "cat {}; cat /etc/passwd; cat /usr/bin/env >/dev/null && echo WORKS",
+                out.display()
+            );
+            let command = Command {
+                sandbox: Some(Arc::new(Plan::prepare(&policy).unwrap())),
+                ..world.command(&script)
+            };
+            let ran = run_to_end(&Local::new(), command).await;
+            assert_eq!(ran.stdout, "WORKS\n", "{ran:?}");
+        }
+    }
+
+    async fn an_open_network() {
+        for layer in [Layer::Namespaces, Layer::Landlock] {
+            let Some(choice) = usable(layer) else {
+                continue;
+            };
+            let mut world = World::new(choice);
+            world.policy.network = Network::On;
+            let ran = world.run("$TRY tcp $PORT; $TRY vsock").await;
+            assert_eq!(ran.stdout, "ESCAPED tcp\n", "{ran:?}");
+        }
+    }
+
+    /// The agent of a host grant: this one socket and no other, where the layer can tell them apart.
+    async fn a_socket_by_name() {
+        for layer in [Layer::Namespaces, Layer::Landlock] {
+            let Some(choice) = usable(layer) else {
+                continue;
+            };
+            let mut world = World::new(choice);
+            world.policy.sockets = vec![world.socket.clone()];
+            let ran = world.run("$TRY unix $SOCK").await;
+            assert_eq!(ran.stdout, "ESCAPED unix\n", "{ran:?}");
+            let named = "every unix socket can be talked to, not only those named";
+            let limits = world.plan().limits().to_vec();
+            assert_eq!(limits.contains(&named), layer == Layer::Landlock);
+        }
+    }
+
+    async fn refusals_are_explained() {
+        for layer in [Layer::Namespaces, Layer::Landlock] {
+            let Some(choice) = usable(layer) else {
+                continue;
+            };
+            for script in [
+                "echo x > $OUT/new",
+                "cat $HOME/.ssh/id",
+                "mkdir $OUT/folder",
+                "rm $OUT/victim",
+            ] {
+                let world = World::new(choice);
+                let ran = world.run(script).await;
+                let denial = sandbox::explain(&world.policy, ran.exit, &ran.stderr);
+                println!("  {script}: {denial:?}");
+                let Some(sandbox::Denial {
+                    what: sandbox::Subject::Path(path),
+                    ..
+                }) = denial
+                else {
+                    panic!("{script}: {ran:?}");
+                };
+                assert!(path.starts_with(world.top()), "{script}: {ran:?}");
+            }
+        }
+    }
+
+    async fn a_sandbox_that_cannot_be() {
+        let relative = Policy {
+            writable: vec!["here".into()],
+            ..Policy::default()
+        };
+        let error = Plan::prepare(&relative).unwrap_err();
+        assert!(error.to_string().contains("here"), "{error}");
+        let off = Policy {
+            layer: Choice::Off,
+            ..Policy::default()
+        };
+        assert_eq!(Plan::prepare(&off).unwrap().layer(), None);
+    }
+
+    /// Microseconds that each layer adds to the shortest command; only said, as machines differ.
+    async fn cost() {
+        const ROUNDS: usize = 40;
+        let local = Local::new();
+        let mut base = 0;
+        for choice in [Choice::Off, Choice::Landlock, Choice::Namespaces] {
+            let world = World::new(choice);
+            if Plan::prepare(&world.policy).is_err() {
+                continue;
+            }
+            let (mut whole, mut preparing) = (Vec::new(), Vec::new());
+            for _ in 0..ROUNDS {
+                let start = Instant::now();
+                let plan = Plan::prepare(&world.policy).unwrap();
+                preparing.push(start.elapsed());
+                let command = Command {
+                    argv: vec!["/bin/true".into()],
+                    sandbox: Some(Arc::new(plan)),
+                    ..world.command("")
+                };
+                let start = Instant::now();
+                run_to_end(&local, command).await;
+                whole.push(start.elapsed());
+            }
+            let median = |mut times: Vec<Duration>| {
+                times.sort_unstable();
+                times[times.len() / 2].as_micros()
+            };
+            let (whole, preparing) = (median(whole), median(preparing));
+            if choice == Choice::Off {
+                base = whole;
+            }
+            println!(
+                "  {choice:?}: /bin/true {whole} µs, {} more than without; preparing {preparing} µs",
+                whole.saturating_sub(base)
+            );
+        }
+    }
+
+    /// All of the above again, when root runs them.
+    async fn as_an_ordinary_user() {
+        if !rustix::process::geteuid().is_root() {
+            println!("  already one");
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("suite");
+        std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+        let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(folder.path(), open).unwrap();
+        let mut command = std::process::Command::new(&program);
+        command.env_clear().current_dir("/");
+        command.uid(PLAIN_USER).gid(PLAIN_USER);
+        let output = tokio::task::spawn_blocking(move || command.output())
+            .await
+            .unwrap()
+            .unwrap();
+        for text in [&output.stdout, &output.stderr] {
+            println!("{}", String::from_utf8_lossy(text));
+        }
+        assert!(output.status.success());
+    }
+}

@@ -1,0 +1,235 @@
+//! Attempts that need system calls no shell makes. This program is its own tool for them: what works out says so.
+#![expect(unsafe_code, reason = "the attempts are system calls")]
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "this mode is a command of its own"
+)]
+
+use std::ffi::{CString, c_long, c_ulong};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::os::fd::AsRawFd;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener, UnixStream};
+use std::process::ExitCode;
+
+const REMOUNT: c_ulong = libc::MS_REMOUNT | libc::MS_BIND;
+
+/// The mode `TRY what args…`; `None` if this is a run of the suite.
+pub fn run_if_asked() -> Option<ExitCode> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let (what, rest) = args.split_first()?;
+    let rest: Vec<&str> = rest.iter().map(String::as_str).collect();
+    let worked = attempt(what, &rest)?;
+    Some(match worked {
+        Ok(()) => {
+            match what.starts_with("inner") {
+                true => println!("WORKS {what}"),
+                false => println!("ESCAPED {what}"),
+            }
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("{what}: {error}");
+            ExitCode::FAILURE
+        }
+    })
+}
+
+type Result<T = ()> = std::io::Result<T>;
+
+fn attempt(what: &str, args: &[&str]) -> Option<Result> {
+    Some(match (what, args) {
+        ("nothing", []) => Err(std::io::Error::other("did nothing")),
+        ("rename", [from, to]) => std::fs::rename(from, to),
+        ("exchange", [a, b]) => {
+            let (a, b) = (c(a), c(b));
+            call(
+                libc::SYS_renameat2,
+                [
+                    i64::from(libc::AT_FDCWD),
+                    a.as_ptr() as i64,
+                    i64::from(libc::AT_FDCWD),
+                    b.as_ptr() as i64,
+                    i64::from(libc::RENAME_EXCHANGE),
+                ],
+            )
+        }
+        ("mem", [pid]) => std::fs::File::open(format!("/proc/{pid}/mem")).map(drop),
+        ("vm", [pid]) => read_memory(pid.parse().ok()?),
+        ("ptrace", [pid]) => ptrace(pid.parse().ok()?),
+        ("pidfd", [pid]) => steal(pid.parse().ok()?),
+        ("unix", [path]) => UnixStream::connect(path).map(drop),
+        ("abstract", [name]) => SocketAddr::from_abstract_name(name)
+            .and_then(|address| UnixStream::connect_addr(&address))
+            .map(drop),
+        ("datagram", [path]) => {
+            UnixDatagram::unbound().and_then(|s| s.send_to(b"x", path).map(drop))
+        }
+        ("pair", [path]) => UnixDatagram::pair().and_then(|(s, _)| s.send_to(b"x", path).map(drop)),
+        ("tcp", [port]) => TcpStream::connect(format!("127.0.0.1:{port}")).map(drop),
+        // Said only if it arrives.
+        ("udp", [port]) => UdpSocket::bind("0.0.0.0:0")
+            .and_then(|s| s.send_to(b"secret.example", format!("127.0.0.1:{port}")))
+            .and_then(|_| Err(std::io::Error::other("sent"))),
+        ("vsock", []) => call(libc::SYS_socket, [i64::from(libc::AF_VSOCK), 1, 0, 0, 0]),
+        ("tiocsti", []) => check(unsafe { libc::ioctl(0, libc::TIOCSTI, c"x".as_ptr()) }.into()),
+        ("fds", []) => match (3..1024).find(|fd| unsafe { libc::fcntl(*fd, libc::F_GETFD) } >= 0) {
+            Some(fd) => {
+                println!(
+                    "{fd} {:?}",
+                    std::fs::read_link(format!("/proc/self/fd/{fd}"))
+                );
+                Ok(())
+            }
+            None => Err(std::io::Error::other("none")),
+        },
+        ("calls", []) => calls(),
+        ("namespaces", []) => namespaces(),
+        ("setns", [path]) => std::fs::File::open(path)
+            .and_then(|file| check(unsafe { libc::setns(file.as_raw_fd(), 0) }.into())),
+        ("umount", paths) => any(paths, |path| {
+            check(unsafe { libc::umount2(c(path).as_ptr(), libc::MNT_DETACH) }.into())
+        }),
+        ("remount", paths) => any(paths, |path| {
+            let none = std::ptr::null();
+            check(unsafe { libc::mount(none, c(path).as_ptr(), none, REMOUNT, none.cast()) }.into())
+        }),
+        #[cfg(target_arch = "x86_64")]
+        ("x32", []) => call(0x4000_0000 + libc::SYS_getpid, [0; 5]),
+        #[cfg(not(target_arch = "x86_64"))]
+        ("x32", []) => Err(std::io::Error::other("none here")),
+        ("inner-pair", []) => {
+            let (mut a, mut b) = UnixStream::pair().ok()?;
+            a.write_all(b"x").and_then(|()| b.read_exact(&mut [0]))
+        }
+        ("inner-server", []) => serve(),
+        ("inner-unix", [path]) => {
+            let serve = || {
+                let server = UnixListener::bind(path)?;
+                let mut client = UnixStream::connect(path)?;
+                client.write_all(b"x")?;
+                server.accept()?.0.read_exact(&mut [0])
+            };
+            serve()
+        }
+        _ => return None,
+    })
+}
+
+fn serve() -> Result {
+    let server = TcpListener::bind("127.0.0.1:0")?;
+    let mut client = TcpStream::connect(server.local_addr()?)?;
+    client.write_all(b"x")?;
+    server.accept()?.0.read_exact(&mut [0])
+}
+
+fn any(paths: &[&str], act: impl Fn(&str) -> Result) -> Result {
+    let mut last = Err(std::io::Error::other("no path"));
+    for path in paths {
+        last = act(path);
+        if last.is_ok() {
+            break;
+        }
+    }
+    last
+}
+
+fn c(text: &str) -> CString {
+    CString::new(text).expect("no NUL in the suite's own words")
+}
+
+fn check(result: i64) -> Result {
+    match result {
+        0.. => Ok(()),
+        _ => Err(std::io::Error::last_os_error()),
+    }
+}
+
+fn call(number: c_long, [a, b, c, d, e]: [i64; 5]) -> Result {
+    check(unsafe { libc::syscall(number, a, b, c, d, e) })
+}
+
+fn read_memory(pid: i32) -> Result {
+    let maps = std::fs::read_to_string(format!("/proc/{pid}/maps"))?;
+    let start = maps.split('-').next().unwrap_or_default();
+    let start = usize::from_str_radix(start, 16).map_err(std::io::Error::other)?;
+    let mut byte = [0_u8];
+    let local = libc::iovec {
+        iov_base: byte.as_mut_ptr().cast(),
+        iov_len: 1,
+    };
+    let remote = libc::iovec {
+        iov_base: start as *mut libc::c_void,
+        iov_len: 1,
+    };
+    check(unsafe { libc::process_vm_readv(pid, &local, 1, &remote, 1, 0) } as i64)
+}
+
+fn ptrace(pid: i32) -> Result {
+    let none = std::ptr::null_mut::<libc::c_void>();
+    let done = check(unsafe { libc::ptrace(libc::PTRACE_SEIZE, pid, none, none) });
+    unsafe { libc::ptrace(libc::PTRACE_DETACH, pid, none, none) };
+    done
+}
+
+fn steal(pid: i64) -> Result {
+    let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
+    check(fd)?;
+    call(libc::SYS_pidfd_getfd, [fd, 0, 0, 0, 0])
+}
+
+/// All of these must be refused as such, whatever their arguments.
+fn calls() -> Result {
+    for number in [
+        libc::SYS_bpf,
+        libc::SYS_io_uring_setup,
+        libc::SYS_keyctl,
+        libc::SYS_add_key,
+        libc::SYS_perf_event_open,
+        libc::SYS_userfaultfd,
+        libc::SYS_open_by_handle_at,
+        libc::SYS_mount,
+        libc::SYS_pivot_root,
+        libc::SYS_chroot,
+        libc::SYS_fsopen,
+        libc::SYS_move_mount,
+        libc::SYS_open_tree,
+        libc::SYS_kexec_load,
+        libc::SYS_init_module,
+        libc::SYS_process_vm_writev,
+        libc::SYS_kcmp,
+    ] {
+        match call(number, [-1; 5]) {
+            Err(error) if error.raw_os_error() == Some(libc::EPERM) => {}
+            other => {
+                println!("call {number}: {other:?}");
+                return Ok(());
+            }
+        }
+    }
+    Err(std::io::Error::from_raw_os_error(libc::EPERM))
+}
+
+fn namespaces() -> Result {
+    const SIGCHLD: i64 = libc::SIGCHLD as i64;
+    for flag in [
+        libc::CLONE_NEWUSER,
+        libc::CLONE_NEWNS,
+        libc::CLONE_NEWPID,
+        libc::CLONE_NEWNET,
+    ] {
+        if unsafe { libc::unshare(flag) } == 0 {
+            return Ok(());
+        }
+        let child =
+            unsafe { libc::syscall(libc::SYS_clone, SIGCHLD | i64::from(flag), 0, 0, 0, 0) };
+        match child {
+            0 => unsafe { libc::_exit(0) },
+            1.. => return Ok(()),
+            _ => {}
+        }
+    }
+    Err(std::io::Error::last_os_error())
+}
