@@ -17,7 +17,8 @@ const MAX_TOTAL: u64 = 16 << 20;
 #[derive(Debug)]
 pub struct Watch {
     before: BTreeMap<PathBuf, Kept>,
-    roots: Vec<PathBuf>,
+    /// Each protected path, with the folder it really is in.
+    roots: Vec<(PathBuf, PathBuf)>,
     complete: bool,
 }
 
@@ -46,7 +47,10 @@ impl Watch {
         let (before, complete) = snapshot(roots);
         Self {
             before,
-            roots: roots.to_vec(),
+            roots: roots
+                .iter()
+                .map(|root| (root.clone(), place(root)))
+                .collect(),
             complete,
         }
     }
@@ -58,8 +62,20 @@ impl Watch {
 
     /// To be called when the command and all that it started has ended. Puts back what changed.
     pub fn undo(self) -> Vec<Change> {
-        let (after, _) = snapshot(&self.roots);
-        let mut changes = Vec::new();
+        // A folder above that became a link would lead us out of the workspace, where we may write and the command not.
+        let (here, led_away): (Vec<_>, Vec<_>) = self
+            .roots
+            .into_iter()
+            .partition(|(root, before)| place(root) == *before);
+        let here: Vec<PathBuf> = here.into_iter().map(|(root, _)| root).collect();
+        let (after, _) = snapshot(&here);
+        let mut changes: Vec<Change> = led_away
+            .into_iter()
+            .map(|(path, _)| Change {
+                path,
+                undone: Err(io::Error::other("a folder above it was replaced by a link")),
+            })
+            .collect();
         // Innermost first, so that folders are empty when their turn comes. What was never read cannot be called new.
         for path in after.keys().rev() {
             if self.complete && !self.before.contains_key(path) {
@@ -71,7 +87,7 @@ impl Watch {
         }
         for (path, kept) in &self.before {
             let now = after.get(path);
-            if now != Some(kept) {
+            if now != Some(kept) && here.iter().any(|root| path.starts_with(root)) {
                 changes.push(Change {
                     path: path.clone(),
                     undone: put_back(path, kept, now.is_some()),
@@ -80,6 +96,19 @@ impl Watch {
         }
         changes
     }
+}
+
+/// Where a path really is: its folders without links, as far as they exist.
+fn place(path: &Path) -> PathBuf {
+    let mut rest = vec![path.file_name()];
+    for folder in path.ancestors().skip(1) {
+        if let Ok(mut real) = fs::canonicalize(folder) {
+            real.extend(rest.into_iter().rev().flatten());
+            return real;
+        }
+        rest.push(folder.file_name());
+    }
+    path.to_owned()
 }
 
 fn snapshot(roots: &[PathBuf]) -> (BTreeMap<PathBuf, Kept>, bool) {
@@ -271,6 +300,31 @@ mod tests {
                 "{name}: {changes:?}"
             );
             assert_eq!(snapshot(&roots).0, before, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_link_above_does_not_lead_us_out() {
+        for had_folder in [true, false] {
+            let folder = tempfile::tempdir().unwrap();
+            let [inside, outside] = ["in", "out"].map(|name| folder.path().join(name));
+            fs::create_dir(&inside).unwrap();
+            fs::create_dir(&outside).unwrap();
+            fs::write(outside.join("config"), "theirs").unwrap();
+            if had_folder {
+                fs::create_dir(inside.join("git")).unwrap();
+                fs::write(inside.join("git/config"), "ours").unwrap();
+            }
+            let watch = Watch::new(&[inside.join("git/config")]);
+            let _absent = fs::remove_dir_all(inside.join("git"));
+            std::os::unix::fs::symlink(&outside, inside.join("git")).unwrap();
+            let changes = watch.undo();
+            assert_eq!(changes.len(), 1, "{changes:?}");
+            assert!(changes[0].undone.is_err());
+            assert_eq!(
+                fs::read_to_string(outside.join("config")).unwrap(),
+                "theirs"
+            );
         }
     }
 

@@ -8,6 +8,8 @@ pub enum Held {
     Yes,
     /// It happens, and is put back afterwards.
     Undone,
+    /// It happens and cannot be put back, but does not go unnoticed.
+    Told,
     /// A known limit of the layer, named in the documentation.
     No,
 }
@@ -150,6 +152,12 @@ pub const ATTEMPTS: &[Attempt] = &[
         "mv .ostler o && mkdir .ostler",
         Held::Yes,
         Held::Undone,
+    ),
+    held(
+        "a link instead of the folder above the hooks",
+        "mv .git g && ln -s g .git && echo evil > g/hooks/x",
+        Held::Yes,
+        Held::Told,
     ),
     held(
         "a protected file that is not there yet",

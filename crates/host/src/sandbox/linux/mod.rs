@@ -53,7 +53,10 @@ pub(super) fn prepare(policy: &Policy) -> Result<Plan, Error> {
     let places = Places::find(policy)?;
     let mut limits = Vec::new();
     let way = match layer {
-        Layer::Namespaces => way().clone().unwrap_or(Way::None),
+        Layer::Namespaces => way().clone().map_err(|reason| Error::Unavailable {
+            wanted: layer.name(),
+            reason,
+        })?,
         Layer::Landlock => Way::None,
     };
     let sockets = Sockets {
@@ -272,14 +275,21 @@ pub(super) fn probe() -> Report {
     }
     let seccomp = has_seccomp();
     if !seccomp {
-        lacks("seccomp", "the kernel was built without its filters".into());
+        lacks(
+            "seccomp",
+            "the kernel was built without its filters, or this kind of machine is not known".into(),
+        );
     }
     let way = way();
+    let root = rustix::process::geteuid().is_root();
     if let Err(reason) = way {
         lacks("namespaces", reason.clone());
+    } else if root && landlock_abi == 0 {
+        let reason = "root could reach the disks beside the mounts; that takes Landlock too";
+        lacks("namespaces", reason.into());
     }
     let mut layers = Vec::new();
-    if seccomp && way.is_ok() {
+    if seccomp && way.is_ok() && (landlock_abi > 0 || !root) {
         layers.push(Layer::Namespaces);
     }
     if seccomp && landlock_abi > 0 {
@@ -296,6 +306,9 @@ pub(super) fn probe() -> Report {
 
 #[expect(unsafe_code, reason = "asks the kernel, by a call without a wrapper")]
 fn has_seccomp() -> bool {
+    if !seccomp::KNOWN_MACHINE {
+        return false;
+    }
     let action = libc::SECCOMP_RET_ERRNO;
     // SAFETY: reads one word.
     let answer = unsafe {

@@ -28,6 +28,10 @@ const ARG_SIZE: u32 = 8;
 const ARCH: u32 = 0xc000_003e;
 #[cfg(target_arch = "aarch64")]
 const ARCH: u32 = 0xc000_00b7;
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+const ARCH: u32 = 0;
+/// Whether the numbers and argument places below are right here.
+pub(super) const KNOWN_MACHINE: bool = ARCH != 0;
 /// Numbers from here on are a second set of the same calls, on one architecture only.
 const OTHER_NUMBERS: u32 = 0x4000_0000;
 
