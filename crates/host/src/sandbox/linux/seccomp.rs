@@ -102,60 +102,104 @@ const REFUSED_HERE: &[libc::c_long] = &[];
 /// One instruction: code, jumps if true and if false, operand.
 type Instruction = (u16, u8, u8, u32);
 
+const PASS: Instruction = (RETURN, 0, 0, ALLOW);
+
+/// What becomes of one call. Every way through the instructions must return.
+type Verdict = (u32, Vec<Instruction>);
+
+/// Calls that one leaf of the search compares one by one.
+const LEAF: usize = 3;
+
 /// The filter in the kernel's own layout.
 pub(super) fn program(layer: Layer, sockets: Sockets) -> Vec<u8> {
-    let mut filter = Filter::default();
-    filter.push((LOAD, 0, 0, ARCH_AT));
-    filter.push((EQUAL, 1, 0, ARCH));
-    filter.push(fail(libc::ENOSYS));
-    filter.push((LOAD, 0, 0, NUMBER_AT));
+    let mut program = vec![
+        (LOAD, 0, 0, ARCH_AT),
+        (EQUAL, 1, 0, ARCH),
+        fail(libc::ENOSYS),
+        (LOAD, 0, 0, NUMBER_AT),
+    ];
     if cfg!(target_arch = "x86_64") {
-        filter.push((AT_LEAST, 0, 1, OTHER_NUMBERS));
-        filter.push(fail(libc::ENOSYS));
+        program.push((AT_LEAST, 0, 1, OTHER_NUMBERS));
+        program.push(fail(libc::ENOSYS));
     }
-    for call in REFUSED.iter().chain(REFUSED_HERE) {
-        filter.push((EQUAL, 0, 1, number(*call)));
-        filter.push(fail(libc::EPERM));
+    let mut verdicts = verdicts(layer, sockets);
+    verdicts.sort_unstable_by_key(|(call, _)| *call);
+    program.extend(search(&verdicts));
+    let mut bytes = Vec::with_capacity(program.len() * size_of::<libc::sock_filter>());
+    for (code, yes, no, operand) in program {
+        bytes.extend_from_slice(&code.to_ne_bytes());
+        bytes.extend_from_slice(&[yes, no]);
+        bytes.extend_from_slice(&operand.to_ne_bytes());
     }
+    bytes
+}
+
+fn verdicts(layer: Layer, sockets: Sockets) -> Vec<Verdict> {
+    let refused = REFUSED.iter().chain(REFUSED_HERE);
+    let mut verdicts: Vec<Verdict> = refused
+        .map(|call| (number(*call), vec![fail(libc::EPERM)]))
+        .collect();
+    let mut add = |call, body: &[Instruction]| verdicts.push((number(call), body.to_vec()));
     // Its flags are out of a filter's reach. Libraries then use `clone`.
-    filter.push((EQUAL, 0, 1, number(libc::SYS_clone3)));
-    filter.push(fail(libc::ENOSYS));
-    filter.case(
+    add(libc::SYS_clone3, &[fail(libc::ENOSYS)]);
+    add(
         libc::SYS_clone,
         &[
             arg(0),
             (ANY_BIT, 0, 1, NEW_NAMESPACES),
             fail(libc::EPERM),
-            (RETURN, 0, 0, ALLOW),
+            PASS,
         ],
     );
-    filter.case(
+    add(
         libc::SYS_ioctl,
         &[
             arg(1),
             (EQUAL, 1, 0, TIOCSTI),
             (EQUAL, 0, 1, TIOCLINUX),
             fail(libc::EPERM),
-            (RETURN, 0, 0, ALLOW),
+            PASS,
         ],
     );
-    filter.case(libc::SYS_socket, &families(layer, sockets));
+    add(libc::SYS_socket, &families(layer, sockets));
     if !sockets.unix {
         // The other types would send to any address, pair or not.
-        filter.case(
+        add(
             libc::SYS_socketpair,
             &[
                 arg(1),
                 (AND, 0, 0, TYPE_MASK),
                 (EQUAL, 1, 0, STREAM),
                 (EQUAL, 0, 1, SEQPACKET),
-                (RETURN, 0, 0, ALLOW),
+                PASS,
                 fail(libc::EPERM),
             ],
         );
     }
-    filter.push((RETURN, 0, 0, ALLOW));
-    filter.bytes
+    verdicts
+}
+
+/// Halves the list until little is left: when a filter is put on, the kernel runs it once for every call there is.
+fn search(verdicts: &[Verdict]) -> Vec<Instruction> {
+    let (low, high) = verdicts.split_at(verdicts.len() / 2);
+    match high.first() {
+        Some((middle, _)) if verdicts.len() > LEAF => {
+            let low = search(low);
+            let mut program = vec![(AT_LEAST, low.len() as u8, 0, *middle)];
+            program.extend(low);
+            program.extend(search(high));
+            program
+        }
+        _ => {
+            let mut program = Vec::new();
+            for (call, body) in verdicts {
+                program.push((EQUAL, 0, body.len() as u8, *call));
+                program.extend(body);
+            }
+            program.push(PASS);
+            program
+        }
+    }
 }
 
 /// Families that are known to stay inside; a new one is refused.
@@ -173,31 +217,10 @@ fn families(layer: Layer, sockets: Sockets) -> Vec<Instruction> {
     let mut body = vec![arg(0)];
     for family in allowed {
         body.push((EQUAL, 0, 1, family.cast_unsigned()));
-        body.push((RETURN, 0, 0, ALLOW));
+        body.push(PASS);
     }
     body.push(fail(libc::EPERM));
     body
-}
-
-#[derive(Default)]
-struct Filter {
-    bytes: Vec<u8>,
-}
-
-impl Filter {
-    fn push(&mut self, (code, yes, no, operand): Instruction) {
-        self.bytes.extend_from_slice(&code.to_ne_bytes());
-        self.bytes.extend_from_slice(&[yes, no]);
-        self.bytes.extend_from_slice(&operand.to_ne_bytes());
-    }
-
-    /// Every way through `body` must return.
-    fn case(&mut self, call: libc::c_long, body: &[Instruction]) {
-        self.push((EQUAL, 0, body.len() as u8, number(call)));
-        for instruction in body {
-            self.push(*instruction);
-        }
-    }
 }
 
 fn arg(index: u32) -> Instruction {
@@ -210,4 +233,114 @@ fn fail(errno: i32) -> Instruction {
 
 fn number(call: libc::c_long) -> u32 {
     call as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs the filter as the kernel would and gives the errno, 0 for a call that passes.
+    fn run(program: &[u8], arch: u32, call: u32, args: [u32; 2]) -> u32 {
+        let (mut at, mut held) = (0, 0);
+        loop {
+            let [c0, c1, yes, no, k0, k1, k2, k3] = program[at * 8..][..8] else {
+                unreachable!()
+            };
+            let operand = u32::from_ne_bytes([k0, k1, k2, k3]);
+            let mut jump = |holds: bool| at += usize::from(if holds { yes } else { no });
+            match u16::from_ne_bytes([c0, c1]) {
+                LOAD => {
+                    held = match operand {
+                        NUMBER_AT => call,
+                        ARCH_AT => arch,
+                        operand => args[((operand - ARGS_AT) / ARG_SIZE) as usize],
+                    }
+                }
+                AND => held &= operand,
+                EQUAL => jump(held == operand),
+                AT_LEAST => jump(held >= operand),
+                ANY_BIT => jump(held & operand != 0),
+                RETURN if operand == ALLOW => return 0,
+                RETURN => return operand & 0xffff,
+                code => panic!("no such instruction: {code:#x}"),
+            }
+            at += 1;
+        }
+    }
+
+    #[test]
+    fn every_call_gets_its_verdict() {
+        const LAST_CALL: u32 = 500;
+        let closed = Sockets {
+            inet: false,
+            unix: false,
+        };
+        let program = program(Layer::Landlock, closed);
+        assert!(program.len() / 8 <= 255, "jumps reach no further");
+        let special = [
+            libc::SYS_clone,
+            libc::SYS_ioctl,
+            libc::SYS_socket,
+            libc::SYS_socketpair,
+        ]
+        .map(number);
+        for call in (0..LAST_CALL).filter(|call| !special.contains(call)) {
+            let refused = REFUSED
+                .iter()
+                .chain(REFUSED_HERE)
+                .any(|r| number(*r) == call);
+            let expect = match (refused, call == number(libc::SYS_clone3)) {
+                (true, _) => libc::EPERM,
+                (false, true) => libc::ENOSYS,
+                (false, false) => 0,
+            };
+            let errno = run(&program, ARCH, call, [0; 2]);
+            assert_eq!(errno, expect.cast_unsigned(), "call {call}");
+        }
+        assert_eq!(run(&program, ARCH ^ 1, 0, [0; 2]), libc::ENOSYS as u32);
+    }
+
+    #[test]
+    fn arguments_decide() {
+        let sockets = |inet, unix| Sockets { inet, unix };
+        let eperm = libc::EPERM.cast_unsigned();
+        let new_user = libc::CLONE_NEWUSER.cast_unsigned();
+        for (sockets, call, args, expect) in [
+            (sockets(false, false), libc::SYS_clone, [17, 0], 0),
+            (
+                sockets(false, false),
+                libc::SYS_clone,
+                [17 | new_user, 0],
+                eperm,
+            ),
+            (sockets(false, false), libc::SYS_ioctl, [0, TIOCSTI], eperm),
+            (
+                sockets(false, false),
+                libc::SYS_ioctl,
+                [0, TIOCLINUX],
+                eperm,
+            ),
+            (sockets(false, false), libc::SYS_ioctl, [0, 0x5413], 0),
+            (sockets(false, false), libc::SYS_socket, [1, 1], eperm),
+            (sockets(false, true), libc::SYS_socket, [1, 1], 0),
+            (sockets(false, true), libc::SYS_socket, [2, 1], eperm),
+            (sockets(true, false), libc::SYS_socket, [2, 1], 0),
+            (sockets(true, false), libc::SYS_socket, [10, 1], 0),
+            (sockets(true, true), libc::SYS_socket, [40, 1], eperm),
+            (sockets(true, false), libc::SYS_socketpair, [1, 1], 0),
+            (
+                sockets(true, false),
+                libc::SYS_socketpair,
+                [1, 1 | 0o2_000_000],
+                0,
+            ),
+            (sockets(true, false), libc::SYS_socketpair, [1, 2], eperm),
+            (sockets(true, false), libc::SYS_socketpair, [1, 3], eperm),
+            (sockets(true, true), libc::SYS_socketpair, [1, 2], 0),
+        ] {
+            let program = program(Layer::Landlock, sockets);
+            let errno = run(&program, ARCH, number(call), args);
+            assert_eq!(errno, expect, "call {call} {args:?} {sockets:?}");
+        }
+    }
 }
