@@ -171,9 +171,9 @@ mod tests {
 
     fn policy() -> Policy {
         Policy {
-            writable: vec!["/work".into()],
-            forbid_read: vec!["/root/.ssh".into()],
-            protect: vec!["/work/.git/config".into()],
+            writable: vec!["/w".into()],
+            forbid_read: vec!["/u/me/.ssh".into()],
+            protect: vec!["/w/.git/config".into()],
             ..Policy::default()
         }
     }
@@ -207,15 +207,15 @@ mod tests {
                 path("/etc/x"),
             ),
             (
-                "noise\ncat: /root/.ssh/id: Permission denied\nmake: *** [x] Error 1",
-                path("/root/.ssh/id"),
+                "noise\ncat: /u/me/.ssh/id: Permission denied\nmake: *** [x] Error 1",
+                path("/u/me/.ssh/id"),
             ),
             (
                 "error: could not write config file .git/config: Device or resource busy",
                 path(".git/config"),
             ),
             // Its own trouble: the folder may be written.
-            ("cat: /work/secret: Permission denied", None),
+            ("cat: /w/secret: Permission denied", None),
             ("cat: secret: Permission denied", None),
             (
                 "curl: (6) Could not resolve host: a.b",
@@ -230,8 +230,8 @@ mod tests {
                 path("/etc/x"),
             ),
             (
-                "cat: /root/.ssh/id: No such file or directory",
-                path("/root/.ssh/id"),
+                "cat: /u/me/.ssh/id: No such file or directory",
+                path("/u/me/.ssh/id"),
             ),
             ("cat: /etc/none: No such file or directory", None),
             ("git@example.org: Permission denied (publickey).", None),

@@ -116,19 +116,19 @@ mod tests {
     #[test]
     fn a_policy_as_text() {
         let policy = Policy {
-            writable: vec!["/work".into(), "/tmp".into()],
+            writable: vec!["/w".into(), "/tmp".into()],
             forbid_read: vec!["/Users/me/.ssh".into()],
-            protect: vec!["/work/.git/hooks".into(), "/work/ostler.toml".into()],
+            protect: vec!["/w/.git/hooks".into(), "/w/ostler.toml".into()],
             sockets: vec!["/tmp/agent.1".into()],
             network: Network::Loopback,
             ..Policy::default()
         };
         let expect = r#"(allow file-read*)
-(allow file-read* file-write* (subpath "/work"))
+(allow file-read* file-write* (subpath "/w"))
 (allow file-read* file-write* (subpath "/tmp"))
-(deny file-write* (subpath "/work/.git/hooks"))
-(deny file-write* (subpath "/work/ostler.toml"))
-(deny file-write-unlink (literal "/work/.git"))
+(deny file-write* (subpath "/w/.git/hooks"))
+(deny file-write* (subpath "/w/ostler.toml"))
+(deny file-write-unlink (literal "/w/.git"))
 (deny file-read* file-write* (subpath "/Users/me/.ssh"))
 (allow network-bind network-inbound (local ip "localhost:*"))
 (allow network-outbound (remote ip "localhost:*"))

@@ -50,7 +50,7 @@ pub(crate) struct Prepared {
 pub(super) fn prepare(policy: &Policy) -> Result<Plan, Error> {
     let report = super::probe();
     let layer = choose(policy.layer, report)?;
-    let places = Places::find(policy)?;
+    let places = Places::find(policy, layer)?;
     let mut limits = Vec::new();
     let way = match layer {
         Layer::Namespaces => way().clone().map_err(|reason| Error::Unavailable {

@@ -1,7 +1,7 @@
 //! The paths of a policy as they are on this disk, and the mounts that confine them.
 
 use super::jail::Mount;
-use crate::sandbox::{Error, Policy, Readable, holder};
+use crate::sandbox::{Error, Layer, Policy, Readable, holder};
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs;
@@ -29,7 +29,8 @@ pub(super) struct Places {
 }
 
 impl Places {
-    pub(super) fn find(policy: &Policy) -> Result<Self, Error> {
+    /// The sockets are looked for only where they can be hidden.
+    pub(super) fn find(policy: &Policy, layer: Layer) -> Result<Self, Error> {
         let readable = match &policy.readable {
             Readable::All => Vec::new(),
             Readable::List(list) => resolve(list)?,
@@ -57,7 +58,10 @@ impl Places {
         }
         places.protected = outer_first(places.protected);
         let allowed = resolve(&policy.sockets)?;
-        let mut sockets = foreign_sockets();
+        let mut sockets = match layer {
+            Layer::Namespaces => foreign_sockets(),
+            Layer::Landlock => Vec::new(),
+        };
         sockets.retain(|socket| !allowed.contains(socket));
         places.too_many_sockets = sockets.len() > MAX_SOCKETS;
         sockets.truncate(MAX_SOCKETS);
@@ -333,6 +337,9 @@ mod tests {
             forbid_read: vec![folder.path().into()],
             ..Policy::default()
         };
-        assert!(matches!(Places::find(&policy), Err(Error::Conflict { .. })));
+        assert!(matches!(
+            Places::find(&policy, Layer::Landlock),
+            Err(Error::Conflict { .. })
+        ));
     }
 }
