@@ -49,6 +49,7 @@ mod cases {
         terminal_in_the_sandbox,
         a_list_of_what_may_be_read,
         an_open_network,
+        no_network_at_all,
         a_socket_by_name,
         refusals_are_explained,
         a_sandbox_that_cannot_be,
@@ -237,6 +238,18 @@ mod cases {
             world.policy.network = Network::On;
             let ran = world.run("$TRY tcp $PORT; $TRY vsock").await;
             assert_eq!(ran.stdout, "ESCAPED tcp\n", "{ran:?}");
+        }
+    }
+
+    async fn no_network_at_all() {
+        for layer in [Layer::Namespaces, Layer::Landlock] {
+            let Some(choice) = usable(layer) else {
+                continue;
+            };
+            let mut world = World::new(choice);
+            world.policy.network = Network::Off;
+            let ran = world.run("$TRY inner-server; $TRY inner-pair").await;
+            assert_eq!(ran.stdout, "WORKS inner-pair\n", "{ran:?}");
         }
     }
 

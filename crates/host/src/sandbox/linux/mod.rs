@@ -202,6 +202,14 @@ fn name_limits(
         "the names of files in forbid_read can be listed",
     );
     add(
+        !policy.forbid_read.is_empty(),
+        "other hard links to a file in forbid_read can be read",
+    );
+    add(
+        true,
+        "names and command lines of processes outside can be seen",
+    );
+    add(
         second,
         "modes, owners and times of files outside of the writable folders can be changed",
     );
