@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 pub fn hash(prefix: &Prefix) -> String {
     let digest = Sha256::digest(prefix_text(prefix).as_bytes());
-    digest.iter().take(16).map(|b| format!("{b:02x}")).collect()
+    crate::hex::short(&digest, 16)
 }
 
 fn path(home: &Path, hash: &str) -> Option<PathBuf> {
