@@ -40,6 +40,7 @@ pub trait Models: Send + Sync {
 }
 
 /// Everything the binary decides for the sessions of a process.
+// tidy: plain data
 pub struct Options {
     pub version: String,
     pub home: PathBuf,

@@ -21,6 +21,7 @@ const AD_HOC: &str = "custom";
 const MAX_LISTED: usize = 12;
 
 /// Everything a request to a model needs.
+// tidy: plain data
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResolvedModel {
     pub provider: String,

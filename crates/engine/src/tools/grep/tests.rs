@@ -1,3 +1,5 @@
+//! `grep`: matches, filters, limits, and the same answer every time.
+
 use super::*;
 use crate::tool::Tool;
 use crate::tools::testing::Bench;

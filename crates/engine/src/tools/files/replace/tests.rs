@@ -1,3 +1,5 @@
+//! The three ways to find the text that an edit means.
+
 use super::*;
 
 fn check(content: &str, old: &str, new: &str, expect: Result<(&str, Match), Miss>) {
