@@ -67,6 +67,11 @@ pub async fn exec(boot: Arc<Boot>, args: Exec) -> anyhow::Result<u8> {
         .map(crate::schema_check::Schema::load)
         .transpose()?;
     if args.input_format == InputFormat::StreamJson {
+        if args.prompt.is_some() || !args.words.is_empty() || schema.is_some() {
+            let why =
+                "--input-format stream-json takes its prompts from stdin, and no --output-schema";
+            return Err(UsageError(why.into()).into());
+        }
         return crate::ops::run(boot, format(&args.output)).await;
     }
     let prompt = prompt(&args)?;
@@ -84,7 +89,12 @@ pub async fn exec(boot: Arc<Boot>, args: Exec) -> anyhow::Result<u8> {
 pub async fn run(boot: Arc<Boot>, job: Job) -> anyhow::Result<u8> {
     let start = Instant::now();
     let interactive = wants_prompts(&boot);
-    let mut printer = printer(&boot, job.format);
+    let format = match (&job.schema, job.format) {
+        // An answer that has to be asked for again is not what the reader of stdout waits for.
+        (Some(_), Format::Text) => Format::Final,
+        (Some(_) | None, format) => format,
+    };
+    let mut printer = printer(&boot, format);
     warn(&boot, &mut printer)?;
     let mut client = open(&boot, job.open, interactive).await?;
     announce(&boot, &client, &mut printer)?;
@@ -125,14 +135,19 @@ pub async fn run(boot: Arc<Boot>, job: Job) -> anyhow::Result<u8> {
     }
     quiet(printer.flush())?;
     close(client).await;
-    Ok(match end {
+    Ok(code(&end))
+}
+
+/// The exit code of a turn.
+pub fn code(end: &End) -> u8 {
+    match end {
         End::Turn(Outcome::Done) => OK,
         End::Turn(Outcome::Interrupted) => INTERRUPTED,
         End::Turn(
             Outcome::Error | Outcome::MaxSteps | Outcome::EmptyResponse | Outcome::Refusal,
         )
         | End::Unrecorded => FAILED,
-    })
+    }
 }
 
 pub async fn open(boot: &Arc<Boot>, which: Open, interactive: bool) -> anyhow::Result<Client> {

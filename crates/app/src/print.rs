@@ -14,6 +14,8 @@ const RESULT_PREVIEW: usize = 120;
 pub enum Format {
     /// The assistant's text.
     Text,
+    /// The text of the last answer, and only when the turn went well.
+    Final,
     /// Every event as a line, the result object last.
     Stream,
     /// The result object only.
@@ -113,8 +115,13 @@ impl<O: Write, E: Write> Printer<O, E> {
         end: &End,
         took: std::time::Duration,
     ) -> io::Result<()> {
-        if self.format == Format::Text {
-            return self.end_line();
+        match (self.format, end) {
+            (Format::Text, _) => return self.end_line(),
+            (Format::Final, End::Turn(Outcome::Done)) => {
+                return writeln!(self.out, "{}", self.tally.text.trim_end());
+            }
+            (Format::Final, End::Turn(_) | End::Unrecorded) => return Ok(()),
+            (Format::Stream | Format::Result, _) => {}
         }
         let (subtype, is_error) = match end {
             End::Turn(Outcome::Done) => ("success", false),

@@ -399,11 +399,18 @@ fn a_fork_copies_the_conversation_and_leaves_the_old_one_alone() {
             common::texts(&lines),
             ["One", "", "First.", "Two", "Forked."]
         );
+        // The past is copied, not shown again.
         let said = json_lines(&out.stdout);
+        assert_eq!(common::texts(&said), ["Two", "Forked."]);
+        let result = only(&said, "result");
+        let new_id = new.file_stem().map(|s| s.to_string_lossy());
+        assert_eq!(result["session_id"], json!(new_id));
         assert_eq!(
-            only(&said, "result")["session_id"],
-            json!(new.file_stem().map(|s| s.to_string_lossy()))
+            (&result["result"], &result["num_turns"]),
+            (&json!("Forked."), &json!(1))
         );
+        let usages = of_type(&lines, "usage");
+        assert_eq!(usages[2]["shared_bytes"], usages[1]["prompt_bytes"]);
         let (past, now) = (
             scene.server.request(1).prompt_bytes(),
             scene.server.request(2).prompt_bytes(),
