@@ -7,6 +7,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+#[cfg(test)]
+mod tests;
+
 /// Characters of a prompt that make a title.
 const TITLE_CHARS: usize = 60;
 
