@@ -21,10 +21,6 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-// Long logs are many small pieces; this halves the time to read one.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 fn main() -> ExitCode {
