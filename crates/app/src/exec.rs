@@ -216,7 +216,7 @@ pub fn announce(boot: &Boot, client: &Client, printer: &mut Printer<Out, Err>) -
         printer.note(Ink::Grey, &format!("Model: {}", client.model))?;
     }
     for note in &client.notes {
-        printer.note(Ink::Grey, note)?;
+        printer.remark(note)?;
     }
     quiet(printer.flush())
 }
@@ -247,23 +247,10 @@ pub async fn turn(
     loop {
         let event = tokio::select! {
             event = client.events.next() => event,
-            signal = signals.next() => {
-                match signal {
-                    Stop::Interrupt => {
-                        stops += 1;
-                        if stops > 1 {
-                            return Ok(Ended::Turn(End::Turn(Outcome::Interrupted)));
-                        }
-                        client.ops.send(Op::Interrupt).await.context("the session ended")?;
-                    }
-                    Stop::Terminate => {
-                        client.ops.send(Op::Interrupt).await.context("the session ended")?;
-                        wait_for_end(client).await;
-                        return Ok(Ended::Terminated);
-                    }
-                }
-                continue;
-            }
+            stop = signals.next() => match stopped(client, stop, &mut stops).await? {
+                Some(ended) => return Ok(ended),
+                None => continue,
+            },
         };
         let Some(event) = event else {
             anyhow::bail!(
@@ -273,9 +260,18 @@ pub async fn turn(
         match show(client, printer, event) {
             Ok(Shown::End(end)) => return Ok(Ended::Turn(end)),
             Ok(Shown::Ask(ask)) => {
-                if let Some(answer) = answers.get(&ask, signals).await? {
-                    // The turn may have been stopped while the person thought.
-                    let _ = client.ops.send(answer).await;
+                let stop = tokio::select! {
+                    answer = answers.get(&ask) => {
+                        if let Some(answer) = answer? {
+                            // The session may have ended while the person thought.
+                            let _ = client.ops.send(answer).await;
+                        }
+                        continue;
+                    }
+                    stop = signals.next() => stop,
+                };
+                if let Some(ended) = stopped(client, stop, &mut stops).await? {
+                    return Ok(ended);
                 }
             }
             Ok(Shown::Events) => {}
@@ -291,6 +287,24 @@ pub async fn turn(
             Err(e) => return Err(e).context("stdout cannot be written"),
         }
     }
+}
+
+/// The first Ctrl-C ends the turn as it should; a second does not wait for more to show, and who is told to go goes.
+async fn stopped(
+    client: &mut Client,
+    stop: Stop,
+    stops: &mut u32,
+) -> anyhow::Result<Option<Ended>> {
+    *stops += 1;
+    let interrupt = client.ops.send(Op::Interrupt).await;
+    interrupt.context("the session ended")?;
+    let ended = match stop {
+        Stop::Interrupt if *stops == 1 => return Ok(None),
+        Stop::Interrupt => Ended::Turn(End::Turn(Outcome::Interrupted)),
+        Stop::Terminate => Ended::Terminated,
+    };
+    wait_for_end(client).await;
+    Ok(Some(ended))
 }
 
 enum Shown {
@@ -328,7 +342,7 @@ pub enum Answers<'a> {
 }
 
 impl Answers<'_> {
-    async fn get(&mut self, ask: &Ask, signals: &mut Signals) -> io::Result<Option<Op>> {
+    async fn get(&mut self, ask: &Ask) -> io::Result<Option<Op>> {
         match self {
             Answers::Nobody => Ok(None),
             Answers::Terminal => crate::asking::on_terminal(ask).await.map(Some),
@@ -336,10 +350,8 @@ impl Answers<'_> {
                 let mut err = io::stderr();
                 write!(err, "{}", crate::asking::question(ask))?;
                 err.flush()?;
-                tokio::select! {
-                    line = lines.recv() => Ok(Some(crate::asking::answer(ask, &line.unwrap_or_default()))),
-                    _ = signals.next() => Ok(Some(Op::Interrupt)),
-                }
+                let line = lines.recv().await.unwrap_or_default();
+                Ok(Some(crate::asking::answer(ask, &line)))
             }
         }
     }

@@ -51,6 +51,8 @@ pub struct Printer<O, E> {
     open_line: bool,
     open_reasoning: bool,
     calls: HashMap<String, ToolUse>,
+    /// What was said on opening and will come again as an entry.
+    told: Vec<String>,
     pub tally: Tally,
 }
 
@@ -79,6 +81,7 @@ impl<O: Write, E: Write> Printer<O, E> {
             open_line: false,
             open_reasoning: false,
             calls: HashMap::new(),
+            told: Vec::new(),
             tally: Tally::default(),
         }
     }
@@ -106,6 +109,12 @@ impl<O: Write, E: Write> Printer<O, E> {
         self.end_line()?;
         let text = self.paint.with(ink, &printable(text));
         writeln!(self.err, "{text}")
+    }
+
+    /// A remark on opening. The notice that says it in the log is not shown again.
+    pub fn remark(&mut self, text: &str) -> io::Result<()> {
+        self.told.push(text.to_owned());
+        self.note(Ink::Grey, text)
     }
 
     /// The last line of the JSON formats.
@@ -166,6 +175,7 @@ impl<O: Write, E: Write> Printer<O, E> {
             Body::ToolUse(call) => self.requested(call)?,
             Body::ToolResult(result) => self.finished(result)?,
             Body::Usage(usage) => self.usage(usage)?,
+            Body::Notice(notice) if self.told.contains(&notice.text) => {}
             Body::Notice(notice) => self.note(Ink::Yellow, &notice.text)?,
             Body::Error(error) => {
                 self.tally.error = Some((error.kind.clone(), error.message.clone()));
