@@ -31,6 +31,10 @@ impl Session {
             }
         }
         self.desk.shop.jobs.close().await;
+        if !self.options.save {
+            // It lies in the system's temporary folder, which is cleared some day when this fails.
+            let _ = std::fs::remove_dir_all(self.desk.shop.artifacts.dir());
+        }
         self.desk.log.synced().await;
     }
 
