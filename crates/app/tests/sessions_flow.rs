@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Scene, each_kind, files, of_type, texts};
-use ostler_testkit::{Captured, Kind, Step, Usage, config_text, json_lines, only, types};
+use ostler_testkit::{Captured, Kind, Server, Step, Usage, config_text, json_lines, only, types};
 use serde_json::{Value, json};
 
 /// The keys of a line, in the order they are written.
@@ -261,6 +261,78 @@ fn output_that_is_too_long_is_kept_beside_the_log() {
             "the model is told where the whole is"
         );
     });
+}
+
+#[test]
+fn a_session_of_another_folder_keeps_its_things_beside_its_log() {
+    let scene = Scene::new(
+        Kind::Chat,
+        [
+            Step::answer().text("ok"),
+            Step::answer().call("bash", json!({"command": "cat long.txt"})),
+            Step::answer().text("ok"),
+        ],
+    );
+    scene.exec("first").ok();
+    scene.space.write("sub/long.txt", "line\n".repeat(20_000));
+    let id = scene.session_id();
+    let run = scene.ostler(["exec", "--root", "sub", "--session", &id, "-p", "second"]);
+    run.output().ok();
+    assert_eq!(files(&scene.log_path().with_extension("")).len(), 1);
+}
+
+#[test]
+fn an_unsaved_turn_leaves_the_session_it_continues_alone() {
+    each_kind(|kind| {
+        let long = Step::answer().call("bash", json!({"command": "cat long.txt"}));
+        let steps = [
+            long.clone(),
+            Step::answer().text("One."),
+            long,
+            Step::answer().text("Two."),
+        ];
+        let scene = Scene::new(kind, steps);
+        scene.space.write("long.txt", "line\n".repeat(20_000));
+        scene.exec("first").ok();
+        let state = || {
+            let ours = files(&scene.space.home().join("sessions"));
+            ours.into_iter()
+                .map(|path| (scene.space.read(&path), path))
+                .collect::<Vec<_>>()
+        };
+        let before = state();
+        let out = scene
+            .ostler(["resume", "--no-save", "-p", "second"])
+            .output()
+            .ok();
+        assert_eq!(out.stdout, "Two.\n");
+        assert!(!out.stderr.contains("ostler resume"), "{}", out.stderr);
+        assert!(state() == before, "the session is as it was");
+        let (past, now) = (
+            scene.server.request(1).prompt_bytes(),
+            scene.server.request(2).prompt_bytes(),
+        );
+        assert_eq!(common::shared(&past, &now), past.len());
+    });
+}
+
+#[test]
+fn processes_at_the_same_time_do_not_disturb_each_other() {
+    const RUNS: usize = 8;
+    let server = Server::answering(|_| Step::answer().text("ok"));
+    let scene = Scene::of(Kind::Chat, "", server);
+    std::thread::scope(|scope| {
+        for _ in 0..RUNS {
+            scope.spawn(|| scene.exec("go").ok());
+        }
+    });
+    assert_eq!(scene.logs().len(), RUNS);
+    let ledger = json_lines(&scene.space.read(scene.space.home().join("ledger.jsonl")));
+    let sessions: std::collections::BTreeSet<&str> = ledger
+        .iter()
+        .filter_map(|l| l["session"].as_str())
+        .collect();
+    assert_eq!((ledger.len(), sessions.len()), (RUNS, RUNS));
 }
 
 #[test]
