@@ -199,10 +199,11 @@ fn up_to_line_endings(content: &str, old: &str) -> Vec<Range<usize>> {
 fn overlap(content: &str, ranges: &[Range<usize>], edit: Replacement<'_>) -> Option<[usize; 2]> {
     let Replacement { old, new, .. } = edit;
     ranges.iter().find_map(|range| {
-        let first = old.chars().next()?.len_utf8();
-        let from = range.start + first;
-        let to = content.floor_char_boundary(range.end + old.len() - first);
-        let other = from + content.get(from..to)?.find(old)?;
+        let from = range.start + old.chars().next()?.len_utf8();
+        let other = from + content.get(from..)?.find(old)?;
+        if other >= range.end {
+            return None;
+        }
         let (skipped, rest) = (
             content.get(range.start..other)?,
             content.get(range.end..other + old.len())?,
