@@ -10,6 +10,7 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesOrdered;
 use ostler_wire::{Access, Approval, Ask, AskKind, Body, Choice, Delta, Json, ToolResult, ToolUse};
 use serde_json::{Value, json};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
@@ -49,7 +50,7 @@ pub async fn dispatch(
             continue;
         }
         let prepared = match prepare(desk, call) {
-            Ok(prepared) => prepared,
+            Ok(prepared) => with_targets(desk, prepared).await,
             Err((call, error)) => {
                 run_together(desk, inbox, &mut together, cancel, &mut done).await?;
                 refuse(desk, &call, error, &mut done)?;
@@ -103,6 +104,34 @@ fn prepare(desk: &Desk, call: ToolUse) -> Result<Prepared, (ToolUse, ToolError)>
         }),
         Err(error) => Err((call, error)),
     }
+}
+
+/// Rules bind what a path leads to as well as what it is called: where symlinks lead elsewhere, the call touches that too.
+async fn with_targets(desk: &Desk, mut prepared: Prepared) -> Prepared {
+    if desk.policy.rules.is_empty() {
+        return prepared;
+    }
+    let mut targets = Vec::new();
+    for access in &prepared.accesses {
+        let (path, target): (_, fn(PathBuf) -> Access) = match access {
+            Access::Read(path) => (path, Access::Read),
+            Access::Write(path) => (path, Access::Write),
+            Access::Run(_)
+            | Access::Net(_)
+            | Access::Mcp { .. }
+            | Access::Job(_)
+            | Access::Delegate(_)
+            | Access::Memory => continue,
+        };
+        // What cannot be looked at cannot be touched either; the tool will say so.
+        if let Ok(stat) = desk.shop.host.stat(path).await
+            && stat.path != *path
+        {
+            targets.push(target(stat.path));
+        }
+    }
+    prepared.accesses.extend(targets);
+    prepared
 }
 
 fn allowed_quietly(desk: &Desk, prepared: &Prepared) -> bool {

@@ -5,4 +5,4 @@ pub mod rules;
 pub mod shell;
 
 pub use decide::{Decision, Fallback, Headless, Policy, Posture, Verdict};
-pub use rules::{Rule, RuleError, Rules};
+pub use rules::{FAMILIES, Rule, RuleError, Rules};
