@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 const DEFAULT_SEARCH: &str = include_str!("search_endpoint.txt");
+const NO_SANDBOX: &str = "[sandbox] bash = \"require\", but this version has no sandbox yet; set it to \"enforce\", or run with --no-sandbox";
 
 /// The process as it was started, and the configuration that follows from it.
 pub struct Boot {
@@ -117,6 +118,9 @@ impl Boot {
     /// Everything the engine needs. `interactive`: somebody can answer asks.
     pub fn options(self: &Arc<Self>, interactive: bool) -> anyhow::Result<Options> {
         let config = &self.loaded.config;
+        if config.sandbox.bash == schema::SandboxMode::Require && !self.global.no_sandbox {
+            return Err(anyhow!(NO_SANDBOX));
+        }
         Ok(Options {
             version: crate::VERSION.into(),
             home: self.places.home.clone(),
@@ -249,7 +253,8 @@ impl Boot {
         } else {
             "-c"
         };
-        let mut writable = vec![self.places.root.clone()];
+        let workspace = config.sandbox.workspace_root.clone().map(PathBuf::from);
+        let mut writable = vec![workspace.unwrap_or_else(|| self.places.root.clone())];
         writable.extend(self.global.add_dir.iter().map(|d| self.places.cwd.join(d)));
         writable.extend(config.sandbox.allow_write.iter().map(PathBuf::from));
         ToolSettings {
