@@ -291,6 +291,7 @@ impl Boot {
             ["PAGER", "GIT_PAGER"].map(|name| (OsString::from(name), OsString::from("cat")));
         std::env::vars_os()
             .filter(|(name, _)| !hidden.iter().any(|h| name == h.as_str()))
+            .filter(|(name, _)| !name.to_str().is_some_and(is_key_setting))
             .filter(|(name, _)| !quiet.iter().any(|(q, _)| q == name))
             .chain(quiet.clone())
             .collect()
