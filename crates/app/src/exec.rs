@@ -181,11 +181,16 @@ pub fn printer(boot: &Boot, format: Format) -> Printer<Out, Err> {
         Show {
             tool_calls: display.show_tool_calls,
             reasoning: display.show_reasoning,
-            tokens: display.show_tokens && boot.global.verbose,
+            tokens: display.show_tokens && (boot.global.verbose || wants_tokens(boot)),
             on_terminal: io::stdout().is_terminal(),
         },
         paint(boot),
     )
+}
+
+/// Who sets `show_tokens` wants to see them; the default leaves them to `--verbose`.
+fn wants_tokens(boot: &Boot) -> bool {
+    boot.loaded.place(&["display", "show_tokens"]).is_some()
 }
 
 pub fn paint(boot: &Boot) -> Paint {
