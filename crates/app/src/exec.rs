@@ -220,6 +220,18 @@ pub fn announce(boot: &Boot, client: &Client, printer: &mut Printer<Out, Err>) -
     if boot.wanted_model().is_none() && boot.loaded.config.default_model.is_none() {
         printer.note(Ink::Grey, &format!("Model: {}", client.model))?;
     }
+    // Most have no key in a file, and pay for no second look.
+    if boot
+        .loaded
+        .config
+        .providers
+        .iter()
+        .any(|p| p.api_key.is_some())
+        && let Ok(model) = boot.resolver().resolve(&client.model)
+        && let Some(warning) = model.key.and_then(|key| key.warning)
+    {
+        printer.note(Ink::Yellow, &warning)?;
+    }
     for note in &client.notes {
         printer.remark(note)?;
     }
