@@ -482,7 +482,7 @@ fn piped() -> anyhow::Result<Option<String>> {
         let _ = sender.send(None);
         let rest = read.and_then(|n| {
             let mut bytes = first.get(..n).unwrap_or_default().to_vec();
-            stdin.take(MAX_STDIN).read_to_end(&mut bytes)?;
+            stdin.take(MAX_STDIN + 1).read_to_end(&mut bytes)?;
             Ok(bytes)
         });
         let _ = sender.send(Some(rest));
@@ -491,9 +491,7 @@ fn piped() -> anyhow::Result<Option<String>> {
         return Ok(None);
     }
     match receiver.recv() {
-        Ok(Some(bytes)) => Ok(Some(
-            String::from_utf8_lossy(&bytes.context("stdin cannot be read")?).into_owned(),
-        )),
+        Ok(Some(bytes)) => Ok(Some(cut(bytes.context("stdin cannot be read")?))),
         Ok(None) | Err(_) => Ok(None),
     }
 }
@@ -501,8 +499,21 @@ fn piped() -> anyhow::Result<Option<String>> {
 fn read_all(input: impl Read) -> anyhow::Result<String> {
     let mut bytes = Vec::new();
     input
-        .take(MAX_STDIN)
+        .take(MAX_STDIN + 1)
         .read_to_end(&mut bytes)
         .context("stdin cannot be read")?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    Ok(cut(bytes))
+}
+
+/// The text of a pipe, with a word on stderr when it brought too much.
+fn cut(mut bytes: Vec<u8>) -> String {
+    if bytes.len() as u64 > MAX_STDIN {
+        bytes.truncate(usize::try_from(MAX_STDIN).unwrap_or(usize::MAX));
+        let most = MAX_STDIN >> 20;
+        let _ = writeln!(
+            io::stderr(),
+            "stdin has more than {most} MiB; the rest is left out"
+        );
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
