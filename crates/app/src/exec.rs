@@ -17,6 +17,8 @@ use tokio::sync::mpsc;
 const STDIN_PATIENCE: Duration = Duration::from_millis(500);
 /// How long a session may take to put its things away.
 const CLOSING: Duration = Duration::from_secs(3);
+/// How long a turn that was stopped may take to end.
+const PATIENCE: Duration = Duration::from_secs(2);
 /// What is taken from a pipe at most.
 const MAX_STDIN: u64 = 10 * 1024 * 1024;
 
@@ -116,13 +118,10 @@ pub async fn run(boot: Arc<Boot>, job: Job) -> anyhow::Result<u8> {
     if let (Some(schema), Ended::Turn(End::Turn(Outcome::Done))) = (&job.schema, &end) {
         end = hold_to(schema, &mut client, &mut printer, &mut signals, end).await?;
     }
-    let end = match end {
-        Ended::Turn(end) => end,
+    let (end, code) = match end {
+        Ended::Turn(end) => (end.clone(), code(&end)),
         Ended::ClosedPipe => return Ok(OK),
-        Ended::Terminated => {
-            close(client).await;
-            return Ok(TERMINATED);
-        }
+        Ended::Terminated => (End::Turn(Outcome::Interrupted), TERMINATED),
     };
     printer.result(&client.session_id, &end, start.elapsed())?;
     if job.farewell == Farewell::Say && !boot.global.no_save && end != End::Unrecorded {
@@ -135,7 +134,7 @@ pub async fn run(boot: Arc<Boot>, job: Job) -> anyhow::Result<u8> {
     }
     quiet(printer.flush())?;
     close(client).await;
-    Ok(code(&end))
+    Ok(code)
 }
 
 /// The exit code of a turn.
@@ -264,7 +263,7 @@ pub async fn turn(
     loop {
         let event = tokio::select! {
             event = client.events.next() => event,
-            stop = signals.next() => match stopped(client, stop, &mut stops).await? {
+            stop = signals.next() => match stopped(client, printer, stop, &mut stops).await? {
                 Some(ended) => return Ok(ended),
                 None => continue,
             },
@@ -287,7 +286,7 @@ pub async fn turn(
                     }
                     stop = signals.next() => stop,
                 };
-                if let Some(ended) = stopped(client, stop, &mut stops).await? {
+                if let Some(ended) = stopped(client, printer, stop, &mut stops).await? {
                     return Ok(ended);
                 }
             }
@@ -306,9 +305,11 @@ pub async fn turn(
     }
 }
 
-/// The first Ctrl-C ends the turn as it should; a second does not wait for more to show, and who is told to go goes.
+/// The first Ctrl-C ends the turn as it should; a second does not wait for more to show, and who is told to go shows what
+/// there is and goes.
 async fn stopped(
     client: &mut Client,
+    printer: &mut Printer<Out, Err>,
     stop: Stop,
     stops: &mut u32,
 ) -> anyhow::Result<Option<Ended>> {
@@ -318,10 +319,23 @@ async fn stopped(
     let ended = match stop {
         Stop::Interrupt if *stops == 1 => return Ok(None),
         Stop::Interrupt => Ended::Turn(End::Turn(Outcome::Interrupted)),
-        Stop::Terminate => Ended::Terminated,
+        Stop::Terminate => {
+            // Output that nobody takes any more must not keep us.
+            let _ = tokio::time::timeout(PATIENCE, show_to_end(client, printer)).await;
+            return Ok(Some(Ended::Terminated));
+        }
     };
     wait_for_end(client).await;
     Ok(Some(ended))
+}
+
+async fn show_to_end(client: &mut Client, printer: &mut Printer<Out, Err>) -> io::Result<()> {
+    while let Some(event) = client.events.next().await {
+        if matches!(show(client, printer, event)?, Shown::End(_)) {
+            break;
+        }
+    }
+    Ok(())
 }
 
 enum Shown {
@@ -375,7 +389,6 @@ impl Answers<'_> {
 }
 
 async fn wait_for_end(client: &mut Client) {
-    const PATIENCE: Duration = Duration::from_secs(2);
     let _ = tokio::time::timeout(PATIENCE, async {
         while let Some(event) = client.events.next().await {
             if matches!(&event, Event::Entry(e) if matches!(e.body, ostler_wire::Body::TurnEnd(_)))
