@@ -105,24 +105,27 @@ impl LocalHub {
             id: id.clone(),
             forked_from,
         };
-        match which {
-            Open::New => Ok(fresh(None, Vec::new())),
-            Open::Fork(id) => {
-                let path = store.find(&id).map_err(HubError)?;
-                let (entries, damage) = crate::log::read(&path).map_err(say)?;
-                let entries = branch(entries);
-                let session = path.file_stem().map(|s| s.to_string_lossy().into_owned());
-                let forked_from = ForkedFrom {
-                    session: session.unwrap_or_default(),
-                    entry: entries.last().map_or(0, |e| e.entry),
-                };
-                let mut past = fresh(Some(forked_from), entries);
-                past.notices.extend(damage.notice());
-                Ok(past)
-            }
-            Open::Resume(id) => self.resume(&store.find(&id).map_err(HubError)?),
-            Open::Last => self.resume(&store.last().map_err(HubError)?),
+        let (path, copy) = match which {
+            Open::New => return Ok(fresh(None, Vec::new())),
+            Open::Fork(id) => (store.find(&id), true),
+            // Without saving, a session goes on as a copy in memory.
+            Open::Resume(id) => (store.find(&id), !self.options.save),
+            Open::Last => (store.last(), !self.options.save),
+        };
+        let path = path.map_err(HubError)?;
+        if !copy {
+            return self.resume(&path);
         }
+        let (entries, damage) = crate::log::read(&path).map_err(say)?;
+        let entries = branch(entries);
+        let session = path.file_stem().map(|s| s.to_string_lossy().into_owned());
+        let forked_from = ForkedFrom {
+            session: session.unwrap_or_default(),
+            entry: entries.last().map_or(0, |e| e.entry),
+        };
+        let mut past = fresh(Some(forked_from), entries);
+        past.notices.extend(damage.notice());
+        Ok(past)
     }
 
     fn resume(&self, path: &std::path::Path) -> Result<Past, HubError> {
