@@ -163,18 +163,24 @@ impl LocalHub {
         }
     }
 
-    fn model(&self, past: &Past) -> Result<Model, HubError> {
+    fn model(&self, past: &Past, notes: &mut Vec<String>) -> Result<Model, HubError> {
         let kept = settings_of(&past.entries, &[]).model;
         let wanted = self.options.model.clone();
+        let models = &self.options.models;
         let target = match (&wanted, &kept) {
-            (Some(reference), _) => self.options.models.resolve(Some(reference)),
+            (Some(reference), _) => models.resolve(Some(reference)),
             // A model that the configuration no longer knows must not lock the session up.
-            (None, Some(reference)) => self
-                .options
-                .models
-                .resolve(Some(reference))
-                .or_else(|_| self.options.models.resolve(None)),
-            (None, None) => self.options.models.resolve(None),
+            (None, Some(reference)) => models.resolve(Some(reference)).or_else(|why| {
+                let other = models.resolve(None)?;
+                notes.push(format!(
+                    "This session was with {reference}, which cannot be used now ({}); it goes on with {}/{}.",
+                    why.lines().next().unwrap_or_default(),
+                    other.origin.provider,
+                    other.origin.model
+                ));
+                Ok(other)
+            }),
+            (None, None) => models.resolve(None),
         };
         let target = Arc::new(target.map_err(HubError)?);
         Model::new(target, self.transport.clone()).map_err(|e| HubError(e.to_string()))
@@ -257,7 +263,7 @@ impl Hub for LocalHub {
         let mut notes = past.notices.clone();
         let tools = Tools::new(&options.tool_filter);
         let prefix = self.prefix(&past, &tools, &mut notes);
-        let model = self.model(&past)?;
+        let model = self.model(&past, &mut notes)?;
         let origin = model.target().origin.clone();
         let reference = format!("{}/{}", origin.provider, origin.model);
 
