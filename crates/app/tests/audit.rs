@@ -320,3 +320,13 @@ fn tokens_are_shown_to_whoever_sets_them() {
         );
     }
 }
+
+#[test]
+fn sessions_that_cannot_be_read_are_not_called_none() {
+    let space = TempWorkspace::new();
+    space.write(space.home().join("sessions"), "not a folder");
+    for args in [&["sessions", "list"][..], &["resume", "-p", "hi"]] {
+        let out = demo(&space).args(args).output().exits(1);
+        assert!(complaint(&out).contains("cannot be read"), "{}", out.stderr);
+    }
+}
