@@ -3,6 +3,7 @@
 use crate::artifacts::Artifacts;
 use crate::feed::Feed;
 use crate::jobs::Jobs;
+use crate::policy::Guard;
 use crate::seen::Seen;
 use futures_util::future::BoxFuture;
 use ostler_host::Host;
@@ -113,6 +114,8 @@ pub struct Context {
     pub artifacts: Artifacts,
     pub seen: Arc<Seen>,
     pub jobs: Arc<Jobs>,
+    /// What the rules say of things met on the way.
+    pub guard: Guard,
     /// What the person said to `Typed::question`; `None` when nobody could be asked.
     pub answer: Option<String>,
 }
