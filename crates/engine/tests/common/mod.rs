@@ -58,6 +58,7 @@ pub struct Bench {
     pub server: Server,
     pub space: TempWorkspace,
     pub kind: Kind,
+    transport: Arc<Transport>,
 }
 
 impl Bench {
@@ -70,6 +71,10 @@ impl Bench {
             server,
             space: TempWorkspace::new(),
             kind,
+            transport: Arc::new(Transport::new(TransportOptions {
+                proxies: Proxies::None,
+                ..TransportOptions::default()
+            })),
         }
     }
 
@@ -112,7 +117,7 @@ impl Bench {
         }
     }
 
-    /// Opens a session as another process would: nothing is shared with other sessions but the disk.
+    /// Opens a session as another process would: nothing is shared with other sessions but the disk and the connection.
     pub async fn open_with(&self, which: Open, change: impl Fn(&mut Options)) -> Session {
         let since = Instant::now();
         loop {
@@ -134,11 +139,7 @@ impl Bench {
     ) -> Result<Session, String> {
         let mut options = self.options();
         change(&mut options);
-        let transport = Transport::new(TransportOptions {
-            proxies: Proxies::None,
-            ..TransportOptions::default()
-        });
-        let hub = LocalHub::new(Arc::new(options), Arc::new(transport));
+        let hub = LocalHub::new(Arc::new(options), self.transport.clone());
         let client = hub.open(which).await.map_err(|e| e.to_string())?;
         let log = self.store().path_of(&client.session_id);
         Ok(Session { client, log })
