@@ -130,11 +130,18 @@ fn hits(rule: &Rule, tool: &str, accesses: &[Access], scope: &Scope) -> bool {
                 rule.touches_read(path, scope) || rule.touches_tool_path(tool, path, scope)
             }
             Access::Write(path) => {
-                rule.touches_write(path, scope) || rule.touches_tool_path(tool, path, scope)
+                rule.touches_write(path, scope)
+                    || rule.touches_tool_path(tool, path, scope)
+                    || (shows_what_was(tool) && rule.touches_read(path, scope))
             }
             Access::Net(host) => rule.touches_host(host) || rule.touches_tool(tool, host),
             Access::Mcp { .. } | Access::Job(_) | Access::Delegate(_) | Access::Memory => false,
         })
+}
+
+/// Changing a part of a file tells what was there, and moving one puts it where it may be read; replacing it does neither.
+fn shows_what_was(tool: &str) -> bool {
+    tool != "write_file"
 }
 
 /// A path rule binds a command that names the path, whatever the command is.
@@ -211,6 +218,9 @@ mod tests {
             (Ask, "grep", read("/repo/a/secret.txt"), Verdict::Allow),
             (Yolo, "write_file", write("/repo/Cargo.lock"), Verdict::Deny),
             (Yolo, "edit_file", write("/repo/Cargo.lock"), Verdict::Allow),
+            (Yolo, "edit_file", write("/repo/.env"), Verdict::Deny),
+            (Yolo, "move_file", write("/repo/.env"), Verdict::Deny),
+            (Yolo, "write_file", write("/repo/.env"), Verdict::Allow),
             (Ask, "write_file", write("/repo/gen/a/b"), Verdict::Allow),
             (Ask, "edit_file", write("/repo/gen/a/b"), Verdict::Ask),
             (Ask, "bash", run("cat .env", true), Verdict::Deny),
