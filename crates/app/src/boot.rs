@@ -135,10 +135,10 @@ impl Boot {
             params: Params {
                 temperature: config.agent.temperature,
                 top_p: config.agent.top_p,
-                max_tokens: config.agent.max_tokens.map(u64::from),
+                max_tokens: config.agent.max_tokens,
                 effort: config.agent.effort.map(effort),
             },
-            max_steps: u64::from(config.agent.max_steps),
+            max_steps: config.agent.max_steps,
             operator: self.operator()?,
             policy: self.policy_for(interactive)?,
             tool_filter: self.tool_filter(),
@@ -319,7 +319,7 @@ impl Boot {
             },
             kind: resolved.kind,
             base_url: resolved.base_url,
-            key: resolved.key.map(|k| k.value),
+            key: resolved.key.map(|k| k.value.from_source(k.source)),
             headers: resolved.headers.into_iter().collect(),
             extra_body: (!resolved.extra_body.is_empty())
                 .then(|| Json::from(serde_json::Value::Object(resolved.extra_body))),

@@ -51,7 +51,8 @@ pub async fn dispatch(
         }
         let prepared = match prepare(desk, call) {
             Ok(prepared) => with_targets(desk, prepared).await,
-            Err((call, error)) => {
+            Err(refused) => {
+                let (call, error) = *refused;
                 run_together(desk, inbox, &mut together, cancel, &mut done).await?;
                 refuse(desk, &call, error, &mut done)?;
                 continue;
@@ -73,7 +74,7 @@ pub async fn dispatch(
     Ok(done)
 }
 
-fn prepare(desk: &Desk, call: ToolUse) -> Result<Prepared, (ToolUse, ToolError)> {
+fn prepare(desk: &Desk, call: ToolUse) -> Result<Prepared, Box<(ToolUse, ToolError)>> {
     let Some(tool) = desk.tools.find(&call.name) else {
         let names: Vec<&str> = desk.tools.names().collect();
         let message = format!(
@@ -81,7 +82,7 @@ fn prepare(desk: &Desk, call: ToolUse) -> Result<Prepared, (ToolUse, ToolError)>
             call.name,
             names.join(", ")
         );
-        return Err((call, ToolError::new("unknown_tool", message)));
+        return Err(Box::new((call, ToolError::new("unknown_tool", message))));
     };
     if let Some(why) = call
         .repair
@@ -92,7 +93,7 @@ fn prepare(desk: &Desk, call: ToolUse) -> Result<Prepared, (ToolUse, ToolError)>
             "The arguments of {} could not be read: {why}. Send one JSON object.",
             call.name
         );
-        return Err((call, ToolError::new("invalid_input", message)));
+        return Err(Box::new((call, ToolError::new("invalid_input", message))));
     }
     let args = call.input.to_value();
     match tool.access(&args, &desk.scope) {
@@ -102,7 +103,7 @@ fn prepare(desk: &Desk, call: ToolUse) -> Result<Prepared, (ToolUse, ToolError)>
             args,
             accesses,
         }),
-        Err(error) => Err((call, error)),
+        Err(error) => Err(Box::new((call, error))),
     }
 }
 

@@ -79,6 +79,8 @@ struct Past {
     entries: Vec<Entry>,
     notices: Vec<String>,
     id: String,
+    /// For what lies beside the log.
+    folder: PathBuf,
     forked_from: Option<ForkedFrom>,
 }
 
@@ -103,6 +105,10 @@ impl LocalHub {
             entries,
             notices: Vec::new(),
             id: id.clone(),
+            folder: match self.options.save {
+                true => store.folder_of(&id),
+                false => self.options.temp.join(format!("ostler-{id}")),
+            },
             forked_from,
         };
         let (path, copy) = match which {
@@ -138,6 +144,7 @@ impl LocalHub {
                 .file_stem()
                 .map(|s| s.to_string_lossy().into_owned())
                 .unwrap_or_default(),
+            folder: path.with_extension(""),
             forked_from: None,
         })
     }
@@ -271,10 +278,7 @@ impl Hub for LocalHub {
         let (ops, receiver) = mpsc::channel(OPS);
         let (feed, asks) = (Feed::default(), crate::asks::Pending::default());
         let envelope = options.tools.envelope;
-        let artifacts = Artifacts::new(match options.save {
-            true => store.folder_of(&past.id),
-            false => options.temp.join(format!("ostler-{}", past.id)),
-        });
+        let artifacts = Artifacts::new(past.folder.clone());
         let entries = std::mem::take(&mut past.entries);
         let mut desk = Desk {
             conversation: Conversation::new(

@@ -59,7 +59,7 @@ impl Ledger {
         let mut text = serde_json::to_string(line)?;
         text.push('\n');
         if let Some(dir) = self.path.parent() {
-            std::fs::create_dir_all(dir)?;
+            ostler_host::private_dir(dir)?;
         }
         std::fs::OpenOptions::new()
             .append(true)

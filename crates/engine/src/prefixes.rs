@@ -24,7 +24,7 @@ pub fn keep(home: &Path, prefix: &Prefix) -> io::Result<String> {
         && !is_whole(&path)
         && let Some(dir) = path.parent()
     {
-        std::fs::create_dir_all(dir)?;
+        ostler_host::private_dir(dir)?;
         let mut file = tempfile::NamedTempFile::new_in(dir)?;
         file.write_all(text.as_bytes())?;
         file.persist(&path).map_err(|e| e.error)?;
