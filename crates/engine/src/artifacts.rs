@@ -20,7 +20,7 @@ impl Artifacts {
 
     /// A path for `name` in the folder, which exists afterwards. Anything but plain characters is replaced.
     pub fn path(&self, name: &str) -> io::Result<PathBuf> {
-        std::fs::create_dir_all(&self.dir)?;
+        ostler_host::private_dir(&self.dir)?;
         let plain: String = name
             .chars()
             .take(120)

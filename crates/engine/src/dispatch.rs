@@ -10,6 +10,7 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesOrdered;
 use ostler_wire::{Access, Approval, Ask, AskKind, Body, Choice, Delta, Json, ToolResult, ToolUse};
 use serde_json::{Value, json};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
@@ -49,8 +50,9 @@ pub async fn dispatch(
             continue;
         }
         let prepared = match prepare(desk, call) {
-            Ok(prepared) => prepared,
-            Err((call, error)) => {
+            Ok(prepared) => with_targets(desk, prepared).await,
+            Err(refused) => {
+                let (call, error) = *refused;
                 run_together(desk, inbox, &mut together, cancel, &mut done).await?;
                 refuse(desk, &call, error, &mut done)?;
                 continue;
@@ -72,7 +74,7 @@ pub async fn dispatch(
     Ok(done)
 }
 
-fn prepare(desk: &Desk, call: ToolUse) -> Result<Prepared, (ToolUse, ToolError)> {
+fn prepare(desk: &Desk, call: ToolUse) -> Result<Prepared, Box<(ToolUse, ToolError)>> {
     let Some(tool) = desk.tools.find(&call.name) else {
         let names: Vec<&str> = desk.tools.names().collect();
         let message = format!(
@@ -80,7 +82,7 @@ fn prepare(desk: &Desk, call: ToolUse) -> Result<Prepared, (ToolUse, ToolError)>
             call.name,
             names.join(", ")
         );
-        return Err((call, ToolError::new("unknown_tool", message)));
+        return Err(Box::new((call, ToolError::new("unknown_tool", message))));
     };
     if let Some(why) = call
         .repair
@@ -91,7 +93,7 @@ fn prepare(desk: &Desk, call: ToolUse) -> Result<Prepared, (ToolUse, ToolError)>
             "The arguments of {} could not be read: {why}. Send one JSON object.",
             call.name
         );
-        return Err((call, ToolError::new("invalid_input", message)));
+        return Err(Box::new((call, ToolError::new("invalid_input", message))));
     }
     let args = call.input.to_value();
     match tool.access(&args, &desk.scope) {
@@ -101,8 +103,36 @@ fn prepare(desk: &Desk, call: ToolUse) -> Result<Prepared, (ToolUse, ToolError)>
             args,
             accesses,
         }),
-        Err(error) => Err((call, error)),
+        Err(error) => Err(Box::new((call, error))),
     }
+}
+
+/// Rules bind what a path leads to as well as what it is called: where symlinks lead elsewhere, the call touches that too.
+async fn with_targets(desk: &Desk, mut prepared: Prepared) -> Prepared {
+    if desk.policy.rules.is_empty() {
+        return prepared;
+    }
+    let mut targets = Vec::new();
+    for access in &prepared.accesses {
+        let (path, target): (_, fn(PathBuf) -> Access) = match access {
+            Access::Read(path) => (path, Access::Read),
+            Access::Write(path) => (path, Access::Write),
+            Access::Run(_)
+            | Access::Net(_)
+            | Access::Mcp { .. }
+            | Access::Job(_)
+            | Access::Delegate(_)
+            | Access::Memory => continue,
+        };
+        // What cannot be looked at cannot be touched either; the tool will say so.
+        if let Ok(stat) = desk.shop.host.stat(path).await
+            && stat.path != *path
+        {
+            targets.push(target(stat.path));
+        }
+    }
+    prepared.accesses.extend(targets);
+    prepared
 }
 
 fn allowed_quietly(desk: &Desk, prepared: &Prepared) -> bool {
@@ -170,7 +200,8 @@ async fn run_alone(
             free_text: true,
         };
         match inbox.ask(ask).await {
-            Ok(answer) => cx.answer = Some(answer.choice),
+            // No words are no decision of the person.
+            Ok(answer) => cx.answer = Some(answer.choice).filter(|c| !c.trim().is_empty()),
             Err(Stopped) => return refuse(desk, &prepared.call, interrupted(), done),
         }
     }

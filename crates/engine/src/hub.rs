@@ -40,6 +40,7 @@ pub trait Models: Send + Sync {
 }
 
 /// Everything the binary decides for the sessions of a process.
+// tidy: plain data
 pub struct Options {
     pub version: String,
     pub home: PathBuf,
@@ -78,6 +79,8 @@ struct Past {
     entries: Vec<Entry>,
     notices: Vec<String>,
     id: String,
+    /// For what lies beside the log.
+    folder: PathBuf,
     forked_from: Option<ForkedFrom>,
 }
 
@@ -102,26 +105,33 @@ impl LocalHub {
             entries,
             notices: Vec::new(),
             id: id.clone(),
+            folder: match self.options.save {
+                true => store.folder_of(&id),
+                false => self.options.temp.join(format!("ostler-{id}")),
+            },
             forked_from,
         };
-        match which {
-            Open::New => Ok(fresh(None, Vec::new())),
-            Open::Fork(id) => {
-                let path = store.find(&id).map_err(HubError)?;
-                let (entries, damage) = crate::log::read(&path).map_err(say)?;
-                let entries = branch(entries);
-                let session = path.file_stem().map(|s| s.to_string_lossy().into_owned());
-                let forked_from = ForkedFrom {
-                    session: session.unwrap_or_default(),
-                    entry: entries.last().map_or(0, |e| e.entry),
-                };
-                let mut past = fresh(Some(forked_from), entries);
-                past.notices.extend(damage.notice());
-                Ok(past)
-            }
-            Open::Resume(id) => self.resume(&store.find(&id).map_err(HubError)?),
-            Open::Last => self.resume(&store.last().map_err(HubError)?),
+        let (path, copy) = match which {
+            Open::New => return Ok(fresh(None, Vec::new())),
+            Open::Fork(id) => (store.find(&id), true),
+            // Without saving, a session goes on as a copy in memory.
+            Open::Resume(id) => (store.find(&id), !self.options.save),
+            Open::Last => (store.last(), !self.options.save),
+        };
+        let path = path.map_err(HubError)?;
+        if !copy {
+            return self.resume(&path);
         }
+        let (entries, damage) = crate::log::read(&path).map_err(say)?;
+        let entries = branch(entries);
+        let session = path.file_stem().map(|s| s.to_string_lossy().into_owned());
+        let forked_from = ForkedFrom {
+            session: session.unwrap_or_default(),
+            entry: entries.last().map_or(0, |e| e.entry),
+        };
+        let mut past = fresh(Some(forked_from), entries);
+        past.notices.extend(damage.notice());
+        Ok(past)
     }
 
     fn resume(&self, path: &std::path::Path) -> Result<Past, HubError> {
@@ -134,6 +144,7 @@ impl LocalHub {
                 .file_stem()
                 .map(|s| s.to_string_lossy().into_owned())
                 .unwrap_or_default(),
+            folder: path.with_extension(""),
             forked_from: None,
         })
     }
@@ -159,30 +170,31 @@ impl LocalHub {
         }
     }
 
-    fn model(&self, past: &Past) -> Result<Model, HubError> {
+    fn model(&self, past: &Past, notes: &mut Vec<String>) -> Result<Model, HubError> {
         let kept = settings_of(&past.entries, &[]).model;
         let wanted = self.options.model.clone();
+        let models = &self.options.models;
         let target = match (&wanted, &kept) {
-            (Some(reference), _) => self.options.models.resolve(Some(reference)),
+            (Some(reference), _) => models.resolve(Some(reference)),
             // A model that the configuration no longer knows must not lock the session up.
-            (None, Some(reference)) => self
-                .options
-                .models
-                .resolve(Some(reference))
-                .or_else(|_| self.options.models.resolve(None)),
-            (None, None) => self.options.models.resolve(None),
+            (None, Some(reference)) => models.resolve(Some(reference)).or_else(|why| {
+                let other = models.resolve(None)?;
+                notes.push(format!(
+                    "This session was with {reference}, which cannot be used now ({}); it goes on with {}/{}.",
+                    why.lines().next().unwrap_or_default(),
+                    other.origin.provider,
+                    other.origin.model
+                ));
+                Ok(other)
+            }),
+            (None, None) => models.resolve(None),
         };
         let target = Arc::new(target.map_err(HubError)?);
         Model::new(target, self.transport.clone()).map_err(|e| HubError(e.to_string()))
     }
 
     fn opening(&self, past: &mut Past, model: &str, prefix: &Prefix) -> Opening {
-        let hash = match self.options.save {
-            // A prefix that cannot be kept shows again when the log cannot be written.
-            true => prefixes::keep(&self.options.home, prefix)
-                .unwrap_or_else(|_| prefixes::hash(prefix)),
-            false => prefixes::hash(prefix),
-        };
+        let hash = prefixes::hash(prefix);
         let mut opening = Opening {
             context: Some(self.environment()),
             ..Opening::default()
@@ -258,7 +270,7 @@ impl Hub for LocalHub {
         let mut notes = past.notices.clone();
         let tools = Tools::new(&options.tool_filter);
         let prefix = self.prefix(&past, &tools, &mut notes);
-        let model = self.model(&past)?;
+        let model = self.model(&past, &mut notes)?;
         let origin = model.target().origin.clone();
         let reference = format!("{}/{}", origin.provider, origin.model);
 
@@ -266,10 +278,7 @@ impl Hub for LocalHub {
         let (ops, receiver) = mpsc::channel(OPS);
         let (feed, asks) = (Feed::default(), crate::asks::Pending::default());
         let envelope = options.tools.envelope;
-        let artifacts = Artifacts::new(match options.save {
-            true => store.folder_of(&past.id),
-            false => options.temp.join(format!("ostler-{}", past.id)),
-        });
+        let artifacts = Artifacts::new(past.folder.clone());
         let entries = std::mem::take(&mut past.entries);
         let mut desk = Desk {
             conversation: Conversation::new(

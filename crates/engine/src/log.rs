@@ -95,7 +95,7 @@ impl Log {
             return Ok(());
         };
         if let Some(dir) = path.parent() {
-            std::fs::create_dir_all(dir).map_err(|e| fault(path, "cannot be created", e))?;
+            ostler_host::private_dir(dir).map_err(|e| fault(path, "cannot be created", e))?;
         }
         let file = OpenOptions::new()
             .append(true)

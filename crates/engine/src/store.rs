@@ -7,6 +7,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+#[cfg(test)]
+mod tests;
+
 /// Characters of a prompt that make a title.
 const TITLE_CHARS: usize = 60;
 
@@ -76,6 +79,7 @@ impl Store {
 
     /// The newest session of this project.
     pub fn last(&self) -> Result<PathBuf, String> {
+        self.readable()?;
         logs_in(&self.sessions.join(&self.project))
             .into_iter()
             .max_by_key(|p| modified(p))
@@ -87,10 +91,12 @@ impl Store {
 
     /// Sessions of this project, newest first.
     pub fn list(&self) -> Result<Vec<SessionInfo>, String> {
+        self.readable()?;
         Ok(infos(logs_in(&self.sessions.join(&self.project))))
     }
 
     pub fn list_all(&self) -> Result<Vec<SessionInfo>, String> {
+        self.readable()?;
         Ok(infos(self.all_logs()))
     }
 
@@ -165,6 +171,19 @@ impl Store {
         gone
     }
 
+    /// Folders that are there but cannot be read are not the same as none.
+    fn readable(&self) -> Result<(), String> {
+        for folder in [&self.sessions, &self.sessions.join(&self.project)] {
+            match fs::read_dir(folder) {
+                Err(e) if e.kind() != io::ErrorKind::NotFound => {
+                    return Err(format!("{} cannot be read: {e}.", folder.display()));
+                }
+                Ok(_) | Err(_) => {}
+            }
+        }
+        Ok(())
+    }
+
     fn all_logs(&self) -> Vec<PathBuf> {
         let Ok(projects) = fs::read_dir(&self.sessions) else {
             return Vec::new();
@@ -185,7 +204,7 @@ pub enum DryRun {
 /// Last path component and 8 hex digits of the root's hash.
 pub fn project_name(root: &Path) -> String {
     let digest = Sha256::digest(root.as_os_str().as_encoded_bytes());
-    let hex: String = digest.iter().take(4).map(|b| format!("{b:02x}")).collect();
+    let hex = crate::hex::short(&digest, 4);
     let name: String = root
         .file_name()
         .map(|n| n.to_string_lossy().into_owned())

@@ -8,6 +8,9 @@ use sha2::{Digest, Sha256};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+#[cfg(test)]
+mod tests;
+
 /// A message that may still carry a cache mark, with its plain encoding.
 struct Recent {
     message: Msg,
@@ -87,7 +90,7 @@ impl Transcript {
         let digest = self.hash.clone().finalize();
         Measure {
             bytes: self.bytes(),
-            hash: digest.iter().take(8).map(|b| format!("{b:02x}")).collect(),
+            hash: crate::hex::short(&digest, 8),
         }
     }
 
@@ -102,7 +105,7 @@ impl Transcript {
         let had_previous = self.previous_end.is_some();
         let last = self.recent.len().saturating_sub(1);
         let mut tail = Vec::new();
-        let mut needs_comma = self.opened_with_item || self.rope.len() > 0;
+        let mut needs_comma = self.opened_with_item || !self.rope.is_empty();
         for (i, recent) in self.recent.iter().enumerate() {
             if needs_comma {
                 tail.push(b',');
@@ -155,7 +158,7 @@ impl Transcript {
     }
 
     fn settle(&mut self, plain: &[u8]) {
-        if self.opened_with_item || self.rope.len() > 0 {
+        if self.opened_with_item || !self.rope.is_empty() {
             self.rope.push(b",");
         }
         self.rope.push(plain);

@@ -33,3 +33,15 @@ pub fn mode_of(path: &std::path::Path) -> Option<u32> {
         None
     }
 }
+
+/// Makes a folder and its parents; those that are new are for this person alone, where the system knows people.
+pub fn private_dir(path: &std::path::Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::DirBuilderExt;
+        builder.mode(0o700);
+    }
+    builder.create(path)
+}

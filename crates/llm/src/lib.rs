@@ -29,7 +29,8 @@ pub use http::{
 pub use kinds::{Auth, BuiltinProvider, Kind, Protocol, builtin_providers, kind, kinds, quirks};
 pub use model::{Model, Reply, backoff};
 pub use quirks::{
-    EffortField, MaxTokensField, Quirks, ReasoningBack, SystemRole, ThinkTags, Thinking, ThinkingOff,
+    EffortField, MaxTokensField, Quirks, ReasoningBack, SystemRole, ThinkTags, Thinking,
+    ThinkingOff,
 };
 pub use request::{AnswerPart, CallResult, Effort, Msg, Params, Prefix, ToolSpec};
 pub use rope::{BLOCK_BYTES, Rope};

@@ -5,6 +5,7 @@ use ostler_wire::{Json, Origin};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
+// tidy: plain data
 #[derive(Clone, Debug)]
 pub struct Target {
     pub origin: Origin,
@@ -29,15 +30,31 @@ pub struct Target {
 
 /// A value that never shows in a debug print or an error.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
+pub struct Secret {
+    value: String,
+    /// Where it came from, for messages.
+    source: String,
+}
 
 impl Secret {
     pub fn new(value: impl Into<String>) -> Self {
-        Self(value.into())
+        Self {
+            value: value.into(),
+            source: String::new(),
+        }
+    }
+
+    pub fn from_source(mut self, source: impl Into<String>) -> Self {
+        self.source = source.into();
+        self
     }
 
     pub fn reveal(&self) -> &str {
-        &self.0
+        &self.value
+    }
+
+    pub fn source(&self) -> &str {
+        &self.source
     }
 }
 

@@ -109,8 +109,12 @@ fn allows(rule: &Rule, tool: &str, access: &Access, scope: &Scope) -> bool {
     rule.covers_tool(tool)
         || match access {
             Access::Run(segments) => segments.iter().all(|s| rule.allows_command(&s.text)),
-            Access::Read(path) => rule.touches_read(path, scope),
-            Access::Write(path) => rule.touches_write(path, scope),
+            Access::Read(path) => {
+                rule.touches_read(path, scope) || rule.touches_tool_path(tool, path, scope)
+            }
+            Access::Write(path) => {
+                rule.touches_write(path, scope) || rule.touches_tool_path(tool, path, scope)
+            }
             Access::Net(host) => rule.touches_host(host),
             Access::Mcp { .. } | Access::Job(_) | Access::Delegate(_) | Access::Memory => false,
         }
@@ -122,13 +126,22 @@ fn hits(rule: &Rule, tool: &str, accesses: &[Access], scope: &Scope) -> bool {
             Access::Run(segments) => segments
                 .iter()
                 .any(|s| rule.touches_command(&s.text) || names_path(rule, &s.text, scope)),
-            Access::Read(path) => rule.touches_read(path, scope),
+            Access::Read(path) => {
+                rule.touches_read(path, scope) || rule.touches_tool_path(tool, path, scope)
+            }
             Access::Write(path) => {
-                rule.touches_write(path, scope) || rule.touches_tool(tool, &path.to_string_lossy())
+                rule.touches_write(path, scope)
+                    || rule.touches_tool_path(tool, path, scope)
+                    || (shows_what_was(tool) && rule.touches_read(path, scope))
             }
             Access::Net(host) => rule.touches_host(host) || rule.touches_tool(tool, host),
             Access::Mcp { .. } | Access::Job(_) | Access::Delegate(_) | Access::Memory => false,
         })
+}
+
+/// Changing a part of a file tells what was there, and moving one puts it where it may be read; replacing it does neither.
+fn shows_what_was(tool: &str) -> bool {
+    tool != "write_file"
 }
 
 /// A path rule binds a command that names the path, whatever the command is.
@@ -183,9 +196,14 @@ mod tests {
         };
         let policy = Policy {
             rules: Rules {
-                deny: rules(&["Read(.env)", "Bash(rm:*)"]),
+                deny: rules(&[
+                    "Read(.env)",
+                    "Bash(rm:*)",
+                    "read_file(secret.txt)",
+                    "write_file(./Cargo.lock)",
+                ]),
                 ask: rules(&["Bash(git push:*)"]),
-                allow: rules(&["Bash(cargo test:*)", "Edit(docs/**)"]),
+                allow: rules(&["Bash(cargo test:*)", "Edit(docs/**)", "write_file(gen/**)"]),
             },
             ..Policy::default()
         };
@@ -196,6 +214,15 @@ mod tests {
             (Ask, "read_file", read("/repo/a"), Verdict::Allow),
             (Ask, "read_file", read("/repo/.env"), Verdict::Deny),
             (Yolo, "read_file", read("/repo/.env"), Verdict::Deny),
+            (Yolo, "read_file", read("/repo/a/secret.txt"), Verdict::Deny),
+            (Ask, "grep", read("/repo/a/secret.txt"), Verdict::Allow),
+            (Yolo, "write_file", write("/repo/Cargo.lock"), Verdict::Deny),
+            (Yolo, "edit_file", write("/repo/Cargo.lock"), Verdict::Allow),
+            (Yolo, "edit_file", write("/repo/.env"), Verdict::Deny),
+            (Yolo, "move_file", write("/repo/.env"), Verdict::Deny),
+            (Yolo, "write_file", write("/repo/.env"), Verdict::Allow),
+            (Ask, "write_file", write("/repo/gen/a/b"), Verdict::Allow),
+            (Ask, "edit_file", write("/repo/gen/a/b"), Verdict::Ask),
             (Ask, "bash", run("cat .env", true), Verdict::Deny),
             (Ask, "bash", run("wc -l <.env", false), Verdict::Deny),
             (Yolo, "bash", run("true && rm -rf x", false), Verdict::Deny),

@@ -1,8 +1,10 @@
 //! Whether a call may run: a pure function of mode, rules and what the call declares to touch.
 
 pub mod decide;
+pub mod guard;
 pub mod rules;
 pub mod shell;
 
 pub use decide::{Decision, Fallback, Headless, Policy, Posture, Verdict};
-pub use rules::{Rule, RuleError, Rules};
+pub use guard::Guard;
+pub use rules::{FAMILIES, Rule, RuleError, Rules};

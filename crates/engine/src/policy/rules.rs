@@ -51,6 +51,12 @@ pub struct Rules {
     pub allow: Vec<Rule>,
 }
 
+impl Rules {
+    pub fn is_empty(&self) -> bool {
+        self.deny.is_empty() && self.ask.is_empty() && self.allow.is_empty()
+    }
+}
+
 impl Rule {
     pub fn parse(text: &str, from: &str) -> Result<Self, RuleError> {
         let fail = |why| RuleError {
@@ -96,6 +102,21 @@ impl Rule {
             family,
             spec,
         })
+    }
+
+    /// The tool that the rule is about, when there is none of that name. Tools of servers are known later.
+    pub fn unknown_tool(&self) -> Option<&str> {
+        match &self.family {
+            Family::Tool(name) if !name.starts_with("mcp__") && canonical_name(name).is_none() => {
+                Some(name)
+            }
+            Family::Tool(_)
+            | Family::Bash
+            | Family::Edit
+            | Family::Read
+            | Family::Net
+            | Family::Delegate => None,
+        }
     }
 
     /// Whether the rule speaks of every call of this tool.
@@ -154,6 +175,11 @@ impl Rule {
         self.family == Family::Net && self.spec_matches(host)
     }
 
+    /// A rule on the files of one tool, e.g. `write_file(docs/**)`.
+    pub fn touches_tool_path(&self, tool: &str, path: &Path, scope: &Scope) -> bool {
+        matches!(&self.family, Family::Tool(name) if name == tool) && self.touches_path(path, scope)
+    }
+
     /// A rule on one tool's own subject, e.g. `fetch_url(https://…)`.
     pub fn touches_tool(&self, tool: &str, subject: &str) -> bool {
         matches!(&self.family, Family::Tool(name) if name == tool) && self.spec_matches(subject)
@@ -198,6 +224,9 @@ impl Rule {
         }
     }
 }
+
+/// Names in rules that stand for several tools.
+pub const FAMILIES: [&str; 5] = ["Bash", "Edit", "Read", "Net", "Delegate"];
 
 const EDITORS: &[&str] = &[
     "write_file",
@@ -344,6 +373,24 @@ mod tests {
                 expect,
                 "{rule} {path}"
             );
+        }
+    }
+
+    #[test]
+    fn rules_on_tools_that_do_not_exist() {
+        for (rule, expect) in [
+            ("Bsh(rm:*)", Some("bsh")),
+            ("Frobnicate", Some("frobnicate")),
+            ("read_file(.env)", None),
+            ("web_fetch", None),
+            ("mcp__server__tool", None),
+            ("Delegate", None),
+        ] {
+            let parsed = Rule::parse(rule, "x:1").unwrap();
+            assert_eq!(parsed.unknown_tool(), expect, "{rule}");
+        }
+        for name in FAMILIES {
+            assert_eq!(Rule::parse(name, "x:1").unwrap().unknown_tool(), None);
         }
     }
 

@@ -1,14 +1,47 @@
 //! The walk that `ls`, `glob` and `grep` share: hidden files yes, `.git` and ignored ones no, symlinks not followed.
 
+use crate::policy::Guard;
 use crate::tool::{Scope, ToolError};
+use globset::{GlobBuilder, GlobSet};
 use ignore::{DirEntry, WalkBuilder};
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use tokio_util::sync::CancellationToken;
 
 /// Entries looked at in one call; a tree beyond that is walked in parts.
 pub const MAX_WALKED: usize = 300_000;
 
-pub fn builder(base: &Path, scope: &Scope) -> WalkBuilder {
+/// Bytes of a pattern; longer ones are lists, which belong into several calls.
+const MAX_PATTERN: usize = 8 * 1024;
+
+/// Refuses a pattern that is too long to be one.
+pub fn check_pattern(pattern: &str) -> Result<(), ToolError> {
+    if pattern.len() <= MAX_PATTERN {
+        return Ok(());
+    }
+    let message = format!(
+        "The pattern has {} bytes; at most {MAX_PATTERN} are taken. Use a shorter one, or several calls.",
+        pattern.len()
+    );
+    Err(ToolError::new("invalid_input", message))
+}
+
+/// Paths by pattern. A set of one, because making a set can fail where making a single matcher panics.
+pub fn glob(pattern: &str) -> Result<GlobSet, ToolError> {
+    check_pattern(pattern)?;
+    let glob = GlobBuilder::new(pattern).literal_separator(true).build();
+    glob.and_then(|glob| GlobSet::builder().add(glob).build())
+        .map_err(|e| {
+            ToolError::new(
+                "invalid_input",
+                format!("`{pattern}` is not a glob: {}.", e.kind()),
+            )
+        })
+}
+
+/// Folders that the rules shut are not entered.
+pub fn builder(base: &Path, guard: &Guard) -> WalkBuilder {
+    let (scope, guard) = (guard.scope.clone(), guard.clone());
     let in_repository = base.ancestors().any(|dir| dir.join(".git").exists());
     let mut builder = WalkBuilder::new(base);
     builder
@@ -19,13 +52,29 @@ pub fn builder(base: &Path, scope: &Scope) -> WalkBuilder {
         // Outside of a repository `.gitignore` counts too, from the root down.
         .require_git(in_repository)
         .parents(in_repository || base != scope.root)
-        .filter_entry(is_wanted);
+        .filter_entry(move |entry| is_wanted(entry, &guard));
     builder
 }
 
-/// Whether to look at an entry at all. What a call names itself always is.
-pub fn is_wanted(entry: &DirEntry) -> bool {
-    entry.depth() == 0 || entry.file_name() != ".git"
+/// A name that stays on its line: one with line breaks or other control characters is quoted as in JSON.
+pub fn one_line(name: &str) -> Cow<'_, str> {
+    match name.contains(char::is_control) {
+        true => serde_json::Value::from(name).to_string().into(),
+        false => name.into(),
+    }
+}
+
+/// Names as the model reads them.
+pub fn lines(names: &serde_json::Value) -> Vec<Cow<'_, str>> {
+    let names = names.as_array().into_iter().flatten();
+    names.filter_map(|n| n.as_str()).map(one_line).collect()
+}
+
+/// Whether to look at an entry at all. What a call names itself always is; of a file that may not be read the name may be
+/// known.
+pub fn is_wanted(entry: &DirEntry, guard: &Guard) -> bool {
+    let is_folder = entry.file_type().is_some_and(|t| t.is_dir());
+    entry.depth() == 0 || entry.file_name() != ".git" && (!is_folder || guard.reads(entry.path()))
 }
 
 /// The folder or file a call is about; the root when it names none.

@@ -27,7 +27,8 @@ pub(super) struct Place {
     /// Host and port as a person would write them.
     host: String,
     url: String,
-    has_key: bool,
+    /// Where the key came from, if there is one.
+    key_source: Option<String>,
     secrets: Vec<crate::Secret>,
 }
 
@@ -92,7 +93,7 @@ impl Place {
                 None => host.to_owned(),
             },
             url: without_secrets(url.as_str()),
-            has_key: target.key.is_some(),
+            key_source: target.key.as_ref().map(|key| key.source().to_owned()),
             secrets,
         }
     }
@@ -148,13 +149,19 @@ impl Place {
 
     fn auth(&self, status: u16, said: &str) -> Error {
         let provider = &self.provider;
-        let (what, todo) = if self.has_key {
-            ("refused the key", "Check it, or run `ostler setup`")
-        } else {
-            (
-                "wants a key and none is set",
+        let (what, todo) = match self.key_source.as_deref() {
+            Some("") => (
+                "refused the key".to_owned(),
+                "Check it, or run `ostler setup`",
+            ),
+            Some(source) => (
+                format!("refused the key from {source}"),
+                "Check it, or run `ostler setup`",
+            ),
+            None => (
+                "wants a key and none is set".to_owned(),
                 "Set its api_key_env, or run `ostler setup`",
-            )
+            ),
         };
         Error::Auth {
             message: format!("{provider} {what} ({status}){said}. {todo}"),
