@@ -21,7 +21,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 const DEFAULT_SEARCH: &str = include_str!("search_endpoint.txt");
-const NO_SANDBOX: &str = "[sandbox] bash = \"require\", but this version has no sandbox yet; set it to \"enforce\", or run with --no-sandbox";
 
 /// The process as it was started, and the configuration that follows from it.
 pub struct Boot {
@@ -118,9 +117,6 @@ impl Boot {
     /// Everything the engine needs. `interactive`: somebody can answer asks.
     pub fn options(self: &Arc<Self>, interactive: bool) -> anyhow::Result<Options> {
         let config = &self.loaded.config;
-        if config.sandbox.bash == schema::SandboxMode::Require && !self.global.no_sandbox {
-            return Err(anyhow!(NO_SANDBOX));
-        }
         Ok(Options {
             version: crate::VERSION.into(),
             home: self.places.home.clone(),
@@ -142,7 +138,7 @@ impl Boot {
             operator: self.operator()?,
             policy: self.policy_for(interactive)?,
             tool_filter: self.tool_filter(),
-            tools: self.tool_settings(),
+            tools: self.tool_settings()?,
             host: Arc::new(Local::new()),
             system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
         })
@@ -238,7 +234,7 @@ impl Boot {
         tools.enabled.iter().cloned().chain(off).collect()
     }
 
-    fn tool_settings(&self) -> ToolSettings {
+    fn tool_settings(&self) -> anyhow::Result<ToolSettings> {
         let config = &self.loaded.config;
         let tools = &config.tools;
         let program = match (&tools.shell.path, tools.shell.prefer) {
@@ -253,16 +249,12 @@ impl Boot {
         } else {
             "-c"
         };
-        let workspace = config.sandbox.workspace_root.clone().map(PathBuf::from);
-        let mut writable = vec![workspace.unwrap_or_else(|| self.places.root.clone())];
-        writable.extend(self.global.add_dir.iter().map(|d| self.places.cwd.join(d)));
-        writable.extend(config.sandbox.allow_write.iter().map(PathBuf::from));
-        ToolSettings {
+        Ok(ToolSettings {
             shell: vec![program.into(), flag.into()],
             env: self.command_env(),
             bash_timeout_seconds: tools.bash_timeout_seconds,
             bash_max_bytes: usize::try_from(tools.limits.bash_max_bytes).unwrap_or(usize::MAX),
-            writable,
+            writable: crate::sandbox::granted(self),
             allow_private: tools.web.allow_private.clone(),
             search_url: tools
                 .web
@@ -271,7 +263,8 @@ impl Boot {
                 .unwrap_or_else(|| DEFAULT_SEARCH.trim().to_owned()),
             ca_file: config.network.ca_file.clone().map(PathBuf::from),
             envelope: tools.result_format == schema::ResultFormat::Envelope,
-        }
+            sandbox: crate::sandbox::settings(self)?,
+        })
     }
 
     /// The environment of commands: ours without provider keys and what the configuration drops.

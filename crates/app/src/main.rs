@@ -11,6 +11,7 @@ mod lenient;
 mod line;
 mod ops;
 mod print;
+mod sandbox;
 mod schema_check;
 
 use boot::{Boot, UsageError};

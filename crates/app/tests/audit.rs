@@ -130,19 +130,6 @@ fn rules_that_would_bind_nothing_are_told() {
 }
 
 #[test]
-fn a_sandbox_that_is_required_and_missing_stops_the_session() {
-    let space = TempWorkspace::new();
-    // A project may tighten.
-    space.write("ostler.toml", "[sandbox]\nbash = 'require'\n");
-    let out = demo(&space).args(["exec", "-p", "hi"]).output().exits(1);
-    assert!(complaint(&out).contains("no sandbox yet"), "{}", out.stderr);
-    demo(&space)
-        .args(["exec", "--no-sandbox", "-p", "hi"])
-        .output()
-        .ok();
-}
-
-#[test]
 fn file_tools_stay_in_the_workspace_root() {
     let write =
         |path: &str| Step::answer().call("write_file", json!({"path": path, "content": "x"}));

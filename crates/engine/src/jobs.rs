@@ -10,6 +10,7 @@ pub use owner::end_tree;
 pub use plain::Plain;
 
 use crate::artifacts::Artifacts;
+use crate::confine::Confined;
 use crate::cut::{self, Captured};
 use crate::tool::ToolError;
 use jiff::Timestamp;
@@ -19,6 +20,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
@@ -43,6 +45,8 @@ const LAST_LINE: u64 = 400;
 pub struct Jobs {
     artifacts: Artifacts,
     table: Mutex<Table>,
+    /// Whether the person was told that commands run without a sandbox.
+    told: AtomicBool,
 }
 
 #[derive(Default)]
@@ -87,6 +91,7 @@ pub struct Started {
     pub plain: Option<Plain>,
     /// What was already shown; it opens the log and counts as read.
     pub so_far: String,
+    pub confined: Option<Confined>,
 }
 
 /// What a reader waits for, and at most how long.
@@ -152,6 +157,7 @@ impl Jobs {
         Self {
             artifacts,
             table: Mutex::default(),
+            told: AtomicBool::new(false),
         }
     }
 
@@ -168,6 +174,11 @@ impl Jobs {
         } else {
             Err(JobError::TooMany)
         }
+    }
+
+    /// True once for a session: whoever gets it says that commands run without a sandbox.
+    pub fn tells_unconfined(&self) -> bool {
+        !self.told.swap(true, Ordering::Relaxed)
     }
 
     /// Takes a command over and names it.

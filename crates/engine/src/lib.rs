@@ -5,6 +5,7 @@ mod artifacts;
 mod asks;
 pub mod cache;
 pub mod commands;
+pub mod confine;
 mod conversation;
 pub mod cut;
 mod desk;

@@ -1,6 +1,7 @@
 //! What a tool is: typed arguments, one declaration of what a call touches, and a run that never asks anyone.
 
 use crate::artifacts::Artifacts;
+use crate::confine::SandboxSettings;
 use crate::feed::Feed;
 use crate::jobs::Jobs;
 use crate::policy::Guard;
@@ -152,6 +153,8 @@ pub struct ToolSettings {
     pub ca_file: Option<PathBuf>,
     /// Results as JSON envelopes instead of text.
     pub envelope: bool,
+    /// What commands may touch.
+    pub sandbox: SandboxSettings,
 }
 
 /// What a run leaves.

@@ -8,12 +8,13 @@ use crate::config::keys::KeyError;
 use crate::config::paths::config_files;
 use crate::config::providers::Provider;
 use crate::config::resolve::{ResolveError, Resolver};
-use crate::config::schema::SandboxMode;
 use crate::config::units::ColorChoice;
 use crate::exec::{FAILED, OK};
 use crate::flags::Doctor;
 use crate::lenient::Lenient;
 use ostler_engine::Models as _;
+use ostler_engine::confine::SandboxMode;
+use ostler_host::sandbox::{self, Layer, Network};
 use serde::Serialize;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
@@ -293,13 +294,53 @@ fn online(name: &str, answer: Result<Answer, String>, silence: Status) -> Option
 }
 
 fn sandbox(boot: &Boot) -> Finding {
-    let text = "not part of this version yet: commands run unsandboxed, with your rights";
-    match boot.loaded.config.sandbox.bash {
-        SandboxMode::Require => Finding::new(Status::Problem, "sandbox", text)
-            .fix("sandbox.bash = \"require\" cannot be kept; set another value, or wait for a version that can"),
-        SandboxMode::Enforce | SandboxMode::Off => Finding::new(Status::Note, "sandbox", text)
-            .fix("let it work in a container or a virtual machine where that matters"),
+    let finding = |status, text: String| Finding::new(status, "sandbox", text);
+    let mode = crate::sandbox::mode(boot);
+    if mode == SandboxMode::Off {
+        let text = "off: commands run with your rights";
+        return finding(Status::Note, text.into())
+            .fix("let it work in a container or a virtual machine where that matters");
     }
+    let settings = match crate::sandbox::settings(boot) {
+        Ok(settings) => settings,
+        Err(error) => return finding(Status::Problem, format!("{error:#}")),
+    };
+    let report = sandbox::probe();
+    let missing: Vec<String> = report
+        .missing
+        .iter()
+        .map(|m| format!("{}: {}", m.what, m.reason))
+        .collect();
+    let missing = missing.join("\n");
+    let Some(active) = report.layers.first() else {
+        let status = match mode {
+            SandboxMode::Require => Status::Problem,
+            SandboxMode::Enforce | SandboxMode::Off => Status::Note,
+        };
+        let commands = match mode {
+            SandboxMode::Require => "no command will run (sandbox.bash = \"require\")",
+            SandboxMode::Enforce | SandboxMode::Off => "commands run with your rights",
+        };
+        return finding(
+            status,
+            format!("no layer works here: {commands}\n{missing}"),
+        )
+        .fix("let it work in a container or a virtual machine where that matters");
+    };
+    let network = match settings.policy.network {
+        Network::On => "network open",
+        Network::Loopback | Network::Off => "no network",
+    };
+    let mut text = format!("{} active", active.name());
+    // The mounts stand behind the rules of Landlock, where there are any.
+    if *active == Layer::Namespaces && report.landlock_abi > 0 {
+        text.push_str(&format!(", with landlock {}", report.landlock_abi));
+    }
+    text.push_str(&format!("; {network}"));
+    if missing.is_empty() {
+        return Finding::ok("sandbox", text);
+    }
+    finding(Status::Ok, format!("{text}\nmissing: {missing}"))
 }
 
 fn programs(boot: &Arc<Boot>) -> Vec<Finding> {

@@ -6,15 +6,21 @@ use serde_json::Value;
 
 /// The report without what depends on the machine.
 fn steady(space: &TempWorkspace, text: &str) -> String {
-    let fixed = |line: &str| {
-        let machine = ["version", "git", "shell", "terminal"];
+    let machine = ["version", "sandbox", "git", "shell", "terminal"];
+    let mut hidden = false;
+    let mut lines = Vec::new();
+    for line in space.clean(text).lines() {
         let topic = line.get(9..20).map(str::trim).unwrap_or_default();
-        match machine.contains(&topic) {
-            true => format!("{} …", line.get(..19).unwrap_or_default()),
-            false => line.to_owned(),
+        // More lines of the same finding.
+        if topic.is_empty() && hidden {
+            continue;
         }
-    };
-    let lines: Vec<String> = space.clean(text).lines().map(fixed).collect();
+        hidden = machine.contains(&topic);
+        lines.push(match hidden {
+            true => format!("… {topic}"),
+            false => line.to_owned(),
+        });
+    }
     lines.join("\n")
 }
 
@@ -36,7 +42,7 @@ fn a_working_installation() {
     let out = space.ostler(["doctor"]).output();
     insta::assert_snapshot!(steady(&space, &space.shown(&out)), @"
     exit 0
-    ok       version    …
+    … version
     ok       config     keys: HOME/.env (not there)
     ok       config     user: HOME/config.toml
     ok       config     project: ROOT/ostler.toml (not there)
@@ -49,11 +55,10 @@ fn a_working_installation() {
     ok       provider   deepseek: no key (DEEPSEEK_API_KEY is not set)
     ok       provider   ollama: needs no key
     ok       provider   demo: needs no key
-    note     sandbox    not part of this version yet: commands run unsandboxed, with your rights
-                        → let it work in a container or a virtual machine where that matters
-    ok       git        …
-    ok       shell      …
-    ok       terminal   …
+    … sandbox
+    … git
+    … shell
+    … terminal
     ok       home       HOME can be written
     ok       sessions   0 sessions, 0 B, in HOME/sessions
     ok       ledger     no requests yet
@@ -66,12 +71,42 @@ fn a_working_installation() {
 }
 
 #[test]
+fn the_active_layer_is_named() {
+    let space = TempWorkspace::new();
+    let sandbox = || {
+        let out = space.ostler(["doctor", "--json"]).output();
+        let mut found = report(&space, &out).into_iter();
+        found.find(|(_, topic, _)| topic == "sandbox").unwrap()
+    };
+    let (status, _, text) = sandbox();
+    match ostler_host::sandbox::probe().layers.first() {
+        Some(layer) => {
+            assert_eq!(status, "ok");
+            assert!(
+                text.starts_with(&format!("{} active", layer.name())),
+                "{text}"
+            );
+            assert!(text.contains("no network"), "{text}");
+        }
+        None => {
+            assert_eq!(status, "note");
+            assert!(text.contains("commands run with your rights"), "{text}");
+        }
+    }
+    space.write(
+        space.home().join("config.toml"),
+        "[sandbox]\nbash = 'off'\n",
+    );
+    assert_eq!(sandbox().2, "off: commands run with your rights");
+}
+
+#[test]
 fn a_fresh_machine() {
     let space = TempWorkspace::new();
     let out = space.ostler(["doctor"]).output();
     insta::assert_snapshot!(steady(&space, &space.shown(&out)), @"
     exit 1
-    ok       version    …
+    … version
     ok       config     keys: HOME/.env (not there)
     ok       config     user: HOME/config.toml (not there)
     ok       config     project: ROOT/ostler.toml (not there)
@@ -85,11 +120,10 @@ fn a_fresh_machine() {
     ok       provider   deepseek: no key (DEEPSEEK_API_KEY is not set)
     ok       provider   ollama: needs no key
     ok       provider   demo: needs no key
-    note     sandbox    not part of this version yet: commands run unsandboxed, with your rights
-                        → let it work in a container or a virtual machine where that matters
-    ok       git        …
-    ok       shell      …
-    ok       terminal   …
+    … sandbox
+    … git
+    … shell
+    … terminal
     ok       home       HOME can be written
     ok       sessions   0 sessions, 0 B, in HOME/sessions
     ok       ledger     no requests yet
@@ -106,7 +140,7 @@ fn a_broken_configuration_is_a_finding() {
         "[agent]\nmax_steps = \"many\"\n",
     );
     let out = space
-        .ostler(["doctor"])
+        .ostler(["doctor", "--no-sandbox"])
         .env("ANTHROPIC_API_KEY", "sk-secret")
         .output()
         .exits(1);
@@ -122,7 +156,7 @@ fn a_broken_configuration_is_a_finding() {
                         2 | max_steps = "many"
                           |             ^^^^^^ expected a whole number, 0 or greater
                         → mend it; until then this report uses the defaults in its place, and other commands refuse to run
-    note     sandbox    not part of this version yet: commands run unsandboxed, with your rights
+    note     sandbox    off: commands run with your rights
                         → let it work in a container or a virtual machine where that matters
     1 problem.
     "#);
@@ -161,7 +195,7 @@ fn bad_homes_logs_and_rules_are_findings() {
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o644);
     std::fs::set_permissions(keys, open).unwrap();
     let out = space
-        .ostler(["doctor", "--json", "--model", "demo"])
+        .ostler(["doctor", "--json", "--model", "demo", "--no-sandbox"])
         .output()
         .exits(1);
     let rest: Vec<String> = report(&space, &out)
@@ -174,7 +208,7 @@ fn bad_homes_logs_and_rules_are_findings() {
     note config: HOME/.env:1: this line is not NAME=value; it is ignored
     note config: HOME/.env: can be read by others (mode 644); run: chmod 600 HOME/.env
     problem config: HOME/config.toml:2:9: the rule `Bash(` cannot be read: `)` is missing. Write `Tool`, `Tool(spec)` or `Bash(words:*)`.
-    problem sandbox: not part of this version yet: commands run unsandboxed, with your rights
+    note sandbox: off: commands run with your rights
     note ledger: 1 line of 1 in HOME/ledger.jsonl cannot be read; `ostler usage` leaves them out
     ");
 }

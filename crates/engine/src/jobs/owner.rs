@@ -1,6 +1,7 @@
 //! The task that owns one running job: moves its output to the log, types into it, ends it.
 
 use super::{JobState, Plain, Progress, Started, exit_code};
+use crate::confine::Confined;
 use crate::cut::MAX_KEPT;
 use ostler_host::{Exit, Input, Output, Process, Signal};
 use std::fs::File;
@@ -14,6 +15,8 @@ use tokio_util::sync::CancellationToken;
 const GRACE: Duration = Duration::from_secs(1);
 /// Between ending it and giving up waiting for the news of it.
 const LAST_WAIT: Duration = Duration::from_secs(2);
+/// Bytes of the last output in which a refusal is looked for.
+const TAIL: usize = 8 << 10;
 /// A job that floods a full log is slowed down instead of taking a whole core to be thrown away.
 const FLOOD_PAUSE: Duration = Duration::from_millis(5);
 
@@ -23,10 +26,13 @@ pub struct Owner {
     typed: mpsc::Receiver<Vec<u8>>,
     cancel: CancellationToken,
     log: Log,
+    confined: Option<Confined>,
 }
 
 struct Log {
     file: File,
+    /// The end of what was said, whether or not it was kept.
+    tail: Vec<u8>,
     plain: Option<Plain>,
     progress: watch::Sender<Progress>,
 }
@@ -53,6 +59,7 @@ impl Owner {
         });
         let mut log = Log {
             file,
+            tail: Vec::new(),
             plain: started.plain,
             progress,
         };
@@ -63,6 +70,7 @@ impl Owner {
             typed,
             cancel,
             log,
+            confined: started.confined,
         };
         (owner, watched)
     }
@@ -71,7 +79,10 @@ impl Owner {
         let mut pending = Vec::new();
         let state = loop {
             match self.step(&pending).await {
-                Step::Output(Output::Exited(exit)) => break JobState::Exited(exit_code(exit)),
+                Step::Output(Output::Exited(exit)) => {
+                    self.leave(exit).await;
+                    break JobState::Exited(exit_code(exit));
+                }
                 Step::Output(output) => {
                     self.log.take(&output);
                     if self.log.progress.borrow().dropped > 0 {
@@ -82,11 +93,21 @@ impl Owner {
                 Step::Taken(count) => drop(pending.drain(..count.min(pending.len()))),
                 Step::Cancelled => {
                     let exit = end_tree(&mut self.process, |output| self.log.take(&output)).await;
+                    self.leave(exit).await;
                     break JobState::Killed(exit_code(exit));
                 }
             }
         };
         self.log.progress.send_modify(|p| p.state = state);
+    }
+
+    /// What the sandbox has to say ends the log.
+    async fn leave(&mut self, exit: Exit) {
+        if let Some(confined) = self.confined.take() {
+            let said = String::from_utf8_lossy(&self.log.tail).into_owned();
+            let verdict = confined.end(exit, &[&said]).await;
+            self.log.keep(verdict.lines().as_bytes());
+        }
     }
 
     async fn step(&mut self, pending: &[u8]) -> Step {
@@ -96,6 +117,7 @@ impl Owner {
             typed,
             cancel,
             log: _,
+            confined: _,
         } = self;
         let typing = async {
             match stdin {
@@ -133,6 +155,10 @@ impl Log {
     }
 
     fn keep(&mut self, bytes: &[u8]) {
+        self.tail.extend_from_slice(bytes);
+        if self.tail.len() > 2 * TAIL {
+            self.tail.drain(..self.tail.len() - TAIL);
+        }
         let written = self.progress.borrow().written;
         let room = (MAX_KEPT as u64).saturating_sub(written);
         let part = bytes

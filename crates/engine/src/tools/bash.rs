@@ -7,6 +7,7 @@ mod report;
 mod tests;
 
 use super::wait::Wait;
+use crate::confine::{self, Confined, Outcome};
 use crate::cut::{Capture, Captured};
 use crate::jobs::{Plain, Started, end_tree, exit_code};
 use crate::policy::shell;
@@ -14,7 +15,7 @@ use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use bytes::Bytes;
 use live::Live;
 use ostler_host::{Command, Exit, Kind, Output, Process, Signal, Stdio};
-use ostler_wire::{Access, Segment};
+use ostler_wire::{Access, Body, Notice, Segment};
 pub use report::render;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -94,12 +95,26 @@ impl Typed for Bash {
         if wait != Wait::Whole {
             cx.jobs.room()?;
         }
-        let command = Command {
+        let mut command = Command {
             argv: argv(&cx, &args.command),
             cwd: cwd(&cx, args.cwd.as_deref()).await?,
             env: env(&cx, args.tty()),
             stdio: if args.tty() { TERMINAL } else { Stdio::Pipes },
             sandbox: None,
+        };
+        let outcome = confine::prepare(
+            cx.settings.clone(),
+            cx.artifacts.clone(),
+            cx.call_id.clone(),
+            command.cwd.clone(),
+        );
+        let (confined, missing) = match outcome.await? {
+            Outcome::Free => (None, None),
+            Outcome::Unavailable(why) => (None, Some(why)),
+            Outcome::Confined(confined) => {
+                confined.put_on(&mut command);
+                (Some(confined), None)
+            }
         };
         let spawned = cx.host.spawn(command).await;
         let process = spawned.map_err(|e| ToolError::new(e.code(), format!("{e}.")))?;
@@ -107,9 +122,16 @@ impl Typed for Bash {
             streams: Streams::new(&cx, args.tty()),
             live: Live::new(cx.clone()),
             process,
+            confined,
             cx,
         };
-        Ok(run.go(args.command, wait).await?.into())
+        let jobs = run.cx.jobs.clone();
+        let mut done = Done::from(run.go(args.command, wait).await?);
+        if let Some(why) = missing.filter(|_| jobs.tells_unconfined()) {
+            let text = format!("Commands run without a sandbox, with all your rights: {why}.");
+            done.also.push(Body::Notice(Notice { text }));
+        }
+        Ok(done)
     }
 
     fn render(data: &Value) -> Rendered {
@@ -164,6 +186,7 @@ struct Run {
     process: Process,
     streams: Streams,
     live: Live,
+    confined: Option<Confined>,
     cx: Context,
 }
 
@@ -187,7 +210,8 @@ impl Run {
         match (ended, wait) {
             (Ended::Exited(exit), _) => {
                 self.live.flush();
-                Ok(self.streams.report(exit_code(exit), note(exit)))
+                let data = self.streams.report(exit_code(exit), note(exit));
+                Ok(judged(self.confined, exit, data).await)
             }
             (Ended::OutOfTime, Wait::For(_) | Wait::Not) => self.hand_over(command),
             (Ended::OutOfTime, Wait::Whole) => self.time_out(cap).await,
@@ -200,17 +224,17 @@ impl Run {
         let take = |output: Output| {
             streams.take(&output);
         };
-        tokio::select! {
+        let exit = tokio::select! {
             biased;
             () = self.cx.cancel.cancelled() => return Err(self.cancelled().await),
-            _ = end_tree(&mut self.process, take) => {}
-        }
+            exit = end_tree(&mut self.process, take) => exit,
+        };
         self.live.flush();
         let mut data = self
             .streams
             .report(-1, Some(format!("timed out after {seconds}s")));
         data["timed_out"] = true.into();
-        Ok(data)
+        Ok(judged(self.confined, exit, data).await)
     }
 
     async fn cancelled(&mut self) -> ToolError {
@@ -218,6 +242,10 @@ impl Run {
         let gone = async { while !matches!(self.process.next().await, Output::Exited(_)) {} };
         // Dropping the process sees to whatever is left.
         let _late = tokio::time::timeout(LAST_WAIT, gone).await;
+        if let Some(confined) = self.confined.take() {
+            // Nobody reads the result of a call that was called off; what was put back is as it was.
+            confined.end(Exit::LOST, &[]).await;
+        }
         ToolError::new("interrupted", "Interrupted; the command was killed.")
     }
 
@@ -250,10 +278,21 @@ impl Run {
             command,
             plain,
             so_far,
+            confined: self.confined,
         })?;
         data["job"] = id.into();
         Ok(data)
     }
+}
+
+/// Adds what the sandbox has to say.
+async fn judged(confined: Option<Confined>, exit: Exit, mut data: Value) -> Value {
+    if let Some(confined) = confined {
+        let said = ["stderr", "stdout"].map(|stream| data[stream].as_str().unwrap_or_default());
+        let verdict = confined.end(exit, &said).await;
+        verdict.tell(&mut data);
+    }
+    data
 }
 
 async fn until(instant: Option<Instant>) {

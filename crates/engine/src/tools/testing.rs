@@ -72,6 +72,7 @@ impl Bench {
                 search_url: String::new(),
                 ca_file: None,
                 envelope: false,
+                sandbox: Default::default(),
             }),
             guard: Guard {
                 policy: Arc::new(policy),

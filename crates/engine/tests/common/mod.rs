@@ -111,6 +111,7 @@ impl Bench {
                 search_url: String::new(),
                 ca_file: None,
                 envelope: false,
+                sandbox: Default::default(),
             },
             host: Arc::new(Local::new()),
             system: "test".into(),

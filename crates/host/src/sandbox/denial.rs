@@ -4,7 +4,7 @@
 use super::{Network, Policy, holder};
 use crate::command::Exit;
 use serde::Deserialize;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::OnceLock;
 
 /// Only the end of what a command said is looked at.
@@ -20,7 +20,6 @@ pub struct Denial {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Subject {
-    /// As the command named it, so perhaps relative to its folder.
     Path(PathBuf),
     Host(String),
     Other(String),
@@ -60,8 +59,9 @@ fn patterns() -> &'static [Pattern] {
     })
 }
 
-/// Why a command under this policy failed, if it looks like the sandbox did it. The last line that tells counts.
-pub fn explain(policy: &Policy, exit: Exit, stderr: &str) -> Option<Denial> {
+/// Why a command under this policy failed, if it looks like the sandbox did it. The last line that tells counts; relative
+/// names are taken to start at `cwd`.
+pub fn explain(policy: &Policy, cwd: &Path, exit: Exit, stderr: &str) -> Option<Denial> {
     if exit.success() {
         return None;
     }
@@ -70,63 +70,78 @@ pub fn explain(policy: &Policy, exit: Exit, stderr: &str) -> Option<Denial> {
         from += 1;
     }
     let lines = stderr.get(from..)?.lines().rev();
-    lines.filter_map(|line| judge(policy, line)).next()
+    lines.filter_map(|line| judge(policy, cwd, line)).next()
 }
 
-fn judge(policy: &Policy, line: &str) -> Option<Denial> {
+fn judge(policy: &Policy, cwd: &Path, line: &str) -> Option<Denial> {
     let found = patterns()
         .iter()
         .find_map(|pattern| Some((pattern, matched(pattern, line)?)));
     let (pattern, name) = found?;
     match pattern.kind {
-        Kind::Path => about_path(policy, Path::new(name)),
+        Kind::Path => about_path(policy, cwd, Path::new(name)),
         Kind::Hidden => {
-            let path = Path::new(name);
-            holder(path, &policy.forbid_read)?;
-            about_path(policy, path)
+            holder(&from(cwd, Path::new(name)), &policy.forbid_read)?;
+            about_path(policy, cwd, Path::new(name))
         }
         Kind::Host if policy.network == Network::On => None,
         Kind::Host => Some(Denial {
             what: Subject::Host(name.to_owned()),
             hint: format!(
-                "the sandbox has no network; grant Net({name}), or set `[sandbox] network = true`"
+                "commands have no network, so {name} was not reached; the person can set `[sandbox] network = true`"
             ),
         }),
         Kind::Other => Some(Denial {
             what: Subject::Other(name.to_owned()),
             hint: format!(
-                "the sandbox probably refused {name}; run the command outside of it if it needs that"
+                "probably refused: {name}; the person can run it outside, or start with --no-sandbox"
             ),
         }),
     }
 }
 
-fn about_path(policy: &Policy, path: &Path) -> Option<Denial> {
+fn about_path(policy: &Policy, cwd: &Path, named: &Path) -> Option<Denial> {
+    let mut path = from(cwd, named);
+    // Perhaps it went to another folder before.
+    if let Some(protected) = policy.protect.iter().find(|p| p.ends_with(named)) {
+        path = protected.clone();
+    }
+    let inside = |list: &[PathBuf]| holder(&path, list).is_some();
     let shown = path.display();
-    let inside = |list: &[PathBuf]| holder(path, list).is_some();
     let hint = if inside(&policy.forbid_read) {
         format!(
-            "{shown} may not be read in the sandbox (forbid_read); grant Read({shown}) if it must be"
+            "{shown} may not be read by commands; the person can change `[sandbox] forbid_read`, or start with --no-sandbox"
         )
-    } else if inside(&policy.protect) || !path.is_absolute() {
-        let ends = |protected: &PathBuf| protected.ends_with(path) || inside(&policy.protect);
-        if !policy.protect.iter().any(ends) {
-            return None;
-        }
+    } else if inside(&policy.protect) {
         format!(
-            "{shown} is protected from changes in the sandbox; grant Edit({shown}) if it must change"
+            "{shown} is protected from changes by commands; the person can change it, or start with --no-sandbox"
         )
     } else if inside(&policy.writable) {
         return None;
     } else {
         format!(
-            "{shown} lies outside of the folders that the sandbox lets a command change; grant Edit({shown}), or add it to `[sandbox] allow_write`"
+            "{shown} lies outside of the folders that commands may change; the person can add it to `[sandbox] allow_write`, or start with --add-dir"
         )
     };
     Some(Denial {
-        what: Subject::Path(path.to_owned()),
+        what: Subject::Path(path),
         hint,
     })
+}
+
+/// An absolute path without `.` and `..`, by name.
+fn from(cwd: &Path, named: &Path) -> PathBuf {
+    let mut path = PathBuf::new();
+    for part in cwd.join(named).components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                path.pop();
+            }
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => path.push(part),
+        }
+    }
+    path
 }
 
 /// The name in the hole of the pattern, or the fixed one of a pattern without.
@@ -168,6 +183,8 @@ mod tests {
         code: Some(1),
         signal: None,
     };
+
+    const W: &str = "/w";
 
     fn policy() -> Policy {
         Policy {
@@ -212,11 +229,19 @@ mod tests {
             ),
             (
                 "error: could not write config file .git/config: Device or resource busy",
-                path(".git/config"),
+                path("/w/.git/config"),
             ),
             // Its own trouble: the folder may be written.
             ("cat: /w/secret: Permission denied", None),
             ("cat: secret: Permission denied", None),
+            (
+                "sh: 1: cannot create ../x: Read-only file system",
+                path("/x"),
+            ),
+            (
+                "cat: ../u/me/./.ssh/id: Permission denied",
+                path("/u/me/.ssh/id"),
+            ),
             (
                 "curl: (6) Could not resolve host: a.b",
                 Some(Subject::Host("a.b".into())),
@@ -238,7 +263,7 @@ mod tests {
             ("assertion failed", None),
             ("", None),
         ] {
-            let found = explain(&policy(), FAILED, stderr).map(|denial| denial.what);
+            let found = explain(&policy(), W.as_ref(), FAILED, stderr).map(|denial| denial.what);
             assert_eq!(found, expect, "{stderr}");
         }
     }
@@ -250,7 +275,12 @@ mod tests {
             signal: None,
         };
         assert_eq!(
-            explain(&policy(), done, "cat: /etc/x: Permission denied"),
+            explain(
+                &policy(),
+                W.as_ref(),
+                done,
+                "cat: /etc/x: Permission denied"
+            ),
             None
         );
         let open = Policy {
@@ -258,7 +288,12 @@ mod tests {
             ..policy()
         };
         assert_eq!(
-            explain(&open, FAILED, "curl: (6) Could not resolve host: a.b"),
+            explain(
+                &open,
+                W.as_ref(),
+                FAILED,
+                "curl: (6) Could not resolve host: a.b"
+            ),
             None
         );
     }
@@ -266,6 +301,6 @@ mod tests {
     #[test]
     fn long_output_is_cut_at_a_character() {
         let long = "ä".repeat(MAX_BYTES) + "x\ncat: /etc/x: Permission denied";
-        assert!(explain(&policy(), FAILED, &long).is_some());
+        assert!(explain(&policy(), W.as_ref(), FAILED, &long).is_some());
     }
 }

@@ -60,6 +60,18 @@ impl Watch {
         self.complete
     }
 
+    /// What differs from before; nothing is put back.
+    pub fn changed(&self) -> Vec<PathBuf> {
+        let roots: Vec<PathBuf> = self.roots.iter().map(|(root, _)| root.clone()).collect();
+        let (after, _) = snapshot(&roots);
+        let differs = |path: &&PathBuf| self.before.get(*path) != after.get(*path);
+        let new = after
+            .keys()
+            .filter(|path| self.complete && !self.before.contains_key(*path));
+        let old = self.before.keys().filter(differs);
+        new.chain(old).cloned().collect()
+    }
+
     /// To be called when the command and all that it started has ended. Puts back what changed.
     pub fn undo(self) -> Vec<Change> {
         // A folder above that became a link would lead us out of the workspace, where we may write and the command not.
@@ -285,7 +297,9 @@ mod tests {
             let (before, _) = snapshot(&roots);
             let watch = Watch::new(&roots);
             act(top);
+            let differs = watch.changed();
             let changes = watch.undo();
+            assert_eq!(differs.len(), changes.len(), "{name}");
             let paths: Vec<_> = changes
                 .iter()
                 .map(|c| c.path.strip_prefix(top).unwrap())

@@ -282,7 +282,7 @@ mod cases {
             ] {
                 let world = World::new(choice);
                 let ran = world.run(script).await;
-                let denial = sandbox::explain(&world.policy, ran.exit, &ran.stderr);
+                let denial = sandbox::explain(&world.policy, world.top(), ran.exit, &ran.stderr);
                 println!("  {script}: {denial:?}");
                 let Some(sandbox::Denial {
                     what: sandbox::Subject::Path(path),

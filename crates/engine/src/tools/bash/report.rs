@@ -1,5 +1,6 @@
 //! What the model reads of a command's result. Pure, and shared by all tools about commands.
 
+use crate::confine;
 use serde_json::Value;
 
 pub fn render(data: &Value) -> String {
@@ -28,6 +29,7 @@ pub fn render(data: &Value) -> String {
         parts.push(stderr.to_owned());
     }
     parts.extend(end.or_else(|| status(data)));
+    parts.extend(confine::lines(data));
     if parts.is_empty() {
         return "(no output)".into();
     }
@@ -99,6 +101,10 @@ mod tests {
         check(
             json!({"stdout": "", "exit_code": 143, "job": "j1", "state": "killed"}),
             "[job j1 was killed]",
+        );
+        check(
+            json!({"stdout": "", "stderr": "b", "exit_code": 2, "denied": {"what": "/x", "hint": "no /x"}}),
+            "b\nexit 2\n[sandbox: no /x]",
         );
         check(json!({}), "(no output)");
     }

@@ -1,0 +1,283 @@
+//! What commands may touch, from the configuration, the flags and the folders of this machine. Enforcing it is `host`.
+
+use crate::boot::Boot;
+use crate::config::paths::{Env, absolute, is_inside};
+use crate::config::schema;
+use anyhow::{anyhow, bail};
+use ostler_engine::confine::{SandboxMode, SandboxSettings};
+use ostler_host::sandbox::{self, Layer, Network, Policy};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Of the project, because they decide what runs or what is allowed later.
+const PROTECTED: [&str; 2] = ["ostler.toml", ".mcp.json"];
+/// Of a git folder, because git runs what they name, or looks for that where they point.
+const GIT_PROTECTED: [&str; 3] = ["hooks", "config", "commondir"];
+/// Of a git folder, if it is there: git reads a new one only when `config` says so.
+const GIT_WORKTREE: &str = "config.worktree";
+/// Below the person's home: what tools download again if it is gone. Never a folder of programs or settings.
+const CACHES: [&str; 5] = [
+    ".cargo/registry",
+    ".cargo/git",
+    ".npm/_cacache",
+    ".cache",
+    "go/pkg/mod",
+];
+const SHARED_MEMORY: &str = "/dev/shm";
+/// Most bytes of a `.git` file and of those it leads to.
+const MAX_POINTER: u64 = 16 << 10;
+
+/// The mode that holds: `--no-sandbox` wins.
+pub fn mode(boot: &Boot) -> SandboxMode {
+    match (boot.global.no_sandbox, boot.loaded.config.sandbox.bash) {
+        (true, _) | (false, schema::SandboxMode::Off) => SandboxMode::Off,
+        (false, schema::SandboxMode::Enforce) => SandboxMode::Enforce,
+        (false, schema::SandboxMode::Require) => SandboxMode::Require,
+    }
+}
+
+/// Where file tools and commands may write because somebody said so.
+pub fn granted(boot: &Boot) -> Vec<PathBuf> {
+    let config = &boot.loaded.config.sandbox;
+    let workspace = config.workspace_root.clone().map(PathBuf::from);
+    let mut folders = vec![workspace.unwrap_or_else(|| boot.places.root.clone())];
+    let added = boot.global.add_dir.iter();
+    folders.extend(added.map(|folder| boot.places.cwd.join(folder)));
+    folders.extend(config.allow_write.iter().map(PathBuf::from));
+    folders
+}
+
+pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
+    let mode = mode(boot);
+    if mode == SandboxMode::Off {
+        return Ok(SandboxSettings::default());
+    }
+    let forbid_read = forbidden(boot)?;
+    let git = Git::of(&boot.places.root);
+    let mut writable = granted(boot);
+    writable.push(std::env::temp_dir());
+    writable.extend(git.writable);
+    for path in &writable {
+        if let Some(outer) = forbid_read.iter().find(|outer| is_inside(path, outer)) {
+            let conflict = sandbox::Error::Conflict {
+                inner: path.clone(),
+                outer: outer.clone(),
+            };
+            bail!("{conflict}: see `[sandbox] forbid_read`; --no-sandbox goes without");
+        }
+    }
+    // Nobody asked for these, so they give way.
+    let open = |path: &PathBuf| path.exists() && !forbid_read.iter().any(|f| is_inside(path, f));
+    writable.extend(conveniences(boot).into_iter().filter(open));
+    writable.retain(|path| path.is_absolute());
+    let mut protect = git.protect;
+    protect.extend(PROTECTED.map(|name| boot.places.root.join(name)));
+    protect.extend(own_folder(boot));
+    Ok(SandboxSettings {
+        mode,
+        policy: Policy {
+            writable,
+            forbid_read,
+            protect,
+            network: match boot.loaded.config.sandbox.network {
+                true => Network::On,
+                false => Network::Loopback,
+            },
+            ..Policy::default()
+        },
+    })
+}
+
+/// What no layer of this machine can do, for who runs commands that nobody watches.
+pub fn nothing_holds(boot: &Boot) -> Option<String> {
+    if mode(boot) == SandboxMode::Off || !sandbox::probe().layers.is_empty() {
+        return None;
+    }
+    Some("No sandbox works here, so commands run with all your rights; `ostler doctor` says what is missing.".into())
+}
+
+fn conveniences(boot: &Boot) -> Vec<PathBuf> {
+    let home = boot.places.user_home.iter();
+    let mut paths: Vec<PathBuf> = home
+        .flat_map(|home| CACHES.map(|cache| home.join(cache)))
+        .collect();
+    paths.push(SHARED_MEMORY.into());
+    paths
+}
+
+fn forbidden(boot: &Boot) -> anyhow::Result<Vec<PathBuf>> {
+    let places = &boot.places;
+    let mut paths = Vec::new();
+    for written in &boot.loaded.config.sandbox.forbid_read {
+        let expanded = expand(written, &boot.env)
+            .map_err(|why| anyhow!("`sandbox.forbid_read`: {written:?}: {why}"))?;
+        let home = places.user_home.as_deref();
+        paths.push(absolute(&expanded, &places.root, home));
+    }
+    paths.push(places.dotenv());
+    paths.push(places.home.join("auth.json"));
+    Ok(paths)
+}
+
+/// `${VAR}` and `${VAR:-x}`. A path that would silently become another one is refused.
+fn expand(text: &str, env: &Env) -> Result<String, String> {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("${") {
+        let (inner, after) = after
+            .split_once('}')
+            .ok_or_else(|| "a `}` is missing".to_owned())?;
+        let (name, default) = match inner.split_once(":-") {
+            Some((name, default)) => (name, Some(default)),
+            None => (inner, None),
+        };
+        let value = env.get(name).map(String::as_str).filter(|v| !v.is_empty());
+        out.push_str(before);
+        out.push_str(value.or(default).ok_or_else(|| {
+            format!("the variable {name} is not set; write ${{{name}:-something}}")
+        })?);
+        rest = after;
+    }
+    out.push_str(rest);
+    match out.is_empty() {
+        true => Err("it is empty".into()),
+        false => Ok(out),
+    }
+}
+
+/// `.ostler` of the project, except what Ostler itself writes there while commands run and only a comparison could hold.
+fn own_folder(boot: &Boot) -> Vec<PathBuf> {
+    let folder = boot.places.root.join(".ostler");
+    let ours = [boot.places.home.clone(), boot.sessions_dir()];
+    if !ours.iter().any(|path| is_inside(path, &folder)) {
+        return vec![folder];
+    }
+    let by_mount = sandbox::probe().layers.first() == Some(&Layer::Namespaces);
+    match by_mount && folder.is_dir() {
+        true => vec![folder],
+        false => vec![folder.join("config.toml")],
+    }
+}
+
+/// The git folder of the root, which a worktree has elsewhere.
+#[derive(Debug, Default, PartialEq)]
+struct Git {
+    protect: Vec<PathBuf>,
+    /// What git writes for a worktree outside of the root.
+    writable: Vec<PathBuf>,
+}
+
+impl Git {
+    /// Nothing where there is none yet: `git init` is to work.
+    fn of(root: &Path) -> Self {
+        let dot = root.join(".git");
+        if dot.is_dir() {
+            return Self {
+                protect: in_git(&dot),
+                writable: Vec::new(),
+            };
+        }
+        let Some(pointed) = pointer(&dot, "gitdir:") else {
+            return Self::default();
+        };
+        let mut protect = vec![dot.clone()];
+        let folder = root.join(pointed);
+        protect.extend(in_git(&folder));
+        let Some(common) = pointer(&folder.join("commondir"), "") else {
+            return Self {
+                protect,
+                writable: Vec::new(),
+            };
+        };
+        let common = folder.join(common);
+        protect.extend(in_git(&common));
+        // Anybody can write a file that points somewhere; only a worktree's folder points back.
+        let back = pointer(&folder.join("gitdir"), "");
+        let real = |path: &Path| path.canonicalize().ok();
+        let is_ours = back.and_then(|back| real(&folder.join(back))) == real(&dot)
+            && real(&folder).is_some_and(|f| f.ancestors().nth(2) == real(&common).as_deref());
+        Self {
+            protect,
+            writable: if is_ours { vec![common] } else { Vec::new() },
+        }
+    }
+}
+
+fn in_git(folder: &Path) -> Vec<PathBuf> {
+    let own = Some(folder.join(GIT_WORKTREE)).filter(|path| path.exists());
+    let paths = GIT_PROTECTED.map(|name| folder.join(name));
+    paths.into_iter().chain(own).collect()
+}
+
+/// The path in a small file of one line.
+fn pointer(file: &Path, prefix: &str) -> Option<PathBuf> {
+    let meta = fs::symlink_metadata(file).ok()?;
+    if !meta.is_file() || meta.len() > MAX_POINTER {
+        return None;
+    }
+    let text = fs::read_to_string(file).ok()?;
+    let path = text.strip_prefix(prefix)?.trim();
+    (!path.is_empty()).then(|| path.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_in_forbidden_paths() {
+        let env: Env = [("A", "/a"), ("EMPTY", "")]
+            .map(|(k, v)| (k.to_owned(), v.to_owned()))
+            .into();
+        for (text, expect) in [
+            ("~/.ssh", Some("~/.ssh")),
+            ("${A}/x", Some("/a/x")),
+            ("${A:-/b}/x", Some("/a/x")),
+            ("${B:-/b}/x${A}", Some("/b/x/a")),
+            ("${EMPTY:-/b}", Some("/b")),
+            ("${B:-}x", Some("x")),
+            ("$A/x", Some("$A/x")),
+            ("${B}/x", None),
+            ("${EMPTY}/x", None),
+            ("${B:-}", None),
+            ("${A", None),
+        ] {
+            assert_eq!(expand(text, &env).ok().as_deref(), expect, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_git_folder_of_a_worktree_is_found_and_a_forged_one_is_not_opened() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        let put = |name: &str, text: &str| {
+            let path = top.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        let shown = |paths: Vec<PathBuf>| -> Vec<String> {
+            let real = paths
+                .iter()
+                .map(|p| p.canonicalize().unwrap_or_else(|_| p.clone()));
+            real.map(|p| p.strip_prefix(&top).unwrap().display().to_string())
+                .collect()
+        };
+        put("main/.git/config", "");
+        put("main/.git/worktrees/w/commondir", "../..\n");
+        let back = top.join("w/.git").display().to_string();
+        put("main/.git/worktrees/w/gitdir", &back);
+        let folder = top.join("main/.git/worktrees/w").display().to_string();
+        put("w/.git", &format!("gitdir: {folder}\n"));
+        put("forged/.git", &format!("gitdir: {folder}\n"));
+        put("none/file", "");
+        assert_eq!(
+            shown(Git::of(&top.join("main")).protect),
+            ["main/.git/hooks", "main/.git/config", "main/.git/commondir"]
+        );
+        let git = Git::of(&top.join("w"));
+        assert!(shown(git.protect).contains(&"main/.git/config".to_owned()));
+        assert_eq!(shown(git.writable), ["main/.git"]);
+        assert_eq!(Git::of(&top.join("forged")).writable, [] as [PathBuf; 0]);
+        assert_eq!(Git::of(&top.join("none")), Git::default());
+    }
+}
