@@ -1,7 +1,7 @@
 //! Runs prompts without a conversation: `exec`, `-p`, `demo`, and ops from stdin.
 
 use crate::boot::{Boot, UsageError};
-use crate::color::{Ink, Paint};
+use crate::color::{self, Ink, Paint};
 use crate::flags::{Exec, Format as FlagFormat, InputFormat, Output, OutputFormat};
 use crate::print::{End, Format, Printer, Show};
 use anyhow::Context as _;
@@ -194,11 +194,10 @@ fn wants_tokens(boot: &Boot) -> bool {
 
 pub fn paint(boot: &Boot) -> Paint {
     use crate::config::units::ColorChoice;
-    let no_color = boot.env.get("NO_COLOR").is_some_and(|v| !v.is_empty());
     match boot.loaded.config.display.color {
         ColorChoice::Never => Paint::None,
         ColorChoice::Always => Paint::Colour,
-        ColorChoice::Auto if !no_color && io::stderr().is_terminal() => Paint::Colour,
+        ColorChoice::Auto if color::liked(&boot.env) && io::stderr().is_terminal() => Paint::Colour,
         ColorChoice::Auto => Paint::None,
     }
 }
