@@ -330,3 +330,14 @@ fn sessions_that_cannot_be_read_are_not_called_none() {
         assert!(complaint(&out).contains("cannot be read"), "{}", out.stderr);
     }
 }
+
+#[test]
+fn a_variant_that_nobody_defines_is_not_passed_over() {
+    let space = TempWorkspace::new();
+    let out = demo(&space)
+        .args(["exec", "--model", "demo/demo@high", "-p", "hi"])
+        .output()
+        .exits(1);
+    let expect = "demo/demo has no variant `high`; how hard it thinks is set with --effort";
+    assert!(complaint(&out).contains(expect), "{}", out.stderr);
+}
