@@ -341,3 +341,31 @@ fn a_variant_that_nobody_defines_is_not_passed_over() {
     let expect = "demo/demo has no variant `high`; how hard it thinks is set with --effort";
     assert!(complaint(&out).contains(expect), "{}", out.stderr);
 }
+
+#[test]
+fn what_stands_in_an_address_to_get_in_is_shown_nowhere() {
+    let scene = Scene::new(Kind::Chat, [Step::status(404, "{}")]);
+    let path = scene.space.home().join("config.toml");
+    let config = scene.space.read(&path);
+    let with_secrets = config.replace("http://127", "http://me:hush0001@127");
+    let base = scene.server.base_url_for(Kind::Chat);
+    let base = base.replace("http://127", "http://me:hush0001@127");
+    let with_secrets = with_secrets.replace(&base, &format!("{base}?v=1&key=hush0002"));
+    assert_ne!(config, with_secrets);
+    scene.space.write(&path, with_secrets);
+    let out = scene
+        .ostler(["exec", "--format", "json", "-p", "hi"])
+        .output();
+    let out = out.exits(1);
+    let shown = scene.ostler(["config", "show"]).output().ok().stdout;
+    assert!(shown.contains("?v=1&key=********"), "{shown}");
+    for text in [
+        &out.stdout,
+        &out.stderr,
+        &shown,
+        &scene.space.read(scene.log_path()),
+    ] {
+        assert!(!text.contains("hush000"), "{text}");
+    }
+    scene.server.forgive();
+}

@@ -301,7 +301,7 @@ fn failed(desk: &Desk, error: &Error) -> Trouble {
     let details = json!({
         "provider": target.origin.provider,
         "model": target.origin.model,
-        "url": target.base_url,
+        "url": target.shown_url(),
     });
     Trouble::Error {
         kind: error.kind(),
