@@ -150,6 +150,11 @@ pub fn code(end: &End) -> u8 {
 }
 
 pub async fn open(boot: &Arc<Boot>, which: Open, interactive: bool) -> anyhow::Result<Client> {
+    if boot.global.system_prompt.is_some() && !matches!(which, Open::New) {
+        crate::cmd::say(
+            "--system-prompt has no effect here: a session keeps the prompt it began with",
+        );
+    }
     let options = Arc::new(boot.options(interactive)?);
     let hub = LocalHub::new(options, boot.transport());
     Ok(hub.open(which).await?)

@@ -369,3 +369,14 @@ fn what_stands_in_an_address_to_get_in_is_shown_nowhere() {
     }
     scene.server.forgive();
 }
+
+#[test]
+fn a_system_prompt_for_a_session_that_has_one_is_not_passed_over() {
+    let space = TempWorkspace::new();
+    let run = |command: &str| {
+        let args = [command, "--system-prompt", "Be brief.", "-p", "hi"];
+        demo(&space).args(args).output().ok().stderr
+    };
+    let told = |stderr: String| stderr.contains("--system-prompt has no effect here");
+    assert_eq!((told(run("exec")), told(run("resume"))), (false, true));
+}
