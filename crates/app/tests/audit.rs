@@ -380,3 +380,22 @@ fn a_system_prompt_for_a_session_that_has_one_is_not_passed_over() {
     let told = |stderr: String| stderr.contains("--system-prompt has no effect here");
     assert_eq!((told(run("exec")), told(run("resume"))), (false, true));
 }
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_answer_is_paid_for_as_far_as_it_is_known() {
+    // This protocol says at the start what the prompt weighs.
+    let slow = Step::answer().words(2_000).pace(Duration::from_millis(20));
+    let scene = Scene::new(Kind::Messages, [slow, Step::answer().text("more")]);
+    let running = scene.ostler(["exec", "-p", "go"]).spawn();
+    running.wait_stdout(" ");
+    running.signal(Signal::Interrupt);
+    running.wait().exits(130);
+    let log = scene.log();
+    let usage = of_type(&log, "usage");
+    assert!(usage[0]["input"].as_u64() > Some(0), "{usage:?}");
+    let ledger = scene.space.read(scene.space.home().join("ledger.jsonl"));
+    assert_eq!(json_lines(&ledger)[0]["input"], usage[0]["input"]);
+    scene.ostler(["resume", "-p", "on"]).output().ok();
+    scene.ostler(["cache", "check"]).output().ok();
+}

@@ -7,7 +7,7 @@ use crate::inbox::{Inbox, Prompt, Stopped};
 use crate::ingest;
 use crate::log::LogError;
 use crate::sample::{Sampled, sample};
-use ostler_llm::{Answer, Error};
+use ostler_llm::{Answer, AnswerPart, Error, TokenUsage};
 use ostler_wire::{
     Body, Delta, ErrorEntry, Interrupted, Json, Message, Notice, Outcome, Stop, ToolResult, TurnEnd,
 };
@@ -194,18 +194,30 @@ async fn ask_model(
             Asked::Cut
         }
         Ok(Sampled::Interrupted(partial)) => {
-            commit_answer(desk, partial, Stop::Interrupted, None)?;
+            keep_part(desk, partial, Stop::Interrupted, sent)?;
             Asked::Interrupted
         }
         Ok(Sampled::Failed(partial, error)) => {
-            // What was shown is kept, whatever became of the rest.
-            if !partial.parts.is_empty() {
-                commit_answer(desk, partial, Stop::Cut, Some(sent))?;
-            }
+            keep_part(desk, partial, Stop::Cut, sent)?;
             return Err(failed(desk, &error));
         }
         Err(Stopped) => Asked::Interrupted,
     })
+}
+
+/// What was shown of an answer is kept, and what it cost as far as that is known, whatever became of the rest.
+fn keep_part(
+    desk: &mut Desk,
+    partial: Answer,
+    stop: Stop,
+    sent: crate::conversation::Sent,
+) -> Result<(), LogError> {
+    let spoke = |part: &AnswerPart| !matches!(part, AnswerPart::Call { .. });
+    if partial.parts.iter().any(spoke) {
+        let is_counted = partial.usage != TokenUsage::default();
+        commit_answer(desk, partial, stop, is_counted.then_some(sent))?;
+    }
+    Ok(())
 }
 
 /// Stores an answer: its message, its calls and its usage in one write.
