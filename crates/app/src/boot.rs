@@ -291,6 +291,12 @@ impl Boot {
     }
 
     fn target(&self, resolved: ResolvedModel) -> Result<Target, String> {
+        if let Some(variant) = &resolved.variant {
+            return Err(format!(
+                "{}/{} has no variant `{variant}`; how hard it thinks is set with --effort",
+                resolved.provider, resolved.model
+            ));
+        }
         let facts = ostler_llm::lookup(&resolved.model);
         let own = &resolved.quirks;
         let quirks =

@@ -1,5 +1,7 @@
 //! The few colours of the line output.
 
+use crate::config::paths::Env;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ink {
     Plain,
@@ -28,5 +30,31 @@ impl Paint {
             (Paint::Colour, Ink::Red) => "31",
         };
         format!("\u{1b}[{code}m{text}\u{1b}[0m")
+    }
+}
+
+/// Whether the environment lets a terminal be painted.
+pub fn liked(env: &Env) -> bool {
+    let value = |name: &str| env.get(name).map_or("", String::as_str);
+    value("NO_COLOR").is_empty() && value("TERM") != "dumb"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_wants_no_colours_gets_none() {
+        for (variables, expect) in [
+            (&[][..], true),
+            (&[("TERM", "xterm")], true),
+            (&[("NO_COLOR", "")], true),
+            (&[("NO_COLOR", "1")], false),
+            (&[("TERM", "dumb")], false),
+        ] {
+            let pair = |(name, value): &(&str, &str)| ((*name).into(), (*value).into());
+            let env: Env = variables.iter().map(pair).collect();
+            assert_eq!(liked(&env), expect, "{variables:?}");
+        }
     }
 }

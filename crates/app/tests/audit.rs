@@ -317,3 +317,72 @@ fn sessions_that_cannot_be_read_are_not_called_none() {
         assert!(complaint(&out).contains("cannot be read"), "{}", out.stderr);
     }
 }
+
+#[test]
+fn a_variant_that_nobody_defines_is_not_passed_over() {
+    let space = TempWorkspace::new();
+    let out = demo(&space)
+        .args(["exec", "--model", "demo/demo@high", "-p", "hi"])
+        .output()
+        .exits(1);
+    let expect = "demo/demo has no variant `high`; how hard it thinks is set with --effort";
+    assert!(complaint(&out).contains(expect), "{}", out.stderr);
+}
+
+#[test]
+fn what_stands_in_an_address_to_get_in_is_shown_nowhere() {
+    let scene = Scene::new(Kind::Chat, [Step::status(404, "{}")]);
+    let path = scene.space.home().join("config.toml");
+    let config = scene.space.read(&path);
+    let with_secrets = config.replace("http://127", "http://me:hush0001@127");
+    let base = scene.server.base_url_for(Kind::Chat);
+    let base = base.replace("http://127", "http://me:hush0001@127");
+    let with_secrets = with_secrets.replace(&base, &format!("{base}?v=1&key=hush0002"));
+    assert_ne!(config, with_secrets);
+    scene.space.write(&path, with_secrets);
+    let out = scene
+        .ostler(["exec", "--format", "json", "-p", "hi"])
+        .output();
+    let out = out.exits(1);
+    let shown = scene.ostler(["config", "show"]).output().ok().stdout;
+    assert!(shown.contains("?v=1&key=********"), "{shown}");
+    for text in [
+        &out.stdout,
+        &out.stderr,
+        &shown,
+        &scene.space.read(scene.log_path()),
+    ] {
+        assert!(!text.contains("hush000"), "{text}");
+    }
+    scene.server.forgive();
+}
+
+#[test]
+fn a_system_prompt_for_a_session_that_has_one_is_not_passed_over() {
+    let space = TempWorkspace::new();
+    let run = |command: &str| {
+        let args = [command, "--system-prompt", "Be brief.", "-p", "hi"];
+        demo(&space).args(args).output().ok().stderr
+    };
+    let told = |stderr: String| stderr.contains("--system-prompt has no effect here");
+    assert_eq!((told(run("exec")), told(run("resume"))), (false, true));
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_answer_is_paid_for_as_far_as_it_is_known() {
+    // This protocol says at the start what the prompt weighs.
+    let slow = Step::answer().words(2_000).pace(Duration::from_millis(20));
+    let scene = Scene::new(Kind::Messages, [slow, Step::answer().text("more")]);
+    let running = scene.ostler(["exec", "-p", "go"]).spawn();
+    running.wait_stdout(" ");
+    running.signal(Signal::Interrupt);
+    running.wait().exits(130);
+    let log = scene.log();
+    let usage = of_type(&log, "usage");
+    assert!(usage[0]["input"].as_u64() > Some(0), "{usage:?}");
+    let ledger = scene.space.read(scene.space.home().join("ledger.jsonl"));
+    assert_eq!(json_lines(&ledger)[0]["input"], usage[0]["input"]);
+    scene.ostler(["resume", "-p", "on"]).output().ok();
+    scene.ostler(["cache", "check"]).output().ok();
+}

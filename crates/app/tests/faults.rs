@@ -283,7 +283,7 @@ fn what_breaks_in_the_text_is_kept_and_asked_for_once_more() {
 
 #[test]
 fn what_was_shown_before_a_refusal_is_kept() {
-    for kind in [Kind::Chat, Kind::Responses, Kind::Messages] {
+    for kind in Kind::ALL {
         let step = Step::answer()
             .text("Half of what it says.")
             .error_at(Place::Text(2), Trouble::Invalid);

@@ -1,5 +1,6 @@
 //! From a model's answer to entries: calls get unique ids and arguments that are JSON objects, or a word on why not.
 
+use crate::tools::canonical_name;
 use ostler_llm::repair::{self, Ended};
 use ostler_llm::{Answer, AnswerPart, ToolSpec};
 use ostler_wire::{Json, Message, Origin, Part, Replay, Role, Stop, ToolUse};
@@ -124,11 +125,14 @@ fn read_call(id: String, name: String, arguments: &str, stop: Stop, tools: &[Too
         Stop::Length | Stop::Cut | Stop::Interrupted => Ended::Cut,
         Stop::End | Stop::Calls | Stop::Refusal => Ended::Whole,
     };
+    let names: Vec<&str> = tools.iter().map(|t| t.name.as_str()).collect();
+    let name = repair::tool_name(&name, &names).to_owned();
+    let known_as = canonical_name(&name).unwrap_or(&name);
     let (input, repair) = match repair::arguments(arguments, ended) {
         Ok(mended) => {
             let schema = tools
                 .iter()
-                .find(|t| t.name == name)
+                .find(|t| t.name == known_as)
                 .map(|t| t.parameters.to_value());
             let (text, coerced) = match schema {
                 Some(schema) => coerce(mended.text, &schema),

@@ -15,8 +15,8 @@ const INTERRUPTED_NOTE: &str = "[The person interrupted the work here.]";
 const LOST_START: &str = "[The start of this conversation is lost.]";
 /// Stands where the person's turn is missing between two answers, or after the last one.
 const GO_ON: &str = "[Go on.]";
-/// For a call that came without a name.
-const UNNAMED: &str = "_";
+/// The longest name of a call that every vendor takes.
+const MAX_NAME: usize = 64;
 /// The longest call id that every vendor takes from another one.
 const MAX_ID: usize = 40;
 
@@ -200,10 +200,7 @@ impl Fold {
             |part| matches!(part, AnswerPart::Call { id, name, .. } if *id == call.id && name.is_empty()),
         );
         let sent_id = self.sendable(&call.id, answer.own && announced);
-        let sent_name = match call.name.trim() {
-            "" => UNNAMED,
-            _ => call.name.as_str(),
-        };
+        let sent_name = sendable_name(&call.name);
         let slot = answer.parts.iter_mut().find_map(|part| match part {
             AnswerPart::Call {
                 id,
@@ -223,14 +220,14 @@ impl Fold {
             }
             None => answer.parts.push(AnswerPart::Call {
                 id: sent_id.clone(),
-                name: sent_name.to_owned(),
+                name: sent_name.clone(),
                 arguments: call.input.get().to_owned(),
                 replay: None,
             }),
         }
         self.calls.push(Call {
             id: call.id.clone(),
-            name: sent_name.to_owned(),
+            name: sent_name,
             sent_id,
             result: None,
         });
@@ -324,4 +321,16 @@ impl Fold {
             Last::Model => self.say(GO_ON.into(), Vec::new(), out),
         }
     }
+}
+
+/// A call's name in a form that every vendor takes: models call tools that do not exist, by names that are none.
+fn sendable_name(name: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let starts_plain = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    if starts_plain && name.len() <= MAX_NAME && name.chars().all(is_plain) {
+        return name.to_owned();
+    }
+    let mark = if starts_plain { "" } else { "_" };
+    let plain = name.chars().map(|c| if is_plain(c) { c } else { '_' });
+    mark.chars().chain(plain).take(MAX_NAME).collect()
 }

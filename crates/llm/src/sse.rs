@@ -27,8 +27,13 @@ pub struct Sse {
     after_cr: bool,
     /// Nothing but (part of) a byte order mark has come.
     at_start: bool,
+    /// Lines of a bare JSON document, as some servers end a stream with to tell of an error.
+    bare: Vec<u8>,
     cap: usize,
 }
+
+/// The most bytes of a bare document that are kept.
+const MAX_BARE_BYTES: usize = 64 * 1024;
 
 impl Default for Sse {
     fn default() -> Self {
@@ -46,6 +51,7 @@ impl Sse {
             has_data: false,
             after_cr: false,
             at_start: true,
+            bare: Vec::new(),
             cap,
         }
     }
@@ -96,7 +102,25 @@ impl Sse {
 
     /// The stream is over: hands out an event that lacks its blank line. A line without an end counts as ended.
     pub fn finish(&mut self, on_frame: &mut impl FnMut(Frame<'_>)) -> Result<Seen, Error> {
-        self.push(b"\n\n", on_frame)
+        let mut seen = self.push(b"\n\n", on_frame)?;
+        let bare = std::mem::take(&mut self.bare);
+        if let Ok(document) = serde_json::from_slice::<&serde_json::value::RawValue>(&bare) {
+            seen.frames += 1;
+            on_frame(Frame {
+                event: "",
+                data: document.get(),
+            });
+        }
+        Ok(seen)
+    }
+
+    /// Keeps the line when it begins or continues a bare JSON document.
+    fn stray(&mut self, line: &[u8]) {
+        let begins = line.trim_ascii_start().starts_with(b"{");
+        if (begins || !self.bare.is_empty()) && self.bare.len() + line.len() < MAX_BARE_BYTES {
+            self.bare.extend_from_slice(line);
+            self.bare.push(b'\n');
+        }
     }
 
     fn without_bom<'a>(&mut self, line: &'a [u8]) -> &'a [u8] {
@@ -141,8 +165,8 @@ impl Sse {
                 self.event.clear();
                 self.event.extend_from_slice(value);
             }
-            // `id`, `retry` and what is not in the standard.
-            _ => {}
+            b"id" | b"retry" => {}
+            _ => self.stray(line),
         }
         Ok(())
     }
@@ -233,6 +257,25 @@ mod tests {
             seen.comments += more.comments;
         }
         (frames, seen)
+    }
+
+    #[test]
+    fn a_bare_document_at_the_end_is_a_frame() {
+        let check = |input: &[u8], expect: &[&str]| {
+            let (mut sse, mut frames) = (Sse::default(), Vec::new());
+            let mut on_frame = |f: crate::Frame<'_>| frames.push(f.data.to_owned());
+            for byte in input {
+                sse.push(&[*byte], &mut on_frame).unwrap();
+            }
+            sse.finish(&mut on_frame).unwrap();
+            assert_eq!(frames, expect, "{:?}", String::from_utf8_lossy(input));
+        };
+        check(
+            b"data: 1\r\n\r\n{\n  \"error\": {\n    \"code\": 400\n  }\n}",
+            &["1", "{\n  \"error\": {\n    \"code\": 400\n  }\n}"],
+        );
+        check(b"data: 1\n\n{ \"error\": cut", &["1"]);
+        check(b"id: 7\nretry: 3\nnonsense\ndata: 1\n\n", &["1"]);
     }
 
     #[test]

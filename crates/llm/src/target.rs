@@ -28,6 +28,13 @@ pub struct Target {
     pub timeouts: Timeouts,
 }
 
+impl Target {
+    /// The endpoint without what a person may have put into its address to get in.
+    pub fn shown_url(&self) -> String {
+        crate::kinds::without_secrets(&self.base_url)
+    }
+}
+
 /// A value that never shows in a debug print or an error.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret {

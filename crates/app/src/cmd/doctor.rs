@@ -3,7 +3,7 @@
 use super::probe::{Answer, Endpoint, Probe};
 use super::{health, text};
 use crate::boot::Boot;
-use crate::color::{Ink, Paint};
+use crate::color::{self, Ink, Paint};
 use crate::config::keys::KeyError;
 use crate::config::paths::config_files;
 use crate::config::providers::Provider;
@@ -123,10 +123,12 @@ fn drawn(findings: &[Finding], paint: Paint) -> String {
 }
 
 fn stdout_paint(boot: &Boot) -> Paint {
-    let no_color = boot.global.no_color || boot.env.get("NO_COLOR").is_some_and(|v| !v.is_empty());
+    let may = !boot.global.no_color;
     match boot.loaded.config.display.color {
-        ColorChoice::Always if !boot.global.no_color => Paint::Colour,
-        ColorChoice::Auto if !no_color && io::stdout().is_terminal() => Paint::Colour,
+        ColorChoice::Always if may => Paint::Colour,
+        ColorChoice::Auto if may && color::liked(&boot.env) && io::stdout().is_terminal() => {
+            Paint::Colour
+        }
         ColorChoice::Always | ColorChoice::Auto | ColorChoice::Never => Paint::None,
     }
 }

@@ -160,14 +160,18 @@ impl<'a> Resolver<'a> {
     /// What a reference means: a provider, a model, or `provider/model`, with `@variant`.
     pub fn resolve(&self, reference: &str) -> Result<ResolvedModel, ResolveError> {
         let reference = reference.trim();
-        if let Some(choice) = self.choose(reference) {
-            return self.complete(choice.provider, choice.model, None);
-        }
-        if let Some((name, variant)) = reference.rsplit_once('@')
+        let is_listed = |choice: &Choice<'_>| choice.provider.lists(choice.model);
+        let whole = self.choose(reference);
+        // Names of models have an `@` too; what a provider lists is such a name.
+        if !whole.as_ref().is_some_and(is_listed)
+            && let Some((name, variant)) = reference.rsplit_once('@')
             && !variant.is_empty()
-            && let Some(choice) = self.choose(name)
+            && let Some(choice) = self.choose(name).filter(is_listed)
         {
             return self.complete(choice.provider, choice.model, Some(variant));
+        }
+        if let Some(choice) = whole {
+            return self.complete(choice.provider, choice.model, None);
         }
         // A resumed session names its model with the provider.
         let model = reference

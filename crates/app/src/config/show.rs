@@ -257,15 +257,29 @@ fn covered(name: &str, value: serde_json::Value) -> serde_json::Value {
     }
 }
 
-/// `https://user:password@host` without the password.
+/// `https://user:password@host?key=…` without the password and the key.
 fn without_password(text: &str) -> String {
-    match url::Url::parse(text) {
-        Ok(mut url) if url.password().is_some() => {
-            url.set_password(Some(COVER)).ok();
-            url.to_string()
-        }
-        Ok(_) | Err(_) => text.to_owned(),
+    let Ok(mut url) = url::Url::parse(text) else {
+        return text.to_owned();
+    };
+    let asks = url.query_pairs().any(|(name, _)| is_secret(&name));
+    if url.password().is_none() && !asks {
+        return text.to_owned();
     }
+    if url.password().is_some() {
+        url.set_password(Some(COVER)).ok();
+    }
+    if asks {
+        let pairs: Vec<(String, String)> = url.query_pairs().into_owned().collect();
+        let shown = |(name, value): (String, String)| match is_secret(&name) {
+            true => (name, COVER.to_owned()),
+            false => (name, value),
+        };
+        url.query_pairs_mut()
+            .clear()
+            .extend_pairs(pairs.into_iter().map(shown));
+    }
+    url.to_string()
 }
 
 fn to_json(node: &Node) -> serde_json::Value {

@@ -215,3 +215,27 @@ fn calls_of_one_answer_are_bounded() {
         (MAX_CALLS, MAX_CALLS)
     );
 }
+
+#[test]
+fn a_tool_by_another_name_is_still_that_tool() {
+    let read_file = ToolSpec {
+        name: "read_file".into(),
+        description: String::new(),
+        parameters: json!({"type": "object", "properties": {"offset": {"type": "integer"}}}).into(),
+    };
+    for (name, logged) in [
+        ("read_file", "read_file"),
+        ("Read", "Read"),
+        ("functions.read_file:3", "read_file"),
+    ] {
+        let answer = Answer {
+            parts: vec![call("a", name, r#"{"offset": "5"}"#)],
+            ..Answer::default()
+        };
+        let tools = [read_file.clone()];
+        let used = &mut HashSet::new();
+        let accepted = accept(answer, Stop::Calls, &origin("m"), &tools, used);
+        let note = Some("argument types were adjusted to the schema");
+        assert_eq!(calls(&accepted), [("a", logged, r#"{"offset":5}"#, note)]);
+    }
+}

@@ -101,6 +101,34 @@ fn told_part(part: &AnswerPart) -> String {
 }
 
 #[test]
+fn a_name_that_is_none_goes_out_as_one() {
+    let long = "x".repeat(65);
+    for (name, sent) in [
+        ("read_file", "read_file"),
+        ("mcp__a-b__c", "mcp__a-b__c"),
+        ("", "_"),
+        (" ", "__"),
+        ("my tool", "my_tool"),
+        ("functions.bash:0", "functions_bash_0"),
+        ("7z", "_7z"),
+        ("日本", "___"),
+        (long.as_str(), &long[..64]),
+    ] {
+        let log = vec![
+            user("go"),
+            answer(vec![called("a")]),
+            tool_use("a", name, json!({})),
+            result("a", "no such tool"),
+        ];
+        assert!(
+            told(log.clone()).contains(&format!("a:{sent}{{}}")),
+            "{name}"
+        );
+        check_valid(&numbered(log));
+    }
+}
+
+#[test]
 fn a_plain_session_is_told_as_it_was() {
     let context = Body::Message(Message {
         context: Some("<today>".into()),

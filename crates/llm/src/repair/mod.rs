@@ -20,6 +20,8 @@ use serde_json::{Map, Value};
 const MAX_MENDED_BYTES: usize = 4 * 1024 * 1024;
 /// How often JSON may be wrapped in a string.
 const MAX_ENCODED: usize = 2;
+/// What stands before names in the notation of some models.
+const NAMESPACES: [&str; 3] = ["functions.", "default_api.", "tools."];
 /// What is quoted of the place where reading stopped.
 const QUOTE_CHARS: usize = 24;
 
@@ -47,6 +49,23 @@ pub fn arguments(text: &str, ended: Ended) -> Result<Mended, String> {
         value,
         note: (!words.is_empty()).then(|| format!("mended {}", words.join(", "))),
     })
+}
+
+/// The tool that a name means: some servers leave the model's own notation around it, as in `functions.bash:0`.
+pub fn tool_name<'a>(name: &'a str, known: &[&str]) -> &'a str {
+    let bare = name.trim();
+    let bare = NAMESPACES
+        .iter()
+        .find_map(|space| bare.strip_prefix(space))
+        .unwrap_or(bare);
+    let bare = match bare.rsplit_once(':') {
+        Some((before, number)) if number.bytes().all(|b| b.is_ascii_digit()) => before,
+        Some(_) | None => bare,
+    };
+    match !known.contains(&name) && known.contains(&bare) {
+        true => bare,
+        false => name,
+    }
 }
 
 /// Drops calls that repeat the one before with the same id, as some gateways send them. Returns how many.

@@ -258,6 +258,26 @@ fn values_are_fitted_to_the_schema() {
     assert_eq!(coerce(&mut json!({"a": 1}), &looped), [""; 0]);
 }
 
+#[test]
+fn names_are_freed_of_their_notation() {
+    for (name, expect) in [
+        ("bash", "bash"),
+        ("functions.bash", "bash"),
+        ("functions.bash:0", "bash"),
+        ("default_api.read_file", "read_file"),
+        ("ls:12", "ls"),
+        (" ls ", "ls"),
+        // Not ours to guess.
+        ("functions.rm", "functions.rm"),
+        ("bash:x", "bash:x"),
+        ("my.bash", "my.bash"),
+        ("", ""),
+    ] {
+        assert_eq!(super::tool_name(name, &TOOLS), expect, "{name}");
+    }
+    assert_eq!(super::tool_name("tools.x", &["x", "tools.x"]), "tools.x");
+}
+
 const TOOLS: [&str; 3] = ["ls", "bash", "read_file"];
 
 #[test]

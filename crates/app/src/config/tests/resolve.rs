@@ -128,6 +128,28 @@ fn references() {
 }
 
 #[test]
+fn a_variant_follows_a_model_that_is_listed() {
+    let bench = with_keys().user("[[providers]]\nname = 'mine'\nkind = 'openai'\nbase_url = 'http://127.0.0.1:1/v1/'\nmodels = ['x', 'at@home']\n");
+    for (reference, model, variant) in [
+        ("alpha/alpha-small@high", "alpha-small", Some("high")),
+        ("beta@low", "beta-4", Some("low")),
+        ("beta-5@low", "beta-5", Some("low")),
+        ("at@home", "at@home", None),
+        ("mine/at@home", "at@home", None),
+        ("mine/at@home@v", "at@home", Some("v")),
+        // Anything else is a name that the endpoint may know.
+        ("mine/other@2026", "other@2026", None),
+    ] {
+        let found = resolve(&bench, reference).unwrap();
+        assert_eq!(
+            (found.model.as_str(), found.variant.as_deref()),
+            (model, variant),
+            "{reference}"
+        );
+    }
+}
+
+#[test]
 fn names_with_a_slash_go_to_the_reseller_that_can_serve_them() {
     let only_mart = Bench::new().env("MART_API_KEY", "km");
     assert_snapshot!(table(&only_mart, &["beta/open-20b", "alpha/alpha-large", "alpha/other"]), @r"

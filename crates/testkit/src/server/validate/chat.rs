@@ -70,9 +70,11 @@ fn check_assistant(at: usize, message: &Value, after: &[Value]) -> Result<usize,
         })?;
         open.push(id);
         let function = &call["function"];
-        let named = function["name"].as_str().is_some_and(|n| !n.is_empty());
-        ensure(named, || {
-            format!("Missing required parameter: '{place}.function.name'.")
+        let name = function["name"].as_str().unwrap_or_default();
+        ensure(super::is_name(name, MAX_NAME), || {
+            format!(
+                "Invalid '{place}.function.name': '{name}' does not match '^[a-zA-Z0-9_-]{{1,{MAX_NAME}}}$'."
+            )
         })?;
         let parses = function["arguments"].as_str().is_some_and(is_json_object);
         ensure(parses, || {

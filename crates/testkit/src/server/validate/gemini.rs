@@ -78,7 +78,11 @@ fn check_parts(at: usize, content: &Value, model: &str) -> Checked {
             .map_err(|why| format!("Corrupted thought signature: it {why}. ({place})"))?;
         let call = &part["functionCall"];
         ensure(
-            call.is_null() || (call["name"].is_string() && is_struct(&call["args"])),
+            call.is_null()
+                || call["name"]
+                    .as_str()
+                    .is_some_and(|n| super::is_name(n, MAX_NAME))
+                    && is_struct(&call["args"]),
             || {
                 format!(
                     "Invalid value at '{place}.function_call': name and an args object are required"

@@ -136,8 +136,12 @@ fn check_tool_use<'a>(place: &str, block: &'a Value, ids: &mut HashSet<&'a str>)
     ensure(ids.insert(id), || {
         format!("messages: `tool_use` ids must be unique ({id})")
     })?;
-    let named = block["name"].as_str().is_some_and(|n| !n.is_empty());
-    ensure(named, || format!("{place}.tool_use.name: Field required"))?;
+    let name = block["name"].as_str().unwrap_or_default();
+    ensure(super::is_name(name, MAX_NAME), || {
+        format!(
+            "{place}.tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{{1,{MAX_NAME}}}$'"
+        )
+    })?;
     ensure(block["input"].is_object(), || {
         format!("{place}.tool_use.input: Input should be a valid dictionary")
     })

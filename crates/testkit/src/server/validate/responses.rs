@@ -85,9 +85,11 @@ fn check_call<'a>(at: usize, item: &'a Value, calls: &mut Vec<(&'a str, bool)>) 
     ensure(!calls.iter().any(|(known, _)| *known == id), || {
         format!("Duplicate function call with call_id {id}.")
     })?;
-    let named = item["name"].as_str().is_some_and(|n| !n.is_empty());
-    ensure(named, || {
-        format!("Missing required parameter: 'input[{at}].name'.")
+    let name = item["name"].as_str().unwrap_or_default();
+    ensure(super::is_name(name, MAX_NAME), || {
+        format!(
+            "Invalid 'input[{at}].name': '{name}' does not match '^[a-zA-Z0-9_-]{{1,{MAX_NAME}}}$'."
+        )
     })?;
     ensure(
         item["arguments"].as_str().is_some_and(is_json_object),
