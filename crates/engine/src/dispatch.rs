@@ -58,7 +58,7 @@ pub async fn dispatch(
         };
         let reader = prepared.accesses.iter().all(Access::is_read_only)
             && prepared.tool.question(&prepared.args).is_none();
-        if reader && allowed_quietly(desk, &prepared) {
+        if reader && allowed_quietly(desk, &prepared).await {
             together.push(prepared);
             if together.len() == MAX_TOGETHER {
                 run_together(desk, inbox, &mut together, cancel, &mut done).await?;
@@ -105,8 +105,8 @@ fn prepare(desk: &Desk, call: ToolUse) -> Result<Prepared, (ToolUse, ToolError)>
     }
 }
 
-fn allowed_quietly(desk: &Desk, prepared: &Prepared) -> bool {
-    let decision = desk.decide(prepared.tool.name(), &prepared.accesses);
+async fn allowed_quietly(desk: &Desk, prepared: &Prepared) -> bool {
+    let decision = desk.decide(prepared.tool.name(), &prepared.accesses).await;
     decision.verdict == Verdict::Allow
 }
 
@@ -196,7 +196,7 @@ async fn permit(
     inbox: &mut Inbox,
     prepared: &Prepared,
 ) -> Result<Result<(), ToolError>, LogError> {
-    let decision = desk.decide(prepared.tool.name(), &prepared.accesses);
+    let decision = desk.decide(prepared.tool.name(), &prepared.accesses).await;
     let subject = subject(desk, prepared);
     let blocked = |rule: &Option<String>| {
         let by = rule
@@ -266,9 +266,13 @@ fn permission_ask(tool: &str, subject: &str) -> Ask {
 
 /// What a call is about, for people.
 fn subject(desk: &Desk, prepared: &Prepared) -> String {
+    // A command says best itself what it touches.
+    let runs = |access: &&Access| matches!(access, Access::Run(_));
+    let has_run = prepared.accesses.iter().any(|a| runs(&a));
     let parts: Vec<String> = prepared
         .accesses
         .iter()
+        .filter(|a| !has_run || runs(a))
         .map(|access| match access {
             Access::Read(path) | Access::Write(path) => desk.scope.shown(path),
             Access::Run(segments) => segments
