@@ -8,7 +8,9 @@ mod effects;
 #[cfg(test)]
 mod observed;
 mod readers;
+mod redirect;
 mod simple;
+mod substitute;
 #[cfg(test)]
 mod tests;
 mod walk;

@@ -2,9 +2,9 @@
 //! The grammar says where things are; every word is read again by `word`, and where the two disagree it is unsure.
 
 use super::Place;
-use super::commands::SINKS;
+use super::redirect::Around;
 use super::word::{self, Reading, Vars, Word};
-use ostler_wire::{Access, Mark, Segment};
+use ostler_wire::Segment;
 use std::collections::HashSet;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -16,6 +16,8 @@ const MAX_NODES: usize = 4096;
 /// Statements within statements, and scripts within scripts.
 const MAX_DEPTH: usize = 48;
 const MAX_SCRIPTS: usize = 4;
+/// Words of one command.
+const MAX_WORDS: usize = 1024;
 /// Segments of one call.
 const MAX_SEGMENTS: usize = 256;
 /// Folders in which a command may find itself.
@@ -34,14 +36,6 @@ pub(super) struct Walker<'p> {
     scripts: usize,
     /// Inside a loop, branch or function: assignments there may or may not have happened.
     branches: usize,
-}
-
-/// A redirection's effects, and the words behind it that belong to the command.
-#[derive(Default)]
-struct Around<'t> {
-    needs: Vec<Access>,
-    unsure: bool,
-    more: Vec<Node<'t>>,
 }
 
 impl<'p> Walker<'p> {
@@ -98,7 +92,7 @@ impl<'p> Walker<'p> {
     }
 
     /// The named children as statements, one after the other.
-    fn statements(&mut self, src: &str, node: Node<'_>) {
+    pub(super) fn statements(&mut self, src: &str, node: Node<'_>) {
         if self.depth >= MAX_DEPTH {
             return self.unsure(text(src, node));
         }
@@ -135,7 +129,7 @@ impl<'p> Walker<'p> {
     }
 
     /// What happens inside is not seen outside.
-    fn apart(&mut self, inside: impl FnOnce(&mut Self)) {
+    pub(super) fn apart(&mut self, inside: impl FnOnce(&mut Self)) {
         let (folders, vars) = (self.folders.clone(), self.vars.clone());
         inside(self);
         (self.folders, self.vars) = (folders, vars);
@@ -148,7 +142,7 @@ impl<'p> Walker<'p> {
         self.branches -= 1;
     }
 
-    fn statement(&mut self, src: &str, node: Node<'_>) {
+    pub(super) fn statement(&mut self, src: &str, node: Node<'_>) {
         match node.kind() {
             "comment" => {
                 let before = src.get(..node.start_byte()).and_then(|s| s.chars().last());
@@ -181,6 +175,9 @@ impl<'p> Walker<'p> {
             "case_statement" | "case_item" => self.case(src, node),
             "variable_assignment" => self.assignment(src, node),
             "variable_assignments" => {
+                if !gaps_are_blank(src, node) {
+                    self.unsure(text(src, node));
+                }
                 let mut cursor = node.walk();
                 for child in node.named_children(&mut cursor) {
                     self.assignment(src, child);
@@ -270,14 +267,15 @@ impl<'p> Walker<'p> {
     }
 
     fn case(&mut self, src: &str, node: Node<'_>) {
+        if !gaps_are_blank(src, node) {
+            self.unsure(text(src, node));
+        }
+        self.forget_assigned(src, node);
         self.branches += 1;
         let mut cursor = node.walk();
-        let mut at_value = false;
         if cursor.goto_first_child() {
             loop {
                 let child = cursor.node();
-                at_value =
-                    cursor.field_name() == Some("value") || (at_value && child.kind() == "|");
                 if cursor.field_name() == Some("value") {
                     self.substitutions(src, child);
                 } else if child.is_named() {
@@ -377,158 +375,13 @@ impl<'p> Walker<'p> {
         self.simple(raw, words, Vec::new());
     }
 
-    fn redirected(&mut self, src: &str, node: Node<'_>) {
-        let mut around = Around::default();
-        let mut body = None;
-        let mut cursor = node.walk();
-        for child in node.named_children(&mut cursor) {
-            match child.kind() {
-                "file_redirect" | "heredoc_redirect" | "herestring_redirect" => {
-                    self.redirect(src, child, &mut around);
-                }
-                _ => body = Some(child),
-            }
-        }
-        around.unsure |= !gaps_are_blank(src, node);
-        if let Some(command) = body.filter(|b| b.kind() == "command") {
-            return self.command(src, command, around, node);
-        }
-        around.unsure |= !around.more.is_empty();
-        let mut segment = Segment {
-            text: text(src, node).to_owned(),
-            read_only: true,
-            ..Segment::default()
-        };
-        self.settle(&mut segment, around);
-        self.push(segment);
-        if let Some(body) = body {
-            self.statement(src, body);
-        }
-    }
-
-    fn redirect<'t>(&mut self, src: &str, node: Node<'t>, around: &mut Around<'t>) {
-        match node.kind() {
-            "file_redirect" => self.file_redirect(src, node, around),
-            "herestring_redirect" => {
-                let last = node.named_child_count().checked_sub(1);
-                let word = last
-                    .and_then(|n| u32::try_from(n).ok())
-                    .and_then(|n| node.named_child(n));
-                match word.map(|word| self.words(src, word, word.byte_range())) {
-                    Some(Some(_)) => {}
-                    Some(None) | None => around.unsure = true,
-                }
-            }
-            _ => self.heredoc(src, node, around),
-        }
-    }
-
-    fn file_redirect<'t>(&mut self, src: &str, node: Node<'t>, around: &mut Around<'t>) {
-        let mut cursor = node.walk();
-        let operator = node
-            .children(&mut cursor)
-            .find(|c| !c.is_named())
-            .map_or("", |c| c.kind());
-        let mut cursor = node.walk();
-        let mut targets = node.children_by_field_name("destination", &mut cursor);
-        let Some(first) = targets.next() else {
-            around.unsure |= !matches!(operator, "<&-" | ">&-");
-            return;
-        };
-        around.more.extend(targets);
-        around.unsure |= !gaps_are_blank(src, node);
-        let words = self.words(src, first, first.byte_range());
-        let Some([target]) = words.as_deref() else {
-            around.unsure = true;
-            return;
-        };
-        if !target.is_sure() {
-            around.unsure = true;
-        }
-        let name = target.text.as_str();
-        let is_descriptor = name == "-"
-            || name
-                .trim_end_matches('-')
-                .bytes()
-                .all(|b| b.is_ascii_digit());
-        if matches!(operator, "<&" | ">&") && is_descriptor {
-            return;
-        }
-        if let Some(socket) = name
-            .strip_prefix("/dev/tcp/")
-            .or_else(|| name.strip_prefix("/dev/udp/"))
-        {
-            around.needs.push(Access::Net(socket.replacen('/', ":", 1)));
-            return;
-        }
-        let reads = match operator {
-            "<" => true,
-            ">" | ">>" | ">|" | "&>" | "&>>" | ">&" => false,
-            _ => {
-                around.unsure = true;
-                return;
-            }
-        };
-        if !reads && SINKS.contains(&name) {
-            return;
-        }
-        let paths = self.paths(name);
-        around.unsure |= paths.is_empty();
-        around
-            .needs
-            .extend(paths.into_iter().map(|path| match reads {
-                true => Access::Read(path),
-                false => Access::Write(path),
-            }));
-    }
-
-    fn heredoc<'t>(&mut self, src: &str, node: Node<'t>, around: &mut Around<'t>) {
-        let mut quoted = false;
-        let mut delimiter = String::new();
-        let mut cursor = node.walk();
-        let children: Vec<Node<'t>> = node.named_children(&mut cursor).collect();
-        for child in children {
-            match child.kind() {
-                "heredoc_start" => {
-                    let raw = text(src, child);
-                    let plain = raw.trim_matches(['\'', '"']);
-                    quoted = plain.len() + 2 == raw.len();
-                    around.unsure |= !(quoted || plain == raw)
-                        || plain.is_empty()
-                        || !plain.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-                    delimiter = plain.to_owned();
-                }
-                "heredoc_body" => {
-                    let body = text(src, child);
-                    around.unsure |= body
-                        .lines()
-                        .any(|line| line.trim_start_matches('\t') == delimiter);
-                    if !quoted {
-                        self.substitutions(src, child);
-                    }
-                }
-                "heredoc_end" => around.unsure |= text(src, child).trim() != delimiter,
-                "file_descriptor" => {}
-                "file_redirect" | "herestring_redirect" => self.redirect(src, child, around),
-                "pipeline"
-                | "command"
-                | "redirected_statement"
-                | "list"
-                | "subshell"
-                | "compound_statement" => {
-                    self.apart(|w| w.statement(src, child));
-                }
-                _ => {
-                    around.unsure = true;
-                    self.substitutions(src, child);
-                }
-            }
-        }
-        // What the shell takes the body for must be what the grammar took it for.
-        around.unsure |= delimiter.is_empty() || src.contains("\\\n");
-    }
-
-    fn command(&mut self, src: &str, node: Node<'_>, mut around: Around<'_>, whole: Node<'_>) {
+    pub(super) fn command(
+        &mut self,
+        src: &str,
+        node: Node<'_>,
+        mut around: Around<'_>,
+        whole: Node<'_>,
+    ) {
         let mut spans: Vec<(Range<usize>, Node<'_>)> = Vec::new();
         let mut assigned = Vec::new();
         let mut cursor = node.walk();
@@ -560,11 +413,17 @@ impl<'p> Walker<'p> {
         }
         spans.extend(around.more.iter().map(|n| (n.byte_range(), *n)));
         let mut words = Vec::new();
-        for (span, _) in &spans {
-            match self
-                .words(src, node, span.clone())
-                .or_else(|| self.words(src, whole, span.clone()))
-            {
+        if spans.len() > MAX_WORDS {
+            return self.unsure(text(src, whole));
+        }
+        for (span, child) in &spans {
+            // A word that was put together again is looked for in all of the command.
+            let within = if child.byte_range() == *span {
+                *child
+            } else {
+                node
+            };
+            match self.words(src, within, span.clone()) {
                 Some(read) => words.extend(read),
                 None => {
                     around.unsure = true;
@@ -581,162 +440,6 @@ impl<'p> Walker<'p> {
             }
         }
     }
-
-    /// Puts what stands around a command on its segment.
-    fn settle(&self, segment: &mut Segment, around: Around<'_>) {
-        let foreign = around
-            .needs
-            .iter()
-            .any(|n| matches!(n, Access::Read(path) if !self.is_open(path)));
-        segment.needs.extend(around.needs);
-        segment.read_only &= !foreign && !around.unsure;
-        segment.plain &= !around.unsure;
-        if around.unsure && !segment.is_unsure() {
-            segment.marks.push(Mark::Unsure);
-        }
-    }
-
-    /// The words in a span below a node. Substitutions inside it are walked as scripts of their own.
-    fn words(&mut self, src: &str, node: Node<'_>, span: Range<usize>) -> Option<Vec<Word>> {
-        let mut opaque = Vec::new();
-        let mut stack = vec![node];
-        while let Some(node) = stack.pop() {
-            if node.end_byte() <= span.start || node.start_byte() >= span.end {
-                continue;
-            }
-            let within = node.start_byte() >= span.start && node.end_byte() <= span.end;
-            let value = match node.kind() {
-                "command_substitution" if within => {
-                    let value = here_text(src, node);
-                    if value.is_none() {
-                        self.apart(|w| w.substituted(src, node));
-                    }
-                    Some(value)
-                }
-                "process_substitution" if within => {
-                    self.apart(|w| w.statements(src, node));
-                    let reads = text(src, node).starts_with('<');
-                    Some(reads.then(|| "/dev/fd/63".to_owned()))
-                }
-                "expansion" if within => {
-                    self.expansion(src, node);
-                    let name = text(src, node).get(2..).and_then(|s| s.strip_suffix('}'));
-                    let known = name.and_then(|name| self.vars.get(name).cloned().flatten());
-                    Some(known)
-                }
-                "arithmetic_expansion" if within => {
-                    if text(src, node).contains('[') {
-                        self.unsure(text(src, node));
-                    }
-                    self.substitutions(src, node);
-                    Some(None)
-                }
-                _ => None,
-            };
-            match value {
-                Some(value) => opaque.push((node.byte_range(), value)),
-                None => {
-                    let mut cursor = node.walk();
-                    stack.extend(node.children(&mut cursor));
-                }
-            }
-        }
-        let home = self.place.home.and_then(|h| h.to_str());
-        let reading = Reading {
-            src,
-            opaque: &opaque,
-            vars: &self.vars,
-            home,
-        };
-        word::read(&reading, span).ok()
-    }
-
-    /// `$(< file)` reads a file; the rest are statements.
-    fn substituted(&mut self, src: &str, node: Node<'_>) {
-        if let Some(redirect) = node.child_by_field_name("redirect") {
-            let mut around = Around::default();
-            self.redirect(src, redirect, &mut around);
-            around.unsure |= !around.more.is_empty();
-            let mut segment = Segment {
-                text: text(src, node).to_owned(),
-                read_only: true,
-                ..Segment::default()
-            };
-            self.settle(&mut segment, around);
-            return self.push(segment);
-        }
-        self.statements(src, node);
-    }
-
-    /// `${…}`: some forms assign, look through another name or evaluate their value.
-    fn expansion(&mut self, src: &str, node: Node<'_>) {
-        let raw = text(src, node);
-        let body = raw.get(2..).unwrap_or_default();
-        if body.starts_with('!') || body.contains(['@', '[']) || body.contains('=') {
-            self.unsure(raw);
-        }
-        self.substitutions(src, node);
-    }
-
-    /// Walks every substitution below a node, and notices one that the grammar did not see.
-    fn substitutions(&mut self, src: &str, node: Node<'_>) {
-        let mut rest = text(src, node).as_bytes().to_vec();
-        let mut stack = vec![node];
-        while let Some(inner) = stack.pop() {
-            match inner.kind() {
-                "command_substitution" | "process_substitution" => {
-                    let from = inner.start_byte() - node.start_byte();
-                    let to = inner.end_byte() - node.start_byte();
-                    if let Some(seen) = rest.get_mut(from..to) {
-                        seen.fill(b' ');
-                    }
-                    self.apart(|w| w.substituted(src, inner));
-                }
-                _ => {
-                    let mut cursor = inner.walk();
-                    stack.extend(inner.named_children(&mut cursor));
-                }
-            }
-        }
-        let rest = String::from_utf8_lossy(&rest).replace("$((", "");
-        if ["`", "$(", "<(", ">("]
-            .iter()
-            .any(|open| rest.contains(open))
-        {
-            self.unsure(text(src, node));
-        }
-    }
-}
-
-/// `$(cat <<'END' … END)`: exactly the text that stands there.
-fn here_text(src: &str, node: Node<'_>) -> Option<String> {
-    let statement = node
-        .named_child(0)
-        .filter(|n| n.kind() == "redirected_statement")?;
-    let (body, heredoc) = (statement.named_child(0)?, statement.named_child(1)?);
-    let (start, content) = (heredoc.named_child(0)?, heredoc.named_child(1)?);
-    let counts = (
-        node.named_child_count(),
-        statement.named_child_count(),
-        heredoc.named_child_count(),
-    );
-    let raw = text(src, start);
-    let delimiter = raw.strip_prefix('\'')?.strip_suffix('\'')?;
-    let plain = !delimiter.is_empty()
-        && delimiter
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || c == '_');
-    let shape = counts == (1, 2, 3)
-        && text(src, body) == "cat"
-        && heredoc.kind() == "heredoc_redirect"
-        && content.kind() == "heredoc_body";
-    let lines = text(src, content);
-    (shape
-        && plain
-        && !src.contains("\\\n")
-        && !text(src, heredoc).starts_with("<<-")
-        && !lines.lines().any(|l| l == delimiter))
-    .then(|| lines.trim_end_matches('\n').to_owned())
 }
 
 /// A variable of the script itself, not one that programs look at.
@@ -746,12 +449,12 @@ fn is_local_name(name: &str) -> bool {
         && !name.starts_with("npm_")
 }
 
-fn text<'s>(src: &'s str, node: Node<'_>) -> &'s str {
+pub(super) fn text<'s>(src: &'s str, node: Node<'_>) -> &'s str {
     src.get(node.byte_range()).unwrap_or_default()
 }
 
 /// Between the parts of a node only what every shell skips.
-fn gaps_are_blank(src: &str, node: Node<'_>) -> bool {
+pub(super) fn gaps_are_blank(src: &str, node: Node<'_>) -> bool {
     let mut at = node.start_byte();
     let mut cursor = node.walk();
     let blank = node.children(&mut cursor).all(|child| {
