@@ -1,9 +1,10 @@
-//! `cargo xtask docs`: what documents say is there: links lead somewhere, the schema is the program's own, and every
-//! command and flag that a document shows is one that the program knows.
+//! `cargo xtask docs`: what documents speak of is there: links lead somewhere, tests exist, the schema is the program's
+//! own, and the program knows every command and flag that is shown.
 
 mod commands;
 mod links;
 mod markdown;
+mod named_tests;
 
 use crate::ostler::{self, Profile};
 use crate::{root, schema};
@@ -15,6 +16,7 @@ pub fn run() -> anyhow::Result<bool> {
     let program = ostler::build(Profile::Debug)?;
     let documents = documents(&root())?;
     let mut wrong = links::check(&documents, &root());
+    wrong.extend(named_tests::check(&documents, &root()));
     let mut ask = |words: &[&str]| ostler::ask(&program, &[words, &["--help"]].concat()).ok();
     wrong.extend(commands::check(&documents, &mut ask));
     let own = ostler::ask(&program, &["config", "schema"])?;

@@ -17,6 +17,11 @@ pub fn cargo(args: &[&str]) -> Command {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command.args(args).current_dir(root());
+    // What cargo tells us about our own package would make build scripts run again.
+    let own = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    for name in own.filter(|n| n.starts_with("CARGO_PKG_") || n.starts_with("CARGO_MANIFEST_")) {
+        command.env_remove(name);
+    }
     command
 }
 

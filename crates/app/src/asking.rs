@@ -64,6 +64,21 @@ pub fn answer(ask: &Ask, line: &str) -> Op {
     }
 }
 
+/// The answer of nobody: a no to a call, no words to a question.
+pub fn unanswered(ask: &Ask) -> Op {
+    let (choice, reason) = match ask.kind {
+        AskKind::Permission | AskKind::Trust | AskKind::Plan | AskKind::Budget => {
+            ("deny", Some("nobody is there to answer"))
+        }
+        AskKind::Question | AskKind::Elicitation => ("", None),
+    };
+    Op::Answer {
+        ask: ask.ask.clone(),
+        choice: choice.into(),
+        reason: reason.map(Into::into),
+    }
+}
+
 /// Numbers stand for options; anything else is taken as it is.
 fn chosen(options: &[Choice], line: &str) -> String {
     let numbers: Option<Vec<&str>> = line

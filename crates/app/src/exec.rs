@@ -67,6 +67,11 @@ pub async fn exec(boot: Arc<Boot>, args: Exec) -> anyhow::Result<u8> {
         .map(crate::schema_check::Schema::load)
         .transpose()?;
     if args.input_format == InputFormat::StreamJson {
+        if args.prompt.is_some() || !args.words.is_empty() || schema.is_some() {
+            let why =
+                "--input-format stream-json takes its prompts from stdin, and no --output-schema";
+            return Err(UsageError(why.into()).into());
+        }
         return crate::ops::run(boot, format(&args.output)).await;
     }
     let prompt = prompt(&args)?;
@@ -84,7 +89,12 @@ pub async fn exec(boot: Arc<Boot>, args: Exec) -> anyhow::Result<u8> {
 pub async fn run(boot: Arc<Boot>, job: Job) -> anyhow::Result<u8> {
     let start = Instant::now();
     let interactive = wants_prompts(&boot);
-    let mut printer = printer(&boot, job.format);
+    let format = match (&job.schema, job.format) {
+        // An answer that has to be asked for again is not what the reader of stdout waits for.
+        (Some(_), Format::Text) => Format::Final,
+        (Some(_) | None, format) => format,
+    };
+    let mut printer = printer(&boot, format);
     warn(&boot, &mut printer)?;
     let mut client = open(&boot, job.open, interactive).await?;
     announce(&boot, &client, &mut printer)?;
@@ -125,14 +135,19 @@ pub async fn run(boot: Arc<Boot>, job: Job) -> anyhow::Result<u8> {
     }
     quiet(printer.flush())?;
     close(client).await;
-    Ok(match end {
+    Ok(code(&end))
+}
+
+/// The exit code of a turn.
+pub fn code(end: &End) -> u8 {
+    match end {
         End::Turn(Outcome::Done) => OK,
         End::Turn(Outcome::Interrupted) => INTERRUPTED,
         End::Turn(
             Outcome::Error | Outcome::MaxSteps | Outcome::EmptyResponse | Outcome::Refusal,
         )
         | End::Unrecorded => FAILED,
-    })
+    }
 }
 
 pub async fn open(boot: &Arc<Boot>, which: Open, interactive: bool) -> anyhow::Result<Client> {
@@ -201,7 +216,7 @@ pub fn announce(boot: &Boot, client: &Client, printer: &mut Printer<Out, Err>) -
         printer.note(Ink::Grey, &format!("Model: {}", client.model))?;
     }
     for note in &client.notes {
-        printer.note(Ink::Grey, note)?;
+        printer.remark(note)?;
     }
     quiet(printer.flush())
 }
@@ -232,23 +247,10 @@ pub async fn turn(
     loop {
         let event = tokio::select! {
             event = client.events.next() => event,
-            signal = signals.next() => {
-                match signal {
-                    Stop::Interrupt => {
-                        stops += 1;
-                        if stops > 1 {
-                            return Ok(Ended::Turn(End::Turn(Outcome::Interrupted)));
-                        }
-                        client.ops.send(Op::Interrupt).await.context("the session ended")?;
-                    }
-                    Stop::Terminate => {
-                        client.ops.send(Op::Interrupt).await.context("the session ended")?;
-                        wait_for_end(client).await;
-                        return Ok(Ended::Terminated);
-                    }
-                }
-                continue;
-            }
+            stop = signals.next() => match stopped(client, stop, &mut stops).await? {
+                Some(ended) => return Ok(ended),
+                None => continue,
+            },
         };
         let Some(event) = event else {
             anyhow::bail!(
@@ -258,9 +260,18 @@ pub async fn turn(
         match show(client, printer, event) {
             Ok(Shown::End(end)) => return Ok(Ended::Turn(end)),
             Ok(Shown::Ask(ask)) => {
-                if let Some(answer) = answers.get(&ask, signals).await? {
-                    // The turn may have been stopped while the person thought.
-                    let _ = client.ops.send(answer).await;
+                let stop = tokio::select! {
+                    answer = answers.get(&ask) => {
+                        if let Some(answer) = answer? {
+                            // The session may have ended while the person thought.
+                            let _ = client.ops.send(answer).await;
+                        }
+                        continue;
+                    }
+                    stop = signals.next() => stop,
+                };
+                if let Some(ended) = stopped(client, stop, &mut stops).await? {
+                    return Ok(ended);
                 }
             }
             Ok(Shown::Events) => {}
@@ -276,6 +287,24 @@ pub async fn turn(
             Err(e) => return Err(e).context("stdout cannot be written"),
         }
     }
+}
+
+/// The first Ctrl-C ends the turn as it should; a second does not wait for more to show, and who is told to go goes.
+async fn stopped(
+    client: &mut Client,
+    stop: Stop,
+    stops: &mut u32,
+) -> anyhow::Result<Option<Ended>> {
+    *stops += 1;
+    let interrupt = client.ops.send(Op::Interrupt).await;
+    interrupt.context("the session ended")?;
+    let ended = match stop {
+        Stop::Interrupt if *stops == 1 => return Ok(None),
+        Stop::Interrupt => Ended::Turn(End::Turn(Outcome::Interrupted)),
+        Stop::Terminate => Ended::Terminated,
+    };
+    wait_for_end(client).await;
+    Ok(Some(ended))
 }
 
 enum Shown {
@@ -313,7 +342,7 @@ pub enum Answers<'a> {
 }
 
 impl Answers<'_> {
-    async fn get(&mut self, ask: &Ask, signals: &mut Signals) -> io::Result<Option<Op>> {
+    async fn get(&mut self, ask: &Ask) -> io::Result<Option<Op>> {
         match self {
             Answers::Nobody => Ok(None),
             Answers::Terminal => crate::asking::on_terminal(ask).await.map(Some),
@@ -321,10 +350,8 @@ impl Answers<'_> {
                 let mut err = io::stderr();
                 write!(err, "{}", crate::asking::question(ask))?;
                 err.flush()?;
-                tokio::select! {
-                    line = lines.recv() => Ok(Some(crate::asking::answer(ask, &line.unwrap_or_default()))),
-                    _ = signals.next() => Ok(Some(Op::Interrupt)),
-                }
+                let line = lines.recv().await.unwrap_or_default();
+                Ok(Some(crate::asking::answer(ask, &line)))
             }
         }
     }

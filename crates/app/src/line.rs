@@ -38,7 +38,11 @@ pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
         prompt_sign(paint)?;
         let line = match next_line(&mut lines, &mut signals).await {
             Line::Text(line) => line,
-            Line::End => break,
+            Line::End => {
+                // The cursor stands behind the sign.
+                writeln!(io::stderr())?;
+                break;
+            }
             Line::Terminated => {
                 exec::close(client).await;
                 return Ok(TERMINATED);
@@ -48,11 +52,14 @@ pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
             Ask::Nothing => {}
             Ask::Quit => break,
             Ask::Help => help(&mut printer)?,
-            Ask::New => client = swap(&boot, client, Open::New, paint).await?,
-            Ask::Resume(id) => {
-                let open = id.map_or(Open::Last, Open::Resume);
-                client = swap(&boot, client, open, paint).await?;
-            }
+            Ask::New => client = swap(&boot, client, Open::New, &mut printer).await?,
+            Ask::Resume(id) => match id.or_else(|| newest_other(&boot, &client)) {
+                Some(id) => client = swap(&boot, client, Open::Resume(id), &mut printer).await?,
+                None => {
+                    printer.note(Ink::Red, "There is no other session of this project.")?;
+                    printer.flush()?;
+                }
+            },
             Ask::Engine(line) => command(&mut client, &mut printer, line).await?,
             Ask::Prompt(text) => {
                 match turn(&mut client, &mut printer, &mut signals, &mut lines, text).await? {
@@ -66,12 +73,9 @@ pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
             }
         }
     }
-    if !boot.global.no_save {
-        let id = client
-            .session_id
-            .get(..8)
-            .unwrap_or(&client.session_id)
-            .to_owned();
+    // A session in which nothing was said was never stored.
+    if boot.store().find(&client.session_id).is_ok() {
+        let id = client.session_id.get(..8).unwrap_or(&client.session_id);
         let _ = writeln!(io::stderr(), "ostler resume {id}");
     }
     exec::close(client).await;
@@ -141,20 +145,29 @@ fn help(printer: &mut crate::print::Printer<exec::Out, exec::Err>) -> io::Result
     printer.flush()
 }
 
+fn newest_other(boot: &Boot, client: &Client) -> Option<String> {
+    let sessions = boot.store().list().ok()?;
+    let mut ids = sessions.into_iter().map(|s| s.id);
+    ids.find(|id| *id != client.session_id)
+}
+
 /// Leaves one session for another; the old one stays when the new one cannot be opened.
-async fn swap(boot: &Arc<Boot>, old: Client, which: Open, paint: Paint) -> anyhow::Result<Client> {
+async fn swap(
+    boot: &Arc<Boot>,
+    old: Client,
+    which: Open,
+    printer: &mut crate::print::Printer<exec::Out, exec::Err>,
+) -> anyhow::Result<Client> {
     match exec::open(boot, which, true).await {
         Ok(new) => {
             exec::close(old).await;
-            greet(&new, paint)?;
+            exec::announce(boot, &new, printer)?;
+            greet(&new, exec::paint(boot))?;
             Ok(new)
         }
         Err(error) => {
-            writeln!(
-                io::stderr(),
-                "{}",
-                paint.with(Ink::Red, &format!("{error:#}"))
-            )?;
+            printer.note(Ink::Red, &format!("{error:#}"))?;
+            printer.flush()?;
             Ok(old)
         }
     }

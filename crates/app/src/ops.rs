@@ -1,11 +1,12 @@
 //! `--input-format stream-json`: one op a line on stdin drives many turns; every event goes to stdout.
 
 use crate::boot::Boot;
-use crate::exec::{self, FAILED, INTERRUPTED, OK, TERMINATED};
-use crate::print::{End, Format};
+use crate::color::Ink;
+use crate::exec::{self, INTERRUPTED, OK, TERMINATED};
+use crate::print::{End, Format, Printer};
 use anyhow::Context as _;
 use ostler_host::signals::{Signals, Stop};
-use ostler_wire::{Delivery, Op, Outcome};
+use ostler_wire::{Ask, Body, Client, Event, Op, Role};
 use std::io::{self, BufRead};
 use std::sync::Arc;
 use std::time::Instant;
@@ -13,6 +14,8 @@ use tokio::sync::mpsc;
 
 /// Lines that may wait.
 const LINES: usize = 64;
+/// Prompts that may be on their way; fewer than a session lets wait, so that none is lost.
+const AHEAD: usize = 128;
 /// The longest line that is read.
 const MAX_LINE: usize = 16 * 1024 * 1024;
 
@@ -25,58 +28,147 @@ pub async fn run(boot: Arc<Boot>, format: Format) -> anyhow::Result<u8> {
     };
     let mut printer = exec::printer(&boot, format);
     exec::warn(&boot, &mut printer)?;
-    let mut client = exec::open(&boot, exec::which(&boot), true).await?;
+    let client = exec::open(&boot, exec::which(&boot), true).await?;
     exec::announce(&boot, &client, &mut printer)?;
-    let mut lines = read_lines();
-    let mut signals = Signals::new()?;
-    let (mut start, mut waiting, mut open) = (Instant::now(), 0_u32, true);
-    let mut code = OK;
-    loop {
-        if !open && waiting == 0 {
-            break;
-        }
-        tokio::select! {
-            line = lines.recv(), if open => match line {
-                None => open = false,
-                Some(line) => match parse(&line) {
-                    Ok(Some(op)) => {
-                        if matches!(op, Op::Prompt { delivery: Delivery::Queue, .. }) || (waiting == 0 && matches!(op, Op::Prompt { .. })) {
-                            waiting += 1;
-                        }
-                        client.ops.send(op).await.context("the session ended")?;
-                    }
-                    Ok(None) => {}
-                    Err(why) => printer.note(crate::color::Ink::Red, &format!("stdin: {why}"))?,
-                },
-            },
-            event = client.events.next() => {
-                let Some(event) = event else { break };
-                let now = ostler_engine::log::now();
-                if let Some(end) = printer.event(&event, &now)? {
-                    printer.result(&client.session_id, &end, start.elapsed())?;
-                    printer.next_turn();
-                    start = Instant::now();
-                    waiting = waiting.saturating_sub(1);
-                    code = match end {
-                        End::Turn(Outcome::Done) => OK,
-                        End::Turn(Outcome::Interrupted) => INTERRUPTED,
-                        End::Turn(Outcome::Error | Outcome::MaxSteps | Outcome::EmptyResponse | Outcome::Refusal) | End::Unrecorded => FAILED,
-                    };
-                }
-                printer.flush()?;
-            }
-            signal = signals.next() => {
-                client.ops.send(Op::Interrupt).await.context("the session ended")?;
-                if signal == Stop::Terminate || waiting == 0 {
-                    code = if signal == Stop::Terminate { TERMINATED } else { INTERRUPTED };
-                    break;
-                }
-            }
-        }
+    let mut talk = Talk {
+        client,
+        printer,
+        start: Instant::now(),
+        unheard: 0,
+        running: false,
+        asks: Vec::new(),
+        code: OK,
+    };
+    let ended = talk.listen().await;
+    if ended.is_err() {
+        // A session that is over already has nothing to stop.
+        let _ = talk.client.ops.send(Op::Interrupt).await;
     }
-    printer.flush()?;
-    exec::close(client).await;
-    Ok(code)
+    exec::close(talk.client).await;
+    match ended {
+        Ok(()) => Ok(talk.code),
+        Err(error) if is_closed_pipe(&error) => Ok(OK),
+        Err(error) => Err(error),
+    }
+}
+
+/// A session driven by lines.
+struct Talk {
+    client: Client,
+    printer: Printer<exec::Out, exec::Err>,
+    start: Instant,
+    /// Prompts that were sent and have not come back as a message.
+    unheard: usize,
+    /// A turn is under way.
+    running: bool,
+    /// Asks that were shown and not answered.
+    asks: Vec<Arc<Ask>>,
+    code: u8,
+}
+
+impl Talk {
+    /// Until the lines are over and everything they asked for is done.
+    async fn listen(&mut self) -> anyhow::Result<()> {
+        let mut lines = read_lines();
+        let mut signals = Signals::new()?;
+        let mut open = true;
+        while open || self.is_busy() {
+            tokio::select! {
+                line = lines.recv(), if open && self.unheard < AHEAD => match line {
+                    Some(line) => self.line(&line).await?,
+                    None => {
+                        open = false;
+                        self.nobody_answers().await?;
+                    }
+                },
+                event = self.client.events.next() => {
+                    let Some(event) = event else { break };
+                    self.event(&event)?;
+                    if !open {
+                        self.nobody_answers().await?;
+                    }
+                }
+                signal = signals.next() => {
+                    self.send(Op::Interrupt).await?;
+                    if signal == Stop::Terminate {
+                        self.code = TERMINATED;
+                        break;
+                    }
+                    if !self.is_busy() {
+                        self.code = INTERRUPTED;
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(self.printer.flush()?)
+    }
+
+    fn is_busy(&self) -> bool {
+        self.running || self.unheard > 0
+    }
+
+    async fn line(&mut self, line: &str) -> anyhow::Result<()> {
+        let op = match parse(line) {
+            Ok(Some(op)) => op,
+            Ok(None) => return Ok(()),
+            Err(why) => {
+                self.printer.note(Ink::Red, &format!("stdin: {why}"))?;
+                return Ok(self.printer.flush()?);
+            }
+        };
+        self.unheard += usize::from(matches!(op, Op::Prompt { .. }));
+        if let Op::Answer { ask, .. } = &op {
+            self.asks.retain(|known| known.ask != *ask);
+        }
+        self.send(op).await
+    }
+
+    async fn send(&mut self, op: Op) -> anyhow::Result<()> {
+        self.client.ops.send(op).await.context("the session ended")
+    }
+
+    fn event(&mut self, event: &Event) -> anyhow::Result<()> {
+        if let Event::Ask(ask) = event {
+            self.asks.push(ask.clone());
+        }
+        if is_prompt(event) {
+            self.unheard = self.unheard.saturating_sub(1);
+            self.running = true;
+        }
+        if let Some(end) = self.printer.event(event, &ostler_engine::log::now())? {
+            let took = self.start.elapsed();
+            self.printer.result(&self.client.session_id, &end, took)?;
+            self.printer.next_turn();
+            self.start = Instant::now();
+            // The prompt itself may be what could not be recorded.
+            if end == End::Unrecorded && !self.running {
+                self.unheard = self.unheard.saturating_sub(1);
+            }
+            self.running = false;
+            self.asks.clear();
+            self.code = exec::code(&end);
+        }
+        Ok(self.printer.flush()?)
+    }
+
+    /// Stdin is closed: whoever asks now would wait for ever.
+    async fn nobody_answers(&mut self) -> anyhow::Result<()> {
+        for ask in std::mem::take(&mut self.asks) {
+            self.send(crate::asking::unanswered(&ask)).await?;
+        }
+        Ok(())
+    }
+}
+
+/// The person's words, as the session has taken them in.
+fn is_prompt(event: &Event) -> bool {
+    matches!(event, Event::Entry(e) if matches!(&e.body, Body::Message(m) if m.role == Role::User))
+}
+
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    let cause = error.downcast_ref::<io::Error>();
+    cause.is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
 }
 
 fn parse(line: &str) -> Result<Option<Op>, String> {

@@ -14,6 +14,8 @@ const RESULT_PREVIEW: usize = 120;
 pub enum Format {
     /// The assistant's text.
     Text,
+    /// The text of the last answer, and only when the turn went well.
+    Final,
     /// Every event as a line, the result object last.
     Stream,
     /// The result object only.
@@ -49,6 +51,8 @@ pub struct Printer<O, E> {
     open_line: bool,
     open_reasoning: bool,
     calls: HashMap<String, ToolUse>,
+    /// What was said on opening and will come again as an entry.
+    told: Vec<String>,
     pub tally: Tally,
 }
 
@@ -77,6 +81,7 @@ impl<O: Write, E: Write> Printer<O, E> {
             open_line: false,
             open_reasoning: false,
             calls: HashMap::new(),
+            told: Vec::new(),
             tally: Tally::default(),
         }
     }
@@ -106,6 +111,12 @@ impl<O: Write, E: Write> Printer<O, E> {
         writeln!(self.err, "{text}")
     }
 
+    /// A remark on opening. The notice that says it in the log is not shown again.
+    pub fn remark(&mut self, text: &str) -> io::Result<()> {
+        self.told.push(text.to_owned());
+        self.note(Ink::Grey, text)
+    }
+
     /// The last line of the JSON formats.
     pub fn result(
         &mut self,
@@ -113,8 +124,13 @@ impl<O: Write, E: Write> Printer<O, E> {
         end: &End,
         took: std::time::Duration,
     ) -> io::Result<()> {
-        if self.format == Format::Text {
-            return self.end_line();
+        match (self.format, end) {
+            (Format::Text, _) => return self.end_line(),
+            (Format::Final, End::Turn(Outcome::Done)) => {
+                return writeln!(self.out, "{}", self.tally.text.trim_end());
+            }
+            (Format::Final, End::Turn(_) | End::Unrecorded) => return Ok(()),
+            (Format::Stream | Format::Result, _) => {}
         }
         let (subtype, is_error) = match end {
             End::Turn(Outcome::Done) => ("success", false),
@@ -159,6 +175,7 @@ impl<O: Write, E: Write> Printer<O, E> {
             Body::ToolUse(call) => self.requested(call)?,
             Body::ToolResult(result) => self.finished(result)?,
             Body::Usage(usage) => self.usage(usage)?,
+            Body::Notice(notice) if self.told.contains(&notice.text) => {}
             Body::Notice(notice) => self.note(Ink::Yellow, &notice.text)?,
             Body::Error(error) => {
                 self.tally.error = Some((error.kind.clone(), error.message.clone()));

@@ -573,6 +573,55 @@ fn a_full_disk_costs_one_entry_and_not_the_session() {
     scene.server.assert_done();
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn an_output_that_cannot_be_written_is_told() {
+    let scene = Scene::new(
+        Kind::Chat,
+        [
+            Step::answer().text("Some words."),
+            Step::answer().text("More."),
+        ],
+    );
+    let script = format!("{} exec -p go > /dev/full", env!("CARGO_BIN_EXE_ostler"));
+    let out = scene
+        .space
+        .run("sh")
+        .args(["-c", &script])
+        .output()
+        .exits(1);
+    assert!(
+        out.stderr
+            .contains("stdout cannot be written: No space left"),
+        "{}",
+        out.stderr
+    );
+    assert_eq!(
+        scene.ostler(["resume", "-p", "again"]).output().ok().stdout,
+        "More.\n"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn arguments_and_homes_that_make_no_sense() {
+    use std::os::unix::ffi::OsStrExt;
+    let scene = Scene::new(Kind::Chat, []);
+    let bytes = std::ffi::OsStr::from_bytes(b"a\xffb");
+    let out = scene.ostler(["exec", "-p"]).arg(bytes).output().exits(2);
+    assert!(out.stderr.contains("UTF-8"), "{}", out.stderr);
+    let homeless = scene
+        .ostler(["exec", "-p", "go"])
+        .without_env("HOME")
+        .without_env("OSTLER_HOME");
+    let out = homeless.output().exits(1);
+    assert!(
+        out.stderr.contains("neither OSTLER_HOME nor HOME is set"),
+        "{}",
+        out.stderr
+    );
+}
+
 #[test]
 fn lines_that_are_no_ops_are_told_and_passed_over() {
     let scene = Scene::new(Kind::Chat, [Step::answer().text("Fine.")]);

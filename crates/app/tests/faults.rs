@@ -282,6 +282,22 @@ fn what_breaks_in_the_text_is_kept_and_asked_for_once_more() {
 }
 
 #[test]
+fn what_was_shown_before_a_refusal_is_kept() {
+    for kind in [Kind::Chat, Kind::Responses, Kind::Messages] {
+        let step = Step::answer()
+            .text("Half of what it says.")
+            .error_at(Place::Text(2), Trouble::Invalid);
+        let (scene, message) = fails(kind, "", [step], "fatal");
+        assert!(message.contains("Invalid request"), "{message}");
+        let log = scene.log();
+        assert_eq!(texts(&log)[..2], ["go", "Half of "]);
+        assert_eq!(of_type(&log, "message")[1]["stop"], "cut");
+        let raw = String::from_utf8_lossy(&scene.server.request(1).raw).into_owned();
+        assert!(raw.contains("Half of "), "{raw}");
+    }
+}
+
+#[test]
 fn a_cut_thought_does_not_spoil_the_session() {
     each_kind(|kind| {
         let fault = Step::answer()

@@ -10,6 +10,8 @@ use serde_json::{Value, json};
 
 /// 2,500 tokens at four bytes each.
 const MAX_FIRST_PROMPT: usize = 10_000;
+/// A model that nobody knows is only asked for its thoughts when the person says how hard to think.
+const THINKING: &str = "[agent]\neffort = \"medium\"\n";
 /// What the mock's sealed replay blobs begin with.
 const SEAL: &str = "6d6f636b7365616c";
 
@@ -65,6 +67,59 @@ fn an_answer_may_come_whole_shredded_or_with_noise() {
             assert_eq!(scene.exec("go").ok().stdout, format!("{text}\n"));
             assert_eq!(scene.server.request(0).streams(), config.is_empty());
         }
+    });
+}
+
+#[test]
+fn an_answer_that_comes_whole_may_think_and_call() {
+    each_kind(|kind| {
+        let calls = [("time", json!({})), ("bash", json!({"command": "echo x"}))];
+        let scene = Scene::with_config(
+            kind,
+            &format!("stream = false\n{THINKING}"),
+            [
+                Step::answer().reasoning("Hm.").text("A. ").calls(calls),
+                Step::answer().reasoning("Yes.").text("B."),
+                Step::answer().text("C."),
+            ],
+        );
+        assert_eq!(scene.exec("go").ok().stdout, "A. \nB.\n");
+        scene.ostler(["resume", "-p", "more"]).output().ok();
+        let last = scene.server.request(2);
+        assert_eq!(
+            (
+                last.tool_calls().len(),
+                last.tool_results().len(),
+                blobs(&last)
+            ),
+            (2, 2, 2)
+        );
+        scene.server.assert_done();
+    });
+}
+
+#[test]
+fn calls_without_ids_and_with_the_same_one_are_told_apart() {
+    each_kind(|kind| {
+        let say = |text: &str| json!({"command": format!("echo {text}")});
+        let nameless = Step::answer()
+            .call("bash", say("a"))
+            .id("")
+            .call("bash", say("b"))
+            .id("");
+        let twins = Step::answer()
+            .call("bash", say("c"))
+            .id("c1")
+            .call("bash", say("d"))
+            .id("c1");
+        let scene = Scene::new(kind, [nameless, twins, Step::answer().text("ok")]);
+        scene.exec("go").ok();
+        let results = scene.server.request(2).tool_results();
+        let said: Vec<&str> = results.iter().map(|r| r.1.as_str()).collect();
+        assert_eq!(said, ["a", "b", "c", "d"]);
+        let ids: std::collections::BTreeSet<&str> = results.iter().map(|r| r.0.as_str()).collect();
+        assert_eq!(ids.len(), 4, "{ids:?}");
+        scene.server.assert_done();
     });
 }
 
@@ -245,7 +300,7 @@ fn reasoning_goes_back_to_its_origin_and_nowhere_else() {
         let other = other
             .replace("mock-model", "other-model")
             .replace("\"mock\"", "\"other\"");
-        let config = config_text(&scene.server, kind) + "\n[[providers]]" + &other;
+        let config = config_text(&scene.server, kind) + "\n[[providers]]" + &other + THINKING;
         scene
             .space
             .write(scene.space.home().join("config.toml"), config);
@@ -399,11 +454,18 @@ fn a_fork_copies_the_conversation_and_leaves_the_old_one_alone() {
             common::texts(&lines),
             ["One", "", "First.", "Two", "Forked."]
         );
+        // The past is copied, not shown again.
         let said = json_lines(&out.stdout);
+        assert_eq!(common::texts(&said), ["Two", "Forked."]);
+        let result = only(&said, "result");
+        let new_id = new.file_stem().map(|s| s.to_string_lossy());
+        assert_eq!(result["session_id"], json!(new_id));
         assert_eq!(
-            only(&said, "result")["session_id"],
-            json!(new.file_stem().map(|s| s.to_string_lossy()))
+            (&result["result"], &result["num_turns"]),
+            (&json!("Forked."), &json!(1))
         );
+        let usages = of_type(&lines, "usage");
+        assert_eq!(usages[2]["shared_bytes"], usages[1]["prompt_bytes"]);
         let (past, now) = (
             scene.server.request(1).prompt_bytes(),
             scene.server.request(2).prompt_bytes(),

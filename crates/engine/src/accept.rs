@@ -5,6 +5,9 @@ use ostler_llm::{Answer, AnswerPart, ToolSpec};
 use ostler_wire::{Json, Message, Origin, Part, Replay, Role, Stop, ToolUse};
 use std::collections::HashSet;
 
+#[cfg(test)]
+mod tests;
+
 /// An answer ready for the log.
 pub struct Accepted {
     pub message: Message,

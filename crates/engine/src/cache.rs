@@ -78,3 +78,83 @@ fn usages(entries: &[Entry]) -> impl Iterator<Item = (u64, &Usage)> {
         | Body::TurnEnd(_) => None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{numbered, user};
+
+    fn usage(prompt_bytes: u64, shared_bytes: u64, cause: Option<&str>) -> Body {
+        Body::Usage(Usage {
+            provider: "p".into(),
+            model: "m".into(),
+            input: 100,
+            cached: 25,
+            prompt_bytes,
+            shared_bytes,
+            broke: cause.map(|cause| Break {
+                at: shared_bytes,
+                owner: "entry 3".into(),
+                cause: cause.into(),
+                lost_tokens: 7,
+                cost: None,
+            }),
+            ..Usage::default()
+        })
+    }
+
+    #[test]
+    fn only_breaks_that_nobody_asked_for_are_reported() {
+        for (usages, expect) in [
+            (vec![], &[][..]),
+            (
+                vec![usage(10, 0, None), usage(20, 10, None), usage(30, 20, None)],
+                &[],
+            ),
+            (
+                vec![
+                    usage(10, 0, None),
+                    usage(20, 0, Some("model")),
+                    usage(30, 20, None),
+                ],
+                &[],
+            ),
+            (
+                vec![
+                    usage(10, 0, None),
+                    usage(20, 4, Some("rewind")),
+                    usage(9, 0, Some("compaction")),
+                ],
+                &[],
+            ),
+            (
+                vec![usage(10, 0, None), usage(20, 4, Some("rendering"))],
+                &[
+                    "entry 2: the prompt broke at byte 4 (entry 3), cause: rendering; about 7 tokens were read again",
+                ],
+            ),
+            (
+                vec![usage(10, 0, None), usage(20, 9, None), usage(30, 20, None)],
+                &["entry 2: only 9 of the 10 bytes of the prompt before are shared"],
+            ),
+        ] {
+            let entries = numbered(std::iter::once(user("go")).chain(usages));
+            assert_eq!(unplanned_breaks(&entries), expect);
+        }
+    }
+
+    #[test]
+    fn requests_and_the_rate_of_hits() {
+        let entries = numbered([user("go"), usage(10, 0, None), usage(20, 10, None)]);
+        let rows: Vec<_> = requests(&entries)
+            .into_iter()
+            .map(|r| (r.entry, r.model, r.prompt_bytes, r.shared_bytes))
+            .collect();
+        assert_eq!(
+            rows,
+            [(1, "p/m".to_owned(), 10, 0), (2, "p/m".to_owned(), 20, 10)]
+        );
+        assert_eq!(hit_rate(&entries), Some(0.25));
+        assert_eq!(hit_rate(&[]), None);
+    }
+}

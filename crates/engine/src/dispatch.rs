@@ -170,7 +170,8 @@ async fn run_alone(
             free_text: true,
         };
         match inbox.ask(ask).await {
-            Ok(answer) => cx.answer = Some(answer.choice),
+            // No words are no decision of the person.
+            Ok(answer) => cx.answer = Some(answer.choice).filter(|c| !c.trim().is_empty()),
             Err(Stopped) => return refuse(desk, &prepared.call, interrupted(), done),
         }
     }

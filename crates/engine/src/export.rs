@@ -6,6 +6,9 @@ use ostler_wire::{Body, Entry, Role};
 use std::collections::HashMap;
 use std::fmt::Write;
 
+#[cfg(test)]
+mod tests;
+
 pub fn json(entries: &[Entry]) -> String {
     let lines: Vec<String> = entries.iter().filter_map(|e| e.to_line().ok()).collect();
     format!("[\n{}\n]\n", lines.join(",\n"))
@@ -54,7 +57,7 @@ pub fn markdown(entries: &[Entry]) -> String {
             | Body::TurnEnd(_) => Ok(()),
         };
     }
-    out
+    tame(&out)
 }
 
 /// One page without scripts or foreign assets.
@@ -118,10 +121,20 @@ fn escaped(text: &str) -> String {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
-            c if c.is_control() && c != '\n' && c != '\t' => {
-                let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
-            }
             c => out.push(c),
+        }
+    }
+    tame(&out)
+}
+
+/// The text with control characters spelled out: whoever prints it on a terminal must not be played tricks.
+fn tame(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() && c != '\n' && c != '\t' {
+            let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
+        } else {
+            out.push(c);
         }
     }
     out

@@ -40,6 +40,7 @@ pub trait Models: Send + Sync {
 }
 
 /// Everything the binary decides for the sessions of a process.
+// tidy: plain data
 pub struct Options {
     pub version: String,
     pub home: PathBuf,
@@ -177,12 +178,7 @@ impl LocalHub {
     }
 
     fn opening(&self, past: &mut Past, model: &str, prefix: &Prefix) -> Opening {
-        let hash = match self.options.save {
-            // A prefix that cannot be kept shows again when the log cannot be written.
-            true => prefixes::keep(&self.options.home, prefix)
-                .unwrap_or_else(|_| prefixes::hash(prefix)),
-            false => prefixes::hash(prefix),
-        };
+        let hash = prefixes::hash(prefix);
         let mut opening = Opening {
             context: Some(self.environment()),
             ..Opening::default()

@@ -7,7 +7,11 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+
+#[cfg(test)]
+mod tests;
 
 /// Prompts that may wait for their turn.
 const MAX_WAITING: usize = 256;
@@ -39,6 +43,8 @@ pub struct Inbox {
     asks: Pending,
     feed: Feed,
     turn: CancellationToken,
+    /// When work of a turn that was told to stop is dropped.
+    overdue: Option<Instant>,
     next_ask: u64,
     closed: bool,
 }
@@ -61,6 +67,7 @@ impl Inbox {
             asks,
             feed,
             turn: CancellationToken::new(),
+            overdue: None,
             next_ask: 1,
             closed: false,
         }
@@ -86,6 +93,7 @@ impl Inbox {
     /// A new turn begins; its token stops everything in it.
     pub fn begin_turn(&mut self) -> CancellationToken {
         self.turn = CancellationToken::new();
+        self.overdue = None;
         self.turn.clone()
     }
 
@@ -101,23 +109,23 @@ impl Inbox {
     /// Drives work of the turn while ops come in. Work that ignores a stop for too long is dropped.
     pub async fn attend<F: Future>(&mut self, work: F) -> Result<F::Output, Stopped> {
         let mut work = std::pin::pin!(work);
-        let turn = self.turn.clone();
-        let mut overdue = std::pin::pin!(async move {
-            turn.cancelled().await;
-            tokio::time::sleep(GRACE).await;
-        });
         loop {
+            let overdue = self.overdue;
+            let patience = tokio::time::sleep_until(overdue.unwrap_or_else(Instant::now));
             tokio::select! {
                 biased;
                 output = &mut work => return Ok(output),
                 op = self.ops.recv(), if !self.closed => self.take(op),
-                () = &mut overdue => return Err(Stopped),
+                () = patience, if overdue.is_some() => return Err(Stopped),
             }
         }
     }
 
-    /// Puts a question to whoever is attached and waits for the answer.
+    /// Puts a question to whoever is attached and waits for the answer. Nobody left to answer is a stop.
     pub async fn ask(&mut self, mut ask: Ask) -> Result<Answer, Stopped> {
+        if self.closed {
+            return Err(Stopped);
+        }
         ask.ask = format!("a{}", self.next_ask);
         self.next_ask += 1;
         let id = ask.ask.clone();
@@ -165,7 +173,16 @@ impl Inbox {
                     let _ = waiting.send(Answer { choice, reason });
                 }
             }
-            Some(Op::Interrupt) => self.turn.cancel(),
+            Some(Op::Interrupt) => {
+                // Asked a second time, it is not waited for any longer.
+                let patience = if self.turn.is_cancelled() {
+                    Duration::ZERO
+                } else {
+                    GRACE
+                };
+                self.overdue = Some(Instant::now() + patience);
+                self.turn.cancel();
+            }
             Some(Op::Command { line }) => {
                 if self.commands.len() < MAX_WAITING {
                     self.commands.push_back(line);

@@ -81,3 +81,68 @@ impl Ledger {
             .collect())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(session: &str, cost: Option<f64>) -> Line {
+        Line {
+            ts: "2026-11-15T10:00:00.000Z".into(),
+            session: session.into(),
+            project: "app-00000000".into(),
+            role: "main".into(),
+            tokens: Tokens {
+                provider: "p".into(),
+                model: "m".into(),
+                input: 9,
+                cost,
+                ..Tokens::default()
+            },
+        }
+    }
+
+    #[test]
+    fn lines_of_many_writers_read_back_whole() {
+        let dir = tempfile::tempdir().unwrap();
+        let ledger = Ledger::new(&dir.path().join("home"));
+        assert_eq!(ledger.lines().unwrap(), []);
+        std::thread::scope(|scope| {
+            for writer in 0..4 {
+                let ledger = ledger.clone();
+                scope.spawn(move || {
+                    for n in 0..25 {
+                        ledger
+                            .add(&line(&format!("{writer}-{n}"), Some(0.5)))
+                            .unwrap();
+                    }
+                });
+            }
+        });
+        let mut sessions: Vec<String> = ledger
+            .lines()
+            .unwrap()
+            .into_iter()
+            .map(|l| l.session)
+            .collect();
+        sessions.sort();
+        sessions.dedup();
+        assert_eq!(sessions.len(), 100);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_passed_over() {
+        let dir = tempfile::tempdir().unwrap();
+        let ledger = Ledger::new(dir.path());
+        ledger.add(&line("a", None)).unwrap();
+        let path = dir.path().join("ledger.jsonl");
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes.extend(b"\n\xff\xfe\nnot json\n{\"ts\":1}\n");
+        std::fs::write(&path, bytes).unwrap();
+        ledger.add(&line("b", Some(1.0))).unwrap();
+        assert_eq!(
+            ledger.lines().unwrap(),
+            [line("a", None), line("b", Some(1.0))]
+        );
+    }
+}

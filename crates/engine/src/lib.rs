@@ -12,6 +12,7 @@ mod dispatch;
 pub mod export;
 mod feed;
 mod fold;
+mod hex;
 pub mod hub;
 mod inbox;
 pub mod instructions;

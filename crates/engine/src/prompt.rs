@@ -53,3 +53,56 @@ fn standard(tools: &Tools, operator: &[String]) -> String {
         .trim_end()
         .to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tools(filter: &[&str]) -> Tools {
+        let filter: Vec<String> = filter.iter().map(|f| (*f).to_owned()).collect();
+        Tools::new(&filter)
+    }
+
+    #[test]
+    fn it_speaks_of_tools_that_are_there() {
+        for (tool, words) in [
+            ("todo", "todo list"),
+            ("ask", "Ask only when"),
+            ("bash_output", "as jobs"),
+        ] {
+            let with = render(&tools(&[]), &[], "");
+            let without = render(&tools(&[&format!("!{tool}")]), &[], "");
+            assert!(with.contains(words) && !without.contains(words), "{tool}");
+        }
+        assert!(!render(&tools(&["time"]), &[], "").contains(['{', '}']));
+    }
+
+    #[test]
+    fn what_differs_between_projects_comes_last() {
+        let alone = render(&tools(&[]), &[], "");
+        let operated = render(
+            &tools(&[]),
+            &["Be kind.".into(), "Think in English.".into()],
+            "",
+        );
+        let project = render(
+            &tools(&[]),
+            &["Be kind.".into(), "Think in English.".into()],
+            "# Project Context",
+        );
+        assert_eq!(
+            operated,
+            format!("{alone}\n\n# Operator\nBe kind.\nThink in English.")
+        );
+        assert_eq!(project, format!("{operated}\n\n# Project Context"));
+    }
+
+    #[test]
+    fn words_of_the_operator_are_no_template() {
+        let text = render(&tools(&["time"]), &["{todo} {operator}".into()], "{ask}");
+        assert!(
+            text.ends_with("# Operator\n{todo} {operator}\n\n{ask}"),
+            "{text}"
+        );
+    }
+}

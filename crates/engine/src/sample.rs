@@ -17,7 +17,8 @@ pub enum Sampled {
     Cut(Answer, Error),
     /// The person stopped it; this is what had come.
     Interrupted(Answer),
-    Failed(Error),
+    /// No other try would help; this is what had come, perhaps nothing.
+    Failed(Answer, Error),
 }
 
 pub async fn sample(
@@ -39,13 +40,13 @@ pub async fn sample(
             },
         };
         let Error::Retryable { after, message, .. } = &error else {
-            return Sampled::Failed(error);
+            return Sampled::Failed(assembler.finish(), error);
         };
         if assembler.is_visible() {
             return Sampled::Cut(assembler.finish(), error);
         }
         if tries >= MAX_TRIES {
-            return Sampled::Failed(error);
+            return Sampled::Failed(Answer::default(), error);
         }
         let wait = backoff(tries - 1, *after, jitter());
         feed.delta(Delta::Retry {

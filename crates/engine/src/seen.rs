@@ -17,7 +17,7 @@ impl Seen {
     /// Hash of some content, short enough for an envelope.
     pub fn hash(content: &[u8]) -> String {
         let digest = Sha256::digest(content);
-        digest.iter().take(8).map(|b| format!("{b:02x}")).collect()
+        crate::hex::short(&digest, 8)
     }
 
     pub fn note(&self, path: &Path, hash: &str) {

@@ -6,6 +6,7 @@ use crate::desk::Desk;
 use crate::hub::Options;
 use crate::inbox::{Inbox, Next, Prompt};
 use crate::log::branch;
+use crate::prefixes;
 use crate::turn::{Opening, turn};
 use ostler_llm::{Model, Transport};
 use ostler_wire::{Body, Delta, Settings, View};
@@ -30,11 +31,19 @@ impl Session {
             }
         }
         self.desk.shop.jobs.close().await;
+        if !self.options.save {
+            // It lies in the system's temporary folder, which is cleared some day when this fails.
+            let _ = std::fs::remove_dir_all(self.desk.shop.artifacts.dir());
+        }
         self.desk.log.synced().await;
     }
 
     async fn prompt(&mut self, prompt: Prompt) {
         let opening = std::mem::take(&mut self.opening);
+        if self.options.save && opening.context.is_some() {
+            // A prefix that cannot be kept shows again when the log cannot be written.
+            let _ = prefixes::keep(&self.options.home, &self.desk.conversation.prefix);
+        }
         let kept = turn(&mut self.desk, &mut self.inbox, prompt, opening).await;
         // Nothing of the opening is on disk when the first write failed; it goes before the next prompt.
         if let Err(opening) = kept {

@@ -7,6 +7,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+#[cfg(test)]
+mod tests;
+
 /// Characters of a prompt that make a title.
 const TITLE_CHARS: usize = 60;
 
@@ -185,7 +188,7 @@ pub enum DryRun {
 /// Last path component and 8 hex digits of the root's hash.
 pub fn project_name(root: &Path) -> String {
     let digest = Sha256::digest(root.as_os_str().as_encoded_bytes());
-    let hex: String = digest.iter().take(4).map(|b| format!("{b:02x}")).collect();
+    let hex = crate::hex::short(&digest, 4);
     let name: String = root
         .file_name()
         .map(|n| n.to_string_lossy().into_owned())

@@ -8,6 +8,9 @@ use sha2::{Digest, Sha256};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+#[cfg(test)]
+mod tests;
+
 /// A message that may still carry a cache mark, with its plain encoding.
 struct Recent {
     message: Msg,
@@ -87,7 +90,7 @@ impl Transcript {
         let digest = self.hash.clone().finalize();
         Measure {
             bytes: self.bytes(),
-            hash: digest.iter().take(8).map(|b| format!("{b:02x}")).collect(),
+            hash: crate::hex::short(&digest, 8),
         }
     }
 

@@ -192,7 +192,13 @@ async fn ask_model(
             commit_answer(desk, partial, Stop::Interrupted, None)?;
             Asked::Interrupted
         }
-        Ok(Sampled::Failed(error)) => return Err(failed(desk, &error)),
+        Ok(Sampled::Failed(partial, error)) => {
+            // What was shown is kept, whatever became of the rest.
+            if !partial.parts.is_empty() {
+                commit_answer(desk, partial, Stop::Cut, Some(sent))?;
+            }
+            return Err(failed(desk, &error));
+        }
         Err(Stopped) => Asked::Interrupted,
     })
 }

@@ -5,6 +5,7 @@ use ostler_wire::{Json, Origin};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
+// tidy: plain data
 #[derive(Clone, Debug)]
 pub struct Target {
     pub origin: Origin,

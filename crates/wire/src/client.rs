@@ -30,6 +30,8 @@ pub struct Subscription {
     source: Arc<dyn EntrySource>,
     backlog: VecDeque<Event>,
     last: Option<u64>,
+    /// The ask that was handed out last; there is one at a time.
+    asked: Option<String>,
 }
 
 impl Subscription {
@@ -44,6 +46,7 @@ impl Subscription {
             source,
             backlog: VecDeque::new(),
             last,
+            asked: None,
         };
         subscription.catch_up();
         subscription
@@ -60,6 +63,7 @@ impl Subscription {
             source,
             backlog: VecDeque::new(),
             last,
+            asked: None,
         }
     }
 
@@ -115,7 +119,12 @@ impl Subscription {
                 self.last = Some(entry.entry);
                 true
             }
-            Event::Delta(_) | Event::Ask(_) => true,
+            Event::Ask(ask) => {
+                let is_new = self.asked.as_ref() != Some(&ask.ask);
+                self.asked = Some(ask.ask.clone());
+                is_new
+            }
+            Event::Delta(_) => true,
         }
     }
 

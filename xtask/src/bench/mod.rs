@@ -172,30 +172,28 @@ impl Bench {
             for (steps, rounds) in [(self.plan.steps, self.plan.long), (self.plan.many_steps, 1)] {
                 let name = tool.name();
                 say(&format!("{steps} {name} steps"));
-                let is_long = steps == self.plan.many_steps;
-                let every = if is_long { 40 } else { 10 };
-                let sampling = match (tool, is_long) {
-                    (Tool::Shell, _) => Sampling::Every(Duration::from_millis(every)),
-                    (Tool::Read, _) => Sampling::Off,
-                };
                 let [ours, bare] = self.pairs(rounds, |agent| {
-                    Place::new(agent, script(tool, steps)).run("run the steps", sampling)
+                    Place::new(agent, script(tool, steps)).run("run the steps", Sampling::Off)
                 });
                 let all = |runs: &[Ran]| median(runs.iter().map(|run| median(run.gaps_ms())));
-                let last =
-                    |runs: &[Ran]| median(runs.iter().map(|run| median(run.last_gaps_ms(50))));
                 let what = format!("{name} step of {steps}, ms");
                 table.add(&what, all(&ours), Some(all(&bare)), Bar::Over(bar));
-                if is_long {
+                if steps == self.plan.many_steps {
+                    let last =
+                        |runs: &[Ran]| median(runs.iter().map(|run| median(run.last_gaps_ms(50))));
                     let what = format!("{name} step, last 50 of {steps}, ms");
                     table.add(&what, last(&ours), Some(last(&bare)), Bar::Over(bar));
                 }
-                if tool == Tool::Shell {
-                    let most = if is_long { 60.0 } else { 30.0 };
-                    let what = format!("peak memory, {steps} shell steps, MB");
-                    table.add(&what, peak(&ours), Some(peak(&bare)), Bar::Most(most));
-                }
             }
+        }
+        for (steps, most) in [(self.plan.steps, 30.0), (self.plan.many_steps, 60.0)] {
+            say(&format!("memory of {steps} shell steps"));
+            let every = Sampling::Every(Duration::from_millis(10));
+            let [ours, bare] = self.pairs(1, |agent| {
+                Place::new(agent, script(Tool::Shell, steps)).run("run the steps", every)
+            });
+            let what = format!("peak memory, {steps} shell steps, MB");
+            table.add(&what, peak(&ours), Some(peak(&bare)), Bar::Most(most));
         }
     }
 

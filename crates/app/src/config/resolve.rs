@@ -21,6 +21,7 @@ const AD_HOC: &str = "custom";
 const MAX_LISTED: usize = 12;
 
 /// Everything a request to a model needs.
+// tidy: plain data
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResolvedModel {
     pub provider: String,
@@ -168,8 +169,13 @@ impl<'a> Resolver<'a> {
         {
             return self.complete(choice.provider, choice.model, Some(variant));
         }
-        if let Some(ad_hoc) = self.ad_hoc(reference) {
-            return self.complete(&ad_hoc, reference, None);
+        // A resumed session names its model with the provider.
+        let model = reference
+            .strip_prefix(AD_HOC)
+            .and_then(|rest| rest.strip_prefix('/'));
+        let model = model.unwrap_or(reference);
+        if let Some(ad_hoc) = self.ad_hoc(model) {
+            return self.complete(&ad_hoc, model, None);
         }
         Err(self.unknown(reference))
     }
@@ -255,6 +261,14 @@ impl<'a> Resolver<'a> {
 
     /// Whether there is a key meant for this provider; None when it needs none.
     fn own_key(&self, provider: &Provider) -> Option<bool> {
+        match self.find_own_key(provider) {
+            Ok(Some(_)) => Some(true),
+            Ok(None) => None,
+            Err(_) => Some(false),
+        }
+    }
+
+    fn find_own_key(&self, provider: &Provider) -> Result<Option<Key>, KeyError> {
         let config = &provider.config;
         let wanted = Wanted {
             provider: &config.name,
@@ -264,11 +278,19 @@ impl<'a> Resolver<'a> {
             file: config.api_key_file.as_deref(),
             literal: config.api_key.as_deref(),
         };
-        match keys::find(wanted, self.key_places()) {
-            Ok(Some(_)) => Some(true),
-            Ok(None) => None,
-            Err(_) => Some(false),
-        }
+        keys::find(wanted, self.key_places())
+    }
+
+    /// A key that is there but cannot be used, which is not the same as none.
+    fn unusable_key(&self) -> Option<KeyError> {
+        let mut faults = self
+            .providers
+            .iter()
+            .filter_map(|p| self.find_own_key(p).err());
+        faults.find(|fault| match fault {
+            KeyError::File { .. } | KeyError::Unsendable { .. } => true,
+            KeyError::Missing { .. } => false,
+        })
     }
 
     fn first_with_key(&self) -> Result<ResolvedModel, ResolveError> {
@@ -285,7 +307,10 @@ impl<'a> Resolver<'a> {
             .find(ready)
             .or_else(|| providers().find(general));
         let Some(provider) = pick else {
-            return Err(self.no_model());
+            return Err(match self.unusable_key() {
+                Some(fault) => ResolveError::KeySource(fault),
+                None => self.no_model(),
+            });
         };
         let model = provider.default_model().unwrap_or_default();
         let mut resolved = self.complete(provider, model, None)?;

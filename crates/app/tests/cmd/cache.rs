@@ -1,3 +1,5 @@
+//! `cache why` and `cache check` on sessions that ran.
+
 use crate::support::*;
 use ostler_testkit::TempWorkspace;
 use serde_json::Value;

@@ -1,3 +1,5 @@
+//! Completion scripts and the manual page.
+
 use crate::support::*;
 use ostler_testkit::TempWorkspace;
 

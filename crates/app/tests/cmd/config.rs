@@ -1,3 +1,5 @@
+//! `config`: what is shown, what is changed, what is refused.
+
 use crate::support::*;
 use ostler_testkit::TempWorkspace;
 use serde_json::Value;

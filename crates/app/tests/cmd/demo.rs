@@ -1,3 +1,5 @@
+//! `demo` from beginning to end, with nothing but the binary.
+
 use crate::support::*;
 use ostler_testkit::{TempWorkspace, json_lines, only, types};
 

@@ -1,3 +1,5 @@
+//! `doctor` on healthy and on broken installations.
+
 use crate::support::*;
 use ostler_testkit::{Kind, Server, TempWorkspace};
 use serde_json::Value;

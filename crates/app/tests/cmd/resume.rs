@@ -1,3 +1,5 @@
+//! `resume`: which session it finds, and how it goes on.
+
 use crate::support::*;
 use ostler_testkit::{Kind, Server, Step, TempWorkspace, json_lines, only};
 

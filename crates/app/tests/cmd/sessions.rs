@@ -1,3 +1,5 @@
+//! `sessions`: lists, documents, search, deletion and the quota.
+
 use crate::support::*;
 use ostler_testkit::TempWorkspace;
 use serde_json::{Value, json};

@@ -1,3 +1,5 @@
+//! `setup` without a terminal, against servers that answer and servers that do not.
+
 use crate::support::*;
 use ostler_testkit::{Kind, Server, Step, TempWorkspace};
 

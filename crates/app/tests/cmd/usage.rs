@@ -1,3 +1,5 @@
+//! `usage`: sums of a ledger.
+
 use crate::support::*;
 use ostler_testkit::TempWorkspace;
 use serde_json::{Value, json};

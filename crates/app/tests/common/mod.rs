@@ -2,9 +2,11 @@
 
 #![allow(dead_code, reason = "every test file uses its own part of this")]
 
-use ostler_testkit::{Kind, Output, Run, Server, Step, TempWorkspace, config_text, json_lines};
+use ostler_testkit::{
+    Kind, Output, Run, Running, Server, Step, TempWorkspace, config_text, json_lines,
+};
 use serde_json::Value;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -165,4 +167,39 @@ pub fn texts(lines: &[Value]) -> Vec<&str> {
         .iter()
         .map(|m| m["text"].as_str().unwrap_or("?"))
         .collect()
+}
+
+/// Every file below a folder, sorted.
+pub fn files(dir: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![dir.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let Ok(entries) = std::fs::read_dir(&folder) else {
+            continue;
+        };
+        for path in entries.flatten().map(|e| e.path()) {
+            match path.is_dir() {
+                true => folders.push(path),
+                false => found.push(path),
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Waits for the end of a process whose standard input stays open.
+#[track_caller]
+pub fn ends(running: Running, code: i32) -> Output {
+    let pid = running.pid();
+    wait_for("the process to end by itself", || {
+        is_gone(pid).then_some(())
+    });
+    running.wait().exits(code)
+}
+
+/// A process that was reaped, or only waits to be.
+fn is_gone(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
+    stat.map_or(true, |s| s.contains(") Z "))
 }

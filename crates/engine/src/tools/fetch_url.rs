@@ -1,6 +1,7 @@
 //! `fetch_url`: one page, its readable part as Markdown.
 
-use super::web::{self, Page};
+use super::text;
+use super::web::{self, Page, Tamed};
 use crate::cut::cut_text;
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use dom_smoothie::{Config, Readability, TextMode};
@@ -8,13 +9,15 @@ use ostler_wire::Access;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::time::Duration;
 
 pub struct FetchUrl;
 
 /// Of the content.
 const MAX_CHARS: usize = 8_000;
-/// A page with more elements is not worth the time.
-const MAX_ELEMENTS: usize = 50_000;
+const MAX_TITLE: usize = 200;
+/// A page that takes longer to read is not worth it.
+const READING: Duration = Duration::from_secs(20);
 
 #[derive(Deserialize, JsonSchema)]
 pub struct Args {
@@ -34,15 +37,24 @@ impl Typed for FetchUrl {
         let (url, _) = web::parse(&args.url)?;
         let page = web::get(url, &cx).await?;
         let (status, url, cut) = (page.status, page.url.to_string(), page.cut);
-        let (title, content) = tokio::task::spawn_blocking(move || readable(page))
-            .await
-            .map_err(|_| ToolError::new("fetch_error", "The page could not be read as text."))?;
-        let content = cut_text(
-            &content,
-            MAX_CHARS,
-            &cx.artifacts,
-            &format!("{}.md", cx.call_id),
-        );
+        let reading = tokio::task::spawn_blocking(move || readable(&page));
+        let (title, mut content) = match tokio::time::timeout(READING, reading).await {
+            Ok(Ok(read)) => read,
+            Ok(Err(_)) | Err(_) => {
+                return Err(ToolError::new(
+                    "fetch_error",
+                    "The page could not be read as text. Look at it with a program, through bash.",
+                ));
+            }
+        };
+        if cut {
+            content.push_str(&format!(
+                "\n\n[The page is larger than {} bytes; the rest was not fetched.]",
+                web::MAX_BODY
+            ));
+        }
+        let name = format!("{}.md", cx.call_id);
+        let content = cut_text(&content, cap(&content), &cx.artifacts, &name);
         Ok(json!({
             "url": url,
             "status": status,
@@ -63,73 +75,81 @@ impl Typed for FetchUrl {
         if !text("title").is_empty() {
             out.push_str(&format!("# {}\n\n", text("title")));
         }
-        out.push_str(text("content"));
+        match text("content") {
+            "" => out.push_str("(no text)"),
+            content => out.push_str(content),
+        }
         out.into()
     }
 }
 
+/// The bytes that are about as many as the characters that may be shown.
+fn cap(content: &str) -> usize {
+    match content.char_indices().nth(MAX_CHARS) {
+        Some((bytes, _)) => bytes,
+        None => content.len().max(1),
+    }
+}
+
 /// Title and text of a page; anything that is not text is named.
-fn readable(page: Page) -> (String, String) {
-    let media = page
-        .media_type
-        .split(';')
-        .next()
-        .unwrap_or_default()
-        .trim()
-        .to_owned();
-    let looks_like_html = page.body.trim_ascii_start().starts_with(b"<");
-    let is_text = media.starts_with("text/")
-        || media.ends_with("json")
-        || media.ends_with("xml")
-        || media.ends_with("javascript")
-        || media.is_empty();
-    if !is_text {
+fn readable(page: &Page) -> (String, String) {
+    let media = page.media();
+    if !is_text(page) {
+        let media = if media.is_empty() {
+            "binary data"
+        } else {
+            media
+        };
         return (
             String::new(),
             format!("({media}, {} bytes, not shown)", page.body.len()),
         );
     }
-    let text = decode(&page.body, &page.media_type);
-    if !(media.contains("html") || (media.is_empty() && looks_like_html)) {
+    let text = page.text();
+    let looks_like_html = text.trim_start().starts_with('<');
+    if !(media.contains("html") || media.is_empty() && looks_like_html) {
         return (String::new(), text);
     }
-    let config = || Config {
-        text_mode: TextMode::Markdown,
-        max_elements_to_parse: MAX_ELEMENTS,
-        ..Config::default()
+    let Tamed { html, whole } = web::tame(&text);
+    let document = || {
+        let config = Config {
+            text_mode: TextMode::Markdown,
+            ..Config::default()
+        };
+        Readability::new(html.as_str(), Some(page.url.as_str()), Some(config))
     };
-    let Ok(mut parsed) = Readability::new(text.as_str(), Some(page.url.as_str()), Some(config()))
-    else {
+    let Ok(mut parsed) = document() else {
         return (String::new(), text);
     };
-    let title = parsed.get_article_title().to_string();
-    match parsed.parse() {
-        Ok(article) if !article.text_content.trim().is_empty() => {
-            (title, article.text_content.trim().to_owned())
-        }
+    let title = parsed.get_article_title().chars().take(MAX_TITLE).collect();
+    // Looking for the article takes long where much is nested deeply.
+    let article = whole.then(|| parsed.parse().ok()).flatten();
+    let content = match article.map(|a| a.text_content) {
+        Some(text) if !text.trim().is_empty() => text.to_string(),
         // Pages without an article (lists, documentation indexes) are taken whole.
-        Ok(_) | Err(_) => {
-            let whole = Readability::new(text.as_str(), Some(page.url.as_str()), Some(config()))
-                .map(|r| {
-                    r.doc
-                        .body()
-                        .map(|b| b.md(None).to_string())
-                        .unwrap_or_default()
-                })
-                .unwrap_or_default();
-            (title, whole.trim().to_owned())
-        }
-    }
+        Some(_) | None => document()
+            .ok()
+            .and_then(|whole| Some(whole.doc.body()?.md(None).to_string()))
+            .unwrap_or_default(),
+    };
+    (title, content.trim().to_owned())
 }
 
-fn decode(body: &[u8], media_type: &str) -> String {
-    let named = media_type
-        .split("charset=")
-        .nth(1)
-        .and_then(|c| encoding_rs::Encoding::for_label(c.trim_matches(['"', ' ', ';']).as_bytes()));
-    named
-        .unwrap_or(encoding_rs::UTF_8)
-        .decode(body)
-        .0
-        .into_owned()
+/// By its media type, or, where that says little, by its bytes.
+fn is_text(page: &Page) -> bool {
+    let media = page.media();
+    if text::binary(&page.body).is_some() {
+        return false;
+    }
+    media.starts_with("text/")
+        || ["json", "xml", "html", "javascript", "yaml", "toml"]
+            .iter()
+            .any(|kind| media.ends_with(kind))
+        || !["image/", "audio/", "video/", "font/"]
+            .iter()
+            .any(|kind| media.starts_with(kind))
+            && std::str::from_utf8(&page.body).is_ok()
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,7 @@
 
 use super::walk;
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
-use globset::{GlobBuilder, GlobMatcher};
+use globset::GlobSet;
 use ignore::DirEntry;
 use ostler_wire::Access;
 use schemars::JsonSchema;
@@ -37,7 +37,7 @@ impl Typed for Glob {
 
     async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {
         let (base, pattern) = target(&args, &cx.scope);
-        let matcher = matcher(&pattern)?;
+        let matcher = walk::glob(&pattern)?;
         let scope = cx.scope.clone();
         walk::blocking(cx.cancel, move |cancel| {
             find(&base, &matcher, &scope, cancel)
@@ -46,12 +46,7 @@ impl Typed for Glob {
     }
 
     fn render(data: &Value) -> Rendered {
-        let paths: Vec<&str> = data["paths"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str)
-            .collect();
+        let paths = walk::lines(&data["paths"]);
         let mut text = match paths.as_slice() {
             [] => "No files match. Use **/ for any depth; ignored files are left out.".to_owned(),
             some => some.join("\n"),
@@ -93,17 +88,9 @@ fn target(args: &Args, scope: &Scope) -> (PathBuf, String) {
     (base, rest.join("/"))
 }
 
-fn matcher(pattern: &str) -> Result<GlobMatcher, ToolError> {
-    GlobBuilder::new(pattern)
-        .literal_separator(true)
-        .build()
-        .map(|glob| glob.compile_matcher())
-        .map_err(|e| ToolError::new("invalid_input", format!("The pattern is not a glob: {e}.")))
-}
-
 fn find(
     base: &Path,
-    matcher: &GlobMatcher,
+    matcher: &GlobSet,
     scope: &Scope,
     cancel: &CancellationToken,
 ) -> Result<Done, ToolError> {
@@ -228,8 +215,11 @@ mod tests {
             let data = bench.run(&Glob, args.clone()).await.unwrap().data;
             assert_eq!(data["paths"], expect, "{args}");
         }
+        let nested = format!("{}b{}", "{a,".repeat(300), "}".repeat(300));
         for (args, code) in [
             (json!({"pattern": "a[b"}), "invalid_input"),
+            (json!({"pattern": nested}), "invalid_input"),
+            (json!({"pattern": "?".repeat(1_000_000)}), "invalid_input"),
             (json!({"pattern": "*", "path": "none"}), "not_found"),
         ] {
             assert_eq!(bench.run(&Glob, args).await.err().unwrap().code, code);

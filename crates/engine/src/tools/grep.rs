@@ -6,7 +6,7 @@ mod tests;
 
 use super::walk;
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
-use globset::{GlobBuilder, GlobMatcher};
+use globset::GlobSet;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use ignore::types::{Types, TypesBuilder};
 use ostler_wire::Access;
@@ -79,6 +79,7 @@ impl Typed for Grep {
             .filter_map(Value::as_str)
             .collect();
         let mut text = match lines.as_slice() {
+            [] if data["searched"] == 0 => "There is no file to search there: path, glob and type leave none, or all are ignored.".into(),
             [] => format!("No matches in {} files.", data["searched"]),
             some => some.join("\n"),
         };
@@ -89,7 +90,10 @@ impl Typed for Grep {
             ));
         }
         if let Some(skipped) = data["skipped"].as_u64() {
-            text.push_str(&format!("\n[{skipped} files could not be searched]"));
+            text.push_str(&format!(
+                "\n[{skipped} files could not be searched: not readable, or with a line over {} MB]",
+                search::MAX_LINE_BYTES >> 20
+            ));
         }
         text.into()
     }
@@ -101,6 +105,7 @@ fn filled(text: Option<&str>) -> Option<&str> {
 }
 
 fn matcher(args: &Args) -> Result<RegexMatcher, ToolError> {
+    walk::check_pattern(&args.pattern)?;
     RegexMatcherBuilder::new()
         .case_insensitive(args.ignore_case.unwrap_or(false))
         .line_terminator(Some(b'\n'))
@@ -115,7 +120,7 @@ fn matcher(args: &Args) -> Result<RegexMatcher, ToolError> {
 
 /// A filter on file names as people write it: without a slash it holds at any depth, `!` turns it round.
 pub struct NameFilter {
-    glob: GlobMatcher,
+    glob: GlobSet,
     inverted: bool,
 }
 
@@ -135,12 +140,8 @@ fn name_filter(text: &str) -> Result<NameFilter, ToolError> {
     } else {
         format!("**/{text}")
     };
-    let glob = GlobBuilder::new(&anywhere)
-        .literal_separator(true)
-        .build()
-        .map_err(|e| ToolError::new("invalid_input", format!("glob is not a glob: {e}.")))?;
     Ok(NameFilter {
-        glob: glob.compile_matcher(),
+        glob: walk::glob(&anywhere)?,
         inverted,
     })
 }

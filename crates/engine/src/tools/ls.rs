@@ -41,12 +41,7 @@ impl Typed for Ls {
     }
 
     fn render(data: &Value) -> Rendered {
-        let entries: Vec<&str> = data["entries"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str)
-            .collect();
+        let entries = walk::lines(&data["entries"]);
         let mut text = match entries.as_slice() {
             [] => "(empty)".to_owned(),
             some => some.join("\n"),
@@ -252,6 +247,12 @@ mod tests {
                 "x -> nowhere"
             ])
         );
+    }
+
+    #[test]
+    fn a_name_stays_on_its_line() {
+        let data = json!({"entries": ["a b", "c\nd", "\u{1b}[2Je", "ž"], "truncated": false});
+        assert_eq!(Ls::render(&data).text, "a b\n\"c\\nd\"\n\"\\u001b[2Je\"\nž");
     }
 
     #[test]

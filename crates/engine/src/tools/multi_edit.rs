@@ -52,7 +52,10 @@ impl Typed for MultiEdit {
             .and_then(Value::as_array)
             .map(Vec::as_slice)
             .unwrap_or_default();
-        let mut text = format!("{} edits done.", edits.len());
+        let mut text = match edits.len() {
+            1 => "1 edit done.".to_owned(),
+            n => format!("{n} edits done."),
+        };
         for (at, edit) in edits.iter().enumerate() {
             if edit.get("match").and_then(Value::as_str) == Some("indentation") {
                 text.push_str(&format!("\nedits[{at}]: {}", edits::rendered(edit)));

@@ -1,12 +1,42 @@
 //! The walk that `ls`, `glob` and `grep` share: hidden files yes, `.git` and ignored ones no, symlinks not followed.
 
 use crate::tool::{Scope, ToolError};
+use globset::{GlobBuilder, GlobSet};
 use ignore::{DirEntry, WalkBuilder};
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use tokio_util::sync::CancellationToken;
 
 /// Entries looked at in one call; a tree beyond that is walked in parts.
 pub const MAX_WALKED: usize = 300_000;
+
+/// Bytes of a pattern; longer ones are lists, which belong into several calls.
+const MAX_PATTERN: usize = 8 * 1024;
+
+/// Refuses a pattern that is too long to be one.
+pub fn check_pattern(pattern: &str) -> Result<(), ToolError> {
+    if pattern.len() <= MAX_PATTERN {
+        return Ok(());
+    }
+    let message = format!(
+        "The pattern has {} bytes; at most {MAX_PATTERN} are taken. Use a shorter one, or several calls.",
+        pattern.len()
+    );
+    Err(ToolError::new("invalid_input", message))
+}
+
+/// Paths by pattern. A set of one, because making a set can fail where making a single matcher panics.
+pub fn glob(pattern: &str) -> Result<GlobSet, ToolError> {
+    check_pattern(pattern)?;
+    let glob = GlobBuilder::new(pattern).literal_separator(true).build();
+    glob.and_then(|glob| GlobSet::builder().add(glob).build())
+        .map_err(|e| {
+            ToolError::new(
+                "invalid_input",
+                format!("`{pattern}` is not a glob: {}.", e.kind()),
+            )
+        })
+}
 
 pub fn builder(base: &Path, scope: &Scope) -> WalkBuilder {
     let in_repository = base.ancestors().any(|dir| dir.join(".git").exists());
@@ -21,6 +51,20 @@ pub fn builder(base: &Path, scope: &Scope) -> WalkBuilder {
         .parents(in_repository || base != scope.root)
         .filter_entry(is_wanted);
     builder
+}
+
+/// A name that stays on its line: one with line breaks or other control characters is quoted as in JSON.
+pub fn one_line(name: &str) -> Cow<'_, str> {
+    match name.contains(char::is_control) {
+        true => serde_json::Value::from(name).to_string().into(),
+        false => name.into(),
+    }
+}
+
+/// Names as the model reads them.
+pub fn lines(names: &serde_json::Value) -> Vec<Cow<'_, str>> {
+    let names = names.as_array().into_iter().flatten();
+    names.filter_map(|n| n.as_str()).map(one_line).collect()
 }
 
 /// Whether to look at an entry at all. What a call names itself always is.

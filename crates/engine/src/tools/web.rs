@@ -1,6 +1,13 @@
-//! GET requests for tools: addresses checked before each connection, redirects followed by hand, bodies bounded.
+//! GET requests for tools: addresses checked before each connection, redirects followed by hand, bodies bounded. What
+//! arrived becomes text here; what the text says is the tools' business.
+
+mod tame;
+
+pub use tame::{Tamed, tame};
 
 use crate::tool::{Context, ToolError, ToolSettings};
+use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
+use encoding_rs::{Encoding, UTF_8};
 use futures_util::StreamExt;
 use reqwest::header::{CONTENT_TYPE, LOCATION};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -8,7 +15,10 @@ use std::time::Duration;
 use url::{Host, Url};
 
 const MAX_REDIRECTS: usize = 5;
-const MAX_BODY: usize = 5 * 1024 * 1024;
+/// Of a page; the rest is left.
+pub const MAX_BODY: usize = 5 * 1024 * 1024;
+/// How far into a page its own word on its encoding is looked for.
+const META_BYTES: usize = 1024;
 const TIME: Duration = Duration::from_secs(30);
 const AGENT: &str = concat!(
     "Mozilla/5.0 (compatible; ostler/",
@@ -23,6 +33,48 @@ pub struct Page {
     pub body: Vec<u8>,
     /// There was more than is taken.
     pub cut: bool,
+}
+
+impl Page {
+    /// The media type without parameters.
+    pub fn media(&self) -> &str {
+        self.media_type.split(';').next().unwrap_or_default().trim()
+    }
+
+    /// The body as text, in the encoding that its mark, the server or the page itself names; else in what it looks like.
+    pub fn text(&self) -> String {
+        let named = || {
+            label(&self.media_type).or_else(|| {
+                let head = self.body.get(..META_BYTES).unwrap_or(&self.body);
+                label(&String::from_utf8_lossy(head).to_ascii_lowercase())
+            })
+        };
+        let encoding = match Encoding::for_bom(&self.body) {
+            Some((encoding, _)) => encoding,
+            None => named().unwrap_or_else(|| guess(&self.body)),
+        };
+        encoding.decode(&self.body).0.into_owned()
+    }
+}
+
+/// The encoding after `charset=`, in a header or in a page's own words.
+fn label(text: &str) -> Option<&'static Encoding> {
+    let (_, rest) = text.split_once("charset")?;
+    let rest = rest.trim_start().strip_prefix('=')?.trim_start();
+    let name = rest.trim_start_matches(['"', '\'']);
+    let end = name
+        .find(|c: char| !c.is_ascii_alphanumeric() && !"-_:.".contains(c))
+        .unwrap_or(name.len());
+    Encoding::for_label(name.get(..end)?.as_bytes())
+}
+
+fn guess(body: &[u8]) -> &'static Encoding {
+    if std::str::from_utf8(body).is_ok() {
+        return UTF_8;
+    }
+    let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
+    detector.feed(body, true);
+    detector.guess(None, Utf8Detection::Allow)
 }
 
 /// A URL as models write them, and the host that permission is about.
@@ -59,13 +111,14 @@ pub async fn get(url: Url, cx: &Context) -> Result<Page, ToolError> {
                 .and_then(|v| v.to_str().ok());
             match (response.status().is_redirection(), target) {
                 (true, Some(target)) => {
+                    let there = |e: ToolError| {
+                        let message = format!("{url} redirects to `{target}`: {}", e.message);
+                        ToolError::new(e.code, message)
+                    };
                     let next = url.join(target).map_err(|e| {
-                        ToolError::new(
-                            "fetch_error",
-                            format!("{url} redirects to `{target}`, which is not a URL: {e}."),
-                        )
+                        there(ToolError::new("fetch_error", format!("not a URL, {e}.")))
                     })?;
-                    url = parse(next.as_str())?.0;
+                    url = parse(next.as_str()).map_err(there)?.0;
                 }
                 (true, None) | (false, _) => return read(url, response).await,
             }
@@ -85,10 +138,9 @@ pub async fn get(url: Url, cx: &Context) -> Result<Page, ToolError> {
 
 async fn one(url: &Url, settings: &ToolSettings) -> Result<reqwest::Response, ToolError> {
     let fault = |e: reqwest::Error| {
-        let cause = std::error::Error::source(&e).map_or_else(String::new, |s| format!(": {s}"));
         ToolError::new(
             "fetch_error",
-            format!("{url} cannot be fetched: {}{cause}.", e.without_url()),
+            format!("{url} cannot be fetched: {}.", root_cause(&e)),
         )
     };
     let addresses = addresses(url, settings).await?;
@@ -110,6 +162,15 @@ async fn one(url: &Url, settings: &ToolSettings) -> Result<reqwest::Response, To
     client.get(url.clone()).send().await.map_err(fault)
 }
 
+/// What lies at the bottom of an error; the layers above only say that something failed.
+fn root_cause(error: &dyn std::error::Error) -> String {
+    let mut cause = error;
+    while let Some(deeper) = cause.source() {
+        cause = deeper;
+    }
+    cause.to_string()
+}
+
 async fn read(url: Url, response: reqwest::Response) -> Result<Page, ToolError> {
     let status = response.status().as_u16();
     let media_type = response
@@ -124,7 +185,7 @@ async fn read(url: Url, response: reqwest::Response) -> Result<Page, ToolError> 
         let chunk = chunk.map_err(|e| {
             ToolError::new(
                 "fetch_error",
-                format!("{url} broke off: {}.", e.without_url()),
+                format!("{url} broke off: {}.", root_cause(&e)),
             )
         })?;
         let room = MAX_BODY - body.len();
@@ -170,7 +231,7 @@ async fn addresses(url: &Url, settings: &ToolSettings) -> Result<Vec<SocketAddr>
         Some(address) if !is_allowed => Err(ToolError::new(
             "forbidden",
             format!(
-                "{host} is a private address ({}). Add it to [tools.web] allow_private to permit it.",
+                "{host} is a private address ({}). Only the person can permit it, in [tools.web] allow_private.",
                 address.ip()
             ),
         )),
@@ -246,6 +307,44 @@ mod tests {
             ("64:ff9b::808:808", true),
         ] {
             assert_eq!(is_public(ip.parse().unwrap()), expect, "{ip}");
+        }
+    }
+
+    #[test]
+    fn the_encoding_is_found() {
+        let (chinese, _, _) = encoding_rs::GBK.encode("中文标题，这是一段文字，用来检查。");
+        let (latin, _, _) = encoding_rs::WINDOWS_1252.encode("Straße über die Brücke in Köln");
+        let page = |media_type: &str, body: &[u8]| Page {
+            url: Url::parse("http://x/").unwrap(),
+            status: 200,
+            media_type: media_type.into(),
+            body: body.to_vec(),
+            cut: false,
+        };
+        let meta = |tag: &str| [tag.as_bytes(), &chinese].concat();
+        for (media_type, body, expect) in [
+            ("text/html; charset=gbk", chinese.to_vec(), "中文标题"),
+            (
+                "text/html;charset=\"gb2312\"; x",
+                chinese.to_vec(),
+                "中文标题",
+            ),
+            ("text/html", meta("<meta charset='gbk'>"), "中文标题"),
+            (
+                "text/html",
+                meta("<META content=\"text/html; CHARSET=GBK\">"),
+                "中文标题",
+            ),
+            ("text/plain", chinese.to_vec(), "中文标题"),
+            ("text/plain", latin.to_vec(), "Straße über"),
+            ("text/plain", "Straße 日本".into(), "Straße 日本"),
+            // The mark of the bytes themselves is stronger than any label.
+            ("text/plain; charset=gbk", "\u{FEFF}Straße".into(), "Straße"),
+            ("text/plain; charset=nonsense", "Straße".into(), "Straße"),
+            ("", Vec::new(), ""),
+        ] {
+            let text = page(media_type, &body).text();
+            assert!(text.contains(expect), "{media_type}: {text}");
         }
     }
 

@@ -36,17 +36,18 @@ impl Typed for WebSearch {
         let page = web::get(url, &cx).await?;
         if page.status != 200 {
             let message = format!(
-                "The search page answered with HTTP {}. Try again later, or set [tools.web] search_endpoint.",
+                "The search page answered with HTTP {}. Try again later, or set [tools.web] search_url.",
                 page.status
             );
             return Err(ToolError::new("search_error", message));
         }
         let base = page.url.clone();
-        let results = tokio::task::spawn_blocking(move || {
-            results(&String::from_utf8_lossy(&page.body), &base)
-        })
-        .await
-        .map_err(|_| ToolError::new("search_error", "The search page could not be read."))?;
+        let results =
+            tokio::task::spawn_blocking(move || results(&web::tame(&page.text()).html, &base))
+                .await
+                .map_err(|_| {
+                    ToolError::new("search_error", "The search page could not be read.")
+                })?;
         Ok(json!({ "results": results }).into())
     }
 

@@ -159,6 +159,8 @@ fn without_a_default_the_first_with_a_key() {
             .env("OSTLER_API_KEY", "k")
             .user("[[providers]]\nname = 'beta'\n"),
         Bench::new().env("BETA_API_KEY", "kb").user("[auth]\nuse_process_env = false\n"),
+        Bench::new().env("BETA_API_KEY", "two\nlines"),
+        Bench::new().env("ALPHA_API_KEY", "two\nlines").env("BETA_API_KEY", "kb"),
     ];
     let answers: String = cases.iter().map(|bench| line(bench, "") + "\n\n").collect();
     assert_snapshot!(answers, @r"
@@ -187,6 +189,10 @@ fn without_a_default_the_first_with_a_key() {
     ! no model is configured and no provider key was found
     run `ostler setup`, or set one of ALPHA_API_KEY, BETA_API_KEY, MART_API_KEY
     or see it work without an account: `ostler demo`
+
+    ! the key of `beta` from variable BETA_API_KEY has characters that cannot be sent; copy it again without line breaks
+
+    beta/beta-4 [openai-responses] https://api.beta.test/v1 kb (no default_model is set; beta has a key in variable BETA_API_KEY)
     ");
 }
 
@@ -212,9 +218,12 @@ fn addresses_come_from_the_environment_first() {
     let bench = with_keys()
         .env("ALPHA_BASE_URL", "http://127.0.0.1:7")
         .env("OSTLER_BASE_URL", "http://127.0.0.1:8/v1");
-    assert_snapshot!(table(&bench, &["alpha", "some-model"]), @r"
+    let references = ["alpha", "some-model", "custom/some-model", "customs/x"];
+    assert_snapshot!(table(&bench, &references), @r"
     alpha -> alpha/alpha-large [anthropic] http://127.0.0.1:8/v1 ka
     some-model -> custom/some-model [openai] http://127.0.0.1:8/v1 no key
+    custom/some-model -> custom/some-model [openai] http://127.0.0.1:8/v1 no key
+    customs/x -> custom/customs/x [openai] http://127.0.0.1:8/v1 no key
     ");
     let bench = with_keys().env("ALPHA_BASE_URL", "nonsense");
     assert_snapshot!(table(&bench, &["alpha", "beta"]), @r"

@@ -1,3 +1,5 @@
+//! `delete_range`: anchors, what is deleted, what stays.
+
 use super::*;
 use crate::seen::Seen;
 use crate::tools::testing::Bench;

@@ -1,3 +1,5 @@
+//! `edit_file`: what is found, what is changed, what is refused.
+
 use super::*;
 use crate::seen::Seen;
 use crate::tools::read_file::ReadFile;

@@ -116,6 +116,14 @@ fn explain(content: &str, edit: &Edit, miss: &Miss, shown: &str) -> ToolError {
                 ),
             )
         }
+        Miss::Overlap {
+            lines: [one, other],
+        } => ToolError::new(
+            "replacement_count_mismatch",
+            format!(
+                "`old` occurs in {shown} at places that overlap (from lines {one} and {other}), so it is not clear which one is meant. Add lines around it to `old`."
+            ),
+        ),
         Miss::NotFound => {
             let near = nearest::lines(content, &edit.old);
             let message = match near.is_empty() {

@@ -49,6 +49,10 @@ pub enum Miss {
         found: usize,
         lines: Vec<usize>,
     },
+    /// It occurs as often as expected, but also at a place that overlaps one of these: which one is meant?
+    Overlap {
+        lines: [usize; 2],
+    },
 }
 
 pub fn replace(content: &str, edit: Replacement<'_>) -> Result<Replaced, Miss> {
@@ -58,12 +62,22 @@ pub fn replace(content: &str, edit: Replacement<'_>) -> Result<Replaced, Miss> {
         .filter(|range| !splits_crlf(content, range))
         .collect();
     if !exact.is_empty() {
+        if exact.len() == edit.expected
+            && let Some(lines) = overlap(content, &exact, edit)
+        {
+            return Err(Miss::Overlap { lines });
+        }
         let new = |range: &Range<usize>| adopt_endings(content, range, edit);
         return finish(content, &exact, edit.expected, Match::Exact, new);
     }
     let loose = up_to_line_endings(content, edit.old);
     if !loose.is_empty() {
         let plain = normalise(edit.new);
+        if loose.len() == edit.expected
+            && let Some(lines) = loose_overlap(content, edit)
+        {
+            return Err(Miss::Overlap { lines });
+        }
         let new = |range: &Range<usize>| Cow::from(plain.replace('\n', ending_at(content, range)));
         return finish(content, &loose, edit.expected, Match::LineEndings, new);
     }
@@ -179,6 +193,39 @@ fn up_to_line_endings(content: &str, old: &str) -> Vec<Range<usize>> {
         .match_indices(wanted.as_ref())
         .map(|(at, found)| original(at)..original(at + found.len()))
         .collect()
+}
+
+/// The lines of the first match and of another one that begins inside it, if it matters which of them is replaced.
+fn overlap(content: &str, ranges: &[Range<usize>], edit: Replacement<'_>) -> Option<[usize; 2]> {
+    let Replacement { old, new, .. } = edit;
+    ranges.iter().find_map(|range| {
+        let from = range.start + old.chars().next()?.len_utf8();
+        let other = from + content.get(from..)?.find(old)?;
+        if other >= range.end {
+            return None;
+        }
+        let (skipped, rest) = (
+            content.get(range.start..other)?,
+            content.get(range.end..other + old.len())?,
+        );
+        let same = format!("{new}{rest}") == format!("{skipped}{new}");
+        (!same).then(|| [range.start, other].map(|at| line_of(content, at)))
+    })
+}
+
+/// The same where CRLF counts as LF; a line keeps its number.
+fn loose_overlap(content: &str, edit: Replacement<'_>) -> Option<[usize; 2]> {
+    let (plain, old, new) = (normalise(content), normalise(edit.old), normalise(edit.new));
+    let ranges: Vec<_> = plain
+        .match_indices(old.as_ref())
+        .map(|(at, found)| at..at + found.len())
+        .collect();
+    let edit = Replacement {
+        old: &old,
+        new: &new,
+        expected: edit.expected,
+    };
+    overlap(&plain, &ranges, edit)
 }
 
 /// `old` ends its last line, the file does not: the same place, and the file goes on without a final line ending.

@@ -36,7 +36,7 @@ pub async fn scan(
         if !more {
             let hash = hasher.finalize();
             return Ok(Some(
-                hash.iter().take(8).map(|b| format!("{b:02x}")).collect(),
+                crate::hex::short(&hash, 8),
             ));
         }
         if need == Need::Nothing && head.stat.len > MAX_SCANNED {

@@ -23,7 +23,7 @@ const MAX_LINE_CHARS: usize = 500;
 /// Characters kept before a match in a line that is too long.
 const LEAD_CHARS: usize = 100;
 /// The longest line that is searched; a file with a longer one is skipped and counted.
-const MAX_LINE_BYTES: usize = 16 * 1024 * 1024;
+pub const MAX_LINE_BYTES: usize = 16 * 1024 * 1024;
 const MAX_THREADS: usize = 8;
 
 pub struct Query {
@@ -191,7 +191,7 @@ fn search(
     };
     let mut sink = FileSink {
         query,
-        shown: query.scope.shown(path),
+        shown: walk::one_line(&query.scope.shown(path)).into_owned(),
         hits: Hits::default(),
         bytes: 0,
         binary: false,

@@ -1,3 +1,5 @@
+//! `grep`: matches, filters, limits, and the same answer every time.
+
 use super::*;
 use crate::tool::Tool;
 use crate::tools::testing::Bench;
@@ -88,6 +90,14 @@ async fn what_is_found_where() {
         ),
         (json!({"pattern": "main("}), json!("invalid_input")),
         (json!({"pattern": "a\nb"}), json!("invalid_input")),
+        (
+            json!({"pattern": "a".repeat(100_000)}),
+            json!("invalid_input"),
+        ),
+        (
+            json!({"pattern": "a", "glob": format!("{}b{}", "{a,".repeat(300), "}".repeat(300))}),
+            json!("invalid_input"),
+        ),
         (
             json!({"pattern": "main", "glob": "[x"}),
             json!("invalid_input"),
@@ -254,7 +264,7 @@ async fn hostile_trees_are_survived() {
     assert!(
         Tool::render(&Grep, &data)
             .text
-            .ends_with("[1 files could not be searched]")
+            .ends_with("[1 files could not be searched: not readable, or with a line over 16 MB]")
     );
 }
 

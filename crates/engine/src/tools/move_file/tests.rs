@@ -1,3 +1,5 @@
+//! `move_file`: what moves, what is refused.
+
 use super::*;
 use crate::tools::testing::Bench;
 use std::os::unix::fs::symlink;

@@ -1,3 +1,5 @@
+//! `multi_edit`: in order, all or none.
+
 use super::*;
 use crate::seen::Seen;
 use crate::tools::testing::Bench;

@@ -1,3 +1,5 @@
+//! `notebook_edit`: the three modes and their errors.
+
 use super::*;
 use crate::seen::Seen;
 use crate::tools::testing::Bench;

@@ -1,3 +1,5 @@
+//! `read_file`: text, windows, encodings, pictures, and what is neither.
+
 use super::*;
 use crate::tools::testing::Bench;
 use std::os::unix::fs::symlink;

@@ -1,3 +1,5 @@
+//! Encodings: recognised, decoded, and written back byte for byte.
+
 use super::*;
 
 fn seen(bytes: &[u8]) -> String {

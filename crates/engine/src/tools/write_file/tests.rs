@@ -1,3 +1,5 @@
+//! `write_file`: what is written, what is refused.
+
 use super::*;
 use crate::seen::Seen;
 use crate::tools::read_file::ReadFile;

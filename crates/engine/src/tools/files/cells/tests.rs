@@ -1,3 +1,5 @@
+//! Cells of notebooks: every byte outside of the edited cell stays.
+
 use super::*;
 
 const BOOK: &str = r##"{

@@ -1,3 +1,5 @@
+//! The three ways to find the text that an edit means.
+
 use super::*;
 
 fn check(content: &str, old: &str, new: &str, expect: Result<(&str, Match), Miss>) {
@@ -34,6 +36,28 @@ fn exact_comes_first() {
         ("a\nb\n", "a", "a\r\nx", "a\r\nx\nb\n"),
     ] {
         check(content, old, new, Ok((expect, Exact)));
+    }
+}
+
+#[test]
+fn places_that_overlap_are_not_guessed_at() {
+    let lines = |lines| Err(Miss::Overlap { lines });
+    for (content, old, new, expect) in [
+        ("aaa", "aa", "b", lines([1, 1])),
+        ("f {\n}\n}\n}\n", "}\n}\n", "x\n", lines([2, 3])),
+        ("f {\r\n}\r\n}\r\n}\r\n", "}\n}\n", "x\n", lines([2, 3])),
+        ("日本日本日", "日本日", "x", lines([1, 1])),
+    ] {
+        check(content, old, new, expect);
+    }
+    for (content, old, new, expect) in [
+        // Whichever is taken, the outcome is the same.
+        ("a\n\n\nb", "\n\n", "\n", "a\n\nb"),
+        ("aaa", "aa", "a", "aa"),
+        ("aaa b", "a b", "x", "aax"),
+        ("abab", "ba", "x", "axb"),
+    ] {
+        check(content, old, new, Ok((expect, Match::Exact)));
     }
 }
 

@@ -1,0 +1,369 @@
+//! `exec` as a process: exit codes, signals at every stage, and what a headless run may do.
+
+mod common;
+
+use common::{Scene, each_kind, of_type};
+use ostler_testkit::{Kind, Output, Step, json_lines, only};
+use serde_json::{Value, json};
+
+#[cfg(unix)]
+use common::wait_for;
+#[cfg(unix)]
+use ostler_testkit::{Place, Running, Signal};
+
+/// A stage of a turn: what the vendor does, and how to see that the turn is there.
+#[cfg(unix)]
+struct Stage {
+    name: &'static str,
+    step: Step,
+    reached: fn(&Scene, &Running),
+}
+
+#[cfg(unix)]
+fn stages() -> Vec<Stage> {
+    let sleeping = "touch started; sleep 30";
+    let stubborn = "trap '' INT TERM HUP; touch started; sleep 30; sleep 30";
+    let started = |scene: &Scene, _: &Running| {
+        wait_for("the command", || {
+            scene.space.exists("started").then_some(())
+        });
+    };
+    let tool = |name, step| Stage {
+        name,
+        step,
+        reached: started,
+    };
+    vec![
+        Stage {
+            name: "before the headers",
+            step: Step::stall_headers(),
+            reached: |scene, _| {
+                scene.server.wait_for(1);
+            },
+        },
+        Stage {
+            name: "in the text",
+            step: Step::answer().text("Half of it").stall(Place::Text(1)),
+            reached: |_, running| {
+                running.wait_stdout("Half");
+            },
+        },
+        Stage {
+            name: "waiting for a retry",
+            step: Step::rate_limited(60),
+            reached: |_, running| {
+                running.wait_stderr("Retry 1 in 60.0 s");
+            },
+        },
+        tool(
+            "in a command",
+            Step::answer()
+                .text("Running. ")
+                .call("bash", json!({"command": sleeping})),
+        ),
+        tool(
+            "in a stubborn command",
+            Step::answer().call("bash", json!({"command": stubborn})),
+        ),
+        tool(
+            "in the second of three calls",
+            Step::answer().calls([
+                ("bash", json!({"command": "echo 1 > one"})),
+                ("bash", json!({"command": sleeping})),
+                ("bash", json!({"command": "echo 3 > three"})),
+            ]),
+        ),
+        Stage {
+            name: "in two commands at once",
+            step: Step::answer().calls([
+                ("bash", json!({"command": "sleep 30"})),
+                ("bash", json!({"command": "sleep 30"})),
+            ]),
+            reached: |scene, _| {
+                wait_for("both calls", || {
+                    let log = scene.logs().pop().map(|path| scene.space.read(path))?;
+                    (log.matches("\"type\":\"tool_use\"").count() == 2).then_some(())
+                });
+            },
+        },
+    ]
+}
+
+/// Signals a run at a stage; the log must tell the end, every call must have a result, and the session must go on.
+#[cfg(unix)]
+#[track_caller]
+fn stopped(kind: Kind, stage: &Stage, signal: Signal, format: &str) -> (Scene, Output) {
+    let scene = Scene::new(kind, [stage.step.clone()]);
+    let running = scene
+        .ostler(["exec", "--format", format, "-p", "go"])
+        .spawn();
+    (stage.reached)(&scene, &running);
+    running.signal(signal);
+    let out = running.wait();
+    let log = scene.log();
+    assert_eq!(
+        only(&log, "interrupted")["text"],
+        "Interrupted",
+        "{}",
+        stage.name
+    );
+    assert_eq!(
+        only(&log, "turn_end")["outcome"],
+        "interrupted",
+        "{}",
+        stage.name
+    );
+    let ids = |name: &str, key: &str| -> Vec<Value> {
+        of_type(&log, name).iter().map(|l| l[key].clone()).collect()
+    };
+    assert_eq!(
+        ids("tool_use", "id"),
+        ids("tool_result", "tool_use_id"),
+        "{}",
+        stage.name
+    );
+
+    scene.server.push(Step::answer().text("Back."));
+    let again = scene.ostler(["resume", "-p", "Go on"]).output().ok();
+    assert_eq!(again.stdout, "Back.\n", "{}", stage.name);
+    let sent = scene.server.requests().pop().expect("a request");
+    let raw = String::from_utf8_lossy(&sent.raw).into_owned();
+    assert!(
+        raw.contains("The person interrupted the work here"),
+        "{}: {raw}",
+        stage.name
+    );
+    (scene, out)
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_a_run_at_any_stage() {
+    each_kind(|kind| {
+        for stage in stages() {
+            let (scene, out) = stopped(kind, &stage, Signal::Interrupt, "text");
+            let out = out.exits(130);
+            assert!(
+                out.stderr.contains("Interrupted"),
+                "{}: {}",
+                stage.name,
+                out.stderr
+            );
+            assert!(
+                out.stderr.contains("ostler resume "),
+                "{}: {}",
+                stage.name,
+                out.stderr
+            );
+            if stage.name == "in the second of three calls" {
+                assert_eq!(
+                    (scene.space.exists("one"), scene.space.exists("three")),
+                    (true, false)
+                );
+                let results = scene.server.request(1).tool_results();
+                let cut: Vec<bool> = results
+                    .iter()
+                    .map(|r| r.1.contains("interrupted"))
+                    .collect();
+                assert_eq!(cut, [false, true, true], "{results:?}");
+            }
+        }
+    });
+}
+
+#[cfg(unix)]
+#[test]
+fn a_partial_answer_is_kept() {
+    each_kind(|kind| {
+        let stage = &stages()[1];
+        let (scene, out) = stopped(kind, stage, Signal::Interrupt, "text");
+        assert_eq!(out.stdout, "Half \n");
+        let log = scene.log();
+        let answer = of_type(&log, "message")[1];
+        assert_eq!(
+            (&answer["text"], &answer["stop"]),
+            (&json!("Half "), &json!("interrupted"))
+        );
+        let raw = String::from_utf8_lossy(&scene.server.request(1).raw).into_owned();
+        assert!(raw.contains("Half "), "{raw}");
+    });
+}
+
+#[cfg(unix)]
+#[test]
+fn a_request_to_end_is_obeyed_at_any_stage() {
+    for (signal, stage) in [Signal::Terminate, Signal::Hangup]
+        .into_iter()
+        .flat_map(|s| stages().into_iter().map(move |stage| (s, stage)))
+    {
+        let (_, out) = stopped(Kind::Chat, &stage, signal, "text");
+        out.exits(143);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn the_result_object_tells_an_interrupt() {
+    let signals = [(Signal::Interrupt, 130), (Signal::Terminate, 143)];
+    // The text is not on stdout here, so that stage could not be seen.
+    for stage in stages().iter().filter(|s| s.name != "in the text") {
+        for (signal, code) in signals {
+            let (_, out) = stopped(Kind::Messages, stage, signal, "result");
+            let result: Value = serde_json::from_str(&out.exits(code).stdout).expect("one object");
+            assert_eq!(
+                (&result["subtype"], &result["is_error"]),
+                (&json!("interrupted"), &json!(true))
+            );
+        }
+    }
+}
+
+#[test]
+fn exit_codes() {
+    let cases: [(Step, i32); 3] = [
+        (Step::answer().text("ok"), 0),
+        (Step::html(200), 1),
+        // A tool that fails is the model's business.
+        (Step::answer().text("It failed, as it should."), 0),
+    ];
+    for (step, code) in cases {
+        let scene = Scene::new(
+            Kind::Chat,
+            [
+                Step::answer().call("bash", json!({"command": "exit 3"})),
+                step,
+            ],
+        );
+        scene.exec("go").exits(code);
+    }
+}
+
+#[test]
+fn a_headless_run_may_work_and_denials_bind() {
+    let write = || Step::answer().call("write_file", json!({"path": "made.txt", "content": "x"}));
+    let bash = || Step::answer().call("bash", json!({"command": "echo y > made.txt"}));
+    let deny_write = "[permissions]\ndeny = [\"write_file\"]\n";
+    let deny_bash = "[permissions]\ndeny = [\"bash(echo *)\"]\n";
+    let headless = "[permissions]\nheadless = \"deny\"\n";
+    let cases: [(&str, &[&str], Step, bool); 10] = [
+        ("", &[], write(), true),
+        ("", &[], bash(), true),
+        ("", &["--yolo"], bash(), true),
+        ("", &["--permission-mode", "ask"], bash(), false),
+        ("", &["--permission-mode", "auto"], bash(), true),
+        (deny_write, &[], write(), false),
+        (deny_write, &["--yolo"], write(), false),
+        (deny_bash, &["--yolo"], bash(), false),
+        (headless, &[], write(), false),
+        (headless, &["--yolo"], write(), true),
+    ];
+    for (config, args, step, made) in cases {
+        let scene = Scene::with_config(Kind::Chat, config, [step, Step::answer().text("ok")]);
+        let out = scene.ostler(["exec", "-p", "go"]).args(args).output().ok();
+        assert_eq!(
+            scene.space.exists("made.txt"),
+            made,
+            "{config} {args:?}: {}",
+            out.stderr
+        );
+        let results = scene.server.request(1).tool_results();
+        assert_eq!(
+            results[0].1.starts_with("Error (blocked): "),
+            !made,
+            "{config} {args:?}: {}",
+            results[0].1
+        );
+    }
+}
+
+#[test]
+fn file_tools_stay_inside_the_root() {
+    each_kind(|kind| {
+        let outside = "../outside.txt";
+        let calls = Step::answer().calls([
+            ("write_file", json!({"path": outside, "content": "x"})),
+            (
+                "move_file",
+                json!({"source_path": "a.txt", "destination_path": outside}),
+            ),
+            ("write_file", json!({"path": "inside.txt", "content": "x"})),
+        ]);
+        let scene = Scene::new(kind, [calls, Step::answer().text("ok")]);
+        scene.space.write("a.txt", "a");
+        scene.ostler(["exec", "--yolo", "-p", "go"]).output().ok();
+        assert!(!scene.space.exists(outside));
+        assert!(scene.space.exists("a.txt") && scene.space.exists("inside.txt"));
+        let results = scene.server.request(1).tool_results();
+        assert!(
+            results[0].1.starts_with("Error ") && results[1].1.starts_with("Error "),
+            "{results:?}"
+        );
+    });
+}
+
+#[test]
+fn only_the_tools_that_were_allowed_are_offered() {
+    let cases: [(&[&str], &str, &[&str]); 3] = [
+        (
+            &["--allowed-tools", "read_file,bash"],
+            "",
+            &["bash", "read_file"],
+        ),
+        (&[], "[tools]\nenabled = [\"time\"]\n", &["time"]),
+        (
+            &["--allowed-tools", "time"],
+            "[tools]\nenabled = [\"bash\"]\n",
+            &["time"],
+        ),
+    ];
+    for (args, config, expect) in cases {
+        let scene = Scene::with_config(Kind::Chat, config, [Step::answer().text("ok")]);
+        scene.ostler(["exec", "-p", "go"]).args(args).output().ok();
+        assert_eq!(scene.server.request(0).tool_names(), expect);
+    }
+}
+
+#[test]
+fn keys_do_not_reach_commands() {
+    let scene = Scene::new(
+        Kind::Chat,
+        [
+            Step::answer().call("bash", json!({"command": "env; exit 0"})),
+            Step::answer().text("ok"),
+        ],
+    );
+    scene
+        .ostler(["exec", "-p", "go"])
+        .env("OSTLER_API_KEY", "general-key")
+        .output()
+        .ok();
+    let (_, shown, _) = scene.server.request(1).tool_results().remove(0);
+    assert!(shown.contains("HOME="), "{shown}");
+    assert!(
+        !shown.contains(ostler_testkit::KEY) && !shown.contains("general-key"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn the_root_may_be_elsewhere() {
+    let scene = Scene::new(
+        Kind::Chat,
+        [
+            Step::answer().call("bash", json!({"command": "pwd"})),
+            Step::answer().text("ok"),
+        ],
+    );
+    scene.space.write("sub/file.txt", "x");
+    let out = scene
+        .ostler(["exec", "--root", "sub", "--format", "json", "-p", "go"])
+        .output()
+        .ok();
+    let lines = json_lines(&out.stdout);
+    let root = scene.space.root().join("sub").display().to_string();
+    assert_eq!(only(&lines, "meta")["root"], json!(root));
+    assert_eq!(
+        only(&lines, "tool_result")["output"]["data"]["stdout"],
+        json!(format!("{root}\n"))
+    );
+}

@@ -1,0 +1,383 @@
+//! The conversation as plain lines: prompts, slash commands, permission, and how it ends.
+
+mod common;
+
+use common::{Scene, each_kind, files, of_type, texts};
+use ostler_testkit::{Kind, Output, Running, Step, config_text, json_lines};
+use serde_json::{Value, json};
+
+#[cfg(unix)]
+use ostler_testkit::{Place, Signal};
+
+/// A whole conversation, typed ahead.
+#[track_caller]
+fn talk(scene: &Scene, lines: &[&str]) -> Output {
+    scene
+        .ostler([])
+        .stdin(lines.join("\n") + "\n")
+        .output()
+        .ok()
+}
+
+fn conversation(scene: &Scene) -> Running {
+    scene.ostler([]).open_stdin().spawn()
+}
+
+#[test]
+fn prompts_are_answered_one_after_the_other() {
+    each_kind(|kind| {
+        let steps = [
+            Step::answer().call("time", json!({})),
+            Step::answer().text("One."),
+            Step::answer().text("Two."),
+        ];
+        let scene = Scene::new(kind, steps);
+        let out = talk(&scene, &["first", "", "  second  ", "/quit"]);
+        assert_eq!(out.stdout, "One.\nTwo.\n");
+        let log = scene.log();
+        assert_eq!(texts(&log), ["first", "", "One.", "second", "Two."]);
+        let greeting = out.stderr.lines().next().unwrap_or_default();
+        assert!(
+            greeting.starts_with("ostler ") && greeting.contains("mock/mock-model"),
+            "{greeting}"
+        );
+        assert!(
+            out.stderr.contains("> ") && out.stderr.contains("Tool requested: time"),
+            "{}",
+            out.stderr
+        );
+        let hint = format!("ostler resume {}", &scene.session_id()[..8]);
+        assert!(out.stderr.ends_with(&format!("{hint}\n")), "{}", out.stderr);
+        scene.server.assert_done();
+    });
+}
+
+#[test]
+fn the_end_of_the_input_leaves_with_the_way_back() {
+    let scene = Scene::new(Kind::Chat, [Step::answer().text("One.")]);
+    let out = scene.ostler([]).stdin("first").output().ok();
+    assert_eq!(out.stdout, "One.\n");
+    assert!(
+        out.stderr
+            .ends_with(&format!("ostler resume {}\n", &scene.session_id()[..8])),
+        "{}",
+        out.stderr
+    );
+
+    scene.server.push(Step::answer().text("Two."));
+    let out = scene.ostler(["resume"]).stdin("second\n").output().ok();
+    assert_eq!(out.stdout, "Two.\n");
+    assert_eq!(texts(&scene.log()), ["first", "One.", "second", "Two."]);
+}
+
+#[test]
+fn a_conversation_in_which_nothing_was_said_leaves_nothing() {
+    let scene = Scene::new(Kind::Chat, []);
+    let before = files(scene.space.home());
+    let out = talk(&scene, &["/help", "/model", "/quit", "never read"]);
+    assert_eq!(out.stdout, "");
+    assert!(!out.stderr.contains("ostler resume"), "{}", out.stderr);
+    assert_eq!(files(scene.space.home()), before);
+}
+
+#[test]
+fn help_lists_every_command() {
+    let scene = Scene::new(Kind::Chat, []);
+    let out = talk(&scene, &["/help"]);
+    for command in ["/help", "/new", "/resume", "/quit", "/model", "/status"] {
+        let line = out
+            .stderr
+            .lines()
+            .find(|l| l.trim_start_matches("> ").starts_with(command));
+        assert!(
+            line.is_some_and(|l| l.len() > command.len() + 5),
+            "{command}: {}",
+            out.stderr
+        );
+    }
+    assert_eq!(out.stdout, "");
+}
+
+#[test]
+fn a_word_that_is_no_command_is_told_and_a_path_is_a_prompt() {
+    let scene = Scene::new(Kind::Chat, [Step::answer().text("A file.")]);
+    let out = talk(&scene, &["/frobnicate now", "/etc/hosts what is it?"]);
+    assert!(
+        out.stderr
+            .contains("There is no command /frobnicate. Try /help."),
+        "{}",
+        out.stderr
+    );
+    assert_eq!(out.stdout, "A file.\n");
+    assert_eq!(texts(&scene.log())[0], "/etc/hosts what is it?");
+}
+
+#[test]
+fn the_model_can_be_shown_and_changed() {
+    each_kind(|kind| {
+        let scene = Scene::new(
+            kind,
+            [
+                Step::answer().reasoning("Hm.").text("One."),
+                Step::answer().text("Two."),
+            ],
+        );
+        let config = config_text(&scene.server, kind).replace(
+            "model = \"mock-model\"",
+            "models = [\"mock-model\", \"other\"]",
+        );
+        scene
+            .space
+            .write(scene.space.home().join("config.toml"), config);
+        let out = talk(
+            &scene,
+            &[
+                "/model",
+                "first",
+                "/model mock/other",
+                "/model nonsense",
+                "second",
+            ],
+        );
+        assert_eq!(out.stdout, "One.\nTwo.\n");
+        for said in [
+            "Model: mock/mock-model",
+            "Model: mock/other",
+            "no provider or model is called `nonsense`",
+        ] {
+            assert!(out.stderr.contains(said), "{said}: {}", out.stderr);
+        }
+        let models: Vec<String> = scene
+            .server
+            .requests()
+            .iter()
+            .map(|r| r.model().to_owned())
+            .collect();
+        assert_eq!(models, ["mock-model", "other"]);
+        let log = scene.log();
+        let settings: Vec<&Value> = of_type(&log, "settings")
+            .iter()
+            .map(|s| &s["model"])
+            .collect();
+        assert_eq!(settings, ["mock/mock-model", "mock/other"]);
+        assert_eq!(of_type(&log, "usage")[1]["break"]["cause"], "model");
+    });
+}
+
+#[test]
+fn sessions_can_be_left_and_taken_up_again() {
+    let scene = Scene::new(
+        Kind::Chat,
+        ["One.", "Two.", "Three."].map(|text| Step::answer().text(text)),
+    );
+    let out = talk(
+        &scene,
+        &["first", "/new", "second", "/resume", "third", "/quit"],
+    );
+    assert_eq!(out.stdout, "One.\nTwo.\nThree.\n");
+    let mut said: Vec<Vec<String>> = scene
+        .logs()
+        .iter()
+        .map(|path| json_lines(&scene.space.read(path)))
+        .map(|lines| texts(&lines).into_iter().map(String::from).collect())
+        .collect();
+    said.sort();
+    assert_eq!(
+        said,
+        [
+            vec!["first", "One.", "third", "Three."],
+            vec!["second", "Two."]
+        ]
+    );
+    let back = scene.server.request(2);
+    assert!(String::from_utf8_lossy(&back.raw).contains("One."));
+}
+
+#[test]
+fn a_session_that_cannot_be_opened_leaves_the_old_one() {
+    let scene = Scene::new(
+        Kind::Chat,
+        ["One.", "Two."].map(|text| Step::answer().text(text)),
+    );
+    let out = talk(
+        &scene,
+        &["/resume", "first", "/resume 0123abcd", "/resume", "second"],
+    );
+    assert_eq!(out.stdout, "One.\nTwo.\n");
+    assert_eq!(
+        out.stderr
+            .matches("There is no other session of this project.")
+            .count(),
+        2,
+        "{}",
+        out.stderr
+    );
+    assert!(
+        out.stderr.contains("There is no session 0123abcd"),
+        "{}",
+        out.stderr
+    );
+    assert_eq!(texts(&scene.log()), ["first", "One.", "second", "Two."]);
+}
+
+#[test]
+fn permission_is_asked_for_and_the_answer_holds() {
+    let cases = [
+        ("y", true, "once", ""),
+        ("YES", true, "once", ""),
+        ("s", true, "session", ""),
+        ("n", false, "deny", "The person refused this call."),
+        ("", false, "deny", "The person refused this call."),
+        (
+            "no, use the other file",
+            false,
+            "deny",
+            "The person refused this call: no, use the other file",
+        ),
+    ];
+    each_kind(|kind| {
+        for (line, made, decision, told) in cases {
+            let call = Step::answer().call("bash", json!({"command": "echo x > made"}));
+            let scene = Scene::new(kind, [call, Step::answer().text("ok")]);
+            let out = talk(&scene, &["go", line, "/quit"]);
+            assert_eq!(out.stdout, "ok\n");
+            assert!(
+                out.stderr.contains("bash: echo x > made -- approve?"),
+                "{}",
+                out.stderr
+            );
+            assert_eq!(scene.space.exists("made"), made, "{line:?}");
+            let log = scene.log();
+            assert_eq!(
+                of_type(&log, "approval")[0]["decision"],
+                decision,
+                "{line:?}"
+            );
+            let result = &scene.server.request(1).tool_results()[0].1;
+            assert!(result.contains(told), "{line:?}: {result}");
+        }
+    });
+}
+
+#[test]
+fn the_end_of_the_input_is_a_no() {
+    let call = Step::answer().call("bash", json!({"command": "echo x > made"}));
+    let scene = Scene::new(Kind::Chat, [call, Step::answer().text("ok")]);
+    let out = talk(&scene, &["go"]);
+    assert_eq!(out.stdout, "ok\n");
+    assert!(!scene.space.exists("made"));
+}
+
+#[test]
+fn a_question_of_the_model_is_answered_by_number_or_word() {
+    for (line, told) in [
+        ("2", "The person answered: blue"),
+        ("green", "The person answered: green"),
+        ("", "your assumption"),
+    ] {
+        let ask = Step::answer().call(
+            "ask",
+            json!({"question": "Which colour?", "choices": ["red", "blue"]}),
+        );
+        let scene = Scene::new(Kind::Chat, [ask, Step::answer().text("ok")]);
+        let out = talk(&scene, &["go", line]);
+        assert!(
+            out.stderr.contains("Which colour?\n  1. red\n  2. blue\n"),
+            "{}",
+            out.stderr
+        );
+        let result = &scene.server.request(1).tool_results()[0].1;
+        assert!(result.contains(told), "{line:?}: {result}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_gives_the_prompt_back() {
+    each_kind(|kind| {
+        let scene = Scene::new(
+            kind,
+            [
+                Step::answer().text("Half of it").stall(Place::Text(1)),
+                Step::answer().text("Whole."),
+            ],
+        );
+        let mut running = conversation(&scene);
+        running.write("go\n");
+        running.wait_stdout("Half");
+        running.signal(Signal::Interrupt);
+        running.wait_stderr("Interrupted\n> ");
+        running.write("again\n");
+        running.wait_stdout("Whole.");
+        running.write("/quit\n");
+        let out = running.wait().ok();
+        assert_eq!(out.stdout, "Half \nWhole.\n");
+        assert_eq!(texts(&scene.log()), ["go", "Half ", "again", "Whole."]);
+    });
+}
+
+#[cfg(unix)]
+#[test]
+fn signals_at_the_prompt_and_at_a_question_end_what_they_should() {
+    let call = || Step::answer().call("bash", json!({"command": "echo x > made"}));
+    // At the prompt.
+    for (signal, code) in [
+        (Signal::Interrupt, 0),
+        (Signal::Terminate, 143),
+        (Signal::Hangup, 143),
+    ] {
+        let scene = Scene::new(Kind::Chat, [Step::answer().text("One.")]);
+        let mut running = conversation(&scene);
+        running.write("go\n");
+        running.wait_stdout("One.\n");
+        common::wait_for("the turn's end", || {
+            scene
+                .space
+                .read(scene.log_path())
+                .contains("turn_end")
+                .then_some(())
+        });
+        running.signal(signal);
+        common::ends(running, code);
+    }
+    // At a question.
+    let scene = Scene::new(Kind::Chat, [call()]);
+    let mut running = conversation(&scene);
+    running.write("go\n");
+    running.wait_stderr("approve?");
+    running.signal(Signal::Terminate);
+    common::ends(running, 143);
+    let log = scene.log();
+    assert_eq!(of_type(&log, "turn_end")[0]["outcome"], "interrupted");
+    assert_eq!(
+        of_type(&log, "tool_result")[0]["output"]["error"]["code"],
+        "interrupted"
+    );
+
+    let scene = Scene::new(Kind::Chat, [call(), Step::answer().text("Instead.")]);
+    let mut running = conversation(&scene);
+    running.write("go\n");
+    running.wait_stderr("approve?");
+    running.signal(Signal::Interrupt);
+    running.wait_stderr("Interrupted\n> ");
+    running.write("do it otherwise\n");
+    running.wait_stdout("Instead.");
+    running.close_stdin();
+    running.wait().ok();
+    assert!(!scene.space.exists("made"));
+}
+
+#[test]
+fn plain_ostler_with_nobody_to_ask_for_a_model_says_so() {
+    let space = ostler_testkit::TempWorkspace::new();
+    let out = space
+        .run(env!("CARGO_BIN_EXE_ostler"))
+        .stdin("hello\n")
+        .output()
+        .exits(1);
+    assert!(
+        out.stderr.contains("no model is configured"),
+        "{}",
+        out.stderr
+    );
+}

@@ -1,0 +1,217 @@
+//! Answers as models and gateways send them.
+
+use super::*;
+use crate::testing::{origin, prefix};
+use serde_json::{Value, json};
+
+fn text(text: &str) -> AnswerPart {
+    AnswerPart::Text {
+        text: text.into(),
+        replay: Some(json!({"t": 1}).into()),
+    }
+}
+
+fn call(id: &str, name: &str, arguments: &str) -> AnswerPart {
+    AnswerPart::Call {
+        id: id.into(),
+        name: name.into(),
+        arguments: arguments.into(),
+        replay: Some(json!({"c": 1}).into()),
+    }
+}
+
+fn taken(parts: Vec<AnswerPart>, stop: Stop, used: &mut HashSet<String>) -> Accepted {
+    let mut tools = prefix().tools;
+    tools.push(ToolSpec {
+        name: "count".into(),
+        description: String::new(),
+        parameters: json!({"type": "object", "properties": {"n": {"type": "integer"}}}).into(),
+    });
+    let answer = Answer {
+        parts,
+        ..Answer::default()
+    };
+    accept(answer, stop, &origin("mock-model"), &tools, used)
+}
+
+/// Id, name, input and what had to be mended of each call.
+fn calls(accepted: &Accepted) -> Vec<(&str, &str, &str, Option<&str>)> {
+    accepted
+        .calls
+        .iter()
+        .map(|c| {
+            (
+                c.id.as_str(),
+                c.name.as_str(),
+                c.input.get(),
+                c.repair.as_deref(),
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn parts_keep_their_order_and_their_blobs() {
+    let thought = AnswerPart::Reasoning {
+        text: "hm".into(),
+        replay: Some(json!({"r": 1}).into()),
+    };
+    let parts = vec![
+        thought,
+        text("One. "),
+        call("a", "bash", r#"{"command": "ls"}"#),
+        text("Two."),
+    ];
+    let accepted = taken(parts, Stop::Calls, &mut HashSet::new());
+    let blob = |data: Value| {
+        Some(Replay {
+            origin: origin("mock-model"),
+            data: data.into(),
+        })
+    };
+    assert_eq!(
+        accepted.message,
+        Message {
+            role: Role::Assistant,
+            text: "One. Two.".into(),
+            context: None,
+            images: Vec::new(),
+            parts: vec![
+                Part::Reasoning {
+                    text: "hm".into(),
+                    replay: blob(json!({"r": 1}))
+                },
+                Part::Text {
+                    text: "One. ".into(),
+                    replay: blob(json!({"t": 1}))
+                },
+                Part::Call {
+                    id: "a".into(),
+                    replay: blob(json!({"c": 1}))
+                },
+                Part::Text {
+                    text: "Two.".into(),
+                    replay: blob(json!({"t": 1}))
+                },
+            ],
+            model: Some(origin("mock-model")),
+            stop: Some(Stop::Calls),
+        }
+    );
+    // What needs no mending stays as it was written.
+    assert_eq!(
+        calls(&accepted),
+        [("a", "bash", r#"{"command": "ls"}"#, None)]
+    );
+}
+
+#[test]
+fn ids_are_unique_in_the_session() {
+    let mut used = HashSet::from(["a".to_owned()]);
+    let parts = vec![
+        call("a", "bash", "{}"),
+        call("", "bash", "{}"),
+        call("", "bash", "{}"),
+        call("b", "bash", "{}"),
+        call("b", "bash", r#"{"command":"x"}"#),
+    ];
+    let accepted = taken(parts, Stop::Calls, &mut used);
+    let ids: Vec<&str> = accepted.calls.iter().map(|c| c.id.as_str()).collect();
+    assert_eq!(ids.iter().collect::<HashSet<_>>().len(), 5, "{ids:?}");
+    assert!(ids.iter().all(|id| !id.is_empty() && *id != "a"), "{ids:?}");
+    assert!(ids.iter().all(|id| used.contains(*id)));
+    let parts: Vec<&str> = accepted
+        .message
+        .parts
+        .iter()
+        .filter_map(|p| match p {
+            Part::Call { id, .. } => Some(id.as_str()),
+            Part::Text { .. } | Part::Reasoning { .. } => None,
+        })
+        .collect();
+    assert_eq!(parts, ids);
+}
+
+#[test]
+fn arguments_are_mended_or_refused_with_a_reason() {
+    let check = |arguments: &str, input: &str, repair: Option<&str>| {
+        let accepted = taken(
+            vec![call("a", "count", arguments)],
+            Stop::Calls,
+            &mut HashSet::new(),
+        );
+        let [one] = &accepted.calls[..] else {
+            panic!("one call")
+        };
+        assert_eq!(one.input.get(), input, "{arguments}");
+        match (&one.repair, repair) {
+            (None, None) => {}
+            (Some(said), Some(expect)) if said.starts_with(expect) => {}
+            (said, _) => panic!("{arguments}: {said:?}"),
+        }
+    };
+    check(r#"{"n": 1}"#, r#"{"n": 1}"#, None);
+    check(r#"{"n": "1"}"#, r#"{"n":1}"#, Some("argument types"));
+    check("```json\n{\"n\":1}\n```", r#"{"n":1}"#, Some("mended"));
+    check("", "{}", Some("mended"));
+    check("[1, 2]", "{}", Some("unreadable: "));
+    check("never", "{}", Some("unreadable: "));
+}
+
+#[test]
+fn a_call_that_stands_in_the_text_counts_when_nothing_else_was_called() {
+    let written =
+        "Look.\n<tool_call>{\"name\":\"bash\",\"arguments\":{\"command\":\"ls\"}}</tool_call>";
+    let accepted = taken(vec![text(written)], Stop::End, &mut HashSet::new());
+    assert_eq!(
+        calls(&accepted),
+        [("call", "bash", r#"{"command":"ls"}"#, None)]
+    );
+    assert_eq!(accepted.message.text.trim(), "Look.");
+
+    let both = vec![text(written), call("a", "bash", "{}")];
+    let accepted = taken(both, Stop::Calls, &mut HashSet::new());
+    assert_eq!(calls(&accepted).len(), 1);
+    assert_eq!(accepted.message.text, written);
+}
+
+#[test]
+fn an_answer_that_broke_off_keeps_its_words_only() {
+    for stop in [Stop::Cut, Stop::Interrupted] {
+        let parts = vec![
+            AnswerPart::Reasoning {
+                text: "hm".into(),
+                replay: Some(json!({"r": 1}).into()),
+            },
+            text("Half"),
+            call("a", "bash", r#"{"comm"#),
+        ];
+        let accepted = taken(parts, stop, &mut HashSet::new());
+        assert_eq!(accepted.calls, []);
+        assert_eq!(
+            accepted.message.parts,
+            [
+                Part::Reasoning {
+                    text: "hm".into(),
+                    replay: None
+                },
+                Part::Text {
+                    text: "Half".into(),
+                    replay: None
+                },
+            ]
+        );
+    }
+}
+
+#[test]
+fn calls_of_one_answer_are_bounded() {
+    let parts = (0..MAX_CALLS + 9)
+        .map(|i| call(&format!("c{i}"), "bash", "{}"))
+        .collect();
+    let accepted = taken(parts, Stop::Calls, &mut HashSet::new());
+    assert_eq!(
+        (accepted.calls.len(), accepted.message.parts.len()),
+        (MAX_CALLS, MAX_CALLS)
+    );
+}

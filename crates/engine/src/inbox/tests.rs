@@ -1,0 +1,206 @@
+//! Ops in every order, with work under way and without.
+
+use super::*;
+use ostler_wire::{AskKind, Event};
+use std::future::pending;
+
+struct Desk {
+    inbox: Inbox,
+    ops: mpsc::Sender<Op>,
+    asks: Pending,
+    events: tokio::sync::broadcast::Receiver<Event>,
+}
+
+fn desk() -> Desk {
+    let (ops, receiver) = mpsc::channel(1024);
+    let (feed, asks) = (Feed::default(), Pending::default());
+    Desk {
+        events: feed.subscribe(),
+        inbox: Inbox::new(receiver, feed, asks.clone()),
+        ops,
+        asks,
+    }
+}
+
+fn prompt(text: &str, delivery: Delivery) -> Op {
+    Op::Prompt {
+        text: text.into(),
+        delivery,
+        images: Vec::new(),
+    }
+}
+
+fn question() -> Ask {
+    Ask {
+        ask: String::new(),
+        kind: AskKind::Permission,
+        subject: "bash: make".into(),
+        tool: None,
+        options: Vec::new(),
+        multi: false,
+        free_text: false,
+    }
+}
+
+fn yes(ask: &str) -> Op {
+    Op::Answer {
+        ask: ask.into(),
+        choice: "once".into(),
+        reason: None,
+    }
+}
+
+async fn shown(next: Next) -> String {
+    match next {
+        Next::Prompt(p) => p.text,
+        Next::Command(line) => format!("/{line}"),
+        Next::Over => "over".into(),
+    }
+}
+
+#[tokio::test]
+async fn what_waits_comes_out_in_order_and_the_end_last() {
+    let mut d = desk();
+    let ops = [
+        prompt("first", Delivery::Queue),
+        prompt("steer", Delivery::Steer),
+        prompt("second", Delivery::Queue),
+        Op::Command {
+            line: "status".into(),
+        },
+        Op::Interrupt,
+        Op::Close,
+    ];
+    for op in ops {
+        d.ops.send(op).await.unwrap();
+    }
+    // All of them come in while something else is done.
+    let work = async { tokio::task::yield_now().await };
+    d.inbox.begin_turn();
+    let _ = d
+        .inbox
+        .attend(async {
+            work.await;
+            pending::<()>().await
+        })
+        .await;
+    let mut out = Vec::new();
+    for _ in 0..5 {
+        out.push(shown(d.inbox.next().await).await);
+    }
+    assert_eq!(out, ["/status", "steer", "first", "second", "over"]);
+}
+
+#[tokio::test]
+async fn a_session_is_over_when_nobody_holds_it() {
+    let Desk { mut inbox, ops, .. } = desk();
+    ops.send(prompt("last", Delivery::Queue)).await.unwrap();
+    drop(ops);
+    assert_eq!(shown(inbox.next().await).await, "last");
+    assert_eq!(shown(inbox.next().await).await, "over");
+}
+
+#[tokio::test]
+async fn an_interrupt_stops_the_turn_it_meets_and_not_the_next() {
+    let mut d = desk();
+    let first = d.inbox.begin_turn();
+    d.ops.send(Op::Interrupt).await.unwrap();
+    let stopped = first.clone();
+    // Work that listens ends by itself.
+    let ended = d
+        .inbox
+        .attend(async move { stopped.cancelled().await })
+        .await;
+    assert!(ended.is_ok() && first.is_cancelled());
+    let second = d.inbox.begin_turn();
+    assert!(!second.is_cancelled());
+}
+
+#[tokio::test]
+async fn work_that_does_not_listen_is_dropped_soon() {
+    let mut d = desk();
+    d.inbox.begin_turn();
+    d.ops.send(Op::Interrupt).await.unwrap();
+    let (held, dropped) = oneshot::channel::<()>();
+    let deaf = async move {
+        pending::<()>().await;
+        drop(held);
+    };
+    assert!(d.inbox.attend(deaf).await.is_err());
+    assert!(dropped.await.is_err());
+    // The patience is spent once, however much deaf work there is.
+    let overdue = d.inbox.overdue;
+    assert!(d.inbox.attend(pending::<()>()).await.is_err());
+    assert_eq!(d.inbox.overdue, overdue);
+    assert!(overdue.is_some_and(|at| at <= Instant::now()));
+}
+
+#[tokio::test]
+async fn a_second_interrupt_is_not_waited_for() {
+    let mut d = desk();
+    d.inbox.begin_turn();
+    d.inbox.take(Some(Op::Interrupt));
+    let patient = d.inbox.overdue.unwrap();
+    d.inbox.take(Some(Op::Interrupt));
+    assert!(d.inbox.overdue.unwrap() < patient);
+    assert!(d.inbox.attend(pending::<()>()).await.is_err());
+}
+
+#[tokio::test]
+async fn an_ask_is_shown_kept_and_answered() {
+    let mut d = desk();
+    d.inbox.begin_turn();
+    for id in ["a1", "a2"] {
+        let (ops, asks) = (d.ops.clone(), d.asks.clone());
+        let mut events = d.events.resubscribe();
+        let person = tokio::spawn(async move {
+            let Ok(Event::Ask(ask)) = events.recv().await else {
+                panic!("no ask")
+            };
+            assert_eq!(asks.all(), std::slice::from_ref(&ask));
+            // An answer to something else is not taken for this one.
+            ops.send(yes("a99")).await.unwrap();
+            ops.send(yes(&ask.ask)).await.unwrap();
+            ask.ask.clone()
+        });
+        let answer = d.inbox.ask(question()).await.unwrap();
+        assert_eq!(
+            (answer.choice.as_str(), person.await.unwrap().as_str()),
+            ("once", id)
+        );
+        assert!(d.asks.all().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn an_ask_ends_with_the_turn_or_with_the_last_one_who_could_answer() {
+    let mut d = desk();
+    d.inbox.begin_turn();
+    d.ops.send(Op::Interrupt).await.unwrap();
+    assert!(d.inbox.ask(question()).await.is_err());
+
+    d.inbox.begin_turn();
+    d.ops.send(Op::Close).await.unwrap();
+    assert!(d.inbox.ask(question()).await.is_err());
+    // And so does one that comes up after that.
+    assert!(d.inbox.ask(question()).await.is_err());
+    assert!(d.asks.all().is_empty());
+}
+
+#[tokio::test]
+async fn queues_are_bounded() {
+    let mut d = desk();
+    for _ in 0..MAX_WAITING + 3 {
+        d.ops.send(prompt("q", Delivery::Queue)).await.unwrap();
+        d.ops.send(prompt("s", Delivery::Steer)).await.unwrap();
+        d.ops.send(Op::Command { line: "c".into() }).await.unwrap();
+        while let Ok(op) = d.inbox.ops.try_recv() {
+            d.inbox.take(Some(op));
+        }
+    }
+    assert_eq!(d.inbox.steering().len(), MAX_WAITING);
+    assert_eq!(
+        (d.inbox.queue.len(), d.inbox.commands.len()),
+        (MAX_WAITING, MAX_WAITING)
+    );
+}
