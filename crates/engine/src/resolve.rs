@@ -100,3 +100,59 @@ impl Tree {
         Some(found)
     }
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use crate::policy::shell::{Place, accesses, analyse};
+    use crate::policy::{Call, Policy, Rule, Verdict};
+
+    #[tokio::test]
+    async fn a_deny_rule_holds_behind_links_and_in_trees() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        for dir in ["src", "config"] {
+            std::fs::create_dir(root.join(dir)).unwrap();
+        }
+        for file in [".env", "a", "src/b", "config/.env"] {
+            std::fs::write(root.join(file), "x").unwrap();
+        }
+        std::os::unix::fs::symlink(".env", root.join("link")).unwrap();
+        std::os::unix::fs::symlink("config", root.join("dir")).unwrap();
+        let scope = Scope {
+            root: root.clone(),
+            user_home: None,
+        };
+        let mut policy = Policy::default();
+        policy.rules.deny = vec![Rule::parse("Read(.env)", "x:1").unwrap()];
+        let host = ostler_host::Local::new();
+        for (command, expect) in [
+            ("cat a", Verdict::Allow),
+            ("cat link", Verdict::Deny),
+            ("cat < link", Verdict::Deny),
+            ("unknown link", Verdict::Deny),
+            ("unknown a", Verdict::Ask),
+            ("cat dir/.env", Verdict::Deny),
+            ("grep -r x src", Verdict::Allow),
+            ("grep -r x config", Verdict::Deny),
+            ("grep -r x .", Verdict::Deny),
+            ("rg x", Verdict::Allow),
+            ("rg --hidden x", Verdict::Deny),
+        ] {
+            let place = Place {
+                cwd: root.clone(),
+                root: &root,
+                home: None,
+            };
+            let accesses = accesses(analyse(command, &place));
+            let resolved = resolved(&host, &accesses, &policy.rules, &scope).await;
+            let call = Call {
+                tool: "bash",
+                accesses: &accesses,
+                scope: &scope,
+                resolved: &resolved,
+            };
+            assert_eq!(policy.decide(call).verdict, expect, "{command}");
+        }
+    }
+}

@@ -35,9 +35,7 @@ pub async fn scan(
         offset += piece.len() as u64;
         if !more {
             let hash = hasher.finalize();
-            return Ok(Some(
-                crate::hex::short(&hash, 8),
-            ));
+            return Ok(Some(crate::hex::short(&hash, 8)));
         }
         if need == Need::Nothing && head.stat.len > MAX_SCANNED {
             return Ok(None);
