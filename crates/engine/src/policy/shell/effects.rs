@@ -129,7 +129,7 @@ const PATHLESS: &[&str] = &[
 ];
 /// The first operand of these is a pattern or a program.
 const PATTERN_FIRST: &[&str] = &[
-    "grep", "egrep", "fgrep", "rg", "ag", "jq", "sed", "awk", "fd", "ack",
+    "grep", "egrep", "fgrep", "rg", "ag", "jq", "sed", "awk", "ack",
 ];
 
 fn reads(base: &str, args: &[Word], out: &mut Effects) {
@@ -138,36 +138,38 @@ fn reads(base: &str, args: &[Word], out: &mut Effects) {
     if PATHLESS.contains(&base) {
         return;
     }
+    // An unknown word may be an option or several words, wherever it stands.
+    if args
+        .iter()
+        .any(|a| !a.known && (a.many || a.may_be_option()))
+    {
+        out.marks.push(Mark::Unsure);
+        out.reader = false;
+    }
     let pattern_by_option = args.iter().any(|a| {
         short_has(&a.text, 'e')
             || short_has(&a.text, 'f')
-            || ["--regexp", "--file", "--files", "--expression"]
-                .iter()
-                .any(|o| a.text.starts_with(o))
+            || [
+                "--regexp",
+                "--file",
+                "--files",
+                "--expression",
+                "--from-file",
+            ]
+            .iter()
+            .any(|o| a.text.starts_with(o))
     });
     let awk_or_sed = matches!(base, "sed" | "awk");
-    let skip = usize::from(PATTERN_FIRST.contains(&base) && (awk_or_sed || !pattern_by_option));
-    let deep = match base {
-        "grep" | "egrep" | "fgrep" => args.iter().any(|a| {
-            short_has(&a.text, 'r') || short_has(&a.text, 'R') || a.text.contains("recursive")
-        }),
-        "diff" => args
-            .iter()
-            .any(|a| short_has(&a.text, 'r') || a.text == "--recursive"),
-        _ => false,
-    };
-    let unhidden = args.iter().any(|a| {
-        short_has(&a.text, 'u')
-            || short_has(&a.text, '.')
-            || ["--hidden", "--no-ignore", "--unrestricted"]
-                .iter()
-                .any(|o| a.text.starts_with(o))
-    });
-    let below = match base {
-        "rg" | "ag" if !unhidden => Some(DEEP_VISIBLE),
-        "rg" | "ag" => Some(DEEP),
-        _ => deep.then_some(DEEP),
-    };
+    // Behind a long option the first operand may be that option's value.
+    let first = args.iter().position(|a| !is_option(&a.text));
+    let before = first
+        .and_then(|i| i.checked_sub(1))
+        .and_then(|i| args.get(i));
+    let is_value = before
+        .is_some_and(|a| a.text.len() > 2 && a.text.starts_with("--") && !a.text.contains('='));
+    let has_pattern = PATTERN_FIRST.contains(&base) && !is_value;
+    let skip = usize::from(has_pattern && (awk_or_sed || !pattern_by_option));
+    let below = below(base, args);
     let bases = args
         .iter()
         .filter(|a| !matches!(a.text.as_str(), "-L" | "-P" | "-H"));
@@ -176,7 +178,7 @@ fn reads(base: &str, args: &[Word], out: &mut Effects) {
         "find" => bases.collect(),
         _ => operands(args).skip(skip).collect(),
     };
-    let any = !listed.is_empty();
+    let any = listed.len() > usize::from(PATTERN_FIRST.contains(&base) && is_value);
     for word in listed {
         if !word.known {
             out.marks.push(Mark::Unsure);
@@ -206,6 +208,31 @@ fn reads(base: &str, args: &[Word], out: &mut Effects) {
                 .filter(|v| v.contains('/') || v.starts_with('.'))
                 .map(|v| Touch::Read(v.into())),
         );
+    }
+}
+
+/// What of a folder's tree is read along with it.
+fn below(base: &str, args: &[Word]) -> Option<&'static str> {
+    let deep = match base {
+        "grep" | "egrep" | "fgrep" => args.iter().any(|a| {
+            short_has(&a.text, 'r') || short_has(&a.text, 'R') || a.text.contains("recursive")
+        }),
+        "diff" => args
+            .iter()
+            .any(|a| short_has(&a.text, 'r') || a.text == "--recursive"),
+        _ => false,
+    };
+    let unhidden = args.iter().any(|a| {
+        short_has(&a.text, 'u')
+            || short_has(&a.text, '.')
+            || ["--hidden", "--no-ignore", "--unrestricted"]
+                .iter()
+                .any(|o| a.text.starts_with(o))
+    });
+    match base {
+        "rg" | "ag" if !unhidden => Some(DEEP_VISIBLE),
+        "rg" | "ag" => Some(DEEP),
+        _ => deep.then_some(DEEP),
     }
 }
 
@@ -499,6 +526,7 @@ fn plain_sed(script: &str) -> bool {
 
 /// Nothing that runs a command, writes a file or reads another.
 fn plain_awk(program: &str) -> bool {
+    let program = program.replace(">=", "").replace("||", "");
     !program.contains(['>', '|', '@', '`'])
         && ![
             "system", "getline", "ARGV", "ARGC", "close", "fflush", "load", "ENVIRON",

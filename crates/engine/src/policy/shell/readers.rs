@@ -78,6 +78,7 @@ const fn alone(words: &'static str, yes: Examples, no: Examples) -> Reader {
     row(words, FREE, Check::Alone, yes, no)
 }
 
+// tidy: table
 pub const READERS: &[Reader] = &[
     free("sleep", &["sleep 0.3", "sleep 1m"]),
     free("echo", &["echo", "echo -n done", "echo 'a $b'"]),
@@ -161,13 +162,15 @@ pub const READERS: &[Reader] = &[
     row(
         "awk",
         Options::Only(&[
-            "-F", "-F:", "-F,", "-F\t", "-F/", "-F=", "-F|", "-F;", "-F ",
+            "-F", "-F:", "-F,", "-F\\t", "-F/", "-F=", "-F|", "-F;", "-F ",
         ]),
         Check::Awk,
         &[
             "awk '{print $1}' a",
             "awk -F: '{print $1}' a",
             "awk 'NR==3' a",
+            "awk 'NR>=3 && NR<=9 || /x/' a",
+            "awk -F'\\t' '{print $2}' a",
         ],
         &[
             "awk '{print > \"out\"}' a",
