@@ -1,6 +1,6 @@
 //! From flags, environment and files to what the engine needs. The one place where the process is looked at.
 
-use crate::config::diagnose;
+use crate::config::diagnose::{self, Notice};
 use crate::config::env::Override;
 use crate::config::keys::Dotenv;
 use crate::config::layers::{self, Inputs, Loaded, RuleList};
@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 const DEFAULT_SEARCH: &str = include_str!("search_endpoint.txt");
+const NO_SANDBOX: &str = "[sandbox] bash = \"require\", but this version has no sandbox yet; set it to \"enforce\", or run with --no-sandbox";
 
 /// The process as it was started, and the configuration that follows from it.
 pub struct Boot {
@@ -46,9 +47,10 @@ impl std::error::Error for UsageError {}
 
 impl Boot {
     pub fn new(global: &Global) -> anyhow::Result<Self> {
+        check_tools(&global.allowed_tools)?;
         let (env, places) = surroundings(global)?;
         let names: Vec<&str> = ostler_engine::tools::all_names().collect();
-        let loaded = layers::load(&Inputs {
+        let mut loaded = layers::load(&Inputs {
             env: &env,
             places: &places,
             config_flag: global.config.as_deref(),
@@ -57,6 +59,8 @@ impl Boot {
             tools: &names,
         })
         .map_err(|e| anyhow!("{}", e.render(diagnose::Paint::Plain).trim_end()))?;
+        let strays = stray_tools(&loaded);
+        loaded.notices.extend(strays);
         let dotenv = Dotenv::load(&places.dotenv(), ostler_host::mode_of);
         Ok(Self {
             global: global.clone(),
@@ -114,6 +118,9 @@ impl Boot {
     /// Everything the engine needs. `interactive`: somebody can answer asks.
     pub fn options(self: &Arc<Self>, interactive: bool) -> anyhow::Result<Options> {
         let config = &self.loaded.config;
+        if config.sandbox.bash == schema::SandboxMode::Require && !self.global.no_sandbox {
+            return Err(anyhow!(NO_SANDBOX));
+        }
         Ok(Options {
             version: crate::VERSION.into(),
             home: self.places.home.clone(),
@@ -181,10 +188,16 @@ impl Boot {
         let mut faults = Vec::new();
         for rule in self.loaded.rules() {
             match Rule::parse(&rule.text, &rule.place.to_string()) {
-                Ok(parsed) => match rule.list {
-                    RuleList::Allow => rules.allow.push(parsed),
-                    RuleList::Ask => rules.ask.push(parsed),
-                    RuleList::Deny => rules.deny.push(parsed),
+                Ok(parsed) => match (rule.list, parsed.unknown_tool()) {
+                    (RuleList::Allow, _) => rules.allow.push(parsed),
+                    (RuleList::Ask, _) => rules.ask.push(parsed),
+                    (RuleList::Deny, None) => rules.deny.push(parsed),
+                    (RuleList::Deny, Some(name)) => faults.push(format!(
+                        "{}: the rule `{}` stops nothing: {}",
+                        rule.place,
+                        rule.text,
+                        no_tool(name)
+                    )),
                 },
                 Err(error) => faults.push(error.to_string()),
             }
@@ -240,7 +253,8 @@ impl Boot {
         } else {
             "-c"
         };
-        let mut writable = vec![self.places.root.clone()];
+        let workspace = config.sandbox.workspace_root.clone().map(PathBuf::from);
+        let mut writable = vec![workspace.unwrap_or_else(|| self.places.root.clone())];
         writable.extend(self.global.add_dir.iter().map(|d| self.places.cwd.join(d)));
         writable.extend(config.sandbox.allow_write.iter().map(PathBuf::from));
         ToolSettings {
@@ -277,6 +291,7 @@ impl Boot {
             ["PAGER", "GIT_PAGER"].map(|name| (OsString::from(name), OsString::from("cat")));
         std::env::vars_os()
             .filter(|(name, _)| !hidden.iter().any(|h| name == h.as_str()))
+            .filter(|(name, _)| !name.to_str().is_some_and(is_key_setting))
             .filter(|(name, _)| !quiet.iter().any(|(q, _)| q == name))
             .chain(quiet.clone())
             .collect()
@@ -365,6 +380,54 @@ fn built_in() -> Vec<ProviderConfig> {
             ..ProviderConfig::default()
         })
         .collect()
+}
+
+/// `OSTLER_PROVIDERS__NAME__API_KEY` and its like: the environment form of a key in a configuration file.
+fn is_key_setting(name: &str) -> bool {
+    name.starts_with("OSTLER_") && name.to_ascii_uppercase().ends_with("__API_KEY")
+}
+
+fn no_tool(name: &str) -> String {
+    let names = ostler_engine::tools::all_names().chain(ostler_engine::policy::FAMILIES);
+    match diagnose::nearest(name, names) {
+        Some(near) => format!("there is no tool `{name}`; did you mean `{near}`?"),
+        None => format!("there is no tool `{name}`"),
+    }
+}
+
+/// The name in an entry of a tool filter that no tool goes by. An empty entry selects nothing, which can be meant.
+fn stray(entry: &str) -> Option<&str> {
+    let name = entry.trim_start_matches('!').trim();
+    let known = name.is_empty() || ostler_engine::tools::canonical_name(name).is_some();
+    Some(name).filter(|_| !known)
+}
+
+fn check_tools(names: &[String]) -> Result<(), UsageError> {
+    match names.iter().find_map(|name| stray(name)) {
+        Some(name) => Err(UsageError(format!("--allowed-tools: {}", no_tool(name)))),
+        None => Ok(()),
+    }
+}
+
+/// What `[tools] enabled` and the rules name although it is no tool. Deny rules are looked at when a session starts.
+fn stray_tools(loaded: &Loaded) -> Vec<Notice> {
+    let mut notices = Vec::new();
+    if let Some(place) = loaded.place(&["tools", "enabled"]) {
+        let strays = loaded.config.tools.enabled.iter();
+        notices.extend(strays.filter_map(|entry| stray(entry)).map(|name| {
+            Notice::warning(place.clone(), format!("`tools.enabled`: {}", no_tool(name)))
+        }));
+    }
+    for rule in loaded.rules() {
+        let Ok(parsed) = Rule::parse(&rule.text, "") else {
+            continue;
+        };
+        if let (RuleList::Allow | RuleList::Ask, Some(name)) = (rule.list, parsed.unknown_tool()) {
+            let text = format!("the rule `{}` does nothing: {}", rule.text, no_tool(name));
+            notices.push(Notice::warning(rule.place, text));
+        }
+    }
+    notices
 }
 
 /// The environment as text, and the folders that follow from it. The root is canonical.

@@ -17,6 +17,8 @@ use tokio::sync::mpsc;
 const STDIN_PATIENCE: Duration = Duration::from_millis(500);
 /// How long a session may take to put its things away.
 const CLOSING: Duration = Duration::from_secs(3);
+/// How long a turn that was stopped may take to end.
+const PATIENCE: Duration = Duration::from_secs(2);
 /// What is taken from a pipe at most.
 const MAX_STDIN: u64 = 10 * 1024 * 1024;
 
@@ -116,13 +118,10 @@ pub async fn run(boot: Arc<Boot>, job: Job) -> anyhow::Result<u8> {
     if let (Some(schema), Ended::Turn(End::Turn(Outcome::Done))) = (&job.schema, &end) {
         end = hold_to(schema, &mut client, &mut printer, &mut signals, end).await?;
     }
-    let end = match end {
-        Ended::Turn(end) => end,
+    let (end, code) = match end {
+        Ended::Turn(end) => (end.clone(), code(&end)),
         Ended::ClosedPipe => return Ok(OK),
-        Ended::Terminated => {
-            close(client).await;
-            return Ok(TERMINATED);
-        }
+        Ended::Terminated => (End::Turn(Outcome::Interrupted), TERMINATED),
     };
     printer.result(&client.session_id, &end, start.elapsed())?;
     if job.farewell == Farewell::Say && !boot.global.no_save && end != End::Unrecorded {
@@ -135,7 +134,7 @@ pub async fn run(boot: Arc<Boot>, job: Job) -> anyhow::Result<u8> {
     }
     quiet(printer.flush())?;
     close(client).await;
-    Ok(code(&end))
+    Ok(code)
 }
 
 /// The exit code of a turn.
@@ -181,11 +180,16 @@ pub fn printer(boot: &Boot, format: Format) -> Printer<Out, Err> {
         Show {
             tool_calls: display.show_tool_calls,
             reasoning: display.show_reasoning,
-            tokens: display.show_tokens && boot.global.verbose,
+            tokens: display.show_tokens && (boot.global.verbose || wants_tokens(boot)),
             on_terminal: io::stdout().is_terminal(),
         },
         paint(boot),
     )
+}
+
+/// Who sets `show_tokens` wants to see them; the default leaves them to `--verbose`.
+fn wants_tokens(boot: &Boot) -> bool {
+    boot.loaded.place(&["display", "show_tokens"]).is_some()
 }
 
 pub fn paint(boot: &Boot) -> Paint {
@@ -214,6 +218,18 @@ pub fn warn(boot: &Boot, printer: &mut Printer<Out, Err>) -> io::Result<()> {
 pub fn announce(boot: &Boot, client: &Client, printer: &mut Printer<Out, Err>) -> io::Result<()> {
     if boot.wanted_model().is_none() && boot.loaded.config.default_model.is_none() {
         printer.note(Ink::Grey, &format!("Model: {}", client.model))?;
+    }
+    // Most have no key in a file, and pay for no second look.
+    if boot
+        .loaded
+        .config
+        .providers
+        .iter()
+        .any(|p| p.api_key.is_some())
+        && let Ok(model) = boot.resolver().resolve(&client.model)
+        && let Some(warning) = model.key.and_then(|key| key.warning)
+    {
+        printer.note(Ink::Yellow, &warning)?;
     }
     for note in &client.notes {
         printer.remark(note)?;
@@ -247,7 +263,7 @@ pub async fn turn(
     loop {
         let event = tokio::select! {
             event = client.events.next() => event,
-            stop = signals.next() => match stopped(client, stop, &mut stops).await? {
+            stop = signals.next() => match stopped(client, printer, stop, &mut stops).await? {
                 Some(ended) => return Ok(ended),
                 None => continue,
             },
@@ -270,7 +286,7 @@ pub async fn turn(
                     }
                     stop = signals.next() => stop,
                 };
-                if let Some(ended) = stopped(client, stop, &mut stops).await? {
+                if let Some(ended) = stopped(client, printer, stop, &mut stops).await? {
                     return Ok(ended);
                 }
             }
@@ -289,9 +305,11 @@ pub async fn turn(
     }
 }
 
-/// The first Ctrl-C ends the turn as it should; a second does not wait for more to show, and who is told to go goes.
+/// The first Ctrl-C ends the turn as it should; a second does not wait for more to show, and who is told to go shows what
+/// there is and goes.
 async fn stopped(
     client: &mut Client,
+    printer: &mut Printer<Out, Err>,
     stop: Stop,
     stops: &mut u32,
 ) -> anyhow::Result<Option<Ended>> {
@@ -301,10 +319,23 @@ async fn stopped(
     let ended = match stop {
         Stop::Interrupt if *stops == 1 => return Ok(None),
         Stop::Interrupt => Ended::Turn(End::Turn(Outcome::Interrupted)),
-        Stop::Terminate => Ended::Terminated,
+        Stop::Terminate => {
+            // Output that nobody takes any more must not keep us.
+            let _ = tokio::time::timeout(PATIENCE, show_to_end(client, printer)).await;
+            return Ok(Some(Ended::Terminated));
+        }
     };
     wait_for_end(client).await;
     Ok(Some(ended))
+}
+
+async fn show_to_end(client: &mut Client, printer: &mut Printer<Out, Err>) -> io::Result<()> {
+    while let Some(event) = client.events.next().await {
+        if matches!(show(client, printer, event)?, Shown::End(_)) {
+            break;
+        }
+    }
+    Ok(())
 }
 
 enum Shown {
@@ -358,7 +389,6 @@ impl Answers<'_> {
 }
 
 async fn wait_for_end(client: &mut Client) {
-    const PATIENCE: Duration = Duration::from_secs(2);
     let _ = tokio::time::timeout(PATIENCE, async {
         while let Some(event) = client.events.next().await {
             if matches!(&event, Event::Entry(e) if matches!(e.body, ostler_wire::Body::TurnEnd(_)))
@@ -465,7 +495,7 @@ fn piped() -> anyhow::Result<Option<String>> {
         let _ = sender.send(None);
         let rest = read.and_then(|n| {
             let mut bytes = first.get(..n).unwrap_or_default().to_vec();
-            stdin.take(MAX_STDIN).read_to_end(&mut bytes)?;
+            stdin.take(MAX_STDIN + 1).read_to_end(&mut bytes)?;
             Ok(bytes)
         });
         let _ = sender.send(Some(rest));
@@ -474,9 +504,7 @@ fn piped() -> anyhow::Result<Option<String>> {
         return Ok(None);
     }
     match receiver.recv() {
-        Ok(Some(bytes)) => Ok(Some(
-            String::from_utf8_lossy(&bytes.context("stdin cannot be read")?).into_owned(),
-        )),
+        Ok(Some(bytes)) => Ok(Some(cut(bytes.context("stdin cannot be read")?))),
         Ok(None) | Err(_) => Ok(None),
     }
 }
@@ -484,8 +512,21 @@ fn piped() -> anyhow::Result<Option<String>> {
 fn read_all(input: impl Read) -> anyhow::Result<String> {
     let mut bytes = Vec::new();
     input
-        .take(MAX_STDIN)
+        .take(MAX_STDIN + 1)
         .read_to_end(&mut bytes)
         .context("stdin cannot be read")?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    Ok(cut(bytes))
+}
+
+/// The text of a pipe, with a word on stderr when it brought too much.
+fn cut(mut bytes: Vec<u8>) -> String {
+    if bytes.len() as u64 > MAX_STDIN {
+        bytes.truncate(usize::try_from(MAX_STDIN).unwrap_or(usize::MAX));
+        let most = MAX_STDIN >> 20;
+        let _ = writeln!(
+            io::stderr(),
+            "stdin has more than {most} MiB; the rest is left out"
+        );
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }

@@ -3,6 +3,9 @@
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
+/// Of `agent.effort`.
+const EFFORTS: [&str; 6] = ["none", "minimal", "low", "medium", "high", "max"];
+
 /// A coding agent for the terminal. Without a command it starts a conversation.
 #[derive(Debug, Parser)]
 #[command(name = "ostler", version = crate::VERSION, disable_help_subcommand = true, max_term_width = 100)]
@@ -31,7 +34,7 @@ pub struct Global {
     #[arg(long, global = true, value_name = "NAME")]
     pub provider: Option<String>,
     /// How hard the model thinks: none, minimal, low, medium, high, max
-    #[arg(long, global = true, value_name = "EFFORT")]
+    #[arg(long, global = true, value_name = "EFFORT", value_parser = EFFORTS, hide_possible_values = true)]
     pub effort: Option<String>,
     /// Operator instructions for the system prompt; "" clears the configured ones
     #[arg(long, global = true, value_name = "TEXT")]
@@ -133,7 +136,7 @@ pub struct Exec {
     pub output_schema: Option<PathBuf>,
 }
 
-#[derive(Debug, Clone, Default, Args)]
+#[derive(Debug, Clone, Copy, Default, Args)]
 pub struct Output {
     /// What goes to stdout: text, json (every event), or result (one object)
     #[arg(long, value_name = "FORMAT", conflicts_with = "output_format")]
@@ -141,6 +144,17 @@ pub struct Output {
     /// The same with other names: text, json (one object), stream-json (every event)
     #[arg(long, value_name = "FORMAT")]
     pub output_format: Option<OutputFormat>,
+}
+
+impl Output {
+    pub fn is_set(self) -> bool {
+        self.format.is_some() || self.output_format.is_some()
+    }
+
+    /// What stands after a command is nearer to it than what stands before.
+    pub fn or(self, before: Output) -> Output {
+        if self.is_set() { self } else { before }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

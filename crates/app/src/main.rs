@@ -15,6 +15,7 @@ mod schema_check;
 
 use boot::{Boot, UsageError};
 use clap::Parser;
+use cmd::resume;
 use flags::{Cli, Command};
 use lenient::Lenient;
 use std::io::Write;
@@ -68,9 +69,9 @@ async fn run(cli: Cli) -> anyhow::Result<u8> {
     let global = cli.global;
     let boot = || Boot::new(&global).map(Arc::new);
     let lenient = || Lenient::new(&global);
-    match cli.command {
+    match with_output(cli.command, cli.output)? {
         Some(Command::Exec(args)) => exec::exec(boot()?, args).await,
-        Some(Command::Resume(args)) => cmd::resume::run(boot()?, args).await,
+        Some(Command::Resume(args)) => resume::run(boot()?, args).await,
         Some(Command::Setup(args)) => cmd::setup::run(&*boot()?, args).await,
         Some(Command::Sessions(args)) => cmd::sessions::run(lenient()?, args).await,
         Some(Command::Config(args)) => cmd::config::run(lenient()?, args),
@@ -86,6 +87,38 @@ async fn run(cli: Cli) -> anyhow::Result<u8> {
             line::run(boot, which).await
         }
     }
+}
+
+/// An output format that stands before a command belongs to it.
+fn with_output(
+    command: Option<Command>,
+    before: flags::Output,
+) -> Result<Option<Command>, UsageError> {
+    if !before.is_set() {
+        return Ok(command);
+    }
+    let mut command = command.ok_or_else(|| UsageError(resume::FORMAT_WITHOUT_PROMPT.into()))?;
+    let own = match &mut command {
+        Command::Exec(args) => &mut args.output,
+        Command::Resume(args) | Command::Sessions(flags::Sessions::Resume(args)) => {
+            &mut args.output
+        }
+        Command::Demo(args) => &mut args.output,
+        Command::Sessions(_)
+        | Command::Config(_)
+        | Command::Setup(_)
+        | Command::Doctor(_)
+        | Command::Usage(_)
+        | Command::Cache(_)
+        | Command::Completions { .. }
+        | Command::Man => {
+            return Err(UsageError(
+                "an output format goes after this command, where it has one".into(),
+            ));
+        }
+    };
+    *own = own.or(before);
+    Ok(Some(command))
 }
 
 /// What happened, on stderr; the code says whose fault it was.

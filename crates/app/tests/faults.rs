@@ -562,7 +562,6 @@ fn a_line_without_end_costs_bounded_memory() {
     const MAX_PEAK_KIB: u64 = 180 << 10;
     let cases = [
         ("", Kind::Chat, "64 MiB"),
-        ("", Kind::Gemini, "64 MiB"),
         (
             "stream = false\n",
             Kind::Messages,

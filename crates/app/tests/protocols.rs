@@ -12,6 +12,9 @@ use serde_json::{Value, json};
 const MAX_FIRST_PROMPT: usize = 10_000;
 /// A model that nobody knows is only asked for its thoughts when the person says how hard to think.
 const THINKING: &str = "[agent]\neffort = \"medium\"\n";
+/// Eight by eight red pixels.
+const PICTURE: &[u8] = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x08\x00\x00\x00\x08\x08\x02\x00\x00\x00Km)\xdc\
+    \x00\x00\x00\x12IDATx\x9cc\xf8\xcf\xc0\x80\x15a\x17\x1d\xb4\x12\x00(\xff?\xc1n\xec\xdfa\x00\x00\x00\x00IEND\xaeB`\x82";
 /// What the mock's sealed replay blobs begin with.
 const SEAL: &str = "6d6f636b7365616c";
 
@@ -529,6 +532,61 @@ fn the_first_prompt_is_small() {
         scene.exec("Say hello").ok();
         let bytes = scene.server.request(0).prompt_bytes().len();
         assert!(bytes < MAX_FIRST_PROMPT, "{bytes} bytes");
+    });
+}
+
+#[test]
+fn a_picture_that_is_read_goes_to_the_model() {
+    each_kind(|kind| {
+        let calls = [
+            ("read_file", json!({"path": "a.png"})),
+            ("bash", json!({"command": "echo x"})),
+        ];
+        let steps = [
+            Step::answer().calls(calls),
+            Step::answer().text("Red."),
+            Step::answer().text("Yes."),
+        ];
+        let scene = Scene::new(kind, steps);
+        scene.space.write("a.png", PICTURE);
+        scene.exec("What is it?").ok();
+        scene.ostler(["resume", "-p", "Sure?"]).output().ok();
+        let raw = String::from_utf8_lossy(&scene.server.request(1).raw).into_owned();
+        assert!(
+            raw.contains("image/png") && raw.contains("iVBORw0KGgo"),
+            "{raw}"
+        );
+        let (before, after) = (
+            scene.server.request(1).prompt_bytes(),
+            scene.server.request(2).prompt_bytes(),
+        );
+        assert_eq!(shared(&before, &after), before.len());
+        scene.server.assert_done();
+    });
+}
+
+#[test]
+fn every_setting_makes_a_request_the_vendor_takes() {
+    let config = "[agent]\ntemperature = 0.5\ntop_p = 0.9\nmax_tokens = 3000\n\
+                  [tools]\nresult_format = \"envelope\"\n";
+    each_kind(|kind| {
+        for effort in ["none", "minimal", "low", "medium", "high", "max"] {
+            let call = Step::answer()
+                .reasoning("Hm.")
+                .call("bash", json!({"command": "echo x"}));
+            let scene = Scene::with_config(kind, config, [call, Step::answer().text("ok")]);
+            scene
+                .ostler(["exec", "--effort", effort, "-p", "go"])
+                .output()
+                .ok();
+            let (_, text, _) = scene.server.request(1).tool_results().remove(0);
+            let envelope: Value = serde_json::from_str(&text).expect("an envelope");
+            assert_eq!(
+                (&envelope["ok"], &envelope["data"]["stdout"]),
+                (&json!(true), &json!("x\n"))
+            );
+            scene.server.assert_done();
+        }
     });
 }
 

@@ -6,7 +6,7 @@ use crate::feed::Feed;
 use crate::jobs::Jobs;
 use crate::ledger::{Ledger, Line};
 use crate::log::{Log, LogError};
-use crate::policy::{Call, Decision, Policy, Verdict};
+use crate::policy::{Call, Decision, Guard, Policy, Verdict};
 use crate::resolve;
 use crate::seen::Seen;
 use crate::tool::{Context, Scope, ToolSettings};
@@ -122,6 +122,12 @@ impl Desk {
             artifacts: self.shop.artifacts.clone(),
             seen: self.shop.seen.clone(),
             jobs: self.shop.jobs.clone(),
+            guard: Guard {
+                policy: Arc::new(self.policy.clone()),
+                scope: self.scope.clone(),
+                tool,
+                attended: self.interactive,
+            },
             answer: None,
         }
     }

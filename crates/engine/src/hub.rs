@@ -105,24 +105,27 @@ impl LocalHub {
             id: id.clone(),
             forked_from,
         };
-        match which {
-            Open::New => Ok(fresh(None, Vec::new())),
-            Open::Fork(id) => {
-                let path = store.find(&id).map_err(HubError)?;
-                let (entries, damage) = crate::log::read(&path).map_err(say)?;
-                let entries = branch(entries);
-                let session = path.file_stem().map(|s| s.to_string_lossy().into_owned());
-                let forked_from = ForkedFrom {
-                    session: session.unwrap_or_default(),
-                    entry: entries.last().map_or(0, |e| e.entry),
-                };
-                let mut past = fresh(Some(forked_from), entries);
-                past.notices.extend(damage.notice());
-                Ok(past)
-            }
-            Open::Resume(id) => self.resume(&store.find(&id).map_err(HubError)?),
-            Open::Last => self.resume(&store.last().map_err(HubError)?),
+        let (path, copy) = match which {
+            Open::New => return Ok(fresh(None, Vec::new())),
+            Open::Fork(id) => (store.find(&id), true),
+            // Without saving, a session goes on as a copy in memory.
+            Open::Resume(id) => (store.find(&id), !self.options.save),
+            Open::Last => (store.last(), !self.options.save),
+        };
+        let path = path.map_err(HubError)?;
+        if !copy {
+            return self.resume(&path);
         }
+        let (entries, damage) = crate::log::read(&path).map_err(say)?;
+        let entries = branch(entries);
+        let session = path.file_stem().map(|s| s.to_string_lossy().into_owned());
+        let forked_from = ForkedFrom {
+            session: session.unwrap_or_default(),
+            entry: entries.last().map_or(0, |e| e.entry),
+        };
+        let mut past = fresh(Some(forked_from), entries);
+        past.notices.extend(damage.notice());
+        Ok(past)
     }
 
     fn resume(&self, path: &std::path::Path) -> Result<Past, HubError> {
@@ -160,18 +163,24 @@ impl LocalHub {
         }
     }
 
-    fn model(&self, past: &Past) -> Result<Model, HubError> {
+    fn model(&self, past: &Past, notes: &mut Vec<String>) -> Result<Model, HubError> {
         let kept = settings_of(&past.entries, &[]).model;
         let wanted = self.options.model.clone();
+        let models = &self.options.models;
         let target = match (&wanted, &kept) {
-            (Some(reference), _) => self.options.models.resolve(Some(reference)),
+            (Some(reference), _) => models.resolve(Some(reference)),
             // A model that the configuration no longer knows must not lock the session up.
-            (None, Some(reference)) => self
-                .options
-                .models
-                .resolve(Some(reference))
-                .or_else(|_| self.options.models.resolve(None)),
-            (None, None) => self.options.models.resolve(None),
+            (None, Some(reference)) => models.resolve(Some(reference)).or_else(|why| {
+                let other = models.resolve(None)?;
+                notes.push(format!(
+                    "This session was with {reference}, which cannot be used now ({}); it goes on with {}/{}.",
+                    why.lines().next().unwrap_or_default(),
+                    other.origin.provider,
+                    other.origin.model
+                ));
+                Ok(other)
+            }),
+            (None, None) => models.resolve(None),
         };
         let target = Arc::new(target.map_err(HubError)?);
         Model::new(target, self.transport.clone()).map_err(|e| HubError(e.to_string()))
@@ -254,7 +263,7 @@ impl Hub for LocalHub {
         let mut notes = past.notices.clone();
         let tools = Tools::new(&options.tool_filter);
         let prefix = self.prefix(&past, &tools, &mut notes);
-        let model = self.model(&past)?;
+        let model = self.model(&past, &mut notes)?;
         let origin = model.target().origin.clone();
         let reference = format!("{}/{}", origin.provider, origin.model);
 

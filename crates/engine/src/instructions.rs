@@ -23,6 +23,10 @@ pub struct Instructions {
 
 pub fn load(home: &Path, user_home: Option<&Path>, root: &Path) -> Instructions {
     let mut out = Instructions::default();
+    // The root is canonical; a home that is reached through a link must be seen to lie above it all the same.
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let (home, user_home) = (&real(home), user_home.map(real));
+    let user_home = user_home.as_deref();
     for dir in folders(home, user_home, root) {
         let found = NAMES
             .iter()
@@ -184,6 +188,24 @@ mod tests {
             ["~/.ostler/AGENTS.md", "~/CLAUDE.md", "AGENTS.md"]
         );
         assert_eq!(out.warnings.len(), 2, "{:?}", out.warnings);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_home_behind_a_link_is_above_the_root() {
+        let dir = tempfile::tempdir().unwrap();
+        let base = dir.path().canonicalize().unwrap();
+        let linked = base.join("linked");
+        std::os::unix::fs::symlink(base.join("real"), &linked).unwrap();
+        write(base.join("real/.ostler/AGENTS.md"), "global");
+        write(base.join("real/AGENTS.md"), "mine");
+        write(base.join("real/app/AGENTS.md"), "project");
+        let root = base.join("real/app");
+        let out = load(&linked.join(".ostler"), Some(&linked), &root);
+        assert_eq!(
+            out.loaded,
+            ["~/.ostler/AGENTS.md", "~/AGENTS.md", "AGENTS.md"]
+        );
     }
 
     #[test]

@@ -89,6 +89,15 @@ pub struct Started {
     pub so_far: String,
 }
 
+/// What a reader waits for, and at most how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    Now,
+    /// Output, or the end.
+    News(Duration),
+    End(Duration),
+}
+
 /// What a job has said since it was last read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct News {
@@ -191,19 +200,26 @@ impl Jobs {
         Ok(id)
     }
 
-    /// What is new since the last read; waits for something, or the end, at most `wait`.
-    pub async fn read(&self, id: &str, wait: Duration, cap: usize) -> Result<News, JobError> {
+    /// What is new since the last read, after waiting as told.
+    pub async fn read(&self, id: &str, until: Until, cap: usize) -> Result<News, JobError> {
         let job = self.find(id)?;
         let mut progress = job.progress.clone();
         let from = *lock(&job.read);
-        if !wait.is_zero() {
-            let until = Instant::now() + wait.min(LONGEST_WAIT);
-            let news = progress
-                .wait_for(|p| p.written > from || p.dropped > 0 || p.state != JobState::Running);
-            // Neither running out of time nor an owner that is gone changes what there is to read.
-            let has_news = matches!(tokio::time::timeout_at(until, news).await, Ok(Ok(_)));
-            if has_news {
-                settle(&mut progress, until).await;
+        // Neither running out of time nor an owner that is gone changes what there is to read.
+        match until {
+            Until::Now => {}
+            Until::End(wait) => {
+                let end = progress.wait_for(|p| p.state != JobState::Running);
+                drop(tokio::time::timeout(wait.min(LONGEST_WAIT), end).await);
+            }
+            Until::News(wait) => {
+                let until = Instant::now() + wait.min(LONGEST_WAIT);
+                let news = progress.wait_for(|p| {
+                    p.written > from || p.dropped > 0 || p.state != JobState::Running
+                });
+                if matches!(tokio::time::timeout_at(until, news).await, Ok(Ok(_))) {
+                    settle(&mut progress, until).await;
+                }
             }
         }
         let now = *progress.borrow();
@@ -250,7 +266,12 @@ impl Jobs {
 
     fn find(&self, id: &str) -> Result<Arc<Job>, JobError> {
         let table = self.table();
-        let named = table.jobs.values().find(|job| job.id == id.trim());
+        let wanted = id.trim();
+        // The number alone says it too.
+        let named = table
+            .jobs
+            .values()
+            .find(|job| job.id == wanted || job.id.strip_prefix('j') == Some(wanted));
         named.cloned().ok_or_else(|| {
             let ids: Vec<&str> = table.jobs.values().map(|j| j.id.as_str()).collect();
             JobError::Unknown {

@@ -15,6 +15,7 @@ mod fold;
 mod hex;
 pub mod hub;
 mod inbox;
+mod ingest;
 pub mod instructions;
 mod jobs;
 pub mod ledger;

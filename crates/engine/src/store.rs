@@ -79,6 +79,7 @@ impl Store {
 
     /// The newest session of this project.
     pub fn last(&self) -> Result<PathBuf, String> {
+        self.readable()?;
         logs_in(&self.sessions.join(&self.project))
             .into_iter()
             .max_by_key(|p| modified(p))
@@ -90,10 +91,12 @@ impl Store {
 
     /// Sessions of this project, newest first.
     pub fn list(&self) -> Result<Vec<SessionInfo>, String> {
+        self.readable()?;
         Ok(infos(logs_in(&self.sessions.join(&self.project))))
     }
 
     pub fn list_all(&self) -> Result<Vec<SessionInfo>, String> {
+        self.readable()?;
         Ok(infos(self.all_logs()))
     }
 
@@ -166,6 +169,19 @@ impl Store {
             gone.push((stem(&path), bytes));
         }
         gone
+    }
+
+    /// Folders that are there but cannot be read are not the same as none.
+    fn readable(&self) -> Result<(), String> {
+        for folder in [&self.sessions, &self.sessions.join(&self.project)] {
+            match fs::read_dir(folder) {
+                Err(e) if e.kind() != io::ErrorKind::NotFound => {
+                    return Err(format!("{} cannot be read: {e}.", folder.display()));
+                }
+                Ok(_) | Err(_) => {}
+            }
+        }
+        Ok(())
     }
 
     fn all_logs(&self) -> Vec<PathBuf> {

@@ -3,6 +3,7 @@
 use crate::artifacts::Artifacts;
 use crate::feed::Feed;
 use crate::jobs::Jobs;
+use crate::policy::Guard;
 use crate::seen::Seen;
 use futures_util::future::BoxFuture;
 use ostler_host::Host;
@@ -63,8 +64,12 @@ pub struct Scope {
 impl Scope {
     /// A path as a model writes it, made absolute. Symlinks are not resolved here.
     pub fn path(&self, path: &str) -> PathBuf {
-        let joined = match (path.strip_prefix("~/"), &self.user_home) {
-            (Some(rest), Some(home)) => home.join(rest),
+        let below_home = match path {
+            "~" => Some(""),
+            _ => path.strip_prefix("~/"),
+        };
+        let joined = match (below_home, &self.user_home) {
+            (Some(rest), Some(home)) => home.join(rest.trim_start_matches('/')),
             (Some(_) | None, _) => self.root.join(path),
         };
         normalise(&joined)
@@ -109,6 +114,8 @@ pub struct Context {
     pub artifacts: Artifacts,
     pub seen: Arc<Seen>,
     pub jobs: Arc<Jobs>,
+    /// What the rules say of things met on the way.
+    pub guard: Guard,
     /// What the person said to `Typed::question`; `None` when nobody could be asked.
     pub answer: Option<String>,
 }
@@ -240,4 +247,35 @@ fn parse<T: Typed>(args: &Value) -> Result<T::Args, ToolError> {
             format!("Invalid arguments for {}: {e}.", T::NAME),
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_as_models_write_them() {
+        let scope = Scope {
+            root: "/repo".into(),
+            user_home: Some("/home/ann".into()),
+        };
+        for (path, expect, shown) in [
+            ("", "/repo", "."),
+            (".", "/repo", "."),
+            ("src//a.rs", "/repo/src/a.rs", "src/a.rs"),
+            ("./a/../b", "/repo/b", "b"),
+            ("../x", "/x", "/x"),
+            ("../../../x", "/x", "/x"),
+            ("/etc/./x/..", "/etc", "/etc"),
+            ("~", "/home/ann", "/home/ann"),
+            ("~/", "/home/ann", "/home/ann"),
+            ("~/a", "/home/ann/a", "/home/ann/a"),
+            ("~//etc", "/home/ann/etc", "/home/ann/etc"),
+            ("~bob/a", "/repo/~bob/a", "~bob/a"),
+        ] {
+            let resolved = scope.path(path);
+            assert_eq!(resolved, Path::new(expect), "{path}");
+            assert_eq!(scope.shown(&resolved), shown, "{path}");
+        }
+    }
 }

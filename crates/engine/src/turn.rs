@@ -4,6 +4,7 @@ use crate::accept::accept;
 use crate::desk::Desk;
 use crate::dispatch::{Dispatched, dispatch};
 use crate::inbox::{Inbox, Prompt, Stopped};
+use crate::ingest;
 use crate::log::LogError;
 use crate::sample::{Sampled, sample};
 use ostler_llm::{Answer, Error};
@@ -56,7 +57,8 @@ pub async fn turn(
     opening: Opening,
 ) -> Result<(), Opening> {
     let cancel = inbox.begin_turn();
-    if let Err(error) = open(desk, prompt, opening.clone()) {
+    let said = ingest::message(prompt).await;
+    if let Err(error) = open(desk, said, opening.clone()) {
         fail(desk, &error);
         return Err(opening);
     }
@@ -92,14 +94,18 @@ pub async fn turn(
     Ok(())
 }
 
-fn open(desk: &mut Desk, prompt: Prompt, opening: Opening) -> Result<(), LogError> {
+fn open(
+    desk: &mut Desk,
+    (message, notices): (Message, Vec<Body>),
+    opening: Opening,
+) -> Result<(), LogError> {
     let mut entries = opening.entries;
     entries.extend(close_dangling(desk));
     entries.push(Body::Message(Message {
         context: opening.context,
-        images: prompt.images,
-        ..Message::user(prompt.text)
+        ..message
     }));
+    entries.extend(notices);
     desk.commit_after(opening.past, entries)
 }
 
@@ -126,10 +132,9 @@ async fn steps(
             ));
         }
         for more in inbox.steering() {
-            desk.commit(vec![Body::Message(Message {
-                images: more.images,
-                ..Message::user(more.text)
-            })])?;
+            let (message, mut also) = ingest::message(more).await;
+            also.insert(0, Body::Message(message));
+            desk.commit(also)?;
         }
         let (answer, sent) = match ask_model(desk, inbox, cancel).await? {
             Asked::Answer(answer, sent) => (answer, sent),

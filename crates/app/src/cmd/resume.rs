@@ -7,13 +7,14 @@ use anyhow::anyhow;
 use ostler_wire::Open;
 use std::sync::Arc;
 
+/// A conversation is shown as text.
+pub const FORMAT_WITHOUT_PROMPT: &str = "an output format goes with a prompt: add -p \"…\"";
+
 pub async fn run(mut boot: Arc<Boot>, args: Resume) -> anyhow::Result<u8> {
     let open = which(&boot, &args);
     let Some(prompt) = args.prompt else {
-        if args.output.format.is_some() || args.output.output_format.is_some() {
-            return Err(
-                UsageError("an output format goes with a prompt: add -p \"…\"".into()).into(),
-            );
+        if args.output.is_set() {
+            return Err(UsageError(FORMAT_WITHOUT_PROMPT.into()).into());
         }
         return line::run(boot, open).await;
     };

@@ -6,6 +6,7 @@ use ostler_testkit::{
     Kind, Output, Run, Running, Server, Step, TempWorkspace, config_text, json_lines,
 };
 use serde_json::Value;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -202,4 +203,10 @@ pub fn ends(running: Running, code: i32) -> Output {
 fn is_gone(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
     stat.map_or(true, |s| s.contains(") Z "))
+}
+
+/// Says why a test cannot run here, past the capture of test output.
+pub fn skipped(why: &str) {
+    // Nobody fails for want of a remark.
+    let _ = writeln!(std::io::stderr(), "skipped: {why}");
 }

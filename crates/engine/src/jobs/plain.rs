@@ -1,10 +1,12 @@
-//! What a terminal would show, as plain text: escape sequences and control characters out, line ends made `\n`.
-//! It keeps no screen, so what a program overwrites stays.
+//! What a terminal would show, as plain text: escape sequences and control characters out, line ends made `\n`, a jump of
+//! the cursor to another place a new line. It keeps no screen, so what a program overwrites stays.
 
 /// Feeds on pieces; a sequence may be split between them.
 #[derive(Default)]
 pub struct Plain {
     state: State,
+    /// Something stands on the current line.
+    begun: bool,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -31,6 +33,9 @@ impl Plain {
         let mut out = Vec::with_capacity(bytes.len());
         for &byte in bytes {
             self.state = self.step(byte, &mut out);
+            if let Some(last) = out.last() {
+                self.begun = *last != b'\n';
+            }
         }
         out
     }
@@ -58,6 +63,18 @@ impl Plain {
             },
             State::Charset => State::Text,
             State::Control => match byte {
+                // To a position, a row, a line further down.
+                b'H' | b'f' | b'd' | b'B' | b'E' => {
+                    if self.begun {
+                        out.push(b'\n');
+                    }
+                    State::Text
+                }
+                // Over blanks that were never written.
+                b'C' => {
+                    out.push(b' ');
+                    State::Text
+                }
                 0x40..=0x7e => State::Text,
                 ESC => State::Escape,
                 // A line end inside means that it was no sequence.
@@ -112,6 +129,11 @@ mod tests {
             ("bell\x07 nul\0 back\x08\x7f", "bell nul back"),
             ("ž 日本", "ž 日本"),
             ("\x1b[12\nnext", "\nnext"),
+            (
+                "\x1b[2J\x1b[1;1Hone\x1b[2;1Htwo\x1b[3H\x1b[4dx",
+                "one\ntwo\nx",
+            ),
+            ("name\x1b[5Csize", "name size"),
             ("end\r", "end"),
             ("\x1b\x1b[mx", "x"),
             ("\x1bž", "ž"),

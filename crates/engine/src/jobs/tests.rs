@@ -42,7 +42,7 @@ impl Yard {
         loop {
             let news = self
                 .jobs
-                .read(id, Duration::from_secs(20), 0)
+                .read(id, Until::News(Duration::from_secs(20)), 0)
                 .await
                 .unwrap();
             all.push_str(&news.output.text);
@@ -99,7 +99,7 @@ async fn half_a_character_waits_for_its_other_half() {
     while first.is_empty() {
         let news = yard
             .jobs
-            .read(&id, Duration::from_secs(20), 0)
+            .read(&id, Until::News(Duration::from_secs(20)), 0)
             .await
             .unwrap();
         first.push_str(&news.output.text);

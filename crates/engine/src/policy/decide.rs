@@ -313,9 +313,14 @@ mod tests {
         };
         let policy = Policy {
             rules: Rules {
-                deny: rules(&["Read(.env)", "Bash(rm:*)"]),
+                deny: rules(&[
+                    "Read(.env)",
+                    "Bash(rm:*)",
+                    "read_file(secret.txt)",
+                    "write_file(./Cargo.lock)",
+                ]),
                 ask: rules(&["Bash(git push:*)"]),
-                allow: rules(&["Bash(cargo test:*)", "Edit(docs/**)"]),
+                allow: rules(&["Bash(cargo test:*)", "Edit(docs/**)", "write_file(gen/**)"]),
             },
             ..Policy::default()
         };
@@ -336,6 +341,12 @@ mod tests {
             (Yolo, "bash", run("git push origin"), Verdict::Allow),
             (Ask, "edit_file", write("/repo/docs/a.md"), Verdict::Allow),
             (Ask, "edit_file", write("/repo/src/a.rs"), Verdict::Ask),
+            (Yolo, "read_file", read("/repo/a/secret.txt"), Verdict::Deny),
+            (Ask, "grep", read("/repo/a/secret.txt"), Verdict::Allow),
+            (Yolo, "write_file", write("/repo/Cargo.lock"), Verdict::Deny),
+            (Yolo, "edit_file", write("/repo/Cargo.lock"), Verdict::Allow),
+            (Ask, "write_file", write("/repo/gen/a/b"), Verdict::Allow),
+            (Ask, "edit_file", write("/repo/gen/a/b"), Verdict::Ask),
             (Ask, "todo", Vec::new(), Verdict::Allow),
             (
                 Ask,

@@ -2,8 +2,10 @@
 
 pub mod decide;
 mod glob;
+pub mod guard;
 pub mod rules;
 pub mod shell;
 
 pub use decide::{Call, Decision, Fallback, Headless, Policy, Posture, Resolved, Verdict};
-pub use rules::{Rule, RuleError, Rules};
+pub use guard::Guard;
+pub use rules::{FAMILIES, Rule, RuleError, Rules};

@@ -56,6 +56,10 @@ pub struct Rules {
 }
 
 impl Rules {
+    pub fn is_empty(&self) -> bool {
+        self.deny.is_empty() && self.ask.is_empty() && self.allow.is_empty()
+    }
+
     /// Whether a deny or ask rule speaks of reading or writing this path.
     pub fn restrict_path(&self, path: &Path, scope: &Scope) -> bool {
         self.deny.iter().chain(&self.ask).any(|rule| {
@@ -121,6 +125,21 @@ impl Rule {
             family,
             spec,
         })
+    }
+
+    /// The tool that the rule is about, when there is none of that name. Tools of servers are known later.
+    pub fn unknown_tool(&self) -> Option<&str> {
+        match &self.family {
+            Family::Tool(name) if !name.starts_with("mcp__") && canonical_name(name).is_none() => {
+                Some(name)
+            }
+            Family::Tool(_)
+            | Family::Bash
+            | Family::Edit
+            | Family::Read
+            | Family::Net
+            | Family::Delegate => None,
+        }
     }
 
     /// The rule in the form that is saved.
@@ -336,6 +355,9 @@ impl Rule {
     }
 }
 
+/// Names in rules that stand for several tools.
+pub const FAMILIES: [&str; 5] = ["Bash", "Edit", "Read", "Net", "Delegate"];
+
 const EDITORS: &[&str] = &[
     "write_file",
     "edit_file",
@@ -527,6 +549,24 @@ mod tests {
             home: scope.user_home.as_deref(),
         };
         super::super::shell::analyse(command, &place)
+    }
+
+    #[test]
+    fn rules_on_tools_that_do_not_exist() {
+        for (rule, expect) in [
+            ("Bsh(rm:*)", Some("bsh")),
+            ("Frobnicate", Some("frobnicate")),
+            ("read_file(.env)", None),
+            ("web_fetch", None),
+            ("mcp__server__tool", None),
+            ("Delegate", None),
+        ] {
+            let parsed = Rule::parse(rule, "x:1").unwrap();
+            assert_eq!(parsed.unknown_tool(), expect, "{rule}");
+        }
+        for name in FAMILIES {
+            assert_eq!(Rule::parse(name, "x:1").unwrap().unknown_tool(), None);
+        }
     }
 
     #[test]

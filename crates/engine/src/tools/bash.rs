@@ -19,6 +19,7 @@ pub use report::render;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -28,6 +29,8 @@ const TERMINAL: Stdio = Stdio::Pty {
     rows: 50,
     cols: 160,
 };
+/// What a program on it may write; only the text is kept.
+const TERM: &str = "xterm-256color";
 /// How long an interrupted call waits for the news that its command is gone.
 const LAST_WAIT: Duration = Duration::from_millis(100);
 
@@ -45,11 +48,19 @@ pub struct Args {
     /// Run on a terminal
     #[serde(default)]
     tty: Option<bool>,
+    /// What some models were taught to write for `wait: false`.
+    #[serde(default, alias = "background")]
+    #[schemars(skip)]
+    run_in_background: Option<bool>,
 }
 
 impl Args {
     fn wait(&self) -> Wait {
-        self.wait.unwrap_or(Wait::Whole)
+        match (self.wait, self.run_in_background) {
+            (Some(wait), _) => wait,
+            (None, Some(true)) => Wait::Not,
+            (None, Some(false) | None) => Wait::Whole,
+        }
     }
 
     fn tty(&self) -> bool {
@@ -88,7 +99,7 @@ impl Typed for Bash {
         let command = Command {
             argv: argv(&cx, &args.command),
             cwd: cwd(&cx, args.cwd.as_deref()).await?,
-            env: cx.settings.env.clone(),
+            env: env(&cx, args.tty()),
             stdio: if args.tty() { TERMINAL } else { Stdio::Pipes },
         };
         let spawned = cx.host.spawn(command).await;
@@ -107,10 +118,23 @@ impl Typed for Bash {
     }
 }
 
-fn argv(cx: &Context, command: &str) -> Vec<std::ffi::OsString> {
+fn argv(cx: &Context, command: &str) -> Vec<OsString> {
     let mut argv = cx.settings.shell.clone();
     argv.push(command.into());
     argv
+}
+
+/// On a terminal of ours there is one to name, whatever we ourselves were started on.
+fn env(cx: &Context, tty: bool) -> Vec<(OsString, OsString)> {
+    let mut env = cx.settings.env.clone();
+    let named = |(name, value): &(OsString, OsString)| {
+        name == "TERM" && !value.is_empty() && value != "dumb"
+    };
+    if tty && !env.iter().any(named) {
+        env.retain(|(name, _)| name != "TERM");
+        env.push(("TERM".into(), TERM.into()));
+    }
+    env
 }
 
 async fn cwd(cx: &Context, wanted: Option<&str>) -> Result<PathBuf, ToolError> {

@@ -1,6 +1,7 @@
 //! `bash_input`: types into a job's terminal and shows what comes back at once.
 
 use super::{bash, bash_output};
+use crate::jobs::Until;
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use ostler_wire::{Access, Segment};
 use schemars::JsonSchema;
@@ -37,7 +38,7 @@ impl Typed for BashInput {
 
     async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {
         cx.jobs.write(&args.job, &args.text)?;
-        let news = bash_output::read(&cx, &args.job, REPLY).await?;
+        let news = bash_output::read(&cx, &args.job, Until::News(REPLY)).await?;
         Ok(bash_output::data(news).into())
     }
 

@@ -2,7 +2,7 @@
 
 use super::bash;
 use super::wait::Wait;
-use crate::jobs::{JobState, News};
+use crate::jobs::{JobState, News, Until};
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use ostler_wire::Access;
 use schemars::JsonSchema;
@@ -19,7 +19,7 @@ pub struct BashOutput;
 pub struct Args {
     #[serde(alias = "id", alias = "job_id")]
     job: String,
-    /// Seconds or "10m" to wait for news
+    /// "30s": for news at most that long; true: for its end
     #[serde(default)]
     wait: Option<Wait>,
 }
@@ -34,15 +34,15 @@ impl Typed for BashOutput {
     }
 
     async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {
-        let wait = match args.wait {
-            None | Some(Wait::Not) => Duration::ZERO,
-            Some(Wait::For(time)) => time,
-            Some(Wait::Whole) => match cx.settings.bash_timeout_seconds {
+        let until = match args.wait {
+            None | Some(Wait::Not) => Until::Now,
+            Some(Wait::For(time)) => Until::News(time),
+            Some(Wait::Whole) => Until::End(match cx.settings.bash_timeout_seconds {
                 0 => PATIENT,
                 seconds => Duration::from_secs(seconds),
-            },
+            }),
         };
-        let news = read(&cx, &args.job, wait).await?;
+        let news = read(&cx, &args.job, until).await?;
         Ok(data(news).into())
     }
 
@@ -51,11 +51,11 @@ impl Typed for BashOutput {
     }
 }
 
-pub async fn read(cx: &Context, job: &str, wait: Duration) -> Result<News, ToolError> {
+pub async fn read(cx: &Context, job: &str, until: Until) -> Result<News, ToolError> {
     tokio::select! {
         biased;
         () = cx.cancel.cancelled() => Err(ToolError::new("interrupted", "Interrupted; the job goes on.")),
-        news = cx.jobs.read(job, wait, cx.settings.bash_max_bytes) => Ok(news?),
+        news = cx.jobs.read(job, until, cx.settings.bash_max_bytes) => Ok(news?),
     }
 }
 

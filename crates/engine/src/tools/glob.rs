@@ -1,6 +1,7 @@
 //! `glob`: files by name pattern, newest first.
 
 use super::walk;
+use crate::policy::Guard;
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use globset::GlobSet;
 use ignore::DirEntry;
@@ -38,9 +39,9 @@ impl Typed for Glob {
     async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {
         let (base, pattern) = target(&args, &cx.scope);
         let matcher = walk::glob(&pattern)?;
-        let scope = cx.scope.clone();
+        let guard = cx.guard;
         walk::blocking(cx.cancel, move |cancel| {
-            find(&base, &matcher, &scope, cancel)
+            find(&base, &matcher, &guard, cancel)
         })
         .await
     }
@@ -91,15 +92,16 @@ fn target(args: &Args, scope: &Scope) -> (PathBuf, String) {
 fn find(
     base: &Path,
     matcher: &GlobSet,
-    scope: &Scope,
+    guard: &Guard,
     cancel: &CancellationToken,
 ) -> Result<Done, ToolError> {
+    let scope = &guard.scope;
     walk::exists(base, scope)?;
     // The oldest of the kept ones is on top.
     let mut kept: BinaryHeap<(Reverse<SystemTime>, PathBuf)> = BinaryHeap::new();
     let mut total = 0u64;
     let mut partial = false;
-    for (walked, entry) in walk::builder(base, scope).build().enumerate() {
+    for (walked, entry) in walk::builder(base, guard).build().enumerate() {
         if cancel.is_cancelled() {
             return Err(walk::interrupted());
         }

@@ -61,7 +61,7 @@ impl Typed for Grep {
     async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {
         let query = Query {
             base: walk::base(args.path.as_deref(), &cx.scope),
-            scope: cx.scope.clone(),
+            guard: cx.guard,
             matcher: matcher(&args)?,
             glob: filled(args.glob.as_deref()).map(name_filter).transpose()?,
             types: filled(args.kind.as_deref()).map(types).transpose()?,

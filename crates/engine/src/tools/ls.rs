@@ -1,6 +1,7 @@
 //! `ls`: the entries of a folder, as deep as asked, without what is ignored.
 
 use super::walk;
+use crate::policy::Guard;
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use ignore::DirEntry;
 use ostler_wire::Access;
@@ -36,8 +37,8 @@ impl Typed for Ls {
     async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {
         let base = walk::base(args.path.as_deref(), &cx.scope);
         let depth = args.depth.unwrap_or(1).clamp(1, MAX_DEPTH);
-        let scope = cx.scope.clone();
-        walk::blocking(cx.cancel, move |cancel| list(&base, depth, &scope, cancel)).await
+        let guard = cx.guard;
+        walk::blocking(cx.cancel, move |cancel| list(&base, depth, &guard, cancel)).await
     }
 
     fn render(data: &Value) -> Rendered {
@@ -65,18 +66,20 @@ struct Item {
 fn list(
     base: &Path,
     depth: usize,
-    scope: &Scope,
+    guard: &Guard,
     cancel: &CancellationToken,
 ) -> Result<Done, ToolError> {
+    let scope = &guard.scope;
     if !walk::exists(base, scope)?.is_dir() {
         let message = format!("{} is a file; use read_file.", scope.shown(base));
         return Err(ToolError::new("not_a_directory", message));
     }
     let mut items = Vec::new();
     let mut truncated = false;
-    let mut walker = walk::builder(base, scope);
-    walker.max_depth(Some(depth)).filter_entry(|e| {
-        walk::is_wanted(e) && (e.depth() == 0 || e.file_name() != "node_modules")
+    let mut walker = walk::builder(base, guard);
+    let wanted = guard.clone();
+    walker.max_depth(Some(depth)).filter_entry(move |e| {
+        walk::is_wanted(e, &wanted) && (e.depth() == 0 || e.file_name() != "node_modules")
     });
     for (walked, entry) in walker.build().enumerate() {
         if cancel.is_cancelled() {

@@ -21,7 +21,7 @@ pub mod todo;
 pub mod web_search;
 pub mod write_file;
 
-mod files;
+pub(crate) mod files;
 #[cfg(test)]
 pub(crate) mod testing;
 mod text;

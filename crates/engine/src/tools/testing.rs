@@ -2,6 +2,7 @@
 
 use crate::artifacts::Artifacts;
 use crate::jobs::Jobs;
+use crate::policy::{Guard, Policy};
 use crate::seen::Seen;
 use crate::tool::{Context, Done, Scope, Tool, ToolError, ToolSettings};
 use ostler_host::Local;
@@ -47,7 +48,16 @@ impl Bench {
     }
 
     pub fn context(&self, tool: &'static str) -> Context {
+        self.context_under(tool, Policy::default())
+    }
+
+    /// The same under rules.
+    pub fn context_under(&self, tool: &'static str, policy: Policy) -> Context {
         let root = self.root();
+        let scope = Arc::new(Scope {
+            root: root.clone(),
+            user_home: None,
+        });
         Context {
             call_id: "call-1".into(),
             tool,
@@ -57,16 +67,19 @@ impl Bench {
                 env: vec![("PATH".into(), "/usr/bin:/bin".into())],
                 bash_timeout_seconds: 120,
                 bash_max_bytes: 32 * 1024,
-                writable: vec![root.clone()],
+                writable: vec![root],
                 allow_private: Vec::new(),
                 search_url: String::new(),
                 ca_file: None,
                 envelope: false,
             }),
-            scope: Arc::new(Scope {
-                root,
-                user_home: None,
-            }),
+            guard: Guard {
+                policy: Arc::new(policy),
+                scope: scope.clone(),
+                tool,
+                attended: false,
+            },
+            scope,
             cancel: Default::default(),
             feed: Default::default(),
             artifacts: Artifacts::new(self.dir.path().join("artifacts")),

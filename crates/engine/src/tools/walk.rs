@@ -1,5 +1,6 @@
 //! The walk that `ls`, `glob` and `grep` share: hidden files yes, `.git` and ignored ones no, symlinks not followed.
 
+use crate::policy::Guard;
 use crate::tool::{Scope, ToolError};
 use globset::{GlobBuilder, GlobSet};
 use ignore::{DirEntry, WalkBuilder};
@@ -38,7 +39,9 @@ pub fn glob(pattern: &str) -> Result<GlobSet, ToolError> {
         })
 }
 
-pub fn builder(base: &Path, scope: &Scope) -> WalkBuilder {
+/// Folders that the rules shut are not entered.
+pub fn builder(base: &Path, guard: &Guard) -> WalkBuilder {
+    let (scope, guard) = (guard.scope.clone(), guard.clone());
     let in_repository = base.ancestors().any(|dir| dir.join(".git").exists());
     let mut builder = WalkBuilder::new(base);
     builder
@@ -49,7 +52,7 @@ pub fn builder(base: &Path, scope: &Scope) -> WalkBuilder {
         // Outside of a repository `.gitignore` counts too, from the root down.
         .require_git(in_repository)
         .parents(in_repository || base != scope.root)
-        .filter_entry(is_wanted);
+        .filter_entry(move |entry| is_wanted(entry, &guard));
     builder
 }
 
@@ -67,9 +70,11 @@ pub fn lines(names: &serde_json::Value) -> Vec<Cow<'_, str>> {
     names.filter_map(|n| n.as_str()).map(one_line).collect()
 }
 
-/// Whether to look at an entry at all. What a call names itself always is.
-pub fn is_wanted(entry: &DirEntry) -> bool {
-    entry.depth() == 0 || entry.file_name() != ".git"
+/// Whether to look at an entry at all. What a call names itself always is; of a file that may not be read the name may be
+/// known.
+pub fn is_wanted(entry: &DirEntry, guard: &Guard) -> bool {
+    let is_folder = entry.file_type().is_some_and(|t| t.is_dir());
+    entry.depth() == 0 || entry.file_name() != ".git" && (!is_folder || guard.reads(entry.path()))
 }
 
 /// The folder or file a call is about; the root when it names none.

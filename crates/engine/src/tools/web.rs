@@ -118,7 +118,12 @@ pub async fn get(url: Url, cx: &Context) -> Result<Page, ToolError> {
                     let next = url.join(target).map_err(|e| {
                         there(ToolError::new("fetch_error", format!("not a URL, {e}.")))
                     })?;
-                    url = parse(next.as_str()).map_err(there)?.0;
+                    let (next, host) = parse(next.as_str()).map_err(there)?;
+                    if !is_same_site(&next, &url) && !cx.guard.reaches(&host) {
+                        let why = "the rules do not let that follow. Fetch that address itself, if it is what you want.";
+                        return Err(there(ToolError::new("blocked", why)));
+                    }
+                    url = next;
                 }
                 (true, None) | (false, _) => return read(url, response).await,
             }
@@ -160,6 +165,15 @@ async fn one(url: &Url, settings: &ToolSettings) -> Result<reqwest::Response, To
     }
     let client = client.build().map_err(fault)?;
     client.get(url.clone()).send().await.map_err(fault)
+}
+
+/// The same host, with or without the name that sites put before it.
+fn is_same_site(a: &Url, b: &Url) -> bool {
+    let bare = |url: &Url| {
+        let host = url.host_str().unwrap_or_default();
+        host.strip_prefix("www.").unwrap_or(host).to_owned()
+    };
+    bare(a) == bare(b)
 }
 
 /// What lies at the bottom of an error; the layers above only say that something failed.

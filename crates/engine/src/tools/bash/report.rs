@@ -13,7 +13,9 @@ pub fn render(data: &Value) -> String {
     if timed_out {
         let (before, line) = stderr.rsplit_once('\n').unwrap_or(("", stderr));
         stderr = before;
-        end = Some(format!("[{line}]"));
+        end = Some(format!(
+            "[{line} and killed; give wait \"10m\" or false when it needs longer]"
+        ));
     }
     let mut parts: Vec<String> = Vec::new();
     if !stdout.is_empty() {
@@ -76,11 +78,11 @@ mod tests {
         check(json!({"stdout": "", "stderr": "b\n", "exit_code": 0}), "b");
         check(
             json!({"stdout": "a\n", "stderr": "timed out after 2s", "exit_code": -1, "timed_out": true}),
-            "a\n[timed out after 2s]",
+            "a\n[timed out after 2s and killed; give wait \"10m\" or false when it needs longer]",
         );
         check(
             json!({"stdout": "", "stderr": "b\ntimed out after 2s", "exit_code": -1, "timed_out": true}),
-            "b\n[timed out after 2s]",
+            "b\n[timed out after 2s and killed; give wait \"10m\" or false when it needs longer]",
         );
         check(
             json!({"stdout": "a", "stderr": "", "exit_code": null, "job": "j1"}),

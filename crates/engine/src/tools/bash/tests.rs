@@ -112,8 +112,19 @@ async fn a_command_gives_its_output_and_code() {
             json!({"command": "test -t 0 && test -t 1 && printf '\\033[1mbold\\033[0m\\n'", "tty": true}),
             plain("bold\n", "", 0),
         ),
+        // A terminal has a name and a size; without one nothing is made up.
+        (
+            json!({"command": "echo $TERM; stty size", "tty": true}),
+            plain("xterm-256color\n50 160\n", "", 0),
+        ),
+        (json!({"command": "echo \"[$TERM]\""}), plain("[]\n", "", 0)),
     ] {
         assert_eq!(shell.bash(args.clone()).await, expect, "{args}");
+    }
+    for (term, expect) in [("dumb", "xterm-256color\n"), ("vt100", "vt100\n")] {
+        let shell = Shell::with(|s| s.env.push(("TERM".into(), term.into())));
+        let args = json!({"command": "echo $TERM", "tty": true});
+        assert_eq!(shell.bash(args).await, plain(expect, "", 0), "{term}");
     }
 }
 
@@ -143,6 +154,8 @@ fn only_plain_looks_in_the_foreground_are_readers() {
         (json!({"command": "ls"}), true),
         (json!({"command": "ls; git status", "wait": 5}), true),
         (json!({"command": "ls", "wait": false}), false),
+        (json!({"command": "ls", "run_in_background": true}), false),
+        (json!({"command": "ls", "background": false}), true),
         (json!({"command": "ls", "tty": true}), false),
         (json!({"command": "rm x"}), false),
     ] {
@@ -224,6 +237,38 @@ async fn a_job_at_once() {
         shell.bash(json!({"command": "true", "wait": false})).await["job"],
         "j2"
     );
+}
+
+#[tokio::test]
+async fn a_job_can_be_waited_for_to_its_end() {
+    let shell = Shell::with(|s| s.bash_timeout_seconds = 20);
+    // It goes on when the file is there, after its first words were read.
+    let command = "echo one; while ! test -e go; do sleep 0.02; done; echo two; sleep 0.1; echo three; exit 4";
+    let first = shell
+        .bash(json!({"command": command, "run_in_background": true}))
+        .await;
+    let (said, _) = shell.follow(&first, "one\n").await;
+    assert_eq!(said, "one\n");
+    shell.bench.put("go", "");
+    let end = shell
+        .call(&BashOutput, json!({"job": "1", "wait": true}))
+        .await;
+    assert_eq!(
+        (&end["stdout"], &end["exit_code"]),
+        (&json!("two\nthree\n"), &json!(4))
+    );
+    let shell = Shell::with(|s| s.bash_timeout_seconds = 1);
+    shell
+        .bash(json!({"command": "echo x; sleep 1000", "wait": false}))
+        .await;
+    let patient = shell
+        .call(&BashOutput, json!({"job": "j1", "wait": true}))
+        .await;
+    assert_eq!(
+        (&patient["stdout"], &patient["state"]),
+        (&json!("x\n"), &json!("running"))
+    );
+    shell.cx.jobs.close().await;
 }
 
 #[tokio::test]

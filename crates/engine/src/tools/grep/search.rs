@@ -1,7 +1,8 @@
 //! The search itself: walk, sort, then search in parallel so that the answer is the same every time and stops early.
 
 use super::{Mode, NameFilter};
-use crate::tool::{Done, Scope, ToolError};
+use crate::policy::Guard;
+use crate::tool::{Done, ToolError};
 use crate::tools::walk;
 use grep_matcher::Matcher;
 use grep_regex::RegexMatcher;
@@ -14,7 +15,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use tokio_util::sync::CancellationToken;
 
 pub const MAX_MATCHES: usize = 200;
@@ -28,7 +29,7 @@ const MAX_THREADS: usize = 8;
 
 pub struct Query {
     pub base: PathBuf,
-    pub scope: Arc<Scope>,
+    pub guard: Guard,
     pub matcher: RegexMatcher,
     pub glob: Option<NameFilter>,
     pub types: Option<Types>,
@@ -37,7 +38,7 @@ pub struct Query {
 }
 
 pub fn run(query: &Query, cancel: &CancellationToken) -> Result<Done, ToolError> {
-    walk::exists(&query.base, &query.scope)?;
+    walk::exists(&query.base, &query.guard.scope)?;
     let threads = std::thread::available_parallelism()
         .map_or(1, usize::from)
         .min(MAX_THREADS);
@@ -63,7 +64,7 @@ fn files(query: &Query, threads: usize, cancel: &CancellationToken) -> (Vec<Path
     let found = Mutex::new(Vec::new());
     let walked = AtomicUsize::new(0);
     let partial = AtomicBool::new(false);
-    let mut builder = walk::builder(&query.base, &query.scope);
+    let mut builder = walk::builder(&query.base, &query.guard);
     if let Some(types) = &query.types {
         builder.types(types.clone());
     }
@@ -93,7 +94,7 @@ fn files(query: &Query, threads: usize, cancel: &CancellationToken) -> (Vec<Path
                 .glob
                 .as_ref()
                 .is_none_or(|g| entry.depth() == 0 || g.allows(below));
-            if is_file && named {
+            if is_file && named && query.guard.reads(entry.path()) {
                 found
                     .lock()
                     .unwrap_or_else(PoisonError::into_inner)
@@ -191,7 +192,7 @@ fn search(
     };
     let mut sink = FileSink {
         query,
-        shown: walk::one_line(&query.scope.shown(path)).into_owned(),
+        shown: walk::one_line(&query.guard.scope.shown(path)).into_owned(),
         hits: Hits::default(),
         bytes: 0,
         binary: false,

@@ -1,7 +1,10 @@
 //! `grep`: matches, filters, limits, and the same answer every time.
 
 use super::*;
+use crate::policy::{Policy, Rule, Rules};
 use crate::tool::Tool;
+use crate::tools::glob::Glob;
+use crate::tools::ls::Ls;
 use crate::tools::testing::Bench;
 use serde_json::json;
 
@@ -287,4 +290,38 @@ fn nothing_found_is_said() {
         Tool::render(&Grep, &json!({"matches": [], "count": 0, "searched": 7})).text,
         "No matches in 7 files."
     );
+}
+
+#[tokio::test]
+async fn what_may_not_be_read_is_not_searched() {
+    let bench = Bench::new();
+    for file in [".env", "sub/.env", "secrets/key", "a.txt"] {
+        bench.put(file, "TOKEN=1\n");
+    }
+    let rules = |list: &[&str]| {
+        list.iter()
+            .map(|r| Rule::parse(r, "x:1").unwrap())
+            .collect()
+    };
+    let policy = Policy {
+        rules: Rules {
+            deny: rules(&["Read(.env)", "Read(secrets)"]),
+            ..Rules::default()
+        },
+        ..Policy::default()
+    };
+    let run = async |tool: &dyn Tool, args: Value| {
+        let cx = bench.context_under(tool.name(), policy.clone());
+        tool.run(args, cx).await.unwrap().data
+    };
+    let found = run(&Grep, json!({"pattern": "TOKEN"})).await;
+    assert_eq!(found["matches"], json!(["a.txt:1:TOKEN=1"]));
+    // The name of a file is no secret; what a folder holds is.
+    let listed = run(&Ls, json!({"depth": 2})).await;
+    assert_eq!(
+        listed["entries"],
+        json!([".env", "a.txt", "sub/", "sub/.env"])
+    );
+    let globbed = run(&Glob, json!({"pattern": "**/key"})).await;
+    assert_eq!(globbed["paths"], json!([]));
 }

@@ -1,0 +1,145 @@
+//! What a person sends, made fit for the log: pictures that models can look at, or a word on why not. A broken picture in
+//! the log would make every later request fail.
+
+use crate::inbox::Prompt;
+use crate::tools::files::picture;
+use base64::Engine;
+use ostler_wire::{Body, Image, Message, Notice};
+
+/// Pictures of one prompt.
+const MAX_PICTURES: usize = 20;
+/// Characters of one picture, in base64, that are looked at.
+const MAX_ENCODED: usize = 32 * 1024 * 1024;
+const NO_PICTURE: &str = "[The pictures of this message could not be used.]";
+
+/// The message and what the person should know about it.
+pub async fn message(prompt: Prompt) -> (Message, Vec<Body>) {
+    let Prompt { mut text, images } = prompt;
+    let given = images.len();
+    let (mut usable, mut notices) = (Vec::new(), Vec::new());
+    let mut tell = |text: String| notices.push(Body::Notice(Notice { text }));
+    for (i, image) in images.into_iter().take(MAX_PICTURES).enumerate() {
+        match prepared(image).await {
+            Ok(image) => usable.push(image),
+            Err(why) => tell(format!("Picture {} was left out: {why}.", i + 1)),
+        }
+    }
+    if given > MAX_PICTURES {
+        tell(format!(
+            "Only the first {MAX_PICTURES} of {given} pictures were taken."
+        ));
+    }
+    if given > 0 && usable.is_empty() && text.trim().is_empty() {
+        text = NO_PICTURE.into();
+    }
+    let message = Message {
+        images: usable,
+        ..Message::user(text)
+    };
+    (message, notices)
+}
+
+async fn prepared(image: Image) -> Result<Image, String> {
+    if image.data.len() > MAX_ENCODED {
+        return Err("it is too large".into());
+    }
+    let work = move || {
+        let bytes = base64::engine::general_purpose::STANDARD
+            .decode(image.data.trim())
+            .map_err(|e| format!("its data is not base64 ({e})"))?;
+        let format =
+            picture::format(&bytes).ok_or_else(|| "it is no PNG, JPEG, GIF or WebP".to_owned())?;
+        picture::prepare(&bytes, format).map(|picture| picture.image)
+    };
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(e) => Err(format!("it could not be read ({e})")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Cursor;
+
+    fn image(media_type: &str, bytes: &[u8]) -> Image {
+        Image {
+            media_type: media_type.into(),
+            data: base64::engine::general_purpose::STANDARD.encode(bytes),
+        }
+    }
+
+    fn png(width: u32, height: u32) -> Vec<u8> {
+        let mut out = Cursor::new(Vec::new());
+        image::RgbImage::new(width, height)
+            .write_to(&mut out, image::ImageFormat::Png)
+            .unwrap();
+        out.into_inner()
+    }
+
+    fn told(notices: &[Body]) -> Vec<&str> {
+        notices
+            .iter()
+            .map(|body| match body {
+                Body::Notice(notice) => notice.text.as_str(),
+                other => panic!("{other:?}"),
+            })
+            .collect()
+    }
+
+    #[tokio::test]
+    async fn pictures_are_sized_and_broken_ones_left_out() {
+        let small = png(4, 3);
+        let prompt = Prompt {
+            text: "look".into(),
+            images: vec![
+                image("text/plain", &small),
+                image("image/png", &png(4000, 3000)),
+                image("image/png", b"<svg/>"),
+                image("image/png", &small[..40]),
+                Image {
+                    media_type: "image/png".into(),
+                    data: "!".into(),
+                },
+            ],
+        };
+        let (message, notices) = message(prompt).await;
+        assert_eq!(message.text, "look");
+        // The type is what the bytes say, and the second one was made smaller.
+        assert_eq!(message.images[0], image("image/png", &small));
+        let bytes = base64::engine::general_purpose::STANDARD
+            .decode(&message.images[1].data)
+            .unwrap();
+        let shrunk = image::load_from_memory(&bytes).unwrap();
+        assert_eq!((shrunk.width(), shrunk.height()), (1568, 1176));
+        assert_eq!(message.images.len(), 2);
+        let told = told(&notices);
+        assert_eq!(told.len(), 3, "{told:?}");
+        assert_eq!(
+            told[0],
+            "Picture 3 was left out: it is no PNG, JPEG, GIF or WebP."
+        );
+        assert!(told[2].starts_with("Picture 5 was left out: its data is not base64"));
+    }
+
+    #[tokio::test]
+    async fn a_message_is_never_empty_for_lack_of_its_pictures() {
+        let images = vec![image("image/png", b"no"); MAX_PICTURES + 1];
+        let (with, notices) = message(Prompt {
+            text: " ".into(),
+            images,
+        })
+        .await;
+        assert_eq!((with.text.as_str(), with.images.len()), (NO_PICTURE, 0));
+        assert_eq!(
+            told(&notices).last(),
+            Some(&"Only the first 20 of 21 pictures were taken.")
+        );
+        let (plain, notices) = message(Prompt {
+            text: " as it is ".into(),
+            images: Vec::new(),
+        })
+        .await;
+        assert_eq!((plain, notices), (Message::user(" as it is "), Vec::new()));
+    }
+}

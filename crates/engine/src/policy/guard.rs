@@ -1,0 +1,91 @@
+//! What a running tool may ask of the rules about things it comes upon: files of a tree, hosts of a redirect. It never
+//! asks the person; what would need their word is left alone.
+
+use super::{Call, Headless, Policy, Verdict};
+use crate::tool::Scope;
+use ostler_wire::Access;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The rules as they bind one call. Cheap to clone.
+#[derive(Clone)]
+pub struct Guard {
+    pub policy: Arc<Policy>,
+    pub scope: Arc<Scope>,
+    pub tool: &'static str,
+    /// Somebody could be asked, by a call of its own.
+    pub attended: bool,
+}
+
+impl Guard {
+    pub fn reads(&self, path: &Path) -> bool {
+        let rules = &self.policy.rules;
+        (rules.deny.is_empty() && rules.ask.is_empty())
+            || self.allows(Access::Read(path.to_owned()))
+    }
+
+    pub fn reaches(&self, host: &str) -> bool {
+        self.allows(Access::Net(host.to_owned()))
+    }
+
+    fn allows(&self, access: Access) -> bool {
+        let decision = self.policy.decide(Call {
+            tool: self.tool,
+            accesses: &[access],
+            scope: &self.scope,
+            resolved: &[],
+        });
+        match decision.verdict {
+            Verdict::Allow => true,
+            Verdict::Ask => !self.attended && self.policy.headless == Headless::Allow,
+            Verdict::Deny => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::{Rule, Rules};
+
+    #[test]
+    fn what_would_need_a_word_is_left_alone() {
+        let rules = |list: &[&str]| {
+            list.iter()
+                .map(|r| Rule::parse(r, "x:1").unwrap())
+                .collect()
+        };
+        let guard = |attended| Guard {
+            policy: Arc::new(Policy {
+                rules: Rules {
+                    deny: rules(&["Read(.env)", "Net(evil.example)"]),
+                    ask: rules(&["Read(secrets/**)"]),
+                    allow: rules(&["Net(good.example)"]),
+                },
+                ..Policy::default()
+            }),
+            scope: Arc::new(Scope {
+                root: "/repo".into(),
+                user_home: None,
+            }),
+            tool: "grep",
+            attended,
+        };
+        for (path, attended, alone) in [
+            ("/repo/a", true, true),
+            ("/repo/b/.env", false, false),
+            ("/repo/secrets/x", false, true),
+        ] {
+            let got = [true, false].map(|a| guard(a).reads(Path::new(path)));
+            assert_eq!(got, [attended, alone], "{path}");
+        }
+        for (host, attended, alone) in [
+            ("good.example", true, true),
+            ("evil.example", false, false),
+            ("other.example", false, true),
+        ] {
+            let got = [true, false].map(|a| guard(a).reaches(host));
+            assert_eq!(got, [attended, alone], "{host}");
+        }
+    }
+}
