@@ -66,6 +66,11 @@ pub async fn dispatch(
             continue;
         }
         run_together(desk, inbox, &mut together, cancel, &mut done).await?;
+        // The person may have stopped the readers before it; then it must not even start.
+        if cancel.is_cancelled() {
+            refuse(desk, &prepared.call, interrupted(), &mut done)?;
+            continue;
+        }
         run_alone(desk, inbox, prepared, reader, cancel, &mut done).await?;
     }
     run_together(desk, inbox, &mut together, cancel, &mut done).await?;
