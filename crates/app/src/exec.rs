@@ -11,7 +11,6 @@ use ostler_wire::{Ask, Client, Delivery, Event, Hub as _, Op, Open, Outcome};
 use std::io::{self, IsTerminal, Read, Write};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::mpsc;
 
 /// How long a prompt waits for a pipe that has said nothing yet.
 const STDIN_PATIENCE: Duration = Duration::from_millis(500);
@@ -150,6 +149,11 @@ pub fn code(end: &End) -> u8 {
 }
 
 pub async fn open(boot: &Arc<Boot>, which: Open, interactive: bool) -> anyhow::Result<Client> {
+    if boot.global.system_prompt.is_some() && !matches!(which, Open::New) {
+        crate::cmd::say(
+            "--system-prompt has no effect here: a session keeps the prompt it began with",
+        );
+    }
     let options = Arc::new(boot.options(interactive)?);
     let hub = LocalHub::new(options, boot.transport());
     Ok(hub.open(which).await?)
@@ -368,7 +372,7 @@ pub enum Answers<'a> {
     Nobody,
     Terminal,
     /// Lines that somebody else reads from stdin.
-    Lines(&'a mut mpsc::Receiver<String>),
+    Lines(&'a mut crate::line::Typed),
 }
 
 impl Answers<'_> {
@@ -378,9 +382,10 @@ impl Answers<'_> {
             Answers::Terminal => crate::asking::on_terminal(ask).await.map(Some),
             Answers::Lines(lines) => {
                 let mut err = io::stderr();
+                lines.set_aside();
                 write!(err, "{}", crate::asking::question(ask))?;
                 err.flush()?;
-                let line = lines.recv().await.unwrap_or_default();
+                let line = lines.answer().await.unwrap_or_default();
                 Ok(Some(crate::asking::answer(ask, &line)))
             }
         }

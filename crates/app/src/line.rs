@@ -6,13 +6,17 @@ use crate::exec::{self, Ended, OK, TERMINATED};
 use crate::print::Format;
 use ostler_host::signals::{Signals, Stop};
 use ostler_wire::{Client, Event, Op, Open};
-use std::io::{self, Write};
+use std::collections::VecDeque;
+use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
 
 /// How long a command's view may take.
 const VIEW_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Lines typed ahead that are kept.
+const MAX_EARLY: usize = 1024;
 
 /// What a line of the person asks for.
 enum Ask {
@@ -32,7 +36,7 @@ pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
     exec::announce(&boot, &client, &mut printer)?;
     let paint = exec::paint(&boot);
     greet(&client, paint)?;
-    let mut lines = crate::ops::read_lines();
+    let mut lines = Typed::new(crate::ops::read_lines(), io::stdin().is_terminal());
     let mut signals = Signals::new()?;
     loop {
         prompt_sign(paint)?;
@@ -88,9 +92,49 @@ enum Line {
     Terminated,
 }
 
-async fn next_line(lines: &mut mpsc::Receiver<String>, signals: &mut Signals) -> Line {
+/// What the person types. A line that was there before a question is no answer to it.
+pub struct Typed {
+    lines: mpsc::Receiver<String>,
+    early: VecDeque<String>,
+    by_hand: bool,
+}
+
+impl Typed {
+    /// A script (not `by_hand`) knows what will be asked, and writes its answers ahead.
+    fn new(lines: mpsc::Receiver<String>, by_hand: bool) -> Self {
+        Self {
+            lines,
+            early: VecDeque::new(),
+            by_hand,
+        }
+    }
+
+    async fn next(&mut self) -> Option<String> {
+        match self.early.pop_front() {
+            Some(line) => Some(line),
+            None => self.lines.recv().await,
+        }
+    }
+
+    /// Ready for a question: what was typed so far is kept for later.
+    pub fn set_aside(&mut self) {
+        while self.by_hand
+            && self.early.len() < MAX_EARLY
+            && let Ok(line) = self.lines.try_recv()
+        {
+            self.early.push_back(line);
+        }
+    }
+
+    /// The line after [`Self::set_aside`]; None at the end of input.
+    pub async fn answer(&mut self) -> Option<String> {
+        self.lines.recv().await
+    }
+}
+
+async fn next_line(lines: &mut Typed, signals: &mut Signals) -> Line {
     tokio::select! {
-        line = lines.recv() => line.map_or(Line::End, Line::Text),
+        line = lines.next() => line.map_or(Line::End, Line::Text),
         signal = signals.next() => match signal {
             Stop::Interrupt => Line::End,
             Stop::Terminate => Line::Terminated,
@@ -200,9 +244,34 @@ async fn turn(
     client: &mut Client,
     printer: &mut crate::print::Printer<exec::Out, exec::Err>,
     signals: &mut Signals,
-    lines: &mut mpsc::Receiver<String>,
+    lines: &mut Typed,
     text: String,
 ) -> anyhow::Result<Ended> {
     printer.next_turn();
     exec::turn(client, printer, signals, text, exec::Answers::Lines(lines)).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_answer_is_typed_after_its_question() {
+        for (by_hand, expect) in [
+            (true, ["yes", "typed", "ahead"]),
+            (false, ["typed", "ahead", "yes"]),
+        ] {
+            let (sender, lines) = mpsc::channel(8);
+            let mut typed = Typed::new(lines, by_hand);
+            for line in ["typed", "ahead"] {
+                sender.send(line.to_owned()).await.unwrap();
+            }
+            typed.set_aside();
+            sender.send("yes".into()).await.unwrap();
+            drop(sender);
+            let got = [typed.answer().await, typed.next().await, typed.next().await];
+            assert_eq!(got, expect.map(|line| Some(line.to_owned())), "{by_hand}");
+            assert_eq!((typed.next().await, typed.answer().await), (None, None));
+        }
+    }
 }

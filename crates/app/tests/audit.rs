@@ -15,11 +15,11 @@ fn demo(space: &TempWorkspace) -> ostler_testkit::Run {
 
 /// The last thing on stderr that is not the way back into the session.
 fn complaint(out: &Output) -> &str {
-    let lines = out
+    let mut lines = out
         .stderr
         .lines()
         .filter(|l| !l.starts_with("ostler resume"));
-    lines.last().unwrap_or_default()
+    lines.next_back().unwrap_or_default()
 }
 
 #[test]
@@ -368,4 +368,34 @@ fn what_stands_in_an_address_to_get_in_is_shown_nowhere() {
         assert!(!text.contains("hush000"), "{text}");
     }
     scene.server.forgive();
+}
+
+#[test]
+fn a_system_prompt_for_a_session_that_has_one_is_not_passed_over() {
+    let space = TempWorkspace::new();
+    let run = |command: &str| {
+        let args = [command, "--system-prompt", "Be brief.", "-p", "hi"];
+        demo(&space).args(args).output().ok().stderr
+    };
+    let told = |stderr: String| stderr.contains("--system-prompt has no effect here");
+    assert_eq!((told(run("exec")), told(run("resume"))), (false, true));
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_answer_is_paid_for_as_far_as_it_is_known() {
+    // This protocol says at the start what the prompt weighs.
+    let slow = Step::answer().words(2_000).pace(Duration::from_millis(20));
+    let scene = Scene::new(Kind::Messages, [slow, Step::answer().text("more")]);
+    let running = scene.ostler(["exec", "-p", "go"]).spawn();
+    running.wait_stdout(" ");
+    running.signal(Signal::Interrupt);
+    running.wait().exits(130);
+    let log = scene.log();
+    let usage = of_type(&log, "usage");
+    assert!(usage[0]["input"].as_u64() > Some(0), "{usage:?}");
+    let ledger = scene.space.read(scene.space.home().join("ledger.jsonl"));
+    assert_eq!(json_lines(&ledger)[0]["input"], usage[0]["input"]);
+    scene.ostler(["resume", "-p", "on"]).output().ok();
+    scene.ostler(["cache", "check"]).output().ok();
 }

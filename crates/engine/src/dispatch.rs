@@ -6,8 +6,8 @@ use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
 use crate::policy::{Headless, Verdict};
 use crate::tool::{Context, Done, Tool, ToolError};
-use futures_util::StreamExt;
 use futures_util::stream::FuturesOrdered;
+use futures_util::{FutureExt, StreamExt};
 use ostler_wire::{Access, Approval, Ask, AskKind, Body, Choice, Delta, Json, ToolResult, ToolUse};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -15,6 +15,10 @@ use tokio_util::sync::CancellationToken;
 
 /// Readers of one answer that run at the same time.
 const MAX_TOGETHER: usize = 16;
+
+/// Of a tool's name that is none.
+const MAX_NAME_SHOWN: usize = 100;
+const MAX_ERROR_CHARS: usize = 8_000;
 
 /// A call that may run.
 struct Prepared {
@@ -27,10 +31,17 @@ struct Prepared {
 /// What happened to the calls, for the turn's breaker.
 #[derive(Default)]
 pub struct Dispatched {
-    /// Some call that could change something ran.
+    /// In order.
+    pub calls: Vec<Ran>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ran {
+    pub name: String,
+    pub input: String,
+    pub output: String,
+    /// It may have changed something.
     pub wrote: bool,
-    /// Name, input and output of each call, in order.
-    pub calls: Vec<(String, String, String)>,
 }
 
 /// Runs the calls. Every one of them has a committed result afterwards, whatever happened.
@@ -72,7 +83,7 @@ pub async fn dispatch(
             refuse(desk, &prepared.call, interrupted(), &mut done)?;
             continue;
         }
-        run_alone(desk, inbox, prepared, reader, cancel, &mut done).await?;
+        run_alone(desk, inbox, prepared, cancel, &mut done).await?;
     }
     run_together(desk, inbox, &mut together, cancel, &mut done).await?;
     Ok(done)
@@ -81,11 +92,8 @@ pub async fn dispatch(
 fn prepare(desk: &Desk, call: ToolUse) -> Result<Prepared, Box<(ToolUse, ToolError)>> {
     let Some(tool) = desk.tools.find(&call.name) else {
         let names: Vec<&str> = desk.tools.names().collect();
-        let message = format!(
-            "There is no tool `{}`. Tools: {}.",
-            call.name,
-            names.join(", ")
-        );
+        let called: String = call.name.chars().take(MAX_NAME_SHOWN).collect();
+        let message = format!("There is no tool `{called}`. Tools: {}.", names.join(", "));
         return Err(Box::new((call, ToolError::new("unknown_tool", message))));
     };
     if let Some(why) = call
@@ -93,11 +101,8 @@ fn prepare(desk: &Desk, call: ToolUse) -> Result<Prepared, Box<(ToolUse, ToolErr
         .as_deref()
         .and_then(|r| r.strip_prefix("unreadable: "))
     {
-        let message = format!(
-            "The arguments of {} could not be read: {why}. Send one JSON object.",
-            call.name
-        );
-        return Err(Box::new((call, ToolError::new("invalid_input", message))));
+        let error = ToolError::new("invalid_input", why);
+        return Err(Box::new((call, error)));
     }
     let args = call.input.to_value();
     match tool.access(&args, &desk.scope) {
@@ -134,8 +139,15 @@ async fn run_together(
         running.push_back(timed(prepared.tool, prepared.args, cx));
         calls.push(prepared.call);
     }
+    let mut stopped = false;
     for call in calls {
-        let (result, took) = match inbox.attend(running.next()).await {
+        // Who has waited for one of them after a stop has waited for all.
+        let next = match stopped {
+            true => Ok(running.next().now_or_never().flatten()),
+            false => inbox.attend(running.next()).await,
+        };
+        stopped |= next.is_err();
+        let (result, took) = match next {
             Ok(Some(finished)) => finished,
             Ok(None) | Err(Stopped) => (Err(interrupted()), Duration::ZERO),
         };
@@ -148,7 +160,6 @@ async fn run_alone(
     desk: &mut Desk,
     inbox: &mut Inbox,
     prepared: Prepared,
-    reader: bool,
     cancel: &CancellationToken,
     done: &mut Dispatched,
 ) -> Result<(), LogError> {
@@ -185,16 +196,25 @@ async fn run_alone(
         id: prepared.call.id.clone(),
         name: prepared.tool.name().into(),
     });
-    done.wrote |= !reader
-        && !prepared
-            .accesses
-            .iter()
-            .all(|a| matches!(a, Access::Job(_)));
     let (result, took) = match inbox.attend(timed(prepared.tool, prepared.args, cx)).await {
         Ok(finished) => finished,
         Err(Stopped) => (Err(interrupted()), Duration::ZERO),
     };
-    commit(desk, &prepared.call, result, took, done)
+    let wrote = result.is_ok() && prepared.accesses.iter().any(changes);
+    commit(desk, &prepared.call, result, took, done)?;
+    if let Some(ran) = done.calls.last_mut() {
+        ran.wrote = wrote;
+    }
+    Ok(())
+}
+
+/// Whether something may be different afterwards.
+fn changes(access: &Access) -> bool {
+    match access {
+        Access::Read(_) | Access::Net(_) | Access::Job(_) => false,
+        Access::Run(_) => !access.is_read_only(),
+        Access::Write(_) | Access::Mcp { .. } | Access::Delegate(_) | Access::Memory => true,
+    }
 }
 
 /// Asks where the policy says so. The inner error is for the model.
@@ -306,7 +326,17 @@ async fn timed(
     cx: Context,
 ) -> (Result<Done, ToolError>, Duration) {
     let start = Instant::now();
-    let result = tool.run(args, cx).await;
+    let running = std::panic::AssertUnwindSafe(tool.run(args, cx));
+    // A fault in a tool costs its call, not the session.
+    let result = running.catch_unwind().await.unwrap_or_else(|_| {
+        Err(ToolError::new(
+            "internal_error",
+            format!(
+                "{} failed for a reason of its own. Do it another way.",
+                tool.name()
+            ),
+        ))
+    });
     (result, start.elapsed())
 }
 
@@ -326,6 +356,14 @@ fn refuse(
     commit(desk, call, Err(error), Duration::ZERO, done)
 }
 
+/// What would be too long for a sentence is cut: names and patterns of any length are quoted in errors.
+fn told(message: String) -> String {
+    match message.char_indices().nth(MAX_ERROR_CHARS) {
+        Some((end, _)) => format!("{}…", message.get(..end).unwrap_or_default()),
+        None => message,
+    }
+}
+
 fn commit(
     desk: &mut Desk,
     call: &ToolUse,
@@ -337,16 +375,17 @@ fn commit(
     let (envelope, also) = match result {
         Ok(Done { data, also }) => (json!({"ok": true, "data": data}), also),
         Err(e) => (
-            json!({"ok": false, "error": {"code": e.code, "message": e.message}}),
+            json!({"ok": false, "error": {"code": e.code, "message": told(e.message)}}),
             Vec::new(),
         ),
     };
     let output = Json::of(&envelope);
-    done.calls.push((
-        call.name.clone(),
-        call.input.get().to_owned(),
-        output.get().to_owned(),
-    ));
+    done.calls.push(Ran {
+        name: call.name.clone(),
+        input: call.input.get().to_owned(),
+        output: output.get().to_owned(),
+        wrote: false,
+    });
     let mut bodies = vec![Body::ToolResult(ToolResult {
         tool_use_id: call.id.clone(),
         output,

@@ -249,6 +249,12 @@ impl LocalHub {
     }
 }
 
+/// The model as a person would name it.
+fn reference(model: &Model) -> String {
+    let origin = &model.target().origin;
+    format!("{}/{}", origin.provider, origin.model)
+}
+
 /// The model and prefix that the last settings of these entries speak of.
 fn settings_of(past: &[Entry], opening: &[Body]) -> Settings {
     let mut out = Settings::default();
@@ -271,13 +277,11 @@ impl Hub for LocalHub {
         let tools = Tools::new(&options.tool_filter);
         let prefix = self.prefix(&past, &tools, &mut notes);
         let model = self.model(&past, &mut notes)?;
-        let origin = model.target().origin.clone();
-        let reference = format!("{}/{}", origin.provider, origin.model);
+        let reference = reference(&model);
 
         let store = self.store();
         let (ops, receiver) = mpsc::channel(OPS);
         let (feed, asks) = (Feed::default(), crate::asks::Pending::default());
-        let envelope = options.tools.envelope;
         let artifacts = Artifacts::new(past.folder.clone());
         let entries = std::mem::take(&mut past.entries);
         let mut desk = Desk {
@@ -285,7 +289,7 @@ impl Hub for LocalHub {
                 model,
                 prefix.clone(),
                 options.params.clone(),
-                envelope,
+                options.tools.envelope,
             ),
             log: std::mem::replace(&mut past.log, Log::memory()),
             feed: feed.clone(),

@@ -2,12 +2,12 @@
 
 use crate::accept::accept;
 use crate::desk::Desk;
-use crate::dispatch::{Dispatched, dispatch};
+use crate::dispatch::{Dispatched, Ran, dispatch};
 use crate::inbox::{Inbox, Prompt, Stopped};
 use crate::ingest;
 use crate::log::LogError;
 use crate::sample::{Sampled, sample};
-use ostler_llm::{Answer, Error};
+use ostler_llm::{Answer, AnswerPart, Error, TokenUsage};
 use ostler_wire::{
     Body, Delta, ErrorEntry, Interrupted, Json, Message, Notice, Outcome, Stop, ToolResult, TurnEnd,
 };
@@ -16,11 +16,12 @@ use tokio_util::sync::CancellationToken;
 
 /// Equal consecutive calls with equal results after which the model is told, and one more after which the turn ends.
 const MAX_REPEATS: u32 = 3;
+/// The same for a call that may have changed something each time.
+const MAX_WRITES: u32 = 10;
 
 const CUT_NOTE: &str = "[The connection broke in the middle of your last answer; what arrived is above. Continue from there without repeating it.]";
 const EMPTY_NOTE: &str =
     "[Your last answer was empty. Go on with the task, or say that it is done.]";
-const REPEAT_NOTE: &str = "[You made the same call three times with the same result. Do something else, or finish with what you know.]";
 
 /// Why a turn could not go on.
 enum Trouble {
@@ -194,18 +195,30 @@ async fn ask_model(
             Asked::Cut
         }
         Ok(Sampled::Interrupted(partial)) => {
-            commit_answer(desk, partial, Stop::Interrupted, None)?;
+            keep_part(desk, partial, Stop::Interrupted, sent)?;
             Asked::Interrupted
         }
         Ok(Sampled::Failed(partial, error)) => {
-            // What was shown is kept, whatever became of the rest.
-            if !partial.parts.is_empty() {
-                commit_answer(desk, partial, Stop::Cut, Some(sent))?;
-            }
+            keep_part(desk, partial, Stop::Cut, sent)?;
             return Err(failed(desk, &error));
         }
         Err(Stopped) => Asked::Interrupted,
     })
+}
+
+/// What was shown of an answer is kept, and what it cost as far as that is known, whatever became of the rest.
+fn keep_part(
+    desk: &mut Desk,
+    partial: Answer,
+    stop: Stop,
+    sent: crate::conversation::Sent,
+) -> Result<(), LogError> {
+    let spoke = |part: &AnswerPart| !matches!(part, AnswerPart::Call { .. });
+    if partial.parts.iter().any(spoke) {
+        let is_counted = partial.usage != TokenUsage::default();
+        commit_answer(desk, partial, stop, is_counted.then_some(sent))?;
+    }
+    Ok(())
 }
 
 /// Stores an answer: its message, its calls and its usage in one write.
@@ -323,22 +336,17 @@ fn trouble(kind: &'static str, message: String, outcome: Outcome) -> Trouble {
 /// Notices a model that goes in circles.
 #[derive(Default)]
 struct Breaker {
-    last: Option<(String, String, String)>,
+    last: Option<Ran>,
     repeats: u32,
 }
 
 impl Breaker {
     fn check(&mut self, desk: &mut Desk, done: &Dispatched) -> Result<(), Trouble> {
-        if done.wrote {
-            self.last = None;
-            self.repeats = 0;
-            return Ok(());
-        }
         let before = self.repeats;
         let mut neighbour = None;
         for call in &done.calls {
             // Waiting for a job looks alike every time, and equal calls of one answer were made before any had a result.
-            if call.0 == "bash_output" || neighbour.replace(call) == Some(call) {
+            if call.name == "bash_output" || neighbour.replace(call) == Some(call) {
                 continue;
             }
             if self.last.as_ref() == Some(call) {
@@ -347,20 +355,31 @@ impl Breaker {
                 self.last = Some(call.clone());
                 self.repeats = 1;
             }
-            if self.repeats > MAX_REPEATS {
+            if self.repeats > limit(call) {
                 return Err(trouble(
                     "repeated_calls",
                     format!(
                         "Stopped: the model kept making the same {} call with the same result.",
-                        call.0
+                        call.name
                     ),
                     Outcome::Error,
                 ));
             }
         }
-        if self.repeats == MAX_REPEATS && before < MAX_REPEATS {
-            desk.commit(vec![Body::Message(Message::note(REPEAT_NOTE))])?;
+        let Some(last) = &self.last else {
+            return Ok(());
+        };
+        if self.repeats == limit(last) && before < limit(last) {
+            let times = if last.wrote { "ten" } else { "three" };
+            let note = format!(
+                "[You made the same call {times} times with the same result. Do something else, or finish with what you know.]"
+            );
+            desk.commit(vec![Body::Message(Message::note(note))])?;
         }
         Ok(())
     }
+}
+
+fn limit(call: &Ran) -> u32 {
+    if call.wrote { MAX_WRITES } else { MAX_REPEATS }
 }
