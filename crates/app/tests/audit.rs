@@ -15,11 +15,11 @@ fn demo(space: &TempWorkspace) -> ostler_testkit::Run {
 
 /// The last thing on stderr that is not the way back into the session.
 fn complaint(out: &Output) -> &str {
-    let lines = out
+    let mut lines = out
         .stderr
         .lines()
         .filter(|l| !l.starts_with("ostler resume"));
-    lines.last().unwrap_or_default()
+    lines.next_back().unwrap_or_default()
 }
 
 #[test]

@@ -6,7 +6,8 @@ use crate::feed::Feed;
 use crate::jobs::Jobs;
 use crate::ledger::{Ledger, Line};
 use crate::log::{Log, LogError};
-use crate::policy::{Decision, Guard, Policy, Verdict};
+use crate::policy::{Call, Decision, Guard, Policy, Verdict};
+use crate::resolve;
 use crate::seen::Seen;
 use crate::tool::{Context, Scope, ToolSettings};
 use crate::tools::Tools;
@@ -52,11 +53,12 @@ pub struct Account {
     pub project: String,
 }
 
-/// A scope that was granted once: all editing, or one exact command or host.
+/// A scope that was granted once: all editing, one exact command with all it does, or one exact host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Grant {
     Editing,
     Exactly(Access),
+    Call(Vec<Access>),
 }
 
 impl Desk {
@@ -130,8 +132,20 @@ impl Desk {
         }
     }
 
-    pub fn decide(&self, tool: &str, accesses: &[Access]) -> Decision {
-        let mut decision = self.policy.decide(tool, accesses, &self.scope);
+    pub async fn decide(&self, tool: &str, accesses: &[Access]) -> Decision {
+        let resolved = match self.policy.rules.are_about_paths() {
+            true => {
+                let (host, rules) = (self.shop.host.as_ref(), &self.policy.rules);
+                resolve::resolved(host, accesses, rules, &self.scope).await
+            }
+            false => Vec::new(),
+        };
+        let mut decision = self.policy.decide(Call {
+            tool,
+            accesses,
+            scope: &self.scope,
+            resolved: &resolved,
+        });
         if decision.verdict == Verdict::Ask && self.is_granted(accesses) {
             decision.verdict = Verdict::Allow;
         }
@@ -140,6 +154,9 @@ impl Desk {
 
     /// The person allowed this scope for the session.
     pub fn grant(&mut self, accesses: &[Access]) {
+        if accesses.iter().any(|a| matches!(a, Access::Run(_))) {
+            return self.grants.push(Grant::Call(accesses.to_vec()));
+        }
         for access in accesses.iter().filter(|a| a.needs_permission()) {
             self.grants.push(match access {
                 Access::Write(_) => Grant::Editing,
@@ -186,6 +203,10 @@ impl Desk {
     }
 
     fn is_granted(&self, accesses: &[Access]) -> bool {
+        let whole = |grant: &Grant| matches!(grant, Grant::Call(granted) if granted == accesses);
+        if self.grants.iter().any(whole) {
+            return true;
+        }
         accesses
             .iter()
             .filter(|a| a.needs_permission())
@@ -193,6 +214,7 @@ impl Desk {
                 self.grants.iter().any(|grant| match grant {
                     Grant::Editing => matches!(access, Access::Write(_)),
                     Grant::Exactly(granted) => granted == access,
+                    Grant::Call(_) => false,
                 })
             })
     }

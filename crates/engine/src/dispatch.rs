@@ -10,7 +10,6 @@ use futures_util::stream::FuturesOrdered;
 use futures_util::{FutureExt, StreamExt};
 use ostler_wire::{Access, Approval, Ask, AskKind, Body, Choice, Delta, Json, ToolResult, ToolUse};
 use serde_json::{Value, json};
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
@@ -61,7 +60,7 @@ pub async fn dispatch(
             continue;
         }
         let prepared = match prepare(desk, call) {
-            Ok(prepared) => with_targets(desk, prepared).await,
+            Ok(prepared) => prepared,
             Err(refused) => {
                 let (call, error) = *refused;
                 run_together(desk, inbox, &mut together, cancel, &mut done).await?;
@@ -71,7 +70,7 @@ pub async fn dispatch(
         };
         let reader = prepared.accesses.iter().all(Access::is_read_only)
             && prepared.tool.question(&prepared.args).is_none();
-        if reader && allowed_quietly(desk, &prepared) {
+        if reader && allowed_quietly(desk, &prepared).await {
             together.push(prepared);
             if together.len() == MAX_TOGETHER {
                 run_together(desk, inbox, &mut together, cancel, &mut done).await?;
@@ -79,6 +78,11 @@ pub async fn dispatch(
             continue;
         }
         run_together(desk, inbox, &mut together, cancel, &mut done).await?;
+        // The person may have stopped the readers before it; then it must not even start.
+        if cancel.is_cancelled() {
+            refuse(desk, &prepared.call, interrupted(), &mut done)?;
+            continue;
+        }
         run_alone(desk, inbox, prepared, cancel, &mut done).await?;
     }
     run_together(desk, inbox, &mut together, cancel, &mut done).await?;
@@ -112,36 +116,8 @@ fn prepare(desk: &Desk, call: ToolUse) -> Result<Prepared, Box<(ToolUse, ToolErr
     }
 }
 
-/// Rules bind what a path leads to as well as what it is called: where symlinks lead elsewhere, the call touches that too.
-async fn with_targets(desk: &Desk, mut prepared: Prepared) -> Prepared {
-    if desk.policy.rules.is_empty() {
-        return prepared;
-    }
-    let mut targets = Vec::new();
-    for access in &prepared.accesses {
-        let (path, target): (_, fn(PathBuf) -> Access) = match access {
-            Access::Read(path) => (path, Access::Read),
-            Access::Write(path) => (path, Access::Write),
-            Access::Run(_)
-            | Access::Net(_)
-            | Access::Mcp { .. }
-            | Access::Job(_)
-            | Access::Delegate(_)
-            | Access::Memory => continue,
-        };
-        // What cannot be looked at cannot be touched either; the tool will say so.
-        if let Ok(stat) = desk.shop.host.stat(path).await
-            && stat.path != *path
-        {
-            targets.push(target(stat.path));
-        }
-    }
-    prepared.accesses.extend(targets);
-    prepared
-}
-
-fn allowed_quietly(desk: &Desk, prepared: &Prepared) -> bool {
-    let decision = desk.decide(prepared.tool.name(), &prepared.accesses);
+async fn allowed_quietly(desk: &Desk, prepared: &Prepared) -> bool {
+    let decision = desk.decide(prepared.tool.name(), &prepared.accesses).await;
     decision.verdict == Verdict::Allow
 }
 
@@ -247,7 +223,7 @@ async fn permit(
     inbox: &mut Inbox,
     prepared: &Prepared,
 ) -> Result<Result<(), ToolError>, LogError> {
-    let decision = desk.decide(prepared.tool.name(), &prepared.accesses);
+    let decision = desk.decide(prepared.tool.name(), &prepared.accesses).await;
     let subject = subject(desk, prepared);
     let blocked = |rule: &Option<String>| {
         let by = rule
@@ -317,9 +293,13 @@ fn permission_ask(tool: &str, subject: &str) -> Ask {
 
 /// What a call is about, for people.
 fn subject(desk: &Desk, prepared: &Prepared) -> String {
+    // A command says best itself what it touches.
+    let runs = |access: &&Access| matches!(access, Access::Run(_));
+    let has_run = prepared.accesses.iter().any(|a| runs(&a));
     let parts: Vec<String> = prepared
         .accesses
         .iter()
+        .filter(|a| !has_run || runs(a))
         .map(|access| match access {
             Access::Read(path) | Access::Write(path) => desk.scope.shown(path),
             Access::Run(segments) => segments

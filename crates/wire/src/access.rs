@@ -16,12 +16,53 @@ pub enum Access {
     Memory,
 }
 
-/// One plain command of a shell line.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// One simple command of a shell line, as far as it could be understood.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Segment {
+    /// Its words after quote removal, joined by one space.
     pub text: String,
+    /// The same words apart; empty where they could not be told.
+    pub argv: Vec<String>,
     /// Known to change nothing.
     pub read_only: bool,
+    /// A command looked up on PATH whose words are all known: an allow rule may speak of it.
+    pub plain: bool,
+    /// Other spellings that deny and ask rules try: the raw text, and the form with or without its wrappers.
+    pub also: Vec<String>,
+    /// What its own words cause. Whoever allows the command allows these.
+    pub does: Vec<Access>,
+    /// What stands around it (redirections) causes: needs its own permission.
+    pub needs: Vec<Access>,
+    /// Files that an unknown command names and may do anything to.
+    pub names: Vec<PathBuf>,
+    pub marks: Vec<Mark>,
+}
+
+/// What a command does beyond files and hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mark {
+    Delete,
+    Privilege,
+    Process,
+    /// It, or what it runs, could not be told for sure.
+    Unsure,
+}
+
+impl Segment {
+    /// A command of which nothing is known but its text.
+    pub fn unknown(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            marks: vec![Mark::Unsure],
+            ..Self::default()
+        }
+    }
+
+    pub fn is_unsure(&self) -> bool {
+        self.marks.contains(&Mark::Unsure)
+    }
 }
 
 impl Access {

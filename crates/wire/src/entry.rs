@@ -303,7 +303,7 @@ impl Entry {
         });
         // A line that is no JSON at all is damage; one that does not fit its type comes from another version.
         let unknown = |e: serde_json::Error| match e.classify() {
-            serde_json::error::Category::Data => EntryError::Unknown { entry, parent },
+            serde_json::error::Category::Data => not_ours(line, entry, parent),
             serde_json::error::Category::Syntax
             | serde_json::error::Category::Eof
             | serde_json::error::Category::Io => EntryError::Broken(e),
@@ -322,10 +322,7 @@ impl Entry {
             "error" => Body::Error(serde_json::from_str(line).map_err(unknown)?),
             "interrupted" => Body::Interrupted(serde_json::from_str(line).map_err(unknown)?),
             "turn_end" => Body::TurnEnd(serde_json::from_str(line).map_err(unknown)?),
-            _ => {
-                serde_json::from_str::<serde::de::IgnoredAny>(line).map_err(EntryError::Broken)?;
-                return Err(EntryError::Unknown { entry, parent });
-            }
+            _ => return Err(not_ours(line, entry, parent)),
         };
         Ok(Self {
             entry,
@@ -333,6 +330,14 @@ impl Entry {
             ts: head.ts,
             body,
         })
+    }
+}
+
+/// Why a line that fits none of our types is not ours.
+fn not_ours(line: &str, entry: u64, parent: Option<u64>) -> EntryError {
+    match serde_json::from_str::<serde::de::IgnoredAny>(line) {
+        Ok(_) => EntryError::Unknown { entry, parent },
+        Err(e) => EntryError::Broken(e),
     }
 }
 
@@ -408,6 +413,7 @@ mod tests {
         for line in [
             r#"{"type":"hologram","entry":3,"parent":2,"ts":"x","si"#,
             r#"{"type":"notice","entry":3,"parent":2,"ts":"x","text":"cut"#,
+            r#"{"type":"notice","entry":3,"parent":2,"ts":"x","text":2garbled"}"#,
             "{",
             "null",
             "",

@@ -11,7 +11,7 @@ mod message;
 mod op;
 mod view;
 
-pub use access::{Access, Segment};
+pub use access::{Access, Mark, Segment};
 pub use ask::{Ask, AskKind, Choice};
 pub use client::{Client, EntrySource, Hub, HubError, Open, SessionInfo, Subscription};
 pub use entry::{

@@ -2,7 +2,8 @@
 
 use super::rules::{Rule, Rules};
 use crate::tool::Scope;
-use ostler_wire::Access;
+use ostler_wire::{Access, Mark, Segment};
+use std::path::{Path, PathBuf};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -51,92 +52,144 @@ pub struct Decision {
     pub verdict: Verdict,
     /// The rule that decided, as it was written.
     pub rule: Option<String>,
+    /// Where that rule was written.
+    pub from: Option<String>,
+    /// Why, as a sentence without its end.
+    pub reason: String,
+    /// What the call would do, one per line.
+    pub effects: Vec<String>,
+}
+
+/// Paths and what they are without symlinks, found by the caller: only those that differ. A whole tree (`folder/**`)
+/// stands beside itself once the caller has looked into it, and beside each file in it that a rule restricts.
+pub type Resolved = [(PathBuf, PathBuf)];
+
+/// One call in question.
+#[derive(Clone, Copy)]
+pub struct Call<'a> {
+    pub tool: &'a str,
+    pub accesses: &'a [Access],
+    pub scope: &'a Scope,
+    pub resolved: &'a Resolved,
 }
 
 impl Policy {
-    pub fn decide(&self, tool: &str, accesses: &[Access], scope: &Scope) -> Decision {
-        let denied = self
-            .rules
-            .deny
-            .iter()
-            .find(|r| hits(r, tool, accesses, scope));
-        if let Some(rule) = denied {
-            return by(Verdict::Deny, rule);
+    pub fn decide(&self, call: Call<'_>) -> Decision {
+        let (verdict, rule, reason) = self.verdict(call);
+        Decision {
+            verdict,
+            rule: rule.map(|r| r.text.clone()),
+            from: rule.map(|r| r.from.clone()),
+            reason: reason.to_owned(),
+            effects: call.effects(),
+        }
+    }
+
+    fn verdict(&self, call: Call<'_>) -> (Verdict, Option<&Rule>, &'static str) {
+        if let Some(rule) = self.rules.deny.iter().find(|r| call.is_hit_by(r)) {
+            return (Verdict::Deny, Some(rule), "a deny rule speaks of it");
         }
         if self.posture == Posture::Yolo {
-            return plain(Verdict::Allow);
+            return (
+                Verdict::Allow,
+                None,
+                "everything that is not denied may run",
+            );
         }
-        if let Some(rule) = self
-            .rules
-            .ask
-            .iter()
-            .find(|r| hits(r, tool, accesses, scope))
-        {
-            return by(Verdict::Ask, rule);
+        if let Some(rule) = self.rules.ask.iter().find(|r| call.is_hit_by(r)) {
+            return (Verdict::Ask, Some(rule), "an ask rule speaks of it");
         }
-        if !accesses.iter().any(Access::needs_permission) {
-            return plain(Verdict::Allow);
+        if !call.accesses.iter().any(Access::needs_permission) {
+            return (Verdict::Allow, None, "it changes nothing");
         }
-        if let Some(rule) = self.allowed_by(tool, accesses, scope) {
-            return by(Verdict::Allow, rule);
+        if let Some(rule) = self.allowed_by(call) {
+            return (Verdict::Allow, Some(rule), "allow rules cover all of it");
         }
-        plain(match (self.posture, self.fallback) {
-            (Posture::Ask | Posture::Auto, Fallback::Deny) => Verdict::Deny,
-            (Posture::Ask | Posture::Auto, Fallback::Allow) | (Posture::Auto, Fallback::Ask) => {
-                Verdict::Allow
+        let hidden = call.is_unsure() && self.restricts();
+        match (self.posture, self.fallback) {
+            (Posture::Ask | Posture::Auto, Fallback::Deny) => (
+                Verdict::Deny,
+                None,
+                "no rule allows it, and the mode is deny",
+            ),
+            (Posture::Ask, Fallback::Allow) if hidden => (
+                Verdict::Ask,
+                None,
+                "what it does cannot be told for sure, and there are rules that it might break",
+            ),
+            (Posture::Ask, Fallback::Allow) | (Posture::Auto, Fallback::Allow | Fallback::Ask) => {
+                (Verdict::Allow, None, "no rule speaks against it")
             }
-            (Posture::Ask, Fallback::Ask) => Verdict::Ask,
-            (Posture::Yolo, Fallback::Ask | Fallback::Allow | Fallback::Deny) => Verdict::Allow,
-        })
+            (Posture::Ask, Fallback::Ask) if call.is_unsure() => {
+                (Verdict::Ask, None, "what it does cannot be told for sure")
+            }
+            (Posture::Ask, Fallback::Ask) => (Verdict::Ask, None, "no rule allows it"),
+            (Posture::Yolo, Fallback::Ask | Fallback::Allow | Fallback::Deny) => (
+                Verdict::Allow,
+                None,
+                "everything that is not denied may run",
+            ),
+        }
+    }
+
+    /// There are rules that a call might break without anybody seeing it.
+    fn restricts(&self) -> bool {
+        !self.rules.deny.is_empty() || !self.rules.ask.is_empty()
     }
 
     /// The last of the allow rules that together cover every effect of the call.
-    fn allowed_by(&self, tool: &str, accesses: &[Access], scope: &Scope) -> Option<&Rule> {
+    fn allowed_by(&self, call: Call<'_>) -> Option<&Rule> {
+        let blind = call.is_unsure() && self.restricts();
+        let bare = self.rules.allow.iter().find(|r| r.covers_tool(call.tool));
+        if let Some(rule) = bare.filter(|_| !blind) {
+            return Some(rule);
+        }
         let mut used = None;
-        for access in accesses.iter().filter(|a| a.needs_permission()) {
-            used = Some(
-                self.rules
-                    .allow
-                    .iter()
-                    .find(|r| allows(r, tool, access, scope))?,
-            );
+        let mut covered: Vec<&Access> = Vec::new();
+        for access in call.accesses {
+            let Access::Run(segments) = access else {
+                continue;
+            };
+            for segment in segments {
+                if !segment.read_only {
+                    used = Some(
+                        self.rules
+                            .allow
+                            .iter()
+                            .find(|r| r.allows_segment(segment))?,
+                    );
+                }
+                covered.extend(&segment.does);
+            }
+            for need in segments.iter().flat_map(|s| &s.needs) {
+                covered.push(need);
+                if need.needs_permission() {
+                    used = Some(self.allowing(call, need)?);
+                }
+            }
+        }
+        for access in call.accesses.iter().filter(|a| a.needs_permission()) {
+            if !matches!(access, Access::Run(_)) && !covered.contains(&access) {
+                used = Some(self.allowing(call, access)?);
+            }
         }
         used
     }
-}
 
-fn allows(rule: &Rule, tool: &str, access: &Access, scope: &Scope) -> bool {
-    rule.covers_tool(tool)
-        || match access {
-            Access::Run(segments) => segments.iter().all(|s| rule.allows_command(&s.text)),
-            Access::Read(path) => {
-                rule.touches_read(path, scope) || rule.touches_tool_path(tool, path, scope)
+    fn allowing(&self, call: Call<'_>, access: &Access) -> Option<&Rule> {
+        self.rules.allow.iter().find(|rule| {
+            let Call { tool, scope, .. } = call;
+            match access {
+                Access::Read(path) => call.forms(path).all(|p| rule.allows_read(p, scope)),
+                Access::Write(path) => call
+                    .forms(path)
+                    .all(|p| rule.allows_write(p, scope) || rule.touches_tool_path(tool, p, scope)),
+                Access::Net(host) => rule.allows_host(host) || rule.touches_tool(tool, host),
+                Access::Delegate(role) => rule.touches_tool(tool, role),
+                Access::Run(_) | Access::Mcp { .. } | Access::Job(_) | Access::Memory => false,
             }
-            Access::Write(path) => {
-                rule.touches_write(path, scope) || rule.touches_tool_path(tool, path, scope)
-            }
-            Access::Net(host) => rule.touches_host(host),
-            Access::Mcp { .. } | Access::Job(_) | Access::Delegate(_) | Access::Memory => false,
-        }
-}
-
-fn hits(rule: &Rule, tool: &str, accesses: &[Access], scope: &Scope) -> bool {
-    rule.covers_tool(tool)
-        || accesses.iter().any(|access| match access {
-            Access::Run(segments) => segments
-                .iter()
-                .any(|s| rule.touches_command(&s.text) || names_path(rule, &s.text, scope)),
-            Access::Read(path) => {
-                rule.touches_read(path, scope) || rule.touches_tool_path(tool, path, scope)
-            }
-            Access::Write(path) => {
-                rule.touches_write(path, scope)
-                    || rule.touches_tool_path(tool, path, scope)
-                    || (shows_what_was(tool) && rule.touches_read(path, scope))
-            }
-            Access::Net(host) => rule.touches_host(host) || rule.touches_tool(tool, host),
-            Access::Mcp { .. } | Access::Job(_) | Access::Delegate(_) | Access::Memory => false,
         })
+    }
 }
 
 /// Changing a part of a file tells what was there, and moving one puts it where it may be read; replacing it does neither.
@@ -144,48 +197,119 @@ fn shows_what_was(tool: &str) -> bool {
     tool != "write_file"
 }
 
-/// A path rule binds a command that names the path, whatever the command is.
-fn names_path(rule: &Rule, command: &str, scope: &Scope) -> bool {
-    rule.is_about_paths()
-        && command
-            .split(|c: char| c.is_whitespace() || ";|&<>()`\"'=,:".contains(c))
-            .filter(|word| !word.is_empty())
-            .any(|word| {
-                let path = scope.path(&word.replace('\\', ""));
-                rule.touches_read(&path, scope) || rule.touches_write(&path, scope)
+impl<'a> Call<'a> {
+    /// The path as named, and as it is.
+    fn forms(&self, path: &'a Path) -> impl Iterator<Item = &'a Path> {
+        let real = self
+            .resolved
+            .iter()
+            .filter(move |(literal, real)| literal == path && real != path);
+        std::iter::once(path).chain(real.map(|(_, real)| real.as_path()))
+    }
+
+    /// The same, where a tree that was looked into is only what was found there.
+    fn found(&self, path: &'a Path) -> impl Iterator<Item = &'a Path> {
+        let looked = self
+            .resolved
+            .iter()
+            .any(|(literal, real)| literal == path && real == path);
+        self.forms(path).skip(usize::from(looked))
+    }
+
+    /// Whether a deny or ask rule speaks of any part of the call.
+    fn is_hit_by(&self, rule: &Rule) -> bool {
+        let Call { tool, scope, .. } = *self;
+        rule.covers_tool(tool)
+            || self.accesses.iter().any(|access| match access {
+                Access::Run(segments) => segments.iter().any(|segment| {
+                    rule.touches_segment(segment)
+                        || rule.is_about_paths()
+                            && segment.names.iter().any(|path| {
+                                self.found(path).any(|p| {
+                                    rule.touches_read(p, scope) || rule.touches_write(p, scope)
+                                })
+                            })
+                        || rule.is_about_paths()
+                            && segment.is_unsure()
+                            && names_path(rule, segment, scope)
+                }),
+                Access::Read(path) => self
+                    .found(path)
+                    .any(|p| rule.touches_read(p, scope) || rule.touches_tool_path(tool, p, scope)),
+                Access::Write(path) => self.found(path).any(|p| {
+                    rule.touches_write(p, scope)
+                        || rule.touches_tool_path(tool, p, scope)
+                        || (shows_what_was(tool) && rule.touches_read(p, scope))
+                }),
+                Access::Net(host) => rule.touches_host(host) || rule.touches_tool(tool, host),
+                Access::Delegate(role) => rule.touches_tool(tool, role),
+                Access::Mcp { .. } | Access::Job(_) | Access::Memory => false,
             })
-}
+    }
 
-fn by(verdict: Verdict, rule: &Rule) -> Decision {
-    Decision {
-        verdict,
-        rule: Some(rule.text.clone()),
+    fn is_unsure(&self) -> bool {
+        self.accesses.iter().any(|access| matches!(access, Access::Run(segments) if segments.iter().any(Segment::is_unsure)))
+    }
+
+    fn effects(&self) -> Vec<String> {
+        let mut out = Vec::new();
+        for access in self.accesses {
+            match access {
+                Access::Read(path) => out.push(format!("read {}", self.scope.shown(path))),
+                Access::Write(path) => out.push(format!("write {}", self.scope.shown(path))),
+                Access::Net(host) => out.push(format!("net {host}")),
+                Access::Mcp { server, tool } => out.push(format!("mcp {server} {tool}")),
+                Access::Job(id) => out.push(format!("job {id}")),
+                Access::Delegate(role) => out.push(format!("delegate {role}")),
+                Access::Memory => out.push("memory".into()),
+                Access::Run(segments) => {
+                    for segment in segments {
+                        out.push(format!("run {}", segment.text));
+                        out.extend(segment.marks.iter().map(|mark| match mark {
+                            Mark::Delete => "delete".to_owned(),
+                            Mark::Privilege => "privilege".to_owned(),
+                            Mark::Process => "process control".to_owned(),
+                            Mark::Unsure => "unsure".to_owned(),
+                        }));
+                    }
+                }
+            }
+        }
+        out.dedup();
+        out
     }
 }
 
-fn plain(verdict: Verdict) -> Decision {
-    Decision {
-        verdict,
-        rule: None,
-    }
+/// A path rule binds a text that names the path, where nothing better is known of the text.
+fn names_path(rule: &Rule, segment: &Segment, scope: &Scope) -> bool {
+    std::iter::once(&segment.text)
+        .chain(&segment.also)
+        .any(|text| {
+            text.split(|c: char| c.is_whitespace() || ";|&<>()`\"'=,:".contains(c))
+                .filter(|word| !word.is_empty())
+                .any(|word| {
+                    let path = scope.path(&word.replace('\\', ""));
+                    rule.touches_read(&path, scope) || rule.touches_write(&path, scope)
+                })
+        })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ostler_wire::Segment;
-
     fn rules(list: &[&str]) -> Vec<Rule> {
         list.iter()
             .map(|r| Rule::parse(r, "test:1").unwrap())
             .collect()
     }
 
-    fn run(command: &str, read_only: bool) -> Vec<Access> {
-        vec![Access::Run(vec![Segment {
-            text: command.into(),
-            read_only,
-        }])]
+    fn run(command: &str) -> Vec<Access> {
+        let place = crate::policy::shell::Place {
+            cwd: "/repo".into(),
+            root: Path::new("/repo"),
+            home: None,
+        };
+        crate::policy::shell::accesses(crate::policy::shell::analyse(command, &place))
     }
 
     #[test]
@@ -214,6 +338,16 @@ mod tests {
             (Ask, "read_file", read("/repo/a"), Verdict::Allow),
             (Ask, "read_file", read("/repo/.env"), Verdict::Deny),
             (Yolo, "read_file", read("/repo/.env"), Verdict::Deny),
+            (Ask, "bash", run("cat .env"), Verdict::Deny),
+            (Ask, "bash", run("wc -l <.env"), Verdict::Deny),
+            (Yolo, "bash", run("true && rm -rf x"), Verdict::Deny),
+            (Ask, "bash", run("cargo test --all"), Verdict::Allow),
+            (Ask, "bash", run("cargo build"), Verdict::Ask),
+            (Auto, "bash", run("cargo build"), Verdict::Allow),
+            (Auto, "bash", run("git push origin"), Verdict::Ask),
+            (Yolo, "bash", run("git push origin"), Verdict::Allow),
+            (Ask, "edit_file", write("/repo/docs/a.md"), Verdict::Allow),
+            (Ask, "edit_file", write("/repo/src/a.rs"), Verdict::Ask),
             (Yolo, "read_file", read("/repo/a/secret.txt"), Verdict::Deny),
             (Ask, "grep", read("/repo/a/secret.txt"), Verdict::Allow),
             (Yolo, "write_file", write("/repo/Cargo.lock"), Verdict::Deny),
@@ -223,16 +357,6 @@ mod tests {
             (Yolo, "write_file", write("/repo/.env"), Verdict::Allow),
             (Ask, "write_file", write("/repo/gen/a/b"), Verdict::Allow),
             (Ask, "edit_file", write("/repo/gen/a/b"), Verdict::Ask),
-            (Ask, "bash", run("cat .env", true), Verdict::Deny),
-            (Ask, "bash", run("wc -l <.env", false), Verdict::Deny),
-            (Yolo, "bash", run("true && rm -rf x", false), Verdict::Deny),
-            (Ask, "bash", run("cargo test --all", false), Verdict::Allow),
-            (Ask, "bash", run("cargo build", false), Verdict::Ask),
-            (Auto, "bash", run("cargo build", false), Verdict::Allow),
-            (Auto, "bash", run("git push origin", false), Verdict::Ask),
-            (Yolo, "bash", run("git push origin", false), Verdict::Allow),
-            (Ask, "edit_file", write("/repo/docs/a.md"), Verdict::Allow),
-            (Ask, "edit_file", write("/repo/src/a.rs"), Verdict::Ask),
             (Ask, "todo", Vec::new(), Verdict::Allow),
             (
                 Ask,
@@ -245,7 +369,12 @@ mod tests {
                 posture,
                 ..policy.clone()
             };
-            let decision = policy.decide(tool, &accesses, &scope);
+            let decision = policy.decide(Call {
+                tool,
+                accesses: &accesses,
+                scope: &scope,
+                resolved: &[],
+            });
             assert_eq!(decision.verdict, expect, "{posture:?} {tool} {accesses:?}");
         }
     }

@@ -1,7 +1,7 @@
 //! What a running tool may ask of the rules about things it comes upon: files of a tree, hosts of a redirect. It never
 //! asks the person; what would need their word is left alone.
 
-use super::{Headless, Policy, Verdict};
+use super::{Call, Headless, Policy, Verdict};
 use crate::tool::Scope;
 use ostler_wire::Access;
 use std::path::Path;
@@ -29,7 +29,12 @@ impl Guard {
     }
 
     fn allows(&self, access: Access) -> bool {
-        let decision = self.policy.decide(self.tool, &[access], &self.scope);
+        let decision = self.policy.decide(Call {
+            tool: self.tool,
+            accesses: &[access],
+            scope: &self.scope,
+            resolved: &[],
+        });
         match decision.verdict {
             Verdict::Allow => true,
             Verdict::Ask => !self.attended && self.policy.headless == Headless::Allow,

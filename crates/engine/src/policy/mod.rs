@@ -1,10 +1,11 @@
 //! Whether a call may run: a pure function of mode, rules and what the call declares to touch.
 
 pub mod decide;
+mod glob;
 pub mod guard;
 pub mod rules;
 pub mod shell;
 
-pub use decide::{Decision, Fallback, Headless, Policy, Posture, Verdict};
+pub use decide::{Call, Decision, Fallback, Headless, Policy, Posture, Resolved, Verdict};
 pub use guard::Guard;
 pub use rules::{FAMILIES, Rule, RuleError, Rules};

@@ -10,12 +10,12 @@ use super::wait::Wait;
 use crate::confine::{self, Confined, Outcome};
 use crate::cut::{Capture, Captured};
 use crate::jobs::{Plain, Started, end_tree, exit_code};
-use crate::policy::shell;
+use crate::policy::shell::{self, Place};
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use bytes::Bytes;
 use live::Live;
 use ostler_host::{Command, Exit, Kind, Output, Process, Signal, Stdio};
-use ostler_wire::{Access, Body, Notice, Segment};
+use ostler_wire::{Access, Body, Notice};
 pub use report::render;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -74,20 +74,22 @@ impl Typed for Bash {
     const NAME: &'static str = "bash";
     const PROSE: &'static str = include_str!("bash.md");
 
-    fn access(&self, args: &Args, _: &Scope) -> Result<Vec<Access>, ToolError> {
+    fn access(&self, args: &Args, scope: &Scope) -> Result<Vec<Access>, ToolError> {
         if args.command.trim().is_empty() {
             return Err(ToolError::new("invalid_input", "The command is empty."));
         }
-        // A job and a program on a terminal are more than a look at something.
-        let segments = if args.tty() || args.wait() == Wait::Not {
-            vec![Segment {
-                text: args.command.clone(),
-                read_only: false,
-            }]
-        } else {
-            shell::segments(&args.command)
+        let cwd = args.cwd.as_deref().filter(|cwd| !cwd.is_empty());
+        let place = Place {
+            cwd: cwd.map_or_else(|| scope.root.clone(), |cwd| scope.path(cwd)),
+            root: &scope.root,
+            home: scope.user_home.as_deref(),
         };
-        Ok(vec![Access::Run(segments)])
+        let mut segments = shell::analyse(&args.command, &place);
+        // A job and a program on a terminal are more than a look at something.
+        if args.tty() || args.wait() == Wait::Not {
+            segments.iter_mut().for_each(|s| s.read_only = false);
+        }
+        Ok(shell::accesses(segments))
     }
 
     async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {

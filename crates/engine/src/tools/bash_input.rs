@@ -32,10 +32,7 @@ impl Typed for BashInput {
         // What is typed may be a command to a shell, so it is judged as one.
         Ok(vec![
             Access::Job(args.job.clone()),
-            Access::Run(vec![Segment {
-                text: args.text.clone(),
-                read_only: false,
-            }]),
+            Access::Run(vec![Segment::unknown(args.text.clone())]),
         ])
     }
 

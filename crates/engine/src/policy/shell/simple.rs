@@ -1,0 +1,505 @@
+//! One simple command: taken out of its wrappers, then judged by its words.
+
+use super::commands::{self, Kind, PUBLIC, SHELLS, WRAPPERS, Wrapper};
+use super::effects::{self, DEEP, Touch};
+use super::walk::Walker;
+use super::word::Word;
+use ostler_wire::{Access, Mark, Segment};
+use std::path::{Component, Path, PathBuf};
+
+/// Wrappers around wrappers.
+const MAX_WRAPPERS: usize = 8;
+
+/// Name, value where known, and raw text of an assignment before a command.
+type Assigned = (String, Option<String>, String);
+
+/// Reserved words are no commands; a grammar that says so is mistaken.
+const RESERVED: &[&str] = &[
+    "if", "then", "else", "elif", "fi", "do", "done", "case", "esac", "while", "until", "for",
+    "in", "function", "select", "coproc", "{", "}", "!", "[[", "]]",
+];
+
+/// What was peeled off.
+#[derive(Default)]
+struct Peeled {
+    /// The command's forms with fewer and fewer wrappers.
+    forms: Vec<String>,
+    marks: Vec<Mark>,
+    /// An allow rule must name this form, not the command inside.
+    bound: Option<Vec<Word>>,
+    env: Vec<Assigned>,
+}
+
+enum Inside {
+    Command(Vec<Word>),
+    /// A shell text of its own.
+    Script(String),
+    Unsure,
+}
+
+impl Walker<'_> {
+    pub fn simple(&mut self, raw: &str, words: Vec<Word>, env: Vec<Assigned>) {
+        let mut peeled = Peeled {
+            env,
+            ..Peeled::default()
+        };
+        let mut words = words;
+        let folders = self.folders.clone();
+        for _ in 0..MAX_WRAPPERS {
+            match peel(&words, &mut peeled) {
+                None => {
+                    self.folders.clone_from(&folders);
+                    return self.judge(raw, &words, peeled);
+                }
+                Some(Inside::Command(inner)) => {
+                    peeled.forms.push(joined(&words));
+                    words = inner;
+                }
+                Some(Inside::Script(script)) => return self.nested(raw, &words, peeled, &script),
+                Some(Inside::Unsure) => break,
+            }
+        }
+        peeled.marks.push(Mark::Unsure);
+        self.judge(raw, &words, peeled);
+    }
+
+    /// `sh -c`, `eval`: the inner commands are judged like any others.
+    fn nested(&mut self, raw: &str, words: &[Word], mut peeled: Peeled, script: &str) {
+        let at = self.out.len();
+        peeled.forms.push(joined(words));
+        let harmless = env_is_harmless(&peeled.env);
+        // The outer command stands for itself, so that rules may speak of it; it does nothing of its own.
+        self.push(Segment {
+            text: raw.to_owned(),
+            read_only: harmless && peeled.marks.is_empty(),
+            also: peeled.forms.clone(),
+            marks: peeled.marks.clone(),
+            ..Segment::default()
+        });
+        if !harmless && let Some(segment) = self.out.get_mut(at) {
+            segment.marks.push(Mark::Unsure);
+        }
+        self.script(script);
+    }
+
+    fn judge(&mut self, raw: &str, words: &[Word], peeled: Peeled) {
+        let Some(name) = words.first() else {
+            return self.unsure(raw);
+        };
+        if self.change_folder(raw, words, &peeled) {
+            return;
+        }
+        let effects = effects::of(words);
+        let harmless = env_is_harmless(&peeled.env);
+        let mut segment = self.segment(raw, words, &peeled, harmless);
+        segment.marks.extend(&effects.marks);
+        let shadowed = self.functions.contains(&name.text);
+        let looked_up = is_name(name) && !shadowed && !RESERVED.contains(&name.text.as_str());
+        if !looked_up && (!name.is_sure() || shadowed || RESERVED.contains(&name.text.as_str())) {
+            segment.marks.push(Mark::Unsure);
+        }
+        let mut inside = self.resolve(&effects.touches, &mut segment);
+        if !effects.understood {
+            segment.names = self.named(words);
+        }
+        if effects.reader && name.text == "git" {
+            // What lies outside is named by no plain git reader but these.
+            inside &= segment.names.iter().all(|p| p.starts_with(self.place.root));
+        }
+        let sure = !segment.is_unsure() && segment.marks.is_empty();
+        segment.read_only = effects.reader && inside && looked_up && harmless && sure;
+        segment.plain = looked_up
+            && words.iter().all(|w| w.known && !w.odd)
+            && (harmless || peeled.bound.is_none())
+            && !segment.is_unsure();
+        segment.marks.dedup();
+        self.push(segment);
+        if name.text.ends_with("find") {
+            self.find(words);
+        }
+    }
+
+    fn segment(&self, raw: &str, words: &[Word], peeled: &Peeled, harmless: bool) -> Segment {
+        let shown = peeled.bound.as_deref().unwrap_or(words);
+        let mut argv: Vec<String> = shown.iter().map(|w| w.text.clone()).collect();
+        let mut also = peeled.forms.clone();
+        also.push(joined(words));
+        also.push(raw.to_owned());
+        if !harmless {
+            let prefix = peeled.env.iter().map(|(_, _, raw)| raw.clone());
+            argv = prefix.chain(argv).collect();
+        }
+        let text = argv.join(" ");
+        also.retain(|form| *form != text);
+        also.dedup();
+        Segment {
+            text,
+            argv,
+            also,
+            marks: peeled.marks.clone(),
+            ..Segment::default()
+        }
+    }
+
+    /// `cd` and its like: where later commands find themselves.
+    fn change_folder(&mut self, raw: &str, words: &[Word], peeled: &Peeled) -> bool {
+        let Some((name, args)) = words.split_first() else {
+            return false;
+        };
+        if !matches!(name.text.as_str(), "cd" | "pushd" | "popd" | "chdir") {
+            return false;
+        }
+        let targets: Vec<&Word> = args
+            .iter()
+            .filter(|a| !effects::is_option(&a.text))
+            .collect();
+        let options_known = args
+            .iter()
+            .all(|a| !effects::is_option(&a.text) || matches!(a.text.as_str(), "-L" | "-P" | "--"));
+        let target = match (name.text.as_str(), targets.as_slice()) {
+            ("cd", []) => self.place.home.map(|h| h.to_string_lossy().into_owned()),
+            ("cd" | "pushd" | "chdir", [one])
+                if one.is_sure() && one.text != "-" && !one.text.is_empty() =>
+            {
+                Some(one.text.clone())
+            }
+            _ => None,
+        };
+        let plain_env = peeled.env.is_empty()
+            && !self.vars.contains_key("CDPATH")
+            && options_known
+            && !self.functions.contains(&name.text);
+        let folders = target
+            .filter(|_| plain_env && name.is_sure())
+            .map(|t| self.paths(&t))
+            .unwrap_or_default();
+        let mut segment = self.segment(raw, words, peeled, peeled.env.is_empty());
+        segment.read_only = !folders.is_empty() && segment.marks.is_empty();
+        segment.plain = segment.read_only;
+        if folders.is_empty() {
+            segment.marks.push(Mark::Unsure);
+        }
+        segment.does = folders.iter().cloned().map(Access::Read).collect();
+        self.folders = folders;
+        self.push(segment);
+        true
+    }
+
+    /// Turns touches into accesses of the segment; whether everything that is read lies in the workspace or is public.
+    fn resolve(&self, touches: &[Touch], segment: &mut Segment) -> bool {
+        let mut inside = true;
+        for touch in touches {
+            let (text, reads) = match touch {
+                Touch::Net(host) => {
+                    segment.does.push(Access::Net(host.clone()));
+                    continue;
+                }
+                Touch::Read(text) => (text, true),
+                Touch::Write(text) => (text, false),
+            };
+            if text == "-" || (!reads && commands::SINKS.contains(&text.as_str())) {
+                continue;
+            }
+            let paths = self.paths(text);
+            if paths.is_empty() {
+                segment.marks.push(Mark::Unsure);
+            }
+            for path in paths {
+                inside &= self.is_open(&path);
+                let access = match reads {
+                    true => Access::Read(path),
+                    false => Access::Write(path),
+                };
+                if !segment.does.contains(&access) {
+                    segment.does.push(access);
+                }
+            }
+        }
+        inside
+    }
+
+    /// Whether reading there needs nobody's word.
+    pub fn is_open(&self, path: &Path) -> bool {
+        path.starts_with(self.place.root) || PUBLIC.iter().any(|p| path.starts_with(p))
+    }
+
+    /// The absolute paths that a word may name; none when that is not known.
+    pub fn paths(&self, text: &str) -> Vec<PathBuf> {
+        if text.starts_with('/') {
+            return vec![normal(Path::new(text))];
+        }
+        if text.contains('\0') {
+            return Vec::new();
+        }
+        self.folders
+            .iter()
+            .map(|folder| normal(&folder.join(text)))
+            .collect()
+    }
+
+    /// Every file that a word of an unknown command could mean.
+    fn named(&self, words: &[Word]) -> Vec<PathBuf> {
+        let pieces = words.iter().skip(1).flat_map(|w| {
+            let text = w.text.as_str();
+            let attached = text.strip_prefix('-').and_then(|t| t.get(1..));
+            let cut = text.split(|c: char| c.is_whitespace() || "=,:;|&<>()`\"'@".contains(c));
+            [Some(text), attached]
+                .into_iter()
+                .flatten()
+                .chain(cut)
+                .collect::<Vec<_>>()
+        });
+        let mut out: Vec<PathBuf> = Vec::new();
+        for piece in pieces.filter(|p| !p.is_empty()) {
+            for path in self.paths(piece) {
+                if !out.contains(&path) {
+                    out.push(path);
+                }
+            }
+        }
+        out
+    }
+
+    /// What `find` does beyond looking.
+    fn find(&mut self, words: &[Word]) {
+        let bases: Vec<String> = words
+            .iter()
+            .skip(1)
+            .filter(|w| !matches!(w.text.as_str(), "-L" | "-P" | "-H"))
+            .take_while(|w| !w.text.starts_with(['-', '(', '!']))
+            .map(|w| w.text.clone())
+            .collect();
+        let bases = if bases.is_empty() {
+            vec![".".to_owned()]
+        } else {
+            bases
+        };
+        let mut does = Vec::new();
+        let mut rest = words.iter();
+        while let Some(word) = rest.next() {
+            match word.text.as_str() {
+                "-delete" => does.extend(bases.iter().map(|b| Touch::Write(format!("{b}{DEEP}")))),
+                "-fprint" | "-fprint0" | "-fls" | "-fprintf" => {
+                    does.extend(rest.next().map(|w| Touch::Write(w.text.clone())));
+                }
+                "-exec" | "-execdir" | "-ok" | "-okdir" => {
+                    let inner: Vec<Word> = rest
+                        .by_ref()
+                        .take_while(|w| w.text != ";" && w.text != "+")
+                        .cloned()
+                        .collect();
+                    self.found(&inner, &bases);
+                }
+                _ => {}
+            }
+        }
+        let mut segment = Segment {
+            text: joined(words),
+            ..Segment::default()
+        };
+        self.resolve(&does, &mut segment);
+        let last = self.out.iter_mut().rev().find(|s| s.text == segment.text);
+        if let Some(last) = last.filter(|_| !does.is_empty()) {
+            last.does.append(&mut segment.does);
+            last.marks.push(Mark::Delete);
+        }
+    }
+
+    /// The command of `-exec`, with every found file in place of `{}`.
+    fn found(&mut self, inner: &[Word], bases: &[String]) {
+        let mut argv = Vec::new();
+        for word in inner {
+            if word.text == "{}" {
+                argv.extend(
+                    bases
+                        .iter()
+                        .map(|base| Word::plain(format!("{base}{DEEP}"))),
+                );
+            } else if word.text.contains("{}") {
+                argv.push(Word::unknown(word.text.clone()));
+            } else {
+                argv.push(word.clone());
+            }
+        }
+        self.simple(&joined(inner), argv, Vec::new());
+    }
+}
+
+/// One wrapper less, or `None` when there is none.
+fn peel(words: &[Word], peeled: &mut Peeled) -> Option<Inside> {
+    let (name, args) = words.split_first()?;
+    let base = name.text.rsplit('/').next().unwrap_or_default();
+    if !name.known || name.glob {
+        return None;
+    }
+    if base == "eval" {
+        return Some(match args.iter().all(Word::is_sure) {
+            true => Inside::Script(joined(args)),
+            false => Inside::Unsure,
+        });
+    }
+    if SHELLS.contains(&base) {
+        return shell_script(args);
+    }
+    let wrapper = WRAPPERS.iter().find(|w| w.name == base)?;
+    // A wrapper alone is a command of its own: `env` prints, `exec >x` redirects.
+    let looks = base == "command"
+        && args
+            .first()
+            .is_some_and(|a| matches!(a.text.as_str(), "-v" | "-V"));
+    if args.is_empty() || looks {
+        return None;
+    }
+    let Some(inner) = past_options(wrapper, args, peeled) else {
+        return Some(Inside::Unsure);
+    };
+    if inner.is_empty() {
+        return None;
+    }
+    let mut inner = inner.to_vec();
+    match wrapper.kind {
+        Kind::Clear | Kind::Env => {}
+        Kind::Privilege => {
+            peeled.marks.push(Mark::Privilege);
+            peeled.bound.get_or_insert_with(|| words.to_vec());
+        }
+        Kind::Feeds => inner.push(Word::unknown("…")),
+    }
+    if name.text != base {
+        peeled.marks.push(Mark::Unsure);
+    }
+    if matches!(base, "setsid" | "nohup") {
+        peeled.marks.push(Mark::Process);
+        peeled.bound.get_or_insert_with(|| words.to_vec());
+    }
+    Some(Inside::Command(inner))
+}
+
+/// The words behind a wrapper's options, operands and assignments.
+fn past_options<'w>(
+    wrapper: &Wrapper,
+    args: &'w [Word],
+    peeled: &mut Peeled,
+) -> Option<&'w [Word]> {
+    let mut rest = args;
+    while let Some((word, after)) = rest.split_first() {
+        let text = word.text.as_str();
+        if !effects::is_option(text) {
+            break;
+        }
+        if !word.is_sure() {
+            return None;
+        }
+        rest = after;
+        if text == "--" {
+            break;
+        }
+        let takes = match text.strip_prefix("--") {
+            Some(_) => match text.split_once('=') {
+                Some((name, _)) => wrapper.long_valued.contains(&name).then_some(0)?,
+                None if wrapper.long_flags.contains(&text) => 0,
+                None => wrapper.long_valued.contains(&text).then_some(1)?,
+            },
+            None => short_takes(wrapper, text)?,
+        };
+        rest = rest.get(takes..)?;
+    }
+    if matches!(wrapper.kind, Kind::Env | Kind::Privilege) {
+        while let Some((word, after)) = rest.split_first() {
+            let Some((name, value)) = word.text.split_once('=').filter(|(n, _)| is_variable(n))
+            else {
+                break;
+            };
+            let value = word.is_sure().then(|| value.to_owned());
+            peeled.env.push((name.to_owned(), value, word.text.clone()));
+            rest = after;
+        }
+    }
+    let skipped = rest.get(..wrapper.skip)?;
+    if !skipped.iter().all(Word::is_sure) {
+        return None;
+    }
+    rest.get(wrapper.skip..)
+}
+
+/// How many further words a cluster of short options takes; `None` when one is not known.
+fn short_takes(wrapper: &Wrapper, cluster: &str) -> Option<usize> {
+    let letters = cluster.get(1..)?;
+    for (i, letter) in letters.char_indices() {
+        if wrapper.valued.contains(letter) {
+            let attached = i + letter.len_utf8() < letters.len();
+            return Some(usize::from(!attached));
+        }
+        if !wrapper.flags.contains(letter) {
+            return None;
+        }
+    }
+    Some(0)
+}
+
+/// `sh -c script`. A login or interactive shell reads files first; a shell without `-c` runs a file or its input.
+fn shell_script(args: &[Word]) -> Option<Inside> {
+    let mut rest = args.iter();
+    let mut has_c = false;
+    for word in rest.by_ref() {
+        let text = word.text.as_str();
+        if !word.is_sure() {
+            return Some(Inside::Unsure);
+        }
+        let Some(letters) = text.strip_prefix('-') else {
+            return match has_c && args.iter().all(Word::is_sure) {
+                true => Some(Inside::Script(text.to_owned())),
+                false => Some(Inside::Unsure),
+            };
+        };
+        if letters.is_empty() || !letters.chars().all(|c| "ceuxv".contains(c)) {
+            let version = text == "--version" && args.len() == 1;
+            return (!version).then_some(Inside::Unsure);
+        }
+        has_c |= letters.contains('c');
+    }
+    Some(Inside::Unsure)
+}
+
+fn env_is_harmless(env: &[Assigned]) -> bool {
+    env.iter()
+        .all(|(name, value, _)| super::is_harmless(name, value.as_deref()))
+}
+
+fn is_variable(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// A name that a shell looks up on PATH.
+fn is_name(word: &Word) -> bool {
+    word.is_sure()
+        && !word.text.is_empty()
+        && !word
+            .text
+            .contains(|c: char| c == '/' || c == '=' || c.is_whitespace())
+        && word.text.is_ascii()
+}
+
+fn joined(words: &[Word]) -> String {
+    words
+        .iter()
+        .map(|w| w.text.as_str())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// Without `.`, and `..` resolved by name.
+fn normal(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                out.pop();
+            }
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => out.push(part),
+        }
+    }
+    out
+}

@@ -1,0 +1,158 @@
+//! Words with what is substituted in them: commands inside are walked like any others, values are taken where the text
+//! itself tells them.
+
+use super::redirect::Around;
+use super::walk::{Walker, text};
+use super::word::{self, Reading, Word};
+use ostler_wire::Segment;
+use std::ops::Range;
+use tree_sitter::Node;
+
+impl Walker<'_> {
+    /// The words in a span below a node. Substitutions inside it are walked as scripts of their own.
+    pub(super) fn words(
+        &mut self,
+        src: &str,
+        node: Node<'_>,
+        span: Range<usize>,
+    ) -> Option<Vec<Word>> {
+        let mut opaque = Vec::new();
+        let mut stack = vec![node];
+        while let Some(node) = stack.pop() {
+            if node.end_byte() <= span.start || node.start_byte() >= span.end {
+                continue;
+            }
+            let within = node.start_byte() >= span.start && node.end_byte() <= span.end;
+            let value = match node.kind() {
+                "command_substitution" if within => {
+                    let value = here_text(src, node);
+                    if value.is_none() {
+                        self.apart(|w| w.substituted(src, node));
+                    }
+                    Some(value)
+                }
+                "process_substitution" if within => {
+                    self.apart(|w| w.statements(src, node));
+                    let reads = text(src, node).starts_with('<');
+                    Some(reads.then(|| "/dev/fd/63".to_owned()))
+                }
+                "expansion" if within => {
+                    self.expansion(src, node);
+                    let name = text(src, node).get(2..).and_then(|s| s.strip_suffix('}'));
+                    let known = name.and_then(|name| self.vars.get(name).cloned().flatten());
+                    Some(known)
+                }
+                "arithmetic_expansion" if within => {
+                    if text(src, node).contains('[') {
+                        self.unsure(text(src, node));
+                    }
+                    self.substitutions(src, node);
+                    Some(None)
+                }
+                _ => None,
+            };
+            match value {
+                Some(value) => opaque.push((node.byte_range(), value)),
+                None => {
+                    let mut cursor = node.walk();
+                    stack.extend(node.children(&mut cursor));
+                }
+            }
+        }
+        let home = self.place.home.and_then(|h| h.to_str());
+        let reading = Reading {
+            src,
+            opaque: &opaque,
+            vars: &self.vars,
+            home,
+        };
+        word::read(&reading, span).ok()
+    }
+
+    /// `$(< file)` reads a file; the rest are statements.
+    fn substituted(&mut self, src: &str, node: Node<'_>) {
+        if let Some(redirect) = node.child_by_field_name("redirect") {
+            let mut around = Around::default();
+            self.redirect(src, redirect, &mut around);
+            around.unsure |= !around.more.is_empty();
+            let mut segment = Segment {
+                text: text(src, node).to_owned(),
+                read_only: true,
+                ..Segment::default()
+            };
+            self.settle(&mut segment, around);
+            return self.push(segment);
+        }
+        self.statements(src, node);
+    }
+
+    /// `${…}`: some forms assign, look through another name or evaluate their value.
+    fn expansion(&mut self, src: &str, node: Node<'_>) {
+        let raw = text(src, node);
+        let body = raw.get(2..).unwrap_or_default();
+        if body.starts_with('!') || body.contains(['@', '[']) || body.contains('=') {
+            self.unsure(raw);
+        }
+        self.substitutions(src, node);
+    }
+
+    /// Walks every substitution below a node, and notices one that the grammar did not see.
+    pub(super) fn substitutions(&mut self, src: &str, node: Node<'_>) {
+        let mut rest = text(src, node).as_bytes().to_vec();
+        let mut stack = vec![node];
+        while let Some(inner) = stack.pop() {
+            match inner.kind() {
+                "command_substitution" | "process_substitution" => {
+                    let from = inner.start_byte() - node.start_byte();
+                    let to = inner.end_byte() - node.start_byte();
+                    if let Some(seen) = rest.get_mut(from..to) {
+                        seen.fill(b' ');
+                    }
+                    self.apart(|w| w.substituted(src, inner));
+                }
+                _ => {
+                    let mut cursor = inner.walk();
+                    stack.extend(inner.named_children(&mut cursor));
+                }
+            }
+        }
+        let rest = String::from_utf8_lossy(&rest).replace("$((", "");
+        if ["`", "$(", "<(", ">("]
+            .iter()
+            .any(|open| rest.contains(open))
+        {
+            self.unsure(text(src, node));
+        }
+    }
+}
+
+/// `$(cat <<'END' … END)`: exactly the text that stands there.
+fn here_text(src: &str, node: Node<'_>) -> Option<String> {
+    let statement = node
+        .named_child(0)
+        .filter(|n| n.kind() == "redirected_statement")?;
+    let (body, heredoc) = (statement.named_child(0)?, statement.named_child(1)?);
+    let (start, content) = (heredoc.named_child(0)?, heredoc.named_child(1)?);
+    let counts = (
+        node.named_child_count(),
+        statement.named_child_count(),
+        heredoc.named_child_count(),
+    );
+    let raw = text(src, start);
+    let delimiter = raw.strip_prefix('\'')?.strip_suffix('\'')?;
+    let plain = !delimiter.is_empty()
+        && delimiter
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || c == '_');
+    let shape = counts == (1, 2, 3)
+        && text(src, body) == "cat"
+        && heredoc.kind() == "heredoc_redirect"
+        && content.kind() == "heredoc_body";
+    let lines = text(src, content);
+    (shape
+        && plain
+        && !src.contains("\\\n")
+        && !text(src, heredoc).starts_with("<<-")
+        && !lines.lines().any(|l| l == delimiter))
+    .then(|| lines.trim_end_matches('\n').to_owned())
+}
