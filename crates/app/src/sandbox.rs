@@ -73,6 +73,13 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
     let mut protect = git.protect;
     protect.extend(PROTECTED.map(|name| boot.places.root.join(name)));
     protect.extend(own_folder(boot));
+    // A home in a place that may be written, so that no command changes what the next one may do.
+    if writable
+        .iter()
+        .any(|path| is_inside(&boot.places.home, path))
+    {
+        protect.push(boot.places.user_config());
+    }
     Ok(SandboxSettings {
         mode,
         policy: Policy {
@@ -88,12 +95,17 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
     })
 }
 
-/// What no layer of this machine can do, for who runs commands that nobody watches.
+/// A word for who runs commands that nobody watches, where no layer works.
 pub fn nothing_holds(boot: &Boot) -> Option<String> {
-    if mode(boot) == SandboxMode::Off || !sandbox::probe().layers.is_empty() {
-        return None;
-    }
-    Some("No sandbox works here, so commands run with all your rights; `ostler doctor` says what is missing.".into())
+    let commands = match mode(boot) {
+        SandboxMode::Off => return None,
+        SandboxMode::Enforce => "commands run with all your rights",
+        SandboxMode::Require => "no command will run",
+    };
+    let works = !sandbox::probe().layers.is_empty();
+    (!works).then(|| {
+        format!("No sandbox works here: {commands}. `ostler doctor` says what is missing.")
+    })
 }
 
 fn conveniences(boot: &Boot) -> Vec<PathBuf> {
