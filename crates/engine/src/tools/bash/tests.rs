@@ -469,3 +469,92 @@ async fn shown(events: &mut tokio::sync::broadcast::Receiver<Event>) -> String {
         }
     }
 }
+
+#[cfg(target_os = "linux")]
+mod sandboxed {
+    use super::*;
+    use crate::confine::{SandboxMode, SandboxSettings};
+    use ostler_host::sandbox::{Choice, Layer, Policy, probe};
+
+    const LAYERS: [(Layer, Choice); 2] = [
+        (Layer::Namespaces, Choice::Namespaces),
+        (Layer::Landlock, Choice::Landlock),
+    ];
+
+    /// A shell in its root, in which `settings` and `hooks` are protected; only the first is there.
+    fn shell(mode: SandboxMode, layer: Choice) -> Shell {
+        let mut shell = Shell::new();
+        shell.bench.put("settings", "good");
+        let policy = Policy {
+            writable: vec![shell.bench.root()],
+            protect: ["settings", "hooks"].map(|n| shell.bench.path(n)).to_vec(),
+            layer,
+            ..Policy::default()
+        };
+        Arc::make_mut(&mut shell.cx.settings).sandbox = SandboxSettings { mode, policy };
+        shell
+    }
+
+    fn working() -> impl Iterator<Item = Choice> {
+        let here = LAYERS.iter().filter(|(l, _)| probe().layers.contains(l));
+        here.map(|(_, choice)| *choice)
+    }
+
+    #[tokio::test]
+    async fn protected_paths_are_as_before_however_the_command_ends() {
+        for layer in working() {
+            let shell = shell(SandboxMode::Require, layer);
+            let command = "echo evil > settings; echo evil > hooks";
+            let check = |what: &str| {
+                assert_eq!(shell.bench.get("settings"), b"good", "{layer:?} {what}");
+                assert!(!shell.bench.path("hooks").exists(), "{layer:?} {what}");
+            };
+            let data = shell.bash(json!({"command": command})).await;
+            check("done");
+            let changed = data["protected"].as_array().unwrap();
+            let hooks = shell.bench.path("hooks").display().to_string();
+            assert!(
+                changed.iter().any(|c| c["path"] == hooks.as_str()),
+                "{data}"
+            );
+            assert!(render(&data).contains("hooks was put back"), "{data}");
+
+            let job = json!({"command": format!("{command}; sleep 60"), "wait": 1});
+            let job = shell.bash(job).await;
+            let killed = shell.call(&KillJob, json!({"job": job["job"]})).await;
+            check("killed");
+            assert!(
+                killed["stdout"]
+                    .as_str()
+                    .unwrap()
+                    .contains("hooks was put back"),
+                "{killed}"
+            );
+
+            let mut hurried = shell.cx.clone();
+            Arc::make_mut(&mut hurried.settings).bash_timeout_seconds = 1;
+            let slow = json!({"command": format!("{command}; sleep 60")});
+            let done = Tool::run(&Bash, slow, hurried).await.unwrap();
+            assert_eq!(done.data["timed_out"], true);
+            check("out of time");
+        }
+    }
+
+    #[tokio::test]
+    async fn where_a_layer_is_missing_it_is_told_once_or_nothing_runs() {
+        // Machines that have both cannot show this.
+        let missing = LAYERS.iter().find(|(l, _)| !probe().layers.contains(l));
+        let Some((_, layer)) = missing else { return };
+        let required = shell(SandboxMode::Require, *layer);
+        let data = required.bash(json!({"command": "echo x > made"})).await;
+        assert_eq!(data["error"]["code"], "sandbox_unavailable", "{data}");
+        assert!(!required.bench.path("made").exists());
+        let wished = shell(SandboxMode::Enforce, *layer);
+        for notices in [1, 0, 0] {
+            let args = json!({"command": "echo x"});
+            let done = Tool::run(&Bash, args, wished.cx.clone()).await.unwrap();
+            assert_eq!(done.data["stdout"], "x\n");
+            assert_eq!(done.also.len(), notices, "{:?}", done.also);
+        }
+    }
+}
