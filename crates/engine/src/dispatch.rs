@@ -293,20 +293,24 @@ fn permission_ask(tool: &str, subject: &str) -> Ask {
 
 /// What a call is about, for people.
 fn subject(desk: &Desk, prepared: &Prepared) -> String {
-    // A command says best itself what it touches.
-    let runs = |access: &&Access| matches!(access, Access::Run(_));
-    let has_run = prepared.accesses.iter().any(|a| runs(&a));
+    let name = prepared.tool.name();
+    let runs = |access: &Access| matches!(access, Access::Run(_));
+    // A command is shown whole, as it will run: redirections and all.
+    let written = ["command", "cmd", "script", "text"]
+        .into_iter()
+        .find_map(|key| prepared.args.get(key)?.as_str());
+    if let (true, Some(command)) = (prepared.accesses.iter().any(runs), written) {
+        return format!("{name}: {command}");
+    }
     let parts: Vec<String> = prepared
         .accesses
         .iter()
-        .filter(|a| !has_run || runs(a))
         .map(|access| match access {
             Access::Read(path) | Access::Write(path) => desk.scope.shown(path),
-            Access::Run(segments) => segments
-                .iter()
-                .map(|s| s.text.as_str())
-                .collect::<Vec<_>>()
-                .join("; "),
+            Access::Run(segments) => {
+                let texts: Vec<&str> = segments.iter().map(|s| s.text.as_str()).collect();
+                texts.join("; ")
+            }
             Access::Net(host) => host.clone(),
             Access::Mcp { server, tool } => format!("{server} {tool}"),
             Access::Job(id) => id.clone(),
@@ -315,8 +319,8 @@ fn subject(desk: &Desk, prepared: &Prepared) -> String {
         })
         .collect();
     match parts.is_empty() {
-        true => prepared.tool.name().to_owned(),
-        false => format!("{}: {}", prepared.tool.name(), parts.join(", ")),
+        true => name.to_owned(),
+        false => format!("{name}: {}", parts.join(", ")),
     }
 }
 
