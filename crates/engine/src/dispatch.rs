@@ -56,7 +56,7 @@ pub async fn dispatch(
     for call in calls {
         if cancel.is_cancelled() {
             run_together(desk, inbox, &mut together, cancel, &mut done).await?;
-            refuse(desk, &call, interrupted(), &mut done)?;
+            refuse(desk, &call, never_ran(), &mut done)?;
             continue;
         }
         let prepared = match prepare(desk, call) {
@@ -80,7 +80,7 @@ pub async fn dispatch(
         run_together(desk, inbox, &mut together, cancel, &mut done).await?;
         // The person may have stopped the readers before it; then it must not even start.
         if cancel.is_cancelled() {
-            refuse(desk, &prepared.call, interrupted(), &mut done)?;
+            refuse(desk, &prepared.call, never_ran(), &mut done)?;
             continue;
         }
         run_alone(desk, inbox, prepared, cancel, &mut done).await?;
@@ -189,7 +189,7 @@ async fn run_alone(
         match inbox.ask(ask).await {
             // No words are no decision of the person.
             Ok(answer) => cx.answer = Some(answer.choice).filter(|c| !c.trim().is_empty()),
-            Err(Stopped) => return refuse(desk, &prepared.call, interrupted(), done),
+            Err(Stopped) => return refuse(desk, &prepared.call, never_ran(), done),
         }
     }
     desk.feed.delta(Delta::ToolStarted {
@@ -242,7 +242,7 @@ async fn permit(
             let ask = permission_ask(prepared.tool.name(), &subject);
             match inbox.ask(ask).await {
                 Ok(answer) => (answer.choice, answer.reason),
-                Err(Stopped) => return Ok(Err(interrupted())),
+                Err(Stopped) => return Ok(Err(never_ran())),
             }
         }
     };
@@ -342,6 +342,13 @@ async fn timed(
         ))
     });
     (result, start.elapsed())
+}
+
+fn never_ran() -> ToolError {
+    ToolError::new(
+        "interrupted",
+        "The person stopped the work before this call started; it did not run.",
+    )
 }
 
 fn interrupted() -> ToolError {
