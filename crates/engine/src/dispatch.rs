@@ -56,7 +56,7 @@ pub async fn dispatch(
     for call in calls {
         if cancel.is_cancelled() {
             run_together(desk, inbox, &mut together, cancel, &mut done).await?;
-            refuse(desk, &call, interrupted(), &mut done)?;
+            refuse(desk, &call, never_ran(), &mut done)?;
             continue;
         }
         let prepared = match prepare(desk, call) {
@@ -80,7 +80,7 @@ pub async fn dispatch(
         run_together(desk, inbox, &mut together, cancel, &mut done).await?;
         // The person may have stopped the readers before it; then it must not even start.
         if cancel.is_cancelled() {
-            refuse(desk, &prepared.call, interrupted(), &mut done)?;
+            refuse(desk, &prepared.call, never_ran(), &mut done)?;
             continue;
         }
         run_alone(desk, inbox, prepared, cancel, &mut done).await?;
@@ -189,7 +189,7 @@ async fn run_alone(
         match inbox.ask(ask).await {
             // No words are no decision of the person.
             Ok(answer) => cx.answer = Some(answer.choice).filter(|c| !c.trim().is_empty()),
-            Err(Stopped) => return refuse(desk, &prepared.call, interrupted(), done),
+            Err(Stopped) => return refuse(desk, &prepared.call, never_ran(), done),
         }
     }
     desk.feed.delta(Delta::ToolStarted {
@@ -242,7 +242,7 @@ async fn permit(
             let ask = permission_ask(prepared.tool.name(), &subject);
             match inbox.ask(ask).await {
                 Ok(answer) => (answer.choice, answer.reason),
-                Err(Stopped) => return Ok(Err(interrupted())),
+                Err(Stopped) => return Ok(Err(never_ran())),
             }
         }
     };
@@ -293,20 +293,24 @@ fn permission_ask(tool: &str, subject: &str) -> Ask {
 
 /// What a call is about, for people.
 fn subject(desk: &Desk, prepared: &Prepared) -> String {
-    // A command says best itself what it touches.
-    let runs = |access: &&Access| matches!(access, Access::Run(_));
-    let has_run = prepared.accesses.iter().any(|a| runs(&a));
+    let name = prepared.tool.name();
+    let runs = |access: &Access| matches!(access, Access::Run(_));
+    // A command is shown whole, as it will run: redirections and all.
+    let written = ["command", "cmd", "script", "text"]
+        .into_iter()
+        .find_map(|key| prepared.args.get(key)?.as_str());
+    if let (true, Some(command)) = (prepared.accesses.iter().any(runs), written) {
+        return format!("{name}: {command}");
+    }
     let parts: Vec<String> = prepared
         .accesses
         .iter()
-        .filter(|a| !has_run || runs(a))
         .map(|access| match access {
             Access::Read(path) | Access::Write(path) => desk.scope.shown(path),
-            Access::Run(segments) => segments
-                .iter()
-                .map(|s| s.text.as_str())
-                .collect::<Vec<_>>()
-                .join("; "),
+            Access::Run(segments) => {
+                let texts: Vec<&str> = segments.iter().map(|s| s.text.as_str()).collect();
+                texts.join("; ")
+            }
             Access::Net(host) => host.clone(),
             Access::Mcp { server, tool } => format!("{server} {tool}"),
             Access::Job(id) => id.clone(),
@@ -315,8 +319,8 @@ fn subject(desk: &Desk, prepared: &Prepared) -> String {
         })
         .collect();
     match parts.is_empty() {
-        true => prepared.tool.name().to_owned(),
-        false => format!("{}: {}", prepared.tool.name(), parts.join(", ")),
+        true => name.to_owned(),
+        false => format!("{name}: {}", parts.join(", ")),
     }
 }
 
@@ -338,6 +342,13 @@ async fn timed(
         ))
     });
     (result, start.elapsed())
+}
+
+fn never_ran() -> ToolError {
+    ToolError::new(
+        "interrupted",
+        "The person stopped the work before this call started; it did not run.",
+    )
 }
 
 fn interrupted() -> ToolError {

@@ -41,12 +41,12 @@ pub struct Bash;
 pub struct Args {
     #[serde(alias = "cmd", alias = "script")]
     command: String,
-    /// false: job at once; "10m" or seconds: job after that
+    /// "10m": so long, then on as a job; false: a job at once
     #[serde(default)]
     wait: Option<Wait>,
     #[serde(default, alias = "workdir", alias = "directory")]
     cwd: Option<String>,
-    /// Run on a terminal
+    /// On a terminal; answer it with bash_input
     #[serde(default)]
     tty: Option<bool>,
     /// What some models were taught to write for `wait: false`.

@@ -19,7 +19,7 @@ pub struct BashOutput;
 pub struct Args {
     #[serde(alias = "id", alias = "job_id")]
     job: String,
-    /// "30s": for news at most that long; true: for its end
+    /// "30s": until there is news, at most so long; true: until it ends
     #[serde(default)]
     wait: Option<Wait>,
 }

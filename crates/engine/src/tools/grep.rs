@@ -25,6 +25,7 @@ pub struct Args {
     pattern: String,
     #[serde(default, alias = "file_path", alias = "directory")]
     path: Option<String>,
+    /// e.g. *.rs
     #[serde(default, alias = "include")]
     glob: Option<String>,
     /// e.g. rust
@@ -33,6 +34,7 @@ pub struct Args {
     #[serde(default, alias = "output_mode")]
     #[schemars(with = "Mode")]
     mode: Option<Mode>,
+    /// Lines around
     #[serde(default)]
     context: Option<usize>,
     #[serde(default, alias = "-i", alias = "case_insensitive")]

@@ -20,7 +20,7 @@ pub struct Ls;
 pub struct Args {
     #[serde(default, alias = "file_path", alias = "directory")]
     path: Option<String>,
-    /// Default 1.
+    /// Levels; default 1
     #[serde(default)]
     depth: Option<usize>,
 }

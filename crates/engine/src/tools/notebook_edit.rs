@@ -15,7 +15,7 @@ pub struct NotebookEdit;
 pub struct Args {
     #[serde(alias = "file_path", alias = "notebook_path", alias = "file")]
     path: String,
-    /// Index from 0, or id
+    /// Index from 0, or id; to insert: the new index, or the id to follow
     #[serde(default, alias = "cell_id", alias = "cell_index", alias = "index")]
     #[schemars(with = "Option<String>")]
     cell: Option<Cell>,

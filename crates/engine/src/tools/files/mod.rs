@@ -100,19 +100,19 @@ mod tests {
             all.push_str(&text);
         }
         insta::assert_snapshot!(all, @r#"
-        delete_range Delete lines from start_anchor to end_anchor, both included. Each anchor is the text of exactly one line.
+        delete_range Delete whole lines: from the line that reads start_anchor to the line that reads end_anchor, both included. Each must be the full text of a line that occurs once.
         {"type":"object","properties":{"path":{"type":"string"},"start_anchor":{"type":"string"},"end_anchor":{"type":"string"}},"required":["path","start_anchor","end_anchor"]}
-        edit_file Replace text in a file. `old` must be unique, or occur expected_replacements times.
+        edit_file Replace text in a file. Copy `old` exactly as it stands there, indentation included, with enough lines around it to occur once; or set expected_replacements to replace all of that many.
         {"type":"object","properties":{"path":{"type":"string"},"old":{"type":"string"},"new":{"type":"string"},"expected_replacements":{"type":"integer","default":1}},"required":["path","old","new"]}
-        move_file Move or rename a file or folder; makes the folders above the destination.
+        move_file Move or rename a file or folder; makes the folders above the destination. One that ends in / is a folder to move into.
         {"type":"object","properties":{"source_path":{"type":"string"},"destination_path":{"type":"string"},"overwrite":{"type":"boolean"}},"required":["source_path","destination_path"]}
-        multi_edit Several replacements in one file, in order, all or none.
+        multi_edit Several edits of one file, as in edit_file. Each sees the one before; if one fails, none is made.
         {"type":"object","properties":{"path":{"type":"string"},"edits":{"type":"array","items":{"type":"object","properties":{"old":{"type":"string"},"new":{"type":"string"},"expected_replacements":{"type":"integer","default":1}},"required":["old","new"]}}},"required":["path","edits"]}
-        notebook_edit Edit one cell of a .ipynb notebook.
-        {"type":"object","properties":{"path":{"type":"string"},"cell":{"type":"string","description":"Index from 0, or id"},"mode":{"type":"string","enum":["replace","insert","delete"]},"source":{"type":"string"},"cell_type":{"type":"string","enum":["code","markdown","raw"]}},"required":["path"]}
-        read_file Read a text file or image.
-        {"type":"object","properties":{"path":{"type":"string"},"offset":{"type":"integer","description":"First line, from 1"},"limit":{"type":"integer"}},"required":["path"]}
-        write_file Write a whole file; makes its folders. To change part of one use edit_file.
+        notebook_edit Edit one cell of a .ipynb notebook and clear its outputs.
+        {"type":"object","properties":{"path":{"type":"string"},"cell":{"type":"string","description":"Index from 0, or id; to insert: the new index, or the id to follow"},"mode":{"type":"string","enum":["replace","insert","delete"]},"source":{"type":"string"},"cell_type":{"type":"string","enum":["code","markdown","raw"]}},"required":["path"]}
+        read_file Read a text file or image. At most 50 KB at once; go on with offset.
+        {"type":"object","properties":{"path":{"type":"string"},"offset":{"type":"integer","description":"First line, from 1"},"limit":{"type":"integer","description":"Lines"}},"required":["path"]}
+        write_file Write a whole file, new or over the old one; makes its folders. To change part of a file use edit_file.
         {"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"}},"required":["path","content"]}
         "#);
     }
