@@ -333,7 +333,7 @@ fn moment(n: usize) -> Moment {
         random(&mut state);
     });
     let draw = random(&mut state);
-    if n % 2 == 0 {
+    if n.is_multiple_of(2) {
         Moment::Time(draw % 1000)
     } else {
         Moment::Entry(draw % 25, (draw >> 32) % 8_000)
@@ -449,7 +449,7 @@ fn check_resumed(space: &TempWorkspace, path: &Path, left: &[u8], what: &str) {
     let now = std::fs::read(path).expect("the log");
     assert!(now.starts_with(left), "{what}: the log was rewritten");
     let (_, damage) = log::read(path).expect("entries");
-    assert_eq!(damage.torn, false, "{what}");
+    assert!(!damage.torn, "{what}");
 }
 
 #[test]
