@@ -13,6 +13,7 @@ pub mod watchdog;
 
 pub use command::{Command, Exit, Output, Signal, Stdio};
 pub use error::{Error, Result};
+pub use files::open_without_waiting;
 pub use host::{
     Content, Entry, Fut, Host, Kind, Listing, RenameOptions, Renamed, Roots, Span, Stat,
     WriteOptions, Written,

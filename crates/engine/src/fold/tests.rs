@@ -406,6 +406,67 @@ fn ids_of_other_models_fit_every_vendor() {
     assert!(told(own).contains("functions.bash:0:x{}"));
 }
 
+/// Lines of every type that the fold reads.
+fn log_text() -> String {
+    let replay = || {
+        Some(Replay {
+            origin: origin("mock-model"),
+            data: json!({"field": "reasoning_content", "block": {"signature": "s"}, "part": {"thoughtSignature": "s"},
+                "item": {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "e"}})
+            .into(),
+        })
+    };
+    let thought = Part::Reasoning {
+        text: "hm".into(),
+        replay: replay(),
+    };
+    let entries = numbered([
+        user("go"),
+        answer(vec![thought, said("Now."), called("a"), called("b")]),
+        tool_use("a", "bash", json!({"command": "ls"})),
+        tool_use("b", "bash", json!({})),
+        result("a", "one"),
+        result("b", "two"),
+        Body::Message(Message::note("[Mind.]")),
+        answer(vec![said("Half")]),
+        Body::Interrupted(Interrupted::default()),
+        user("on"),
+        answer(vec![said("Done.")]),
+    ]);
+    entries
+        .iter()
+        .map(|e| e.to_line().unwrap() + "\n")
+        .collect()
+}
+
+#[test]
+fn a_log_garbled_at_any_byte_is_a_valid_request() {
+    let text = log_text();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("log.jsonl");
+    // What a vendor gave us to keep means nothing to us, so nothing tells that it was garbled.
+    let start = text.find("\"data\":").unwrap();
+    let blob = start..text.find("{\"text\":{\"text\":\"Now.\"").unwrap();
+    for at in (0..text.len()).filter(|at| !blob.contains(at)) {
+        for (n, garbage) in [text.as_bytes()[at] ^ 1, b'"'].into_iter().enumerate() {
+            let mut bytes = text.clone().into_bytes();
+            bytes[at] = garbage;
+            std::fs::write(&path, &bytes).unwrap();
+            let (entries, _) = crate::log::read(&path).unwrap();
+            let kind = Kind::ALL[(at + n) % 4];
+            let request = request(kind, &branch(entries));
+            if let Some(why) = fault(&request) {
+                let shown = String::from_utf8_lossy(&bytes);
+                panic!(
+                    "{}, byte {at}: {why}\n{shown}\n{:#}",
+                    kind.name(),
+                    request.body
+                );
+            }
+        }
+    }
+}
+
 fn any_text() -> impl Strategy<Value = String> {
     prop::sample::select(vec!["", " \n", "hi", "a\u{0}\"\\\u{2028}é😀"]).prop_map(str::to_owned)
 }

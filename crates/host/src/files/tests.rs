@@ -562,6 +562,21 @@ mod unix {
         assert_eq!(world.lines(), ["in/hard = new", "out/secret = secret"]);
     }
 
+    /// Somebody holds the other end and says nothing.
+    #[test]
+    fn a_silent_pipe_is_not_waited_for() {
+        use std::io::Read as _;
+        let world = World::new(&[]);
+        let fifo = world.base.join("in/fifo");
+        let made = std::process::Command::new("mkfifo").arg(&fifo).status();
+        assert!(made.unwrap().success());
+        let mut file = crate::open_without_waiting(&fifo).unwrap();
+        let other_end = fs::OpenOptions::new().write(true).open(&fifo).unwrap();
+        let error = file.read(&mut [0; 8]).unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::WouldBlock);
+        drop(other_end);
+    }
+
     #[test]
     fn fifos_and_devices_are_neither_read_nor_written() {
         let world = World::new(&[]);

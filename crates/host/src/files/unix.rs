@@ -20,6 +20,7 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+const WITHOUT_WAITING: libc::c_int = libc::O_NONBLOCK | libc::O_NOCTTY;
 /// Names tried for a temporary file.
 const MAX_TEMP_NAMES: usize = 16;
 /// A replaced file keeps these bits; set-uid and set-gid fall away, as they do when a file is written in place.
@@ -33,7 +34,14 @@ pub(super) fn mode(meta: &Metadata) -> Option<u32> {
 pub(super) fn open_to_read(path: &Path) -> io::Result<File> {
     OpenOptions::new()
         .read(true)
-        .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_NOFOLLOW)
+        .custom_flags(WITHOUT_WAITING | libc::O_NOFOLLOW)
+        .open(path)
+}
+
+pub(super) fn open_without_waiting(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .read(true)
+        .custom_flags(WITHOUT_WAITING)
         .open(path)
 }
 

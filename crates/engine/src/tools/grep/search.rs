@@ -187,7 +187,7 @@ fn search(
     cancel: &CancellationToken,
 ) -> io::Result<Hits> {
     let file = Cancellable {
-        file: File::open(path)?,
+        file: ostler_host::open_without_waiting(path)?,
         cancel,
     };
     let mut sink = FileSink {
