@@ -18,17 +18,22 @@ pub(super) fn sweep() {
     use rustix::process::{WaitOptions, waitpid};
     use std::time::{Duration, Instant};
 
+    /// Keepers see the watchdog gone and end what is theirs. Killing them meanwhile would leave that to us alone, and we
+    /// may be killed next.
+    const KEEPERS_FIRST: Duration = Duration::from_millis(300);
     /// Only a process stuck in the kernel or of another user takes longer.
     const LONGEST: Duration = Duration::from_secs(2);
     const PAUSE: Duration = Duration::from_millis(2);
 
-    let deadline = Instant::now() + LONGEST;
+    let start = Instant::now();
     loop {
         let strays = strays();
-        if strays.is_empty() || Instant::now() > deadline {
+        if strays.is_empty() || start.elapsed() > LONGEST {
             return;
         }
-        tree::freeze_and_kill(&|| tree::with_below(&strays));
+        if start.elapsed() > KEEPERS_FIRST {
+            tree::freeze_and_kill(&|| tree::with_below(&strays));
+        }
         for stray in strays {
             let _running = waitpid(Some(stray), WaitOptions::NOHANG);
         }

@@ -165,12 +165,17 @@ pub struct Watched {
 
 /// Starts to watch the running process whose number this is.
 pub fn watch(name: &str, pid: &str) -> Watched {
+    watch_if_there(name, pid).unwrap()
+}
+
+/// The process, unless it is gone already.
+pub fn watch_if_there(name: &str, pid: &str) -> Option<Watched> {
     let pid = Pid::from_raw(pid.trim().parse().unwrap()).unwrap();
-    Watched {
+    Some(Watched {
         name: name.into(),
         pid,
-        fd: pidfd_open(pid, PidfdFlags::empty()).unwrap(),
-    }
+        fd: pidfd_open(pid, PidfdFlags::empty()).ok()?,
+    })
 }
 
 impl Watched {
