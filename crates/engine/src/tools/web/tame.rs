@@ -179,10 +179,12 @@ fn comment_end(comment: &str) -> Option<usize> {
             return Some(short.len());
         }
     }
-    let ends = ["-->", "--!>"];
-    ends.iter()
-        .filter_map(|end| Some(comment.find(end)? + end.len()))
-        .min()
+    let ends = |at: usize| {
+        let before = comment.get(..at).unwrap_or_default();
+        before.ends_with("--") || before.ends_with("--!")
+    };
+    let mut closing = comment.match_indices('>').map(|(at, _)| at);
+    closing.find(|at| ends(*at)).map(|at| at + 1)
 }
 
 /// After the `>` that ends a tag; one in a quoted value does not.
