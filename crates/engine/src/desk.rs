@@ -23,7 +23,7 @@ pub struct Desk {
     pub feed: Feed,
     pub conversation: Conversation,
     pub tools: Tools,
-    pub policy: Policy,
+    pub policy: Arc<Policy>,
     pub scope: Arc<Scope>,
     pub shop: Shop,
     /// Somebody is attached who can answer asks.
@@ -123,7 +123,7 @@ impl Desk {
             seen: self.shop.seen.clone(),
             jobs: self.shop.jobs.clone(),
             guard: Guard {
-                policy: Arc::new(self.policy.clone()),
+                policy: self.policy.clone(),
                 scope: self.scope.clone(),
                 tool,
                 attended: self.interactive,

@@ -406,3 +406,48 @@ fn commit(
     bodies.extend(also);
     desk.commit(bodies)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tool::{Rendered, Scope, Typed};
+    use crate::tools::testing::Bench;
+
+    struct Faulty;
+
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    struct Nothing {}
+
+    impl Typed for Faulty {
+        type Args = Nothing;
+        const NAME: &'static str = "faulty";
+        const PROSE: &'static str = "";
+
+        fn access(&self, _: &Nothing, _: &Scope) -> Result<Vec<Access>, ToolError> {
+            Ok(Vec::new())
+        }
+
+        async fn run(&self, _: Nothing, _: Context) -> Result<Done, ToolError> {
+            panic!("a tool's own fault");
+        }
+
+        fn render(_: &Value) -> Rendered {
+            Rendered::default()
+        }
+    }
+
+    #[tokio::test]
+    async fn a_fault_in_a_tool_is_a_result() {
+        let cx = Bench::new().context("faulty");
+        let (result, _) = timed(&Faulty, json!({}), cx).await;
+        assert_eq!(result.err().map(|e| e.code), Some("internal_error"));
+    }
+
+    #[test]
+    fn errors_are_sentences_not_books() {
+        assert_eq!(told("short".into()), "short");
+        let long = told("ž".repeat(MAX_ERROR_CHARS + 1));
+        assert_eq!(long.chars().count(), MAX_ERROR_CHARS + 1);
+        assert!(long.ends_with("ž…"));
+    }
+}

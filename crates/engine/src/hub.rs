@@ -294,7 +294,7 @@ impl Hub for LocalHub {
             log: std::mem::replace(&mut past.log, Log::memory()),
             feed: feed.clone(),
             tools,
-            policy: options.policy.clone(),
+            policy: Arc::new(options.policy.clone()),
             scope: Arc::new(Scope {
                 root: options.root.clone(),
                 user_home: options.user_home.clone(),

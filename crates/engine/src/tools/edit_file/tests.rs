@@ -169,6 +169,11 @@ async fn counts_are_kept_to() {
         "2 replacements."
     );
     assert_eq!(bench.get("f"), b"z\nz\ny\n");
+    let all = |old: &str| json!({"path": "f", "old": old, "new": "w", "replace_all": true});
+    assert_eq!(edited(&bench, all("z")).await, "2 replacements.");
+    assert_eq!(edited(&bench, all("y")).await, "1 replacement.");
+    assert!(edited(&bench, all("q")).await.starts_with("old_not_found"));
+    assert_eq!(bench.get("f"), b"w\nw\nw\n");
 }
 
 #[tokio::test]

@@ -30,6 +30,10 @@ pub struct Edit {
     pub new: String,
     #[serde(default = "once")]
     pub expected_replacements: usize,
+    /// What some models were taught to write for "as often as it occurs".
+    #[serde(default)]
+    #[schemars(skip)]
+    pub replace_all: Option<bool>,
 }
 
 pub fn once() -> usize {
@@ -74,17 +78,23 @@ pub fn apply(
     let mut applied = Vec::with_capacity(edits.len());
     let mut room = MAX_DIFF;
     for (at, edit) in edits.iter().enumerate() {
-        let wanted = Replacement {
-            old: &edit.old,
-            new: &edit.new,
-            expected: edit.expected_replacements,
+        let attempt = |expected: usize| {
+            let wanted = Replacement {
+                old: &edit.old,
+                new: &edit.new,
+                expected,
+            };
+            replace(&current, wanted)
+        };
+        let done = match attempt(edit.expected_replacements) {
+            Err(Miss::Count { found, .. }) if edit.replace_all == Some(true) => attempt(found),
+            done => done,
         };
         let Replaced {
             content,
             replacements,
             found,
-        } = replace(&current, wanted)
-            .map_err(|miss| (at, explain(&current, edit, &miss, shown)))?;
+        } = done.map_err(|miss| (at, explain(&current, edit, &miss, shown)))?;
         let diff = diff::unified(&current, &content, room);
         room = room.saturating_sub(diff.len());
         applied.push(Applied {

@@ -145,7 +145,7 @@ fn markup(html: &str, start: usize) -> Option<Markup> {
     let rest = html.get(start..)?;
     let up_to = |end: usize| start..start + end;
     if let Some(comment) = rest.strip_prefix("<!--") {
-        let end = comment.find("-->").map_or(rest.len(), |at| at + 7);
+        let end = comment_end(comment).map_or(rest.len(), |end| "<!--".len() + end);
         return Some(Markup {
             kind: Kind::Comment,
             name: String::new(),
@@ -170,6 +170,21 @@ fn markup(html: &str, start: usize) -> Option<Markup> {
         name,
         span: up_to(tag_end(rest)),
     })
+}
+
+/// After the end of a comment, in any way that browsers take for one.
+fn comment_end(comment: &str) -> Option<usize> {
+    for short in [">", "->"] {
+        if comment.starts_with(short) {
+            return Some(short.len());
+        }
+    }
+    let ends = |at: usize| {
+        let before = comment.get(..at).unwrap_or_default();
+        before.ends_with("--") || before.ends_with("--!")
+    };
+    let mut closing = comment.match_indices('>').map(|(at, _)| at);
+    closing.find(|at| ends(*at)).map(|at| at + 1)
 }
 
 /// After the `>` that ends a tag; one in a quoted value does not.
@@ -248,8 +263,16 @@ mod tests {
 
     #[test]
     fn comments_are_nothing() {
-        let Tamed { html, whole } = tame("a<!-- <div> -->b</u>");
-        assert_eq!((html.as_str(), whole), ("a b ", true));
+        for (html, expect) in [
+            ("a<!-- <div> -->b</u>", "a b "),
+            ("a<!-->b", "a b"),
+            ("a<!--->b-->", "a b-->"),
+            ("a<!-- x --!>b", "a b"),
+            ("a<!-- never closed", "a "),
+        ] {
+            let Tamed { html: out, whole } = tame(html);
+            assert_eq!((out.as_str(), whole), (expect, true), "{html}");
+        }
     }
 
     proptest::proptest! {
