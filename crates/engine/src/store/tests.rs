@@ -18,7 +18,7 @@ struct Shelf {
 impl Shelf {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let store = Store::new(dir.path(), Path::new("/work/app"));
+        let store = Store::new(dir.path(), Path::new("/code/app"));
         Self { dir, store }
     }
 
@@ -66,8 +66,8 @@ fn cost(cost: Option<f64>) -> Body {
 #[test]
 fn projects_have_a_name_and_a_hash() {
     for (root, name) in [
-        ("/work/app", "app-"),
-        ("/work/my app é/", "my_app_é-"),
+        ("/code/app", "app-"),
+        ("/code/my app é/", "my_app_é-"),
         ("/", "root-"),
     ] {
         let project = project_name(Path::new(root));

@@ -190,7 +190,7 @@ fn homes() {
             .map(|(name, value)| (name.to_string(), value.to_string()))
             .collect()
     };
-    let cwd = Path::new("/work");
+    let cwd = Path::new("/code");
     let home = |pairs: &[(&str, &str)], platform| {
         Places::find(&env(pairs), cwd, None, platform)
             .map(|places| places.home.display().to_string().replace('\\', "/"))
@@ -211,15 +211,15 @@ fn homes() {
     );
     assert_eq!(
         home(&[("OSTLER_HOME", "here/../there")], Unix),
-        Ok("/work/there".into())
+        Ok("/code/there".into())
     );
     assert_eq!(home(&[("APPDATA", "/a")], Windows), Ok("/a/ostler".into()));
     assert_eq!(home(&[], Unix), Err(NoHome("HOME")));
     assert_eq!(home(&[("HOME", "/h")], Windows), Err(NoHome("APPDATA")));
     let places = Places::find(&env(&[("HOME", "/h")]), cwd, Some(Path::new("sub")), Unix).unwrap();
-    assert_eq!(places.root, Path::new("/work/sub"));
+    assert_eq!(places.root, Path::new("/code/sub"));
     assert_eq!(
-        places.shown(Path::new("/work/sub/ostler.toml")),
+        places.shown(Path::new("/code/sub/ostler.toml")),
         "sub/ostler.toml"
     );
     assert_eq!(places.shown(Path::new("/h/x")), "/h/x");
