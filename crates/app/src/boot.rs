@@ -6,6 +6,7 @@ use crate::config::keys::Dotenv;
 use crate::config::layers::{self, Inputs, Loaded, RuleList};
 use crate::config::paths::{Env, Places, Platform};
 use crate::config::project::Trust;
+use crate::config::providers;
 use crate::config::resolve::{ResolvedModel, Resolver};
 use crate::config::schema::{self, ProviderConfig};
 use crate::flags::{Global, PermissionMode};
@@ -67,7 +68,7 @@ impl Boot {
             places,
             loaded,
             dotenv,
-            built_in: built_in(),
+            built_in: providers::built_in(ostler_llm::builtin_providers()),
         })
     }
 
@@ -362,23 +363,6 @@ fn effort(effort: schema::Effort) -> Effort {
         schema::Effort::High => Effort::High,
         schema::Effort::Max => Effort::Max,
     }
-}
-
-fn built_in() -> Vec<ProviderConfig> {
-    ostler_llm::builtin_providers()
-        .iter()
-        .map(|p| ProviderConfig {
-            name: p.name.clone(),
-            kind: Some(p.kind.clone()),
-            base_url: Some(p.base_url.clone()),
-            base_url_env: p.base_url_env.clone(),
-            models: p.models.clone(),
-            default: Some(p.default.clone()).filter(|d| !d.is_empty()),
-            api_key_env: p.api_key_env.clone(),
-            quirks: p.quirks.clone(),
-            ..ProviderConfig::default()
-        })
-        .collect()
 }
 
 /// `OSTLER_PROVIDERS__NAME__API_KEY` and its like: the environment form of a key in a configuration file.

@@ -13,7 +13,7 @@ use super::units::{ByteSize, ColorChoice, Seconds, non_negative};
 #[serde(default)]
 pub struct Config {
     /// The model to use: a provider name (its default model), a model name, or
-    /// "provider/model", each with "@variant" if wanted. Unset: the first provider with a key.
+    /// "provider/model". Unset: the first provider with a key.
     pub default_model: Option<String>,
     /// How the agent behaves.
     pub agent: AgentConfig,
@@ -430,7 +430,7 @@ pub enum SessionLocation {
 pub struct DisplayConfig {
     /// "auto", "always" or "never"; true and false mean auto and never.
     pub color: ColorChoice,
-    /// Tokens and cost after each turn.
+    /// Tokens and cost after each turn: with --verbose, or without it where you set this yourself.
     pub show_tokens: bool,
     /// Which tools run.
     pub show_tool_calls: bool,
