@@ -99,18 +99,14 @@ mod tests {
     use super::*;
 
     fn ask(kind: AskKind, options: &[&str]) -> Ask {
-        let choice = |o: &&str| Choice {
-            id: (*o).into(),
-            label: (*o).into(),
-        };
+        let choice = |o: &&str| Choice::new(*o, *o);
         Ask {
             ask: "a1".into(),
             kind,
             subject: "bash: rm x\u{1b}[2J".into(),
-            tool: None,
             options: options.iter().map(choice).collect(),
-            multi: false,
             free_text: true,
+            ..Ask::default()
         }
     }
 

@@ -7,6 +7,7 @@ use crate::tool::{ToolError, ToolSettings};
 use ostler_host::sandbox::Watch;
 use ostler_host::sandbox::{self, Plan, Policy, Subject};
 use ostler_host::{Command, Exit};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 #[cfg(unix)]
 use std::path::Path;
@@ -33,6 +34,26 @@ pub enum SandboxMode {
 pub struct SandboxSettings {
     pub mode: SandboxMode,
     pub policy: Policy,
+}
+
+/// What holds for one command beyond the settings: less while planning, more by what was granted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Terms {
+    /// Nothing may be written.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub read_only: bool,
+    /// Hosts that may be reached, as in a `Net(…)` rule.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub writable: Vec<PathBuf>,
+    /// Of what may not be read otherwise.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub readable: Vec<PathBuf>,
+    /// The socket of the ssh agent may be talked to.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub ssh_agent: bool,
 }
 
 /// What became of the wish to confine a command.

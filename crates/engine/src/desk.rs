@@ -128,6 +128,7 @@ impl Desk {
                 tool,
                 attended: self.interactive,
             },
+            terms: Arc::default(),
             answer: None,
         }
     }

@@ -178,13 +178,11 @@ async fn run_alone(
             options: question
                 .choices
                 .into_iter()
-                .map(|c| Choice {
-                    id: c.clone(),
-                    label: c,
-                })
+                .map(|c| Choice::new(c.clone(), c))
                 .collect(),
             multi: question.multi,
             free_text: true,
+            ..Ask::default()
         };
         match inbox.ask(ask).await {
             // No words are no decision of the person.
@@ -251,6 +249,7 @@ async fn permit(
         decision: verdict.clone(),
         rule: decision.rule.clone(),
         reason: reason.clone(),
+        saved: None,
     })])?;
     Ok(match verdict.as_str() {
         "once" => Ok(()),
@@ -272,22 +271,17 @@ async fn permit(
 }
 
 fn permission_ask(tool: &str, subject: &str) -> Ask {
-    let choice = |id: &str, label: &str| Choice {
-        id: id.into(),
-        label: label.into(),
-    };
     Ask {
         ask: String::new(),
         kind: AskKind::Permission,
         subject: subject.to_owned(),
         tool: Some(tool.to_owned()),
         options: vec![
-            choice("once", "allow once"),
-            choice("session", "allow for this session"),
-            choice("deny", "deny"),
+            Choice::new("once", "allow once"),
+            Choice::new("session", "allow for this session"),
+            Choice::new("deny", "deny"),
         ],
-        multi: false,
-        free_text: false,
+        ..Ask::default()
     }
 }
 

@@ -90,10 +90,8 @@ mod tests {
                 ask: id.into(),
                 kind: AskKind::Question,
                 subject: "Which?".into(),
-                tool: None,
-                options: Vec::new(),
-                multi: false,
                 free_text: true,
+                ..Ask::default()
             });
             self.asks.add(ask.clone());
             self.feed.ask(ask);

@@ -39,6 +39,14 @@ pub trait Models: Send + Sync {
     fn resolve(&self, reference: Option<&str>) -> Result<Target, String>;
 }
 
+/// Keeps the rules that the person wants to hold for ever. The binary implements it on the configuration.
+pub trait RuleStore: Send + Sync {
+    /// The file that `save` would write to, ready to show.
+    fn place(&self) -> String;
+    /// Adds an allow rule. Where it was written, ready to show.
+    fn save(&self, rule: &str) -> Result<String, String>;
+}
+
 /// Everything the binary decides for the sessions of a process.
 // tidy: plain data
 pub struct Options {

@@ -37,4 +37,4 @@ pub mod tools;
 mod transcript;
 mod turn;
 
-pub use hub::{LocalHub, Models, Options};
+pub use hub::{LocalHub, Models, Options, RuleStore};

@@ -1,7 +1,7 @@
 //! What a tool is: typed arguments, one declaration of what a call touches, and a run that never asks anyone.
 
 use crate::artifacts::Artifacts;
-use crate::confine::SandboxSettings;
+use crate::confine::{SandboxSettings, Terms};
 use crate::feed::Feed;
 use crate::jobs::Jobs;
 use crate::policy::Guard;
@@ -117,6 +117,8 @@ pub struct Context {
     pub jobs: Arc<Jobs>,
     /// What the rules say of things met on the way.
     pub guard: Guard,
+    /// What holds for the commands of this call.
+    pub terms: Arc<Terms>,
     /// What the person said to `Typed::question`; `None` when nobody could be asked.
     pub answer: Option<String>,
 }

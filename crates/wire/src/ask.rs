@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AskKind {
+    #[default]
     Permission,
     Question,
     Plan,
@@ -13,7 +14,7 @@ pub enum AskKind {
     Budget,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ask {
     /// Names the ask in its answer.
     pub ask: String,
@@ -31,6 +32,12 @@ pub struct Ask {
     /// Words of the person's own are welcome instead of an option.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub free_text: bool,
+    /// What is to be looked at before answering: the diff of an edit, the text of a plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preview: Option<String>,
+    /// The child session that wants to know, if it is not the person's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,4 +45,17 @@ pub struct Choice {
     /// What an answer carries: `once`, `session`, `always`, `deny`, or the n-th choice's own text.
     pub id: String,
     pub label: String,
+    /// What exactly it would do: the rule that is saved and where, the scope that is granted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+}
+
+impl Choice {
+    pub fn new(id: impl Into<String>, label: impl Into<String>) -> Self {
+        Self {
+            id: id.into(),
+            label: label.into(),
+            detail: None,
+        }
+    }
 }

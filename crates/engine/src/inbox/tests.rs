@@ -32,13 +32,9 @@ fn prompt(text: &str, delivery: Delivery) -> Op {
 
 fn question() -> Ask {
     Ask {
-        ask: String::new(),
         kind: AskKind::Permission,
         subject: "bash: make".into(),
-        tool: None,
-        options: Vec::new(),
-        multi: false,
-        free_text: false,
+        ..Ask::default()
     }
 }
 

@@ -86,6 +86,7 @@ impl Bench {
             artifacts: Artifacts::new(self.dir.path().join("artifacts")),
             seen: self.seen.clone(),
             jobs: Arc::new(Jobs::new(Artifacts::new(self.dir.path().join("artifacts")))),
+            terms: Arc::default(),
             answer: None,
         }
     }
