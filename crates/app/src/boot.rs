@@ -1,19 +1,21 @@
 //! From flags, environment and files to what the engine needs. The one place where the process is looked at.
 
-use crate::config::diagnose::{self, Notice};
+use crate::config::diagnose::{self, ConfigError, Notice};
 use crate::config::env::Override;
 use crate::config::keys::Dotenv;
 use crate::config::layers::{self, Inputs, Loaded, RuleList};
 use crate::config::paths::{Env, Places, Platform};
-use crate::config::project::Trust;
 use crate::config::providers;
 use crate::config::resolve::{ResolvedModel, Resolver};
 use crate::config::schema::{self, ProviderConfig};
+use crate::config::trust::{Approval, Book};
 use crate::flags::{Global, PermissionMode};
+use crate::rule_store;
+use crate::rule_watch::Watch;
 use anyhow::{Context as _, anyhow};
 use ostler_engine::policy::{Fallback, Headless, Policy, Posture, Rule, Rules};
 use ostler_engine::tool::ToolSettings;
-use ostler_engine::{Models, Options};
+use ostler_engine::{Models, Options, RuleStore};
 use ostler_host::Local;
 use ostler_llm::{Effort, Params, Price, Target, Transport, TransportOptions};
 use ostler_wire::{Json, Origin};
@@ -49,16 +51,14 @@ impl Boot {
     pub fn new(global: &Global) -> anyhow::Result<Self> {
         check_tools(&global.allowed_tools)?;
         let (env, places) = surroundings(global)?;
-        let names: Vec<&str> = ostler_engine::tools::all_names().collect();
-        let mut loaded = layers::load(&Inputs {
-            env: &env,
-            places: &places,
-            config_flag: global.config.as_deref(),
-            overrides: &overrides(global),
-            trust: Trust::Untrusted,
-            tools: &names,
-        })
-        .map_err(|e| anyhow!("{}", e.render(diagnose::Paint::Plain).trim_end()))?;
+        let book = Book::load(&places.trust());
+        let approval = match global.trust_workspace {
+            true => Approval::ThisRun,
+            false => Approval::Recorded(book.record(&places.root)),
+        };
+        let mut loaded = load(global, (&env, &places), approval)
+            .map_err(|e| anyhow!("{}", e.render(diagnose::Paint::Plain).trim_end()))?;
+        loaded.notices.extend(book.fault.map(Notice::plain));
         let strays = stray_tools(&loaded);
         loaded.notices.extend(strays);
         let dotenv = Dotenv::load(&places.dotenv(), ostler_host::mode_of);
@@ -70,6 +70,12 @@ impl Boot {
             dotenv,
             built_in: providers::built_in(ostler_llm::builtin_providers()),
         })
+    }
+
+    /// Keeps rules that the person wants to hold for ever.
+    #[expect(dead_code, reason = "no session saves rules yet")]
+    pub fn rule_store(&self) -> Arc<dyn RuleStore> {
+        Arc::new(rule_store::Saved::new(self))
     }
 
     pub fn resolver(&self) -> Resolver<'_> {
@@ -138,6 +144,7 @@ impl Boot {
             max_steps: config.agent.max_steps,
             operator: self.operator()?,
             policy: self.policy_for(interactive)?,
+            watch: Some(Arc::new(Watch::new(self))),
             tool_filter: self.tool_filter(),
             tools: self.tool_settings()?,
             host: Arc::new(Local::new()),
@@ -201,6 +208,7 @@ impl Boot {
         }
         // A rule that cannot be read might be the one that should have stopped something.
         if !faults.is_empty() {
+            let faults: Vec<String> = faults.iter().map(|f| crate::print::printable(f)).collect();
             return Err(anyhow!("{}", faults.join("\n")));
         }
         Ok(Policy {
@@ -411,6 +419,50 @@ fn stray_tools(loaded: &Loaded) -> Vec<Notice> {
         }
     }
     notices
+}
+
+/// Allow rules that never count because another layer or list is stricter about the same thing.
+pub fn overruled(loaded: &Loaded) -> Vec<Notice> {
+    let rules: Vec<_> = loaded
+        .rules()
+        .into_iter()
+        .filter_map(|rule| Some((Rule::parse(&rule.text, "").ok()?.canonical(), rule)))
+        .collect();
+    let lists = |list: RuleList| rules.iter().filter(move |(_, rule)| rule.list == list);
+    let mut notices = Vec::new();
+    for (allowed, rule) in lists(RuleList::Allow) {
+        let family = allowed.split('(').next().unwrap_or_default();
+        let mut stricter = lists(RuleList::Deny).chain(lists(RuleList::Ask));
+        let over = stricter.find(|(other, _)| other == allowed || other == family);
+        if let Some((_, over)) = over {
+            let text = format!(
+                "the allow rule `{}` never counts: `{}` in `{}` ({}) wins",
+                rule.text,
+                over.text,
+                over.list.key(),
+                over.place
+            );
+            notices.push(Notice::warning(rule.place.clone(), text));
+        }
+    }
+    notices
+}
+
+/// The configuration of these places, with what the person said to the project.
+pub fn load(
+    global: &Global,
+    (env, places): (&Env, &Places),
+    approval: Approval<'_>,
+) -> Result<Loaded, ConfigError> {
+    let names: Vec<&str> = ostler_engine::tools::all_names().collect();
+    layers::load(&Inputs {
+        env,
+        places,
+        config_flag: global.config.as_deref(),
+        overrides: &overrides(global),
+        approval,
+        tools: &names,
+    })
 }
 
 /// The environment as text, and the folders that follow from it. The root is canonical.

@@ -60,6 +60,9 @@ pub struct Global {
     /// Run commands without the operating system's sandbox
     #[arg(long, global = true)]
     pub no_sandbox: bool,
+    /// Trust what this project's files bring, for this run only
+    #[arg(long, global = true)]
+    pub trust_workspace: bool,
     /// Most model requests of one turn; 0 means no limit
     #[arg(long, global = true, value_name = "N")]
     pub max_steps: Option<u32>,
@@ -105,6 +108,8 @@ pub enum Command {
     Setup(Setup),
     /// Check the installation: configuration, keys, tools, sessions
     Doctor(Doctor),
+    /// Look at what this project's files would run, send or loosen, and let them or not
+    Trust(Trust),
     /// Tokens and cost of past requests
     Usage(Usage),
     /// What became of the prompt cache in a session
@@ -313,6 +318,22 @@ pub struct Doctor {
     /// Also ask the providers whether they answer
     #[arg(long)]
     pub online: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Trust {
+    /// Do not ask
+    #[arg(long, short = 'y', conflicts_with_all = ["list", "remove"])]
+    pub yes: bool,
+    /// The projects that were decided about
+    #[arg(long)]
+    pub list: bool,
+    /// Forget a project; this one when no path is given
+    #[arg(long, value_name = "PATH", num_args = 0..=1, conflicts_with = "list")]
+    pub remove: Option<Option<PathBuf>>,
+    /// text, or json for programs; with --list
+    #[arg(long, value_enum, default_value_t, requires = "list")]
+    pub format: Listing,
 }
 
 #[derive(Debug, Args)]

@@ -30,6 +30,7 @@ enum Ask {
 }
 
 pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
+    let boot = crate::cmd::trust::at_start(boot)?;
     let mut printer = exec::printer(&boot, Format::Text);
     exec::warn(&boot, &mut printer)?;
     let mut client = exec::open(&boot, which, true).await?;

@@ -11,6 +11,8 @@ mod lenient;
 mod line;
 mod ops;
 mod print;
+mod rule_store;
+mod rule_watch;
 mod sandbox;
 mod schema_check;
 
@@ -77,6 +79,7 @@ async fn run(cli: Cli) -> anyhow::Result<u8> {
         Some(Command::Sessions(args)) => cmd::sessions::run(lenient()?, args).await,
         Some(Command::Config(args)) => cmd::config::run(lenient()?, args),
         Some(Command::Doctor(args)) => cmd::doctor::run(lenient()?, args).await,
+        Some(Command::Trust(args)) => cmd::trust::run(&*lenient()?.strict()?, args),
         Some(Command::Usage(args)) => cmd::usage::run(&lenient()?.warned(), args),
         Some(Command::Cache(args)) => cmd::cache::run(&lenient()?.warned(), args),
         Some(Command::Demo(args)) => cmd::demo::run(global, args).await,
@@ -109,6 +112,7 @@ fn with_output(
         | Command::Config(_)
         | Command::Setup(_)
         | Command::Doctor(_)
+        | Command::Trust(_)
         | Command::Usage(_)
         | Command::Cache(_)
         | Command::Completions { .. }

@@ -79,6 +79,7 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
         .any(|path| is_inside(&boot.places.home, path))
     {
         protect.push(boot.places.user_config());
+        protect.push(boot.places.trust());
     }
     Ok(SandboxSettings {
         mode,

@@ -3,6 +3,7 @@
 use crate::artifacts::Artifacts;
 use crate::conversation::{Conversation, Sent};
 use crate::feed::Feed;
+use crate::hub::RuleNews;
 use crate::jobs::Jobs;
 use crate::ledger::{Ledger, Line};
 use crate::log::{Log, LogError};
@@ -131,6 +132,13 @@ impl Desk {
             terms: Arc::default(),
             answer: None,
         }
+    }
+
+    /// More rules to keep to. What was granted before gives way to them, as it does to all.
+    pub fn tighten(&mut self, news: RuleNews) {
+        let policy = Arc::make_mut(&mut self.policy);
+        policy.rules.deny.extend(news.deny);
+        policy.rules.ask.extend(news.ask);
     }
 
     pub async fn decide(&self, tool: &str, accesses: &[Access]) -> Decision {

@@ -8,7 +8,7 @@ use crate::inbox::Inbox;
 use crate::jobs::Jobs;
 use crate::ledger::Ledger;
 use crate::log::{Backlog, Log, branch};
-use crate::policy::Policy;
+use crate::policy::{Policy, Rule};
 use crate::prompt;
 use crate::seen::Seen;
 use crate::session::Session;
@@ -47,6 +47,21 @@ pub trait RuleStore: Send + Sync {
     fn save(&self, rule: &str) -> Result<String, String>;
 }
 
+/// Knows when the person tightened the rules while a session runs. The binary implements it on the configuration.
+pub trait RuleWatch: Send + Sync {
+    /// Asked before each turn, so it is cheap when nothing has changed. None when nothing is new.
+    fn news(&self) -> Option<RuleNews>;
+}
+
+/// Rules that hold from the next turn on. What was loosened waits for the next session.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RuleNews {
+    pub deny: Vec<Rule>,
+    pub ask: Vec<Rule>,
+    /// For the person.
+    pub notice: String,
+}
+
 /// Everything the binary decides for the sessions of a process.
 // tidy: plain data
 pub struct Options {
@@ -69,6 +84,7 @@ pub struct Options {
     /// Lines for the operator section of the prompt.
     pub operator: Vec<String>,
     pub policy: Policy,
+    pub watch: Option<Arc<dyn RuleWatch>>,
     pub tool_filter: Vec<String>,
     pub tools: ToolSettings,
     pub host: Arc<dyn Host>,

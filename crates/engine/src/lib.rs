@@ -37,4 +37,4 @@ pub mod tools;
 mod transcript;
 mod turn;
 
-pub use hub::{LocalHub, Models, Options, RuleStore};
+pub use hub::{LocalHub, Models, Options, RuleNews, RuleStore, RuleWatch};

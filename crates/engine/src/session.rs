@@ -9,7 +9,7 @@ use crate::log::branch;
 use crate::prefixes;
 use crate::turn::{Opening, turn};
 use ostler_llm::{Model, Transport};
-use ostler_wire::{Body, Delta, Settings, View};
+use ostler_wire::{Body, Delta, Notice, Settings, View};
 use std::sync::Arc;
 
 pub struct Session {
@@ -39,7 +39,13 @@ impl Session {
     }
 
     async fn prompt(&mut self, prompt: Prompt) {
-        let opening = std::mem::take(&mut self.opening);
+        let mut opening = std::mem::take(&mut self.opening);
+        let watch = self.options.watch.as_ref();
+        if let Some(news) = watch.and_then(|watch| watch.news()) {
+            let text = news.notice.clone();
+            opening.entries.push(Body::Notice(Notice { text }));
+            self.desk.tighten(news);
+        }
         if self.options.save && opening.context.is_some() {
             // A prefix that cannot be kept shows again when the log cannot be written.
             let _ = prefixes::keep(&self.options.home, &self.desk.conversation.prefix);

@@ -8,6 +8,7 @@ use crate::config::keys::KeyError;
 use crate::config::paths::config_files;
 use crate::config::providers::Provider;
 use crate::config::resolve::{ResolveError, Resolver};
+use crate::config::trust::State;
 use crate::config::units::ColorChoice;
 use crate::exec::{FAILED, OK};
 use crate::flags::Doctor;
@@ -69,6 +70,7 @@ pub async fn run(start: Lenient, args: Doctor) -> anyhow::Result<u8> {
     if args.online {
         findings.extend(reachability(&boot).await);
     }
+    findings.push(trust(&boot));
     findings.push(sandbox(&boot));
     findings.extend(programs(&boot));
     findings.push(terminal(&boot));
@@ -158,7 +160,9 @@ fn configuration(boot: &Boot, fault: Option<String>) -> Vec<Finding> {
                 .fix("mend it; until then this report uses the defaults in its place, and other commands refuse to run"),
         );
     }
-    let notices = boot.loaded.notices.iter().map(ToString::to_string);
+    let overruled = crate::boot::overruled(&boot.loaded);
+    let notices = boot.loaded.notices.iter().chain(&overruled);
+    let notices = notices.map(ToString::to_string);
     for notice in notices.chain(boot.dotenv.warnings.iter().cloned()) {
         findings.push(Finding::new(Status::Note, "config", notice));
     }
@@ -293,6 +297,39 @@ fn online(name: &str, answer: Result<Answer, String>, silence: Status) -> Option
         Err(_) if silence == Status::Ok => Finding::ok("online", format!("{name}: not running")),
         Err(message) => Finding::new(silence, "online", format!("{name}: {message}")),
     })
+}
+
+fn trust(boot: &Boot) -> Finding {
+    let workspace = &boot.loaded.workspace;
+    let items = text::many(workspace.items.len(), "item");
+    let (status, said) = match workspace.state {
+        State::NotNeeded => (Status::Ok, "nothing in this project needs trust".to_owned()),
+        State::Trusted => (
+            Status::Ok,
+            format!("this project is trusted ({items} in force)"),
+        ),
+        State::ThisRun => (
+            Status::Ok,
+            format!("this project is trusted for this run only ({items} in force)"),
+        ),
+        State::Untrusted => (
+            Status::Note,
+            format!("this project is untrusted: {items} ignored"),
+        ),
+        State::Changed => (
+            Status::Note,
+            format!("this project has changed since it was trusted: {items} ignored"),
+        ),
+        State::Refused => (
+            Status::Ok,
+            format!("this project is not trusted, as you decided: {items} ignored"),
+        ),
+    };
+    let finding = Finding::new(status, "trust", said);
+    match status {
+        Status::Note => finding.fix("look at it with `ostler trust`"),
+        Status::Ok | Status::Problem => finding,
+    }
 }
 
 fn sandbox(boot: &Boot) -> Finding {

@@ -8,6 +8,7 @@ pub mod doctor;
 pub mod resume;
 pub mod sessions;
 pub mod setup;
+pub mod trust;
 pub mod usage;
 
 mod choose;

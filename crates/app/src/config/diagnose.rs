@@ -219,6 +219,15 @@ impl Notice {
         }
     }
 
+    /// A warning about no place in a file.
+    pub fn plain(text: impl Into<String>) -> Self {
+        Self {
+            severity: Severity::Warning,
+            place: None,
+            text: text.into(),
+        }
+    }
+
     pub fn note(place: Place, text: impl Into<String>) -> Self {
         Self {
             severity: Severity::Notice,

@@ -16,9 +16,11 @@ pub mod paths;
 pub mod project;
 pub mod providers;
 pub mod resolve;
+pub mod rules;
 pub mod schema;
 pub mod show;
 pub mod tree;
+pub mod trust;
 pub mod units;
 
 #[cfg(test)]

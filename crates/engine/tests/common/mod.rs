@@ -100,6 +100,7 @@ impl Bench {
             max_steps: 0,
             operator: Vec::new(),
             policy: Policy::default(),
+            watch: None,
             tool_filter: Vec::new(),
             tools: ToolSettings {
                 shell: vec!["sh".into(), "-c".into()],
