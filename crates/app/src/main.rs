@@ -79,7 +79,7 @@ async fn run(cli: Cli) -> anyhow::Result<u8> {
         Some(Command::Sessions(args)) => cmd::sessions::run(lenient()?, args).await,
         Some(Command::Config(args)) => cmd::config::run(lenient()?, args),
         Some(Command::Doctor(args)) => cmd::doctor::run(lenient()?, args).await,
-        Some(Command::Trust(args)) => cmd::trust::run(&*lenient()?.strict()?, args),
+        Some(Command::Trust(args)) => cmd::trust::run(lenient()?, args),
         Some(Command::Usage(args)) => cmd::usage::run(&lenient()?.warned(), args),
         Some(Command::Cache(args)) => cmd::cache::run(&lenient()?.warned(), args),
         Some(Command::Demo(args)) => cmd::demo::run(global, args).await,

@@ -11,16 +11,17 @@ use crate::config::trust::{
 };
 use crate::exec::{FAILED, OK};
 use crate::flags::{Listing, Trust};
+use crate::lenient::Lenient;
 use anyhow::{Context as _, anyhow};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub fn run(boot: &Boot, args: Trust) -> anyhow::Result<u8> {
+pub fn run(start: Lenient, args: Trust) -> anyhow::Result<u8> {
     match (args.list, args.remove) {
-        (true, _) => list(boot, args.format),
-        (false, Some(path)) => remove(boot, path),
-        (false, None) => trust(boot, args.yes),
+        (true, _) => list(&start.boot, args.format),
+        (false, Some(path)) => remove(&start.boot, path),
+        (false, None) => trust(&*start.strict()?, args.yes),
     }
 }
 

@@ -45,8 +45,10 @@ pub struct Changed {
 pub fn set(change: Change<'_>, places: &Places, tools: &[&str]) -> Result<Changed, ConfigError> {
     let name = places.shown(change.path);
     let one = |report: Report| ConfigError::new(vec![report]);
-    // Where nothing can be locked, one change may undo another; that is better than none.
-    let _lock = files::lock(&places.home).ok();
+    // Where nothing can be locked, one change may undo another; that is better than none. Without a home there is nobody
+    // else.
+    let home = Some(&places.home).filter(|home| home.exists());
+    let _lock = home.and_then(|home| files::lock(home).ok());
     let old = read_text(change.path, &name).map_err(|report| one(*report))?;
     let had_bom = starts_with_bom(change.path);
     let old = old.unwrap_or_default();

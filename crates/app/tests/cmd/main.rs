@@ -10,4 +10,5 @@ mod resume;
 mod sessions;
 mod setup;
 mod support;
+mod trust;
 mod usage;
