@@ -5,7 +5,7 @@ use crate::boot::{self, Boot};
 use crate::config::diagnose::ConfigError;
 use crate::config::files::{self, Lock};
 use crate::config::layers::{Loaded, RuleList};
-use crate::config::paths::{Env, Places};
+use crate::config::paths::{Env, Places, is_inside};
 use crate::config::project::allow_item;
 use crate::config::rules::RuleFile;
 use crate::config::tree::{Layer, Place};
@@ -73,7 +73,7 @@ impl Saved {
             global: boot.global.clone(),
             env: boot.env.clone(),
             places: boot.places.clone(),
-            target: target(&boot.loaded),
+            target: target(&boot.loaded, &boot.places),
         }
     }
 
@@ -149,7 +149,7 @@ impl Saved {
         let before = book.record(&self.places.root).cloned();
         let approval = Approval::Recorded(before.as_ref());
         let loaded = boot::load(&self.global, (&self.env, &self.places), approval)?;
-        if target(&loaded) != Target::Project {
+        if target(&loaded, &self.places) != Target::Project {
             return Err(RuleStoreError::Changed);
         }
         let place = Place {
@@ -268,10 +268,12 @@ impl RuleStore for Saved {
     }
 }
 
-/// The project's file, unless something stands in it that nobody has looked at.
-fn target(loaded: &Loaded) -> Target {
+/// The project's file, unless something stands in it that nobody has looked at, or it is a link to a file elsewhere.
+fn target(loaded: &Loaded, places: &Places) -> Target {
+    let inside = is_inside(&places.project_config(), &places.root);
     match loaded.workspace.state {
-        State::NotNeeded | State::Trusted => Target::Project,
+        State::NotNeeded | State::Trusted if inside => Target::Project,
+        State::NotNeeded | State::Trusted => Target::User,
         State::ThisRun | State::Untrusted | State::Changed | State::Refused => Target::User,
     }
 }

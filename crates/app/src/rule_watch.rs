@@ -1,5 +1,5 @@
 //! Deny and ask rules that the person adds to a configuration file while a session runs hold from its next turn.
-//! Everything else of a changed file waits for the next start: a session does not get looser under the person's hands.
+//! Everything else of a changed file waits for the next session: a session does not get looser under the person's hands.
 
 use crate::boot::{self, Boot};
 use crate::config::files::{Stamp, stamp};

@@ -135,8 +135,11 @@ fn nothing_is_loosened_and_tightening_holds() {
         let call = Step::answer().call("bash", json!({"command": "touch ran"}));
         let config = format!("[permissions]\n{own}\n");
         let scene = Scene::with_config(Kind::Chat, &config, [call, Step::answer().text("ok")]);
-        visit(&scene, project, flags).ok();
+        let out = visit(&scene, project, flags).ok();
         assert_eq!(scene.space.exists("ran"), ran, "{own} {project} {flags:?}");
+        let by_flag = flags.contains(&"--trust-workspace");
+        let says = "trusted for this run only (--trust-workspace)";
+        assert_eq!(out.stderr.contains(says), by_flag, "{}", out.stderr);
     }
 }
 
@@ -255,6 +258,34 @@ fn a_folder_with_an_evil_name_is_named_safely() {
 }
 
 #[test]
+fn instructions_and_files_do_not_drive_the_terminal() {
+    let scene = scene([
+        Step::answer().call("ls", json!({"path": "."})),
+        Step::answer().call("read_file", json!({"path": "AGENTS.md"})),
+        Step::answer().call("bash", json!({"command": format!("echo '{EVIL}'; ls")})),
+        Step::answer().text("ok"),
+    ]);
+    scene
+        .space
+        .write("AGENTS.md", format!("Be nice.{EVIL}\r\n"));
+    #[cfg(unix)]
+    scene
+        .space
+        .write(format!("a{EVIL}\nostler: all is well"), "x");
+    let out = scene
+        .ostler(["exec", "--verbose", "--yolo", "-p", "go"])
+        .output()
+        .ok();
+    is_safe(&out);
+    assert!(out.stderr.contains("Instructions: "), "{}", out.stderr);
+    assert!(
+        !out.stderr.contains("\nostler: all is well"),
+        "{}",
+        out.stderr
+    );
+}
+
+#[test]
 fn rules_that_are_wrong_are_told_with_their_place() {
     for (rules, code, says) in [
         (
@@ -306,7 +337,16 @@ fn rules_that_are_added_while_it_runs_hold_at_the_next_turn() {
     let call =
         |name: &str| Step::answer().call("bash", json!({"command": format!("touch {name}")}));
     let ok = || Step::answer().text("ok");
-    let steps = [call("one"), ok(), call("two"), ok(), call("three"), ok()];
+    let steps = [
+        call("one"),
+        ok(),
+        call("two"),
+        ok(),
+        call("three"),
+        ok(),
+        call("four"),
+        ok(),
+    ];
     let scene = scene(steps);
     let config = scene.space.home().join("config.toml");
     let before = scene.space.read(&config);
@@ -329,6 +369,10 @@ fn rules_that_are_added_while_it_runs_hold_at_the_next_turn() {
     scene.space.write(&config, format!("{before}[broken\n"));
     turn(&mut talk, 3);
     assert!(!scene.space.exists("three"));
+    // The next session has the file as it is then.
+    scene.space.write(&config, &before);
+    talk.write("/new\ngo\n");
+    common::wait_for("a file", || scene.space.exists("four").then_some(()));
     talk.write("/quit\n");
     let out = talk.wait().ok();
     let says = "New rules hold from now on: deny Bash(touch:*) (";

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 use tempfile::NamedTempFile;
 
 /// How long another process may take to write its change.
-const LOCK_PATIENCE: Duration = Duration::from_secs(10);
+const LOCK_PATIENCE: Duration = Duration::from_secs(5);
 const LOCK_PAUSE: Duration = Duration::from_millis(10);
 
 /// Held while small files are read and written back; dropping it lets others go on.

@@ -26,16 +26,6 @@ pub struct Key {
     /// For people: "variable X", "/home/me/.ostler/.env (X)".
     pub source: String,
     pub warning: Option<String>,
-    pub(super) found: Found,
-}
-
-/// The kind of place a key was found in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Found {
-    Override,
-    Named,
-    File,
-    Literal,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -101,7 +91,7 @@ pub fn find(wanted: Wanted<'_>, places: KeyPlaces<'_>) -> Result<Option<Key>, Ke
         Layer::Project => {}
         Layer::Default | Layer::User | Layer::Environment | Layer::Flag => {
             if let Some(value) = set(OVERRIDE) {
-                return wanted.key(value, format!("variable {OVERRIDE}"), Found::Override);
+                return wanted.key(value, format!("variable {OVERRIDE}"));
             }
             looked.push(format!("variable {OVERRIDE}"));
         }
@@ -109,12 +99,12 @@ pub fn find(wanted: Wanted<'_>, places: KeyPlaces<'_>) -> Result<Option<Key>, Ke
     if let Some(name) = wanted.env_name {
         let shown = format!("{} ({name})", places.dotenv.path.display());
         match places.dotenv.get(name) {
-            Some(value) => return wanted.key(value, shown, Found::Named),
+            Some(value) => return wanted.key(value, shown),
             None => looked.push(shown),
         }
         match (places.process_env, set(name)) {
             (ProcessEnv::Use, Some(value)) => {
-                return wanted.key(value, format!("variable {name}"), Found::Named);
+                return wanted.key(value, format!("variable {name}"));
             }
             (ProcessEnv::Use, None) => looked.push(format!("variable {name}")),
             (ProcessEnv::Ignore, _) => looked.push(format!(
@@ -126,7 +116,7 @@ pub fn find(wanted: Wanted<'_>, places: KeyPlaces<'_>) -> Result<Option<Key>, Ke
         return wanted.read_file(path);
     }
     if let Some(literal) = wanted.literal.filter(|text| !text.trim().is_empty()) {
-        let key = wanted.key(literal, "api_key in the config file".into(), Found::Literal)?;
+        let key = wanted.key(literal, "api_key in the config file".into())?;
         return Ok(key.map(|key| Key {
             warning: Some(format!(
                 "the key of `{}` stands in a config file; `ostler setup` moves keys to {}",
@@ -146,7 +136,7 @@ pub fn find(wanted: Wanted<'_>, places: KeyPlaces<'_>) -> Result<Option<Key>, Ke
 }
 
 impl Wanted<'_> {
-    fn key(self, value: &str, source: String, found: Found) -> Result<Option<Key>, KeyError> {
+    fn key(self, value: &str, source: String) -> Result<Option<Key>, KeyError> {
         let value = value.trim();
         if !value
             .bytes()
@@ -161,7 +151,6 @@ impl Wanted<'_> {
             value: Secret::new(value),
             source,
             warning: None,
-            found,
         }))
     }
 
@@ -175,7 +164,7 @@ impl Wanted<'_> {
         if text.trim().is_empty() {
             return Err(fail("it is empty".into()));
         }
-        self.key(&text, format!("file {path}"), Found::File)
+        self.key(&text, format!("file {path}"))
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use url::Url;
 
 use super::diagnose::nearest;
-use super::keys::{self, Dotenv, Found, Key, KeyError, KeyPlaces, ProcessEnv, Wanted};
+use super::keys::{self, Dotenv, Key, KeyError, KeyPlaces, ProcessEnv, Wanted};
 use super::layers::Loaded;
 use super::paths::Env;
 use super::providers::{Address, BASE_URL_OVERRIDE, Provider, all, over_built_in, usual_kind};
@@ -186,10 +186,13 @@ impl<'a> Resolver<'a> {
 
     /// The key of a provider, for `doctor` and `setup`: where it is, or why not.
     pub fn key(&self, provider: &Provider) -> Result<Option<Key>, KeyError> {
-        let config = &provider.config;
+        self.find_key(&provider.config, provider.layer)
+    }
+
+    fn find_key(&self, config: &ProviderConfig, layer: Layer) -> Result<Option<Key>, KeyError> {
         let wanted = Wanted {
             provider: &config.name,
-            layer: provider.layer,
+            layer,
             env_name: config.api_key_env.as_deref(),
             file: config.api_key_file.as_deref(),
             literal: config.api_key.as_deref(),
@@ -273,16 +276,8 @@ impl<'a> Resolver<'a> {
     }
 
     fn find_own_key(&self, provider: &Provider) -> Result<Option<Key>, KeyError> {
-        let config = &provider.config;
-        let wanted = Wanted {
-            provider: &config.name,
-            // The general key says nothing about which provider is meant.
-            layer: Layer::Project,
-            env_name: config.api_key_env.as_deref(),
-            file: config.api_key_file.as_deref(),
-            literal: config.api_key.as_deref(),
-        };
-        keys::find(wanted, self.key_places())
+        // The general key says nothing about which provider is meant.
+        self.find_key(&provider.config, Layer::Project)
     }
 
     /// A key that is there but cannot be used, which is not the same as none.
@@ -453,12 +448,9 @@ impl<'a> Resolver<'a> {
     /// A key goes only to the origin it was meant for by the person: a project's file cannot
     /// point it elsewhere, trusted or not.
     fn check_binding(&self, provider: &Provider, address: &Address) -> Result<(), ResolveError> {
-        if provider.layer != Layer::Project || address.from_env.is_some() {
+        if provider.layer != Layer::Project {
             return Ok(());
         }
-        let Ok(Some(key)) = self.key(provider) else {
-            return Ok(());
-        };
         let now = origin(&address.url);
         let config = &provider.config;
         let before: Vec<ProviderConfig> = self
@@ -468,28 +460,44 @@ impl<'a> Resolver<'a> {
             .map(|entry| over_built_in(entry, self.built_in))
             .chain(self.built_in.iter().cloned())
             .collect();
-        let shares = |entry: &&ProviderConfig| match key.found {
-            Found::Override => false,
-            Found::Named => entry.api_key_env == config.api_key_env,
-            Found::File => entry.api_key_file == config.api_key_file,
-            Found::Literal => entry.api_key == config.api_key,
+        // A variable is the person's word, unless the project chose which.
+        let is_own = |name: &str| {
+            let names = before.iter().filter(|entry| entry.name == config.name);
+            let mut names = names.filter_map(|entry| entry.base_url_env.as_deref());
+            name == BASE_URL_OVERRIDE || names.any(|own| own == name)
         };
-        let bound: Vec<String> = before
-            .iter()
-            .filter(shares)
-            .filter_map(|entry| entry.base_url.as_deref())
-            .filter_map(|url| Url::parse(url).ok())
-            .map(|url| origin(&url))
-            .collect();
+        if address.from_env.as_deref().is_some_and(is_own) {
+            return Ok(());
+        }
+        let refused = |source_name: String, bound: String| {
+            Err(ResolveError::Redirected(Box::new(Redirected {
+                provider: config.name.clone(),
+                source_name,
+                bound,
+                now: now.clone(),
+                place: self.loaded.address_place(&config.name),
+            })))
+        };
+        // Headers of the person's may hold a key, too.
+        let headed =
+            |entry: &&ProviderConfig| entry.name == config.name && !entry.headers.is_empty();
+        if let Some(bound) = origins(&before, headed).into_iter().find(|o| *o != now) {
+            return refused("its headers".into(), bound);
+        }
+        let Ok(Some(key)) = self.key(provider) else {
+            return Ok(());
+        };
+        // By value: a link, another variable or another spelling of the path is the same key.
+        let shares = |entry: &&ProviderConfig| {
+            let own = self.find_key(entry, Layer::Project);
+            own.is_ok_and(|own| own.is_some_and(|own| own.value == key.value))
+        };
+        let bound = origins(&before, shares);
+        let general = self.env.get(keys::OVERRIDE).map(|key| key.trim());
         match bound.first() {
-            Some(first) if !bound.contains(&now) => {
-                Err(ResolveError::Redirected(Box::new(Redirected {
-                    provider: config.name.clone(),
-                    source_name: key.source,
-                    bound: first.clone(),
-                    now,
-                    place: self.loaded.address_place(&config.name),
-                })))
+            Some(first) if !bound.contains(&now) => refused(key.source, first.clone()),
+            None if general == Some(key.value.reveal()) => {
+                refused(key.source, "providers of your own".into())
             }
             Some(_) | None => Ok(()),
         }
@@ -513,6 +521,15 @@ fn unknown_kind(kind: &str) -> String {
             names.join(", ")
         ),
     }
+}
+
+/// Where those of the providers send to.
+fn origins(providers: &[ProviderConfig], which: impl Fn(&&ProviderConfig) -> bool) -> Vec<String> {
+    let urls = providers.iter().filter(which);
+    urls.filter_map(|entry| entry.base_url.as_deref())
+        .filter_map(|url| Url::parse(url).ok())
+        .map(|url| origin(&url))
+        .collect()
 }
 
 fn origin(url: &Url) -> String {

@@ -65,7 +65,7 @@ impl Desk {
             global: self.global.clone(),
             env: Env::new(),
             places: self.places(),
-            target: target(&self.load()),
+            target: target(&self.load(), &self.places()),
         }
     }
 
@@ -160,6 +160,18 @@ fn what_others_wrote_meanwhile_is_not_blessed() {
     assert!(!desk.places().project_config().exists());
     let place = desk.clean(&desk.store().place());
     assert!(place.starts_with("/home/.ostler/config.toml"), "{place}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_to_a_file_elsewhere_is_not_written_through() {
+    let desk = Desk::new();
+    let other = desk.directory.path().join("other.toml");
+    fs::write(&other, "[agent]\n").unwrap();
+    std::os::unix::fs::symlink(&other, desk.places().project_config()).unwrap();
+    desk.store().save("Bash(ls)").unwrap();
+    assert_eq!(read(&other), "[agent]\n");
+    assert_eq!(desk.allowed(), ["Bash(ls)"]);
 }
 
 #[test]
