@@ -230,7 +230,7 @@ impl<'a> Loader<'a> {
             self.switches(&mut project);
             let mut rest = project.clone();
             let taken = take_untrusted(&mut rest, below, self.places);
-            items.extend(taken.items(&self.sources));
+            items.extend(taken.items(&self.sources, self.places));
             (project, rest)
         });
         let workspace = Workspace::judge(items, approval);

@@ -1,12 +1,15 @@
 //! What a project's file may do. A repository is somebody else's text: it may tighten at once,
 //! what runs code or sends data waits for trust, and some keys belong to the person alone.
 
+use std::fs::File;
+use std::io::Read as _;
+
 use super::diagnose::Notice;
 use super::layers::read_text;
 use super::paths::{Places, absolute, is_inside};
 use super::show::{from_json, node_text};
 use super::tree::{At, Node, Place, Sources, Value, position, push_key};
-use super::trust::Item;
+use super::trust::{Item, hash};
 
 /// Never from a project, trusted or not.
 const USER_ONLY: [&[&str]; 8] = [
@@ -41,6 +44,11 @@ const NEEDS_TRUST: [&[&str]; 15] = [
 
 /// Lists that only add to those of other layers: an empty one says nothing.
 const ADDING: [&str; 2] = ["permissions.allow", "sandbox.allow_write"];
+
+/// Keys that name a file. One that lies in the project is trusted with its content, not by its name.
+const FILES: [&str; 2] = ["network.ca_file", "tools.shell.path"];
+/// Most bytes of such a file that are looked at; its length always counts.
+const MAX_CONTENT: u64 = 16 * 1024 * 1024;
 
 /// Settings with an order, loosest first: (key, values, index of the default).
 const ORDERED: [(&[&str], &[&str], usize); 5] = [
@@ -98,11 +106,23 @@ impl Taken {
     }
 
     /// As items: each element of a list and each named table is one of its own.
-    pub fn items(&self, sources: &Sources) -> Vec<Item> {
+    pub fn items(&self, sources: &Sources, places: &Places) -> Vec<Item> {
         let mut out = Vec::new();
         for (key, node) in &self.0 {
             let empty = |node: &Node| node.as_array().is_some_and(<[Node]>::is_empty);
             if ADDING.contains(&key.as_str()) && empty(node) {
+                continue;
+            }
+            if FILES.contains(&key.as_str())
+                && let Some(content) = content(node, places)
+            {
+                let text = node_text("", node);
+                let (shown, normal) = (
+                    format!("{text} (content {})", content.get(..8).unwrap_or_default()),
+                    format!("{text} {content}"),
+                );
+                let place = sources.place(node.at);
+                out.push(Item::new(key.clone(), place, &shown, &normal));
                 continue;
             }
             let mut add = |name: Option<&str>, node: &Node| {
@@ -126,6 +146,24 @@ impl Taken {
         }
         out
     }
+}
+
+/// A hash of a file of the project that a setting names; none for a program on PATH and for files elsewhere.
+fn content(node: &Node, places: &Places) -> Option<String> {
+    let written = node
+        .as_str()
+        .filter(|path| path.contains(['/', '.', '\\']))?;
+    let path = absolute(written, &places.root, places.user_home.as_deref());
+    let file = Some(&path).filter(|path| is_inside(path, &places.root))?;
+    let length = file
+        .metadata()
+        .ok()
+        .filter(std::fs::Metadata::is_file)?
+        .len();
+    let mut bytes = Vec::new();
+    let file = File::open(file).ok()?;
+    file.take(MAX_CONTENT).read_to_end(&mut bytes).ok()?;
+    Some(format!("{}-{length}", hash(&[&bytes])))
 }
 
 /// The item that an allow rule of a project's file is.

@@ -39,16 +39,12 @@ pub struct Item {
 impl Item {
     /// `normal` is the content in a form that order and comments do not change.
     pub fn new(what: String, place: Place, text: &str, normal: &str) -> Self {
-        let mut digest = Sha256::new();
-        digest.update(what.as_bytes());
-        digest.update([0]);
-        digest.update(normal.as_bytes());
-        let hash = digest.finalize();
+        let hash = hash(&[what.as_bytes(), &[0], normal.as_bytes()]);
         Self {
             what,
             place,
             text: cut(text, MAX_SHOWN),
-            hash: hash.iter().map(|byte| format!("{byte:02x}")).collect(),
+            hash,
         }
     }
 
@@ -59,6 +55,14 @@ impl Item {
             hash: self.hash.clone(),
         }
     }
+}
+
+/// SHA-256 of the pieces one after the other, in hex digits.
+pub fn hash(pieces: &[&[u8]]) -> String {
+    let mut digest = Sha256::new();
+    pieces.iter().for_each(|piece| digest.update(piece));
+    let digest = digest.finalize();
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn cut(text: &str, most: usize) -> String {

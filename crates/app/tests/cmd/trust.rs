@@ -121,6 +121,19 @@ fn decisions_are_listed_and_forgotten() {
 }
 
 #[test]
+fn a_setting_that_waits_for_trust_says_so() {
+    let space = TempWorkspace::new();
+    let set = |key: &str, value: &str| {
+        let run = space.ostler(["config", "set", "--project", key, value]);
+        run.output().ok().stderr
+    };
+    assert_eq!(set("permissions.deny", "[\"Net\"]"), "");
+    let said = set("permissions.allow", "[\"Bash(ls)\"]");
+    assert!(said.contains("`ostler trust`"), "{said}");
+    assert_eq!(allowed(&space), "[]");
+}
+
+#[test]
 fn nothing_to_trust_asks_nothing() {
     let space = TempWorkspace::new();
     space.write("ostler.toml", "[permissions]\ndeny = [\"Bash(rm:*)\"]\n");

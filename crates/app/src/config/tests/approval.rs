@@ -190,6 +190,31 @@ fn what_runs_or_is_beside_the_file_counts() {
     }
 }
 
+#[test]
+fn files_of_the_project_are_trusted_with_their_content() {
+    let project = "[network]\nca_file = 'ca.pem'\n[tools.shell]\npath = './sh'\n";
+    let bench = Bench::new().project(project);
+    let put = |name: &str, text: &str| fs::write(bench.path("work").join(name), text).unwrap();
+    put("ca.pem", "a");
+    put("sh", "b");
+    assert_snapshot!(lines(&bench.load().unwrap().workspace), @r#"
+    + ostler.toml:2:1 network.ca_file "ca.pem" (content ca978112)
+    + ostler.toml:4:1 tools.shell.path "./sh" (content 3e23e816)
+    "#);
+    let record = bench.record();
+    let state = || {
+        let loaded = bench.load_with(Approval::Recorded(Some(&record)));
+        loaded.unwrap().workspace.state
+    };
+    assert_eq!(state(), State::Trusted);
+    put("ca.pem", "c");
+    assert_eq!(state(), State::Changed);
+    put("ca.pem", "a");
+    assert_eq!(state(), State::Trusted);
+    fs::remove_file(bench.path("work/sh")).unwrap();
+    assert_eq!(state(), State::Changed);
+}
+
 fn record(items: usize) -> Record {
     let known = |n: usize| Known {
         what: "w".into(),
