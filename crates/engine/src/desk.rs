@@ -9,7 +9,7 @@ use crate::jobs::Jobs;
 use crate::ledger::{Ledger, Line};
 use crate::log::{Log, LogError};
 use crate::policy::{
-    Call, Decision, Gate, Guard, Maker, Mode, Planned, Policy, Rule, Verdict, gate,
+    Call, Decision, Gate, Guard, Maker, Mode, Planned, Policy, Posture, Rule, Verdict, gate,
     needs_a_fresh_yes,
 };
 use crate::resolve;
@@ -147,7 +147,11 @@ impl Desk {
                 policy: self.policy.clone(),
                 scope: self.scope.clone(),
                 tool,
-                posture: self.standing.posture(tool, Instant::now()),
+                posture: match self.standing.mode {
+                    // Nothing answers for the person while a plan is made.
+                    Mode::Plan => Posture::Ask,
+                    Mode::Normal => self.standing.posture(tool, Instant::now()),
+                },
                 attended: self.interactive,
             },
             terms: Arc::new(self.standing.terms(&self.policy.rules, hosts)),

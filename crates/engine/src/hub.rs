@@ -286,13 +286,27 @@ fn settings_of(past: &[Entry], opening: &[Body]) -> Settings {
     out
 }
 
-/// The mode that a session was left in.
+/// The mode that a session was left in. One that this version does not know is none of ours.
 fn mode_of(past: &[Entry]) -> Mode {
-    let modes = past.iter().rev().filter_map(|entry| match &entry.body {
-        Body::Mode(mode) => Mode::parse(&mode.mode),
-        _ => None,
-    });
-    modes.take(1).next().unwrap_or_default()
+    let mut mode = Mode::default();
+    for entry in past {
+        if let Body::Mode(entry) = &entry.body {
+            mode = Mode::parse(&entry.mode).unwrap_or_default();
+        }
+    }
+    mode
+}
+
+fn shop(options: &Options, artifacts: Artifacts) -> Shop {
+    Shop {
+        host: options.host.clone(),
+        settings: Arc::new(options.tools.clone()),
+        jobs: Arc::new(Jobs::new(artifacts.clone())),
+        artifacts,
+        seen: Arc::new(Seen::default()),
+        todo: Arc::default(),
+        rules: options.rules.clone(),
+    }
 }
 
 impl Hub for LocalHub {
@@ -325,23 +339,11 @@ impl Hub for LocalHub {
                 root: options.root.clone(),
                 user_home: options.user_home.clone(),
             }),
-            shop: Shop {
-                host: options.host.clone(),
-                settings: Arc::new(options.tools.clone()),
-                jobs: Arc::new(Jobs::new(artifacts.clone())),
-                artifacts,
-                seen: Arc::new(Seen::default()),
-                todo: Arc::default(),
-                rules: options.rules.clone(),
-            },
+            shop: shop(&options, artifacts),
             interactive: options.interactive,
             max_steps: options.max_steps,
             used_ids: HashSet::new(),
-            standing: Standing::new(
-                Mode::Normal,
-                options.policy.posture,
-                options.plan_tools.clone(),
-            ),
+            standing: Standing::new(options.policy.posture, options.plan_tools.clone()),
             account: Account {
                 ledger: options.save.then(|| Ledger::new(&options.home)),
                 session: past.id.clone(),

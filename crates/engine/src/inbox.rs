@@ -134,7 +134,9 @@ impl Inbox {
 
     /// A prompt that goes before all that wait.
     pub fn put_first(&mut self, prompt: Prompt) {
-        self.queue.push_front(prompt);
+        if self.queue.len() < MAX_WAITING {
+            self.queue.push_front(prompt);
+        }
     }
 
     /// Drives work of the turn while ops come in. Work that ignores a stop for too long is dropped.
