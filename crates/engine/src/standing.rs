@@ -219,7 +219,7 @@ mod tests {
             (run("x"), net("a.test"), false, false),
             (net("a.test"), net("a.test"), true, true),
             (net("a.test"), net("b.test"), false, false),
-            (read("/a"), read("/a"), true, true),
+            (read("/a"), read("/a"), false, true),
             (read("/a"), read("/b"), false, false),
             (vec![Access::Memory], vec![Access::Memory], false, false),
             (Vec::new(), read("/a"), false, false),
