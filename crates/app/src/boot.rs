@@ -73,7 +73,6 @@ impl Boot {
     }
 
     /// Keeps rules that the person wants to hold for ever.
-    #[expect(dead_code, reason = "no session saves rules yet")]
     pub fn rule_store(&self) -> Arc<dyn RuleStore> {
         Arc::new(rule_store::Saved::new(self))
     }
@@ -145,7 +144,11 @@ impl Boot {
             operator: self.operator()?,
             policy: self.policy_for(interactive)?,
             watch: Some(Arc::new(Watch::new(self))),
+            mode: self.global.mode.map(mode),
+            plan_tools: config.agent.plan_mode_allowed_tools.clone(),
+            rules: Some(self.rule_store()),
             tool_filter: self.tool_filter(),
+            more_tools: Vec::new(),
             tools: self.tool_settings()?,
             host: Arc::new(Local::new()),
             system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
@@ -359,6 +362,13 @@ impl Models for Boot {
             None => resolver.default(),
         };
         self.target(resolved.map_err(|e| e.to_string())?)
+    }
+}
+
+fn mode(mode: crate::flags::Mode) -> ostler_engine::policy::Mode {
+    match mode {
+        crate::flags::Mode::Normal => ostler_engine::policy::Mode::Normal,
+        crate::flags::Mode::Plan => ostler_engine::policy::Mode::Plan,
     }
 }
 

@@ -421,16 +421,22 @@ pub fn printable(text: &str) -> String {
     text.chars()
         .map(|c| match c {
             '\n' | '\t' => ' ',
-            c if c.is_control() => '\u{fffd}',
+            c if misleads(c) => '\u{fffd}',
             c => c,
         })
         .collect()
 }
 
-fn printable_block(text: &str) -> String {
+/// What a terminal obeys or reorders text by.
+fn misleads(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// The same over several lines.
+pub fn printable_block(text: &str) -> String {
     text.chars()
         .map(|c| {
-            if c.is_control() && c != '\n' && c != '\t' {
+            if misleads(c) && c != '\n' && c != '\t' {
                 '\u{fffd}'
             } else {
                 c

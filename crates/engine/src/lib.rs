@@ -3,6 +3,7 @@
 mod accept;
 mod artifacts;
 mod asks;
+mod briefing;
 pub mod cache;
 pub mod commands;
 pub mod confine;
@@ -29,6 +30,7 @@ mod sample;
 mod schema;
 mod seen;
 mod session;
+mod standing;
 pub mod store;
 #[cfg(test)]
 mod testing;

@@ -101,7 +101,11 @@ impl Bench {
             operator: Vec::new(),
             policy: Policy::default(),
             watch: None,
+            mode: None,
+            plan_tools: Vec::new(),
+            rules: None,
             tool_filter: Vec::new(),
+            more_tools: Vec::new(),
             tools: ToolSettings {
                 shell: vec!["sh".into(), "-c".into()],
                 env: vec![("PATH".into(), path)],
