@@ -59,6 +59,13 @@ fn status(session: &mut Session, _: &str) -> View {
                 "model",
                 format!("{}/{}", target.origin.provider, target.origin.model),
             ),
+            row(
+                "key",
+                target
+                    .key
+                    .as_ref()
+                    .map_or_else(|| "none".into(), ostler_llm::Key::source),
+            ),
             row("root", desk.scope.root.display().to_string()),
             row("tools", names.join(" ")),
             row(

@@ -438,6 +438,7 @@ fn show_has_defaults_and_get_has_one() {
     agent.effort = "low"  # ostler.toml:2:1
     agent.max_steps = 0  # default
     agent.reasoning_language = "auto"  # default
+    auth.store = "file"  # default
     auth.use_process_env = true  # default
     display.color = "auto"  # default
     display.show_reasoning = true  # default

@@ -17,7 +17,7 @@ fn resolve(bench: &Bench, reference: &str) -> Result<ResolvedModel, ResolveError
     let loaded = bench.load().unwrap();
     let built_in = built_in();
     let dotenv = Dotenv::load(&bench.places().dotenv(), no_mode);
-    let resolver = Resolver::new(&loaded, &built_in, &bench.env, &dotenv);
+    let resolver = Resolver::new(&loaded, &built_in, &bench.env, &dotenv, bench.logins());
     match reference {
         "" => resolver.default(),
         reference => resolver.resolve(reference),
@@ -330,14 +330,15 @@ fn protocols_follow_from_kind_and_api() {
 #[test]
 fn incomplete_providers_say_what_is_missing() {
     let bench = Bench::new().user("[[providers]]\nname = 'a'\nkind = 'openai'\nmodel = 'm'\n[[providers]]\nname = 'b'\nkind = 'openai'\nbase_url = 'http://127.0.0.1:1'\n[[providers]]\nname = 'c'\nkind = 'openai'\nbase_url = 'http://127.0.0.1:1'\nmodel = 'm'\napi_key_env = 'C_KEY'\n[[providers]]\nname = 'd'\nkind = 'openai'\nbase_url = 'http://127.0.0.1:1'\nmodel = 'm'\napi_key_file = 'absent'\n[[providers]]\nname = 'e'\nkind = 'openai'\nbase_url = 'http://127.0.0.1:1'\nmodel = 'm'\napi_key_env = 'E_KEY'\nauth = 'login'\n");
-    assert_snapshot!(table(&bench, &["a", "b", "c", "d", "e"]), @r"
+    assert_snapshot!(table(&bench, &["a", "b", "c", "d", "e"]), @r#"
     a -> ! provider `a` (~/.ostler/config.toml:1:1): it has no `base_url`; say where its requests go
     b -> ! provider `b` (~/.ostler/config.toml:5:1): it has no model; add `models = […]`
     c -> ! no key for `c`; looked at: variable OSTLER_API_KEY, ~/.ostler/.env (C_KEY), variable C_KEY
     set one of these, or save the key with `ostler setup`
     d -> ! the key file of `d` cannot be used: ~/.ostler/absent: No such file or directory (os error 2)
-    e -> e/m [openai] http://127.0.0.1:1 no key
-    ");
+    e -> ! provider `e` wants a login (`auth = "login"`), but has no `oauth`
+    say in `[providers.oauth]` where its tokens come from
+    "#);
 }
 
 #[test]
