@@ -303,7 +303,7 @@ impl Boot {
             provider,
             origin: &login.origin,
             name: &login.name,
-            client_secret: login.client_secret.as_deref(),
+            client_secret: login.client_secret.as_ref(),
         };
         let http = Http::new(self.ca_files());
         Key::Source(Arc::new(LoginKey::new(of, self.logins(), http)))

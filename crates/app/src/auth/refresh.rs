@@ -20,7 +20,7 @@ struct Inner {
     origin: String,
     /// For people: "login of 2026-11-15".
     name: String,
-    client_secret: Option<String>,
+    client_secret: Option<Secret>,
     logins: Logins,
     http: Http,
 }
@@ -30,7 +30,7 @@ pub struct LoginOf<'a> {
     pub provider: &'a str,
     pub origin: &'a str,
     pub name: &'a str,
-    pub client_secret: Option<&'a str>,
+    pub client_secret: Option<&'a Secret>,
 }
 
 impl LoginKey {
@@ -40,7 +40,7 @@ impl LoginKey {
                 provider: of.provider.to_owned(),
                 origin: of.origin.to_owned(),
                 name: of.name.to_owned(),
-                client_secret: of.client_secret.map(str::to_owned),
+                client_secret: of.client_secret.cloned(),
                 logins,
                 http,
             }),
@@ -156,7 +156,7 @@ impl Inner {
             ("client_id".to_owned(), login.client_id.clone()),
         ];
         let secret = self.client_secret.iter();
-        form.extend(secret.map(|secret| ("client_secret".to_owned(), secret.clone())));
+        form.extend(secret.map(|s| ("client_secret".to_owned(), s.reveal().to_owned())));
         form
     }
 

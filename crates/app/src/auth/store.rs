@@ -20,6 +20,8 @@ const MAX_FILE_BYTES: u64 = 1024 * 1024;
 /// A process that renews a token answers to a clock of its own, which is shorter.
 const LOCK_PATIENCE: Duration = Duration::from_secs(60);
 const LOCK_LOOK: Duration = Duration::from_millis(25);
+/// Bits of a file mode that let others in.
+const OTHERS: u32 = 0o077;
 /// A token is renewed so long before it expires, or after three quarters of a short life.
 const MARGIN: SignedDuration = SignedDuration::from_secs(60);
 
@@ -138,6 +140,17 @@ impl Logins {
 
     pub fn path(&self) -> PathBuf {
         self.home.join(FILE)
+    }
+
+    /// What a person should know about the file. `mode_of` gives the permission bits where the system has them.
+    pub fn warning(&self, mode_of: fn(&Path) -> Option<u32>) -> Option<String> {
+        let path = self.path();
+        let mode = mode_of(&path).filter(|mode| mode & OTHERS != 0)?;
+        let shown = path.display();
+        Some(format!(
+            "{shown}: can be read by others (mode {:03o}); run: chmod 600 {shown}",
+            mode & 0o777
+        ))
     }
 
     pub fn all(&self) -> Result<Vec<Login>, StoreError> {

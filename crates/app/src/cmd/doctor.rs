@@ -161,7 +161,9 @@ fn configuration(boot: &Boot, fault: Option<String>) -> Vec<Finding> {
         );
     }
     let notices = boot.loaded.notices.iter().map(ToString::to_string);
-    for notice in notices.chain(boot.dotenv.warnings.iter().cloned()) {
+    let logins = boot.logins().warning(ostler_host::mode_of);
+    let keys = boot.dotenv.warnings.iter().cloned().chain(logins);
+    for notice in notices.chain(keys) {
         findings.push(Finding::new(Status::Note, "config", notice));
     }
     if let Err(error) = boot.policy() {

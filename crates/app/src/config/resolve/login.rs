@@ -3,7 +3,9 @@
 use super::super::keys::{Key, KeyError};
 use super::super::providers::{Address, Provider};
 use super::super::schema::AuthKind;
+use super::super::tree::Layer;
 use super::{ResolveError, Resolver, origin};
+use ostler_llm::Secret;
 
 /// A login that requests can be sent with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,7 +15,7 @@ pub struct UsableLogin {
     /// For people: "login of 2026-11-15".
     pub name: String,
     /// Needed to renew it, at some issuers.
-    pub client_secret: Option<String>,
+    pub client_secret: Option<Secret>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -21,12 +23,13 @@ pub enum LoginError {
     #[error("no key and no login for `{provider}`\nrun `ostler login {provider}`")]
     Missing { provider: String },
     #[error(
-        "the login of `{provider}` is for {bound}, but its requests go to {now}; it is not sent there\nrun `ostler login {provider}` to log in for {now}"
+        "the login of `{provider}` is for {bound}, but its requests go to {now}; it is not sent there\n{todo}"
     )]
     Elsewhere {
         provider: String,
         bound: String,
         now: String,
+        todo: String,
     },
     #[error(
         "provider `{provider}` wants a login (`auth = \"login\"`), but has no `oauth`\nsay in `[providers.oauth]` where its tokens come from"
@@ -96,12 +99,20 @@ impl Resolver<'_> {
                     .config
                     .oauth
                     .as_ref()
-                    .and_then(|oauth| oauth.client_secret.clone()),
+                    .and_then(|oauth| oauth.client_secret.as_deref().map(Secret::new)),
             }),
             None => Err(match own.first() {
                 Some(other) => LoginError::Elsewhere {
                     provider: name.clone(),
                     bound: other.origin.clone(),
+                    todo: match provider.layer {
+                        Layer::Project => {
+                            "this project's ostler.toml has changed the address".into()
+                        }
+                        Layer::Default | Layer::User | Layer::Environment | Layer::Flag => {
+                            format!("run `ostler login {name}` to log in for {now}")
+                        }
+                    },
                     now,
                 },
                 None => LoginError::Missing {
