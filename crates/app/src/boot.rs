@@ -1,12 +1,13 @@
 //! From flags, environment and files to what the engine needs. The one place where the process is looked at.
 
+use crate::auth::{Http, LoginKey, LoginOf, Logins};
 use crate::config::diagnose::{self, ConfigError, Notice};
 use crate::config::env::Override;
 use crate::config::keys::Dotenv;
 use crate::config::layers::{self, Inputs, Loaded, RuleList};
 use crate::config::paths::{Env, Places, Platform};
 use crate::config::providers;
-use crate::config::resolve::{ResolvedModel, Resolver};
+use crate::config::resolve::{ResolvedModel, Resolver, UsableLogin};
 use crate::config::schema::{self, ProviderConfig};
 use crate::config::trust::{Approval, Book};
 use crate::flags::{Global, PermissionMode};
@@ -17,7 +18,7 @@ use ostler_engine::policy::{Fallback, Headless, Policy, Posture, Rule, Rules};
 use ostler_engine::tool::ToolSettings;
 use ostler_engine::{Models, Options, RuleStore};
 use ostler_host::Local;
-use ostler_llm::{Effort, Params, Price, Target, Transport, TransportOptions};
+use ostler_llm::{Effort, Key, Params, Price, Target, Transport, TransportOptions};
 use ostler_wire::{Json, Origin};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -78,7 +79,18 @@ impl Boot {
     }
 
     pub fn resolver(&self) -> Resolver<'_> {
-        Resolver::new(&self.loaded, &self.built_in, &self.env, &self.dotenv)
+        let logins = self.logins();
+        Resolver::new(
+            &self.loaded,
+            &self.built_in,
+            &self.env,
+            &self.dotenv,
+            logins,
+        )
+    }
+
+    pub fn logins(&self) -> Logins {
+        Logins::new(&self.places.home, self.loaded.config.auth.store)
     }
 
     /// What the person asked for by flags, as one reference.
@@ -91,22 +103,17 @@ impl Boot {
     }
 
     pub fn transport(&self) -> Arc<Transport> {
-        let config = &self.loaded.config.network;
-        let file = self
-            .env
-            .get("SSL_CERT_FILE")
-            .filter(|f| !f.is_empty())
-            .cloned();
         Arc::new(Transport::new(TransportOptions {
-            ca_files: config
-                .ca_file
-                .clone()
-                .into_iter()
-                .chain(file)
-                .map(PathBuf::from)
-                .collect(),
+            ca_files: self.ca_files(),
             ..TransportOptions::default()
         }))
+    }
+
+    /// Certificates to trust beside the system's.
+    pub fn ca_files(&self) -> Vec<PathBuf> {
+        let own = &self.loaded.config.network.ca_file;
+        let file = self.env.get("SSL_CERT_FILE").filter(|f| !f.is_empty());
+        own.iter().chain(file).map(PathBuf::from).collect()
     }
 
     pub fn sessions_dir(&self) -> PathBuf {
@@ -302,6 +309,17 @@ impl Boot {
             .collect()
     }
 
+    fn login_key(&self, provider: &str, login: &UsableLogin) -> Key {
+        let of = LoginOf {
+            provider,
+            origin: &login.origin,
+            name: &login.name,
+            client_secret: login.client_secret.as_ref(),
+        };
+        let http = Http::new(self.ca_files());
+        Key::Source(Arc::new(LoginKey::new(of, self.logins(), http)))
+    }
+
     fn target(&self, resolved: ResolvedModel) -> Result<Target, String> {
         if let Some(variant) = &resolved.variant {
             return Err(format!(
@@ -323,6 +341,11 @@ impl Boot {
                 output: p.output.unwrap_or(0.0),
             })
             .or(facts.as_ref().and_then(|f| f.price));
+        let key = match (resolved.key, resolved.login) {
+            (Some(key), _) => Some(key.value.from_source(key.source).into()),
+            (None, Some(login)) => Some(self.login_key(&resolved.provider, &login)),
+            (None, None) => None,
+        };
         Ok(Target {
             origin: Origin {
                 provider: resolved.provider,
@@ -330,7 +353,7 @@ impl Boot {
             },
             kind: resolved.kind,
             base_url: resolved.base_url,
-            key: resolved.key.map(|k| k.value.from_source(k.source)),
+            key,
             headers: resolved.headers.into_iter().collect(),
             extra_body: (!resolved.extra_body.is_empty())
                 .then(|| Json::from(serde_json::Value::Object(resolved.extra_body))),
@@ -385,7 +408,9 @@ fn effort(effort: schema::Effort) -> Effort {
 
 /// `OSTLER_PROVIDERS__NAME__API_KEY` and its like: the environment form of a key in a configuration file.
 fn is_key_setting(name: &str) -> bool {
-    name.starts_with("OSTLER_") && name.to_ascii_uppercase().ends_with("__API_KEY")
+    let upper = name.to_ascii_uppercase();
+    name.starts_with("OSTLER_")
+        && (upper.ends_with("__API_KEY") || upper.ends_with("__CLIENT_SECRET"))
 }
 
 fn no_tool(name: &str) -> String {

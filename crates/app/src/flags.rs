@@ -115,6 +115,13 @@ pub enum Command {
     Config(Config),
     /// Find keys and local servers, test the connection, write a configuration
     Setup(Setup),
+    /// Log in to a provider, in the browser or with a code on another device
+    Login(Login),
+    /// Forget a login
+    Logout(Logout),
+    /// Log in, log out, and see which logins there are
+    #[command(subcommand)]
+    Auth(Auth),
     /// Check the installation: configuration, keys, tools, sessions
     Doctor(Doctor),
     /// Look at what this project's files would run, send or loosen, and let them or not
@@ -317,6 +324,38 @@ pub struct Setup {
     /// Do not test the connection
     #[arg(long)]
     pub offline: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Login {
+    /// The provider; that of the model in use when left out
+    pub provider: Option<String>,
+    /// Open no browser: print what to open elsewhere
+    #[arg(long)]
+    pub no_browser: bool,
+    /// With a code that is typed in on another device
+    #[arg(long)]
+    pub device: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Logout {
+    /// The provider; the only one with a login when left out
+    pub provider: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Auth {
+    /// As `ostler login`
+    Login(Login),
+    /// As `ostler logout`
+    Logout(Logout),
+    /// Which providers have a login, and until when
+    Status {
+        /// text, or json for programs
+        #[arg(long, value_enum, default_value_t)]
+        format: Listing,
+    },
 }
 
 #[derive(Debug, Args)]

@@ -1,7 +1,9 @@
 //! The binary `ostler`: flags in, a front end out. Logic lives in the crates below.
 
 mod asking;
+mod auth;
 mod boot;
+mod client;
 mod cmd;
 mod color;
 mod config;
@@ -78,6 +80,15 @@ async fn run(cli: Cli) -> anyhow::Result<u8> {
         Some(Command::Setup(args)) => cmd::setup::run(&*boot()?, args).await,
         Some(Command::Sessions(args)) => cmd::sessions::run(lenient()?, args).await,
         Some(Command::Config(args)) => cmd::config::run(lenient()?, args),
+        Some(Command::Login(args)) => cmd::login::login(&*boot()?, args).await,
+        Some(Command::Logout(args)) => cmd::login::logout(&lenient()?.warned(), args).await,
+        Some(Command::Auth(flags::Auth::Login(args))) => cmd::login::login(&*boot()?, args).await,
+        Some(Command::Auth(flags::Auth::Logout(args))) => {
+            cmd::login::logout(&lenient()?.warned(), args).await
+        }
+        Some(Command::Auth(flags::Auth::Status { format })) => {
+            cmd::login::status(&lenient()?.warned(), format)
+        }
         Some(Command::Doctor(args)) => cmd::doctor::run(lenient()?, args).await,
         Some(Command::Trust(args)) => cmd::trust::run(lenient()?, args),
         Some(Command::Usage(args)) => cmd::usage::run(&lenient()?.warned(), args),
@@ -111,6 +122,9 @@ fn with_output(
         Command::Sessions(_)
         | Command::Config(_)
         | Command::Setup(_)
+        | Command::Login(_)
+        | Command::Logout(_)
+        | Command::Auth(_)
         | Command::Doctor(_)
         | Command::Trust(_)
         | Command::Usage(_)

@@ -7,6 +7,7 @@ pub mod codec;
 pub mod demo;
 mod error;
 mod http;
+mod key;
 mod kinds;
 mod model;
 mod quirks;
@@ -26,6 +27,7 @@ pub use http::{
     MAX_RETRY_AFTER, MAX_WHOLE_BYTES, Progress, Proxies, Response, Transport, TransportOptions,
     install_crypto, says_overflow,
 };
+pub use key::{Key, KeyFuture, KeySource};
 pub use kinds::{Auth, BuiltinProvider, Kind, Protocol, builtin_providers, kind, kinds, quirks};
 pub use model::{Model, Reply, backoff};
 pub use quirks::{

@@ -5,6 +5,7 @@ pub mod completions;
 pub mod config;
 pub mod demo;
 pub mod doctor;
+pub mod login;
 pub mod resume;
 pub mod sessions;
 pub mod setup;
@@ -20,4 +21,4 @@ mod table;
 mod text;
 mod transcript;
 
-pub use text::say;
+pub use text::{one_line, say};

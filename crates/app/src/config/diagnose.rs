@@ -20,8 +20,8 @@ const SECRET_PARTS: [&str; 6] = [
     "authorization",
     "cookie",
 ];
-/// Names with such a part that are no secrets: where one is kept, and numbers of tokens.
-const NOT_SECRET: [&str; 4] = ["_env", "_file", "tokens", "first_token"];
+/// Names with such a part that are no secrets: where one is kept or comes from, and numbers of tokens.
+const NOT_SECRET: [&str; 5] = ["_env", "_file", "tokens", "first_token", "token_url"];
 
 /// The configuration cannot be used. Its text is what a person should read.
 #[derive(Debug, Clone, PartialEq)]

@@ -24,10 +24,11 @@ use super::trust::{Approval, Workspace};
 pub const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
 
 /// Fields of a provider that decide where data goes or with which key.
-const SENDING: [&str; 11] = [
+const SENDING: [&str; 12] = [
     "kind",
     "api",
     "auth",
+    "oauth",
     "base_url",
     "base_url_env",
     "headers",

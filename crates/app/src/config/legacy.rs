@@ -39,7 +39,6 @@ const LATER: [&[&str]; 21] = [
     &["agent", "subagent_model"],
     &["agent", "subagent_models"],
     &["permissions", "subagent"],
-    &["auth", "store"],
     &["tools", "mcp_call_timeout_seconds"],
     &["tools", "mcp_start_seconds"],
     &["tools", "mcp_schema_budget"],

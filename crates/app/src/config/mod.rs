@@ -12,6 +12,7 @@ pub mod keys;
 pub mod layers;
 pub mod legacy;
 pub mod merge;
+pub mod oauth;
 pub mod paths;
 pub mod project;
 pub mod providers;

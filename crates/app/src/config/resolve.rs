@@ -1,6 +1,10 @@
 //! From a model reference to everything a request needs: endpoint, model, key, limits. It opens
 //! no connection and prints nothing.
 
+mod login;
+
+pub use login::{LoginError, UsableLogin};
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -14,6 +18,7 @@ use super::providers::{Address, BASE_URL_OVERRIDE, Provider, all, over_built_in,
 use super::schema::{AuthKind, Price, ProviderConfig, Timeouts};
 use super::tree::{Layer, Place};
 use super::units::Seconds;
+use crate::auth::Logins;
 
 /// The provider that stands for a server given by `OSTLER_BASE_URL` alone.
 const AD_HOC: &str = "custom";
@@ -30,9 +35,9 @@ pub struct ResolvedModel {
     pub base_url: String,
     pub model: String,
     pub variant: Option<String>,
-    pub auth: AuthKind,
-    /// None when the provider needs none, or wants a login.
+    /// None when the provider needs none, or is used with a login.
     pub key: Option<Key>,
+    pub login: Option<UsableLogin>,
     pub headers: BTreeMap<String, String>,
     pub extra_body: serde_json::Map<String, serde_json::Value>,
     pub quirks: toml::Table,
@@ -86,6 +91,8 @@ pub enum ResolveError {
     #[error("{0}")]
     KeySource(KeyError),
     #[error("{0}")]
+    Login(LoginError),
+    #[error("{0}")]
     Redirected(Box<Redirected>),
 }
 
@@ -125,6 +132,7 @@ pub struct Resolver<'a> {
     built_in: &'a [ProviderConfig],
     env: &'a Env,
     dotenv: &'a Dotenv,
+    logins: Logins,
     providers: Vec<Provider>,
 }
 
@@ -134,12 +142,14 @@ impl<'a> Resolver<'a> {
         built_in: &'a [ProviderConfig],
         env: &'a Env,
         dotenv: &'a Dotenv,
+        logins: Logins,
     ) -> Self {
         Self {
             loaded,
             built_in,
             env,
             dotenv,
+            logins,
             providers: all(loaded, built_in),
         }
     }
@@ -261,17 +271,22 @@ impl<'a> Resolver<'a> {
         Some(Choice { provider, model })
     }
 
-    /// Whether the provider has its own key or needs none.
+    /// Whether the provider has its own key or login, or needs none.
     fn usable(&self, provider: &Provider) -> bool {
-        provider.config.auth == Some(AuthKind::Login) || self.own_key(provider) != Some(false)
+        self.own_key(provider) != Some(false)
     }
 
-    /// Whether there is a key meant for this provider; None when it needs none.
+    /// Whether there is a key or a login meant for this provider; None when it needs none.
     fn own_key(&self, provider: &Provider) -> Option<bool> {
+        let login = || self.login(provider).map(|login| login.is_ok());
+        if provider.config.auth == Some(AuthKind::Login) {
+            return login();
+        }
         match self.find_own_key(provider) {
             Ok(Some(_)) => Some(true),
-            Ok(None) => None,
-            Err(_) => Some(false),
+            Ok(None) => login(),
+            Err(KeyError::Missing { .. }) => login().or(Some(false)),
+            Err(KeyError::File { .. } | KeyError::Unsendable { .. }) => Some(false),
         }
     }
 
@@ -313,12 +328,16 @@ impl<'a> Resolver<'a> {
         };
         let model = provider.default_model().unwrap_or_default();
         let mut resolved = self.complete(provider, model, None)?;
-        resolved.picked = Some(match &resolved.key {
-            Some(key) => format!(
+        resolved.picked = Some(match (&resolved.key, &resolved.login) {
+            (Some(key), _) => format!(
                 "no default_model is set; {} has a key in {}",
                 resolved.provider, key.source
             ),
-            None => format!(
+            (None, Some(login)) => format!(
+                "no default_model is set; {} has a {}",
+                resolved.provider, login.name
+            ),
+            (None, None) => format!(
                 "no default_model is set; {} is configured",
                 resolved.provider
             ),
@@ -413,25 +432,15 @@ impl<'a> Resolver<'a> {
             }
             None => String::new(),
         };
-        let auth = config.auth.unwrap_or_default();
-        let key = match (auth, self.key(provider)) {
-            (AuthKind::ApiKey | AuthKind::Login, Ok(key)) => key,
-            (AuthKind::Login, Err(KeyError::Missing { .. })) => None,
-            (AuthKind::ApiKey, Err(error @ KeyError::Missing { .. })) => {
-                return Err(ResolveError::Key(error));
-            }
-            (AuthKind::ApiKey | AuthKind::Login, Err(error)) => {
-                return Err(ResolveError::KeySource(error));
-            }
-        };
+        let (key, login) = self.credentials(provider)?;
         Ok(ResolvedModel {
             provider: config.name.clone(),
             kind,
             base_url,
             model: model.to_owned(),
             variant: variant.map(str::to_owned),
-            auth,
             key,
+            login,
             headers: config.headers.clone(),
             extra_body: config.extra_body.clone(),
             quirks: config.quirks.clone(),

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::oauth::{OauthConfig, TokenStore};
 use super::units::{ByteSize, ColorChoice, Seconds, non_negative};
 
 /// Configuration of Ostler. Every key is optional; an empty file works.
@@ -123,6 +124,9 @@ pub struct ProviderConfig {
     /// How requests are authorised.
     #[serde(default)]
     pub auth: Option<AuthKind>,
+    /// Where `ostler login` gets tokens.
+    #[serde(default)]
+    pub oauth: Option<OauthConfig>,
     /// Context window in tokens, over what the catalog knows; 0 means never compact.
     #[serde(default)]
     pub context_window: Option<u64>,
@@ -170,10 +174,10 @@ impl Api {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AuthKind {
-    /// A key.
+    /// A key, or a token from `ostler login` where there is none.
     #[default]
     ApiKey,
-    /// A token from `ostler login`.
+    /// A token from `ostler login`, and no key.
     Login,
 }
 
@@ -225,6 +229,8 @@ pub struct ModelProfile {
     pub api: Option<Api>,
     /// How requests are authorised.
     pub auth: Option<AuthKind>,
+    /// Where `ostler login` gets tokens.
+    pub oauth: Option<OauthConfig>,
     /// The key itself. Exactly one of `api_key`, `api_key_env`, `api_key_file` may be given.
     pub api_key: Option<String>,
     /// The variable that holds the key.
@@ -457,12 +463,15 @@ impl Default for DisplayConfig {
 pub struct AuthConfig {
     /// Whether the process environment may supply provider keys.
     pub use_process_env: bool,
+    /// Where tokens of `ostler login` are kept. This version has no keyring.
+    pub store: TokenStore,
 }
 
 impl Default for AuthConfig {
     fn default() -> Self {
         Self {
             use_process_env: true,
+            store: TokenStore::default(),
         }
     }
 }

@@ -38,7 +38,7 @@ impl Models for Mock {
             },
             kind: self.kind.config_name().into(),
             base_url: self.base_url.clone(),
-            key: Some(Secret::new(KEY)),
+            key: Some(Secret::new(KEY).into()),
             headers: Vec::new(),
             extra_body: None,
             quirks: Quirks::default(),

@@ -29,6 +29,8 @@ pub(super) struct Place {
     url: String,
     /// Where the key came from, if there is one.
     key_source: Option<String>,
+    /// What to do when the key is refused.
+    remedy: Option<String>,
     secrets: Vec<crate::Secret>,
 }
 
@@ -67,8 +69,8 @@ pub fn says_overflow(text: &str) -> bool {
 }
 
 impl Place {
-    pub(super) fn new(target: &Target, url: &Url) -> Self {
-        let mut secrets: Vec<_> = target.key.iter().cloned().collect();
+    pub(super) fn new(target: &Target, key: Option<&crate::Secret>, url: &Url) -> Self {
+        let mut secrets: Vec<_> = key.into_iter().cloned().collect();
         for (name, value) in &target.headers {
             if is_sensitive(name) {
                 let bare = value
@@ -93,7 +95,8 @@ impl Place {
                 None => host.to_owned(),
             },
             url: without_secrets(url.as_str()),
-            key_source: target.key.as_ref().map(|key| key.source().to_owned()),
+            key_source: key.map(|key| key.source().to_owned()),
+            remedy: target.key.as_ref().map(crate::Key::remedy),
             secrets,
         }
     }
@@ -149,20 +152,13 @@ impl Place {
 
     fn auth(&self, status: u16, said: &str) -> Error {
         let provider = &self.provider;
-        let (what, todo) = match self.key_source.as_deref() {
-            Some("") => (
-                "refused the key".to_owned(),
-                "Check it, or run `ostler setup`",
-            ),
-            Some(source) => (
-                format!("refused the key from {source}"),
-                "Check it, or run `ostler setup`",
-            ),
-            None => (
-                "wants a key and none is set".to_owned(),
-                "Set its api_key_env, or run `ostler setup`",
-            ),
+        let what = match self.key_source.as_deref() {
+            Some("") => "refused the key".to_owned(),
+            Some(source) => format!("refused the key from {source}"),
+            None => "wants a key and none is set".to_owned(),
         };
+        let todo = self.remedy.as_deref();
+        let todo = todo.unwrap_or("Set its api_key_env, or run `ostler setup`");
         Error::Auth {
             message: format!("{provider} {what} ({status}){said}. {todo}"),
         }

@@ -1,5 +1,6 @@
 //! The transport against a tiny server on a thread: what goes over the wire, and what each fault becomes.
 
+mod keys;
 mod secure;
 
 use super::{Progress, Proxies, Response, Transport, TransportOptions};
@@ -176,7 +177,7 @@ fn target(base_url: &str) -> Target {
         },
         kind: "test".into(),
         base_url: base_url.into(),
-        key: Some(Secret::new(KEY)),
+        key: Some(Secret::new(KEY).into()),
         headers: vec![("x-mine".into(), "1".into())],
         extra_body: None,
         quirks: Quirks::default(),
@@ -741,7 +742,7 @@ async fn a_line_of_200_megabytes_is_given_up_early() {
 async fn settings_that_cannot_be_sent_are_refused_without_showing_the_key() {
     for (set, words) in [
         (
-            (|t| t.key = Some(Secret::new("sk-bad\nkey"))) as fn(&mut Target),
+            (|t| t.key = Some(Secret::new("sk-bad\nkey").into())) as fn(&mut Target),
             "`authorization`",
         ),
         (

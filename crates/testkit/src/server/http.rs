@@ -11,7 +11,7 @@ const MAX_BODY_BYTES: usize = 512 * 1024 * 1024;
 const OUT_BUFFER_BYTES: usize = 16 * 1024;
 
 /// The next request of a connection, or `None` when the client is done.
-pub(super) fn read_request(
+pub(crate) fn read_request(
     reader: &mut impl BufRead,
     sock: &TcpStream,
 ) -> io::Result<Option<Captured>> {
@@ -89,7 +89,7 @@ fn read_chunked(reader: &mut impl BufRead) -> io::Result<Vec<u8>> {
 }
 
 /// The response side of a connection.
-pub(super) struct Wire<'a> {
+pub(crate) struct Wire<'a> {
     sock: &'a TcpStream,
     out: BufWriter<&'a TcpStream>,
     /// Just before the last bytes left.
@@ -205,7 +205,7 @@ impl<'a> Wire<'a> {
     }
 }
 
-pub(super) fn pair(name: &str, value: &str) -> (String, String) {
+pub(crate) fn pair(name: &str, value: &str) -> (String, String) {
     (name.into(), value.into())
 }
 

@@ -439,6 +439,7 @@ fn show_has_defaults_and_get_has_one() {
     agent.max_steps = 0  # default
     agent.plan_mode_allowed_tools = []  # default
     agent.reasoning_language = "auto"  # default
+    auth.store = "file"  # default
     auth.use_process_env = true  # default
     display.color = "auto"  # default
     display.show_reasoning = true  # default

@@ -19,6 +19,7 @@ use tempfile::TempDir;
 use super::diagnose::ConfigError;
 use super::env::Override;
 use super::layers::{Inputs, Loaded, load};
+use super::oauth::TokenStore;
 use super::paths::{Env, Places};
 use super::schema::ProviderConfig;
 use super::show::{Origins, settings};
@@ -71,6 +72,10 @@ impl Bench {
             value: value.into(),
         });
         self
+    }
+
+    pub fn logins(&self) -> crate::auth::Logins {
+        crate::auth::Logins::new(&self.places().home, TokenStore::File)
     }
 
     pub fn trusted(mut self) -> Self {
