@@ -10,6 +10,7 @@ use crate::ledger::Ledger;
 use crate::log::{Backlog, Log, branch};
 use crate::policy::Policy;
 use crate::prompt;
+use crate::redact::Redactor;
 use crate::seen::Seen;
 use crate::session::Session;
 use crate::store::Store;
@@ -18,7 +19,7 @@ use crate::tools::Tools;
 use crate::turn::Opening;
 use crate::{instructions, prefixes};
 use ostler_host::Host;
-use ostler_llm::{Model, Params, Prefix, Target, Transport};
+use ostler_llm::{Model, Params, Prefix, Secret, Target, Transport};
 use ostler_wire::{
     Body, Client, Entry, ForkedFrom, Hub, HubError, Meta, Notice, Open, SCHEMA_VERSION,
     SessionInfo, Settings, Subscription,
@@ -70,6 +71,8 @@ pub struct Options {
     pub operator: Vec<String>,
     pub policy: Policy,
     pub tool_filter: Vec<String>,
+    /// Values that nobody may see: not the model, not the log, not a front end.
+    pub secrets: Vec<Secret>,
     pub tools: ToolSettings,
     pub host: Arc<dyn Host>,
     /// Facts for the first prompt: the system, the shell.
@@ -79,6 +82,7 @@ pub struct Options {
 pub struct LocalHub {
     options: Arc<Options>,
     transport: Arc<Transport>,
+    redactor: Redactor,
 }
 
 /// A log to go on with.
@@ -94,7 +98,11 @@ struct Past {
 
 impl LocalHub {
     pub fn new(options: Arc<Options>, transport: Arc<Transport>) -> Self {
-        Self { options, transport }
+        Self {
+            redactor: Redactor::new(&options.secrets),
+            options,
+            transport,
+        }
     }
 
     fn store(&self) -> Store {
@@ -109,7 +117,8 @@ impl LocalHub {
             log: match self.options.save {
                 true => Log::plan(&store.path_of(&id)),
                 false => Log::memory(),
-            },
+            }
+            .redacting(self.redactor.clone()),
             entries,
             notices: Vec::new(),
             id: id.clone(),
@@ -145,7 +154,7 @@ impl LocalHub {
     fn resume(&self, path: &std::path::Path) -> Result<Past, HubError> {
         let (log, entries, damage) = Log::open(path).map_err(|e| HubError(e.to_string()))?;
         Ok(Past {
-            log,
+            log: log.redacting(self.redactor.clone()),
             entries: branch(entries),
             notices: damage.notice().into_iter().collect(),
             id: path
@@ -173,7 +182,9 @@ impl LocalHub {
         notes.extend(found.warnings);
         notes.extend(found.loaded.iter().map(|f| format!("Instructions: {f}")));
         Prefix {
-            system: prompt::render(tools, &options.operator, &found.text),
+            system: self
+                .redactor
+                .text(prompt::render(tools, &options.operator, &found.text)),
             tools: tools.specs(),
         }
     }
@@ -289,8 +300,11 @@ impl Hub for LocalHub {
 
         let store = self.store();
         let (ops, receiver) = mpsc::channel(OPS);
-        let (feed, asks) = (Feed::default(), crate::asks::Pending::default());
-        let artifacts = Artifacts::new(past.folder.clone());
+        let (feed, asks) = (
+            Feed::redacting(self.redactor.clone()),
+            crate::asks::Pending::default(),
+        );
+        let artifacts = Artifacts::new(past.folder.clone()).redacting(self.redactor.clone());
         let entries = std::mem::take(&mut past.entries);
         let mut desk = Desk {
             conversation: Conversation::new(

@@ -128,6 +128,10 @@ impl Inbox {
         }
         ask.ask = format!("a{}", self.next_ask);
         self.next_ask += 1;
+        // A file that is shown before it is changed may hold what nobody should see.
+        let redactor = self.feed.redactor();
+        ask.subject = redactor.text(ask.subject);
+        ask.preview = ask.preview.map(|text| redactor.text(text));
         let id = ask.ask.clone();
         let ask = Arc::new(ask);
         let (sender, receiver) = oneshot::channel();

@@ -35,6 +35,9 @@ impl Target {
     }
 }
 
+/// What stands where a secret was.
+pub const REDACTED: &str = "[redacted]";
+
 /// A value that never shows in a debug print or an error.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret {

@@ -101,6 +101,7 @@ impl Bench {
             operator: Vec::new(),
             policy: Policy::default(),
             tool_filter: Vec::new(),
+            secrets: Vec::new(),
             tools: ToolSettings {
                 shell: vec!["sh".into(), "-c".into()],
                 env: vec![("PATH".into(), path)],

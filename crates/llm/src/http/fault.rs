@@ -1,7 +1,7 @@
 //! Turns what went wrong into a typed error with a sentence that says what to do. Pure; keys never get through.
 
 use crate::kinds::without_secrets;
-use crate::{Error, Target, rows};
+use crate::{Error, REDACTED, Secret, Target, rows};
 use http::HeaderMap;
 use serde::Deserialize;
 use serde_json::Value;
@@ -29,7 +29,7 @@ pub(super) struct Place {
     url: String,
     /// Where the key came from, if there is one.
     key_source: Option<String>,
-    secrets: Vec<crate::Secret>,
+    secrets: Vec<Secret>,
 }
 
 /// Which of the four clocks ran out.
@@ -68,21 +68,9 @@ pub fn says_overflow(text: &str) -> bool {
 
 impl Place {
     pub(super) fn new(target: &Target, url: &Url) -> Self {
-        let mut secrets: Vec<_> = target.key.iter().cloned().collect();
-        for (name, value) in &target.headers {
-            if is_sensitive(name) {
-                let bare = value
-                    .split_once(' ')
-                    .map_or(value.as_str(), |(_, rest)| rest);
-                secrets.push(crate::Secret::new(bare));
-            }
-        }
-        secrets.extend(url.password().map(crate::Secret::new));
-        secrets.extend(
-            url.query_pairs()
-                .filter(|(name, _)| is_sensitive(name))
-                .map(|(_, value)| crate::Secret::new(value)),
-        );
+        let headers = target.headers.iter().map(|(name, value)| (name, value));
+        let mut secrets = secrets_beside_key(headers, Some(url));
+        secrets.extend(target.key.clone());
         secrets.retain(|secret| secret.reveal().chars().count() >= MIN_SECRET_CHARS);
         let host = url.host_str().unwrap_or("");
         Self {
@@ -262,13 +250,31 @@ impl Place {
             | Error::Fatal { message, .. } => {
                 for secret in &self.secrets {
                     if message.contains(secret.reveal()) {
-                        *message = message.replace(secret.reveal(), "[key]");
+                        *message = message.replace(secret.reveal(), REDACTED);
                     }
                 }
             }
         }
         error
     }
+}
+
+/// What else lets one in at an endpoint: headers and parts of the address that carry a credential.
+pub fn secrets_beside_key<'a>(
+    headers: impl Iterator<Item = (&'a String, &'a String)>,
+    url: Option<&Url>,
+) -> Vec<Secret> {
+    let bare = |value: &'a String| value.split_once(' ').map_or(&**value, |(_, rest)| rest);
+    let mut secrets: Vec<Secret> = headers
+        .filter(|(name, _)| is_sensitive(name))
+        .map(|(_, value)| Secret::new(bare(value)))
+        .collect();
+    if let Some(url) = url {
+        secrets.extend(url.password().map(Secret::new));
+        let pairs = url.query_pairs().filter(|(name, _)| is_sensitive(name));
+        secrets.extend(pairs.map(|(_, value)| Secret::new(value)));
+    }
+    secrets
 }
 
 fn is_sensitive(name: &str) -> bool {
