@@ -19,7 +19,6 @@ use clap::Parser;
 use cmd::resume;
 use flags::{Cli, Command};
 use lenient::Lenient;
-use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -124,7 +123,7 @@ fn with_output(
 
 /// What happened, on stderr; the code says whose fault it was.
 fn fail(error: &anyhow::Error) -> ExitCode {
-    let _ = writeln!(std::io::stderr(), "ostler: {error:#}");
+    cmd::say(&format!("ostler: {error:#}"));
     let usage = error.downcast_ref::<UsageError>().is_some();
     ExitCode::from(if usage { exec::USAGE } else { exec::FAILED })
 }

@@ -2,7 +2,9 @@
 //! It draws events; it knows no engine.
 
 use crate::color::{Ink, Paint};
-use ostler_wire::{Body, Delta, Entry, Event, Outcome, Role, ToolResult, ToolUse, Usage, View};
+use ostler_wire::{
+    Body, Delta, Entry, Event, Outcome, Role, ToolResult, ToolUse, Usage, View, is_tricky,
+};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -416,12 +418,12 @@ fn shorten(text: &str, most: usize) -> String {
     }
 }
 
-/// Control characters made visible, so that nothing from a model or a file drives the terminal.
+/// Control and hidden characters made visible, so that nothing from a model or a file drives the terminal.
 pub fn printable(text: &str) -> String {
     text.chars()
         .map(|c| match c {
             '\n' | '\t' => ' ',
-            c if c.is_control() => '\u{fffd}',
+            c if is_tricky(c) => '\u{fffd}',
             c => c,
         })
         .collect()
@@ -429,12 +431,6 @@ pub fn printable(text: &str) -> String {
 
 fn printable_block(text: &str) -> String {
     text.chars()
-        .map(|c| {
-            if c.is_control() && c != '\n' && c != '\t' {
-                '\u{fffd}'
-            } else {
-                c
-            }
-        })
+        .map(|c| if is_tricky(c) { '\u{fffd}' } else { c })
         .collect()
 }

@@ -140,7 +140,10 @@ fn commands_and_files_that_hold_keys_show_none() {
     for (n, result) in results.iter().enumerate() {
         let beginning = result.get(..2000).unwrap_or(result);
         let is_start = result.contains("\"job\":\"j1\"") && n == 6;
-        assert!(is_start || result.contains("[redacted]"), "{n}: {beginning}");
+        assert!(
+            is_start || result.contains("[redacted]"),
+            "{n}: {beginning}"
+        );
     }
     let kept = files(person.scene.space.home());
     let kept: Vec<_> = kept

@@ -1,7 +1,7 @@
 //! Takes known secrets out of text: the exact values and their JSON escapes, nothing that only looks like one. It finds
 //! them on the way into the log, in streams across the borders of chunks, and knows nothing of where they come from.
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use ostler_llm::{REDACTED, Secret};
 use ostler_wire::Entry;
 use std::borrow::Cow;
@@ -55,6 +55,8 @@ impl Redactor {
         let longest = patterns.iter().map(String::len).max();
         let automaton = AhoCorasick::builder()
             .match_kind(MatchKind::LeftmostLongest)
+            // Quick to build; a search almost never gets beyond its prefilter.
+            .kind(Some(AhoCorasickKind::NoncontiguousNFA))
             .build(&patterns);
         let finder = match (longest, automaton) {
             (Some(longest), Ok(automaton)) => Some(Arc::new(Finder {
