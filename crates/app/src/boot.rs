@@ -307,13 +307,12 @@ impl Boot {
     }
 
     fn target(&self, resolved: ResolvedModel) -> Result<Target, String> {
-        if let Some(variant) = &resolved.variant {
-            return Err(format!(
-                "{}/{} has no variant `{variant}`; how hard it thinks is set with --effort",
-                resolved.provider, resolved.model
-            ));
-        }
         let facts = ostler_llm::lookup(&resolved.model);
+        let thinks = facts.as_ref().is_none_or(|facts| facts.reasoning);
+        let variant = match &resolved.variant {
+            Some(variant) => Some(variant_effort(&resolved, variant, thinks)?),
+            None => None,
+        };
         let own = &resolved.quirks;
         let quirks =
             ostler_llm::quirks(&resolved.kind, &resolved.base_url, &resolved.model, &[own])
@@ -348,9 +347,11 @@ impl Boot {
                 .or(facts.as_ref().and_then(|f| f.max_output)),
             price,
             // A model nobody knows is only asked to think when the person says how hard.
-            reasoning: facts
-                .as_ref()
-                .map_or(self.loaded.config.agent.effort.is_some(), |f| f.reasoning),
+            reasoning: facts.as_ref().map_or(
+                self.loaded.config.agent.effort.is_some() || variant.is_some(),
+                |f| f.reasoning,
+            ),
+            effort: variant,
             images: facts.as_ref().is_none_or(|f| f.images),
             stream: resolved.stream,
             timeouts: resolved.timeouts,
@@ -367,6 +368,20 @@ impl Models for Boot {
         };
         self.target(resolved.map_err(|e| e.to_string())?)
     }
+}
+
+/// What `@variant` stands for: how hard the model thinks.
+fn variant_effort(resolved: &ResolvedModel, variant: &str, thinks: bool) -> Result<Effort, String> {
+    let known = Effort::ALL.into_iter().find(|e| e.name() == variant);
+    known.filter(|_| thinks).ok_or_else(|| {
+        let names: Vec<&str> = Effort::ALL.map(Effort::name).to_vec();
+        let which = match thinks {
+            true => format!("there are {} (how hard it thinks)", names.join(", ")),
+            false => "it does not think, so it has none".to_owned(),
+        };
+        let (provider, model) = (&resolved.provider, &resolved.model);
+        format!("{provider}/{model} has no variant `{variant}`; {which}")
+    })
 }
 
 fn effort(effort: schema::Effort) -> Effort {

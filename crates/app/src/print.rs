@@ -363,6 +363,25 @@ impl<O: Write, E: Write> Printer<O, E> {
     }
 }
 
+/// The result object of a run that could not begin. There is no session to name.
+pub fn failed_early(message: &str, exit_code: u8, took: std::time::Duration) {
+    let result = json!({
+        "type": "result",
+        "subtype": "error",
+        "is_error": true,
+        "result": "",
+        "session_id": null,
+        "num_turns": 0,
+        "duration_ms": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+        "usage": {"input": 0, "cached": 0, "cache_write": 0, "output": 0},
+        "cost": null,
+        "exit_code": exit_code,
+        "error": {"kind": "start", "message": message},
+    });
+    // A reader that went away wants to know nothing.
+    let _ = writeln!(io::stdout(), "{result}");
+}
+
 /// `key="value"` pairs of a call, shortened.
 fn arguments(input: &Value) -> String {
     let Some(object) = input.as_object() else {

@@ -145,6 +145,10 @@ impl LocalHub {
         let forked_from = ForkedFrom {
             session: session.unwrap_or_default(),
             entry: entries.last().map_or(0, |e| e.entry),
+            copied: entries
+                .iter()
+                .filter(|e| !matches!(e.body, Body::Meta(_)))
+                .count() as u64,
         };
         let mut past = fresh(Some(forked_from), entries);
         past.notices.extend(damage.notice());
@@ -153,10 +157,11 @@ impl LocalHub {
 
     fn resume(&self, path: &std::path::Path) -> Result<Past, HubError> {
         let (log, entries, damage) = Log::open(path).map_err(|e| HubError(e.to_string()))?;
+        let moved = moved(&entries, &self.options.root);
         Ok(Past {
             log: log.redacting(self.redactor.clone()),
             entries: branch(entries),
-            notices: damage.notice().into_iter().collect(),
+            notices: damage.notice().into_iter().chain(moved).collect(),
             id: path
                 .file_stem()
                 .map(|s| s.to_string_lossy().into_owned())
@@ -268,10 +273,36 @@ impl LocalHub {
     }
 }
 
+/// A session that goes on in another folder than it began in.
+fn moved(entries: &[Entry], root: &std::path::Path) -> Option<String> {
+    let roots = entries.iter().filter_map(|entry| {
+        if let Body::Meta(meta) = &entry.body {
+            Some(meta.root.as_str())
+        } else {
+            None
+        }
+    });
+    let began = roots.filter(|root| !root.is_empty()).last()?;
+    let here = root.display().to_string();
+    (began != here).then(|| {
+        format!("This session began in {began}; it goes on in {here}. Paths in it may mean other files now.")
+    })
+}
+
 /// The model as a person would name it.
-fn reference(model: &Model) -> String {
-    let origin = &model.target().origin;
-    format!("{}/{}", origin.provider, origin.model)
+pub(crate) fn reference(model: &Model) -> String {
+    let Target { origin, effort, .. } = &**model.target();
+    let variant = effort.map_or_else(String::new, |effort| format!("@{}", effort.name()));
+    format!("{}/{}{variant}", origin.provider, origin.model)
+}
+
+/// The settings of a run, with what the reference of the model says itself.
+pub(crate) fn params_for(options: &Options, model: &Model) -> Params {
+    let own = model.target().effort;
+    Params {
+        effort: own.or(options.params.effort),
+        ..options.params.clone()
+    }
 }
 
 /// The model and prefix that the last settings of these entries speak of.
@@ -297,6 +328,7 @@ impl Hub for LocalHub {
         let prefix = self.prefix(&past, &tools, &mut notes);
         let model = self.model(&past, &mut notes)?;
         let reference = reference(&model);
+        let params = params_for(&options, &model);
 
         let store = self.store();
         let (ops, receiver) = mpsc::channel(OPS);
@@ -307,12 +339,7 @@ impl Hub for LocalHub {
         let artifacts = Artifacts::new(past.folder.clone()).redacting(self.redactor.clone());
         let entries = std::mem::take(&mut past.entries);
         let mut desk = Desk {
-            conversation: Conversation::new(
-                model,
-                prefix.clone(),
-                options.params.clone(),
-                options.tools.envelope,
-            ),
+            conversation: Conversation::new(model, prefix.clone(), &params, options.tools.envelope),
             log: std::mem::replace(&mut past.log, Log::memory()),
             feed: feed.clone(),
             tools,

@@ -2,7 +2,7 @@
 
 use crate::asks::Pending;
 use crate::feed::Feed;
-use ostler_wire::{Ask, Delivery, Image, Op};
+use ostler_wire::{Ask, Delivery, Delta, Image, Op, View};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -165,6 +165,13 @@ impl Inbox {
                 };
                 if waiting.len() < MAX_WAITING {
                     waiting.push_back(Prompt { text, images });
+                } else {
+                    self.feed.delta(Delta::View {
+                        command: String::new(),
+                        view: View::Error(format!(
+                            "{MAX_WAITING} prompts are waiting already; this one was dropped. Send it again later."
+                        )),
+                    });
                 }
             }
             Some(Op::Answer {

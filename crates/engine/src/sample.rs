@@ -3,7 +3,7 @@
 use crate::feed::Feed;
 use crate::redact::Stream;
 use bytes::Bytes;
-use ostler_llm::{Answer, Assembler, Chunk, Error, Model, backoff};
+use ostler_llm::{Answer, Assembler, Chunk, Error, MAX_RETRY_AFTER, Model, backoff};
 use ostler_wire::Delta;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -44,11 +44,25 @@ pub async fn sample(
             Some(Ok(())) => return Sampled::Whole(assembler.finish()),
             Some(Err(error)) => error,
         };
-        let Error::Retryable { after, message, .. } = &error else {
+        let Error::Retryable {
+            after,
+            message,
+            status,
+        } = &error
+        else {
             return Sampled::Failed(assembler.finish(), error);
         };
         if assembler.is_visible() {
             return Sampled::Cut(assembler.finish(), error);
+        }
+        if let Some(patience) = after.filter(|after| *after > MAX_RETRY_AFTER) {
+            let message = format!("{message}. It wants {} to pass first", spoken(patience));
+            let error = Error::Retryable {
+                message,
+                status: *status,
+                after: Some(patience),
+            };
+            return Sampled::Failed(Answer::default(), error);
         }
         if tries >= MAX_TRIES {
             return Sampled::Failed(Answer::default(), error);
@@ -150,6 +164,16 @@ impl<'a> Live<'a> {
                 text: std::mem::take(text),
             });
         }
+    }
+}
+
+/// A long time in the words of a person.
+fn spoken(time: Duration) -> String {
+    let minutes = time.as_secs().div_ceil(60);
+    match (minutes / 60, minutes % 60) {
+        (0, minutes) => format!("{minutes} min"),
+        (hours, 0) => format!("{hours} h"),
+        (hours, minutes) => format!("{hours} h {minutes} min"),
     }
 }
 

@@ -46,6 +46,7 @@ impl Models for Mock {
             max_output: None,
             price: None,
             reasoning: true,
+            effort: None,
             images: true,
             stream: true,
             timeouts: Timeouts::default(),

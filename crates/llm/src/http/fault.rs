@@ -11,7 +11,7 @@ use std::time::Duration;
 use url::Url;
 
 const TABLE: &str = include_str!("../../data/errors.toml");
-/// A server cannot make us wait longer than this before another try.
+/// A server that asks for more patience than this is not tried again by itself.
 pub const MAX_RETRY_AFTER: Duration = Duration::from_secs(300);
 /// What is quoted of a body that is no answer, and of a vendor's own words.
 const QUOTE_CHARS: usize = 200;
@@ -312,11 +312,10 @@ fn rule_for(status: u16, body: &str) -> Option<RuleKind> {
 fn retry_after(headers: &HeaderMap, body: &str, now: jiff::Timestamp) -> Option<Duration> {
     let header = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
     let millis = header("retry-after-ms").and_then(|ms| ms.parse::<f64>().ok());
-    let wait = millis
+    millis
         .and_then(|ms| Duration::try_from_secs_f64(ms / 1000.0).ok())
         .or_else(|| header("retry-after").and_then(|text| seconds_or_date(text, now)))
-        .or_else(|| delay_in(body))?;
-    Some(wait.min(MAX_RETRY_AFTER))
+        .or_else(|| delay_in(body))
 }
 
 fn seconds_or_date(text: &str, now: jiff::Timestamp) -> Option<Duration> {
@@ -447,7 +446,7 @@ mod tests {
                 "",
                 Some(0),
             ),
-            (&[("retry-after", "86400")], "", Some(300_000)),
+            (&[("retry-after", "86400")], "", Some(86_400_000)),
             (&[("retry-after", "1e99")], "", None),
             (&[("retry-after", "-1")], "", None),
             (&[("retry-after", "soon")], "", None),

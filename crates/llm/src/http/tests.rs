@@ -184,6 +184,7 @@ fn target(base_url: &str) -> Target {
         max_output: None,
         price: None,
         reasoning: false,
+        effort: None,
         images: false,
         stream: true,
         timeouts: Timeouts::default(),
