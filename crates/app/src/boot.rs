@@ -3,7 +3,7 @@
 use crate::auth::{Http, LoginKey, LoginOf, Logins};
 use crate::config::diagnose::{self, ConfigError, Notice};
 use crate::config::env::Override;
-use crate::config::keys::Dotenv;
+use crate::config::keys::{self, Dotenv};
 use crate::config::layers::{self, Inputs, Loaded, RuleList};
 use crate::config::paths::{Env, Places, Platform};
 use crate::config::providers;
@@ -15,10 +15,11 @@ use crate::rule_store;
 use crate::rule_watch::Watch;
 use anyhow::{Context as _, anyhow};
 use ostler_engine::policy::{Fallback, Headless, Policy, Posture, Rule, Rules};
+use ostler_engine::redact::Redactor;
 use ostler_engine::tool::ToolSettings;
 use ostler_engine::{Models, Options, RuleStore};
 use ostler_host::Local;
-use ostler_llm::{Effort, Key, Params, Price, Target, Transport, TransportOptions};
+use ostler_llm::{Effort, Key, Params, Price, Secret, Target, Transport, TransportOptions};
 use ostler_wire::{Json, Origin};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -130,6 +131,11 @@ impl Boot {
     /// Everything the engine needs. `interactive`: somebody can answer asks.
     pub fn options(self: &Arc<Self>, interactive: bool) -> anyhow::Result<Options> {
         let config = &self.loaded.config;
+        let secrets = self.secrets();
+        let hidden = self.key_variables(&secrets);
+        let tools = self.tool_settings(hidden.clone())?;
+        // From here on the keys are in our own memory only, where no command can look.
+        ostler_host::hide(hidden.iter().map(String::as_str));
         Ok(Options {
             version: crate::VERSION.into(),
             home: self.places.home.clone(),
@@ -156,7 +162,8 @@ impl Boot {
             rules: Some(self.rule_store()),
             tool_filter: self.tool_filter(),
             more_tools: Vec::new(),
-            tools: self.tool_settings()?,
+            secrets,
+            tools,
             host: Arc::new(Local::new()),
             system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
         })
@@ -253,7 +260,7 @@ impl Boot {
         tools.enabled.iter().cloned().chain(off).collect()
     }
 
-    fn tool_settings(&self) -> anyhow::Result<ToolSettings> {
+    fn tool_settings(&self, hidden: Vec<String>) -> anyhow::Result<ToolSettings> {
         let config = &self.loaded.config;
         let tools = &config.tools;
         let program = match (&tools.shell.path, tools.shell.prefer) {
@@ -270,7 +277,7 @@ impl Boot {
         };
         Ok(ToolSettings {
             shell: vec![program.into(), flag.into()],
-            env: self.command_env(),
+            env: self.command_env(hidden),
             bash_timeout_seconds: tools.bash_timeout_seconds,
             bash_max_bytes: usize::try_from(tools.limits.bash_max_bytes).unwrap_or(usize::MAX),
             writable: crate::sandbox::granted(self),
@@ -286,24 +293,32 @@ impl Boot {
         })
     }
 
+    /// Everything that lets one in at a provider of this person.
+    fn secrets(&self) -> Vec<Secret> {
+        keys::all(&self.loaded, &self.built_in, &self.env, &self.dotenv)
+    }
+
+    /// Variables that hold a key, or may: by their name, or because the value is in them under another.
+    fn key_variables(&self, secrets: &[Secret]) -> Vec<String> {
+        let named = self.built_in.iter().chain(&self.loaded.config.providers);
+        let named = named.filter_map(|p| p.api_key_env.clone());
+        let redactor = Redactor::new(secrets);
+        let holds =
+            |(name, value): &(&String, &String)| is_key_setting(name) || redactor.has_secret(value);
+        let holding = self.env.iter().filter(holds).map(|(name, _)| name.clone());
+        let general = std::iter::once(keys::OVERRIDE.to_owned());
+        general.chain(named).chain(holding).collect()
+    }
+
     /// The environment of commands: ours without provider keys and what the configuration drops.
-    fn command_env(&self) -> Vec<(OsString, OsString)> {
+    fn command_env(&self, mut hidden: Vec<String>) -> Vec<(OsString, OsString)> {
         let shell = &self.loaded.config.tools.shell;
-        let providers = &self.loaded.config.providers;
-        let mut hidden: Vec<String> = vec!["OSTLER_API_KEY".into()];
-        hidden.extend(
-            self.built_in
-                .iter()
-                .chain(providers)
-                .filter_map(|p| p.api_key_env.clone()),
-        );
         hidden.retain(|name| !shell.env_pass.contains(name));
         hidden.extend(shell.env_drop.iter().cloned());
         let quiet =
             ["PAGER", "GIT_PAGER"].map(|name| (OsString::from(name), OsString::from("cat")));
         std::env::vars_os()
             .filter(|(name, _)| !hidden.iter().any(|h| name == h.as_str()))
-            .filter(|(name, _)| !name.to_str().is_some_and(is_key_setting))
             .filter(|(name, _)| !quiet.iter().any(|(q, _)| q == name))
             .chain(quiet.clone())
             .collect()
@@ -321,13 +336,12 @@ impl Boot {
     }
 
     fn target(&self, resolved: ResolvedModel) -> Result<Target, String> {
-        if let Some(variant) = &resolved.variant {
-            return Err(format!(
-                "{}/{} has no variant `{variant}`; how hard it thinks is set with --effort",
-                resolved.provider, resolved.model
-            ));
-        }
         let facts = ostler_llm::lookup(&resolved.model);
+        let thinks = facts.as_ref().is_none_or(|facts| facts.reasoning);
+        let variant = match &resolved.variant {
+            Some(variant) => Some(variant_effort(&resolved, variant, thinks)?),
+            None => None,
+        };
         let own = &resolved.quirks;
         let quirks =
             ostler_llm::quirks(&resolved.kind, &resolved.base_url, &resolved.model, &[own])
@@ -367,9 +381,11 @@ impl Boot {
                 .or(facts.as_ref().and_then(|f| f.max_output)),
             price,
             // A model nobody knows is only asked to think when the person says how hard.
-            reasoning: facts
-                .as_ref()
-                .map_or(self.loaded.config.agent.effort.is_some(), |f| f.reasoning),
+            reasoning: facts.as_ref().map_or(
+                self.loaded.config.agent.effort.is_some() || variant.is_some(),
+                |f| f.reasoning,
+            ),
+            effort: variant,
             images: facts.as_ref().is_none_or(|f| f.images),
             stream: resolved.stream,
             timeouts: resolved.timeouts,
@@ -393,6 +409,20 @@ fn mode(mode: crate::flags::Mode) -> ostler_engine::policy::Mode {
         crate::flags::Mode::Normal => ostler_engine::policy::Mode::Normal,
         crate::flags::Mode::Plan => ostler_engine::policy::Mode::Plan,
     }
+}
+
+/// What `@variant` stands for: how hard the model thinks.
+fn variant_effort(resolved: &ResolvedModel, variant: &str, thinks: bool) -> Result<Effort, String> {
+    let known = Effort::ALL.into_iter().find(|e| e.name() == variant);
+    known.filter(|_| thinks).ok_or_else(|| {
+        let names: Vec<&str> = Effort::ALL.map(Effort::name).to_vec();
+        let which = match thinks {
+            true => format!("there are {} (how hard it thinks)", names.join(", ")),
+            false => "it does not think, so it has none".to_owned(),
+        };
+        let (provider, model) = (&resolved.provider, &resolved.model);
+        format!("{provider}/{model} has no variant `{variant}`; {which}")
+    })
 }
 
 fn effort(effort: schema::Effort) -> Effort {

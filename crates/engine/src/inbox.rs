@@ -2,7 +2,7 @@
 
 use crate::asks::Pending;
 use crate::feed::Feed;
-use ostler_wire::{Ask, Delivery, Image, Op};
+use ostler_wire::{Ask, Delivery, Delta, Image, Op, View};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -161,6 +161,10 @@ impl Inbox {
         }
         ask.ask = format!("a{}", self.next_ask);
         self.next_ask += 1;
+        // A file that is shown before it is changed may hold what nobody should see.
+        let redactor = self.feed.redactor();
+        ask.subject = redactor.text(ask.subject);
+        ask.preview = ask.preview.map(|text| redactor.text(text));
         let id = ask.ask.clone();
         let ask = Arc::new(ask);
         let (sender, receiver) = oneshot::channel();
@@ -194,6 +198,13 @@ impl Inbox {
                 };
                 if waiting.len() < MAX_WAITING {
                     waiting.push_back(Prompt { text, images });
+                } else {
+                    self.feed.delta(Delta::View {
+                        command: String::new(),
+                        view: View::Error(format!(
+                            "{MAX_WAITING} prompts are waiting already; this one was dropped. Send it again later."
+                        )),
+                    });
                 }
             }
             Some(Op::Answer {

@@ -91,6 +91,8 @@ pub struct Started {
     pub plain: Option<Plain>,
     /// What was already shown; it opens the log and counts as read.
     pub so_far: String,
+    /// What follows that and was not shown yet.
+    pub held: Vec<u8>,
     pub confined: Option<Confined>,
 }
 
@@ -192,8 +194,13 @@ impl Jobs {
         let (input, typed) = mpsc::channel(INPUT_QUEUE);
         let input = stdin.is_some().then_some(input);
         let job_command = std::mem::take(&mut started.command);
-        let (owner, progress) = Owner::new(started, stdin, typed, log, cancel.clone());
-        let read = progress.borrow().written;
+        let (owner, progress, read) = Owner::new(
+            started,
+            stdin,
+            typed,
+            (log, self.artifacts.stream()),
+            cancel.clone(),
+        );
         tokio::spawn(owner.run());
         let job = Job {
             id: id.clone(),

@@ -25,6 +25,7 @@ pub mod log;
 pub mod policy;
 mod prefixes;
 pub mod prompt;
+pub mod redact;
 mod resolve;
 mod sample;
 mod schema;

@@ -3,7 +3,7 @@
 use crate::commands;
 use crate::conversation::Conversation;
 use crate::desk::Desk;
-use crate::hub::Options;
+use crate::hub::{Options, params_for, reference as reference_of};
 use crate::inbox::{Inbox, Next, Prompt};
 use crate::log::branch;
 use crate::prefixes;
@@ -68,16 +68,17 @@ impl Session {
             Ok(target) => target,
             Err(why) => return View::Error(why),
         };
-        let origin = target.origin.clone();
         let model = match Model::new(Arc::new(target), self.transport.clone()) {
             Ok(model) => model,
             Err(error) => return View::Error(error.to_string()),
         };
+        let name = reference_of(&model);
+        let params = params_for(&self.options, &model);
         let old = &self.desk.conversation;
         let mut new = Conversation::new(
             model,
             old.prefix.clone(),
-            old.params.clone(),
+            &params,
             self.desk.shop.settings.envelope,
         );
         let entries = self.desk.log.source().entries_after(None);
@@ -86,7 +87,7 @@ impl Session {
         new.replaces(old, "model");
         self.desk.conversation = new;
         let settings = Body::Settings(Settings {
-            model: Some(format!("{}/{}", origin.provider, origin.model)),
+            model: Some(name.clone()),
             ..Settings::default()
         });
         if self.desk.log.is_empty() {
@@ -96,6 +97,6 @@ impl Session {
         } else if let Err(error) = self.desk.commit(vec![settings]) {
             return View::Error(error.to_string());
         }
-        View::Text(format!("Model: {}/{}", origin.provider, origin.model))
+        View::Text(format!("Model: {name}"))
     }
 }

@@ -25,7 +25,7 @@ pub use codec::{Codec, Decoder, Frame, Mark};
 pub use error::Error;
 pub use http::{
     MAX_RETRY_AFTER, MAX_WHOLE_BYTES, Progress, Proxies, Response, Transport, TransportOptions,
-    install_crypto, says_overflow,
+    install_crypto, says_overflow, secrets_beside_key,
 };
 pub use key::{Key, KeyFuture, KeySource};
 pub use kinds::{Auth, BuiltinProvider, Kind, Protocol, builtin_providers, kind, kinds, quirks};
@@ -37,4 +37,4 @@ pub use quirks::{
 pub use request::{AnswerPart, CallResult, Effort, Msg, Params, Prefix, ToolSpec};
 pub use rope::{BLOCK_BYTES, Rope};
 pub use sse::{MAX_EVENT_BYTES, Seen, Sse};
-pub use target::{Price, Secret, Target, Timeouts};
+pub use target::{Price, REDACTED, Secret, Target, Timeouts};

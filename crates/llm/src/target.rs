@@ -1,6 +1,6 @@
 //! Where a request goes: one model at one endpoint, with everything the codec and the transport need to know.
 
-use crate::{Key, Quirks};
+use crate::{Effort, Key, Quirks};
 use ostler_wire::{Json, Origin};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -23,6 +23,8 @@ pub struct Target {
     pub max_output: Option<u64>,
     pub price: Option<Price>,
     pub reasoning: bool,
+    /// How hard it thinks, when the reference says so (`@high`); otherwise the settings of the run count.
+    pub effort: Option<Effort>,
     pub images: bool,
     pub stream: bool,
     pub timeouts: Timeouts,
@@ -34,6 +36,9 @@ impl Target {
         crate::kinds::without_secrets(&self.base_url)
     }
 }
+
+/// What stands where a secret was.
+pub const REDACTED: &str = "[redacted]";
 
 /// A value that never shows in a debug print or an error.
 #[derive(Clone, PartialEq, Eq)]

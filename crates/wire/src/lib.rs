@@ -9,6 +9,7 @@ mod event;
 mod json;
 mod message;
 mod op;
+mod tricky;
 mod view;
 
 pub use access::{Access, Mark, Segment};
@@ -22,6 +23,7 @@ pub use event::{Delta, Event};
 pub use json::Json;
 pub use message::{Image, Message, Origin, Part, Replay, Role, Stop};
 pub use op::{Delivery, Op};
+pub use tricky::is_tricky;
 pub use view::View;
 
 /// Version of the log's line format. Changes to it are additive; a reader skips types it does not know.

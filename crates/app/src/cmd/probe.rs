@@ -105,6 +105,7 @@ fn address(endpoint: &Endpoint, kind: &Kind) -> Result<Url, String> {
         max_output: None,
         price: None,
         reasoning: false,
+        effort: None,
         images: false,
         stream: true,
         timeouts: Timeouts::default(),

@@ -7,9 +7,12 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use ostler_llm::Secret;
+use url::Url;
 
 use super::files::{self, Access};
+use super::layers::Loaded;
 use super::paths::Env;
+use super::schema::ProviderConfig;
 use super::tree::Layer;
 
 /// Works for whatever model is selected.
@@ -133,6 +136,34 @@ pub fn find(wanted: Wanted<'_>, places: KeyPlaces<'_>) -> Result<Option<Key>, Ke
             places: looked,
         }),
     }
+}
+
+/// Every key that any provider could use, from every place, whether or not it would win.
+pub fn all(
+    loaded: &Loaded,
+    built_in: &[ProviderConfig],
+    env: &Env,
+    dotenv: &Dotenv,
+) -> Vec<Secret> {
+    // The file is for keys alone, so whatever else is in it is one, too.
+    let mut secrets: Vec<Secret> = dotenv.values.values().cloned().collect();
+    secrets.extend(env.get(OVERRIDE).map(Secret::new));
+    let configured = loaded.config.providers.iter().chain(&loaded.below_project);
+    for provider in built_in.iter().chain(configured) {
+        let named = provider.api_key_env.as_ref().and_then(|name| env.get(name));
+        secrets.extend(named.map(Secret::new));
+        // One that cannot be read is found out when it is needed.
+        let file = provider.api_key_file.as_ref();
+        secrets.extend(file.and_then(|path| Some(Secret::new(read_small(Path::new(path)).ok()?))));
+        secrets.extend(provider.api_key.as_ref().map(Secret::new));
+        let url = provider
+            .base_url
+            .as_ref()
+            .and_then(|url| Url::parse(url).ok());
+        let headers = provider.headers.iter();
+        secrets.extend(ostler_llm::secrets_beside_key(headers, url.as_ref()));
+    }
+    secrets
 }
 
 impl Wanted<'_> {

@@ -34,6 +34,7 @@ impl Yard {
             command: command.to_owned(),
             plain: None,
             so_far: so_far.to_owned(),
+            held: Vec::new(),
             confined: None,
         })
     }

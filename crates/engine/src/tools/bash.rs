@@ -20,6 +20,7 @@ pub use report::render;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -274,12 +275,18 @@ impl Run {
     /// The command goes on as a job.
     fn hand_over(mut self, command: String) -> Result<Value, ToolError> {
         self.live.flush();
-        let (mut data, plain, so_far) = self.streams.so_far();
+        let SoFar {
+            mut data,
+            plain,
+            text,
+            held,
+        } = self.streams.so_far();
         let id = self.cx.jobs.adopt(Started {
             process: self.process,
             command,
             plain,
-            so_far,
+            so_far: text,
+            held,
             confined: self.confined,
         })?;
         data["job"] = id.into();
@@ -334,11 +341,14 @@ impl Streams {
             }
             (Output::Stdout(bytes) | Output::Stderr(bytes), None) => bytes.clone(),
         };
-        match output {
+        let clean = match output {
             Output::Stderr(_) => self.stderr.push(&shown),
             Output::Stdout(_) | Output::Exited(_) => self.stdout.push(&shown),
-        }
-        Some(shown)
+        };
+        Some(match clean {
+            Cow::Borrowed(part) => shown.slice_ref(part),
+            Cow::Owned(text) => text.into(),
+        })
     }
 
     /// `note` is a line about the end that no stream tells.
@@ -354,12 +364,28 @@ impl Streams {
         data(&stdout, &stderr, exit_code.into())
     }
 
-    fn so_far(self) -> (Value, Option<Plain>, String) {
+    fn so_far(mut self) -> SoFar {
+        let mut held = self.stdout.take_held();
+        held.extend(self.stderr.take_held());
         let stdout = self.stdout.finish();
         let stderr = self.stderr.finish();
         let text = format!("{}{}", stdout.text, stderr.text);
-        (data(&stdout, &stderr, Value::Null), self.plain, text)
+        SoFar {
+            data: data(&stdout, &stderr, Value::Null),
+            plain: self.plain,
+            text,
+            held,
+        }
     }
+}
+
+/// What a command had said when it became a job.
+struct SoFar {
+    data: Value,
+    plain: Option<Plain>,
+    text: String,
+    /// Said, and not shown yet.
+    held: Vec<u8>,
 }
 
 fn note(exit: Exit) -> Option<String> {

@@ -46,6 +46,7 @@ impl Models for Mock {
             max_output: None,
             price: None,
             reasoning: true,
+            effort: None,
             images: true,
             stream: true,
             timeouts: Timeouts::default(),
@@ -106,6 +107,7 @@ impl Bench {
             rules: None,
             tool_filter: Vec::new(),
             more_tools: Vec::new(),
+            secrets: Vec::new(),
             tools: ToolSettings {
                 shell: vec!["sh".into(), "-c".into()],
                 env: vec![("PATH".into(), path)],

@@ -185,6 +185,7 @@ fn target(base_url: &str) -> Target {
         max_output: None,
         price: None,
         reasoning: false,
+        effort: None,
         images: false,
         stream: true,
         timeouts: Timeouts::default(),
@@ -329,7 +330,7 @@ async fn each_status_is_a_typed_error() {
             "",
             r#"{"error":{"message":"bad key sk-very-secret"}}"#,
             "auth",
-            "acme refused the key (401): bad key [key]. Check it, or run `ostler setup`",
+            "acme refused the key (401): bad key [redacted]. Check it, or run `ostler setup`",
         ),
         ("403 X", "", "", "auth", "acme refused the key (403)"),
         (
@@ -475,7 +476,7 @@ async fn a_body_decides_by_its_looks() {
         (
             "content-type: text/event-stream\r\n",
             "data: [FAIL]\n\n",
-            Err("told to fail with [key]"),
+            Err("told to fail with [redacted]"),
         ),
     ] {
         let server = Server::answering(plain("200 OK", headers, body));

@@ -46,13 +46,15 @@ pub(crate) fn read_request(
         let len = header("content-length").and_then(|v| v.parse().ok());
         read_exactly(reader, len.unwrap_or(0))?
     };
+    // Reading it takes a while that is not the client's.
+    let at = Instant::now();
     Ok(Some(Captured {
         method,
         path,
         headers,
         body: serde_json::from_slice(&raw).unwrap_or(Value::Null),
         raw,
-        at: Instant::now(),
+        at,
         fate: Fate::Open,
     }))
 }
