@@ -285,7 +285,7 @@ fn names_path(rule: &Rule, segment: &Segment, scope: &Scope) -> bool {
     std::iter::once(&segment.text)
         .chain(&segment.also)
         .any(|text| {
-            text.split(|c: char| c.is_whitespace() || ";|&<>()`\"'=,:".contains(c))
+            text.split(|c: char| c.is_whitespace() || ";|&<>(){}`\"'=,:".contains(c))
                 .filter(|word| !word.is_empty())
                 .any(|word| {
                     let path = scope.path(&word.replace('\\', ""));

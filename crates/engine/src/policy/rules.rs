@@ -205,8 +205,9 @@ impl Rule {
         // Without a sure parse, any piece of the text may be a command.
         segment.is_unsure()
             && forms().any(|form| {
-                form.split(['\n', ';', '|', '&', '(', ')', '`', '{', '}', ',', '\r'])
-                    .map(str::trim)
+                form.replace("\\\n", "")
+                    .split(|c: char| "\n\r;|&(){},`'\"=!".contains(c))
+                    .map(past_keyword)
                     .any(|piece| fits(piece) || fits(&without_path(piece)))
             })
     }
@@ -384,6 +385,16 @@ fn family(name: &str) -> Family {
 fn is_old_prefix(spec: &str) -> bool {
     spec.strip_suffix('*')
         .is_some_and(|words| !words.contains(['*', '?']) && !words.trim().is_empty())
+}
+
+/// `do rm x`: the command behind a word of the shell's own.
+fn past_keyword(piece: &str) -> &str {
+    let piece = piece.trim();
+    ["do ", "then ", "else ", "time "]
+        .iter()
+        .find_map(|word| piece.strip_prefix(word))
+        .unwrap_or(piece)
+        .trim_start()
 }
 
 fn starts_with_words(command: &str, words: &str) -> bool {

@@ -36,6 +36,11 @@ pub fn analyse(command: &str, place: &Place<'_>) -> Vec<Segment> {
     if walker.out.is_empty() {
         walker.unsure(command);
     }
+    // What reaches an unsure command through a pipe, a variable or a here-document stands elsewhere in the text.
+    let unsure = walker.out.iter_mut().find(|s| s.is_unsure());
+    if let Some(segment) = unsure.filter(|s| s.text != command.trim()) {
+        segment.also.push(command.to_owned());
+    }
     walker.out
 }
 

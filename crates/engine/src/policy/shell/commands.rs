@@ -172,6 +172,8 @@ pub const INTERPRETERS: &[&str] = &[
     "csh",
     "tcsh",
     "pwsh",
+    "at",
+    "batch",
 ];
 
 /// How a command treats its operands.
@@ -436,6 +438,88 @@ pub const SINKS: &[&str] = &[
     "/dev/fd/1",
     "/dev/fd/2",
 ];
+
+/// Run a command that stands among their words, where this table of wrappers does not say which words it is.
+pub const RUNS_WORDS: &[&str] = &[
+    "chrt",
+    "taskset",
+    "numactl",
+    "prlimit",
+    "unshare",
+    "nsenter",
+    "flock",
+    "watch",
+    "strace",
+    "ltrace",
+    "perf",
+    "valgrind",
+    "runuser",
+    "su",
+    "proot",
+    "fakeroot",
+    "systemd-run",
+    "firejail",
+    "bwrap",
+    "catchsegv",
+    "setarch",
+    "linux32",
+    "linux64",
+    "rlwrap",
+    "unbuffer",
+    "entr",
+    "direnv exec",
+    "poetry run",
+    "pipenv run",
+    "uv run",
+    "npx",
+    "npm exec",
+    "bundle exec",
+    "docker run",
+    "docker exec",
+    "podman run",
+    "podman exec",
+    "kubectl exec",
+    "ssh",
+    "tmux",
+    "screen",
+    "fd",
+    "git bisect",
+    "coproc",
+];
+
+/// Run a command that one word of theirs holds, whole or behind `=` or `!`.
+pub const RUNS_QUOTED: &[&str] = &[
+    "alias",
+    "awk",
+    "complete",
+    "emacs",
+    "ex",
+    "gdb",
+    "git",
+    "go",
+    "make",
+    "man",
+    "nix-shell",
+    "perl",
+    "psql",
+    "python",
+    "python3",
+    "rsync",
+    "ruby",
+    "node",
+    "script",
+    "sed",
+    "sort",
+    "sqlite3",
+    "tar",
+    "trap",
+    "vi",
+    "vim",
+    "zip",
+];
+
+/// Words of which a word in quotes is prose.
+pub const PROSE: &[&str] = &["git commit", "git tag", "git notes", "git merge", "git stash"];
 
 /// Whether the command's first words are these.
 pub fn starts(words: &[&str], entry: &str) -> bool {

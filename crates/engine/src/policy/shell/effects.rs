@@ -125,7 +125,7 @@ const PATHLESS: &[&str] = &[
     "echo", "printf", "true", "false", ":", "test", "sleep", "pwd", "seq", "basename", "dirname",
     "date", "expr", "uname", "id", "whoami", "nproc", "uptime", "ps", "pgrep", "env", "printenv",
     "hostname", "which", "type", "command", "tr", "cargo", "rustc", "node", "npm", "python",
-    "python3", "go", "pip", "pip3", "rustup", "java", "groups", "tty", "arch", "free", "git",
+    "python3", "go", "tput", "tsc", "pip", "pip3", "rustup", "java", "groups", "tty", "arch", "free", "git",
 ];
 /// The first operand of these is a pattern or a program.
 const PATTERN_FIRST: &[&str] = &[
@@ -361,6 +361,9 @@ fn is_reader(words: &[Word]) -> bool {
     if starts(&words, &["git", "--no-pager"]) {
         words.remove(1);
     }
+    if starts(&words, &["find"]) {
+        without_exec(&mut words);
+    }
     readers::READERS.iter().any(|reader| {
         let name: Vec<&str> = reader.words.split(' ').collect();
         starts(&words, &name)
@@ -368,6 +371,17 @@ fn is_reader(words: &[Word]) -> bool {
                 .get(name.len()..)
                 .is_some_and(|args| accepts(reader, args))
     })
+}
+
+/// Takes out `-exec … {} +` and its like: what they run is judged by itself.
+fn without_exec(words: &mut Vec<&Word>) {
+    while let Some(from) = words.iter().position(|w| w.text == "-exec" && w.is_sure()) {
+        let is_end = |w: &&Word| matches!(w.text.as_str(), ";" | "+");
+        let Some(length) = words.iter().skip(from).position(is_end) else {
+            return;
+        };
+        words.drain(from..=from + length);
+    }
 }
 
 fn accepts(reader: &Reader, args: &[&Word]) -> bool {
@@ -434,6 +448,9 @@ fn check(check: &Check, args: &[&Word]) -> bool {
             operands().count() <= usize::from(!list) && (list != get)
         }
         Check::Awk => operands().next().is_some_and(plain_awk),
+        Check::Jq => !args
+            .iter()
+            .any(|a| ["import", "include"].iter().any(|word| a.text.contains(word))),
     }
 }
 

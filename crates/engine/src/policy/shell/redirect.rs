@@ -16,14 +16,20 @@ pub(super) struct Around<'t> {
 impl Walker<'_> {
     pub(super) fn redirected(&mut self, src: &str, node: Node<'_>) {
         let mut around = Around::default();
-        let mut body = None;
         let mut cursor = node.walk();
-        for child in node.named_children(&mut cursor) {
+        let children: Vec<Node<'_>> = node.named_children(&mut cursor).collect();
+        let is_redirect = |n: &Node<'_>| n.kind().ends_with("_redirect");
+        let mut body = children.iter().copied().rfind(|n| !is_redirect(n));
+        // The grammar hangs the redirection of a list's last command on the list: what comes before it has happened.
+        if let Some(list) = body.take_if(|b| b.kind() == "list") {
+            self.statement(src, list);
+        }
+        for child in children {
             match child.kind() {
                 "file_redirect" | "heredoc_redirect" | "herestring_redirect" => {
                     self.redirect(src, child, &mut around);
                 }
-                _ => body = Some(child),
+                _ => {}
             }
         }
         around.unsure |= !gaps_are_blank(src, node);

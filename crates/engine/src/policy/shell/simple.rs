@@ -2,13 +2,16 @@
 
 use super::commands::{self, Kind, PUBLIC, SHELLS, WRAPPERS, Wrapper};
 use super::effects::{self, DEEP, Touch};
-use super::walk::Walker;
+use super::walk::{Walker, is_local_name};
 use super::word::Word;
 use ostler_wire::{Access, Mark, Segment};
 use std::path::{Component, Path, PathBuf};
 
 /// Wrappers around wrappers.
 const MAX_WRAPPERS: usize = 8;
+
+/// Words at which a command hidden among others may begin.
+const MAX_HIDDEN: usize = 32;
 
 /// Name, value where known, and raw text of an assignment before a command.
 type Assigned = (String, Option<String>, String);
@@ -60,6 +63,7 @@ impl Walker<'_> {
             }
         }
         peeled.marks.push(Mark::Unsure);
+        peeled.forms.extend(tails(&words));
         self.judge(raw, &words, peeled);
     }
 
@@ -86,13 +90,16 @@ impl Walker<'_> {
         let Some(name) = words.first() else {
             return self.unsure(raw);
         };
-        if self.change_folder(raw, words, &peeled) {
+        if self.change_folder(raw, words, &peeled) || self.read_line(raw, words, &peeled) {
             return;
         }
         let effects = effects::of(words);
         let harmless = env_is_harmless(&peeled.env);
         let mut segment = self.segment(raw, words, &peeled, harmless);
         segment.marks.extend(&effects.marks);
+        if !effects.reader {
+            segment.also.extend(hidden(words));
+        }
         let shadowed = self.functions.contains(&name.text);
         let looked_up = is_name(name) && !shadowed && !RESERVED.contains(&name.text.as_str());
         if !looked_up && (!name.is_sure() || shadowed || RESERVED.contains(&name.text.as_str())) {
@@ -185,6 +192,33 @@ impl Walker<'_> {
         true
     }
 
+    /// `read -r x`: later commands do not know what x is.
+    fn read_line(&mut self, raw: &str, words: &[Word], peeled: &Peeled) -> bool {
+        let Some((name, args)) = words.split_first() else {
+            return false;
+        };
+        let names: Vec<&Word> = args.iter().filter(|a| a.text != "-r").collect();
+        let plain = name.text == "read"
+            && name.is_sure()
+            && !self.functions.contains("read")
+            && peeled.marks.is_empty()
+            && peeled.forms.is_empty()
+            && peeled.env.iter().all(|(name, _, _)| name == "IFS")
+            && !names.is_empty()
+            && names
+                .iter()
+                .all(|n| n.is_sure() && is_variable(&n.text) && is_local_name(&n.text));
+        if plain {
+            let unknown = names.iter().map(|n| (n.text.clone(), None));
+            self.vars.extend(unknown);
+            let mut segment = self.segment(raw, words, peeled, true);
+            segment.read_only = true;
+            segment.plain = true;
+            self.push(segment);
+        }
+        plain
+    }
+
     /// Turns touches into accesses of the segment; whether everything that is read lies in the workspace or is public.
     fn resolve(&self, touches: &[Touch], segment: &mut Segment) -> bool {
         let mut inside = true;
@@ -274,6 +308,13 @@ impl Walker<'_> {
         } else {
             bases
         };
+        let found: Vec<String> = bases
+            .iter()
+            .map(|base| match only_name(words) {
+                Some(name) => format!("{base}{DEEP}/{name}"),
+                None => format!("{base}{DEEP}"),
+            })
+            .collect();
         let mut does = Vec::new();
         let mut rest = words.iter();
         while let Some(word) = rest.next() {
@@ -288,7 +329,7 @@ impl Walker<'_> {
                         .take_while(|w| w.text != ";" && w.text != "+")
                         .cloned()
                         .collect();
-                    self.found(&inner, &bases);
+                    self.found(&inner, &found);
                 }
                 _ => {}
             }
@@ -306,15 +347,11 @@ impl Walker<'_> {
     }
 
     /// The command of `-exec`, with every found file in place of `{}`.
-    fn found(&mut self, inner: &[Word], bases: &[String]) {
+    fn found(&mut self, inner: &[Word], files: &[String]) {
         let mut argv = Vec::new();
         for word in inner {
             if word.text == "{}" {
-                argv.extend(
-                    bases
-                        .iter()
-                        .map(|base| Word::plain(format!("{base}{DEEP}"))),
-                );
+                argv.extend(files.iter().map(Word::plain));
             } else if word.text.contains("{}") {
                 argv.push(Word::unknown(word.text.clone()));
             } else {
@@ -323,6 +360,20 @@ impl Walker<'_> {
         }
         self.simple(&joined(inner), argv, Vec::new());
     }
+}
+
+/// The one name that everything found has.
+fn only_name(words: &[Word]) -> Option<&str> {
+    let joins = ["-o", "-or", "-not", "!", "(", ")", ","];
+    if words.iter().any(|w| joins.contains(&w.text.as_str())) {
+        return None;
+    }
+    let mut named = words.windows(2).filter_map(|pair| match pair {
+        [option, name] if option.text == "-name" => Some(name),
+        _ => None,
+    });
+    let name = named.next().filter(|_| named.next().is_none())?;
+    (name.known && !name.odd && !name.text.contains(['/', '\\'])).then_some(name.text.as_str())
 }
 
 /// One wrapper less, or `None` when there is none.
@@ -384,6 +435,12 @@ fn past_options<'w>(
     let mut rest = args;
     while let Some((word, after)) = rest.split_first() {
         let text = word.text.as_str();
+        // `env -` is `env -i`.
+        let dash = wrapper.kind == Kind::Env && text == "-";
+        if dash {
+            rest = after;
+            continue;
+        }
         if !effects::is_option(text) {
             break;
         }
@@ -459,6 +516,57 @@ fn shell_script(args: &[Word]) -> Option<Inside> {
         has_c |= letters.contains('c');
     }
     Some(Inside::Unsure)
+}
+
+/// What deny and ask rules try of a command that runs others: they bind whoever starts it.
+fn hidden(words: &[Word]) -> Vec<String> {
+    let Some(name) = words.first() else {
+        return Vec::new();
+    };
+    let base = name.text.rsplit('/').next().unwrap_or_default();
+    let rest = words.iter().skip(1).map(|w| w.text.as_str());
+    let texts: Vec<&str> = std::iter::once(base).chain(rest).collect();
+    let is = |table: &[&str]| table.iter().any(|entry| commands::starts(&texts, entry));
+    if is(commands::RUNS_WORDS) || base.starts_with("ld-linux") {
+        return tails(words);
+    }
+    let quoted = is(commands::RUNS_QUOTED) && !is(commands::PROSE);
+    let mut out = Vec::new();
+    for text in texts.iter().skip(1).take(MAX_HIDDEN) {
+        if quoted && text.contains(char::is_whitespace) {
+            out.extend(commands_in(text));
+        } else if text.contains("$(") || text.contains('`') {
+            out.extend(text.split(['(', ')', '`']).map(|t| t.trim().to_owned()));
+        }
+    }
+    out
+}
+
+/// Every rest of the words, and what a word with blanks holds.
+fn tails(words: &[Word]) -> Vec<String> {
+    let mut out = Vec::new();
+    for (i, word) in words.iter().enumerate().skip(1).take(MAX_HIDDEN) {
+        out.push(joined(words.get(i..).unwrap_or_default()));
+        if word.text.contains(char::is_whitespace) {
+            out.extend(commands_in(&word.text));
+        }
+    }
+    out
+}
+
+/// The pieces of a text that a shell or an editor may take for commands.
+fn commands_in(text: &str) -> impl Iterator<Item = String> {
+    let pieces = text.split(|c: char| "\n;|&(){}`=!\"'/".contains(c));
+    // `1e rm x`, `.shell rm x`: a word of the other language first.
+    pieces.flat_map(|piece| {
+        let piece = piece.trim();
+        let after = piece.split_once(char::is_whitespace).map(|(_, rest)| rest);
+        [Some(piece), after]
+            .into_iter()
+            .flatten()
+            .map(|p| p.trim().to_owned())
+            .collect::<Vec<_>>()
+    })
 }
 
 fn env_is_harmless(env: &[Assigned]) -> bool {
