@@ -185,7 +185,7 @@ impl Policy {
                     .forms(path)
                     .all(|p| rule.allows_write(p, scope) || rule.touches_tool_path(tool, p, scope)),
                 Access::Net(host) => rule.allows_host(host) || rule.touches_tool(tool, host),
-                Access::Delegate(role) => rule.touches_tool(tool, role),
+                Access::Delegate(role) => rule.touches_role(role) || rule.touches_tool(tool, role),
                 Access::Run(_) | Access::Mcp { .. } | Access::Job(_) | Access::Memory => false,
             }
         })
@@ -242,7 +242,7 @@ impl<'a> Call<'a> {
                         || (shows_what_was(tool) && rule.touches_read(p, scope))
                 }),
                 Access::Net(host) => rule.touches_host(host) || rule.touches_tool(tool, host),
-                Access::Delegate(role) => rule.touches_tool(tool, role),
+                Access::Delegate(role) => rule.touches_role(role) || rule.touches_tool(tool, role),
                 Access::Mcp { .. } | Access::Job(_) | Access::Memory => false,
             })
     }

@@ -3,9 +3,11 @@
 pub mod decide;
 mod glob;
 pub mod guard;
+mod propose;
 pub mod rules;
 pub mod shell;
 
 pub use decide::{Call, Decision, Fallback, Headless, Policy, Posture, Resolved, Verdict};
 pub use guard::Guard;
+pub use propose::propose;
 pub use rules::{FAMILIES, Rule, RuleError, Rules};

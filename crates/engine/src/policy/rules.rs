@@ -249,6 +249,11 @@ impl Rule {
         self.is_of_tool(tool) && self.spec.is_some() && self.touches_path(path, scope)
     }
 
+    /// `Delegate(role)`.
+    pub fn touches_role(&self, role: &str) -> bool {
+        self.family == Family::Delegate && self.spec_matches(role)
+    }
+
     /// Whether the rule is about some files, so that the words of an unknown command are worth a look.
     pub fn is_about_paths(&self) -> bool {
         matches!(self.family, Family::Read | Family::Edit) && self.spec.is_some()

@@ -518,8 +518,54 @@ pub const RUNS_QUOTED: &[&str] = &[
     "zip",
 ];
 
+/// Options that hand a command to one that an allow rule may speak of: such a rule does not speak of these.
+pub const RUNS_OPTION: &[(&str, &[&str])] = &[
+    ("go", &["-exec", "-toolexec", "-vettool", "-overlay"]),
+    ("make", &["SHELL", "--eval", "-E"]),
+    ("cargo", &["--config"]),
+    ("npm", &["--script-shell", "--node-options", "--shell"]),
+    (
+        "pytest",
+        &["-p", "-o", "--override-ini", "-c", "--config-file"],
+    ),
+    ("git", &["--upload-pack", "--receive-pack", "--exec"]),
+];
+
 /// Words of which a word in quotes is prose.
-pub const PROSE: &[&str] = &["git commit", "git tag", "git notes", "git merge", "git stash"];
+pub const PROSE: &[&str] = &[
+    "git commit",
+    "git tag",
+    "git notes",
+    "git merge",
+    "git stash",
+];
+
+/// First words after which more words change how much is done, not what: what is granted beyond the exact command.
+/// `_` stands for one word that must be named.
+pub const PREFIXES: &[&str] = &[
+    "cargo bench",
+    "cargo build",
+    "cargo check",
+    "cargo clippy",
+    "cargo doc",
+    "cargo fmt",
+    "cargo nextest run",
+    "cargo test",
+    "git add",
+    "git commit",
+    "go build",
+    "go fmt",
+    "go test",
+    "go vet",
+    "make",
+    "npm run _",
+    "npm test",
+    "pnpm run _",
+    "pnpm test",
+    "pytest",
+    "yarn run _",
+    "yarn test",
+];
 
 /// Whether the command's first words are these.
 pub fn starts(words: &[&str], entry: &str) -> bool {

@@ -26,6 +26,8 @@ pub struct Effects {
     pub reader: bool,
     /// Whether the touches are all that it does to files.
     pub understood: bool,
+    /// What it runs is in no text that can be read here. Its own words are known all the same.
+    pub runs_text: bool,
 }
 
 pub fn of(words: &[Word]) -> Effects {
@@ -86,6 +88,7 @@ pub fn of(words: &[Word]) -> Effects {
     let runs_text = commands::INTERPRETERS.contains(&base)
         || commands::SHELLS.contains(&base)
         || base == "parallel";
+    out.runs_text = runs_text;
     if runs_text || words.iter().any(|w| !w.known) {
         out.marks.push(Mark::Unsure);
     }
@@ -125,7 +128,8 @@ const PATHLESS: &[&str] = &[
     "echo", "printf", "true", "false", ":", "test", "sleep", "pwd", "seq", "basename", "dirname",
     "date", "expr", "uname", "id", "whoami", "nproc", "uptime", "ps", "pgrep", "env", "printenv",
     "hostname", "which", "type", "command", "tr", "cargo", "rustc", "node", "npm", "python",
-    "python3", "go", "tput", "tsc", "pip", "pip3", "rustup", "java", "groups", "tty", "arch", "free", "git",
+    "python3", "go", "tput", "tsc", "pip", "pip3", "rustup", "java", "groups", "tty", "arch",
+    "free", "git",
 ];
 /// The first operand of these is a pattern or a program.
 const PATTERN_FIRST: &[&str] = &[
@@ -448,9 +452,11 @@ fn check(check: &Check, args: &[&Word]) -> bool {
             operands().count() <= usize::from(!list) && (list != get)
         }
         Check::Awk => operands().next().is_some_and(plain_awk),
-        Check::Jq => !args
-            .iter()
-            .any(|a| ["import", "include"].iter().any(|word| a.text.contains(word))),
+        Check::Jq => !args.iter().any(|a| {
+            ["import", "include"]
+                .iter()
+                .any(|word| a.text.contains(word))
+        }),
     }
 }
 

@@ -275,7 +275,7 @@ pub const READERS: &[Reader] = &[
             "find",
             "find . -name '*.rs' -type f",
             "find src -maxdepth 2 -not -name x -print0",
-            "find . -name x -exec cat {} ;",
+            "find . -name x -exec cat {} ';'",
             "find . -name '*.rs' -exec grep -l main {} +",
         ],
         &[
@@ -289,8 +289,8 @@ pub const READERS: &[Reader] = &[
             "find . -fprintf x y",
             "find . -fls x",
             "find . -name *.rs",
-            "find . -name x -exec touch {} ;",
-            "find . -name x -execdir cat {} ;",
+            "find . -name x -exec touch {} ';'",
+            "find . -name x -execdir cat {} ';'",
         ],
     ),
     row(

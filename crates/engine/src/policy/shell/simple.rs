@@ -96,6 +96,7 @@ impl Walker<'_> {
         let effects = effects::of(words);
         let harmless = env_is_harmless(&peeled.env);
         let mut segment = self.segment(raw, words, &peeled, harmless);
+        let sure_words = !segment.is_unsure();
         segment.marks.extend(&effects.marks);
         if !effects.reader {
             segment.also.extend(hidden(words));
@@ -115,10 +116,17 @@ impl Walker<'_> {
         }
         let sure = !segment.is_unsure() && segment.marks.is_empty();
         segment.read_only = effects.reader && inside && looked_up && harmless && sure;
+        // Whoever allows a script by its name allows what it does.
+        let told = if effects.runs_text {
+            sure_words
+        } else {
+            !segment.is_unsure()
+        };
         segment.plain = looked_up
             && words.iter().all(|w| w.known && !w.odd)
             && (harmless || peeled.bound.is_none())
-            && !segment.is_unsure();
+            && told
+            && !hands_over(words);
         segment.marks.dedup();
         self.push(segment);
         if name.text.ends_with("find") {
@@ -540,6 +548,25 @@ fn hidden(words: &[Word]) -> Vec<String> {
         }
     }
     out
+}
+
+/// An option by which the command runs another.
+fn hands_over(words: &[Word]) -> bool {
+    let Some((name, args)) = words.split_first() else {
+        return false;
+    };
+    let table = commands::RUNS_OPTION
+        .iter()
+        .find(|(command, _)| *command == name.text);
+    table.is_some_and(|(_, options)| {
+        args.iter().any(|arg| {
+            let option = arg
+                .text
+                .split_once('=')
+                .map_or(arg.text.as_str(), |(o, _)| o);
+            options.contains(&option)
+        })
+    })
 }
 
 /// Every rest of the words, and what a word with blanks holds.

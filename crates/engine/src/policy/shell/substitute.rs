@@ -114,7 +114,8 @@ impl Walker<'_> {
         let evaluates = names
             .into_iter()
             .any(|name| self.vars.get(name).is_some_and(|value| !is_number(value)));
-        let foreign = expression.contains(['[', '`']) || expression.trim_start_matches("$((").contains("$(");
+        let foreign =
+            expression.contains(['[', '`']) || expression.trim_start_matches("$((").contains("$(");
         if evaluates || foreign {
             self.unsure(raw);
         }
