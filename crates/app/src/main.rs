@@ -107,6 +107,7 @@ fn with_output(
         Command::Demo(args) => &mut args.output,
         Command::Sessions(_)
         | Command::Config(_)
+        | Command::Permissions(_)
         | Command::Setup(_)
         | Command::Doctor(_)
         | Command::Usage(_)

@@ -3,6 +3,7 @@
 mod accept;
 mod artifacts;
 mod asks;
+pub mod audit;
 pub mod cache;
 pub mod commands;
 pub mod confine;
@@ -24,7 +25,7 @@ pub mod log;
 pub mod policy;
 mod prefixes;
 pub mod prompt;
-mod resolve;
+pub mod resolve;
 mod sample;
 mod schema;
 mod seen;

@@ -3,11 +3,13 @@
 pub mod decide;
 mod glob;
 pub mod guard;
+mod mcp;
 mod propose;
 pub mod rules;
 pub mod shell;
 
 pub use decide::{Call, Decision, Fallback, Headless, Policy, Posture, Resolved, Verdict};
 pub use guard::Guard;
+pub use mcp::mcp_accesses;
 pub use propose::propose;
 pub use rules::{FAMILIES, Rule, RuleError, Rules};

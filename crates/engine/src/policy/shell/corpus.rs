@@ -289,9 +289,7 @@ fn proposals_grant_enough_and_not_too_much() {
                     dangerous.push((command, accesses));
                 }
             }
-            Verdict::Allow | Verdict::Ask => {
-                all.extend(proposed)
-            }
+            Verdict::Allow | Verdict::Ask => all.extend(proposed),
         }
     }
     let texts: Vec<&str> = all.iter().map(String::as_str).collect();
