@@ -76,6 +76,7 @@ async fn run(cli: Cli) -> anyhow::Result<u8> {
         Some(Command::Setup(args)) => cmd::setup::run(&*boot()?, args).await,
         Some(Command::Sessions(args)) => cmd::sessions::run(lenient()?, args).await,
         Some(Command::Config(args)) => cmd::config::run(lenient()?, args),
+        Some(Command::Permissions(args)) => cmd::permissions::run(lenient()?, args).await,
         Some(Command::Doctor(args)) => cmd::doctor::run(lenient()?, args).await,
         Some(Command::Usage(args)) => cmd::usage::run(&lenient()?.warned(), args),
         Some(Command::Cache(args)) => cmd::cache::run(&lenient()?.warned(), args),

@@ -13,6 +13,7 @@ mod simple;
 mod substitute;
 #[cfg(test)]
 mod tests;
+pub mod tracked;
 mod walk;
 mod word;
 

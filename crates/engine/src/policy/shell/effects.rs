@@ -139,6 +139,11 @@ const PATTERN_FIRST: &[&str] = &[
 fn reads(base: &str, args: &[Word], out: &mut Effects) {
     // What git shows of a file is the file: a path behind a revision, or beside it, is named by its words.
     out.understood = base != "git";
+    if base == "git" {
+        let words: Vec<&str> = args.iter().map(|a| a.text.as_str()).collect();
+        out.touches
+            .extend(super::tracked::shown(&words).into_iter().map(Touch::Read));
+    }
     if PATHLESS.contains(&base) {
         return;
     }

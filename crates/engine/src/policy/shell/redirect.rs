@@ -9,6 +9,7 @@ use tree_sitter::Node;
 #[derive(Default)]
 pub(super) struct Around<'t> {
     pub needs: Vec<Access>,
+    pub names: Vec<std::path::PathBuf>,
     pub unsure: bool,
     pub more: Vec<Node<'t>>,
 }
@@ -116,6 +117,7 @@ impl Walker<'_> {
             return;
         }
         let paths = self.paths(name);
+        around.names.extend(self.climbing(name));
         around.unsure |= paths.is_empty();
         around
             .needs
@@ -178,6 +180,7 @@ impl Walker<'_> {
             .iter()
             .any(|n| matches!(n, Access::Read(path) if !self.is_open(path)));
         segment.needs.extend(around.needs);
+        segment.names.extend(around.names);
         segment.read_only &= !foreign && !around.unsure;
         segment.plain &= !around.unsure;
         if around.unsure && !segment.is_unsure() {

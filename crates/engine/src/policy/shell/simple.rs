@@ -108,7 +108,7 @@ impl Walker<'_> {
         }
         let mut inside = self.resolve(&effects.touches, &mut segment);
         if !effects.understood {
-            segment.names = self.named(words);
+            segment.names.extend(self.named(words));
         }
         if effects.reader && name.text == "git" {
             // What lies outside is named by no plain git reader but these.
@@ -246,6 +246,7 @@ impl Walker<'_> {
             if paths.is_empty() {
                 segment.marks.push(Mark::Unsure);
             }
+            segment.names.extend(self.climbing(text));
             for path in paths {
                 inside &= self.is_open(&path);
                 let access = match reads {
@@ -279,9 +280,22 @@ impl Walker<'_> {
             .collect()
     }
 
+    /// The path as the system walks it, where `..` comes after a name: that name may be a link.
+    pub fn climbing(&self, text: &str) -> Vec<PathBuf> {
+        let below = |part: Component<'_>| matches!(part, Component::Normal(_));
+        let mut parts = Path::new(text).components().skip_while(|p| !below(*p));
+        match parts.any(|p| p == Component::ParentDir) && !text.contains('\0') {
+            true => self.folders.iter().map(|f| f.join(text)).collect(),
+            false => Vec::new(),
+        }
+    }
+
     /// Every file that a word of an unknown command could mean.
     fn named(&self, words: &[Word]) -> Vec<PathBuf> {
-        let pieces = words.iter().skip(1).flat_map(|w| {
+        let git = words.first().is_some_and(|w| w.text == "git");
+        // A pathspec that leaves a file out does not touch it.
+        let meant = |w: &&Word| !git || super::tracked::excluded(&w.text).is_none();
+        let pieces = words.iter().skip(1).filter(meant).flat_map(|w| {
             let text = w.text.as_str();
             let attached = text.strip_prefix('-').and_then(|t| t.get(1..));
             let cut = text.split(|c: char| c.is_whitespace() || "=,:;|&<>()`\"'@".contains(c));
@@ -293,7 +307,7 @@ impl Walker<'_> {
         });
         let mut out: Vec<PathBuf> = Vec::new();
         for piece in pieces.filter(|p| !p.is_empty()) {
-            for path in self.paths(piece) {
+            for path in self.paths(piece).into_iter().chain(self.climbing(piece)) {
                 if !out.contains(&path) {
                     out.push(path);
                 }

@@ -404,6 +404,7 @@ impl<'p> Walker<'p> {
                     self.redirect(src, child, &mut inner);
                     around.unsure |= inner.unsure || !inner.more.is_empty();
                     around.needs.extend(inner.needs);
+                    around.names.extend(inner.names);
                 }
                 "subshell" | "comment" => around.unsure = true,
                 _ => match spans.last_mut() {
