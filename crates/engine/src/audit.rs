@@ -96,6 +96,16 @@ pub fn audit(entries: &[Entry], scope: &Scope) -> Vec<Audited> {
             if let Some(result) = result {
                 hosts_of_result(&result.output.to_value(), &mut touched);
             }
+            let deleted = |t: &Touched| Touched {
+                kind: Kind::Delete,
+                what: t.what.clone(),
+            };
+            let gone: Vec<Touched> = touched
+                .iter()
+                .filter(|t| t.kind == Kind::Write && touched.contains(&deleted(t)))
+                .cloned()
+                .collect();
+            touched.retain(|t| !gone.contains(t));
             let unsure = accesses.as_ref().is_none_or(|all| all.iter().any(hides));
             Audited {
                 entry: entry.entry,
@@ -374,7 +384,7 @@ mod tests {
             told,
             [
                 "read_file allow Done false [Read a]",
-                "bash once Done true [Write b, Write b/**, Write log, Delete b, Delete b/**, Net c.example, Net d.example, Net e.example]",
+                "bash once Done true [Write log, Delete b, Delete b/**, Net c.example, Net d.example, Net e.example]",
                 "bash deny Refused false []",
                 "python allow Open true []",
                 "write_file allow Failed false [Write g]",

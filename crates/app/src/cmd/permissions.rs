@@ -429,7 +429,6 @@ fn show_suggestions(found: &Suggestions, format: Listing) -> anyhow::Result<()> 
     if format == Listing::Json {
         return text::print_json(found);
     }
-    let none = "a rule would allow more than was seen";
     if found.suggestions.is_empty() {
         text::say("Nothing was allowed by hand that a rule could allow.");
     } else {
@@ -449,11 +448,8 @@ fn show_suggestions(found: &Suggestions, format: Listing) -> anyhow::Result<()> 
         text::print(&table::render(&columns, &rows, table::terminal_width()))?;
     }
     if found.without > 0 {
-        let many = text::many(found.without, "more yes");
-        text::say(&format!(
-            "{} without a proposal: {none}.",
-            many.replace("yess", "yeses")
-        ));
+        let many = text::many(found.without, "more answer");
+        text::say(&format!("No rule would allow just what {many} allowed."));
     }
     Ok(())
 }
@@ -516,21 +512,18 @@ fn told(calls: &[Audited]) -> String {
             Fate::Refused => ", did not run",
             Fate::Open => ", no result",
         };
-        let rule = call
-            .rule
-            .as_ref()
-            .map_or(String::new(), |r| format!(" by {r}"));
-        let saved = call
-            .saved
-            .as_ref()
-            .map_or(String::new(), |s| format!(", saved {s}"));
+        let told = |word: &str, what: &Option<String>| {
+            let what = what.as_deref().map(text::one_line);
+            what.map_or_else(String::new, |what| format!("{word} {what}"))
+        };
+        let rule = told(" by", &call.rule);
+        let saved = told(", saved", &call.saved);
         out.push_str(&format!(
-            "{:>5}  {} {}  [{}{}{saved}{fate}]\n",
+            "{:>5}  {} {}  [{}{rule}{saved}{fate}]\n",
             call.entry,
             text::one_line(&call.tool),
             text::one_line(&call.subject),
             text::one_line(&call.decision),
-            text::one_line(&rule),
         ));
         for touched in call.touched.iter().take(MAX_SHOWN) {
             let kind = match touched.kind {

@@ -102,15 +102,27 @@ fn check_says_what_is_wrong_with_a_call() {
 fn list_shows_rules_and_what_is_odd() {
     let space = configured();
     let out = space.ostler(["permissions", "list"]).output();
-    insta::assert_snapshot!(space.shown(&out), @r#"
+    // The folder's name is as long as it happens to be.
+    let squeezed: Vec<String> = space
+        .shown(&out)
+        .lines()
+        .map(|line| {
+            line.split("  ")
+                .filter(|w| !w.is_empty())
+                .map(str::trim)
+                .collect::<Vec<_>>()
+                .join(" | ")
+        })
+        .collect();
+    insta::assert_snapshot!(squeezed.join("\n"), @r#"
     exit 0
-    LIST   RULE                LAYER  WHERE                                                  NOTE
-    deny   Read(.env)          user   HOME/config.toml:2:9
-    deny   Bash(rm:*)          user   HOME/config.toml:2:23
-    ask    Bash(git push:*)    user   HOME/config.toml:3:8
-    allow  bash(go test*)      user   HOME/config.toml:6:3
-    allow  Bash(rm -rf build)  user   HOME/config.toml:7:3   never holds: deny Bash(rm:*) covers it
-    allow  Frob(x)             user   HOME/config.toml:8:3   matches nothing: there is no tool `frob`
+    LIST | RULE | LAYER | WHERE | NOTE
+    deny | Read(.env) | user | HOME/config.toml:2:9
+    deny | Bash(rm:*) | user | HOME/config.toml:2:23
+    ask | Bash(git push:*) | user | HOME/config.toml:3:8
+    allow | bash(go test*) | user | HOME/config.toml:6:3
+    allow | Bash(rm -rf build) | user | HOME/config.toml:7:3 | never holds: deny Bash(rm:*) covers it
+    allow | Frob(x) | user | HOME/config.toml:8:3 | matches nothing: there is no tool `frob`
     "#);
     let space = TempWorkspace::new();
     let out = space.ostler(["permissions", "list"]).output();
@@ -193,7 +205,7 @@ fn suggest_finds_the_smallest_rules() {
         2  Bash(cargo test:*)  cargo test --all
         1  Bash(mkdir out)     mkdir out
     --- stderr
-    1 more yes without a proposal: a rule would allow more than was seen.
+    No rule would allow just what 1 more answer allowed.
     "#);
     assert_eq!(space.read(space.home().join("config.toml")), before);
     let none = space
@@ -206,7 +218,7 @@ fn suggest_finds_the_smallest_rules() {
     "#);
     let applied = space.ostler(all).args(["--apply"]).output();
     insta::assert_snapshot!(space.clean(&applied.stderr), @r#"
-    1 more yes without a proposal: a rule would allow more than was seen.
+    No rule would allow just what 1 more answer allowed.
     Saved 2 allow rules in HOME/config.toml. `ostler permissions remove RULE` takes one back.
     "#);
     insta::assert_snapshot!(space.read(space.home().join("config.toml")), @r#"
@@ -251,14 +263,12 @@ fn audit_tells_what_a_session_touched() {
     exit 0
         1  bash rm -r old; curl -s https://a.example/x > ^[]0;x^Glog  [once]
            write    ^[]0
-           write    old
-           write    old/**
            delete   old
            delete   old/**
            net      a.example
            net      b.example
            maybe more: its words do not tell everything
-        4  bash touch x  [denyby Bash(touch:*), did not run]
+        4  bash touch x  [deny by Bash(touch:*), did not run]
         7  read_file a b  [allow, no result]
            read     a b
     "#);
