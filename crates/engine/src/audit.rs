@@ -180,9 +180,11 @@ fn by_call(entries: &[Entry]) -> ById<'_> {
 }
 
 fn calls(entries: &[Entry]) -> impl Iterator<Item = (&Entry, &ToolUse)> {
-    entries.iter().filter_map(|entry| match &entry.body {
-        Body::ToolUse(call) => Some((entry, call)),
-        _ => None,
+    entries.iter().filter_map(|entry| {
+        let Body::ToolUse(call) = &entry.body else {
+            return None;
+        };
+        Some((entry, call))
     })
 }
 
@@ -301,9 +303,11 @@ fn shortened(text: &str) -> String {
 
 /// The root that the paths of a log are relative to.
 pub fn root(entries: &[Entry]) -> Option<PathBuf> {
-    entries.iter().find_map(|entry| match &entry.body {
-        Body::Meta(meta) if !meta.root.is_empty() => Some(PathBuf::from(&meta.root)),
-        _ => None,
+    entries.iter().find_map(|entry| {
+        let Body::Meta(meta) = &entry.body else {
+            return None;
+        };
+        (!meta.root.is_empty()).then(|| PathBuf::from(&meta.root))
     })
 }
 

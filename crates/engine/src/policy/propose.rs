@@ -38,9 +38,11 @@ pub fn propose(tool: &str, accesses: &[Access], scope: &Scope) -> Vec<String> {
         }
     };
     let shell = accesses.iter().any(|a| matches!(a, Access::Run(_)));
-    let server = accesses.iter().find_map(|access| match access {
-        Access::Mcp { server, tool } => Some((server, tool)),
-        _ => None,
+    let server = accesses.iter().find_map(|access| {
+        let Access::Mcp { server, tool } = access else {
+            return None;
+        };
+        Some((server, tool))
     });
     if let Some((server, name)) = server {
         add(format!("mcp__{server}__{name}"));
@@ -145,7 +147,7 @@ fn command(segment: &Segment) -> Option<String> {
             .collect();
         named.map(|words| words.join(" "))
     };
-    if let Some(prefix) = PREFIXES.iter().find_map(|p| words(&p)).filter(|_| plain) {
+    if let Some(prefix) = PREFIXES.iter().find_map(words).filter(|_| plain) {
         return Some(format!("Bash({prefix}:*)"));
     }
     // Elsewhere the words of an exact rule are told apart by blanks alone.

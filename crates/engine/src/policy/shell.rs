@@ -5,6 +5,8 @@ mod commands;
 #[cfg(test)]
 mod corpus;
 mod effects;
+mod find;
+mod hidden;
 #[cfg(test)]
 mod observed;
 mod readers;

@@ -205,6 +205,11 @@ fn reads(base: &str, args: &[Word], out: &mut Effects) {
         out.touches
             .push(Touch::Read(format!(".{}", below.unwrap_or_default())));
     }
+    option_values(args, out);
+}
+
+/// Files that options name.
+fn option_values(args: &[Word], out: &mut Effects) {
     for arg in args.iter().filter(|a| is_option(&a.text)) {
         let value = match arg.text.split_once('=') {
             Some((_, value)) => Some(value),

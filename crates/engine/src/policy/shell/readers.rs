@@ -398,13 +398,14 @@ pub const READERS: &[Reader] = &[
     row(
         "jq",
         Options::Except {
-            long: &["--library-path"],
-            short: "L",
+            long: &["--library-path", "--from-file"],
+            short: "Lf",
         },
         Check::Jq,
         &["jq .name package.json", "jq -r '.a | keys' x"],
         &[
             "jq -L /etc . x",
+            "jq -f prog x",
             "jq 'import \"a\" as $a {search: \"/etc\"}; .' x",
             "jq 'include \"a\"; .' x",
         ],

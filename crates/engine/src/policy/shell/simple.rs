@@ -1,7 +1,8 @@
 //! One simple command: taken out of its wrappers, then judged by its words.
 
 use super::commands::{self, Kind, PUBLIC, SHELLS, WRAPPERS, Wrapper};
-use super::effects::{self, DEEP, Touch};
+use super::effects::{self, Touch};
+use super::hidden::{hands_over, hidden, tails};
 use super::walk::{Walker, is_local_name};
 use super::word::Word;
 use ostler_wire::{Access, Mark, Segment};
@@ -9,9 +10,6 @@ use std::path::{Component, Path, PathBuf};
 
 /// Wrappers around wrappers.
 const MAX_WRAPPERS: usize = 8;
-
-/// Words at which a command hidden among others may begin.
-const MAX_HIDDEN: usize = 32;
 
 /// Name, value where known, and raw text of an assignment before a command.
 type Assigned = (String, Option<String>, String);
@@ -228,7 +226,7 @@ impl Walker<'_> {
     }
 
     /// Turns touches into accesses of the segment; whether everything that is read lies in the workspace or is public.
-    fn resolve(&self, touches: &[Touch], segment: &mut Segment) -> bool {
+    pub(super) fn resolve(&self, touches: &[Touch], segment: &mut Segment) -> bool {
         let mut inside = true;
         for touch in touches {
             let (text, reads) = match touch {
@@ -315,87 +313,6 @@ impl Walker<'_> {
         }
         out
     }
-
-    /// What `find` does beyond looking.
-    fn find(&mut self, words: &[Word]) {
-        let bases: Vec<String> = words
-            .iter()
-            .skip(1)
-            .filter(|w| !matches!(w.text.as_str(), "-L" | "-P" | "-H"))
-            .take_while(|w| !w.text.starts_with(['-', '(', '!']))
-            .map(|w| w.text.clone())
-            .collect();
-        let bases = if bases.is_empty() {
-            vec![".".to_owned()]
-        } else {
-            bases
-        };
-        let found: Vec<String> = bases
-            .iter()
-            .map(|base| match only_name(words) {
-                Some(name) => format!("{base}{DEEP}/{name}"),
-                None => format!("{base}{DEEP}"),
-            })
-            .collect();
-        let mut does = Vec::new();
-        let mut rest = words.iter();
-        while let Some(word) = rest.next() {
-            match word.text.as_str() {
-                "-delete" => does.extend(bases.iter().map(|b| Touch::Write(format!("{b}{DEEP}")))),
-                "-fprint" | "-fprint0" | "-fls" | "-fprintf" => {
-                    does.extend(rest.next().map(|w| Touch::Write(w.text.clone())));
-                }
-                "-exec" | "-execdir" | "-ok" | "-okdir" => {
-                    let inner: Vec<Word> = rest
-                        .by_ref()
-                        .take_while(|w| w.text != ";" && w.text != "+")
-                        .cloned()
-                        .collect();
-                    self.found(&inner, &found);
-                }
-                _ => {}
-            }
-        }
-        let mut segment = Segment {
-            text: joined(words),
-            ..Segment::default()
-        };
-        self.resolve(&does, &mut segment);
-        let last = self.out.iter_mut().rev().find(|s| s.text == segment.text);
-        if let Some(last) = last.filter(|_| !does.is_empty()) {
-            last.does.append(&mut segment.does);
-            last.marks.push(Mark::Delete);
-        }
-    }
-
-    /// The command of `-exec`, with every found file in place of `{}`.
-    fn found(&mut self, inner: &[Word], files: &[String]) {
-        let mut argv = Vec::new();
-        for word in inner {
-            if word.text == "{}" {
-                argv.extend(files.iter().map(Word::plain));
-            } else if word.text.contains("{}") {
-                argv.push(Word::unknown(word.text.clone()));
-            } else {
-                argv.push(word.clone());
-            }
-        }
-        self.simple(&joined(inner), argv, Vec::new());
-    }
-}
-
-/// The one name that everything found has.
-fn only_name(words: &[Word]) -> Option<&str> {
-    let joins = ["-o", "-or", "-not", "!", "(", ")", ","];
-    if words.iter().any(|w| joins.contains(&w.text.as_str())) {
-        return None;
-    }
-    let mut named = words.windows(2).filter_map(|pair| match pair {
-        [option, name] if option.text == "-name" => Some(name),
-        _ => None,
-    });
-    let name = named.next().filter(|_| named.next().is_none())?;
-    (name.known && !name.odd && !name.text.contains(['/', '\\'])).then_some(name.text.as_str())
 }
 
 /// One wrapper less, or `None` when there is none.
@@ -540,76 +457,6 @@ fn shell_script(args: &[Word]) -> Option<Inside> {
     Some(Inside::Unsure)
 }
 
-/// What deny and ask rules try of a command that runs others: they bind whoever starts it.
-fn hidden(words: &[Word]) -> Vec<String> {
-    let Some(name) = words.first() else {
-        return Vec::new();
-    };
-    let base = name.text.rsplit('/').next().unwrap_or_default();
-    let rest = words.iter().skip(1).map(|w| w.text.as_str());
-    let texts: Vec<&str> = std::iter::once(base).chain(rest).collect();
-    let is = |table: &[&str]| table.iter().any(|entry| commands::starts(&texts, entry));
-    if is(commands::RUNS_WORDS) || base.starts_with("ld-linux") {
-        return tails(words);
-    }
-    let quoted = is(commands::RUNS_QUOTED) && !is(commands::PROSE);
-    let mut out = Vec::new();
-    for text in texts.iter().skip(1).take(MAX_HIDDEN) {
-        if quoted && text.contains(char::is_whitespace) {
-            out.extend(commands_in(text));
-        } else if text.contains("$(") || text.contains('`') {
-            out.extend(text.split(['(', ')', '`']).map(|t| t.trim().to_owned()));
-        }
-    }
-    out
-}
-
-/// An option by which the command runs another.
-fn hands_over(words: &[Word]) -> bool {
-    let Some((name, args)) = words.split_first() else {
-        return false;
-    };
-    let table = commands::RUNS_OPTION
-        .iter()
-        .find(|(command, _)| *command == name.text);
-    table.is_some_and(|(_, options)| {
-        args.iter().any(|arg| {
-            let option = arg
-                .text
-                .split_once('=')
-                .map_or(arg.text.as_str(), |(o, _)| o);
-            options.contains(&option)
-        })
-    })
-}
-
-/// Every rest of the words, and what a word with blanks holds.
-fn tails(words: &[Word]) -> Vec<String> {
-    let mut out = Vec::new();
-    for (i, word) in words.iter().enumerate().skip(1).take(MAX_HIDDEN) {
-        out.push(joined(words.get(i..).unwrap_or_default()));
-        if word.text.contains(char::is_whitespace) {
-            out.extend(commands_in(&word.text));
-        }
-    }
-    out
-}
-
-/// The pieces of a text that a shell or an editor may take for commands.
-fn commands_in(text: &str) -> impl Iterator<Item = String> {
-    let pieces = text.split(|c: char| "\n;|&(){}`=!\"'/".contains(c));
-    // `1e rm x`, `.shell rm x`: a word of the other language first.
-    pieces.flat_map(|piece| {
-        let piece = piece.trim();
-        let after = piece.split_once(char::is_whitespace).map(|(_, rest)| rest);
-        [Some(piece), after]
-            .into_iter()
-            .flatten()
-            .map(|p| p.trim().to_owned())
-            .collect::<Vec<_>>()
-    })
-}
-
 fn env_is_harmless(env: &[Assigned]) -> bool {
     env.iter()
         .all(|(name, value, _)| super::is_harmless(name, value.as_deref()))
@@ -630,7 +477,7 @@ fn is_name(word: &Word) -> bool {
         && word.text.is_ascii()
 }
 
-fn joined(words: &[Word]) -> String {
+pub(super) fn joined(words: &[Word]) -> String {
     words
         .iter()
         .map(|w| w.text.as_str())

@@ -2,7 +2,7 @@
 //! itself tells them.
 
 use super::redirect::Around;
-use super::walk::{Walker, text};
+use super::walk::{Walker, is_local_name, text};
 use super::word::{self, Reading, Word};
 use ostler_wire::Segment;
 use std::ops::Range;
@@ -104,19 +104,29 @@ impl Walker<'_> {
     /// Computing with a variable evaluates its value, and a subscript in there may run a command.
     fn arithmetic(&mut self, expression: &str, raw: &str) {
         let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let names = expression
+        let names: Vec<&str> = expression
             .split(|c: char| !is_name(c))
-            .filter(|name| name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'));
+            .filter(|name| name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'))
+            .collect();
         let is_number = |value: &Option<String>| {
             let digits = |v: &String| v.bytes().all(|b| b.is_ascii_digit());
             value.as_ref().is_some_and(digits)
         };
         let evaluates = names
-            .into_iter()
-            .any(|name| self.vars.get(name).is_some_and(|value| !is_number(value)));
+            .iter()
+            .any(|name| self.vars.get(*name).is_some_and(|value| !is_number(value)));
         let foreign =
             expression.contains(['[', '`']) || expression.trim_start_matches("$((").contains("$(");
-        if evaluates || foreign {
+        let compared = ["==", "<=", ">=", "!="]
+            .iter()
+            .fold(expression.to_owned(), |text, op| text.replace(op, ""));
+        let assigns = ["=", "++", "--"].iter().any(|op| compared.contains(op));
+        let shared = assigns && !names.iter().all(|name| is_local_name(name));
+        if assigns {
+            let unknown = names.iter().map(|name| ((*name).to_owned(), None));
+            self.vars.extend(unknown);
+        }
+        if evaluates || foreign || shared {
             self.unsure(raw);
         }
     }
