@@ -443,7 +443,7 @@ fn is_key_setting(name: &str) -> bool {
         && (upper.ends_with("__API_KEY") || upper.ends_with("__CLIENT_SECRET"))
 }
 
-fn no_tool(name: &str) -> String {
+pub fn no_tool(name: &str) -> String {
     let names = ostler_engine::tools::all_names().chain(ostler_engine::policy::FAMILIES);
     match diagnose::nearest(name, names) {
         Some(near) => format!("there is no tool `{name}`; did you mean `{near}`?"),

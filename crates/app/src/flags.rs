@@ -113,6 +113,9 @@ pub enum Command {
     /// Look at and change the configuration
     #[command(subcommand)]
     Config(Config),
+    /// What the rules say: try a call, list and remove rules, find new ones, see what a session touched
+    #[command(subcommand)]
+    Permissions(Permissions),
     /// Find keys and local servers, test the connection, write a configuration
     Setup(Setup),
     /// Log in to a provider, in the browser or with a code on another device
@@ -305,6 +308,62 @@ pub enum Config {
     },
     /// The JSON Schema of the file, for editors
     Schema,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Permissions {
+    /// What would be said to a call, without running it
+    Check {
+        tool: String,
+        /// The arguments as JSON; for bash also the command itself
+        args: String,
+        /// text, or json for programs
+        #[arg(long, value_enum, default_value_t)]
+        format: Listing,
+    },
+    /// Every rule, where it stands, and what is odd about it
+    List {
+        /// text, or json for programs
+        #[arg(long, value_enum, default_value_t)]
+        format: Listing,
+    },
+    /// Take a rule out of the files that hold it
+    Remove {
+        rule: String,
+        /// Only from this file
+        #[arg(long, value_enum)]
+        layer: Option<RuleLayer>,
+    },
+    /// The smallest rules for what was allowed by hand
+    Suggest {
+        /// How far to look back, like 12h, 30d or 4w
+        #[arg(long, value_name = "TIME", default_value = "30d")]
+        since: String,
+        /// Save them
+        #[arg(long)]
+        apply: bool,
+        /// In this file
+        #[arg(long, value_enum, default_value = "user")]
+        layer: RuleLayer,
+        /// text, or json for programs
+        #[arg(long, value_enum, default_value_t)]
+        format: Listing,
+    },
+    /// Every path and host that a session touched, call by call
+    Audit {
+        /// The session, or the beginning of its id; the newest of this project when left out
+        session: Option<String>,
+        /// text, or json for programs
+        #[arg(long, value_enum, default_value_t)]
+        format: Listing,
+    },
+}
+
+/// A file that holds rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum RuleLayer {
+    User,
+    Project,
 }
 
 #[derive(Debug, Args)]

@@ -107,6 +107,7 @@ async fn run(cli: Cli) -> anyhow::Result<u8> {
         Some(Command::Auth(flags::Auth::Status { format })) => {
             cmd::login::status(&lenient()?.warned(), format)
         }
+        Some(Command::Permissions(args)) => cmd::permissions::run(lenient()?, args).await,
         Some(Command::Doctor(args)) => cmd::doctor::run(lenient()?, args).await,
         Some(Command::Trust(args)) => cmd::trust::run(lenient()?, args),
         Some(Command::Usage(args)) => cmd::usage::run(&lenient()?.warned(), args),
@@ -139,6 +140,7 @@ fn with_output(
         Command::Demo(args) => &mut args.output,
         Command::Sessions(_)
         | Command::Config(_)
+        | Command::Permissions(_)
         | Command::Setup(_)
         | Command::Login(_)
         | Command::Logout(_)

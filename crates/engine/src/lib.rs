@@ -3,6 +3,7 @@
 mod accept;
 mod artifacts;
 mod asks;
+pub mod audit;
 mod briefing;
 pub mod cache;
 pub mod commands;
@@ -26,7 +27,7 @@ pub mod policy;
 mod prefixes;
 pub mod prompt;
 pub mod redact;
-mod resolve;
+pub mod resolve;
 mod sample;
 mod schema;
 mod seen;

@@ -6,6 +6,7 @@ mod config;
 mod demo;
 mod docs;
 mod doctor;
+mod permissions;
 mod resume;
 mod sessions;
 mod setup;
