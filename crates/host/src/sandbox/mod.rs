@@ -14,7 +14,11 @@ pub use denial::{Denial, Subject, explain};
 pub use watch::{Change, Watch};
 
 use std::io;
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::{Path, PathBuf};
+
+/// Where the proxy listens in the network of a command. Out of the range that systems give to whoever asks for any port.
+pub const PROXY: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 61080);
 
 /// What a command may do. Paths are absolute; those that do not exist are left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -46,6 +50,8 @@ pub enum Network {
     Off,
     /// A loopback of its own where the layer can give one, so that servers and their clients work inside; else as `Off`.
     Loopback,
+    /// The same, and on it a listener at `PROXY`, whose other side is ours: `Process::take_door`.
+    Proxy,
     On,
 }
 

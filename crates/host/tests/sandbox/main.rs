@@ -46,6 +46,8 @@ mod cases {
         work_in_namespaces,
         work_in_landlock,
         survivors,
+        processes_of_its_own,
+        signals_from_outside,
         terminal_in_the_sandbox,
         a_list_of_what_may_be_read,
         an_open_network,
@@ -181,12 +183,134 @@ mod cases {
             let world = World::new(choice);
             let local = Local::new();
             let mut process = local.spawn(world.command(ESCAPES)).await.unwrap();
-            let pids = lines(&mut process, 4).await;
-            let watched: Vec<Watched> = pids.iter().map(|pid| watch("a survivor", pid)).collect();
+            lines(&mut process, 4).await;
+            // Their own numbers may mean nothing out here. Those that are yet to become one have another name.
+            let watched = loop {
+                let mut sleeping = descendants(process.pid());
+                sleeping.retain(|pid| name_of(*pid) == "sleep");
+                if sleeping.len() == 4 {
+                    let one = |pid: &i32| watch("a survivor", &pid.to_string());
+                    break sleeping.iter().map(one).collect::<Vec<Watched>>();
+                }
+                tokio::task::yield_now().await;
+            };
             assert!(watched.iter().all(Watched::is_alive));
             drop(process);
             assert_all_die(watched).await;
         }
+    }
+
+    fn has_own_processes(world: &World) -> bool {
+        let seen = "names and command lines of processes outside can be seen";
+        let own = !world.plan().limits().contains(&seen);
+        if !own {
+            println!("  skipped, this machine lacks: a fresh /proc");
+        }
+        own
+    }
+
+    /// A command sees what it started and its init, and ends as it would anywhere.
+    async fn processes_of_its_own() {
+        let Some(choice) = usable(Layer::Namespaces) else {
+            return;
+        };
+        for (script, stdout, exit) in [
+            ("echo $$ $PPID", "2 1\n", code(0)),
+            ("exit 7", "", code(7)),
+            ("kill -9 $$", "", signal(9)),
+            ("kill -TERM $$", "", signal(15)),
+            ("kill -TERM 1; kill -KILL 1; echo on", "on\n", code(0)),
+            ("sleep 100 & kill -9 -1; echo on", "on\n", code(0)),
+            (
+                "for p in /proc/[0-9]*; do echo ${p#/proc/}; done",
+                "1\n2\n",
+                code(0),
+            ),
+            (
+                "readlink /proc/1/root /proc/1/exe /proc/1/fd/0 || echo no",
+                "no\n",
+                code(0),
+            ),
+            (
+                "cat /proc/1/environ /proc/1/mem 2>/dev/null || echo no",
+                "no\n",
+                code(0),
+            ),
+            (
+                "sleep 100 > /dev/null 2>&1 & echo early",
+                "early\n",
+                code(0),
+            ),
+            ),
+        ] {
+            let world = World::new(choice);
+            if !has_own_processes(&world) {
+                return;
+            }
+            let ran = world.run(script).await;
+            println!("  {script}: {ran:?}");
+            assert_eq!(
+                (ran.stdout.as_str(), ran.exit),
+                (stdout, exit),
+                "{script}: {}",
+                ran.stderr
+            );
+        }
+    }
+
+    async fn signals_from_outside() {
+        use ostler_host::Signal::{Int, Kill, Term};
+        for layer in [Layer::Namespaces, Layer::Landlock] {
+            let Some(choice) = usable(layer) else {
+                continue;
+            };
+            for (script, sent, exit) in [
+                ("echo up; exec sleep 100", Term, signal(15)),
+                ("echo up; exec sleep 100", Int, signal(2)),
+                ("echo up; exec sleep 100", Kill, signal(9)),
+                (
+                    "trap 'exit 3' TERM; echo up; while :; do sleep 0.01; done",
+                    Term,
+                    code(3),
+                ),
+                (
+                    "trap '' TERM INT; setsid sleep 100 & echo up; wait",
+                    Kill,
+                    signal(9),
+                ),
+            ] {
+                let world = World::new(choice);
+                let mut process = Local::new().spawn(world.command(script)).await.unwrap();
+                lines(&mut process, 1).await;
+                process.signal(sent);
+                assert_eq!(finish(&mut process).await.exit, exit, "{script} {sent:?}");
+            }
+        }
+    }
+
+    fn name_of(pid: i32) -> String {
+        let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        name.trim().to_owned()
+    }
+
+    /// Everything below the keeper of a command.
+    fn descendants(pid: i32) -> Vec<i32> {
+        let mut found = vec![stat_field(pid, 4)];
+        let mut at = 0;
+        while let Some(&parent) = found.get(at) {
+            let all = std::fs::read_dir("/proc").unwrap().flatten();
+            let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+            let children: Vec<i32> = pids.filter(|pid| parent_of(*pid) == Some(parent)).collect();
+            found.extend(children);
+            at += 1;
+        }
+        found
+    }
+
+    fn parent_of(pid: i32) -> Option<i32> {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let (_, rest) = stat.rsplit_once(')')?;
+        rest.split_whitespace().nth(1)?.parse().ok()
     }
 
     async fn terminal_in_the_sandbox() {

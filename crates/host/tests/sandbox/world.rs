@@ -104,7 +104,7 @@ impl World {
             writable: vec![root.clone(), tmp, "/dev/shm".into()],
             forbid_read: vec![home.join(".ssh"), root.join(".env")],
             protect: protect.iter().map(|name| root.join(name)).collect(),
-            network: Network::Loopback,
+            network: Network::Proxy,
             layer,
             ..Policy::default()
         };
