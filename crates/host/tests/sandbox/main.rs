@@ -241,7 +241,6 @@ mod cases {
                 "early\n",
                 code(0),
             ),
-            ),
         ] {
             let world = World::new(choice);
             if !has_own_processes(&world) {
