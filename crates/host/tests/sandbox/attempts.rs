@@ -30,6 +30,7 @@ impl Attempt {
         match layer {
             Layer::Namespaces => self.namespaces,
             Layer::Landlock => self.landlock,
+            Layer::Bubblewrap => Held::Yes,
         }
     }
 }

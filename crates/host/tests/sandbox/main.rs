@@ -55,6 +55,9 @@ mod cases {
         a_socket_by_name,
         refusals_are_explained,
         a_sandbox_that_cannot_be,
+        bubblewrap_on_request,
+        nothing_writable,
+        a_door_in_the_network,
         cost,
         as_an_ordinary_user,
     ];
@@ -83,6 +86,7 @@ mod cases {
         Some(match layer {
             Layer::Namespaces => Choice::Namespaces,
             Layer::Landlock => Choice::Landlock,
+            Layer::Bubblewrap => Choice::Bubblewrap,
         })
     }
 
@@ -163,9 +167,7 @@ mod cases {
     }
 
     fn present(program: &str) -> bool {
-        ["/usr/local/bin", "/usr/bin", "/bin"]
-            .iter()
-            .any(|folder| std::path::Path::new(folder).join(program).exists())
+        found(program).is_some()
     }
 
     async fn survivors() {
@@ -405,7 +407,8 @@ mod cases {
             ] {
                 let world = World::new(choice);
                 let ran = world.run(script).await;
-                let denial = sandbox::explain(&world.policy, world.top(), ran.exit, &ran.stderr);
+                let denial =
+                    sandbox::explain(&world.policy, layer, world.top(), ran.exit, &ran.stderr);
                 println!("  {script}: {denial:?}");
                 let Some(sandbox::Denial {
                     what: sandbox::Subject::Path(path),
@@ -416,6 +419,104 @@ mod cases {
                 };
                 assert!(path.starts_with(world.top()), "{script}: {ran:?}");
             }
+        }
+    }
+
+    /// Not the whole suite: what is made by system calls alone is let through by that program.
+    async fn bubblewrap_on_request() {
+        const HELD: [&str; 14] = [
+            "write outside",
+            "delete outside",
+            "write by a link",
+            "rename out",
+            "shell start file",
+            "a hook of git",
+            "the folder above the hooks",
+            "our project file",
+            "read a secret",
+            "read a secret of the workspace",
+            "environment of another process",
+            "a signal to another process",
+            "unix socket",
+            "tcp to the loopback outside",
+        ];
+        let missing = World::new(Choice::Bubblewrap);
+        let error = Plan::prepare(&missing.policy).unwrap_err();
+        assert!(error.to_string().contains("bwrap"), "{error}");
+        let Some(program) = found("bwrap") else {
+            println!("  skipped, there is no bwrap");
+            return;
+        };
+        let mut wrong = Vec::new();
+        for attempt in ATTEMPTS.iter().filter(|a| HELD.contains(&a.name)) {
+            let mut world = World::new(Choice::Bubblewrap);
+            world.policy.bubblewrap = Some(program.clone());
+            if let Err(error) = Plan::prepare(&world.policy) {
+                println!("  skipped: {error}");
+                return;
+            }
+            let out = world.attempt(attempt).await;
+            println!("  {}: {}", attempt.name, out.shown());
+            if out.escaped.is_some() || out.undone > 0 {
+                wrong.push(format!("{}: {out:?}", attempt.name));
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+        let mut world = World::new(Choice::Bubblewrap);
+        world.policy.bubblewrap = Some(program);
+        let ran = world
+            .run("echo x > made && cat made && $TRY inner-server && exit 5")
+            .await;
+        assert_eq!(
+            (ran.stdout.as_str(), ran.exit),
+            ("x\nWORKS inner-server\n", code(5)),
+            "{ran:?}"
+        );
+    }
+
+    fn found(program: &str) -> Option<std::path::PathBuf> {
+        ["/usr/local/bin", "/usr/bin", "/bin"]
+            .iter()
+            .map(|folder| std::path::Path::new(folder).join(program))
+            .find(|path| path.exists())
+    }
+
+    /// While planning: not even temporary files, but devices and pipes.
+    async fn nothing_writable() {
+        for layer in [Layer::Namespaces, Layer::Landlock] {
+            let Some(choice) = usable(layer) else {
+                continue;
+            };
+            let mut world = World::new(choice);
+            world.policy.writable.clear();
+            world.policy.protect.clear();
+            let script = "for f in $ROOT/new $TMPDIR/new /tmp/new-$$ /dev/shm/new-$$ /var/tmp/new-$$; do echo x 2>/dev/null > $f && echo wrote $f; done; echo x > /dev/null && echo a | cat; cat ostler.toml";
+            let ran = world.run(script).await;
+            assert_eq!(ran.stdout, "a\nas it was\n", "{ran:?}");
+        }
+    }
+
+    /// The listener in the command's network is ours to answer, and nobody else's.
+    async fn a_door_in_the_network() {
+        let Some(choice) = usable(Layer::Namespaces) else {
+            return;
+        };
+        let world = World::new(choice);
+        let script = format!("$TRY tcp {}", sandbox::PROXY.port());
+        let mut process = Local::new().spawn(world.command(&script)).await.unwrap();
+        let door = process.take_door().expect("a listener");
+        assert!(process.take_door().is_none());
+        let door = tokio::net::TcpListener::from_std(door).unwrap();
+        door.accept().await.unwrap();
+        assert_eq!(finish(&mut process).await.stdout, "ESCAPED tcp\n");
+        // Out here nobody listens.
+        let outside = std::net::TcpStream::connect(sandbox::PROXY);
+        assert!(outside.is_err(), "{outside:?}");
+        for network in [Network::Off, Network::Loopback, Network::On] {
+            let mut world = World::new(choice);
+            world.policy.network = network;
+            let mut process = Local::new().spawn(world.command("true")).await.unwrap();
+            assert!(process.take_door().is_none(), "{network:?}");
         }
     }
 

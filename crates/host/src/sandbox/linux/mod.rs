@@ -1,5 +1,6 @@
 //! The sandbox on Linux: from a policy to the list of things a child does, on either of two layers.
 
+mod bubblewrap;
 mod enter;
 mod jail;
 mod landlock;
@@ -40,6 +41,7 @@ const HARMLESS_DEVICES: &[&str] = &[
     "/dev/pts",
 ];
 
+const HARD_LINKS: &str = "other hard links to a file in forbid_read can be read";
 const PROCESSES_SEEN: &str = "names and command lines of processes outside can be seen";
 
 /// A plan as it travels: bytes, and the Landlock rules as a descriptor.
@@ -52,6 +54,9 @@ pub(crate) struct Prepared {
 }
 
 pub(super) fn prepare(policy: &Policy) -> Result<Plan, Error> {
+    if policy.layer == Choice::Bubblewrap {
+        return bubblewrap::prepare(policy);
+    }
     let report = super::probe();
     let layer = choose(policy.layer, report)?;
     let places = Places::find(policy, layer)?;
@@ -61,7 +66,7 @@ pub(super) fn prepare(policy: &Policy) -> Result<Plan, Error> {
             wanted: layer.name(),
             reason,
         })?,
-        Layer::Landlock => Namespaces {
+        Layer::Landlock | Layer::Bubblewrap => Namespaces {
             way: Way::None,
             pids: false,
         },
@@ -80,7 +85,7 @@ pub(super) fn prepare(policy: &Policy) -> Result<Plan, Error> {
     };
     let mounts = match layer {
         Layer::Namespaces => places.mounts(),
-        Layer::Landlock => Vec::new(),
+        Layer::Landlock | Layer::Bubblewrap => Vec::new(),
     };
     let user = rustix::process::geteuid();
     let frame = Frame {
@@ -108,8 +113,9 @@ pub(super) fn prepare(policy: &Policy) -> Result<Plan, Error> {
         limits,
         loose: match layer {
             Layer::Namespaces => places.unmountable.clone(),
-            Layer::Landlock => policy.protect.clone(),
+            Layer::Landlock | Layer::Bubblewrap => policy.protect.clone(),
         },
+        wrap: Vec::new(),
         jail: Some(Prepared {
             bytes,
             ruleset: ruleset.map(Ruleset::into_fd),
@@ -123,6 +129,7 @@ fn choose(choice: Choice, report: &Report) -> Result<Layer, Error> {
         Choice::Auto | Choice::Off => report.layers.first().copied(),
         Choice::Namespaces => Some(Layer::Namespaces),
         Choice::Landlock => Some(Layer::Landlock),
+        Choice::Bubblewrap => Some(Layer::Bubblewrap),
     };
     asked
         .filter(|layer| report.layers.contains(layer))
@@ -214,10 +221,7 @@ fn name_limits(
         second && !policy.forbid_read.is_empty(),
         "the names of files in forbid_read can be listed",
     );
-    add(
-        !policy.forbid_read.is_empty(),
-        "other hard links to a file in forbid_read can be read",
-    );
+    add(!policy.forbid_read.is_empty(), HARD_LINKS);
     add(
         second,
         "modes, owners and times of files outside of the writable folders can be changed",
