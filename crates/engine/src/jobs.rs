@@ -91,7 +91,7 @@ pub struct Started {
     pub plain: Option<Plain>,
     /// What was already shown; it opens the log and counts as read.
     pub so_far: String,
-    pub confined: Option<Confined>,
+    pub confined: Option<Box<Confined>>,
 }
 
 /// What a reader waits for, and at most how long.

@@ -26,7 +26,7 @@ pub struct Owner {
     typed: mpsc::Receiver<Vec<u8>>,
     cancel: CancellationToken,
     log: Log,
-    confined: Option<Confined>,
+    confined: Option<Box<Confined>>,
 }
 
 struct Log {

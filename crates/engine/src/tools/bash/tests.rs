@@ -491,7 +491,11 @@ mod sandboxed {
             layer,
             ..Policy::default()
         };
-        Arc::make_mut(&mut shell.cx.settings).sandbox = SandboxSettings { mode, policy };
+        Arc::make_mut(&mut shell.cx.settings).sandbox = SandboxSettings {
+            mode,
+            policy,
+            ..SandboxSettings::default()
+        };
         shell
     }
 
