@@ -6,12 +6,13 @@ use super::paths::{Places, absolute, is_inside};
 use super::tree::{At, Node, Sources, Value};
 
 /// Never from a project, trusted or not.
-const USER_ONLY: [&[&str]; 8] = [
+const USER_ONLY: [&[&str]; 9] = [
     &["agent", "max_steps"],
     &["agent", "planner_max_steps"],
     &["agent", "memory_compiler"],
     &["auth"],
     &["budget"],
+    &["sandbox", "layer"],
     &["serve"],
     &["sessions", "quota"],
     &["trust"],
