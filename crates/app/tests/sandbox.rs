@@ -87,7 +87,7 @@ fn what_commands_cannot_do_is_told_with_its_path() {
     let expect = [
         (format!("{home}/beside/new"), "allow_write"),
         (format!("{home}/.ssh/id"), "forbid_read"),
-        (format!("{home}/.ostler/.env"), "forbid_read"),
+        (format!("{home}/.ostler/.env"), "nothing can be granted"),
         (format!("{home}/beside/new"), "allow_write"),
     ];
     for (i, (path, setting)) in expect.iter().enumerate() {

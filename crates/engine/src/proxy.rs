@@ -64,6 +64,8 @@ pub struct Asked {
     pub host: String,
     pub port: u16,
     pub allowed: bool,
+    /// The rules allow it, but it lies at an address of this house.
+    pub private: bool,
 }
 
 impl Reach {
@@ -105,7 +107,7 @@ impl Reach {
         };
         let fits = |address: &SocketAddr| self.allows_address(host, port, address.ip());
         if !addresses.iter().all(fits) {
-            return Err(Fault::Refused);
+            return Err(Fault::Private);
         }
         for address in addresses.into_iter().take(MAX_ADDRESSES) {
             if let Ok(Ok(stream)) = timeout(TIME_TO_CONNECT, TcpStream::connect(address)).await {
@@ -206,7 +208,8 @@ async fn answer(
     let one = Asked {
         host: host.clone(),
         port: *port,
-        allowed: !matches!(connected, Err(Fault::Refused)),
+        allowed: !matches!(connected, Err(Fault::Refused | Fault::Private)),
+        private: matches!(connected, Err(Fault::Private)),
     };
     let _full = tell.send(one).await;
     match connected {

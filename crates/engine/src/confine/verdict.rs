@@ -65,6 +65,16 @@ pub(super) fn judge(it: &Confined, exit: Exit, said: &[&str], asked: &[Asked]) -
 }
 
 fn of(layer: Layer, asked: &Asked) -> Denial {
+    if asked.private {
+        let name = &asked.host;
+        return Denial {
+            what: Subject::Host(name.clone()),
+            hint: format!(
+                "{name} may be reached but lies at a private address; the person can add it to `[tools.web] allow_private`"
+            ),
+            grant: None,
+        };
+    }
     sandbox::of_host(layer, &asked.host, asked.port == SSH_PORT)
 }
 
@@ -263,6 +273,7 @@ mod tests {
             host: host.into(),
             port,
             allowed: false,
+            private: false,
         };
         let (a, b, c) = (asked("a.b", 443), asked("a.b", 80), asked("c.d", 9418));
         assert_eq!(

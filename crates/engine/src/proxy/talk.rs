@@ -40,6 +40,7 @@ pub enum Fault {
     /// A body without a length.
     NoLength,
     Refused,
+    Private,
     Unreachable,
 }
 
@@ -92,6 +93,11 @@ impl Asker {
                 "403 Forbidden",
                 2,
                 format!("the sandbox does not let commands reach {host}"),
+            ),
+            Fault::Private => (
+                "403 Forbidden",
+                2,
+                format!("{host} is a private address, which its rule does not name"),
             ),
             Fault::Unreachable => ("502 Bad Gateway", 4, format!("{host} cannot be reached")),
         };

@@ -286,6 +286,7 @@ async fn each_host_is_told_once_and_the_refused_too() {
         host: host.into(),
         port,
         allowed,
+        private: false,
     };
     assert_eq!(
         proxy.end().await,
