@@ -85,7 +85,7 @@ fn told(it: &Confined, denial: Denial, refused: &[&Asked]) -> Denied {
     };
     let mut hint = denial.hint;
     let grant = denial.grant.and_then(|grant| match grant {
-        Grant::Read(path) if it.is_sealed(&path) => {
+        Grant::Read(path) | Grant::Keys(path) if it.is_sealed(&path) => {
             hint = format!(
                 "{what} is kept from commands by a rule or by Ostler itself; nothing can be granted"
             );
@@ -93,6 +93,11 @@ fn told(it: &Confined, denial: Denial, refused: &[&Asked]) -> Denied {
         }
         Grant::Read(path) => Some(Terms {
             readable: vec![path],
+            ..Terms::default()
+        }),
+        Grant::Keys(path) => Some(Terms {
+            readable: vec![path],
+            ssh_agent: true,
             ..Terms::default()
         }),
         Grant::Write(_) if it.terms.read_only => {
@@ -159,10 +164,15 @@ impl Verdict {
             };
             data["protected"] = self.changes.iter().map(one).collect();
         }
-        if !self.hosts.is_empty() {
-            let one = |asked: &Asked| json!({"host": asked.host, "port": asked.port, "allowed": asked.allowed});
-            data["hosts"] = self.hosts.iter().map(one).collect();
+        if let Some(hosts) = self.hosts() {
+            data["hosts"] = hosts;
         }
+    }
+
+    /// What was asked of the proxy, as it stands in the data of a result.
+    pub fn hosts(&self) -> Option<Value> {
+        let one = |asked: &Asked| json!({"host": asked.host, "port": asked.port, "allowed": asked.allowed});
+        (!self.hosts.is_empty()).then(|| self.hosts.iter().map(one).collect())
     }
 
     /// The same as lines, for a log.
@@ -178,8 +188,9 @@ pub fn lines(data: &Value) -> impl Iterator<Item = String> {
     let changes = data["protected"].as_array().map(|c| changes(c));
     let hint = data["denied"]["hint"].as_str();
     let denied = hint.map(|hint| format!("[sandbox: {hint}]"));
-    // A command that went on all the same may lack what it could not fetch.
-    let refused = data["hosts"].as_array().filter(|_| hint.is_none());
+    // A command that went on all the same may lack what it could not fetch. The log of a job says it already.
+    let is_told = hint.is_some() || data["job"].is_string();
+    let refused = data["hosts"].as_array().filter(|_| !is_told);
     let refused = refused.and_then(|hosts| unreached(hosts));
     changes.into_iter().chain(denied).chain(refused)
 }

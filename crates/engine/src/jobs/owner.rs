@@ -4,8 +4,10 @@ use super::{JobState, Plain, Progress, Started, exit_code};
 use crate::confine::Confined;
 use crate::cut::MAX_KEPT;
 use ostler_host::{Exit, Input, Output, Process, Signal};
+use serde_json::Value;
 use std::fs::File;
 use std::io::Write;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
@@ -27,6 +29,7 @@ pub struct Owner {
     cancel: CancellationToken,
     log: Log,
     confined: Option<Box<Confined>>,
+    pub(super) hosts: Arc<OnceLock<Value>>,
 }
 
 struct Log {
@@ -71,6 +74,7 @@ impl Owner {
             cancel,
             log,
             confined: started.confined,
+            hosts: Arc::default(),
         };
         (owner, watched)
     }
@@ -107,6 +111,9 @@ impl Owner {
             let said = String::from_utf8_lossy(&self.log.tail).into_owned();
             let verdict = confined.end(exit, &[&said]).await;
             self.log.keep(verdict.lines().as_bytes());
+            if let Some(hosts) = verdict.hosts() {
+                let _once = self.hosts.set(hosts);
+            }
         }
     }
 
@@ -118,6 +125,7 @@ impl Owner {
             cancel,
             log: _,
             confined: _,
+            hosts: _,
         } = self;
         let typing = async {
             match stdin {

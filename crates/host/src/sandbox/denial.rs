@@ -25,6 +25,8 @@ pub struct Denial {
 pub enum Grant {
     Read(PathBuf),
     Write(PathBuf),
+    /// Of ssh, and its agent.
+    Keys(PathBuf),
     /// With `ssh` also what a client of that needs: its keys and the agent.
     Host {
         name: String,
@@ -64,6 +66,8 @@ enum Kind {
     /// A path that is there, but not in the sandbox. Only known ones: most that are missing are simply missing.
     Hidden,
     Host,
+    /// The person's keys for ssh, where they may not be read.
+    Keys,
     Other,
 }
 
@@ -143,6 +147,17 @@ fn judge(policy: &Policy, layer: Layer, cwd: &Path, line: &str) -> Option<Denial
         // The proxy of ours, not what was asked of it.
         Kind::Host if name == PROXY.ip().to_string() => None,
         Kind::Host => Some(of_host(layer, name, pattern.ssh)),
+        Kind::Keys => {
+            let keys = policy.forbid_read.iter().find(|p| p.ends_with(name))?;
+            Some(Denial {
+                what: Subject::Path(keys.clone()),
+                hint: format!(
+                    "ssh may neither read {} nor talk to its agent; the person can grant both for that command, or change `[sandbox] forbid_read`",
+                    keys.display()
+                ),
+                grant: Some(Grant::Keys(keys.clone())),
+            })
+        }
         Kind::Other => Some(Denial {
             what: Subject::Other(name.to_owned()),
             hint: format!(
@@ -317,7 +332,10 @@ mod tests {
                 path("/u/me/.ssh/id"),
             ),
             ("cat: /etc/none: No such file or directory", None),
-            ("git@example.org: Permission denied (publickey).", None),
+            (
+                "git@example.org: Permission denied (publickey).",
+                path("/u/me/.ssh"),
+            ),
             ("assertion failed", None),
             ("", None),
         ] {
@@ -338,6 +356,11 @@ mod tests {
                 LAYER,
                 "cat: /u/me/.ssh/id: Permission denied",
                 Some(Grant::Read("/u/me/.ssh/id".into())),
+            ),
+            (
+                LAYER,
+                "Host key verification failed.\nfatal: Could not read from remote repository.",
+                Some(Grant::Keys("/u/me/.ssh".into())),
             ),
             (
                 LAYER,

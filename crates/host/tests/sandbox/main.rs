@@ -73,7 +73,7 @@ mod cases {
             report.landlock_abi > 0 && report.seccomp
         );
         assert!(report.layers.is_sorted());
-        assert_eq!(report.missing.is_empty(), report.layers.len() == 2);
+        assert!(report.layers.len() == 2 || !report.missing.is_empty());
     }
 
     /// The layer's choice, or `None` with a word on what is missing.
