@@ -173,16 +173,16 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
     })
 }
 
-/// A word for who runs commands that nobody watches, where no layer works.
+/// A word for who runs commands where no layer works.
 pub fn nothing_holds(boot: &Boot) -> Option<String> {
-    let commands = match mode(boot) {
-        SandboxMode::Off => return None,
-        SandboxMode::Enforce => "commands run with all your rights",
-        SandboxMode::Require => "no command will run",
-    };
+    // Where it is required, nothing starts, and that says why.
+    match mode(boot) {
+        SandboxMode::Off | SandboxMode::Require => return None,
+        SandboxMode::Enforce => {}
+    }
     let why = active(boot).err()?;
     Some(format!(
-        "No sandbox works here: {commands} ({why}). `ostler doctor` says more."
+        "No sandbox works here: commands run with all your rights ({why}). `ostler doctor` says more."
     ))
 }
 

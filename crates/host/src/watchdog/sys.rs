@@ -49,6 +49,7 @@ pub(super) unsafe fn fork_into(flags: libc::c_int) -> io::Result<Forked> {
 }
 
 /// The end of a child is of no interest to this process but when it waits.
+#[cfg(target_os = "linux")]
 pub(super) fn ignore_children() {
     // SAFETY: no handler is installed; unlike when ignored, children can still be waited for.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };

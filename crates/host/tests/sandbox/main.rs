@@ -326,6 +326,19 @@ mod cases {
             };
             let ran = run_to_end(&Local::new(), command).await;
             assert_eq!((ran.stdout.as_str(), ran.exit), ("7 55\r\nhi\r\n", code(0)));
+            // Groups of processes take turns on the terminal.
+            let jobs = "set -m; (exit 3); echo $?; echo a | cat; sleep 100 & kill %1; echo b | cat";
+            let command = Command {
+                stdio: ostler_host::Stdio::Pty { rows: 7, cols: 55 },
+                ..world.command(jobs)
+            };
+            let ran = run_to_end(&Local::new(), command).await;
+            let said: Vec<&str> = ran.stdout.lines().filter(|line| line.len() == 1).collect();
+            assert_eq!(
+                (said.as_slice(), ran.exit),
+                (["3", "a", "b"].as_slice(), code(0)),
+                "{ran:?}"
+            );
         }
     }
 
