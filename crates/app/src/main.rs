@@ -7,6 +7,7 @@ mod client;
 mod cmd;
 mod color;
 mod config;
+mod connect;
 mod exec;
 mod flags;
 mod lenient;
@@ -33,6 +34,9 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 fn main() -> ExitCode {
     // The process may have been started to look after the commands of another one.
     ostler_host::watchdog::run_if_asked();
+    if let Some(code) = connect::run_if_asked() {
+        return code;
+    }
     let cli = match Cli::try_parse_from(arguments()) {
         Ok(cli) => cli,
         Err(error) => {

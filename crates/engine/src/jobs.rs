@@ -16,12 +16,13 @@ use crate::tool::ToolError;
 use jiff::Timestamp;
 use ostler_host::{Exit, Process};
 use owner::Owner;
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
@@ -65,6 +66,8 @@ struct Job {
     read: Mutex<u64>,
     input: Option<mpsc::Sender<Vec<u8>>>,
     cancel: CancellationToken,
+    /// What it asked the proxy for, once it has ended.
+    hosts: Arc<OnceLock<Value>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +96,7 @@ pub struct Started {
     pub so_far: String,
     /// What follows that and was not shown yet.
     pub held: Vec<u8>,
-    pub confined: Option<Confined>,
+    pub confined: Option<Box<Confined>>,
 }
 
 /// What a reader waits for, and at most how long.
@@ -112,6 +115,8 @@ pub struct News {
     pub output: Captured,
     pub dropped: u64,
     pub state: JobState,
+    /// As in the data of a result.
+    pub hosts: Option<Value>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -201,6 +206,7 @@ impl Jobs {
             (log, self.artifacts.stream()),
             cancel.clone(),
         );
+        let hosts = owner.hosts.clone();
         tokio::spawn(owner.run());
         let job = Job {
             id: id.clone(),
@@ -211,6 +217,7 @@ impl Jobs {
             read: Mutex::new(read),
             input,
             cancel,
+            hosts,
         };
         table.last = number;
         table.jobs.insert(number, Arc::new(job));
@@ -366,6 +373,7 @@ impl Job {
             output,
             dropped: now.dropped,
             state: now.state,
+            hosts: self.hosts.get().cloned(),
         })
     }
 

@@ -26,6 +26,7 @@ pub mod log;
 pub mod policy;
 mod prefixes;
 pub mod prompt;
+mod proxy;
 pub mod redact;
 pub mod resolve;
 mod sample;

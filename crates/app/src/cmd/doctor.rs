@@ -390,28 +390,31 @@ fn sandbox(boot: &Boot) -> Finding {
         .map(|m| format!("{}: {}", m.what, m.reason))
         .collect();
     let missing = missing.join("\n");
-    let Some(active) = report.layers.first() else {
-        let status = match mode {
-            SandboxMode::Require => Status::Problem,
-            SandboxMode::Enforce | SandboxMode::Off => Status::Note,
-        };
-        let commands = match mode {
-            SandboxMode::Require => "no command will run (sandbox.bash = \"require\")",
-            SandboxMode::Enforce | SandboxMode::Off => "commands run with your rights",
-        };
-        return finding(
-            status,
-            format!("no layer works here: {commands}\n{missing}"),
-        )
-        .fix("let it work in a container or a virtual machine where that matters");
+    let active = match crate::sandbox::active(boot) {
+        Ok(active) => active,
+        Err(why) => {
+            let (status, commands) = match mode {
+                SandboxMode::Require => (
+                    Status::Problem,
+                    "no session starts (sandbox.bash = \"require\")",
+                ),
+                SandboxMode::Enforce | SandboxMode::Off => {
+                    (Status::Note, "commands run with your rights")
+                }
+            };
+            let text = format!("no layer works here: {commands}\n{why}");
+            let fix = "let it work in a container or a virtual machine where that matters";
+            return finding(status, text).fix(fix);
+        }
     };
     let network = match settings.policy.network {
         Network::On => "network open",
-        Network::Loopback | Network::Off => "no network",
+        Network::Proxy if active == Layer::Namespaces => "no network but hosts granted by rules",
+        Network::Proxy | Network::Loopback | Network::Off => "no network",
     };
     let mut text = format!("{} active", active.name());
     // The mounts stand behind the rules of Landlock, where there are any.
-    if *active == Layer::Namespaces && report.landlock_abi > 0 {
+    if active == Layer::Namespaces && report.landlock_abi > 0 {
         text.push_str(&format!(", with landlock {}", report.landlock_abi));
     }
     text.push_str(&format!("; {network}"));

@@ -12,12 +12,13 @@ use super::tree::{At, Node, Place, Sources, Value, position, push_key};
 use super::trust::{Item, hash};
 
 /// Never from a project, trusted or not.
-const USER_ONLY: [&[&str]; 8] = [
+const USER_ONLY: [&[&str]; 9] = [
     &["agent", "max_steps"],
     &["agent", "planner_max_steps"],
     &["agent", "memory_compiler"],
     &["auth"],
     &["budget"],
+    &["sandbox", "layer"],
     &["serve"],
     &["sessions", "quota"],
     &["trust"],

@@ -376,9 +376,12 @@ pub enum Headless {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct SandboxConfig {
-    /// enforce: where the system can; require: refuse to run commands where it cannot.
+    /// enforce: where the system can; require: refuse to start where it cannot.
     pub bash: SandboxMode,
-    /// Whether commands reach the network.
+    /// What confines commands. auto takes the strongest that works; the others are taken alone.
+    /// Only your own file may set this.
+    pub layer: SandboxLayer,
+    /// Whether commands reach the whole network. Single hosts are granted by rules: Net(host).
     pub network: bool,
     /// Directories outside the workspace that may be written. Lists of all files add up.
     pub allow_write: Vec<String>,
@@ -396,6 +399,7 @@ impl Default for SandboxConfig {
     fn default() -> Self {
         Self {
             bash: SandboxMode::default(),
+            layer: SandboxLayer::default(),
             network: false,
             allow_write: Vec::new(),
             forbid_read: FORBID_READ.map(str::to_owned).to_vec(),
@@ -411,6 +415,16 @@ pub enum SandboxMode {
     Enforce,
     Require,
     Off,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SandboxLayer {
+    #[default]
+    Auto,
+    Namespaces,
+    Landlock,
+    Bubblewrap,
 }
 
 /// Where session logs are kept.

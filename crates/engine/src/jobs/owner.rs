@@ -5,8 +5,10 @@ use crate::confine::Confined;
 use crate::cut::MAX_KEPT;
 use crate::redact::Stream;
 use ostler_host::{Exit, Input, Output, Process, Signal};
+use serde_json::Value;
 use std::fs::File;
 use std::io::Write;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
@@ -27,7 +29,8 @@ pub struct Owner {
     typed: mpsc::Receiver<Vec<u8>>,
     cancel: CancellationToken,
     log: Log,
-    confined: Option<Confined>,
+    confined: Option<Box<Confined>>,
+    pub(super) hosts: Arc<OnceLock<Value>>,
 }
 
 struct Log {
@@ -77,6 +80,7 @@ impl Owner {
             cancel,
             log,
             confined: started.confined,
+            hosts: Arc::default(),
         };
         (owner, watched, shown)
     }
@@ -115,6 +119,9 @@ impl Owner {
             let said = String::from_utf8_lossy(&self.log.tail).into_owned();
             let verdict = confined.end(exit, &[&said]).await;
             self.log.keep(verdict.lines().as_bytes());
+            if let Some(hosts) = verdict.hosts() {
+                let _once = self.hosts.set(hosts);
+            }
         }
     }
 
@@ -126,6 +133,7 @@ impl Owner {
             cancel,
             log: _,
             confined: _,
+            hosts: _,
         } = self;
         let typing = async {
             match stdin {

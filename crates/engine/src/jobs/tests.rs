@@ -152,6 +152,7 @@ async fn a_finished_job_beyond_the_limit_is_forgotten() {
             read: Mutex::default(),
             input: None,
             cancel: CancellationToken::new(),
+            hosts: Arc::default(),
         })
     };
     let limit = (MAX_RUNNING + MAX_FINISHED) as u64;

@@ -324,6 +324,10 @@ impl Rule {
         matches!(self.family, Family::Read | Family::Edit) && self.spec.is_some()
     }
 
+    pub fn is_about_hosts(&self) -> bool {
+        self.family == Family::Net
+    }
+
     fn is_of_tool(&self, tool: &str) -> bool {
         matches!(&self.family, Family::Tool(name) if name == tool)
     }

@@ -105,13 +105,8 @@ impl Typed for Bash {
             stdio: if args.tty() { TERMINAL } else { Stdio::Pipes },
             sandbox: None,
         };
-        let outcome = confine::prepare(
-            cx.settings.clone(),
-            cx.artifacts.clone(),
-            cx.call_id.clone(),
-            command.cwd.clone(),
-        );
-        let (confined, missing) = match outcome.await? {
+        let outcome = confine::prepare(&cx, command.cwd.clone()).await?;
+        let (mut confined, missing) = match outcome {
             Outcome::Free => (None, None),
             Outcome::Unavailable(why) => (None, Some(why)),
             Outcome::Confined(confined) => {
@@ -120,7 +115,10 @@ impl Typed for Bash {
             }
         };
         let spawned = cx.host.spawn(command).await;
-        let process = spawned.map_err(|e| ToolError::new(e.code(), format!("{e}.")))?;
+        let mut process = spawned.map_err(|e| ToolError::new(e.code(), format!("{e}.")))?;
+        if let Some(confined) = &mut confined {
+            confined.open(&mut process);
+        }
         let run = Run {
             streams: Streams::new(&cx, args.tty()),
             live: Live::new(cx.clone()),
@@ -189,7 +187,7 @@ struct Run {
     process: Process,
     streams: Streams,
     live: Live,
-    confined: Option<Confined>,
+    confined: Option<Box<Confined>>,
     cx: Context,
 }
 
@@ -295,7 +293,7 @@ impl Run {
 }
 
 /// Adds what the sandbox has to say.
-async fn judged(confined: Option<Confined>, exit: Exit, mut data: Value) -> Value {
+async fn judged(confined: Option<Box<Confined>>, exit: Exit, mut data: Value) -> Value {
     if let Some(confined) = confined {
         let said = ["stderr", "stdout"].map(|stream| data[stream].as_str().unwrap_or_default());
         let verdict = confined.end(exit, &said).await;
