@@ -15,7 +15,10 @@ use ostler_host::{
 };
 use ostler_llm::ToolSpec;
 use ostler_testkit::{Kind, Step};
-use ostler_wire::{Access, AskKind, Body, Delivery, Delta, Event, Json, Op, Open, Outcome, View};
+use ostler_wire::{
+    Access, AskKind, Body, Delivery, Delta, Event, Json, Op, Open, Outcome, TodoItem, TodoState,
+    View,
+};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -904,24 +907,25 @@ async fn what_the_sandbox_stopped_is_granted_and_run_again() {
 #[tokio::test]
 async fn steps_are_completed_with_evidence() {
     let todo = json!({"items": [
-        {"text": "read", "state": "done"},
-        {"text": "write", "state": "in_progress"},
+        {"text": "read", "state": "in_progress"},
+        {"text": "write", "state": "pending"},
     ]});
-    let complete = |step: &str| call("complete_step", json!({"step": step, "evidence": "seen"}));
-    let bench = Bench::new(
-        Kind::Chat,
-        [
-            call("todo", todo),
-            complete("write"),
-            complete("ship"),
-            done(),
-        ],
-    );
+    let complete = |step: &str| {
+        let args = json!({"step": step, "evidence": "seen"});
+        ("complete_step", args)
+    };
+    // Those of one answer, too, build on each other.
+    let both = Step::answer().calls([complete("1"), complete("write"), complete("ship")]);
+    let bench = Bench::new(Kind::Chat, [call("todo", todo), both, done()]);
     let mut session = bench.open_with(Open::New, attended).await;
     let shown = turn(&mut session, &[]).await;
-    assert_eq!(shown.codes(), ["ok", "ok", "unknown_step"]);
-    let lists = shown.types().iter().filter(|t| **t == "todo").count();
-    assert_eq!(lists, 2);
+    assert_eq!(shown.codes(), ["ok", "ok", "ok", "unknown_step"]);
+    let last = shown.entries.iter().rev().find_map(|e| match &e.body {
+        Body::Todo(todo) => Some(todo.items.clone()),
+        _ => None,
+    });
+    let done = |item: &TodoItem| item.state == TodoState::Done;
+    assert!(last.is_some_and(|items| items.iter().all(done)));
     session.close().await;
 }
 
