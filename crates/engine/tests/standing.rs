@@ -16,8 +16,8 @@ use ostler_host::{
 use ostler_llm::ToolSpec;
 use ostler_testkit::{Kind, Step};
 use ostler_wire::{
-    Access, AskKind, Body, Delivery, Delta, Event, Json, Op, Open, Outcome, TodoItem, TodoState,
-    View,
+    Access, AskKind, Body, Delivery, Delta, Event, Json, Op, Open, Outcome, Segment, TodoItem,
+    TodoState, View,
 };
 use serde_json::{Value, json};
 use std::path::Path;
@@ -84,20 +84,43 @@ static REMEMBER: Standin = Standin {
 };
 
 /// A command that the sandbox stops until it may reach a host.
-static DENIED: Standin = Standin {
+const DENIED: Standin = Standin {
     name: "push",
-    access: || Access::Read("/".into()),
-    says_read_only: false,
-    run: |cx| {
-        let wanted = "code.example".to_owned();
-        match cx.terms.hosts.contains(&wanted) {
-            true => json!({"ran": true}),
-            false => json!({"ran": false, "denied": {
-                "what": wanted, "hint": "No way out.", "grant": {"hosts": [wanted]},
-            }}),
-        }
+    access: || {
+        Access::Run(vec![Segment {
+            text: "push".into(),
+            read_only: true,
+            ..Segment::default()
+        }])
     },
+    says_read_only: false,
+    run: |cx| stopped(cx, "code.example"),
 };
+
+static PUSH: Standin = DENIED;
+
+/// One that names a pattern where a host should be.
+static GREEDY: Standin = Standin {
+    name: "greedy",
+    run: |cx| stopped(cx, "*"),
+    ..DENIED
+};
+
+/// Somebody else's tool that would like to have a host, too.
+static POSING: Standin = Standin {
+    name: "posing",
+    access: || Access::Read("/".into()),
+    ..DENIED
+};
+
+fn stopped(cx: &Context, wanted: &str) -> Value {
+    match cx.terms.hosts.iter().any(|host| host == wanted) {
+        true => json!({"ran": true}),
+        false => json!({"ran": false, "denied": {
+            "what": wanted, "hint": "No way out.", "grant": {"hosts": [wanted]},
+        }}),
+    }
+}
 
 fn done() -> Step {
     Step::answer().text("Done.")
@@ -127,7 +150,7 @@ fn rules(list: &[&str]) -> Vec<Rule> {
 
 fn attended(options: &mut Options) {
     options.interactive = true;
-    options.more_tools = vec![&SERVER, &REMEMBER, &DENIED];
+    options.more_tools = vec![&SERVER, &REMEMBER, &PUSH, &GREEDY, &POSING];
 }
 
 fn planning(options: &mut Options) {
@@ -882,6 +905,12 @@ async fn what_the_sandbox_stopped_is_granted_and_run_again() {
             ),
             _ => assert_eq!(data["granted"], "reach code.example"),
         }
+        session.close().await;
+    }
+    for name in ["greedy", "posing"] {
+        let bench = Bench::new(Kind::Chat, [call(name, json!({})), done()]);
+        let mut session = bench.open_with(Open::New, attended).await;
+        assert_eq!(ran(&turn(&mut session, &[]).await), [false], "{name}");
         session.close().await;
     }
     // Nobody to ask, a deny rule, or a rule that grants it from the start.
