@@ -2,6 +2,7 @@
 
 use crate::artifacts::Artifacts;
 use crate::briefing::{self, Way};
+use crate::confine::Commons;
 use crate::conversation::{Conversation, Sent};
 use crate::feed::Feed;
 use crate::hub::{RuleNews, RuleStore};
@@ -51,6 +52,7 @@ pub struct Shop {
     pub artifacts: Artifacts,
     pub seen: Arc<Seen>,
     pub jobs: Arc<Jobs>,
+    pub commons: Arc<Commons>,
     /// The task list as it stands.
     pub todo: Arc<Vec<TodoItem>>,
     /// Where rules that shall hold for ever are kept.
@@ -143,6 +145,7 @@ impl Desk {
             artifacts: self.shop.artifacts.clone(),
             seen: self.shop.seen.clone(),
             jobs: self.shop.jobs.clone(),
+            commons: self.shop.commons.clone(),
             guard: Guard {
                 policy: self.policy.clone(),
                 scope: self.scope.clone(),

@@ -360,6 +360,7 @@ fn shop(options: &Options, artifacts: Artifacts) -> Shop {
         host: options.host.clone(),
         settings: Arc::new(options.tools.clone()),
         jobs: Arc::new(Jobs::new(artifacts.clone())),
+        commons: Arc::default(),
         artifacts,
         seen: Arc::new(Seen::default()),
         todo: Arc::default(),

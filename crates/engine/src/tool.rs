@@ -1,7 +1,7 @@
 //! What a tool is: typed arguments, one declaration of what a call touches, and a run that never asks anyone.
 
 use crate::artifacts::Artifacts;
-use crate::confine::{SandboxSettings, Terms};
+use crate::confine::{Commons, SandboxSettings, Terms};
 use crate::feed::Feed;
 use crate::inbox::Answer;
 use crate::jobs::Jobs;
@@ -144,6 +144,7 @@ pub struct Context {
     pub artifacts: Artifacts,
     pub seen: Arc<Seen>,
     pub jobs: Arc<Jobs>,
+    pub commons: Arc<Commons>,
     /// What the rules say of things met on the way.
     pub guard: Guard,
     /// What holds for the commands of this call.

@@ -106,7 +106,7 @@ impl Typed for Bash {
             sandbox: None,
         };
         let outcome = confine::prepare(&cx, command.cwd.clone()).await?;
-        let (mut confined, missing) = match outcome {
+        let (confined, missing) = match outcome {
             Outcome::Free => (None, None),
             Outcome::Unavailable(why) => (None, Some(why)),
             Outcome::Confined(confined) => {
@@ -115,10 +115,7 @@ impl Typed for Bash {
             }
         };
         let spawned = cx.host.spawn(command).await;
-        let mut process = spawned.map_err(|e| ToolError::new(e.code(), format!("{e}.")))?;
-        if let Some(confined) = &mut confined {
-            confined.open(&mut process);
-        }
+        let process = spawned.map_err(|e| ToolError::new(e.code(), format!("{e}.")))?;
         let run = Run {
             streams: Streams::new(&cx, args.tty()),
             live: Live::new(cx.clone()),

@@ -58,6 +58,7 @@ mod cases {
         a_sandbox_that_cannot_be,
         bubblewrap_on_request,
         nothing_writable,
+        one_network_for_all_commands_of_a_session,
         a_door_in_the_network,
         cost,
         as_an_ordinary_user,
@@ -543,27 +544,66 @@ mod cases {
         }
     }
 
-    /// The listener in the command's network is ours to answer, and nobody else's.
+    /// A server of one command is there for the next of the same network, and for nobody else.
+    async fn one_network_for_all_commands_of_a_session() {
+        let Some(choice) = usable(Layer::Namespaces) else {
+            return;
+        };
+        let local = Local::new();
+        let world = World::new(choice);
+        let mut server = local.spawn(world.command("$TRY listen")).await.unwrap();
+        let port = lines(&mut server, 1).await.concat();
+        let script = format!("$TRY tcp {port}");
+        let reached = async |world: &World| world.run(&script).await.stdout == "ESCAPED tcp\n";
+        assert!(reached(&world).await);
+        let mut planning = World::new(choice);
+        assert!(!reached(&planning).await, "another session");
+        planning.policy.shared = world.policy.shared.clone();
+        planning.policy.writable.clear();
+        planning.policy.protect.clear();
+        assert!(reached(&planning).await, "nothing writable");
+        for network in [Network::Off, Network::Loopback, Network::On] {
+            planning.policy.network = network;
+            assert!(!reached(&planning).await, "{network:?}");
+        }
+        let outside = std::net::TcpStream::connect(format!("127.0.0.1:{port}"));
+        assert!(outside.is_err(), "{outside:?}");
+        // Nobody is seen or can be sent a signal, although all are of one user.
+        let alone = world.run("kill -0 -1 && echo SEEN").await;
+        let missing = &sandbox::probe().missing;
+        if !missing.iter().any(|m| m.what.contains("processes")) {
+            assert_eq!(alone.stdout, "", "{alone:?}");
+        }
+        server.signal(ostler_host::Signal::Kill);
+        finish(&mut server).await;
+        assert!(!reached(&world).await);
+    }
+
+    /// The listener in the network is ours to answer, and nobody else's.
     async fn a_door_in_the_network() {
         let Some(choice) = usable(Layer::Namespaces) else {
             return;
         };
-        let world = World::new(choice);
-        let script = format!("$TRY tcp {}", sandbox::PROXY.port());
-        let mut process = Local::new().spawn(world.command(&script)).await.unwrap();
-        let door = process.take_door().expect("a listener");
-        assert!(process.take_door().is_none());
+        let mut world = World::new(choice);
+        let door = world.door.take().expect("a listener");
         let door = tokio::net::TcpListener::from_std(door).unwrap();
-        door.accept().await.unwrap();
-        assert_eq!(finish(&mut process).await.stdout, "ESCAPED tcp\n");
+        let script = format!("$TRY tcp {}", sandbox::PROXY.port());
+        for _ in 0..2 {
+            let mut process = Local::new().spawn(world.command(&script)).await.unwrap();
+            door.accept().await.unwrap();
+            assert_eq!(finish(&mut process).await.stdout, "ESCAPED tcp\n");
+        }
+        // Its place cannot be taken.
+        let ran = world
+            .run("$TRY take-door 127.0.0.1; $TRY take-door 0.0.0.0; $TRY take-door [::]")
+            .await;
+        assert_eq!(ran.stdout, "", "{ran:?}");
         // Out here nobody listens.
         let outside = std::net::TcpStream::connect(sandbox::PROXY);
         assert!(outside.is_err(), "{outside:?}");
         for network in [Network::Off, Network::Loopback, Network::On] {
-            let mut world = World::new(choice);
             world.policy.network = network;
-            let mut process = Local::new().spawn(world.command("true")).await.unwrap();
-            assert!(process.take_door().is_none(), "{network:?}");
+            assert_eq!(world.run(&script).await.stdout, "", "{network:?}");
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::attempts::Attempt;
 use crate::common::{Ran, env, run_to_end};
-use ostler_host::sandbox::{Choice, Network, Plan, Policy};
+use ostler_host::sandbox::{Choice, Network, Plan, Policy, SharedNetwork};
 use ostler_host::{Command, Local, Stdio};
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,6 +23,8 @@ pub struct World {
     pub home: PathBuf,
     pub socket: PathBuf,
     pub policy: Policy,
+    /// What its commands find at the address of the proxy.
+    pub door: Option<TcpListener>,
     before: BTreeMap<PathBuf, String>,
     victim: Child,
     tcp: TcpListener,
@@ -100,11 +102,14 @@ impl World {
             ".ostler",
             ".mcp.json",
         ];
+        let shared = SharedNetwork::open(layer).ok().flatten();
+        let (shared, door) = shared.map(|(n, door)| (Arc::new(n), door)).unzip();
         let policy = Policy {
             writable: vec![root.clone(), tmp, "/dev/shm".into()],
             forbid_read: vec![home.join(".ssh"), root.join(".env")],
             protect: protect.iter().map(|name| root.join(name)).collect(),
             network: Network::Proxy,
+            shared,
             layer,
             ..Policy::default()
         };
@@ -130,6 +135,7 @@ impl World {
             home,
             socket,
             policy,
+            door,
             victim,
             tcp: TcpListener::bind("127.0.0.1:0").unwrap(),
             udp,

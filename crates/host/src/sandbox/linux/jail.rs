@@ -29,19 +29,36 @@ pub(super) enum Way {
     User,
 }
 
+/// Who runs the command, inside as outside.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct User {
+    pub uid: u32,
+    pub gid: u32,
+}
+
+impl User {
+    pub(super) fn own() -> Self {
+        Self {
+            uid: rustix::process::geteuid().as_raw(),
+            gid: rustix::process::getegid().as_raw(),
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
     pub way: Way,
+    /// Its keeper joins a network that is there, and for ordinary users the user namespace that it belongs to.
+    pub joins: bool,
+    /// A user namespace for this command alone.
+    pub own_user: bool,
     pub own_network: bool,
     pub loopback: bool,
-    /// A listener on the loopback that is sent to us.
-    pub door: bool,
     /// Processes of its own, with an init of ours.
     pub pids: bool,
     /// Capabilities to keep, as bits.
     pub keep: u64,
-    pub uid: u32,
-    pub gid: u32,
+    pub user: User,
 }
 
 /// The list as the child follows it, pointing into the bytes it came as.
@@ -69,14 +86,15 @@ pub(super) fn encode(
     let mut bytes = Vec::with_capacity(2048);
     let mut number = |value: u32| bytes.extend_from_slice(&value.to_ne_bytes());
     number(way);
+    number(frame.joins.into());
+    number(frame.own_user.into());
     number(frame.own_network.into());
     number(frame.loopback.into());
-    number(frame.door.into());
     number(frame.pids.into());
     number(frame.keep as u32);
     number((frame.keep >> 32) as u32);
-    number(frame.uid);
-    number(frame.gid);
+    number(frame.user.uid);
+    number(frame.user.gid);
     number(has_ruleset.into());
     number((filter.len() / INSTRUCTION) as u32);
     number(mounts.len() as u32);
@@ -96,6 +114,15 @@ pub(super) fn encode(
 }
 
 impl<'a> Jail<'a> {
+    /// How many namespaces its keeper has to join.
+    pub(crate) fn joined(&self) -> usize {
+        match (self.frame.joins, self.frame.way) {
+            (true, Way::User) => 2,
+            (true, Way::Direct) => 1,
+            (false, _) | (true, Way::None) => 0,
+        }
+    }
+
     /// The first process of the namespaces is not the command.
     pub(crate) fn has_init(&self) -> bool {
         self.frame.pids && self.frame.way != Way::None
@@ -113,18 +140,22 @@ impl<'a> Jail<'a> {
             2 => Way::User,
             _ => return None,
         };
-        let (own_network, loopback) = (number()? != 0, number()? != 0);
-        let (door, pids) = (number()? != 0, number()? != 0);
+        let mut flag = || Some(number()? != 0);
+        let (joins, own_user) = (flag()?, flag()?);
+        let (own_network, loopback, pids) = (flag()?, flag()?, flag()?);
         let keep = u64::from(number()?) | u64::from(number()?) << 32;
         let frame = Frame {
             way,
+            joins,
+            own_user,
             own_network,
             loopback,
-            door,
             pids,
             keep,
-            uid: number()?,
-            gid: number()?,
+            user: User {
+                uid: number()?,
+                gid: number()?,
+            },
         };
         let has_ruleset = number()? != 0;
         let (instructions, count) = (number()? as usize, number()?);
@@ -170,13 +201,13 @@ mod tests {
     fn a_jail_survives_the_way_and_a_cut_one_is_refused() {
         let frame = Frame {
             way: Way::User,
+            joins: true,
+            own_user: false,
             own_network: true,
             loopback: false,
-            door: true,
-            pids: false,
+            pids: true,
             keep: 1 << 40 | 3,
-            uid: 1000,
-            gid: 7,
+            user: User { uid: 1000, gid: 7 },
         };
         let filter = [6, 0, 1, 2, 9, 0, 0, 0];
         let mounts = [

@@ -6,21 +6,24 @@ mod jail;
 mod landlock;
 mod places;
 mod seccomp;
+mod shared;
 
 pub(crate) use enter::{Step, isolate, namespaces, restrict, retire};
 pub(crate) use jail::Jail;
+pub use shared::SharedNetwork;
+pub(crate) use shared::join;
 
 use super::{
     Choice, Error, Layer, Missing, Network, Plan, Policy, Readable, Report, holder, wanted,
 };
-use jail::{Frame, Mount, Way};
+use jail::{Frame, Mount, User, Way};
 use landlock::{DEVICE, READ, READ_DIR, Ruleset, Scope, WRITE};
 use places::Places;
 use rustix::fd::OwnedFd;
 use seccomp::Sockets;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// Most rules of one ruleset. Each costs a few microseconds for each command.
 const MAX_RULES: usize = 8192;
@@ -49,8 +52,7 @@ const PROCESSES_SEEN: &str = "names and command lines of processes outside can b
 pub(crate) struct Prepared {
     pub(crate) bytes: Vec<u8>,
     pub(crate) ruleset: Option<OwnedFd>,
-    /// It sends us a listener.
-    pub(crate) door: bool,
+    pub(crate) network: Option<Arc<SharedNetwork>>,
 }
 
 pub(super) fn prepare(policy: &Policy) -> Result<Plan, Error> {
@@ -87,16 +89,25 @@ pub(super) fn prepare(policy: &Policy) -> Result<Plan, Error> {
         Layer::Namespaces => places.mounts(),
         Layer::Landlock | Layer::Bubblewrap => Vec::new(),
     };
-    let user = rustix::process::geteuid();
+    let network = policy
+        .shared
+        .clone()
+        .filter(|_| layer == Layer::Namespaces && policy.network == Network::Proxy);
+    let joins = network.is_some();
+    // Commands in one user namespace could look into each other, if nothing else stood between them.
+    let apart = pids || report.landlock_abi > 0;
     let frame = Frame {
         way,
-        own_network: policy.network != Network::On,
-        loopback: matches!(policy.network, Network::Loopback | Network::Proxy),
-        door: layer == Layer::Namespaces && policy.network == Network::Proxy,
+        joins,
+        own_user: way == Way::User && !(joins && apart),
+        own_network: !joins && policy.network != Network::On,
+        loopback: !joins && matches!(policy.network, Network::Loopback | Network::Proxy),
         pids,
-        keep: if user.is_root() { KEPT_BY_ROOT } else { 0 },
-        uid: user.as_raw(),
-        gid: rustix::process::getegid().as_raw(),
+        keep: match rustix::process::geteuid().is_root() {
+            true => KEPT_BY_ROOT,
+            false => 0,
+        },
+        user: User::own(),
     };
     let borrowed: Vec<(Mount, &Path)> = mounts
         .iter()
@@ -119,7 +130,7 @@ pub(super) fn prepare(policy: &Policy) -> Result<Plan, Error> {
         jail: Some(Prepared {
             bytes,
             ruleset: ruleset.map(Ruleset::into_fd),
-            door: frame.door,
+            network,
         }),
     })
 }
@@ -288,13 +299,13 @@ fn found() -> &'static Result<Namespaces, String> {
 fn attempt(way: Way, pids: bool) -> Result<(), (Step, io::Error)> {
     let frame = Frame {
         way,
+        joins: false,
+        own_user: way == Way::User,
         own_network: true,
         loopback: true,
-        door: false,
         pids,
         keep: 0,
-        uid: rustix::process::geteuid().as_raw(),
-        gid: rustix::process::getegid().as_raw(),
+        user: User::own(),
     };
     let mounts = [(Mount::ReadOnlyTree, Path::new("/"))];
     let bytes = jail::encode(frame, &mounts, &[], false);

@@ -189,6 +189,11 @@ type FileId = (u64, u64);
 pub(super) fn linked_files(tops: &[PathBuf]) -> HashSet<FileId> {
     let mut found = HashSet::new();
     let mut open = tops.to_vec();
+    // Where devices have a file system of their own, none of them has a name elsewhere.
+    let device = |path: &str| fs::symlink_metadata(path).map(|meta| meta.dev()).ok();
+    if device("/dev") != device("/") {
+        open.retain(|top| top != Path::new("/dev"));
+    }
     let mut seen = 0;
     while let Some(path) = open.pop() {
         seen += 1;
