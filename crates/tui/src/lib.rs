@@ -3,5 +3,7 @@
 
 pub mod key;
 pub mod line;
+pub mod screen;
+pub mod surroundings;
 pub mod text;
 pub mod theme;

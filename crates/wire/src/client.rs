@@ -20,6 +20,8 @@ pub struct Client {
     pub model: String,
     /// What happened on opening, for the person.
     pub notes: Vec<String>,
+    /// What may follow a slash.
+    pub commands: Vec<crate::CommandInfo>,
     pub ops: mpsc::Sender<Op>,
     pub events: Subscription,
 }
@@ -110,6 +112,15 @@ impl Subscription {
         }
     }
 
+    /// The last entries of what was there before, oldest first.
+    pub fn past(&self, limit: usize) -> Vec<Arc<Entry>> {
+        let mut all = self.source.entries_after(None);
+        let last = self.last;
+        all.retain(|entry| last.is_some_and(|last| entry.entry <= last));
+        let skip = all.len().saturating_sub(limit);
+        all.split_off(skip)
+    }
+
     fn is_new(&mut self, event: &Event) -> bool {
         match event {
             Event::Entry(entry) => {
@@ -137,7 +148,8 @@ impl Subscription {
 }
 
 /// Which session to open.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Open {
     New,
     /// By id, or a unique beginning of one.

@@ -22,7 +22,7 @@ pub use event::{Delta, Event};
 pub use json::Json;
 pub use message::{Image, Message, Origin, Part, Replay, Role, Stop};
 pub use op::{Delivery, Op};
-pub use view::View;
+pub use view::{Act, Action, CommandInfo, Deed, Item, List, View};
 
 /// Version of the log's line format. Changes to it are additive; a reader skips types it does not know.
 pub const SCHEMA_VERSION: u32 = 1;
