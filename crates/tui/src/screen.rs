@@ -223,10 +223,14 @@ mod tests {
         screen: Screen,
     }
 
+    fn size(n: u16) -> std::num::NonZeroU16 {
+        std::num::NonZeroU16::new(n).unwrap()
+    }
+
     impl Term {
         fn new(columns: u16, rows: u16) -> Self {
             Self {
-                vt: vt100::Parser::new(rows, columns, 1000),
+                vt: vt100::Parser::new(size(rows), size(columns), 1000),
                 screen: Screen::new(columns, rows),
             }
         }
@@ -245,6 +249,7 @@ mod tests {
             screen.set_scrollback(usize::MAX);
             let back = screen.scrollback();
             let (height, width) = screen.size();
+            let (height, width) = (height.get(), width.get());
             let mut rows = Vec::new();
             for offset in (1..=back).rev() {
                 screen.set_scrollback(offset);
@@ -252,6 +257,7 @@ mod tests {
             }
             screen.set_scrollback(0);
             rows.extend(screen.rows(0, width).take(usize::from(height)));
+            let mut rows: Vec<String> = rows.iter().map(|r| r.trim_end().to_owned()).collect();
             while rows.last().is_some_and(String::is_empty) {
                 rows.pop();
             }
