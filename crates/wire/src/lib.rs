@@ -10,6 +10,7 @@ mod json;
 mod message;
 mod op;
 mod view;
+mod words;
 
 pub use access::{Access, Mark, Segment};
 pub use ask::{Ask, AskKind, Choice};
@@ -23,6 +24,7 @@ pub use json::Json;
 pub use message::{Image, Message, Origin, Part, Replay, Role, Stop};
 pub use op::{Delivery, Op};
 pub use view::{Act, Action, CommandInfo, Deed, Item, List, View};
+pub use words::{Language, Word};
 
 /// Version of the log's line format. Changes to it are additive; a reader skips types it does not know.
 pub const SCHEMA_VERSION: u32 = 1;
