@@ -10,11 +10,14 @@ pub struct Name {
     pub is_folder: bool,
 }
 
+/// Runs on a thread of its own; gives back the changed text.
+pub type Editing = Box<dyn FnOnce() -> io::Result<String> + Send>;
+
 pub trait Surroundings {
     /// Names in a folder below the root, noise left out, folders first. Bounded by whoever lists.
     fn list(&self, folder: &str) -> Vec<Name>;
-    /// Lets the person change a text in their own editor. The terminal is theirs meanwhile.
-    fn edit(&mut self, text: &str) -> io::Result<String>;
+    /// Work that lets the person change a text in their own editor. The terminal is theirs while it goes on.
+    fn editor(&mut self, text: &str) -> Editing;
     /// A picture on the clipboard.
     fn clipboard_image(&mut self) -> Result<Image, String>;
     /// Remembers a sent prompt, and the one that is being written, which outlives a crash.

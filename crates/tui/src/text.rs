@@ -154,6 +154,27 @@ pub fn cut_text(text: &str, columns: usize) -> String {
     cut(&Line::plain(text), columns).text()
 }
 
+/// Bytes of the text without its last grapheme.
+pub fn without_last(text: &str) -> usize {
+    text.grapheme_indices(true)
+        .next_back()
+        .map_or(0, |(at, _)| at)
+}
+
+/// The end of a text that fits.
+pub fn tail(text: &str, columns: usize) -> String {
+    let mut used = 0;
+    let mut from = text.len();
+    for (at, grapheme) in text.grapheme_indices(true).rev() {
+        used += grapheme_width(grapheme);
+        if used > columns {
+            break;
+        }
+        from = at;
+    }
+    text.get(from..).unwrap_or_default().to_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

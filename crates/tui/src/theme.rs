@@ -151,18 +151,18 @@ fn palette(role: Role) -> Option<(u8, u32, u32)> {
         | Role::Chosen
         | Role::Frame
         | Role::Quote => return None,
-        Role::User => (2, 0x8f_d1_7a, 0x2f_6f_1f),
-        Role::Accent | Role::Match => (6, 0x6c_c7_d9, 0x0b_6a_7d),
-        Role::Tool => (3, 0xe0_b8_64, 0x8a_5a_00),
-        Role::Good => (2, 0x8f_d1_7a, 0x2f_6f_1f),
-        Role::Warning => (3, 0xe0_b8_64, 0x8a_5a_00),
-        Role::Error => (1, 0xf0_7a_7a, 0xb0_20_20),
-        Role::Reasoning => (8, 0x90_90_98, 0x6a_6a_72),
-        Role::Heading => (5, 0xc8_a2_f0, 0x6a_2f_a0),
-        Role::Link => (4, 0x7a_a8_f5, 0x1a_4f_b8),
-        Role::Code => (6, 0x9a_d0_c0, 0x1f_6a_58),
-        Role::Added | Role::AddedWord => (2, 0x8f_d1_7a, 0x2f_6f_1f),
-        Role::Removed | Role::RemovedWord => (1, 0xf0_7a_7a, 0xb0_20_20),
+        Role::User => (2, 0x8fd17a, 0x2f6f1f),
+        Role::Accent | Role::Match => (6, 0x6cc7d9, 0x0b6a7d),
+        Role::Tool => (3, 0xe0b864, 0x8a5a00),
+        Role::Good => (2, 0x8fd17a, 0x2f6f1f),
+        Role::Warning => (3, 0xe0b864, 0x8a5a00),
+        Role::Error => (1, 0xf07a7a, 0xb02020),
+        Role::Reasoning => (8, 0x909098, 0x6a6a72),
+        Role::Heading => (5, 0xc8a2f0, 0x6a2fa0),
+        Role::Link => (4, 0x7aa8f5, 0x1a4fb8),
+        Role::Code => (6, 0x9ad0c0, 0x1f6a58),
+        Role::Added | Role::AddedWord => (2, 0x8fd17a, 0x2f6f1f),
+        Role::Removed | Role::RemovedWord => (1, 0xf07a7a, 0xb02020),
     })
 }
 

@@ -20,6 +20,9 @@ pub struct Client {
     pub model: String,
     /// What happened on opening, for the person.
     pub notes: Vec<String>,
+    pub mode: crate::Mode,
+    /// Tokens that the model can take; 0 = unknown.
+    pub window: u64,
     /// What may follow a slash.
     pub commands: Vec<crate::CommandInfo>,
     pub ops: mpsc::Sender<Op>,

@@ -1,0 +1,462 @@
+//! All that the terminal UI knows, and how input and events change it. No terminal, no clock, no files: time comes in as a
+//! value and deeds go out as effects.
+
+mod prompt;
+mod view;
+#[cfg(test)]
+mod tests;
+
+use crate::canvas::Canvas;
+use crate::editor::{Editor, Outcome};
+use crate::key::{Code, Input, Key};
+use crate::layer::{Layer, Menu, Pager, Picker, Step};
+use crate::status::Status;
+use crate::theme::{Look, Theme};
+use crate::transcript::Transcript;
+use ostler_wire::{
+    Act, Body, CommandInfo, Deed, Delta, Delivery, Event, Image, Language, Op, Open, Role, View,
+    Word,
+};
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// How long a first Ctrl-C waits for the second.
+const LEAVE_WITHIN: Duration = Duration::from_secs(2);
+/// How long a remark stands.
+const REMARK: Duration = Duration::from_secs(4);
+/// How long the draft may be unsaved while somebody types.
+const KEEP_EVERY: Duration = Duration::from_secs(2);
+/// Prompts that wait and are shown.
+const MAX_WAITING: usize = 256;
+
+/// What the loop is to do.
+#[derive(Debug, PartialEq)]
+pub enum Effect {
+    Send(Op),
+    Open(Open),
+    Copy(String),
+    /// Gives a text to the person's editor; it comes back by `edited`.
+    Edit(String),
+    /// Asks for the names in a folder; they come back by `listed`.
+    List(String),
+    PasteImage,
+    KeepSent(String),
+    KeepDraft(String),
+    /// The person may be looking elsewhere.
+    Notify(String),
+    Suspend,
+    Clear,
+    Leave,
+}
+
+/// What does not change while it runs.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    pub look: Look,
+    pub language: Language,
+    pub editor: crate::editor::Options,
+    pub show_reasoning: bool,
+    /// Tell the person when it waits for them or has finished.
+    pub notify: bool,
+}
+
+pub struct State {
+    settings: Settings,
+    theme: Theme,
+    editor: Editor,
+    layers: Vec<Layer>,
+    menu: Option<Menu>,
+    /// The menu was closed by hand for this word.
+    dismissed: Option<String>,
+    transcript: Transcript,
+    pub status: Status,
+    commands: Vec<CommandInfo>,
+    work: Work,
+    moment: Moment,
+    effects: Vec<Effect>,
+}
+
+/// What the session is at.
+#[derive(Default)]
+struct Work {
+    since: Option<Instant>,
+    stopping: bool,
+    /// Prompts that were sent and are not in the transcript yet.
+    waiting: VecDeque<(String, Delivery)>,
+}
+
+/// Things that pass by themselves.
+#[derive(Default)]
+struct Moment {
+    leaving: Option<Instant>,
+    remark: Option<(String, Instant)>,
+    draft_changed: Option<Instant>,
+    focused: bool,
+}
+
+impl State {
+    pub fn new(settings: Settings, commands: Vec<CommandInfo>, status: Status) -> Self {
+        Self {
+            theme: Theme::new(settings.look),
+            editor: Editor::new(settings.editor.clone()),
+            layers: Vec::new(),
+            menu: None,
+            dismissed: None,
+            transcript: Transcript::new(settings.show_reasoning),
+            status,
+            commands,
+            work: Work::default(),
+            moment: Moment {
+                focused: true,
+                ..Moment::default()
+            },
+            effects: Vec::new(),
+            settings,
+        }
+    }
+
+    /// Another session takes the place of this one; what is written in the composer stays.
+    pub fn reopened(&mut self, commands: Vec<CommandInfo>, status: Status) {
+        self.commands = commands;
+        self.status = status;
+        self.layers.clear();
+        self.menu = None;
+        self.work = Work::default();
+        self.transcript = Transcript::new(self.settings.show_reasoning);
+    }
+
+    pub fn take_effects(&mut self) -> Vec<Effect> {
+        std::mem::take(&mut self.effects)
+    }
+
+    pub fn transcript(&mut self) -> &mut Transcript {
+        &mut self.transcript
+    }
+
+    pub fn editor(&mut self) -> &mut Editor {
+        &mut self.editor
+    }
+
+    pub fn is_working(&self) -> bool {
+        self.work.since.is_some()
+    }
+
+    /// Whether the alternate screen is wanted.
+    pub fn is_paging(&self) -> bool {
+        matches!(self.layers.last(), Some(Layer::Pager(_)))
+    }
+
+    pub fn canvas(&self, columns: usize, rows: usize) -> Canvas {
+        Canvas {
+            columns,
+            rows,
+            theme: self.theme,
+            language: self.settings.language,
+        }
+    }
+
+    pub fn remark(&mut self, text: impl Into<String>, now: Instant) {
+        self.moment.remark = Some((text.into(), now + REMARK));
+    }
+
+    /// When something changes without anybody's doing.
+    pub fn wake(&self, now: Instant) -> Option<Instant> {
+        let tick = self.work.since.map(|_| now + crate::transcript::TICK);
+        let remark = self.moment.remark.as_ref().map(|(_, until)| *until);
+        let draft = self.moment.draft_changed.map(|at| at + KEEP_EVERY);
+        [tick, remark, self.moment.leaving, draft]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    /// The time has come for whatever `wake` named.
+    pub fn passed(&mut self, now: Instant) {
+        if self.moment.leaving.is_some_and(|until| until <= now) {
+            self.moment.leaving = None;
+        }
+        if self.moment.remark.as_ref().is_some_and(|(_, until)| *until <= now) {
+            self.moment.remark = None;
+        }
+        if self.moment.draft_changed.is_some_and(|at| at + KEEP_EVERY <= now) {
+            self.keep_draft();
+        }
+    }
+
+    fn keep_draft(&mut self) {
+        self.moment.draft_changed = None;
+        let draft = self.editor.draft().unwrap_or_default();
+        self.effects.push(Effect::KeepDraft(draft));
+    }
+
+    pub fn input(&mut self, input: Input, canvas: &Canvas, now: Instant) {
+        match input {
+            Input::Key(key) => self.key(key, canvas, now),
+            Input::Paste(text) => match self.layers.last_mut() {
+                Some(layer) => layer.paste(&text),
+                None => {
+                    self.editor.paste(text);
+                    self.typed(now);
+                }
+            },
+            Input::Resize { .. } => {}
+            Input::FocusGained => self.moment.focused = true,
+            Input::FocusLost => self.moment.focused = false,
+        }
+    }
+
+    fn key(&mut self, key: Key, canvas: &Canvas, now: Instant) {
+        let leaving = self.moment.leaving.take().is_some_and(|until| until > now);
+        if let Some(layer) = self.layers.last_mut() {
+            let step = layer.key(key, canvas);
+            return self.step(step, now);
+        }
+        if self.menu_key(key, now) {
+            return;
+        }
+        if self.global_key(key, canvas, leaving, now) {
+            return;
+        }
+        match self.editor.key(key, canvas.columns) {
+            Outcome::Ignored => {}
+            Outcome::Moved => self.follow_menu(),
+            Outcome::Changed => self.typed(now),
+            Outcome::Submit => self.submit(Delivery::Steer, now),
+            Outcome::Leave => self.effects.push(Effect::Leave),
+        }
+    }
+
+    /// Keys that mean the same wherever the caret is. Whether it was one.
+    fn global_key(&mut self, key: Key, canvas: &Canvas, leaving: bool, now: Instant) -> bool {
+        match (key.code, key.ctrl, key.shift) {
+            (Code::Esc, _, _) => {
+                // Vim's insert mode takes the first one, and a search in the history ends with it.
+                if self.editor.wants_esc() {
+                    return false;
+                }
+                if self.is_working() {
+                    self.stop();
+                }
+                true
+            }
+            (Code::Char('c'), true, _) => {
+                self.ctrl_c(leaving, now);
+                true
+            }
+            (Code::Tab, _, true) => {
+                self.command("mode next".into());
+                true
+            }
+            (Code::Tab, _, false) if self.is_working() && !self.editor.is_empty() => {
+                self.submit(Delivery::Queue, now);
+                true
+            }
+            (Code::Char('t'), true, _) => {
+                let rows = self.transcript.unfolded(canvas);
+                self.layers.push(Layer::Pager(Pager::new(rows, canvas.rows)));
+                true
+            }
+            (Code::Char('l'), true, _) => {
+                self.effects.push(Effect::Clear);
+                true
+            }
+            (Code::Char('g'), true, _) => {
+                self.effects.push(Effect::Edit(self.editor.whole_text()));
+                true
+            }
+            (Code::Char('v'), true, _) => {
+                self.effects.push(Effect::PasteImage);
+                true
+            }
+            (Code::Char('z'), true, _) => {
+                self.effects.push(Effect::Suspend);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn ctrl_c(&mut self, leaving: bool, now: Instant) {
+        if self.is_working() {
+            self.stop();
+        } else if !self.editor.is_empty() {
+            self.editor.clear();
+            self.typed(now);
+        } else if leaving {
+            self.effects.push(Effect::Leave);
+        } else {
+            self.moment.leaving = Some(now + LEAVE_WITHIN);
+        }
+    }
+
+    fn stop(&mut self) {
+        self.work.stopping = true;
+        self.effects.push(Effect::Send(Op::Interrupt));
+    }
+
+    fn command(&mut self, line: String) {
+        self.effects.push(Effect::Send(Op::Command { line }));
+    }
+
+    /// What a key in a layer led to.
+    fn step(&mut self, step: Step, now: Instant) {
+        match step {
+            Step::Stay => {}
+            Step::Close => {
+                self.layers.pop();
+            }
+            Step::Answer(op) => {
+                self.layers.pop();
+                self.effects.push(Effect::Send(op));
+            }
+            Step::Act(act) => {
+                self.layers.pop();
+                match act {
+                    Act::Command(line) => self.command(line),
+                    Act::Do(deed) => self.deed(deed, now),
+                }
+            }
+            Step::Edit(text) => self.effects.push(Effect::Edit(text)),
+            Step::Stop => {
+                self.layers.pop();
+                self.stop();
+            }
+        }
+    }
+
+    fn deed(&mut self, deed: Deed, now: Instant) {
+        match deed {
+            Deed::Open(open) => self.effects.push(Effect::Open(open)),
+            Deed::Copy(text) => self.copy(text, now),
+            Deed::Compose(text) => {
+                self.editor.set_text(&text);
+                self.typed(now);
+            }
+            Deed::Theme(name) => self.set_theme(&name, now),
+            Deed::Leave => self.effects.push(Effect::Leave),
+        }
+    }
+
+    fn set_theme(&mut self, name: &str, now: Instant) {
+        let language = self.settings.language;
+        match Look::from_name(name) {
+            Some(look) => self.theme = Theme::new(look),
+            None => {
+                let all = Look::ALL.map(Look::name).join(" ");
+                self.remark(language.fill(Word::NoTheme, &[name, &all]), now);
+            }
+        }
+    }
+
+    fn copy(&mut self, text: String, now: Instant) {
+        let word = match text.is_empty() {
+            true => Word::NothingToCopy,
+            false => Word::Copied,
+        };
+        if !text.is_empty() {
+            self.effects.push(Effect::Copy(text));
+        }
+        self.remark(self.settings.language.say(word), now);
+    }
+
+    /// The editor of the person gave a text back.
+    pub fn edited(&mut self, text: Result<String, String>, now: Instant) {
+        let text = match text {
+            Ok(text) => text,
+            Err(why) => return self.remark(self.settings.language.fill(Word::NoEditor, &[&why]), now),
+        };
+        match self.layers.last_mut() {
+            Some(layer) => {
+                let step = layer.edited(text);
+                self.step(step, now);
+            }
+            None => {
+                self.editor.set_text(text.trim_end_matches('\n'));
+                self.typed(now);
+            }
+        }
+    }
+
+    pub fn image(&mut self, image: Result<Image, String>, now: Instant) {
+        match image {
+            Ok(image) => {
+                self.editor.attach_image(image);
+                self.typed(now);
+            }
+            Err(why) => self.remark(self.settings.language.fill(Word::NoImage, &[&why]), now),
+        }
+    }
+
+    pub fn event(&mut self, event: &Event, now: Instant) {
+        match event {
+            Event::Ask(ask) => {
+                self.notify(&ask.subject);
+                self.layers.push(Layer::of(ask));
+            }
+            Event::Delta(Delta::View { view, .. }) => self.view(view, now),
+            Event::Delta(Delta::Unrecorded { .. }) => {
+                self.transcript.event(event, now);
+                self.turn_ended();
+            }
+            Event::Delta(_) => self.transcript.event(event, now),
+            Event::Entry(entry) => {
+                self.follow(&entry.body, now);
+                self.transcript.event(event, now);
+            }
+        }
+    }
+
+    /// What an entry means beyond its cell.
+    fn follow(&mut self, body: &Body, now: Instant) {
+        match body {
+            Body::Message(message) if message.role == Role::User => {
+                let at = self.work.waiting.iter().position(|(text, _)| *text == message.text);
+                if let Some(at) = at {
+                    self.work.waiting.remove(at);
+                }
+                self.work.since.get_or_insert(now);
+            }
+            Body::TurnEnd(_) => self.turn_ended(),
+            Body::Usage(usage) => self.status.count(usage),
+            Body::Mode(mode) => self.status.mode = Some(mode.clone()),
+            Body::Settings(settings) => {
+                if let Some(model) = &settings.model {
+                    self.status.model.clone_from(model);
+                }
+            }
+            Body::Message(_)
+            | Body::Meta(_)
+            | Body::ToolUse(_)
+            | Body::ToolResult(_)
+            | Body::Approval(_)
+            | Body::Todo(_)
+            | Body::Notice(_)
+            | Body::Error(_)
+            | Body::Interrupted(_) => {}
+        }
+    }
+
+    fn turn_ended(&mut self) {
+        self.work.since = None;
+        self.work.stopping = false;
+        // An ask of a turn that is over waits for nothing.
+        self.layers.retain(|layer| layer.ask().is_none());
+        self.notify("");
+    }
+
+    fn notify(&mut self, text: &str) {
+        if self.settings.notify && !self.moment.focused {
+            self.effects.push(Effect::Notify(text.to_owned()));
+        }
+    }
+
+    fn view(&mut self, view: &View, now: Instant) {
+        match view {
+            View::List(list) => self.layers.push(Layer::Picker(Picker::new(list.clone()))),
+            View::Do(deed) => self.deed(deed.clone(), now),
+            View::Text(_) | View::Table { .. } | View::Diff(_) | View::Error(_) => {
+                self.transcript.view(view);
+            }
+        }
+    }
+}
