@@ -24,6 +24,7 @@ pub mod log;
 pub mod policy;
 mod prefixes;
 pub mod prompt;
+mod references;
 mod resolve;
 mod sample;
 mod schema;

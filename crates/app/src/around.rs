@@ -1,0 +1,268 @@
+//! What the terminal UI needs of this machine: names in folders, the person's editor and clipboard, prompts of before.
+
+use ostler_tui::surroundings::{Editing, Kept, Name, Surroundings};
+use ostler_wire::Image;
+use std::ffi::OsString;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Names of one folder that a menu is given.
+const MAX_NAMES: usize = 1_000;
+/// Prompts of before that are read in.
+const MAX_HISTORY: usize = 1_000;
+/// Bytes at the end of the file of prompts that are read in.
+const MAX_HISTORY_BYTES: u64 = 1 << 20;
+const MAX_DRAFT: u64 = 4 << 20;
+const MAX_PICTURE: u64 = 20 << 20;
+/// Never worth a mention.
+const NOISE: [&str; 6] = [".git", "node_modules", "__pycache__", ".DS_Store", ".venv", "target"];
+const EDITOR: &str = if cfg!(windows) { "notepad" } else { "vi" };
+
+pub struct Around {
+    pub root: PathBuf,
+    pub user_home: Option<PathBuf>,
+    /// A folder for the prompts and the draft of this project.
+    pub kept: PathBuf,
+    /// `$VISUAL` or `$EDITOR`.
+    pub editor: Option<String>,
+    /// Nothing is to be written.
+    pub forgets: bool,
+}
+
+impl Around {
+    fn history_file(&self) -> PathBuf {
+        self.kept.join("prompts.jsonl")
+    }
+
+    fn draft_file(&self) -> PathBuf {
+        self.kept.join("draft.txt")
+    }
+
+    /// Prompts of before, oldest first. A damaged line is left out.
+    pub fn history(&self) -> Vec<String> {
+        let Ok(text) = read_end(&self.history_file(), MAX_HISTORY_BYTES) else {
+            return Vec::new();
+        };
+        let mut all: Vec<String> = text
+            .lines()
+            .filter_map(|line| serde_json::from_str(line).ok())
+            .collect();
+        let skip = all.len().saturating_sub(MAX_HISTORY);
+        all.split_off(skip)
+    }
+
+    pub fn draft(&self) -> Option<String> {
+        let text = read_end(&self.draft_file(), MAX_DRAFT).ok()?;
+        Some(text).filter(|t| !t.trim().is_empty())
+    }
+
+    fn folder(&self, named: &str) -> PathBuf {
+        match (named.strip_prefix("~/"), &self.user_home) {
+            (Some(rest), Some(home)) => home.join(rest),
+            (Some(_) | None, _) => self.root.join(named),
+        }
+    }
+}
+
+impl Surroundings for Around {
+    fn list(&self, folder: &str) -> Vec<Name> {
+        let Ok(entries) = fs::read_dir(self.folder(folder)) else {
+            return Vec::new();
+        };
+        let mut names: Vec<Name> = entries
+            .flatten()
+            .take(MAX_NAMES)
+            .filter_map(|entry| {
+                let name = entry.file_name().into_string().ok()?;
+                // A name that a terminal would act upon cannot be typed either.
+                let odd = name.chars().any(|c| c.is_control() || c.is_whitespace());
+                let is_folder = entry.path().is_dir();
+                (!odd && !NOISE.contains(&name.as_str())).then_some(Name { name, is_folder })
+            })
+            .collect();
+        names.sort_by(|a, b| b.is_folder.cmp(&a.is_folder).then_with(|| a.name.cmp(&b.name)));
+        names
+    }
+
+    fn editor(&mut self, text: &str) -> Editing {
+        let program = self.editor.clone().unwrap_or_else(|| EDITOR.into());
+        let text = text.to_owned();
+        Box::new(move || {
+            let mut file = tempfile::Builder::new().suffix(".md").tempfile()?;
+            file.write_all(text.as_bytes())?;
+            file.flush()?;
+            let mut words = program.split_whitespace();
+            let name = words.next().unwrap_or(EDITOR);
+            let status = Command::new(name).args(words).arg(file.path()).status()?;
+            if !status.success() {
+                return Err(io::Error::other(format!("{name} ended with {status}")));
+            }
+            fs::read_to_string(file.path())
+        })
+    }
+
+    fn clipboard_image(&mut self) -> Result<Image, String> {
+        let tools: [&[&str]; 3] = [
+            &["wl-paste", "--no-newline", "--type", "image/png"],
+            &["xclip", "-selection", "clipboard", "-target", "image/png", "-out"],
+            &["pngpaste", "-"],
+        ];
+        for tool in tools {
+            if let Some(data) = picture_from(tool) {
+                return Ok(Image {
+                    media_type: "image/png".into(),
+                    data,
+                });
+            }
+        }
+        Err("there is none on the clipboard, or neither wl-paste, xclip nor pngpaste is installed".into())
+    }
+
+    fn keep(&mut self, kept: Kept<'_>) {
+        if self.forgets {
+            return;
+        }
+        // A prompt that cannot be remembered must not stop the work.
+        let _ = match kept {
+            Kept::Sent(text) => self.add(text),
+            Kept::Draft(text) => self.write_draft(text),
+        };
+    }
+
+    fn suspend(&mut self) -> io::Result<()> {
+        ostler_host::signals::suspend()
+    }
+
+    fn branch(&self) -> Option<String> {
+        let dot = self.root.join(".git");
+        let folder = match fs::read_to_string(&dot) {
+            Ok(pointer) => self.root.join(pointer.trim().strip_prefix("gitdir:")?.trim()),
+            Err(_) => dot,
+        };
+        let head = read_end(&folder.join("HEAD"), 4096).ok()?;
+        let head = head.trim();
+        match head.strip_prefix("ref: refs/heads/") {
+            Some(branch) => Some(branch.to_owned()),
+            None => head.get(..8).map(str::to_owned),
+        }
+    }
+}
+
+impl Around {
+    fn add(&self, text: &str) -> io::Result<()> {
+        ostler_host::private_dir(&self.kept)?;
+        let mut line = serde_json::to_string(text)?;
+        line.push('\n');
+        let mut file = OpenOptions::new().create(true).append(true).open(self.history_file())?;
+        file.write_all(line.as_bytes())
+    }
+
+    fn write_draft(&self, text: &str) -> io::Result<()> {
+        if text.is_empty() {
+            return match fs::remove_file(self.draft_file()) {
+                Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+                Ok(()) | Err(_) => Ok(()),
+            };
+        }
+        ostler_host::private_dir(&self.kept)?;
+        crate::config::files::write(
+            &self.draft_file(),
+            text.as_bytes(),
+            crate::config::files::Access::Private,
+        )
+    }
+}
+
+fn picture_from(tool: &[&str]) -> Option<String> {
+    use base64::Engine as _;
+    let (name, args) = tool.split_first()?;
+    let args: Vec<OsString> = args.iter().map(OsString::from).collect();
+    let mut child = Command::new(name)
+        .args(args)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()?;
+    let mut bytes = Vec::new();
+    let read = child.stdout.take()?.take(MAX_PICTURE).read_to_end(&mut bytes);
+    let _ = child.kill();
+    let _ = child.wait();
+    read.ok()?;
+    (!bytes.is_empty()).then(|| base64::engine::general_purpose::STANDARD.encode(bytes))
+}
+
+/// The end of a text file, from the start of a line.
+fn read_end(path: &Path, most: u64) -> io::Result<String> {
+    use std::io::{Seek, SeekFrom};
+    let mut file = fs::File::open(path)?;
+    let len = file.metadata()?.len();
+    let skipped = len.saturating_sub(most);
+    file.seek(SeekFrom::Start(skipped))?;
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    Ok(match (skipped, text.split_once('\n')) {
+        (1.., Some((_, rest))) => rest.to_owned(),
+        (_, Some(_) | None) => text,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn around(root: &Path) -> Around {
+        Around {
+            root: root.to_owned(),
+            user_home: None,
+            kept: root.join("kept"),
+            editor: None,
+            forgets: false,
+        }
+    }
+
+    #[test]
+    fn prompts_and_drafts_are_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut around = around(dir.path());
+        assert!(around.history().is_empty() && around.draft().is_none());
+        around.keep(Kept::Sent("one\ntwo"));
+        around.keep(Kept::Sent("三"));
+        around.keep(Kept::Draft("half a sen"));
+        assert_eq!(around.history(), ["one\ntwo", "三"]);
+        assert_eq!(around.draft().as_deref(), Some("half a sen"));
+        around.keep(Kept::Draft(""));
+        assert_eq!(around.draft(), None);
+        fs::write(around.history_file(), "\"a\"\nnonsense\n\"b\"\n").unwrap();
+        assert_eq!(around.history(), ["a", "b"]);
+    }
+
+    #[test]
+    fn folders_come_first_and_noise_not_at_all() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["src", ".git", "node_modules"] {
+            fs::create_dir(dir.path().join(name)).unwrap();
+        }
+        for name in ["b.rs", "a.rs", "bad\u{1b}name"] {
+            fs::write(dir.path().join(name), "").unwrap();
+        }
+        let names: Vec<String> = around(dir.path()).list("").into_iter().map(|n| n.name).collect();
+        assert_eq!(names, ["src", "a.rs", "b.rs"]);
+        assert!(around(dir.path()).list("nowhere/").is_empty());
+    }
+
+    #[test]
+    fn the_branch_is_read_without_git() {
+        let dir = tempfile::tempdir().unwrap();
+        let around = around(dir.path());
+        assert_eq!(around.branch(), None);
+        fs::create_dir(dir.path().join(".git")).unwrap();
+        fs::write(dir.path().join(".git/HEAD"), "ref: refs/heads/feature/x\n").unwrap();
+        assert_eq!(around.branch().as_deref(), Some("feature/x"));
+        fs::write(dir.path().join(".git/HEAD"), "0123456789abcdef\n").unwrap();
+        assert_eq!(around.branch().as_deref(), Some("01234567"));
+    }
+}
