@@ -31,6 +31,7 @@ mod schema;
 mod seen;
 mod session;
 pub mod store;
+mod templates;
 #[cfg(test)]
 mod testing;
 pub mod tool;

@@ -66,11 +66,14 @@ impl Library<'_> {
             Err(_) => return Looked::Nothing,
         };
         let shown = self.scope.shown(&path);
-        let may = |p: &Path| self.guard.reads(p) && !self.forbidden.iter().any(|f| p.starts_with(f));
+        let may =
+            |p: &Path| self.guard.reads(p) && !self.forbidden.iter().any(|f| p.starts_with(f));
         match stat.kind {
             Kind::Missing | Kind::Symlink | Kind::Other => return Looked::Nothing,
             Kind::File | Kind::Directory if !may(&path) || !may(&stat.path) => {
-                found.notices.push(format!("@{shown} may not be read and was left out."));
+                found
+                    .notices
+                    .push(format!("@{shown} may not be read and was left out."));
             }
             Kind::File => self.file(&stat.path, &shown, reference, found).await,
             Kind::Directory => {
@@ -85,7 +88,11 @@ impl Library<'_> {
         let head = self.host.read(path, Span::head(MAX_PICTURE)).await;
         let content = match head {
             Ok(content) => content,
-            Err(error) => return found.notices.push(format!("@{shown} was left out: {error}.")),
+            Err(error) => {
+                return found
+                    .notices
+                    .push(format!("@{shown} was left out: {error}."));
+            }
         };
         if let Some(format) = picture::format(&content.bytes) {
             let bytes = content.bytes.clone();
@@ -93,7 +100,9 @@ impl Library<'_> {
             match tokio::task::spawn_blocking(work).await {
                 Ok(Ok(picture)) => found.images.push(picture.image),
                 Ok(Err(why)) => found.notices.push(format!("@{shown} was left out: {why}.")),
-                Err(error) => found.notices.push(format!("@{shown} was left out: {error}.")),
+                Err(error) => found
+                    .notices
+                    .push(format!("@{shown} was left out: {error}.")),
             }
             return;
         }
@@ -101,9 +110,13 @@ impl Library<'_> {
         match text::decode(&content.bytes) {
             Ok(decoded) => {
                 let whole = decoded.into_shown();
-                found.blocks.push(block(shown, &part(&whole, reference.lines.clone())));
+                found
+                    .blocks
+                    .push(block(shown, &part(&whole, reference.lines.clone())));
             }
-            Err(_) => found.blocks.push(block(shown, &format!("[binary file of {length} bytes]"))),
+            Err(_) => found
+                .blocks
+                .push(block(shown, &format!("[binary file of {length} bytes]"))),
         }
     }
 
@@ -152,7 +165,10 @@ fn block(path: &str, content: &str) -> String {
     let path = path.replace(['"', '\n', '\r'], "_");
     // A file that contains the closing word must not end its block.
     let content = content.replace("</file>", "<\\/file>");
-    format!("<file path=\"{path}\">\n{}\n</file>", content.trim_end_matches('\n'))
+    format!(
+        "<file path=\"{path}\">\n{}\n</file>",
+        content.trim_end_matches('\n')
+    )
 }
 
 /// The named lines, or as much from the start as fits.
@@ -169,9 +185,15 @@ fn part(whole: &str, lines: Option<RangeInclusive<usize>>) -> String {
     if wanted.len() <= most {
         return wanted;
     }
-    let end = (0..=most).rev().find(|at| wanted.is_char_boundary(*at)).unwrap_or(0);
+    let end = (0..=most)
+        .rev()
+        .find(|at| wanted.is_char_boundary(*at))
+        .unwrap_or(0);
     let left = wanted.len() - end;
-    format!("{}\n[{left} more bytes are left out]", wanted.get(..end).unwrap_or_default())
+    format!(
+        "{}\n[{left} more bytes are left out]",
+        wanted.get(..end).unwrap_or_default()
+    )
 }
 
 /// What may be references, each in the forms to be tried, the longest first.
@@ -245,7 +267,10 @@ mod tests {
         for (prompt, expect) in [
             ("look at @src/a.rs please", vec!["src/a.rs"]),
             ("mail me@example.com", vec![]),
-            ("(@a) and @b, @\"with space.md\"!", vec!["a)", "b,", "with space.md"]),
+            (
+                "(@a) and @b, @\"with space.md\"!",
+                vec!["a)", "b,", "with space.md"],
+            ),
             ("@ alone", vec![]),
             ("@a @a", vec!["a"]),
         ] {
@@ -303,8 +328,16 @@ mod tests {
                 "<file path=\"blob\">\n[binary file of 5 bytes]\n</file>",
             ]
         );
-        assert_eq!(found.notices, [".env".to_owned()].map(|p| format!("@{p} may not be read and was left out.")));
+        assert_eq!(
+            found.notices,
+            [".env".to_owned()].map(|p| format!("@{p} may not be read and was left out."))
+        );
         let whole = library.look_up("@src/a.rs").await;
-        assert!(whole.blocks.iter().all(|b| b.matches("</file>").count() == 1));
+        assert!(
+            whole
+                .blocks
+                .iter()
+                .all(|b| b.matches("</file>").count() == 1)
+        );
     }
 }
