@@ -34,6 +34,8 @@ mod run;
 mod script;
 mod seal;
 mod server;
+#[cfg(unix)]
+mod term;
 mod workspace;
 
 pub use captured::{Captured, Fate};
@@ -42,4 +44,6 @@ pub use lines::{json_lines, only, types};
 pub use run::{Output, Run, Running, Signal};
 pub use script::{Break, Place, Step, Stop, Trouble, Usage};
 pub use server::{Builder, Server, WAIT};
+#[cfg(unix)]
+pub use term::Term;
 pub use workspace::{KEY, KEY_NAME, TempWorkspace, config_text};
