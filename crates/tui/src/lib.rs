@@ -1,9 +1,16 @@
 //! Shows a session on a terminal: a client in, bytes out. Knows `wire` and nothing of the engine; the person's files, the
 //! clipboard and the editor are reached through [`Surroundings`](surroundings::Surroundings), which the binary gives.
 
+pub mod canvas;
+pub mod diff;
+pub mod fuzzy;
 pub mod key;
+pub mod layer;
 pub mod line;
+pub mod markdown;
 pub mod screen;
+pub mod status;
 pub mod surroundings;
+pub mod terminal;
 pub mod text;
 pub mod theme;
