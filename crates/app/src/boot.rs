@@ -138,7 +138,11 @@ impl Boot {
             max_steps: config.agent.max_steps,
             operator: self.operator()?,
             policy: self.policy_for(interactive)?,
+            mode: self.global.mode.map(mode),
+            plan_tools: config.agent.plan_mode_allowed_tools.clone(),
+            rules: None,
             tool_filter: self.tool_filter(),
+            more_tools: Vec::new(),
             tools: self.tool_settings()?,
             host: Arc::new(Local::new()),
             system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
@@ -351,6 +355,13 @@ impl Models for Boot {
             None => resolver.default(),
         };
         self.target(resolved.map_err(|e| e.to_string())?)
+    }
+}
+
+fn mode(mode: crate::flags::Mode) -> ostler_engine::policy::Mode {
+    match mode {
+        crate::flags::Mode::Normal => ostler_engine::policy::Mode::Normal,
+        crate::flags::Mode::Plan => ostler_engine::policy::Mode::Plan,
     }
 }
 

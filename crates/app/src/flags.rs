@@ -48,6 +48,9 @@ pub struct Global {
     /// Keep no session log
     #[arg(long, global = true)]
     pub no_save: bool,
+    /// How to work: normal, or plan to look only and make a plan first
+    #[arg(long, global = true, value_name = "MODE", hide_possible_values = true)]
+    pub mode: Option<Mode>,
     /// What may run without asking: ask, auto or yolo
     #[arg(long, global = true, value_name = "MODE")]
     pub permission_mode: Option<PermissionMode>,
@@ -78,6 +81,12 @@ pub struct Global {
     /// Say more on stderr
     #[arg(long, short = 'v', global = true)]
     pub verbose: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Mode {
+    Normal,
+    Plan,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

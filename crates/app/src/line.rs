@@ -26,6 +26,7 @@ enum Ask {
     Help,
     Quit,
     Engine(String),
+    Plan(String),
     Nothing,
 }
 
@@ -52,8 +53,16 @@ pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
                 return Ok(TERMINATED);
             }
         };
-        match read(&line) {
-            Ask::Nothing => {}
+        let ask = match read(&line) {
+            // The mode first, so that the prompt is watched like any other.
+            Ask::Plan(text) => {
+                command(&mut client, &mut printer, "plan".into()).await?;
+                Ask::Prompt(text)
+            }
+            ask => ask,
+        };
+        match ask {
+            Ask::Nothing | Ask::Plan(_) => {}
             Ask::Quit => break,
             Ask::Help => help(&mut printer)?,
             Ask::New => client = swap(&boot, client, Open::New, &mut printer).await?,
@@ -158,6 +167,7 @@ fn read(line: &str) -> Ask {
         "quit" | "exit" | "q" => Ask::Quit,
         "help" => Ask::Help,
         "new" => Ask::New,
+        "plan" if !rest.trim().is_empty() => Ask::Plan(rest.trim().to_owned()),
         "resume" => Ask::Resume(Some(rest.trim().to_owned()).filter(|id| !id.is_empty())),
         // A path at the start of a prompt is not a command.
         name if name.contains('/') || name.is_empty() => Ask::Prompt(line.to_owned()),
@@ -184,7 +194,7 @@ fn help(printer: &mut crate::print::Printer<exec::Out, exec::Err>) -> io::Result
         ("quit", "leave (Ctrl-D, Ctrl-C at the prompt)"),
     ];
     for (name, text) in own.into_iter().chain(ostler_engine::commands::list()) {
-        printer.note(Ink::Plain, &format!("/{name:8} {text}"))?;
+        printer.note(Ink::Plain, &format!("/{name:12} {text}"))?;
     }
     printer.flush()
 }

@@ -427,7 +427,8 @@ pub fn printable(text: &str) -> String {
         .collect()
 }
 
-fn printable_block(text: &str) -> String {
+/// The same over several lines.
+pub fn printable_block(text: &str) -> String {
     text.chars()
         .map(|c| {
             if c.is_control() && c != '\n' && c != '\t' {

@@ -84,7 +84,18 @@ fn a_conversation_in_which_nothing_was_said_leaves_nothing() {
 fn help_lists_every_command() {
     let scene = Scene::new(Kind::Chat, []);
     let out = talk(&scene, &["/help"]);
-    for command in ["/help", "/new", "/resume", "/quit", "/model", "/status"] {
+    for command in [
+        "/help",
+        "/new",
+        "/resume",
+        "/quit",
+        "/model",
+        "/status",
+        "/approve",
+        "/mode",
+        "/plan",
+        "/permissions",
+    ] {
         let line = out
             .stderr
             .lines()
@@ -242,7 +253,7 @@ fn permission_is_asked_for_and_the_answer_holds() {
             let out = talk(&scene, &["go", line, "/quit"]);
             assert_eq!(out.stdout, "ok\n");
             assert!(
-                out.stderr.contains("bash: echo x > made -- approve?"),
+                out.stderr.contains("$ echo x > made -- approve?"),
                 "{}",
                 out.stderr
             );

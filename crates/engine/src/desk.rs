@@ -1,21 +1,29 @@
 //! What a turn works on: the log and its feed, the conversation, the tools and the policy. One owner, no locks.
 
 use crate::artifacts::Artifacts;
+use crate::briefing::{self, Way};
 use crate::conversation::{Conversation, Sent};
 use crate::feed::Feed;
+use crate::hub::RuleStore;
 use crate::jobs::Jobs;
 use crate::ledger::{Ledger, Line};
 use crate::log::{Log, LogError};
-use crate::policy::{Call, Decision, Guard, Policy, Verdict};
+use crate::policy::{
+    Call, Decision, Gate, Guard, Maker, Mode, Planned, Policy, Rule, Verdict, gate,
+    needs_a_fresh_yes,
+};
 use crate::resolve;
 use crate::seen::Seen;
-use crate::tool::{Context, Scope, ToolSettings};
-use crate::tools::Tools;
+use crate::standing::Standing;
+use crate::tool::{Context, Scope, Tool, ToolSettings, Typed as _};
+use crate::tools::exit_plan_mode::ExitPlanMode;
+use crate::tools::{Tools, canonical_name};
 use ostler_host::Host;
 use ostler_llm::TokenUsage;
-use ostler_wire::{Access, Body, Entry, Usage};
+use ostler_wire::{Access, Body, Entry, TodoItem, Usage};
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 pub struct Desk {
@@ -32,8 +40,7 @@ pub struct Desk {
     pub max_steps: u64,
     /// Call ids of the session.
     pub used_ids: HashSet<String>,
-    /// What the person allowed for the session.
-    pub grants: Vec<Grant>,
+    pub standing: Standing,
     pub account: Account,
 }
 
@@ -44,6 +51,10 @@ pub struct Shop {
     pub artifacts: Artifacts,
     pub seen: Arc<Seen>,
     pub jobs: Arc<Jobs>,
+    /// The task list as it stands.
+    pub todo: Arc<Vec<TodoItem>>,
+    /// Where rules that shall hold for ever are kept.
+    pub rules: Option<Arc<dyn RuleStore>>,
 }
 
 /// Under which names requests are written into the ledger.
@@ -51,14 +62,6 @@ pub struct Account {
     pub ledger: Option<Ledger>,
     pub session: String,
     pub project: String,
-}
-
-/// A scope that was granted once: all editing, one exact command with all it does, or one exact host.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Grant {
-    Editing,
-    Exactly(Access),
-    Call(Vec<Access>),
 }
 
 impl Desk {
@@ -89,10 +92,21 @@ impl Desk {
         self.remember(&entry.body);
     }
 
-    /// Call ids and file states that the session has seen.
+    /// Call ids and file states that the session has seen, and how things stand.
     fn remember(&mut self, body: &Body) {
         if let Body::ToolUse(call) = body {
             self.used_ids.insert(call.id.clone());
+        }
+        if let Body::Todo(todo) = body {
+            self.shop.todo = Arc::new(todo.items.clone());
+        }
+        if let Body::Mode(_) = body {
+            self.standing.unrecorded = false;
+        }
+        if let Body::Message(message) = body
+            && let Some(mode) = message.context.as_deref().and_then(briefing::told)
+        {
+            self.standing.told = mode;
         }
         if let Body::ToolResult(result) = body
             && result.output.get().contains("\"hash\":\"")
@@ -110,7 +124,14 @@ impl Desk {
         }
     }
 
-    pub fn context(&self, call_id: &str, tool: &'static str, cancel: CancellationToken) -> Context {
+    /// What a run of this tool works with. `hosts` are those that the person allowed this call to reach.
+    pub fn context(
+        &self,
+        call_id: &str,
+        tool: &'static str,
+        hosts: &[String],
+        cancel: CancellationToken,
+    ) -> Context {
         Context {
             call_id: call_id.to_owned(),
             tool,
@@ -126,14 +147,35 @@ impl Desk {
                 policy: self.policy.clone(),
                 scope: self.scope.clone(),
                 tool,
+                posture: self.standing.posture(tool, Instant::now()),
                 attended: self.interactive,
             },
-            terms: Arc::default(),
+            terms: Arc::new(self.standing.terms(&self.policy.rules, hosts)),
+            todo: self.shop.todo.clone(),
             answer: None,
         }
     }
 
-    pub async fn decide(&self, tool: &str, accesses: &[Access]) -> Decision {
+    /// Whether the mode lets such a call through to the rules.
+    pub fn gate(&self, tool: &dyn Tool, accesses: &[Access]) -> Gate {
+        match self.standing.mode {
+            Mode::Normal => Gate::Open,
+            Mode::Plan => gate(Planned {
+                tool: tool.name(),
+                maker: match canonical_name(tool.name()) {
+                    Some(_) => Maker::Us,
+                    None => Maker::Other {
+                        says_read_only: tool.says_read_only(),
+                    },
+                },
+                accesses,
+                trusted: &self.standing.trusted,
+            }),
+        }
+    }
+
+    /// What the rules say, and what the person said before.
+    pub async fn decide(&self, tool: &str, accesses: &[Access], gate: Gate) -> Decision {
         let resolved = match self.policy.rules.are_about_paths() {
             true => {
                 let (host, rules) = (self.shop.host.as_ref(), &self.policy.rules);
@@ -141,35 +183,55 @@ impl Desk {
             }
             false => Vec::new(),
         };
-        let mut decision = self.policy.decide(Call {
+        let call = Call {
             tool,
             accesses,
             scope: &self.scope,
             resolved: &resolved,
-        });
-        if decision.verdict == Verdict::Ask && self.is_granted(accesses) {
+        };
+        let posture = self.standing.posture(tool, Instant::now());
+        let mut decision = self.policy.decide_in(posture, call);
+        let by_rule = decision.rule.is_some();
+        if gate == Gate::Ask && decision.verdict == Verdict::Allow && !by_rule {
+            decision.verdict = Verdict::Ask;
+            decision.reason = "it leaves this machine while a plan is made".into();
+        }
+        if decision.verdict == Verdict::Ask
+            && !needs_a_fresh_yes(accesses)
+            && self.standing.is_granted(accesses, decision.rule.as_deref())
+        {
             decision.verdict = Verdict::Allow;
+            decision.reason = "the person allowed it for this session".into();
         }
         decision
     }
 
-    /// The person allowed this scope for the session.
-    pub fn grant(&mut self, accesses: &[Access]) {
-        if accesses.iter().any(|a| matches!(a, Access::Run(_))) {
-            return self.grants.push(Grant::Call(accesses.to_vec()));
+    /// Adds allow rules for the rest of the session; they bind from the next decision on.
+    pub fn allow(&mut self, rules: Vec<Rule>) {
+        let allow = &mut Arc::make_mut(&mut self.policy).rules.allow;
+        for rule in rules {
+            if !allow.iter().any(|known| known.text == rule.text) {
+                allow.push(rule);
+            }
         }
-        for access in accesses.iter().filter(|a| a.needs_permission()) {
-            self.grants.push(match access {
-                Access::Write(_) => Grant::Editing,
-                Access::Read(_)
-                | Access::Run(_)
-                | Access::Net(_)
-                | Access::Mcp { .. }
-                | Access::Job(_)
-                | Access::Delegate(_)
-                | Access::Memory => Grant::Exactly(access.clone()),
-            });
+    }
+
+    /// Writes down how things stand, if that has changed. Before the first prompt there is no log to write to.
+    pub fn record_standing(&mut self) -> Result<(), LogError> {
+        match self.standing.unrecorded && !self.log.is_empty() {
+            true => self.commit(vec![self.standing.entry(Instant::now())]),
+            false => Ok(()),
         }
+    }
+
+    /// What the model has to be told of the mode with the next message.
+    pub fn briefing(&self) -> Option<String> {
+        let mode = self.standing.mode;
+        let way = match self.tools.find(ExitPlanMode::NAME) {
+            Some(_) if self.interactive => Way::Tool,
+            Some(_) | None => Way::Answer,
+        };
+        (mode != self.standing.told).then(|| briefing::text(mode, way))
     }
 
     /// The usage entry of a request, and its line in the ledger.
@@ -201,22 +263,5 @@ impl Desk {
                 tokens: usage.into(),
             });
         }
-    }
-
-    fn is_granted(&self, accesses: &[Access]) -> bool {
-        let whole = |grant: &Grant| matches!(grant, Grant::Call(granted) if granted == accesses);
-        if self.grants.iter().any(whole) {
-            return true;
-        }
-        accesses
-            .iter()
-            .filter(|a| a.needs_permission())
-            .all(|access| {
-                self.grants.iter().any(|grant| match grant {
-                    Grant::Editing => matches!(access, Access::Write(_)),
-                    Grant::Exactly(granted) => granted == access,
-                    Grant::Call(_) => false,
-                })
-            })
     }
 }

@@ -1,14 +1,20 @@
 //! Calls of one answer: prepared in order, permission asked here and nowhere else, readers together, writers alone,
 //! results committed in call order.
 
+mod permit;
+mod question;
+mod regrant;
+
+use crate::commands;
 use crate::desk::Desk;
 use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
-use crate::policy::{Headless, Verdict};
+use crate::policy::{Gate, Verdict};
 use crate::tool::{Context, Done, Tool, ToolError};
 use futures_util::stream::FuturesOrdered;
 use futures_util::{FutureExt, StreamExt};
-use ostler_wire::{Access, Approval, Ask, AskKind, Body, Choice, Delta, Json, ToolResult, ToolUse};
+use ostler_wire::{Access, Body, Delta, Json, ToolResult, ToolUse};
+use permit::Leave;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
@@ -68,9 +74,10 @@ pub async fn dispatch(
                 continue;
             }
         };
+        commands::heed(desk, inbox);
         let reader = prepared.accesses.iter().all(Access::is_read_only)
             && prepared.tool.question(&prepared.args).is_none();
-        if reader && allowed_quietly(desk, &prepared).await {
+        if reader && allowed_quietly(desk, inbox, &prepared).await {
             together.push(prepared);
             if together.len() == MAX_TOGETHER {
                 run_together(desk, inbox, &mut together, cancel, &mut done).await?;
@@ -116,9 +123,12 @@ fn prepare(desk: &Desk, call: ToolUse) -> Result<Prepared, Box<(ToolUse, ToolErr
     }
 }
 
-async fn allowed_quietly(desk: &Desk, prepared: &Prepared) -> bool {
-    let decision = desk.decide(prepared.tool.name(), &prepared.accesses).await;
-    decision.verdict == Verdict::Allow
+/// Whether a reader may run beside others: nobody has to be asked. A stop while that is found out is a no.
+async fn allowed_quietly(desk: &Desk, inbox: &mut Inbox, prepared: &Prepared) -> bool {
+    let gate = desk.gate(prepared.tool, &prepared.accesses);
+    let deciding = desk.decide(prepared.tool.name(), &prepared.accesses, gate);
+    let decision = inbox.attend(deciding).await;
+    gate == Gate::Open && decision.is_ok_and(|d| d.verdict == Verdict::Allow)
 }
 
 async fn run_together(
@@ -131,27 +141,26 @@ async fn run_together(
     let mut calls = Vec::with_capacity(batch.len());
     let mut running = FuturesOrdered::new();
     for prepared in batch.drain(..) {
-        let cx = desk.context(&prepared.call.id, prepared.tool.name(), cancel.clone());
-        desk.feed.delta(Delta::ToolStarted {
-            id: prepared.call.id.clone(),
-            name: prepared.tool.name().into(),
-        });
-        running.push_back(timed(prepared.tool, prepared.args, cx));
-        calls.push(prepared.call);
+        let cx = desk.context(&prepared.call.id, prepared.tool.name(), &[], cancel.clone());
+        started(desk, &prepared);
+        running.push_back(timed(prepared.tool, prepared.args.clone(), cx));
+        calls.push(prepared);
     }
     let mut stopped = false;
-    for call in calls {
+    for prepared in calls {
         // Who has waited for one of them after a stop has waited for all.
         let next = match stopped {
             true => Ok(running.next().now_or_never().flatten()),
             false => inbox.attend(running.next()).await,
         };
         stopped |= next.is_err();
-        let (result, took) = match next {
+        let finished = match next {
             Ok(Some(finished)) => finished,
             Ok(None) | Err(Stopped) => (Err(interrupted()), Duration::ZERO),
         };
-        commit(desk, &call, result, took, done)?;
+        let (result, took) =
+            regrant::offer(desk, inbox, &prepared, &Leave::default(), finished, cancel).await?;
+        commit(desk, &prepared.call, result, took, done)?;
     }
     Ok(())
 }
@@ -163,47 +172,45 @@ async fn run_alone(
     cancel: &CancellationToken,
     done: &mut Dispatched,
 ) -> Result<(), LogError> {
-    if let Err(error) = permit(desk, inbox, &prepared).await? {
-        return refuse(desk, &prepared.call, error, done);
-    }
-    let mut cx = desk.context(&prepared.call.id, prepared.tool.name(), cancel.clone());
-    if let Some(question) = prepared.tool.question(&prepared.args)
-        && desk.interactive
-    {
-        let ask = Ask {
-            ask: String::new(),
-            kind: AskKind::Question,
-            subject: question.text,
-            tool: Some(prepared.tool.name().into()),
-            options: question
-                .choices
-                .into_iter()
-                .map(|c| Choice::new(c.clone(), c))
-                .collect(),
-            multi: question.multi,
-            free_text: true,
-            ..Ask::default()
-        };
-        match inbox.ask(ask).await {
-            // No words are no decision of the person.
-            Ok(answer) => cx.answer = Some(answer.choice).filter(|c| !c.trim().is_empty()),
-            Err(Stopped) => return refuse(desk, &prepared.call, never_ran(), done),
+    let leave = match permit::permit(desk, inbox, &prepared).await? {
+        Ok(leave) => leave,
+        Err(error) => return refuse(desk, &prepared.call, error, done),
+    };
+    let name = prepared.tool.name();
+    let mut cx = desk.context(&prepared.call.id, name, &leave.hosts, cancel.clone());
+    if let Some(question) = prepared.tool.question(&prepared.args) {
+        match question::put(desk, inbox, name, question).await {
+            Ok(answer) => cx.answer = answer,
+            Err(error) => return refuse(desk, &prepared.call, error, done),
         }
     }
-    desk.feed.delta(Delta::ToolStarted {
-        id: prepared.call.id.clone(),
-        name: prepared.tool.name().into(),
-    });
-    let (result, took) = match inbox.attend(timed(prepared.tool, prepared.args, cx)).await {
+    let answer = cx.answer.clone();
+    started(desk, &prepared);
+    let finished = match inbox
+        .attend(timed(prepared.tool, prepared.args.clone(), cx))
+        .await
+    {
         Ok(finished) => finished,
         Err(Stopped) => (Err(interrupted()), Duration::ZERO),
     };
+    let (mut result, took) =
+        regrant::offer(desk, inbox, &prepared, &leave, finished, cancel).await?;
+    if let Ok(ended) = &mut result {
+        question::settle(desk, name, answer.as_ref(), ended);
+    }
     let wrote = result.is_ok() && prepared.accesses.iter().any(changes);
     commit(desk, &prepared.call, result, took, done)?;
     if let Some(ran) = done.calls.last_mut() {
         ran.wrote = wrote;
     }
     Ok(())
+}
+
+fn started(desk: &Desk, prepared: &Prepared) {
+    desk.feed.delta(Delta::ToolStarted {
+        id: prepared.call.id.clone(),
+        name: prepared.tool.name().into(),
+    });
 }
 
 /// Whether something may be different afterwards.
@@ -215,114 +222,10 @@ fn changes(access: &Access) -> bool {
     }
 }
 
-/// Asks where the policy says so. The inner error is for the model.
-async fn permit(
-    desk: &mut Desk,
-    inbox: &mut Inbox,
-    prepared: &Prepared,
-) -> Result<Result<(), ToolError>, LogError> {
-    let decision = desk.decide(prepared.tool.name(), &prepared.accesses).await;
-    let subject = subject(desk, prepared);
-    let blocked = |rule: &Option<String>| {
-        let by = rule
-            .as_ref()
-            .map_or_else(String::new, |r| format!(" by the rule {r}"));
-        ToolError::new(
-            "blocked",
-            format!("Blocked{by}: {subject}. Do it another way, or say what you need."),
-        )
-    };
-    let (verdict, reason) = match (decision.verdict, desk.interactive, desk.policy.headless) {
-        (Verdict::Allow, _, _) => return Ok(Ok(())),
-        (Verdict::Deny, _, _) | (Verdict::Ask, false, Headless::Deny) => ("deny".to_owned(), None),
-        (Verdict::Ask, false, Headless::Allow) => return Ok(Ok(())),
-        (Verdict::Ask, true, _) => {
-            let ask = permission_ask(prepared.tool.name(), &subject);
-            match inbox.ask(ask).await {
-                Ok(answer) => (answer.choice, answer.reason),
-                Err(Stopped) => return Ok(Err(never_ran())),
-            }
-        }
-    };
-    desk.commit(vec![Body::Approval(Approval {
-        tool_use_id: prepared.call.id.clone(),
-        decision: verdict.clone(),
-        rule: decision.rule.clone(),
-        reason: reason.clone(),
-        saved: None,
-    })])?;
-    Ok(match verdict.as_str() {
-        "once" => Ok(()),
-        "session" | "always" => {
-            desk.grant(&prepared.accesses);
-            Ok(())
-        }
-        _ => Err(match reason {
-            Some(reason) => {
-                ToolError::new("denied", format!("The person refused this call: {reason}"))
-            }
-            None if desk.interactive && decision.verdict == Verdict::Ask => ToolError::new(
-                "denied",
-                "The person refused this call. Ask them what to do instead, or go on without it.",
-            ),
-            None => blocked(&decision.rule),
-        }),
-    })
-}
+/// How a run ended, and how long it took.
+type Finished = (Result<Done, ToolError>, Duration);
 
-fn permission_ask(tool: &str, subject: &str) -> Ask {
-    Ask {
-        ask: String::new(),
-        kind: AskKind::Permission,
-        subject: subject.to_owned(),
-        tool: Some(tool.to_owned()),
-        options: vec![
-            Choice::new("once", "allow once"),
-            Choice::new("session", "allow for this session"),
-            Choice::new("deny", "deny"),
-        ],
-        ..Ask::default()
-    }
-}
-
-/// What a call is about, for people.
-fn subject(desk: &Desk, prepared: &Prepared) -> String {
-    let name = prepared.tool.name();
-    let runs = |access: &Access| matches!(access, Access::Run(_));
-    // A command is shown whole, as it will run: redirections and all.
-    let written = ["command", "cmd", "script", "text"]
-        .into_iter()
-        .find_map(|key| prepared.args.get(key)?.as_str());
-    if let (true, Some(command)) = (prepared.accesses.iter().any(runs), written) {
-        return format!("{name}: {command}");
-    }
-    let parts: Vec<String> = prepared
-        .accesses
-        .iter()
-        .map(|access| match access {
-            Access::Read(path) | Access::Write(path) => desk.scope.shown(path),
-            Access::Run(segments) => {
-                let texts: Vec<&str> = segments.iter().map(|s| s.text.as_str()).collect();
-                texts.join("; ")
-            }
-            Access::Net(host) => host.clone(),
-            Access::Mcp { server, tool } => format!("{server} {tool}"),
-            Access::Job(id) => id.clone(),
-            Access::Delegate(role) => role.clone(),
-            Access::Memory => "memory".into(),
-        })
-        .collect();
-    match parts.is_empty() {
-        true => name.to_owned(),
-        false => format!("{name}: {}", parts.join(", ")),
-    }
-}
-
-async fn timed(
-    tool: &'static dyn Tool,
-    args: Value,
-    cx: Context,
-) -> (Result<Done, ToolError>, Duration) {
+async fn timed(tool: &'static dyn Tool, args: Value, cx: Context) -> Finished {
     let start = Instant::now();
     let running = std::panic::AssertUnwindSafe(tool.run(args, cx));
     // A fault in a tool costs its call, not the session.

@@ -8,12 +8,13 @@ use crate::inbox::Inbox;
 use crate::jobs::Jobs;
 use crate::ledger::Ledger;
 use crate::log::{Backlog, Log, branch};
-use crate::policy::Policy;
+use crate::policy::{Mode, Policy};
 use crate::prompt;
 use crate::seen::Seen;
 use crate::session::Session;
+use crate::standing::Standing;
 use crate::store::Store;
-use crate::tool::{Scope, ToolSettings};
+use crate::tool::{Scope, Tool, ToolSettings};
 use crate::tools::Tools;
 use crate::turn::Opening;
 use crate::{instructions, prefixes};
@@ -69,7 +70,15 @@ pub struct Options {
     /// Lines for the operator section of the prompt.
     pub operator: Vec<String>,
     pub policy: Policy,
+    /// As the person named it for this run; a resumed session keeps its own otherwise.
+    pub mode: Option<Mode>,
+    /// Tools of others that may be used while planning.
+    pub plan_tools: Vec<String>,
+    /// Where rules are saved; without it none is offered.
+    pub rules: Option<Arc<dyn RuleStore>>,
     pub tool_filter: Vec<String>,
+    /// Tools that are not ours.
+    pub more_tools: Vec<&'static dyn Tool>,
     pub tools: ToolSettings,
     pub host: Arc<dyn Host>,
     /// Facts for the first prompt: the system, the shell.
@@ -277,12 +286,21 @@ fn settings_of(past: &[Entry], opening: &[Body]) -> Settings {
     out
 }
 
+/// The mode that a session was left in.
+fn mode_of(past: &[Entry]) -> Mode {
+    let modes = past.iter().rev().filter_map(|entry| match &entry.body {
+        Body::Mode(mode) => Mode::parse(&mode.mode),
+        _ => None,
+    });
+    modes.take(1).next().unwrap_or_default()
+}
+
 impl Hub for LocalHub {
     async fn open(&self, which: Open) -> Result<Client, HubError> {
         let options = self.options.clone();
         let mut past = self.past(which)?;
         let mut notes = past.notices.clone();
-        let tools = Tools::new(&options.tool_filter);
+        let tools = Tools::new(&options.tool_filter).and(&options.more_tools);
         let prefix = self.prefix(&past, &tools, &mut notes);
         let model = self.model(&past, &mut notes)?;
         let reference = reference(&model);
@@ -313,11 +331,17 @@ impl Hub for LocalHub {
                 jobs: Arc::new(Jobs::new(artifacts.clone())),
                 artifacts,
                 seen: Arc::new(Seen::default()),
+                todo: Arc::default(),
+                rules: options.rules.clone(),
             },
             interactive: options.interactive,
             max_steps: options.max_steps,
             used_ids: HashSet::new(),
-            grants: Vec::new(),
+            standing: Standing::new(
+                Mode::Normal,
+                options.policy.posture,
+                options.plan_tools.clone(),
+            ),
             account: Account {
                 ledger: options.save.then(|| Ledger::new(&options.home)),
                 session: past.id.clone(),
@@ -328,6 +352,10 @@ impl Hub for LocalHub {
         let resumed = !desk.log.is_empty();
         if resumed {
             entries.iter().for_each(|entry| desk.replay(entry));
+        }
+        desk.standing.mode = mode_of(&entries);
+        if let Some(mode) = options.mode {
+            desk.standing.enter(mode);
         }
         past.entries = entries;
         std::mem::swap(&mut past.log, &mut desk.log);

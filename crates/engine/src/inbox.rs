@@ -30,6 +30,15 @@ pub struct Answer {
     pub reason: Option<String>,
 }
 
+impl From<&str> for Answer {
+    fn from(choice: &str) -> Self {
+        Self {
+            choice: choice.into(),
+            reason: None,
+        }
+    }
+}
+
 /// The turn was stopped while the work went on; the work was dropped.
 #[derive(Debug)]
 pub struct Stopped;
@@ -97,6 +106,11 @@ impl Inbox {
         self.turn.clone()
     }
 
+    /// The token of the running turn.
+    pub fn turn(&self) -> CancellationToken {
+        self.turn.clone()
+    }
+
     /// Prompts that want to be heard by the running turn.
     pub fn steering(&mut self) -> Vec<Prompt> {
         self.steer.drain(..).collect()
@@ -104,6 +118,23 @@ impl Inbox {
 
     pub fn has_steering(&self) -> bool {
         !self.steer.is_empty()
+    }
+
+    /// Commands that came in so far and need not wait for the end of the turn.
+    pub fn commands(&mut self, wanted: impl Fn(&str) -> bool) -> Vec<String> {
+        while !self.closed
+            && let Ok(op) = self.ops.try_recv()
+        {
+            self.take(Some(op));
+        }
+        let (now, later): (Vec<_>, Vec<_>) = self.commands.drain(..).partition(|line| wanted(line));
+        self.commands.extend(later);
+        now
+    }
+
+    /// A prompt that goes before all that wait.
+    pub fn put_first(&mut self, prompt: Prompt) {
+        self.queue.push_front(prompt);
     }
 
     /// Drives work of the turn while ops come in. Work that ignores a stop for too long is dropped.

@@ -3,6 +3,7 @@
 mod accept;
 mod artifacts;
 mod asks;
+mod briefing;
 pub mod cache;
 pub mod commands;
 pub mod confine;
@@ -30,6 +31,7 @@ mod sample;
 mod schema;
 mod seen;
 mod session;
+mod standing;
 pub mod store;
 mod templates;
 #[cfg(test)]

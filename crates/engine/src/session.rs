@@ -9,7 +9,7 @@ use crate::log::branch;
 use crate::prefixes;
 use crate::turn::{Opening, turn};
 use ostler_llm::{Model, Transport};
-use ostler_wire::{Body, Delta, Settings, View};
+use ostler_wire::{Body, Settings, View};
 use std::sync::Arc;
 
 pub struct Session {
@@ -53,10 +53,7 @@ impl Session {
 
     fn command(&mut self, line: &str) {
         let view = commands::run(self, line);
-        self.desk.feed.delta(Delta::View {
-            command: line.to_owned(),
-            view,
-        });
+        commands::show(&self.desk, line, view);
     }
 
     /// Goes on with another model: the log is folded anew for it, and the break in the prompt cache is recorded.

@@ -3,13 +3,14 @@
 use crate::artifacts::Artifacts;
 use crate::confine::{SandboxSettings, Terms};
 use crate::feed::Feed;
+use crate::inbox::Answer;
 use crate::jobs::Jobs;
 use crate::policy::Guard;
 use crate::seen::Seen;
 use futures_util::future::BoxFuture;
 use ostler_host::Host;
 use ostler_llm::ToolSpec;
-use ostler_wire::{Access, Body, Delta, Image, Json};
+use ostler_wire::{Access, Body, Delta, Image, Json, TodoItem};
 use schemars::JsonSchema;
 use serde::Deserialize as _;
 use serde::de::DeserializeOwned;
@@ -41,6 +42,18 @@ pub trait Typed: Send + Sync + 'static {
     fn question(_args: &Self::Args) -> Option<Question> {
         None
     }
+
+    /// What the person may look at before they allow a run: the diff it would make. It changes nothing.
+    fn preview(
+        &self,
+        _args: Self::Args,
+        _cx: Context,
+    ) -> impl Future<Output = Option<String>> + Send {
+        std::future::ready(None)
+    }
+
+    /// Of a tool that is not ours: it says of itself that it only reads.
+    const SAYS_READ_ONLY: bool = false;
 }
 
 /// The same with its types erased, as the registry holds it.
@@ -51,6 +64,14 @@ pub trait Tool: Send + Sync {
     fn question(&self, args: &Value) -> Option<Question>;
     fn run(&self, args: Value, cx: Context) -> BoxFuture<'_, Result<Done, ToolError>>;
     fn render(&self, data: &Value) -> Rendered;
+
+    fn preview(&self, _args: Value, _cx: Context) -> BoxFuture<'_, Option<String>> {
+        Box::pin(std::future::ready(None))
+    }
+
+    fn says_read_only(&self) -> bool {
+        false
+    }
 }
 
 /// What the pure part of a call may look at.
@@ -119,8 +140,10 @@ pub struct Context {
     pub guard: Guard,
     /// What holds for the commands of this call.
     pub terms: Arc<Terms>,
+    /// The task list of the session.
+    pub todo: Arc<Vec<TodoItem>>,
     /// What the person said to `Typed::question`; `None` when nobody could be asked.
-    pub answer: Option<String>,
+    pub answer: Option<Answer>,
 }
 
 impl Context {
@@ -209,10 +232,14 @@ impl From<String> for Rendered {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Question {
-    pub text: String,
-    pub choices: Vec<String>,
-    pub multi: bool,
+pub enum Question {
+    Words {
+        text: String,
+        choices: Vec<String>,
+        multi: bool,
+    },
+    /// May this plan be carried out?
+    Plan(String),
 }
 
 impl<T: Typed> Tool for T {
@@ -242,6 +269,14 @@ impl<T: Typed> Tool for T {
 
     fn render(&self, data: &Value) -> Rendered {
         T::render(data)
+    }
+
+    fn preview(&self, args: Value, cx: Context) -> BoxFuture<'_, Option<String>> {
+        Box::pin(async move { Typed::preview(self, parse::<T>(&args).ok()?, cx).await })
+    }
+
+    fn says_read_only(&self) -> bool {
+        T::SAYS_READ_ONLY
     }
 }
 

@@ -1,6 +1,8 @@
 //! One turn: ask the model, run its calls, again, until it has nothing more to call.
 
 use crate::accept::accept;
+use crate::briefing;
+use crate::commands;
 use crate::desk::Desk;
 use crate::dispatch::{Dispatched, Ran, dispatch};
 use crate::inbox::{Inbox, Prompt, Stopped};
@@ -12,6 +14,7 @@ use ostler_wire::{
     Body, Delta, ErrorEntry, Interrupted, Json, Message, Notice, Outcome, Stop, ToolResult, TurnEnd,
 };
 use serde_json::json;
+use std::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// Equal consecutive calls with equal results after which the model is told, and one more after which the turn ends.
@@ -64,7 +67,10 @@ pub async fn turn(
         return Err(opening);
     }
     let mut ending = Vec::new();
-    let outcome = match steps(desk, inbox, &cancel).await {
+    let ended = steps(desk, inbox, &cancel).await;
+    // What an approved plan may do it may do in its turn.
+    desk.standing.window = false;
+    let outcome = match ended {
         Ok(outcome) => outcome,
         Err(Trouble::Log(error)) => {
             fail(desk, &error);
@@ -102,8 +108,11 @@ fn open(
 ) -> Result<(), LogError> {
     let mut entries = opening.entries;
     entries.extend(close_dangling(desk));
+    if desk.standing.unrecorded {
+        entries.push(desk.standing.entry(Instant::now()));
+    }
     entries.push(Body::Message(Message {
-        context: opening.context,
+        context: briefing::join(opening.context, desk.briefing()),
         ..message
     }));
     entries.extend(notices);
@@ -132,9 +141,11 @@ async fn steps(
                 Outcome::MaxSteps,
             ));
         }
+        commands::heed(desk, inbox);
         for more in inbox.steering() {
             let (message, mut also) = ingest::message(more).await;
-            also.insert(0, Body::Message(message));
+            let context = desk.briefing();
+            also.insert(0, Body::Message(Message { context, ..message }));
             desk.commit(also)?;
         }
         let (answer, sent) = match ask_model(desk, inbox, cancel).await? {

@@ -18,7 +18,8 @@ const USER_ONLY: [&[&str]; 8] = [
 ];
 
 /// Runs code, sends data or widens what may be reached.
-const NEEDS_TRUST: [&[&str]; 10] = [
+const NEEDS_TRUST: [&[&str]; 11] = [
+    &["agent", "plan_mode_allowed_tools"],
     &["models"],
     &["network", "ca_file"],
     &["permissions", "allow"],

@@ -61,6 +61,8 @@ pub struct AgentConfig {
     pub effort: Option<Effort>,
     /// Language of the visible reasoning.
     pub reasoning_language: ReasoningLanguage,
+    /// Tools of servers that may be used in plan mode because they only read. It unlocks no tool that writes.
+    pub plan_mode_allowed_tools: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

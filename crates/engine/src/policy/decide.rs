@@ -39,11 +39,22 @@ pub enum Posture {
     Yolo,
 }
 
+impl Posture {
+    pub fn name(self) -> &'static str {
+        match self {
+            Posture::Ask => "ask",
+            Posture::Auto => "auto",
+            Posture::Yolo => "yolo",
+        }
+    }
+}
+
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
     pub rules: Rules,
     pub fallback: Fallback,
     pub headless: Headless,
+    /// That of the start; `Stance` says which one holds now.
     pub posture: Posture,
 }
 
@@ -75,7 +86,11 @@ pub struct Call<'a> {
 
 impl Policy {
     pub fn decide(&self, call: Call<'_>) -> Decision {
-        let (verdict, rule, reason) = self.verdict(call);
+        self.decide_in(self.posture, call)
+    }
+
+    pub fn decide_in(&self, posture: Posture, call: Call<'_>) -> Decision {
+        let (verdict, rule, reason) = self.verdict(posture, call);
         Decision {
             verdict,
             rule: rule.map(|r| r.text.clone()),
@@ -85,11 +100,14 @@ impl Policy {
         }
     }
 
-    fn verdict(&self, call: Call<'_>) -> (Verdict, Option<&Rule>, &'static str) {
+    fn verdict(&self, posture: Posture, call: Call<'_>) -> (Verdict, Option<&Rule>, &'static str) {
         if let Some(rule) = self.rules.deny.iter().find(|r| call.is_hit_by(r)) {
             return (Verdict::Deny, Some(rule), "a deny rule speaks of it");
         }
-        if self.posture == Posture::Yolo {
+        if needs_a_fresh_yes(call.accesses) {
+            return (Verdict::Ask, None, "what is remembered needs a fresh yes");
+        }
+        if posture == Posture::Yolo {
             return (
                 Verdict::Allow,
                 None,
@@ -106,7 +124,7 @@ impl Policy {
             return (Verdict::Allow, Some(rule), "allow rules cover all of it");
         }
         let hidden = call.is_unsure() && self.restricts();
-        match (self.posture, self.fallback) {
+        match (posture, self.fallback) {
             (Posture::Ask | Posture::Auto, Fallback::Deny) => (
                 Verdict::Deny,
                 None,
@@ -190,6 +208,11 @@ impl Policy {
             }
         })
     }
+}
+
+/// Whether only the person can allow such a call, each time anew, whatever was allowed before.
+pub fn needs_a_fresh_yes(accesses: &[Access]) -> bool {
+    accesses.contains(&Access::Memory)
 }
 
 /// Changing a part of a file tells what was there, and moving one puts it where it may be read; replacing it does neither.

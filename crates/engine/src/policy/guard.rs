@@ -1,7 +1,7 @@
 //! What a running tool may ask of the rules about things it comes upon: files of a tree, hosts of a redirect. It never
 //! asks the person; what would need their word is left alone.
 
-use super::{Call, Headless, Policy, Verdict};
+use super::{Call, Headless, Policy, Posture, Verdict};
 use crate::tool::Scope;
 use ostler_wire::Access;
 use std::path::Path;
@@ -13,6 +13,7 @@ pub struct Guard {
     pub policy: Arc<Policy>,
     pub scope: Arc<Scope>,
     pub tool: &'static str,
+    pub posture: Posture,
     /// Somebody could be asked, by a call of its own.
     pub attended: bool,
 }
@@ -29,12 +30,13 @@ impl Guard {
     }
 
     fn allows(&self, access: Access) -> bool {
-        let decision = self.policy.decide(Call {
+        let call = Call {
             tool: self.tool,
             accesses: &[access],
             scope: &self.scope,
             resolved: &[],
-        });
+        };
+        let decision = self.policy.decide_in(self.posture, call);
         match decision.verdict {
             Verdict::Allow => true,
             Verdict::Ask => !self.attended && self.policy.headless == Headless::Allow,
@@ -69,6 +71,7 @@ mod tests {
                 user_home: None,
             }),
             tool: "grep",
+            posture: Posture::Ask,
             attended,
         };
         for (path, attended, alone) in [

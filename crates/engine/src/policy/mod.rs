@@ -3,9 +3,17 @@
 pub mod decide;
 mod glob;
 pub mod guard;
+pub mod plan;
+pub mod propose;
 pub mod rules;
 pub mod shell;
+pub mod stance;
 
-pub use decide::{Call, Decision, Fallback, Headless, Policy, Posture, Resolved, Verdict};
+pub use decide::{
+    Call, Decision, Fallback, Headless, Policy, Posture, Resolved, Verdict, needs_a_fresh_yes,
+};
 pub use guard::Guard;
+pub use plan::{Gate, Maker, Mode, Planned, gate};
+pub use propose::propose;
 pub use rules::{FAMILIES, Rule, RuleError, Rules};
+pub use stance::{Approve, Stance};

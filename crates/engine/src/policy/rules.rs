@@ -68,6 +68,22 @@ impl Rules {
         })
     }
 
+    /// Hosts that commands may reach: those allowed, but for what another rule restricts among them.
+    pub fn hosts(&self) -> Vec<String> {
+        let restricted = |host: &str| {
+            self.deny
+                .iter()
+                .chain(&self.ask)
+                .filter_map(Rule::hosts)
+                .any(|other| matches(other, host) || matches(host, other))
+        };
+        let allowed = self.allow.iter().filter_map(Rule::hosts);
+        allowed
+            .filter(|host| !restricted(host))
+            .map(str::to_owned)
+            .collect()
+    }
+
     /// Whether any rule speaks of certain files, so that it is worth knowing what a path is without symlinks.
     pub fn are_about_paths(&self) -> bool {
         [&self.deny, &self.ask, &self.allow]
@@ -236,6 +252,18 @@ impl Rule {
 
     pub fn allows_host(&self, host: &str) -> bool {
         self.family == Family::Net && self.host_fits(host, true)
+    }
+
+    /// The host or pattern of hosts that the rule is about, if it is about hosts; `*` is every one.
+    pub fn hosts(&self) -> Option<&str> {
+        match (&self.family, &self.spec) {
+            (Family::Net, None) => Some("*"),
+            (Family::Net, Some(Spec::Glob(spec) | Spec::Words(spec))) => Some(spec),
+            (
+                Family::Bash | Family::Edit | Family::Read | Family::Delegate | Family::Tool(_),
+                _,
+            ) => None,
+        }
     }
 
     /// A rule on one tool's own subject, e.g. `fetch_url(https://…)`.

@@ -46,7 +46,7 @@ impl Typed for Ask {
 
     async fn run(&self, _: Args, cx: Context) -> Result<Done, ToolError> {
         Ok(match cx.answer {
-            Some(answer) => json!({"answer": answer, "assumed": false}),
+            Some(answer) => json!({"answer": answer.choice, "assumed": false}),
             None => json!({"answer": null, "assumed": true, "note": NOBODY}),
         }
         .into())
@@ -63,7 +63,7 @@ impl Typed for Ask {
         let choices = args.choices.iter().flatten().map(|choice| match choice {
             Choice::Text(text) | Choice::Labelled { label: text } => text.clone(),
         });
-        Some(Question {
+        Some(Question::Words {
             text: args.question.clone(),
             choices: choices.collect(),
             multi: args.multi.unwrap_or(false),
@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn the_question_is_what_the_call_says() {
         let check = |args: Value, choices: &[&str], multi: bool| {
-            let expect = Question {
+            let expect = Question::Words {
                 text: "Which?".into(),
                 choices: choices.iter().map(|c| (*c).to_owned()).collect(),
                 multi,

@@ -2,7 +2,7 @@
 
 use super::files::edits::{self, Applied, Edit};
 use super::files::resolve;
-use super::files::rewrite::rewrite;
+use super::files::rewrite::{preview, rewrite};
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use ostler_wire::Access;
 use schemars::JsonSchema;
@@ -45,6 +45,17 @@ impl Typed for EditFile {
             data.extend(told);
         }
         Ok(data.into())
+    }
+
+    async fn preview(&self, args: Args, cx: Context) -> Option<String> {
+        let Args { path, edit } = args;
+        edits::check(&edit).ok()?;
+        let shown = path.clone();
+        preview(&cx, &path, move |content| {
+            let done = edits::apply(content, &[edit], &shown);
+            done.map(|(new, _)| new).map_err(|(_, e)| e)
+        })
+        .await
     }
 
     fn render(data: &Value) -> Rendered {

@@ -4,8 +4,10 @@ pub mod ask;
 pub mod bash;
 pub mod bash_input;
 pub mod bash_output;
+pub mod complete_step;
 pub mod delete_range;
 pub mod edit_file;
+pub mod exit_plan_mode;
 pub mod fetch_url;
 pub mod glob;
 pub mod grep;
@@ -30,3 +32,4 @@ mod walk;
 mod web;
 
 pub use registry::{Tools, all_names, canonical_name, render};
+pub(crate) use wait::duration;

@@ -2,7 +2,7 @@
 
 use super::files::edits::{self, Applied, Edit, MAX_EDITS};
 use super::files::resolve;
-use super::files::rewrite::rewrite;
+use super::files::rewrite::{preview, rewrite};
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use ostler_wire::Access;
 use schemars::JsonSchema;
@@ -44,6 +44,19 @@ impl Typed for MultiEdit {
         let mut data = done.data();
         data["edits"] = done.told.iter().map(Applied::data).collect();
         Ok(data.into())
+    }
+
+    async fn preview(&self, args: Args, cx: Context) -> Option<String> {
+        let Args { path, edits } = args;
+        if edits.len() > MAX_EDITS || edits.iter().any(|edit| edits::check(edit).is_err()) {
+            return None;
+        }
+        let shown = path.clone();
+        preview(&cx, &path, move |content| {
+            let done = edits::apply(content, &edits, &shown);
+            done.map(|(new, _)| new).map_err(|(_, e)| e)
+        })
+        .await
     }
 
     fn render(data: &Value) -> Rendered {

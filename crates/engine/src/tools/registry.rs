@@ -12,8 +12,10 @@ static BUILTINS: &[&dyn Tool] = &[
     &bash::Bash,
     &bash_input::BashInput,
     &bash_output::BashOutput,
+    &complete_step::CompleteStep,
     &delete_range::DeleteRange,
     &edit_file::EditFile,
+    &exit_plan_mode::ExitPlanMode,
     &fetch_url::FetchUrl,
     &glob::Glob,
     &grep::Grep,
@@ -64,12 +66,18 @@ impl Tools {
         Self { enabled }
     }
 
+    /// The same with tools that are not ours, after all others.
+    pub fn and(mut self, more: &[&'static dyn Tool]) -> Self {
+        self.enabled.extend(more);
+        self
+    }
+
     pub fn specs(&self) -> Vec<ToolSpec> {
         self.enabled.iter().map(|t| t.spec()).collect()
     }
 
     pub fn find(&self, name: &str) -> Option<&'static dyn Tool> {
-        let name = canonical_name(name)?;
+        let name = canonical_name(name).unwrap_or(name);
         self.enabled.iter().copied().find(|t| t.name() == name)
     }
 

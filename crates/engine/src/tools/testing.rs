@@ -2,7 +2,7 @@
 
 use crate::artifacts::Artifacts;
 use crate::jobs::Jobs;
-use crate::policy::{Guard, Policy};
+use crate::policy::{Guard, Policy, Posture};
 use crate::seen::Seen;
 use crate::tool::{Context, Done, Scope, Tool, ToolError, ToolSettings};
 use ostler_host::Local;
@@ -78,6 +78,7 @@ impl Bench {
                 policy: Arc::new(policy),
                 scope: scope.clone(),
                 tool,
+                posture: Posture::Ask,
                 attended: false,
             },
             scope,
@@ -87,6 +88,7 @@ impl Bench {
             seen: self.seen.clone(),
             jobs: Arc::new(Jobs::new(Artifacts::new(self.dir.path().join("artifacts")))),
             terms: Arc::default(),
+            todo: Arc::default(),
             answer: None,
         }
     }

@@ -59,6 +59,13 @@ fn parse(text: &str) -> Option<Wait> {
     }
 }
 
+/// A duration with its units, such as `10m`.
+pub fn duration(text: &str) -> Option<Duration> {
+    let seconds = units(Some(text.trim()).filter(|text| !text.is_empty())?)?;
+    let span = Duration::try_from_secs_f64(seconds).ok()?;
+    Some(span.min(LONGEST))
+}
+
 /// Seconds of `1h30m`, `1.5s`, `500 ms`.
 fn units(text: &str) -> Option<f64> {
     let mut rest = text;

@@ -59,6 +59,15 @@ impl Typed for WriteFile {
         Ok(data.into())
     }
 
+    async fn preview(&self, args: Args, cx: Context) -> Option<String> {
+        let Args { path, content } = args;
+        let new = content.clone();
+        match rewrite::preview(&cx, &path, move |_| Ok(new)).await {
+            Some(diff) => Some(diff),
+            None => Some(rewrite::preview_new(&content)),
+        }
+    }
+
     fn render(data: &Value) -> Rendered {
         let bytes = data
             .get("bytes")

@@ -100,7 +100,11 @@ impl Bench {
             max_steps: 0,
             operator: Vec::new(),
             policy: Policy::default(),
+            mode: None,
+            plan_tools: Vec::new(),
+            rules: None,
             tool_filter: Vec::new(),
+            more_tools: Vec::new(),
             tools: ToolSettings {
                 shell: vec!["sh".into(), "-c".into()],
                 env: vec![("PATH".into(), path)],

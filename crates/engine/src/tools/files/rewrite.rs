@@ -1,6 +1,6 @@
 //! Changing the text of a file that exists: its encoding, byte order mark and every byte that is not meant stay.
 
-use super::{Faults, compute, read, resolve};
+use super::{Faults, compute, diff, read, resolve};
 use crate::seen::Seen;
 use crate::tool::{Context, ToolError};
 use crate::tools::text::{self, Binary, Coding, Unencodable};
@@ -11,6 +11,11 @@ use std::path::{Path, PathBuf};
 
 /// Larger files are for other programs.
 pub const MAX_BYTES: u64 = 32 * 1024 * 1024;
+
+/// Files up to this size are looked at for a diff beforehand.
+const MAX_PREVIEWED: u64 = 1024 * 1024;
+/// Bytes of such a diff.
+const MAX_PREVIEW: usize = 16 * 1024;
 
 #[derive(Debug)]
 pub struct Rewritten<T> {
@@ -72,6 +77,36 @@ pub async fn rewrite<T: Send + 'static>(
         changed_since_read,
         told,
     })
+}
+
+/// The diff that `change` would make. Nothing is written, and what would fail has none.
+pub async fn preview(
+    cx: &Context,
+    path: &str,
+    change: impl FnOnce(&str) -> Result<String, ToolError> + Send + 'static,
+) -> Option<String> {
+    let path = resolve(&cx.scope, path).ok()?;
+    // What has to be asked for before it is read is not shown either.
+    cx.guard.reads(&path).then_some(())?;
+    let content = read(cx, &path, Span::head(MAX_PREVIEWED)).await.ok()?;
+    let bytes = (!content.truncated).then_some(content.bytes)?;
+    let shown = cx.scope.shown(&path);
+    compute(bytes.len(), move || {
+        let mut diff = String::new();
+        changed(&bytes, &shown, |old| {
+            let new = change(old)?;
+            diff = diff::unified(old, &new, MAX_PREVIEW);
+            Ok((new, ()))
+        })?;
+        Ok(diff)
+    })
+    .await
+    .ok()
+}
+
+/// The same for a file that is made.
+pub fn preview_new(content: &str) -> String {
+    diff::unified("", content, MAX_PREVIEW)
 }
 
 /// Writes within the writable roots and remembers the hash of what is there now.

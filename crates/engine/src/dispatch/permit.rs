@@ -1,0 +1,384 @@
+//! The one gate: the mode, then the rules, then the person. What they allow for longer is kept at the desk.
+
+use super::{Prepared, never_ran};
+use crate::commands::{self, SESSION};
+use crate::desk::Desk;
+use crate::inbox::{Answer, Inbox, Stopped};
+use crate::log::LogError;
+use crate::policy::{
+    Call, Decision, Gate, Headless, Policy, Posture, Rule, Verdict, needs_a_fresh_yes, propose,
+};
+use crate::tool::ToolError;
+use ostler_wire::{Access, Approval, Ask, AskKind, Body, Choice, Notice};
+use std::sync::Arc;
+
+/// What a call that may run was given beyond what holds anyway.
+#[derive(Default)]
+pub struct Leave {
+    /// Named by the call, and allowed with it by the person.
+    pub hosts: Vec<String>,
+}
+
+/// What "for the session" and "always" would mean for a call.
+struct Scopes {
+    /// Rules that would allow the same call the next time; empty where there are none.
+    rules: Vec<Rule>,
+    /// These rules are the session's grant too.
+    by_rules: bool,
+    /// What the session's grant covers, for people.
+    session: String,
+}
+
+/// Asks where mode or rules say so. The inner error is for the model.
+pub async fn permit(
+    desk: &mut Desk,
+    inbox: &mut Inbox,
+    prepared: &Prepared,
+) -> Result<Result<Leave, ToolError>, LogError> {
+    commands::heed(desk, inbox);
+    let gate = desk.gate(prepared.tool, &prepared.accesses);
+    match gate {
+        Gate::Open | Gate::Ask => {}
+        Gate::Shut(why) => return Ok(Err(planning(prepared, why))),
+        Gate::Trust => {
+            if let Err(error) = trust(desk, inbox, prepared).await? {
+                return Ok(Err(error));
+            }
+        }
+    }
+    let name = prepared.tool.name();
+    let deciding = desk.decide(name, &prepared.accesses, gate);
+    let Ok(decision) = inbox.attend(deciding).await else {
+        return Ok(Err(never_ran()));
+    };
+    let fresh = needs_a_fresh_yes(&prepared.accesses);
+    let refuses = desk.standing.stance.refuses_prompts();
+    match (decision.verdict, desk.interactive, desk.policy.headless) {
+        (Verdict::Allow, _, _) => Ok(Ok(Leave::default())),
+        // Whoever trusts the tool for planning was asked about this very call.
+        (Verdict::Ask, _, _) if gate == Gate::Trust => Ok(Ok(Leave::default())),
+        (Verdict::Ask, false, Headless::Allow) if !fresh && !refuses => Ok(Ok(Leave::default())),
+        (Verdict::Ask, true, _) if !refuses => ask(desk, inbox, prepared, decision).await,
+        (Verdict::Deny, _, _) | (Verdict::Ask, _, _) => {
+            record(desk, prepared, &decision, &Answer::from("deny"), None)?;
+            Ok(Err(blocked(desk, prepared, &decision)))
+        }
+    }
+}
+
+fn planning(prepared: &Prepared, why: &str) -> ToolError {
+    let name = prepared.tool.name();
+    ToolError::new(
+        "plan_mode",
+        format!(
+            "Not run: plan mode is on, and {name} is refused there: {why}. Go on by reading, and finish the plan."
+        ),
+    )
+}
+
+fn blocked(desk: &Desk, prepared: &Prepared, decision: &Decision) -> ToolError {
+    let subject = subject(desk, prepared);
+    let by = match (&decision.rule, decision.verdict) {
+        (Some(rule), _) => format!(" by the rule {rule}"),
+        (None, Verdict::Ask) => ", because nobody can be asked".to_owned(),
+        (None, Verdict::Allow | Verdict::Deny) => String::new(),
+    };
+    ToolError::new(
+        "blocked",
+        format!("Blocked{by}: {subject}. Do it another way, or say what you need."),
+    )
+}
+
+/// Only the person can say that somebody else's tool reads only.
+async fn trust(
+    desk: &mut Desk,
+    inbox: &mut Inbox,
+    prepared: &Prepared,
+) -> Result<Result<(), ToolError>, LogError> {
+    let name = prepared.tool.name();
+    if !desk.interactive {
+        let why = "it only says itself that it reads, and nobody can be asked";
+        return Ok(Err(planning(prepared, why)));
+    }
+    let ask = Ask {
+        kind: AskKind::Trust,
+        subject: format!(
+            "Plan mode: {} says that it only reads. Trust it?",
+            subject(desk, prepared)
+        ),
+        tool: Some(name.to_owned()),
+        options: vec![
+            Choice::new("once", "this time"),
+            Choice {
+                detail: Some(format!("{name} while planning")),
+                ..Choice::new("session", "for this session")
+            },
+            Choice::new("deny", "no"),
+        ],
+        ..Ask::default()
+    };
+    let Ok(answer) = inbox.ask(ask).await else {
+        return Ok(Err(never_ran()));
+    };
+    commit_approval(desk, prepared, &answer, (None, None))?;
+    Ok(match answer.choice.as_str() {
+        "once" => Ok(()),
+        "session" => {
+            desk.standing.trusted.push(name.to_owned());
+            Ok(())
+        }
+        _ => Err(planning(prepared, "the person does not trust it")),
+    })
+}
+
+async fn ask(
+    desk: &mut Desk,
+    inbox: &mut Inbox,
+    prepared: &Prepared,
+    decision: Decision,
+) -> Result<Result<Leave, ToolError>, LogError> {
+    let mut scopes = (!needs_a_fresh_yes(&prepared.accesses)).then(|| scopes(desk, prepared));
+    let preview = preview(desk, inbox, prepared).await;
+    let ask = Ask {
+        kind: AskKind::Permission,
+        subject: subject(desk, prepared),
+        tool: Some(prepared.tool.name().to_owned()),
+        options: options(desk, scopes.as_ref()),
+        preview,
+        ..Ask::default()
+    };
+    let offered: Vec<String> = ask.options.iter().map(|o| o.id.clone()).collect();
+    let mut answer = match inbox.ask(ask).await {
+        Ok(answer) => answer,
+        Err(Stopped) => return Ok(Err(never_ran())),
+    };
+    // What was not offered is no yes.
+    if !offered.contains(&answer.choice) {
+        answer.choice = "deny".into();
+    }
+    let saved = match (&mut scopes, answer.choice.as_str()) {
+        (Some(scopes), "always") => save(desk, inbox, &mut scopes.rules).await?,
+        _ => None,
+    };
+    let chosen = answer.choice.clone();
+    if chosen == "always" && saved.is_none() {
+        answer.choice = "session".into();
+    }
+    record(desk, prepared, &decision, &answer, saved)?;
+    Ok(match (chosen.as_str(), scopes) {
+        ("once", _) => Ok(leave(prepared)),
+        ("session", Some(scopes)) if scopes.by_rules => {
+            desk.allow(scopes.rules);
+            Ok(leave(prepared))
+        }
+        ("session", Some(_)) => {
+            desk.standing.grant(&prepared.accesses);
+            Ok(leave(prepared))
+        }
+        // Also where saving failed: it holds for the session, and no wider than was read.
+        ("always", Some(scopes)) => {
+            desk.allow(scopes.rules);
+            Ok(leave(prepared))
+        }
+        _ => Err(refused(answer.reason)),
+    })
+}
+
+fn refused(reason: Option<String>) -> ToolError {
+    ToolError::new(
+        "denied",
+        match reason.filter(|reason| !reason.trim().is_empty()) {
+            Some(reason) => format!("The person refused this call: {reason}"),
+            None => {
+                "The person refused this call. Ask them what to do instead, or go on without it."
+                    .into()
+            }
+        },
+    )
+}
+
+/// The hosts that the person read in the call.
+fn leave(prepared: &Prepared) -> Leave {
+    let host = |access: &Access| match access {
+        Access::Net(host) if host != "*" => Some(host.clone()),
+        Access::Net(_)
+        | Access::Read(_)
+        | Access::Write(_)
+        | Access::Run(_)
+        | Access::Mcp { .. }
+        | Access::Job(_)
+        | Access::Delegate(_)
+        | Access::Memory => None,
+    };
+    Leave {
+        hosts: prepared.accesses.iter().filter_map(host).collect(),
+    }
+}
+
+fn scopes(desk: &Desk, prepared: &Prepared) -> Scopes {
+    let proposed = propose(prepared.tool.name(), &prepared.accesses, &desk.scope);
+    let rules: Result<Vec<Rule>, _> = proposed.iter().map(|r| Rule::parse(r, SESSION)).collect();
+    let rules = rules.unwrap_or_default();
+    let rules = match would_allow(desk, prepared, &rules) {
+        true => rules,
+        false => Vec::new(),
+    };
+    let has = |wanted: fn(&Access) -> bool| prepared.accesses.iter().any(wanted);
+    let runs = has(|a| matches!(a, Access::Run(_)));
+    let by_rules = runs && !rules.is_empty();
+    let session = if by_rules {
+        texts(&rules)
+    } else if runs {
+        "this exact command".into()
+    } else if has(|a| matches!(a, Access::Write(_))) {
+        "editing files".into()
+    } else {
+        "exactly this".into()
+    };
+    Scopes {
+        rules,
+        by_rules,
+        session,
+    }
+}
+
+/// Whether these rules really allow the same call; a rule that the person saves must not be idle.
+fn would_allow(desk: &Desk, prepared: &Prepared, rules: &[Rule]) -> bool {
+    let mut trial = Policy::clone(&desk.policy);
+    trial.rules.allow.extend(rules.iter().cloned());
+    let call = Call {
+        tool: prepared.tool.name(),
+        accesses: &prepared.accesses,
+        scope: &desk.scope,
+        resolved: &[],
+    };
+    !rules.is_empty() && trial.decide_in(Posture::Ask, call).verdict == Verdict::Allow
+}
+
+fn options(desk: &Desk, scopes: Option<&Scopes>) -> Vec<Choice> {
+    let mut options = vec![Choice::new("once", "allow once")];
+    if let Some(scopes) = scopes {
+        options.push(Choice {
+            detail: Some(scopes.session.clone()),
+            ..Choice::new("session", "allow for this session")
+        });
+        if let (Some(store), false) = (&desk.shop.rules, scopes.rules.is_empty()) {
+            options.push(Choice {
+                detail: Some(format!("{} in {}", texts(&scopes.rules), store.place())),
+                ..Choice::new("always", "always allow")
+            });
+        }
+    }
+    options.push(Choice::new("deny", "deny"));
+    options
+}
+
+pub fn texts(rules: &[Rule]) -> String {
+    let texts: Vec<String> = rules.iter().map(Rule::canonical).collect();
+    texts.join(", ")
+}
+
+async fn preview(desk: &Desk, inbox: &mut Inbox, prepared: &Prepared) -> Option<String> {
+    let cancel = inbox.turn();
+    let cx = desk.context(&prepared.call.id, prepared.tool.name(), &[], cancel);
+    let looking = prepared.tool.preview(prepared.args.clone(), cx);
+    let diff = inbox.attend(looking).await.ok()??;
+    Some(diff).filter(|diff| !diff.is_empty())
+}
+
+/// Writes the rules to where they hold for ever, and names them with the place. What fails is told, and holds for the
+/// session.
+pub async fn save(
+    desk: &mut Desk,
+    inbox: &mut Inbox,
+    rules: &mut [Rule],
+) -> Result<Option<String>, LogError> {
+    let Some(store) = desk.shop.rules.clone() else {
+        return Ok(None);
+    };
+    let lines: Vec<String> = rules.iter().map(Rule::canonical).collect();
+    let saving = tokio::task::spawn_blocking(move || save_all(&store, &lines));
+    let saved = match inbox.attend(saving).await {
+        Ok(Ok(saved)) => saved,
+        Ok(Err(_)) => Err("the rule could not be saved".into()),
+        Err(Stopped) => Err("the turn was stopped before the rule was saved".into()),
+    };
+    match saved {
+        Ok(place) => {
+            rules.iter_mut().for_each(|rule| rule.from = place.clone());
+            Ok(Some(format!("{} in {place}", texts(rules))))
+        }
+        Err(why) => {
+            desk.commit(vec![Body::Notice(Notice {
+                text: format!("Not saved, it holds for this session only: {why}"),
+            })])?;
+            Ok(None)
+        }
+    }
+}
+
+fn save_all(store: &Arc<dyn crate::hub::RuleStore>, rules: &[String]) -> Result<String, String> {
+    let mut place = String::new();
+    for rule in rules {
+        place = store.save(rule)?;
+    }
+    Ok(place)
+}
+
+fn record(
+    desk: &mut Desk,
+    prepared: &Prepared,
+    decision: &Decision,
+    answer: &Answer,
+    saved: Option<String>,
+) -> Result<(), LogError> {
+    commit_approval(desk, prepared, answer, (decision.rule.clone(), saved))
+}
+
+pub fn commit_approval(
+    desk: &mut Desk,
+    prepared: &Prepared,
+    answer: &Answer,
+    (rule, saved): (Option<String>, Option<String>),
+) -> Result<(), LogError> {
+    desk.commit(vec![Body::Approval(Approval {
+        tool_use_id: prepared.call.id.clone(),
+        decision: answer.choice.clone(),
+        rule,
+        reason: answer.reason.clone(),
+        saved,
+    })])
+}
+
+/// What a call is about, for people.
+pub fn subject(desk: &Desk, prepared: &Prepared) -> String {
+    let name = prepared.tool.name();
+    let runs = |access: &Access| matches!(access, Access::Run(_));
+    // A command is shown whole, as it will run: redirections and all.
+    let written = ["command", "cmd", "script", "text"]
+        .into_iter()
+        .find_map(|key| prepared.args.get(key)?.as_str());
+    if let (true, Some(command)) = (prepared.accesses.iter().any(runs), written) {
+        return format!("{name}: {command}");
+    }
+    let parts: Vec<String> = prepared
+        .accesses
+        .iter()
+        .map(|access| match access {
+            Access::Read(path) | Access::Write(path) => desk.scope.shown(path),
+            Access::Run(segments) => {
+                let texts: Vec<&str> = segments.iter().map(|s| s.text.as_str()).collect();
+                texts.join("; ")
+            }
+            Access::Net(host) => host.clone(),
+            Access::Mcp { server, tool } => format!("{server} {tool}"),
+            Access::Job(id) => id.clone(),
+            Access::Delegate(role) => role.clone(),
+            Access::Memory => "memory".into(),
+        })
+        .collect();
+    match parts.is_empty() {
+        true => name.to_owned(),
+        false => format!("{name}: {}", parts.join(", ")),
+    }
+}

@@ -1,0 +1,104 @@
+//! Questions of tools to the person: words, and plans, whose approval changes the mode.
+
+use super::never_ran;
+use crate::desk::Desk;
+use crate::inbox::{Answer, Inbox};
+use crate::policy::Mode;
+use crate::tool::Typed as _;
+use crate::tool::{Done, Question, ToolError};
+use crate::tools::exit_plan_mode::{APPROVE, EDIT, ExitPlanMode, KEEP};
+use ostler_wire::{Ask, AskKind, Choice};
+use std::time::Instant;
+
+/// The person's answer; `None` when there is nobody to give one, or no words in it.
+pub async fn put(
+    desk: &Desk,
+    inbox: &mut Inbox,
+    tool: &str,
+    question: Question,
+) -> Result<Option<Answer>, ToolError> {
+    let ask = match question {
+        Question::Words {
+            text,
+            choices,
+            multi,
+        } => Ask {
+            kind: AskKind::Question,
+            subject: text,
+            options: choices
+                .into_iter()
+                .map(|c| Choice::new(c.clone(), c))
+                .collect(),
+            multi,
+            free_text: true,
+            ..Ask::default()
+        },
+        Question::Plan(plan) => match desk.standing.mode {
+            Mode::Plan => plan_ask(plan),
+            Mode::Normal => {
+                return Err(ToolError::new(
+                    "not_planning",
+                    "Plan mode is off, so there is no plan to approve. Go on with the work.",
+                ));
+            }
+        },
+    };
+    if !desk.interactive {
+        return Ok(None);
+    }
+    let words = ask.kind == AskKind::Question;
+    let ask = Ask {
+        tool: Some(tool.to_owned()),
+        ..ask
+    };
+    let Ok(answer) = inbox.ask(ask).await else {
+        return Err(never_ran());
+    };
+    Ok(match words {
+        // No words are no decision of the person.
+        true => Some(answer).filter(|a| !a.choice.trim().is_empty()),
+        false => Some(decision(answer)),
+    })
+}
+
+/// What is neither an approval nor a plan of the person's own leaves things as they are.
+fn decision(mut answer: Answer) -> Answer {
+    answer.reason = answer.reason.filter(|reason| !reason.trim().is_empty());
+    let decides = match answer.choice.as_str() {
+        APPROVE => true,
+        EDIT => answer.reason.is_some(),
+        _ => false,
+    };
+    if !decides {
+        answer.choice = KEEP.into();
+    }
+    answer
+}
+
+fn plan_ask(plan: String) -> Ask {
+    Ask {
+        kind: AskKind::Plan,
+        subject: "Carry out this plan?".into(),
+        options: vec![
+            Choice {
+                detail: Some("until the end of this turn whatever is not denied may run".into()),
+                ..Choice::new(APPROVE, "approve")
+            },
+            Choice::new(EDIT, "approve with changes"),
+            Choice::new(KEEP, "keep planning"),
+        ],
+        free_text: true,
+        preview: Some(plan),
+        ..Ask::default()
+    }
+}
+
+/// An approved plan ends plan mode, and until the end of the turn its calls need no further word.
+pub fn settle(desk: &mut Desk, tool: &str, answer: Option<&Answer>, done: &mut Done) {
+    let approved = answer.is_some_and(|a| a.choice == APPROVE || a.choice == EDIT);
+    if tool == ExitPlanMode::NAME && approved {
+        desk.standing.enter(Mode::Normal);
+        desk.standing.window = true;
+        done.also.push(desk.standing.entry(Instant::now()));
+    }
+}

@@ -1,0 +1,181 @@
+//! A command that the sandbox stopped: what it lacked is offered to the person, and on a yes it runs once more.
+
+use super::permit::{Leave, commit_approval, save};
+use super::{Finished, Prepared, started, timed};
+use crate::commands::SESSION;
+use crate::confine::Terms;
+use crate::desk::Desk;
+use crate::inbox::{Answer, Inbox, Stopped};
+use crate::log::LogError;
+use crate::policy::{Call, Mode, Rule, Verdict};
+use crate::standing::merge;
+use ostler_wire::{Access, Ask, AskKind, Choice};
+use serde::Deserialize as _;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// What became of the call in the end.
+pub async fn offer(
+    desk: &mut Desk,
+    inbox: &mut Inbox,
+    prepared: &Prepared,
+    leave: &Leave,
+    first: Finished,
+    cancel: &CancellationToken,
+) -> Result<Finished, LogError> {
+    let Some(wanted) = wanted(desk, &first).filter(|_| !cancel.is_cancelled()) else {
+        return Ok(first);
+    };
+    let mut rules = rules(&wanted);
+    let answer = match inbox.ask(question(desk, prepared, &wanted, &rules)).await {
+        Ok(answer) => answer,
+        Err(Stopped) => return Ok(first),
+    };
+    let (lasting, saved) = match answer.choice.as_str() {
+        "once" => (false, None),
+        "session" => (true, None),
+        "always" if !rules.is_empty() => (true, save(desk, inbox, &mut rules).await?),
+        _ => {
+            let no = Answer {
+                choice: "deny".into(),
+                reason: answer.reason,
+            };
+            commit_approval(desk, prepared, &no, (None, None))?;
+            return Ok(told_no(first, no.reason.as_deref()));
+        }
+    };
+    commit_approval(desk, prepared, &answer, (None, saved.clone()))?;
+    if saved.is_some() {
+        desk.allow(rules);
+    } else if lasting {
+        merge(&mut desk.standing.terms, &wanted);
+    }
+    let name = prepared.tool.name();
+    let mut cx = desk.context(&prepared.call.id, name, &leave.hosts, cancel.clone());
+    let mut terms = Terms::clone(&cx.terms);
+    merge(&mut terms, &wanted);
+    cx.terms = Arc::new(terms);
+    started(desk, prepared);
+    let again = timed(prepared.tool, prepared.args.clone(), cx);
+    let (mut result, took) = match inbox.attend(again).await {
+        Ok(finished) => finished,
+        Err(Stopped) => (Err(super::interrupted()), Duration::ZERO),
+    };
+    if let Ok(done) = &mut result
+        && let Some(data) = done.data.as_object_mut()
+    {
+        data.insert("granted".into(), json!(describe(desk, &wanted)));
+    }
+    Ok((result, first.1 + took))
+}
+
+/// What the command lacked, if that can be granted: somebody is there, no plan is being made, and no rule forbids it.
+fn wanted(desk: &Desk, (result, _): &Finished) -> Option<Terms> {
+    let grant = result.as_ref().ok()?.data.get("denied")?.get("grant")?;
+    let wanted = Terms::deserialize(grant).ok()?;
+    let can_ask = desk.interactive && !desk.standing.stance.refuses_prompts();
+    let plan = match desk.standing.mode {
+        Mode::Plan => true,
+        Mode::Normal => false,
+    };
+    let mut more = desk.standing.terms(&desk.policy.rules, &[]);
+    let had = more.clone();
+    merge(&mut more, &wanted);
+    // What it has already cannot be what it lacked.
+    (can_ask && !plan && more != had && !is_denied(desk, &wanted)).then_some(Terms {
+        read_only: false,
+        ..wanted
+    })
+}
+
+fn is_denied(desk: &Desk, wanted: &Terms) -> bool {
+    let hosts = wanted.hosts.iter().cloned().map(Access::Net);
+    let writable = wanted.writable.iter().cloned().map(Access::Write);
+    let readable = wanted.readable.iter().cloned().map(Access::Read);
+    let accesses: Vec<Access> = hosts.chain(writable).chain(readable).collect();
+    let decision = desk.policy.decide(Call {
+        tool: "bash",
+        accesses: &accesses,
+        scope: &desk.scope,
+        resolved: &[],
+    });
+    decision.verdict == Verdict::Deny && decision.rule.is_some()
+}
+
+/// Only hosts have rules that say the same.
+fn rules(wanted: &Terms) -> Vec<Rule> {
+    let only_hosts = Terms {
+        hosts: wanted.hosts.clone(),
+        ..Terms::default()
+    };
+    let rules = wanted
+        .hosts
+        .iter()
+        .map(|host| Rule::parse(&format!("Net({host})"), SESSION));
+    match *wanted == only_hosts {
+        true => rules.collect::<Result<_, _>>().unwrap_or_default(),
+        false => Vec::new(),
+    }
+}
+
+fn question(desk: &Desk, prepared: &Prepared, wanted: &Terms, rules: &[Rule]) -> Ask {
+    let what = describe(desk, wanted);
+    let mut options = vec![
+        Choice::new("once", "allow once and run it again"),
+        Choice {
+            detail: Some(format!("commands may {what}")),
+            ..Choice::new("session", "allow for this session")
+        },
+    ];
+    if let (Some(store), false) = (&desk.shop.rules, rules.is_empty()) {
+        let texts = super::permit::texts(rules);
+        options.push(Choice {
+            detail: Some(format!("{texts} in {}", store.place())),
+            ..Choice::new("always", "always allow")
+        });
+    }
+    options.push(Choice::new("deny", "deny"));
+    let call = super::permit::subject(desk, prepared);
+    Ask {
+        kind: AskKind::Permission,
+        subject: format!("The sandbox stopped {call} -- let it {what}?"),
+        tool: Some(prepared.tool.name().to_owned()),
+        options,
+        ..Ask::default()
+    }
+}
+
+fn describe(desk: &Desk, wanted: &Terms) -> String {
+    let paths = |what: &str, paths: &[std::path::PathBuf]| -> Option<String> {
+        let shown: Vec<String> = paths.iter().map(|p| desk.scope.shown(p)).collect();
+        (!shown.is_empty()).then(|| format!("{what} {}", shown.join(", ")))
+    };
+    let hosts = (!wanted.hosts.is_empty()).then(|| format!("reach {}", wanted.hosts.join(", ")));
+    let agent = wanted
+        .ssh_agent
+        .then(|| "use the keys of the ssh agent".to_owned());
+    let parts: Vec<String> = [
+        hosts,
+        paths("write", &wanted.writable),
+        paths("read", &wanted.readable),
+        agent,
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    parts.join("; ")
+}
+
+/// The model reads why.
+fn told_no((mut result, took): Finished, reason: Option<&str>) -> Finished {
+    if let Ok(done) = &mut result
+        && let Some(hint) = done.data.pointer_mut("/denied/hint")
+    {
+        let said = hint.as_str().unwrap_or_default();
+        let why = reason.map_or_else(String::new, |reason| format!(": {reason}"));
+        *hint = Value::from(format!("{said} The person did not grant it{why}"));
+    }
+    (result, took)
+}

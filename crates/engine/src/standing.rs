@@ -1,0 +1,149 @@
+//! What the person allowed a session and the mode it is in: state of the desk, changed by commands and answers. What may
+//! run follows from it in `policy`.
+
+use crate::confine::Terms;
+use crate::policy::{Mode, Posture, Rules, Stance};
+use ostler_wire::{Access, Body};
+use std::time::Instant;
+
+pub struct Standing {
+    pub mode: Mode,
+    pub stance: Stance,
+    /// A plan was approved in this turn: until its end whatever is not denied may run.
+    pub window: bool,
+    pub grants: Vec<Grant>,
+    /// What commands may do beyond the settings, for the session.
+    pub terms: Terms,
+    /// Tools that may be used while planning.
+    pub trusted: Vec<String>,
+    /// The mode that the model was told last.
+    pub told: Mode,
+    /// A change that is not in the log.
+    pub unrecorded: bool,
+}
+
+/// A scope that was granted once: all editing, one exact command with all it does, or one exact host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Grant {
+    Editing,
+    Exactly(Access),
+    Call(Vec<Access>),
+}
+
+impl Standing {
+    pub fn new(mode: Mode, posture: Posture, trusted: Vec<String>) -> Self {
+        Self {
+            mode,
+            stance: Stance::Posture(posture),
+            window: false,
+            grants: Vec::new(),
+            terms: Terms::default(),
+            trusted,
+            told: Mode::Normal,
+            unrecorded: false,
+        }
+    }
+
+    /// Whatever mode comes, a window does not outlast it.
+    pub fn enter(&mut self, mode: Mode) {
+        self.unrecorded |= mode != self.mode;
+        self.mode = mode;
+        self.window = false;
+    }
+
+    /// Whoever says anew how to approve means it now.
+    pub fn take(&mut self, stance: Stance) {
+        self.unrecorded |= stance != self.stance;
+        self.stance = stance;
+        self.window = false;
+    }
+
+    /// The posture that a call of this tool is judged in.
+    pub fn posture(&self, tool: &str, now: Instant) -> Posture {
+        match self.window {
+            true => Posture::Yolo,
+            false => self.stance.posture(tool, now),
+        }
+    }
+
+    pub fn entry(&self, now: Instant) -> Body {
+        Body::Mode(ostler_wire::Mode {
+            mode: self.mode.name().into(),
+            posture: self.stance.name(now),
+        })
+    }
+
+    /// What holds for the commands of a call that may also reach `hosts`.
+    pub fn terms(&self, rules: &Rules, hosts: &[String]) -> Terms {
+        let mut terms = self.terms.clone();
+        terms.read_only = match self.mode {
+            Mode::Plan => true,
+            Mode::Normal => false,
+        };
+        for host in rules.hosts().iter().chain(hosts) {
+            add(&mut terms.hosts, host);
+        }
+        terms
+    }
+
+    /// The person allowed this scope for the session.
+    pub fn grant(&mut self, accesses: &[Access]) {
+        if accesses.iter().any(|a| matches!(a, Access::Run(_))) {
+            return self.grants.push(Grant::Call(accesses.to_vec()));
+        }
+        for access in accesses {
+            match access {
+                Access::Write(_) => self
+                    .grants
+                    .extend([Grant::Editing, Grant::Exactly(access.clone())]),
+                Access::Read(_)
+                | Access::Run(_)
+                | Access::Net(_)
+                | Access::Mcp { .. }
+                | Access::Job(_)
+                | Access::Delegate(_) => self.grants.push(Grant::Exactly(access.clone())),
+                Access::Memory => {}
+            }
+        }
+    }
+
+    /// Whether the person has said yes to this. What a rule wants asked is only covered by a yes to the very same.
+    pub fn is_granted(&self, accesses: &[Access], rule: Option<&str>) -> bool {
+        let whole = |grant: &Grant| matches!(grant, Grant::Call(granted) if granted == accesses);
+        if self.grants.iter().any(whole) {
+            return true;
+        }
+        let mut needing = accesses
+            .iter()
+            .filter(|a| a.needs_permission() || rule.is_some())
+            .peekable();
+        needing.peek().is_some()
+            && needing.all(|access| {
+                self.grants.iter().any(|grant| match grant {
+                    Grant::Editing => rule.is_none() && matches!(access, Access::Write(_)),
+                    Grant::Exactly(granted) => granted == access,
+                    Grant::Call(_) => false,
+                })
+            })
+    }
+}
+
+/// Puts more on top of what is granted. Nothing that is forbidden while planning comes back by it.
+pub fn merge(terms: &mut Terms, more: &Terms) {
+    for host in &more.hosts {
+        add(&mut terms.hosts, host);
+    }
+    for path in &more.writable {
+        add(&mut terms.writable, path);
+    }
+    for path in &more.readable {
+        add(&mut terms.readable, path);
+    }
+    terms.ssh_agent |= more.ssh_agent;
+}
+
+fn add<T: PartialEq + Clone>(list: &mut Vec<T>, item: &T) {
+    if !list.contains(item) {
+        list.push(item.clone());
+    }
+}
