@@ -3,6 +3,7 @@
 
 pub mod canvas;
 pub mod diff;
+pub mod editor;
 pub mod fuzzy;
 pub mod key;
 pub mod layer;
