@@ -52,7 +52,8 @@ fn is_hidden(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Breaks a paragraph into rows of at most `columns` cells, at spaces where there are some. Never empty.
+/// Breaks a paragraph into rows of at most `columns` cells: at spaces, between wide characters, and within a word only
+/// where it does not fit a row. Never empty.
 pub fn wrap(line: &Line, columns: usize) -> Vec<Line> {
     let columns = columns.max(2);
     if line.width() <= columns {
@@ -64,12 +65,73 @@ pub fn wrap(line: &Line, columns: usize) -> Vec<Line> {
         row: Line::default(),
         used: 0,
     };
+    // A word can be in several styles, so its pieces are gathered across spans.
+    let mut word: Vec<Piece<'_>> = Vec::new();
+    let mut last = None;
     for span in &line.spans {
-        for word in span.text().split_word_bounds() {
-            rows.word(word, span);
+        let mut start = 0;
+        for (at, grapheme) in span.text().grapheme_indices(true) {
+            let next = Shape::of(grapheme);
+            if last.is_some_and(|last: Shape| last.parts_from(next)) {
+                word.extend(Piece::new(span, start..at));
+                rows.word(&word);
+                word.clear();
+                start = at;
+            }
+            last = Some(next);
+        }
+        word.extend(Piece::new(span, start..span.text().len()));
+    }
+    rows.word(&word);
+    rows.end()
+}
+
+/// What a grapheme is to a line break.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    Space,
+    Letter,
+    /// Of a script that is written without spaces, or a picture.
+    Wide,
+    /// Wide, but a row cannot begin with it.
+    Closing,
+    /// Wide, but a row cannot end with it.
+    Opening,
+}
+
+impl Shape {
+    fn of(grapheme: &str) -> Self {
+        match grapheme {
+            " " => Self::Space,
+            "，" | "。" | "、" | "；" | "：" | "？" | "！" | "）" | "》" | "」" | "』" | "】"
+            | "”" | "’" => Self::Closing,
+            "（" | "《" | "「" | "『" | "【" | "“" | "‘" => Self::Opening,
+            _ if grapheme_width(grapheme) == 2 => Self::Wide,
+            _ => Self::Letter,
         }
     }
-    rows.end()
+
+    fn parts_from(self, next: Self) -> bool {
+        match (self, next) {
+            (Self::Space, Self::Space) | (Self::Letter, Self::Letter) => false,
+            (Self::Space, _) | (_, Self::Space) => true,
+            (Self::Opening, _) | (_, Self::Closing) => false,
+            (Self::Wide | Self::Closing, _) | (_, Self::Wide) => true,
+            (Self::Letter, Self::Opening) => true,
+        }
+    }
+}
+
+struct Piece<'a> {
+    text: &'a str,
+    from: &'a Span,
+}
+
+impl<'a> Piece<'a> {
+    fn new(from: &'a Span, range: std::ops::Range<usize>) -> Option<Self> {
+        let text = from.text().get(range).filter(|text| !text.is_empty())?;
+        Some(Self { text, from })
+    }
 }
 
 struct Rows {
@@ -80,9 +142,11 @@ struct Rows {
 }
 
 impl Rows {
-    fn word(&mut self, word: &str, from: &Span) {
-        let wide = width(word);
-        let is_space = word.chars().all(|c| c == ' ');
+    fn word(&mut self, word: &[Piece<'_>]) {
+        let wide: usize = word.iter().map(|piece| width(piece.text)).sum();
+        let is_space = word
+            .iter()
+            .all(|piece| piece.text.bytes().all(|b| b == b' '));
         if self.used + wide > self.columns {
             // Spaces at a break are the break.
             if is_space {
@@ -95,16 +159,20 @@ impl Rows {
         if self.used + wide <= self.columns {
             let starts = self.used == 0 && !self.done.is_empty() && is_space;
             if !starts {
-                self.put(word, wide, from);
+                for piece in word {
+                    self.put(piece.text, width(piece.text), piece.from);
+                }
             }
             return;
         }
-        for grapheme in word.graphemes(true) {
-            let wide = grapheme_width(grapheme);
-            if self.used + wide > self.columns {
-                self.next();
+        for piece in word {
+            for grapheme in piece.text.graphemes(true) {
+                let wide = grapheme_width(grapheme);
+                if self.used + wide > self.columns {
+                    self.next();
+                }
+                self.put(grapheme, wide, piece.from);
             }
-            self.put(grapheme, wide, from);
         }
     }
 
@@ -217,6 +285,9 @@ mod tests {
             ("中文字符", 5, vec!["中文", "字符"]),
             ("", 5, vec![""]),
             ("a bbbbbbbb c", 4, vec!["a bb", "bbbb", "bb c"]),
+            ("see (this), or", 11, vec!["see (this),", "or"]),
+            ("see `code` or", 7, vec!["see ", "`code` ", "or"]),
+            ("我们去吧。走", 8, vec!["我们去", "吧。走"]),
         ] {
             let rows: Vec<String> = wrap(&Line::plain(text), columns)
                 .iter()
