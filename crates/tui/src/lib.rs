@@ -2,6 +2,7 @@
 //! clipboard and the editor are reached through [`Surroundings`](surroundings::Surroundings), which the binary gives.
 
 pub mod canvas;
+pub mod cell;
 pub mod diff;
 pub mod editor;
 pub mod fuzzy;
@@ -11,11 +12,15 @@ pub mod layer;
 pub mod line;
 pub mod markdown;
 pub mod rows;
+pub mod run;
 pub mod say;
 pub mod screen;
+pub mod state;
 pub mod status;
 pub mod surroundings;
 pub mod terminal;
+#[cfg(test)]
 mod testing;
 pub mod text;
 pub mod theme;
+pub mod transcript;

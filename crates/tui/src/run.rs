@@ -1,5 +1,6 @@
 //! The loop: input and events in, frames out. It sleeps until something happens and paints at most sixty times a second.
 
+use crate::editor::Editor;
 use crate::key::Input;
 use crate::screen::Screen;
 use crate::state::{Effect, Settings, State};
@@ -19,6 +20,8 @@ const FRAME: Duration = Duration::from_millis(16);
 const EVENTS_AT_ONCE: usize = 512;
 /// Entries of a resumed session that are shown again.
 const PAST: usize = 200;
+/// Entries that can be paged through.
+const PAGED: usize = 2_000;
 /// Longest text for the clipboard of the terminal.
 const MAX_COPY: usize = 1 << 20;
 
@@ -26,8 +29,7 @@ const MAX_COPY: usize = 1 << 20;
 #[derive(Default)]
 pub struct Start {
     pub settings: Settings,
-    /// Prompts of before, oldest first.
-    pub history: Vec<String>,
+    pub editor: crate::editor::Options,
     /// What was being written when the last run ended.
     pub draft: Option<String>,
     /// Lines above everything.
@@ -55,10 +57,10 @@ pub async fn run<H: Hub, S: Surroundings, W: Write>(
     let (columns, rows) = terminal::size();
     let mut state = State::new(
         start.settings,
+        Editor::new(start.editor),
         client.commands.clone(),
         status(&client, &surroundings),
     );
-    state.editor().set_history(start.history);
     if let Some(draft) = start.draft {
         state.editor().restore(&draft);
     }
@@ -94,13 +96,12 @@ pub async fn run<H: Hub, S: Surroundings, W: Write>(
 }
 
 fn status(client: &Client, surroundings: &impl Surroundings) -> Status {
-    Status {
-        model: client.model.clone(),
-        mode: Some(client.mode.clone()),
-        window: client.window,
-        branch: surroundings.branch(),
-        ..Status::default()
-    }
+    let mut status = Status::default();
+    status.model.clone_from(&client.model);
+    status.mode = Some(client.mode.clone());
+    status.window = client.window;
+    status.branch = surroundings.branch();
+    status
 }
 
 struct Ui<'a, H, S, W> {
@@ -149,7 +150,10 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
                 self.paint()?;
                 due = None;
             }
-            match self.woken(&mut client, &mut inputs, due, stop.as_mut()).await {
+            match self
+                .woken(&mut client, &mut inputs, due, stop.as_mut())
+                .await
+            {
                 Woken::Input(Some(Ok(input))) => {
                     self.input(input);
                     // Somebody waits for the echo.
@@ -159,10 +163,11 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
                 Woken::Input(None) | Woken::Stop => return Ok(()),
                 Woken::Event(Some(event)) => {
                     let now = Instant::now();
-                    self.state.event(&event, now);
+                    let canvas = self.canvas();
+                    self.state.event(&event, &canvas, now);
                     for _ in 0..EVENTS_AT_ONCE {
                         match client.events.try_next() {
-                            Some(event) => self.state.event(&event, now),
+                            Some(event) => self.state.event(&event, &canvas, now),
                             None => break,
                         }
                     }
@@ -179,7 +184,7 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
                 }
                 Woken::Sent => {}
             }
-            match self.effects(raw).await? {
+            match self.effects(&client, raw).await? {
                 After::On => {}
                 After::Over => return Ok(()),
                 After::Suspended => {
@@ -201,7 +206,10 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
         due: Option<Instant>,
         stop: std::pin::Pin<&mut impl Future<Output = ()>>,
     ) -> Woken {
-        let wake = [due, self.state.wake(Instant::now())].into_iter().flatten().min();
+        let wake = [due, self.state.wake(Instant::now())]
+            .into_iter()
+            .flatten()
+            .min();
         let timer = async {
             match wake {
                 Some(at) => tokio::time::sleep_until(at.into()).await,
@@ -263,7 +271,11 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
             }
             (true, Some(screen)) => screen.paint(&[], self.state.frame(&canvas, now)),
             (false, pager) => {
-                let back = if pager.take().is_some() { "\x1b[?1049l" } else { "" };
+                let back = if pager.take().is_some() {
+                    "\x1b[?1049l"
+                } else {
+                    ""
+                };
                 let done = self.state.done(&canvas);
                 let frame = self.state.frame(&canvas, now);
                 format!("{back}{}", self.screen.paint(&done, frame))
@@ -273,11 +285,15 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
         if bytes.is_empty() {
             return Ok(());
         }
+        if crate::highlight::take_wanted() {
+            // Takes a while, and nobody waits for it.
+            std::thread::spawn(crate::highlight::load);
+        }
         self.out.write_all(bytes.as_bytes())?;
         self.out.flush()
     }
 
-    async fn effects(&mut self, raw: &mut Raw) -> io::Result<After> {
+    async fn effects(&mut self, client: &Client, raw: &mut Raw) -> io::Result<After> {
         let mut after = After::On;
         for effect in self.state.take_effects() {
             match effect {
@@ -286,12 +302,18 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
                 Effect::Copy(text) => self.copy(&text)?,
                 Effect::Edit(text) => {
                     let edited = self.edit(&text, raw).await;
-                    self.state.edited(edited.map_err(|e| e.to_string()), Instant::now());
+                    self.state
+                        .edited(edited.map_err(|e| e.to_string()), Instant::now());
                     after = After::Suspended;
                 }
                 Effect::List(folder) => {
                     let names = self.surroundings.list(&folder);
                     self.state.listed(&folder, names);
+                }
+                Effect::Page => {
+                    let entries = client.events.past(PAGED);
+                    let canvas = self.canvas();
+                    self.state.page(&entries, &canvas);
                 }
                 Effect::PasteImage => {
                     let image = self.surroundings.clipboard_image();
@@ -386,7 +408,8 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
             self.state.transcript().note(note.clone());
         }
         let past = client.events.past(PAST);
-        self.state.past(&past);
+        let canvas = self.canvas();
+        self.state.past(&past, &canvas);
     }
 
     fn leave(&mut self, raw: &mut Raw) -> io::Result<()> {

@@ -31,10 +31,6 @@ pub fn image(name: &str) -> String {
     format!("[image: {name}]")
 }
 
-pub fn pasted(lines: usize) -> String {
-    format!("[pasted: {}]", self::lines(lines))
-}
-
 pub fn lines(lines: usize) -> String {
     match lines {
         1 => "1 line".into(),
@@ -137,7 +133,25 @@ pub const STOPPED_MAX_STEPS: &str =
     "Stopped: the limit of steps is reached. Say \"go on\" to continue.";
 pub const STOPPED_EMPTY: &str = "The model gave an empty answer. Say it again, or in other words.";
 pub const STOPPED_REFUSAL: &str = "The model refused to answer.";
-pub const STOPPED_ERROR: &str = "The turn ended with an error.";
+pub const CUT_BY_LENGTH: &str =
+    "The answer was cut: it reached the model's limit. Say \"go on\" to continue.";
+pub const CUT_BY_CONNECTION: &str = "The answer was cut: the connection was lost.";
+
+pub fn model_is(model: &str) -> String {
+    format!("Model: {model}")
+}
+
+pub fn effort_is(effort: &str) -> String {
+    format!("Effort: {effort}")
+}
+
+pub fn title_is(title: &str) -> String {
+    format!("Title: {title}")
+}
+
+pub fn mode_is(mode: &str, posture: &str) -> String {
+    format!("Mode: {mode}, permissions: {posture}")
+}
 
 pub fn usage_input(tokens: u64) -> String {
     format!("{} in", tokens_short(tokens))

@@ -3,10 +3,9 @@
 
 mod prompt;
 mod view;
-#[cfg(test)]
-mod tests;
 
 use crate::canvas::Canvas;
+use crate::cell::Fold;
 use crate::editor::{Editor, Outcome};
 use crate::key::{Code, Input, Key};
 use crate::layer::{Layer, Menu, Pager, Picker, Step};
@@ -14,10 +13,11 @@ use crate::status::Status;
 use crate::theme::{Look, Theme};
 use crate::transcript::Transcript;
 use ostler_wire::{
-    Act, Body, CommandInfo, Deed, Delta, Delivery, Event, Image, Language, Op, Open, Role, View,
-    Word,
+    Act, Body, CommandInfo, Deed, Delivery, Delta, Entry, Event, Image, Language, Op, Open, Role,
+    View, Word,
 };
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long a first Ctrl-C waits for the second.
@@ -44,6 +44,8 @@ pub enum Effect {
     KeepDraft(String),
     /// The person may be looking elsewhere.
     Notify(String),
+    /// Everything is to be looked at, unfolded; the entries come back by `page`.
+    Page,
     Suspend,
     Clear,
     Leave,
@@ -54,7 +56,6 @@ pub enum Effect {
 pub struct Settings {
     pub look: Look,
     pub language: Language,
-    pub editor: crate::editor::Options,
     pub show_reasoning: bool,
     /// Tell the person when it waits for them or has finished.
     pub notify: bool,
@@ -95,10 +96,15 @@ struct Moment {
 }
 
 impl State {
-    pub fn new(settings: Settings, commands: Vec<CommandInfo>, status: Status) -> Self {
+    pub fn new(
+        settings: Settings,
+        editor: Editor,
+        commands: Vec<CommandInfo>,
+        status: Status,
+    ) -> Self {
         Self {
             theme: Theme::new(settings.look),
-            editor: Editor::new(settings.editor.clone()),
+            editor,
             layers: Vec::new(),
             menu: None,
             dismissed: None,
@@ -175,10 +181,19 @@ impl State {
         if self.moment.leaving.is_some_and(|until| until <= now) {
             self.moment.leaving = None;
         }
-        if self.moment.remark.as_ref().is_some_and(|(_, until)| *until <= now) {
+        if self
+            .moment
+            .remark
+            .as_ref()
+            .is_some_and(|(_, until)| *until <= now)
+        {
             self.moment.remark = None;
         }
-        if self.moment.draft_changed.is_some_and(|at| at + KEEP_EVERY <= now) {
+        if self
+            .moment
+            .draft_changed
+            .is_some_and(|at| at + KEEP_EVERY <= now)
+        {
             self.keep_draft();
         }
     }
@@ -231,8 +246,8 @@ impl State {
         match (key.code, key.ctrl, key.shift) {
             (Code::Esc, _, _) => {
                 // Vim's insert mode takes the first one, and a search in the history ends with it.
-                if self.editor.wants_esc() {
-                    return false;
+                if self.editor.key(key, canvas.columns) != Outcome::Ignored {
+                    return true;
                 }
                 if self.is_working() {
                     self.stop();
@@ -252,8 +267,7 @@ impl State {
                 true
             }
             (Code::Char('t'), true, _) => {
-                let rows = self.transcript.unfolded(canvas);
-                self.layers.push(Layer::Pager(Pager::new(rows, canvas.rows)));
+                self.effects.push(Effect::Page);
                 true
             }
             (Code::Char('l'), true, _) => {
@@ -261,7 +275,7 @@ impl State {
                 true
             }
             (Code::Char('g'), true, _) => {
-                self.effects.push(Effect::Edit(self.editor.whole_text()));
+                self.effects.push(Effect::Edit(self.editor.expanded()));
                 true
             }
             (Code::Char('v'), true, _) => {
@@ -280,7 +294,7 @@ impl State {
         if self.is_working() {
             self.stop();
         } else if !self.editor.is_empty() {
-            self.editor.clear();
+            self.editor.set_text("");
             self.typed(now);
         } else if leaving {
             self.effects.push(Effect::Leave);
@@ -363,7 +377,9 @@ impl State {
     pub fn edited(&mut self, text: Result<String, String>, now: Instant) {
         let text = match text {
             Ok(text) => text,
-            Err(why) => return self.remark(self.settings.language.fill(Word::NoEditor, &[&why]), now),
+            Err(why) => {
+                return self.remark(self.settings.language.fill(Word::NoEditor, &[&why]), now);
+            }
         };
         match self.layers.last_mut() {
             Some(layer) => {
@@ -371,7 +387,7 @@ impl State {
                 self.step(step, now);
             }
             None => {
-                self.editor.set_text(text.trim_end_matches('\n'));
+                self.editor.set_expanded(text.trim_end_matches('\n'));
                 self.typed(now);
             }
         }
@@ -380,20 +396,47 @@ impl State {
     pub fn image(&mut self, image: Result<Image, String>, now: Instant) {
         match image {
             Ok(image) => {
-                self.editor.attach_image(image);
+                self.editor.attach_image(image, "");
                 self.typed(now);
             }
             Err(why) => self.remark(self.settings.language.fill(Word::NoImage, &[&why]), now),
         }
     }
 
-    pub fn event(&mut self, event: &Event, now: Instant) {
+    /// Entries to page through.
+    pub fn page(&mut self, entries: &[Arc<Entry>], canvas: &Canvas) {
+        let mut rows = Vec::new();
+        for cell in crate::transcript::cells(entries) {
+            rows.extend(cell.rows(canvas.columns, &canvas.theme, Fold::Open));
+            rows.push(crate::line::Line::default());
+        }
+        self.layers
+            .push(Layer::Pager(Pager::new(rows, canvas.rows)));
+    }
+
+    /// What was said before this process, shown again as it was.
+    pub fn past(&mut self, entries: &[Arc<Entry>], canvas: &Canvas) {
+        for entry in entries {
+            match &entry.body {
+                Body::Usage(usage) => self.status.count(usage),
+                Body::Mode(mode) => self.status.mode = Some(mode.clone()),
+                _ => {}
+            }
+        }
+        for cell in crate::transcript::cells(entries) {
+            let mut rows = cell.rows(canvas.columns, &canvas.theme, Fold::Closed);
+            rows.push(crate::line::Line::default());
+            self.transcript.keep(rows);
+        }
+    }
+
+    pub fn event(&mut self, event: &Event, canvas: &Canvas, now: Instant) {
         match event {
             Event::Ask(ask) => {
                 self.notify(&ask.subject);
                 self.layers.push(Layer::of(ask));
             }
-            Event::Delta(Delta::View { view, .. }) => self.view(view, now),
+            Event::Delta(Delta::View { view, .. }) => self.view(view, canvas, now),
             Event::Delta(Delta::Unrecorded { .. }) => {
                 self.transcript.event(event, now);
                 self.turn_ended();
@@ -410,7 +453,11 @@ impl State {
     fn follow(&mut self, body: &Body, now: Instant) {
         match body {
             Body::Message(message) if message.role == Role::User => {
-                let at = self.work.waiting.iter().position(|(text, _)| *text == message.text);
+                let at = self
+                    .work
+                    .waiting
+                    .iter()
+                    .position(|(text, _)| *text == message.text);
                 if let Some(at) = at {
                     self.work.waiting.remove(at);
                 }
@@ -450,12 +497,12 @@ impl State {
         }
     }
 
-    fn view(&mut self, view: &View, now: Instant) {
+    fn view(&mut self, view: &View, canvas: &Canvas, now: Instant) {
         match view {
             View::List(list) => self.layers.push(Layer::Picker(Picker::new(list.clone()))),
             View::Do(deed) => self.deed(deed.clone(), now),
             View::Text(_) | View::Table { .. } | View::Diff(_) | View::Error(_) => {
-                self.transcript.view(view);
+                self.transcript.view(view, canvas);
             }
         }
     }

@@ -66,6 +66,10 @@ impl Menu {
         self.fits.is_empty()
     }
 
+    pub fn first(&self) -> Option<&Entry> {
+        self.all.first()
+    }
+
     /// Whether the key moved within it.
     pub fn moves(&mut self, key: Key) -> bool {
         match moved(self.chosen, self.fits.len(), key) {

@@ -46,7 +46,7 @@ impl State {
         };
         match key.code {
             Code::Esc => {
-                self.dismissed = self.editor.word_before_caret().map(|(_, word)| word);
+                self.dismissed = Some(self.editor.word_before_caret().1.to_owned());
                 self.menu = None;
                 true
             }
@@ -56,8 +56,8 @@ impl State {
             }
             Code::Enter if !key.shift && !key.alt => {
                 let whole = menu.kind == MenuKind::Commands;
-                let typed = self.editor.word_before_caret().map(|(_, word)| word);
-                let exact = menu.chosen().is_some_and(|e| typed.as_deref() == Some(e.insert.trim()));
+                let (_, typed) = self.editor.word_before_caret();
+                let exact = menu.chosen().is_some_and(|e| typed == e.insert.trim());
                 if !exact {
                     self.complete(now);
                 }
@@ -78,17 +78,19 @@ impl State {
             true => entry.insert.clone(),
             false => format!("{} ", entry.insert.trim_end()),
         };
-        self.editor.replace(menu.word.clone(), &insert);
+        self.editor.replace_word(menu.word.clone(), &insert);
         self.typed(now);
     }
 
     /// Opens, retypes or closes the menu by the word before the caret.
     pub(super) fn follow_menu(&mut self) {
-        let Some((range, word)) = self.editor.word_before_caret() else {
-            self.menu = None;
-            return;
-        };
-        if self.dismissed.as_deref().is_some_and(|d| word.starts_with(d)) {
+        let (range, word) = self.editor.word_before_caret();
+        let word = word.to_owned();
+        if self
+            .dismissed
+            .as_deref()
+            .is_some_and(|d| word.starts_with(d))
+        {
             return;
         }
         self.dismissed = None;
@@ -96,8 +98,13 @@ impl State {
             return self.command_menu(range, name);
         }
         if let Some(path) = word.strip_prefix('@') {
-            let folder = path.rfind('/').map_or("", |at| path.get(..=at).unwrap_or_default());
-            let is_open = self.menu.as_ref().is_some_and(|m| m.kind == MenuKind::Files);
+            let folder = path
+                .rfind('/')
+                .map_or("", |at| path.get(..=at).unwrap_or_default());
+            let is_open = self
+                .menu
+                .as_ref()
+                .is_some_and(|m| m.kind == MenuKind::Files);
             let same = self.work_folder() == Some(folder);
             match (&mut self.menu, is_open && same) {
                 (Some(menu), true) => {
@@ -120,14 +127,15 @@ impl State {
         let entry = menu.first()?;
         let path = entry.insert.strip_prefix('@')?;
         let path = path.trim_end_matches('/');
-        Some(path.rfind('/').map_or("", |at| path.get(..=at).unwrap_or_default()))
+        Some(
+            path.rfind('/')
+                .map_or("", |at| path.get(..=at).unwrap_or_default()),
+        )
     }
 
     /// The names in a folder have arrived.
     pub fn listed(&mut self, folder: &str, names: Vec<Name>) {
-        let Some((range, word)) = self.editor.word_before_caret() else {
-            return;
-        };
+        let (range, word) = self.editor.word_before_caret();
         let Some(typed) = word.strip_prefix('@').and_then(|p| p.strip_prefix(folder)) else {
             return;
         };
@@ -153,7 +161,9 @@ impl State {
             menu.retype(range, name);
         } else {
             let entry = |command: &ostler_wire::CommandInfo| MenuEntry {
-                label: format!("/{} {}", command.name, command.arguments).trim_end().to_owned(),
+                label: format!("/{} {}", command.name, command.arguments)
+                    .trim_end()
+                    .to_owned(),
                 detail: command.help.clone(),
                 insert: format!("/{}", command.name),
                 goes_on: false,

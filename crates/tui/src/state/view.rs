@@ -22,7 +22,11 @@ impl State {
 
     pub fn frame(&mut self, canvas: &Canvas, now: Instant) -> Frame {
         if self.is_paging() {
-            return self.layers.last().map(|l| l.frame(canvas)).unwrap_or_default();
+            return self
+                .layers
+                .last()
+                .map(|l| l.frame(canvas))
+                .unwrap_or_default();
         }
         let mut below = match self.layers.last() {
             Some(layer) => {
@@ -36,7 +40,9 @@ impl State {
         };
         below.rows.push(self.status_line(canvas, now));
         let mut above = self.waiting(canvas);
-        let room = canvas.rows.saturating_sub(below.rows.len() + above.len() + 1);
+        let room = canvas
+            .rows
+            .saturating_sub(below.rows.len() + above.len() + 1);
         let mut rows = self.transcript.live(canvas, room, now);
         rows.extend(self.work.line(canvas, now));
         rows.append(&mut above);
@@ -50,9 +56,15 @@ impl State {
     }
 
     fn composer(&self, canvas: &Canvas) -> Frame {
-        let menu = self.menu.as_ref().map(|menu| menu.rows(canvas)).unwrap_or_default();
+        let menu = self
+            .menu
+            .as_ref()
+            .map(|menu| menu.rows(canvas))
+            .unwrap_or_default();
         let room = canvas.rows.saturating_sub(menu.len() + 2);
-        let view = self.editor.view(canvas.columns, room.clamp(1, COMPOSER_ROWS), &canvas.theme);
+        let view = self
+            .editor
+            .view(canvas.columns, room.clamp(1, COMPOSER_ROWS), &canvas.theme);
         let mut rows = view.rows;
         if self.editor.is_empty()
             && let Some(first) = rows.first_mut()
@@ -102,9 +114,14 @@ impl Work {
     /// What it is doing, for how long, and how to stop it.
     fn line(&self, canvas: &Canvas, now: Instant) -> Option<Line> {
         let since = self.since?;
-        let word = if self.stopping { Word::Stopping } else { Word::Working };
+        let word = if self.stopping {
+            Word::Stopping
+        } else {
+            Word::Working
+        };
         let seconds = now.saturating_duration_since(since).as_secs();
-        let mut line = Line::from(canvas.span(crate::transcript::spinner(since, now), Role::Accent));
+        let mut line =
+            Line::from(canvas.span(crate::transcript::spinner(since, now), Role::Accent));
         line.push(Span::plain(" "));
         line.push(canvas.span(canvas.say(word), Role::Text));
         let rest = format!(" {seconds}s · {}", canvas.say(Word::StopKey));
