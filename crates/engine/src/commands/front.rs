@@ -1,0 +1,63 @@
+//! `/help`, `/copy`, `/theme`, `/quit`: what a front end shows or does.
+
+use super::{Command, COMMANDS};
+use crate::desk::Desk;
+use crate::inbox::Inbox;
+use ostler_wire::{Act, Action, Body, CommandInfo, Deed, Item, List, Role, View, Word};
+
+/// Looks that front ends have.
+const THEMES: [&str; 4] = ["ansi", "dark", "light", "mono"];
+
+pub fn help(desk: &mut Desk, _: &mut Inbox, name: &str) -> View {
+    let language = desk.language;
+    let own = COMMANDS.iter().map(|c: &Command| c.info(language));
+    let all: Vec<CommandInfo> = own.chain(desk.templates.iter().map(|t| t.info())).collect();
+    let wanted = name.trim_start_matches('/');
+    let shown = all.iter().filter(|c| wanted.is_empty() || c.name == wanted);
+    let rows: Vec<Vec<String>> = shown
+        .map(|c| vec![format!("/{} {}", c.name, c.arguments).trim_end().to_owned(), c.help.clone()])
+        .collect();
+    if rows.is_empty() {
+        return View::Error(language.fill(Word::NoCommand, &[wanted]));
+    }
+    View::Table {
+        columns: Vec::new(),
+        rows,
+    }
+}
+
+/// The last answer, or its n-th from the end.
+pub fn copy(desk: &mut Desk, _: &mut Inbox, which: &str) -> View {
+    let nth = which.parse::<usize>().unwrap_or(1).max(1) - 1;
+    let entries = desk.log.source().entries_after(None);
+    let answers = entries.iter().rev().filter_map(|entry| match &entry.body {
+        Body::Message(m) if m.role == Role::Assistant && !m.text.trim().is_empty() => Some(&m.text),
+        _ => None,
+    });
+    let text = answers.skip(nth).map(String::clone).next();
+    View::Do(Deed::Copy(text.unwrap_or_default()))
+}
+
+pub fn theme(desk: &mut Desk, _: &mut Inbox, name: &str) -> View {
+    if !name.is_empty() {
+        return View::Do(Deed::Theme(name.to_owned()));
+    }
+    let language = desk.language;
+    let items = THEMES.map(|name| Item {
+        label: name.into(),
+        actions: vec![Action {
+            label: language.say(Word::ActUse).into(),
+            act: Act::Do(Deed::Theme(name.into())),
+        }],
+        ..Item::default()
+    });
+    View::List(List {
+        title: language.say(Word::ThemeTitle).into(),
+        items: items.to_vec(),
+        empty: String::new(),
+    })
+}
+
+pub fn quit(_: &mut Desk, _: &mut Inbox, _: &str) -> View {
+    View::Do(Deed::Leave)
+}
