@@ -189,17 +189,25 @@ fn find(text: &str, query: &str) -> Option<Range<usize>> {
     if query.chars().any(char::is_uppercase) {
         return text.find(query).map(|at| at..at + query.len());
     }
-    text.char_indices().find_map(|(at, _)| {
-        let rest = text.get(at..)?;
-        let mut chars = rest.chars();
-        let is_same = |c: char| {
-            chars
-                .next()
-                .is_some_and(|t| t == c || t.to_lowercase().eq([c]))
-        };
-        let all = query.chars().all(is_same);
-        all.then(|| at..text.len() - chars.as_str().len())
+    let first = query.chars().next();
+    let starts = text
+        .char_indices()
+        .filter(|(_, c)| first.is_none_or(|first| is_small(first, *c)));
+    starts.map(|(at, _)| at).find_map(|at| {
+        let mut chars = text.get(at..)?.chars();
+        let mut is_next = |small| chars.next().is_some_and(|c| is_small(small, c));
+        let is_all = query.chars().all(&mut is_next);
+        is_all.then(|| at..text.len() - chars.as_str().len())
     })
+}
+
+/// Whether `small` is the small letter of `c`, or `c` itself.
+fn is_small(small: char, c: char) -> bool {
+    c == small
+        || match c.is_ascii() {
+            true => c.to_ascii_lowercase() == small,
+            false => c.is_uppercase() && c.to_lowercase().eq([small]),
+        }
 }
 
 #[cfg(test)]

@@ -106,7 +106,26 @@ fn fits(editor: &Editor, columns: usize, max_rows: usize) -> EditorView {
     }
     assert!(view.caret.0 < view.rows.len(), "{:?}", view.caret);
     assert!(view.caret.1 < columns, "{:?} of {columns}", view.caret);
+    if !editor.is_searching() {
+        is_part_of_the_whole(editor, columns, &view);
+    }
     view
+}
+
+/// A window shows what is there if all is shown, apart from the signs before the rows.
+fn is_part_of_the_whole(editor: &Editor, columns: usize, view: &EditorView) {
+    let top = editor.top.get();
+    let all = editor.view(columns, 1_000_000, &Theme::new(Look::Mono));
+    editor.top.set(top);
+    let gutter = if columns < 8 { 0 } else { 2 };
+    let texts = |rows: &[Line]| -> Vec<String> {
+        let text = |row: &Line| row.text().chars().skip(gutter).collect();
+        rows.iter().map(text).collect()
+    };
+    let first = all.caret.0 - view.caret.0;
+    let part = &all.rows[first..first + view.rows.len()];
+    assert_eq!(texts(&view.rows), texts(part));
+    assert_eq!(view.caret.1, all.caret.1);
 }
 
 #[test]
@@ -323,6 +342,33 @@ fn long_pastes_are_chips() {
         let sent = editor.take();
         assert_eq!(sent.text, text.replace("\r\n", "\n").replace('\r', "\n"));
     }
+}
+
+#[test]
+fn there_is_an_end_to_it() {
+    let mut editor = Editor::new(Options::default());
+    // Many short pastes in a row fold, too, so that what is shown stays small.
+    for _ in 0..100 {
+        assert_eq!(editor.paste("word ".repeat(190)), Outcome::Changed);
+    }
+    assert!(editor.text().len() < 2 * FOLD_ABOVE);
+    assert_eq!(editor.take().text.len(), 95_000);
+    assert_eq!(editor.paste("x".repeat(MAX_BYTES + 1)), Outcome::TooLarge);
+    assert_eq!(editor.paste("x".repeat(MAX_BYTES / 2)), Outcome::Changed);
+    assert_eq!(press(&mut editor, "<ctrl-w><ctrl-y>"), Outcome::Changed);
+    assert_eq!(press(&mut editor, "<ctrl-y><ctrl-y>"), Outcome::TooLarge);
+    let mut editor = Editor::new(Options {
+        vim: true,
+        ..options()
+    });
+    assert_eq!(
+        press(&mut editor, "some words<esc>yy9999999999p"),
+        Outcome::Changed
+    );
+    assert!(editor.text().len() < 2 * FOLD_ABOVE);
+    let outcomes = [0; 8].map(|_| press(&mut editor, "ggyGP"));
+    assert_eq!(outcomes[7], Outcome::TooLarge);
+    assert!(editor.text().len() <= MAX_SHOWN);
 }
 
 #[test]
@@ -601,8 +647,8 @@ fn it_is_drawn() {
             vec!["› one two ", "⋮ three"],
             (1, 7),
         ),
-        ("a\nb\nc\nd|", 10, 2, vec!["  c", "  d"], (1, 3)),
-        ("|a\nb\nc\nd", 10, 2, vec!["› a", "  b"], (0, 2)),
+        ("a\nb\nc\nd|", 10, 2, vec!["⌃ c", "  d"], (1, 3)),
+        ("|a\nb\nc\nd", 10, 2, vec!["› a", "⌄ b"], (0, 2)),
         ("中文|", 20, 5, vec!["› 中文"], (0, 6)),
         ("e\u{301}|x", 20, 5, vec!["› e\u{301}x"], (0, 3)),
         ("a\u{1b}\t|", 20, 5, vec!["› a␛    "], (0, 8)),
@@ -628,13 +674,13 @@ fn it_is_drawn() {
 fn scrolling_follows_the_caret_only_when_it_must() {
     let mut editor = editor("a\nb\nc\nd\ne\nf|", options());
     for (pressed, top, caret) in [
-        ("", "  d", 2),
-        ("<up>", "  d", 1),
-        ("<up>", "  d", 0),
-        ("<up>", "  c", 0),
-        ("<down><down><down>", "  d", 2),
+        ("", "⌃ d", 2),
+        ("<up>", "⌃ d", 1),
+        ("<up>", "⌃ d", 0),
+        ("<up>", "⌃ c", 0),
+        ("<down><down><down>", "⌃ d", 2),
         ("<ctrl-home>", "› a", 0),
-        ("<ctrl-end><ctrl-u><ctrl-u>", "  c", 2),
+        ("<ctrl-end><ctrl-u><ctrl-u>", "⌃ c", 2),
     ] {
         press(&mut editor, pressed);
         let view = fits(&editor, 20, 3);
