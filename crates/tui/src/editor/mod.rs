@@ -56,6 +56,8 @@ pub struct Options {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Labels {
     pub paste: String,
+    /// Of a single line.
+    pub paste_line: String,
     pub image: String,
     pub search: String,
 }
@@ -64,6 +66,7 @@ impl Default for Labels {
     fn default() -> Self {
         Self {
             paste: "[pasted {size} KB, {lines} lines #{n}]".into(),
+            paste_line: "[pasted {size} KB #{n}]".into(),
             image: "[image #{n} {label}]".into(),
             search: "history: ".into(),
         }
@@ -314,9 +317,11 @@ impl Editor {
         self.numbers.pastes += 1;
         let text = piece.text();
         let lines = text.matches('\n').count() + usize::from(!text.ends_with('\n'));
-        let label = self
-            .labels
-            .paste
+        let label = match lines {
+            0 | 1 => &self.labels.paste_line,
+            _ => &self.labels.paste,
+        };
+        let label = label
             .replace("{size}", &grouped(text.len().div_ceil(1_024)))
             .replace("{lines}", &grouped(lines))
             .replace("{n}", &self.numbers.pastes.to_string());

@@ -16,6 +16,7 @@ fn options() -> Options {
         history: ["first", "second one", "third"].map(String::from).to_vec(),
         labels: Labels {
             paste: "[P{n}]".into(),
+            paste_line: "[P{n}]".into(),
             image: "[I{n}{label}]".into(),
             search: "find: ".into(),
         },
@@ -271,6 +272,7 @@ fn searching() {
         ("<ctrl-r>ir<ctrl-r><ctrl-r><enter>", "first|"),
         ("<ctrl-r>irs<enter>", "first|"),
         ("<ctrl-r>irs<backspace><enter>", "third|"),
+        ("<ctrl-r>ir<ctrl-r><tab>", "first|"),
         ("<ctrl-r>ir<esc>", "draft|"),
         ("<ctrl-r>ir<ctrl-g>x", "draftx|"),
         ("<ctrl-r>nothing<enter>", "draft|"),
@@ -330,10 +332,10 @@ fn long_pastes_are_chips() {
         (&"x\n".repeat(10), "x\n".repeat(10)),
         (&"x\n".repeat(11), "[pasted 1 KB, 11 lines #1]".to_owned()),
         (&"字".repeat(1_000), "字".repeat(1_000)),
-        (&"字".repeat(1_001), "[pasted 3 KB, 1 lines #1]".to_owned()),
+        (&"字".repeat(1_001), "[pasted 3 KB #1]".to_owned()),
         (
             &"0123456789 ".repeat(200_000),
-            "[pasted 2,149 KB, 1 lines #1]".to_owned(),
+            "[pasted 2,149 KB #1]".to_owned(),
         ),
     ] {
         let mut editor = Editor::new(Options::default());
@@ -386,7 +388,12 @@ fn pictures_ride_along() {
     let sent = editor.take();
     assert_eq!(sent.images, [image("one"), image("two")]);
     assert_eq!(sent.text, sent.shown);
+    // Only the last prompt can be sent again with its pictures.
     press(&mut editor, "<up>");
+    assert_eq!(editor.take(), sent);
+    press(&mut editor, "x");
+    editor.take();
+    press(&mut editor, "<up><up>");
     assert_eq!(editor.take().images, []);
 }
 

@@ -299,10 +299,12 @@ impl Editor {
         if let Motion::Find(find) = motion {
             vim.find = Some(find);
         }
-        let motion = match motion == Motion::FindAgain || motion == Motion::FindBack {
-            true if motion == Motion::FindBack => Motion::Find(vim.find?.turned()),
-            true => Motion::Find(vim.find?),
-            false => motion,
+        let motion = if motion == Motion::FindAgain {
+            Motion::Find(vim.find?)
+        } else if motion == Motion::FindBack {
+            Motion::Find(vim.find?.turned())
+        } else {
+            motion
         };
         reach::reach(self.buffer.piece(), self.buffer.caret(), motion, count)
     }
