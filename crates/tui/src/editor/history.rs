@@ -14,6 +14,8 @@ const MAX_QUERY: usize = 200;
 #[derive(Debug, Default)]
 pub struct History {
     entries: VecDeque<Piece>,
+    /// The last entry with all that the list does not keep, so that a failed prompt can be sent again.
+    newest: Option<Piece>,
     bytes: usize,
     browsing: Option<Browsing>,
 }
@@ -46,13 +48,16 @@ impl History {
 
     pub fn push(&mut self, piece: &Piece) {
         self.browsing = None;
-        // Pictures are not kept, and a label without its picture would lie.
+        // Pictures are not kept for long, and a label without its picture would lie.
         let mut entry = piece.without(|chip| matches!(chip.content, Content::Image(_)));
         if entry.weight() > MAX_ENTRY_BYTES {
             entry = entry.without(|_| true);
         }
-        let is_again = self.entries.back() == Some(&entry);
-        if is_again || entry.text().trim().is_empty() || entry.weight() > MAX_ENTRY_BYTES {
+        if entry.text().trim().is_empty() || entry.weight() > MAX_ENTRY_BYTES {
+            return;
+        }
+        self.newest = (entry != *piece).then(|| piece.clone());
+        if self.entries.back() == Some(&entry) {
             return;
         }
         self.bytes += entry.weight();
@@ -76,7 +81,7 @@ impl History {
             Some(browsing) => browsing.index.checked_sub(1)?,
             None => self.entries.len().checked_sub(1)?,
         };
-        let entry = self.entries.get(index)?.clone();
+        let entry = self.get(index)?;
         match &mut self.browsing {
             Some(browsing) => browsing.index = index,
             None => {
@@ -91,10 +96,18 @@ impl History {
     fn newer(&mut self) -> Option<Piece> {
         let browsing = self.browsing.as_mut()?;
         browsing.index += 1;
-        match self.entries.get(browsing.index) {
-            Some(entry) => Some(entry.clone()),
-            None => self.browsing.take().map(|browsing| browsing.draft),
-        }
+        let index = browsing.index;
+        self.get(index)
+            .or_else(|| self.browsing.take().map(|browsing| browsing.draft))
+    }
+
+    fn get(&self, index: usize) -> Option<Piece> {
+        let entry = self.entries.get(index)?;
+        let whole = self.newest.as_ref();
+        Some(match whole.filter(|_| index + 1 == self.entries.len()) {
+            Some(whole) => whole.clone(),
+            None => entry.clone(),
+        })
     }
 
     pub fn is_browsing(&self) -> bool {
@@ -189,17 +202,25 @@ fn find(text: &str, query: &str) -> Option<Range<usize>> {
     if query.chars().any(char::is_uppercase) {
         return text.find(query).map(|at| at..at + query.len());
     }
-    text.char_indices().find_map(|(at, _)| {
-        let rest = text.get(at..)?;
-        let mut chars = rest.chars();
-        let is_same = |c: char| {
-            chars
-                .next()
-                .is_some_and(|t| t == c || t.to_lowercase().eq([c]))
-        };
-        let all = query.chars().all(is_same);
-        all.then(|| at..text.len() - chars.as_str().len())
+    let first = query.chars().next();
+    let starts = text
+        .char_indices()
+        .filter(|(_, c)| first.is_none_or(|first| is_small(first, *c)));
+    starts.map(|(at, _)| at).find_map(|at| {
+        let mut chars = text.get(at..)?.chars();
+        let mut is_next = |small| chars.next().is_some_and(|c| is_small(small, c));
+        let is_all = query.chars().all(&mut is_next);
+        is_all.then(|| at..text.len() - chars.as_str().len())
     })
+}
+
+/// Whether `small` is the small letter of `c`, or `c` itself.
+fn is_small(small: char, c: char) -> bool {
+    c == small
+        || match c.is_ascii() {
+            true => c.to_ascii_lowercase() == small,
+            false => c.is_uppercase() && c.to_lowercase().eq([small]),
+        }
 }
 
 #[cfg(test)]

@@ -37,6 +37,11 @@ const PASTE_LINES: usize = 10;
 const PASTE_CHARS: usize = 1_000;
 /// A text that is set from outside is a chip as a whole if it has more bytes, so that every key costs little.
 const FOLD_ABOVE: usize = 32 << 10;
+/// A paste shorter than its label is never one.
+const LABEL: usize = 60;
+/// Shown bytes, and bytes with all that chips stand for, beyond which nothing can be put in at once.
+const MAX_SHOWN: usize = 1 << 20;
+const MAX_BYTES: usize = 32 << 20;
 
 #[derive(Debug, Default)]
 pub struct Options {
@@ -51,6 +56,8 @@ pub struct Options {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Labels {
     pub paste: String,
+    /// Of a single line.
+    pub paste_line: String,
     pub image: String,
     pub search: String,
 }
@@ -59,6 +66,7 @@ impl Default for Labels {
     fn default() -> Self {
         Self {
             paste: "[pasted {size} KB, {lines} lines #{n}]".into(),
+            paste_line: "[pasted {size} KB #{n}]".into(),
             image: "[image #{n} {label}]".into(),
             search: "history: ".into(),
         }
@@ -74,6 +82,8 @@ pub enum Outcome {
     Changed,
     /// The caret, or something else that is shown.
     Moved,
+    /// Nothing, as the text would have more bytes than it may.
+    TooLarge,
     /// The text is to be [taken](Editor::take) and sent.
     Submit,
     Leave,
@@ -195,9 +205,10 @@ impl Editor {
             return Outcome::Moved;
         }
         let piece = Piece::plain(text);
+        let is_much = piece.len() > LABEL && self.text().len() + piece.len() > FOLD_ABOVE;
         let is_long = piece.text().lines().nth(PASTE_LINES).is_some()
             || piece.text().chars().nth(PASTE_CHARS).is_some();
-        let piece = match is_long {
+        let piece = match is_long || is_much {
             true => self.paste_chip(&piece),
             false => piece,
         };
@@ -306,9 +317,11 @@ impl Editor {
         self.numbers.pastes += 1;
         let text = piece.text();
         let lines = text.matches('\n').count() + usize::from(!text.ends_with('\n'));
-        let label = self
-            .labels
-            .paste
+        let label = match lines {
+            0 | 1 => &self.labels.paste_line,
+            _ => &self.labels.paste,
+        };
+        let label = label
             .replace("{size}", &grouped(text.len().div_ceil(1_024)))
             .replace("{lines}", &grouped(lines))
             .replace("{n}", &self.numbers.pastes.to_string());
@@ -328,8 +341,17 @@ impl Editor {
             return Outcome::Ignored;
         }
         let at = self.buffer.caret();
-        self.replace(at..at, piece);
+        let outcome = self.replace_bounded(at..at, piece);
         self.settle();
+        outcome
+    }
+
+    fn replace_bounded(&mut self, range: Range<usize>, piece: Piece) -> Outcome {
+        let now = self.buffer.piece();
+        if now.len() + piece.len() > MAX_SHOWN || now.weight() + piece.weight() > MAX_BYTES {
+            return Outcome::TooLarge;
+        }
+        self.replace(range, piece);
         Outcome::Changed
     }
 
@@ -430,7 +452,7 @@ impl Editor {
 
     fn up_or_down(&mut self, way: Vertical, columns: usize) -> Outcome {
         let at = self.buffer.caret();
-        let rows = Rows::new(self.buffer.piece(), columns);
+        let rows = Rows::around(self.buffer.piece(), at, 1, columns);
         let column = self.goal.unwrap_or_else(|| rows.cell(at).1);
         // Right after an entry was fetched the next key fetches the next, however many rows it has.
         let walks_on =
@@ -490,10 +512,12 @@ impl Editor {
         };
         let range = self.buffer.piece().widen(range);
         let after = range.start..range.start + piece.len();
-        self.replace(range, piece);
-        let range = after;
-        self.before = Before::Yank { range, turns };
-        Outcome::Changed
+        let outcome = self.replace_bounded(range, piece);
+        if outcome == Outcome::Changed {
+            let range = after;
+            self.before = Before::Yank { range, turns };
+        }
+        outcome
     }
 
     fn undo(&mut self, step: fn(&mut Buffer) -> bool) -> Outcome {

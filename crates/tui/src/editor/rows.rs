@@ -1,7 +1,10 @@
 //! How a text lies on rows of a given width: where lines break softly, in which cell a place is, and which place is above
 //! or below another. Nothing here depends on the caret, so that typing never makes rows jump.
 
-use super::piece::{Piece, Unit};
+use super::{
+    motion::line_by,
+    piece::{Piece, Unit},
+};
 use crate::text::{cut_text, grapheme_width, visible, width};
 use std::{borrow::Cow, ops::Range};
 use unicode_segmentation::UnicodeSegmentation;
@@ -58,6 +61,10 @@ impl Frame {
         match unit.text.as_bytes() {
             [b' '..=b'~'] => Cow::Borrowed(unit.text),
             _ if unit.is_chip => Cow::Borrowed(unit.text),
+            // Letters are what they look like.
+            _ if self.room > 1 && unit.text.chars().all(char::is_alphanumeric) => {
+                Cow::Borrowed(unit.text)
+            }
             _ => {
                 let text = visible(unit.text.to_owned());
                 Cow::Owned(match self.room.min(MAX_UNIT) {
@@ -71,17 +78,25 @@ impl Frame {
     fn width(&self, unit: &Unit<'_>) -> usize {
         match unit.text.as_bytes() {
             [b' '..=b'~'] => 1,
-            _ => width(&self.drawn(unit)),
+            _ if unit.is_chip => width(unit.text),
+            _ => match self.drawn(unit) {
+                Cow::Borrowed(grapheme) => grapheme_width(grapheme),
+                Cow::Owned(text) => width(&text),
+            },
         }
     }
 }
 
 impl<'a> Rows<'a> {
-    pub fn new(piece: &'a Piece, columns: usize) -> Self {
+    /// Of the lines around a place: enough to show so many rows with it among them, or to move by as many.
+    pub fn around(piece: &'a Piece, at: usize, count: usize, columns: usize) -> Self {
+        let by = isize::try_from(count).unwrap_or(isize::MAX);
+        let first = line_by(piece, at, -by);
+        let last = piece.line(line_by(piece, at, by));
         let frame = Frame::new(columns);
         let mut rows = Vec::new();
-        let mut start = 0;
-        for line in piece.text().split('\n') {
+        let mut start = first;
+        for line in piece.get(first..last.end).split('\n') {
             let end = start + line.len();
             Breaker::new(frame, start, &mut rows).line(piece, start..end);
             start = end + 1;
@@ -234,7 +249,7 @@ mod tests {
 
     fn shown(text: &str, columns: usize) -> Vec<String> {
         let piece = Piece::plain(text);
-        let rows = Rows::new(&piece, columns);
+        let rows = Rows::around(&piece, 0, 100, columns);
         let text = |row: &Row| {
             let mark = if row.is_wrapped { "~" } else { "" };
             format!("{mark}{}", piece.get(row.range.clone()))
@@ -276,7 +291,11 @@ mod tests {
             ("\u{1b}x", 1, (0, 3)),
         ] {
             let piece = Piece::plain(text);
-            assert_eq!(Rows::new(&piece, 10).cell(at), expect, "{text} {at}");
+            assert_eq!(
+                Rows::around(&piece, 0, 100, 10).cell(at),
+                expect,
+                "{text} {at}"
+            );
         }
     }
 }

@@ -30,7 +30,7 @@ impl Editor {
                 }
                 Outcome::Moved
             }
-            (Some(Action::Submit), _) => self.take_hit(),
+            (Some(Action::Submit), _) | (None, Code::Tab) => self.take_hit(),
             (None, Code::Char(c)) if is_letter(&key) => {
                 search.push(&self.history, c.encode_utf8(&mut [0; 4]));
                 Outcome::Moved

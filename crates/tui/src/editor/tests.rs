@@ -16,6 +16,7 @@ fn options() -> Options {
         history: ["first", "second one", "third"].map(String::from).to_vec(),
         labels: Labels {
             paste: "[P{n}]".into(),
+            paste_line: "[P{n}]".into(),
             image: "[I{n}{label}]".into(),
             search: "find: ".into(),
         },
@@ -106,7 +107,26 @@ fn fits(editor: &Editor, columns: usize, max_rows: usize) -> EditorView {
     }
     assert!(view.caret.0 < view.rows.len(), "{:?}", view.caret);
     assert!(view.caret.1 < columns, "{:?} of {columns}", view.caret);
+    if !editor.is_searching() {
+        is_part_of_the_whole(editor, columns, &view);
+    }
     view
+}
+
+/// A window shows what is there if all is shown, apart from the signs before the rows.
+fn is_part_of_the_whole(editor: &Editor, columns: usize, view: &EditorView) {
+    let top = editor.top.get();
+    let all = editor.view(columns, 1_000_000, &Theme::new(Look::Mono));
+    editor.top.set(top);
+    let gutter = if columns < 8 { 0 } else { 2 };
+    let texts = |rows: &[Line]| -> Vec<String> {
+        let text = |row: &Line| row.text().chars().skip(gutter).collect();
+        rows.iter().map(text).collect()
+    };
+    let first = all.caret.0 - view.caret.0;
+    let part = &all.rows[first..first + view.rows.len()];
+    assert_eq!(texts(&view.rows), texts(part));
+    assert_eq!(view.caret.1, all.caret.1);
 }
 
 #[test]
@@ -252,6 +272,7 @@ fn searching() {
         ("<ctrl-r>ir<ctrl-r><ctrl-r><enter>", "first|"),
         ("<ctrl-r>irs<enter>", "first|"),
         ("<ctrl-r>irs<backspace><enter>", "third|"),
+        ("<ctrl-r>ir<ctrl-r><tab>", "first|"),
         ("<ctrl-r>ir<esc>", "draft|"),
         ("<ctrl-r>ir<ctrl-g>x", "draftx|"),
         ("<ctrl-r>nothing<enter>", "draft|"),
@@ -311,10 +332,10 @@ fn long_pastes_are_chips() {
         (&"x\n".repeat(10), "x\n".repeat(10)),
         (&"x\n".repeat(11), "[pasted 1 KB, 11 lines #1]".to_owned()),
         (&"字".repeat(1_000), "字".repeat(1_000)),
-        (&"字".repeat(1_001), "[pasted 3 KB, 1 lines #1]".to_owned()),
+        (&"字".repeat(1_001), "[pasted 3 KB #1]".to_owned()),
         (
             &"0123456789 ".repeat(200_000),
-            "[pasted 2,149 KB, 1 lines #1]".to_owned(),
+            "[pasted 2,149 KB #1]".to_owned(),
         ),
     ] {
         let mut editor = Editor::new(Options::default());
@@ -323,6 +344,33 @@ fn long_pastes_are_chips() {
         let sent = editor.take();
         assert_eq!(sent.text, text.replace("\r\n", "\n").replace('\r', "\n"));
     }
+}
+
+#[test]
+fn there_is_an_end_to_it() {
+    let mut editor = Editor::new(Options::default());
+    // Many short pastes in a row fold, too, so that what is shown stays small.
+    for _ in 0..100 {
+        assert_eq!(editor.paste("word ".repeat(190)), Outcome::Changed);
+    }
+    assert!(editor.text().len() < 2 * FOLD_ABOVE);
+    assert_eq!(editor.take().text.len(), 95_000);
+    assert_eq!(editor.paste("x".repeat(MAX_BYTES + 1)), Outcome::TooLarge);
+    assert_eq!(editor.paste("x".repeat(MAX_BYTES / 2)), Outcome::Changed);
+    assert_eq!(press(&mut editor, "<ctrl-w><ctrl-y>"), Outcome::Changed);
+    assert_eq!(press(&mut editor, "<ctrl-y><ctrl-y>"), Outcome::TooLarge);
+    let mut editor = Editor::new(Options {
+        vim: true,
+        ..options()
+    });
+    assert_eq!(
+        press(&mut editor, "some words<esc>yy9999999999p"),
+        Outcome::Changed
+    );
+    assert!(editor.text().len() < 2 * FOLD_ABOVE);
+    let outcomes = [0; 8].map(|_| press(&mut editor, "ggyGP"));
+    assert_eq!(outcomes[7], Outcome::TooLarge);
+    assert!(editor.text().len() <= MAX_SHOWN);
 }
 
 #[test]
@@ -340,7 +388,12 @@ fn pictures_ride_along() {
     let sent = editor.take();
     assert_eq!(sent.images, [image("one"), image("two")]);
     assert_eq!(sent.text, sent.shown);
+    // Only the last prompt can be sent again with its pictures.
     press(&mut editor, "<up>");
+    assert_eq!(editor.take(), sent);
+    press(&mut editor, "x");
+    editor.take();
+    press(&mut editor, "<up><up>");
     assert_eq!(editor.take().images, []);
 }
 
@@ -601,8 +654,8 @@ fn it_is_drawn() {
             vec!["› one two ", "⋮ three"],
             (1, 7),
         ),
-        ("a\nb\nc\nd|", 10, 2, vec!["  c", "  d"], (1, 3)),
-        ("|a\nb\nc\nd", 10, 2, vec!["› a", "  b"], (0, 2)),
+        ("a\nb\nc\nd|", 10, 2, vec!["⌃ c", "  d"], (1, 3)),
+        ("|a\nb\nc\nd", 10, 2, vec!["› a", "⌄ b"], (0, 2)),
         ("中文|", 20, 5, vec!["› 中文"], (0, 6)),
         ("e\u{301}|x", 20, 5, vec!["› e\u{301}x"], (0, 3)),
         ("a\u{1b}\t|", 20, 5, vec!["› a␛    "], (0, 8)),
@@ -628,13 +681,13 @@ fn it_is_drawn() {
 fn scrolling_follows_the_caret_only_when_it_must() {
     let mut editor = editor("a\nb\nc\nd\ne\nf|", options());
     for (pressed, top, caret) in [
-        ("", "  d", 2),
-        ("<up>", "  d", 1),
-        ("<up>", "  d", 0),
-        ("<up>", "  c", 0),
-        ("<down><down><down>", "  d", 2),
+        ("", "⌃ d", 2),
+        ("<up>", "⌃ d", 1),
+        ("<up>", "⌃ d", 0),
+        ("<up>", "⌃ c", 0),
+        ("<down><down><down>", "⌃ d", 2),
         ("<ctrl-home>", "› a", 0),
-        ("<ctrl-end><ctrl-u><ctrl-u>", "  c", 2),
+        ("<ctrl-end><ctrl-u><ctrl-u>", "⌃ c", 2),
     ] {
         press(&mut editor, pressed);
         let view = fits(&editor, 20, 3);

@@ -14,6 +14,8 @@ use std::ops::Range;
 
 const PROMPT: &str = "› ";
 const SOFT_BREAK: &str = "⋮ ";
+const MORE_ABOVE: &str = "⌃ ";
+const MORE_BELOW: &str = "⌄ ";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EditorView {
@@ -38,7 +40,7 @@ impl Editor {
             return self.search_view(columns, max_rows, theme);
         }
         let piece = self.buffer.piece();
-        let rows = Rows::new(piece, columns);
+        let rows = Rows::around(piece, self.buffer.caret(), max_rows, columns);
         let looks = Looks {
             theme,
             selected: self.selection(),
@@ -92,7 +94,7 @@ impl Editor {
             Some(hit) => (&hit.piece, hit.range.clone()),
             None => (self.buffer.piece(), 0..0),
         };
-        let found = Rows::new(piece, columns);
+        let found = Rows::around(piece, matched.start, max_rows, columns);
         let top = found.row_of(matched.start);
         let looks = Looks {
             theme,
@@ -107,13 +109,15 @@ impl Editor {
 }
 
 fn draw(piece: &Piece, rows: &Rows<'_>, window: Range<usize>, looks: &Looks<'_>) -> Vec<Line> {
-    let visible = rows.rows.iter().enumerate();
-    let visible = visible.skip(window.start).take(window.len());
-    visible
+    let shown = rows.rows.iter().skip(window.start).take(window.len());
+    let count = shown.len();
+    shown
+        .enumerate()
         .map(|(i, row)| {
             let mut line = Line::default();
             if rows.frame.gutter > 0 {
-                line.push(gutter(i, row, looks.theme));
+                let is_last = i + 1 == count && row.range.end < piece.len();
+                line.push(gutter(row, (i == 0, is_last), looks.theme));
             }
             draw_row(&mut line, piece, rows, row, looks);
             line
@@ -121,11 +125,15 @@ fn draw(piece: &Piece, rows: &Rows<'_>, window: Range<usize>, looks: &Looks<'_>)
         .collect()
 }
 
-fn gutter(index: usize, row: &Row, theme: &Theme) -> Span {
-    match (index, row.is_wrapped) {
-        (0, _) => Span::new(PROMPT, theme.style(Role::User)),
-        (_, true) => Span::new(SOFT_BREAK, theme.style(Role::Faint)),
-        (_, false) => Span::plain("  "),
+/// The sign before a row; `edges` says whether rows above or below it are not shown.
+fn gutter(row: &Row, edges: (bool, bool), theme: &Theme) -> Span {
+    let faint = theme.style(Role::Faint);
+    match (row.range.start, edges, row.is_wrapped) {
+        (0, _, false) => Span::new(PROMPT, theme.style(Role::User)),
+        (_, (true, _), _) => Span::new(MORE_ABOVE, faint),
+        (_, (_, true), _) => Span::new(MORE_BELOW, faint),
+        (_, _, true) => Span::new(SOFT_BREAK, faint),
+        (_, _, false) => Span::plain("  "),
     }
 }
 

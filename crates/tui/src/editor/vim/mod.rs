@@ -11,7 +11,7 @@ use reach::{Reach, Span};
 use std::ops::Range;
 
 /// Bytes that putting something many times may add.
-const MAX_PUT: usize = 1 << 20;
+const MAX_PUT: usize = 32 << 10;
 /// Keys of a change that `.` can do again.
 const MAX_AGAIN: usize = 4_096;
 
@@ -246,7 +246,11 @@ impl Editor {
         for key in keys.unwrap_or_default() {
             match self.vim_key(key, columns) {
                 Outcome::Changed => outcome = Outcome::Changed,
-                Outcome::Ignored | Outcome::Moved | Outcome::Submit | Outcome::Leave => {}
+                Outcome::Ignored
+                | Outcome::Moved
+                | Outcome::TooLarge
+                | Outcome::Submit
+                | Outcome::Leave => {}
             }
         }
         outcome
@@ -295,10 +299,12 @@ impl Editor {
         if let Motion::Find(find) = motion {
             vim.find = Some(find);
         }
-        let motion = match motion == Motion::FindAgain || motion == Motion::FindBack {
-            true if motion == Motion::FindBack => Motion::Find(vim.find?.turned()),
-            true => Motion::Find(vim.find?),
-            false => motion,
+        let motion = if motion == Motion::FindAgain {
+            Motion::Find(vim.find?)
+        } else if motion == Motion::FindBack {
+            Motion::Find(vim.find?.turned())
+        } else {
+            motion
         };
         reach::reach(self.buffer.piece(), self.buffer.caret(), motion, count)
     }
@@ -422,14 +428,16 @@ impl Editor {
             (false, true) => (piece.next(at).min(line.end.max(at)), 0),
             (false, false) => (at, 0),
         };
-        self.replace(to..to, new);
+        let outcome = self.replace_bounded(to..to, new);
         let piece = self.buffer.piece();
         let caret = match is_lines {
             true => motion::line_text(piece, first),
             false => piece.prev(self.buffer.caret()),
         };
-        self.buffer.place(caret);
-        Outcome::Changed
+        if outcome == Outcome::Changed {
+            self.buffer.place(caret);
+        }
+        outcome
     }
 
     fn overwrite(&mut self, count: usize, c: char) -> Outcome {
