@@ -1,17 +1,21 @@
 //! Slash commands that the engine answers itself. What they show is a View; front ends only draw it. Those about the desk
 //! alone are heard while a turn runs, too.
 
+mod front;
+mod session;
+mod spent;
 mod standing;
 
 use crate::desk::Desk;
 use crate::inbox::Inbox;
 use crate::session::Session;
-use ostler_wire::{Delta, View};
+use ostler_wire::{CommandInfo, Delta, Language, View, Word};
 pub use standing::SESSION;
 
-struct Command {
+pub(crate) struct Command {
     name: &'static str,
-    help: &'static str,
+    help: Word,
+    arguments: &'static str,
     run: Run,
 }
 
@@ -22,42 +26,98 @@ enum Run {
     Between(fn(&mut Session, &str) -> View),
 }
 
-const COMMANDS: &[Command] = &[
+impl Command {
+    fn info(&self, language: Language) -> CommandInfo {
+        CommandInfo {
+            name: self.name.into(),
+            help: language.say(self.help).into(),
+            arguments: self.arguments.into(),
+        }
+    }
+}
+
+const fn now(
+    name: &'static str,
+    help: Word,
+    arguments: &'static str,
+    run: fn(&mut Desk, &mut Inbox, &str) -> View,
+) -> Command {
     Command {
-        name: "approve",
-        help: "who approves: /approve ask|all|none, or 10m to be asked again after it",
-        run: Run::Now(standing::approve),
-    },
+        name,
+        help,
+        arguments,
+        run: Run::Now(run),
+    }
+}
+
+const fn between(
+    name: &'static str,
+    help: Word,
+    arguments: &'static str,
+    run: fn(&mut Session, &str) -> View,
+) -> Command {
     Command {
-        name: "mode",
-        help: "show the mode, or change it: /mode normal|plan",
-        run: Run::Now(standing::mode),
-    },
-    Command {
-        name: "model",
-        help: "show the model, or go on with another one: /model provider/model",
-        run: Run::Between(model),
-    },
-    Command {
-        name: "permissions",
-        help: "show the rules; for this session: /permissions allow|ask|deny|remove RULE",
-        run: Run::Now(standing::permissions),
-    },
-    Command {
-        name: "plan",
-        help: "make a plan before anything is changed: /plan [what]",
-        run: Run::Now(standing::plan),
-    },
-    Command {
-        name: "status",
-        help: "session, model, mode, tools and what the prompt weighs",
-        run: Run::Now(status),
-    },
+        name,
+        help,
+        arguments,
+        run: Run::Between(run),
+    }
+}
+
+pub(crate) const COMMANDS: &[Command] = &[
+    now(
+        "approve",
+        Word::HelpApprove,
+        "[ask|all|none|<duration>]",
+        standing::approve,
+    ),
+    now("cache", Word::HelpCache, "", spent::cache),
+    between("clear", Word::HelpClear, "", session::clear),
+    now("context", Word::HelpContext, "", spent::context),
+    now("copy", Word::HelpCopy, "[n]", front::copy),
+    now("cost", Word::HelpCost, "", spent::cost),
+    between(
+        "effort",
+        Word::HelpEffort,
+        "[none|minimal|low|medium|high|max]",
+        session::effort,
+    ),
+    between(
+        "export",
+        Word::HelpExport,
+        "[file.md|file.html|file.json]",
+        session::export,
+    ),
+    between("fork", Word::HelpFork, "", session::fork),
+    now("help", Word::HelpHelp, "[command]", front::help),
+    now("mode", Word::HelpMode, "[normal|plan]", standing::mode),
+    between("model", Word::HelpModel, "[provider/model]", session::model),
+    between("new", Word::HelpNew, "", session::new),
+    now(
+        "permissions",
+        Word::HelpPermissions,
+        "[allow|ask|deny|remove RULE]",
+        standing::permissions,
+    ),
+    now("plan", Word::HelpPlan, "[what]", standing::plan),
+    now("quit", Word::HelpQuit, "", front::quit),
+    between("resume", Word::HelpResume, "[id]", session::resume),
+    between("session", Word::HelpSession, "", session::session),
+    now("status", Word::HelpStatus, "", status),
+    now(
+        "theme",
+        Word::HelpTheme,
+        "[ansi|dark|light|mono]",
+        front::theme,
+    ),
 ];
 
-/// Names and one-line descriptions, for help texts and menus.
-pub fn list() -> Vec<(&'static str, &'static str)> {
-    COMMANDS.iter().map(|c| (c.name, c.help)).collect()
+/// Other names.
+const ALIASES: &[(&str, &str)] = &[("exit", "quit"), ("q", "quit"), ("?", "help")];
+
+/// Every command that a session of this language answers, for help texts and menus.
+pub fn list(language: Language) -> Vec<CommandInfo> {
+    COMMANDS.iter().map(|c| c.info(language)).collect()
 }
 
 pub fn run(session: &mut Session, line: &str) -> View {
@@ -67,7 +127,7 @@ pub fn run(session: &mut Session, line: &str) -> View {
         Some(Run::Between(run)) => run(session, rest),
         None => {
             let name = line.split_whitespace().next().unwrap_or_default();
-            View::Error(format!("There is no command /{name}. Try /help."))
+            View::Error(session.options.language.fill(Word::NoCommand, &[name]))
         }
     }
 }
@@ -95,15 +155,9 @@ pub fn show(desk: &Desk, line: &str, view: View) {
 fn find(line: &str) -> (Option<&'static Command>, &str) {
     let line = line.trim();
     let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    let alias = ALIASES.iter().find(|(alias, _)| *alias == name);
+    let name = alias.map_or(name, |(_, name)| *name);
     (COMMANDS.iter().find(|c| c.name == name), rest.trim())
-}
-
-fn model(session: &mut Session, reference: &str) -> View {
-    if reference.is_empty() {
-        let origin = &session.desk.conversation.model.target().origin;
-        return View::Text(format!("Model: {}/{}", origin.provider, origin.model));
-    }
-    session.switch_model(reference)
 }
 
 fn status(desk: &mut Desk, _: &mut Inbox, _: &str) -> View {

@@ -15,12 +15,13 @@ use crate::policy::{
 use crate::resolve;
 use crate::seen::Seen;
 use crate::standing::Standing;
+use crate::templates::Template;
 use crate::tool::{Context, Scope, Tool, ToolSettings, Typed as _};
 use crate::tools::exit_plan_mode::ExitPlanMode;
 use crate::tools::{Tools, canonical_name};
 use ostler_host::Host;
 use ostler_llm::TokenUsage;
-use ostler_wire::{Access, Body, Entry, TodoItem, Usage};
+use ostler_wire::{Access, Body, Entry, Language, TodoItem, Usage};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
@@ -42,6 +43,9 @@ pub struct Desk {
     pub used_ids: HashSet<String>,
     pub standing: Standing,
     pub account: Account,
+    pub language: Language,
+    /// Commands that people wrote.
+    pub templates: Arc<Vec<Template>>,
 }
 
 /// What tools work with.

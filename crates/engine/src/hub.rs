@@ -17,11 +17,11 @@ use crate::store::Store;
 use crate::tool::{Scope, Tool, ToolSettings};
 use crate::tools::Tools;
 use crate::turn::Opening;
-use crate::{instructions, prefixes};
+use crate::{commands, instructions, prefixes, templates};
 use ostler_host::Host;
 use ostler_llm::{Model, Params, Prefix, Target, Transport};
 use ostler_wire::{
-    Body, Client, Entry, ForkedFrom, Hub, HubError, Meta, Notice, Open, SCHEMA_VERSION,
+    Body, Client, Entry, ForkedFrom, Hub, HubError, Language, Meta, Notice, Open, SCHEMA_VERSION,
     SessionInfo, Settings, Subscription,
 };
 use std::collections::HashSet;
@@ -36,6 +36,11 @@ const RENDERING: u32 = 1;
 
 /// Turns model references into targets. The binary implements it on the configuration.
 pub trait Models: Send + Sync {
+    /// References to choose from, each with a word about it.
+    fn list(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
     /// `None` is the default model.
     fn resolve(&self, reference: Option<&str>) -> Result<Target, String>;
 }
@@ -83,6 +88,9 @@ pub struct Options {
     pub host: Arc<dyn Host>,
     /// Facts for the first prompt: the system, the shell.
     pub system: String,
+    pub language: Language,
+    /// Folders of Markdown commands, the more important first.
+    pub templates: Vec<PathBuf>,
 }
 
 pub struct LocalHub {
@@ -305,6 +313,8 @@ impl Hub for LocalHub {
         let model = self.model(&past, &mut notes)?;
         let reference = reference(&model);
 
+        let (templates, left_out) = templates::load(&options.templates);
+        notes.extend(left_out);
         let store = self.store();
         let (ops, receiver) = mpsc::channel(OPS);
         let (feed, asks) = (Feed::default(), crate::asks::Pending::default());
@@ -337,6 +347,8 @@ impl Hub for LocalHub {
             interactive: options.interactive,
             max_steps: options.max_steps,
             used_ids: HashSet::new(),
+            language: options.language,
+            templates: Arc::new(templates),
             standing: Standing::new(
                 Mode::Normal,
                 options.policy.posture,
@@ -362,6 +374,10 @@ impl Hub for LocalHub {
         let opening = self.opening(&mut past, &reference, &prefix);
         std::mem::swap(&mut past.log, &mut desk.log);
 
+        let mode = desk.standing.shown(std::time::Instant::now());
+        let window = desk.conversation.model.target().window;
+        let mut commands = commands::list(options.language);
+        commands.extend(desk.templates.iter().map(|t| t.info()));
         let backlog = Arc::new(Backlog {
             source: desk.log.source(),
             asks: asks.clone(),
@@ -370,6 +386,7 @@ impl Hub for LocalHub {
         let session = Session {
             inbox: Inbox::new(receiver, feed, asks),
             desk,
+            discarded: false,
             opening,
             transport: self.transport.clone(),
             options,
@@ -382,6 +399,9 @@ impl Hub for LocalHub {
             session_id: past.id,
             model: reference,
             notes,
+            mode,
+            window,
+            commands,
             ops,
             events,
         })

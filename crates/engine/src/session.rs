@@ -7,9 +7,10 @@ use crate::hub::Options;
 use crate::inbox::{Inbox, Next, Prompt};
 use crate::log::branch;
 use crate::prefixes;
+use crate::store::Store;
 use crate::turn::{Opening, turn};
-use ostler_llm::{Model, Transport};
-use ostler_wire::{Body, Settings, View};
+use ostler_llm::{Effort, Model, Params, Target, Transport};
+use ostler_wire::{Body, Settings, View, Word};
 use std::sync::Arc;
 
 pub struct Session {
@@ -17,6 +18,8 @@ pub struct Session {
     pub(crate) inbox: Inbox,
     pub(crate) options: Arc<Options>,
     pub(crate) transport: Arc<Transport>,
+    /// The log is to be thrown away when the session ends.
+    pub(crate) discarded: bool,
     /// What goes before the first prompt of this process.
     pub(crate) opening: Opening,
 }
@@ -36,6 +39,9 @@ impl Session {
             let _ = std::fs::remove_dir_all(self.desk.shop.artifacts.dir());
         }
         self.desk.log.synced().await;
+        if self.discarded && self.options.save {
+            let _ = self.store().delete(&self.desk.account.session);
+        }
     }
 
     async fn prompt(&mut self, prompt: Prompt) {
@@ -56,40 +62,76 @@ impl Session {
         commands::show(&self.desk, line, view);
     }
 
+    pub(crate) fn store(&self) -> Store {
+        Store::new(&self.options.sessions, &self.options.root)
+    }
+
     /// Goes on with another model: the log is folded anew for it, and the break in the prompt cache is recorded.
     pub(crate) fn switch_model(&mut self, reference: &str) -> View {
         let target = match self.options.models.resolve(Some(reference)) {
             Ok(target) => target,
             Err(why) => return View::Error(why),
         };
-        let origin = target.origin.clone();
-        let model = match Model::new(Arc::new(target), self.transport.clone()) {
-            Ok(model) => model,
-            Err(error) => return View::Error(error.to_string()),
+        let name = format!("{}/{}", target.origin.provider, target.origin.model);
+        let params = self.desk.conversation.params.clone();
+        let settings = Settings {
+            model: Some(name.clone()),
+            ..Settings::default()
         };
+        match self.go_on(Arc::new(target), params, "model", settings) {
+            Ok(()) => View::Text(self.options.language.fill(Word::ModelIs, &[&name])),
+            Err(why) => View::Error(why),
+        }
+    }
+
+    pub(crate) fn switch_effort(&mut self, effort: Effort, name: &str) -> View {
+        let target = self.desk.conversation.model.target().clone();
+        let params = Params {
+            effort: Some(effort),
+            ..self.desk.conversation.params.clone()
+        };
+        let settings = Settings {
+            effort: Some(name.to_owned()),
+            ..Settings::default()
+        };
+        match self.go_on(target, params, "effort", settings) {
+            Ok(()) => View::Text(self.options.language.fill(Word::EffortIs, &[name])),
+            Err(why) => View::Error(why),
+        }
+    }
+
+    fn go_on(
+        &mut self,
+        target: Arc<Target>,
+        params: Params,
+        cause: &'static str,
+        settings: Settings,
+    ) -> Result<(), String> {
+        let model = Model::new(target, self.transport.clone()).map_err(|e| e.to_string())?;
         let old = &self.desk.conversation;
-        let mut new = Conversation::new(
-            model,
-            old.prefix.clone(),
-            old.params.clone(),
-            self.desk.shop.settings.envelope,
-        );
+        let envelope = self.desk.shop.settings.envelope;
+        let mut new = Conversation::new(model, old.prefix.clone(), params, envelope);
         let entries = self.desk.log.source().entries_after(None);
         let entries = branch(entries.into_iter().map(Arc::unwrap_or_clone).collect());
         entries.iter().for_each(|entry| new.push(entry));
-        new.replaces(old, "model");
+        new.replaces(old, cause);
         self.desk.conversation = new;
-        let settings = Body::Settings(Settings {
-            model: Some(format!("{}/{}", origin.provider, origin.model)),
-            ..Settings::default()
-        });
         if self.desk.log.is_empty() {
-            let entries = &mut self.opening.entries;
-            entries.retain(|b| !matches!(b, Body::Settings(_)));
-            entries.push(settings);
-        } else if let Err(error) = self.desk.commit(vec![settings]) {
-            return View::Error(error.to_string());
+            let opening = &mut self.opening.entries;
+            let own = opening.iter_mut().find_map(|body| match body {
+                Body::Settings(own) => Some(own),
+                _ => None,
+            });
+            match own {
+                Some(own) => {
+                    own.model = settings.model.or(own.model.take());
+                    own.effort = settings.effort.or(own.effort.take());
+                }
+                None => opening.push(Body::Settings(settings)),
+            }
+            return Ok(());
         }
-        View::Text(format!("Model: {}/{}", origin.provider, origin.model))
+        let committed = self.desk.commit(vec![Body::Settings(settings)]);
+        committed.map_err(|e| e.to_string())
     }
 }

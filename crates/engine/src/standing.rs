@@ -67,10 +67,14 @@ impl Standing {
     }
 
     pub fn entry(&self, now: Instant) -> Body {
-        Body::Mode(ostler_wire::Mode {
+        Body::Mode(self.shown(now))
+    }
+
+    pub fn shown(&self, now: Instant) -> ostler_wire::Mode {
+        ostler_wire::Mode {
             mode: self.mode.name().into(),
             posture: self.stance.name(now),
-        })
+        }
     }
 
     /// What holds for the commands of a call that may also reach `hosts`.

@@ -1,6 +1,6 @@
 //! `/help`, `/copy`, `/theme`, `/quit`: what a front end shows or does.
 
-use super::{Command, COMMANDS};
+use super::{COMMANDS, Command};
 use crate::desk::Desk;
 use crate::inbox::Inbox;
 use ostler_wire::{Act, Action, Body, CommandInfo, Deed, Item, List, Role, View, Word};
@@ -15,7 +15,12 @@ pub fn help(desk: &mut Desk, _: &mut Inbox, name: &str) -> View {
     let wanted = name.trim_start_matches('/');
     let shown = all.iter().filter(|c| wanted.is_empty() || c.name == wanted);
     let rows: Vec<Vec<String>> = shown
-        .map(|c| vec![format!("/{} {}", c.name, c.arguments).trim_end().to_owned(), c.help.clone()])
+        .map(|c| {
+            vec![
+                format!("/{} {}", c.name, c.arguments).trim_end().to_owned(),
+                c.help.clone(),
+            ]
+        })
         .collect();
     if rows.is_empty() {
         return View::Error(language.fill(Word::NoCommand, &[wanted]));

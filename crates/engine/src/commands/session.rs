@@ -3,7 +3,7 @@
 use crate::session::Session;
 use crate::{export, log};
 use ostler_llm::Effort;
-use ostler_wire::{Act, Action, Body, Deed, Item, List, Open, Settings, View, Word};
+use ostler_wire::{Act, Action, Body, Deed, Item, List, Open, View, Word};
 use std::sync::Arc;
 
 /// Sessions in a list.
@@ -63,7 +63,10 @@ pub fn resume(session: &mut Session, id: &str) -> View {
             },
             detail: format!(
                 "{} · {} · {}",
-                info.updated.get(..16).unwrap_or(&info.updated).replace('T', " "),
+                info.updated
+                    .get(..16)
+                    .unwrap_or(&info.updated)
+                    .replace('T', " "),
                 language.fill(Word::Turns, &[&info.turns.to_string()]),
                 info.id.get(..8).unwrap_or(&info.id),
             ),
@@ -164,12 +167,7 @@ pub fn effort(session: &mut Session, name: &str) -> View {
         let names = EFFORTS.map(|(name, _)| name).join(" ");
         return View::Error(language.fill(Word::NoEffort, &[name, &names]));
     };
-    session.desk.conversation.params.effort = Some(*effort);
-    session.settle(Settings {
-        effort: Some((*name).into()),
-        ..Settings::default()
-    });
-    View::Text(language.fill(Word::EffortIs, &[name]))
+    session.switch_effort(*effort, name)
 }
 
 /// Writes the transcript as a document beside the work, or where the person says.
@@ -182,7 +180,10 @@ pub fn export(session: &mut Session, to: &str) -> View {
     }
     let id = &session.desk.account.session;
     let name = format!("ostler-{}.md", id.get(..8).unwrap_or(id));
-    let path = session.desk.scope.path(if to.is_empty() { &name } else { to });
+    let path = session
+        .desk
+        .scope
+        .path(if to.is_empty() { &name } else { to });
     let text = match path.extension().and_then(|e| e.to_str()) {
         Some("json") => export::json(&entries),
         Some("html" | "htm") => export::html(&entries),

@@ -53,7 +53,11 @@ pub fn context(desk: &mut Desk, _: &mut Inbox, _: &str) -> View {
         0 => used.to_string(),
         _ => format!("{used} / {window} ({}%)", used * 100 / window),
     };
-    rows.push(vec![language.say(Word::RowTotal).into(), total, String::new()]);
+    rows.push(vec![
+        language.say(Word::RowTotal).into(),
+        total,
+        String::new(),
+    ]);
     View::Table {
         columns: vec![
             language.say(Word::ColPart).into(),
@@ -71,7 +75,8 @@ fn bar(part: u64, of: u64) -> String {
 
 /// Bytes of what was said, by whom.
 fn said(entries: &[Entry]) -> Vec<(Word, u64)> {
-    let (mut user, mut answers, mut thoughts, mut calls, mut results, mut images) = (0, 0, 0, 0, 0, 0);
+    let (mut user, mut answers, mut thoughts, mut calls, mut results, mut images) =
+        (0, 0, 0, 0, 0, 0);
     for entry in entries {
         match &entry.body {
             Body::Message(message) => match message.role {
@@ -145,7 +150,9 @@ pub fn cost(desk: &mut Desk, _: &mut Inbox, _: &str) -> View {
                 name.clone(),
                 requests.to_string(),
                 sum.input.to_string(),
-                (sum.cached * 100).checked_div(sum.input).map_or_else(String::new, |p| format!("{p}%")),
+                (sum.cached * 100)
+                    .checked_div(sum.input)
+                    .map_or_else(String::new, |p| format!("{p}%")),
                 sum.output.to_string(),
                 money(sum.cost),
             ]
@@ -156,7 +163,14 @@ pub fn cost(desk: &mut Desk, _: &mut Inbox, _: &str) -> View {
     }
     let known: Vec<f64> = by_model.values().filter_map(|(_, sum)| sum.cost).collect();
     if rows.len() > 1 && !known.is_empty() {
-        let total = vec![language.say(Word::RowTotal).into(), String::new(), String::new(), String::new(), String::new(), money(Some(known.iter().sum()))];
+        let total = vec![
+            language.say(Word::RowTotal).into(),
+            String::new(),
+            String::new(),
+            String::new(),
+            String::new(),
+            money(Some(known.iter().sum())),
+        ];
         rows.push(total);
     }
     let columns = [
