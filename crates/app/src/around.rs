@@ -17,7 +17,14 @@ const MAX_HISTORY_BYTES: u64 = 1 << 20;
 const MAX_DRAFT: u64 = 4 << 20;
 const MAX_PICTURE: u64 = 20 << 20;
 /// Never worth a mention.
-const NOISE: [&str; 6] = [".git", "node_modules", "__pycache__", ".DS_Store", ".venv", "target"];
+const NOISE: [&str; 6] = [
+    ".git",
+    "node_modules",
+    "__pycache__",
+    ".DS_Store",
+    ".venv",
+    "target",
+];
 const EDITOR: &str = if cfg!(windows) { "notepad" } else { "vi" };
 
 pub struct Around {
@@ -82,7 +89,11 @@ impl Surroundings for Around {
                 (!odd && !NOISE.contains(&name.as_str())).then_some(Name { name, is_folder })
             })
             .collect();
-        names.sort_by(|a, b| b.is_folder.cmp(&a.is_folder).then_with(|| a.name.cmp(&b.name)));
+        names.sort_by(|a, b| {
+            b.is_folder
+                .cmp(&a.is_folder)
+                .then_with(|| a.name.cmp(&b.name))
+        });
         names
     }
 
@@ -106,7 +117,14 @@ impl Surroundings for Around {
     fn clipboard_image(&mut self) -> Result<Image, String> {
         let tools: [&[&str]; 3] = [
             &["wl-paste", "--no-newline", "--type", "image/png"],
-            &["xclip", "-selection", "clipboard", "-target", "image/png", "-out"],
+            &[
+                "xclip",
+                "-selection",
+                "clipboard",
+                "-target",
+                "image/png",
+                "-out",
+            ],
             &["pngpaste", "-"],
         ];
         for tool in tools {
@@ -117,7 +135,10 @@ impl Surroundings for Around {
                 });
             }
         }
-        Err("there is none on the clipboard, or neither wl-paste, xclip nor pngpaste is installed".into())
+        Err(
+            "there is none on the clipboard, or neither wl-paste, xclip nor pngpaste is installed"
+                .into(),
+        )
     }
 
     fn keep(&mut self, kept: Kept<'_>) {
@@ -138,7 +159,9 @@ impl Surroundings for Around {
     fn branch(&self) -> Option<String> {
         let dot = self.root.join(".git");
         let folder = match fs::read_to_string(&dot) {
-            Ok(pointer) => self.root.join(pointer.trim().strip_prefix("gitdir:")?.trim()),
+            Ok(pointer) => self
+                .root
+                .join(pointer.trim().strip_prefix("gitdir:")?.trim()),
             Err(_) => dot,
         };
         let head = read_end(&folder.join("HEAD"), 4096).ok()?;
@@ -155,7 +178,10 @@ impl Around {
         ostler_host::private_dir(&self.kept)?;
         let mut line = serde_json::to_string(text)?;
         line.push('\n');
-        let mut file = OpenOptions::new().create(true).append(true).open(self.history_file())?;
+        let mut file = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(self.history_file())?;
         file.write_all(line.as_bytes())
     }
 
@@ -187,7 +213,11 @@ fn picture_from(tool: &[&str]) -> Option<String> {
         .spawn()
         .ok()?;
     let mut bytes = Vec::new();
-    let read = child.stdout.take()?.take(MAX_PICTURE).read_to_end(&mut bytes);
+    let read = child
+        .stdout
+        .take()?
+        .take(MAX_PICTURE)
+        .read_to_end(&mut bytes);
     let _ = child.kill();
     let _ = child.wait();
     read.ok()?;
@@ -249,7 +279,11 @@ mod tests {
         for name in ["b.rs", "a.rs", "bad\u{1b}name"] {
             fs::write(dir.path().join(name), "").unwrap();
         }
-        let names: Vec<String> = around(dir.path()).list("").into_iter().map(|n| n.name).collect();
+        let names: Vec<String> = around(dir.path())
+            .list("")
+            .into_iter()
+            .map(|n| n.name)
+            .collect();
         assert_eq!(names, ["src", "a.rs", "b.rs"]);
         assert!(around(dir.path()).list("nowhere/").is_empty());
     }

@@ -31,6 +31,7 @@ pub struct Boot {
     pub loaded: Loaded,
     pub dotenv: Dotenv,
     pub built_in: Vec<ProviderConfig>,
+    pub machine: Arc<Local>,
 }
 
 /// A fault of the command line: exit code 2.
@@ -69,6 +70,7 @@ impl Boot {
             loaded,
             dotenv,
             built_in: providers::built_in(ostler_llm::builtin_providers()),
+            machine: Arc::new(Local::new()),
         })
     }
 
@@ -102,6 +104,11 @@ impl Boot {
                 .collect(),
             ..TransportOptions::default()
         }))
+    }
+
+    /// The one machine that this process works on.
+    pub fn host(&self) -> Arc<Local> {
+        self.machine.clone()
     }
 
     pub fn sessions_dir(&self) -> PathBuf {
@@ -144,8 +151,10 @@ impl Boot {
             tool_filter: self.tool_filter(),
             more_tools: Vec::new(),
             tools: self.tool_settings()?,
-            host: Arc::new(Local::new()),
+            host: self.host(),
             system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
+            language: crate::front::language(self),
+            templates: crate::front::command_folders(self),
         })
     }
 

@@ -39,6 +39,7 @@ impl Lenient {
             env,
             places,
             loaded,
+            machine: Arc::new(ostler_host::Local::new()),
         };
         Ok(Self {
             boot: Arc::new(boot),

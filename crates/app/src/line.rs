@@ -5,7 +5,7 @@ use crate::color::{Ink, Paint};
 use crate::exec::{self, Ended, OK, TERMINATED};
 use crate::print::Format;
 use ostler_host::signals::{Signals, Stop};
-use ostler_wire::{Client, Event, Op, Open};
+use ostler_wire::{Client, Deed, Delta, Event, Op, Open, View};
 use std::collections::VecDeque;
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
@@ -23,7 +23,6 @@ enum Ask {
     Prompt(String),
     New,
     Resume(Option<String>),
-    Help,
     Quit,
     Engine(String),
     Plan(String),
@@ -64,7 +63,6 @@ pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
         match ask {
             Ask::Nothing | Ask::Plan(_) => {}
             Ask::Quit => break,
-            Ask::Help => help(&mut printer)?,
             Ask::New => client = swap(&boot, client, Open::New, &mut printer).await?,
             Ask::Resume(id) => match id.or_else(|| newest_other(&boot, &client)) {
                 Some(id) => client = swap(&boot, client, Open::Resume(id), &mut printer).await?,
@@ -73,7 +71,15 @@ pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
                     printer.flush()?;
                 }
             },
-            Ask::Engine(line) => command(&mut client, &mut printer, line).await?,
+            Ask::Engine(line) => match command(&mut client, &mut printer, line).await? {
+                Some(Deed::Leave) => break,
+                Some(Deed::Open(which)) => {
+                    client = swap(&boot, client, which, &mut printer).await?;
+                }
+                // Plain lines have no composer, no colours to choose and no clipboard.
+                Some(Deed::Copy(text)) => printer.note(Ink::Plain, &text)?,
+                Some(Deed::Compose(_) | Deed::Theme(_)) | None => {}
+            },
             Ask::Prompt(text) => {
                 match turn(&mut client, &mut printer, &mut signals, &mut lines, text).await? {
                     Ended::Turn(_) => printer.flush()?,
@@ -165,7 +171,6 @@ fn read(line: &str) -> Ask {
         .unwrap_or((command, ""));
     match name {
         "quit" | "exit" | "q" => Ask::Quit,
-        "help" => Ask::Help,
         "new" => Ask::New,
         "plan" if !rest.trim().is_empty() => Ask::Plan(rest.trim().to_owned()),
         "resume" => Ask::Resume(Some(rest.trim().to_owned()).filter(|id| !id.is_empty())),
@@ -184,19 +189,6 @@ fn prompt_sign(paint: Paint) -> io::Result<()> {
     let mut err = io::stderr();
     write!(err, "{}", paint.with(Ink::Green, "> "))?;
     err.flush()
-}
-
-fn help(printer: &mut crate::print::Printer<exec::Out, exec::Err>) -> io::Result<()> {
-    let own = [
-        ("help", "this list"),
-        ("new", "start a new session; the old one is kept"),
-        ("resume", "continue another session: /resume [id]"),
-        ("quit", "leave (Ctrl-D, Ctrl-C at the prompt)"),
-    ];
-    for (name, text) in own.into_iter().chain(ostler_engine::commands::list()) {
-        printer.note(Ink::Plain, &format!("/{name:12} {text}"))?;
-    }
-    printer.flush()
 }
 
 fn newest_other(boot: &Boot, client: &Client) -> Option<String> {
@@ -227,26 +219,35 @@ async fn swap(
     }
 }
 
+/// Shows what a command answers, and gives back what only the loop can do.
 async fn command(
     client: &mut Client,
     printer: &mut crate::print::Printer<exec::Out, exec::Err>,
     line: String,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Option<Deed>> {
     client.ops.send(Op::Command { line }).await?;
     let waiting = async {
         while let Some(event) = client.events.next().await {
             printer.event(&event, &ostler_engine::log::now())?;
-            if matches!(event, Event::Delta(ostler_wire::Delta::View { .. })) {
-                break;
+            if let Event::Delta(Delta::View { view, .. }) = event {
+                return Ok(match view {
+                    View::Do(deed) => Some(deed),
+                    View::Text(_)
+                    | View::Table { .. }
+                    | View::List(_)
+                    | View::Diff(_)
+                    | View::Error(_) => None,
+                });
             }
         }
-        io::Result::Ok(())
+        io::Result::Ok(None)
     };
-    if let Ok(shown) = tokio::time::timeout(VIEW_PATIENCE, waiting).await {
-        shown?;
-    }
+    let deed = match tokio::time::timeout(VIEW_PATIENCE, waiting).await {
+        Ok(shown) => shown?,
+        Err(_) => None,
+    };
     printer.flush()?;
-    Ok(())
+    Ok(deed)
 }
 
 /// A turn during which the person may answer asks, and lines typed meanwhile wait for the next turn.

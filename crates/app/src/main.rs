@@ -1,5 +1,6 @@
 //! The binary `ostler`: flags in, a front end out. Logic lives in the crates below.
 
+mod around;
 mod asking;
 mod boot;
 mod cmd;
@@ -7,6 +8,7 @@ mod color;
 mod config;
 mod exec;
 mod flags;
+mod front;
 mod lenient;
 mod line;
 mod ops;
@@ -85,8 +87,16 @@ async fn run(cli: Cli) -> anyhow::Result<u8> {
         None => {
             let boot = boot()?;
             let which = exec::which(&boot);
-            line::run(boot, which).await
+            talk(boot, which).await
         }
+    }
+}
+
+/// A conversation, on the terminal UI where that fits.
+pub async fn talk(boot: Arc<Boot>, which: ostler_wire::Open) -> anyhow::Result<u8> {
+    match front::fits(&boot) {
+        true => front::run(boot, which).await,
+        false => line::run(boot, which).await,
     }
 }
 

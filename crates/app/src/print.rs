@@ -2,7 +2,10 @@
 //! It draws events; it knows no engine.
 
 use crate::color::{Ink, Paint};
-use ostler_wire::{Body, Delta, Entry, Event, Outcome, Role, ToolResult, ToolUse, Usage, View};
+use ostler_wire::{
+    Act, Body, Deed, Delta, Entry, Event, List, Open, Outcome, Role, ToolResult, ToolUse, Usage,
+    View,
+};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -327,6 +330,10 @@ impl<O: Write, E: Write> Printer<O, E> {
         match view {
             View::Text(text) => self.note(Ink::Plain, text),
             View::Error(text) => self.note(Ink::Red, text),
+            View::Diff(text) => self.note(Ink::Plain, text),
+            // The loop does it.
+            View::Do(_) => Ok(()),
+            View::List(list) => self.list(list),
             View::Table { rows, .. } => {
                 let width = rows
                     .iter()
@@ -345,6 +352,38 @@ impl<O: Write, E: Write> Printer<O, E> {
                 Ok(())
             }
         }
+    }
+
+    /// Things to choose from, each with what to type for it.
+    fn list(&mut self, list: &List) -> io::Result<()> {
+        self.note(Ink::Plain, &list.title)?;
+        if list.items.is_empty() {
+            return self.note(Ink::Grey, &list.empty);
+        }
+        for item in &list.items {
+            let mark = if item.marked { "*" } else { " " };
+            let how = item.actions.first().map(|action| match &action.act {
+                Act::Command(line) => format!("/{line}"),
+                Act::Do(Deed::Open(Open::Resume(id))) => {
+                    format!("/resume {}", id.get(..8).unwrap_or(id))
+                }
+                Act::Do(Deed::Theme(name)) => format!("/theme {name}"),
+                Act::Do(
+                    Deed::Open(Open::New | Open::Last | Open::Fork(_))
+                    | Deed::Copy(_)
+                    | Deed::Compose(_)
+                    | Deed::Leave,
+                ) => String::new(),
+            });
+            let parts = [
+                item.label.clone(),
+                item.detail.clone(),
+                how.unwrap_or_default(),
+            ];
+            let parts: Vec<String> = parts.into_iter().filter(|p| !p.is_empty()).collect();
+            self.note(Ink::Plain, &format!("{mark} {}", parts.join("  ")))?;
+        }
+        Ok(())
     }
 
     fn end_line(&mut self) -> io::Result<()> {

@@ -129,6 +129,17 @@ impl Desk {
     }
 
     /// What a run of this tool works with. `hosts` are those that the person allowed this call to reach.
+    /// The rules as they bind a call of this tool.
+    pub fn guard(&self, tool: &'static str) -> Guard {
+        Guard {
+            policy: self.policy.clone(),
+            scope: self.scope.clone(),
+            tool,
+            posture: self.standing.posture(tool, Instant::now()),
+            attended: self.interactive,
+        }
+    }
+
     pub fn context(
         &self,
         call_id: &str,
@@ -147,13 +158,7 @@ impl Desk {
             artifacts: self.shop.artifacts.clone(),
             seen: self.shop.seen.clone(),
             jobs: self.shop.jobs.clone(),
-            guard: Guard {
-                policy: self.policy.clone(),
-                scope: self.scope.clone(),
-                tool,
-                posture: self.standing.posture(tool, Instant::now()),
-                attended: self.interactive,
-            },
+            guard: self.guard(tool),
             terms: Arc::new(self.standing.terms(&self.policy.rules, hosts)),
             todo: self.shop.todo.clone(),
             answer: None,

@@ -8,6 +8,7 @@ use crate::dispatch::{Dispatched, Ran, dispatch};
 use crate::inbox::{Inbox, Prompt, Stopped};
 use crate::ingest;
 use crate::log::LogError;
+use crate::references::Library;
 use crate::sample::{Sampled, sample};
 use ostler_llm::{Answer, AnswerPart, Error, TokenUsage};
 use ostler_wire::{
@@ -61,7 +62,7 @@ pub async fn turn(
     opening: Opening,
 ) -> Result<(), Opening> {
     let cancel = inbox.begin_turn();
-    let said = ingest::message(prompt).await;
+    let said = heard(desk, prompt).await;
     if let Err(error) = open(desk, said, opening.clone()) {
         fail(desk, &error);
         return Err(opening);
@@ -101,6 +102,27 @@ pub async fn turn(
     Ok(())
 }
 
+/// What the person said, with what they point at.
+async fn heard(desk: &Desk, prompt: Prompt) -> (Message, Vec<Body>) {
+    let (mut message, mut notices) = ingest::message(prompt).await;
+    if message.text.contains('@') {
+        let library = Library {
+            host: desk.shop.host.as_ref(),
+            scope: &desk.scope,
+            guard: &desk.guard("read_file"),
+            forbidden: &desk.shop.settings.sandbox.policy.forbid_read,
+        };
+        let found = library.look_up(&message.text).await;
+        if !found.blocks.is_empty() {
+            message.context = Some(found.blocks.join("\n"));
+        }
+        message.images.extend(found.images);
+        let notice = |text| Body::Notice(Notice { text });
+        notices.extend(found.notices.into_iter().map(notice));
+    }
+    (message, notices)
+}
+
 fn open(
     desk: &mut Desk,
     (message, notices): (Message, Vec<Body>),
@@ -112,7 +134,10 @@ fn open(
         entries.push(desk.standing.entry(Instant::now()));
     }
     entries.push(Body::Message(Message {
-        context: briefing::join(opening.context, desk.briefing()),
+        context: briefing::join(
+            briefing::join(opening.context, desk.briefing()),
+            message.context.clone(),
+        ),
         ..message
     }));
     entries.extend(notices);
@@ -143,7 +168,7 @@ async fn steps(
         }
         commands::heed(desk, inbox);
         for more in inbox.steering() {
-            let (message, mut also) = ingest::message(more).await;
+            let (message, mut also) = heard(desk, more).await;
             let context = desk.briefing();
             also.insert(0, Body::Message(Message { context, ..message }));
             desk.commit(also)?;

@@ -210,8 +210,8 @@ impl State {
             Input::Paste(text) => match self.layers.last_mut() {
                 Some(layer) => layer.paste(&text),
                 None => {
-                    self.editor.paste(text);
-                    self.typed(now);
+                    let outcome = self.editor.paste(text);
+                    self.outcome(outcome, now);
                 }
             },
             Input::Resize { .. } => {}
@@ -226,14 +226,21 @@ impl State {
             let step = layer.key(key, canvas);
             return self.step(step, now);
         }
-        if self.menu_key(key, now) {
+        // A search in the history has the keys to itself.
+        let searching = self.editor.is_searching();
+        if !searching && (self.menu_key(key, now) || self.global_key(key, canvas, leaving, now)) {
             return;
         }
-        if self.global_key(key, canvas, leaving, now) {
-            return;
-        }
-        match self.editor.key(key, canvas.columns) {
+        let outcome = self.editor.key(key, canvas.columns);
+        self.outcome(outcome, now);
+    }
+
+    fn outcome(&mut self, outcome: Outcome, now: Instant) {
+        match outcome {
             Outcome::Ignored => {}
+            Outcome::TooLarge => {
+                self.remark(self.settings.language.say(Word::TooLarge), now);
+            }
             Outcome::Moved => self.follow_menu(),
             Outcome::Changed => self.typed(now),
             Outcome::Submit => self.submit(Delivery::Steer, now),

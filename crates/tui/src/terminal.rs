@@ -46,6 +46,11 @@ impl Raw {
 /// Bytes that put a terminal right whatever was going on: for a watchdog or a panic.
 pub const RESET: &str = "\x1b[?2026l\x1b[<u\x1b[?1004l\x1b[?2004l\x1b[?1049l\x1b[?25h\x1b[0m\r\n";
 
+/// Raw mode off, whoever turned it on.
+pub fn cook() -> io::Result<()> {
+    terminal::disable_raw_mode()
+}
+
 pub fn size() -> (u16, u16) {
     terminal::size().unwrap_or((80, 24))
 }

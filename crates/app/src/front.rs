@@ -1,0 +1,164 @@
+//! The conversation on a terminal: puts the terminal UI, the session and this machine together.
+
+use crate::around::Around;
+use crate::boot::Boot;
+use crate::color;
+use crate::config::units::ColorChoice;
+use crate::exec::{OK, TERMINATED};
+use anyhow::{Context as _, anyhow};
+use ostler_engine::LocalHub;
+use ostler_host::signals::{Signals, Stop};
+use ostler_tui::editor::{self, KeyMap};
+use ostler_tui::run::{Start, run as show};
+use ostler_tui::state::Settings;
+use ostler_tui::theme::Look;
+use ostler_wire::{Hub, Language, Open, Word};
+use std::cell::Cell;
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Whether the terminal UI can and may be used; plain lines otherwise.
+pub fn fits(boot: &Boot) -> bool {
+    let dumb = boot
+        .env
+        .get("TERM")
+        .is_none_or(|t| t.is_empty() || t == "dumb");
+    !boot.global.plain && !dumb && io::stdin().is_terminal() && io::stdout().is_terminal()
+}
+
+pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
+    let options = Arc::new(boot.options(true)?);
+    let host = boot.host();
+    let language = options.language;
+    let start = start(&boot, language)?;
+    let hub = LocalHub::new(options, boot.transport());
+    let client = hub.open(which).await?;
+    let mut signals = Signals::new()?;
+    // Whatever becomes of us, the terminal is put right.
+    let _ = host
+        .guard_terminal(ostler_tui::terminal::RESET.as_bytes())
+        .await;
+    reset_on_panic();
+    let stopped = Cell::new(false);
+    let stop = async {
+        loop {
+            match signals.next().await {
+                Stop::Terminate => break stopped.set(true),
+                // In raw mode Ctrl-C is a key; a signal comes from somewhere else.
+                Stop::Interrupt => break,
+            }
+        }
+    };
+    let out = io::BufWriter::with_capacity(1 << 16, io::stdout());
+    let ended = show(&hub, client, around(&boot), start, out, stop).await;
+    let _ = host.release_terminal().await;
+    let ended = ended.context("the terminal cannot be used")?;
+    if boot.store().find(&ended.session).is_ok() {
+        let id = ended.session.get(..8).unwrap_or(&ended.session);
+        let _ = writeln!(io::stderr(), "ostler resume {id}");
+    }
+    Ok(if stopped.get() { TERMINATED } else { OK })
+}
+
+fn around(boot: &Boot) -> Around {
+    let project = ostler_engine::store::project_name(&boot.places.root);
+    Around {
+        root: boot.places.root.clone(),
+        user_home: boot.places.user_home.clone(),
+        kept: boot.places.home.join("cache").join("prompts").join(project),
+        editor: ["VISUAL", "EDITOR"]
+            .into_iter()
+            .find_map(|name| boot.env.get(name).filter(|v| !v.trim().is_empty()).cloned()),
+        forgets: boot.global.no_save,
+    }
+}
+
+fn start(boot: &Boot, language: Language) -> anyhow::Result<Start> {
+    let ui = &boot.loaded.config.ui;
+    let around = around(boot);
+    let mut keys = KeyMap::new(editor::ACTIONS);
+    for (action, names) in &ui.keys {
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        keys.bind(action, &names)
+            .map_err(|e| anyhow!("`ui.keys`: {e}"))?;
+    }
+    let mut greeting = vec![format!("ostler {}", crate::VERSION)];
+    greeting.extend(boot.loaded.notices.iter().map(ToString::to_string));
+    greeting.extend(boot.dotenv.warnings.iter().cloned());
+    let say = |word: Word| language.say(word).to_owned();
+    Ok(Start {
+        settings: Settings {
+            look: look(boot)?,
+            language,
+            show_reasoning: boot.loaded.config.display.show_reasoning,
+            notify: ui.notify,
+        },
+        editor: editor::Options {
+            history: around.history(),
+            keys,
+            vim: ui.vim,
+            labels: editor::Labels {
+                paste: say(Word::PasteChip),
+                paste_line: say(Word::PasteLineChip),
+                image: say(Word::ImageChip),
+                search: language.fill(Word::HistorySearch, &[""]),
+            },
+        },
+        draft: around.draft(),
+        greeting,
+        prompt: None,
+    })
+}
+
+fn look(boot: &Boot) -> anyhow::Result<Look> {
+    let named = boot.loaded.config.ui.theme.as_deref();
+    let colour = match boot.loaded.config.display.color {
+        ColorChoice::Never => false,
+        ColorChoice::Always => true,
+        ColorChoice::Auto => color::liked(&boot.env),
+    };
+    if boot.global.no_color || !colour {
+        return Ok(Look::Mono);
+    }
+    let Some(name) = named else {
+        return Ok(Look::default());
+    };
+    Look::from_name(name).ok_or_else(|| {
+        let all = Look::ALL.map(Look::name).join(", ");
+        anyhow!("`ui.theme`: there is no theme {name:?}; there are: {all}")
+    })
+}
+
+/// The language of the surface: the setting, `OSTLER_LANG`, the locale.
+pub fn language(boot: &Boot) -> Language {
+    let set = boot.loaded.config.language.as_deref();
+    let env = ["OSTLER_LANG", "LC_ALL", "LC_MESSAGES", "LANG"];
+    let named = env
+        .iter()
+        .filter_map(|name| boot.env.get(*name).map(String::as_str));
+    set.into_iter()
+        .chain(named)
+        .find_map(Language::from_name)
+        .unwrap_or_default()
+}
+
+/// Folders of Markdown commands, the nearer first.
+pub fn command_folders(boot: &Boot) -> Vec<PathBuf> {
+    vec![
+        boot.places.root.join(".ostler/commands"),
+        boot.places.root.join(".claude/commands"),
+        boot.places.home.join("commands"),
+    ]
+}
+
+fn reset_on_panic() {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        let mut out = io::stdout();
+        let _ = out.write_all(ostler_tui::terminal::RESET.as_bytes());
+        let _ = out.flush();
+        let _ = ostler_tui::terminal::cook();
+        usual(info);
+    }));
+}
