@@ -4,7 +4,7 @@ use crate::artifacts::Artifacts;
 use crate::briefing::{self, Way};
 use crate::conversation::{Conversation, Sent};
 use crate::feed::Feed;
-use crate::hub::RuleStore;
+use crate::hub::{Extra, RuleStore};
 use crate::jobs::Jobs;
 use crate::ledger::{Ledger, Line};
 use crate::log::{Log, LogError};
@@ -25,6 +25,7 @@ use ostler_wire::{Access, Body, Entry, Language, TodoItem, Usage};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 pub struct Desk {
@@ -35,17 +36,29 @@ pub struct Desk {
     pub policy: Arc<Policy>,
     pub scope: Arc<Scope>,
     pub shop: Shop,
-    /// Somebody is attached who can answer asks.
-    pub interactive: bool,
-    /// 0 = no limit.
-    pub max_steps: u64,
+    pub manner: Manner,
     /// Call ids of the session.
     pub used_ids: HashSet<String>,
     pub standing: Standing,
     pub account: Account,
+    pub offers: Offers,
+}
+
+/// How it works.
+pub struct Manner {
+    /// Somebody is attached who can answer asks.
+    pub interactive: bool,
+    /// 0 = no limit.
+    pub max_steps: u64,
     pub language: Language,
-    /// Commands that people wrote.
+}
+
+/// Commands beside the engine's own.
+pub struct Offers {
+    /// Those that people wrote.
     pub templates: Arc<Vec<Template>>,
+    /// Those of the binary.
+    pub extras: Vec<Arc<dyn Extra>>,
 }
 
 /// What tools work with.
@@ -59,6 +72,8 @@ pub struct Shop {
     pub todo: Arc<Vec<TodoItem>>,
     /// Where rules that shall hold for ever are kept.
     pub rules: Option<Arc<dyn RuleStore>>,
+    /// Held by whoever changes the tree.
+    pub writing: Arc<Semaphore>,
 }
 
 /// Under which names requests are written into the ledger.
@@ -66,6 +81,7 @@ pub struct Account {
     pub ledger: Option<Ledger>,
     pub session: String,
     pub project: String,
+    pub role: &'static str,
 }
 
 impl Desk {
@@ -128,7 +144,6 @@ impl Desk {
         }
     }
 
-    /// What a run of this tool works with. `hosts` are those that the person allowed this call to reach.
     /// The rules as they bind a call of this tool.
     pub fn guard(&self, tool: &'static str) -> Guard {
         Guard {
@@ -136,10 +151,11 @@ impl Desk {
             scope: self.scope.clone(),
             tool,
             posture: self.standing.posture(tool, Instant::now()),
-            attended: self.interactive,
+            attended: self.manner.interactive,
         }
     }
 
+    /// What a run of this tool works with. `hosts` are those that the person allowed this call to reach.
     pub fn context(
         &self,
         call_id: &str,
@@ -237,7 +253,7 @@ impl Desk {
     pub fn briefing(&self) -> Option<String> {
         let mode = self.standing.mode;
         let way = match self.tools.find(ExitPlanMode::NAME) {
-            Some(_) if self.interactive => Way::Tool,
+            Some(_) if self.manner.interactive => Way::Tool,
             Some(_) | None => Way::Answer,
         };
         (mode != self.standing.told).then(|| briefing::text(mode, way))
@@ -268,7 +284,7 @@ impl Desk {
                 ts: crate::log::now(),
                 session: self.account.session.clone(),
                 project: self.account.project.clone(),
-                role: "main".into(),
+                role: self.account.role.into(),
                 tokens: usage.into(),
             });
         }

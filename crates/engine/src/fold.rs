@@ -3,8 +3,8 @@
 
 use crate::tools;
 use ostler_llm::{AnswerPart, CallResult, Msg};
-use ostler_wire::{Body, Image, Message, Origin, Part, Replay, Role, ToolResult, ToolUse};
-use std::collections::HashSet;
+use ostler_wire::{Body, Caller, Image, Message, Origin, Part, Replay, Role, ToolResult, ToolUse};
+use std::collections::{HashMap, HashSet};
 
 #[cfg(test)]
 mod tests;
@@ -30,6 +30,8 @@ pub struct Fold {
     calls: Vec<Call>,
     /// Ids that calls went out under.
     ids: HashSet<String>,
+    /// Calls that were not the model's and have no result yet.
+    others: HashMap<String, ToolUse>,
     last: Last,
 }
 
@@ -65,6 +67,7 @@ impl Fold {
             answer: None,
             calls: Vec::new(),
             ids: HashSet::new(),
+            others: HashMap::new(),
             last: Last::Nobody,
         }
     }
@@ -75,11 +78,17 @@ impl Fold {
                 self.close(out);
                 self.message(message, out);
             }
-            Body::ToolUse(call) => self.call(call, out),
-            Body::ToolResult(result) => {
-                self.end_answer(out);
-                self.result(result, out);
+            Body::ToolUse(call) if call.by.is_some() => {
+                self.others.insert(call.id.clone(), call.clone());
             }
+            Body::ToolUse(call) => self.call(call, out),
+            Body::ToolResult(result) => match self.others.remove(&result.tool_use_id) {
+                Some(call) => self.other(&call, result, out),
+                None => {
+                    self.end_answer(out);
+                    self.result(result, out);
+                }
+            },
             Body::Interrupted(_) => {
                 self.close(out);
                 self.say(INTERRUPTED_NOTE.into(), Vec::new(), out);
@@ -303,6 +312,29 @@ impl Fold {
         if self.calls.iter().all(|call| call.result.is_some()) {
             self.close(out);
         }
+    }
+
+    /// A call that was not the model's. What the person ran is told as their words; a template tells its own.
+    fn other(&mut self, call: &ToolUse, result: &ToolResult, out: &mut Vec<Msg>) {
+        match call.by {
+            Some(Caller::Person) => {}
+            Some(Caller::Template) | None => return,
+        }
+        self.close(out);
+        let input = call.input.to_value();
+        let command = input
+            .get("command")
+            .and_then(|c| c.as_str())
+            .unwrap_or_default();
+        let rendered = tools::render(&call.name, &result.output, false);
+        let said = format!("$ {command}\n{}", rendered.text.trim_end());
+        // Output that contains the closing word must not end its block.
+        let said = said.replace("</ran>", "<\\/ran>");
+        self.say(
+            format!("I ran this myself:\n<ran>\n{said}\n</ran>"),
+            rendered.images,
+            out,
+        );
     }
 
     /// The person's words, or ours in their place. Blank ones would be refused.

@@ -1,8 +1,9 @@
 //! Opens sessions: new, resumed or forked. It puts the parts together; the session then runs as its own task.
 
 use crate::artifacts::Artifacts;
+use crate::children::Children;
 use crate::conversation::Conversation;
-use crate::desk::{Account, Desk, Shop};
+use crate::desk::{Account, Desk, Manner, Offers, Shop};
 use crate::feed::Feed;
 use crate::inbox::Inbox;
 use crate::jobs::Jobs;
@@ -14,6 +15,7 @@ use crate::seen::Seen;
 use crate::session::Session;
 use crate::standing::Standing;
 use crate::store::Store;
+use crate::templates::{Shelf, Template};
 use crate::tool::{Scope, Tool, ToolSettings};
 use crate::tools::Tools;
 use crate::turn::Opening;
@@ -21,13 +23,14 @@ use crate::{commands, instructions, prefixes, templates};
 use ostler_host::Host;
 use ostler_llm::{Model, Params, Prefix, Target, Transport};
 use ostler_wire::{
-    Body, Client, Entry, ForkedFrom, Hub, HubError, Language, Meta, Notice, Open, SCHEMA_VERSION,
-    SessionInfo, Settings, Subscription,
+    Body, Client, CommandInfo, Entry, ForkedFrom, Hub, HubError, Language, Meta, Notice, Open,
+    SCHEMA_VERSION, SessionInfo, Settings, Subscription, View,
 };
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
+use tokio::task::JoinHandle;
 
 /// Ops that may wait for a session that is busy.
 const OPS: usize = 64;
@@ -90,12 +93,24 @@ pub struct Options {
     pub system: String,
     pub language: Language,
     /// Folders of Markdown commands, the more important first.
-    pub templates: Vec<PathBuf>,
+    pub templates: Vec<Shelf>,
+    /// Commands of the binary's own.
+    pub extras: Vec<Arc<dyn Extra>>,
 }
 
+/// A command that the binary answers.
+pub trait Extra: Send + Sync {
+    fn info(&self, language: Language) -> CommandInfo;
+    /// May take a while; it runs beside the session.
+    fn run(&self, words: &str, language: Language) -> View;
+}
+
+#[derive(Clone)]
 pub struct LocalHub {
     options: Arc<Options>,
     transport: Arc<Transport>,
+    /// Whoever changes the tree holds it: sessions of a hub take turns.
+    writing: Arc<Semaphore>,
 }
 
 /// A log to go on with.
@@ -111,33 +126,42 @@ struct Past {
 
 impl LocalHub {
     pub fn new(options: Arc<Options>, transport: Arc<Transport>) -> Self {
-        Self { options, transport }
+        Self {
+            options,
+            transport,
+            writing: Arc::new(Semaphore::new(1)),
+        }
     }
 
     fn store(&self) -> Store {
         Store::new(&self.options.sessions, &self.options.root)
     }
 
+    /// A log that does not exist yet, and what it is to begin with.
+    fn fresh(&self, forked_from: Option<ForkedFrom>, entries: Vec<Entry>) -> Past {
+        let (store, id) = (self.store(), uuid::Uuid::new_v4().to_string());
+        let (log, folder) = match self.options.save {
+            true => (Log::plan(&store.path_of(&id)), store.folder_of(&id)),
+            false => (
+                Log::memory(),
+                self.options.temp.join(format!("ostler-{id}")),
+            ),
+        };
+        Past {
+            log,
+            entries,
+            notices: Vec::new(),
+            id,
+            folder,
+            forked_from,
+        }
+    }
+
     fn past(&self, which: Open) -> Result<Past, HubError> {
         let store = self.store();
         let say = |e: crate::log::LogError| HubError(e.to_string());
-        let id = uuid::Uuid::new_v4().to_string();
-        let fresh = |forked_from, entries| Past {
-            log: match self.options.save {
-                true => Log::plan(&store.path_of(&id)),
-                false => Log::memory(),
-            },
-            entries,
-            notices: Vec::new(),
-            id: id.clone(),
-            folder: match self.options.save {
-                true => store.folder_of(&id),
-                false => self.options.temp.join(format!("ostler-{id}")),
-            },
-            forked_from,
-        };
         let (path, copy) = match which {
-            Open::New => return Ok(fresh(None, Vec::new())),
+            Open::New => return Ok(self.fresh(None, Vec::new())),
             Open::Fork(id) => (store.find(&id), true),
             // Without saving, a session goes on as a copy in memory.
             Open::Resume(id) => (store.find(&id), !self.options.save),
@@ -154,7 +178,7 @@ impl LocalHub {
             session: session.unwrap_or_default(),
             entry: entries.last().map_or(0, |e| e.entry),
         };
-        let mut past = fresh(Some(forked_from), entries);
+        let mut past = self.fresh(Some(forked_from), entries);
         past.notices.extend(damage.notice());
         Ok(past)
     }
@@ -218,13 +242,19 @@ impl LocalHub {
         Model::new(target, self.transport.clone()).map_err(|e| HubError(e.to_string()))
     }
 
-    fn opening(&self, past: &mut Past, model: &str, prefix: &Prefix) -> Opening {
+    fn opening(
+        &self,
+        past: &mut Past,
+        is_new: bool,
+        (model, title): (&str, Option<String>),
+        prefix: &Prefix,
+    ) -> Opening {
         let hash = prefixes::hash(prefix);
         let mut opening = Opening {
             context: Some(self.environment()),
             ..Opening::default()
         };
-        if past.log.is_empty() {
+        if is_new {
             let meta = Body::Meta(Meta {
                 schema_version: SCHEMA_VERSION,
                 session_id: past.id.clone(),
@@ -248,11 +278,12 @@ impl LocalHub {
             }
         }
         let settings = settings_of(&past.entries, &opening.past);
-        let is_new = past.log.is_empty() && past.forked_from.is_none();
+        let is_first = is_new && past.forked_from.is_none();
         let changed = Settings {
             model: Some(model.to_owned()).filter(|m| settings.model.as_ref() != Some(m)),
             // The first line of a new log names its prefix already.
-            prefix: Some(hash).filter(|h| !is_new && settings.prefix.as_ref() != Some(h)),
+            prefix: Some(hash).filter(|h| !is_first && settings.prefix.as_ref() != Some(h)),
+            title,
             ..Settings::default()
         };
         if changed != Settings::default() {
@@ -303,33 +334,153 @@ fn mode_of(past: &[Entry]) -> Mode {
     modes.take(1).next().unwrap_or_default()
 }
 
-impl Hub for LocalHub {
-    async fn open(&self, which: Open) -> Result<Client, HubError> {
-        let options = self.options.clone();
-        let mut past = self.past(which)?;
-        let mut notes = past.notices.clone();
-        let tools = Tools::new(&options.tool_filter).and(&options.more_tools);
-        let prefix = self.prefix(&past, &tools, &mut notes);
-        let model = self.model(&past, &mut notes)?;
-        let reference = reference(&model);
+/// A session that goes on from another one, in a log of its own.
+pub struct Heir {
+    /// What was said so far.
+    pub entries: Vec<Entry>,
+    /// The session that it comes from.
+    pub parent: String,
+    pub prefix: Prefix,
+    pub model: String,
+    pub params: Params,
+    pub policy: Arc<Policy>,
+    pub standing: Standing,
+    pub title: String,
+}
 
+/// What a session is put together from.
+struct Parts {
+    past: Past,
+    prefix: Prefix,
+    model: Model,
+    heir: Option<Heir>,
+    notes: Vec<String>,
+}
+
+impl LocalHub {
+    fn new_session(&self, which: Open) -> Result<Client, HubError> {
+        let past = self.past(which)?;
+        let mut notes = past.notices.clone();
+        let tools = Tools::new(&self.options.tool_filter).and(&self.options.more_tools);
+        let parts = Parts {
+            prefix: self.prefix(&past, &tools, &mut notes),
+            model: self.model(&past, &mut notes)?,
+            past,
+            heir: None,
+            notes,
+        };
+        self.start(parts).map(|(client, _)| client)
+    }
+
+    fn open_heir(&self, mut heir: Heir) -> Result<(Client, JoinHandle<()>), HubError> {
+        let entries = std::mem::take(&mut heir.entries);
+        let from = entries.last().map(|last| ForkedFrom {
+            session: heir.parent.clone(),
+            entry: last.entry,
+        });
+        let target = self.options.models.resolve(Some(&heir.model));
+        let target = Arc::new(target.map_err(HubError)?);
+        let model = Model::new(target, self.transport.clone());
+        self.start(Parts {
+            past: self.fresh(from, entries),
+            prefix: heir.prefix.clone(),
+            model: model.map_err(|e| HubError(e.to_string()))?,
+            heir: Some(heir),
+            notes: Vec::new(),
+        })
+    }
+
+    fn start(&self, parts: Parts) -> Result<(Client, JoinHandle<()>), HubError> {
+        let Parts {
+            mut past,
+            prefix,
+            model,
+            heir,
+            mut notes,
+        } = parts;
+        let options = self.options.clone();
+        let reference = reference(&model);
         let (templates, left_out) = templates::load(&options.templates);
         notes.extend(left_out);
-        let store = self.store();
         let (ops, receiver) = mpsc::channel(OPS);
         let (feed, asks) = (Feed::default(), crate::asks::Pending::default());
-        let artifacts = Artifacts::new(past.folder.clone());
-        let entries = std::mem::take(&mut past.entries);
-        let mut desk = Desk {
-            conversation: Conversation::new(
-                model,
-                prefix.clone(),
-                options.params.clone(),
-                options.tools.envelope,
+        let params = heir.as_ref().map_or(&options.params, |heir| &heir.params);
+        let envelope = options.tools.envelope;
+        let conversation = Conversation::new(model, prefix.clone(), params.clone(), envelope);
+        let mut desk = self.desk(&past, conversation, feed.clone(), templates);
+        desk.log = std::mem::replace(&mut past.log, Log::memory());
+        // A fork's entries are committed with its opening; a resumed log's are only read in.
+        if !desk.log.is_empty() {
+            past.entries.iter().for_each(|entry| desk.replay(entry));
+        }
+        desk.standing.mode = mode_of(&past.entries);
+        if let Some(mode) = options.mode {
+            desk.standing.enter(mode);
+        }
+        let title = heir.as_ref().map(|heir| heir.title.clone());
+        if let Some(heir) = heir {
+            desk.policy = heir.policy;
+            desk.standing.inherit(heir.standing);
+            desk.account.role = "task";
+        }
+        let is_new = desk.log.is_empty();
+        let opening = self.opening(&mut past, is_new, (&reference, title), &prefix);
+        let (mode, window) = (
+            desk.standing.shown(std::time::Instant::now()),
+            desk.conversation.model.target().window,
+        );
+        let commands = commands::list(&desk);
+        let backlog = Arc::new(Backlog {
+            source: desk.log.source(),
+            asks: asks.clone(),
+        });
+        let events = Subscription::from_now(desk.log.head(), feed.subscribe(), backlog);
+        let hub = self.clone();
+        let opener = Box::new(move |heir| hub.open_heir(heir));
+        let session = Session {
+            inbox: Inbox::new(
+                receiver,
+                feed,
+                asks,
+                Children::new(opener, options.language),
             ),
-            log: std::mem::replace(&mut past.log, Log::memory()),
-            feed: feed.clone(),
-            tools,
+            desk,
+            discarded: false,
+            opening,
+            transport: self.transport.clone(),
+            options,
+        };
+        let running = tokio::spawn(session.run());
+        // A long past takes a while to free, and the prompt need not wait for it.
+        let entries = std::mem::take(&mut past.entries);
+        drop(tokio::task::spawn_blocking(move || drop(entries)));
+        let client = Client {
+            session_id: past.id,
+            model: reference,
+            notes,
+            mode,
+            window,
+            commands,
+            ops,
+            events,
+        };
+        Ok((client, running))
+    }
+
+    fn desk(
+        &self,
+        past: &Past,
+        conversation: Conversation,
+        feed: Feed,
+        templates: Vec<Template>,
+    ) -> Desk {
+        let options = &self.options;
+        let artifacts = Artifacts::new(past.folder.clone());
+        Desk {
+            conversation,
+            log: Log::memory(),
+            feed,
+            tools: Tools::new(&options.tool_filter).and(&options.more_tools),
             policy: Arc::new(options.policy.clone()),
             scope: Arc::new(Scope {
                 root: options.root.clone(),
@@ -343,12 +494,18 @@ impl Hub for LocalHub {
                 seen: Arc::new(Seen::default()),
                 todo: Arc::default(),
                 rules: options.rules.clone(),
+                writing: self.writing.clone(),
             },
-            interactive: options.interactive,
-            max_steps: options.max_steps,
+            manner: Manner {
+                interactive: options.interactive,
+                max_steps: options.max_steps,
+                language: options.language,
+            },
             used_ids: HashSet::new(),
-            language: options.language,
-            templates: Arc::new(templates),
+            offers: Offers {
+                templates: Arc::new(templates),
+                extras: options.extras.clone(),
+            },
             standing: Standing::new(
                 Mode::Normal,
                 options.policy.posture,
@@ -357,54 +514,16 @@ impl Hub for LocalHub {
             account: Account {
                 ledger: options.save.then(|| Ledger::new(&options.home)),
                 session: past.id.clone(),
-                project: store.project().to_owned(),
+                project: self.store().project().to_owned(),
+                role: "main",
             },
-        };
-        // A fork's entries are committed with its opening; a resumed log's are only read in.
-        let resumed = !desk.log.is_empty();
-        if resumed {
-            entries.iter().for_each(|entry| desk.replay(entry));
         }
-        desk.standing.mode = mode_of(&entries);
-        if let Some(mode) = options.mode {
-            desk.standing.enter(mode);
-        }
-        past.entries = entries;
-        std::mem::swap(&mut past.log, &mut desk.log);
-        let opening = self.opening(&mut past, &reference, &prefix);
-        std::mem::swap(&mut past.log, &mut desk.log);
+    }
+}
 
-        let mode = desk.standing.shown(std::time::Instant::now());
-        let window = desk.conversation.model.target().window;
-        let mut commands = commands::list(options.language);
-        commands.extend(desk.templates.iter().map(|t| t.info()));
-        let backlog = Arc::new(Backlog {
-            source: desk.log.source(),
-            asks: asks.clone(),
-        });
-        let events = Subscription::from_now(desk.log.head(), feed.subscribe(), backlog);
-        let session = Session {
-            inbox: Inbox::new(receiver, feed, asks),
-            desk,
-            discarded: false,
-            opening,
-            transport: self.transport.clone(),
-            options,
-        };
-        tokio::spawn(session.run());
-        // A long past takes a while to free, and the prompt need not wait for it.
-        let entries = std::mem::take(&mut past.entries);
-        drop(tokio::task::spawn_blocking(move || drop(entries)));
-        Ok(Client {
-            session_id: past.id,
-            model: reference,
-            notes,
-            mode,
-            window,
-            commands,
-            ops,
-            events,
-        })
+impl Hub for LocalHub {
+    async fn open(&self, which: Open) -> Result<Client, HubError> {
+        self.new_session(which)
     }
 
     fn list(&self) -> Result<Vec<SessionInfo>, HubError> {

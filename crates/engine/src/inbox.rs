@@ -1,8 +1,9 @@
 //! What front ends send, taken in while work goes on: prompts wait, answers find their asks, an interrupt stops the turn.
 
 use crate::asks::Pending;
+use crate::children::{Children, Ended, Report, What, post};
 use crate::feed::Feed;
-use ostler_wire::{Ask, Delivery, Image, Op};
+use ostler_wire::{Ask, Delivery, Delta, Doing, Image, Op};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,6 +23,8 @@ const GRACE: Duration = Duration::from_millis(150);
 pub struct Prompt {
     pub text: String,
     pub images: Vec<Image>,
+    /// Where references are looked for, if not in the whole text.
+    pub own_words: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,6 +54,9 @@ pub struct Inbox {
     waiting: HashMap<String, oneshot::Sender<Answer>>,
     asks: Pending,
     feed: Feed,
+    pub children: Children,
+    /// Asks of children by the id they have here: the child, and the id they have there.
+    relayed: HashMap<String, (String, String)>,
     turn: CancellationToken,
     /// When work of a turn that was told to stop is dropped.
     overdue: Option<Instant>,
@@ -62,11 +68,13 @@ pub struct Inbox {
 pub enum Next {
     Prompt(Prompt),
     Command(String),
+    /// A child is through.
+    Ended(Ended),
     Over,
 }
 
 impl Inbox {
-    pub fn new(ops: mpsc::Receiver<Op>, feed: Feed, asks: Pending) -> Self {
+    pub fn new(ops: mpsc::Receiver<Op>, feed: Feed, asks: Pending, children: Children) -> Self {
         Self {
             ops,
             steer: VecDeque::new(),
@@ -75,6 +83,8 @@ impl Inbox {
             waiting: HashMap::new(),
             asks,
             feed,
+            children,
+            relayed: HashMap::new(),
             turn: CancellationToken::new(),
             overdue: None,
             next_ask: 1,
@@ -84,6 +94,9 @@ impl Inbox {
 
     pub async fn next(&mut self) -> Next {
         loop {
+            if let Some(ended) = self.children.ended.pop_front() {
+                return Next::Ended(ended);
+            }
             if let Some(line) = self.commands.pop_front() {
                 return Next::Command(line);
             }
@@ -94,9 +107,58 @@ impl Inbox {
             if self.closed {
                 return Next::Over;
             }
-            let op = self.ops.recv().await;
-            self.take(op);
+            tokio::select! {
+                op = self.ops.recv() => self.take(op),
+                report = self.children.next() => self.hear(report),
+            }
         }
+    }
+
+    /// What a child reports, made known to whoever is attached here.
+    fn hear(&mut self, report: Option<Report>) {
+        let Some(Report { child, what }) = report else {
+            return;
+        };
+        match what {
+            What::Doing(doing) => self.children.is_at(&child, doing),
+            What::Asks(ask) => {
+                let id = self.new_ask();
+                self.children.is_at(&child, Doing::Asking);
+                self.relayed
+                    .insert(id.clone(), (child.clone(), ask.ask.clone()));
+                let ask = Arc::new(Ask {
+                    ask: id,
+                    from: Some(child),
+                    ..Ask::clone(&ask)
+                });
+                self.asks.add(ask.clone());
+                self.feed.ask(ask);
+            }
+            What::Ended(ended) => {
+                let asks = &self.asks;
+                self.relayed.retain(|id, (asker, _)| {
+                    let stays = *asker != child;
+                    if !stays {
+                        asks.remove(id);
+                    }
+                    stays
+                });
+                self.children.end(ended);
+            }
+        }
+        self.show_tasks();
+    }
+
+    pub fn show_tasks(&self) {
+        self.feed.delta(Delta::Tasks {
+            tasks: self.children.list(),
+        });
+    }
+
+    fn new_ask(&mut self) -> String {
+        let id = format!("a{}", self.next_ask);
+        self.next_ask += 1;
+        id
     }
 
     /// A new turn begins; its token stops everything in it.
@@ -127,6 +189,9 @@ impl Inbox {
         {
             self.take(Some(op));
         }
+        while let Some(report) = self.children.try_next() {
+            self.hear(Some(report));
+        }
         let (now, later): (Vec<_>, Vec<_>) = self.commands.drain(..).partition(|line| wanted(line));
         self.commands.extend(later);
         now
@@ -147,6 +212,7 @@ impl Inbox {
                 biased;
                 output = &mut work => return Ok(output),
                 op = self.ops.recv(), if !self.closed => self.take(op),
+                report = self.children.next() => self.hear(report),
                 () = patience, if overdue.is_some() => return Err(Stopped),
             }
         }
@@ -157,8 +223,7 @@ impl Inbox {
         if self.closed {
             return Err(Stopped);
         }
-        ask.ask = format!("a{}", self.next_ask);
-        self.next_ask += 1;
+        ask.ask = self.new_ask();
         let id = ask.ask.clone();
         let ask = Arc::new(ask);
         let (sender, receiver) = oneshot::channel();
@@ -191,7 +256,11 @@ impl Inbox {
                     Delivery::Queue => &mut self.queue,
                 };
                 if waiting.len() < MAX_WAITING {
-                    waiting.push_back(Prompt { text, images });
+                    waiting.push_back(Prompt {
+                        text,
+                        images,
+                        own_words: None,
+                    });
                 }
             }
             Some(Op::Answer {
@@ -199,7 +268,20 @@ impl Inbox {
                 choice,
                 reason,
             }) => {
-                if let Some(waiting) = self.waiting.remove(&ask) {
+                if let Some((child, theirs)) = self.relayed.remove(&ask) {
+                    self.asks.remove(&ask);
+                    if let Some(ops) = self.children.ops(&child) {
+                        let ask = theirs;
+                        post(
+                            &ops,
+                            Op::Answer {
+                                ask,
+                                choice,
+                                reason,
+                            },
+                        );
+                    }
+                } else if let Some(waiting) = self.waiting.remove(&ask) {
                     // The asker may have been stopped a moment ago.
                     let _ = waiting.send(Answer { choice, reason });
                 }

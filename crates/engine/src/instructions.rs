@@ -50,6 +50,12 @@ pub fn load(home: &Path, user_home: Option<&Path>, root: &Path) -> Instructions 
     out
 }
 
+/// The file of a folder that counts, or the one to begin.
+pub fn file_of(dir: &Path) -> PathBuf {
+    let found = NAMES.iter().map(|n| dir.join(n)).find(|p| p.is_file());
+    found.unwrap_or_else(|| dir.join("AGENTS.md"))
+}
+
 /// The home of Ostler, then from the person's home down to the root, or the root alone when it lies elsewhere.
 fn folders(home: &Path, user_home: Option<&Path>, root: &Path) -> Vec<PathBuf> {
     let mut dirs = vec![home.to_owned()];

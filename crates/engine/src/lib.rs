@@ -5,6 +5,7 @@ mod artifacts;
 mod asks;
 mod briefing;
 pub mod cache;
+mod children;
 pub mod commands;
 pub mod confine;
 mod conversation;
@@ -41,4 +42,5 @@ pub mod tools;
 mod transcript;
 mod turn;
 
-pub use hub::{LocalHub, Models, Options, RuleStore};
+pub use hub::{Extra, LocalHub, Models, Options, RuleStore};
+pub use templates::Shelf;

@@ -255,7 +255,7 @@ fn range_of(text: &str) -> Option<RangeInclusive<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::{Policy, Rule, Rules};
+    use crate::policy::{Policy, Posture, Rule, Rules};
     use std::sync::Arc;
 
     #[test]
@@ -308,6 +308,7 @@ mod tests {
             }),
             scope: scope.clone(),
             tool: "read_file",
+            posture: Posture::Ask,
             attended: true,
         };
         let host = ostler_host::Local::new();

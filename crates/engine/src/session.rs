@@ -1,16 +1,17 @@
 //! A session: one task that owns the desk and the inbox, and runs one turn after the other.
 
-use crate::commands;
+use crate::commands::{self, template};
 use crate::conversation::Conversation;
 use crate::desk::Desk;
 use crate::hub::Options;
 use crate::inbox::{Inbox, Next, Prompt};
-use crate::log::branch;
+use crate::log::{LogError, branch};
 use crate::prefixes;
 use crate::store::Store;
+use crate::templates::Template;
 use crate::turn::{Opening, turn};
 use ostler_llm::{Effort, Model, Params, Target, Transport};
-use ostler_wire::{Body, Settings, View, Word};
+use ostler_wire::{Body, Notice, Settings, View, Word};
 use std::sync::Arc;
 
 pub struct Session {
@@ -29,10 +30,13 @@ impl Session {
         loop {
             match self.inbox.next().await {
                 Next::Prompt(prompt) => self.prompt(prompt).await,
-                Next::Command(line) => self.command(&line),
+                Next::Command(line) => self.command(&line).await,
+                Next::Ended(ended) => commands::tasks::tell(&mut self.desk, &ended),
                 Next::Over => break,
             }
         }
+        self.inbox.children.close().await;
+        commands::heed(&mut self.desk, &mut self.inbox);
         self.desk.shop.jobs.close().await;
         if !self.options.save {
             // It lies in the system's temporary folder, which is cleared some day when this fails.
@@ -46,10 +50,7 @@ impl Session {
 
     async fn prompt(&mut self, prompt: Prompt) {
         let opening = std::mem::take(&mut self.opening);
-        if self.options.save && opening.context.is_some() {
-            // A prefix that cannot be kept shows again when the log cannot be written.
-            let _ = prefixes::keep(&self.options.home, &self.desk.conversation.prefix);
-        }
+        self.keep_prefix(&opening);
         let kept = turn(&mut self.desk, &mut self.inbox, prompt, opening).await;
         // Nothing of the opening is on disk when the first write failed; it goes before the next prompt.
         if let Err(opening) = kept {
@@ -57,9 +58,109 @@ impl Session {
         }
     }
 
-    fn command(&mut self, line: &str) {
-        let view = commands::run(self, line);
-        commands::show(&self.desk, line, view);
+    fn keep_prefix(&self, opening: &Opening) {
+        if self.options.save && opening.context.is_some() {
+            // A prefix that cannot be kept shows again when the log cannot be written.
+            let _ = prefixes::keep(&self.options.home, &self.desk.conversation.prefix);
+        }
+    }
+
+    /// Begins the log, for what is written down before the first prompt. The facts for that prompt wait for it.
+    fn begin(&mut self) -> Result<(), LogError> {
+        let Opening { past, entries, .. } = self.opening.clone();
+        if past.is_empty() && entries.is_empty() {
+            return Ok(());
+        }
+        self.keep_prefix(&self.opening);
+        self.desk.commit_after(past, entries)?;
+        self.opening.past.clear();
+        self.opening.entries.clear();
+        Ok(())
+    }
+
+    async fn command(&mut self, line: &str) {
+        self.inbox.begin_turn();
+        let carried_out = if commands::said::is_said(line) {
+            self.said(line).await
+        } else if commands::is_ours(line) {
+            let view = commands::run(self, line);
+            commands::show(&self.desk, line, view);
+            Ok(())
+        } else if let Some((extra, words)) = commands::extra(&self.desk, line) {
+            let language = self.options.language;
+            let work = tokio::task::spawn_blocking(move || extra.run(&words, language));
+            if let Ok(Ok(view)) = self.inbox.attend(work).await {
+                commands::show(&self.desk, line, view);
+            }
+            Ok(())
+        } else if let Some((template, words)) = template::of(&self.desk, line) {
+            self.template(line, &template, &words).await
+        } else {
+            let view = commands::run(self, line);
+            commands::show(&self.desk, line, view);
+            Ok(())
+        };
+        if let Err(error) = carried_out {
+            commands::show(&self.desk, line, View::Error(error.to_string()));
+        }
+    }
+
+    async fn said(&mut self, line: &str) -> Result<(), LogError> {
+        self.begin()?;
+        commands::said::say(&mut self.desk, &mut self.inbox, line).await
+    }
+
+    async fn template(
+        &mut self,
+        line: &str,
+        template: &Template,
+        words: &str,
+    ) -> Result<(), LogError> {
+        self.begin()?;
+        template::allow(&mut self.desk, template)?;
+        let back = self.lend_model(template)?;
+        let expanded = template::expand(&mut self.desk, &mut self.inbox, template, words).await;
+        let sent = match expanded {
+            Ok(Ok(prompt)) => {
+                self.prompt(prompt).await;
+                Ok(())
+            }
+            Ok(Err(why)) => {
+                let language = self.options.language;
+                let text = language.fill(Word::TemplateNotSent, &[&template.name, &why]);
+                commands::show(&self.desk, line, View::Error(text));
+                Ok(())
+            }
+            Err(error) => Err(error),
+        };
+        template::disallow(&mut self.desk, template);
+        if let Some(back) = back {
+            self.try_model(&back)?;
+        }
+        sent
+    }
+
+    /// Goes on with the model that a command wants, if it may. The one to go back to afterwards.
+    fn lend_model(&mut self, template: &Template) -> Result<Option<String>, LogError> {
+        let origin = &self.desk.conversation.model.target().origin;
+        let now = format!("{}/{}", origin.provider, origin.model);
+        match template.model.as_ref().filter(|_| template.trusted) {
+            Some(wanted) if *wanted != now => Ok(self.try_model(wanted)?.then_some(now)),
+            Some(_) | None => Ok(None),
+        }
+    }
+
+    /// Switches the model; what stands in the way is a notice. Whether it was done.
+    fn try_model(&mut self, reference: &str) -> Result<bool, LogError> {
+        match self.switch_model(reference) {
+            View::Error(text) => {
+                self.desk.commit(vec![Body::Notice(Notice { text })])?;
+                Ok(false)
+            }
+            View::Text(_) | View::Table { .. } | View::List(_) | View::Diff(_) | View::Do(_) => {
+                Ok(true)
+            }
+        }
     }
 
     pub(crate) fn store(&self) -> Store {

@@ -6,6 +6,7 @@ use crate::policy::{Mode, Posture, Rules, Stance};
 use ostler_wire::{Access, Body};
 use std::time::Instant;
 
+#[derive(Clone)]
 pub struct Standing {
     pub mode: Mode,
     pub stance: Stance,
@@ -42,6 +43,16 @@ impl Standing {
             told: Mode::Normal,
             unrecorded: false,
         }
+    }
+
+    /// Goes on as another one stands, but for what only its model was told and its log has.
+    pub fn inherit(&mut self, other: Self) {
+        *self = Self {
+            window: false,
+            told: self.told,
+            unrecorded: true,
+            ..other
+        };
     }
 
     /// Whatever mode comes, a window does not outlast it.

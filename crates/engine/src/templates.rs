@@ -12,6 +12,14 @@ const MAX_DEPTH: usize = 8;
 /// Front matter that is looked for an end of.
 const FENCE: &str = "---";
 
+/// A folder of commands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shelf {
+    pub path: PathBuf,
+    /// What its files allow may be allowed. Files of a project that nobody trusts ask like any other call.
+    pub trusted: bool,
+}
+
 /// One command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Template {
@@ -25,6 +33,8 @@ pub struct Template {
     pub body: String,
     /// The file, ready to show.
     pub from: String,
+    /// It may allow what it names.
+    pub trusted: bool,
 }
 
 /// A text with its holes filled, and what is left to be done by whoever may run commands.
@@ -107,9 +117,13 @@ fn fill(text: &str, arguments: &str, words: &[&str]) -> String {
 }
 
 /// What the files of some folders say. A name that comes twice is the one of the earlier folder.
-pub fn load(folders: &[PathBuf]) -> (Vec<Template>, Vec<String>) {
+pub fn load(folders: &[Shelf]) -> (Vec<Template>, Vec<String>) {
     let (mut templates, mut notices) = (Vec::<Template>::new(), Vec::new());
-    for folder in folders {
+    for Shelf {
+        path: folder,
+        trusted,
+    } in folders
+    {
         let mut files = Vec::new();
         gather(folder, 0, &mut files);
         files.sort();
@@ -117,7 +131,10 @@ pub fn load(folders: &[PathBuf]) -> (Vec<Template>, Vec<String>) {
             let read = read(&path).and_then(|text| parse(&path, folder, &text));
             match read {
                 Ok(template) if templates.iter().all(|t| t.name != template.name) => {
-                    templates.push(template);
+                    templates.push(Template {
+                        trusted: *trusted,
+                        ..template
+                    });
                 }
                 Ok(_) => {}
                 Err(why) => notices.push(format!(
@@ -289,7 +306,11 @@ mod tests {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, text).unwrap();
         }
-        let (templates, notices) = load(&[near, far, dir.path().join("nowhere")]);
+        let shelf = |path: PathBuf| Shelf {
+            path,
+            trusted: false,
+        };
+        let (templates, notices) = load(&[near, far, dir.path().join("nowhere")].map(shelf));
         let names: Vec<&str> = templates.iter().map(|t| t.name.as_str()).collect();
         assert_eq!(names, ["git:commit", "plain"]);
         let commit = templates.first().unwrap();

@@ -104,15 +104,17 @@ pub async fn turn(
 
 /// What the person said, with what they point at.
 async fn heard(desk: &Desk, prompt: Prompt) -> (Message, Vec<Body>) {
+    let own_words = prompt.own_words.clone();
     let (mut message, mut notices) = ingest::message(prompt).await;
-    if message.text.contains('@') {
+    let words = own_words.unwrap_or_else(|| message.text.clone());
+    if words.contains('@') {
         let library = Library {
             host: desk.shop.host.as_ref(),
             scope: &desk.scope,
             guard: &desk.guard("read_file"),
             forbidden: &desk.shop.settings.sandbox.policy.forbid_read,
         };
-        let found = library.look_up(&message.text).await;
+        let found = library.look_up(&words).await;
         if !found.blocks.is_empty() {
             message.context = Some(found.blocks.join("\n"));
         }
@@ -159,14 +161,18 @@ async fn steps(
     let (mut steps, mut empty, mut cuts) = (0, 0, 0);
     loop {
         steps += 1;
-        if desk.max_steps > 0 && steps > desk.max_steps {
+        if desk.manner.max_steps > 0 && steps > desk.manner.max_steps {
             return Err(trouble(
                 "max_steps",
-                format!("Stopped after {} steps (max_steps).", desk.max_steps),
+                format!("Stopped after {} steps (max_steps).", desk.manner.max_steps),
                 Outcome::MaxSteps,
             ));
         }
         commands::heed(desk, inbox);
+        commands::said::heed(desk, inbox).await?;
+        if cancel.is_cancelled() {
+            return Ok(Outcome::Interrupted);
+        }
         for more in inbox.steering() {
             let (message, mut also) = heard(desk, more).await;
             let context = desk.briefing();

@@ -5,6 +5,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use tokio::sync::{broadcast, mpsc};
 
+/// Asks that are remembered as handed out; far fewer can be open.
+const MAX_ASKED: usize = 256;
+
 /// Where a subscriber that fell behind reads what it missed.
 pub trait EntrySource: Send + Sync {
     /// Entries after `last`, oldest first; all of them for `None`.
@@ -35,8 +38,8 @@ pub struct Subscription {
     source: Arc<dyn EntrySource>,
     backlog: VecDeque<Event>,
     last: Option<u64>,
-    /// The ask that was handed out last; there is one at a time.
-    asked: Option<String>,
+    /// The asks that were handed out and may still be open.
+    asked: VecDeque<String>,
 }
 
 impl Subscription {
@@ -51,7 +54,7 @@ impl Subscription {
             source,
             backlog: VecDeque::new(),
             last,
-            asked: None,
+            asked: VecDeque::new(),
         };
         subscription.catch_up();
         subscription
@@ -68,7 +71,7 @@ impl Subscription {
             source,
             backlog: VecDeque::new(),
             last,
-            asked: None,
+            asked: VecDeque::new(),
         }
     }
 
@@ -134,9 +137,15 @@ impl Subscription {
                 true
             }
             Event::Ask(ask) => {
-                let is_new = self.asked.as_ref() != Some(&ask.ask);
-                self.asked = Some(ask.ask.clone());
-                is_new
+                if self.asked.contains(&ask.ask) {
+                    return false;
+                }
+                // The oldest are not open any more, and do not come again.
+                if self.asked.len() >= MAX_ASKED {
+                    self.asked.pop_front();
+                }
+                self.asked.push_back(ask.ask.clone());
+                true
             }
             Event::Delta(_) => true,
         }

@@ -16,10 +16,11 @@ pub use access::{Access, Mark, Segment};
 pub use ask::{Ask, AskKind, Choice};
 pub use client::{Client, EntrySource, Hub, HubError, Open, SessionInfo, Subscription};
 pub use entry::{
-    Approval, Body, Break, Entry, EntryError, ErrorEntry, ForkedFrom, Interrupted, Meta, Mode,
-    Notice, Outcome, Settings, Todo, TodoItem, TodoState, ToolResult, ToolUse, TurnEnd, Usage,
+    Approval, Body, Break, Caller, Entry, EntryError, ErrorEntry, ForkedFrom, Interrupted, Meta,
+    Mode, Notice, Outcome, Settings, Todo, TodoItem, TodoState, ToolResult, ToolUse, TurnEnd,
+    Usage,
 };
-pub use event::{Delta, Event};
+pub use event::{Delta, Doing, Event, Task};
 pub use json::Json;
 pub use message::{Image, Message, Origin, Part, Replay, Role, Stop};
 pub use op::{Delivery, Op};

@@ -1,17 +1,15 @@
 //! `/help`, `/copy`, `/theme`, `/quit`: what a front end shows or does.
 
-use super::{COMMANDS, Command};
 use crate::desk::Desk;
 use crate::inbox::Inbox;
-use ostler_wire::{Act, Action, Body, CommandInfo, Deed, Item, List, Role, View, Word};
+use ostler_wire::{Act, Action, Body, Deed, Item, List, Role, View, Word};
 
 /// Looks that front ends have.
 const THEMES: [&str; 4] = ["ansi", "dark", "light", "mono"];
 
 pub fn help(desk: &mut Desk, _: &mut Inbox, name: &str) -> View {
-    let language = desk.language;
-    let own = COMMANDS.iter().map(|c: &Command| c.info(language));
-    let all: Vec<CommandInfo> = own.chain(desk.templates.iter().map(|t| t.info())).collect();
+    let language = desk.manner.language;
+    let all = super::list(desk);
     let wanted = name.trim_start_matches('/');
     let shown = all.iter().filter(|c| wanted.is_empty() || c.name == wanted);
     let rows: Vec<Vec<String>> = shown
@@ -47,7 +45,7 @@ pub fn theme(desk: &mut Desk, _: &mut Inbox, name: &str) -> View {
     if !name.is_empty() {
         return View::Do(Deed::Theme(name.to_owned()));
     }
-    let language = desk.language;
+    let language = desk.manner.language;
     let items = THEMES.map(|name| Item {
         label: name.into(),
         actions: vec![Action {
@@ -63,6 +61,27 @@ pub fn theme(desk: &mut Desk, _: &mut Inbox, name: &str) -> View {
     })
 }
 
-pub fn quit(_: &mut Desk, _: &mut Inbox, _: &str) -> View {
-    View::Do(Deed::Leave)
+/// Leaves, once somebody has said yes where prompts would be stopped by it.
+pub fn quit(desk: &mut Desk, inbox: &mut Inbox, sure: &str) -> View {
+    let running = inbox.children.names();
+    if running.is_empty() || sure == "yes" {
+        return View::Do(Deed::Leave);
+    }
+    let language = desk.manner.language;
+    let item = |label: Word, act: Act| Item {
+        label: language.say(label).into(),
+        actions: vec![Action {
+            label: language.say(label).into(),
+            act,
+        }],
+        ..Item::default()
+    };
+    View::List(List {
+        title: language.fill(Word::QuitTitle, &[&running]),
+        items: vec![
+            item(Word::QuitNo, Act::Do(Deed::Compose(String::new()))),
+            item(Word::QuitYes, Act::Command("quit yes".into())),
+        ],
+        empty: String::new(),
+    })
 }

@@ -1,5 +1,6 @@
 //! `/new`, `/clear`, `/resume`, `/fork`, `/session`, `/model`, `/effort`, `/export`: which session, and with what.
 
+use super::tasks::refusal;
 use crate::session::Session;
 use crate::{export, log};
 use ostler_llm::Effort;
@@ -9,13 +10,19 @@ use std::sync::Arc;
 /// Sessions in a list.
 const MAX_LISTED: usize = 200;
 
-pub fn new(_: &mut Session, _: &str) -> View {
+pub fn new(session: &mut Session, _: &str) -> View {
+    if let Some(refused) = refusal(&session.inbox, session.options.language) {
+        return refused;
+    }
     View::Do(Deed::Open(Open::New))
 }
 
 /// Discards the session, once somebody has said yes.
 pub fn clear(session: &mut Session, sure: &str) -> View {
     let language = session.options.language;
+    if let Some(refused) = refusal(&session.inbox, language) {
+        return refused;
+    }
     if sure != "yes" {
         let item = |label: Word, act: Act| Item {
             label: language.say(label).into(),
@@ -39,6 +46,9 @@ pub fn clear(session: &mut Session, sure: &str) -> View {
 }
 
 pub fn resume(session: &mut Session, id: &str) -> View {
+    if let Some(refused) = refusal(&session.inbox, session.options.language) {
+        return refused;
+    }
     if !id.is_empty() {
         return View::Do(Deed::Open(Open::Resume(id.to_owned())));
     }
@@ -84,6 +94,9 @@ pub fn resume(session: &mut Session, id: &str) -> View {
 }
 
 pub fn fork(session: &mut Session, _: &str) -> View {
+    if let Some(refused) = refusal(&session.inbox, session.options.language) {
+        return refused;
+    }
     match session.desk.log.is_empty() {
         true => View::Error(session.options.language.say(Word::NothingSaid).into()),
         false => View::Do(Deed::Open(Open::Fork(session.desk.account.session.clone()))),

@@ -18,7 +18,7 @@ fn entries(desk: &Desk) -> Vec<Entry> {
 
 /// By part, measured in bytes and shown in tokens, corrected by what the model's last request counted.
 pub fn context(desk: &mut Desk, _: &mut Inbox, _: &str) -> View {
-    let language = desk.language;
+    let language = desk.manner.language;
     let entries = entries(desk);
     let prefix = &desk.conversation.prefix;
     let tools: usize = prefix
@@ -125,7 +125,7 @@ fn said(entries: &[Entry]) -> Vec<(Word, u64)> {
 }
 
 pub fn cost(desk: &mut Desk, _: &mut Inbox, _: &str) -> View {
-    let language = desk.language;
+    let language = desk.manner.language;
     let mut by_model: BTreeMap<String, (u64, Usage)> = BTreeMap::new();
     for entry in entries(desk) {
         if let Body::Usage(usage) = entry.body {
@@ -188,7 +188,7 @@ pub fn cost(desk: &mut Desk, _: &mut Inbox, _: &str) -> View {
 }
 
 pub fn cache(desk: &mut Desk, _: &mut Inbox, _: &str) -> View {
-    let language = desk.language;
+    let language = desk.manner.language;
     let entries = entries(desk);
     let Some(rate) = cache::hit_rate(&entries) else {
         return View::Text(language.say(Word::NothingSpent).into());

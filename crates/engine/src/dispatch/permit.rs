@@ -53,7 +53,11 @@ pub async fn permit(
     };
     let fresh = needs_a_fresh_yes(&prepared.accesses);
     let refuses = desk.standing.stance.refuses_prompts();
-    match (decision.verdict, desk.interactive, desk.policy.headless) {
+    match (
+        decision.verdict,
+        desk.manner.interactive,
+        desk.policy.headless,
+    ) {
         (Verdict::Allow, _, _) => Ok(Ok(Leave::default())),
         // Whoever trusts the tool for planning was asked about this very call.
         (Verdict::Ask, _, _) if gate == Gate::Trust => Ok(Ok(Leave::default())),
@@ -76,7 +80,7 @@ fn planning(prepared: &Prepared, why: &str) -> ToolError {
     )
 }
 
-fn blocked(desk: &Desk, prepared: &Prepared, decision: &Decision) -> ToolError {
+pub fn blocked(desk: &Desk, prepared: &Prepared, decision: &Decision) -> ToolError {
     let subject = subject(desk, prepared);
     let by = match (&decision.rule, decision.verdict) {
         (Some(rule), _) => format!(" by the rule {rule}"),
@@ -96,7 +100,7 @@ async fn trust(
     prepared: &Prepared,
 ) -> Result<Result<(), ToolError>, LogError> {
     let name = prepared.tool.name();
-    if !desk.interactive {
+    if !desk.manner.interactive {
         let why = "it only says itself that it reads, and nobody can be asked";
         return Ok(Err(planning(prepared, why)));
     }
@@ -198,7 +202,7 @@ fn refused(reason: Option<String>) -> ToolError {
 }
 
 /// The hosts that the person read in the call.
-fn leave(prepared: &Prepared) -> Leave {
+pub fn leave(prepared: &Prepared) -> Leave {
     let host = |access: &Access| match access {
         Access::Net(host) if host != "*" => Some(host.clone()),
         Access::Net(_)

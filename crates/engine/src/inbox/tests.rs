@@ -16,10 +16,15 @@ fn desk() -> Desk {
     let (feed, asks) = (Feed::default(), Pending::default());
     Desk {
         events: feed.subscribe(),
-        inbox: Inbox::new(receiver, feed, asks.clone()),
+        inbox: Inbox::new(receiver, feed, asks.clone(), childless()),
         ops,
         asks,
     }
+}
+
+fn childless() -> Children {
+    let open = |_| Err(ostler_wire::HubError("nobody is born here".into()));
+    Children::new(Box::new(open), ostler_wire::Language::English)
 }
 
 fn prompt(text: &str, delivery: Delivery) -> Op {
@@ -50,6 +55,7 @@ async fn shown(next: Next) -> String {
     match next {
         Next::Prompt(p) => p.text,
         Next::Command(line) => format!("/{line}"),
+        Next::Ended(ended) => format!("{} ended", ended.id),
         Next::Over => "over".into(),
     }
 }

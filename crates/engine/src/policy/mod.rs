@@ -16,4 +16,4 @@ pub use guard::Guard;
 pub use plan::{Gate, Maker, Mode, Planned, gate};
 pub use propose::propose;
 pub use rules::{FAMILIES, Rule, RuleError, Rules};
-pub use stance::{Approve, Stance};
+pub use stance::{Approve, Stance, time_shown};
