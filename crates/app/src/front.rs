@@ -6,7 +6,7 @@ use crate::color;
 use crate::config::units::ColorChoice;
 use crate::exec::{OK, TERMINATED};
 use anyhow::{Context as _, anyhow};
-use ostler_engine::LocalHub;
+use ostler_engine::{LocalHub, Shelf};
 use ostler_host::signals::{Signals, Stop};
 use ostler_tui::editor::{self, KeyMap};
 use ostler_tui::run::{Start, run as show};
@@ -143,12 +143,13 @@ pub fn language(boot: &Boot) -> Language {
         .unwrap_or_default()
 }
 
-/// Folders of Markdown commands, the nearer first.
-pub fn command_folders(boot: &Boot) -> Vec<PathBuf> {
+/// Folders of Markdown commands, the nearer first. What comes with a project allows nothing by itself.
+pub fn command_folders(boot: &Boot) -> Vec<Shelf> {
+    let shelf = |path: PathBuf, trusted| Shelf { path, trusted };
     vec![
-        boot.places.root.join(".ostler/commands"),
-        boot.places.root.join(".claude/commands"),
-        boot.places.home.join("commands"),
+        shelf(boot.places.root.join(".ostler/commands"), false),
+        shelf(boot.places.root.join(".claude/commands"), false),
+        shelf(boot.places.home.join("commands"), true),
     ]
 }
 

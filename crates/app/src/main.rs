@@ -7,6 +7,7 @@ mod cmd;
 mod color;
 mod config;
 mod exec;
+mod extras;
 mod flags;
 mod front;
 mod lenient;

@@ -181,10 +181,14 @@ fn sessions_can_be_left_and_taken_up_again() {
         Kind::Chat,
         ["One.", "Two.", "Three."].map(|text| Step::answer().text(text)),
     );
-    let out = talk(
-        &scene,
-        &["first", "/new", "second", "/resume", "third", "/quit"],
-    );
+    let mut running = conversation(&scene);
+    running.write("first\n/new\nsecond\n/resume\n");
+    // The list says what to type.
+    let shown = running.wait_stderr("/resume ");
+    let (_, id) = shown.rsplit_once("/resume ").unwrap();
+    let id: String = id.chars().take(8).collect();
+    running.write(&format!("/resume {id}\nthird\n/quit\n"));
+    let out = running.wait().ok();
     assert_eq!(out.stdout, "One.\nTwo.\nThree.\n");
     let mut said: Vec<Vec<String>> = scene
         .logs()
@@ -217,7 +221,7 @@ fn a_session_that_cannot_be_opened_leaves_the_old_one() {
     assert_eq!(out.stdout, "One.\nTwo.\n");
     assert_eq!(
         out.stderr
-            .matches("There is no other session of this project.")
+            .matches("there is no other session of this project")
             .count(),
         2,
         "{}",

@@ -2,6 +2,7 @@
 //! value and deeds go out as effects.
 
 mod prompt;
+mod tasks;
 mod view;
 
 use crate::canvas::Canvas;
@@ -82,8 +83,11 @@ pub struct State {
 struct Work {
     since: Option<Instant>,
     stopping: bool,
+    /// The call of the person's own that runs outside a turn.
+    own: Option<String>,
     /// Prompts that were sent and are not in the transcript yet.
     waiting: VecDeque<(String, Delivery)>,
+    background: tasks::Background,
 }
 
 /// Things that pass by themselves.
@@ -170,7 +174,8 @@ impl State {
         let tick = self.work.since.map(|_| now + crate::transcript::TICK);
         let remark = self.moment.remark.as_ref().map(|(_, until)| *until);
         let draft = self.moment.draft_changed.map(|at| at + KEEP_EVERY);
-        [tick, remark, self.moment.leaving, draft]
+        let tasks = (!self.work.background.is_empty()).then(|| now + tasks::TICK);
+        [tick, tasks, remark, self.moment.leaving, draft]
             .into_iter()
             .flatten()
             .min()
@@ -338,6 +343,7 @@ impl State {
                 }
             }
             Step::Edit(text) => self.effects.push(Effect::Edit(text)),
+            Step::Stop if self.refuse_task() => {}
             Step::Stop => {
                 self.layers.pop();
                 self.stop();
@@ -441,8 +447,10 @@ impl State {
         match event {
             Event::Ask(ask) => {
                 self.notify(&ask.subject);
+                self.work.background.asks(ask);
                 self.layers.push(Layer::of(ask));
             }
+            Event::Delta(Delta::Tasks { tasks }) => self.tasks(tasks, now),
             Event::Delta(Delta::View { view, .. }) => self.view(view, canvas, now),
             Event::Delta(Delta::Unrecorded { .. }) => {
                 self.transcript.event(event, now);
@@ -471,6 +479,16 @@ impl State {
                 self.work.since.get_or_insert(now);
             }
             Body::TurnEnd(_) => self.turn_ended(),
+            // What the person runs themselves can be stopped like a turn.
+            Body::ToolUse(call) if call.by.is_some() && self.work.since.is_none() => {
+                self.work.since = Some(now);
+                self.work.own = Some(call.id.clone());
+            }
+            Body::ToolResult(result) if self.work.own.as_ref() == Some(&result.tool_use_id) => {
+                self.work.own = None;
+                self.work.since = None;
+                self.work.stopping = false;
+            }
             Body::Usage(usage) => self.status.count(usage),
             Body::Mode(mode) => self.status.mode = Some(mode.clone()),
             Body::Settings(settings) => {
@@ -494,7 +512,9 @@ impl State {
         self.work.since = None;
         self.work.stopping = false;
         // An ask of a turn that is over waits for nothing.
-        self.layers.retain(|layer| layer.ask().is_none());
+        let background = &self.work.background;
+        self.layers
+            .retain(|layer| layer.ask().is_none_or(|ask| background.has_ask(ask)));
         self.notify("");
     }
 

@@ -188,7 +188,7 @@ impl Transcript {
                 self.end_turn();
                 self.push(Cell::Notice(Notice::warning(message)));
             }
-            Delta::View { .. } => {}
+            Delta::View { .. } | Delta::Tasks { .. } => {}
         }
     }
 

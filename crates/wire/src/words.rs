@@ -229,6 +229,12 @@ words! {
     QuitYes: "leave", "退出";
     QuitNo: "stay", "留下";
     LeftBehind: "Stopped with the session: {}", "随会话停止：{}";
+    NoSetting: "There is no setting {}.", "没有设置 {}。";
+    StatusOk: "ok", "正常";
+    StatusNote: "note", "注意";
+    StatusProblem: "problem", "问题";
+    ModelFacts: "{}k tokens", "{}k 词元";
+    ModelPrice: "${} in, ${} out per million", "每百万：输入 ${}，输出 ${}";
     // Notes and commands of the person's own
     NoteAsk: "Add to {}: {}", "添加到 {}：{}";
     NoteYes: "add it", "添加";

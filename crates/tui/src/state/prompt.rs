@@ -187,5 +187,9 @@ pub fn as_command(text: &str) -> Option<String> {
     }
     let is_shell = text.starts_with('!') && text.len() > 1;
     let is_note = text.starts_with("# ") && !text.contains('\n');
-    (is_shell || is_note).then(|| text.to_owned())
+    if is_shell || is_note {
+        return Some(text.to_owned());
+    }
+    let prompt = text.strip_suffix(" &")?.trim();
+    (!prompt.is_empty()).then(|| format!("bg {prompt}"))
 }

@@ -45,6 +45,7 @@ impl State {
             .saturating_sub(below.rows.len() + above.len() + 1);
         let mut rows = self.transcript.live(canvas, room, now);
         rows.extend(self.work.line(canvas, now));
+        rows.extend(self.work.background.line(canvas, now));
         rows.append(&mut above);
         // An empty row keeps the composer apart from what is said above it.
         rows.push(Line::default());
