@@ -124,6 +124,7 @@ fn normalise(path: &Path) -> PathBuf {
 }
 
 /// Everything a run may use. Cheap to clone.
+// tidy: plain data
 #[derive(Clone)]
 pub struct Context {
     pub call_id: String,

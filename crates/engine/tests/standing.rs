@@ -598,7 +598,7 @@ async fn always_shows_its_rule_saves_it_and_holds_at_once() {
 #[tokio::test]
 async fn what_no_rule_would_allow_is_not_offered_for_ever() {
     let store = kept(false);
-    let bench = Bench::new(Kind::Chat, [bash("touch asked"), bash("make > x"), done()]);
+    let bench = Bench::new(Kind::Chat, [bash("touch asked"), bash("$X y"), done()]);
     let mut session = bench
         .open_with(Open::New, |options| {
             attended(options);

@@ -46,7 +46,11 @@ pub async fn offer(
             return Ok(told_no(first, no.reason.as_deref()));
         }
     };
-    commit_approval(desk, prepared, &answer, (None, saved.clone()))?;
+    let yes = Answer {
+        choice: answer.choice,
+        reason: Some(format!("sandbox: {}", describe(desk, &wanted))),
+    };
+    commit_approval(desk, prepared, &yes, (None, saved.clone()))?;
     if saved.is_some() {
         desk.allow(rules);
     } else if lasting {
