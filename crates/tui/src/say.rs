@@ -31,10 +31,6 @@ pub fn image(name: &str) -> String {
     format!("[image: {name}]")
 }
 
-pub fn pasted(lines: usize) -> String {
-    format!("[pasted: {}]", self::lines(lines))
-}
-
 pub fn lines(lines: usize) -> String {
     match lines {
         1 => "1 line".into(),
@@ -72,13 +68,13 @@ pub fn results(results: usize) -> String {
 
 pub fn thought(took: Option<Duration>) -> String {
     match took {
-        Some(took) => format!("Thought for {}", time(took)),
+        Some(took) => format!("Thought for {}", whole_time(took)),
         None => "Thought".into(),
     }
 }
 
 pub fn thinking(so_far: Duration) -> String {
-    format!("Thinking… {}", time(so_far))
+    format!("Thinking… {}", whole_time(so_far))
 }
 
 pub const SHOWS_IT: &str = "ctrl-t shows it";
@@ -93,6 +89,10 @@ pub const NOT_COMPARED: &str = "(too large to compare)";
 pub const TODO: &str = "Plan";
 pub const INTERRUPTED: &str = "Interrupted";
 pub const NOBODY_ANSWERED: &str = "nobody answered";
+
+pub fn cell(number: usize) -> String {
+    format!("cell {number}")
+}
 
 pub fn exit(code: i64) -> String {
     format!("exit {code}")
@@ -111,7 +111,7 @@ pub fn job_killed(id: &str) -> String {
 }
 
 pub fn retry(left: Duration, attempt: u32) -> String {
-    format!("Trying again in {} (attempt {attempt})", time(left))
+    format!("Trying again in {} (attempt {attempt})", whole_time(left))
 }
 
 pub fn approved(decision: &str) -> String {
@@ -137,7 +137,25 @@ pub const STOPPED_MAX_STEPS: &str =
     "Stopped: the limit of steps is reached. Say \"go on\" to continue.";
 pub const STOPPED_EMPTY: &str = "The model gave an empty answer. Say it again, or in other words.";
 pub const STOPPED_REFUSAL: &str = "The model refused to answer.";
-pub const STOPPED_ERROR: &str = "The turn ended with an error.";
+pub const CUT_BY_LENGTH: &str =
+    "The answer was cut: it reached the model's limit. Say \"go on\" to continue.";
+pub const CUT_BY_CONNECTION: &str = "The answer was cut: the connection was lost.";
+
+pub fn model_is(model: &str) -> String {
+    format!("Model: {model}")
+}
+
+pub fn effort_is(effort: &str) -> String {
+    format!("Effort: {effort}")
+}
+
+pub fn title_is(title: &str) -> String {
+    format!("Title: {title}")
+}
+
+pub fn mode_is(mode: &str, posture: &str) -> String {
+    format!("Mode: {mode}, permissions: {posture}")
+}
 
 pub fn usage_input(tokens: u64) -> String {
     format!("{} in", tokens_short(tokens))
@@ -187,6 +205,15 @@ pub fn time(took: Duration) -> String {
         10..=59 => format!("{seconds} s"),
         60..=3599 => format!("{} m {:02} s", seconds / 60, seconds % 60),
         _ => format!("{} h {:02} m", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
+/// The same without tenths, rounded up: where time is counted it changes once a second.
+fn whole_time(took: Duration) -> String {
+    let seconds = took.as_secs() + u64::from(took.subsec_nanos() > 0);
+    match seconds {
+        0..=59 => format!("{seconds} s"),
+        _ => time(Duration::from_secs(seconds)),
     }
 }
 

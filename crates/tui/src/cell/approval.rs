@@ -1,0 +1,45 @@
+//! What was decided about a call, by whom or what.
+
+use super::Fold;
+use crate::line::{Line, Span};
+use crate::rows::{self, spaces};
+use crate::theme::{Role, Theme};
+use crate::{say, text};
+use ostler_wire::Approval;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Approved(Approval);
+
+impl From<Approval> for Approved {
+    fn from(approval: Approval) -> Self {
+        Self(approval)
+    }
+}
+
+impl Approved {
+    pub fn rows(&self, columns: usize, theme: &Theme, _: Fold) -> Vec<Line> {
+        let Approval {
+            tool_use_id: _,
+            decision,
+            rule,
+            reason,
+            saved,
+        } = &self.0;
+        let (mark, role) = match decision.as_str() {
+            "deny" => ("⊘ ", Role::Warning),
+            _ => ("✓ ", Role::Good),
+        };
+        let style = theme.style(role);
+        let more = [
+            reason.clone(),
+            rule.as_deref().map(say::rule),
+            saved.as_deref().map(say::rule_saved),
+        ];
+        let mut line = Line::new(say::approved(decision), style);
+        for fact in more.into_iter().flatten() {
+            line.push(Span::new(format!(" · {fact}"), theme.style(Role::Faint)));
+        }
+        let wrapped = text::wrap(&line, columns.saturating_sub(2));
+        rows::indent(wrapped, &Line::new(mark, style), &spaces(2))
+    }
+}
