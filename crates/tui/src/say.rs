@@ -77,9 +77,15 @@ pub fn thinking(so_far: Duration) -> String {
     format!("Thinking… {}", whole_time(so_far))
 }
 
+pub const ALERT_NOTE: &str = "Note";
+pub const ALERT_TIP: &str = "Tip";
+pub const ALERT_IMPORTANT: &str = "Important";
+pub const ALERT_WARNING: &str = "Warning";
+pub const ALERT_CAUTION: &str = "Caution";
 pub const SHOWS_IT: &str = "ctrl-t shows it";
 pub const DENIED: &str = "denied";
-pub const FAILED: &str = "failed";
+pub const BINARY: &str = "binary";
+pub const STOPPED: &str = "interrupted";
 pub const WAITS: &str = "waits for you";
 pub const TIMED_OUT: &str = "timed out";
 pub const CREATED: &str = "new file";

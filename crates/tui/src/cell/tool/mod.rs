@@ -145,7 +145,7 @@ impl Tool {
         match self.state {
             State::Asked => facts.push(say::WAITS.into()),
             State::Denied => facts.push(say::DENIED.into()),
-            State::Interrupted => facts.push(say::INTERRUPTED.to_lowercase()),
+            State::Interrupted => facts.push(say::STOPPED.into()),
             State::Queued | State::Running(_) | State::Done | State::Failed => {}
         }
         let took = match self.state {

@@ -205,7 +205,7 @@ fn file(data: &Value) -> Outcome {
         out.facts
             .push(format!("{}×{}", size("width"), size("height")));
     } else if let Some(kind) = data.get("binary").and_then(Value::as_str) {
-        let kind = if kind.is_empty() { "binary" } else { kind };
+        let kind = if kind.is_empty() { say::BINARY } else { kind };
         let bytes = data.get("bytes").and_then(Value::as_u64);
         out.facts.push(kind.to_owned());
         out.facts.push(say::size(bytes.unwrap_or_default()));
