@@ -1,9 +1,9 @@
 //! Every kind of cell as a person sees it, and what hostile text does to it.
 
 use super::*;
+use crate::say;
 use crate::testing::{marked, plain};
 use crate::theme::Look;
-use crate::{highlight, say};
 use insta::assert_snapshot;
 use ostler_wire::{
     Approval, ErrorEntry, Image, Interrupted, Json, Message, Mode, Outcome, Settings, Todo,
@@ -288,7 +288,6 @@ fn others() -> Vec<Cell> {
 
 /// All cells one below the other.
 fn gallery(cells: &[Cell], columns: usize, look: Look, fold: Fold) -> String {
-    highlight::load();
     let theme = Theme::new(look);
     let rows = cells
         .iter()
@@ -316,7 +315,6 @@ fn cells_at_every_width_and_look() {
 
 #[test]
 fn rows_fit_and_what_drives_a_terminal_is_shown() {
-    highlight::load();
     let evil = "\u{1b}]0;t\u{7}\u{1b}[2J\u{9b}1m\u{202e}\u{200b}\u{301} שלום \r\nx";
     let mut cells = hostile(evil);
     cells.extend(commands());
@@ -340,7 +338,6 @@ fn rows_fit_and_what_drives_a_terminal_is_shown() {
 
 #[test]
 fn much_is_bounded() {
-    highlight::load();
     for cell in hostile(&"word ".repeat(20_000))
         .into_iter()
         .chain(hostile(&"line\n".repeat(8_000)))
