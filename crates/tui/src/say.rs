@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 pub fn bytes_left_out(bytes: usize) -> String {
-    format!("[… {} more bytes of this line]", count(bytes))
+    format!("[… {} more bytes]", count(bytes))
 }
 
 pub fn more_lines(lines: usize) -> String {

@@ -413,18 +413,16 @@ fn hostile(text: &str) -> Vec<Cell> {
             tool_use_id: s(),
             decision: "deny".into(),
             rule: None,
-            reason: Some(rows_head(text)),
-            saved: Some(rows_head(text)),
+            reason: Some(s()),
+            saved: Some(s()),
         }),
         Body::Todo(Todo {
             items: vec![TodoItem {
-                text: rows_head(text),
+                text: s(),
                 state: TodoState::Done,
             }],
         }),
-        Body::Notice(ostler_wire::Notice {
-            text: rows_head(text),
-        }),
+        Body::Notice(ostler_wire::Notice { text: s() }),
         Body::Error(ErrorEntry {
             kind: s(),
             message: s(),
@@ -442,7 +440,7 @@ fn hostile(text: &str) -> Vec<Cell> {
         Cell::Reasoning(Reasoning::thought(s(), None)),
         Cell::Reasoning(Reasoning::thinking(s(), Duration::ZERO)),
         Cell::Retry(Retry {
-            reason: rows_head(text),
+            reason: s(),
             attempt: 1,
             left: Duration::ZERO,
         }),
@@ -452,12 +450,12 @@ fn hostile(text: &str) -> Vec<Cell> {
             state: JobState::Running,
             tail: s(),
         }),
-        Cell::Picture(Picture {
-            name: rows_head(text),
-        }),
+        Cell::Picture(Picture { name: s() }),
         running("bash", json!({"command": text}), text),
     ]);
     let diff = format!("@@ -1,2 +1,2 @@\n-{0}\n+{0} x\n", text.replace('\n', " "));
+    let input = json!({"path": text, "command": text, "pattern": text, "content": text, "source": text,
+        "question": text, "query": text, "url": text, text: text});
     for (name, data) in [
         (
             "bash",
@@ -477,22 +475,11 @@ fn hostile(text: &str) -> Vec<Cell> {
         ("other", json!({"a": {"b": text}})),
         (text, json!(text)),
     ] {
-        let input = json!({"path": text, "command": text, "pattern": text, "content": text, "source": text,
-            "question": text, "query": text, "url": text, text: text});
         cells.push(ok(name, input.clone(), data));
-        cells.push(finished(
-            name,
-            input,
-            json!({"ok": false, "error": {"code": text, "message": text}}),
-            1,
-        ));
     }
+    let error = json!({"ok": false, "error": {"code": text, "message": text}});
+    cells.push(finished("bash", input, error, 1));
     cells
-}
-
-/// What the harness itself says is short.
-fn rows_head(text: &str) -> String {
-    crate::rows::head(text, 500).to_owned()
 }
 
 #[test]
