@@ -52,8 +52,17 @@ impl std::error::Error for UsageError {}
 
 impl Boot {
     pub fn new(global: &Global) -> anyhow::Result<Self> {
-        check_tools(&global.allowed_tools)?;
         let (env, places) = surroundings(global)?;
+        Self::at(global, env, places)
+    }
+
+    /// The configuration as it is now. The environment is that of the start: keys are no longer in the process's own.
+    pub fn anew(&self) -> anyhow::Result<Self> {
+        Self::at(&self.global, self.env.clone(), self.places.clone())
+    }
+
+    fn at(global: &Global, env: Env, places: Places) -> anyhow::Result<Self> {
+        check_tools(&global.allowed_tools)?;
         let book = Book::load(&places.trust());
         let approval = match global.trust_workspace {
             true => Approval::ThisRun,

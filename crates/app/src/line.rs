@@ -229,7 +229,7 @@ async fn reopen(
     which: Open,
     printer: &mut crate::print::Printer<exec::Out, exec::Err>,
 ) -> anyhow::Result<(Arc<Boot>, Client)> {
-    let fresh = Arc::new(Boot::new(&boot.global)?);
+    let fresh = Arc::new(boot.anew()?);
     let told = &boot.loaded.notices;
     let notices = fresh.loaded.notices.iter();
     for notice in notices.filter(|notice| !told.contains(notice)) {

@@ -578,7 +578,7 @@ fn asks_are_answered_by_ops() {
             .flatten()
             .map(|o| &o["id"])
             .collect();
-        assert_eq!(ids, ["once", "session", "deny"]);
+        assert_eq!(ids, ["once", "session", "always", "deny"]);
         // Granted for the session: the same command is not asked for again.
         answer(&mut running, 2, json!({"choice": "session"}));
         let out = running.wait().ok();
@@ -652,12 +652,13 @@ fn what_cannot_begin_has_a_result_too() {
     let no_key = |run: Run| run.without_env("MOCK_KEY");
     let broken = |run: Run| run.env("OSTLER_AGENT__MAX_STEPS", "many");
     let plain = |run: Run| run;
-    let cases: [(&[&str], &dyn Fn(Run) -> Run, i32, &str); 5] = [
-        (&["--model", "nobody/none"], &plain, 1, "nobody/none"),
-        (&[], &no_key, 1, "MOCK_KEY"),
-        (&[], &broken, 1, "max_steps"),
-        (&["--session", "ffff-ffff"], &plain, 1, "no session"),
-        (&["--root", "nowhere"], &plain, 2, "nowhere"),
+    type Change = fn(Run) -> Run;
+    let cases: [(&[&str], Change, i32, &str); 5] = [
+        (&["--model", "nobody/none"], plain, 1, "nobody/none"),
+        (&[], no_key, 1, "MOCK_KEY"),
+        (&[], broken, 1, "max_steps"),
+        (&["--session", "ffff-ffff"], plain, 1, "no session"),
+        (&["--root", "nowhere"], plain, 2, "nowhere"),
     ];
     for (flags, change, code, words) in cases {
         for format in ["json", "result"] {

@@ -315,7 +315,7 @@ fn moved(entries: &[Entry], root: &std::path::Path) -> Option<String> {
             None
         }
     });
-    let began = roots.filter(|root| !root.is_empty()).last()?;
+    let began = roots.rev().find(|root| !root.is_empty())?;
     let here = root.display().to_string();
     (began != here).then(|| {
         format!("This session began in {began}; it goes on in {here}. Paths in it may mean other files now.")

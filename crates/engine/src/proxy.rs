@@ -229,12 +229,21 @@ async fn answer(
 
 /// Both directions until both ends are done, or nobody says anything. At most `more` bytes go to the server.
 async fn pass(client: TcpStream, server: TcpStream, more: u64) {
-    let (from_client, to_client) = client.into_split();
-    let (from_server, to_server) = server.into_split();
+    let (from_client, mut to_client) = client.into_split();
+    let (mut from_server, mut to_server) = server.into_split();
     let start = Instant::now();
     let last = AtomicU64::new(0);
-    let up = pump(from_client.take(more), to_server, start, &last);
-    let down = pump(from_server, to_client, start, &last);
+    let up = async {
+        pump(&mut from_client.take(more), &mut to_server, start, &last).await;
+        // Who has its whole request may take an early end for a change of mind.
+        if more == u64::MAX {
+            let _gone = to_server.shutdown().await;
+        }
+    };
+    let down = async {
+        pump(&mut from_server, &mut to_client, start, &last).await;
+        let _gone = to_client.shutdown().await;
+    };
     let silence = async {
         loop {
             let spoke = start + Duration::from_millis(last.load(Ordering::Relaxed));
@@ -251,8 +260,8 @@ async fn pass(client: TcpStream, server: TcpStream, more: u64) {
 }
 
 async fn pump(
-    mut from: impl tokio::io::AsyncRead + Unpin,
-    mut to: impl tokio::io::AsyncWrite + Unpin,
+    from: &mut (impl tokio::io::AsyncRead + Unpin),
+    to: &mut (impl tokio::io::AsyncWrite + Unpin),
     start: Instant,
     last: &AtomicU64,
 ) {
@@ -262,7 +271,6 @@ async fn pump(
         last.store(start.elapsed().as_millis() as u64, Ordering::Relaxed);
         let bytes = buffer.get(..count).unwrap_or_default();
         if bytes.is_empty() || to.write_all(bytes).await.is_err() {
-            let _gone = to.shutdown().await;
             return;
         }
     }

@@ -118,7 +118,7 @@ fn set(boot: &Boot, layer: Layer, key: &str, value: &str) -> anyhow::Result<()> 
         text::say(&notice.to_string());
     }
     if layer == Layer::Project
-        && let Ok(now) = Boot::new(&boot.global)
+        && let Ok(now) = boot.anew()
         && !now.loaded.workspace.is_trusted()
     {
         text::say(

@@ -48,7 +48,7 @@ pub fn at_start(boot: Arc<Boot>) -> anyhow::Result<Arc<Boot>> {
         }
     };
     match decide(&boot, answer) {
-        Ok(()) => Ok(Arc::new(Boot::new(&boot.global)?)),
+        Ok(()) => Ok(Arc::new(boot.anew()?)),
         Err(error) => {
             text::say(&format!("{error:#}"));
             Ok(boot)

@@ -200,7 +200,7 @@ fn refused(reason: Option<String>) -> ToolError {
 /// The hosts that the person read in the call.
 fn leave(prepared: &Prepared) -> Leave {
     let host = |access: &Access| match access {
-        Access::Net(host) if host != "*" => Some(host.clone()),
+        Access::Net(host) if !host.contains(['*', '?']) => Some(host.clone()),
         Access::Net(_)
         | Access::Read(_)
         | Access::Write(_)

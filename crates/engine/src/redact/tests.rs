@@ -1,3 +1,5 @@
+//! What is taken out and what is not: in text, in entries, in streams cut anywhere.
+
 use super::*;
 use ostler_wire::{Body, Json, Message, Notice, ToolResult};
 use proptest::prelude::*;

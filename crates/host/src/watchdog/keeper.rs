@@ -170,12 +170,19 @@ impl Keeper<'_> {
             Some(_) => *pid != self.leader,
             None => !one_group || sys::group_of(*pid) != self.leader.as_raw_nonzero().get(),
         };
-        let apart: Vec<Pid> = everything.into_iter().filter(apart).collect();
+        let apart: Vec<Pid> = everything.iter().copied().filter(apart).collect();
         if one_group {
             let _gone = kill_process_group(self.leader, signal);
         }
-        for pid in apart {
-            tree::send(pid, signal);
+        for pid in &apart {
+            tree::send(*pid, signal);
+        }
+        // Whoever lost its parent during the look was in neither place.
+        let missed = self.everything();
+        for pid in missed.iter().filter(|pid| !everything.contains(pid)) {
+            if !one_group || sys::group_of(*pid) != self.leader.as_raw_nonzero().get() {
+                tree::send(*pid, signal);
+            }
         }
     }
 

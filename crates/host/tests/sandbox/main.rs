@@ -47,6 +47,7 @@ mod cases {
         work_in_landlock,
         survivors,
         processes_of_its_own,
+        a_keeper_or_init_that_is_killed,
         signals_from_outside,
         terminal_in_the_sandbox,
         a_list_of_what_may_be_read,
@@ -256,6 +257,39 @@ mod cases {
                 "{script}: {}",
                 ran.stderr
             );
+        }
+    }
+
+    /// Whoever goes takes everything along.
+    async fn a_keeper_or_init_that_is_killed() {
+        for layer in [Layer::Namespaces, Layer::Landlock] {
+            let Some(choice) = usable(layer) else {
+                continue;
+            };
+            for keeper_too in [true, false] {
+                let world = World::new(choice);
+                let script = "setsid sh -c 'setsid sleep 1000 & sleep 1000' & echo up; wait";
+                let mut process = Local::new().spawn(world.command(script)).await.unwrap();
+                lines(&mut process, 1).await;
+                let below = descendants(process.pid());
+                let (keeper, below) = below.split_first().unwrap();
+                let watched: Vec<Watched> = below
+                    .iter()
+                    .filter_map(|pid| watch_if_there("below", &pid.to_string()))
+                    .collect();
+                match keeper_too {
+                    true => watch("the keeper", &keeper.to_string()).kill(),
+                    false => watch("the first", &process.pid().to_string()).kill(),
+                }
+                let exit = finish(&mut process).await.exit;
+                if !keeper_too {
+                    assert_eq!(exit, signal(9), "{layer:?}");
+                }
+                drop(process);
+                if keeper_too || (layer == Layer::Namespaces && has_own_processes(&world)) {
+                    assert_all_die(watched).await;
+                }
+            }
         }
     }
 

@@ -100,7 +100,7 @@ async fn a_refused_key_is_replaced_once() {
         let found = check(place.clone(), old(), Ok(Some("bad-token"))).await;
         assert_eq!(found, (auth("no old-token here"), own(), 2));
         let found = check(place.clone(), old(), Ok(None)).await;
-        assert_eq!(found, (auth("no [key] here"), own(), 1));
+        assert_eq!(found, (auth("no [redacted] here"), own(), 1));
         let found = check(place.clone(), old(), Err(login_required())).await;
         assert_eq!(found, (Err(login_required()), own(), 1));
         let found = check(place, Err(login_required()), Ok(None)).await;
