@@ -143,12 +143,14 @@ pub fn language(boot: &Boot) -> Language {
         .unwrap_or_default()
 }
 
-/// Folders of Markdown commands, the nearer first. What comes with a project allows nothing by itself.
+/// Folders of Markdown commands, the nearer first. What comes with a project allows nothing by itself: trust that was
+/// given earlier does not speak of these files.
 pub fn command_folders(boot: &Boot) -> Vec<Shelf> {
+    let ours = boot.global.trust_workspace;
     let shelf = |path: PathBuf, trusted| Shelf { path, trusted };
     vec![
-        shelf(boot.places.root.join(".ostler/commands"), false),
-        shelf(boot.places.root.join(".claude/commands"), false),
+        shelf(boot.places.root.join(".ostler/commands"), ours),
+        shelf(boot.places.root.join(".claude/commands"), ours),
         shelf(boot.places.home.join("commands"), true),
     ]
 }

@@ -26,6 +26,7 @@ const VIEW_PATIENCE: Duration = Duration::from_secs(5);
 const PATIENCE: Duration = Duration::from_secs(2);
 
 pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
+    let boot = crate::cmd::trust::at_start(boot)?;
     let mut printer = exec::printer(&boot, Format::Text);
     exec::warn(&boot, &mut printer)?;
     exec::warn_of_prompt(&boot, &which);
@@ -359,9 +360,10 @@ impl Talk {
         Ok(None)
     }
 
-    /// Leaves one session for another; the old one stays when the new one cannot be opened.
+    /// Leaves one session for another, with the configuration as it is now; the old one stays when the new one cannot be
+    /// opened.
     async fn swap(&mut self, which: Open) -> anyhow::Result<()> {
-        match self.hub.open(which).await {
+        match self.reopen(which).await {
             Ok(new) => {
                 let old = std::mem::replace(&mut self.client, new);
                 exec::close(old).await;
@@ -370,11 +372,25 @@ impl Talk {
                 self.greet()?;
             }
             Err(error) => {
-                self.printer.note(Ink::Red, &error.to_string())?;
+                self.printer.note(Ink::Red, &format!("{error:#}"))?;
                 self.printer.flush()?;
             }
         }
         Ok(())
+    }
+
+    async fn reopen(&mut self, which: Open) -> anyhow::Result<Client> {
+        let boot = Arc::new(self.boot.anew()?);
+        let told = &self.boot.loaded.notices;
+        let notices = boot.loaded.notices.iter();
+        for notice in notices.filter(|notice| !told.contains(notice)) {
+            self.printer.note(Ink::Yellow, &notice.to_string())?;
+        }
+        exec::warn_of_prompt(&boot, &which);
+        let hub = LocalHub::new(Arc::new(boot.options(true)?), boot.transport());
+        let client = hub.open(which).await?;
+        (self.boot, self.hub) = (boot, hub);
+        Ok(client)
     }
 
     /// Ctrl-C ends what runs; a second does not wait for it; where nothing runs it leaves.

@@ -4,7 +4,7 @@
 use crate::color::{Ink, Paint};
 use ostler_wire::{
     Act, Body, Caller, Deed, Delta, Entry, Event, Language, List, Open, Outcome, Role, ToolResult,
-    ToolUse, Usage, View, Word,
+    ToolUse, Usage, View, Word, is_tricky,
 };
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -461,6 +461,25 @@ fn is_own(call: &ToolUse) -> bool {
     call.by == Some(Caller::Person)
 }
 
+/// The result object of a run that could not begin. There is no session to name.
+pub fn failed_early(message: &str, exit_code: u8, took: std::time::Duration) {
+    let result = json!({
+        "type": "result",
+        "subtype": "error",
+        "is_error": true,
+        "result": "",
+        "session_id": null,
+        "num_turns": 0,
+        "duration_ms": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+        "usage": {"input": 0, "cached": 0, "cache_write": 0, "output": 0},
+        "cost": null,
+        "exit_code": exit_code,
+        "error": {"kind": "start", "message": message},
+    });
+    // A reader that went away wants to know nothing.
+    let _ = writeln!(io::stdout(), "{result}");
+}
+
 /// `key="value"` pairs of a call, shortened.
 fn arguments(input: &Value) -> String {
     let Some(object) = input.as_object() else {
@@ -516,12 +535,12 @@ fn shorten(text: &str, most: usize) -> String {
     }
 }
 
-/// Control characters made visible, so that nothing from a model or a file drives the terminal.
+/// Control and hidden characters made visible, so that nothing from a model or a file drives the terminal.
 pub fn printable(text: &str) -> String {
     text.chars()
         .map(|c| match c {
             '\n' | '\t' => ' ',
-            c if c.is_control() => '\u{fffd}',
+            c if is_tricky(c) => '\u{fffd}',
             c => c,
         })
         .collect()
@@ -530,12 +549,6 @@ pub fn printable(text: &str) -> String {
 /// The same over several lines.
 pub fn printable_block(text: &str) -> String {
     text.chars()
-        .map(|c| {
-            if c.is_control() && c != '\n' && c != '\t' {
-                '\u{fffd}'
-            } else {
-                c
-            }
-        })
+        .map(|c| if is_tricky(c) { '\u{fffd}' } else { c })
         .collect()
 }

@@ -238,6 +238,13 @@ fn status(desk: &mut Desk, inbox: &mut Inbox, _: &str) -> View {
         ),
         (Word::RowMode, desk.standing.mode.name().into()),
         (Word::RowApproval, standing::posture(desk)),
+        (
+            Word::RowKey,
+            target
+                .key
+                .as_ref()
+                .map_or_else(String::new, ostler_llm::Key::source),
+        ),
         (Word::RowRoot, desk.scope.root.display().to_string()),
         (Word::RowTools, names.join(" ")),
         (

@@ -4,12 +4,12 @@ use crate::artifacts::Artifacts;
 use crate::briefing::{self, Way};
 use crate::conversation::{Conversation, Sent};
 use crate::feed::Feed;
-use crate::hub::{Extra, RuleStore};
+use crate::hub::{Extra, RuleNews, RuleStore};
 use crate::jobs::Jobs;
 use crate::ledger::{Ledger, Line};
 use crate::log::{Log, LogError};
 use crate::policy::{
-    Call, Decision, Gate, Guard, Maker, Mode, Planned, Policy, Rule, Verdict, gate,
+    Call, Decision, Gate, Guard, Maker, Mode, Planned, Policy, Posture, Rule, Verdict, gate,
     needs_a_fresh_yes,
 };
 use crate::resolve;
@@ -20,7 +20,7 @@ use crate::tool::{Context, Scope, Tool, ToolSettings, Typed as _};
 use crate::tools::exit_plan_mode::ExitPlanMode;
 use crate::tools::{Tools, canonical_name};
 use ostler_host::Host;
-use ostler_llm::TokenUsage;
+use ostler_llm::{Effort, TokenUsage};
 use ostler_wire::{Access, Body, Entry, Language, TodoItem, Usage};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -51,6 +51,8 @@ pub struct Manner {
     /// 0 = no limit.
     pub max_steps: u64,
     pub language: Language,
+    /// How hard the model is to think, as the person chose it in this session.
+    pub effort: Option<Effort>,
 }
 
 /// Commands beside the engine's own.
@@ -150,7 +152,11 @@ impl Desk {
             policy: self.policy.clone(),
             scope: self.scope.clone(),
             tool,
-            posture: self.standing.posture(tool, Instant::now()),
+            posture: match self.standing.mode {
+                // Nothing answers for the person while a plan is made.
+                Mode::Plan => Posture::Ask,
+                Mode::Normal => self.standing.posture(tool, Instant::now()),
+            },
             attended: self.manner.interactive,
         }
     }
@@ -179,6 +185,13 @@ impl Desk {
             todo: self.shop.todo.clone(),
             answer: None,
         }
+    }
+
+    /// More rules to keep to. What was granted before gives way to them, as it does to all.
+    pub fn tighten(&mut self, news: RuleNews) {
+        let policy = Arc::make_mut(&mut self.policy);
+        policy.rules.deny.extend(news.deny);
+        policy.rules.ask.extend(news.ask);
     }
 
     /// Whether the mode lets such a call through to the rules.

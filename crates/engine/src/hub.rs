@@ -9,8 +9,9 @@ use crate::inbox::Inbox;
 use crate::jobs::Jobs;
 use crate::ledger::Ledger;
 use crate::log::{Backlog, Log, branch};
-use crate::policy::{Mode, Policy};
+use crate::policy::{Mode, Policy, Rule};
 use crate::prompt;
+use crate::redact::Redactor;
 use crate::seen::Seen;
 use crate::session::Session;
 use crate::standing::Standing;
@@ -21,7 +22,7 @@ use crate::tools::Tools;
 use crate::turn::Opening;
 use crate::{commands, instructions, prefixes, templates};
 use ostler_host::Host;
-use ostler_llm::{Model, Params, Prefix, Target, Transport};
+use ostler_llm::{Effort, Model, Params, Prefix, Secret, Target, Transport};
 use ostler_wire::{
     Body, Client, CommandInfo, Entry, ForkedFrom, Hub, HubError, Language, Meta, Notice, Open,
     SCHEMA_VERSION, SessionInfo, Settings, Subscription, View,
@@ -56,6 +57,21 @@ pub trait RuleStore: Send + Sync {
     fn save(&self, rule: &str) -> Result<String, String>;
 }
 
+/// Knows when the person tightened the rules while a session runs. The binary implements it on the configuration.
+pub trait RuleWatch: Send + Sync {
+    /// Asked before each turn, so it is cheap when nothing has changed. None when nothing is new.
+    fn news(&self) -> Option<RuleNews>;
+}
+
+/// Rules that hold from the next turn on. What was loosened waits for the next session.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RuleNews {
+    pub deny: Vec<Rule>,
+    pub ask: Vec<Rule>,
+    /// For the person.
+    pub notice: String,
+}
+
 /// Everything the binary decides for the sessions of a process.
 // tidy: plain data
 pub struct Options {
@@ -78,6 +94,7 @@ pub struct Options {
     /// Lines for the operator section of the prompt.
     pub operator: Vec<String>,
     pub policy: Policy,
+    pub watch: Option<Arc<dyn RuleWatch>>,
     /// As the person named it for this run; a resumed session keeps its own otherwise.
     pub mode: Option<Mode>,
     /// Tools of others that may be used while planning.
@@ -87,6 +104,8 @@ pub struct Options {
     pub tool_filter: Vec<String>,
     /// Tools that are not ours.
     pub more_tools: Vec<&'static dyn Tool>,
+    /// Values that nobody may see: not the model, not the log, not a front end.
+    pub secrets: Vec<Secret>,
     pub tools: ToolSettings,
     pub host: Arc<dyn Host>,
     /// Facts for the first prompt: the system, the shell.
@@ -109,6 +128,7 @@ pub trait Extra: Send + Sync {
 pub struct LocalHub {
     options: Arc<Options>,
     transport: Arc<Transport>,
+    redactor: Redactor,
     /// Whoever changes the tree holds it: sessions of a hub take turns.
     writing: Arc<Semaphore>,
 }
@@ -127,6 +147,7 @@ struct Past {
 impl LocalHub {
     pub fn new(options: Arc<Options>, transport: Arc<Transport>) -> Self {
         Self {
+            redactor: Redactor::new(&options.secrets),
             options,
             transport,
             writing: Arc::new(Semaphore::new(1)),
@@ -148,7 +169,7 @@ impl LocalHub {
             ),
         };
         Past {
-            log,
+            log: log.redacting(self.redactor.clone()),
             entries,
             notices: Vec::new(),
             id,
@@ -177,6 +198,7 @@ impl LocalHub {
         let forked_from = ForkedFrom {
             session: session.unwrap_or_default(),
             entry: entries.last().map_or(0, |e| e.entry),
+            copied: copied(&entries),
         };
         let mut past = self.fresh(Some(forked_from), entries);
         past.notices.extend(damage.notice());
@@ -185,10 +207,11 @@ impl LocalHub {
 
     fn resume(&self, path: &std::path::Path) -> Result<Past, HubError> {
         let (log, entries, damage) = Log::open(path).map_err(|e| HubError(e.to_string()))?;
+        let moved = moved(&entries, &self.options.root);
         Ok(Past {
-            log,
+            log: log.redacting(self.redactor.clone()),
             entries: branch(entries),
-            notices: damage.notice().into_iter().collect(),
+            notices: damage.notice().into_iter().chain(moved).collect(),
             id: path
                 .file_stem()
                 .map(|s| s.to_string_lossy().into_owned())
@@ -214,7 +237,9 @@ impl LocalHub {
         notes.extend(found.warnings);
         notes.extend(found.loaded.iter().map(|f| format!("Instructions: {f}")));
         Prefix {
-            system: prompt::render(tools, &options.operator, &found.text),
+            system: self
+                .redactor
+                .text(prompt::render(tools, &options.operator, &found.text)),
             tools: tools.specs(),
         }
     }
@@ -305,10 +330,42 @@ impl LocalHub {
     }
 }
 
+/// Entries that a fork takes over.
+fn copied(entries: &[Entry]) -> u64 {
+    let counts = |e: &&Entry| !matches!(e.body, Body::Meta(_));
+    entries.iter().filter(counts).count() as u64
+}
+
+/// A session that goes on in another folder than it began in.
+fn moved(entries: &[Entry], root: &std::path::Path) -> Option<String> {
+    let roots = entries.iter().filter_map(|entry| {
+        if let Body::Meta(meta) = &entry.body {
+            Some(meta.root.as_str())
+        } else {
+            None
+        }
+    });
+    let began = roots.rev().find(|root| !root.is_empty())?;
+    let here = root.display().to_string();
+    (began != here).then(|| {
+        format!("This session began in {began}; it goes on in {here}. Paths in it may mean other files now.")
+    })
+}
+
 /// The model as a person would name it.
-fn reference(model: &Model) -> String {
-    let origin = &model.target().origin;
-    format!("{}/{}", origin.provider, origin.model)
+pub(crate) fn reference(model: &Model) -> String {
+    let Target { origin, effort, .. } = &**model.target();
+    let variant = effort.map_or_else(String::new, |effort| format!("@{}", effort.name()));
+    format!("{}/{}{variant}", origin.provider, origin.model)
+}
+
+/// The settings of a run, with what the reference of the model says itself.
+pub(crate) fn params_for(options: &Options, model: &Model) -> Params {
+    let own = model.target().effort;
+    Params {
+        effort: own.or(options.params.effort),
+        ..options.params.clone()
+    }
 }
 
 /// The model and prefix that the last settings of these entries speak of.
@@ -325,13 +382,28 @@ fn settings_of(past: &[Entry], opening: &[Body]) -> Settings {
     out
 }
 
-/// The mode that a session was left in.
+/// The mode that a session was left in. One that this version does not know is none of ours.
 fn mode_of(past: &[Entry]) -> Mode {
-    let modes = past.iter().rev().filter_map(|entry| match &entry.body {
-        Body::Mode(mode) => Mode::parse(&mode.mode),
-        _ => None,
-    });
-    modes.take(1).next().unwrap_or_default()
+    let mut mode = Mode::default();
+    for entry in past {
+        if let Body::Mode(entry) = &entry.body {
+            mode = Mode::parse(&entry.mode).unwrap_or_default();
+        }
+    }
+    mode
+}
+
+fn shop(options: &Options, artifacts: Artifacts, writing: Arc<Semaphore>) -> Shop {
+    Shop {
+        host: options.host.clone(),
+        settings: Arc::new(options.tools.clone()),
+        jobs: Arc::new(Jobs::new(artifacts.clone())),
+        artifacts,
+        seen: Arc::new(Seen::default()),
+        todo: Arc::default(),
+        rules: options.rules.clone(),
+        writing,
+    }
 }
 
 /// A session that goes on from another one, in a log of its own.
@@ -342,7 +414,7 @@ pub struct Heir {
     pub parent: String,
     pub prefix: Prefix,
     pub model: String,
-    pub params: Params,
+    pub effort: Option<Effort>,
     pub policy: Arc<Policy>,
     pub standing: Standing,
     pub title: String,
@@ -377,6 +449,7 @@ impl LocalHub {
         let from = entries.last().map(|last| ForkedFrom {
             session: heir.parent.clone(),
             entry: last.entry,
+            copied: copied(&entries),
         });
         let target = self.options.models.resolve(Some(&heir.model));
         let target = Arc::new(target.map_err(HubError)?);
@@ -403,10 +476,15 @@ impl LocalHub {
         let (templates, left_out) = templates::load(&options.templates);
         notes.extend(left_out);
         let (ops, receiver) = mpsc::channel(OPS);
-        let (feed, asks) = (Feed::default(), crate::asks::Pending::default());
-        let params = heir.as_ref().map_or(&options.params, |heir| &heir.params);
+        let (feed, asks) = (
+            Feed::redacting(self.redactor.clone()),
+            crate::asks::Pending::default(),
+        );
+        let mut params = params_for(&options, &model);
+        let effort = heir.as_ref().and_then(|heir| heir.effort);
+        params.effort = effort.or(params.effort);
         let envelope = options.tools.envelope;
-        let conversation = Conversation::new(model, prefix.clone(), params.clone(), envelope);
+        let conversation = Conversation::new(model, prefix.clone(), &params, envelope);
         let mut desk = self.desk(&past, conversation, feed.clone(), templates);
         desk.log = std::mem::replace(&mut past.log, Log::memory());
         // A fork's entries are committed with its opening; a resumed log's are only read in.
@@ -421,6 +499,7 @@ impl LocalHub {
         if let Some(heir) = heir {
             desk.policy = heir.policy;
             desk.standing.inherit(heir.standing);
+            desk.manner.effort = effort;
             desk.account.role = "task";
         }
         let is_new = desk.log.is_empty();
@@ -475,7 +554,7 @@ impl LocalHub {
         templates: Vec<Template>,
     ) -> Desk {
         let options = &self.options;
-        let artifacts = Artifacts::new(past.folder.clone());
+        let artifacts = Artifacts::new(past.folder.clone()).redacting(self.redactor.clone());
         Desk {
             conversation,
             log: Log::memory(),
@@ -486,31 +565,19 @@ impl LocalHub {
                 root: options.root.clone(),
                 user_home: options.user_home.clone(),
             }),
-            shop: Shop {
-                host: options.host.clone(),
-                settings: Arc::new(options.tools.clone()),
-                jobs: Arc::new(Jobs::new(artifacts.clone())),
-                artifacts,
-                seen: Arc::new(Seen::default()),
-                todo: Arc::default(),
-                rules: options.rules.clone(),
-                writing: self.writing.clone(),
-            },
+            shop: shop(options, artifacts, self.writing.clone()),
             manner: Manner {
                 interactive: options.interactive,
                 max_steps: options.max_steps,
                 language: options.language,
+                effort: None,
             },
             used_ids: HashSet::new(),
             offers: Offers {
                 templates: Arc::new(templates),
                 extras: options.extras.clone(),
             },
-            standing: Standing::new(
-                Mode::Normal,
-                options.policy.posture,
-                options.plan_tools.clone(),
-            ),
+            standing: Standing::new(options.policy.posture, options.plan_tools.clone()),
             account: Account {
                 ledger: options.save.then(|| Ledger::new(&options.home)),
                 session: past.id.clone(),

@@ -3,7 +3,7 @@
 use crate::asks::Pending;
 use crate::children::{Children, Ended, Report, What, post};
 use crate::feed::Feed;
-use ostler_wire::{Ask, Delivery, Delta, Doing, Image, Op};
+use ostler_wire::{Ask, Delivery, Delta, Doing, Image, Op, View};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -199,7 +199,9 @@ impl Inbox {
 
     /// A prompt that goes before all that wait.
     pub fn put_first(&mut self, prompt: Prompt) {
-        self.queue.push_front(prompt);
+        if self.queue.len() < MAX_WAITING {
+            self.queue.push_front(prompt);
+        }
     }
 
     /// Drives work of the turn while ops come in. Work that ignores a stop for too long is dropped.
@@ -224,6 +226,10 @@ impl Inbox {
             return Err(Stopped);
         }
         ask.ask = self.new_ask();
+        // A file that is shown before it is changed may hold what nobody should see.
+        let redactor = self.feed.redactor();
+        ask.subject = redactor.text(ask.subject);
+        ask.preview = ask.preview.map(|text| redactor.text(text));
         let id = ask.ask.clone();
         let ask = Arc::new(ask);
         let (sender, receiver) = oneshot::channel();
@@ -260,6 +266,13 @@ impl Inbox {
                         text,
                         images,
                         own_words: None,
+                    });
+                } else {
+                    self.feed.delta(Delta::View {
+                        command: String::new(),
+                        view: View::Error(format!(
+                            "{MAX_WAITING} prompts are waiting already; this one was dropped. Send it again later."
+                        )),
                     });
                 }
             }

@@ -3,6 +3,7 @@
 mod accept;
 mod artifacts;
 mod asks;
+pub mod audit;
 mod briefing;
 pub mod cache;
 mod children;
@@ -26,8 +27,10 @@ pub mod log;
 pub mod policy;
 mod prefixes;
 pub mod prompt;
+mod proxy;
+pub mod redact;
 mod references;
-mod resolve;
+pub mod resolve;
 mod sample;
 mod schema;
 mod seen;
@@ -42,5 +45,5 @@ pub mod tools;
 mod transcript;
 mod turn;
 
-pub use hub::{Extra, LocalHub, Models, Options, RuleStore};
+pub use hub::{Extra, LocalHub, Models, Options, RuleNews, RuleStore, RuleWatch};
 pub use templates::Shelf;

@@ -3,14 +3,14 @@
 use crate::commands::{self, template};
 use crate::conversation::Conversation;
 use crate::desk::Desk;
-use crate::hub::Options;
+use crate::hub::{Options, params_for};
 use crate::inbox::{Inbox, Next, Prompt};
 use crate::log::{LogError, branch};
 use crate::prefixes;
 use crate::store::Store;
 use crate::templates::Template;
 use crate::turn::{Opening, turn};
-use ostler_llm::{Effort, Model, Params, Target, Transport};
+use ostler_llm::{Effort, Model, Target, Transport};
 use ostler_wire::{Body, Notice, Settings, View, Word};
 use std::sync::Arc;
 
@@ -49,13 +49,24 @@ impl Session {
     }
 
     async fn prompt(&mut self, prompt: Prompt) {
-        let opening = std::mem::take(&mut self.opening);
+        let mut opening = std::mem::take(&mut self.opening);
+        if let Some(notice) = self.tighten() {
+            opening.entries.push(notice);
+        }
         self.keep_prefix(&opening);
         let kept = turn(&mut self.desk, &mut self.inbox, prompt, opening).await;
         // Nothing of the opening is on disk when the first write failed; it goes before the next prompt.
         if let Err(opening) = kept {
             self.opening = opening;
         }
+    }
+
+    /// Takes in rules that were tightened meanwhile.
+    fn tighten(&mut self) -> Option<Body> {
+        let news = self.options.watch.as_ref()?.news()?;
+        let text = news.notice.clone();
+        self.desk.tighten(news);
+        Some(Body::Notice(Notice { text }))
     }
 
     fn keep_prefix(&self, opening: &Opening) {
@@ -67,6 +78,9 @@ impl Session {
 
     /// Begins the log, for what is written down before the first prompt. The facts for that prompt wait for it.
     fn begin(&mut self) -> Result<(), LogError> {
+        if let Some(notice) = self.tighten() {
+            self.opening.entries.push(notice);
+        }
         let Opening { past, entries, .. } = self.opening.clone();
         if past.is_empty() && entries.is_empty() {
             return Ok(());
@@ -174,12 +188,11 @@ impl Session {
             Err(why) => return View::Error(why),
         };
         let name = format!("{}/{}", target.origin.provider, target.origin.model);
-        let params = self.desk.conversation.params.clone();
         let settings = Settings {
             model: Some(name.clone()),
             ..Settings::default()
         };
-        match self.go_on(Arc::new(target), params, "model", settings) {
+        match self.go_on(Arc::new(target), "model", settings) {
             Ok(()) => View::Text(self.options.language.fill(Word::ModelIs, &[&name])),
             Err(why) => View::Error(why),
         }
@@ -187,15 +200,12 @@ impl Session {
 
     pub(crate) fn switch_effort(&mut self, effort: Effort, name: &str) -> View {
         let target = self.desk.conversation.model.target().clone();
-        let params = Params {
-            effort: Some(effort),
-            ..self.desk.conversation.params.clone()
-        };
+        self.desk.manner.effort = Some(effort);
         let settings = Settings {
             effort: Some(name.to_owned()),
             ..Settings::default()
         };
-        match self.go_on(target, params, "effort", settings) {
+        match self.go_on(target, "effort", settings) {
             Ok(()) => View::Text(self.options.language.fill(Word::EffortIs, &[name])),
             Err(why) => View::Error(why),
         }
@@ -204,14 +214,15 @@ impl Session {
     fn go_on(
         &mut self,
         target: Arc<Target>,
-        params: Params,
         cause: &'static str,
         settings: Settings,
     ) -> Result<(), String> {
         let model = Model::new(target, self.transport.clone()).map_err(|e| e.to_string())?;
+        let mut params = params_for(&self.options, &model);
+        params.effort = self.desk.manner.effort.or(params.effort);
         let old = &self.desk.conversation;
         let envelope = self.desk.shop.settings.envelope;
-        let mut new = Conversation::new(model, old.prefix.clone(), params, envelope);
+        let mut new = Conversation::new(model, old.prefix.clone(), &params, envelope);
         let entries = self.desk.log.source().entries_after(None);
         let entries = branch(entries.into_iter().map(Arc::unwrap_or_clone).collect());
         entries.iter().for_each(|entry| new.push(entry));

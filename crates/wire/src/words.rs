@@ -247,6 +247,7 @@ words! {
     // Standing
     RowMode: "mode", "模式";
     RowApproval: "approval", "批准";
+    RowKey: "key", "密钥";
     RowRoot: "root", "根目录";
     RowTools: "tools", "工具";
     RowPrompt: "prompt", "提示";

@@ -3,7 +3,7 @@
 use super::show;
 use crate::children::{Ended, How, shortened};
 use crate::desk::Desk;
-use crate::hub::Heir;
+use crate::hub::{Heir, reference};
 use crate::inbox::Inbox;
 use crate::jobs::JobState;
 use crate::log;
@@ -25,13 +25,12 @@ pub fn bg(desk: &mut Desk, inbox: &mut Inbox, prompt: &str) -> View {
     }
     let all = desk.log.source().entries_after(None);
     let entries = log::branch(all.into_iter().map(Arc::unwrap_or_clone).collect());
-    let origin = &desk.conversation.model.target().origin;
     let heir = Heir {
         entries: settled(entries),
         parent: desk.account.session.clone(),
         prefix: desk.conversation.prefix.clone(),
-        model: format!("{}/{}", origin.provider, origin.model),
-        params: desk.conversation.params.clone(),
+        model: reference(&desk.conversation.model),
+        effort: desk.manner.effort,
         policy: desk.policy.clone(),
         standing: desk.standing.clone(),
         title: shortened(prompt),

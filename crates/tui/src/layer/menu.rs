@@ -19,6 +19,8 @@ pub enum MenuKind {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entry {
+    /// What typed letters are compared with.
+    pub name: String,
     pub label: String,
     pub detail: String,
     /// What takes the place of the typed word.
@@ -57,8 +59,11 @@ impl Menu {
     }
 
     fn sift(&mut self, typed: &str) {
-        let labels: Vec<String> = self.all.iter().map(|e| e.label.clone()).collect();
-        self.fits = crate::fuzzy::sift(typed, &labels);
+        let names: Vec<String> = self.all.iter().map(|e| e.name.clone()).collect();
+        self.fits = crate::fuzzy::sift(typed, &names);
+        // Who types the beginning of a name means it.
+        self.fits
+            .sort_by_key(|n| !names.get(*n).is_some_and(|name| name.starts_with(typed)));
         self.chosen = 0;
     }
 

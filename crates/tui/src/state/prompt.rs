@@ -140,6 +140,7 @@ impl State {
             return;
         };
         let entry = |name: Name| MenuEntry {
+            name: name.name.clone(),
             label: match name.is_folder {
                 true => format!("{}/", name.name),
                 false => name.name.clone(),
@@ -161,6 +162,7 @@ impl State {
             menu.retype(range, name);
         } else {
             let entry = |command: &ostler_wire::CommandInfo| MenuEntry {
+                name: command.name.clone(),
                 label: format!("/{} {}", command.name, command.arguments)
                     .trim_end()
                     .to_owned(),
