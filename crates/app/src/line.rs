@@ -441,9 +441,14 @@ impl Talk {
             boot,
             tasks,
             language,
+            busy,
             ..
         } = self;
         let id = client.session_id.clone();
+        if busy != Busy::Idle {
+            // A session that is gone already has nothing to stop.
+            let _ = client.ops.send(Op::Interrupt).await;
+        }
         if !tasks.is_empty() {
             let ids: Vec<&str> = tasks.iter().map(|t| t.id.as_str()).collect();
             let text = language.fill(Word::LeftBehind, &[&ids.join(", ")]);
@@ -466,7 +471,7 @@ impl Talk {
 fn speaks(event: &Event) -> bool {
     !matches!(
         event,
-        Event::Delta(Delta::Tasks { .. } | Delta::Progress { .. } | Delta::ToolStarted { .. })
+        Event::Delta(Delta::Tasks { .. } | Delta::ToolStarted { .. })
     )
 }
 

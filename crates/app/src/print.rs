@@ -258,7 +258,12 @@ impl<O: Write, E: Write> Printer<O, E> {
                     self.live = true;
                 }
             }
-            Delta::ToolStarted { .. } | Delta::Progress { .. } | Delta::Tasks { .. } => {}
+            Delta::Progress { text, .. } => {
+                if self.show.tool_calls {
+                    self.note(Ink::Grey, text)?;
+                }
+            }
+            Delta::ToolStarted { .. } | Delta::Tasks { .. } => {}
         }
         Ok(None)
     }

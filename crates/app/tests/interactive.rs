@@ -5,6 +5,8 @@ mod common;
 use common::{Scene, each_kind, files, of_type, texts};
 use ostler_testkit::{Kind, Output, Place, Running, Server, Step, config_text, json_lines};
 use serde_json::{Value, json};
+use std::collections::HashSet;
+use std::sync::Mutex;
 
 #[cfg(unix)]
 use ostler_testkit::Signal;
@@ -477,10 +479,12 @@ fn plain_ostler_with_nobody_to_ask_for_a_model_says_so() {
 
 /// Answers by what the person said last; a call first where the prompt begins with `run `.
 fn obliging() -> Server {
-    Server::answering(|request| {
+    let ran = Mutex::new(HashSet::new());
+    Server::answering(move |request| {
         let said = request.last_user_text();
         let last = said.lines().last().unwrap_or_default().to_owned();
-        match last.strip_prefix("run ") {
+        let is_new = ran.lock().unwrap().insert(last.clone());
+        match last.strip_prefix("run ").filter(|_| is_new) {
             Some(command) => Step::answer().call("bash", json!({"command": command})),
             None => Step::answer().text(&format!("Heard: {last}")),
         }
@@ -588,21 +592,23 @@ fn plain_lines_speak_the_language_of_the_person() {
 fn on_a_terminal_commands_take_effect_during_a_turn() {
     let scene = Scene::of(Kind::Chat, "", obliging());
     let mut term = scene.ostler(["--plain"]).on_terminal(100, 40);
-    term.wait_for("> ");
+    term.wait_for(">");
     term.keys("run touch one; until [ -e go ]; do sleep 0.02; done\r");
     term.wait_for("-- approve?");
     // A command is no answer to the question.
-    term.keys("/approve all\r");
-    term.wait_for("Approval: yolo for commands");
+    term.keys("/ps\r");
+    term.wait_for("Nothing runs in the background.");
     term.keys("y\r");
     common::wait_for("the command", || scene.space.exists("one").then_some(()));
     // Words typed meanwhile wait, a command does not.
     term.keys("later\r");
     term.keys("/bg also\r");
+    term.keys("/approve all\r");
     term.keys("!echo mine\r");
     scene.space.write("go", "");
     term.wait_for("Heard: later");
     term.wait_for("t1 runs in the background: also");
+    term.wait_for("Approval: yolo for commands");
     term.wait_for("Heard: also");
     term.keys("/quit yes\r");
     assert!(term.wait().success());
@@ -613,7 +619,7 @@ fn on_a_terminal_commands_take_effect_during_a_turn() {
 fn asks_of_a_task_are_put_with_its_name() {
     let scene = Scene::of(Kind::Chat, "", obliging());
     let mut term = scene.ostler(["--plain"]).on_terminal(100, 40);
-    term.wait_for("> ");
+    term.wait_for(">");
     term.keys("run touch made &\r");
     term.wait_for("[t1] ");
     term.wait_for("$ touch made -- approve?");

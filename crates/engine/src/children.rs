@@ -2,6 +2,7 @@
 //! is attached to the parent, their end comes back as news. Whoever drops this stops them all.
 
 use crate::hub::Heir;
+use crate::jobs::Jobs;
 use ostler_wire::{
     Ask, Body, Client, Delivery, Delta, Doing, Entry, Event, HubError, Language, Op, Outcome, Role,
     Task, View, Word,
@@ -30,7 +31,9 @@ pub type Opener = Box<dyn Fn(Heir) -> Result<(Client, JoinHandle<()>), HubError>
 
 pub struct Children {
     open: Opener,
-    language: Language,
+    pub language: Language,
+    /// Commands in the background, which are listed and stopped beside them.
+    pub jobs: Arc<Jobs>,
     running: Vec<Child>,
     last: u64,
     reports: mpsc::Receiver<Report>,
@@ -88,11 +91,12 @@ pub enum How {
 }
 
 impl Children {
-    pub fn new(open: Opener, language: Language) -> Self {
+    pub fn new(open: Opener, jobs: Arc<Jobs>, language: Language) -> Self {
         let (sender, reports) = mpsc::channel(REPORTS);
         Self {
             open,
             language,
+            jobs,
             running: Vec::new(),
             last: 0,
             reports,

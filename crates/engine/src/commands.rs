@@ -25,7 +25,9 @@ pub(crate) struct Command {
 }
 
 enum Run {
-    /// At any time.
+    /// The moment it comes, whatever is under way.
+    AtOnce(fn(&mut Inbox, &str) -> View),
+    /// At any time, between two steps of what is under way.
     Now(fn(&mut Desk, &mut Inbox, &str) -> View),
     /// Between turns.
     Between(fn(&mut Session, &str) -> View),
@@ -38,6 +40,20 @@ impl Command {
             help: language.say(self.help).into(),
             arguments: self.arguments.into(),
         }
+    }
+}
+
+const fn at_once_command(
+    name: &'static str,
+    help: Word,
+    arguments: &'static str,
+    run: fn(&mut Inbox, &str) -> View,
+) -> Command {
+    Command {
+        name,
+        help,
+        arguments,
+        run: Run::AtOnce(run),
     }
 }
 
@@ -96,7 +112,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     ),
     between("fork", Word::HelpFork, "", session::fork),
     now("help", Word::HelpHelp, "[command]", front::help),
-    now("kill", Word::HelpKill, "<id>", tasks::kill),
+    at_once_command("kill", Word::HelpKill, "<id>", tasks::kill),
     now("mode", Word::HelpMode, "[normal|plan|next]", standing::mode),
     between("model", Word::HelpModel, "[provider/model]", session::model),
     between("new", Word::HelpNew, "", session::new),
@@ -107,8 +123,8 @@ pub(crate) const COMMANDS: &[Command] = &[
         standing::permissions,
     ),
     now("plan", Word::HelpPlan, "[what]", standing::plan),
-    now("ps", Word::HelpPs, "", tasks::ps),
-    now("quit", Word::HelpQuit, "", front::quit),
+    at_once_command("ps", Word::HelpPs, "", tasks::ps),
+    at_once_command("quit", Word::HelpQuit, "", front::quit),
     between("resume", Word::HelpResume, "[id]", session::resume),
     between("session", Word::HelpSession, "", session::session),
     now("status", Word::HelpStatus, "", status),
@@ -118,7 +134,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         "[ansi|dark|light|mono]",
         front::theme,
     ),
-    now(
+    at_once_command(
         "timeout",
         Word::HelpTimeout,
         "<duration>|off [id]",
@@ -166,6 +182,7 @@ pub fn run(session: &mut Session, line: &str) -> View {
     let (command, rest) = find(line);
     match command {
         Some(command) => match command.run {
+            Run::AtOnce(run) => run(&mut session.inbox, rest),
             Run::Now(_) => now_run(command, &mut session.desk, &mut session.inbox, rest),
             Run::Between(run) => run(session, rest),
         },
@@ -176,9 +193,19 @@ pub fn run(session: &mut Session, line: &str) -> View {
     }
 }
 
+/// The answer to a command that waits for nothing.
+pub fn at_once(inbox: &mut Inbox, line: &str) -> Option<View> {
+    let (command, rest) = find(line);
+    match command?.run {
+        Run::AtOnce(run) => Some(run(inbox, rest)),
+        Run::Now(_) | Run::Between(_) => None,
+    }
+}
+
 fn now_run(command: &Command, desk: &mut Desk, inbox: &mut Inbox, rest: &str) -> View {
     let view = match command.run {
         Run::Now(run) => run(desk, inbox, rest),
+        Run::AtOnce(run) => run(inbox, rest),
         // Not called for these.
         Run::Between(_) => return View::Text(String::new()),
     };

@@ -521,7 +521,7 @@ impl LocalHub {
                 receiver,
                 feed,
                 asks,
-                Children::new(opener, options.language),
+                Children::new(opener, desk.shop.jobs.clone(), options.language),
             ),
             desk,
             discarded: false,

@@ -2,6 +2,7 @@
 
 use crate::asks::Pending;
 use crate::children::{Children, Ended, Report, What, post};
+use crate::commands;
 use crate::feed::Feed;
 use ostler_wire::{Ask, Delivery, Delta, Doing, Image, Op, View};
 use std::collections::{HashMap, VecDeque};
@@ -310,7 +311,10 @@ impl Inbox {
                 self.turn.cancel();
             }
             Some(Op::Command { line }) => {
-                if self.commands.len() < MAX_WAITING {
+                if let Some(view) = commands::at_once(self, &line) {
+                    let command = line;
+                    self.feed.delta(Delta::View { command, view });
+                } else if self.commands.len() < MAX_WAITING {
                     self.commands.push_back(line);
                 }
             }

@@ -284,8 +284,6 @@ words! {
     AnswerWords: "answer: ", "回答：";
     AnswerNumber: "number, or your own words: ", "编号，或自行输入：";
     AnswerNumbers: "numbers with commas, or your own words: ", "编号（逗号分隔），或自行输入：";
-    NobodyAnswers: "nobody is there to answer", "无人回答";
-    NobodyApproves: "nobody is there to approve it", "无人批准";
     ToolRequested: "Tool requested: {}", "请求工具：{}";
     ToolFinished: "Tool finished: {}", "工具完成：{}";
     DoneIn: "Done. ({}s)", "完成。（{} 秒）";

@@ -62,12 +62,12 @@ pub fn theme(desk: &mut Desk, _: &mut Inbox, name: &str) -> View {
 }
 
 /// Leaves, once somebody has said yes where prompts would be stopped by it.
-pub fn quit(desk: &mut Desk, inbox: &mut Inbox, sure: &str) -> View {
+pub fn quit(inbox: &mut Inbox, sure: &str) -> View {
     let running = inbox.children.names();
     if running.is_empty() || sure == "yes" {
         return View::Do(Deed::Leave);
     }
-    let language = desk.manner.language;
+    let language = inbox.children.language;
     let item = |label: Word, act: Act| Item {
         label: language.say(label).into(),
         actions: vec![Action {

@@ -57,8 +57,8 @@ fn settled(mut entries: Vec<Entry>) -> Vec<Entry> {
     entries
 }
 
-pub fn ps(desk: &mut Desk, inbox: &mut Inbox, _: &str) -> View {
-    let language = desk.manner.language;
+pub fn ps(inbox: &mut Inbox, _: &str) -> View {
+    let language = inbox.children.language;
     let tasks = inbox.children.list().into_iter().map(|task| {
         vec![
             task.id,
@@ -69,7 +69,7 @@ pub fn ps(desk: &mut Desk, inbox: &mut Inbox, _: &str) -> View {
     });
     let mut rows: Vec<Vec<String>> = tasks.collect();
     let now = jiff::Timestamp::now();
-    rows.extend(desk.shop.jobs.list().into_iter().map(|job| {
+    rows.extend(inbox.children.jobs.list().into_iter().map(|job| {
         let state = match job.state {
             JobState::Running => language.say(Word::StateRuns).to_owned(),
             JobState::Exited(code) => language.fill(Word::StateExited, &[&code.to_string()]),
@@ -103,25 +103,25 @@ pub fn doing(doing: &Doing, language: Language) -> String {
     }
 }
 
-pub fn kill(desk: &mut Desk, inbox: &mut Inbox, id: &str) -> View {
-    let language = desk.manner.language;
+pub fn kill(inbox: &mut Inbox, id: &str) -> View {
+    let language = inbox.children.language;
     if let Some(task) = inbox.children.named(id) {
         inbox.children.stop(&task);
         inbox.show_tasks();
         return View::Text(language.fill(Word::IsStopped, &[&task]));
     }
-    let known = desk.shop.jobs.list();
+    let known = inbox.children.jobs.list();
     let Some(job) = known.into_iter().find(|job| job.id == id) else {
         return no_task(inbox, id, language);
     };
-    let (jobs, id) = (desk.shop.jobs.clone(), job.id.clone());
+    let (jobs, id) = (inbox.children.jobs.clone(), job.id.clone());
     // What it said last is in its log.
     tokio::spawn(async move { jobs.kill(&id, 0).await.map(drop) });
     View::Text(language.fill(Word::IsStopped, &[&job.id]))
 }
 
-pub fn timeout(desk: &mut Desk, inbox: &mut Inbox, words: &str) -> View {
-    let language = desk.manner.language;
+pub fn timeout(inbox: &mut Inbox, words: &str) -> View {
+    let language = inbox.children.language;
     let (time, id) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
     let limit = match time {
         "off" => None,

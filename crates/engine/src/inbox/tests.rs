@@ -24,7 +24,10 @@ fn desk() -> Desk {
 
 fn childless() -> Children {
     let open = |_| Err(ostler_wire::HubError("nobody is born here".into()));
-    Children::new(Box::new(open), ostler_wire::Language::English)
+    let jobs = Arc::new(crate::jobs::Jobs::new(crate::artifacts::Artifacts::new(
+        "nowhere".into(),
+    )));
+    Children::new(Box::new(open), jobs, ostler_wire::Language::English)
 }
 
 fn prompt(text: &str, delivery: Delivery) -> Op {
