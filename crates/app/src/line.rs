@@ -45,7 +45,12 @@ pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
         language,
         busy: Busy::Idle,
         asks: VecDeque::new(),
-        shown: Shown::default(),
+        shown: Shown {
+            sign: false,
+            ask: None,
+            stops: 0,
+            told: Instant::now(),
+        },
         tasks: Vec::new(),
     };
     talk.greet()?;
@@ -96,12 +101,13 @@ enum Busy {
 }
 
 /// What stands on the screen and waits for a line.
-#[derive(Default)]
 struct Shown {
     sign: bool,
     ask: Option<Arc<Ask>>,
     /// Times that the person pressed Ctrl-C in this turn.
     stops: u32,
+    /// When the tasks were told of.
+    told: Instant,
 }
 
 impl Talk {
@@ -181,7 +187,8 @@ impl Talk {
     fn liveness(&self) -> String {
         let part = |task: &Task| {
             let doing = ostler_engine::commands::tasks::doing(&task.doing, self.language);
-            format!("{} {}s {doing}", task.id, task.seconds)
+            let seconds = task.seconds + self.shown.told.elapsed().as_secs();
+            format!("{} {seconds}s {doing}", task.id)
         };
         let parts: Vec<String> = self.tasks.iter().map(part).collect();
         parts.join(" · ")
@@ -299,6 +306,7 @@ impl Talk {
                 };
                 self.forget(gone);
                 self.tasks = tasks;
+                self.shown.told = Instant::now();
             }
             Event::Delta(Delta::View { command, view }) => {
                 if matches!(&self.busy, Busy::Command { line, .. } if *line == command) {

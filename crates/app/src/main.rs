@@ -15,6 +15,7 @@ mod flags;
 mod front;
 mod lenient;
 mod line;
+mod models;
 mod ops;
 mod print;
 mod rule_store;

@@ -1,13 +1,15 @@
 //! Sessions that run below another one: each has a log of its own and a task that watches over it. Their asks go to whoever
 //! is attached to the parent, their end comes back as news. Whoever drops this stops them all.
 
-use crate::hub::Heir;
 use crate::jobs::Jobs;
+use crate::policy::Policy;
+use crate::standing::Standing;
+use ostler_llm::{Effort, Prefix};
 use ostler_wire::{
     Ask, Body, Client, Delivery, Delta, Doing, Entry, Event, HubError, Language, Op, Outcome, Role,
     Task, View, Word,
 };
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -26,6 +28,20 @@ const CLOSING: Duration = Duration::from_secs(2);
 /// Of a prompt that is shown.
 const PROMPT_CHARS: usize = 80;
 
+/// A session that goes on from another one, in a log of its own.
+pub struct Heir {
+    /// What was said so far.
+    pub entries: Vec<Entry>,
+    /// The session that it comes from.
+    pub parent: String,
+    pub prefix: Prefix,
+    pub model: String,
+    pub effort: Option<Effort>,
+    pub policy: Arc<Policy>,
+    pub standing: Standing,
+    pub title: String,
+}
+
 /// Opens the session of a child.
 pub type Opener = Box<dyn Fn(Heir) -> Result<(Client, JoinHandle<()>), HubError> + Send + Sync>;
 
@@ -40,6 +56,8 @@ pub struct Children {
     sender: mpsc::Sender<Report>,
     /// Ends that nobody was told of.
     pub ended: VecDeque<Ended>,
+    /// Their asks by the id they have in the parent: the child, and the id they have there.
+    pub relayed: HashMap<String, (String, String)>,
 }
 
 struct Child {
@@ -102,6 +120,7 @@ impl Children {
             reports,
             sender,
             ended: VecDeque::new(),
+            relayed: HashMap::new(),
         }
     }
 

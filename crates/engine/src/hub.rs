@@ -1,7 +1,7 @@
 //! Opens sessions: new, resumed or forked. It puts the parts together; the session then runs as its own task.
 
 use crate::artifacts::Artifacts;
-use crate::children::Children;
+use crate::children::{Children, Heir};
 use crate::conversation::Conversation;
 use crate::desk::{Account, Desk, Manner, Offers, Shop};
 use crate::feed::Feed;
@@ -22,7 +22,7 @@ use crate::tools::Tools;
 use crate::turn::Opening;
 use crate::{commands, instructions, prefixes, templates};
 use ostler_host::Host;
-use ostler_llm::{Effort, Model, Params, Prefix, Secret, Target, Transport};
+use ostler_llm::{Model, Params, Prefix, Secret, Target, Transport};
 use ostler_wire::{
     Body, Client, CommandInfo, Entry, ForkedFrom, Hub, HubError, Language, Meta, Notice, Open,
     SCHEMA_VERSION, SessionInfo, Settings, Subscription, View,
@@ -406,20 +406,6 @@ fn shop(options: &Options, artifacts: Artifacts, writing: Arc<Semaphore>) -> Sho
     }
 }
 
-/// A session that goes on from another one, in a log of its own.
-pub struct Heir {
-    /// What was said so far.
-    pub entries: Vec<Entry>,
-    /// The session that it comes from.
-    pub parent: String,
-    pub prefix: Prefix,
-    pub model: String,
-    pub effort: Option<Effort>,
-    pub policy: Arc<Policy>,
-    pub standing: Standing,
-    pub title: String,
-}
-
 /// What a session is put together from.
 struct Parts {
     past: Past,
@@ -487,14 +473,7 @@ impl LocalHub {
         let conversation = Conversation::new(model, prefix.clone(), &params, envelope);
         let mut desk = self.desk(&past, conversation, feed.clone(), templates);
         desk.log = std::mem::replace(&mut past.log, Log::memory());
-        // A fork's entries are committed with its opening; a resumed log's are only read in.
-        if !desk.log.is_empty() {
-            past.entries.iter().for_each(|entry| desk.replay(entry));
-        }
-        desk.standing.mode = mode_of(&past.entries);
-        if let Some(mode) = options.mode {
-            desk.standing.enter(mode);
-        }
+        take_in(&mut desk, &past.entries, options.mode);
         let title = heir.as_ref().map(|heir| heir.title.clone());
         if let Some(heir) = heir {
             desk.policy = heir.policy;
@@ -585,6 +564,18 @@ impl LocalHub {
                 role: "main",
             },
         }
+    }
+}
+
+/// Goes on where these entries end.
+fn take_in(desk: &mut Desk, entries: &[Entry], mode: Option<Mode>) {
+    // A fork's entries are committed with its opening; a resumed log's are only read in.
+    if !desk.log.is_empty() {
+        entries.iter().for_each(|entry| desk.replay(entry));
+    }
+    desk.standing.mode = mode_of(entries);
+    if let Some(mode) = mode {
+        desk.standing.enter(mode);
     }
 }
 

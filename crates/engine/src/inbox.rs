@@ -56,8 +56,6 @@ pub struct Inbox {
     asks: Pending,
     feed: Feed,
     pub children: Children,
-    /// Asks of children by the id they have here: the child, and the id they have there.
-    relayed: HashMap<String, (String, String)>,
     turn: CancellationToken,
     /// When work of a turn that was told to stop is dropped.
     overdue: Option<Instant>,
@@ -85,7 +83,6 @@ impl Inbox {
             asks,
             feed,
             children,
-            relayed: HashMap::new(),
             turn: CancellationToken::new(),
             overdue: None,
             next_ask: 1,
@@ -125,7 +122,8 @@ impl Inbox {
             What::Asks(ask) => {
                 let id = self.new_ask();
                 self.children.is_at(&child, Doing::Asking);
-                self.relayed
+                self.children
+                    .relayed
                     .insert(id.clone(), (child.clone(), ask.ask.clone()));
                 let ask = Arc::new(Ask {
                     ask: id,
@@ -137,7 +135,7 @@ impl Inbox {
             }
             What::Ended(ended) => {
                 let asks = &self.asks;
-                self.relayed.retain(|id, (asker, _)| {
+                self.children.relayed.retain(|id, (asker, _)| {
                     let stays = *asker != child;
                     if !stays {
                         asks.remove(id);
@@ -282,7 +280,7 @@ impl Inbox {
                 choice,
                 reason,
             }) => {
-                if let Some((child, theirs)) = self.relayed.remove(&ask) {
+                if let Some((child, theirs)) = self.children.relayed.remove(&ask) {
                     self.asks.remove(&ask);
                     if let Some(ops) = self.children.ops(&child) {
                         let ask = theirs;

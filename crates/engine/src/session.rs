@@ -230,9 +230,11 @@ impl Session {
         self.desk.conversation = new;
         if self.desk.log.is_empty() {
             let opening = &mut self.opening.entries;
-            let own = opening.iter_mut().find_map(|body| match body {
-                Body::Settings(own) => Some(own),
-                _ => None,
+            let own = opening.iter_mut().find_map(|body| {
+                let Body::Settings(own) = body else {
+                    return None;
+                };
+                Some(own)
             });
             match own {
                 Some(own) => {

@@ -33,9 +33,12 @@ pub fn help(desk: &mut Desk, _: &mut Inbox, name: &str) -> View {
 pub fn copy(desk: &mut Desk, _: &mut Inbox, which: &str) -> View {
     let nth = which.parse::<usize>().unwrap_or(1).max(1) - 1;
     let entries = desk.log.source().entries_after(None);
-    let answers = entries.iter().rev().filter_map(|entry| match &entry.body {
-        Body::Message(m) if m.role == Role::Assistant && !m.text.trim().is_empty() => Some(&m.text),
-        _ => None,
+    let answers = entries.iter().rev().filter_map(|entry| {
+        let Body::Message(message) = &entry.body else {
+            return None;
+        };
+        let said = message.role == Role::Assistant && !message.text.trim().is_empty();
+        said.then_some(&message.text)
     });
     let text = answers.skip(nth).map(String::clone).next();
     View::Do(Deed::Copy(text.unwrap_or_default()))

@@ -32,9 +32,11 @@ pub fn context(desk: &mut Desk, _: &mut Inbox, _: &str) -> View {
     ];
     parts.extend(said(&entries));
     let bytes: u64 = parts.iter().map(|(_, b)| b).sum();
-    let last = entries.iter().rev().find_map(|e| match &e.body {
-        Body::Usage(usage) => Some(usage.input + usage.output),
-        _ => None,
+    let last = entries.iter().rev().find_map(|e| {
+        let Body::Usage(usage) = &e.body else {
+            return None;
+        };
+        Some(usage.input + usage.output)
     });
     let estimate = bytes / BYTES_PER_TOKEN;
     let used = last.unwrap_or(estimate).max(1);

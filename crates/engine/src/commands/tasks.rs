@@ -1,9 +1,9 @@
 //! `/bg`, `/ps`, `/kill` and `/timeout`: prompts in the background, and the commands that run beside them.
 
 use super::show;
-use crate::children::{Ended, How, shortened};
+use crate::children::{Ended, Heir, How, shortened};
 use crate::desk::Desk;
-use crate::hub::{Heir, reference};
+use crate::hub::reference;
 use crate::inbox::Inbox;
 use crate::jobs::JobState;
 use crate::log;

@@ -20,6 +20,7 @@ fn call(name: &str, input: Value) -> Tool {
         name: name.into(),
         input: Json::of(&input),
         repair: None,
+        by: None,
     })
 }
 

@@ -53,7 +53,7 @@ impl Background {
                 format!("{} {}s {doing}", task.id, task.seconds + since)
             })
             .collect();
-        let line = canvas.line(&parts.join(" · "), Role::Faint);
+        let line = canvas.line(parts.join(" · "), Role::Faint);
         (!parts.is_empty()).then(|| text::cut(&line, canvas.columns))
     }
 }
