@@ -2,7 +2,7 @@
 //! diffs and compares two texts. Pure.
 
 use crate::line::{Line, Span, Style};
-use crate::rows::{self, MIN_COLUMNS};
+use crate::rows;
 use crate::say;
 use crate::theme::{Role, Theme};
 use similar::{ChangeTag, TextDiff};
@@ -101,7 +101,6 @@ impl Diff {
 
     /// At most `max_lines` lines of it, then how many more there are.
     pub fn rows(&self, columns: usize, theme: &Theme, max_lines: usize) -> Vec<Line> {
-        let columns = columns.max(MIN_COLUMNS);
         let shown = self.lines.iter().take(max_lines);
         let numbers = shown.clone().map(|line| match line {
             Entry::Line { number, .. } => *number,

@@ -285,10 +285,6 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
         if bytes.is_empty() {
             return Ok(());
         }
-        if crate::highlight::take_wanted() {
-            // Takes a while, and nobody waits for it.
-            std::thread::spawn(crate::highlight::load);
-        }
         self.out.write_all(bytes.as_bytes())?;
         self.out.flush()
     }

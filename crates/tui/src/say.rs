@@ -68,18 +68,24 @@ pub fn results(results: usize) -> String {
 
 pub fn thought(took: Option<Duration>) -> String {
     match took {
-        Some(took) => format!("Thought for {}", time(took)),
+        Some(took) => format!("Thought for {}", whole_time(took)),
         None => "Thought".into(),
     }
 }
 
 pub fn thinking(so_far: Duration) -> String {
-    format!("Thinking… {}", time(so_far))
+    format!("Thinking… {}", whole_time(so_far))
 }
 
+pub const ALERT_NOTE: &str = "Note";
+pub const ALERT_TIP: &str = "Tip";
+pub const ALERT_IMPORTANT: &str = "Important";
+pub const ALERT_WARNING: &str = "Warning";
+pub const ALERT_CAUTION: &str = "Caution";
 pub const SHOWS_IT: &str = "ctrl-t shows it";
 pub const DENIED: &str = "denied";
-pub const FAILED: &str = "failed";
+pub const BINARY: &str = "binary";
+pub const STOPPED: &str = "interrupted";
 pub const WAITS: &str = "waits for you";
 pub const TIMED_OUT: &str = "timed out";
 pub const CREATED: &str = "new file";
@@ -89,6 +95,10 @@ pub const NOT_COMPARED: &str = "(too large to compare)";
 pub const TODO: &str = "Plan";
 pub const INTERRUPTED: &str = "Interrupted";
 pub const NOBODY_ANSWERED: &str = "nobody answered";
+
+pub fn cell(number: usize) -> String {
+    format!("cell {number}")
+}
 
 pub fn exit(code: i64) -> String {
     format!("exit {code}")
@@ -107,7 +117,7 @@ pub fn job_killed(id: &str) -> String {
 }
 
 pub fn retry(left: Duration, attempt: u32) -> String {
-    format!("Trying again in {} (attempt {attempt})", time(left))
+    format!("Trying again in {} (attempt {attempt})", whole_time(left))
 }
 
 pub fn approved(decision: &str) -> String {
@@ -201,6 +211,15 @@ pub fn time(took: Duration) -> String {
         10..=59 => format!("{seconds} s"),
         60..=3599 => format!("{} m {:02} s", seconds / 60, seconds % 60),
         _ => format!("{} h {:02} m", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
+/// The same without tenths, rounded up: where time is counted it changes once a second.
+fn whole_time(took: Duration) -> String {
+    let seconds = took.as_secs() + u64::from(took.subsec_nanos() > 0);
+    match seconds {
+        0..=59 => format!("{seconds} s"),
+        _ => time(Duration::from_secs(seconds)),
     }
 }
 

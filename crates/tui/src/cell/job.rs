@@ -3,7 +3,10 @@
 use super::{Fold, lines};
 use crate::line::{Line, Span};
 use crate::theme::{Role, Theme};
-use crate::{say, text};
+use crate::{rows, say, text};
+
+/// Bytes of a name or command that a row can show the beginning of.
+const MAX_SHOWN: usize = 1_000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
@@ -23,13 +26,15 @@ pub enum JobState {
 
 impl Job {
     pub fn rows(&self, columns: usize, theme: &Theme, fold: Fold) -> Vec<Line> {
+        let id = rows::head(&self.id, MAX_SHOWN);
         let (mark, role, what) = match self.state {
-            JobState::Running => ("○ ", Role::Tool, say::job_runs(&self.id)),
-            JobState::Exited(0) => ("● ", Role::Good, say::job_ended(&self.id, 0)),
-            JobState::Exited(code) => ("✗ ", Role::Error, say::job_ended(&self.id, code)),
-            JobState::Killed => ("⊘ ", Role::Warning, say::job_killed(&self.id)),
+            JobState::Running => ("○ ", Role::Tool, say::job_runs(id)),
+            JobState::Exited(0) => ("● ", Role::Good, say::job_ended(id, 0)),
+            JobState::Exited(code) => ("✗ ", Role::Error, say::job_ended(id, code)),
+            JobState::Killed => ("⊘ ", Role::Warning, say::job_killed(id)),
         };
-        let command = self.command.lines().next().unwrap_or_default();
+        let command = rows::head(&self.command, MAX_SHOWN);
+        let command = command.lines().next().unwrap_or_default();
         let title: Line = [
             Span::new(mark, theme.style(role)),
             Span::plain(what),

@@ -30,8 +30,10 @@ pub fn head(text: &str, count: usize, style: Style, columns: usize, theme: &Them
     let mut out = Vec::new();
     let mut lines = text.lines();
     for line in lines.by_ref().take(count) {
-        let wrapped = text::wrap(&Line::new(whole(line), style), columns);
-        out.extend(wrapped);
+        out.extend(text::wrap(&Line::new(whole(line), style), columns));
+        if out.len() > MAX_OPEN_ROWS {
+            break;
+        }
     }
     let hidden = lines.count();
     if hidden > 0 {

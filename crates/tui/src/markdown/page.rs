@@ -65,6 +65,20 @@ fn with_definitions_as_text(source: &str, options: Options) -> Cow<'_, str> {
     out
 }
 
+/// A link or picture that is open.
+struct Target {
+    kind: Kind,
+    address: String,
+    text: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Link,
+    /// Its text is a name, which is shown when it is whole.
+    Picture,
+}
+
 /// What stands before the rows of a quote or an item.
 struct Before {
     first: Line,
@@ -83,8 +97,7 @@ struct Page<'a> {
     lists: Vec<Option<u64>>,
     number: Option<u64>,
     styles: Vec<Style>,
-    /// Address and text of each link that is open.
-    links: Vec<(String, String)>,
+    links: Vec<Target>,
     paragraph: Line,
     /// A block ended, so that the next one has an empty row before it.
     owes_gap: bool,
@@ -140,8 +153,8 @@ impl<'a> Page<'a> {
             }
             Event::Html(html) => self.html(&html),
             Event::InlineHtml(html) => self.inline_html(&html),
-            Event::SoftBreak => self.push(" ", self.style()),
-            Event::HardBreak => self.line_break(),
+            // Models end a line where they want one to end.
+            Event::SoftBreak | Event::HardBreak => self.line_break(),
             Event::Rule => {
                 self.begin_block();
                 let width = self.room().min(MAX_RULE);
@@ -202,13 +215,10 @@ impl<'a> Page<'a> {
                 ..self.style()
             }),
             Tag::Link { dest_url, .. } => {
-                self.links.push((dest_url.to_string(), String::new()));
+                self.begin_target(Kind::Link, &dest_url);
                 self.on(Role::Link);
             }
-            Tag::Image { dest_url, .. } => {
-                self.push("[image: ", self.style());
-                self.links.push((dest_url.to_string(), String::new()));
-            }
+            Tag::Image { dest_url, .. } => self.begin_target(Kind::Picture, &dest_url),
             Tag::TableHead
             | Tag::TableRow
             | Tag::TableCell
@@ -303,8 +313,11 @@ impl<'a> Page<'a> {
     }
 
     fn push(&mut self, text: &str, style: Style) {
-        if let Some((_, shown)) = self.links.last_mut() {
-            shown.push_str(text);
+        if let Some(target) = self.links.last_mut() {
+            target.text.push_str(text);
+            if target.kind == Kind::Picture {
+                return;
+            }
         }
         self.paragraph.push(Span::new(text, style));
     }
@@ -381,11 +394,11 @@ impl<'a> Page<'a> {
         self.enter(bar.clone(), bar);
         let name = match kind {
             None => return,
-            Some(BlockQuoteKind::Note) => "Note",
-            Some(BlockQuoteKind::Tip) => "Tip",
-            Some(BlockQuoteKind::Important) => "Important",
-            Some(BlockQuoteKind::Warning) => "Warning",
-            Some(BlockQuoteKind::Caution) => "Caution",
+            Some(BlockQuoteKind::Note) => say::ALERT_NOTE,
+            Some(BlockQuoteKind::Tip) => say::ALERT_TIP,
+            Some(BlockQuoteKind::Important) => say::ALERT_IMPORTANT,
+            Some(BlockQuoteKind::Warning) => say::ALERT_WARNING,
+            Some(BlockQuoteKind::Caution) => say::ALERT_CAUTION,
         };
         self.put(Line::new(name, self.theme.style(Role::Strong)));
     }
@@ -438,30 +451,37 @@ impl<'a> Page<'a> {
         self.owes_gap = was_loose && !self.lists.is_empty();
     }
 
+    fn begin_target(&mut self, kind: Kind, address: &str) {
+        self.links.push(Target {
+            kind,
+            address: address.to_owned(),
+            text: String::new(),
+        });
+    }
+
     fn end_link(&mut self) {
         self.styles.pop();
-        let Some((address, shown)) = self.links.pop() else {
+        let Some(Target { address, text, .. }) = self.links.pop() else {
             return;
         };
         let plain = |s: &str| {
-            s.trim_start_matches("mailto:")
+            s.trim_matches('`')
+                .trim_start_matches("mailto:")
                 .trim_end_matches('/')
                 .to_owned()
         };
-        if !address.is_empty() && plain(&shown) != plain(&address) {
+        if !address.is_empty() && plain(&text) != plain(&address) {
             let faint = self.style().with(self.theme.style(Role::Faint));
             self.push(&format!(" ({address})"), faint);
         }
     }
 
     fn end_image(&mut self) {
-        let Some((address, name)) = self.links.pop() else {
+        let Some(Target { address, text, .. }) = self.links.pop() else {
             return;
         };
-        if name.is_empty() {
-            self.push(&address, self.style());
-        }
-        self.push("]", self.style());
+        let name = if text.is_empty() { address } else { text };
+        self.push(&say::image(&name), self.style());
     }
 
     fn end_code(&mut self) {

@@ -9,7 +9,7 @@ pub use tail::Tail;
 use super::{Fold, lines};
 use crate::line::{Line, Span};
 use crate::theme::{Role, Theme};
-use crate::{say, text};
+use crate::{rows, say, text};
 use ostler_wire::{ToolResult, ToolUse};
 use result::Outcome;
 use serde_json::Value;
@@ -18,7 +18,9 @@ use std::time::Duration;
 /// Lines of output that are seen while a command runs, and after it.
 const LIVE: usize = 5;
 /// Cells of a title that what it is about keeps.
-const MIN_SUBJECT: usize = 12;
+const MIN_SUBJECT: usize = 8;
+/// Bytes of what a title says about the result.
+const MAX_FACT: usize = 100;
 /// Shorter calls do not say how long they took.
 const WORTH_TELLING: Duration = Duration::from_millis(100);
 
@@ -107,6 +109,9 @@ impl Tool {
             (false, _) => State::Failed,
         };
         self.outcome = result::read(&self.name, &self.input, envelope);
+        for fact in &mut self.outcome.facts {
+            fact.truncate(rows::head(fact, MAX_FACT).len());
+        }
         if self.outcome.went_wrong && self.state == State::Done {
             self.state = State::Failed;
         }
@@ -124,6 +129,8 @@ impl Tool {
         match self.state {
             State::Queued | State::Asked => {}
             State::Running(_) => out.extend(self.live(columns, theme)),
+            // Its title says it all.
+            State::Interrupted if fold == Fold::Closed => {}
             State::Done | State::Failed | State::Denied | State::Interrupted => {
                 out.extend(self.outcome.rows(columns, theme, fold));
             }
@@ -138,7 +145,7 @@ impl Tool {
         match self.state {
             State::Asked => facts.push(say::WAITS.into()),
             State::Denied => facts.push(say::DENIED.into()),
-            State::Interrupted => facts.push(say::INTERRUPTED.to_lowercase()),
+            State::Interrupted => facts.push(say::STOPPED.into()),
             State::Queued | State::Running(_) | State::Done | State::Failed => {}
         }
         let took = match self.state {
@@ -169,7 +176,9 @@ impl Tool {
             let room = columns.saturating_sub(taken).max(MIN_SUBJECT);
             line.push(Span::plain(format!("  {}", text::cut_text(&subject, room))));
         }
-        line.push(Span::new(facts, theme.style(Role::Faint)));
+        if !facts.is_empty() {
+            line.push(Span::new(facts, theme.style(Role::Faint)));
+        }
         text::cut(&line, columns)
     }
 

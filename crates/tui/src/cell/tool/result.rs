@@ -16,6 +16,8 @@ const FOLDED_OUTPUT: usize = 5;
 const FOLDED_ERROR: usize = 8;
 const FOLDED_DIFF: usize = 40;
 const FOLDED_FILE: usize = 10;
+/// Bytes of JSON that need no lines of their own.
+const ONE_LINE: usize = 60;
 const OPEN_DIFF: usize = 5_000;
 
 #[derive(Clone, Debug, Default)]
@@ -81,7 +83,8 @@ pub fn read(tool: &str, input: &Value, envelope: Value) -> Outcome {
                 .collect(),
             ..Outcome::default()
         },
-        "todo" | "move_file" | "notebook_edit" => Outcome::default(),
+        "notebook_edit" => notebook(input, data),
+        "todo" | "move_file" => Outcome::default(),
         _ => unknown(data),
     }
 }
@@ -202,7 +205,7 @@ fn file(data: &Value) -> Outcome {
         out.facts
             .push(format!("{}×{}", size("width"), size("height")));
     } else if let Some(kind) = data.get("binary").and_then(Value::as_str) {
-        let kind = if kind.is_empty() { "binary" } else { kind };
+        let kind = if kind.is_empty() { say::BINARY } else { kind };
         let bytes = data.get("bytes").and_then(Value::as_u64);
         out.facts.push(kind.to_owned());
         out.facts.push(say::size(bytes.unwrap_or_default()));
@@ -219,25 +222,18 @@ fn file(data: &Value) -> Outcome {
 
 fn edit(data: &Value) -> Outcome {
     let edits = data.get("edits").and_then(Value::as_array);
-    let single = edits.is_none().then_some(data);
-    let diffs: Vec<Diff> = edits
-        .into_iter()
-        .flatten()
-        .chain(single)
-        .map(|edit| Diff::unified(text(edit, "diff")))
-        .filter(|diff| !diff.is_empty())
-        .collect();
-    let added: usize = diffs.iter().map(|diff| diff.added).sum();
-    let removed: usize = diffs.iter().map(|diff| diff.removed).sum();
-    // The transcript shows so much of all of them together.
-    let folded = FOLDED_DIFF / diffs.len().clamp(1, FOLDED_DIFF);
+    let diffs: Vec<&str> = match edits {
+        Some(edits) => edits.iter().map(|edit| text(edit, "diff")).collect(),
+        None => vec![text(data, "diff")],
+    };
+    let diff = Diff::unified(&diffs.join("\n"));
     Outcome {
-        facts: vec![format!("+{added} -{removed}")],
+        facts: vec![format!("+{} -{}", diff.added, diff.removed)],
         went_wrong: false,
-        body: diffs
-            .into_iter()
-            .map(|diff| Part::Diff { diff, folded })
-            .collect(),
+        body: vec![Part::Diff {
+            diff,
+            folded: FOLDED_DIFF,
+        }],
     }
 }
 
@@ -250,6 +246,20 @@ fn written(input: &Value, data: &Value) -> Outcome {
         went_wrong: false,
         body: vec![Part::Diff {
             diff: Diff::between("", content),
+            folded: FOLDED_FILE,
+        }],
+    }
+}
+
+fn notebook(input: &Value, data: &Value) -> Outcome {
+    let source = pick(input, &["source", "new_source"]).unwrap_or_default();
+    let mut facts: Vec<String> = count(data, "cell").map(say::cell).into_iter().collect();
+    facts.extend(pick(data, &["done"]).map(str::to_owned));
+    Outcome {
+        facts,
+        went_wrong: false,
+        body: vec![Part::Diff {
+            diff: Diff::between("", source),
             folded: FOLDED_FILE,
         }],
     }
@@ -326,7 +336,10 @@ fn unknown(data: &Value) -> Outcome {
         (_, Some(text)) => text.to_owned(),
         (Value::Null, None) => String::new(),
         (_, None) if !texts.is_empty() => texts.join("\n"),
-        (data, None) => serde_json::to_string_pretty(data).unwrap_or_default(),
+        (data, None) => match data.to_string() {
+            short if short.len() <= ONE_LINE => short,
+            _ => serde_json::to_string_pretty(data).unwrap_or_default(),
+        },
     };
     let mut body = Vec::new();
     if let Some(diff) = pick(data, &["diff"]) {

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 /// Bytes of a subject; a row shows less.
 const MAX: usize = 1_000;
+const MAX_NAME: usize = 100;
 /// What models call the same argument.
 const PATH: &[&str] = &[
     "path",
@@ -19,6 +20,7 @@ const JOB: &[&str] = &["job", "id", "job_id"];
 
 /// A tool's name as it is shown: those of servers are `server: tool`.
 pub fn name(name: &str) -> String {
+    let name = rows::head(name, MAX_NAME);
     let of_server = name.strip_prefix("mcp__").and_then(|n| n.split_once("__"));
     match of_server {
         Some((server, tool)) => format!("{server}: {tool}"),
@@ -69,7 +71,9 @@ pub fn whole(tool: &str, input: &Value) -> Option<String> {
         "bash_input" => pick(input, &["text", "input"])?.to_owned(),
         "bash_output" | "kill_job" | "read_file" | "read" | "write_file" | "write"
         | "edit_file" | "edit" | "multi_edit" | "delete_range" | "notebook_edit" | "move_file"
-        | "ls" | "fetch_url" | "web_fetch" | "web_search" | "todo" | "time" => return None,
+        | "grep" | "glob" | "ls" | "fetch_url" | "web_fetch" | "web_search" | "todo" | "time" => {
+            return None;
+        }
         _ => return serde_json::to_string_pretty(input).ok(),
     };
     text.trim_end().contains('\n').then_some(text)
