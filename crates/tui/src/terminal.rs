@@ -1,16 +1,21 @@
 //! The terminal itself: raw mode on and off, keys in, bytes out. The only file that knows the library behind it.
 
 use crate::key::{Code, Input, Key};
-use crossterm::event::{
-    DisableBracketedPaste, DisableFocusChange, EnableBracketedPaste, EnableFocusChange, Event,
-    EventStream, KeyCode, KeyEventKind, KeyModifiers, KeyboardEnhancementFlags,
-    PopKeyboardEnhancementFlags, PushKeyboardEnhancementFlags,
-};
-use crossterm::{execute, terminal};
+use crossterm::event::{Event, EventStream, KeyCode, KeyEventKind, KeyModifiers};
+use crossterm::terminal;
 use futures_util::{Stream, StreamExt};
 use std::io::{self, Write};
 
-/// Raw mode, until dropped or left.
+/// Pastes are marked, a change of focus is told, and Shift-Enter can be told from Enter; who does not know a code ignores
+/// it. The title is put aside.
+const ENTER: &str = "\x1b[22;2t\x1b[?2004h\x1b[?1004h\x1b[>1u";
+const LEAVE: &str = "\x1b[<u\x1b[?1004l\x1b[?2004l\x1b[23;2t";
+
+/// Bytes that put a terminal right whatever was going on: for a watchdog or a panic.
+pub const RESET: &str =
+    "\x1b[?2026l\x1b[<u\x1b[?1004l\x1b[?2004l\x1b[?1049l\x1b[?7h\x1b[?25h\x1b[0m\x1b[23;2t\r\n";
+
+/// Raw mode, until left.
 pub struct Raw {
     active: bool,
 }
@@ -18,33 +23,20 @@ pub struct Raw {
 impl Raw {
     pub fn enter(out: &mut impl Write) -> io::Result<Self> {
         terminal::enable_raw_mode()?;
-        let raw = Self { active: true };
-        // Shift-Enter can be told from Enter where the terminal knows how; others ignore it.
-        execute!(
-            out,
-            EnableBracketedPaste,
-            EnableFocusChange,
-            PushKeyboardEnhancementFlags(KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES)
-        )?;
-        Ok(raw)
+        out.write_all(ENTER.as_bytes())?;
+        out.flush()?;
+        Ok(Self { active: true })
     }
 
     pub fn leave(&mut self, out: &mut impl Write) -> io::Result<()> {
         if std::mem::take(&mut self.active) {
-            execute!(
-                out,
-                PopKeyboardEnhancementFlags,
-                DisableFocusChange,
-                DisableBracketedPaste
-            )?;
+            out.write_all(LEAVE.as_bytes())?;
+            out.flush()?;
             terminal::disable_raw_mode()?;
         }
         Ok(())
     }
 }
-
-/// Bytes that put a terminal right whatever was going on: for a watchdog or a panic.
-pub const RESET: &str = "\x1b[?2026l\x1b[<u\x1b[?1004l\x1b[?2004l\x1b[?1049l\x1b[?25h\x1b[0m\r\n";
 
 /// Raw mode off, whoever turned it on.
 pub fn cook() -> io::Result<()> {

@@ -7,7 +7,7 @@ use crate::markdown::Stream;
 use crate::text;
 use crate::theme::Role as Part;
 use crate::{diff, markdown};
-use ostler_wire::{Body, Delta, Entry, Event, Message, Role, View};
+use ostler_wire::{Body, Delta, Entry, Event, Language, Message, Role, View};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -32,6 +32,7 @@ pub fn spinner(since: Instant, now: Instant) -> &'static str {
 #[derive(Default)]
 pub struct Transcript {
     show_reasoning: bool,
+    language: Language,
     finished: VecDeque<Piece>,
     /// What was printed last, to know where a blank row belongs.
     last: Last,
@@ -77,9 +78,10 @@ struct Call {
 }
 
 impl Transcript {
-    pub fn new(show_reasoning: bool) -> Self {
+    pub fn new(show_reasoning: bool, language: Language) -> Self {
         Self {
             show_reasoning,
+            language,
             ..Self::default()
         }
     }
@@ -224,7 +226,7 @@ impl Transcript {
                     .position(|c| c.cell.id == result.tool_use_id);
                 if let Some(at) = at {
                     let mut call = self.calls.remove(at);
-                    call.cell.finish(result);
+                    call.cell.finish(result, self.language);
                     self.push(Cell::Tool(Box::new(call.cell)));
                 }
             }
@@ -256,7 +258,7 @@ impl Transcript {
     }
 
     fn cells(&mut self, body: &Body) {
-        for cell in Cell::of(body) {
+        for cell in Cell::of(body, self.language) {
             self.push(cell);
         }
     }
@@ -266,7 +268,7 @@ impl Transcript {
         self.stop_thinking(now);
         let took = self.thinking.take().and_then(|t| t.took);
         let mut speech = None;
-        for cell in Cell::of(&Body::Message(message.clone())) {
+        for cell in Cell::of(&Body::Message(message.clone()), self.language) {
             match cell {
                 Cell::Reasoning(reasoning) if self.show_reasoning => {
                     self.push(Cell::Reasoning(Reasoning::thought(reasoning.text, took)));
@@ -392,7 +394,7 @@ impl Transcript {
 }
 
 /// Cells of a log, every result with its call.
-pub fn cells(entries: &[Arc<Entry>]) -> Vec<Cell> {
+pub fn cells(entries: &[Arc<Entry>], to: Language) -> Vec<Cell> {
     let mut cells: Vec<Cell> = Vec::new();
     let mut open: Vec<(String, usize)> = Vec::new();
     for entry in entries {
@@ -405,7 +407,7 @@ pub fn cells(entries: &[Arc<Entry>]) -> Vec<Cell> {
                 let at = open.iter().position(|(id, _)| *id == result.tool_use_id);
                 let at = at.map(|at| open.swap_remove(at).1);
                 if let Some(Cell::Tool(tool)) = at.and_then(|at| cells.get_mut(at)) {
-                    tool.finish(result);
+                    tool.finish(result, to);
                 }
             }
             Body::Message(_)
@@ -418,7 +420,7 @@ pub fn cells(entries: &[Arc<Entry>]) -> Vec<Cell> {
             | Body::Notice(_)
             | Body::Error(_)
             | Body::Interrupted(_)
-            | Body::TurnEnd(_) => cells.extend(Cell::of(&entry.body)),
+            | Body::TurnEnd(_) => cells.extend(Cell::of(&entry.body, to)),
         }
     }
     cells

@@ -32,10 +32,10 @@ impl Approved {
         let style = theme.style(role);
         let more = [
             reason.clone(),
-            rule.as_deref().map(say::rule),
-            saved.as_deref().map(say::rule_saved),
+            rule.as_deref().map(|x| say::rule(theme.language, x)),
+            saved.as_deref().map(|x| say::rule_saved(theme.language, x)),
         ];
-        let mut line = Line::new(say::approved(decision), style);
+        let mut line = Line::new(say::approved(theme.language, decision), style);
         for fact in more.into_iter().flatten() {
             line.push(Span::new(format!(" · {fact}"), theme.style(Role::Faint)));
         }
