@@ -85,6 +85,7 @@ words! {
     PlanKeep: "keep planning, and say what to change", "继续计划并说明修改意见";
     OwnWords: "or in your own words", "或自行输入";
     PickKeys: "↑↓ choose · enter take · type to search · esc close", "↑↓ 选择 · 回车确认 · 输入以搜索 · esc 关闭";
+    ActionKeys: "tab the next · esc close", "tab 下一个 · esc 关闭";
     AskKeys: "↑↓ choose · enter take · pgup/pgdn scroll · esc stop", "↑↓ 选择 · 回车确认 · pgup/pgdn 滚动 · esc 停止";
     MultiKeys: "space marks · enter sends · esc stop", "空格标记 · 回车发送 · esc 停止";
     MoreRows: "… {} more rows", "……还有 {} 行";

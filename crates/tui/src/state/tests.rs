@@ -94,7 +94,8 @@ impl Bench {
 
     /// Keys as `keys` reads them; `<wait>` lets three seconds pass, `<paste>` pastes two lines, `<blur>` looks away.
     fn keys(&mut self, text: &str) {
-        for part in text.split_inclusive(['>']) {
+        let text = text.replace('<', "\0<").replace('>', ">\0");
+        for part in text.split('\0').filter(|part| !part.is_empty()) {
             let input = match part {
                 "<wait>" => {
                     self.passes(3_000);
