@@ -1,21 +1,25 @@
 //! From flags, environment and files to what the engine needs. The one place where the process is looked at.
 
-use crate::config::diagnose::{self, Notice};
+use crate::auth::{Http, LoginKey, LoginOf, Logins};
+use crate::config::diagnose::{self, ConfigError, Notice};
 use crate::config::env::Override;
-use crate::config::keys::Dotenv;
+use crate::config::keys::{self, Dotenv};
 use crate::config::layers::{self, Inputs, Loaded, RuleList};
 use crate::config::paths::{Env, Places, Platform};
-use crate::config::project::Trust;
 use crate::config::providers;
-use crate::config::resolve::{ResolvedModel, Resolver};
+use crate::config::resolve::{ResolvedModel, Resolver, UsableLogin};
 use crate::config::schema::{self, ProviderConfig};
+use crate::config::trust::{Approval, Book};
 use crate::flags::{Global, PermissionMode};
+use crate::rule_store;
+use crate::rule_watch::Watch;
 use anyhow::{Context as _, anyhow};
 use ostler_engine::policy::{Fallback, Headless, Policy, Posture, Rule, Rules};
+use ostler_engine::redact::Redactor;
 use ostler_engine::tool::ToolSettings;
-use ostler_engine::{Models, Options};
+use ostler_engine::{Models, Options, RuleStore};
 use ostler_host::Local;
-use ostler_llm::{Effort, Params, Price, Target, Transport, TransportOptions};
+use ostler_llm::{Effort, Key, Params, Price, Secret, Target, Transport, TransportOptions};
 use ostler_wire::{Json, Origin};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -48,18 +52,25 @@ impl std::error::Error for UsageError {}
 
 impl Boot {
     pub fn new(global: &Global) -> anyhow::Result<Self> {
-        check_tools(&global.allowed_tools)?;
         let (env, places) = surroundings(global)?;
-        let names: Vec<&str> = ostler_engine::tools::all_names().collect();
-        let mut loaded = layers::load(&Inputs {
-            env: &env,
-            places: &places,
-            config_flag: global.config.as_deref(),
-            overrides: &overrides(global),
-            trust: Trust::Untrusted,
-            tools: &names,
-        })
-        .map_err(|e| anyhow!("{}", e.render(diagnose::Paint::Plain).trim_end()))?;
+        Self::at(global, env, places)
+    }
+
+    /// The configuration as it is now. The environment is that of the start: keys are no longer in the process's own.
+    pub fn anew(&self) -> anyhow::Result<Self> {
+        Self::at(&self.global, self.env.clone(), self.places.clone())
+    }
+
+    fn at(global: &Global, env: Env, places: Places) -> anyhow::Result<Self> {
+        check_tools(&global.allowed_tools)?;
+        let book = Book::load(&places.trust());
+        let approval = match global.trust_workspace {
+            true => Approval::ThisRun,
+            false => Approval::Recorded(book.record(&places.root)),
+        };
+        let mut loaded = load(global, (&env, &places), approval)
+            .map_err(|e| anyhow!("{}", e.render(diagnose::Paint::Plain).trim_end()))?;
+        loaded.notices.extend(book.fault.map(Notice::plain));
         let strays = stray_tools(&loaded);
         loaded.notices.extend(strays);
         let dotenv = Dotenv::load(&places.dotenv(), ostler_host::mode_of);
@@ -74,8 +85,24 @@ impl Boot {
         })
     }
 
+    /// Keeps rules that the person wants to hold for ever.
+    pub fn rule_store(&self) -> Arc<dyn RuleStore> {
+        Arc::new(rule_store::Saved::new(self))
+    }
+
     pub fn resolver(&self) -> Resolver<'_> {
-        Resolver::new(&self.loaded, &self.built_in, &self.env, &self.dotenv)
+        let logins = self.logins();
+        Resolver::new(
+            &self.loaded,
+            &self.built_in,
+            &self.env,
+            &self.dotenv,
+            logins,
+        )
+    }
+
+    pub fn logins(&self) -> Logins {
+        Logins::new(&self.places.home, self.loaded.config.auth.store)
     }
 
     /// What the person asked for by flags, as one reference.
@@ -88,20 +115,8 @@ impl Boot {
     }
 
     pub fn transport(&self) -> Arc<Transport> {
-        let config = &self.loaded.config.network;
-        let file = self
-            .env
-            .get("SSL_CERT_FILE")
-            .filter(|f| !f.is_empty())
-            .cloned();
         Arc::new(Transport::new(TransportOptions {
-            ca_files: config
-                .ca_file
-                .clone()
-                .into_iter()
-                .chain(file)
-                .map(PathBuf::from)
-                .collect(),
+            ca_files: self.ca_files(),
             ..TransportOptions::default()
         }))
     }
@@ -109,6 +124,13 @@ impl Boot {
     /// The one machine that this process works on.
     pub fn host(&self) -> Arc<Local> {
         self.machine.clone()
+    }
+
+    /// Certificates to trust beside the system's.
+    pub fn ca_files(&self) -> Vec<PathBuf> {
+        let own = &self.loaded.config.network.ca_file;
+        let file = self.env.get("SSL_CERT_FILE").filter(|f| !f.is_empty());
+        own.iter().chain(file).map(PathBuf::from).collect()
     }
 
     pub fn sessions_dir(&self) -> PathBuf {
@@ -125,6 +147,11 @@ impl Boot {
     /// Everything the engine needs. `interactive`: somebody can answer asks.
     pub fn options(self: &Arc<Self>, interactive: bool) -> anyhow::Result<Options> {
         let config = &self.loaded.config;
+        let secrets = self.secrets();
+        let hidden = self.key_variables(&secrets);
+        let tools = self.tool_settings(hidden.clone())?;
+        // From here on the keys are in our own memory only, where no command can look.
+        ostler_host::hide(hidden.iter().map(String::as_str));
         Ok(Options {
             version: crate::VERSION.into(),
             home: self.places.home.clone(),
@@ -145,12 +172,14 @@ impl Boot {
             max_steps: config.agent.max_steps,
             operator: self.operator()?,
             policy: self.policy_for(interactive)?,
+            watch: Some(Arc::new(Watch::new(self))),
             mode: self.global.mode.map(mode),
             plan_tools: config.agent.plan_mode_allowed_tools.clone(),
-            rules: None,
+            rules: Some(self.rule_store()),
             tool_filter: self.tool_filter(),
             more_tools: Vec::new(),
-            tools: self.tool_settings()?,
+            secrets,
+            tools,
             host: self.host(),
             system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
             language: crate::front::language(self),
@@ -214,6 +243,7 @@ impl Boot {
         }
         // A rule that cannot be read might be the one that should have stopped something.
         if !faults.is_empty() {
+            let faults: Vec<String> = faults.iter().map(|f| crate::print::printable(f)).collect();
             return Err(anyhow!("{}", faults.join("\n")));
         }
         Ok(Policy {
@@ -248,7 +278,7 @@ impl Boot {
         tools.enabled.iter().cloned().chain(off).collect()
     }
 
-    fn tool_settings(&self) -> anyhow::Result<ToolSettings> {
+    fn tool_settings(&self, hidden: Vec<String>) -> anyhow::Result<ToolSettings> {
         let config = &self.loaded.config;
         let tools = &config.tools;
         let program = match (&tools.shell.path, tools.shell.prefer) {
@@ -265,7 +295,7 @@ impl Boot {
         };
         Ok(ToolSettings {
             shell: vec![program.into(), flag.into()],
-            env: self.command_env(),
+            env: self.command_env(hidden),
             bash_timeout_seconds: tools.bash_timeout_seconds,
             bash_max_bytes: usize::try_from(tools.limits.bash_max_bytes).unwrap_or(usize::MAX),
             writable: crate::sandbox::granted(self),
@@ -277,41 +307,59 @@ impl Boot {
                 .unwrap_or_else(|| DEFAULT_SEARCH.trim().to_owned()),
             ca_file: config.network.ca_file.clone().map(PathBuf::from),
             envelope: tools.result_format == schema::ResultFormat::Envelope,
-            sandbox: crate::sandbox::settings(self)?,
+            sandbox: crate::sandbox::wanted(self)?,
         })
     }
 
+    /// Everything that lets one in at a provider of this person.
+    fn secrets(&self) -> Vec<Secret> {
+        keys::all(&self.loaded, &self.built_in, &self.env, &self.dotenv)
+    }
+
+    /// Variables that hold a key, or may: by their name, or because the value is in them under another.
+    fn key_variables(&self, secrets: &[Secret]) -> Vec<String> {
+        let named = self.built_in.iter().chain(&self.loaded.config.providers);
+        let named = named.filter_map(|p| p.api_key_env.clone());
+        let redactor = Redactor::new(secrets);
+        let holds =
+            |(name, value): &(&String, &String)| is_key_setting(name) || redactor.has_secret(value);
+        let holding = self.env.iter().filter(holds).map(|(name, _)| name.clone());
+        let general = std::iter::once(keys::OVERRIDE.to_owned());
+        general.chain(named).chain(holding).collect()
+    }
+
     /// The environment of commands: ours without provider keys and what the configuration drops.
-    fn command_env(&self) -> Vec<(OsString, OsString)> {
+    fn command_env(&self, mut hidden: Vec<String>) -> Vec<(OsString, OsString)> {
         let shell = &self.loaded.config.tools.shell;
-        let providers = &self.loaded.config.providers;
-        let mut hidden: Vec<String> = vec!["OSTLER_API_KEY".into()];
-        hidden.extend(
-            self.built_in
-                .iter()
-                .chain(providers)
-                .filter_map(|p| p.api_key_env.clone()),
-        );
         hidden.retain(|name| !shell.env_pass.contains(name));
         hidden.extend(shell.env_drop.iter().cloned());
         let quiet =
             ["PAGER", "GIT_PAGER"].map(|name| (OsString::from(name), OsString::from("cat")));
         std::env::vars_os()
             .filter(|(name, _)| !hidden.iter().any(|h| name == h.as_str()))
-            .filter(|(name, _)| !name.to_str().is_some_and(is_key_setting))
             .filter(|(name, _)| !quiet.iter().any(|(q, _)| q == name))
             .chain(quiet.clone())
             .collect()
     }
 
+    fn login_key(&self, provider: &str, login: &UsableLogin) -> Key {
+        let of = LoginOf {
+            provider,
+            origin: &login.origin,
+            name: &login.name,
+            client_secret: login.client_secret.as_ref(),
+        };
+        let http = Http::new(self.ca_files());
+        Key::Source(Arc::new(LoginKey::new(of, self.logins(), http)))
+    }
+
     fn target(&self, resolved: ResolvedModel) -> Result<Target, String> {
-        if let Some(variant) = &resolved.variant {
-            return Err(format!(
-                "{}/{} has no variant `{variant}`; how hard it thinks is set with --effort",
-                resolved.provider, resolved.model
-            ));
-        }
         let facts = ostler_llm::lookup(&resolved.model);
+        let thinks = facts.as_ref().is_none_or(|facts| facts.reasoning);
+        let variant = match &resolved.variant {
+            Some(variant) => Some(variant_effort(&resolved, variant, thinks)?),
+            None => None,
+        };
         let own = &resolved.quirks;
         let quirks =
             ostler_llm::quirks(&resolved.kind, &resolved.base_url, &resolved.model, &[own])
@@ -325,6 +373,11 @@ impl Boot {
                 output: p.output.unwrap_or(0.0),
             })
             .or(facts.as_ref().and_then(|f| f.price));
+        let key = match (resolved.key, resolved.login) {
+            (Some(key), _) => Some(key.value.from_source(key.source).into()),
+            (None, Some(login)) => Some(self.login_key(&resolved.provider, &login)),
+            (None, None) => None,
+        };
         Ok(Target {
             origin: Origin {
                 provider: resolved.provider,
@@ -332,7 +385,7 @@ impl Boot {
             },
             kind: resolved.kind,
             base_url: resolved.base_url,
-            key: resolved.key.map(|k| k.value.from_source(k.source)),
+            key,
             headers: resolved.headers.into_iter().collect(),
             extra_body: (!resolved.extra_body.is_empty())
                 .then(|| Json::from(serde_json::Value::Object(resolved.extra_body))),
@@ -346,9 +399,11 @@ impl Boot {
                 .or(facts.as_ref().and_then(|f| f.max_output)),
             price,
             // A model nobody knows is only asked to think when the person says how hard.
-            reasoning: facts
-                .as_ref()
-                .map_or(self.loaded.config.agent.effort.is_some(), |f| f.reasoning),
+            reasoning: facts.as_ref().map_or(
+                self.loaded.config.agent.effort.is_some() || variant.is_some(),
+                |f| f.reasoning,
+            ),
+            effort: variant,
             images: facts.as_ref().is_none_or(|f| f.images),
             stream: resolved.stream,
             timeouts: resolved.timeouts,
@@ -374,6 +429,20 @@ fn mode(mode: crate::flags::Mode) -> ostler_engine::policy::Mode {
     }
 }
 
+/// What `@variant` stands for: how hard the model thinks.
+fn variant_effort(resolved: &ResolvedModel, variant: &str, thinks: bool) -> Result<Effort, String> {
+    let known = Effort::ALL.into_iter().find(|e| e.name() == variant);
+    known.filter(|_| thinks).ok_or_else(|| {
+        let names: Vec<&str> = Effort::ALL.map(Effort::name).to_vec();
+        let which = match thinks {
+            true => format!("there are {} (how hard it thinks)", names.join(", ")),
+            false => "it does not think, so it has none".to_owned(),
+        };
+        let (provider, model) = (&resolved.provider, &resolved.model);
+        format!("{provider}/{model} has no variant `{variant}`; {which}")
+    })
+}
+
 fn effort(effort: schema::Effort) -> Effort {
     match effort {
         schema::Effort::None => Effort::None,
@@ -387,10 +456,12 @@ fn effort(effort: schema::Effort) -> Effort {
 
 /// `OSTLER_PROVIDERS__NAME__API_KEY` and its like: the environment form of a key in a configuration file.
 fn is_key_setting(name: &str) -> bool {
-    name.starts_with("OSTLER_") && name.to_ascii_uppercase().ends_with("__API_KEY")
+    let upper = name.to_ascii_uppercase();
+    name.starts_with("OSTLER_")
+        && (upper.ends_with("__API_KEY") || upper.ends_with("__CLIENT_SECRET"))
 }
 
-fn no_tool(name: &str) -> String {
+pub fn no_tool(name: &str) -> String {
     let names = ostler_engine::tools::all_names().chain(ostler_engine::policy::FAMILIES);
     match diagnose::nearest(name, names) {
         Some(near) => format!("there is no tool `{name}`; did you mean `{near}`?"),
@@ -431,6 +502,50 @@ fn stray_tools(loaded: &Loaded) -> Vec<Notice> {
         }
     }
     notices
+}
+
+/// Allow rules that never count because another layer or list is stricter about the same thing.
+pub fn overruled(loaded: &Loaded) -> Vec<Notice> {
+    let rules: Vec<_> = loaded
+        .rules()
+        .into_iter()
+        .filter_map(|rule| Some((Rule::parse(&rule.text, "").ok()?.canonical(), rule)))
+        .collect();
+    let lists = |list: RuleList| rules.iter().filter(move |(_, rule)| rule.list == list);
+    let mut notices = Vec::new();
+    for (allowed, rule) in lists(RuleList::Allow) {
+        let family = allowed.split('(').next().unwrap_or_default();
+        let mut stricter = lists(RuleList::Deny).chain(lists(RuleList::Ask));
+        let over = stricter.find(|(other, _)| other == allowed || other == family);
+        if let Some((_, over)) = over {
+            let text = format!(
+                "the allow rule `{}` never counts: `{}` in `{}` ({}) wins",
+                rule.text,
+                over.text,
+                over.list.key(),
+                over.place
+            );
+            notices.push(Notice::warning(rule.place.clone(), text));
+        }
+    }
+    notices
+}
+
+/// The configuration of these places, with what the person said to the project.
+pub fn load(
+    global: &Global,
+    (env, places): (&Env, &Places),
+    approval: Approval<'_>,
+) -> Result<Loaded, ConfigError> {
+    let names: Vec<&str> = ostler_engine::tools::all_names().collect();
+    layers::load(&Inputs {
+        env,
+        places,
+        config_flag: global.config.as_deref(),
+        overrides: &overrides(global),
+        approval,
+        tools: &names,
+    })
 }
 
 /// The environment as text, and the folders that follow from it. The root is canonical.

@@ -97,9 +97,6 @@ pub async fn run(boot: Arc<Boot>, job: Job) -> anyhow::Result<u8> {
     };
     let mut printer = printer(&boot, format);
     warn(&boot, &mut printer)?;
-    if !interactive {
-        warn_of_no_sandbox(&boot, &mut printer)?;
-    }
     let mut client = open(&boot, job.open, interactive).await?;
     announce(&boot, &client, &mut printer)?;
     let instruction = job
@@ -217,18 +214,10 @@ pub fn warn(boot: &Boot, printer: &mut Printer<Out, Err>) -> io::Result<()> {
     for warning in &boot.dotenv.warnings {
         printer.note(Ink::Yellow, warning)?;
     }
-    quiet(printer.flush())
-}
-
-/// Nobody is asked, and nothing holds: that is worth a word.
-pub fn warn_of_no_sandbox(boot: &Boot, printer: &mut Printer<Out, Err>) -> io::Result<()> {
-    match crate::sandbox::nothing_holds(boot) {
-        Some(text) => {
-            printer.note(Ink::Yellow, &text)?;
-            quiet(printer.flush())
-        }
-        None => Ok(()),
+    if let Some(text) = crate::sandbox::nothing_holds(boot) {
+        printer.note(Ink::Yellow, &text)?;
     }
+    quiet(printer.flush())
 }
 
 /// Says on stderr what a person should know before the answer comes.

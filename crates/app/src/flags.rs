@@ -63,6 +63,9 @@ pub struct Global {
     /// Run commands without the operating system's sandbox
     #[arg(long, global = true)]
     pub no_sandbox: bool,
+    /// Trust what this project's files bring, for this run only
+    #[arg(long, global = true)]
+    pub trust_workspace: bool,
     /// Most model requests of one turn; 0 means no limit
     #[arg(long, global = true, value_name = "N")]
     pub max_steps: Option<u32>,
@@ -110,10 +113,22 @@ pub enum Command {
     /// Look at and change the configuration
     #[command(subcommand)]
     Config(Config),
+    /// What the rules say: try a call, list and remove rules, find new ones, see what a session touched
+    #[command(subcommand)]
+    Permissions(Permissions),
     /// Find keys and local servers, test the connection, write a configuration
     Setup(Setup),
+    /// Log in to a provider, in the browser or with a code on another device
+    Login(Login),
+    /// Forget a login
+    Logout(Logout),
+    /// Log in, log out, and see which logins there are
+    #[command(subcommand)]
+    Auth(Auth),
     /// Check the installation: configuration, keys, tools, sessions
     Doctor(Doctor),
+    /// Look at what this project's files would run, send or loosen, and let them or not
+    Trust(Trust),
     /// Tokens and cost of past requests
     Usage(Usage),
     /// What became of the prompt cache in a session
@@ -295,6 +310,62 @@ pub enum Config {
     Schema,
 }
 
+#[derive(Debug, Subcommand)]
+pub enum Permissions {
+    /// What would be said to a call, without running it
+    Check {
+        tool: String,
+        /// The arguments as JSON; for bash also the command itself
+        args: String,
+        /// text, or json for programs
+        #[arg(long, value_enum, default_value_t)]
+        format: Listing,
+    },
+    /// Every rule, where it stands, and what is odd about it
+    List {
+        /// text, or json for programs
+        #[arg(long, value_enum, default_value_t)]
+        format: Listing,
+    },
+    /// Take a rule out of the files that hold it
+    Remove {
+        rule: String,
+        /// Only from this file
+        #[arg(long, value_enum)]
+        layer: Option<RuleLayer>,
+    },
+    /// The smallest rules for what was allowed by hand
+    Suggest {
+        /// How far to look back, like 12h, 30d or 4w
+        #[arg(long, value_name = "TIME", default_value = "30d")]
+        since: String,
+        /// Save them
+        #[arg(long)]
+        apply: bool,
+        /// In this file
+        #[arg(long, value_enum, default_value = "user")]
+        layer: RuleLayer,
+        /// text, or json for programs
+        #[arg(long, value_enum, default_value_t)]
+        format: Listing,
+    },
+    /// Every path and host that a session touched, call by call
+    Audit {
+        /// The session, or the beginning of its id; the newest of this project when left out
+        session: Option<String>,
+        /// text, or json for programs
+        #[arg(long, value_enum, default_value_t)]
+        format: Listing,
+    },
+}
+
+/// A file that holds rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum RuleLayer {
+    User,
+    Project,
+}
+
 #[derive(Debug, Args)]
 pub struct Setup {
     /// Use this provider without asking
@@ -315,6 +386,38 @@ pub struct Setup {
 }
 
 #[derive(Debug, Args)]
+pub struct Login {
+    /// The provider; that of the model in use when left out
+    pub provider: Option<String>,
+    /// Open no browser: print what to open elsewhere
+    #[arg(long)]
+    pub no_browser: bool,
+    /// With a code that is typed in on another device
+    #[arg(long)]
+    pub device: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Logout {
+    /// The provider; the only one with a login when left out
+    pub provider: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Auth {
+    /// As `ostler login`
+    Login(Login),
+    /// As `ostler logout`
+    Logout(Logout),
+    /// Which providers have a login, and until when
+    Status {
+        /// text, or json for programs
+        #[arg(long, value_enum, default_value_t)]
+        format: Listing,
+    },
+}
+
+#[derive(Debug, Args)]
 pub struct Doctor {
     /// As JSON
     #[arg(long)]
@@ -322,6 +425,22 @@ pub struct Doctor {
     /// Also ask the providers whether they answer
     #[arg(long)]
     pub online: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Trust {
+    /// Do not ask
+    #[arg(long, short = 'y', conflicts_with_all = ["list", "remove"])]
+    pub yes: bool,
+    /// The projects that were decided about
+    #[arg(long)]
+    pub list: bool,
+    /// Forget a project; this one when no path is given
+    #[arg(long, value_name = "PATH", num_args = 0..=1, conflicts_with = "list")]
+    pub remove: Option<Option<PathBuf>>,
+    /// text, or json for programs; with --list
+    #[arg(long, value_enum, default_value_t, requires = "list")]
+    pub format: Listing,
 }
 
 #[derive(Debug, Args)]

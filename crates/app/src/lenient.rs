@@ -4,8 +4,8 @@ use crate::boot::{Boot, surroundings};
 use crate::config::keys::Dotenv;
 use crate::config::layers::{self, Inputs, Loaded};
 use crate::config::paths::{Env, Places};
-use crate::config::project::Trust;
 use crate::config::providers;
+use crate::config::trust::Approval;
 use crate::flags::Global;
 use anyhow::anyhow;
 use std::path::Path;
@@ -90,7 +90,7 @@ fn readable(global: &Global, env: &Env, places: &Places) -> Option<Loaded> {
             places,
             config_flag,
             overrides: &[],
-            trust: Trust::Untrusted,
+            approval: Approval::Recorded(None),
             tools: &tools,
         })
         .ok()

@@ -30,6 +30,7 @@ enum Ask {
 }
 
 pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
+    let mut boot = crate::cmd::trust::at_start(boot)?;
     let mut printer = exec::printer(&boot, Format::Text);
     exec::warn(&boot, &mut printer)?;
     let mut client = exec::open(&boot, which, true).await?;
@@ -63,9 +64,11 @@ pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
         match ask {
             Ask::Nothing | Ask::Plan(_) => {}
             Ask::Quit => break,
-            Ask::New => client = swap(&boot, client, Open::New, &mut printer).await?,
+            Ask::New => client = swap(&mut boot, client, Open::New, &mut printer).await?,
             Ask::Resume(id) => match id.or_else(|| newest_other(&boot, &client)) {
-                Some(id) => client = swap(&boot, client, Open::Resume(id), &mut printer).await?,
+                Some(id) => {
+                    client = swap(&mut boot, client, Open::Resume(id), &mut printer).await?
+                }
                 None => {
                     printer.note(Ink::Red, "There is no other session of this project.")?;
                     printer.flush()?;
@@ -74,7 +77,7 @@ pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
             Ask::Engine(line) => match command(&mut client, &mut printer, line).await? {
                 Some(Deed::Leave) => break,
                 Some(Deed::Open(which)) => {
-                    client = swap(&boot, client, which, &mut printer).await?;
+                    client = swap(&mut boot, client, which, &mut printer).await?;
                 }
                 // Plain lines have no composer, no colours to choose and no clipboard.
                 Some(Deed::Copy(text)) => printer.note(Ink::Plain, &text)?,
@@ -197,15 +200,17 @@ fn newest_other(boot: &Boot, client: &Client) -> Option<String> {
     ids.find(|id| *id != client.session_id)
 }
 
-/// Leaves one session for another; the old one stays when the new one cannot be opened.
+/// Leaves one session for another, with the configuration as it is now; the old one stays when the new one cannot be
+/// opened.
 async fn swap(
-    boot: &Arc<Boot>,
+    boot: &mut Arc<Boot>,
     old: Client,
     which: Open,
     printer: &mut crate::print::Printer<exec::Out, exec::Err>,
 ) -> anyhow::Result<Client> {
-    match exec::open(boot, which, true).await {
-        Ok(new) => {
+    match reopen(boot, which, printer).await {
+        Ok((new_boot, new)) => {
+            *boot = new_boot;
             exec::close(old).await;
             exec::announce(boot, &new, printer)?;
             greet(&new, exec::paint(boot))?;
@@ -217,6 +222,21 @@ async fn swap(
             Ok(old)
         }
     }
+}
+
+async fn reopen(
+    boot: &Boot,
+    which: Open,
+    printer: &mut crate::print::Printer<exec::Out, exec::Err>,
+) -> anyhow::Result<(Arc<Boot>, Client)> {
+    let fresh = Arc::new(boot.anew()?);
+    let told = &boot.loaded.notices;
+    let notices = fresh.loaded.notices.iter();
+    for notice in notices.filter(|notice| !told.contains(notice)) {
+        printer.note(Ink::Yellow, &notice.to_string())?;
+    }
+    let client = exec::open(&fresh, which, true).await?;
+    Ok((fresh, client))
 }
 
 /// Shows what a command answers, and gives back what only the loop can do.

@@ -2,10 +2,13 @@
 
 mod around;
 mod asking;
+mod auth;
 mod boot;
+mod client;
 mod cmd;
 mod color;
 mod config;
+mod connect;
 mod exec;
 mod flags;
 mod front;
@@ -13,6 +16,8 @@ mod lenient;
 mod line;
 mod ops;
 mod print;
+mod rule_store;
+mod rule_watch;
 mod sandbox;
 mod schema_check;
 
@@ -21,16 +26,20 @@ use clap::Parser;
 use cmd::resume;
 use flags::{Cli, Command};
 use lenient::Lenient;
-use std::io::Write;
+use std::ffi::OsString;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Instant;
 
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 fn main() -> ExitCode {
     // The process may have been started to look after the commands of another one.
     ostler_host::watchdog::run_if_asked();
-    let cli = match Cli::try_parse() {
+    if let Some(code) = connect::run_if_asked() {
+        return code;
+    }
+    let cli = match Cli::try_parse_from(arguments()) {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version go to stdout and are no error.
@@ -45,13 +54,30 @@ fn main() -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return fail(&error.into()),
     };
+    let wants_result = wants_result(&cli);
+    let start = Instant::now();
     let code = match runtime.block_on(run(cli)) {
         Ok(code) => ExitCode::from(code),
-        Err(error) => fail(&error),
+        Err(error) => {
+            if wants_result {
+                print::failed_early(&format!("{error:#}"), exit_code(&error), start.elapsed());
+            }
+            fail(&error)
+        }
     };
     // A thread may still sit in a read of stdin; nothing is worth waiting for.
     runtime.shutdown_background();
     code
+}
+
+/// `ostler help exec` is `ostler exec --help`.
+fn arguments() -> Vec<OsString> {
+    let mut words: Vec<OsString> = std::env::args_os().collect();
+    if words.get(1).is_some_and(|word| word == "help") {
+        words.remove(1);
+        words.push("--help".into());
+    }
+    words
 }
 
 async fn run(cli: Cli) -> anyhow::Result<u8> {
@@ -78,7 +104,18 @@ async fn run(cli: Cli) -> anyhow::Result<u8> {
         Some(Command::Setup(args)) => cmd::setup::run(&*boot()?, args).await,
         Some(Command::Sessions(args)) => cmd::sessions::run(lenient()?, args).await,
         Some(Command::Config(args)) => cmd::config::run(lenient()?, args),
+        Some(Command::Login(args)) => cmd::login::login(&*boot()?, args).await,
+        Some(Command::Logout(args)) => cmd::login::logout(&lenient()?.warned(), args).await,
+        Some(Command::Auth(flags::Auth::Login(args))) => cmd::login::login(&*boot()?, args).await,
+        Some(Command::Auth(flags::Auth::Logout(args))) => {
+            cmd::login::logout(&lenient()?.warned(), args).await
+        }
+        Some(Command::Auth(flags::Auth::Status { format })) => {
+            cmd::login::status(&lenient()?.warned(), format)
+        }
+        Some(Command::Permissions(args)) => cmd::permissions::run(lenient()?, args).await,
         Some(Command::Doctor(args)) => cmd::doctor::run(lenient()?, args).await,
+        Some(Command::Trust(args)) => cmd::trust::run(lenient()?, args),
         Some(Command::Usage(args)) => cmd::usage::run(&lenient()?.warned(), args),
         Some(Command::Cache(args)) => cmd::cache::run(&lenient()?.warned(), args),
         Some(Command::Demo(args)) => cmd::demo::run(global, args).await,
@@ -117,8 +154,13 @@ fn with_output(
         Command::Demo(args) => &mut args.output,
         Command::Sessions(_)
         | Command::Config(_)
+        | Command::Permissions(_)
         | Command::Setup(_)
+        | Command::Login(_)
+        | Command::Logout(_)
+        | Command::Auth(_)
         | Command::Doctor(_)
+        | Command::Trust(_)
         | Command::Usage(_)
         | Command::Cache(_)
         | Command::Completions { .. }
@@ -132,9 +174,28 @@ fn with_output(
     Ok(Some(command))
 }
 
+/// Whether the reader of stdout waits for a result object, also when nothing could be run.
+fn wants_result(cli: &Cli) -> bool {
+    let output = match &cli.command {
+        None if cli.prompt.is_some() => cli.output,
+        Some(Command::Exec(args)) => args.output.or(cli.output),
+        Some(_) | None => return false,
+    };
+    matches!(
+        exec::format(&output),
+        print::Format::Stream | print::Format::Result
+    )
+}
+
+fn exit_code(error: &anyhow::Error) -> u8 {
+    match error.downcast_ref::<UsageError>() {
+        Some(_) => exec::USAGE,
+        None => exec::FAILED,
+    }
+}
+
 /// What happened, on stderr; the code says whose fault it was.
 fn fail(error: &anyhow::Error) -> ExitCode {
-    let _ = writeln!(std::io::stderr(), "ostler: {error:#}");
-    let usage = error.downcast_ref::<UsageError>().is_some();
-    ExitCode::from(if usage { exec::USAGE } else { exec::FAILED })
+    cmd::say(&format!("ostler: {error:#}"));
+    ExitCode::from(exit_code(error))
 }

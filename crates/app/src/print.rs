@@ -4,7 +4,7 @@
 use crate::color::{Ink, Paint};
 use ostler_wire::{
     Act, Body, Deed, Delta, Entry, Event, List, Open, Outcome, Role, ToolResult, ToolUse, Usage,
-    View,
+    View, is_tricky,
 };
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -400,6 +400,25 @@ impl<O: Write, E: Write> Printer<O, E> {
     }
 }
 
+/// The result object of a run that could not begin. There is no session to name.
+pub fn failed_early(message: &str, exit_code: u8, took: std::time::Duration) {
+    let result = json!({
+        "type": "result",
+        "subtype": "error",
+        "is_error": true,
+        "result": "",
+        "session_id": null,
+        "num_turns": 0,
+        "duration_ms": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+        "usage": {"input": 0, "cached": 0, "cache_write": 0, "output": 0},
+        "cost": null,
+        "exit_code": exit_code,
+        "error": {"kind": "start", "message": message},
+    });
+    // A reader that went away wants to know nothing.
+    let _ = writeln!(io::stdout(), "{result}");
+}
+
 /// `key="value"` pairs of a call, shortened.
 fn arguments(input: &Value) -> String {
     let Some(object) = input.as_object() else {
@@ -455,12 +474,12 @@ fn shorten(text: &str, most: usize) -> String {
     }
 }
 
-/// Control characters made visible, so that nothing from a model or a file drives the terminal.
+/// Control and hidden characters made visible, so that nothing from a model or a file drives the terminal.
 pub fn printable(text: &str) -> String {
     text.chars()
         .map(|c| match c {
             '\n' | '\t' => ' ',
-            c if c.is_control() => '\u{fffd}',
+            c if is_tricky(c) => '\u{fffd}',
             c => c,
         })
         .collect()
@@ -469,12 +488,6 @@ pub fn printable(text: &str) -> String {
 /// The same over several lines.
 pub fn printable_block(text: &str) -> String {
     text.chars()
-        .map(|c| {
-            if c.is_control() && c != '\n' && c != '\t' {
-                '\u{fffd}'
-            } else {
-                c
-            }
-        })
+        .map(|c| if is_tricky(c) { '\u{fffd}' } else { c })
         .collect()
 }

@@ -1,11 +1,15 @@
 //! What commands may touch, from the configuration, the flags and the folders of this machine. Enforcing it is `host`.
 
+mod denied;
+
 use crate::boot::Boot;
 use crate::config::paths::{Env, absolute, is_inside};
 use crate::config::schema;
 use anyhow::{anyhow, bail};
+use denied::Denied;
 use ostler_engine::confine::{SandboxMode, SandboxSettings};
-use ostler_host::sandbox::{self, Layer, Network, Policy};
+use ostler_engine::tool::Scope;
+use ostler_host::sandbox::{self, Choice, Layer, Network, Plan, Policy};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -23,6 +27,7 @@ const CACHES: [&str; 5] = [
     ".cache",
     "go/pkg/mod",
 ];
+const BUBBLEWRAP: &str = "bwrap";
 const SHARED_MEMORY: &str = "/dev/shm";
 /// Most bytes of a `.git` file and of those it leads to.
 const MAX_POINTER: u64 = 16 << 10;
@@ -47,12 +52,75 @@ pub fn granted(boot: &Boot) -> Vec<PathBuf> {
     folders
 }
 
+/// The settings of a session. Who wants no command without a sandbox gets none.
+pub fn wanted(boot: &Boot) -> anyhow::Result<SandboxSettings> {
+    if mode(boot) == SandboxMode::Require
+        && let Err(why) = active(boot)
+    {
+        bail!(
+            "`[sandbox] bash = \"require\"`, but no sandbox works here: {why}. `ostler doctor` says more; `bash = \"enforce\"` starts all the same, and commands then run with all your rights"
+        );
+    }
+    settings(boot)
+}
+
+/// The layer that confines commands here, or why there is none.
+pub fn active(boot: &Boot) -> Result<Layer, String> {
+    let choice = layer(boot);
+    if choice == Choice::Bubblewrap {
+        let policy = Policy {
+            layer: choice,
+            bubblewrap: bubblewrap(boot),
+            ..Policy::default()
+        };
+        return match Plan::prepare(&policy) {
+            Ok(_) => Ok(Layer::Bubblewrap),
+            Err(sandbox::Error::Unavailable { wanted, reason }) => {
+                Err(format!("{wanted}: {reason}"))
+            }
+            Err(error) => Err(error.to_string()),
+        };
+    }
+    let report = sandbox::probe();
+    let fits = |layer: &&Layer| match choice {
+        Choice::Auto | Choice::Off | Choice::Bubblewrap => true,
+        Choice::Namespaces => **layer == Layer::Namespaces,
+        Choice::Landlock => **layer == Layer::Landlock,
+    };
+    report.layers.iter().find(fits).copied().ok_or_else(|| {
+        let missing = report.missing.iter();
+        let missing: Vec<String> = missing
+            .map(|m| format!("{}: {}", m.what, m.reason))
+            .collect();
+        missing.join("; ")
+    })
+}
+
+fn layer(boot: &Boot) -> Choice {
+    match boot.loaded.config.sandbox.layer {
+        schema::SandboxLayer::Auto => Choice::Auto,
+        schema::SandboxLayer::Namespaces => Choice::Namespaces,
+        schema::SandboxLayer::Landlock => Choice::Landlock,
+        schema::SandboxLayer::Bubblewrap => Choice::Bubblewrap,
+    }
+}
+
+fn bubblewrap(boot: &Boot) -> Option<PathBuf> {
+    let path = boot.env.get("PATH")?;
+    let programs = std::env::split_paths(path).map(|folder| folder.join(BUBBLEWRAP));
+    programs
+        .filter(|program| program.is_absolute())
+        .find(|program| program.is_file())
+}
+
 pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
     let mode = mode(boot);
     if mode == SandboxMode::Off {
         return Ok(SandboxSettings::default());
     }
-    let forbid_read = forbidden(boot)?;
+    let mut forbid_read = forbidden(boot)?;
+    let mut sealed = vec![boot.places.dotenv(), boot.places.home.join("auth.json")];
+    let denied = denied(boot);
     let git = Git::of(&boot.places.root);
     let mut writable = granted(boot);
     writable.push(std::env::temp_dir());
@@ -73,12 +141,19 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
     let mut protect = git.protect;
     protect.extend(PROTECTED.map(|name| boot.places.root.join(name)));
     protect.extend(own_folder(boot));
+    protect.extend(denied.write);
+    // A rule on the whole project binds by itself; covered, nothing could be done in it at all.
+    let narrow = |path: &PathBuf| !writable.iter().any(|w| is_inside(w, path));
+    let hidden: Vec<PathBuf> = denied.read.into_iter().filter(narrow).collect();
+    forbid_read.extend(hidden.iter().cloned());
+    sealed.extend(hidden);
     // A home in a place that may be written, so that no command changes what the next one may do.
     if writable
         .iter()
         .any(|path| is_inside(&boot.places.home, path))
     {
         protect.push(boot.places.user_config());
+        protect.push(boot.places.trust());
     }
     Ok(SandboxSettings {
         mode,
@@ -88,24 +163,39 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
             protect,
             network: match boot.loaded.config.sandbox.network {
                 true => Network::On,
-                false => Network::Loopback,
+                false => Network::Proxy,
             },
+            layer: layer(boot),
+            bubblewrap: bubblewrap(boot).filter(|_| layer(boot) == Choice::Bubblewrap),
             ..Policy::default()
         },
+        sealed,
+        program: std::env::current_exe().ok(),
     })
 }
 
-/// A word for who runs commands that nobody watches, where no layer works.
+/// A word for who runs commands where no layer works.
 pub fn nothing_holds(boot: &Boot) -> Option<String> {
-    let commands = match mode(boot) {
-        SandboxMode::Off => return None,
-        SandboxMode::Enforce => "commands run with all your rights",
-        SandboxMode::Require => "no command will run",
+    // Where it is required, nothing starts, and that says why.
+    match mode(boot) {
+        SandboxMode::Off | SandboxMode::Require => return None,
+        SandboxMode::Enforce => {}
+    }
+    let why = active(boot).err()?;
+    Some(format!(
+        "No sandbox works here: commands run with all your rights ({why}). `ostler doctor` says more."
+    ))
+}
+
+/// Of rules that cannot be read the start itself complains.
+fn denied(boot: &Boot) -> Denied {
+    let scope = Scope {
+        root: boot.places.root.clone(),
+        user_home: boot.places.user_home.clone(),
     };
-    let works = !sandbox::probe().layers.is_empty();
-    (!works).then(|| {
-        format!("No sandbox works here: {commands}. `ostler doctor` says what is missing.")
-    })
+    boot.policy()
+        .map(|policy| Denied::find(&policy.rules.deny, &scope))
+        .unwrap_or_default()
 }
 
 fn conveniences(boot: &Boot) -> Vec<PathBuf> {
@@ -164,7 +254,7 @@ fn own_folder(boot: &Boot) -> Vec<PathBuf> {
     if !ours.iter().any(|path| is_inside(path, &folder)) {
         return vec![folder];
     }
-    let by_mount = sandbox::probe().layers.first() == Some(&Layer::Namespaces);
+    let by_mount = active(boot).is_ok_and(|layer| layer != Layer::Landlock);
     match by_mount && folder.is_dir() {
         true => vec![folder],
         false => vec![folder.join("config.toml")],

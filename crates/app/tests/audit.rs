@@ -322,10 +322,19 @@ fn sessions_that_cannot_be_read_are_not_called_none() {
 fn a_variant_that_nobody_defines_is_not_passed_over() {
     let space = TempWorkspace::new();
     let out = demo(&space)
-        .args(["exec", "--model", "demo/demo@high", "-p", "hi"])
+        .args(["exec", "--model", "demo/demo@huge", "-p", "hi"])
         .output()
         .exits(1);
-    let expect = "demo/demo has no variant `high`; how hard it thinks is set with --effort";
+    let expect = "demo/demo has no variant `huge`; it does not think, so it has none";
+    assert!(complaint(&out).contains(expect), "{}", out.stderr);
+}
+
+#[test]
+fn the_variants_there_are_are_named() {
+    let scene = Scene::new(Kind::Chat, []);
+    let flags = ["exec", "--model", "mock/mock-model@huge", "-p", "hi"];
+    let out = scene.ostler(flags).output().exits(1);
+    let expect = "mock/mock-model has no variant `huge`; there are none, minimal, low, medium, high, max (how hard it thinks)";
     assert!(complaint(&out).contains(expect), "{}", out.stderr);
 }
 

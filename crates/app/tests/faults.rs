@@ -87,6 +87,15 @@ fn a_rate_limit_is_waited_out_as_told() {
 }
 
 #[test]
+fn a_server_that_wants_hours_is_not_waited_for() {
+    let (_, message) = fails(Kind::Chat, "", [Step::rate_limited(5400)], "retryable");
+    assert!(
+        message.ends_with("It wants 1 h 30 min to pass first"),
+        "{message}"
+    );
+}
+
+#[test]
 fn what_breaks_before_anything_was_seen_is_sent_again() {
     let call = || Step::answer().call("time", json!({}));
     let cases = [

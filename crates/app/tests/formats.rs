@@ -4,7 +4,7 @@ mod common;
 
 use common::{Scene, each_kind, of_type, texts};
 use ostler_testkit::{
-    Captured, Kind, Output, Place, Running, Server, Step, Usage, json_lines, only, types,
+    Captured, Kind, Output, Place, Run, Running, Server, Step, Usage, json_lines, only, types,
 };
 use serde_json::{Value, json};
 
@@ -578,7 +578,7 @@ fn asks_are_answered_by_ops() {
             .flatten()
             .map(|o| &o["id"])
             .collect();
-        assert_eq!(ids, ["once", "session", "deny"]);
+        assert_eq!(ids, ["once", "session", "always", "deny"]);
         // Granted for the session: the same command is not asked for again.
         answer(&mut running, 2, json!({"choice": "session"}));
         let out = running.wait().ok();
@@ -644,4 +644,43 @@ fn a_question_of_the_model_is_answered_by_an_op() {
         scene.server.request(1).tool_results()[0].1,
         "The person answered: blue"
     );
+}
+
+#[test]
+fn what_cannot_begin_has_a_result_too() {
+    let scene = Scene::new(Kind::Chat, []);
+    let no_key = |run: Run| run.without_env("MOCK_KEY");
+    let broken = |run: Run| run.env("OSTLER_AGENT__MAX_STEPS", "many");
+    let plain = |run: Run| run;
+    type Change = fn(Run) -> Run;
+    let cases: [(&[&str], Change, i32, &str); 5] = [
+        (&["--model", "nobody/none"], plain, 1, "nobody/none"),
+        (&[], no_key, 1, "MOCK_KEY"),
+        (&[], broken, 1, "max_steps"),
+        (&["--session", "ffff-ffff"], plain, 1, "no session"),
+        (&["--root", "nowhere"], plain, 2, "nowhere"),
+    ];
+    for (flags, change, code, words) in cases {
+        for format in ["json", "result"] {
+            let run = scene.ostler(["exec", "--format", format, "-p", "go"]);
+            let out = change(run.args(flags)).output().exits(code);
+            let lines = json_lines(&out.stdout);
+            let result = only(&lines, "result");
+            assert_eq!(lines.len(), 1, "{lines:?}");
+            assert_eq!(
+                (
+                    &result["subtype"],
+                    &result["is_error"],
+                    &result["exit_code"]
+                ),
+                (&json!("error"), &json!(true), &json!(code))
+            );
+            assert_eq!(result["error"]["kind"], "start");
+            let message = result["error"]["message"].as_str().unwrap_or_default();
+            assert!(message.contains(words), "{message}");
+            assert!(out.stderr.contains(words), "{}", out.stderr);
+        }
+        let run = scene.ostler(["exec", "-p", "go"]);
+        assert_eq!(change(run.args(flags)).output().exits(code).stdout, "");
+    }
 }

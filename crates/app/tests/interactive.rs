@@ -271,6 +271,84 @@ fn permission_is_asked_for_and_the_answer_holds() {
 }
 
 #[test]
+fn what_a_yes_would_do_is_shown_before_it() {
+    let steps = [
+        Step::answer().call("write_file", json!({"path": "a", "content": "new\n"})),
+        Step::answer().call("bash", json!({"command": "$X one\n\u{1b}[2Jtwo"})),
+        Step::answer().text("ok"),
+    ];
+    let scene = Scene::new(Kind::Chat, steps);
+    scene.space.write("a", "old\n");
+    let out = talk(&scene, &["go", "s", "n", "/permissions", "/quit"]);
+    for shown in [
+        "-old\n+new\n\nwrite_file: a -- approve?\n  [y]es, once\n  [s]ession: editing files\n",
+        "$ $X one ⏎ \u{fffd}[2Jtwo -- approve?\n  [y]es, once\n  [s]ession: this exact command\n",
+        "granted   editing files  this session",
+    ] {
+        assert!(out.stderr.contains(shown), "{shown}: {}", out.stderr);
+    }
+    assert!(!out.stderr.contains('\u{1b}'), "{}", out.stderr);
+    assert_eq!(scene.space.read("a"), "new\n");
+}
+
+#[test]
+fn a_plan_is_shown_and_answered() {
+    for (line, made, told) in [
+        ("y", true, "Carry the plan out now."),
+        ("e 1. other\\n2. more", true, "now:\n1. other\n2. more"),
+        ("and test it", false, "The person said: and test it"),
+        ("", false, "keep planning"),
+    ] {
+        let steps = [
+            Step::answer().call("bash", json!({"command": "touch early"})),
+            Step::answer().call("exit_plan_mode", json!({"plan": "1. look\n2. leap"})),
+            Step::answer().call("bash", json!({"command": "touch made"})),
+            Step::answer().text("ok"),
+        ];
+        let scene = Scene::new(Kind::Chat, steps);
+        let out = talk(&scene, &["/plan do it", line, "/mode", "/quit"]);
+        assert!(
+            out.stderr
+                .contains("1. look\n2. leap\n\nCarry out this plan?\n  [y]es\n"),
+            "{}",
+            out.stderr
+        );
+        assert!(!scene.space.exists("early"));
+        assert_eq!(scene.space.exists("made"), made, "{line}");
+        let mode = if made { "Mode: normal" } else { "Mode: plan\n" };
+        assert!(out.stderr.contains(mode), "{}", out.stderr);
+        let result = &scene.server.request(2).tool_results()[1].1;
+        assert!(result.contains(told), "{line}: {result}");
+        let said = scene.server.request(0).last_user_text();
+        assert!(said.ends_with("do it"), "{said}");
+    }
+}
+
+#[test]
+fn a_mode_is_kept_by_the_session() {
+    let call = || Step::answer().call("bash", json!({"command": "touch made"}));
+    let ok = || Step::answer().text("ok");
+    let scene = Scene::new(Kind::Chat, [call(), ok(), call(), ok(), call(), ok()]);
+    for (args, made) in [
+        (
+            &["exec", "--mode", "plan", "--yolo", "go"] as &[&str],
+            false,
+        ),
+        (&["resume", "--yolo", "-p", "go"], false),
+        (&["resume", "--mode", "normal", "-p", "go"], true),
+    ] {
+        let run = scene.space.run(env!("CARGO_BIN_EXE_ostler"));
+        run.args(args.iter().copied()).output().ok();
+        assert_eq!(scene.space.exists("made"), made, "{args:?}");
+    }
+    let modes: Vec<Value> = of_type(&scene.log(), "mode")
+        .iter()
+        .map(|m| m["mode"].clone())
+        .collect();
+    assert_eq!(modes, ["plan", "normal"]);
+}
+
+#[test]
 fn the_end_of_the_input_is_a_no() {
     let call = Step::answer().call("bash", json!({"command": "echo x > made"}));
     let scene = Scene::new(Kind::Chat, [call, Step::answer().text("ok")]);

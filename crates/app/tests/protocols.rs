@@ -451,7 +451,7 @@ fn a_fork_copies_the_conversation_and_leaves_the_old_one_alone() {
         let last = json_lines(&before).len() - 1;
         assert_eq!(
             only(&lines, "meta")["forked_from"],
-            json!({"session": id, "entry": last})
+            json!({"session": id, "entry": last, "copied": last})
         );
         assert_eq!(
             common::texts(&lines),

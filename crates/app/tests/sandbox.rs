@@ -87,7 +87,7 @@ fn what_commands_cannot_do_is_told_with_its_path() {
     let expect = [
         (format!("{home}/beside/new"), "allow_write"),
         (format!("{home}/.ssh/id"), "forbid_read"),
-        (format!("{home}/.ostler/.env"), "forbid_read"),
+        (format!("{home}/.ostler/.env"), "nothing can be granted"),
         (format!("{home}/beside/new"), "allow_write"),
     ];
     for (i, (path, setting)) in expect.iter().enumerate() {
@@ -288,4 +288,265 @@ fn settings_that_contradict_each_other_stop_the_start() {
         "[sandbox]\nforbid_read = ['${NOWHERE}/x']\n",
         "the variable NOWHERE is not set",
     );
+}
+
+/// Says something to the proxy in the command's network.
+fn to_proxy(request: &str) -> String {
+    format!(
+        "python3 -c 'import socket,sys; s = socket.create_connection((\"127.0.0.1\", 61080)); s.sendall(b\"{request}\"); a = s.recv(999).decode(); print(a); sys.exit(\"403\" in a)'"
+    )
+}
+
+fn has_python() -> bool {
+    let found = std::process::Command::new("python3").arg("-V").output();
+    let works = found.is_ok_and(|o| o.status.success());
+    if !works {
+        skipped("python3 is needed to talk over sockets");
+    }
+    works
+}
+
+/// Answers one request with a word.
+fn server() -> u16 {
+    use std::io::{Read, Write};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("its address").port();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.expect("a client");
+            let _partly = stream.read(&mut [0; 999]);
+            let _gone = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\nthrough");
+        }
+    });
+    port
+}
+
+#[test]
+fn single_hosts_are_granted_by_rules_and_each_is_told() {
+    let Some(layer) = layer() else { return };
+    if layer != Layer::Namespaces || !has_python() {
+        return skipped("single hosts need namespaces and python3");
+    }
+    let port = server();
+    let get = |host: &str| to_proxy(&format!("GET http://{host}/ HTTP/1.0\\r\\n\\r\\n"));
+    let here = format!("127.0.0.1:{port}");
+    let commands = [get(&here), get("registry.example"), "true".into()];
+    let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
+    let rule = "[permissions]\nallow = ['Net(127.0.0.1)']\n";
+    let Ran { told, data, .. } = run(rule, &[], |_| {}, &commands);
+    assert!(told[0].contains("through"), "{}", told[0]);
+    assert_eq!(
+        data[0]["hosts"],
+        json!([{"host": "127.0.0.1", "port": port, "allowed": true}])
+    );
+    assert_eq!(data[0]["denied"], Value::Null);
+    assert_eq!(
+        data[1]["hosts"],
+        json!([{"host": "registry.example", "port": 80, "allowed": false}])
+    );
+    let denied = &data[1]["denied"];
+    assert_eq!(denied["what"], "registry.example", "{denied}");
+    assert_eq!(denied["grant"], json!({"hosts": ["registry.example"]}));
+    let last = told[1].lines().last().unwrap_or_default();
+    assert!(last.contains("Net(registry.example)"), "{last}");
+    assert_eq!(data[2]["hosts"], Value::Null);
+    // Without the rule the same way leads nowhere, and that nobody is asked changes nothing.
+    let Ran { told, data, .. } = run("", &[], |_| {}, &commands[..1]);
+    assert!(!told[0].contains("through"), "{}", told[0]);
+    assert_eq!(data[0]["denied"]["grant"], json!({"hosts": [here]}));
+    let both = "[permissions]\nallow = ['Net']\ndeny = ['Net(127.0.0.1)']\n";
+    let Ran { told, .. } = run(both, &[], |_| {}, &commands[..1]);
+    assert!(!told[0].contains("through"), "{}", told[0]);
+}
+
+/// The hidden mode that ssh is given, and what git and others find in their environment.
+#[test]
+fn programs_are_led_to_the_proxy() {
+    let Some(layer) = layer() else { return };
+    if layer != Layer::Namespaces {
+        return skipped("there is a proxy only with namespaces");
+    }
+    let port = server();
+    let connect = |host: &str, port: u16| {
+        let program = env!("CARGO_BIN_EXE_ostler");
+        format!("printf 'GET / HTTP/1.0\\r\\n\\r\\n' | {program} __connect {host} {port}")
+    };
+    let commands = [
+        connect("127.0.0.1", port),
+        connect("forge.example", 22),
+        "echo $https_proxy $HTTPS_PROXY $no_proxy; echo \"$GIT_SSH_COMMAND\"".into(),
+    ];
+    let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
+    let rule = "[permissions]\nallow = ['Net(127.0.0.1)']\n";
+    let Ran { scene, told, data } = run(rule, &[], |_| {}, &commands);
+    assert!(told[0].contains("through"), "{}", told[0]);
+    let home = scene.space.user_home().join(".ssh").display().to_string();
+    let grant = json!({"hosts": ["forge.example"], "readable": [home], "ssh_agent": true});
+    assert_eq!(data[1]["denied"]["grant"], grant, "{}", data[1]);
+    assert!(
+        data[1]["denied"]["hint"]
+            .as_str()
+            .unwrap()
+            .contains("~/.ssh")
+    );
+    let address = "http://127.0.0.1:61080";
+    assert!(
+        told[2].starts_with(&format!("{address} {address} localhost,")),
+        "{}",
+        told[2]
+    );
+    assert!(told[2].contains("__connect %h %p"), "{}", told[2]);
+    let open = "[sandbox]\nnetwork = true\n";
+    let Ran { told, .. } = run(open, &[], |_| {}, &["echo [$https_proxy]"]);
+    assert_eq!(told[0], "[]");
+}
+
+/// The environment of Ostler itself holds the provider's key.
+#[test]
+fn keys_of_ostler_itself_are_out_of_sight() {
+    let Some(layer) = layer() else { return };
+    let look = "cat /proc/*/environ /proc/*/task/*/environ 2>/dev/null | tr '\\0' '\\n' | grep -c ^MOCK_KEY=; ls -d /proc/[0-9]* | wc -l";
+    let Ran { told, .. } = run("", &[], |_| {}, &[look]);
+    let mut lines = told[0].lines();
+    assert_eq!(lines.next(), Some("0"), "{}", told[0]);
+    let count: usize = lines
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .parse()
+        .expect("a count");
+    if layer == Layer::Namespaces && probe().missing.is_empty() {
+        assert!(count < 10, "{count} processes seen");
+    }
+}
+
+#[test]
+fn what_rules_deny_is_kept_from_commands_that_no_rule_foresees() {
+    let Some(layer) = layer() else { return };
+    let files = |scene: &Scene| {
+        scene.space.write("sub/.env", "TOKEN=private");
+        scene.space.write("notes", "good");
+    };
+    let rules = "[permissions]\ndeny = ['Read(.env)', 'Edit(notes)']\n";
+    let read = "cd sub; eval \"$(echo bmV4dA== | base64 -d >/dev/null; printf 'ca%s .en%s' t v)\"";
+    let write = "eval \"$(printf 'echo evil > no%s' tes)\"";
+    let Ran { scene, told, data } = run(rules, &[], files, &[read, write]);
+    if layer == Layer::Namespaces {
+        assert!(!told[0].contains("private"), "{told:?}");
+        assert_eq!(data[0]["denied"]["grant"], Value::Null, "{}", data[0]);
+    }
+    assert_eq!(scene.space.read("notes"), "good", "{told:?}");
+}
+
+/// A layer that this machine does not have, whatever it has: the program is not found.
+const NO_LAYER: &str = "layer = 'bubblewrap'\n";
+
+fn without_programs(scene: &Scene) -> std::path::PathBuf {
+    let folder = scene.space.user_home().join("bin");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::os::unix::fs::symlink("/bin/sh", folder.join("sh")).expect("a link");
+    folder
+}
+
+#[test]
+fn without_a_layer_require_does_not_start() {
+    let config = format!("[sandbox]\nbash = 'require'\n{NO_LAYER}");
+    let scene = Scene::with_config(Kind::Chat, &config, []);
+    let path = without_programs(&scene);
+    let stream = [
+        "exec",
+        "--input-format",
+        "stream-json",
+        "--format",
+        "stream-json",
+    ];
+    let check = |run: ostler_testkit::Run| {
+        let out = run.env("PATH", &path).stdin("").output().exits(1);
+        assert!(
+            out.stderr.contains("no sandbox works here"),
+            "{}",
+            out.stderr
+        );
+        assert!(out.stderr.contains("bwrap"), "{}", out.stderr);
+    };
+    check(scene.ostler(["exec", "-p", "go"]));
+    check(scene.ostler(stream));
+    check(scene.ostler([]));
+    assert_eq!(scene.server.connections(), 0);
+    let doctor = scene
+        .ostler(["doctor"])
+        .env("PATH", &path)
+        .output()
+        .exits(1);
+    assert!(
+        doctor.stdout.contains("no session starts"),
+        "{}",
+        doctor.stdout
+    );
+}
+
+#[test]
+fn without_a_layer_enforce_says_so_everywhere() {
+    let config = format!("[sandbox]\n{NO_LAYER}");
+    let warning = "commands run with all your rights";
+    let steps = || {
+        let call = Step::answer().call("bash", json!({"command": "echo ran"}));
+        [call, Step::answer().text("ok")]
+    };
+    let scene = Scene::with_config(Kind::Chat, &config, steps());
+    let path = without_programs(&scene);
+    let out = scene
+        .ostler(["exec", "--yolo", "-p", "go"])
+        .env("PATH", &path)
+        .output()
+        .ok();
+    assert_eq!(out.stderr.matches(warning).count(), 1, "{}", out.stderr);
+    let log = scene.log();
+    let notices = of_type(&log, "notice");
+    assert!(
+        notices
+            .iter()
+            .any(|n| n.to_string().contains("without a sandbox")),
+        "{log:?}"
+    );
+    for args in [
+        &[
+            "exec",
+            "--input-format",
+            "stream-json",
+            "--format",
+            "stream-json",
+        ][..],
+        &[],
+    ] {
+        let run = scene.ostler([]).args(args).env("PATH", &path);
+        let out = run.stdin("").output();
+        assert_eq!(
+            out.stderr.matches(warning).count(),
+            1,
+            "{args:?}: {}",
+            out.stderr
+        );
+    }
+}
+
+#[test]
+fn bubblewrap_when_asked_for() {
+    let found = std::process::Command::new("bwrap")
+        .arg("--version")
+        .output();
+    if !found.is_ok_and(|o| o.status.success()) {
+        return skipped("there is no program bwrap");
+    }
+    let config = "[sandbox]\nlayer = 'bubblewrap'\nbash = 'require'\n";
+    let fine = "echo x > made && cat made README && test $(ls -d /proc/[0-9]* | wc -l) -lt 10";
+    let Ran { scene, told, .. } = run(config, &[], project, &[OUT, SECRET, HOOK, fine]);
+    assert!(
+        !scene
+            .space
+            .exists(scene.space.user_home().join("beside/new"))
+    );
+    assert!(!told[1].contains("private"), "{told:?}");
+    assert!(!scene.space.exists(".git/hooks/pre-commit"));
+    assert_eq!(told[3], "x\nhello");
 }

@@ -675,3 +675,93 @@ fn ids_a_vendor_uses_twice_are_told_apart() {
         assert_eq!(only(&log[..1], "meta")["type"], "meta");
     });
 }
+
+#[test]
+fn a_session_that_goes_on_elsewhere_says_so() {
+    let scene = Scene::new(
+        Kind::Chat,
+        [Step::answer().text("one"), Step::answer().text("two")],
+    );
+    scene.exec("go").ok();
+    let id = scene.session_id();
+    scene.space.write("sub/file", "");
+    let sub = scene.space.root().join("sub");
+    let out = scene
+        .ostler(["exec", "--session", &id, "-p", "again"])
+        .cwd(&sub)
+        .output()
+        .ok();
+    let said = format!(
+        "This session began in {}; it goes on in {}.",
+        scene.space.root().display(),
+        sub.display()
+    );
+    assert_eq!(out.stderr.matches(&said).count(), 1, "{}", out.stderr);
+    let log = scene.log();
+    let notice = of_type(&log, "notice");
+    assert!(
+        notice[0]["text"]
+            .as_str()
+            .unwrap_or_default()
+            .starts_with(&said),
+        "{notice:?}"
+    );
+}
+
+#[test]
+fn a_fork_pays_for_itself_only_and_an_empty_folder_goes() {
+    let price = "price = { input = 1000000.0, output = 0.0 }\n";
+    let answer = || {
+        Step::answer().text("ok").usage(Usage {
+            input: 2,
+            ..Usage::default()
+        })
+    };
+    let scene = Scene::with_config(Kind::Chat, price, [answer(), answer()]);
+    scene.exec("go").ok();
+    let id = scene.session_id();
+    scene
+        .ostler(["exec", "--fork", &id, "-p", "again"])
+        .output()
+        .ok();
+    let list = || {
+        let out = scene
+            .ostler(["sessions", "list", "--format", "json"])
+            .output()
+            .ok();
+        serde_json::from_str::<Value>(&out.stdout).expect("a list")
+    };
+    let listed = list();
+    let costs: Vec<&Value> = listed
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|s| &s["cost"])
+        .collect();
+    assert_eq!(costs, [&json!(2.0), &json!(2.0)], "{listed}");
+    let folder = scene.logs()[0].parent().expect("a folder").to_owned();
+    for session in listed.as_array().into_iter().flatten() {
+        assert!(folder.exists());
+        let id = session["id"].as_str().unwrap_or_default();
+        scene.ostler(["sessions", "delete", id]).output().ok();
+    }
+    assert!(!folder.exists());
+}
+
+#[test]
+fn a_variant_says_how_hard_to_think_and_stays_with_the_session() {
+    let scene = Scene::new(
+        Kind::Chat,
+        [Step::answer().text("one"), Step::answer().text("two")],
+    );
+    let model = "mock/mock-model@high";
+    scene
+        .ostler(["exec", "--model", model, "-p", "go"])
+        .output()
+        .ok();
+    scene.ostler(["resume", "-p", "again"]).output().ok();
+    for n in 0..2 {
+        assert_eq!(scene.server.request(n).body["reasoning_effort"], "high");
+    }
+    assert_eq!(of_type(&scene.log(), "settings")[0]["model"], model);
+}

@@ -1,17 +1,33 @@
 //! Whole outputs that were too long for the context, as files the model can read or grep by path.
 
+use crate::redact::{Redactor, Stream};
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// The folder beside a session's log. Nothing is created before something is kept.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Artifacts {
     dir: PathBuf,
+    redactor: Redactor,
 }
 
 impl Artifacts {
     pub fn new(dir: PathBuf) -> Self {
-        Self { dir }
+        Self {
+            dir,
+            redactor: Redactor::default(),
+        }
+    }
+
+    /// Keeps these secrets out of what is kept.
+    pub fn redacting(mut self, redactor: Redactor) -> Self {
+        self.redactor = redactor;
+        self
+    }
+
+    /// What is written into a file of the folder goes through one of these.
+    pub fn stream(&self) -> Stream {
+        self.redactor.stream()
     }
 
     pub fn dir(&self) -> &Path {
@@ -37,7 +53,10 @@ impl Artifacts {
 
     pub fn keep(&self, name: &str, content: &[u8]) -> io::Result<PathBuf> {
         let path = self.path(name)?;
-        std::fs::write(&path, content)?;
+        let mut stream = self.stream();
+        let mut clean = stream.push(content).into_owned();
+        clean.extend(stream.finish());
+        std::fs::write(&path, clean)?;
         Ok(path)
     }
 }

@@ -174,6 +174,13 @@ fn status(desk: &mut Desk, _: &mut Inbox, _: &str) -> View {
             ),
             row("mode", desk.standing.mode.name().into()),
             row("approval", standing::posture(desk)),
+            row(
+                "key",
+                target
+                    .key
+                    .as_ref()
+                    .map_or_else(|| "none".into(), ostler_llm::Key::source),
+            ),
             row("root", desk.scope.root.display().to_string()),
             row("tools", names.join(" ")),
             row(

@@ -1,21 +1,42 @@
-//! A command in the sandbox: its plan before, and afterwards what the sandbox refused or had to put back.
-//! What commands may touch is settled by whoever fills `SandboxSettings`.
+//! A command in the sandbox: its plan before, its proxy while it runs, and afterwards what was refused or had to be put
+//! back. What commands may touch is settled by whoever fills `SandboxSettings`, and by the terms of a call.
+
+mod shape;
+mod verdict;
+
+pub use verdict::{Verdict, lines};
 
 use crate::artifacts::Artifacts;
-use crate::tool::{ToolError, ToolSettings};
+use crate::policy::Rule;
+use crate::proxy::{self, Proxy, Reach};
+use crate::tool::{Context, ToolError};
 #[cfg(unix)]
 use ostler_host::sandbox::Watch;
-use ostler_host::sandbox::{self, Plan, Policy, Subject};
-use ostler_host::{Command, Exit};
+use ostler_host::sandbox::{self, Layer, Network, PROXY, Plan, Policy};
+use ostler_host::{Command, Exit, Process};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-#[cfg(unix)]
-use std::path::Path;
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use verdict::Change;
 
-/// Changes that are told one by one; the rest is a number.
-const MAX_TOLD: usize = 8;
+/// Variables by which programs find a proxy. Many read only one case of them.
+const PROXY_VARIABLES: [&str; 6] = [
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+];
+/// Servers that the command itself starts.
+const DIRECT_VARIABLES: [&str; 2] = ["no_proxy", "NO_PROXY"];
+const DIRECT: &str = "localhost,127.0.0.1,::1,0.0.0.0";
+/// Has the one interpreter that would not look at the variables above do so.
+const NODE_VARIABLE: &str = "NODE_USE_ENV_PROXY";
+const GIT_SSH: [&str; 2] = ["GIT_SSH_COMMAND", "GIT_SSH"];
+/// The hidden mode of the binary that connects through the proxy, for programs that speak to a pipe.
+pub const CONNECT_MODE: &str = "__connect";
 /// Most bytes of a changed file that are kept before it is put back.
 #[cfg(unix)]
 const MAX_ASIDE: u64 = 1 << 20;
@@ -34,6 +55,10 @@ pub enum SandboxMode {
 pub struct SandboxSettings {
     pub mode: SandboxMode,
     pub policy: Policy,
+    /// Of `policy.forbid_read`, what no grant opens.
+    pub sealed: Vec<PathBuf>,
+    /// Our own program, which has `CONNECT_MODE`.
+    pub program: Option<PathBuf>,
 }
 
 /// What holds for one command beyond the settings: less while planning, more by what was granted.
@@ -62,62 +87,45 @@ pub enum Outcome {
     Free,
     /// The system cannot; why.
     Unavailable(String),
-    Confined(Confined),
+    Confined(Box<Confined>),
 }
 
 /// A command that runs in the sandbox.
 pub struct Confined {
-    settings: Arc<ToolSettings>,
+    policy: Policy,
+    layer: Layer,
     plan: Arc<Plan>,
     #[cfg(unix)]
     watch: Option<Watch>,
+    terms: Arc<Terms>,
+    sealed: Vec<PathBuf>,
+    program: Option<PathBuf>,
+    way_out: WayOut,
     artifacts: Artifacts,
     call_id: String,
     cwd: PathBuf,
+    user_home: Option<PathBuf>,
 }
 
-/// What the sandbox had to do with a command that has ended.
-#[derive(Debug, Default)]
-pub struct Verdict {
-    denied: Option<sandbox::Denial>,
-    changes: Vec<Change>,
+/// To single hosts.
+enum WayOut {
+    /// The network is open, or there is none that we could lead out of.
+    None,
+    Ready(Reach),
+    Open(Proxy),
 }
 
-/// A protected path that was changed all the same.
-#[derive(Debug)]
-struct Change {
-    path: PathBuf,
-    undone: bool,
-    /// Where the changed file was kept.
-    aside: Option<PathBuf>,
-}
-
-/// Makes the plan and remembers what it cannot hold. To be called right before the command, which `into` is to be given.
-pub async fn prepare(
-    settings: Arc<ToolSettings>,
-    artifacts: Artifacts,
-    call_id: String,
-    cwd: PathBuf,
-) -> Result<Outcome, ToolError> {
-    let mode = settings.sandbox.mode;
+/// Makes the plan and remembers what it cannot hold. To be called right before the command, which `put_on` is to be
+/// given.
+pub async fn prepare(cx: &Context, cwd: PathBuf) -> Result<Outcome, ToolError> {
+    let mode = cx.settings.sandbox.mode;
     if mode == SandboxMode::Off {
         return Ok(Outcome::Free);
     }
-    let work = move || match Plan::prepare(&settings.sandbox.policy) {
-        Ok(plan) if plan.layer().is_none() => Ok(Outcome::Free),
-        Ok(plan) => Ok(Outcome::Confined(Confined {
-            #[cfg(unix)]
-            watch: (!plan.loose().is_empty()).then(|| plan.watch()),
-            plan: Arc::new(plan),
-            settings,
-            artifacts,
-            call_id,
-            cwd,
-        })),
-        Err(error) => Err(error),
-    };
+    let (cx, reach) = (cx.clone(), reach(cx)?);
     let lost = |_| ToolError::new("sandbox_error", "The sandbox could not be prepared.");
-    match tokio::task::spawn_blocking(work).await.map_err(lost)? {
+    let made = tokio::task::spawn_blocking(move || make(&cx, cwd, reach));
+    match made.await.map_err(lost)? {
         Ok(outcome) => Ok(outcome),
         Err(error @ sandbox::Error::Unavailable { .. }) => match mode {
             SandboxMode::Enforce | SandboxMode::Off => Ok(Outcome::Unavailable(error.to_string())),
@@ -138,23 +146,96 @@ pub async fn prepare(
     }
 }
 
+fn make(cx: &Context, cwd: PathBuf, reach: Reach) -> Result<Outcome, sandbox::Error> {
+    let settings = &cx.settings.sandbox;
+    let policy = shape::shape(settings, &cx.terms, &cx.settings.env);
+    let plan = Plan::prepare(&policy)?;
+    let Some(layer) = plan.layer() else {
+        return Ok(Outcome::Free);
+    };
+    let has_door = layer == Layer::Namespaces && policy.network == Network::Proxy;
+    Ok(Outcome::Confined(Box::new(Confined {
+        #[cfg(unix)]
+        watch: (!plan.loose().is_empty()).then(|| plan.watch()),
+        plan: Arc::new(plan),
+        policy,
+        layer,
+        terms: cx.terms.clone(),
+        sealed: settings.sealed.clone(),
+        program: settings.program.clone(),
+        way_out: match has_door {
+            true => WayOut::Ready(reach),
+            false => WayOut::None,
+        },
+        artifacts: cx.artifacts.clone(),
+        call_id: cx.call_id.clone(),
+        cwd,
+        user_home: cx.scope.user_home.clone(),
+    })))
+}
+
+/// What rules allow in so many words, and what was granted. That nobody is asked is no grant.
+fn reach(cx: &Context) -> Result<Reach, ToolError> {
+    let rules = &cx.guard.policy.rules;
+    let mut allow: Vec<Rule> = rules
+        .allow
+        .iter()
+        .filter(|r| r.is_about_hosts())
+        .cloned()
+        .collect();
+    for host in &cx.terms.hosts {
+        let rule = Rule::parse(&format!("Net({host})"), "a grant");
+        allow.push(rule.map_err(|e| ToolError::new("invalid_input", format!("{e}")))?);
+    }
+    Ok(Reach {
+        allow,
+        deny: rules
+            .deny
+            .iter()
+            .filter(|r| r.is_about_hosts())
+            .cloned()
+            .collect(),
+        private: cx.settings.allow_private.clone(),
+        resolve: proxy::system(),
+    })
+}
+
 impl Confined {
     pub fn put_on(&self, command: &mut Command) {
-        command.sandbox = Some(self.plan.clone());
+        self.plan.put_on(command);
+        if !matches!(self.way_out, WayOut::None) {
+            lead(&mut command.env, self.program.as_deref());
+        }
     }
 
-    /// Puts back what was changed against the rules, and looks for refusals in what the command said, `said` one after
-    /// the other. To be called when the command and all that it started are gone.
-    pub async fn end(self, exit: Exit, said: &[&str]) -> Verdict {
-        let policy = &self.settings.sandbox.policy;
-        let mut denials = said
-            .iter()
-            .filter_map(|text| sandbox::explain(policy, &self.cwd, exit, text));
-        let denied = denials.next();
-        Verdict {
-            denied,
-            changes: self.put_back().await,
+    /// Opens the way out for a command that was started.
+    pub fn open(&mut self, process: &mut Process) {
+        let way_out = std::mem::replace(&mut self.way_out, WayOut::None);
+        if let (WayOut::Ready(reach), Some(door)) = (way_out, process.take_door()) {
+            // One that cannot be served leads nowhere, which is safe.
+            self.way_out = Proxy::start(door, reach).map_or(WayOut::None, WayOut::Open);
         }
+    }
+
+    /// Puts back what was changed against the rules, and looks for refusals in what was asked of the proxy and what the
+    /// command said, `said` one after the other. To be called when the command and all that it started are gone.
+    pub async fn end(mut self, exit: Exit, said: &[&str]) -> Verdict {
+        let hosts = match std::mem::replace(&mut self.way_out, WayOut::None) {
+            WayOut::Open(proxy) => proxy.end().await,
+            WayOut::Ready(_) | WayOut::None => Vec::new(),
+        };
+        Verdict {
+            denied: verdict::judge(&self, exit, said, &hosts),
+            changes: self.put_back().await,
+            hosts,
+        }
+    }
+
+    fn is_sealed(&self, path: &Path) -> bool {
+        let real = std::fs::canonicalize(path);
+        let real = real.as_deref().unwrap_or(path);
+        let holds = |s: &PathBuf| path.starts_with(s) || real.starts_with(s);
+        self.sealed.iter().any(holds)
     }
 
     #[cfg(unix)]
@@ -202,59 +283,32 @@ fn keep_aside(artifacts: &Artifacts, name: &str, path: &Path) -> Option<PathBuf>
     artifacts.keep(name, &std::fs::read(path).ok()?).ok()
 }
 
-impl Verdict {
-    /// Adds it to the data of a result.
-    pub fn tell(&self, data: &mut Value) {
-        if let Some(denial) = &self.denied {
-            let what = match &denial.what {
-                Subject::Path(path) => path.display().to_string(),
-                Subject::Host(name) | Subject::Other(name) => name.clone(),
-            };
-            data["denied"] = json!({"what": what, "hint": denial.hint});
-        }
-        if !self.changes.is_empty() {
-            let one = |change: &Change| {
-                let mut one =
-                    json!({"path": change.path.display().to_string(), "undone": change.undone});
-                if let Some(aside) = &change.aside {
-                    one["kept"] = aside.display().to_string().into();
-                }
-                one
-            };
-            data["protected"] = self.changes.iter().map(one).collect();
-        }
-    }
-
-    /// The same as lines, for a log.
-    pub fn lines(&self) -> String {
-        let mut data = json!({});
-        self.tell(&mut data);
-        lines(&data).map(|line| format!("{line}\n")).collect()
+/// Tells programs of the proxy, in the ways they know. Our own proxies are out of their reach.
+fn lead(env: &mut Vec<(OsString, OsString)>, program: Option<&Path>) {
+    let ours = |name: &OsString| {
+        let mut names = PROXY_VARIABLES.iter().chain(&DIRECT_VARIABLES);
+        names.any(|ours| name == ours)
+    };
+    env.retain(|(name, _)| !ours(name));
+    let mut set = |name: &str, value: &str| env.push((name.into(), value.into()));
+    let address = format!("http://{PROXY}");
+    PROXY_VARIABLES.iter().for_each(|name| set(name, &address));
+    DIRECT_VARIABLES.iter().for_each(|name| set(name, DIRECT));
+    set(NODE_VARIABLE, "1");
+    let has_own = env
+        .iter()
+        .any(|(name, _)| GIT_SSH.iter().any(|git| name == git));
+    if let Some(command) = program.filter(|_| !has_own).and_then(git_ssh) {
+        env.push(("GIT_SSH_COMMAND".into(), command.into()));
     }
 }
 
-/// What the model reads of `Verdict::tell`.
-pub fn lines(data: &Value) -> impl Iterator<Item = String> {
-    let changes = data["protected"].as_array().map(|c| changes(c));
-    let hint = data["denied"]["hint"].as_str();
-    let denied = hint.map(|hint| format!("[sandbox: {hint}]"));
-    changes.into_iter().chain(denied)
-}
-
-fn changes(changes: &[Value]) -> String {
-    let told = changes.iter().take(MAX_TOLD).map(|change| {
-        let path = change["path"].as_str().unwrap_or_default();
-        match (change["undone"] == true, change["kept"].as_str()) {
-            (true, Some(kept)) => format!("{path} was put back (as it was changed: {kept})"),
-            (true, None) => format!("{path} was put back"),
-            (false, _) => format!("{path} was changed and could not be put back"),
-        }
-    });
-    let mut told: Vec<String> = told.collect();
-    if changes.len() > MAX_TOLD {
-        told.push(format!("and {} more", changes.len() - MAX_TOLD));
-    }
-    format!("[sandbox: protected from changes: {}]", told.join(", "))
+/// Read by a shell, then by ssh, then by a shell: a path that one of them would change is left alone.
+fn git_ssh(program: &Path) -> Option<String> {
+    let path = program.to_str()?;
+    let plain = |c: char| c.is_alphanumeric() || "/._- +,@".contains(c);
+    let command = || format!(r#"ssh -o "ProxyCommand='{path}' {CONNECT_MODE} %h %p""#);
+    path.chars().all(plain).then(command)
 }
 
 #[cfg(test)]
@@ -262,26 +316,46 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_line_each() {
-        let check = |data: Value, expect: &[&str]| {
-            assert_eq!(lines(&data).collect::<Vec<_>>(), expect, "{data}");
+    fn programs_find_the_proxy_and_not_another() {
+        let pair = |(a, b): (&str, &str)| (OsString::from(a), OsString::from(b));
+        let check = |given: &[(&str, &str)], program: Option<&str>, expect: &[(&str, &str)]| {
+            let mut env: Vec<_> = given.iter().copied().map(pair).collect();
+            lead(&mut env, program.map(Path::new));
+            for one in expect.iter().copied().map(pair) {
+                assert!(env.contains(&one), "{one:?} in {env:?}");
+            }
+            let mut names: Vec<_> = env.iter().map(|(name, _)| name).collect();
+            let count = names.len();
+            names.sort();
+            names.dedup();
+            assert_eq!(names.len(), count, "{env:?}");
         };
-        check(json!({}), &[]);
+        let proxy = "http://127.0.0.1:61080";
         check(
-            json!({"denied": {"what": "/etc/x", "hint": "no"}, "protected": [
-                {"path": "/r/a", "undone": true},
-                {"path": "/r/b", "undone": true, "kept": "/k/b"},
-                {"path": "/r/c", "undone": false},
-            ]}),
             &[
-                "[sandbox: protected from changes: /r/a was put back, /r/b was put back (as it was changed: /k/b), /r/c was changed and could not be put back]",
-                "[sandbox: no]",
+                ("HTTPS_PROXY", "http://corp"),
+                ("no_proxy", "corp"),
+                ("A", "b"),
+            ],
+            Some("/opt/my tools/ostler"),
+            &[
+                ("A", "b"),
+                ("HTTPS_PROXY", proxy),
+                ("https_proxy", proxy),
+                ("no_proxy", DIRECT),
+                (
+                    "GIT_SSH_COMMAND",
+                    r#"ssh -o "ProxyCommand='/opt/my tools/ostler' __connect %h %p""#,
+                ),
             ],
         );
-        let many: Vec<Value> = (0..MAX_TOLD + 2)
-            .map(|_| json!({"path": "/r/a", "undone": true}))
-            .collect();
-        let line = lines(&json!({ "protected": many })).next().unwrap();
-        assert!(line.ends_with("and 2 more]"), "{line}");
+        check(
+            &[("GIT_SSH_COMMAND", "mine")],
+            Some("/x"),
+            &[("GIT_SSH_COMMAND", "mine")],
+        );
+        check(&[("GIT_SSH", "mine")], Some("/x"), &[("GIT_SSH", "mine")]);
+        assert_eq!(git_ssh(Path::new("/x'; evil")), None);
+        assert_eq!(git_ssh(Path::new("/100%/x")), None);
     }
 }

@@ -12,7 +12,6 @@ mod tests;
 pub struct Conversation {
     pub model: Model,
     pub prefix: Prefix,
-    pub params: Params,
     fold: Fold,
     transcript: Transcript,
     /// The request before, and how far this prompt is known to continue it.
@@ -42,14 +41,13 @@ pub struct Sent {
 }
 
 impl Conversation {
-    pub fn new(model: Model, prefix: Prefix, params: Params, envelope: bool) -> Self {
+    pub fn new(model: Model, prefix: Prefix, params: &Params, envelope: bool) -> Self {
         let target = model.target().clone();
         Self {
             fold: Fold::new(target.origin.clone(), envelope),
-            transcript: Transcript::new(target, model.codec(), &prefix, &params),
+            transcript: Transcript::new(target, model.codec(), &prefix, params),
             model,
             prefix,
-            params,
             previous: None,
             broke: None,
             replayed: None,

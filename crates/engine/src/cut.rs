@@ -2,6 +2,8 @@
 //! It does not decide how much a tool may say; callers pass their cap.
 
 use crate::artifacts::Artifacts;
+use crate::redact::Stream;
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -30,6 +32,7 @@ pub struct Capture {
     tail: Vec<u8>,
     total: u64,
     spill: Spill,
+    clean: Stream,
     artifacts: Artifacts,
     name: String,
 }
@@ -53,12 +56,25 @@ impl Capture {
             tail: Vec::new(),
             total: 0,
             spill: Spill::NotYet,
+            clean: artifacts.stream(),
             artifacts,
             name,
         }
     }
 
-    pub fn push(&mut self, bytes: &[u8]) {
+    /// Gives back what of it can be shown.
+    pub fn push<'a>(&mut self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
+        let clean = self.clean.push(bytes);
+        self.keep(&clean);
+        clean
+    }
+
+    /// The end that may be the beginning of a secret; it is not in this capture, and must go on elsewhere.
+    pub fn take_held(&mut self) -> Vec<u8> {
+        self.clean.finish()
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
         let whole_so_far = self.total <= self.cap as u64;
         self.total += bytes.len() as u64;
         if whole_so_far {
@@ -78,7 +94,9 @@ impl Capture {
         self.push_tail(to_tail);
     }
 
-    pub fn finish(self) -> Captured {
+    pub fn finish(mut self) -> Captured {
+        let held = self.clean.finish();
+        self.keep(&held);
         let total_bytes = self.total;
         if total_bytes <= self.cap as u64 {
             return Captured {
@@ -280,7 +298,9 @@ mod tests {
 
         fn run(&self, cap: usize, chunks: &[&[u8]]) -> Captured {
             let mut capture = Capture::new(cap, self.artifacts(), "out.txt".into());
-            chunks.iter().for_each(|chunk| capture.push(chunk));
+            for chunk in chunks {
+                capture.push(chunk);
+            }
             capture.finish()
         }
 
@@ -401,7 +421,9 @@ mod tests {
         let bench = Bench::new();
         let mut capture = Capture::new(10, bench.artifacts(), "out.txt".into());
         let piece = vec![b'x'; MAX_KEPT / 4 + 1];
-        (0..4).for_each(|_| capture.push(&piece));
+        for _ in 0..4 {
+            capture.push(&piece);
+        }
         let got = capture.finish();
         let total = MAX_KEPT + 4;
         assert!(

@@ -4,12 +4,12 @@ use crate::artifacts::Artifacts;
 use crate::briefing::{self, Way};
 use crate::conversation::{Conversation, Sent};
 use crate::feed::Feed;
-use crate::hub::RuleStore;
+use crate::hub::{RuleNews, RuleStore};
 use crate::jobs::Jobs;
 use crate::ledger::{Ledger, Line};
 use crate::log::{Log, LogError};
 use crate::policy::{
-    Call, Decision, Gate, Guard, Maker, Mode, Planned, Policy, Rule, Verdict, gate,
+    Call, Decision, Gate, Guard, Maker, Mode, Planned, Policy, Posture, Rule, Verdict, gate,
     needs_a_fresh_yes,
 };
 use crate::resolve;
@@ -135,7 +135,11 @@ impl Desk {
             policy: self.policy.clone(),
             scope: self.scope.clone(),
             tool,
-            posture: self.standing.posture(tool, Instant::now()),
+            posture: match self.standing.mode {
+                // Nothing answers for the person while a plan is made.
+                Mode::Plan => Posture::Ask,
+                Mode::Normal => self.standing.posture(tool, Instant::now()),
+            },
             attended: self.interactive,
         }
     }
@@ -163,6 +167,13 @@ impl Desk {
             todo: self.shop.todo.clone(),
             answer: None,
         }
+    }
+
+    /// More rules to keep to. What was granted before gives way to them, as it does to all.
+    pub fn tighten(&mut self, news: RuleNews) {
+        let policy = Arc::make_mut(&mut self.policy);
+        policy.rules.deny.extend(news.deny);
+        policy.rules.ask.extend(news.ask);
     }
 
     /// Whether the mode lets such a call through to the rules.

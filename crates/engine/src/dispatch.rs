@@ -76,7 +76,8 @@ pub async fn dispatch(
         };
         commands::heed(desk, inbox);
         let reader = prepared.accesses.iter().all(Access::is_read_only)
-            && prepared.tool.question(&prepared.args).is_none();
+            && prepared.tool.question(&prepared.args).is_none()
+            && !prepared.tool.runs_alone();
         if reader && allowed_quietly(desk, inbox, &prepared).await {
             together.push(prepared);
             if together.len() == MAX_TOGETHER {

@@ -2,7 +2,7 @@
 
 use crate::store::title;
 use crate::tools::render;
-use ostler_wire::{Body, Entry, Role};
+use ostler_wire::{Body, Entry, Role, is_tricky};
 use std::collections::HashMap;
 use std::fmt::Write;
 
@@ -127,11 +127,11 @@ fn escaped(text: &str) -> String {
     tame(&out)
 }
 
-/// The text with control characters spelled out: whoever prints it on a terminal must not be played tricks.
+/// The text with control and hidden characters spelled out: whoever prints it on a terminal must not be played tricks.
 fn tame(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        if c.is_control() && c != '\n' && c != '\t' {
+        if is_tricky(c) {
             let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
         } else {
             out.push(c);

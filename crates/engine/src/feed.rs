@@ -1,6 +1,7 @@
 //! The session's outgoing events: one bounded ring that every subscriber reads at its own pace.
 
-use ostler_wire::{Ask, Delta, Entry, Event};
+use crate::redact::{Redactor, Stream};
+use ostler_wire::{Ask, Delta, Entry, Event, View};
 use std::sync::Arc;
 use tokio::sync::broadcast;
 
@@ -10,17 +11,36 @@ const RING: usize = 1024;
 #[derive(Clone)]
 pub struct Feed {
     ring: broadcast::Sender<Event>,
+    redactor: Redactor,
 }
 
 impl Default for Feed {
     fn default() -> Self {
         Self {
             ring: broadcast::Sender::new(RING),
+            redactor: Redactor::default(),
         }
     }
 }
 
 impl Feed {
+    /// Nothing of these secrets gets out.
+    pub fn redacting(redactor: Redactor) -> Self {
+        Self {
+            redactor,
+            ..Self::default()
+        }
+    }
+
+    pub fn redactor(&self) -> &Redactor {
+        &self.redactor
+    }
+
+    /// For text that is shown in pieces.
+    pub fn stream(&self) -> Stream {
+        self.redactor.stream()
+    }
+
     pub fn subscribe(&self) -> broadcast::Receiver<Event> {
         self.ring.subscribe()
     }
@@ -30,7 +50,39 @@ impl Feed {
         self.send(Event::Entry(entry));
     }
 
-    pub fn delta(&self, delta: Delta) {
+    /// Pieces of a text come from a `stream`; what is whole is cleaned here.
+    pub fn delta(&self, mut delta: Delta) {
+        let clean = |text: &mut String| *text = self.redactor.text(std::mem::take(text));
+        match &mut delta {
+            Delta::Retry { reason: text, .. }
+            | Delta::Progress { text, .. }
+            | Delta::Unrecorded { message: text }
+            | Delta::View {
+                view: View::Text(text) | View::Error(text) | View::Diff(text),
+                ..
+            } => clean(text),
+            Delta::View {
+                view: View::Table { rows, .. },
+                ..
+            } => rows.iter_mut().flatten().for_each(clean),
+            Delta::View {
+                view: View::List(list),
+                ..
+            } => {
+                for item in &mut list.items {
+                    clean(&mut item.label);
+                    clean(&mut item.detail);
+                }
+            }
+            // A deed is of texts that were cleaned when they were stored.
+            Delta::View {
+                view: View::Do(_), ..
+            }
+            | Delta::AssistantDelta { .. }
+            | Delta::ReasoningDelta { .. }
+            | Delta::ToolStarted { .. }
+            | Delta::ToolOutput { .. } => {}
+        }
         self.send(Event::Delta(delta));
     }
 

@@ -8,8 +8,9 @@ use crate::inbox::Inbox;
 use crate::jobs::Jobs;
 use crate::ledger::Ledger;
 use crate::log::{Backlog, Log, branch};
-use crate::policy::{Mode, Policy};
+use crate::policy::{Mode, Policy, Rule};
 use crate::prompt;
+use crate::redact::Redactor;
 use crate::seen::Seen;
 use crate::session::Session;
 use crate::standing::Standing;
@@ -19,7 +20,7 @@ use crate::tools::Tools;
 use crate::turn::Opening;
 use crate::{commands, instructions, prefixes, templates};
 use ostler_host::Host;
-use ostler_llm::{Model, Params, Prefix, Target, Transport};
+use ostler_llm::{Model, Params, Prefix, Secret, Target, Transport};
 use ostler_wire::{
     Body, Client, Entry, ForkedFrom, Hub, HubError, Language, Meta, Notice, Open, SCHEMA_VERSION,
     SessionInfo, Settings, Subscription,
@@ -53,6 +54,21 @@ pub trait RuleStore: Send + Sync {
     fn save(&self, rule: &str) -> Result<String, String>;
 }
 
+/// Knows when the person tightened the rules while a session runs. The binary implements it on the configuration.
+pub trait RuleWatch: Send + Sync {
+    /// Asked before each turn, so it is cheap when nothing has changed. None when nothing is new.
+    fn news(&self) -> Option<RuleNews>;
+}
+
+/// Rules that hold from the next turn on. What was loosened waits for the next session.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RuleNews {
+    pub deny: Vec<Rule>,
+    pub ask: Vec<Rule>,
+    /// For the person.
+    pub notice: String,
+}
+
 /// Everything the binary decides for the sessions of a process.
 // tidy: plain data
 pub struct Options {
@@ -75,6 +91,7 @@ pub struct Options {
     /// Lines for the operator section of the prompt.
     pub operator: Vec<String>,
     pub policy: Policy,
+    pub watch: Option<Arc<dyn RuleWatch>>,
     /// As the person named it for this run; a resumed session keeps its own otherwise.
     pub mode: Option<Mode>,
     /// Tools of others that may be used while planning.
@@ -84,6 +101,8 @@ pub struct Options {
     pub tool_filter: Vec<String>,
     /// Tools that are not ours.
     pub more_tools: Vec<&'static dyn Tool>,
+    /// Values that nobody may see: not the model, not the log, not a front end.
+    pub secrets: Vec<Secret>,
     pub tools: ToolSettings,
     pub host: Arc<dyn Host>,
     /// Facts for the first prompt: the system, the shell.
@@ -96,6 +115,7 @@ pub struct Options {
 pub struct LocalHub {
     options: Arc<Options>,
     transport: Arc<Transport>,
+    redactor: Redactor,
 }
 
 /// A log to go on with.
@@ -111,7 +131,11 @@ struct Past {
 
 impl LocalHub {
     pub fn new(options: Arc<Options>, transport: Arc<Transport>) -> Self {
-        Self { options, transport }
+        Self {
+            redactor: Redactor::new(&options.secrets),
+            options,
+            transport,
+        }
     }
 
     fn store(&self) -> Store {
@@ -126,7 +150,8 @@ impl LocalHub {
             log: match self.options.save {
                 true => Log::plan(&store.path_of(&id)),
                 false => Log::memory(),
-            },
+            }
+            .redacting(self.redactor.clone()),
             entries,
             notices: Vec::new(),
             id: id.clone(),
@@ -153,6 +178,10 @@ impl LocalHub {
         let forked_from = ForkedFrom {
             session: session.unwrap_or_default(),
             entry: entries.last().map_or(0, |e| e.entry),
+            copied: entries
+                .iter()
+                .filter(|e| !matches!(e.body, Body::Meta(_)))
+                .count() as u64,
         };
         let mut past = fresh(Some(forked_from), entries);
         past.notices.extend(damage.notice());
@@ -161,10 +190,11 @@ impl LocalHub {
 
     fn resume(&self, path: &std::path::Path) -> Result<Past, HubError> {
         let (log, entries, damage) = Log::open(path).map_err(|e| HubError(e.to_string()))?;
+        let moved = moved(&entries, &self.options.root);
         Ok(Past {
-            log,
+            log: log.redacting(self.redactor.clone()),
             entries: branch(entries),
-            notices: damage.notice().into_iter().collect(),
+            notices: damage.notice().into_iter().chain(moved).collect(),
             id: path
                 .file_stem()
                 .map(|s| s.to_string_lossy().into_owned())
@@ -190,7 +220,9 @@ impl LocalHub {
         notes.extend(found.warnings);
         notes.extend(found.loaded.iter().map(|f| format!("Instructions: {f}")));
         Prefix {
-            system: prompt::render(tools, &options.operator, &found.text),
+            system: self
+                .redactor
+                .text(prompt::render(tools, &options.operator, &found.text)),
             tools: tools.specs(),
         }
     }
@@ -274,10 +306,36 @@ impl LocalHub {
     }
 }
 
+/// A session that goes on in another folder than it began in.
+fn moved(entries: &[Entry], root: &std::path::Path) -> Option<String> {
+    let roots = entries.iter().filter_map(|entry| {
+        if let Body::Meta(meta) = &entry.body {
+            Some(meta.root.as_str())
+        } else {
+            None
+        }
+    });
+    let began = roots.rev().find(|root| !root.is_empty())?;
+    let here = root.display().to_string();
+    (began != here).then(|| {
+        format!("This session began in {began}; it goes on in {here}. Paths in it may mean other files now.")
+    })
+}
+
 /// The model as a person would name it.
-fn reference(model: &Model) -> String {
-    let origin = &model.target().origin;
-    format!("{}/{}", origin.provider, origin.model)
+pub(crate) fn reference(model: &Model) -> String {
+    let Target { origin, effort, .. } = &**model.target();
+    let variant = effort.map_or_else(String::new, |effort| format!("@{}", effort.name()));
+    format!("{}/{}{variant}", origin.provider, origin.model)
+}
+
+/// The settings of a run, with what the reference of the model says itself.
+pub(crate) fn params_for(options: &Options, model: &Model) -> Params {
+    let own = model.target().effort;
+    Params {
+        effort: own.or(options.params.effort),
+        ..options.params.clone()
+    }
 }
 
 /// The model and prefix that the last settings of these entries speak of.
@@ -294,13 +352,27 @@ fn settings_of(past: &[Entry], opening: &[Body]) -> Settings {
     out
 }
 
-/// The mode that a session was left in.
+/// The mode that a session was left in. One that this version does not know is none of ours.
 fn mode_of(past: &[Entry]) -> Mode {
-    let modes = past.iter().rev().filter_map(|entry| match &entry.body {
-        Body::Mode(mode) => Mode::parse(&mode.mode),
-        _ => None,
-    });
-    modes.take(1).next().unwrap_or_default()
+    let mut mode = Mode::default();
+    for entry in past {
+        if let Body::Mode(entry) = &entry.body {
+            mode = Mode::parse(&entry.mode).unwrap_or_default();
+        }
+    }
+    mode
+}
+
+fn shop(options: &Options, artifacts: Artifacts) -> Shop {
+    Shop {
+        host: options.host.clone(),
+        settings: Arc::new(options.tools.clone()),
+        jobs: Arc::new(Jobs::new(artifacts.clone())),
+        artifacts,
+        seen: Arc::new(Seen::default()),
+        todo: Arc::default(),
+        rules: options.rules.clone(),
+    }
 }
 
 impl Hub for LocalHub {
@@ -312,21 +384,20 @@ impl Hub for LocalHub {
         let prefix = self.prefix(&past, &tools, &mut notes);
         let model = self.model(&past, &mut notes)?;
         let reference = reference(&model);
+        let params = params_for(&options, &model);
 
         let (templates, left_out) = templates::load(&options.templates);
         notes.extend(left_out);
         let store = self.store();
         let (ops, receiver) = mpsc::channel(OPS);
-        let (feed, asks) = (Feed::default(), crate::asks::Pending::default());
-        let artifacts = Artifacts::new(past.folder.clone());
+        let (feed, asks) = (
+            Feed::redacting(self.redactor.clone()),
+            crate::asks::Pending::default(),
+        );
+        let artifacts = Artifacts::new(past.folder.clone()).redacting(self.redactor.clone());
         let entries = std::mem::take(&mut past.entries);
         let mut desk = Desk {
-            conversation: Conversation::new(
-                model,
-                prefix.clone(),
-                options.params.clone(),
-                options.tools.envelope,
-            ),
+            conversation: Conversation::new(model, prefix.clone(), &params, options.tools.envelope),
             log: std::mem::replace(&mut past.log, Log::memory()),
             feed: feed.clone(),
             tools,
@@ -335,25 +406,13 @@ impl Hub for LocalHub {
                 root: options.root.clone(),
                 user_home: options.user_home.clone(),
             }),
-            shop: Shop {
-                host: options.host.clone(),
-                settings: Arc::new(options.tools.clone()),
-                jobs: Arc::new(Jobs::new(artifacts.clone())),
-                artifacts,
-                seen: Arc::new(Seen::default()),
-                todo: Arc::default(),
-                rules: options.rules.clone(),
-            },
+            shop: shop(&options, artifacts),
             interactive: options.interactive,
             max_steps: options.max_steps,
             used_ids: HashSet::new(),
             language: options.language,
             templates: Arc::new(templates),
-            standing: Standing::new(
-                Mode::Normal,
-                options.policy.posture,
-                options.plan_tools.clone(),
-            ),
+            standing: Standing::new(options.policy.posture, options.plan_tools.clone()),
             account: Account {
                 ledger: options.save.then(|| Ledger::new(&options.home)),
                 session: past.id.clone(),
@@ -386,6 +445,7 @@ impl Hub for LocalHub {
         let session = Session {
             inbox: Inbox::new(receiver, feed, asks),
             desk,
+            effort: None,
             discarded: false,
             opening,
             transport: self.transport.clone(),

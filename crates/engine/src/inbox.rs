@@ -2,7 +2,7 @@
 
 use crate::asks::Pending;
 use crate::feed::Feed;
-use ostler_wire::{Ask, Delivery, Image, Op};
+use ostler_wire::{Ask, Delivery, Delta, Image, Op, View};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -134,7 +134,9 @@ impl Inbox {
 
     /// A prompt that goes before all that wait.
     pub fn put_first(&mut self, prompt: Prompt) {
-        self.queue.push_front(prompt);
+        if self.queue.len() < MAX_WAITING {
+            self.queue.push_front(prompt);
+        }
     }
 
     /// Drives work of the turn while ops come in. Work that ignores a stop for too long is dropped.
@@ -159,6 +161,10 @@ impl Inbox {
         }
         ask.ask = format!("a{}", self.next_ask);
         self.next_ask += 1;
+        // A file that is shown before it is changed may hold what nobody should see.
+        let redactor = self.feed.redactor();
+        ask.subject = redactor.text(ask.subject);
+        ask.preview = ask.preview.map(|text| redactor.text(text));
         let id = ask.ask.clone();
         let ask = Arc::new(ask);
         let (sender, receiver) = oneshot::channel();
@@ -192,6 +198,13 @@ impl Inbox {
                 };
                 if waiting.len() < MAX_WAITING {
                     waiting.push_back(Prompt { text, images });
+                } else {
+                    self.feed.delta(Delta::View {
+                        command: String::new(),
+                        view: View::Error(format!(
+                            "{MAX_WAITING} prompts are waiting already; this one was dropped. Send it again later."
+                        )),
+                    });
                 }
             }
             Some(Op::Answer {

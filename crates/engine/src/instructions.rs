@@ -1,5 +1,7 @@
 //! Instruction files (AGENTS.md and its relatives): found from the home down to the root, imports resolved, rendered once.
 
+use ostler_wire::is_tricky;
+use std::borrow::Cow;
 use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -28,11 +30,7 @@ pub fn load(home: &Path, user_home: Option<&Path>, root: &Path) -> Instructions 
     let (home, user_home) = (&real(home), user_home.map(real));
     let user_home = user_home.as_deref();
     for dir in folders(home, user_home, root) {
-        let found = NAMES
-            .iter()
-            .map(|n| dir.join(n))
-            .find(|p| p.is_file() || fs::symlink_metadata(p).is_ok());
-        let Some(path) = found else { continue };
+        let Some(path) = first_in(&dir) else { continue };
         let shown = shown(&path, user_home, root);
         match read(&path, &dir, 0, &mut out.warnings) {
             Ok(text) if text.trim().is_empty() => {}
@@ -40,6 +38,12 @@ pub fn load(home: &Path, user_home: Option<&Path>, root: &Path) -> Instructions 
                 .warnings
                 .push(format!("{shown} was left out: instruction files are over {MAX_TOTAL_BYTES} bytes together.")),
             Ok(text) => {
+                let (text, dropped) = seen(&text);
+                if dropped > 0 {
+                    out.warnings.push(format!(
+                        "{shown} has {dropped} characters that nobody can see (control characters, hidden or reversed text); they were left out."
+                    ));
+                }
                 let title = if out.text.is_empty() { "# Project Context\n\n" } else { "\n\n" };
                 out.text.push_str(&format!("{title}## {shown}\n\n{}", text.trim()));
                 out.loaded.push(shown);
@@ -48,6 +52,21 @@ pub fn load(home: &Path, user_home: Option<&Path>, root: &Path) -> Instructions 
         }
     }
     out
+}
+
+/// The file of a folder that counts. One with nothing in it says nothing, also not that the others do not count.
+fn first_in(dir: &Path) -> Option<PathBuf> {
+    let is_empty = |path: &PathBuf| match fs::metadata(path) {
+        Ok(meta) if meta.is_file() && meta.len() <= MAX_FILE_BYTES => {
+            fs::read(path).is_ok_and(|bytes| bytes.trim_ascii().is_empty())
+        }
+        Ok(_) | Err(_) => false,
+    };
+    NAMES
+        .iter()
+        .map(|name| dir.join(name))
+        .filter(|path| fs::symlink_metadata(path).is_ok())
+        .find(|path| !is_empty(path))
 }
 
 /// The home of Ostler, then from the person's home down to the root, or the root alone when it lies elsewhere.
@@ -70,6 +89,18 @@ fn folders(home: &Path, user_home: Option<&Path>, root: &Path) -> Vec<PathBuf> {
     }
     dirs.dedup();
     dirs
+}
+
+/// The text as a person sees it, and how many characters were more than that. What nobody sees nobody agreed to.
+fn seen(text: &str) -> (Cow<'_, str>, usize) {
+    let text = match text.contains('\r') {
+        true => Cow::Owned(text.replace("\r\n", "\n")),
+        false => Cow::Borrowed(text),
+    };
+    match text.chars().filter(|c| is_tricky(*c)).count() {
+        0 => (text, 0),
+        count => (text.chars().filter(|c| !is_tricky(*c)).collect(), count),
+    }
 }
 
 fn shown(path: &Path, user_home: Option<&Path>, root: &Path) -> String {
@@ -188,6 +219,58 @@ mod tests {
             ["~/.ostler/AGENTS.md", "~/CLAUDE.md", "AGENTS.md"]
         );
         assert_eq!(out.warnings.len(), 2, "{:?}", out.warnings);
+    }
+
+    #[test]
+    fn what_nobody_sees_is_left_out_and_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let none = root.join("none");
+        for (text, expect, dropped) in [
+            (
+                "plain\r\ntext 标题 👩\u{200d}💻",
+                "plain\ntext 标题 👩\u{200d}💻",
+                None,
+            ),
+            (
+                "a\u{1b}[31mb\rc\u{202e}d\u{200b}",
+                "a[31mbcd",
+                Some("4 characters"),
+            ),
+            ("x\u{e0041}\u{e0042}", "x", Some("2 characters")),
+        ] {
+            write(root.join("AGENTS.md"), text);
+            let out = load(&none, None, &root);
+            assert_eq!(
+                out.text,
+                format!("# Project Context\n\n## AGENTS.md\n\n{expect}")
+            );
+            assert_eq!(
+                out.warnings.len(),
+                usize::from(dropped.is_some()),
+                "{:?}",
+                out.warnings
+            );
+            assert!(
+                out.warnings
+                    .iter()
+                    .all(|w| w.contains(dropped.unwrap_or("?"))),
+                "{:?}",
+                out.warnings
+            );
+        }
+    }
+
+    #[test]
+    fn an_empty_file_hides_no_other() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        write(root.join("AGENTS.md"), " \n");
+        write(root.join("CLAUDE.md"), "mine");
+        assert_eq!(load(&root.join("none"), None, &root).loaded, ["CLAUDE.md"]);
+        fs::remove_file(root.join("CLAUDE.md")).unwrap();
+        let out = load(&root.join("none"), None, &root);
+        assert_eq!((out.loaded.len(), out.warnings.len()), (0, 0));
     }
 
     #[cfg(unix)]

@@ -16,12 +16,13 @@ use crate::tool::ToolError;
 use jiff::Timestamp;
 use ostler_host::{Exit, Process};
 use owner::Owner;
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
@@ -65,6 +66,8 @@ struct Job {
     read: Mutex<u64>,
     input: Option<mpsc::Sender<Vec<u8>>>,
     cancel: CancellationToken,
+    /// What it asked the proxy for, once it has ended.
+    hosts: Arc<OnceLock<Value>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +94,9 @@ pub struct Started {
     pub plain: Option<Plain>,
     /// What was already shown; it opens the log and counts as read.
     pub so_far: String,
-    pub confined: Option<Confined>,
+    /// What follows that and was not shown yet.
+    pub held: Vec<u8>,
+    pub confined: Option<Box<Confined>>,
 }
 
 /// What a reader waits for, and at most how long.
@@ -110,6 +115,8 @@ pub struct News {
     pub output: Captured,
     pub dropped: u64,
     pub state: JobState,
+    /// As in the data of a result.
+    pub hosts: Option<Value>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -192,8 +199,14 @@ impl Jobs {
         let (input, typed) = mpsc::channel(INPUT_QUEUE);
         let input = stdin.is_some().then_some(input);
         let job_command = std::mem::take(&mut started.command);
-        let (owner, progress) = Owner::new(started, stdin, typed, log, cancel.clone());
-        let read = progress.borrow().written;
+        let (owner, progress, read) = Owner::new(
+            started,
+            stdin,
+            typed,
+            (log, self.artifacts.stream()),
+            cancel.clone(),
+        );
+        let hosts = owner.hosts.clone();
         tokio::spawn(owner.run());
         let job = Job {
             id: id.clone(),
@@ -204,6 +217,7 @@ impl Jobs {
             read: Mutex::new(read),
             input,
             cancel,
+            hosts,
         };
         table.last = number;
         table.jobs.insert(number, Arc::new(job));
@@ -359,6 +373,7 @@ impl Job {
             output,
             dropped: now.dropped,
             state: now.state,
+            hosts: self.hosts.get().cloned(),
         })
     }
 

@@ -3,6 +3,7 @@
 mod accept;
 mod artifacts;
 mod asks;
+pub mod audit;
 mod briefing;
 pub mod cache;
 pub mod commands;
@@ -25,8 +26,10 @@ pub mod log;
 pub mod policy;
 mod prefixes;
 pub mod prompt;
+mod proxy;
+pub mod redact;
 mod references;
-mod resolve;
+pub mod resolve;
 mod sample;
 mod schema;
 mod seen;
@@ -41,4 +44,4 @@ pub mod tools;
 mod transcript;
 mod turn;
 
-pub use hub::{LocalHub, Models, Options, RuleStore};
+pub use hub::{LocalHub, Models, Options, RuleNews, RuleStore, RuleWatch};

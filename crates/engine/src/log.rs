@@ -1,6 +1,7 @@
 //! The session log: append-only JSONL, one writer, one `write(2)` per append, readable whatever happened to it.
 //! It stores and numbers entries; it does not know what they mean.
 
+use crate::redact::Redactor;
 use ostler_wire::{Body, Entry, EntryError, EntrySource};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
@@ -74,6 +75,7 @@ pub struct Log {
     /// The file does not end with a line break, so the next write starts with one.
     unended: bool,
     syncing: Option<tokio::task::JoinHandle<()>>,
+    redactor: Redactor,
 }
 
 impl Log {
@@ -87,7 +89,14 @@ impl Log {
             head: None,
             unended: false,
             syncing: None,
+            redactor: Redactor::default(),
         }
+    }
+
+    /// Keeps these secrets out of every entry from now on.
+    pub fn redacting(mut self, redactor: Redactor) -> Self {
+        self.redactor = redactor;
+        self
     }
 
     fn create(&mut self) -> Result<(), LogError> {
@@ -118,6 +127,7 @@ impl Log {
             head: None,
             unended: false,
             syncing: None,
+            redactor: Redactor::default(),
         }
     }
 
@@ -140,6 +150,7 @@ impl Log {
             head: entries.last().map(|e| e.entry),
             unended: bytes.last().is_some_and(|b| *b != b'\n'),
             syncing: None,
+            redactor: Redactor::default(),
         };
         Ok((log, entries, damage))
     }
@@ -155,14 +166,18 @@ impl Log {
             text.push('\n');
         }
         for body in bodies {
-            let entry = Entry {
+            let mut entry = Entry {
                 entry: number,
                 parent,
                 ts: ts.clone(),
                 body,
             };
             // Our own types always serialise; an entry that did not would be no line at all.
-            if let Ok(line) = entry.to_line() {
+            if let Ok(mut line) = entry.to_line() {
+                // Here and nowhere else: what is folded, shown and written is the same text.
+                if let Some(clean) = self.redactor.entry(&line, number) {
+                    (entry, line) = clean;
+                }
                 text.push_str(&line);
                 text.push('\n');
                 parent = Some(number);

@@ -1,8 +1,9 @@
 //! One request to the model: sent, streamed, retried before anything was visible. What to do with the answer is the turn's business.
 
 use crate::feed::Feed;
+use crate::redact::Stream;
 use bytes::Bytes;
-use ostler_llm::{Answer, Assembler, Chunk, Error, Model, backoff};
+use ostler_llm::{Answer, Assembler, Chunk, Error, MAX_RETRY_AFTER, Model, backoff};
 use ostler_wire::Delta;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -30,20 +31,38 @@ pub async fn sample(
     let mut tries = 1;
     loop {
         let mut assembler = Assembler::default();
-        let attempt = stream(model, body.clone(), feed, cancel, &mut assembler);
-        let error = tokio::select! {
+        let mut live = Live::new(feed);
+        let attempt = stream(model, body.clone(), &mut live, cancel, &mut assembler);
+        let ended = tokio::select! {
             biased;
-            () = cancel.cancelled() => return Sampled::Interrupted(assembler.finish()),
-            result = attempt => match result {
-                Ok(()) => return Sampled::Whole(assembler.finish()),
-                Err(error) => error,
-            },
+            () = cancel.cancelled() => None,
+            result = attempt => Some(result),
         };
-        let Error::Retryable { after, message, .. } = &error else {
+        live.end();
+        let error = match ended {
+            None => return Sampled::Interrupted(assembler.finish()),
+            Some(Ok(())) => return Sampled::Whole(assembler.finish()),
+            Some(Err(error)) => error,
+        };
+        let Error::Retryable {
+            after,
+            message,
+            status,
+        } = &error
+        else {
             return Sampled::Failed(assembler.finish(), error);
         };
         if assembler.is_visible() {
             return Sampled::Cut(assembler.finish(), error);
+        }
+        if let Some(patience) = after.filter(|after| *after > MAX_RETRY_AFTER) {
+            let message = format!("{message}. It wants {} to pass first", spoken(patience));
+            let error = Error::Retryable {
+                message,
+                status: *status,
+                after: Some(patience),
+            };
+            return Sampled::Failed(Answer::default(), error);
         }
         if tries >= MAX_TRIES {
             return Sampled::Failed(Answer::default(), error);
@@ -65,7 +84,7 @@ pub async fn sample(
 async fn stream(
     model: &Model,
     body: Vec<Bytes>,
-    feed: &Feed,
+    live: &mut Live<'_>,
     cancel: &CancellationToken,
     assembler: &mut Assembler,
 ) -> Result<(), Error> {
@@ -73,7 +92,7 @@ async fn stream(
     let mut chunks = Vec::new();
     loop {
         let more = reply.next(&mut chunks).await;
-        show(&chunks, feed);
+        live.show(&chunks);
         for chunk in chunks.drain(..) {
             assembler.push(chunk);
         }
@@ -83,43 +102,78 @@ async fn stream(
     }
 }
 
-/// Text and reasoning that arrived together go out together.
-fn show(chunks: &[Chunk], feed: &Feed) {
-    let (mut text, mut reasoning) = (String::new(), String::new());
-    for chunk in chunks {
-        match chunk {
-            Chunk::Text(more) => {
-                send_reasoning(&mut reasoning, feed);
-                text.push_str(more);
-            }
-            Chunk::Reasoning(more) => {
-                send_text(&mut text, feed);
-                reasoning.push_str(more);
-            }
-            Chunk::EndText { .. }
-            | Chunk::EndReasoning { .. }
-            | Chunk::Call { .. }
-            | Chunk::Usage(_)
-            | Chunk::Stop(_) => {}
+/// Shows an answer as it comes. Text and reasoning that arrived together go out together.
+struct Live<'a> {
+    feed: &'a Feed,
+    text: Stream,
+    reasoning: Stream,
+}
+
+impl<'a> Live<'a> {
+    fn new(feed: &'a Feed) -> Self {
+        Self {
+            feed,
+            text: feed.stream(),
+            reasoning: feed.stream(),
         }
     }
-    send_reasoning(&mut reasoning, feed);
-    send_text(&mut text, feed);
-}
 
-fn send_text(text: &mut String, feed: &Feed) {
-    if !text.is_empty() {
-        feed.delta(Delta::AssistantDelta {
-            text: std::mem::take(text),
-        });
+    fn show(&mut self, chunks: &[Chunk]) {
+        let (mut text, mut reasoning) = (String::new(), String::new());
+        for chunk in chunks {
+            match chunk {
+                Chunk::Text(more) => {
+                    reasoning.push_str(&self.reasoning.finish_text());
+                    self.send_reasoning(&mut reasoning);
+                    text.push_str(&self.text.push_text(more));
+                }
+                Chunk::Reasoning(more) => {
+                    text.push_str(&self.text.finish_text());
+                    self.send_text(&mut text);
+                    reasoning.push_str(&self.reasoning.push_text(more));
+                }
+                Chunk::EndText { .. }
+                | Chunk::EndReasoning { .. }
+                | Chunk::Call { .. }
+                | Chunk::Usage(_)
+                | Chunk::Stop(_) => {}
+            }
+        }
+        self.send_reasoning(&mut reasoning);
+        self.send_text(&mut text);
+    }
+
+    /// Nothing more comes.
+    fn end(mut self) {
+        let (mut text, mut reasoning) = (self.text.finish_text(), self.reasoning.finish_text());
+        self.send_reasoning(&mut reasoning);
+        self.send_text(&mut text);
+    }
+
+    fn send_text(&self, text: &mut String) {
+        if !text.is_empty() {
+            self.feed.delta(Delta::AssistantDelta {
+                text: std::mem::take(text),
+            });
+        }
+    }
+
+    fn send_reasoning(&self, text: &mut String) {
+        if !text.is_empty() {
+            self.feed.delta(Delta::ReasoningDelta {
+                text: std::mem::take(text),
+            });
+        }
     }
 }
 
-fn send_reasoning(text: &mut String, feed: &Feed) {
-    if !text.is_empty() {
-        feed.delta(Delta::ReasoningDelta {
-            text: std::mem::take(text),
-        });
+/// A long time in the words of a person.
+fn spoken(time: Duration) -> String {
+    let minutes = time.as_secs().div_ceil(60);
+    match (minutes / 60, minutes % 60) {
+        (0, minutes) => format!("{minutes} min"),
+        (hours, 0) => format!("{hours} h"),
+        (hours, minutes) => format!("{hours} h {minutes} min"),
     }
 }
 

@@ -3,14 +3,14 @@
 use crate::commands;
 use crate::conversation::Conversation;
 use crate::desk::Desk;
-use crate::hub::Options;
+use crate::hub::{Options, params_for};
 use crate::inbox::{Inbox, Next, Prompt};
 use crate::log::branch;
 use crate::prefixes;
 use crate::store::Store;
 use crate::turn::{Opening, turn};
-use ostler_llm::{Effort, Model, Params, Target, Transport};
-use ostler_wire::{Body, Settings, View, Word};
+use ostler_llm::{Effort, Model, Target, Transport};
+use ostler_wire::{Body, Notice, Settings, View, Word};
 use std::sync::Arc;
 
 pub struct Session {
@@ -18,6 +18,8 @@ pub struct Session {
     pub(crate) inbox: Inbox,
     pub(crate) options: Arc<Options>,
     pub(crate) transport: Arc<Transport>,
+    /// As the person chose it in this session.
+    pub(crate) effort: Option<Effort>,
     /// The log is to be thrown away when the session ends.
     pub(crate) discarded: bool,
     /// What goes before the first prompt of this process.
@@ -45,7 +47,13 @@ impl Session {
     }
 
     async fn prompt(&mut self, prompt: Prompt) {
-        let opening = std::mem::take(&mut self.opening);
+        let mut opening = std::mem::take(&mut self.opening);
+        let watch = self.options.watch.as_ref();
+        if let Some(news) = watch.and_then(|watch| watch.news()) {
+            let text = news.notice.clone();
+            opening.entries.push(Body::Notice(Notice { text }));
+            self.desk.tighten(news);
+        }
         if self.options.save && opening.context.is_some() {
             // A prefix that cannot be kept shows again when the log cannot be written.
             let _ = prefixes::keep(&self.options.home, &self.desk.conversation.prefix);
@@ -73,12 +81,11 @@ impl Session {
             Err(why) => return View::Error(why),
         };
         let name = format!("{}/{}", target.origin.provider, target.origin.model);
-        let params = self.desk.conversation.params.clone();
         let settings = Settings {
             model: Some(name.clone()),
             ..Settings::default()
         };
-        match self.go_on(Arc::new(target), params, "model", settings) {
+        match self.go_on(Arc::new(target), "model", settings) {
             Ok(()) => View::Text(self.options.language.fill(Word::ModelIs, &[&name])),
             Err(why) => View::Error(why),
         }
@@ -86,15 +93,12 @@ impl Session {
 
     pub(crate) fn switch_effort(&mut self, effort: Effort, name: &str) -> View {
         let target = self.desk.conversation.model.target().clone();
-        let params = Params {
-            effort: Some(effort),
-            ..self.desk.conversation.params.clone()
-        };
+        self.effort = Some(effort);
         let settings = Settings {
             effort: Some(name.to_owned()),
             ..Settings::default()
         };
-        match self.go_on(target, params, "effort", settings) {
+        match self.go_on(target, "effort", settings) {
             Ok(()) => View::Text(self.options.language.fill(Word::EffortIs, &[name])),
             Err(why) => View::Error(why),
         }
@@ -103,14 +107,15 @@ impl Session {
     fn go_on(
         &mut self,
         target: Arc<Target>,
-        params: Params,
         cause: &'static str,
         settings: Settings,
     ) -> Result<(), String> {
         let model = Model::new(target, self.transport.clone()).map_err(|e| e.to_string())?;
+        let mut params = params_for(&self.options, &model);
+        params.effort = self.effort.or(params.effort);
         let old = &self.desk.conversation;
         let envelope = self.desk.shop.settings.envelope;
-        let mut new = Conversation::new(model, old.prefix.clone(), params, envelope);
+        let mut new = Conversation::new(model, old.prefix.clone(), &params, envelope);
         let entries = self.desk.log.source().entries_after(None);
         let entries = branch(entries.into_iter().map(Arc::unwrap_or_clone).collect());
         entries.iter().for_each(|entry| new.push(entry));

@@ -31,9 +31,9 @@ pub enum Grant {
 }
 
 impl Standing {
-    pub fn new(mode: Mode, posture: Posture, trusted: Vec<String>) -> Self {
+    pub fn new(posture: Posture, trusted: Vec<String>) -> Self {
         Self {
-            mode,
+            mode: Mode::Normal,
             stance: Stance::Posture(posture),
             window: false,
             grants: Vec::new(),
@@ -149,5 +149,104 @@ pub fn merge(terms: &mut Terms, more: &Terms) {
 fn add<T: PartialEq + Clone>(list: &mut Vec<T>, item: &T) {
     if !list.contains(item) {
         list.push(item.clone());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::Rule;
+    use ostler_wire::Segment;
+
+    fn rules(list: &[&str]) -> Vec<Rule> {
+        list.iter()
+            .map(|r| Rule::parse(r, "test:1").unwrap())
+            .collect()
+    }
+
+    fn standing() -> Standing {
+        Standing::new(Posture::Ask, Vec::new())
+    }
+
+    #[test]
+    fn commands_get_what_was_granted_and_no_more() {
+        let rules = Rules {
+            deny: rules(&["Net(evil.example)"]),
+            ask: rules(&["Net(slow.example)"]),
+            allow: rules(&[
+                "Net(good.example)",
+                "Net(*.example)",
+                "Net(slow.example)",
+                "Net(*.other:443)",
+                "Read(x)",
+            ]),
+        };
+        let mut standing = standing();
+        let more = Terms {
+            read_only: true,
+            hosts: vec!["a.test".into(), "good.example".into()],
+            writable: vec!["/w".into()],
+            readable: vec!["/r".into()],
+            ssh_agent: true,
+        };
+        merge(&mut standing.terms, &more);
+        merge(&mut standing.terms, &more);
+        // A pattern with a restricted host in it lets nothing through.
+        let hosts = ["a.test", "good.example", "*.other:443", "b.test"];
+        let expect = Terms {
+            read_only: false,
+            hosts: hosts.map(str::to_owned).to_vec(),
+            ..more
+        };
+        assert_eq!(standing.terms(&rules, &["b.test".into()]), expect);
+        standing.enter(Mode::Plan);
+        assert!(standing.terms(&rules, &[]).read_only);
+    }
+
+    #[test]
+    fn a_grant_covers_its_scope() {
+        let write = |path: &str| vec![Access::Write(path.into())];
+        let run = |text: &str| {
+            vec![
+                Access::Run(vec![Segment::unknown(text)]),
+                Access::Net("a.test".into()),
+            ]
+        };
+        let net = |host: &str| vec![Access::Net(host.into())];
+        let read = |path: &str| vec![Access::Read(path.into())];
+        for (granted, asked, freely, by_rule) in [
+            (write("/a"), write("/a"), true, true),
+            (write("/a"), write("/b"), true, false),
+            (write("/a"), run("x"), false, false),
+            (run("x"), run("x"), true, true),
+            (run("x"), run("y"), false, false),
+            (run("x"), net("a.test"), false, false),
+            (net("a.test"), net("a.test"), true, true),
+            (net("a.test"), net("b.test"), false, false),
+            (read("/a"), read("/a"), false, true),
+            (read("/a"), read("/b"), false, false),
+            (vec![Access::Memory], vec![Access::Memory], false, false),
+            (Vec::new(), read("/a"), false, false),
+        ] {
+            let mut standing = standing();
+            standing.grant(&granted);
+            let got = [None, Some("a rule")].map(|rule| standing.is_granted(&asked, rule));
+            assert_eq!(got, [freely, by_rule], "{granted:?} {asked:?}");
+        }
+    }
+
+    #[test]
+    fn a_window_closes_with_any_change() {
+        let now = Instant::now();
+        for change in [
+            |s: &mut Standing| s.enter(Mode::Plan),
+            |s: &mut Standing| s.take(Stance::Posture(Posture::Ask)),
+        ] {
+            let mut standing = standing();
+            standing.window = true;
+            assert_eq!(standing.posture("bash", now), Posture::Yolo);
+            change(&mut standing);
+            assert_eq!(standing.posture("bash", now), Posture::Ask);
+        }
     }
 }

@@ -263,11 +263,14 @@ fn infos(logs: Vec<PathBuf>) -> Vec<SessionInfo> {
 fn info(path: &Path) -> Option<SessionInfo> {
     let (entries, _) = log::read(path).ok()?;
     let (mut turns, mut cost, mut updated) = (0, None, String::new());
+    let copied = entries.first().map_or(0, |first| copies(&first.body));
     for entry in &entries {
         if entry.ts > updated {
             updated.clone_from(&entry.ts);
         }
-        if let Body::Usage(usage) = &entry.body {
+        if let Body::Usage(usage) = &entry.body
+            && entry.entry > copied
+        {
             cost = usage.cost.map(|more| cost.unwrap_or(0.0) + more).or(cost);
         } else if matches!(&entry.body, Body::Message(m) if m.role == Role::User) {
             turns += 1;
@@ -282,6 +285,15 @@ fn info(path: &Path) -> Option<SessionInfo> {
         cost,
         bytes: weight(path),
     })
+}
+
+/// How many of the entries after this first one are copies of another session's.
+fn copies(first: &Body) -> u64 {
+    if let Body::Meta(meta) = first {
+        meta.forked_from.as_ref().map_or(0, |from| from.copied)
+    } else {
+        0
+    }
 }
 
 fn logs_in(dir: &Path) -> Vec<PathBuf> {
@@ -324,9 +336,14 @@ fn weight(path: &Path) -> u64 {
 fn remove(path: &Path) -> io::Result<String> {
     fs::remove_file(path)?;
     match fs::remove_dir_all(path.with_extension("")) {
-        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
-        Ok(()) | Err(_) => Ok(stem(path)),
+        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+        Ok(()) | Err(_) => {}
     }
+    if let Some(project) = path.parent() {
+        // It stays while other sessions are in it.
+        let _ = fs::remove_dir(project);
+    }
+    Ok(stem(path))
 }
 
 /// Some text around the first place of a word.

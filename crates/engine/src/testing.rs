@@ -22,6 +22,7 @@ pub fn target(kind: Kind, model: &str) -> Target {
         max_output: None,
         price: None,
         reasoning: true,
+        effort: None,
         images: true,
         stream: true,
         timeouts: Timeouts::default(),

@@ -52,6 +52,9 @@ pub trait Typed: Send + Sync + 'static {
         std::future::ready(None)
     }
 
+    /// It touches nothing, and runs beside no other call all the same: it builds on what the one before left.
+    const ALONE: bool = false;
+
     /// Of a tool that is not ours: it says of itself that it only reads.
     const SAYS_READ_ONLY: bool = false;
 }
@@ -67,6 +70,10 @@ pub trait Tool: Send + Sync {
 
     fn preview(&self, _args: Value, _cx: Context) -> BoxFuture<'_, Option<String>> {
         Box::pin(std::future::ready(None))
+    }
+
+    fn runs_alone(&self) -> bool {
+        false
     }
 
     fn says_read_only(&self) -> bool {
@@ -124,6 +131,7 @@ fn normalise(path: &Path) -> PathBuf {
 }
 
 /// Everything a run may use. Cheap to clone.
+// tidy: plain data
 #[derive(Clone)]
 pub struct Context {
     pub call_id: String,
@@ -273,6 +281,10 @@ impl<T: Typed> Tool for T {
 
     fn preview(&self, args: Value, cx: Context) -> BoxFuture<'_, Option<String>> {
         Box::pin(async move { Typed::preview(self, parse::<T>(&args).ok()?, cx).await })
+    }
+
+    fn runs_alone(&self) -> bool {
+        T::ALONE
     }
 
     fn says_read_only(&self) -> bool {

@@ -8,6 +8,7 @@ use crate::dispatch::{Dispatched, Ran, dispatch};
 use crate::inbox::{Inbox, Prompt, Stopped};
 use crate::ingest;
 use crate::log::LogError;
+use crate::redact::Redactor;
 use crate::references::Library;
 use crate::sample::{Sampled, sample};
 use ostler_llm::{Answer, AnswerPart, Error, TokenUsage};
@@ -260,12 +261,13 @@ fn keep_part(
 /// Stores an answer: its message, its calls and its usage in one write.
 fn commit_answer(
     desk: &mut Desk,
-    answer: Answer,
+    mut answer: Answer,
     stop: Stop,
     sent: Option<crate::conversation::Sent>,
 ) -> Result<Vec<ostler_wire::ToolUse>, LogError> {
     let usage = sent.map(|sent| desk.usage(&answer.usage, &sent));
     let origin = desk.conversation.model.target().origin.clone();
+    clean_calls(desk.feed.redactor(), &mut answer);
     let accepted = accept(
         answer,
         stop,
@@ -288,6 +290,21 @@ fn commit_answer(
         desk.book(&usage);
     }
     Ok(accepted.calls)
+}
+
+/// What runs is what the log says, so secrets leave a call before it is either.
+fn clean_calls(redactor: &Redactor, answer: &mut Answer) {
+    for part in &mut answer.parts {
+        if let AnswerPart::Call { id, arguments, .. } = part {
+            // It gets one of our own.
+            if redactor.has_secret(id) {
+                id.clear();
+            }
+            if let Some(clean) = redactor.json(arguments) {
+                *arguments = clean;
+            }
+        }
+    }
 }
 
 /// An answer without calls ends the turn, unless it was empty or the person has said more meanwhile.

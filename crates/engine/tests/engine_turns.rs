@@ -1044,12 +1044,14 @@ fn tools_never_ask_only_dispatch_does() {
             assert!(!code.contains(way), "{path} uses {way}");
         }
     }
-    let asking: Vec<String> = sources("")
-        .into_iter()
-        .filter(|(_, code)| code.contains("inbox.ask("))
-        .map(|(path, _)| path.rsplit('/').next().unwrap_or_default().to_owned())
-        .collect();
-    assert_eq!(asking, ["dispatch.rs"]);
+    let mut asking = 0;
+    for (path, code) in sources("") {
+        if code.contains("inbox.ask(") {
+            asking += 1;
+            assert!(path.contains("/src/dispatch/"), "{path} asks");
+        }
+    }
+    assert!(asking > 0);
 }
 
 // Invariant 6.

@@ -15,7 +15,10 @@ use ostler_host::{
 };
 use ostler_llm::ToolSpec;
 use ostler_testkit::{Kind, Step};
-use ostler_wire::{Access, AskKind, Body, Delivery, Delta, Event, Json, Op, Open, Outcome, View};
+use ostler_wire::{
+    Access, AskKind, Body, Delivery, Delta, Event, Json, Op, Open, Outcome, Segment, TodoItem,
+    TodoState, View,
+};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -81,20 +84,43 @@ static REMEMBER: Standin = Standin {
 };
 
 /// A command that the sandbox stops until it may reach a host.
-static DENIED: Standin = Standin {
+const DENIED: Standin = Standin {
     name: "push",
-    access: || Access::Read("/".into()),
-    says_read_only: false,
-    run: |cx| {
-        let wanted = "code.example".to_owned();
-        match cx.terms.hosts.contains(&wanted) {
-            true => json!({"ran": true}),
-            false => json!({"ran": false, "denied": {
-                "what": wanted, "hint": "No way out.", "grant": {"hosts": [wanted]},
-            }}),
-        }
+    access: || {
+        Access::Run(vec![Segment {
+            text: "push".into(),
+            read_only: true,
+            ..Segment::default()
+        }])
     },
+    says_read_only: false,
+    run: |cx| stopped(cx, "code.example"),
 };
+
+static PUSH: Standin = DENIED;
+
+/// One that names a pattern where a host should be.
+static GREEDY: Standin = Standin {
+    name: "greedy",
+    run: |cx| stopped(cx, "*"),
+    ..DENIED
+};
+
+/// Somebody else's tool that would like to have a host, too.
+static POSING: Standin = Standin {
+    name: "posing",
+    access: || Access::Read("/".into()),
+    ..DENIED
+};
+
+fn stopped(cx: &Context, wanted: &str) -> Value {
+    match cx.terms.hosts.iter().any(|host| host == wanted) {
+        true => json!({"ran": true}),
+        false => json!({"ran": false, "denied": {
+            "what": wanted, "hint": "No way out.", "grant": {"hosts": [wanted]},
+        }}),
+    }
+}
 
 fn done() -> Step {
     Step::answer().text("Done.")
@@ -124,7 +150,7 @@ fn rules(list: &[&str]) -> Vec<Rule> {
 
 fn attended(options: &mut Options) {
     options.interactive = true;
-    options.more_tools = vec![&SERVER, &REMEMBER, &DENIED];
+    options.more_tools = vec![&SERVER, &REMEMBER, &PUSH, &GREEDY, &POSING];
 }
 
 fn planning(options: &mut Options) {
@@ -598,7 +624,7 @@ async fn always_shows_its_rule_saves_it_and_holds_at_once() {
 #[tokio::test]
 async fn what_no_rule_would_allow_is_not_offered_for_ever() {
     let store = kept(false);
-    let bench = Bench::new(Kind::Chat, [bash("touch asked"), bash("make > x"), done()]);
+    let bench = Bench::new(Kind::Chat, [bash("touch asked"), bash("$X y"), done()]);
     let mut session = bench
         .open_with(Open::New, |options| {
             attended(options);
@@ -881,6 +907,12 @@ async fn what_the_sandbox_stopped_is_granted_and_run_again() {
         }
         session.close().await;
     }
+    for name in ["greedy", "posing"] {
+        let bench = Bench::new(Kind::Chat, [call(name, json!({})), done()]);
+        let mut session = bench.open_with(Open::New, attended).await;
+        assert_eq!(ran(&turn(&mut session, &[]).await), [false], "{name}");
+        session.close().await;
+    }
     // Nobody to ask, a deny rule, or a rule that grants it from the start.
     for (interactive, deny, allow, expect) in [
         (false, vec![], vec![], false),
@@ -904,24 +936,25 @@ async fn what_the_sandbox_stopped_is_granted_and_run_again() {
 #[tokio::test]
 async fn steps_are_completed_with_evidence() {
     let todo = json!({"items": [
-        {"text": "read", "state": "done"},
-        {"text": "write", "state": "in_progress"},
+        {"text": "read", "state": "in_progress"},
+        {"text": "write", "state": "pending"},
     ]});
-    let complete = |step: &str| call("complete_step", json!({"step": step, "evidence": "seen"}));
-    let bench = Bench::new(
-        Kind::Chat,
-        [
-            call("todo", todo),
-            complete("write"),
-            complete("ship"),
-            done(),
-        ],
-    );
+    let complete = |step: &str| {
+        let args = json!({"step": step, "evidence": "seen"});
+        ("complete_step", args)
+    };
+    // Those of one answer, too, build on each other.
+    let both = Step::answer().calls([complete("1"), complete("write"), complete("ship")]);
+    let bench = Bench::new(Kind::Chat, [call("todo", todo), both, done()]);
     let mut session = bench.open_with(Open::New, attended).await;
     let shown = turn(&mut session, &[]).await;
-    assert_eq!(shown.codes(), ["ok", "ok", "unknown_step"]);
-    let lists = shown.types().iter().filter(|t| **t == "todo").count();
-    assert_eq!(lists, 2);
+    assert_eq!(shown.codes(), ["ok", "ok", "ok", "unknown_step"]);
+    let last = shown.entries.iter().rev().find_map(|e| match &e.body {
+        Body::Todo(todo) => Some(todo.items.clone()),
+        _ => None,
+    });
+    let done = |item: &TodoItem| item.state == TodoState::Done;
+    assert!(last.is_some_and(|items| items.iter().all(done)));
     session.close().await;
 }
 

@@ -4,6 +4,8 @@
 mod command;
 mod error;
 mod files;
+#[expect(unsafe_code, reason = "the environment block has no safe form")]
+mod hide;
 mod host;
 mod local;
 mod process;
@@ -14,6 +16,7 @@ pub mod watchdog;
 pub use command::{Command, Exit, Output, Signal, Stdio};
 pub use error::{Error, Result};
 pub use files::open_without_waiting;
+pub use hide::hide;
 pub use host::{
     Content, Entry, Fut, Host, Kind, Listing, RenameOptions, Renamed, Roots, Span, Stat,
     WriteOptions, Written,

@@ -293,6 +293,7 @@ mod tests {
             max_output: None,
             price: None,
             reasoning: false,
+            effort: None,
             images: false,
             stream,
             timeouts: Timeouts::default(),

@@ -7,6 +7,7 @@ pub mod codec;
 pub mod demo;
 mod error;
 mod http;
+mod key;
 mod kinds;
 mod model;
 mod quirks;
@@ -24,8 +25,9 @@ pub use codec::{Codec, Decoder, Frame, Mark};
 pub use error::Error;
 pub use http::{
     MAX_RETRY_AFTER, MAX_WHOLE_BYTES, Progress, Proxies, Response, Transport, TransportOptions,
-    install_crypto, says_overflow,
+    install_crypto, says_overflow, secrets_beside_key,
 };
+pub use key::{Key, KeyFuture, KeySource};
 pub use kinds::{Auth, BuiltinProvider, Kind, Protocol, builtin_providers, kind, kinds, quirks};
 pub use model::{Model, Reply, backoff};
 pub use quirks::{
@@ -35,4 +37,4 @@ pub use quirks::{
 pub use request::{AnswerPart, CallResult, Effort, Msg, Params, Prefix, ToolSpec};
 pub use rope::{BLOCK_BYTES, Rope};
 pub use sse::{MAX_EVENT_BYTES, Seen, Sse};
-pub use target::{Price, Secret, Target, Timeouts};
+pub use target::{Price, REDACTED, Secret, Target, Timeouts};

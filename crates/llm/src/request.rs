@@ -74,6 +74,28 @@ pub enum Effort {
     Max,
 }
 
+impl Effort {
+    pub const ALL: [Effort; 6] = [
+        Effort::None,
+        Effort::Minimal,
+        Effort::Low,
+        Effort::Medium,
+        Effort::High,
+        Effort::Max,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Effort::None => "none",
+            Effort::Minimal => "minimal",
+            Effort::Low => "low",
+            Effort::Medium => "medium",
+            Effort::High => "high",
+            Effort::Max => "max",
+        }
+    }
+}
+
 /// Sampling settings. What is not set is not sent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Params {

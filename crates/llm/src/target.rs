@@ -1,6 +1,6 @@
 //! Where a request goes: one model at one endpoint, with everything the codec and the transport need to know.
 
-use crate::Quirks;
+use crate::{Effort, Key, Quirks};
 use ostler_wire::{Json, Origin};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -13,7 +13,7 @@ pub struct Target {
     pub kind: String,
     /// Without a trailing slash.
     pub base_url: String,
-    pub key: Option<Secret>,
+    pub key: Option<Key>,
     pub headers: Vec<(String, String)>,
     /// Merged into the request body at the top level; an object.
     pub extra_body: Option<Json>,
@@ -23,6 +23,8 @@ pub struct Target {
     pub max_output: Option<u64>,
     pub price: Option<Price>,
     pub reasoning: bool,
+    /// How hard it thinks, when the reference says so (`@high`); otherwise the settings of the run count.
+    pub effort: Option<Effort>,
     pub images: bool,
     pub stream: bool,
     pub timeouts: Timeouts,
@@ -35,12 +37,16 @@ impl Target {
     }
 }
 
+/// What stands where a secret was.
+pub const REDACTED: &str = "[redacted]";
+
 /// A value that never shows in a debug print or an error.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret {
     value: String,
     /// Where it came from, for messages.
     source: String,
+    is_bearer: bool,
 }
 
 impl Secret {
@@ -48,6 +54,15 @@ impl Secret {
         Self {
             value: value.into(),
             source: String::new(),
+            is_bearer: false,
+        }
+    }
+
+    /// A token that goes into `Authorization`, wherever the kind puts keys.
+    pub fn bearer(value: impl Into<String>) -> Self {
+        Self {
+            is_bearer: true,
+            ..Self::new(value)
         }
     }
 
@@ -58,6 +73,10 @@ impl Secret {
 
     pub fn reveal(&self) -> &str {
         &self.value
+    }
+
+    pub fn is_bearer(&self) -> bool {
+        self.is_bearer
     }
 
     pub fn source(&self) -> &str {

@@ -158,16 +158,10 @@ impl Diff {
             Kind::Added => self.added += 1,
             Kind::Removed => self.removed += 1,
         }
-        let mut kept = rows::head(text, MAX_LINE).to_owned();
-        let dropped = text.len() - kept.len();
-        if dropped > 0 {
-            kept.push(' ');
-            kept.push_str(&say::bytes_left_out(dropped));
-        }
         self.add(Entry::Line {
             kind,
             number,
-            text: kept,
+            text: rows::bounded(text, MAX_LINE).into_owned(),
             words: Vec::new(),
         });
     }

@@ -2,11 +2,15 @@
 //! many of them. Pure.
 
 use crate::line::{Line, Span, Style};
-use crate::text;
+use crate::{say, text};
+use std::borrow::Cow;
 use unicode_segmentation::UnicodeSegmentation;
 
 /// Narrower than this nothing is laid out: what does not fit is cut by whoever draws.
 pub const MIN_COLUMNS: usize = 20;
+
+/// Bytes of a remark.
+const MAX_PROSE: usize = 4 * 1024;
 
 /// Breaks a row of code or output at the last cell, keeping every space. Never empty.
 pub fn fold(line: &Line, columns: usize) -> Vec<Line> {
@@ -57,11 +61,21 @@ pub fn spaces(count: usize) -> Line {
     }
 }
 
-/// Lines of a text, each wrapped at spaces.
+/// Lines of a remark, each wrapped at spaces. It can be an error page of a server, so it is kept short.
 pub fn prose(text: &str, style: Style, columns: usize) -> Vec<Line> {
-    text.lines()
+    bounded(text, MAX_PROSE)
+        .lines()
         .flat_map(|line| text::wrap(&Line::new(line, style), columns))
         .collect()
+}
+
+/// The same text, or the beginning of it and how much is missing.
+pub fn bounded(text: &str, max_bytes: usize) -> Cow<'_, str> {
+    let kept = head(text, max_bytes);
+    match text.len() - kept.len() {
+        0 => kept.into(),
+        dropped => format!("{kept} {}", say::bytes_left_out(dropped)).into(),
+    }
 }
 
 /// At most `max_bytes` of a text, ending between two characters.

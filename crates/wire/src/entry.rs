@@ -57,6 +57,9 @@ pub struct Meta {
 pub struct ForkedFrom {
     pub session: String,
     pub entry: u64,
+    /// Entries after the first that are copies: what they cost was paid in the other session.
+    #[serde(default)]
+    pub copied: u64,
 }
 
 /// The model asked for a call.

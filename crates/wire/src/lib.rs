@@ -9,6 +9,7 @@ mod event;
 mod json;
 mod message;
 mod op;
+mod tricky;
 mod view;
 mod words;
 
@@ -23,6 +24,7 @@ pub use event::{Delta, Event};
 pub use json::Json;
 pub use message::{Image, Message, Origin, Part, Replay, Role, Stop};
 pub use op::{Delivery, Op};
+pub use tricky::is_tricky;
 pub use view::{Act, Action, CommandInfo, Deed, Item, List, View};
 pub use words::{Language, Word};
 

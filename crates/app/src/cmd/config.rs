@@ -117,6 +117,14 @@ fn set(boot: &Boot, layer: Layer, key: &str, value: &str) -> anyhow::Result<()> 
     for notice in &changed.notices {
         text::say(&notice.to_string());
     }
+    if layer == Layer::Project
+        && let Ok(now) = boot.anew()
+        && !now.loaded.workspace.is_trusted()
+    {
+        text::say(
+            "this project is not trusted as it is now; `ostler trust` shows what that holds up",
+        );
+    }
     let file = boot.places.shown(&changed.path);
     if is_secret(&changed.key) {
         return text::print(&format!("{} is set in {file}\n", changed.key));

@@ -7,7 +7,9 @@ use crate::color::{self, Ink, Paint};
 use crate::config::keys::KeyError;
 use crate::config::paths::config_files;
 use crate::config::providers::Provider;
-use crate::config::resolve::{ResolveError, Resolver};
+use crate::config::resolve::{LoginError, ResolveError, Resolver, UsableLogin};
+use crate::config::schema::AuthKind;
+use crate::config::trust::State;
 use crate::config::units::ColorChoice;
 use crate::exec::{FAILED, OK};
 use crate::flags::Doctor;
@@ -15,6 +17,7 @@ use crate::lenient::Lenient;
 use ostler_engine::Models as _;
 use ostler_engine::confine::SandboxMode;
 use ostler_host::sandbox::{self, Layer, Network};
+use ostler_llm::Target;
 use serde::Serialize;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
@@ -69,6 +72,7 @@ pub async fn run(start: Lenient, args: Doctor) -> anyhow::Result<u8> {
     if args.online {
         findings.extend(reachability(&boot).await);
     }
+    findings.push(trust(&boot));
     findings.push(sandbox(&boot));
     findings.extend(programs(&boot));
     findings.push(terminal(&boot));
@@ -158,8 +162,12 @@ fn configuration(boot: &Boot, fault: Option<String>) -> Vec<Finding> {
                 .fix("mend it; until then this report uses the defaults in its place, and other commands refuse to run"),
         );
     }
-    let notices = boot.loaded.notices.iter().map(ToString::to_string);
-    for notice in notices.chain(boot.dotenv.warnings.iter().cloned()) {
+    let overruled = crate::boot::overruled(&boot.loaded);
+    let notices = boot.loaded.notices.iter().chain(&overruled);
+    let notices = notices.map(ToString::to_string);
+    let logins = boot.logins().warning(ostler_host::mode_of);
+    let keys = boot.dotenv.warnings.iter().cloned().chain(logins);
+    for notice in notices.chain(keys) {
         findings.push(Finding::new(Status::Note, "config", notice));
     }
     if let Err(error) = boot.policy() {
@@ -177,9 +185,10 @@ fn model(boot: &Boot) -> Finding {
     };
     match resolved {
         Ok(model) => {
-            let key = match &model.key {
-                Some(key) => format!("key in {}", key.source),
-                None => "needs no key".into(),
+            let key = match (&model.key, &model.login) {
+                (Some(key), _) => format!("key in {}", key.source),
+                (None, Some(login)) => login.name.clone(),
+                (None, None) => "needs no key".into(),
             };
             Finding::ok("model", format!("{}, {key}", model.reference()))
         }
@@ -192,6 +201,7 @@ fn model(boot: &Boot) -> Finding {
             match error {
                 ResolveError::NoModel { .. }
                 | ResolveError::Key(_)
+                | ResolveError::Login(_)
                 | ResolveError::Unknown { .. }
                 | ResolveError::Redirected { .. }
                 | ResolveError::Unusable { .. }
@@ -211,7 +221,14 @@ fn providers(resolver: &Resolver<'_>) -> Vec<Finding> {
 
 fn one_provider(resolver: &Resolver<'_>, provider: &Provider) -> Finding {
     let name = &provider.config.name;
-    match resolver.key(provider) {
+    let key = resolver.key(provider);
+    let no_key = matches!(key, Ok(None) | Err(KeyError::Missing { .. }));
+    if (no_key || provider.config.auth == Some(AuthKind::Login))
+        && let Some(login) = resolver.login(provider)
+    {
+        return one_login(name, login);
+    }
+    match key {
         Ok(Some(key)) => match key.warning {
             None => Finding::ok("provider", format!("{name}: key in {}", key.source)),
             Some(warning) => Finding::new(Status::Note, "provider", format!("{name}: {warning}")),
@@ -231,6 +248,24 @@ fn one_provider(resolver: &Resolver<'_>, provider: &Provider) -> Finding {
         Err(error @ (KeyError::File { .. } | KeyError::Unsendable { .. })) => {
             Finding::new(Status::Problem, "provider", format!("{name}: {error}"))
         }
+    }
+}
+
+fn one_login(name: &str, login: Result<UsableLogin, LoginError>) -> Finding {
+    let error = match login {
+        Ok(login) => return Finding::ok("provider", format!("{name}: {}", login.name)),
+        Err(error) => error,
+    };
+    let whole = error.to_string();
+    let (text, fix) = whole.split_once('\n').unwrap_or((&whole, ""));
+    let status = match error {
+        LoginError::Missing { .. } | LoginError::Elsewhere { .. } => Status::Note,
+        LoginError::NoIssuer { .. } | LoginError::Store(_) => Status::Problem,
+    };
+    let finding = Finding::new(status, "provider", format!("{name}: {text}"));
+    match fix {
+        "" => finding,
+        fix => finding.fix(fix),
     }
 }
 
@@ -254,21 +289,14 @@ async fn reachability(boot: &Boot) -> Vec<Finding> {
         let Ok(target) = boot.resolve(Some(&name)) else {
             continue;
         };
-        let endpoint = Endpoint {
-            provider: name,
-            kind: target.kind,
-            base_url: target.base_url,
-            key: target.key,
-            headers: target.headers,
-        };
-        let silence = match provider.configured || endpoint.key.is_some() {
+        let silence = match provider.configured || target.key.is_some() {
             true => Status::Problem,
             false => Status::Ok,
         };
         let probe = probe.clone();
         asking.spawn(async move {
-            let answer = probe.models(&endpoint).await;
-            (i, online(&endpoint.provider, answer, silence))
+            let answer = ask(&probe, &name, target).await;
+            (i, online(&name, answer, silence))
         });
     }
     let mut findings = asking.join_all().await;
@@ -277,6 +305,21 @@ async fn reachability(boot: &Boot) -> Vec<Finding> {
         .into_iter()
         .filter_map(|(_, finding)| finding)
         .collect()
+}
+
+async fn ask(probe: &Probe, name: &str, target: Target) -> Result<Answer, String> {
+    let key = match &target.key {
+        Some(key) => Some(key.current().await.map_err(|error| error.to_string())?),
+        None => None,
+    };
+    let endpoint = Endpoint {
+        provider: name.to_owned(),
+        kind: target.kind,
+        base_url: target.base_url,
+        key,
+        headers: target.headers,
+    };
+    probe.models(&endpoint).await
 }
 
 /// `silence` is what it means when a provider cannot be reached: nothing for one that nobody set up.
@@ -293,6 +336,39 @@ fn online(name: &str, answer: Result<Answer, String>, silence: Status) -> Option
         Err(_) if silence == Status::Ok => Finding::ok("online", format!("{name}: not running")),
         Err(message) => Finding::new(silence, "online", format!("{name}: {message}")),
     })
+}
+
+fn trust(boot: &Boot) -> Finding {
+    let workspace = &boot.loaded.workspace;
+    let items = text::many(workspace.items.len(), "item");
+    let (status, said) = match workspace.state {
+        State::NotNeeded => (Status::Ok, "nothing in this project needs trust".to_owned()),
+        State::Trusted => (
+            Status::Ok,
+            format!("this project is trusted ({items} in force)"),
+        ),
+        State::ThisRun => (
+            Status::Ok,
+            format!("this project is trusted for this run only ({items} in force)"),
+        ),
+        State::Untrusted => (
+            Status::Note,
+            format!("this project is untrusted: {items} ignored"),
+        ),
+        State::Changed => (
+            Status::Note,
+            format!("this project has changed since it was trusted: {items} ignored"),
+        ),
+        State::Refused => (
+            Status::Ok,
+            format!("this project is not trusted, as you decided: {items} ignored"),
+        ),
+    };
+    let finding = Finding::new(status, "trust", said);
+    match status {
+        Status::Note => finding.fix("look at it with `ostler trust`"),
+        Status::Ok | Status::Problem => finding,
+    }
 }
 
 fn sandbox(boot: &Boot) -> Finding {
@@ -314,28 +390,31 @@ fn sandbox(boot: &Boot) -> Finding {
         .map(|m| format!("{}: {}", m.what, m.reason))
         .collect();
     let missing = missing.join("\n");
-    let Some(active) = report.layers.first() else {
-        let status = match mode {
-            SandboxMode::Require => Status::Problem,
-            SandboxMode::Enforce | SandboxMode::Off => Status::Note,
-        };
-        let commands = match mode {
-            SandboxMode::Require => "no command will run (sandbox.bash = \"require\")",
-            SandboxMode::Enforce | SandboxMode::Off => "commands run with your rights",
-        };
-        return finding(
-            status,
-            format!("no layer works here: {commands}\n{missing}"),
-        )
-        .fix("let it work in a container or a virtual machine where that matters");
+    let active = match crate::sandbox::active(boot) {
+        Ok(active) => active,
+        Err(why) => {
+            let (status, commands) = match mode {
+                SandboxMode::Require => (
+                    Status::Problem,
+                    "no session starts (sandbox.bash = \"require\")",
+                ),
+                SandboxMode::Enforce | SandboxMode::Off => {
+                    (Status::Note, "commands run with your rights")
+                }
+            };
+            let text = format!("no layer works here: {commands}\n{why}");
+            let fix = "let it work in a container or a virtual machine where that matters";
+            return finding(status, text).fix(fix);
+        }
     };
     let network = match settings.policy.network {
         Network::On => "network open",
-        Network::Loopback | Network::Off => "no network",
+        Network::Proxy if active == Layer::Namespaces => "no network but hosts granted by rules",
+        Network::Proxy | Network::Loopback | Network::Off => "no network",
     };
     let mut text = format!("{} active", active.name());
     // The mounts stand behind the rules of Landlock, where there are any.
-    if *active == Layer::Namespaces && report.landlock_abi > 0 {
+    if active == Layer::Namespaces && report.landlock_abi > 0 {
         text.push_str(&format!(", with landlock {}", report.landlock_abi));
     }
     text.push_str(&format!("; {network}"));

@@ -5,9 +5,12 @@ pub mod completions;
 pub mod config;
 pub mod demo;
 pub mod doctor;
+pub mod login;
+pub mod permissions;
 pub mod resume;
 pub mod sessions;
 pub mod setup;
+pub mod trust;
 pub mod usage;
 
 mod choose;
@@ -15,8 +18,9 @@ mod health;
 mod local;
 mod plan;
 mod probe;
+mod rule_files;
 mod table;
 mod text;
 mod transcript;
 
-pub use text::say;
+pub use text::{one_line, say};

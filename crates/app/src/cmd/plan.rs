@@ -142,6 +142,9 @@ fn of_provider(boot: &Boot, resolver: &Resolver<'_>, provider: &Provider) -> any
             return Err(error.into());
         }
     };
+    if key.is_none() && config.oauth.is_some() {
+        bail!("provider `{name}` is used with a login; run `ostler login {name}`");
+    }
     let mut models: Vec<String> = Vec::new();
     for model in provider
         .default_model()
@@ -281,15 +284,18 @@ fn candidates(
             why,
             what: What::Provider(i),
         };
+        // `setup` is about keys; a login has a command of its own.
+        let is_login = provider.config.oauth.is_some();
         match (resolver.key(provider), running) {
             (Ok(Some(Key { source, .. })), _) => ready.push(candidate(format!("key in {source}"))),
             (Ok(None), Some(server)) => {
                 ready.push(candidate(format!("running at {}", server.base_url)))
             }
-            (Ok(None), None) if provider.configured => {
+            (Ok(None), None) if provider.configured && !is_login => {
                 ready.push(candidate("configured, needs no key".into()))
             }
             (Ok(None), None) => {}
+            (Err(KeyError::Missing { .. }), _) if is_login => {}
             (Err(KeyError::Missing { .. }), _) => without_key.push(candidate("no key yet".into())),
             (Err(KeyError::File { .. } | KeyError::Unsendable { .. }), _) => {
                 without_key.push(candidate("its key cannot be used".into()));

@@ -2,13 +2,13 @@
 
 use super::text::one_line;
 use crate::boot::Boot;
+use crate::client;
 use anyhow::Context as _;
 use ostler_llm::{Auth, Kind, Protocol, Quirks, Secret, Target, Timeouts};
 use ostler_wire::Origin;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 use std::error::Error as StdError;
-use std::path::PathBuf;
 use std::time::Duration;
 use url::Url;
 
@@ -45,43 +45,16 @@ pub struct Probe {
 
 impl Probe {
     pub fn new(boot: &Boot) -> anyhow::Result<Self> {
-        ostler_llm::install_crypto();
-        let file = boot
-            .env
-            .get("SSL_CERT_FILE")
-            .filter(|file| !file.is_empty());
-        let mut certificates = Vec::new();
-        for path in boot
-            .loaded
-            .config
-            .network
-            .ca_file
-            .iter()
-            .chain(file)
-            .map(PathBuf::from)
-        {
-            let what = || format!("the certificate file {} cannot be used", path.display());
-            let pem = std::fs::read(&path).with_context(what)?;
-            certificates.extend(reqwest::Certificate::from_pem_bundle(&pem).with_context(what)?);
-        }
-        let mut builder = reqwest::Client::builder();
-        if !certificates.is_empty() {
-            builder = builder.tls_certs_merge(certificates);
-        }
-        Self::build(builder)
+        Self::build(client::builder(&boot.ca_files())?)
     }
 
     /// For this machine: past any proxy.
     pub fn direct() -> anyhow::Result<Self> {
-        ostler_llm::install_crypto();
-        Self::build(reqwest::Client::builder().no_proxy())
+        Self::build(client::builder(&[])?.no_proxy())
     }
 
     fn build(builder: reqwest::ClientBuilder) -> anyhow::Result<Self> {
         let client = builder
-            .user_agent(concat!("ostler/", env!("CARGO_PKG_VERSION")))
-            // A key must not follow a redirect.
-            .redirect(reqwest::redirect::Policy::none())
             .connect_timeout(CONNECT)
             .timeout(WHOLE)
             .build()
@@ -132,6 +105,7 @@ fn address(endpoint: &Endpoint, kind: &Kind) -> Result<Url, String> {
         max_output: None,
         price: None,
         reasoning: false,
+        effort: None,
         images: false,
         stream: true,
         timeouts: Timeouts::default(),
@@ -141,12 +115,14 @@ fn address(endpoint: &Endpoint, kind: &Kind) -> Result<Url, String> {
 
 fn headers(endpoint: &Endpoint, kind: &Kind) -> Result<HeaderMap, String> {
     let mut pairs = kind.headers.clone();
-    match (&endpoint.key, &kind.auth) {
-        (Some(key), Auth::Bearer) => {
-            pairs.push(("authorization".into(), format!("Bearer {}", key.reveal())))
+    if let Some(key) = &endpoint.key {
+        match (&kind.auth, key.is_bearer()) {
+            (Auth::Bearer, _) | (Auth::Header(_), true) => {
+                pairs.push(("authorization".into(), format!("Bearer {}", key.reveal())));
+            }
+            (Auth::Header(name), false) => pairs.push((name.clone(), key.reveal().to_owned())),
+            (Auth::None, _) => {}
         }
-        (Some(key), Auth::Header(name)) => pairs.push((name.clone(), key.reveal().to_owned())),
-        (Some(_), Auth::None) | (None, _) => {}
     }
     pairs.extend(endpoint.headers.iter().cloned());
     let mut map = HeaderMap::new();

@@ -215,7 +215,7 @@ fn quoted(text: &str) -> String {
 
 /// What was written does not count while something above it says otherwise.
 fn say_if_overridden(boot: &Boot, reference: &str) {
-    let Ok(again) = Boot::new(&boot.global) else {
+    let Ok(again) = boot.anew() else {
         return;
     };
     let now = again.loaded.config.default_model.as_deref();

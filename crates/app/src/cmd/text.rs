@@ -3,6 +3,7 @@
 
 use anyhow::Context as _;
 use jiff::Timestamp;
+use ostler_wire::is_tricky;
 use serde::Serialize;
 use std::io::{self, IsTerminal, Write};
 
@@ -50,9 +51,7 @@ pub fn visible(text: &str) -> String {
                 out.push('^');
                 out.push(char::from_u32(u32::from(c) + 0x40).unwrap_or('?'));
             }
-            c if c.is_control() || is_reordering(c) => {
-                out.push_str(&format!("\\u{:04x}", u32::from(c)))
-            }
+            c if is_tricky(c) => out.push_str(&format!("\\u{:04x}", u32::from(c))),
             c => out.push(c),
         }
     }
@@ -66,11 +65,6 @@ pub fn one_line(text: &str) -> String {
         .map(|c| if c.is_whitespace() { ' ' } else { c })
         .collect();
     visible(flat.trim())
-}
-
-/// Text that makes what stands beside it read backwards.
-fn is_reordering(c: char) -> bool {
-    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 pub fn short(id: &str) -> &str {

@@ -5,6 +5,7 @@ use url::Url;
 
 use super::de::{self, Unknown, fields_of};
 use super::diagnose::{Notice, Report, nearest};
+use super::oauth;
 use super::schema::{
     AgentConfig, AuthConfig, Config, DisplayConfig, LimitsConfig, NetworkConfig, PermissionsConfig,
     SandboxConfig, SessionsConfig, ShellConfig, ToolsConfig, WebConfig,
@@ -188,6 +189,7 @@ fn check_providers(root: &Node, sources: &Sources, reports: &mut Vec<Report>) {
         }
         check_url(item.get(&["base_url"]), sources, reports);
         check_headers(item, sources, reports);
+        check_oauth(item, sources, reports);
         if let (Some(model), Some(_)) = (item.get(&["model"]), item.get(&["models"])) {
             let title = "`model` and `models` cannot both be given";
             let report = Report::at(sources, model.at, model.at.key, title)
@@ -217,6 +219,7 @@ fn check_models(root: &Node, sources: &Sources, reports: &mut Vec<Report>) {
     for (name, profile) in models {
         check_name(name, profile.at, profile.at.key, (sources, reports));
         check_url(profile.get(&["api_base_url"]), sources, reports);
+        check_oauth(profile, sources, reports);
         let keys: Vec<&Node> = ["api_key", "api_key_env", "api_key_file"]
             .iter()
             .filter_map(|key| profile.get(&[key]))
@@ -250,6 +253,19 @@ fn check_url(node: Option<&Node>, sources: &Sources, reports: &mut Vec<Report>) 
             .label("not an address")
             .help("write it like \"https://host/v1\" or \"http://127.0.0.1:8080/v1\"");
         reports.push(report);
+    }
+}
+
+fn check_oauth(item: &Node, sources: &Sources, reports: &mut Vec<Report>) {
+    for key in oauth::ADDRESSES {
+        let Some(node) = item.get(&["oauth", key]) else {
+            continue;
+        };
+        let Some(text) = node.text() else { continue };
+        if let Err(message) = oauth::parse_address(text) {
+            let report = Report::at(sources, node.at, node.at.value, message);
+            reports.push(report.label("no token may go there"));
+        }
     }
 }
 

@@ -20,8 +20,8 @@ const SECRET_PARTS: [&str; 6] = [
     "authorization",
     "cookie",
 ];
-/// Names with such a part that are no secrets: where one is kept, and numbers of tokens.
-const NOT_SECRET: [&str; 4] = ["_env", "_file", "tokens", "first_token"];
+/// Names with such a part that are no secrets: where one is kept or comes from, and numbers of tokens.
+const NOT_SECRET: [&str; 5] = ["_env", "_file", "tokens", "first_token", "token_url"];
 
 /// The configuration cannot be used. Its text is what a person should read.
 #[derive(Debug, Clone, PartialEq)]
@@ -117,7 +117,12 @@ impl Report {
             Paint::Plain => Renderer::plain(),
             Paint::Color => Renderer::styled(),
         };
-        let title = Level::ERROR.primary_title(self.title.as_str());
+        // The renderer sees to an excerpt's own control characters, not to those around it.
+        let (title, label) = (safe(&self.title), safe(&self.label));
+        let name = self.place.as_ref().map(|place| safe(&place.name));
+        let name = name.as_deref().unwrap_or_default();
+        let help = self.help.as_deref().map(safe);
+        let title = Level::ERROR.primary_title(title.as_str());
         let mut group = Group::with_title(title);
         match (&self.place, &self.excerpt) {
             (Some(place), Some(excerpt)) => {
@@ -125,12 +130,12 @@ impl Report {
                 group = group.element(
                     Snippet::source(excerpt.line.as_str())
                         .line_start(place.position.map_or(1, |(line, _)| line))
-                        .path(place.name.as_str())
-                        .annotation(mark.label(self.label.as_str())),
+                        .path(name)
+                        .annotation(mark.label(label.as_str())),
                 );
             }
             (Some(place), None) => {
-                let mut origin = Origin::path(place.name.as_str());
+                let mut origin = Origin::path(name);
                 if let Some((line, column)) = place.position {
                     origin = origin.line(line).char_column(column);
                 }
@@ -138,11 +143,17 @@ impl Report {
             }
             (None, _) => {}
         }
-        if let Some(help) = &self.help {
+        if let Some(help) = &help {
             group = group.element(Level::HELP.message(help.as_str()));
         }
         renderer.render(&[group])
     }
+}
+
+fn safe(text: &str) -> String {
+    let kept = |c: char| !c.is_control() || c == '\n';
+    let shown = |c: char| if kept(c) { c } else { '\u{fffd}' };
+    text.chars().map(shown).collect()
 }
 
 /// The line a span starts on, with secrets covered; none when it is too long to show.
@@ -160,8 +171,10 @@ fn excerpt(source: &Source, span: Span) -> Option<Excerpt> {
         return None;
     }
     let start = (start - line_start).min(line.len());
+    // Some terminals obey these, and the renderer lets them through. The other character is as long.
+    let line = line.replace(|c| ('\u{80}'..='\u{9f}').contains(&c), "\u{b7}");
     Some(Excerpt {
-        line: covered(line),
+        line: covered(&line),
         start,
         end: (end - line_start).clamp(start, line.len()),
     })
@@ -215,6 +228,15 @@ impl Notice {
         Self {
             severity: Severity::Warning,
             place: Some(place),
+            text: text.into(),
+        }
+    }
+
+    /// A warning about no place in a file.
+    pub fn plain(text: impl Into<String>) -> Self {
+        Self {
+            severity: Severity::Warning,
+            place: None,
             text: text.into(),
         }
     }

@@ -15,7 +15,7 @@ use super::paths::Places;
 use super::tree::{Layer, push_key};
 
 const STARTER: &str = include_str!("starter.toml");
-const BOM: &str = "\u{feff}";
+pub(super) const BOM: &str = "\u{feff}";
 
 /// A change to one file.
 #[derive(Debug, Clone, Copy)]
@@ -45,6 +45,10 @@ pub struct Changed {
 pub fn set(change: Change<'_>, places: &Places, tools: &[&str]) -> Result<Changed, ConfigError> {
     let name = places.shown(change.path);
     let one = |report: Report| ConfigError::new(vec![report]);
+    // Where nothing can be locked, one change may undo another; that is better than none. Without a home there is nobody
+    // else.
+    let home = Some(&places.home).filter(|home| home.exists());
+    let _lock = home.and_then(|home| files::lock(home).ok());
     let old = read_text(change.path, &name).map_err(|report| one(*report))?;
     let had_bom = starts_with_bom(change.path);
     let old = old.unwrap_or_default();
@@ -119,7 +123,7 @@ pub fn init(path: &Path, places: &Places) -> Result<PathBuf, ConfigError> {
     }
 }
 
-fn save(path: &Path, name: &str, text: &str) -> Result<(), ConfigError> {
+pub(super) fn save(path: &Path, name: &str, text: &str) -> Result<(), ConfigError> {
     files::write(path, text.as_bytes(), Access::AsBefore)
         .map_err(|error| ConfigError::new(vec![unwritable(name, &error)]))
 }
@@ -133,13 +137,13 @@ fn unwritable(name: &str, error: &io::Error) -> Report {
     )
 }
 
-fn starts_with_bom(path: &Path) -> bool {
+pub(super) fn starts_with_bom(path: &Path) -> bool {
     std::fs::read(path).is_ok_and(|bytes| bytes.starts_with(BOM.as_bytes()))
 }
 
 /// The edited text with the line endings of the old one: the editor knows only `\n`. Lines that
 /// did not change keep theirs byte for byte, new ones get what most lines have.
-fn with_old_endings(old: &str, new: &str) -> String {
+pub(super) fn with_old_endings(old: &str, new: &str) -> String {
     if !old.contains('\r') {
         return new.to_owned();
     }
@@ -187,7 +191,7 @@ fn candidates(typed: &str) -> Vec<Value> {
 }
 
 /// Puts the value in its place and returns what was there.
-fn put(
+pub(super) fn put(
     document: &mut DocumentMut,
     keys: &[String],
     value: Value,

@@ -1,10 +1,56 @@
 //! Writing small files so that a crash leaves the old or the new one, never half of either.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
 
 use tempfile::NamedTempFile;
+
+/// How long another process may take to write its change.
+const LOCK_PATIENCE: Duration = Duration::from_secs(5);
+const LOCK_PAUSE: Duration = Duration::from_millis(10);
+
+/// Held while small files are read and written back; dropping it lets others go on.
+#[derive(Debug)]
+pub struct Lock(#[expect(dead_code, reason = "closing it is what it is for")] File);
+
+/// Waits until no other process changes configuration or trust. One lock for all of a home: changes are rare, and a
+/// project's folder gets no file of ours for it.
+pub fn lock(home: &Path) -> io::Result<Lock> {
+    fs::create_dir_all(home)?;
+    let file = File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(home.join("config.lock"))?;
+    let start = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(Lock(file)),
+            // Some network file systems have no locks.
+            Err(TryLockError::Error(e)) if e.kind() == io::ErrorKind::Unsupported => {
+                return Ok(Lock(file));
+            }
+            Err(TryLockError::WouldBlock) if start.elapsed() < LOCK_PATIENCE => {
+                thread::sleep(LOCK_PAUSE);
+            }
+            Err(TryLockError::WouldBlock) => {
+                return Err(io::Error::other("another process keeps it locked"));
+            }
+            Err(TryLockError::Error(e)) => return Err(e),
+        }
+    }
+}
+
+/// What tells a file from its next version without reading it; None when it is not there.
+pub type Stamp = Option<(SystemTime, u64)>;
+
+pub fn stamp(path: &Path) -> Stamp {
+    let metadata = path.metadata().ok()?;
+    Some((metadata.modified().ok()?, metadata.len()))
+}
 
 /// Who may read a written file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

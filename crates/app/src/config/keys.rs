@@ -7,9 +7,12 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use ostler_llm::Secret;
+use url::Url;
 
 use super::files::{self, Access};
+use super::layers::Loaded;
 use super::paths::Env;
+use super::schema::ProviderConfig;
 use super::tree::Layer;
 
 /// Works for whatever model is selected.
@@ -26,16 +29,6 @@ pub struct Key {
     /// For people: "variable X", "/home/me/.ostler/.env (X)".
     pub source: String,
     pub warning: Option<String>,
-    pub(super) found: Found,
-}
-
-/// The kind of place a key was found in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Found {
-    Override,
-    Named,
-    File,
-    Literal,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -101,7 +94,7 @@ pub fn find(wanted: Wanted<'_>, places: KeyPlaces<'_>) -> Result<Option<Key>, Ke
         Layer::Project => {}
         Layer::Default | Layer::User | Layer::Environment | Layer::Flag => {
             if let Some(value) = set(OVERRIDE) {
-                return wanted.key(value, format!("variable {OVERRIDE}"), Found::Override);
+                return wanted.key(value, format!("variable {OVERRIDE}"));
             }
             looked.push(format!("variable {OVERRIDE}"));
         }
@@ -109,12 +102,12 @@ pub fn find(wanted: Wanted<'_>, places: KeyPlaces<'_>) -> Result<Option<Key>, Ke
     if let Some(name) = wanted.env_name {
         let shown = format!("{} ({name})", places.dotenv.path.display());
         match places.dotenv.get(name) {
-            Some(value) => return wanted.key(value, shown, Found::Named),
+            Some(value) => return wanted.key(value, shown),
             None => looked.push(shown),
         }
         match (places.process_env, set(name)) {
             (ProcessEnv::Use, Some(value)) => {
-                return wanted.key(value, format!("variable {name}"), Found::Named);
+                return wanted.key(value, format!("variable {name}"));
             }
             (ProcessEnv::Use, None) => looked.push(format!("variable {name}")),
             (ProcessEnv::Ignore, _) => looked.push(format!(
@@ -126,7 +119,7 @@ pub fn find(wanted: Wanted<'_>, places: KeyPlaces<'_>) -> Result<Option<Key>, Ke
         return wanted.read_file(path);
     }
     if let Some(literal) = wanted.literal.filter(|text| !text.trim().is_empty()) {
-        let key = wanted.key(literal, "api_key in the config file".into(), Found::Literal)?;
+        let key = wanted.key(literal, "api_key in the config file".into())?;
         return Ok(key.map(|key| Key {
             warning: Some(format!(
                 "the key of `{}` stands in a config file; `ostler setup` moves keys to {}",
@@ -145,8 +138,36 @@ pub fn find(wanted: Wanted<'_>, places: KeyPlaces<'_>) -> Result<Option<Key>, Ke
     }
 }
 
+/// Every key that any provider could use, from every place, whether or not it would win.
+pub fn all(
+    loaded: &Loaded,
+    built_in: &[ProviderConfig],
+    env: &Env,
+    dotenv: &Dotenv,
+) -> Vec<Secret> {
+    // The file is for keys alone, so whatever else is in it is one, too.
+    let mut secrets: Vec<Secret> = dotenv.values.values().cloned().collect();
+    secrets.extend(env.get(OVERRIDE).map(Secret::new));
+    let configured = loaded.config.providers.iter().chain(&loaded.below_project);
+    for provider in built_in.iter().chain(configured) {
+        let named = provider.api_key_env.as_ref().and_then(|name| env.get(name));
+        secrets.extend(named.map(Secret::new));
+        // One that cannot be read is found out when it is needed.
+        let file = provider.api_key_file.as_ref();
+        secrets.extend(file.and_then(|path| Some(Secret::new(read_small(Path::new(path)).ok()?))));
+        secrets.extend(provider.api_key.as_ref().map(Secret::new));
+        let url = provider
+            .base_url
+            .as_ref()
+            .and_then(|url| Url::parse(url).ok());
+        let headers = provider.headers.iter();
+        secrets.extend(ostler_llm::secrets_beside_key(headers, url.as_ref()));
+    }
+    secrets
+}
+
 impl Wanted<'_> {
-    fn key(self, value: &str, source: String, found: Found) -> Result<Option<Key>, KeyError> {
+    fn key(self, value: &str, source: String) -> Result<Option<Key>, KeyError> {
         let value = value.trim();
         if !value
             .bytes()
@@ -161,7 +182,6 @@ impl Wanted<'_> {
             value: Secret::new(value),
             source,
             warning: None,
-            found,
         }))
     }
 
@@ -175,7 +195,7 @@ impl Wanted<'_> {
         if text.trim().is_empty() {
             return Err(fail("it is empty".into()));
         }
-        self.key(&text, format!("file {path}"), Found::File)
+        self.key(&text, format!("file {path}"))
     }
 }
 

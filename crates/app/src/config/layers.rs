@@ -3,29 +3,32 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::check::{check_layer, expand_models, gather_switches};
 use super::de;
-use super::diagnose::{ConfigError, Notice, Report, decode, file_report};
+use super::diagnose::{ConfigError, Notice, Report, Severity, decode, file_report};
 use super::env::{Override, from_env, from_flags};
+use super::files::{Stamp, stamp};
 use super::legacy::{modernise, set_aside};
 use super::merge::merge;
 use super::paths::{Env, Places, anchor_paths};
-use super::project::{Trust, drop_untrusted, drop_user_only};
+use super::project::{drop_user_only, file_items, take_untrusted};
 use super::schema::{Config, ProviderConfig};
 use super::tree::{
     At, Layer, Node, Place, Source, SourceId, Sources, SyntaxError, Table, Value, parse,
 };
+use super::trust::{Approval, Workspace};
 
 /// Nobody writes a longer configuration by hand.
 pub const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
 
 /// Fields of a provider that decide where data goes or with which key.
-const SENDING: [&str; 11] = [
+const SENDING: [&str; 12] = [
     "kind",
     "api",
     "auth",
+    "oauth",
     "base_url",
     "base_url_env",
     "headers",
@@ -44,7 +47,8 @@ pub struct Inputs<'a> {
     /// `--config`: read in place of the user file.
     pub config_flag: Option<&'a Path>,
     pub overrides: &'a [Override],
-    pub trust: Trust,
+    /// What the person said to this project.
+    pub approval: Approval<'a>,
     /// Names of the tools there are, for `[tools] <name> = false`.
     pub tools: &'a [&'a str],
 }
@@ -54,6 +58,10 @@ pub struct Inputs<'a> {
 pub struct Loaded {
     pub config: Config,
     pub notices: Vec<Notice>,
+    /// What of the project needs trust, and whether it has it.
+    pub workspace: Workspace,
+    /// The user's and the project's file, when they were read.
+    pub files: [(PathBuf, Stamp); 2],
     /// The providers as they were before a project's file changed them.
     pub(super) below_project: Vec<ProviderConfig>,
     pub(super) tree: Node,
@@ -66,6 +74,19 @@ pub enum RuleList {
     Allow,
     Ask,
     Deny,
+}
+
+impl RuleList {
+    pub const ALL: [Self; 3] = [Self::Allow, Self::Ask, Self::Deny];
+
+    /// Its key in `[permissions]`.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Ask => "ask",
+            Self::Deny => "deny",
+        }
+    }
 }
 
 /// A permission rule as written, with its position for messages.
@@ -86,6 +107,9 @@ pub fn load(inputs: &Inputs<'_>) -> Result<Loaded, ConfigError> {
         Some(path) => inputs.places.cwd.join(path),
         None => inputs.places.user_config(),
     };
+    // Before they are read, so that no change is missed.
+    let files =
+        [&user_path, &inputs.places.project_config()].map(|path| (path.clone(), stamp(path)));
     if let Some(user) = loader.file(&user_path, Layer::User) {
         let user = loader.finish(user, Layer::User, &user_path);
         merge(&mut tree, user, &loader.sources);
@@ -97,12 +121,12 @@ pub fn load(inputs: &Inputs<'_>) -> Result<Loaded, ConfigError> {
     }
     let mut below_project = Vec::new();
     let project_path = inputs.places.project_config();
-    if !same_file(&project_path, &user_path)
-        && let Some(mut project) = loader.file(&project_path, Layer::Project)
-    {
-        if inputs.trust == Trust::Untrusted {
-            loader.distrust(&mut project, &tree);
-        }
+    let project = match same_file(&project_path, &user_path) {
+        true => None,
+        false => loader.file(&project_path, Layer::Project),
+    };
+    let (project, workspace) = loader.weigh(project, &tree, inputs.approval);
+    if let Some(project) = project {
         let project = loader.finish(project, Layer::Project, &project_path);
         if project.get(&["providers"]).is_some() {
             below_project = de::read::<Config>(&tree).0.unwrap_or_default().providers;
@@ -121,7 +145,11 @@ pub fn load(inputs: &Inputs<'_>) -> Result<Loaded, ConfigError> {
         }
         Err(report) => loader.reports.push(*report),
     }
-    loader.build(tree, below_project)
+    let project = Project {
+        workspace,
+        below_project,
+    };
+    loader.build(tree, project, files)
 }
 
 /// What loading would say about one file with this text.
@@ -136,6 +164,12 @@ pub fn inspect(
         loader.finish(tree, layer, path);
     }
     (loader.reports, loader.notices)
+}
+
+/// What is known of a project once its file was read.
+struct Project {
+    workspace: Workspace,
+    below_project: Vec<ProviderConfig>,
 }
 
 struct Loader<'a> {
@@ -185,11 +219,37 @@ impl<'a> Loader<'a> {
         Some(tree)
     }
 
-    /// Takes out what an untrusted project may not say.
-    fn distrust(&mut self, project: &mut Node, below: &Node) {
-        self.switches(project);
-        let log = (&self.sources, &mut self.notices);
-        drop_untrusted(project, below, self.places, log);
+    /// Holds a project against what the person said to it. What needs trust and has none is taken out.
+    fn weigh(
+        &mut self,
+        project: Option<Node>,
+        below: &Node,
+        approval: Approval<'_>,
+    ) -> (Option<Node>, Workspace) {
+        let mut items = file_items(self.places);
+        let project = project.map(|mut project| {
+            self.switches(&mut project);
+            let mut rest = project.clone();
+            let taken = take_untrusted(&mut rest, below, self.places);
+            items.extend(taken.items(&self.sources, self.places));
+            (project, rest)
+        });
+        let workspace = Workspace::judge(items, approval);
+        if let Some(text) = workspace.notice() {
+            self.notices.push(match workspace.place() {
+                Some(place) if !workspace.is_trusted() => Notice::warning(place, text),
+                place => Notice {
+                    severity: Severity::Notice,
+                    place,
+                    text,
+                },
+            });
+        }
+        let project = project.map(|(project, rest)| match workspace.is_trusted() {
+            true => project,
+            false => rest,
+        });
+        (project, workspace)
     }
 
     fn switches(&mut self, tree: &mut Node) {
@@ -217,7 +277,8 @@ impl<'a> Loader<'a> {
     fn build(
         mut self,
         tree: Node,
-        below_project: Vec<ProviderConfig>,
+        project: Project,
+        files: [(PathBuf, Stamp); 2],
     ) -> Result<Loaded, ConfigError> {
         if !self.reports.is_empty() {
             return Err(ConfigError::new(self.reports));
@@ -226,7 +287,9 @@ impl<'a> Loader<'a> {
             Ok(config) => Ok(Loaded {
                 config,
                 notices: self.notices,
-                below_project,
+                workspace: project.workspace,
+                files,
+                below_project: project.below_project,
                 tree,
                 sources: self.sources,
             }),
@@ -271,14 +334,9 @@ fn syntax_reports(
 impl Loaded {
     /// All permission rules, lowest layer first, with where they stand.
     pub fn rules(&self) -> Vec<Rule> {
-        let lists = [
-            ("allow", RuleList::Allow),
-            ("ask", RuleList::Ask),
-            ("deny", RuleList::Deny),
-        ];
         let mut rules = Vec::new();
-        for (key, list) in lists {
-            let items = self.tree.get(&["permissions", key]);
+        for list in RuleList::ALL {
+            let items = self.tree.get(&["permissions", list.key()]);
             for node in items.and_then(Node::as_array).unwrap_or(&[]) {
                 rules.push(Rule {
                     text: node.text().unwrap_or_default().to_owned(),

@@ -12,13 +12,16 @@ pub mod keys;
 pub mod layers;
 pub mod legacy;
 pub mod merge;
+pub mod oauth;
 pub mod paths;
 pub mod project;
 pub mod providers;
 pub mod resolve;
+pub mod rules;
 pub mod schema;
 pub mod show;
 pub mod tree;
+pub mod trust;
 pub mod units;
 
 #[cfg(test)]

@@ -96,6 +96,10 @@ impl Places {
         self.home.join(".env")
     }
 
+    pub fn trust(&self) -> PathBuf {
+        self.home.join("trust.json")
+    }
+
     /// The path as a person in `cwd` would write it.
     pub fn shown(&self, path: &Path) -> String {
         match path.strip_prefix(&self.cwd) {

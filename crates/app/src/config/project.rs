@@ -1,28 +1,39 @@
 //! What a project's file may do. A repository is somebody else's text: it may tighten at once,
 //! what runs code or sends data waits for trust, and some keys belong to the person alone.
 
+use std::fs::File;
+use std::io::Read as _;
+
 use super::diagnose::Notice;
+use super::layers::read_text;
 use super::paths::{Places, absolute, is_inside};
-use super::tree::{At, Node, Sources, Value};
+use super::show::{from_json, node_text};
+use super::tree::{At, Node, Place, Sources, Value, position, push_key};
+use super::trust::{Item, hash};
 
 /// Never from a project, trusted or not.
-const USER_ONLY: [&[&str]; 8] = [
+const USER_ONLY: [&[&str]; 9] = [
     &["agent", "max_steps"],
     &["agent", "planner_max_steps"],
     &["agent", "memory_compiler"],
     &["auth"],
     &["budget"],
+    &["sandbox", "layer"],
     &["serve"],
     &["sessions", "quota"],
     &["trust"],
 ];
 
 /// Runs code, sends data or widens what may be reached.
-const NEEDS_TRUST: [&[&str]; 11] = [
+const NEEDS_TRUST: [&[&str]; 15] = [
     &["agent", "plan_mode_allowed_tools"],
+    &["backend"],
+    &["hooks"],
+    &["host"],
     &["models"],
     &["network", "ca_file"],
     &["permissions", "allow"],
+    &["plugins"],
     &["providers"],
     &["sandbox", "allow_write"],
     &["sessions", "location"],
@@ -32,21 +43,25 @@ const NEEDS_TRUST: [&[&str]; 11] = [
     &["tools", "web"],
 ];
 
+/// Lists that only add to those of other layers: an empty one says nothing.
+const ADDING: [&str; 2] = ["permissions.allow", "sandbox.allow_write"];
+
+/// Keys that name a file. One that lies in the project is trusted with its content, not by its name.
+const FILES: [&str; 2] = ["network.ca_file", "tools.shell.path"];
+/// Most bytes of such a file that are looked at; its length always counts.
+const MAX_CONTENT: u64 = 16 * 1024 * 1024;
+
 /// Settings with an order, loosest first: (key, values, index of the default).
-const ORDERED: [(&[&str], &[&str], usize); 4] = [
+const ORDERED: [(&[&str], &[&str], usize); 5] = [
     (&["permissions", "mode"], &["allow", "ask", "deny"], 1),
     (&["permissions", "headless"], &["allow", "deny"], 0),
+    (&["permissions", "subagent"], &["headless", "inherit"], 1),
     (&["sandbox", "bash"], &["off", "enforce", "require"], 1),
     (&["sandbox", "network"], &["true", "false"], 1),
 ];
 
-/// Whether the person said that this project may run things.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trust {
-    #[cfg_attr(not(test), expect(dead_code, reason = "no command grants trust yet"))]
-    Trusted,
-    Untrusted,
-}
+/// Servers that a project names beside its configuration.
+const SERVERS: &str = ".mcp.json";
 
 /// Takes out what the person alone may say.
 pub fn drop_user_only(root: &mut Node, sources: &Sources, notices: &mut Vec<Notice>) {
@@ -61,62 +76,167 @@ pub fn drop_user_only(root: &mut Node, sources: &Sources, notices: &mut Vec<Noti
     }
 }
 
-/// Takes out what an untrusted project may not say. `below` is what the layers under it say.
-pub fn drop_untrusted(
-    root: &mut Node,
-    below: &Node,
-    places: &Places,
-    (sources, notices): (&Sources, &mut Vec<Notice>),
-) {
-    let mut dropped = Dropped::default();
+/// Takes out of a project's file what needs trust. `below` is what the layers under it say.
+pub fn take_untrusted(root: &mut Node, below: &Node, places: &Places) -> Taken {
+    let mut taken = Taken::default();
     for path in NEEDS_TRUST {
-        if let Some(node) = root.take(path) {
-            dropped.add(path.join("."), node.at);
-        }
+        taken.take(root, path);
     }
     for (path, order, default) in ORDERED {
         let rank = |node: &Node| order.iter().position(|word| *word == word_of(node));
         let floor = below.get(path).and_then(rank).unwrap_or(default);
         let asked = root.get(path).and_then(rank);
-        if asked.is_some_and(|asked| asked < floor)
-            && let Some(node) = root.take(path)
-        {
-            dropped.add(path.join("."), node.at);
+        if asked.is_some_and(|asked| asked < floor) {
+            taken.take(root, path);
         }
     }
-    drop_paths(root, below, places, &mut dropped);
-    drop_tools(root, below, &mut dropped);
-    dropped.tell(sources, notices);
+    take_paths(root, below, places, &mut taken);
+    take_tools(root, below, &mut taken);
+    taken
 }
 
+/// Settings that need trust, each under its key.
 #[derive(Default)]
-struct Dropped {
-    keys: Vec<String>,
-    first: Option<At>,
-}
+pub struct Taken(Vec<(String, Node)>);
 
-impl Dropped {
-    fn add(&mut self, key: String, at: At) {
-        self.keys.push(format!("`{key}`"));
-        match self.first {
-            Some(first) if first.key.start <= at.key.start => {}
-            Some(_) | None => self.first = Some(at),
+impl Taken {
+    fn take(&mut self, root: &mut Node, path: &[&str]) {
+        if let Some(node) = root.take(path) {
+            self.0.push((path.join("."), node));
         }
     }
 
-    fn tell(mut self, sources: &Sources, notices: &mut Vec<Notice>) {
-        let Some(first) = self.first else { return };
-        self.keys.sort();
-        let text = format!(
-            "this project is not trusted, so these settings are ignored: {}",
-            self.keys.join(", ")
-        );
-        notices.push(Notice::warning(sources.place(first), text));
+    /// As items: each element of a list and each named table is one of its own.
+    pub fn items(&self, sources: &Sources, places: &Places) -> Vec<Item> {
+        let mut out = Vec::new();
+        for (key, node) in &self.0 {
+            let empty = |node: &Node| node.as_array().is_some_and(<[Node]>::is_empty);
+            if ADDING.contains(&key.as_str()) && empty(node) {
+                continue;
+            }
+            if FILES.contains(&key.as_str())
+                && let Some(content) = content(node, places)
+            {
+                let text = node_text("", node);
+                let (shown, normal) = (
+                    format!("{text} (content {})", content.get(..8).unwrap_or_default()),
+                    format!("{text} {content}"),
+                );
+                let place = sources.place(node.at);
+                out.push(Item::new(key.clone(), place, &shown, &normal));
+                continue;
+            }
+            let mut add = |name: Option<&str>, node: &Node| {
+                out.push(item(key, name, node, sources.place(node.at)));
+            };
+            match &node.value {
+                Value::Array(items) if !items.is_empty() => {
+                    items.iter().for_each(|item| add(item.name(), item));
+                }
+                Value::Table(table) if !table.is_empty() => {
+                    table.iter().for_each(|(name, item)| add(Some(name), item));
+                }
+                Value::String(_)
+                | Value::Integer(_)
+                | Value::Float(_)
+                | Value::Boolean(_)
+                | Value::Datetime(_)
+                | Value::Array(_)
+                | Value::Table(_) => add(None, node),
+            }
+        }
+        out
+    }
+}
+
+/// A hash of a file of the project that a setting names; none for a program on PATH and for files elsewhere.
+fn content(node: &Node, places: &Places) -> Option<String> {
+    let written = node
+        .as_str()
+        .filter(|path| path.contains(['/', '.', '\\']))?;
+    let path = absolute(written, &places.root, places.user_home.as_deref());
+    let file = Some(&path).filter(|path| is_inside(path, &places.root))?;
+    let length = file
+        .metadata()
+        .ok()
+        .filter(std::fs::Metadata::is_file)?
+        .len();
+    let mut bytes = Vec::new();
+    let file = File::open(file).ok()?;
+    file.take(MAX_CONTENT).read_to_end(&mut bytes).ok()?;
+    Some(format!("{}-{length}", hash(&[&bytes])))
+}
+
+/// The item that an allow rule of a project's file is.
+pub fn allow_item(rule: &str, place: Place) -> Item {
+    let node = Node::new(Value::String(rule.to_owned()), At::whole(Sources::BUILT_IN));
+    item("permissions.allow", None, &node, place)
+}
+
+/// What a project brings beside its configuration that would run. A new kind of file is gathered here.
+pub fn file_items(places: &Places) -> Vec<Item> {
+    let path = places.root.join(SERVERS);
+    let name = places.shown(&path);
+    let place = |position| Place {
+        name: name.clone(),
+        position,
+    };
+    let text = match read_text(&path, &name) {
+        Ok(None) => return Vec::new(),
+        Ok(Some(text)) => text,
+        Err(report) => {
+            let what = SERVERS.to_owned();
+            return vec![Item::new(what, place(None), &report.title, &report.title)];
+        }
+    };
+    let json = serde_json::from_str(&text).ok().and_then(from_json);
+    let servers = json.as_ref().and_then(|json| json.get(&["mcpServers"]));
+    let Some(servers) = servers.and_then(Node::as_table) else {
+        let what = SERVERS.to_owned();
+        return vec![Item::new(what, place(None), "not a list of servers", &text)];
+    };
+    let one = |(server, settings): (&String, &Node)| {
+        let quoted = serde_json::Value::from(server.as_str()).to_string();
+        let at = text.find(&quoted).map(|at| position(&text, at));
+        item(SERVERS, Some(server), settings, place(at))
+    };
+    servers.iter().map(one).collect()
+}
+
+/// `name` is that of a table below the key.
+fn item(key: &str, name: Option<&str>, node: &Node, place: Place) -> Item {
+    let mut what = key.to_owned();
+    if let Some(name) = name {
+        push_key(&mut what, name);
+    }
+    let last = name.or(key.rsplit('.').next()).unwrap_or_default();
+    // The name of a long key is cut in `what`.
+    let normal = format!("{:?}={}", name.unwrap_or_default(), normal(node));
+    Item::new(what, place, &node_text(last, node), &normal)
+}
+
+/// A value in a form that comments, layout and the order of keys do not change.
+fn normal(node: &Node) -> String {
+    match &node.value {
+        Value::String(text) => format!("{text:?}"),
+        Value::Datetime(text) => format!("date {text}"),
+        Value::Integer(number) => number.to_string(),
+        Value::Float(number) => format!("{number:?}"),
+        Value::Boolean(flag) => flag.to_string(),
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(normal).collect();
+            format!("[{}]", items.join(","))
+        }
+        Value::Table(table) => {
+            let pair = |(key, node): (&String, &Node)| format!("{key:?}:{}", normal(node));
+            let pairs: Vec<String> = table.iter().map(pair).collect();
+            format!("{{{}}}", pairs.join(","))
+        }
     }
 }
 
 /// A prompt file must lie in the project, links included; the workspace can only become smaller.
-fn drop_paths(root: &mut Node, below: &Node, places: &Places, dropped: &mut Dropped) {
+fn take_paths(root: &mut Node, below: &Node, places: &Places, taken: &mut Taken) {
     let inside = |node: &Node| {
         node.as_str().is_some_and(|written| {
             let path = absolute(written, &places.root, places.user_home.as_deref());
@@ -131,21 +251,17 @@ fn drop_paths(root: &mut Node, below: &Node, places: &Places, dropped: &mut Drop
         ),
     ];
     for (path, may) in paths {
-        if root.get(path).is_some_and(|node| !may || !inside(node))
-            && let Some(node) = root.take(path)
-        {
-            dropped.add(path.join("."), node.at);
+        if root.get(path).is_some_and(|node| !may || !inside(node)) {
+            taken.take(root, path);
         }
     }
 }
 
 /// Tools can be taken away, not given back.
-fn drop_tools(root: &mut Node, below: &Node, dropped: &mut Dropped) {
+fn take_tools(root: &mut Node, below: &Node, taken: &mut Taken) {
     let enabled = ["tools", "enabled"];
-    if below.get(&enabled).is_some()
-        && let Some(node) = root.take(&enabled)
-    {
-        dropped.add(enabled.join("."), node.at);
+    if below.get(&enabled).is_some() {
+        taken.take(root, &enabled);
     }
     let Some(switches) = root.get_mut(&["tools", "switches"]) else {
         return;
@@ -159,7 +275,7 @@ fn drop_tools(root: &mut Node, below: &Node, dropped: &mut Dropped) {
             .is_some_and(|node| matches!(node.value, Value::Boolean(false)));
         let keep = !(off_below && matches!(node.value, Value::Boolean(true)));
         if !keep {
-            dropped.add(format!("tools.{name}"), node.at);
+            taken.0.push((format!("tools.{name}"), node.clone()));
         }
         keep
     });

@@ -96,6 +96,7 @@ pub fn over_built_in(entry: &ProviderConfig, built_in: &[ProviderConfig]) -> Pro
     out.api_key_env = out.api_key_env.or(base.api_key_env);
     out.api_key_file = out.api_key_file.or(base.api_key_file);
     out.auth = out.auth.or(base.auth);
+    out.oauth = out.oauth.or(base.oauth);
     out.context_window = out.context_window.or(base.context_window);
     out.max_output = out.max_output.or(base.max_output);
     out.price = out.price.or(base.price);

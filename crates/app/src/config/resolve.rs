@@ -1,19 +1,24 @@
 //! From a model reference to everything a request needs: endpoint, model, key, limits. It opens
 //! no connection and prints nothing.
 
+mod login;
+
+pub use login::{LoginError, UsableLogin};
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use url::Url;
 
 use super::diagnose::nearest;
-use super::keys::{self, Dotenv, Found, Key, KeyError, KeyPlaces, ProcessEnv, Wanted};
+use super::keys::{self, Dotenv, Key, KeyError, KeyPlaces, ProcessEnv, Wanted};
 use super::layers::Loaded;
 use super::paths::Env;
 use super::providers::{Address, BASE_URL_OVERRIDE, Provider, all, over_built_in, usual_kind};
 use super::schema::{AuthKind, Price, ProviderConfig, Timeouts};
 use super::tree::{Layer, Place};
 use super::units::Seconds;
+use crate::auth::Logins;
 
 /// The provider that stands for a server given by `OSTLER_BASE_URL` alone.
 const AD_HOC: &str = "custom";
@@ -30,9 +35,9 @@ pub struct ResolvedModel {
     pub base_url: String,
     pub model: String,
     pub variant: Option<String>,
-    pub auth: AuthKind,
-    /// None when the provider needs none, or wants a login.
+    /// None when the provider needs none, or is used with a login.
     pub key: Option<Key>,
+    pub login: Option<UsableLogin>,
     pub headers: BTreeMap<String, String>,
     pub extra_body: serde_json::Map<String, serde_json::Value>,
     pub quirks: toml::Table,
@@ -86,6 +91,8 @@ pub enum ResolveError {
     #[error("{0}")]
     KeySource(KeyError),
     #[error("{0}")]
+    Login(LoginError),
+    #[error("{0}")]
     Redirected(Box<Redirected>),
 }
 
@@ -125,6 +132,7 @@ pub struct Resolver<'a> {
     built_in: &'a [ProviderConfig],
     env: &'a Env,
     dotenv: &'a Dotenv,
+    logins: Logins,
     providers: Vec<Provider>,
 }
 
@@ -134,12 +142,14 @@ impl<'a> Resolver<'a> {
         built_in: &'a [ProviderConfig],
         env: &'a Env,
         dotenv: &'a Dotenv,
+        logins: Logins,
     ) -> Self {
         Self {
             loaded,
             built_in,
             env,
             dotenv,
+            logins,
             providers: all(loaded, built_in),
         }
     }
@@ -186,10 +196,13 @@ impl<'a> Resolver<'a> {
 
     /// The key of a provider, for `doctor` and `setup`: where it is, or why not.
     pub fn key(&self, provider: &Provider) -> Result<Option<Key>, KeyError> {
-        let config = &provider.config;
+        self.find_key(&provider.config, provider.layer)
+    }
+
+    fn find_key(&self, config: &ProviderConfig, layer: Layer) -> Result<Option<Key>, KeyError> {
         let wanted = Wanted {
             provider: &config.name,
-            layer: provider.layer,
+            layer,
             env_name: config.api_key_env.as_deref(),
             file: config.api_key_file.as_deref(),
             literal: config.api_key.as_deref(),
@@ -258,31 +271,28 @@ impl<'a> Resolver<'a> {
         Some(Choice { provider, model })
     }
 
-    /// Whether the provider has its own key or needs none.
+    /// Whether the provider has its own key or login, or needs none.
     fn usable(&self, provider: &Provider) -> bool {
-        provider.config.auth == Some(AuthKind::Login) || self.own_key(provider) != Some(false)
+        self.own_key(provider) != Some(false)
     }
 
-    /// Whether there is a key meant for this provider; None when it needs none.
+    /// Whether there is a key or a login meant for this provider; None when it needs none.
     fn own_key(&self, provider: &Provider) -> Option<bool> {
+        let login = || self.login(provider).map(|login| login.is_ok());
+        if provider.config.auth == Some(AuthKind::Login) {
+            return login();
+        }
         match self.find_own_key(provider) {
             Ok(Some(_)) => Some(true),
-            Ok(None) => None,
-            Err(_) => Some(false),
+            Ok(None) => login(),
+            Err(KeyError::Missing { .. }) => login().or(Some(false)),
+            Err(KeyError::File { .. } | KeyError::Unsendable { .. }) => Some(false),
         }
     }
 
     fn find_own_key(&self, provider: &Provider) -> Result<Option<Key>, KeyError> {
-        let config = &provider.config;
-        let wanted = Wanted {
-            provider: &config.name,
-            // The general key says nothing about which provider is meant.
-            layer: Layer::Project,
-            env_name: config.api_key_env.as_deref(),
-            file: config.api_key_file.as_deref(),
-            literal: config.api_key.as_deref(),
-        };
-        keys::find(wanted, self.key_places())
+        // The general key says nothing about which provider is meant.
+        self.find_key(&provider.config, Layer::Project)
     }
 
     /// A key that is there but cannot be used, which is not the same as none.
@@ -318,12 +328,16 @@ impl<'a> Resolver<'a> {
         };
         let model = provider.default_model().unwrap_or_default();
         let mut resolved = self.complete(provider, model, None)?;
-        resolved.picked = Some(match &resolved.key {
-            Some(key) => format!(
+        resolved.picked = Some(match (&resolved.key, &resolved.login) {
+            (Some(key), _) => format!(
                 "no default_model is set; {} has a key in {}",
                 resolved.provider, key.source
             ),
-            None => format!(
+            (None, Some(login)) => format!(
+                "no default_model is set; {} has a {}",
+                resolved.provider, login.name
+            ),
+            (None, None) => format!(
                 "no default_model is set; {} is configured",
                 resolved.provider
             ),
@@ -418,25 +432,15 @@ impl<'a> Resolver<'a> {
             }
             None => String::new(),
         };
-        let auth = config.auth.unwrap_or_default();
-        let key = match (auth, self.key(provider)) {
-            (AuthKind::ApiKey | AuthKind::Login, Ok(key)) => key,
-            (AuthKind::Login, Err(KeyError::Missing { .. })) => None,
-            (AuthKind::ApiKey, Err(error @ KeyError::Missing { .. })) => {
-                return Err(ResolveError::Key(error));
-            }
-            (AuthKind::ApiKey | AuthKind::Login, Err(error)) => {
-                return Err(ResolveError::KeySource(error));
-            }
-        };
+        let (key, login) = self.credentials(provider)?;
         Ok(ResolvedModel {
             provider: config.name.clone(),
             kind,
             base_url,
             model: model.to_owned(),
             variant: variant.map(str::to_owned),
-            auth,
             key,
+            login,
             headers: config.headers.clone(),
             extra_body: config.extra_body.clone(),
             quirks: config.quirks.clone(),
@@ -453,12 +457,9 @@ impl<'a> Resolver<'a> {
     /// A key goes only to the origin it was meant for by the person: a project's file cannot
     /// point it elsewhere, trusted or not.
     fn check_binding(&self, provider: &Provider, address: &Address) -> Result<(), ResolveError> {
-        if provider.layer != Layer::Project || address.from_env.is_some() {
+        if provider.layer != Layer::Project {
             return Ok(());
         }
-        let Ok(Some(key)) = self.key(provider) else {
-            return Ok(());
-        };
         let now = origin(&address.url);
         let config = &provider.config;
         let before: Vec<ProviderConfig> = self
@@ -468,28 +469,44 @@ impl<'a> Resolver<'a> {
             .map(|entry| over_built_in(entry, self.built_in))
             .chain(self.built_in.iter().cloned())
             .collect();
-        let shares = |entry: &&ProviderConfig| match key.found {
-            Found::Override => false,
-            Found::Named => entry.api_key_env == config.api_key_env,
-            Found::File => entry.api_key_file == config.api_key_file,
-            Found::Literal => entry.api_key == config.api_key,
+        // A variable is the person's word, unless the project chose which.
+        let is_own = |name: &str| {
+            let names = before.iter().filter(|entry| entry.name == config.name);
+            let mut names = names.filter_map(|entry| entry.base_url_env.as_deref());
+            name == BASE_URL_OVERRIDE || names.any(|own| own == name)
         };
-        let bound: Vec<String> = before
-            .iter()
-            .filter(shares)
-            .filter_map(|entry| entry.base_url.as_deref())
-            .filter_map(|url| Url::parse(url).ok())
-            .map(|url| origin(&url))
-            .collect();
+        if address.from_env.as_deref().is_some_and(is_own) {
+            return Ok(());
+        }
+        let refused = |source_name: String, bound: String| {
+            Err(ResolveError::Redirected(Box::new(Redirected {
+                provider: config.name.clone(),
+                source_name,
+                bound,
+                now: now.clone(),
+                place: self.loaded.address_place(&config.name),
+            })))
+        };
+        // Headers of the person's may hold a key, too.
+        let headed =
+            |entry: &&ProviderConfig| entry.name == config.name && !entry.headers.is_empty();
+        if let Some(bound) = origins(&before, headed).into_iter().find(|o| *o != now) {
+            return refused("its headers".into(), bound);
+        }
+        let Ok(Some(key)) = self.key(provider) else {
+            return Ok(());
+        };
+        // By value: a link, another variable or another spelling of the path is the same key.
+        let shares = |entry: &&ProviderConfig| {
+            let own = self.find_key(entry, Layer::Project);
+            own.is_ok_and(|own| own.is_some_and(|own| own.value == key.value))
+        };
+        let bound = origins(&before, shares);
+        let general = self.env.get(keys::OVERRIDE).map(|key| key.trim());
         match bound.first() {
-            Some(first) if !bound.contains(&now) => {
-                Err(ResolveError::Redirected(Box::new(Redirected {
-                    provider: config.name.clone(),
-                    source_name: key.source,
-                    bound: first.clone(),
-                    now,
-                    place: self.loaded.address_place(&config.name),
-                })))
+            Some(first) if !bound.contains(&now) => refused(key.source, first.clone()),
+            None if general == Some(key.value.reveal()) => {
+                refused(key.source, "providers of your own".into())
             }
             Some(_) | None => Ok(()),
         }
@@ -513,6 +530,15 @@ fn unknown_kind(kind: &str) -> String {
             names.join(", ")
         ),
     }
+}
+
+/// Where those of the providers send to.
+fn origins(providers: &[ProviderConfig], which: impl Fn(&&ProviderConfig) -> bool) -> Vec<String> {
+    let urls = providers.iter().filter(which);
+    urls.filter_map(|entry| entry.base_url.as_deref())
+        .filter_map(|url| Url::parse(url).ok())
+        .map(|url| origin(&url))
+        .collect()
 }
 
 fn origin(url: &Url) -> String {

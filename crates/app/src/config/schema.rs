@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::oauth::{OauthConfig, TokenStore};
 use super::units::{ByteSize, ColorChoice, Seconds, non_negative};
 
 /// Configuration of Ostler. Every key is optional; an empty file works.
@@ -127,6 +128,9 @@ pub struct ProviderConfig {
     /// How requests are authorised.
     #[serde(default)]
     pub auth: Option<AuthKind>,
+    /// Where `ostler login` gets tokens.
+    #[serde(default)]
+    pub oauth: Option<OauthConfig>,
     /// Context window in tokens, over what the catalog knows; 0 means never compact.
     #[serde(default)]
     pub context_window: Option<u64>,
@@ -174,10 +178,10 @@ impl Api {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AuthKind {
-    /// A key.
+    /// A key, or a token from `ostler login` where there is none.
     #[default]
     ApiKey,
-    /// A token from `ostler login`.
+    /// A token from `ostler login`, and no key.
     Login,
 }
 
@@ -229,6 +233,8 @@ pub struct ModelProfile {
     pub api: Option<Api>,
     /// How requests are authorised.
     pub auth: Option<AuthKind>,
+    /// Where `ostler login` gets tokens.
+    pub oauth: Option<OauthConfig>,
     /// The key itself. Exactly one of `api_key`, `api_key_env`, `api_key_file` may be given.
     pub api_key: Option<String>,
     /// The variable that holds the key.
@@ -374,9 +380,12 @@ pub enum Headless {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct SandboxConfig {
-    /// enforce: where the system can; require: refuse to run commands where it cannot.
+    /// enforce: where the system can; require: refuse to start where it cannot.
     pub bash: SandboxMode,
-    /// Whether commands reach the network.
+    /// What confines commands. auto takes the strongest that works; the others are taken alone.
+    /// Only your own file may set this.
+    pub layer: SandboxLayer,
+    /// Whether commands reach the whole network. Single hosts are granted by rules: Net(host).
     pub network: bool,
     /// Directories outside the workspace that may be written. Lists of all files add up.
     pub allow_write: Vec<String>,
@@ -394,6 +403,7 @@ impl Default for SandboxConfig {
     fn default() -> Self {
         Self {
             bash: SandboxMode::default(),
+            layer: SandboxLayer::default(),
             network: false,
             allow_write: Vec::new(),
             forbid_read: FORBID_READ.map(str::to_owned).to_vec(),
@@ -409,6 +419,16 @@ pub enum SandboxMode {
     Enforce,
     Require,
     Off,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SandboxLayer {
+    #[default]
+    Auto,
+    Namespaces,
+    Landlock,
+    Bubblewrap,
 }
 
 /// Where session logs are kept.
@@ -489,12 +509,15 @@ impl Default for DisplayConfig {
 pub struct AuthConfig {
     /// Whether the process environment may supply provider keys.
     pub use_process_env: bool,
+    /// Where tokens of `ostler login` are kept. This version has no keyring.
+    pub store: TokenStore,
 }
 
 impl Default for AuthConfig {
     fn default() -> Self {
         Self {
             use_process_env: true,
+            store: TokenStore::default(),
         }
     }
 }

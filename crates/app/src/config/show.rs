@@ -140,7 +140,8 @@ fn default_tree() -> Node {
         .unwrap_or_else(|| Node::new(Value::Table(Table::new()), At::whole(Sources::BUILT_IN)))
 }
 
-fn from_json(value: serde_json::Value) -> Option<Node> {
+/// A value of a JSON file; none for null.
+pub fn from_json(value: serde_json::Value) -> Option<Node> {
     let value = match value {
         serde_json::Value::Null => return None,
         serde_json::Value::Bool(flag) => Value::Boolean(flag),
@@ -280,6 +281,11 @@ fn without_password(text: &str) -> String {
             .extend_pairs(pairs.into_iter().map(shown));
     }
     url.to_string()
+}
+
+/// The value of a key as TOML, secrets covered.
+pub fn node_text(name: &str, node: &Node) -> String {
+    toml_text(&covered(name, to_json(node)))
 }
 
 fn to_json(node: &Node) -> serde_json::Value {

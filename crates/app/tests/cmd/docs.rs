@@ -50,3 +50,12 @@ fn the_documentation_is_complete_and_true() {
         assert!(DOC.contains(&name), "{name} is not in docs/cli.md");
     }
 }
+
+#[test]
+fn help_works_as_a_word() {
+    let space = TempWorkspace::new();
+    let word = space.ostler(["help", "exec"]).output().ok();
+    let flag = space.ostler(["exec", "--help"]).output().ok();
+    assert!(word.stdout.contains("--output-schema"), "{}", word.stdout);
+    assert_eq!(word.stdout, flag.stdout);
+}

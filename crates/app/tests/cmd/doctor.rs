@@ -55,6 +55,7 @@ fn a_working_installation() {
     ok       provider   deepseek: no key (DEEPSEEK_API_KEY is not set)
     ok       provider   ollama: needs no key
     ok       provider   demo: needs no key
+    ok       trust      nothing in this project needs trust
     … sandbox
     … git
     … shell
@@ -120,6 +121,7 @@ fn a_fresh_machine() {
     ok       provider   deepseek: no key (DEEPSEEK_API_KEY is not set)
     ok       provider   ollama: needs no key
     ok       provider   demo: needs no key
+    ok       trust      nothing in this project needs trust
     … sandbox
     … git
     … shell

@@ -146,7 +146,7 @@ const EFFORTS: [(&str, Effort); 6] = [
 
 pub fn effort(session: &mut Session, name: &str) -> View {
     let language = session.options.language;
-    let now = session.desk.conversation.params.effort;
+    let now = session.effort.or(session.options.params.effort);
     if name.is_empty() {
         let items = EFFORTS.iter().map(|(name, effort)| Item {
             label: (*name).into(),

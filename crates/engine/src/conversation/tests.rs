@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 fn fresh(kind: Kind, name: &str) -> Conversation {
-    Conversation::new(model(kind, name), prefix(), params(), false)
+    Conversation::new(model(kind, name), prefix(), &params(), false)
 }
 
 /// A session as the turn loop drives it, without a model or a disk.
@@ -331,7 +331,7 @@ fn a_changed_prefix_breaks_at_the_start() {
         system: "Be long.".into(),
         ..prefix()
     };
-    let mut resumed = Conversation::new(model(Kind::Gemini, "mock-model"), other, params(), false);
+    let mut resumed = Conversation::new(model(Kind::Gemini, "mock-model"), other, &params(), false);
     run.log.iter().for_each(|entry| resumed.replay(entry));
     let (_, sent) = resumed.request();
     let broke = sent.broke.unwrap();

@@ -37,20 +37,20 @@ pub async fn permit(
 ) -> Result<Result<Leave, ToolError>, LogError> {
     commands::heed(desk, inbox);
     let gate = desk.gate(prepared.tool, &prepared.accesses);
-    match gate {
-        Gate::Open | Gate::Ask => {}
-        Gate::Shut(why) => return Ok(Err(planning(prepared, why))),
-        Gate::Trust => {
-            if let Err(error) = trust(desk, inbox, prepared).await? {
-                return Ok(Err(error));
-            }
-        }
+    if let Gate::Shut(why) = gate {
+        return Ok(Err(planning(prepared, why)));
     }
     let name = prepared.tool.name();
     let deciding = desk.decide(name, &prepared.accesses, gate);
     let Ok(decision) = inbox.attend(deciding).await else {
         return Ok(Err(never_ran()));
     };
+    if gate == Gate::Trust
+        && decision.verdict != Verdict::Deny
+        && let Err(error) = trust(desk, inbox, prepared).await?
+    {
+        return Ok(Err(error));
+    }
     let fresh = needs_a_fresh_yes(&prepared.accesses);
     let refuses = desk.standing.stance.refuses_prompts();
     match (decision.verdict, desk.interactive, desk.policy.headless) {
@@ -200,7 +200,7 @@ fn refused(reason: Option<String>) -> ToolError {
 /// The hosts that the person read in the call.
 fn leave(prepared: &Prepared) -> Leave {
     let host = |access: &Access| match access {
-        Access::Net(host) if host != "*" => Some(host.clone()),
+        Access::Net(host) if !host.contains(['*', '?']) => Some(host.clone()),
         Access::Net(_)
         | Access::Read(_)
         | Access::Write(_)

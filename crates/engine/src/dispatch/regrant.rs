@@ -25,7 +25,7 @@ pub async fn offer(
     first: Finished,
     cancel: &CancellationToken,
 ) -> Result<Finished, LogError> {
-    let Some(wanted) = wanted(desk, &first).filter(|_| !cancel.is_cancelled()) else {
+    let Some(wanted) = wanted(desk, prepared, &first).filter(|_| !cancel.is_cancelled()) else {
         return Ok(first);
     };
     let mut rules = rules(&wanted);
@@ -46,7 +46,11 @@ pub async fn offer(
             return Ok(told_no(first, no.reason.as_deref()));
         }
     };
-    commit_approval(desk, prepared, &answer, (None, saved.clone()))?;
+    let yes = Answer {
+        choice: answer.choice,
+        reason: Some(format!("sandbox: {}", describe(desk, &wanted))),
+    };
+    commit_approval(desk, prepared, &yes, (None, saved.clone()))?;
     if saved.is_some() {
         desk.allow(rules);
     } else if lasting {
@@ -72,9 +76,14 @@ pub async fn offer(
 }
 
 /// What the command lacked, if that can be granted: somebody is there, no plan is being made, and no rule forbids it.
-fn wanted(desk: &Desk, (result, _): &Finished) -> Option<Terms> {
+fn wanted(desk: &Desk, prepared: &Prepared, (result, _): &Finished) -> Option<Terms> {
+    // Only a command meets the sandbox; whoever else speaks of it wants something.
+    let runs = |access: &Access| matches!(access, Access::Run(_));
+    prepared.accesses.iter().any(runs).then_some(())?;
     let grant = result.as_ref().ok()?.data.get("denied")?.get("grant")?;
     let wanted = Terms::deserialize(grant).ok()?;
+    // Hosts were named by what ran, and a pattern is no host.
+    wanted.hosts.iter().all(|h| is_host(h)).then_some(())?;
     let can_ask = desk.interactive && !desk.standing.stance.refuses_prompts();
     let plan = match desk.standing.mode {
         Mode::Plan => true,
@@ -88,6 +97,11 @@ fn wanted(desk: &Desk, (result, _): &Finished) -> Option<Terms> {
         read_only: false,
         ..wanted
     })
+}
+
+fn is_host(text: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || ".-_:[]".contains(c);
+    !text.is_empty() && text.chars().all(plain)
 }
 
 fn is_denied(desk: &Desk, wanted: &Terms) -> bool {
@@ -140,7 +154,7 @@ fn question(desk: &Desk, prepared: &Prepared, wanted: &Terms, rules: &[Rule]) ->
     let call = super::permit::subject(desk, prepared);
     Ask {
         kind: AskKind::Permission,
-        subject: format!("The sandbox stopped {call} -- let it {what}?"),
+        subject: format!("The sandbox stopped {call}: let it {what}"),
         tool: Some(prepared.tool.name().to_owned()),
         options,
         ..Ask::default()

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 /// The request that a log leads to.
 fn request(kind: Kind, entries: &[Entry]) -> Captured {
-    let mut conversation = Conversation::new(model(kind, "mock-model"), prefix(), params(), false);
+    let mut conversation = Conversation::new(model(kind, "mock-model"), prefix(), &params(), false);
     entries.iter().for_each(|entry| conversation.push(entry));
     let (body, _) = conversation.request();
     Captured::of(kind, serde_json::from_slice(&body.concat()).unwrap())

@@ -199,4 +199,14 @@ async fn queues_are_bounded() {
         (d.inbox.queue.len(), d.inbox.commands.len()),
         (MAX_WAITING, MAX_WAITING)
     );
+    // Whoever sent too many is told, once for each.
+    let mut told = 0;
+    while let Ok(Event::Delta(Delta::View { view, .. })) = d.events.try_recv() {
+        assert!(
+            matches!(&view, View::Error(text) if text.contains("dropped")),
+            "{view:?}"
+        );
+        told += 1;
+    }
+    assert_eq!(told, 6);
 }

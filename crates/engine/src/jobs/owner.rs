@@ -3,9 +3,12 @@
 use super::{JobState, Plain, Progress, Started, exit_code};
 use crate::confine::Confined;
 use crate::cut::MAX_KEPT;
+use crate::redact::Stream;
 use ostler_host::{Exit, Input, Output, Process, Signal};
+use serde_json::Value;
 use std::fs::File;
 use std::io::Write;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
@@ -26,11 +29,13 @@ pub struct Owner {
     typed: mpsc::Receiver<Vec<u8>>,
     cancel: CancellationToken,
     log: Log,
-    confined: Option<Confined>,
+    confined: Option<Box<Confined>>,
+    pub(super) hosts: Arc<OnceLock<Value>>,
 }
 
 struct Log {
     file: File,
+    clean: Stream,
     /// The end of what was said, whether or not it was kept.
     tail: Vec<u8>,
     plain: Option<Plain>,
@@ -45,13 +50,14 @@ enum Step {
 }
 
 impl Owner {
+    /// Also gives what to look at for progress, and how much of the log was shown already.
     pub fn new(
         started: Started,
         stdin: Option<Input>,
         typed: mpsc::Receiver<Vec<u8>>,
-        file: File,
+        (file, clean): (File, Stream),
         cancel: CancellationToken,
-    ) -> (Self, watch::Receiver<Progress>) {
+    ) -> (Self, watch::Receiver<Progress>, u64) {
         let (progress, watched) = watch::channel(Progress {
             written: 0,
             dropped: 0,
@@ -59,11 +65,14 @@ impl Owner {
         });
         let mut log = Log {
             file,
+            clean,
             tail: Vec::new(),
             plain: started.plain,
             progress,
         };
         log.keep(started.so_far.as_bytes());
+        let shown = watched.borrow().written;
+        log.say(&started.held);
         let owner = Self {
             process: started.process,
             stdin,
@@ -71,8 +80,9 @@ impl Owner {
             cancel,
             log,
             confined: started.confined,
+            hosts: Arc::default(),
         };
-        (owner, watched)
+        (owner, watched, shown)
     }
 
     pub async fn run(mut self) {
@@ -101,12 +111,17 @@ impl Owner {
         self.log.progress.send_modify(|p| p.state = state);
     }
 
-    /// What the sandbox has to say ends the log.
+    /// What was held back and what the sandbox has to say end the log.
     async fn leave(&mut self, exit: Exit) {
+        let held = self.log.clean.finish();
+        self.log.keep(&held);
         if let Some(confined) = self.confined.take() {
             let said = String::from_utf8_lossy(&self.log.tail).into_owned();
             let verdict = confined.end(exit, &[&said]).await;
             self.log.keep(verdict.lines().as_bytes());
+            if let Some(hosts) = verdict.hosts() {
+                let _once = self.hosts.set(hosts);
+            }
         }
     }
 
@@ -118,6 +133,7 @@ impl Owner {
             cancel,
             log: _,
             confined: _,
+            hosts: _,
         } = self;
         let typing = async {
             match stdin {
@@ -148,9 +164,16 @@ impl Log {
         match &mut self.plain {
             Some(plain) => {
                 let text = plain.feed(bytes);
-                self.keep(&text);
+                self.say(&text);
             }
-            None => self.keep(bytes),
+            None => self.say(bytes),
+        }
+    }
+
+    fn say(&mut self, bytes: &[u8]) {
+        let clean = self.clean.push(bytes);
+        if !clean.is_empty() {
+            self.keep(&clean);
         }
     }
 

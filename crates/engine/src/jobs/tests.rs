@@ -34,6 +34,7 @@ impl Yard {
             command: command.to_owned(),
             plain: None,
             so_far: so_far.to_owned(),
+            held: Vec::new(),
             confined: None,
         })
     }
@@ -151,6 +152,7 @@ async fn a_finished_job_beyond_the_limit_is_forgotten() {
             read: Mutex::default(),
             input: None,
             cancel: CancellationToken::new(),
+            hosts: Arc::default(),
         })
     };
     let limit = (MAX_RUNNING + MAX_FINISHED) as u64;

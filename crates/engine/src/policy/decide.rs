@@ -203,7 +203,7 @@ impl Policy {
                     .forms(path)
                     .all(|p| rule.allows_write(p, scope) || rule.touches_tool_path(tool, p, scope)),
                 Access::Net(host) => rule.allows_host(host) || rule.touches_tool(tool, host),
-                Access::Delegate(role) => rule.touches_tool(tool, role),
+                Access::Delegate(role) => rule.touches_role(role) || rule.touches_tool(tool, role),
                 Access::Run(_) | Access::Mcp { .. } | Access::Job(_) | Access::Memory => false,
             }
         })
@@ -265,7 +265,7 @@ impl<'a> Call<'a> {
                         || (shows_what_was(tool) && rule.touches_read(p, scope))
                 }),
                 Access::Net(host) => rule.touches_host(host) || rule.touches_tool(tool, host),
-                Access::Delegate(role) => rule.touches_tool(tool, role),
+                Access::Delegate(role) => rule.touches_role(role) || rule.touches_tool(tool, role),
                 Access::Mcp { .. } | Access::Job(_) | Access::Memory => false,
             })
     }
@@ -308,7 +308,7 @@ fn names_path(rule: &Rule, segment: &Segment, scope: &Scope) -> bool {
     std::iter::once(&segment.text)
         .chain(&segment.also)
         .any(|text| {
-            text.split(|c: char| c.is_whitespace() || ";|&<>()`\"'=,:".contains(c))
+            text.split(|c: char| c.is_whitespace() || ";|&<>(){}`\"'=,:".contains(c))
                 .filter(|word| !word.is_empty())
                 .any(|word| {
                     let path = scope.path(&word.replace('\\', ""));

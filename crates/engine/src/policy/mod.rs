@@ -3,8 +3,9 @@
 pub mod decide;
 mod glob;
 pub mod guard;
+mod mcp;
 pub mod plan;
-pub mod propose;
+mod propose;
 pub mod rules;
 pub mod shell;
 pub mod stance;
@@ -13,6 +14,7 @@ pub use decide::{
     Call, Decision, Fallback, Headless, Policy, Posture, Resolved, Verdict, needs_a_fresh_yes,
 };
 pub use guard::Guard;
+pub use mcp::mcp_accesses;
 pub use plan::{Gate, Maker, Mode, Planned, gate};
 pub use propose::propose;
 pub use rules::{FAMILIES, Rule, RuleError, Rules};

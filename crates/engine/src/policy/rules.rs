@@ -175,6 +175,43 @@ impl Rule {
         }
     }
 
+    /// Whether this rule speaks of everything that the other does. False where that cannot be told by the texts.
+    pub fn covers(&self, other: &Rule, scope: &Scope) -> bool {
+        let theirs = match &other.family {
+            Family::Tool(name) if self.spec.is_none() => return self.covers_tool(name),
+            family => *family == self.family,
+        };
+        let (Some(own), Some(spec)) = (&self.spec, &other.spec) else {
+            return theirs && self.spec.is_none();
+        };
+        if !theirs || own == spec {
+            return theirs;
+        }
+        match (&self.family, own, spec) {
+            (Family::Bash, Spec::Words(words), Spec::Words(text) | Spec::Glob(text)) => {
+                starts_with_words(text, words)
+            }
+            (_, _, Spec::Glob(text)) if is_pattern(text) => false,
+            (Family::Read | Family::Edit, _, Spec::Glob(text)) => {
+                let named = scope.path(text.trim_end_matches('/'));
+                let anywhere = !text.trim_end_matches('/').contains('/') && !text.starts_with('~');
+                let deeper = scope.root.join("a/b").join(text);
+                self.touches_path(&named, scope) && (!anywhere || self.touches_path(&deeper, scope))
+            }
+            (Family::Net, _, Spec::Glob(text)) => self.allows_host(text),
+            (
+                Family::Bash
+                | Family::Delegate
+                | Family::Tool(_)
+                | Family::Read
+                | Family::Edit
+                | Family::Net,
+                Spec::Glob(glob) | Spec::Words(glob),
+                Spec::Glob(text) | Spec::Words(text),
+            ) => matches(glob, text),
+        }
+    }
+
     /// Whether the rule speaks of every call of this tool.
     pub fn covers_tool(&self, tool: &str) -> bool {
         self.spec.is_none()
@@ -221,8 +258,9 @@ impl Rule {
         // Without a sure parse, any piece of the text may be a command.
         segment.is_unsure()
             && forms().any(|form| {
-                form.split(['\n', ';', '|', '&', '(', ')', '`', '{', '}', ',', '\r'])
-                    .map(str::trim)
+                form.replace("\\\n", "")
+                    .split(|c: char| "\n\r;|&(){},`'\"=!".contains(c))
+                    .map(past_keyword)
                     .any(|piece| fits(piece) || fits(&without_path(piece)))
             })
     }
@@ -276,9 +314,18 @@ impl Rule {
         self.is_of_tool(tool) && self.spec.is_some() && self.touches_path(path, scope)
     }
 
+    /// `Delegate(role)`.
+    pub fn touches_role(&self, role: &str) -> bool {
+        self.family == Family::Delegate && self.spec_matches(role)
+    }
+
     /// Whether the rule is about some files, so that the words of an unknown command are worth a look.
     pub fn is_about_paths(&self) -> bool {
         matches!(self.family, Family::Read | Family::Edit) && self.spec.is_some()
+    }
+
+    pub fn is_about_hosts(&self) -> bool {
+        self.family == Family::Net
     }
 
     fn is_of_tool(&self, tool: &str) -> bool {
@@ -412,6 +459,16 @@ fn family(name: &str) -> Family {
 fn is_old_prefix(spec: &str) -> bool {
     spec.strip_suffix('*')
         .is_some_and(|words| !words.contains(['*', '?']) && !words.trim().is_empty())
+}
+
+/// `do rm x`: the command behind a word of the shell's own.
+fn past_keyword(piece: &str) -> &str {
+    let piece = piece.trim();
+    ["do ", "then ", "else ", "time "]
+        .iter()
+        .find_map(|word| piece.strip_prefix(word))
+        .unwrap_or(piece)
+        .trim_start()
 }
 
 fn starts_with_words(command: &str, words: &str) -> bool {
@@ -594,6 +651,35 @@ mod tests {
         }
         for name in FAMILIES {
             assert_eq!(Rule::parse(name, "x:1").unwrap().unknown_tool(), None);
+        }
+    }
+
+    #[test]
+    fn rules_cover_others() {
+        for (wide, narrow, expect) in [
+            ("Bash", "Bash(rm:*)", true),
+            ("Bash(rm:*)", "Bash", false),
+            ("Bash(git:*)", "Bash(git push:*)", true),
+            ("Bash(git push:*)", "Bash(git:*)", false),
+            ("Bash(rm:*)", "Bash(rm -rf x)", true),
+            ("Bash(rm:*)", "Bash(rmdir x)", false),
+            ("Bash(rm:*)", "Read(rm)", false),
+            ("Read", "Read(.env)", true),
+            ("Read", "read_file", true),
+            ("Edit", "write_file(a)", true),
+            ("Read(.env)", "Read(./.env)", true),
+            ("Read(./.env)", "Read(.env)", false),
+            ("Edit(src/**)", "Edit(./src/a.rs)", true),
+            ("Edit(src)", "Edit(src/a)", true),
+            ("Edit(src/a)", "Edit(src/**)", false),
+            ("Net(*.b)", "Net(a.b)", true),
+            ("Net(a.b:443)", "Net(a.b)", false),
+            ("mcp__x", "mcp__x__y", true),
+            ("mcp__x__y", "mcp__x", false),
+        ] {
+            let rule = |text| Rule::parse(text, "x:1").unwrap();
+            let got = rule(wide).covers(&rule(narrow), &scope());
+            assert_eq!(got, expect, "{wide} {narrow}");
         }
     }
 

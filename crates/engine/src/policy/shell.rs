@@ -5,6 +5,8 @@ mod commands;
 #[cfg(test)]
 mod corpus;
 mod effects;
+mod find;
+mod hidden;
 #[cfg(test)]
 mod observed;
 mod readers;
@@ -13,6 +15,7 @@ mod simple;
 mod substitute;
 #[cfg(test)]
 mod tests;
+pub mod tracked;
 mod walk;
 mod word;
 
@@ -20,6 +23,7 @@ use ostler_wire::{Access, Segment};
 use std::path::{Path, PathBuf};
 use walk::Walker;
 
+pub use commands::PREFIXES;
 pub use effects::{DEEP, DEEP_VISIBLE};
 
 /// Where a command would run.
@@ -35,6 +39,11 @@ pub fn analyse(command: &str, place: &Place<'_>) -> Vec<Segment> {
     walker.script(command);
     if walker.out.is_empty() {
         walker.unsure(command);
+    }
+    // What reaches an unsure command through a pipe, a variable or a here-document stands elsewhere in the text.
+    let unsure = walker.out.iter_mut().find(|s| s.is_unsure());
+    if let Some(segment) = unsure.filter(|s| s.text != command.trim()) {
+        segment.also.push(command.to_owned());
     }
     walker.out
 }

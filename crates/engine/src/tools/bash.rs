@@ -20,6 +20,7 @@ pub use report::render;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -104,13 +105,8 @@ impl Typed for Bash {
             stdio: if args.tty() { TERMINAL } else { Stdio::Pipes },
             sandbox: None,
         };
-        let outcome = confine::prepare(
-            cx.settings.clone(),
-            cx.artifacts.clone(),
-            cx.call_id.clone(),
-            command.cwd.clone(),
-        );
-        let (confined, missing) = match outcome.await? {
+        let outcome = confine::prepare(&cx, command.cwd.clone()).await?;
+        let (mut confined, missing) = match outcome {
             Outcome::Free => (None, None),
             Outcome::Unavailable(why) => (None, Some(why)),
             Outcome::Confined(confined) => {
@@ -119,7 +115,10 @@ impl Typed for Bash {
             }
         };
         let spawned = cx.host.spawn(command).await;
-        let process = spawned.map_err(|e| ToolError::new(e.code(), format!("{e}.")))?;
+        let mut process = spawned.map_err(|e| ToolError::new(e.code(), format!("{e}.")))?;
+        if let Some(confined) = &mut confined {
+            confined.open(&mut process);
+        }
         let run = Run {
             streams: Streams::new(&cx, args.tty()),
             live: Live::new(cx.clone()),
@@ -188,7 +187,7 @@ struct Run {
     process: Process,
     streams: Streams,
     live: Live,
-    confined: Option<Confined>,
+    confined: Option<Box<Confined>>,
     cx: Context,
 }
 
@@ -274,12 +273,18 @@ impl Run {
     /// The command goes on as a job.
     fn hand_over(mut self, command: String) -> Result<Value, ToolError> {
         self.live.flush();
-        let (mut data, plain, so_far) = self.streams.so_far();
+        let SoFar {
+            mut data,
+            plain,
+            text,
+            held,
+        } = self.streams.so_far();
         let id = self.cx.jobs.adopt(Started {
             process: self.process,
             command,
             plain,
-            so_far,
+            so_far: text,
+            held,
             confined: self.confined,
         })?;
         data["job"] = id.into();
@@ -288,7 +293,7 @@ impl Run {
 }
 
 /// Adds what the sandbox has to say.
-async fn judged(confined: Option<Confined>, exit: Exit, mut data: Value) -> Value {
+async fn judged(confined: Option<Box<Confined>>, exit: Exit, mut data: Value) -> Value {
     if let Some(confined) = confined {
         let said = ["stderr", "stdout"].map(|stream| data[stream].as_str().unwrap_or_default());
         let verdict = confined.end(exit, &said).await;
@@ -334,11 +339,14 @@ impl Streams {
             }
             (Output::Stdout(bytes) | Output::Stderr(bytes), None) => bytes.clone(),
         };
-        match output {
+        let clean = match output {
             Output::Stderr(_) => self.stderr.push(&shown),
             Output::Stdout(_) | Output::Exited(_) => self.stdout.push(&shown),
-        }
-        Some(shown)
+        };
+        Some(match clean {
+            Cow::Borrowed(part) => shown.slice_ref(part),
+            Cow::Owned(text) => text.into(),
+        })
     }
 
     /// `note` is a line about the end that no stream tells.
@@ -354,12 +362,28 @@ impl Streams {
         data(&stdout, &stderr, exit_code.into())
     }
 
-    fn so_far(self) -> (Value, Option<Plain>, String) {
+    fn so_far(mut self) -> SoFar {
+        let mut held = self.stdout.take_held();
+        held.extend(self.stderr.take_held());
         let stdout = self.stdout.finish();
         let stderr = self.stderr.finish();
         let text = format!("{}{}", stdout.text, stderr.text);
-        (data(&stdout, &stderr, Value::Null), self.plain, text)
+        SoFar {
+            data: data(&stdout, &stderr, Value::Null),
+            plain: self.plain,
+            text,
+            held,
+        }
     }
+}
+
+/// What a command had said when it became a job.
+struct SoFar {
+    data: Value,
+    plain: Option<Plain>,
+    text: String,
+    /// Said, and not shown yet.
+    held: Vec<u8>,
 }
 
 fn note(exit: Exit) -> Option<String> {

@@ -81,6 +81,9 @@ pub fn data(news: News) -> Value {
         "job": news.id,
         "state": state,
     });
+    if let Some(hosts) = news.hosts {
+        data["hosts"] = hosts;
+    }
     if news.output.truncated {
         data["truncated"] = true.into();
         data["artifact"] = news

@@ -19,6 +19,7 @@ impl Typed for CompleteStep {
     type Args = Args;
     const NAME: &'static str = "complete_step";
     const PROSE: &'static str = include_str!("complete_step.md");
+    const ALONE: bool = true;
 
     fn access(&self, args: &Args, _: &Scope) -> Result<Vec<Access>, ToolError> {
         match args.evidence.trim().is_empty() {

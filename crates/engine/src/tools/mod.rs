@@ -29,7 +29,7 @@ pub(crate) mod testing;
 pub(crate) mod text;
 mod wait;
 mod walk;
-mod web;
+pub(crate) mod web;
 
 pub use registry::{Tools, all_names, canonical_name, render};
 pub(crate) use wait::duration;

@@ -253,7 +253,8 @@ async fn addresses(url: &Url, settings: &ToolSettings) -> Result<Vec<SocketAddr>
     }
 }
 
-fn is_public(ip: IpAddr) -> bool {
+/// Not an address of this machine or house.
+pub fn is_public(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(ip) => is_public_v4(ip),
         IpAddr::V6(ip) => match ip.to_ipv4_mapped().or_else(|| embedded_v4(ip)) {

@@ -1,7 +1,7 @@
 //! Recognises from what a command said that the sandbox was in its way, by patterns in a data file. A guess: programs
 //! word things as they like, and may lie.
 
-use super::{Network, Policy, holder};
+use super::{Layer, Network, PROXY, Policy, holder};
 use crate::command::Exit;
 use serde::Deserialize;
 use std::path::{Component, Path, PathBuf};
@@ -16,6 +16,22 @@ const HOLE: &str = "{}";
 pub struct Denial {
     pub what: Subject,
     pub hint: String,
+    /// What would let it through, if a person may grant that.
+    pub grant: Option<Grant>,
+}
+
+/// More than the policy has, for one command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Grant {
+    Read(PathBuf),
+    Write(PathBuf),
+    /// Of ssh, and its agent.
+    Keys(PathBuf),
+    /// With `ssh` also what a client of that needs: its keys and the agent.
+    Host {
+        name: String,
+        ssh: bool,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +54,9 @@ struct Pattern {
     #[cfg_attr(not(test), expect(dead_code, reason = "read by the test"))]
     example: String,
     subject: String,
+    /// The words of an ssh client.
+    #[serde(default)]
+    ssh: bool,
 }
 
 #[derive(Clone, Copy, Deserialize)]
@@ -47,6 +66,8 @@ enum Kind {
     /// A path that is there, but not in the sandbox. Only known ones: most that are missing are simply missing.
     Hidden,
     Host,
+    /// The person's keys for ssh, where they may not be read.
+    Keys,
     Other,
 }
 
@@ -61,7 +82,13 @@ fn patterns() -> &'static [Pattern] {
 
 /// Why a command under this policy failed, if it looks like the sandbox did it. The last line that tells counts; relative
 /// names are taken to start at `cwd`.
-pub fn explain(policy: &Policy, cwd: &Path, exit: Exit, stderr: &str) -> Option<Denial> {
+pub fn explain(
+    policy: &Policy,
+    layer: Layer,
+    cwd: &Path,
+    exit: Exit,
+    stderr: &str,
+) -> Option<Denial> {
     if exit.success() {
         return None;
     }
@@ -70,10 +97,42 @@ pub fn explain(policy: &Policy, cwd: &Path, exit: Exit, stderr: &str) -> Option<
         from += 1;
     }
     let lines = stderr.get(from..)?.lines().rev();
-    lines.filter_map(|line| judge(policy, cwd, line)).next()
+    lines
+        .filter_map(|line| judge(policy, layer, cwd, line))
+        .next()
 }
 
-fn judge(policy: &Policy, cwd: &Path, line: &str) -> Option<Denial> {
+/// A host that a command asked for and did not get.
+pub fn of_host(layer: Layer, name: &str, ssh: bool) -> Denial {
+    let what = Subject::Host(name.to_owned());
+    if layer != Layer::Namespaces {
+        return Denial {
+            what,
+            hint: format!(
+                "commands have no network, so {name} was not reached; single hosts can be granted only where namespaces work, else the person can set `[sandbox] network = true`"
+            ),
+            grant: None,
+        };
+    }
+    let more = match ssh {
+        true => {
+            "; for ssh the grant includes reading ~/.ssh and the agent's socket, for that command"
+        }
+        false => "",
+    };
+    Denial {
+        what,
+        hint: format!(
+            "commands do not reach {name}; the person can grant it with the rule `Net({name})` in `[permissions] allow`, or set `[sandbox] network = true`{more}"
+        ),
+        grant: Some(Grant::Host {
+            name: name.to_owned(),
+            ssh,
+        }),
+    }
+}
+
+fn judge(policy: &Policy, layer: Layer, cwd: &Path, line: &str) -> Option<Denial> {
     let found = patterns()
         .iter()
         .find_map(|pattern| Some((pattern, matched(pattern, line)?)));
@@ -85,17 +144,26 @@ fn judge(policy: &Policy, cwd: &Path, line: &str) -> Option<Denial> {
             about_path(policy, cwd, Path::new(name))
         }
         Kind::Host if policy.network == Network::On => None,
-        Kind::Host => Some(Denial {
-            what: Subject::Host(name.to_owned()),
-            hint: format!(
-                "commands have no network, so {name} was not reached; the person can set `[sandbox] network = true`"
-            ),
-        }),
+        // The proxy of ours, not what was asked of it.
+        Kind::Host if name == PROXY.ip().to_string() => None,
+        Kind::Host => Some(of_host(layer, name, pattern.ssh)),
+        Kind::Keys => {
+            let keys = policy.forbid_read.iter().find(|p| p.ends_with(name))?;
+            Some(Denial {
+                what: Subject::Path(keys.clone()),
+                hint: format!(
+                    "ssh may neither read {} nor talk to its agent; the person can grant both for that command, or change `[sandbox] forbid_read`",
+                    keys.display()
+                ),
+                grant: Some(Grant::Keys(keys.clone())),
+            })
+        }
         Kind::Other => Some(Denial {
             what: Subject::Other(name.to_owned()),
             hint: format!(
                 "probably refused: {name}; the person can run it outside, or start with --no-sandbox"
             ),
+            grant: None,
         }),
     }
 }
@@ -108,24 +176,28 @@ fn about_path(policy: &Policy, cwd: &Path, named: &Path) -> Option<Denial> {
     }
     let inside = |list: &[PathBuf]| holder(&path, list).is_some();
     let shown = path.display();
-    let hint = if inside(&policy.forbid_read) {
-        format!(
+    let (hint, grant) = if inside(&policy.forbid_read) {
+        let hint = format!(
             "{shown} may not be read by commands; the person can change `[sandbox] forbid_read`, or start with --no-sandbox"
-        )
+        );
+        (hint, Some(Grant::Read(path.clone())))
     } else if inside(&policy.protect) {
-        format!(
+        let hint = format!(
             "{shown} is protected from changes by commands; the person can change it, or start with --no-sandbox"
-        )
+        );
+        (hint, None)
     } else if inside(&policy.writable) {
         return None;
     } else {
-        format!(
+        let hint = format!(
             "{shown} lies outside of the folders that commands may change; the person can add it to `[sandbox] allow_write`, or start with --add-dir"
-        )
+        );
+        (hint, Some(Grant::Write(path.clone())))
     };
     Some(Denial {
         what: Subject::Path(path),
         hint,
+        grant,
     })
 }
 
@@ -185,6 +257,7 @@ mod tests {
     };
 
     const W: &str = "/w";
+    const LAYER: Layer = Layer::Namespaces;
 
     fn policy() -> Policy {
         Policy {
@@ -259,13 +332,68 @@ mod tests {
                 path("/u/me/.ssh/id"),
             ),
             ("cat: /etc/none: No such file or directory", None),
-            ("git@example.org: Permission denied (publickey).", None),
+            (
+                "git@example.org: Permission denied (publickey).",
+                path("/u/me/.ssh"),
+            ),
             ("assertion failed", None),
             ("", None),
         ] {
-            let found = explain(&policy(), W.as_ref(), FAILED, stderr).map(|denial| denial.what);
+            let found =
+                explain(&policy(), LAYER, W.as_ref(), FAILED, stderr).map(|denial| denial.what);
             assert_eq!(found, expect, "{stderr}");
         }
+    }
+
+    #[test]
+    fn what_may_be_granted() {
+        let host = |name: &str, ssh| {
+            let name = name.to_owned();
+            Some(Grant::Host { name, ssh })
+        };
+        for (layer, stderr, expect) in [
+            (
+                LAYER,
+                "cat: /u/me/.ssh/id: Permission denied",
+                Some(Grant::Read("/u/me/.ssh/id".into())),
+            ),
+            (
+                LAYER,
+                "Host key verification failed.\nfatal: Could not read from remote repository.",
+                Some(Grant::Keys("/u/me/.ssh".into())),
+            ),
+            (
+                LAYER,
+                "touch: cannot touch '/srv/x': Read-only file system",
+                Some(Grant::Write("/srv/x".into())),
+            ),
+            (
+                LAYER,
+                "rm: cannot remove '.git/config': Device or resource busy",
+                None,
+            ),
+            (
+                LAYER,
+                "curl: (6) Could not resolve host: a.b",
+                host("a.b", false),
+            ),
+            (
+                LAYER,
+                "ssh: Could not resolve hostname a.b: Name or service not known",
+                host("a.b", true),
+            ),
+            (
+                Layer::Landlock,
+                "curl: (6) Could not resolve host: a.b",
+                None,
+            ),
+            (LAYER, "ptrace: Operation not permitted", None),
+        ] {
+            let found = explain(&policy(), layer, W.as_ref(), FAILED, stderr);
+            assert_eq!(found.unwrap().grant, expect, "{stderr}");
+        }
+        let own = "curl: (7) Failed to connect to 127.0.0.1 port 61080";
+        assert_eq!(explain(&policy(), LAYER, W.as_ref(), FAILED, own), None);
     }
 
     #[test]
@@ -277,6 +405,7 @@ mod tests {
         assert_eq!(
             explain(
                 &policy(),
+                LAYER,
                 W.as_ref(),
                 done,
                 "cat: /etc/x: Permission denied"
@@ -290,6 +419,7 @@ mod tests {
         assert_eq!(
             explain(
                 &open,
+                LAYER,
                 W.as_ref(),
                 FAILED,
                 "curl: (6) Could not resolve host: a.b"
@@ -301,6 +431,6 @@ mod tests {
     #[test]
     fn long_output_is_cut_at_a_character() {
         let long = "ä".repeat(MAX_BYTES) + "x\ncat: /etc/x: Permission denied";
-        assert!(explain(&policy(), W.as_ref(), FAILED, &long).is_some());
+        assert!(explain(&policy(), LAYER, W.as_ref(), FAILED, &long).is_some());
     }
 }

@@ -57,7 +57,7 @@ pub fn profile(policy: &Policy) -> String {
     );
     match policy.network {
         Network::Off => {}
-        Network::Loopback => text.push_str(
+        Network::Loopback | Network::Proxy => text.push_str(
             "(allow network-bind network-inbound (local ip \"localhost:*\"))\n(allow network-outbound (remote ip \"localhost:*\"))\n",
         ),
         Network::On => text.push_str(

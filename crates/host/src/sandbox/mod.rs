@@ -9,12 +9,18 @@ pub mod macos;
 #[cfg(unix)]
 mod watch;
 
-pub use denial::{Denial, Subject, explain};
+pub use denial::{Denial, Grant, Subject, explain, of_host};
 #[cfg(unix)]
 pub use watch::{Change, Watch};
 
+use crate::command::Command;
 use std::io;
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Where the proxy listens in the network of a command. Out of the range that systems give to whoever asks for any port.
+pub const PROXY: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 61080);
 
 /// What a command may do. Paths are absolute; those that do not exist are left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,6 +36,8 @@ pub struct Policy {
     pub sockets: Vec<PathBuf>,
     pub network: Network,
     pub layer: Choice,
+    /// The program, for the choice of that name.
+    pub bubblewrap: Option<PathBuf>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -46,6 +54,8 @@ pub enum Network {
     Off,
     /// A loopback of its own where the layer can give one, so that servers and their clients work inside; else as `Off`.
     Loopback,
+    /// The same, and on it a listener at `PROXY`, whose other side is ours: `Process::take_door`.
+    Proxy,
     On,
 }
 
@@ -56,6 +66,7 @@ pub enum Choice {
     Auto,
     Namespaces,
     Landlock,
+    Bubblewrap,
     Off,
 }
 
@@ -64,6 +75,8 @@ pub enum Choice {
 pub enum Layer {
     Namespaces,
     Landlock,
+    /// Only when asked for.
+    Bubblewrap,
 }
 
 impl Layer {
@@ -71,6 +84,7 @@ impl Layer {
         match self {
             Self::Namespaces => "namespaces",
             Self::Landlock => "landlock",
+            Self::Bubblewrap => "bubblewrap",
         }
     }
 }
@@ -120,6 +134,8 @@ pub struct Plan {
     layer: Option<Layer>,
     limits: Vec<&'static str>,
     loose: Vec<PathBuf>,
+    /// The program that confines, and its arguments; empty where we do it ourselves.
+    wrap: Vec<std::ffi::OsString>,
     #[cfg(target_os = "linux")]
     jail: Option<linux::Prepared>,
 }
@@ -152,9 +168,21 @@ impl Plan {
             layer: None,
             limits: Vec::new(),
             loose: Vec::new(),
+            wrap: Vec::new(),
             #[cfg(target_os = "linux")]
             jail: None,
         }
+    }
+
+    /// Has the command run under this plan.
+    pub fn put_on(self: &Arc<Self>, command: &mut Command) {
+        if !self.wrap.is_empty() {
+            let mut argv = self.wrap.clone();
+            argv.extend(["--chdir".into(), command.cwd.clone().into(), "--".into()]);
+            argv.append(&mut command.argv);
+            command.argv = argv;
+        }
+        command.sandbox = Some(self.clone());
     }
 
     /// The layer this plan uses; `None` confines nothing.
@@ -189,6 +217,7 @@ fn wanted(choice: Choice) -> &'static str {
         Choice::Auto => "any layer",
         Choice::Namespaces => "namespaces",
         Choice::Landlock => "landlock",
+        Choice::Bubblewrap => "bubblewrap",
         Choice::Off => "off",
     }
 }

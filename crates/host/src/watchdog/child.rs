@@ -1,9 +1,12 @@
 //! From fork to exec: the command gets a session, its streams, its folder, and nothing else of ours.
 
-use super::frame::{Failure, Spawn, Stage, StdioKind};
-use super::server::open_null;
+use super::frame::{self, Failure, Report, Spawn, Stage, StdioKind};
+use super::keeper::Lines;
+use super::server::{open_null, pipe};
 use super::sys::{self, Forked};
-use rustix::fd::OwnedFd;
+#[cfg(target_os = "linux")]
+use crate::sandbox::linux::Jail;
+use rustix::fd::{AsFd, OwnedFd};
 use rustix::process::Pid;
 use std::ffi::{CStr, CString};
 use std::io;
@@ -11,30 +14,61 @@ use std::io;
 /// Where programs are looked for when the environment has no `PATH`.
 const DEFAULT_PATH: &[u8] = b"/usr/local/bin:/usr/bin:/bin";
 
-/// Forks the command. `failures` is closed by its exec, or gets the reason why there was none.
+/// What was forked: the command, or its init.
+pub(super) struct Leader {
+    pub(super) pid: Pid,
+    /// Where an init tells how the command ended.
+    pub(super) told: Option<OwnedFd>,
+}
+
+/// Forks the command. `lines.failures` is closed by its exec, or gets the reason why there was none.
 pub(super) fn start(
     spawn: &Spawn<'_>,
     stdio: Vec<OwnedFd>,
-    failures: &OwnedFd,
-) -> Result<Pid, Failure> {
+    lines: &Lines,
+) -> Result<Leader, Failure> {
     let prepare = |error: io::Error| Failure::new(Stage::Prepare, &error);
     let programs = programs(spawn);
     let mut given = stdio.into_iter();
     let streams = Streams::new(spawn.stdio, &mut given).map_err(prepare)?;
     let cage = Cage::new(spawn.jail, given.next()).map_err(prepare)?;
+    let (told, tells) = match cage.has_init() {
+        true => pipe()
+            .map(|(read, write)| (Some(read), Some(write)))
+            .map_err(prepare)?,
+        false => (None, None),
+    };
     #[cfg(target_os = "linux")]
     let keeper = rustix::process::getpid();
-    // SAFETY: a keeper has one thread.
-    #[expect(unsafe_code, reason = "a command starts as a copy of its keeper")]
-    match unsafe { sys::fork() }.map_err(prepare)? {
-        Forked::Parent(pid) => Ok(pid),
+    match cage.fork()? {
+        Forked::Parent(pid) => Ok(Leader { pid, told }),
         Forked::Child => {
             #[cfg(target_os = "linux")]
-            die_with(keeper);
-            become_command(spawn, &programs, &streams, &cage).tell(failures);
+            if tells.is_none() {
+                die_with(keeper);
+            }
+            enter(&cage, tells.as_ref(), lines)
+                .map_or_else(
+                    |f| f,
+                    |()| become_command(spawn, &programs, &streams, &cage),
+                )
+                .tell(&lines.failures);
             sys::exit_now(127)
         }
     }
+}
+
+/// Into the sandbox as far as it is the same for all of its processes. Returns in the command.
+fn enter(cage: &Cage<'_>, tells: Option<&OwnedFd>, lines: &Lines) -> Result<(), Failure> {
+    if let Some(door) = cage.isolate()? {
+        frame::report_with(&lines.control, Report::Door, &[door.as_fd()]);
+    }
+    #[cfg(target_os = "linux")]
+    if let Some(tells) = tells {
+        super::init::begin(tells).map_err(|e| Failure::new(Stage::Prepare, &e))?;
+    }
+    let _ = tells;
+    Ok(())
 }
 
 /// The command itself goes with its keeper even when that is killed; the rest then goes to the watchdog.
@@ -56,9 +90,6 @@ fn become_command(
 ) -> Failure {
     if let Err(error) = streams.install() {
         return Failure::new(Stage::Prepare, &error);
-    }
-    if let Err(failure) = cage.isolate() {
-        return failure;
     }
     if let Err(error) = rustix::process::chdir(spawn.cwd) {
         return Failure::new(Stage::WorkingDirectory, &error.into());
@@ -90,7 +121,7 @@ fn become_command(
 /// The sandbox of a command, if it has one.
 struct Cage<'a> {
     #[cfg(target_os = "linux")]
-    jail: Option<crate::sandbox::linux::Jail<'a>>,
+    jail: Option<Jail<'a>>,
     #[cfg(target_os = "linux")]
     ruleset: Option<OwnedFd>,
     #[cfg(not(target_os = "linux"))]
@@ -100,7 +131,6 @@ struct Cage<'a> {
 #[cfg(target_os = "linux")]
 impl<'a> Cage<'a> {
     fn new(bytes: &'a [u8], ruleset: Option<OwnedFd>) -> io::Result<Self> {
-        use crate::sandbox::linux::Jail;
         let broken = || io::Error::from_raw_os_error(libc::EINVAL);
         let jail = match bytes {
             [] => None,
@@ -113,14 +143,32 @@ impl<'a> Cage<'a> {
         Ok(Self { jail, ruleset })
     }
 
-    fn isolate(&self) -> Result<(), Failure> {
+    fn has_init(&self) -> bool {
+        self.jail.as_ref().is_some_and(Jail::has_init)
+    }
+
+    fn fork(&self) -> Result<Forked, Failure> {
+        let flags = self
+            .jail
+            .as_ref()
+            .map_or(0, crate::sandbox::linux::namespaces);
+        let step = crate::sandbox::linux::Step::Namespaces.number();
+        let failure = |stage| move |error: io::Error| Failure::new(stage, &error);
+        // SAFETY: a keeper has one thread.
+        #[expect(unsafe_code, reason = "a command starts as a copy of its keeper")]
+        match flags {
+            0 => unsafe { sys::fork() }.map_err(failure(Stage::Prepare)),
+            flags => unsafe { sys::fork_into(flags) }.map_err(failure(Stage::Sandbox(step))),
+        }
+    }
+
+    fn isolate(&self) -> Result<Option<OwnedFd>, Failure> {
         let jail = self.jail.as_ref();
-        jail.map_or(Ok(()), crate::sandbox::linux::isolate)
+        jail.map_or(Ok(None), crate::sandbox::linux::isolate)
             .map_err(|(step, error)| Failure::new(Stage::Sandbox(step.number()), &error))
     }
 
     fn restrict(&self) -> Result<(), Failure> {
-        use rustix::fd::AsFd;
         let Some(jail) = &self.jail else {
             return Ok(());
         };
@@ -141,8 +189,19 @@ impl<'a> Cage<'a> {
         }
     }
 
-    fn isolate(&self) -> Result<(), Failure> {
-        Ok(())
+    fn has_init(&self) -> bool {
+        false
+    }
+
+    fn fork(&self) -> Result<Forked, Failure> {
+        // SAFETY: a keeper has one thread.
+        #[expect(unsafe_code, reason = "a command starts as a copy of its keeper")]
+        let forked = unsafe { sys::fork() };
+        forked.map_err(|error| Failure::new(Stage::Prepare, &error))
+    }
+
+    fn isolate(&self) -> Result<Option<OwnedFd>, Failure> {
+        Ok(None)
     }
 
     fn restrict(&self) -> Result<(), Failure> {

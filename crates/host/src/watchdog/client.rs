@@ -43,6 +43,8 @@ pub(crate) struct Spawner {
 pub(crate) struct Started {
     pub(crate) pid: i32,
     pub(crate) control: Control,
+    /// The listener in its network, if its sandbox has one.
+    pub(crate) door: Option<OwnedFd>,
 }
 
 /// The line to a keeper. When all of its holders are gone, the keeper kills what it keeps.
@@ -50,6 +52,7 @@ pub(crate) struct Control {
     stream: Arc<UnixStream>,
     report: [u8; REPORT_SIZE],
     filled: usize,
+    given: Vec<OwnedFd>,
 }
 
 impl Control {
@@ -59,6 +62,7 @@ impl Control {
             stream: Arc::new(UnixStream::from_std(stream)?),
             report: [0; REPORT_SIZE],
             filled: 0,
+            given: Vec::new(),
         })
     }
 
@@ -68,6 +72,7 @@ impl Control {
             stream: self.stream.clone(),
             report: [0; REPORT_SIZE],
             filled: 0,
+            given: Vec::new(),
         }
     }
 
@@ -77,10 +82,11 @@ impl Control {
             && !space.is_empty()
         {
             // What is there already needs no word from the reactor.
-            let count = match rustix::io::read(&*self.stream, &mut *space) {
+            let count = match frame::take(self.stream.as_fd(), space, &mut self.given) {
                 Err(Errno::AGAIN | Errno::INTR) => {
                     self.stream.readable().await.ok()?;
-                    match self.stream.try_read(space) {
+                    let take = || Ok(frame::take(self.stream.as_fd(), space, &mut self.given)?);
+                    match self.stream.try_io(Interest::READABLE, take) {
                         Err(error) if error.kind() == io::ErrorKind::WouldBlock => continue,
                         read => read.ok()?,
                     }
@@ -131,10 +137,20 @@ impl Spawner {
             // Only now, so that what the keeper says meanwhile does not wake us for nothing.
             let mut control = Control::new(ours).map_err(cannot)?;
             let mut taken = false;
+            let mut started = None;
+            let mut doors = usize::from(has_door(command));
             loop {
+                // Both were said before the command ran, in any order.
+                if let Some(pid) = started
+                    && doors == 0
+                {
+                    let door = control.given.pop();
+                    return Ok(Started { pid, control, door });
+                }
                 match control.hear().await {
                     Some(Report::Taken) => taken = true,
-                    Some(Report::Started { pid }) => return Ok(Started { pid, control }),
+                    Some(Report::Started { pid }) => started = Some(pid),
+                    Some(Report::Door) => doors = 0,
                     Some(Report::Exited { .. }) | None if taken => return Err(lost()),
                     // Nobody had taken the request, so it is safe to make it again.
                     Some(Report::Exited { .. }) | None => break,
@@ -360,6 +376,20 @@ fn rules_of(command: &Command) -> Option<BorrowedFd<'_>> {
     {
         let _ = command;
         None
+    }
+}
+
+fn has_door(command: &Command) -> bool {
+    #[cfg(target_os = "linux")]
+    return command
+        .sandbox
+        .as_ref()
+        .and_then(|plan| plan.jail())
+        .is_some_and(|jail| jail.door);
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = command;
+        false
     }
 }
 

@@ -152,24 +152,34 @@ pub(super) fn receive(socket: BorrowedFd<'_>) -> Option<Frame> {
     }
 }
 
+/// Takes what is there at once, and how much that was.
+pub(super) fn take(
+    socket: BorrowedFd<'_>,
+    bytes: &mut [u8],
+    fds: &mut Vec<OwnedFd>,
+) -> rustix::io::Result<usize> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    #[cfg(target_os = "linux")]
+    let flags = RecvFlags::CMSG_CLOEXEC;
+    #[cfg(not(target_os = "linux"))]
+    let flags = RecvFlags::empty();
+    let got = recvmsg(socket, &mut [IoSliceMut::new(bytes)], &mut control, flags)?.bytes;
+    for message in control.drain() {
+        if let RecvAncillaryMessage::ScmRights(rights) = message {
+            fds.extend(rights);
+        }
+    }
+    Ok(got)
+}
+
 fn fill(socket: BorrowedFd<'_>, mut bytes: &mut [u8], fds: &mut Vec<OwnedFd>) -> Option<()> {
     while !bytes.is_empty() {
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
-        let mut control = RecvAncillaryBuffer::new(&mut space);
-        #[cfg(target_os = "linux")]
-        let flags = RecvFlags::CMSG_CLOEXEC;
-        #[cfg(not(target_os = "linux"))]
-        let flags = RecvFlags::empty();
-        let got = match recvmsg(socket, &mut [IoSliceMut::new(bytes)], &mut control, flags) {
-            Ok(got) => got.bytes,
+        let got = match take(socket, bytes, fds) {
+            Ok(got) => got,
             Err(rustix::io::Errno::INTR) => continue,
             Err(_) => return None,
         };
-        for message in control.drain() {
-            if let RecvAncillaryMessage::ScmRights(rights) = message {
-                fds.extend(rights);
-            }
-        }
         if got == 0 {
             return None;
         }
@@ -256,6 +266,8 @@ pub(crate) enum Report {
     Started {
         pid: i32,
     },
+    /// The listener in the command's network comes with this one. Said before the command runs.
+    Door,
     /// With `leftovers` something that the command started is still running.
     Exited {
         exit: Exit,
@@ -326,6 +338,7 @@ impl Report {
         let words = match self {
             Self::Taken => [0, 0, 0, 0],
             Self::Started { pid } => [1, pid, 0, 0],
+            Self::Door => [3, 0, 0, 0],
             Self::Exited { exit, leftovers } => [
                 2,
                 exit.code.unwrap_or(NONE),
@@ -356,6 +369,7 @@ impl Report {
                 },
                 leftovers: leftovers != 0,
             }),
+            (3, ..) => Some(Self::Door),
             _ => None,
         }
     }
@@ -363,11 +377,18 @@ impl Report {
 
 /// Tells us; we may be gone, and then nobody needs to know.
 pub(super) fn report(control: &impl AsFd, report: Report) {
+    report_with(control, report, &[]);
+}
+
+pub(super) fn report_with(control: &impl AsFd, report: Report, mut fds: &[BorrowedFd<'_>]) {
     let bytes = report.encode();
     let mut left = bytes.as_slice();
     while !left.is_empty() {
-        match send(control.as_fd(), left, &[]) {
-            Ok(sent) => left = left.get(sent..).unwrap_or_default(),
+        match send(control.as_fd(), left, fds) {
+            Ok(sent) => {
+                left = left.get(sent..).unwrap_or_default();
+                fds = &[];
+            }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(_) => return,
         }
@@ -387,6 +408,7 @@ mod tests {
         for report in [
             Report::Taken,
             Report::Started { pid: 4711 },
+            Report::Door,
             exited(Some(0), None, false),
             exited(Some(255), None, true),
             exited(None, Some(9), false),

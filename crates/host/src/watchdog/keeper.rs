@@ -1,7 +1,7 @@
 //! The process above one command: starts it, reports its end, passes signals to everything it started, and kills all
 //! of that when the socket to us closes. It stays while anything of the command is left.
 
-use super::child;
+use super::child::{self, Leader};
 use super::frame::{self, Failure, Report, Spawn, Stage};
 use super::server::{Wake, become_reaper, set_name};
 use super::sys;
@@ -19,8 +19,7 @@ pub(super) struct Lines {
 
 /// Runs in a process that was just forked for it and never returns.
 pub(super) fn keep(lines: Lines, lifeline: &OwnedFd, body: &[u8], stdio: Vec<OwnedFd>) -> ! {
-    let Lines { control, failures } = lines;
-    frame::report(&control, Report::Taken);
+    frame::report(&lines.control, Report::Taken);
     become_reaper();
     set_name(c"keeper");
     let started = Wake::new()
@@ -30,10 +29,11 @@ pub(super) fn keep(lines: Lines, lifeline: &OwnedFd, body: &[u8], stdio: Vec<Own
                 stage: Stage::Prepare,
                 errno: libc::EINVAL,
             })?;
-            Ok((wake, child::start(&spawn, stdio, &failures)?))
+            Ok((wake, child::start(&spawn, stdio, &lines)?))
         });
     match started {
-        Ok((wake, leader)) => {
+        Ok((wake, Leader { pid: leader, told })) => {
+            let Lines { control, failures } = lines;
             drop(failures);
             let pid = leader.as_raw_nonzero().get();
             frame::report(&control, Report::Started { pid });
@@ -42,12 +42,13 @@ pub(super) fn keep(lines: Lines, lifeline: &OwnedFd, body: &[u8], stdio: Vec<Own
                 lifeline,
                 wake,
                 leader,
+                init: told,
                 running: true,
                 doomed: false,
             }
             .run();
         }
-        Err(failure) => failure.tell(&failures),
+        Err(failure) => failure.tell(&lines.failures),
     }
     sys::exit_now(0)
 }
@@ -56,8 +57,10 @@ struct Keeper<'a> {
     control: OwnedFd,
     lifeline: &'a OwnedFd,
     wake: Wake,
-    /// The command itself: leader of its session and group.
+    /// The command itself, leader of its session and group; or its init.
     leader: Pid,
+    /// What an init says, while it lives.
+    init: Option<OwnedFd>,
     running: bool,
     /// Was to be killed, so whatever still turns up is killed too.
     doomed: bool,
@@ -66,16 +69,22 @@ struct Keeper<'a> {
 impl Keeper<'_> {
     fn run(mut self) {
         loop {
+            // Once the init has said its word there is nothing to wait for there.
+            let news = self.init.as_ref().filter(|_| self.running);
             let mut fds = [
                 PollFd::new(&self.control, PollFlags::IN),
                 PollFd::new(self.lifeline, PollFlags::IN),
                 PollFd::new(&self.wake.read, PollFlags::IN),
+                PollFd::new(news.unwrap_or(&self.wake.read), PollFlags::IN),
             ];
             match poll(&mut fds, None) {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(_) => return self.kill_all(),
             }
-            let [asked, orphaned, ended] = fds.map(|fd| !fd.revents().is_empty());
+            let [asked, orphaned, ended, told] = fds.map(|fd| !fd.revents().is_empty());
+            if told {
+                self.hear();
+            }
             if ended {
                 tree::drain(&self.wake.read);
                 if !self.reap() {
@@ -88,14 +97,27 @@ impl Keeper<'_> {
         }
     }
 
+    /// Passes on how the command ended, if its init said so.
+    fn hear(&mut self) {
+        #[cfg(target_os = "linux")]
+        if self.running
+            && let Some(said) = self.init.as_ref().and_then(super::init::hear)
+        {
+            self.running = false;
+            frame::report(&self.control, said);
+        }
+    }
+
     /// Whether anything of the command is left.
     fn reap(&mut self) -> bool {
         let mut end = None;
         let left = loop {
             match tree::reap() {
-                Reaped::One(pid, status) if self.running && pid == self.leader => {
+                Reaped::One(pid, status) if pid == self.leader => {
+                    self.hear();
+                    self.init = None;
+                    end = self.running.then_some(status);
                     self.running = false;
-                    end = Some(status);
                 }
                 Reaped::One(..) => {}
                 Reaped::Running => break true,
@@ -143,14 +165,24 @@ impl Keeper<'_> {
     /// To each process once: the group at one stroke, then those that left it.
     fn signal(&self, signal: Signal) {
         let everything = self.everything();
-        let apart =
-            |pid: &Pid| !self.running || sys::group_of(*pid) != self.leader.as_raw_nonzero().get();
-        let apart: Vec<Pid> = everything.into_iter().filter(apart).collect();
-        if self.running {
+        let one_group = self.running && self.init.is_none();
+        let apart = |pid: &Pid| match &self.init {
+            Some(_) => *pid != self.leader,
+            None => !one_group || sys::group_of(*pid) != self.leader.as_raw_nonzero().get(),
+        };
+        let apart: Vec<Pid> = everything.iter().copied().filter(apart).collect();
+        if one_group {
             let _gone = kill_process_group(self.leader, signal);
         }
-        for pid in apart {
-            tree::send(pid, signal);
+        for pid in &apart {
+            tree::send(*pid, signal);
+        }
+        // Whoever lost its parent during the look was in neither place.
+        let missed = self.everything();
+        for pid in missed.iter().filter(|pid| !everything.contains(pid)) {
+            if !one_group || sys::group_of(*pid) != self.leader.as_raw_nonzero().get() {
+                tree::send(*pid, signal);
+            }
         }
     }
 
@@ -160,6 +192,10 @@ impl Keeper<'_> {
     }
 
     fn strike(&self) {
+        if self.init.is_some() {
+            // The kernel takes the rest along, at one stroke.
+            return tree::send(self.leader, Signal::KILL);
+        }
         tree::freeze_and_kill(&|| self.everything());
         if self.running {
             // Reaches the group even where processes cannot be listed.
@@ -179,7 +215,7 @@ impl Keeper<'_> {
     }
 }
 
-fn exit(status: WaitStatus) -> Exit {
+pub(super) fn exit(status: WaitStatus) -> Exit {
     Exit {
         code: status.exit_status(),
         signal: status.terminating_signal(),

@@ -9,6 +9,8 @@ mod child;
 mod client;
 #[cfg(unix)]
 mod frame;
+#[cfg(target_os = "linux")]
+mod init;
 #[cfg(unix)]
 mod keeper;
 #[cfg(unix)]

@@ -29,6 +29,32 @@ pub(super) unsafe fn fork() -> io::Result<Forked> {
     }
 }
 
+/// The same, into new namespaces: `flags` as `clone` takes them.
+///
+/// # Safety
+/// This process must have one thread: what the C library does around a fork is left out.
+#[cfg(target_os = "linux")]
+pub(super) unsafe fn fork_into(flags: libc::c_int) -> io::Result<Forked> {
+    let flags = libc::c_long::from(flags | libc::SIGCHLD);
+    // SAFETY: without a stack of its own and without shared memory this is a fork.
+    match unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) } {
+        0 => Ok(Forked::Child),
+        raw => i32::try_from(raw)
+            .ok()
+            .filter(|raw| *raw > 0)
+            .and_then(Pid::from_raw)
+            .map(Forked::Parent)
+            .ok_or_else(io::Error::last_os_error),
+    }
+}
+
+/// The end of a child is of no interest to this process but when it waits.
+#[cfg(target_os = "linux")]
+pub(super) fn ignore_children() {
+    // SAFETY: no handler is installed; unlike when ignored, children can still be waited for.
+    unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
+}
+
 /// Leaves at once: no destructors, no buffers of the process this one was forked from.
 pub(super) fn exit_now(code: i32) -> ! {
     // SAFETY: ends the process.

@@ -30,6 +30,7 @@ impl Attempt {
         match layer {
             Layer::Namespaces => self.namespaces,
             Layer::Landlock => self.landlock,
+            Layer::Bubblewrap => Held::Yes,
         }
     }
 }
@@ -92,6 +93,18 @@ pub const ATTEMPTS: &[Attempt] = &[
     both(
         "write by /proc/PID/root",
         "echo x > /proc/$VICTIM/root$OUT/victim",
+    ),
+    no_control(both(
+        "write by /proc/1/root",
+        "echo x > /proc/1/root$OUT/victim",
+    )),
+    no_control(both(
+        "write by /proc/1/cwd",
+        "echo x > /proc/1/cwd$OUT/victim",
+    )),
+    both(
+        "write by /proc/PID/cwd",
+        "echo x > /proc/$VICTIM/cwd/$OUT/victim || echo x > /proc/$VICTIM/root$OUT/victim",
     ),
     held(
         "change a mode outside",
@@ -176,6 +189,10 @@ pub const ATTEMPTS: &[Attempt] = &[
         "read a secret by /proc/PID/root",
         "cat /proc/$VICTIM/root$HOME/.ssh/id",
     ),
+    no_control(both(
+        "read a secret by /proc/1/root",
+        "cat /proc/1/root$HOME/.ssh/id",
+    )),
     both("hard link to a secret", "ln $HOME/.ssh/id h; cat h"),
     held(
         "list secrets",
@@ -231,6 +248,19 @@ pub const ATTEMPTS: &[Attempt] = &[
     no_control(both(
         "tcp by the shell",
         "command -v bash >/dev/null && bash -c 'exec 3<>/dev/tcp/127.0.0.1/$0 && echo ESCAPED' $PORT",
+    )),
+    no_control(both(
+        "a name server far away",
+        "$TRY far-udp 192.0.2.1:53; $TRY far-tcp 192.0.2.1:53",
+    )),
+    no_control(both(
+        "a name by the system",
+        "getent hosts ostler.example.org && echo ESCAPED",
+    )),
+    no_control(both("raw sockets", "$TRY raw")),
+    no_control(both(
+        "another interface",
+        "command -v ip >/dev/null && ip link add d type dummy 2>&1 && echo ESCAPED",
     )),
     no_control(both("vsock", "$TRY vsock")),
     no_control(Attempt {

@@ -73,6 +73,16 @@ fn attempt(what: &str, args: &[&str]) -> Option<Result> {
         ("udp", [port]) => UdpSocket::bind("0.0.0.0:0")
             .and_then(|s| s.send_to(b"secret.example", format!("127.0.0.1:{port}")))
             .and_then(|_| Err(std::io::Error::other("sent"))),
+        ("far-udp", [address]) => UdpSocket::bind("0.0.0.0:0")
+            .and_then(|s| s.send_to(b"secret.example", address).map(drop)),
+        ("far-tcp", [address]) => address
+            .parse()
+            .map_err(std::io::Error::other)
+            .and_then(|a| {
+                let limit = std::time::Duration::from_millis(300);
+                TcpStream::connect_timeout(&a, limit).map(drop)
+            }),
+        ("raw", []) => raw(),
         ("vsock", []) => call(libc::SYS_socket, [i64::from(libc::AF_VSOCK), 1, 0, 0, 0]),
         ("tiocsti", []) => check(unsafe { libc::ioctl(0, libc::TIOCSTI, c"x".as_ptr()) }.into()),
         ("fds", []) => match (3..1024).find(|fd| unsafe { libc::fcntl(*fd, libc::F_GETFD) } >= 0) {
@@ -116,6 +126,23 @@ fn attempt(what: &str, args: &[&str]) -> Option<Result> {
         }
         _ => return None,
     })
+}
+
+/// Any of them would see or send what is not meant for this network.
+fn raw() -> Result {
+    let kinds = [
+        (libc::AF_PACKET, libc::SOCK_RAW, 0x0300),
+        (libc::AF_INET, libc::SOCK_RAW, libc::IPPROTO_ICMP),
+        (libc::AF_INET6, libc::SOCK_RAW, libc::IPPROTO_ICMPV6),
+    ];
+    let open = |&(family, kind, protocol): &(i32, i32, i32)| {
+        let fd = unsafe { libc::socket(family, kind, protocol) };
+        fd >= 0
+    };
+    match kinds.iter().any(open) {
+        true => Ok(()),
+        false => Err(std::io::Error::last_os_error()),
+    }
 }
 
 fn serve() -> Result {

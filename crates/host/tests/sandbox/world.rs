@@ -104,7 +104,7 @@ impl World {
             writable: vec![root.clone(), tmp, "/dev/shm".into()],
             forbid_read: vec![home.join(".ssh"), root.join(".env")],
             protect: protect.iter().map(|name| root.join(name)).collect(),
-            network: Network::Loopback,
+            network: Network::Proxy,
             layer,
             ..Policy::default()
         };
@@ -176,13 +176,15 @@ impl World {
         ] {
             env.push((format!("GIT_{name}").into(), "me".into()));
         }
-        Command {
+        let mut command = Command {
             argv: ["sh", "-c", script].iter().map(Into::into).collect(),
             cwd: self.root.clone(),
             env,
             stdio: Stdio::Pipes,
-            sandbox: Some(plan),
-        }
+            sandbox: None,
+        };
+        plan.put_on(&mut command);
+        command
     }
 
     pub async fn run(&self, script: &str) -> Ran {

@@ -161,8 +161,7 @@ fn wait(text: &str) -> Option<Duration> {
     } else {
         number
     };
-    let wait = Duration::try_from_secs_f64(seconds).ok()?;
-    Some(wait.min(crate::MAX_RETRY_AFTER))
+    Duration::try_from_secs_f64(seconds).ok()
 }
 
 #[cfg(test)]

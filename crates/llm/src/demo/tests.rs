@@ -29,6 +29,7 @@ fn model() -> Model {
         max_output: None,
         price: None,
         reasoning: false,
+        effort: None,
         images: false,
         stream: true,
         timeouts: Timeouts::default(),

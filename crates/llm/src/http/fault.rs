@@ -1,7 +1,7 @@
 //! Turns what went wrong into a typed error with a sentence that says what to do. Pure; keys never get through.
 
 use crate::kinds::without_secrets;
-use crate::{Error, Target, rows};
+use crate::{Error, REDACTED, Secret, Target, rows};
 use http::HeaderMap;
 use serde::Deserialize;
 use serde_json::Value;
@@ -11,7 +11,7 @@ use std::time::Duration;
 use url::Url;
 
 const TABLE: &str = include_str!("../../data/errors.toml");
-/// A server cannot make us wait longer than this before another try.
+/// A server that asks for more patience than this is not tried again by itself.
 pub const MAX_RETRY_AFTER: Duration = Duration::from_secs(300);
 /// What is quoted of a body that is no answer, and of a vendor's own words.
 const QUOTE_CHARS: usize = 200;
@@ -29,7 +29,9 @@ pub(super) struct Place {
     url: String,
     /// Where the key came from, if there is one.
     key_source: Option<String>,
-    secrets: Vec<crate::Secret>,
+    /// What to do when the key is refused.
+    remedy: Option<String>,
+    secrets: Vec<Secret>,
 }
 
 /// Which of the four clocks ran out.
@@ -67,22 +69,10 @@ pub fn says_overflow(text: &str) -> bool {
 }
 
 impl Place {
-    pub(super) fn new(target: &Target, url: &Url) -> Self {
-        let mut secrets: Vec<_> = target.key.iter().cloned().collect();
-        for (name, value) in &target.headers {
-            if is_sensitive(name) {
-                let bare = value
-                    .split_once(' ')
-                    .map_or(value.as_str(), |(_, rest)| rest);
-                secrets.push(crate::Secret::new(bare));
-            }
-        }
-        secrets.extend(url.password().map(crate::Secret::new));
-        secrets.extend(
-            url.query_pairs()
-                .filter(|(name, _)| is_sensitive(name))
-                .map(|(_, value)| crate::Secret::new(value)),
-        );
+    pub(super) fn new(target: &Target, key: Option<&Secret>, url: &Url) -> Self {
+        let headers = target.headers.iter().map(|(name, value)| (name, value));
+        let mut secrets = secrets_beside_key(headers, Some(url));
+        secrets.extend(key.cloned());
         secrets.retain(|secret| secret.reveal().chars().count() >= MIN_SECRET_CHARS);
         let host = url.host_str().unwrap_or("");
         Self {
@@ -93,7 +83,8 @@ impl Place {
                 None => host.to_owned(),
             },
             url: without_secrets(url.as_str()),
-            key_source: target.key.as_ref().map(|key| key.source().to_owned()),
+            key_source: key.map(|key| key.source().to_owned()),
+            remedy: target.key.as_ref().map(crate::Key::remedy),
             secrets,
         }
     }
@@ -149,20 +140,13 @@ impl Place {
 
     fn auth(&self, status: u16, said: &str) -> Error {
         let provider = &self.provider;
-        let (what, todo) = match self.key_source.as_deref() {
-            Some("") => (
-                "refused the key".to_owned(),
-                "Check it, or run `ostler setup`",
-            ),
-            Some(source) => (
-                format!("refused the key from {source}"),
-                "Check it, or run `ostler setup`",
-            ),
-            None => (
-                "wants a key and none is set".to_owned(),
-                "Set its api_key_env, or run `ostler setup`",
-            ),
+        let what = match self.key_source.as_deref() {
+            Some("") => "refused the key".to_owned(),
+            Some(source) => format!("refused the key from {source}"),
+            None => "wants a key and none is set".to_owned(),
         };
+        let todo = self.remedy.as_deref();
+        let todo = todo.unwrap_or("Set its api_key_env, or run `ostler setup`");
         Error::Auth {
             message: format!("{provider} {what} ({status}){said}. {todo}"),
         }
@@ -262,13 +246,31 @@ impl Place {
             | Error::Fatal { message, .. } => {
                 for secret in &self.secrets {
                     if message.contains(secret.reveal()) {
-                        *message = message.replace(secret.reveal(), "[key]");
+                        *message = message.replace(secret.reveal(), REDACTED);
                     }
                 }
             }
         }
         error
     }
+}
+
+/// What else lets one in at an endpoint: headers and parts of the address that carry a credential.
+pub fn secrets_beside_key<'a>(
+    headers: impl Iterator<Item = (&'a String, &'a String)>,
+    url: Option<&Url>,
+) -> Vec<Secret> {
+    let bare = |value: &'a String| value.split_once(' ').map_or(&**value, |(_, rest)| rest);
+    let mut secrets: Vec<Secret> = headers
+        .filter(|(name, _)| is_sensitive(name))
+        .map(|(_, value)| Secret::new(bare(value)))
+        .collect();
+    if let Some(url) = url {
+        secrets.extend(url.password().map(Secret::new));
+        let pairs = url.query_pairs().filter(|(name, _)| is_sensitive(name));
+        secrets.extend(pairs.map(|(_, value)| Secret::new(value)));
+    }
+    secrets
 }
 
 fn is_sensitive(name: &str) -> bool {
@@ -306,11 +308,10 @@ fn rule_for(status: u16, body: &str) -> Option<RuleKind> {
 fn retry_after(headers: &HeaderMap, body: &str, now: jiff::Timestamp) -> Option<Duration> {
     let header = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
     let millis = header("retry-after-ms").and_then(|ms| ms.parse::<f64>().ok());
-    let wait = millis
+    millis
         .and_then(|ms| Duration::try_from_secs_f64(ms / 1000.0).ok())
         .or_else(|| header("retry-after").and_then(|text| seconds_or_date(text, now)))
-        .or_else(|| delay_in(body))?;
-    Some(wait.min(MAX_RETRY_AFTER))
+        .or_else(|| delay_in(body))
 }
 
 fn seconds_or_date(text: &str, now: jiff::Timestamp) -> Option<Duration> {
@@ -441,7 +442,7 @@ mod tests {
                 "",
                 Some(0),
             ),
-            (&[("retry-after", "86400")], "", Some(300_000)),
+            (&[("retry-after", "86400")], "", Some(86_400_000)),
             (&[("retry-after", "1e99")], "", None),
             (&[("retry-after", "-1")], "", None),
             (&[("retry-after", "soon")], "", None),

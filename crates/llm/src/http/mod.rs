@@ -9,14 +9,15 @@ mod upload;
 #[cfg(test)]
 mod tests;
 
-pub use fault::{MAX_RETRY_AFTER, says_overflow};
+pub use fault::{MAX_RETRY_AFTER, says_overflow, secrets_beside_key};
 pub use response::{MAX_WHOLE_BYTES, Progress, Response};
 pub use tls::install_crypto;
 
 use crate::kinds::{Auth, Kind};
-use crate::{Error, Target};
+use crate::{Error, Secret, Target};
 use bytes::Bytes;
 use fault::{Clock, Place};
+use http::StatusCode;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -79,25 +80,32 @@ impl Transport {
         cancel: &CancellationToken,
     ) -> Result<Response, Error> {
         let url = kind.url(target)?;
-        let place = Place::new(target, &url);
-        let headers = headers(target, kind)?;
-        let client = self.client()?;
         if url.scheme() == "https" {
             self.load_trust_store();
         }
-        let progress = Arc::new(upload::Progress::new());
-        let body = reqwest::Body::wrap(Upload::new(body, progress.clone()));
-        let sending = client.post(url).headers(headers).body(body).send();
-        let wait = Wait {
-            connect: target.timeouts.connect,
-            headers: if target.stream {
-                target.timeouts.headers
-            } else {
-                // The head of an answer that is not streamed comes when the answer is ready.
-                target.timeouts.headers.max(target.timeouts.first_token)
-            },
+        let mut key = match &target.key {
+            Some(key) => Some(unless_cancelled(key.current(), cancel).await?),
+            None => None,
         };
-        let answer = head(sending, &progress, wait, &place, cancel).await?;
+        let mut is_second = false;
+        let (place, progress, answer) = loop {
+            let place = Place::new(target, key.as_ref(), &url);
+            let headers = headers(target, key.as_ref(), kind)?;
+            let progress = Arc::new(upload::Progress::new());
+            let body = reqwest::Body::wrap(Upload::new(body.clone(), progress.clone()));
+            let request = self.client()?.post(url.clone()).headers(headers).body(body);
+            let wait = Wait::new(target);
+            let answer = head(request.send(), &progress, wait, &place, cancel).await?;
+            if answer.status() == StatusCode::UNAUTHORIZED
+                && !is_second
+                && let (Some(source), Some(refused)) = (&target.key, &key)
+                && let Some(other) = unless_cancelled(source.instead_of(refused), cancel).await?
+            {
+                (key, is_second) = (Some(other), true);
+                continue;
+            }
+            break (place, progress, answer);
+        };
         let status = answer.status().as_u16();
         if !answer.status().is_success() {
             let headers = answer.headers().clone();
@@ -175,6 +183,32 @@ struct Wait {
     headers: Duration,
 }
 
+impl Wait {
+    fn new(target: &Target) -> Self {
+        let timeouts = target.timeouts;
+        Self {
+            connect: timeouts.connect,
+            headers: if target.stream {
+                timeouts.headers
+            } else {
+                // The head of an answer that is not streamed comes when the answer is ready.
+                timeouts.headers.max(timeouts.first_token)
+            },
+        }
+    }
+}
+
+async fn unless_cancelled<T>(
+    work: impl Future<Output = Result<T, Error>>,
+    cancel: &CancellationToken,
+) -> Result<T, Error> {
+    tokio::select! {
+        biased;
+        () = cancel.cancelled() => Err(cancelled()),
+        done = work => done,
+    }
+}
+
 /// Waits for the head of the answer, on the clock of the stage the request is in.
 async fn head(
     sending: impl Future<Output = Result<reqwest::Response, reqwest::Error>>,
@@ -203,20 +237,20 @@ async fn head(
     }
 }
 
-fn headers(target: &Target, kind: &Kind) -> Result<HeaderMap, Error> {
+fn headers(target: &Target, key: Option<&Secret>, kind: &Kind) -> Result<HeaderMap, Error> {
     let mut map = HeaderMap::new();
     map.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     for (name, value) in &kind.headers {
         put(&mut map, target, name, value)?;
     }
-    if let Some(key) = &target.key {
-        match &kind.auth {
-            Auth::Bearer => {
+    if let Some(key) = key {
+        match (&kind.auth, key.is_bearer()) {
+            (Auth::Bearer, _) | (Auth::Header(_), true) => {
                 let value = format!("Bearer {}", key.reveal());
                 put(&mut map, target, AUTHORIZATION.as_str(), &value)?;
             }
-            Auth::Header(name) => put(&mut map, target, name, key.reveal())?,
-            Auth::None => {}
+            (Auth::Header(name), false) => put(&mut map, target, name, key.reveal())?,
+            (Auth::None, _) => {}
         }
     }
     for (name, value) in &target.headers {

@@ -1,5 +1,6 @@
 //! The transport against a tiny server on a thread: what goes over the wire, and what each fault becomes.
 
+mod keys;
 mod secure;
 
 use super::{Progress, Proxies, Response, Transport, TransportOptions};
@@ -176,7 +177,7 @@ fn target(base_url: &str) -> Target {
         },
         kind: "test".into(),
         base_url: base_url.into(),
-        key: Some(Secret::new(KEY)),
+        key: Some(Secret::new(KEY).into()),
         headers: vec![("x-mine".into(), "1".into())],
         extra_body: None,
         quirks: Quirks::default(),
@@ -184,6 +185,7 @@ fn target(base_url: &str) -> Target {
         max_output: None,
         price: None,
         reasoning: false,
+        effort: None,
         images: false,
         stream: true,
         timeouts: Timeouts::default(),
@@ -328,7 +330,7 @@ async fn each_status_is_a_typed_error() {
             "",
             r#"{"error":{"message":"bad key sk-very-secret"}}"#,
             "auth",
-            "acme refused the key (401): bad key [key]. Check it, or run `ostler setup`",
+            "acme refused the key (401): bad key [redacted]. Check it, or run `ostler setup`",
         ),
         ("403 X", "", "", "auth", "acme refused the key (403)"),
         (
@@ -474,7 +476,7 @@ async fn a_body_decides_by_its_looks() {
         (
             "content-type: text/event-stream\r\n",
             "data: [FAIL]\n\n",
-            Err("told to fail with [key]"),
+            Err("told to fail with [redacted]"),
         ),
     ] {
         let server = Server::answering(plain("200 OK", headers, body));
@@ -741,7 +743,7 @@ async fn a_line_of_200_megabytes_is_given_up_early() {
 async fn settings_that_cannot_be_sent_are_refused_without_showing_the_key() {
     for (set, words) in [
         (
-            (|t| t.key = Some(Secret::new("sk-bad\nkey"))) as fn(&mut Target),
+            (|t| t.key = Some(Secret::new("sk-bad\nkey").into())) as fn(&mut Target),
             "`authorization`",
         ),
         (

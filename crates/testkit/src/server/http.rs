@@ -11,7 +11,7 @@ const MAX_BODY_BYTES: usize = 512 * 1024 * 1024;
 const OUT_BUFFER_BYTES: usize = 16 * 1024;
 
 /// The next request of a connection, or `None` when the client is done.
-pub(super) fn read_request(
+pub(crate) fn read_request(
     reader: &mut impl BufRead,
     sock: &TcpStream,
 ) -> io::Result<Option<Captured>> {
@@ -46,13 +46,15 @@ pub(super) fn read_request(
         let len = header("content-length").and_then(|v| v.parse().ok());
         read_exactly(reader, len.unwrap_or(0))?
     };
+    // Reading it takes a while that is not the client's.
+    let at = Instant::now();
     Ok(Some(Captured {
         method,
         path,
         headers,
         body: serde_json::from_slice(&raw).unwrap_or(Value::Null),
         raw,
-        at: Instant::now(),
+        at,
         fate: Fate::Open,
     }))
 }
@@ -89,7 +91,7 @@ fn read_chunked(reader: &mut impl BufRead) -> io::Result<Vec<u8>> {
 }
 
 /// The response side of a connection.
-pub(super) struct Wire<'a> {
+pub(crate) struct Wire<'a> {
     sock: &'a TcpStream,
     out: BufWriter<&'a TcpStream>,
     /// Just before the last bytes left.
@@ -205,7 +207,7 @@ impl<'a> Wire<'a> {
     }
 }
 
-pub(super) fn pair(name: &str, value: &str) -> (String, String) {
+pub(crate) fn pair(name: &str, value: &str) -> (String, String) {
     (name.into(), value.into())
 }
 

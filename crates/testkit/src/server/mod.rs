@@ -4,7 +4,7 @@
 mod chat;
 mod fault;
 mod gemini;
-mod http;
+pub(crate) mod http;
 mod messages;
 mod reply;
 mod responses;

@@ -7,6 +7,9 @@ use crate::theme::{Role, Theme};
 use crate::{say, text};
 use ostler_wire::Approval;
 
+/// Bytes of a reason or rule.
+const MAX_FACT: usize = 2 * 1024;
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Approved(Approval);
 
@@ -37,6 +40,7 @@ impl Approved {
         ];
         let mut line = Line::new(say::approved(theme.language, decision), style);
         for fact in more.into_iter().flatten() {
+            let fact = rows::bounded(&fact, MAX_FACT);
             line.push(Span::new(format!(" · {fact}"), theme.style(Role::Faint)));
         }
         let wrapped = text::wrap(&line, columns.saturating_sub(2));

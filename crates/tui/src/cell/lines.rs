@@ -30,7 +30,10 @@ pub fn head(text: &str, count: usize, style: Style, columns: usize, theme: &Them
     let mut out = Vec::new();
     let mut lines = text.lines();
     for line in lines.by_ref().take(count) {
-        out.extend(text::wrap(&Line::new(whole(line), style), columns));
+        out.extend(text::wrap(
+            &Line::new(rows::bounded(line, MAX_LINE), style),
+            columns,
+        ));
         if out.len() > MAX_OPEN_ROWS {
             break;
         }
@@ -49,7 +52,7 @@ pub fn head(text: &str, count: usize, style: Style, columns: usize, theme: &Them
 pub fn all(text: &str, style: Style, columns: usize) -> Vec<Line> {
     let mut out = Vec::new();
     for line in text.lines() {
-        let line = Line::new(whole(line), style);
+        let line = Line::new(rows::bounded(line, MAX_LINE), style);
         let folded = rows::fold(&line, columns.saturating_sub(INDENT));
         out.extend(rows::indent(folded, &spaces(INDENT), &spaces(INDENT)));
         // One more than fits, so that the note about the rest is due.
@@ -74,13 +77,4 @@ pub fn note(text: String, theme: &Theme) -> Line {
         format!("{}{text}", " ".repeat(INDENT)),
         theme.style(Role::Faint),
     )
-}
-
-/// A line, or as much of it as anybody would read.
-fn whole(line: &str) -> String {
-    let kept = rows::head(line, MAX_LINE);
-    match line.len() - kept.len() {
-        0 => kept.to_owned(),
-        dropped => format!("{kept} {}", say::bytes_left_out(dropped)),
-    }
 }

@@ -10,6 +10,9 @@ use ostler_wire::{Todo, TodoItem, TodoState, Word};
 /// Items that the transcript shows; around the one that is being done.
 const FOLDED: usize = 12;
 
+/// Bytes of an item.
+const MAX_ITEM: usize = 2 * 1024;
+
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TodoList {
     pub items: Vec<TodoItem>,
@@ -49,7 +52,7 @@ impl TodoList {
         for item in self.items.get(shown).unwrap_or_default() {
             let (mark, style) = looks(item.state, theme);
             let wrapped = text::wrap(
-                &Line::new(item.text.as_str(), style),
+                &Line::new(rows::bounded(&item.text, MAX_ITEM), style),
                 columns.saturating_sub(4),
             );
             let mark: Line = [Span::plain("  "), Span::new(mark, style)]

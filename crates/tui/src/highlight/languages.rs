@@ -236,7 +236,6 @@ pub const LANGUAGES: &[Language] = &[
             Quote::line("'"),
         ],
         form: Form::Keys,
-        ..CODE
     },
     Language {
         names: "css scss sass less",

@@ -204,7 +204,8 @@ impl<'a> Reader<'a> {
         if first.is_ascii_digit() {
             return self.put(number(rest), Token::Number);
         }
-        if is_word(first) || (first == '$' && language.form == Form::Shell) {
+        let starts_command = first == '$' || (self.is_start && matches!(first, '.' | '/' | '~'));
+        if is_word(first) || (language.form == Form::Shell && starts_command) {
             return self.word();
         }
         if !first.is_whitespace() && first != '=' {
@@ -274,8 +275,12 @@ impl<'a> Reader<'a> {
         let (word, after) = rest.split_at_checked(len).unwrap_or((rest, ""));
         let token = self.kind(word, after);
         if self.language.form == Form::Shell {
-            // A variable that is set, or a keyword, has the command behind it.
-            self.is_start &= token == Token::Keyword || after.starts_with('=') || self.is_value();
+            // A command can stand behind a prompt, a variable that is set and some keywords.
+            let leads = matches!(
+                word,
+                "$" | "do" | "elif" | "else" | "eval" | "exec" | "if" | "then" | "until" | "while"
+            );
+            self.is_start &= leads || after.starts_with('=') || self.is_value();
         }
         self.put(len.max(1), token);
     }
@@ -311,6 +316,7 @@ impl<'a> Reader<'a> {
             };
         }
         match form {
+            Form::Shell if word == "$" => Token::Other,
             Form::Shell if word.starts_with('$') => Token::Type,
             Form::Shell if self.is_start && !after.starts_with('=') && !self.is_value() => {
                 Token::Function
@@ -502,6 +508,11 @@ mod tests {
                 "bash",
                 "FOO=1 cargo test | grep -v \"$x\" # c",
                 "    n fffff        ffff    ssss c c\n",
+            ),
+            (
+                "sh",
+                "$ FOO=bar ./run.sh && for f in x; do ls; done",
+                "          ffffffff    kkk   kk    kk ff  kkkk\n",
             ),
             ("json", "{\"a\": [1, true, \"b\"]}", " ttt   n  nnnn  sss\n"),
             ("yaml", "key: \"v\" # c\n- b: 1", "ttt  sss c c\n  t  n\n"),

@@ -437,7 +437,9 @@ fn show_has_defaults_and_get_has_one() {
     assert_snapshot!(render(&settings(&loaded), Origins::Shown), @r#"
     agent.effort = "low"  # ostler.toml:2:1
     agent.max_steps = 0  # default
+    agent.plan_mode_allowed_tools = []  # default
     agent.reasoning_language = "auto"  # default
+    auth.store = "file"  # default
     auth.use_process_env = true  # default
     display.color = "auto"  # default
     display.show_reasoning = true  # default
@@ -451,6 +453,7 @@ fn show_has_defaults_and_get_has_one() {
     sandbox.allow_write = []  # default
     sandbox.bash = "enforce"  # default
     sandbox.forbid_read = ["~/.ssh", "~/.aws", "~/.gnupg"]  # default
+    sandbox.layer = "auto"  # default
     sandbox.network = false  # default
     sessions.location = "home"  # default
     sessions.quota = "2GB"  # default
@@ -495,7 +498,7 @@ fn show_has_defaults_and_get_has_one() {
     agent.effort: low
     agent.max_steps: 0
     sandbox.forbid_read: ["~/.ssh", "~/.aws", "~/.gnupg"]
-    sandbox: [] | enforce | ["~/.ssh", "~/.aws", "~/.gnupg"] | false
+    sandbox: [] | enforce | ["~/.ssh", "~/.aws", "~/.gnupg"] | auto | false
     tools.bash: false
     default_model: ! `default_model` is not set and has no default
     tools.web_search: ! `tools.web_search` is not set and has no default

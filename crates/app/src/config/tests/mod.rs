@@ -1,11 +1,13 @@
 //! Tests of the configuration. Each case is data: files, variables and flags in, text out.
 
+mod approval;
 mod diagnostics;
 mod edits;
 mod hostile;
 mod keys;
 mod merge;
 mod resolve;
+mod rules;
 mod schema;
 mod trust;
 
@@ -17,10 +19,11 @@ use tempfile::TempDir;
 use super::diagnose::ConfigError;
 use super::env::Override;
 use super::layers::{Inputs, Loaded, load};
+use super::oauth::TokenStore;
 use super::paths::{Env, Places};
-use super::project::Trust;
 use super::schema::ProviderConfig;
 use super::show::{Origins, settings};
+use super::trust::{Answer, Approval, Record};
 
 const TOOLS: [&str; 4] = ["bash", "read_file", "fetch_url", "web_search"];
 
@@ -29,7 +32,7 @@ pub struct Bench {
     directory: TempDir,
     pub env: Env,
     pub flags: Vec<Override>,
-    pub trust: Trust,
+    trusted: bool,
     pub config_flag: Option<PathBuf>,
 }
 
@@ -42,7 +45,7 @@ impl Bench {
             directory,
             env: Env::new(),
             flags: Vec::new(),
-            trust: Trust::Untrusted,
+            trusted: false,
             config_flag: None,
         }
     }
@@ -71,8 +74,12 @@ impl Bench {
         self
     }
 
+    pub fn logins(&self) -> crate::auth::Logins {
+        crate::auth::Logins::new(&self.places().home, TokenStore::File)
+    }
+
     pub fn trusted(mut self) -> Self {
-        self.trust = Trust::Trusted;
+        self.trusted = true;
         self
     }
 
@@ -90,13 +97,24 @@ impl Bench {
         }
     }
 
+    /// The record of somebody who trusts the project as it is.
+    pub fn record(&self) -> Record {
+        let seen = self.load_with(Approval::Recorded(None)).unwrap().workspace;
+        Record::new(Answer::Trusted, String::new(), &seen.items)
+    }
+
     pub fn load(&self) -> Result<Loaded, ConfigError> {
+        let record = self.trusted.then(|| self.record());
+        self.load_with(Approval::Recorded(record.as_ref()))
+    }
+
+    pub fn load_with(&self, approval: Approval<'_>) -> Result<Loaded, ConfigError> {
         load(&Inputs {
             env: &self.env,
             places: &self.places(),
             config_flag: self.config_flag.as_deref(),
             overrides: &self.flags,
-            trust: self.trust,
+            approval,
             tools: &TOOLS,
         })
     }

@@ -17,7 +17,7 @@ fn resolve(bench: &Bench, reference: &str) -> Result<ResolvedModel, ResolveError
     let loaded = bench.load().unwrap();
     let built_in = built_in();
     let dotenv = Dotenv::load(&bench.places().dotenv(), no_mode);
-    let resolver = Resolver::new(&loaded, &built_in, &bench.env, &dotenv);
+    let resolver = Resolver::new(&loaded, &built_in, &bench.env, &dotenv, bench.logins());
     match reference {
         "" => resolver.default(),
         reference => resolver.resolve(reference),
@@ -330,14 +330,62 @@ fn protocols_follow_from_kind_and_api() {
 #[test]
 fn incomplete_providers_say_what_is_missing() {
     let bench = Bench::new().user("[[providers]]\nname = 'a'\nkind = 'openai'\nmodel = 'm'\n[[providers]]\nname = 'b'\nkind = 'openai'\nbase_url = 'http://127.0.0.1:1'\n[[providers]]\nname = 'c'\nkind = 'openai'\nbase_url = 'http://127.0.0.1:1'\nmodel = 'm'\napi_key_env = 'C_KEY'\n[[providers]]\nname = 'd'\nkind = 'openai'\nbase_url = 'http://127.0.0.1:1'\nmodel = 'm'\napi_key_file = 'absent'\n[[providers]]\nname = 'e'\nkind = 'openai'\nbase_url = 'http://127.0.0.1:1'\nmodel = 'm'\napi_key_env = 'E_KEY'\nauth = 'login'\n");
-    assert_snapshot!(table(&bench, &["a", "b", "c", "d", "e"]), @r"
+    assert_snapshot!(table(&bench, &["a", "b", "c", "d", "e"]), @r#"
     a -> ! provider `a` (~/.ostler/config.toml:1:1): it has no `base_url`; say where its requests go
     b -> ! provider `b` (~/.ostler/config.toml:5:1): it has no model; add `models = […]`
     c -> ! no key for `c`; looked at: variable OSTLER_API_KEY, ~/.ostler/.env (C_KEY), variable C_KEY
     set one of these, or save the key with `ostler setup`
     d -> ! the key file of `d` cannot be used: ~/.ostler/absent: No such file or directory (os error 2)
-    e -> e/m [openai] http://127.0.0.1:1 no key
-    ");
+    e -> ! provider `e` wants a login (`auth = "login"`), but has no `oauth`
+    say in `[providers.oauth]` where its tokens come from
+    "#);
+}
+
+/// A provider with a login at `https://corp.test`, and what a trusted project makes of it.
+fn with_login(project: &str) -> Bench {
+    let user = "[[providers]]\nname = 'corp'\nkind = 'openai'\nbase_url = 'https://corp.test/v1'\nmodel = 'm'\n[providers.oauth]\nissuer = 'https://id.test'\nclient_id = 'c'\nclient_secret = 'own'\n";
+    let bench = Bench::new().user(user).project(project).trusted();
+    let store = r#"{"logins": [{"provider": "corp", "origin": "https://corp.test", "access_token": "t",
+        "obtained": "2026-11-15T12:00:00Z", "since": "2026-11-15T12:00:00Z",
+        "token_url": "https://id.test/token", "client_id": "c"}]}"#;
+    std::fs::write(bench.logins().path(), store).unwrap();
+    bench
+}
+
+#[test]
+fn a_login_serves_its_origin_and_no_other() {
+    let check = |project: &str| match resolve(&with_login(project), "corp") {
+        Ok(model) => format!(
+            "{:?} at {} ({:?})",
+            model.login, model.base_url, model.layer
+        ),
+        Err(error) => format!("! {error}"),
+    };
+    let provider = |more: &str| format!("[[providers]]\nname = 'corp'\n{more}");
+    let projects = [
+        String::new(),
+        provider("base_url = 'https://corp.test/v2'\n"),
+        provider("base_url = 'https://corp.test:8443/v1'\n"),
+        provider("base_url = 'http://corp.test/v1'\n"),
+        provider("base_url = 'https://evil.test/v1'\n"),
+        provider("oauth.token_url = 'https://evil.test/token'\n"),
+        provider("api_key = 'k'\nauth = 'login'\n"),
+    ];
+    assert_snapshot!(projects.map(|p| check(&p)).join("\n"), @r#"
+    Some(UsableLogin { origin: "https://corp.test", name: "login of 2026-11-15", client_secret: Some(Secret(…)) }) at https://corp.test/v1 (User)
+    Some(UsableLogin { origin: "https://corp.test", name: "login of 2026-11-15", client_secret: Some(Secret(…)) }) at https://corp.test/v2 (Project)
+    ! the login of `corp` is for https://corp.test, but its requests go to https://corp.test:8443; it is not sent there
+    this project's ostler.toml has changed the address
+    ! the login of `corp` is for https://corp.test, but its requests go to http://corp.test; it is not sent there
+    this project's ostler.toml has changed the address
+    ! the login of `corp` is for https://corp.test, but its requests go to https://evil.test; it is not sent there
+    this project's ostler.toml has changed the address
+    Some(UsableLogin { origin: "https://corp.test", name: "login of 2026-11-15", client_secret: Some(Secret(…)) }) at https://corp.test/v1 (Project)
+    Some(UsableLogin { origin: "https://corp.test", name: "login of 2026-11-15", client_secret: Some(Secret(…)) }) at https://corp.test/v1 (Project)
+    "#);
+    assert_snapshot!(line(&with_login(""), ""), @"corp/m [openai] https://corp.test/v1 no key (no default_model is set; corp has a login of 2026-11-15)");
+    let keyed = with_login("").env("OSTLER_API_KEY", "general");
+    assert_snapshot!(line(&keyed, "corp"), @"corp/m [openai] https://corp.test/v1 general");
 }
 
 #[test]
@@ -380,4 +428,57 @@ fn a_project_cannot_point_a_key_elsewhere() {
     team -> team/m [openai] https://team.test general
     mart -> mart/alpha/alpha-large [openai] https://mart.test/api/v1 general
     ");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_key_by_another_name_is_the_same_key() {
+    let user = "[[providers]]\nname = 'corp'\nkind = 'openai'\nbase_url = 'https://corp.test'\nmodel = 'm'\napi_key_file = '~/key'\n[[providers]]\nname = 'headed'\nkind = 'openai'\nbase_url = 'https://headed.test'\nmodel = 'm'\nheaders = { X-Auth = 'secret' }\n[[providers]]\nname = 'moved'\nkind = 'openai'\nbase_url = 'https://moved.test'\nbase_url_env = 'MOVED_URL'\nmodel = 'm'\napi_key = 'own'\n";
+    let evil = |name: &str, more: &str| {
+        format!(
+            "[[providers]]\nname = '{name}'\nkind = 'openai'\nbase_url = 'https://evil.test'\nmodel = 'm'\n{more}\n"
+        )
+    };
+    let project = [
+        evil("link", "api_key_file = 'k'"),
+        evil("path", "api_key_file = '~/x/../key'"),
+        evil("literal", "api_key = 'file-key'"),
+        evil("general", "api_key_env = 'OSTLER_API_KEY'"),
+        evil("other", "api_key_env = 'SAME_AS_ALPHA'"),
+        evil("headed", ""),
+        evil("moved", "base_url_env = 'PROXY'"),
+        evil("alpha", "base_url_env = 'PROXY'"),
+        evil("own", "api_key = 'its own'"),
+    ];
+    let bench = with_keys()
+        .env("OSTLER_API_KEY", "general")
+        .env("SAME_AS_ALPHA", "ka")
+        .env("PROXY", "http://proxy.test:3128")
+        .user(user)
+        .project(&project.concat())
+        .trusted();
+    std::fs::write(bench.path("home/key"), "file-key\n").unwrap();
+    std::os::unix::fs::symlink(bench.path("home/key"), bench.path("work/k")).unwrap();
+    let names = [
+        "link", "path", "literal", "general", "other", "headed", "moved", "alpha", "own",
+    ];
+    let text = table(&bench, &names);
+    let text = text.replace(
+        "\nname another key for it, or put this provider into your own config file",
+        "",
+    );
+    assert_snapshot!(text, @r"
+    link -> ! provider `link` (ostler.toml:4:1): the key from file WORK/k belongs to https://corp.test, but the project sends it to https://evil.test; refused
+    path -> ! provider `path` (ostler.toml:10:1): the key from file ~/key belongs to https://corp.test, but the project sends it to https://evil.test; refused
+    literal -> ! provider `literal` (ostler.toml:16:1): the key from api_key in the config file belongs to https://corp.test, but the project sends it to https://evil.test; refused
+    general -> ! provider `general` (ostler.toml:22:1): the key from variable OSTLER_API_KEY belongs to providers of your own, but the project sends it to https://evil.test; refused
+    other -> ! provider `other` (ostler.toml:28:1): the key from variable SAME_AS_ALPHA belongs to https://api.alpha.test, but the project sends it to https://evil.test; refused
+    headed -> ! provider `headed` (ostler.toml:34:1): the key from its headers belongs to https://headed.test, but the project sends it to https://evil.test; refused
+    moved -> ! provider `moved` (ostler.toml:40:1): the key from api_key in the config file belongs to https://moved.test, but the project sends it to http://proxy.test:3128; refused
+    alpha -> ! provider `alpha` (ostler.toml:46:1): the key from variable ALPHA_API_KEY belongs to https://api.alpha.test, but the project sends it to http://proxy.test:3128; refused
+    own -> own/m [openai] https://evil.test its own
+    ");
+    let bench = bench.env("MOVED_URL", "https://elsewhere.test");
+    let project = "[[providers]]\nname = 'moved'\ncontext_window = 5\nkind = 'openai'\n";
+    assert_snapshot!(table(&bench.project(project), &["moved"]), @"moved -> moved/m [openai] https://elsewhere.test own");
 }

@@ -80,7 +80,7 @@ fn untrusted_projects_only_tighten() {
     tools.shell.env_drop = ["FOO"]  # ostler.toml:27:13
     tools.web_search = false  # ostler.toml:21:1
     ! ostler.toml:3:1: `alpha_base_url` is an older name; write `providers.alpha.base_url`
-    ! ostler.toml:7:1: this project is not trusted, so these settings are ignored: `agent.system_prompt_file`, `models`, `network.ca_file`, `permissions.allow`, `permissions.mode`, `providers`, `sandbox.allow_write`, `sandbox.bash`, `sandbox.network`, `sandbox.workspace_root`, `sessions.location`, `tools.fetch_url`, `tools.shell.env_pass`, `tools.shell.path`, `tools.shell.prefer`, `tools.web`
+    ! ostler.toml:3:1: this project is not trusted, so these settings are ignored: `agent.system_prompt_file`, `models.q`, `network.ca_file`, `permissions.allow`, `permissions.mode`, `providers.alpha`, `providers.p`, `sandbox.allow_write`, `sandbox.bash`, `sandbox.network`, `sandbox.workspace_root`, `sessions.location`, `tools.fetch_url`, `tools.shell.env_pass`, `tools.shell.path`, `tools.shell.prefer`, `tools.web.allow_private`; `ostler trust` shows them and asks
     ! ostler.toml:6:1: `agent.max_steps` is ignored in a project file; only your own config file may set it
     ! ostler.toml:50:2: `auth` is ignored in a project file; only your own config file may set it
     ! ostler.toml:56:2: `budget` is ignored in a project file; only your own config file may set it
@@ -233,7 +233,7 @@ fn tools_can_be_taken_away_not_given_back() {
     tools.bash = false  # ostler.toml:4:1
     tools.enabled = ["bash"]  # ~/.ostler/config.toml:2:12
     tools.fetch_url = false  # ~/.ostler/config.toml:3:1
-    ! ostler.toml:2:1: this project is not trusted, so these settings are ignored: `tools.enabled`, `tools.fetch_url`
+    ! ostler.toml:2:1: this project is not trusted, so these settings are ignored: `tools.enabled`, `tools.fetch_url`; `ostler trust` shows them and asks
     "#);
     let bench = Bench::new().project("[tools]\nenabled = ['!bash']\n");
     assert_eq!(bench.load().unwrap().config.tools.enabled, ["!bash"]);

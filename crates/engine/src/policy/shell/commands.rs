@@ -172,6 +172,8 @@ pub const INTERPRETERS: &[&str] = &[
     "csh",
     "tcsh",
     "pwsh",
+    "at",
+    "batch",
 ];
 
 /// How a command treats its operands.
@@ -435,6 +437,134 @@ pub const SINKS: &[&str] = &[
     "/dev/stderr",
     "/dev/fd/1",
     "/dev/fd/2",
+];
+
+/// Run a command that stands among their words, where this table of wrappers does not say which words it is.
+pub const RUNS_WORDS: &[&str] = &[
+    "chrt",
+    "taskset",
+    "numactl",
+    "prlimit",
+    "unshare",
+    "nsenter",
+    "flock",
+    "watch",
+    "strace",
+    "ltrace",
+    "perf",
+    "valgrind",
+    "runuser",
+    "su",
+    "proot",
+    "fakeroot",
+    "systemd-run",
+    "firejail",
+    "bwrap",
+    "catchsegv",
+    "setarch",
+    "linux32",
+    "linux64",
+    "rlwrap",
+    "unbuffer",
+    "entr",
+    "direnv exec",
+    "poetry run",
+    "pipenv run",
+    "uv run",
+    "npx",
+    "npm exec",
+    "bundle exec",
+    "docker run",
+    "docker exec",
+    "podman run",
+    "podman exec",
+    "kubectl exec",
+    "ssh",
+    "tmux",
+    "screen",
+    "fd",
+    "git bisect",
+    "coproc",
+];
+
+/// Run a command that one word of theirs holds, whole or behind `=` or `!`.
+pub const RUNS_QUOTED: &[&str] = &[
+    "alias",
+    "awk",
+    "complete",
+    "emacs",
+    "ex",
+    "gdb",
+    "git",
+    "go",
+    "make",
+    "man",
+    "nix-shell",
+    "perl",
+    "psql",
+    "python",
+    "python3",
+    "rsync",
+    "ruby",
+    "node",
+    "script",
+    "sed",
+    "sort",
+    "sqlite3",
+    "tar",
+    "trap",
+    "vi",
+    "vim",
+    "zip",
+];
+
+/// Options that hand a command to one that an allow rule may speak of: such a rule does not speak of these.
+pub const RUNS_OPTION: &[(&str, &[&str])] = &[
+    ("go", &["-exec", "-toolexec", "-vettool", "-overlay"]),
+    ("make", &["SHELL", "--eval", "-E"]),
+    ("cargo", &["--config"]),
+    ("npm", &["--script-shell", "--node-options", "--shell"]),
+    (
+        "pytest",
+        &["-p", "-o", "--override-ini", "-c", "--config-file"],
+    ),
+    ("git", &["--upload-pack", "--receive-pack", "--exec"]),
+];
+
+/// Words of which a word in quotes is prose.
+pub const PROSE: &[&str] = &[
+    "git commit",
+    "git tag",
+    "git notes",
+    "git merge",
+    "git stash",
+];
+
+/// First words after which more words change how much is done, not what: what is granted beyond the exact command.
+/// `_` stands for one word that must be named.
+pub const PREFIXES: &[&str] = &[
+    "cargo bench",
+    "cargo build",
+    "cargo check",
+    "cargo clippy",
+    "cargo doc",
+    "cargo fmt",
+    "cargo nextest run",
+    "cargo test",
+    "git add",
+    "git commit",
+    "go build",
+    "go fmt",
+    "go test",
+    "go vet",
+    "make",
+    "npm run _",
+    "npm test",
+    "pnpm run _",
+    "pnpm test",
+    "pytest",
+    "yarn run _",
+    "yarn test",
 ];
 
 /// Whether the command's first words are these.

@@ -246,6 +246,69 @@ fn a_working_day_asks_only_where_it_should() {
     say(&report);
 }
 
+fn judged(policy: &Policy, scope: &Scope, accesses: &[Access]) -> Verdict {
+    let call = Call {
+        tool: "bash",
+        accesses,
+        scope,
+        resolved: &[],
+    };
+    policy.decide(call).verdict
+}
+
+/// What a command would have to be granted allows the command itself, and none that a rule of the developer denies.
+#[test]
+fn proposals_grant_enough_and_not_too_much() {
+    let scope = scope();
+    let place = Place {
+        cwd: scope.root.clone(),
+        root: &scope.root,
+        home: scope.user_home.as_deref(),
+    };
+    let mut all = std::collections::BTreeSet::new();
+    let mut dangerous = Vec::new();
+    let rows = rows(COMMANDS).into_iter().chain(rows(TRACE));
+    let mut granted = 0;
+    let mut no_harm = developer();
+    no_harm.rules.deny = rules(&["Bash(rm:*)", "Edit(.git/**)"]);
+    for (line, _, ruled, command) in rows {
+        let accesses = accesses(analyse(&command, &place));
+        let proposed = crate::policy::propose("bash", &accesses, &scope);
+        let texts: Vec<&str> = proposed.iter().map(String::as_str).collect();
+        let mut policy = Policy::default();
+        policy.rules.allow = rules(&texts);
+        if !proposed.is_empty() {
+            granted += 1;
+            let got = judged(&policy, &scope, &accesses);
+            assert_eq!(got, Verdict::Allow, "{line}: {command}: {proposed:?}");
+        }
+        match ruled {
+            // Reading needs no rule, so that none can grant too much of it.
+            Verdict::Deny => {
+                if verdict(&no_harm, &scope, &command) == Verdict::Deny {
+                    dangerous.push((command, accesses));
+                }
+            }
+            Verdict::Allow | Verdict::Ask => all.extend(proposed),
+        }
+    }
+    let texts: Vec<&str> = all.iter().map(String::as_str).collect();
+    let mut everything = Policy::default();
+    everything.rules.allow = rules(&texts);
+    let slipped: Vec<&str> = dangerous
+        .iter()
+        .filter(|(_, accesses)| judged(&everything, &scope, accesses) == Verdict::Allow)
+        .map(|(command, _)| command.as_str())
+        .collect();
+    assert!(slipped.is_empty(), "{slipped:#?}");
+    assert!(granted >= 300 && dangerous.len() >= 300);
+    say(&format!(
+        "{granted} commands can be granted by {} rules; {} dangerous ones stay",
+        all.len(),
+        dangerous.len()
+    ));
+}
+
 /// Prints how long a decision takes. It asserts no duration.
 #[test]
 fn a_decision_takes_microseconds() {

@@ -26,6 +26,8 @@ pub struct Effects {
     pub reader: bool,
     /// Whether the touches are all that it does to files.
     pub understood: bool,
+    /// What it runs is in no text that can be read here. Its own words are known all the same.
+    pub runs_text: bool,
 }
 
 pub fn of(words: &[Word]) -> Effects {
@@ -86,6 +88,7 @@ pub fn of(words: &[Word]) -> Effects {
     let runs_text = commands::INTERPRETERS.contains(&base)
         || commands::SHELLS.contains(&base)
         || base == "parallel";
+    out.runs_text = runs_text;
     if runs_text || words.iter().any(|w| !w.known) {
         out.marks.push(Mark::Unsure);
     }
@@ -125,7 +128,8 @@ const PATHLESS: &[&str] = &[
     "echo", "printf", "true", "false", ":", "test", "sleep", "pwd", "seq", "basename", "dirname",
     "date", "expr", "uname", "id", "whoami", "nproc", "uptime", "ps", "pgrep", "env", "printenv",
     "hostname", "which", "type", "command", "tr", "cargo", "rustc", "node", "npm", "python",
-    "python3", "go", "pip", "pip3", "rustup", "java", "groups", "tty", "arch", "free", "git",
+    "python3", "go", "tput", "tsc", "pip", "pip3", "rustup", "java", "groups", "tty", "arch",
+    "free", "git",
 ];
 /// The first operand of these is a pattern or a program.
 const PATTERN_FIRST: &[&str] = &[
@@ -135,6 +139,11 @@ const PATTERN_FIRST: &[&str] = &[
 fn reads(base: &str, args: &[Word], out: &mut Effects) {
     // What git shows of a file is the file: a path behind a revision, or beside it, is named by its words.
     out.understood = base != "git";
+    if base == "git" {
+        let words: Vec<&str> = args.iter().map(|a| a.text.as_str()).collect();
+        out.touches
+            .extend(super::tracked::shown(&words).into_iter().map(Touch::Read));
+    }
     if PATHLESS.contains(&base) {
         return;
     }
@@ -196,6 +205,11 @@ fn reads(base: &str, args: &[Word], out: &mut Effects) {
         out.touches
             .push(Touch::Read(format!(".{}", below.unwrap_or_default())));
     }
+    option_values(args, out);
+}
+
+/// Files that options name.
+fn option_values(args: &[Word], out: &mut Effects) {
     for arg in args.iter().filter(|a| is_option(&a.text)) {
         let value = match arg.text.split_once('=') {
             Some((_, value)) => Some(value),
@@ -361,6 +375,9 @@ fn is_reader(words: &[Word]) -> bool {
     if starts(&words, &["git", "--no-pager"]) {
         words.remove(1);
     }
+    if starts(&words, &["find"]) {
+        without_exec(&mut words);
+    }
     readers::READERS.iter().any(|reader| {
         let name: Vec<&str> = reader.words.split(' ').collect();
         starts(&words, &name)
@@ -368,6 +385,17 @@ fn is_reader(words: &[Word]) -> bool {
                 .get(name.len()..)
                 .is_some_and(|args| accepts(reader, args))
     })
+}
+
+/// Takes out `-exec … {} +` and its like: what they run is judged by itself.
+fn without_exec(words: &mut Vec<&Word>) {
+    while let Some(from) = words.iter().position(|w| w.text == "-exec" && w.is_sure()) {
+        let is_end = |w: &&Word| matches!(w.text.as_str(), ";" | "+");
+        let Some(length) = words.iter().skip(from).position(is_end) else {
+            return;
+        };
+        words.drain(from..=from + length);
+    }
 }
 
 fn accepts(reader: &Reader, args: &[&Word]) -> bool {
@@ -434,6 +462,11 @@ fn check(check: &Check, args: &[&Word]) -> bool {
             operands().count() <= usize::from(!list) && (list != get)
         }
         Check::Awk => operands().next().is_some_and(plain_awk),
+        Check::Jq => !args.iter().any(|a| {
+            ["import", "include"]
+                .iter()
+                .any(|word| a.text.contains(word))
+        }),
     }
 }
 

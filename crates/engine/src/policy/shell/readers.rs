@@ -38,6 +38,8 @@ pub enum Check {
     /// The script only selects, or substitutes in what it prints.
     Sed,
     Awk,
+    /// The program loads no other.
+    Jq,
     /// Says that it looks, and no more than what it looks for.
     Config,
 }
@@ -49,6 +51,10 @@ const FREE: Options = Options::Except {
     short: "",
 };
 const NO_OPTIONS: Options = Options::Only(&[]);
+const NAMES_FROM_FILE: Options = Options::Except {
+    long: &["--files0-from"],
+    short: "",
+};
 const GIT_DIFF: Options = Options::Except {
     long: &["--output", "--ext-diff", "--textconv", "--show-signature"],
     short: "",
@@ -89,7 +95,13 @@ pub const READERS: &[Reader] = &[
     free("cat", &["cat a b", "cat -n a"]),
     free("head", &["head -n 5 a", "head -c10 a"]),
     free("tail", &["tail -n +5 a", "tail -20 a"]),
-    free("wc", &["wc -l a"]),
+    row(
+        "wc",
+        NAMES_FROM_FILE,
+        Check::Any,
+        &["wc -l a"],
+        &["wc --files0-from=list", "wc --files list"],
+    ),
     free("nl", &["nl a"]),
     free("tac", &["tac a"]),
     free("od", &["od -c a"]),
@@ -263,6 +275,8 @@ pub const READERS: &[Reader] = &[
             "find",
             "find . -name '*.rs' -type f",
             "find src -maxdepth 2 -not -name x -print0",
+            "find . -name x -exec cat {} ';'",
+            "find . -name '*.rs' -exec grep -l main {} +",
         ],
         &[
             "find . -delete",
@@ -275,7 +289,8 @@ pub const READERS: &[Reader] = &[
             "find . -fprintf x y",
             "find . -fls x",
             "find . -name *.rs",
-            "find . -name x -exec cat {} ;",
+            "find . -name x -exec touch {} ';'",
+            "find . -name x -execdir cat {} ';'",
         ],
     ),
     row(
@@ -304,7 +319,12 @@ pub const READERS: &[Reader] = &[
     row(
         "sort",
         Options::Except {
-            long: &["--output", "--compress-program", "--temporary-directory"],
+            long: &[
+                "--output",
+                "--compress-program",
+                "--temporary-directory",
+                "--files0-from",
+            ],
             short: "oT",
         },
         Check::Any,
@@ -316,6 +336,7 @@ pub const READERS: &[Reader] = &[
             "sort --output=a a",
             "sort --out a a",
             "sort --compress-program=x a",
+            "sort --files0-from=list",
         ],
     ),
     row(
@@ -364,11 +385,31 @@ pub const READERS: &[Reader] = &[
         &["tree", "tree -L 2 src"],
         &["tree -o x", "tree -L 1 -R -H x"],
     ),
-    free("du", &["du -sh a"]),
+    row(
+        "du",
+        NAMES_FROM_FILE,
+        Check::Any,
+        &["du -sh a"],
+        &["du --files0-from=list"],
+    ),
     free("df", &["df -h"]),
     free("md5sum", &["md5sum a"]),
     free("sha256sum", &["sha256sum a"]),
-    free("jq", &["jq .name package.json", "jq -r '.a | keys' x"]),
+    row(
+        "jq",
+        Options::Except {
+            long: &["--library-path", "--from-file"],
+            short: "Lf",
+        },
+        Check::Jq,
+        &["jq .name package.json", "jq -r '.a | keys' x"],
+        &[
+            "jq -L /etc . x",
+            "jq -f prog x",
+            "jq 'import \"a\" as $a {search: \"/etc\"}; .' x",
+            "jq 'include \"a\"; .' x",
+        ],
+    ),
     free("seq", &["seq 3"]),
     free("which", &["which cargo"]),
     row(
@@ -697,6 +738,44 @@ pub const READERS: &[Reader] = &[
         Check::Any,
         &["go env GOPATH"],
         &["go env -w A=b", "go env -u A"],
+    ),
+    free("git show-ref", &["git show-ref --tags"]),
+    row(
+        "tput",
+        NO_OPTIONS,
+        Check::OneOperand,
+        &["tput cols"],
+        &["tput -S", "tput -T x cols"],
+    ),
+    alone("python3 -V", &["python3 -V"], &["python3 -V x"]),
+    alone("tsc --version", &["tsc --version"], &["tsc --version x"]),
+    row(
+        "cargo tree",
+        Options::Only(&[
+            "-i",
+            "--invert",
+            "-p",
+            "--package",
+            "-e",
+            "--edges",
+            "-d",
+            "--duplicates",
+            "--depth",
+            "--offline",
+            "--locked",
+            "--frozen",
+            "--prefix",
+        ]),
+        Check::Any,
+        &["cargo tree", "cargo tree -i serde --depth=2"],
+        &["cargo tree --config a", "cargo tree --manifest-path x"],
+    ),
+    row(
+        "go list",
+        Options::Only(&["-f", "-json", "-m", "-deps", "-test"]),
+        Check::Any,
+        &["go list ./...", "go list -f '{{.Dir}}' ./..."],
+        &["go list -toolexec x ./...", "go list -u -m all"],
     ),
     alone("git --version", &["git --version"], &["git --version x"]),
     row(

@@ -9,6 +9,7 @@ use tree_sitter::Node;
 #[derive(Default)]
 pub(super) struct Around<'t> {
     pub needs: Vec<Access>,
+    pub names: Vec<std::path::PathBuf>,
     pub unsure: bool,
     pub more: Vec<Node<'t>>,
 }
@@ -16,14 +17,20 @@ pub(super) struct Around<'t> {
 impl Walker<'_> {
     pub(super) fn redirected(&mut self, src: &str, node: Node<'_>) {
         let mut around = Around::default();
-        let mut body = None;
         let mut cursor = node.walk();
-        for child in node.named_children(&mut cursor) {
+        let children: Vec<Node<'_>> = node.named_children(&mut cursor).collect();
+        let is_redirect = |n: &Node<'_>| n.kind().ends_with("_redirect");
+        let mut body = children.iter().copied().rfind(|n| !is_redirect(n));
+        // The grammar hangs the redirection of a list's last command on the list: what comes before it has happened.
+        if let Some(list) = body.take_if(|b| b.kind() == "list") {
+            self.statement(src, list);
+        }
+        for child in children {
             match child.kind() {
                 "file_redirect" | "heredoc_redirect" | "herestring_redirect" => {
                     self.redirect(src, child, &mut around);
                 }
-                _ => body = Some(child),
+                _ => {}
             }
         }
         around.unsure |= !gaps_are_blank(src, node);
@@ -110,6 +117,7 @@ impl Walker<'_> {
             return;
         }
         let paths = self.paths(name);
+        around.names.extend(self.climbing(name));
         around.unsure |= paths.is_empty();
         around
             .needs
@@ -172,6 +180,7 @@ impl Walker<'_> {
             .iter()
             .any(|n| matches!(n, Access::Read(path) if !self.is_open(path)));
         segment.needs.extend(around.needs);
+        segment.names.extend(around.names);
         segment.read_only &= !foreign && !around.unsure;
         segment.plain &= !around.unsure;
         if around.unsure && !segment.is_unsure() {

@@ -1,8 +1,9 @@
 //! One simple command: taken out of its wrappers, then judged by its words.
 
 use super::commands::{self, Kind, PUBLIC, SHELLS, WRAPPERS, Wrapper};
-use super::effects::{self, DEEP, Touch};
-use super::walk::Walker;
+use super::effects::{self, Touch};
+use super::hidden::{hands_over, hidden, tails};
+use super::walk::{Walker, is_local_name};
 use super::word::Word;
 use ostler_wire::{Access, Mark, Segment};
 use std::path::{Component, Path, PathBuf};
@@ -60,6 +61,7 @@ impl Walker<'_> {
             }
         }
         peeled.marks.push(Mark::Unsure);
+        peeled.forms.extend(tails(&words));
         self.judge(raw, &words, peeled);
     }
 
@@ -86,13 +88,17 @@ impl Walker<'_> {
         let Some(name) = words.first() else {
             return self.unsure(raw);
         };
-        if self.change_folder(raw, words, &peeled) {
+        if self.change_folder(raw, words, &peeled) || self.read_line(raw, words, &peeled) {
             return;
         }
         let effects = effects::of(words);
         let harmless = env_is_harmless(&peeled.env);
         let mut segment = self.segment(raw, words, &peeled, harmless);
+        let sure_words = !segment.is_unsure();
         segment.marks.extend(&effects.marks);
+        if !effects.reader {
+            segment.also.extend(hidden(words));
+        }
         let shadowed = self.functions.contains(&name.text);
         let looked_up = is_name(name) && !shadowed && !RESERVED.contains(&name.text.as_str());
         if !looked_up && (!name.is_sure() || shadowed || RESERVED.contains(&name.text.as_str())) {
@@ -100,7 +106,7 @@ impl Walker<'_> {
         }
         let mut inside = self.resolve(&effects.touches, &mut segment);
         if !effects.understood {
-            segment.names = self.named(words);
+            segment.names.extend(self.named(words));
         }
         if effects.reader && name.text == "git" {
             // What lies outside is named by no plain git reader but these.
@@ -108,10 +114,17 @@ impl Walker<'_> {
         }
         let sure = !segment.is_unsure() && segment.marks.is_empty();
         segment.read_only = effects.reader && inside && looked_up && harmless && sure;
+        // Whoever allows a script by its name allows what it does.
+        let told = if effects.runs_text {
+            sure_words
+        } else {
+            !segment.is_unsure()
+        };
         segment.plain = looked_up
             && words.iter().all(|w| w.known && !w.odd)
             && (harmless || peeled.bound.is_none())
-            && !segment.is_unsure();
+            && told
+            && !hands_over(words);
         segment.marks.dedup();
         self.push(segment);
         if name.text.ends_with("find") {
@@ -185,8 +198,35 @@ impl Walker<'_> {
         true
     }
 
+    /// `read -r x`: later commands do not know what x is.
+    fn read_line(&mut self, raw: &str, words: &[Word], peeled: &Peeled) -> bool {
+        let Some((name, args)) = words.split_first() else {
+            return false;
+        };
+        let names: Vec<&Word> = args.iter().filter(|a| a.text != "-r").collect();
+        let plain = name.text == "read"
+            && name.is_sure()
+            && !self.functions.contains("read")
+            && peeled.marks.is_empty()
+            && peeled.forms.is_empty()
+            && peeled.env.iter().all(|(name, _, _)| name == "IFS")
+            && !names.is_empty()
+            && names
+                .iter()
+                .all(|n| n.is_sure() && is_variable(&n.text) && is_local_name(&n.text));
+        if plain {
+            let unknown = names.iter().map(|n| (n.text.clone(), None));
+            self.vars.extend(unknown);
+            let mut segment = self.segment(raw, words, peeled, true);
+            segment.read_only = true;
+            segment.plain = true;
+            self.push(segment);
+        }
+        plain
+    }
+
     /// Turns touches into accesses of the segment; whether everything that is read lies in the workspace or is public.
-    fn resolve(&self, touches: &[Touch], segment: &mut Segment) -> bool {
+    pub(super) fn resolve(&self, touches: &[Touch], segment: &mut Segment) -> bool {
         let mut inside = true;
         for touch in touches {
             let (text, reads) = match touch {
@@ -204,6 +244,7 @@ impl Walker<'_> {
             if paths.is_empty() {
                 segment.marks.push(Mark::Unsure);
             }
+            segment.names.extend(self.climbing(text));
             for path in paths {
                 inside &= self.is_open(&path);
                 let access = match reads {
@@ -237,9 +278,22 @@ impl Walker<'_> {
             .collect()
     }
 
+    /// The path as the system walks it, where `..` comes after a name: that name may be a link.
+    pub fn climbing(&self, text: &str) -> Vec<PathBuf> {
+        let below = |part: Component<'_>| matches!(part, Component::Normal(_));
+        let mut parts = Path::new(text).components().skip_while(|p| !below(*p));
+        match parts.any(|p| p == Component::ParentDir) && !text.contains('\0') {
+            true => self.folders.iter().map(|f| f.join(text)).collect(),
+            false => Vec::new(),
+        }
+    }
+
     /// Every file that a word of an unknown command could mean.
     fn named(&self, words: &[Word]) -> Vec<PathBuf> {
-        let pieces = words.iter().skip(1).flat_map(|w| {
+        let git = words.first().is_some_and(|w| w.text == "git");
+        // A pathspec that leaves a file out does not touch it.
+        let meant = |w: &&Word| !git || super::tracked::excluded(&w.text).is_none();
+        let pieces = words.iter().skip(1).filter(meant).flat_map(|w| {
             let text = w.text.as_str();
             let attached = text.strip_prefix('-').and_then(|t| t.get(1..));
             let cut = text.split(|c: char| c.is_whitespace() || "=,:;|&<>()`\"'@".contains(c));
@@ -251,77 +305,13 @@ impl Walker<'_> {
         });
         let mut out: Vec<PathBuf> = Vec::new();
         for piece in pieces.filter(|p| !p.is_empty()) {
-            for path in self.paths(piece) {
+            for path in self.paths(piece).into_iter().chain(self.climbing(piece)) {
                 if !out.contains(&path) {
                     out.push(path);
                 }
             }
         }
         out
-    }
-
-    /// What `find` does beyond looking.
-    fn find(&mut self, words: &[Word]) {
-        let bases: Vec<String> = words
-            .iter()
-            .skip(1)
-            .filter(|w| !matches!(w.text.as_str(), "-L" | "-P" | "-H"))
-            .take_while(|w| !w.text.starts_with(['-', '(', '!']))
-            .map(|w| w.text.clone())
-            .collect();
-        let bases = if bases.is_empty() {
-            vec![".".to_owned()]
-        } else {
-            bases
-        };
-        let mut does = Vec::new();
-        let mut rest = words.iter();
-        while let Some(word) = rest.next() {
-            match word.text.as_str() {
-                "-delete" => does.extend(bases.iter().map(|b| Touch::Write(format!("{b}{DEEP}")))),
-                "-fprint" | "-fprint0" | "-fls" | "-fprintf" => {
-                    does.extend(rest.next().map(|w| Touch::Write(w.text.clone())));
-                }
-                "-exec" | "-execdir" | "-ok" | "-okdir" => {
-                    let inner: Vec<Word> = rest
-                        .by_ref()
-                        .take_while(|w| w.text != ";" && w.text != "+")
-                        .cloned()
-                        .collect();
-                    self.found(&inner, &bases);
-                }
-                _ => {}
-            }
-        }
-        let mut segment = Segment {
-            text: joined(words),
-            ..Segment::default()
-        };
-        self.resolve(&does, &mut segment);
-        let last = self.out.iter_mut().rev().find(|s| s.text == segment.text);
-        if let Some(last) = last.filter(|_| !does.is_empty()) {
-            last.does.append(&mut segment.does);
-            last.marks.push(Mark::Delete);
-        }
-    }
-
-    /// The command of `-exec`, with every found file in place of `{}`.
-    fn found(&mut self, inner: &[Word], bases: &[String]) {
-        let mut argv = Vec::new();
-        for word in inner {
-            if word.text == "{}" {
-                argv.extend(
-                    bases
-                        .iter()
-                        .map(|base| Word::plain(format!("{base}{DEEP}"))),
-                );
-            } else if word.text.contains("{}") {
-                argv.push(Word::unknown(word.text.clone()));
-            } else {
-                argv.push(word.clone());
-            }
-        }
-        self.simple(&joined(inner), argv, Vec::new());
     }
 }
 
@@ -384,6 +374,12 @@ fn past_options<'w>(
     let mut rest = args;
     while let Some((word, after)) = rest.split_first() {
         let text = word.text.as_str();
+        // `env -` is `env -i`.
+        let dash = wrapper.kind == Kind::Env && text == "-";
+        if dash {
+            rest = after;
+            continue;
+        }
         if !effects::is_option(text) {
             break;
         }
@@ -481,7 +477,7 @@ fn is_name(word: &Word) -> bool {
         && word.text.is_ascii()
 }
 
-fn joined(words: &[Word]) -> String {
+pub(super) fn joined(words: &[Word]) -> String {
     words
         .iter()
         .map(|w| w.text.as_str())

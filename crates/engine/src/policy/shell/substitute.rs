@@ -2,7 +2,7 @@
 //! itself tells them.
 
 use super::redirect::Around;
-use super::walk::{Walker, text};
+use super::walk::{Walker, is_local_name, text};
 use super::word::{self, Reading, Word};
 use ostler_wire::Segment;
 use std::ops::Range;
@@ -25,6 +25,7 @@ impl Walker<'_> {
             let within = node.start_byte() >= span.start && node.end_byte() <= span.end;
             let value = match node.kind() {
                 "command_substitution" if within => {
+                    self.backticks(src, node);
                     let value = here_text(src, node);
                     if value.is_none() {
                         self.apart(|w| w.substituted(src, node));
@@ -43,9 +44,7 @@ impl Walker<'_> {
                     Some(known)
                 }
                 "arithmetic_expansion" if within => {
-                    if text(src, node).contains('[') {
-                        self.unsure(text(src, node));
-                    }
+                    self.arithmetic(text(src, node), text(src, node));
                     self.substitutions(src, node);
                     Some(None)
                 }
@@ -93,7 +92,51 @@ impl Walker<'_> {
         if body.starts_with('!') || body.contains(['@', '[']) || body.contains('=') {
             self.unsure(raw);
         }
+        // `${x:y}` computes with y.
+        if let Some((_, offset)) = body.split_once(':')
+            && !offset.starts_with(['-', '+', '?', '='])
+        {
+            self.arithmetic(offset.trim_end_matches('}'), raw);
+        }
         self.substitutions(src, node);
+    }
+
+    /// Computing with a variable evaluates its value, and a subscript in there may run a command.
+    fn arithmetic(&mut self, expression: &str, raw: &str) {
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let names: Vec<&str> = expression
+            .split(|c: char| !is_name(c))
+            .filter(|name| name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'))
+            .collect();
+        let is_number = |value: &Option<String>| {
+            let digits = |v: &String| v.bytes().all(|b| b.is_ascii_digit());
+            value.as_ref().is_some_and(digits)
+        };
+        let evaluates = names
+            .iter()
+            .any(|name| self.vars.get(*name).is_some_and(|value| !is_number(value)));
+        let foreign =
+            expression.contains(['[', '`']) || expression.trim_start_matches("$((").contains("$(");
+        let compared = ["==", "<=", ">=", "!="]
+            .iter()
+            .fold(expression.to_owned(), |text, op| text.replace(op, ""));
+        let assigns = ["=", "++", "--"].iter().any(|op| compared.contains(op));
+        let shared = assigns && !names.iter().all(|name| is_local_name(name));
+        if assigns {
+            let unknown = names.iter().map(|name| ((*name).to_owned(), None));
+            self.vars.extend(unknown);
+        }
+        if evaluates || foreign || shared {
+            self.unsure(raw);
+        }
+    }
+
+    /// In backquotes a backslash means something else than elsewhere.
+    fn backticks(&mut self, src: &str, node: Node<'_>) {
+        let raw = text(src, node);
+        if raw.starts_with('`') && raw.contains('\\') {
+            self.unsure(raw);
+        }
     }
 
     /// Walks every substitution below a node, and notices one that the grammar did not see.
@@ -108,6 +151,7 @@ impl Walker<'_> {
                     if let Some(seen) = rest.get_mut(from..to) {
                         seen.fill(b' ');
                     }
+                    self.backticks(src, inner);
                     self.apart(|w| w.substituted(src, inner));
                 }
                 _ => {

@@ -132,7 +132,11 @@ impl<'p> Walker<'p> {
     pub(super) fn apart(&mut self, inside: impl FnOnce(&mut Self)) {
         let (folders, vars) = (self.folders.clone(), self.vars.clone());
         inside(self);
-        (self.folders, self.vars) = (folders, vars);
+        let seen = std::mem::replace(&mut self.vars, vars);
+        self.folders = folders;
+        // Some shells run the end of a pipeline themselves: what was read there may be known here.
+        let unknown = seen.into_iter().filter(|(_, value)| value.is_none());
+        self.vars.extend(unknown);
     }
 
     fn branch(&mut self, src: &str, node: Node<'_>) {
@@ -400,6 +404,7 @@ impl<'p> Walker<'p> {
                     self.redirect(src, child, &mut inner);
                     around.unsure |= inner.unsure || !inner.more.is_empty();
                     around.needs.extend(inner.needs);
+                    around.names.extend(inner.names);
                 }
                 "subshell" | "comment" => around.unsure = true,
                 _ => match spans.last_mut() {
@@ -443,7 +448,7 @@ impl<'p> Walker<'p> {
 }
 
 /// A variable of the script itself, not one that programs look at.
-fn is_local_name(name: &str) -> bool {
+pub(super) fn is_local_name(name: &str) -> bool {
     name.contains(|c: char| c.is_ascii_lowercase())
         && !name.ends_with("_proxy")
         && !name.starts_with("npm_")
@@ -457,9 +462,16 @@ pub(super) fn text<'s>(src: &'s str, node: Node<'_>) -> &'s str {
 pub(super) fn gaps_are_blank(src: &str, node: Node<'_>) -> bool {
     let mut at = node.start_byte();
     let mut cursor = node.walk();
+    let mut after_word = false;
     let blank = node.children(&mut cursor).all(|child| {
-        let blank = child.start_byte() < at || is_blank(src.get(at..child.start_byte()));
+        let gap = src.get(at..child.start_byte());
+        // A line that goes on right behind a word goes on with the same word.
+        let glued = after_word
+            && child.is_named()
+            && gap.is_some_and(|gap| !gap.is_empty() && gap.replace("\\\n", "").is_empty());
+        let blank = child.start_byte() < at || (is_blank(gap) && !glued);
         at = at.max(child.end_byte());
+        after_word = child.is_named();
         blank
     });
     blank && is_blank(src.get(at..node.end_byte()))

@@ -2,7 +2,8 @@
 #![expect(unsafe_code, reason = "namespaces, mounts, capabilities and filters")]
 
 use super::jail::{Frame, Jail, Mount, Way};
-use rustix::fd::{AsRawFd, BorrowedFd};
+use super::landlock;
+use rustix::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use std::ffi::CStr;
 use std::io::{self, Write};
@@ -13,19 +14,23 @@ use std::ptr;
 pub(crate) enum Step {
     Namespaces,
     UserMap,
+    Processes,
     Mounts,
     Loopback,
+    Door,
     Capabilities,
     Landlock,
     Filter,
 }
 
 impl Step {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 9] = [
         Self::Namespaces,
         Self::UserMap,
+        Self::Processes,
         Self::Mounts,
         Self::Loopback,
+        Self::Door,
         Self::Capabilities,
         Self::Landlock,
         Self::Filter,
@@ -43,8 +48,10 @@ impl Step {
         match self {
             Self::Namespaces => "making namespaces",
             Self::UserMap => "mapping the user",
+            Self::Processes => "mounting /proc anew",
             Self::Mounts => "changing the mounts",
             Self::Loopback => "starting the loopback",
+            Self::Door => "listening for the proxy",
             Self::Capabilities => "dropping capabilities",
             Self::Landlock => "putting on the Landlock rules",
             Self::Filter => "putting on the filter of system calls",
@@ -58,28 +65,64 @@ const NO_FLAGS: libc::c_ulong = 0;
 const LAST_CAPABILITY: libc::c_ulong = 63;
 const CAPABILITY_VERSION: u32 = 0x2008_0522;
 
-/// First part: namespaces and mounts. The folder of the command must be entered afterwards, by its path.
-pub(crate) fn isolate(jail: &Jail<'_>) -> Outcome {
-    let Frame { way, .. } = jail.frame;
+/// The namespaces that the child is to be forked into, as flags of `clone`.
+pub(crate) fn namespaces(jail: &Jail<'_>) -> libc::c_int {
+    let frame = &jail.frame;
     let mut flags = libc::CLONE_NEWNS | libc::CLONE_NEWIPC;
-    match way {
-        Way::None => return Ok(()),
+    match frame.way {
+        Way::None => return 0,
         Way::Direct => {}
         Way::User => flags |= libc::CLONE_NEWUSER,
     }
-    if jail.frame.own_network {
+    if frame.own_network {
         flags |= libc::CLONE_NEWNET;
     }
-    // SAFETY: this process has one thread and shares nothing.
-    check(unsafe { libc::unshare(flags) }).map_err(|e| (Step::Namespaces, e))?;
-    if way == Way::User {
-        map_user(&jail.frame).map_err(|e| (Step::UserMap, e))?;
+    if frame.pids {
+        flags |= libc::CLONE_NEWPID;
+    }
+    flags
+}
+
+/// First part, in the new namespaces: user, mounts, loopback. Gives the listener that is for us, if there is to be one.
+/// The folder of the command must be entered afterwards, by its path.
+pub(crate) fn isolate(jail: &Jail<'_>) -> Result<Option<OwnedFd>, (Step, io::Error)> {
+    let frame = &jail.frame;
+    match frame.way {
+        Way::None => return Ok(None),
+        Way::Direct => {}
+        Way::User => map_user(frame).map_err(|e| (Step::UserMap, e))?,
+    }
+    mount(None, c"/", None, libc::MS_REC | libc::MS_PRIVATE, None)
+        .map_err(|e| (Step::Mounts, e))?;
+    if frame.pids {
+        let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
+        let kind = Some(c"proc");
+        mount(kind, c"/proc", kind, flags, None).map_err(|e| (Step::Processes, e))?;
     }
     mount_all(&jail.mounts).map_err(|e| (Step::Mounts, e))?;
-    if jail.frame.loopback {
+    if frame.loopback {
         loopback_up().map_err(|e| (Step::Loopback, e))?;
     }
-    Ok(())
+    match frame.door {
+        true => listen().map(Some).map_err(|e| (Step::Door, e)),
+        false => Ok(None),
+    }
+}
+
+/// For the init of a command, which only waits: it can do nothing more, and nobody looks into it.
+pub(crate) fn retire() -> io::Result<()> {
+    // SAFETY: a flag of this process.
+    let done = unsafe {
+        libc::prctl(
+            libc::PR_SET_DUMPABLE,
+            NO_FLAGS,
+            NO_FLAGS,
+            NO_FLAGS,
+            NO_FLAGS,
+        )
+    };
+    check(done)?;
+    keep_capabilities(0)
 }
 
 /// Second part, right before exec: from here on nothing comes back.
@@ -89,6 +132,10 @@ pub(crate) fn restrict(jail: &Jail<'_>, ruleset: Option<BorrowedFd<'_>>) -> Outc
     check(done).map_err(|e| (Step::Capabilities, e))?;
     drop_capabilities(jail.frame.keep).map_err(|e| (Step::Capabilities, e))?;
     if let Some(ruleset) = ruleset {
+        if jail.has_init() {
+            // The rules know the mount beneath, which is another file system.
+            landlock::allow_mounted(ruleset, c"/proc").map_err(|e| (Step::Landlock, e))?;
+        }
         // SAFETY: the descriptor is open; the kernel checks its kind.
         let done =
             unsafe { libc::syscall(libc::SYS_landlock_restrict_self, ruleset.as_raw_fd(), 0_u32) };
@@ -133,7 +180,6 @@ fn write_file(path: &CStr, bytes: &[u8]) -> io::Result<()> {
 }
 
 fn mount_all(mounts: &[(Mount, &CStr)]) -> io::Result<()> {
-    mount(None, c"/", None, libc::MS_REC | libc::MS_PRIVATE, None)?;
     for (kind, path) in mounts {
         let done = match kind {
             Mount::Bind => bind(path, path),
@@ -222,6 +268,17 @@ fn loopback_up() -> io::Result<()> {
     })
 }
 
+/// The port is free: nobody was in this network before.
+fn listen() -> io::Result<OwnedFd> {
+    use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, listen, socket_with};
+    const WAITING: i32 = 64;
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
+    bind(&socket, &crate::sandbox::PROXY)?;
+    listen(&socket, WAITING)?;
+    Ok(socket)
+}
+
 /// Also out of the bounding set, so that no program brings them back.
 fn drop_capabilities(keep: u64) -> io::Result<()> {
     for capability in 0..=LAST_CAPABILITY {
@@ -239,6 +296,10 @@ fn drop_capabilities(keep: u64) -> io::Result<()> {
             };
         }
     }
+    keep_capabilities(keep)
+}
+
+fn keep_capabilities(keep: u64) -> io::Result<()> {
     let mut have = [0_u32; 6];
     let header = [CAPABILITY_VERSION, 0];
     // SAFETY: two sets of three words, as this version has them.
@@ -261,8 +322,9 @@ fn check(result: libc::c_int) -> io::Result<()> {
 pub(super) fn attempt(jail: &Jail<'_>) -> Result<(), (Step, io::Error)> {
     let cannot = |error| (Step::Namespaces, error);
     let (read, write) = io::pipe().map_err(cannot)?;
+    let flags = i64::from(namespaces(jail) | libc::SIGCHLD);
     // SAFETY: the child makes system calls only, then ends.
-    let child = match unsafe { libc::fork() } {
+    let child = match unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) } {
         0 => {
             if let Err((step, error)) = isolate(jail) {
                 let errno = error.raw_os_error().unwrap_or(libc::EIO) as u8;
@@ -271,7 +333,7 @@ pub(super) fn attempt(jail: &Jail<'_>) -> Result<(), (Step, io::Error)> {
             // SAFETY: ends the copy without running anything of ours.
             unsafe { libc::_exit(0) }
         }
-        pid => rustix::process::Pid::from_raw(pid.max(0)),
+        pid => rustix::process::Pid::from_raw(pid.max(0) as i32),
     };
     let child = child.ok_or_else(|| cannot(io::Error::last_os_error()))?;
     drop(write);

@@ -34,6 +34,10 @@ pub(super) struct Frame {
     pub way: Way,
     pub own_network: bool,
     pub loopback: bool,
+    /// A listener on the loopback that is sent to us.
+    pub door: bool,
+    /// Processes of its own, with an init of ours.
+    pub pids: bool,
     /// Capabilities to keep, as bits.
     pub keep: u64,
     pub uid: u32,
@@ -67,6 +71,8 @@ pub(super) fn encode(
     number(way);
     number(frame.own_network.into());
     number(frame.loopback.into());
+    number(frame.door.into());
+    number(frame.pids.into());
     number(frame.keep as u32);
     number((frame.keep >> 32) as u32);
     number(frame.uid);
@@ -90,6 +96,11 @@ pub(super) fn encode(
 }
 
 impl<'a> Jail<'a> {
+    /// The first process of the namespaces is not the command.
+    pub(crate) fn has_init(&self) -> bool {
+        self.frame.pids && self.frame.way != Way::None
+    }
+
     pub(crate) fn decode(mut bytes: &'a [u8]) -> Option<Self> {
         let mut number = || {
             let (word, rest) = bytes.split_first_chunk()?;
@@ -103,11 +114,14 @@ impl<'a> Jail<'a> {
             _ => return None,
         };
         let (own_network, loopback) = (number()? != 0, number()? != 0);
+        let (door, pids) = (number()? != 0, number()? != 0);
         let keep = u64::from(number()?) | u64::from(number()?) << 32;
         let frame = Frame {
             way,
             own_network,
             loopback,
+            door,
+            pids,
             keep,
             uid: number()?,
             gid: number()?,
@@ -158,6 +172,8 @@ mod tests {
             way: Way::User,
             own_network: true,
             loopback: false,
+            door: true,
+            pids: false,
             keep: 1 << 40 | 3,
             uid: 1000,
             gid: 7,

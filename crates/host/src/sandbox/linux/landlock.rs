@@ -1,9 +1,10 @@
 //! Landlock rulesets: built by us, handed to the child as a descriptor, put on there with one call.
 #![expect(unsafe_code, reason = "Landlock has no wrapper in the C library")]
 
-use rustix::fd::{AsRawFd, FromRawFd, OwnedFd};
+use rustix::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
+use std::ffi::CStr;
 use std::io;
 use std::path::Path;
 
@@ -55,6 +56,34 @@ pub(super) struct Scope {
     pub no_tcp: bool,
     /// Talking to abstract sockets of outside is refused.
     pub abstract_sockets: bool,
+}
+
+/// Allows to read a folder that was mounted only in the child. Nothing but system calls.
+pub(super) fn allow_mounted(ruleset: BorrowedFd<'_>, folder: &CStr) -> io::Result<()> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let folder = rustix::fs::open(folder, flags, Mode::empty())?;
+    add(ruleset, folder.as_fd(), READ)
+}
+
+fn add(ruleset: BorrowedFd<'_>, parent: BorrowedFd<'_>, allowed: u64) -> io::Result<()> {
+    let rule = Beneath {
+        allowed,
+        parent: parent.as_raw_fd(),
+    };
+    // SAFETY: the structure is that of a path-beneath rule and its descriptor is open.
+    let done = unsafe {
+        libc::syscall(
+            libc::SYS_landlock_add_rule,
+            ruleset.as_raw_fd(),
+            PATH_BENEATH,
+            &raw const rule,
+            0_u32,
+        )
+    };
+    match done {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
 }
 
 pub(super) struct Ruleset {
@@ -137,24 +166,7 @@ impl Ruleset {
         if allowed == 0 {
             return Ok(());
         }
-        let rule = Beneath {
-            allowed,
-            parent: fd.as_raw_fd(),
-        };
-        // SAFETY: the structure is that of a path-beneath rule and its descriptor is open.
-        let done = unsafe {
-            libc::syscall(
-                libc::SYS_landlock_add_rule,
-                self.fd.as_raw_fd(),
-                PATH_BENEATH,
-                &raw const rule,
-                0_u32,
-            )
-        };
-        match done {
-            0 => Ok(()),
-            _ => Err(io::Error::last_os_error()),
-        }
+        add(self.fd.as_fd(), fd.as_fd(), allowed)
     }
 
     pub(super) fn into_fd(self) -> OwnedFd {

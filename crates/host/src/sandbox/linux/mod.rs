@@ -1,12 +1,13 @@
 //! The sandbox on Linux: from a policy to the list of things a child does, on either of two layers.
 
+mod bubblewrap;
 mod enter;
 mod jail;
 mod landlock;
 mod places;
 mod seccomp;
 
-pub(crate) use enter::{Step, isolate, restrict};
+pub(crate) use enter::{Step, isolate, namespaces, restrict, retire};
 pub(crate) use jail::Jail;
 
 use super::{
@@ -40,29 +41,40 @@ const HARMLESS_DEVICES: &[&str] = &[
     "/dev/pts",
 ];
 
+const HARD_LINKS: &str = "other hard links to a file in forbid_read can be read";
+const PROCESSES_SEEN: &str = "names and command lines of processes outside can be seen";
+
 /// A plan as it travels: bytes, and the Landlock rules as a descriptor.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     pub(crate) bytes: Vec<u8>,
     pub(crate) ruleset: Option<OwnedFd>,
+    /// It sends us a listener.
+    pub(crate) door: bool,
 }
 
 pub(super) fn prepare(policy: &Policy) -> Result<Plan, Error> {
+    if policy.layer == Choice::Bubblewrap {
+        return bubblewrap::prepare(policy);
+    }
     let report = super::probe();
     let layer = choose(policy.layer, report)?;
     let places = Places::find(policy, layer)?;
     let mut limits = Vec::new();
-    let way = match layer {
-        Layer::Namespaces => way().clone().map_err(|reason| Error::Unavailable {
+    let Namespaces { way, pids } = match layer {
+        Layer::Namespaces => found().clone().map_err(|reason| Error::Unavailable {
             wanted: layer.name(),
             reason,
         })?,
-        Layer::Landlock => Way::None,
+        Layer::Landlock | Layer::Bubblewrap => Namespaces {
+            way: Way::None,
+            pids: false,
+        },
     };
     let sockets = Sockets {
         inet: match policy.network {
             Network::On => true,
-            Network::Loopback => layer == Layer::Namespaces,
+            Network::Loopback | Network::Proxy => layer == Layer::Namespaces,
             Network::Off => false,
         },
         unix: layer == Layer::Namespaces || !policy.sockets.is_empty(),
@@ -73,13 +85,15 @@ pub(super) fn prepare(policy: &Policy) -> Result<Plan, Error> {
     };
     let mounts = match layer {
         Layer::Namespaces => places.mounts(),
-        Layer::Landlock => Vec::new(),
+        Layer::Landlock | Layer::Bubblewrap => Vec::new(),
     };
     let user = rustix::process::geteuid();
     let frame = Frame {
         way,
         own_network: policy.network != Network::On,
-        loopback: policy.network == Network::Loopback,
+        loopback: matches!(policy.network, Network::Loopback | Network::Proxy),
+        door: layer == Layer::Namespaces && policy.network == Network::Proxy,
+        pids,
         keep: if user.is_root() { KEPT_BY_ROOT } else { 0 },
         uid: user.as_raw(),
         gid: rustix::process::getegid().as_raw(),
@@ -90,17 +104,22 @@ pub(super) fn prepare(policy: &Policy) -> Result<Plan, Error> {
         .collect();
     let filter = seccomp::program(layer, sockets);
     let bytes = jail::encode(frame, &borrowed, &filter, ruleset.is_some());
+    if !pids {
+        limits.push(PROCESSES_SEEN);
+    }
     name_limits(policy, &places, layer, report.landlock_abi, &mut limits);
     Ok(Plan {
         layer: Some(layer),
         limits,
         loose: match layer {
             Layer::Namespaces => places.unmountable.clone(),
-            Layer::Landlock => policy.protect.clone(),
+            Layer::Landlock | Layer::Bubblewrap => policy.protect.clone(),
         },
+        wrap: Vec::new(),
         jail: Some(Prepared {
             bytes,
             ruleset: ruleset.map(Ruleset::into_fd),
+            door: frame.door,
         }),
     })
 }
@@ -110,6 +129,7 @@ fn choose(choice: Choice, report: &Report) -> Result<Layer, Error> {
         Choice::Auto | Choice::Off => report.layers.first().copied(),
         Choice::Namespaces => Some(Layer::Namespaces),
         Choice::Landlock => Some(Layer::Landlock),
+        Choice::Bubblewrap => Some(Layer::Bubblewrap),
     };
     asked
         .filter(|layer| report.layers.contains(layer))
@@ -201,21 +221,14 @@ fn name_limits(
         second && !policy.forbid_read.is_empty(),
         "the names of files in forbid_read can be listed",
     );
-    add(
-        !policy.forbid_read.is_empty(),
-        "other hard links to a file in forbid_read can be read",
-    );
-    add(
-        true,
-        "names and command lines of processes outside can be seen",
-    );
+    add(!policy.forbid_read.is_empty(), HARD_LINKS);
     add(
         second,
         "modes, owners and times of files outside of the writable folders can be changed",
     );
     add(
-        second && policy.network == Network::Loopback,
-        "there is no loopback inside",
+        second && matches!(policy.network, Network::Loopback | Network::Proxy),
+        "there is no loopback inside, and no way to single hosts",
     );
     add(
         second && !policy.sockets.is_empty(),
@@ -239,28 +252,46 @@ fn name_limits(
     );
 }
 
-/// How namespaces can be had here, tried once.
-fn way() -> &'static Result<Way, String> {
-    static WAY: OnceLock<Result<Way, String>> = OnceLock::new();
-    WAY.get_or_init(|| {
+/// How namespaces can be had here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Namespaces {
+    way: Way,
+    /// Processes too: takes a fresh /proc, which containers often refuse.
+    pids: bool,
+}
+
+/// Tried once.
+fn found() -> &'static Result<Namespaces, String> {
+    static FOUND: OnceLock<Result<Namespaces, String>> = OnceLock::new();
+    FOUND.get_or_init(|| {
         let root = rustix::process::geteuid().is_root();
-        if root && attempt(Way::Direct).is_ok() {
-            return Ok(Way::Direct);
+        let ways: &[Way] = if root { &[Way::Direct, Way::User] } else { &[Way::User] };
+        let mut refused = (Step::Namespaces, io::ErrorKind::Unsupported.into());
+        for &way in ways {
+            for pids in [true, false] {
+                match attempt(way, pids) {
+                    Ok(()) => return Ok(Namespaces { way, pids }),
+                    Err(error) => refused = error,
+                }
+            }
         }
-        attempt(Way::User).map(|()| Way::User).map_err(|(step, error)| {
+        let (step, error) = refused;
+        Err(
             format!(
                 "{} failed ({error}); see the settings user.max_user_namespaces, kernel.unprivileged_userns_clone and kernel.apparmor_restrict_unprivileged_userns",
                 step.name()
             )
-        })
+        )
     })
 }
 
-fn attempt(way: Way) -> Result<(), (Step, io::Error)> {
+fn attempt(way: Way, pids: bool) -> Result<(), (Step, io::Error)> {
     let frame = Frame {
         way,
         own_network: true,
         loopback: true,
+        door: false,
+        pids,
         keep: 0,
         uid: rustix::process::geteuid().as_raw(),
         gid: rustix::process::getegid().as_raw(),
@@ -288,16 +319,20 @@ pub(super) fn probe() -> Report {
             "the kernel was built without its filters, or this kind of machine is not known".into(),
         );
     }
-    let way = way();
+    let found = found();
     let root = rustix::process::geteuid().is_root();
-    if let Err(reason) = way {
+    if let Err(reason) = found {
         lacks("namespaces", reason.clone());
     } else if root && landlock_abi == 0 {
         let reason = "root could reach the disks beside the mounts; that takes Landlock too";
         lacks("namespaces", reason.into());
     }
+    if found.as_ref().is_ok_and(|found| !found.pids) {
+        let reason = "a fresh /proc cannot be mounted here, as in most containers";
+        lacks("a view of its own processes only", reason.into());
+    }
     let mut layers = Vec::new();
-    if seccomp && way.is_ok() && (landlock_abi > 0 || !root) {
+    if seccomp && found.is_ok() && (landlock_abi > 0 || !root) {
         layers.push(Layer::Namespaces);
     }
     if seccomp && landlock_abi > 0 {
@@ -305,7 +340,8 @@ pub(super) fn probe() -> Report {
     }
     Report {
         landlock_abi,
-        user_namespaces: *way == Ok(Way::User) || attempt(Way::User).is_ok(),
+        user_namespaces: found.as_ref().is_ok_and(|found| found.way == Way::User)
+            || attempt(Way::User, false).is_ok(),
         seccomp,
         layers,
         missing,

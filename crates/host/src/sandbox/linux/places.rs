@@ -59,7 +59,7 @@ impl Places {
         places.protected = outer_first(places.protected);
         let allowed = resolve(&policy.sockets)?;
         let mut sockets = match layer {
-            Layer::Namespaces => foreign_sockets(),
+            Layer::Namespaces | Layer::Bubblewrap => foreign_sockets(),
             Layer::Landlock => Vec::new(),
         };
         sockets.retain(|socket| !allowed.contains(socket));
@@ -95,12 +95,15 @@ impl Places {
             };
             mounts.push((kind, path.clone()));
         }
-        for path in &self.sockets {
-            if holder(path, &self.forbidden).is_none() {
-                mounts.push((Mount::HideFile, path.clone()));
-            }
+        for path in self.hidden_sockets() {
+            mounts.push((Mount::HideFile, path.clone()));
         }
         mounts
+    }
+
+    pub(super) fn hidden_sockets(&self) -> impl Iterator<Item = &PathBuf> {
+        let shown = |path: &&PathBuf| holder(path, &self.forbidden).is_none();
+        self.sockets.iter().filter(shown)
     }
 
     /// The writable folders and what is mounted below them, as far as that can be written now.
@@ -119,7 +122,7 @@ impl Places {
     }
 
     /// Folders between a writable one and a protected path: one of them renamed would take the protection with it.
-    fn pins(&self) -> Vec<PathBuf> {
+    pub(super) fn pins(&self) -> Vec<PathBuf> {
         let mut pins = Vec::new();
         for path in &self.protected {
             let Some(outermost) = holder(path, &self.writable) else {

@@ -30,6 +30,7 @@ fn target() -> Target {
         max_output: None,
         price: None,
         reasoning: true,
+        effort: None,
         images: true,
         stream: true,
         timeouts: Timeouts::default(),

@@ -1,0 +1,141 @@
+//! Where an issuer's requests go: what the configuration says, else what the issuer publishes.
+
+use super::http::{Form, Http};
+use crate::config::oauth::{OauthConfig, parse_address};
+use anyhow::{Context as _, bail};
+use serde_json::{Map, Value};
+use url::Url;
+
+/// The addresses of an issuer, and who we are there.
+#[derive(Debug, Clone)]
+pub struct Endpoints {
+    /// Set when it was found by its name; an answer must then come from it.
+    pub issuer: Option<String>,
+    pub authorize: Option<Url>,
+    pub token: Url,
+    pub device: Option<Url>,
+    pub revoke: Option<Url>,
+    pub client_id: String,
+    pub client_secret: Option<String>,
+}
+
+impl Endpoints {
+    pub async fn find(provider: &str, oauth: &OauthConfig, http: &Http) -> anyhow::Result<Self> {
+        let what = || format!("`oauth` of provider `{provider}` cannot be used");
+        let set = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
+        let Some(client_id) = set(&oauth.client_id) else {
+            bail!("{}: it has no `client_id`", what());
+        };
+        let published = match set(&oauth.issuer) {
+            Some(issuer) => discover(&issuer, http).await.with_context(what)?,
+            None => Map::new(),
+        };
+        let address = |own: &Option<String>, key: &str| -> anyhow::Result<Option<Url>> {
+            let text = set(own).or_else(|| Some(published.get(key)?.as_str()?.to_owned()));
+            let url = text.map(|text| parse_address(&text)).transpose();
+            url.map_err(|e| anyhow::anyhow!("{}: {key}: {e}", what()))
+        };
+        let Some(token) = address(&oauth.token_url, "token_endpoint")? else {
+            bail!("{}: it has neither `issuer` nor `token_url`", what());
+        };
+        Ok(Self {
+            issuer: published
+                .get("issuer")
+                .and_then(Value::as_str)
+                .map(str::to_owned),
+            authorize: address(&oauth.authorize_url, "authorization_endpoint")?,
+            device: address(&oauth.device_url, "device_authorization_endpoint")?,
+            revoke: address(&oauth.revoke_url, "revocation_endpoint")?,
+            token,
+            client_id,
+            client_secret: set(&oauth.client_secret),
+        })
+    }
+
+    /// A form with who we are in it.
+    pub fn form(&self, grant: Option<&str>) -> Form {
+        let grant = grant.map(|grant| ("grant_type".to_owned(), grant.to_owned()));
+        let secret = self.client_secret.iter();
+        grant
+            .into_iter()
+            .chain([("client_id".to_owned(), self.client_id.clone())])
+            .chain(secret.map(|secret| ("client_secret".to_owned(), secret.clone())))
+            .collect()
+    }
+}
+
+/// What the first request asks for.
+pub fn wanted(oauth: &OauthConfig) -> Form {
+    let mut form = Form::new();
+    if !oauth.scopes.is_empty() {
+        form.push(("scope".into(), oauth.scopes.join(" ")));
+    }
+    form.extend(
+        oauth
+            .audience
+            .iter()
+            .map(|who| ("audience".into(), who.clone())),
+    );
+    form.extend(oauth.extra.clone());
+    form
+}
+
+/// The issuer's document, from either of its usual places.
+async fn discover(issuer: &str, http: &Http) -> anyhow::Result<Map<String, Value>> {
+    let url = parse_address(issuer).map_err(anyhow::Error::msg)?;
+    for place in places(&url) {
+        if let Some(found) = http.get(&place).await? {
+            let name = found
+                .get("issuer")
+                .and_then(Value::as_str)
+                .unwrap_or_default();
+            // One issuer must not speak for another.
+            if name.trim_end_matches('/') != issuer.trim_end_matches('/') {
+                bail!("{place} is the document of another issuer; check `issuer`");
+            }
+            return Ok(found);
+        }
+    }
+    bail!("{issuer} publishes no addresses; set `token_url` and `authorize_url` or `device_url`")
+}
+
+fn places(issuer: &Url) -> [Url; 2] {
+    let path = issuer.path().trim_end_matches('/').to_owned();
+    let at = |path: String| {
+        let mut url = issuer.clone();
+        url.set_path(&path);
+        url.set_query(None);
+        url
+    };
+    [
+        at(format!("{path}/.well-known/openid-configuration")),
+        at(format!("/.well-known/oauth-authorization-server{path}")),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_usual_places_of_a_document() {
+        let check = |issuer: &str, expect: [&str; 2]| {
+            let found = places(&Url::parse(issuer).unwrap());
+            assert_eq!(found.map(String::from), expect);
+        };
+        check(
+            "https://id.test",
+            [
+                "https://id.test/.well-known/openid-configuration",
+                "https://id.test/.well-known/oauth-authorization-server",
+            ],
+        );
+        check(
+            "https://id.test:8443/tenant/?x=1",
+            [
+                "https://id.test:8443/tenant/.well-known/openid-configuration",
+                "https://id.test:8443/.well-known/oauth-authorization-server/tenant",
+            ],
+        );
+    }
+}

@@ -1,0 +1,246 @@
+//! Requests to an issuer: forms go out, small JSON objects come back, and what went wrong is typed by what can be done.
+
+use crate::client;
+use crate::cmd::one_line;
+use serde_json::{Map, Value};
+use std::path::PathBuf;
+use std::time::Duration;
+use tokio::sync::OnceCell;
+use url::{Url, form_urlencoded};
+
+const CONNECT: Duration = Duration::from_secs(10);
+const WHOLE: Duration = Duration::from_secs(30);
+/// The longest known answer, a discovery document, has a hundredth of it.
+const MAX_BYTES: usize = 1024 * 1024;
+const QUOTE_CHARS: usize = 200;
+/// Shorter values are no secrets worth hiding, and would blank out ordinary words.
+const MIN_SECRET_CHARS: usize = 4;
+
+/// Parameters of a request.
+pub type Form = Vec<(String, String)>;
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum IssuerError {
+    /// The issuer understood and said no.
+    #[error("{host} said no: {}", said(error, description))]
+    Refused {
+        host: String,
+        /// A word of the protocol.
+        error: String,
+        description: String,
+    },
+    /// It may work later.
+    #[error("{0}")]
+    Unreachable(String),
+    /// It is no issuer, or not this address of it.
+    #[error("{0}")]
+    NotAnIssuer(String),
+}
+
+fn said(error: &str, description: &str) -> String {
+    match description {
+        "" => error.to_owned(),
+        description => format!("{description} ({error})"),
+    }
+}
+
+/// The client, made when it is first used.
+#[derive(Debug)]
+pub struct Http {
+    ca_files: Vec<PathBuf>,
+    client: OnceCell<reqwest::Client>,
+}
+
+impl Http {
+    pub fn new(ca_files: Vec<PathBuf>) -> Self {
+        Self {
+            ca_files,
+            client: OnceCell::new(),
+        }
+    }
+
+    /// Sends a form. Its values never show in an error.
+    pub async fn post(&self, url: &Url, form: &Form) -> Result<Map<String, Value>, IssuerError> {
+        let body = form_urlencoded::Serializer::new(String::new())
+            .extend_pairs(form)
+            .finish();
+        let request = self.client().await?.post(url.clone());
+        let request = request.header("content-type", "application/x-www-form-urlencoded");
+        let (status, body) = self.send(request.body(body), url).await?;
+        let hide = |text: String| hide(text, form);
+        judge(&shown(url), status, &body, hide)
+    }
+
+    /// A document, or None when there is none at this address.
+    pub async fn get(&self, url: &Url) -> Result<Option<Map<String, Value>>, IssuerError> {
+        let request = self.client().await?.get(url.clone());
+        match self.send(request, url).await? {
+            (404, _) => Ok(None),
+            (status, body) => judge(&shown(url), status, &body, |text| text).map(Some),
+        }
+    }
+
+    async fn client(&self) -> Result<&reqwest::Client, IssuerError> {
+        let make = async || {
+            let builder = client::builder(&self.ca_files).map_err(|e| format!("{e:#}"))?;
+            let builder = builder.connect_timeout(CONNECT).timeout(WHOLE);
+            builder.build().map_err(|e| e.to_string())
+        };
+        let made = self.client.get_or_try_init(make).await;
+        made.map_err(|e| IssuerError::Unreachable(format!("the HTTP client cannot be set up: {e}")))
+    }
+
+    async fn send(
+        &self,
+        request: reqwest::RequestBuilder,
+        url: &Url,
+    ) -> Result<(u16, Vec<u8>), IssuerError> {
+        let host = shown(url);
+        let lost = |error: reqwest::Error| IssuerError::Unreachable(transport(&error, &host));
+        let request = request.header("accept", "application/json");
+        let mut answer = request.send().await.map_err(lost)?;
+        let mut body = Vec::new();
+        while let Some(chunk) = answer.chunk().await.map_err(lost)? {
+            body.extend_from_slice(&chunk);
+            if body.len() > MAX_BYTES {
+                return Err(IssuerError::NotAnIssuer(format!(
+                    "{host} answered with more than {} MiB",
+                    MAX_BYTES / (1024 * 1024)
+                )));
+            }
+        }
+        Ok((answer.status().as_u16(), body))
+    }
+}
+
+/// What an answer means. `hide` covers what must not be quoted.
+fn judge(
+    host: &str,
+    status: u16,
+    body: &[u8],
+    hide: impl Fn(String) -> String,
+) -> Result<Map<String, Value>, IssuerError> {
+    let object = match serde_json::from_slice(body) {
+        Ok(Value::Object(object)) => Some(object),
+        Ok(_) => None,
+        // Revocation answers with nothing.
+        Err(_) if body.trim_ascii().is_empty() && matches!(status, 200..=299) => {
+            Some(Map::default())
+        }
+        Err(_) => None,
+    };
+    let text = |object: &Map<String, Value>, key: &str| {
+        let text = object.get(key).and_then(Value::as_str);
+        text.map(|text| quote(&hide(text.to_owned())))
+    };
+    let error = object.as_ref().and_then(|object| text(object, "error"));
+    match (status, object, error) {
+        (500..=599 | 429 | 408, _, _) => Err(IssuerError::Unreachable(format!(
+            "{host} answered {status}; try again later"
+        ))),
+        (_, Some(object), Some(error)) => Err(IssuerError::Refused {
+            host: host.to_owned(),
+            description: text(&object, "error_description").unwrap_or_default(),
+            error,
+        }),
+        (200..=299, Some(object), None) => Ok(object),
+        (200..=299, None, _) => Err(IssuerError::NotAnIssuer(format!(
+            "{host} answered with something that is no JSON object; check the addresses in `oauth`"
+        ))),
+        (300..=399, _, _) => Err(IssuerError::NotAnIssuer(format!(
+            "{host} redirects elsewhere ({status}); check the addresses in `oauth`"
+        ))),
+        (status, _, _) => Err(IssuerError::NotAnIssuer(format!(
+            "{host} answered {status} without saying why; check the addresses in `oauth`"
+        ))),
+    }
+}
+
+/// Some servers repeat what they refuse.
+fn hide(text: String, form: &Form) -> String {
+    const PUBLIC: [&str; 5] = [
+        "grant_type",
+        "client_id",
+        "scope",
+        "redirect_uri",
+        "audience",
+    ];
+    form.iter()
+        .filter(|(name, _)| !PUBLIC.contains(&name.as_str()))
+        .filter(|(_, value)| value.chars().count() >= MIN_SECRET_CHARS)
+        .fold(text, |text, (_, value)| text.replace(value, "***"))
+}
+
+pub fn quote(text: &str) -> String {
+    one_line(text).chars().take(QUOTE_CHARS).collect()
+}
+
+fn transport(error: &reqwest::Error, host: &str) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(below) = cause.source() {
+        cause = below;
+    }
+    if error.is_timeout() {
+        return format!("{host} did not answer in time");
+    }
+    format!("no answer from {host}: {cause}")
+}
+
+/// Host and port as a person would write them.
+fn shown(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    url.port()
+        .map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(status: u16, body: &str) -> String {
+        let form = vec![
+            ("refresh_token".into(), "rt-secret".into()),
+            ("client_id".into(), "cli".into()),
+        ];
+        match judge("h", status, body.as_bytes(), |text| hide(text, &form)) {
+            Ok(object) => Value::Object(object).to_string(),
+            Err(error) => {
+                let what = match &error {
+                    IssuerError::Refused { .. } => "refused",
+                    IssuerError::Unreachable(_) => "unreachable",
+                    IssuerError::NotAnIssuer(_) => "not an issuer",
+                };
+                format!("{what}: {error}")
+            }
+        }
+    }
+
+    #[test]
+    fn answers_are_judged() {
+        insta::assert_snapshot!(
+            [
+                check(200, r#"{"access_token":"a"}"#),
+                check(200, " "),
+                check(200, "<html>"),
+                check(200, "[1]"),
+                check(200, r#"{"error":"authorization_pending"}"#),
+                check(400, r#"{"error":"invalid_grant","error_description":"rt-secret is\nused \u001b[2J"}"#),
+                check(400, r#"{"error":{"message":"odd"}}"#),
+                check(400, ""),
+                check(302, ""),
+                check(503, r#"{"error":"temporarily_unavailable"}"#),
+            ]
+            .join("\n"), @r#"
+            {"access_token":"a"}
+            {}
+            not an issuer: h answered with something that is no JSON object; check the addresses in `oauth`
+            not an issuer: h answered with something that is no JSON object; check the addresses in `oauth`
+            refused: h said no: authorization_pending
+            refused: h said no: *** is used ^[[2J (invalid_grant)
+            not an issuer: h answered 400 without saying why; check the addresses in `oauth`
+            not an issuer: h answered 400 without saying why; check the addresses in `oauth`
+            not an issuer: h redirects elsewhere (302); check the addresses in `oauth`
+            unreachable: h answered 503; try again later
+            "#);
+    }
+}

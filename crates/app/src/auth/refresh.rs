@@ -1,0 +1,176 @@
+//! The tokens of a login as a key for requests: read from the store each time, renewed before they end and when they are
+//! refused, by one process at a time.
+
+use super::http::{Form, Http, IssuerError};
+use super::store::{Login, Logins, StoreError};
+use super::tokens::Tokens;
+use crate::config::oauth::parse_address;
+use jiff::Timestamp;
+use ostler_llm::{Error, KeyFuture, KeySource, Secret};
+use std::sync::Arc;
+
+/// The login of a provider at an origin.
+#[derive(Clone)]
+pub struct LoginKey {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    provider: String,
+    origin: String,
+    /// For people: "login of 2026-11-15".
+    name: String,
+    client_secret: Option<Secret>,
+    logins: Logins,
+    http: Http,
+}
+
+/// What a key is made for.
+pub struct LoginOf<'a> {
+    pub provider: &'a str,
+    pub origin: &'a str,
+    pub name: &'a str,
+    pub client_secret: Option<&'a Secret>,
+}
+
+impl LoginKey {
+    pub fn new(of: LoginOf<'_>, logins: Logins, http: Http) -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                provider: of.provider.to_owned(),
+                origin: of.origin.to_owned(),
+                name: of.name.to_owned(),
+                client_secret: of.client_secret.cloned(),
+                logins,
+                http,
+            }),
+        }
+    }
+
+    async fn renewed(&self, worn: String, why: Why) -> Result<Secret, Error> {
+        let inner = self.inner.clone();
+        // A turn may be stopped in the middle of it. A rotated token that is not saved is a lost login, so this goes on.
+        let renewing = tokio::spawn(async move { inner.renew(&worn, why).await });
+        renewing.await.map_err(|error| Error::Fatal {
+            message: format!("the login could not be renewed: {error}"),
+            status: None,
+        })?
+    }
+}
+
+impl KeySource for LoginKey {
+    fn current(&self) -> KeyFuture<'_, Secret> {
+        Box::pin(async {
+            let found = self.inner.find()?;
+            if !found.is_stale(Timestamp::now()) {
+                return Ok(found.secret());
+            }
+            self.renewed(found.access_token, Why::Age).await
+        })
+    }
+
+    fn refused<'a>(&'a self, key: &'a Secret) -> KeyFuture<'a, Option<Secret>> {
+        Box::pin(async {
+            let found = self.inner.find()?;
+            let is_hopeless = found.refresh_token.is_none() && found.access_token == key.reveal();
+            if is_hopeless {
+                return Ok(None);
+            }
+            let renewed = self.renewed(key.reveal().to_owned(), Why::Refused);
+            renewed.await.map(Some)
+        })
+    }
+
+    fn remedy(&self) -> String {
+        format!("Run `ostler login {}`", self.inner.provider)
+    }
+
+    fn name(&self) -> String {
+        self.inner.name.clone()
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Why {
+    /// It ends soon, or has ended.
+    Age,
+    /// The endpoint does not take it.
+    Refused,
+}
+
+impl Inner {
+    fn find(&self) -> Result<Login, Error> {
+        let found = self.logins.find(&self.provider, &self.origin);
+        found.map_err(broken)?.ok_or_else(|| self.ended("is gone"))
+    }
+
+    /// A token in place of `worn`: what another process has saved meanwhile, or a new one.
+    async fn renew(&self, worn: &str, why: Why) -> Result<Secret, Error> {
+        let lock = self.logins.lock().await.map_err(broken)?;
+        let mut login = self.find()?;
+        if login.access_token != worn && !login.is_stale(Timestamp::now()) {
+            return Ok(login.secret());
+        }
+        let Some(refresh) = login.refresh_token.clone() else {
+            return match why {
+                // Near its end it still works; after it there is no way on.
+                Why::Age if !login.is_expired(Timestamp::now()) => Ok(login.secret()),
+                Why::Age => Err(self.ended("has expired")),
+                Why::Refused => Err(self.ended("is no longer accepted")),
+            };
+        };
+        // The address is the one that the token came from, whatever a configuration says by now.
+        let url = parse_address(&login.token_url)
+            .map_err(|error| self.ended(&format!("cannot be renewed: {error}")))?;
+        let answer = self.http.post(&url, &self.form(&login, refresh)).await;
+        match answer.and_then(|answer| Tokens::read(&answer)) {
+            Ok(tokens) => {
+                tokens.renew(&mut login, Timestamp::now());
+                let secret = login.secret();
+                lock.put(login).map_err(broken)?;
+                Ok(secret)
+            }
+            Err(IssuerError::Unreachable(_))
+                if why == Why::Age && !login.is_expired(Timestamp::now()) =>
+            {
+                Ok(login.secret())
+            }
+            Err(IssuerError::Unreachable(message)) => Err(Error::Retryable {
+                message: format!(
+                    "the login of {} cannot be renewed: {message}",
+                    self.provider
+                ),
+                status: None,
+                after: None,
+            }),
+            Err(error @ (IssuerError::Refused { .. } | IssuerError::NotAnIssuer(_))) => {
+                Err(self.ended(&format!("cannot be renewed: {error}")))
+            }
+        }
+    }
+
+    fn form(&self, login: &Login, refresh: String) -> Form {
+        let mut form = vec![
+            ("grant_type".to_owned(), "refresh_token".to_owned()),
+            ("refresh_token".to_owned(), refresh),
+            ("client_id".to_owned(), login.client_id.clone()),
+        ];
+        let secret = self.client_secret.iter();
+        form.extend(secret.map(|s| ("client_secret".to_owned(), s.reveal().to_owned())));
+        form
+    }
+
+    fn ended(&self, how: &str) -> Error {
+        let provider = &self.provider;
+        Error::LoginRequired {
+            message: format!("the login of {provider} {how}. Run `ostler login {provider}`"),
+        }
+    }
+}
+
+fn broken(error: StoreError) -> Error {
+    Error::Fatal {
+        message: error.to_string(),
+        status: None,
+    }
+}

@@ -1,0 +1,372 @@
+//! `ostler login`, `ostler logout` and `ostler auth`: talks to the person; what is said to the issuer is `auth`.
+
+use super::text::{self, say};
+use crate::auth::{
+    Attempt, Device, Endpoints, Http, Login, Loopback, Tokens, browser_is_here, open_browser,
+    revoke, wanted,
+};
+use crate::boot::{Boot, UsageError};
+use crate::config::oauth::{LoginFlow, OauthConfig};
+use crate::config::providers::Provider;
+use crate::config::resolve::Resolver;
+use crate::config::schema::AuthKind;
+use crate::config::tree::Layer;
+use crate::exec::{INTERRUPTED, OK, TERMINATED};
+use crate::flags;
+use anyhow::{Context as _, anyhow, bail};
+use jiff::Timestamp;
+use ostler_host::signals::{Signals, Stop};
+use serde_json::json;
+use std::io::{self, IsTerminal as _};
+use std::time::Duration;
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
+
+/// How long the person has to come back from the browser.
+const BROWSER_PATIENCE: Duration = Duration::from_secs(10 * 60);
+/// What is read of standard input at most.
+const MAX_PASTED_BYTES: u64 = 64 * 1024;
+
+pub async fn login(boot: &Boot, args: flags::Login) -> anyhow::Result<u8> {
+    let mut signals = Signals::new()?;
+    let work = log_in(boot, &args);
+    let stop = tokio::select! {
+        done = work => return done.map(|()| OK),
+        stop = signals.next() => stop,
+    };
+    say("Stopped; nothing was changed.");
+    Ok(match stop {
+        Stop::Interrupt => INTERRUPTED,
+        Stop::Terminate => TERMINATED,
+    })
+}
+
+pub async fn logout(boot: &Boot, args: flags::Logout) -> anyhow::Result<u8> {
+    let logins = boot.logins();
+    let provider = match args.provider {
+        Some(provider) => provider,
+        None => {
+            let mut names: Vec<String> = logins.all()?.into_iter().map(|l| l.provider).collect();
+            names.dedup();
+            match names.as_slice() {
+                [] => {
+                    text::print("There is no login.\n")?;
+                    return Ok(OK);
+                }
+                [only] => only.clone(),
+                several => {
+                    let text = format!("which one? there are logins of {}", several.join(", "));
+                    return Err(UsageError(text).into());
+                }
+            }
+        }
+    };
+    let gone = logins.lock().await?.remove(&provider)?;
+    if gone.is_empty() {
+        text::print(&text::visible(&format!(
+            "There was no login of {provider}.\n"
+        )))?;
+        return Ok(OK);
+    }
+    let resolver = boot.resolver();
+    let configured = resolver
+        .providers()
+        .iter()
+        .find(|p| p.config.name == provider && p.layer != Layer::Project);
+    let secret = configured
+        .and_then(|p| p.config.oauth.as_ref())
+        .and_then(|oauth| oauth.client_secret.as_deref());
+    let http = Http::new(boot.ca_files());
+    for login in &gone {
+        if let Some(Err(error)) = revoke(login, secret, &http).await {
+            say(&format!(
+                "The issuer did not take the token back: {error:#}. It is valid there until it expires."
+            ));
+        }
+    }
+    text::print(&text::visible(&format!("Logged out of {provider}.\n")))?;
+    Ok(OK)
+}
+
+/// The logins there are, and the providers that could have one. No token is shown.
+pub fn status(boot: &Boot, format: flags::Listing) -> anyhow::Result<u8> {
+    let logins = boot.logins();
+    let all = logins.all()?;
+    let resolver = boot.resolver();
+    let now = Timestamp::now();
+    match format {
+        flags::Listing::Json => {
+            let rows: Vec<_> = all.iter().map(|login| row(login, now)).collect();
+            let without: Vec<&str> = without_login(&resolver, &all).collect();
+            let whole = json!({"file": logins.path(), "logins": rows, "not_logged_in": without});
+            text::print_json(&whole)?;
+        }
+        flags::Listing::Text => {
+            let mut out = String::new();
+            for login in &all {
+                out.push_str(&line(login, &resolver, now));
+            }
+            for name in without_login(&resolver, &all) {
+                out.push_str(&format!(
+                    "{name}: not logged in; run `ostler login {name}`\n"
+                ));
+            }
+            if out.is_empty() {
+                out.push_str("There is no login, and no provider in the configuration has an `oauth` table.\n");
+            }
+            text::print(&text::visible(&out))?;
+        }
+    }
+    Ok(OK)
+}
+
+fn without_login<'a>(
+    resolver: &'a Resolver<'_>,
+    all: &'a [Login],
+) -> impl Iterator<Item = &'a str> {
+    let providers = resolver.providers().iter();
+    let able = providers.filter(|p| p.config.oauth.is_some());
+    able.map(|p| p.config.name.as_str())
+        .filter(|name| !all.iter().any(|login| login.provider == *name))
+}
+
+fn row(login: &Login, now: Timestamp) -> serde_json::Value {
+    json!({
+        "provider": login.provider,
+        "origin": login.origin,
+        "since": login.since,
+        "obtained": login.obtained,
+        "expires": login.expires,
+        "expired": login.is_expired(now),
+        "renewable": login.refresh_token.is_some(),
+    })
+}
+
+fn line(login: &Login, resolver: &Resolver<'_>, now: Timestamp) -> String {
+    let mut parts = vec![login.name(), format!("for {}", login.origin)];
+    let expired = login.is_expired(now);
+    parts.push(match (&login.expires, login.refresh_token.is_some()) {
+        (_, true) => "renews itself".into(),
+        (None, false) => "no end known".into(),
+        (Some(_), false) if expired => {
+            format!("expired; run `ostler login {}`", login.provider)
+        }
+        (Some(end), false) => format!("ends {end}"),
+    });
+    let provider = resolver
+        .providers()
+        .iter()
+        .find(|p| p.config.name == login.provider);
+    match provider {
+        None => parts.push("no such provider in the configuration".into()),
+        Some(provider) if provider.config.auth == Some(AuthKind::Login) => {}
+        Some(provider) => {
+            if let Ok(Some(key)) = resolver.key(provider) {
+                parts.push(format!("not in use: the key in {} comes first", key.source));
+            }
+        }
+    }
+    format!("{}: {}\n", login.provider, parts.join(", "))
+}
+
+async fn log_in(boot: &Boot, args: &flags::Login) -> anyhow::Result<()> {
+    let resolver = boot.resolver();
+    let provider = chosen(boot, &resolver, args.provider.as_deref())?;
+    let name = &provider.config.name;
+    let Some(oauth) = &provider.config.oauth else {
+        bail!(
+            "provider `{name}` has no login: its configuration has no `oauth` table. If it takes a key, run `ostler setup --use {name}`"
+        );
+    };
+    // Otherwise a checked-out folder could have tokens sent wherever it likes.
+    if provider.layer == Layer::Project {
+        bail!(
+            "provider `{name}` is changed by this project's ostler.toml; log in from another folder, or put it into your own config file"
+        );
+    }
+    let address = provider.address(&boot.env);
+    let address = address.map_err(|e| anyhow!("provider `{name}`: {e}"))?;
+    let address = address.with_context(|| format!("provider `{name}` has no address"))?;
+    let origin = address.url.origin().ascii_serialization();
+    let logins = boot.logins();
+    // Better said before the person has been to the browser and back.
+    logins.all()?;
+    let http = Http::new(boot.ca_files());
+    let from = Endpoints::find(name, oauth, &http).await?;
+    let what = || format!("no login to {name}");
+    let tokens = match way(boot, args, oauth, &from)? {
+        Way::Device => by_device(&from, oauth, &http).await.with_context(what)?,
+        Way::Browser(show) => {
+            let by_browser = by_browser(boot, &from, oauth, &http, show);
+            by_browser.await.with_context(what)?
+        }
+    };
+    let login = tokens.login(name, &origin, &from, Timestamp::now());
+    let renews = login.refresh_token.is_some();
+    let end = login.expires.clone();
+    logins.lock().await?.put(login)?;
+    let until = match (renews, end) {
+        (true, _) | (false, None) => String::new(),
+        (false, Some(end)) => format!(" until {end}"),
+    };
+    text::print(&text::visible(&format!(
+        "Logged in to {name}{until}. Its tokens are in {} and go to {origin} only.\n",
+        logins.path().display()
+    )))
+}
+
+/// The provider that is meant.
+fn chosen<'a>(
+    boot: &Boot,
+    resolver: &'a Resolver<'_>,
+    named: Option<&str>,
+) -> anyhow::Result<&'a Provider> {
+    let all = resolver.providers();
+    let able: Vec<&Provider> = all.iter().filter(|p| p.config.oauth.is_some()).collect();
+    let names = || {
+        let names: Vec<&str> = able.iter().map(|p| p.config.name.as_str()).collect();
+        names.join(", ")
+    };
+    if let Some(named) = named {
+        let found = all.iter().find(|p| p.config.name == named);
+        return found.ok_or_else(|| {
+            let text = match able.len() {
+                0 => format!("no provider is called `{named}`"),
+                _ => format!("no provider is called `{named}`; a login have {}", names()),
+            };
+            UsageError(text).into()
+        });
+    }
+    let wanted = boot
+        .wanted_model()
+        .or_else(|| boot.loaded.config.default_model.clone());
+    let wanted = wanted.unwrap_or_default();
+    let of_model = able.iter().find(|p| {
+        let name = &p.config.name;
+        let below = wanted.strip_prefix(name.as_str());
+        below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/')) || p.lists(&wanted)
+    });
+    match (of_model, able.as_slice()) {
+        (Some(provider), _) => Ok(provider),
+        (None, [only]) => Ok(only),
+        (None, []) => Err(UsageError(
+            "no provider in the configuration has a login; `[providers.oauth]` says how".into(),
+        )
+        .into()),
+        (None, _) => Err(UsageError(format!("which one? these have a login: {}", names())).into()),
+    }
+}
+
+enum Way {
+    Device,
+    Browser(Show),
+}
+
+/// Whether we open the page, or the person does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Show {
+    Open,
+    Print,
+}
+
+fn way(
+    boot: &Boot,
+    args: &flags::Login,
+    oauth: &OauthConfig,
+    from: &Endpoints,
+) -> anyhow::Result<Way> {
+    let show = match !args.no_browser && browser_is_here(&boot.env) {
+        true => Show::Open,
+        false => Show::Print,
+    };
+    let flow = match args.device {
+        true => LoginFlow::Device,
+        false => oauth.flow,
+    };
+    match (flow, &from.authorize, &from.device) {
+        (LoginFlow::Device, _, Some(_)) => Ok(Way::Device),
+        (LoginFlow::Device, _, None) => {
+            bail!("the issuer offers no login with another device (`oauth` has no `device_url`)")
+        }
+        (LoginFlow::Browser, Some(_), _) => Ok(Way::Browser(show)),
+        (LoginFlow::Browser, None, _) => {
+            bail!("the issuer offers no login with a browser (`oauth` has no `authorize_url`)")
+        }
+        (LoginFlow::Auto, Some(_), _) if show == Show::Open => Ok(Way::Browser(show)),
+        (LoginFlow::Auto, _, Some(_)) => Ok(Way::Device),
+        (LoginFlow::Auto, Some(_), None) => Ok(Way::Browser(show)),
+        (LoginFlow::Auto, None, None) => {
+            bail!("`oauth` has neither `authorize_url` nor `device_url`")
+        }
+    }
+}
+
+async fn by_device(from: &Endpoints, oauth: &OauthConfig, http: &Http) -> anyhow::Result<Tokens> {
+    let device = Device::ask(from, &wanted(oauth), http).await?;
+    let mut lines = format!(
+        "On any device, open\n\n  {}\n\nand type in the code\n\n  {}\n",
+        device.address, device.user_code
+    );
+    if let Some(with_code) = &device.with_code {
+        lines.push_str(&format!("\nor open this, which has it:\n\n  {with_code}\n"));
+    }
+    let minutes = device.life.as_secs().div_ceil(60);
+    let minutes = text::many(usize::try_from(minutes).unwrap_or(0), "minute");
+    say(&format!("{lines}\nWaiting, {minutes} at most …"));
+    device.tokens(from, http).await
+}
+
+async fn by_browser(
+    boot: &Boot,
+    from: &Endpoints,
+    oauth: &OauthConfig,
+    http: &Http,
+    show: Show,
+) -> anyhow::Result<Tokens> {
+    let loopback = Loopback::bind().await?;
+    let attempt = Attempt::new(loopback.port);
+    let url = attempt.url(from, &wanted(oauth))?;
+    say(&format!("Log in on this page:\n\n  {url}\n"));
+    if show == Show::Open
+        && let Err(error) = open_browser(&url, &boot.env)
+    {
+        say(&format!("No browser could be opened ({error})."));
+    }
+    let may_paste = show == Show::Print || io::stdin().is_terminal();
+    if may_paste {
+        say(
+            "If the browser runs on another machine, paste the address here that it ends at (it begins with http://127.0.0.1).",
+        );
+    }
+    let came_back = async {
+        tokio::select! {
+            query = loopback.query() => attempt.code(&query, from),
+            code = pasted(&attempt, from), if may_paste => Ok(code),
+        }
+    };
+    let code = match tokio::time::timeout(BROWSER_PATIENCE, came_back).await {
+        Ok(code) => code?,
+        Err(_) => bail!(
+            "the browser did not come back within {} minutes; run `ostler login` again",
+            BROWSER_PATIENCE.as_secs() / 60
+        ),
+    };
+    let answer = http
+        .post(&from.token, &attempt.exchange(code, from))
+        .await?;
+    Ok(Tokens::read(&answer)?)
+}
+
+/// The code in a line that the person pastes. Never ends when nobody does.
+async fn pasted(attempt: &Attempt, from: &Endpoints) -> String {
+    let mut lines = BufReader::new(tokio::io::stdin().take(MAX_PASTED_BYTES)).lines();
+    while let Ok(Some(line)) = lines.next_line().await {
+        if line.trim().is_empty() {
+            continue;
+        }
+        match attempt.pasted(&line, from) {
+            Ok(code) => return code,
+            Err(error) => say(&format!("Not taken: {error:#}.")),
+        }
+    }
+    std::future::pending().await
+}

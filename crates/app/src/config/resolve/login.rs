@@ -1,0 +1,124 @@
+//! When a provider is used with a login: after its keys, and only at the origin that the login was for.
+
+use super::super::keys::{Key, KeyError};
+use super::super::providers::{Address, Provider};
+use super::super::schema::AuthKind;
+use super::super::tree::Layer;
+use super::{ResolveError, Resolver, origin};
+use ostler_llm::Secret;
+
+/// A login that requests can be sent with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UsableLogin {
+    /// Where it may be sent.
+    pub origin: String,
+    /// For people: "login of 2026-11-15".
+    pub name: String,
+    /// Needed to renew it, at some issuers.
+    pub client_secret: Option<Secret>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LoginError {
+    #[error("no key and no login for `{provider}`\nrun `ostler login {provider}`")]
+    Missing { provider: String },
+    #[error(
+        "the login of `{provider}` is for {bound}, but its requests go to {now}; it is not sent there\n{todo}"
+    )]
+    Elsewhere {
+        provider: String,
+        bound: String,
+        now: String,
+        todo: String,
+    },
+    #[error(
+        "provider `{provider}` wants a login (`auth = \"login\"`), but has no `oauth`\nsay in `[providers.oauth]` where its tokens come from"
+    )]
+    NoIssuer { provider: String },
+    #[error("{0}")]
+    Store(String),
+}
+
+impl Resolver<'_> {
+    /// The login of a provider, for `doctor` and `auth status`. None when it takes none.
+    pub fn login(&self, provider: &Provider) -> Option<Result<UsableLogin, LoginError>> {
+        let name = &provider.config.name;
+        if provider.config.oauth.is_none() {
+            let wants_one = provider.config.auth == Some(AuthKind::Login);
+            return wants_one.then(|| {
+                Err(LoginError::NoIssuer {
+                    provider: name.clone(),
+                })
+            });
+        }
+        Some(match provider.address(self.env) {
+            Ok(Some(address)) => self.login_at(provider, &address),
+            Ok(None) | Err(_) => Err(LoginError::Missing {
+                provider: name.clone(),
+            }),
+        })
+    }
+
+    /// What requests are sent with: a key, else a login, else nothing where nothing is needed.
+    pub(super) fn credentials(
+        &self,
+        provider: &Provider,
+    ) -> Result<(Option<Key>, Option<UsableLogin>), ResolveError> {
+        let login = || {
+            self.login(provider)
+                .transpose()
+                .map_err(ResolveError::Login)
+        };
+        if provider.config.auth == Some(AuthKind::Login) {
+            return Ok((None, login()?));
+        }
+        match self.key(provider) {
+            Ok(Some(key)) => Ok((Some(key), None)),
+            Ok(None) => Ok((None, login()?)),
+            Err(error @ KeyError::Missing { .. }) => match login()? {
+                Some(login) => Ok((None, Some(login))),
+                None => Err(ResolveError::Key(error)),
+            },
+            Err(error @ (KeyError::File { .. } | KeyError::Unsendable { .. })) => {
+                Err(ResolveError::KeySource(error))
+            }
+        }
+    }
+
+    fn login_at(&self, provider: &Provider, address: &Address) -> Result<UsableLogin, LoginError> {
+        let name = &provider.config.name;
+        let all = self.logins.all();
+        let mut own = all.map_err(|error| LoginError::Store(error.to_string()))?;
+        own.retain(|login| login.provider == *name);
+        let now = origin(&address.url);
+        match own.iter().find(|login| login.origin == now) {
+            Some(login) => Ok(UsableLogin {
+                name: login.name(),
+                origin: now,
+                client_secret: provider
+                    .config
+                    .oauth
+                    .as_ref()
+                    .and_then(|oauth| oauth.client_secret.as_deref().map(Secret::new)),
+            }),
+            None => Err(match own.first() {
+                Some(other) => LoginError::Elsewhere {
+                    provider: name.clone(),
+                    bound: other.origin.clone(),
+                    todo: match provider.layer {
+                        Layer::Project => {
+                            "this project's ostler.toml has changed the address".into()
+                        }
+                        Layer::Default | Layer::User | Layer::Environment | Layer::Flag => {
+                            format!("run `ostler login {name}` to log in for {now}")
+                        }
+                    },
+                    now,
+                },
+                None => LoginError::Missing {
+                    provider: name.clone(),
+                },
+            }),
+        }
+    }
+}

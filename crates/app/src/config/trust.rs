@@ -1,0 +1,392 @@
+//! Which projects the person trusts, and with what in them. An item is one thing of a repository that runs, sends or
+//! loosens; a record has the items that were looked at. What is not in it takes no effect. Asking is elsewhere.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::files::{self, Access};
+use super::tree::Place;
+
+const VERSION: u32 = 1;
+/// Of `trust.json`.
+const MAX_BYTES: u64 = 8 * 1024 * 1024;
+/// Nobody reads more before saying yes.
+pub const MAX_ITEMS: usize = 1000;
+/// Characters of an item that are shown before it is trusted.
+const MAX_SHOWN: usize = 4000;
+/// Characters of an item that a record keeps, to say later what it was.
+const MAX_KEPT: usize = 200;
+/// Items that a notice names.
+const MAX_NAMED: usize = 20;
+
+/// One thing of a repository that runs, sends or loosens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Item {
+    /// What it is: a key of the file, a server.
+    pub what: String,
+    pub place: Place,
+    /// As a person reads it, secrets covered.
+    pub text: String,
+    /// Of the whole, secrets and all, in normal form.
+    pub hash: String,
+}
+
+impl Item {
+    /// `normal` is the content in a form that order and comments do not change.
+    pub fn new(what: String, place: Place, text: &str, normal: &str) -> Self {
+        let hash = hash(&[what.as_bytes(), &[0], normal.as_bytes()]);
+        Self {
+            what,
+            place,
+            text: cut(text, MAX_SHOWN),
+            hash,
+        }
+    }
+
+    fn known(&self) -> Known {
+        Known {
+            what: self.what.clone(),
+            text: cut(&self.text, MAX_KEPT),
+            hash: self.hash.clone(),
+        }
+    }
+}
+
+/// SHA-256 of the pieces one after the other, in hex digits.
+pub fn hash(pieces: &[&[u8]]) -> String {
+    let mut digest = Sha256::new();
+    pieces.iter().for_each(|piece| digest.update(piece));
+    let digest = digest.finalize();
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn cut(text: &str, most: usize) -> String {
+    let more = text.chars().count().saturating_sub(most);
+    if more == 0 {
+        return text.to_owned();
+    }
+    let head: String = text.chars().take(most).collect();
+    format!("{head}… ({more} more characters)")
+}
+
+/// An item that the person has looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Known {
+    pub what: String,
+    pub text: String,
+    pub hash: String,
+}
+
+/// What the person said to a project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Answer {
+    Trusted,
+    /// Never for this content.
+    Refused,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    pub answer: Answer,
+    pub since: String,
+    pub items: Vec<Known>,
+}
+
+impl Record {
+    pub fn new(answer: Answer, since: String, items: &[Item]) -> Self {
+        let items = items.iter().map(Item::known).collect();
+        Self {
+            answer,
+            since,
+            items,
+        }
+    }
+
+    /// Whether each of these was looked at. Items that are gone need no new look.
+    fn covers(&self, items: &[Item]) -> bool {
+        let known: BTreeSet<&str> = self.items.iter().map(|known| known.hash.as_str()).collect();
+        items.iter().all(|item| known.contains(item.hash.as_str()))
+    }
+}
+
+/// What the person has said so far.
+#[derive(Debug, Clone, Copy)]
+pub enum Approval<'a> {
+    /// `--trust-workspace`.
+    ThisRun,
+    Recorded(Option<&'a Record>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// There is nothing that needs trust.
+    NotNeeded,
+    Trusted,
+    ThisRun,
+    Untrusted,
+    /// It was trusted, and there is something new since.
+    Changed,
+    Refused,
+}
+
+/// The project as it is, against what the person said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Workspace {
+    pub state: State,
+    /// Sorted, each once.
+    pub items: Vec<Item>,
+    /// What was looked at before, when it was trusted.
+    pub known: Vec<Known>,
+}
+
+impl Default for Workspace {
+    fn default() -> Self {
+        Self::judge(Vec::new(), Approval::Recorded(None))
+    }
+}
+
+impl Workspace {
+    pub fn judge(mut items: Vec<Item>, approval: Approval<'_>) -> Self {
+        items.sort_by(|a, b| (&a.what, &a.text, &a.hash).cmp(&(&b.what, &b.text, &b.hash)));
+        items.dedup_by(|a, b| a.hash == b.hash);
+        let (state, known) = match approval {
+            Approval::ThisRun if items.is_empty() => (State::NotNeeded, &[][..]),
+            Approval::ThisRun => (State::ThisRun, &[][..]),
+            Approval::Recorded(None) if items.is_empty() => (State::NotNeeded, &[][..]),
+            Approval::Recorded(None) => (State::Untrusted, &[][..]),
+            Approval::Recorded(Some(record)) => {
+                let state = match (record.answer, record.covers(&items)) {
+                    (Answer::Trusted, true) => State::Trusted,
+                    (Answer::Trusted, false) => State::Changed,
+                    (Answer::Refused, _) if items.is_empty() => State::NotNeeded,
+                    (Answer::Refused, true) => State::Refused,
+                    (Answer::Refused, false) => State::Untrusted,
+                };
+                let known = match record.answer {
+                    Answer::Trusted => record.items.as_slice(),
+                    Answer::Refused => &[],
+                };
+                (state, known)
+            }
+        };
+        Self {
+            state,
+            known: known.to_vec(),
+            items,
+        }
+    }
+
+    /// Whether the items take effect.
+    pub fn is_trusted(&self) -> bool {
+        match self.state {
+            State::NotNeeded | State::Trusted | State::ThisRun => true,
+            State::Untrusted | State::Changed | State::Refused => false,
+        }
+    }
+
+    /// One sentence for the start of a session; None where there is nothing to say.
+    pub fn notice(&self) -> Option<String> {
+        let ignored = "so these settings are ignored";
+        let names = self.names();
+        Some(match self.state {
+            State::NotNeeded | State::Trusted => return None,
+            State::ThisRun => {
+                format!("this project is trusted for this run only (--trust-workspace): {names}")
+            }
+            State::Untrusted => format!(
+                "this project is not trusted, {ignored}: {names}; `ostler trust` shows them and asks"
+            ),
+            State::Changed => format!(
+                "this project has changed since you trusted it, {ignored}: {names}; `ostler trust` shows what is new and asks"
+            ),
+            State::Refused => format!(
+                "this project is not trusted, as you decided, {ignored}: {names}; `ostler trust` asks again"
+            ),
+        })
+    }
+
+    fn names(&self) -> String {
+        let names: BTreeSet<&str> = self.items.iter().map(|item| item.what.as_str()).collect();
+        let shown = names.iter().take(MAX_NAMED).map(|name| format!("`{name}`"));
+        let mut shown = shown.collect::<Vec<_>>().join(", ");
+        if let Some(more) = names.len().checked_sub(MAX_NAMED + 1) {
+            shown.push_str(&format!(" and {} more", more + 1));
+        }
+        shown
+    }
+
+    /// Where the first of the items stands.
+    pub fn place(&self) -> Option<Place> {
+        let by_line = |item: &&Item| (item.place.name.clone(), item.place.position);
+        self.items
+            .iter()
+            .min_by_key(by_line)
+            .map(|item| item.place.clone())
+    }
+
+    /// What is new, different or gone since it was trusted; then what is as it was.
+    pub fn differences(&self) -> Vec<Difference<'_>> {
+        let was = |hash: &str| self.known.iter().any(|known| known.hash == hash);
+        let is = |hash: &str| self.items.iter().any(|item| item.hash == hash);
+        // A key that stood there once before and once now was changed, not replaced.
+        let gone: Vec<&Known> = self.known.iter().filter(|k| !is(&k.hash)).collect();
+        let added: Vec<&Item> = self.items.iter().filter(|i| !was(&i.hash)).collect();
+        let only = |what: &str| {
+            let one_new = added.iter().filter(|item| item.what == what).count() == 1;
+            let mut olds = gone.iter().filter(|known| known.what == what);
+            match (one_new, olds.next(), olds.next()) {
+                (true, Some(old), None) => Some(*old),
+                _ => None,
+            }
+        };
+        let mut out = Vec::new();
+        for item in &added {
+            out.push(match only(&item.what) {
+                Some(old) => Difference::Changed(item, old),
+                None => Difference::Added(item),
+            });
+        }
+        let left = gone.iter().filter(|known| only(&known.what).is_none());
+        out.extend(left.map(|known| Difference::Removed(known)));
+        let same = self.items.iter().filter(|item| was(&item.hash));
+        out.extend(same.map(Difference::Same));
+        out
+    }
+}
+
+/// How an item stands to what was looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Difference<'a> {
+    Added(&'a Item),
+    Changed(&'a Item, &'a Known),
+    Removed(&'a Known),
+    Same(&'a Item),
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Page {
+    version: u32,
+    workspaces: BTreeMap<String, Record>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum TrustError {
+    #[error("{}: {source}", path.display())]
+    File { path: PathBuf, source: io::Error },
+    #[error("the name of this folder is not UTF-8, so it cannot be remembered as trusted")]
+    Name,
+    #[error(
+        "this project has {0} items that need trust, more than the {MAX_ITEMS} that anybody would read; it stays untrusted"
+    )]
+    TooMany(usize),
+    #[error("{} would be too large; forget old projects with `ostler trust --remove PATH`", .0.display())]
+    Full(PathBuf),
+}
+
+/// All records, as they are in `trust.json`.
+#[derive(Debug, Default)]
+pub struct Book {
+    pub workspaces: BTreeMap<String, Record>,
+    /// Why nothing could be read, ready to show.
+    pub fault: Option<String>,
+}
+
+impl Book {
+    /// A file that is not there trusts nothing; neither does one that cannot be read, which is said.
+    pub fn load(path: &Path) -> Self {
+        let fault = |why: String| Self {
+            workspaces: BTreeMap::new(),
+            fault: Some(format!(
+                "{}: {why}; no project is trusted until you run `ostler trust` there",
+                path.display()
+            )),
+        };
+        match read(path) {
+            Ok(None) => Self::default(),
+            Ok(Some(text)) => match serde_json::from_str::<Page>(&text) {
+                Ok(page) if page.version == VERSION => Self {
+                    workspaces: page.workspaces,
+                    fault: None,
+                },
+                Ok(_) => fault("written by another version of Ostler".into()),
+                Err(error) => fault(format!("damaged ({error})")),
+            },
+            Err(error) => fault(format!("cannot be read ({error})")),
+        }
+    }
+
+    pub fn record(&self, root: &Path) -> Option<&Record> {
+        self.workspaces.get(root.to_str()?)
+    }
+
+    /// Sets or (None) removes the record of a root. The caller holds the lock. A file that could not be read is kept
+    /// beside the new one; its path is returned.
+    pub fn set(
+        &mut self,
+        path: &Path,
+        root: &Path,
+        record: Option<Record>,
+    ) -> Result<Option<PathBuf>, TrustError> {
+        let root = root.to_str().ok_or(TrustError::Name)?;
+        match record {
+            Some(record) if record.items.len() > MAX_ITEMS => {
+                return Err(TrustError::TooMany(record.items.len()));
+            }
+            Some(record) => self.workspaces.insert(root.to_owned(), record),
+            None => self.workspaces.remove(root),
+        };
+        let page = Page {
+            version: VERSION,
+            workspaces: self.workspaces.clone(),
+        };
+        let failed = |source: io::Error| TrustError::File {
+            path: path.to_owned(),
+            source,
+        };
+        let text = serde_json::to_string_pretty(&page)
+            .map_err(io::Error::other)
+            .map_err(failed)?
+            + "\n";
+        if text.len() as u64 > MAX_BYTES {
+            return Err(TrustError::Full(path.to_owned()));
+        }
+        let aside = match self.fault.take() {
+            Some(_) => Some(set_aside(path).map_err(failed)?),
+            None => None,
+        };
+        files::write(path, text.as_bytes(), Access::Private).map_err(failed)?;
+        Ok(aside)
+    }
+}
+
+fn read(path: &Path) -> io::Result<Option<String>> {
+    let metadata = match path.metadata() {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    if !metadata.is_file() || metadata.len() > MAX_BYTES {
+        return Err(io::Error::other("not a small file"));
+    }
+    let mut text = String::new();
+    File::open(path)?
+        .take(MAX_BYTES)
+        .read_to_string(&mut text)?;
+    Ok(Some(text))
+}
+
+/// Moves a file out of the way under a name that is free.
+fn set_aside(path: &Path) -> io::Result<PathBuf> {
+    const MOST: u32 = 1000;
+    let name = |n: u32| path.with_extension(format!("json.damaged-{n}"));
+    let free = (1..=MOST).map(name).find(|path| !path.exists());
+    let aside = free.ok_or_else(|| io::Error::other("too many damaged files beside it"))?;
+    fs::rename(path, &aside)?;
+    Ok(aside)
+}

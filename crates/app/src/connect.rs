@@ -1,0 +1,63 @@
+//! The hidden mode that joins its standard streams to a host through the sandbox's proxy, for ssh. It runs inside of the
+//! sandbox, so it can do nothing that the command could not.
+
+use ostler_engine::confine::CONNECT_MODE;
+use ostler_host::sandbox::PROXY;
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::process::ExitCode;
+
+/// Longest answer of the proxy.
+const MAX_HEAD: usize = 8 << 10;
+
+/// To be called early in `main`.
+pub fn run_if_asked() -> Option<ExitCode> {
+    let mut args = std::env::args().skip(1);
+    if args.next()? != CONNECT_MODE {
+        return None;
+    }
+    let (host, port) = (
+        args.next().unwrap_or_default(),
+        args.next().unwrap_or_default(),
+    );
+    Some(match connect(&host, &port) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _unseen = writeln!(io::stderr(), "ostler: {host}:{port}: {error}");
+            ExitCode::FAILURE
+        }
+    })
+}
+
+fn connect(host: &str, port: &str) -> io::Result<()> {
+    let host = match host.contains(':') {
+        true => format!("[{host}]"),
+        false => host.to_owned(),
+    };
+    let mut server = TcpStream::connect(PROXY)?;
+    write!(server, "CONNECT {host}:{port} HTTP/1.1\r\n\r\n")?;
+    let head = head(&mut server)?;
+    if head.split(' ').nth(1) != Some("200") {
+        let mut why = String::new();
+        let _partly = (&server).take(MAX_HEAD as u64).read_to_string(&mut why);
+        return Err(io::Error::other(why.trim().to_owned()));
+    }
+    let mut up = server.try_clone()?;
+    std::thread::spawn(move || {
+        let _gone = io::copy(&mut io::stdin(), &mut up);
+        let _gone = up.shutdown(Shutdown::Write);
+    });
+    io::copy(&mut server, &mut io::stdout())?;
+    io::stdout().flush()
+}
+
+/// Byte by byte: what follows belongs to the host.
+fn head(server: &mut TcpStream) -> io::Result<String> {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") && head.len() < MAX_HEAD {
+        let mut byte = [0];
+        server.read_exact(&mut byte)?;
+        head.extend(byte);
+    }
+    Ok(String::from_utf8_lossy(&head).into_owned())
+}

@@ -1,0 +1,295 @@
+//! Where rules that hold for ever are kept: the project's file while its content is the person's own or looked at, else
+//! the person's. A rule saved there by the person does not make a trusted project untrusted. It decides nothing.
+
+use crate::boot::{self, Boot};
+use crate::config::diagnose::ConfigError;
+use crate::config::files::{self, Lock};
+use crate::config::layers::{Loaded, RuleList};
+use crate::config::paths::{Env, Places, is_inside};
+use crate::config::project::allow_item;
+use crate::config::rules::RuleFile;
+use crate::config::tree::{Layer, Place};
+use crate::config::trust::{Answer, Approval, Book, MAX_ITEMS, Record, State, TrustError};
+use crate::flags::Global;
+use ostler_engine::RuleStore;
+use ostler_engine::policy::Rule;
+use std::io;
+use std::path::PathBuf;
+
+#[derive(Debug, thiserror::Error)]
+pub enum RuleStoreError {
+    #[error("the rule cannot be read: {0}")]
+    Rule(String),
+    #[error("{0}")]
+    Config(#[from] ConfigError),
+    #[error("{0}")]
+    Trust(#[from] TrustError),
+    #[error("{} cannot be locked: {source}; nothing was saved", home.display())]
+    Lock { home: PathBuf, source: io::Error },
+    #[error(
+        "ostler.toml has changed since it was trusted; look at it with `ostler trust`. The rule was not saved"
+    )]
+    Changed,
+    #[error(
+        "the name of this folder cannot be written in a rule (it has `*`, `?`, or is not UTF-8); nothing was saved"
+    )]
+    Root,
+}
+
+/// A rule that was taken out of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Removed {
+    /// The file, ready to show.
+    pub file: String,
+    pub layer: Layer,
+    pub list: RuleList,
+    /// As it was written.
+    pub text: String,
+}
+
+/// Takes a rule, in whichever form it is written, out of both files and all lists.
+#[expect(dead_code, reason = "no command removes rules yet")]
+pub fn remove(boot: &Boot, rule: &str) -> Result<Vec<Removed>, RuleStoreError> {
+    Saved::new(boot).remove(rule)
+}
+
+/// Where a rule goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Target {
+    Project,
+    User,
+}
+
+pub struct Saved {
+    global: Global,
+    env: Env,
+    places: Places,
+    target: Target,
+}
+
+impl Saved {
+    pub fn new(boot: &Boot) -> Self {
+        Self {
+            global: boot.global.clone(),
+            env: boot.env.clone(),
+            places: boot.places.clone(),
+            target: target(&boot.loaded, &boot.places),
+        }
+    }
+
+    fn user_file(&self) -> PathBuf {
+        match &self.global.config {
+            Some(path) => self.places.cwd.join(path),
+            None => self.places.user_config(),
+        }
+    }
+
+    fn path(&self, target: Target) -> PathBuf {
+        match target {
+            Target::Project => self.places.project_config(),
+            Target::User => self.user_file(),
+        }
+    }
+
+    fn shown(&self, target: Target) -> String {
+        crate::print::printable(&self.places.shown(&self.path(target)))
+    }
+
+    fn lock(&self) -> Result<Lock, RuleStoreError> {
+        files::lock(&self.places.home).map_err(|source| RuleStoreError::Lock {
+            home: self.places.home.clone(),
+            source,
+        })
+    }
+
+    /// Runs an edit of the file of this layer.
+    fn edit<T>(
+        &self,
+        target: Target,
+        edit: impl FnOnce(RuleFile<'_>) -> Result<T, ConfigError>,
+    ) -> Result<T, RuleStoreError> {
+        let tools: Vec<&str> = ostler_engine::tools::all_names().collect();
+        let path = self.path(target);
+        let file = RuleFile {
+            path: &path,
+            layer: match target {
+                Target::Project => Layer::Project,
+                Target::User => Layer::User,
+            },
+            places: &self.places,
+            tools: &tools,
+        };
+        Ok(edit(file)?)
+    }
+
+    fn add(&self, rule: &str) -> Result<String, RuleStoreError> {
+        let rule = parse(rule)?;
+        let _lock = self.lock()?;
+        let added = match self.target {
+            Target::Project => self.add_to_project(&rule.canonical())?,
+            Target::User => {
+                let rules = self.everywhere(&rule)?;
+                self.edit(Target::User, |file| file.add(&rules, is_same))?
+            }
+        };
+        let file = self.shown(self.target);
+        Ok(match (added.is_empty(), self.target) {
+            (true, _) => format!("{file} (it was there already)"),
+            (false, Target::User) if !rule.is_about_paths() => {
+                format!("{file} (it holds in every project)")
+            }
+            (false, Target::User | Target::Project) => file,
+        })
+    }
+
+    /// The record is written first: whoever starts in between finds a rule less, not one too many.
+    fn add_to_project(&self, rule: &str) -> Result<Vec<String>, RuleStoreError> {
+        let path = self.places.trust();
+        let mut book = Book::load(&path);
+        let before = book.record(&self.places.root).cloned();
+        let approval = Approval::Recorded(before.as_ref());
+        let loaded = boot::load(&self.global, (&self.env, &self.places), approval)?;
+        if target(&loaded, &self.places) != Target::Project {
+            return Err(RuleStoreError::Changed);
+        }
+        let place = Place {
+            name: self.shown(Target::Project),
+            position: None,
+        };
+        let mut items = loaded.workspace.items;
+        items.push(allow_item(rule, place));
+        if items.len() > MAX_ITEMS {
+            return Err(TrustError::TooMany(items.len()).into());
+        }
+        let now = jiff::Timestamp::now().to_string();
+        let since = before.as_ref().map_or(now, |record| record.since.clone());
+        let record = Record::new(Answer::Trusted, since, &items);
+        book.set(&path, &self.places.root, Some(record))?;
+        let rules = [rule.to_owned()];
+        let added = self.edit(Target::Project, |file| file.add(&rules, is_same));
+        if added.as_ref().map_or(true, Vec::is_empty) {
+            // Nothing new stands in the file, so nothing new was said about it.
+            book.set(&path, &self.places.root, before)?;
+        }
+        added
+    }
+
+    /// The rule as it must stand in the person's own file to hold only here, where it can be said.
+    fn everywhere(&self, rule: &Rule) -> Result<Vec<String>, RuleStoreError> {
+        let canonical = rule.canonical();
+        let spec = canonical.split_once('(');
+        let spec = spec.and_then(|(name, rest)| Some((name, rest.strip_suffix(')')?)));
+        let Some((name, spec)) = spec.filter(|_| rule.is_about_paths()) else {
+            return Ok(vec![canonical]);
+        };
+        if spec == "~" || spec.starts_with("~/") || spec.starts_with('/') {
+            return Ok(vec![canonical]);
+        }
+        let root = self.places.root.to_str().ok_or(RuleStoreError::Root)?;
+        if root.contains(['*', '?', '[']) {
+            return Err(RuleStoreError::Root);
+        }
+        let root = root.trim_end_matches('/');
+        let absolute = |below: &str| format!("{name}({root}/{below})");
+        let plain = spec.strip_prefix("./").unwrap_or(spec);
+        let any_depth = plain == spec && !spec.trim_end_matches('/').contains('/');
+        Ok(match any_depth {
+            true => vec![absolute(plain), absolute(&format!("**/{plain}"))],
+            false => vec![absolute(plain)],
+        })
+    }
+
+    fn remove(&self, rule: &str) -> Result<Vec<Removed>, RuleStoreError> {
+        let rule = parse(rule)?.canonical();
+        let _lock = self.lock()?;
+        let mut out = Vec::new();
+        for target in [Target::User, Target::Project] {
+            if !self.path(target).exists() {
+                continue;
+            }
+            let taken = self.edit(target, |file| file.remove(|text| is_same(text, &rule)))?;
+            let layer = match target {
+                Target::Project => Layer::Project,
+                Target::User => Layer::User,
+            };
+            out.extend(taken.into_iter().map(|(list, text)| Removed {
+                file: self.shown(target),
+                layer,
+                list,
+                text,
+            }));
+        }
+        self.forget(&out)?;
+        Ok(out)
+    }
+
+    /// A rule that was taken out of a project's file is not trusted when somebody puts it back.
+    fn forget(&self, removed: &[Removed]) -> Result<(), RuleStoreError> {
+        let path = self.places.trust();
+        let mut book = Book::load(&path);
+        let Some(mut record) = book.record(&self.places.root).cloned() else {
+            return Ok(());
+        };
+        let hashes: Vec<String> = removed
+            .iter()
+            .filter(|one| one.layer == Layer::Project && one.list == RuleList::Allow)
+            .map(|one| {
+                let place = Place {
+                    name: one.file.clone(),
+                    position: None,
+                };
+                allow_item(&one.text, place).hash
+            })
+            .collect();
+        let before = record.items.len();
+        record.items.retain(|known| !hashes.contains(&known.hash));
+        if record.items.len() < before {
+            book.set(&path, &self.places.root, Some(record))?;
+        }
+        Ok(())
+    }
+}
+
+impl RuleStore for Saved {
+    fn place(&self) -> String {
+        let file = self.shown(self.target);
+        match self.target {
+            Target::Project => file,
+            Target::User => {
+                format!(
+                    "{file} (your own file: a rule for commands or hosts holds in every project)"
+                )
+            }
+        }
+    }
+
+    fn save(&self, rule: &str) -> Result<String, String> {
+        self.add(rule).map_err(|error| error.to_string())
+    }
+}
+
+/// The project's file, unless something stands in it that nobody has looked at, or it is a link to a file elsewhere.
+fn target(loaded: &Loaded, places: &Places) -> Target {
+    let inside = is_inside(&places.project_config(), &places.root);
+    match loaded.workspace.state {
+        State::NotNeeded | State::Trusted if inside => Target::Project,
+        State::NotNeeded | State::Trusted => Target::User,
+        State::ThisRun | State::Untrusted | State::Changed | State::Refused => Target::User,
+    }
+}
+
+fn parse(rule: &str) -> Result<Rule, RuleStoreError> {
+    Rule::parse(rule, "").map_err(|error| RuleStoreError::Rule(error.why.to_owned()))
+}
+
+/// Whether two texts are the same rule, in whichever form.
+fn is_same(a: &str, b: &str) -> bool {
+    let canonical = |text: &str| Rule::parse(text, "").map(|rule| rule.canonical());
+    match (canonical(a), canonical(b)) {
+        (Ok(a), Ok(b)) => a == b,
+        _ => a.trim() == b.trim(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,105 @@
+//! Deny and ask rules that the person adds to a configuration file while a session runs hold from its next turn.
+//! Everything else of a changed file waits for the next session: a session does not get looser under the person's hands.
+
+use crate::boot::{self, Boot};
+use crate::config::files::{Stamp, stamp};
+use crate::config::layers::{Loaded, RuleList};
+use crate::config::paths::{Env, Places};
+use crate::config::trust::Approval;
+use crate::flags::Global;
+use crate::print::printable;
+use ostler_engine::policy::Rule;
+use ostler_engine::{RuleNews, RuleWatch};
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+pub struct Watch {
+    global: Global,
+    env: Env,
+    places: Places,
+    seen: Mutex<Seen>,
+}
+
+struct Seen {
+    files: [(PathBuf, Stamp); 2],
+    rules: Vec<(RuleList, String)>,
+}
+
+impl Watch {
+    pub fn new(boot: &Boot) -> Self {
+        Self {
+            global: boot.global.clone(),
+            env: boot.env.clone(),
+            places: boot.places.clone(),
+            seen: Mutex::new(Seen {
+                files: boot.loaded.files.clone(),
+                rules: boot
+                    .loaded
+                    .rules()
+                    .into_iter()
+                    .map(|rule| (rule.list, rule.text))
+                    .collect(),
+            }),
+        }
+    }
+
+    fn load(&self) -> Result<Loaded, String> {
+        // Neither list needs trust.
+        let approval = Approval::Recorded(None);
+        boot::load(&self.global, (&self.env, &self.places), approval).map_err(|error| {
+            let text = error.to_string();
+            text.lines()
+                .take(2)
+                .map(str::trim)
+                .collect::<Vec<_>>()
+                .join(" ")
+        })
+    }
+}
+
+impl RuleWatch for Watch {
+    fn news(&self) -> Option<RuleNews> {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if seen.files.iter().all(|(path, old)| stamp(path) == *old) {
+            return None;
+        }
+        for (path, old) in &mut seen.files {
+            *old = stamp(path);
+        }
+        let mut news = RuleNews::default();
+        let loaded = match self.load() {
+            Ok(loaded) => loaded,
+            Err(why) => {
+                news.notice = printable(&format!(
+                    "The configuration has changed and cannot be used ({why}); the rules from before hold."
+                ));
+                return Some(news);
+            }
+        };
+        let mut told = Vec::new();
+        for rule in loaded.rules() {
+            let key = (rule.list, rule.text.clone());
+            if rule.list == RuleList::Allow || seen.rules.contains(&key) {
+                continue;
+            }
+            seen.rules.push(key);
+            let place = rule.place.to_string();
+            match Rule::parse(&rule.text, &place) {
+                Ok(parsed) => {
+                    told.push(format!("{} {} ({place})", rule.list.key(), rule.text));
+                    match rule.list {
+                        RuleList::Deny => news.deny.push(parsed),
+                        RuleList::Ask => news.ask.push(parsed),
+                        RuleList::Allow => {}
+                    }
+                }
+                Err(error) => told.push(error.to_string()),
+            }
+        }
+        if told.is_empty() {
+            return None;
+        }
+        news.notice = printable(&format!("New rules hold from now on: {}", told.join("; ")));
+        Some(news)
+    }
+}

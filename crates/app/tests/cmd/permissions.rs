@@ -1,0 +1,284 @@
+//! `permissions`: what is answered, listed, removed, suggested and told of a session.
+
+use crate::support::*;
+use ostler_testkit::TempWorkspace;
+use serde_json::{Value, json};
+
+const CONFIG: &str = "\
+[permissions]
+deny = [\"Read(.env)\", \"Bash(rm:*)\"] # never
+ask = [\"Bash(git push:*)\"]
+allow = [
+  # the tests
+  \"bash(go test*)\",
+  \"Bash(rm -rf build)\",
+  \"Frob(x)\",
+]
+";
+
+fn configured() -> TempWorkspace {
+    let space = TempWorkspace::new();
+    space.write(space.home().join("config.toml"), CONFIG);
+    space.write(space.root().join(".env"), "KEY=1\n");
+    space
+}
+
+#[test]
+fn check_answers_without_running() {
+    let space = configured();
+    let answer = |tool: &str, args: &str| {
+        let out = space
+            .ostler(["permissions", "check", tool, args, "--format", "json"])
+            .output()
+            .ok();
+        let value: Value = serde_json::from_str(&out.stdout).expect("JSON");
+        let keys: Vec<&str> = value
+            .as_object()
+            .unwrap()
+            .keys()
+            .map(String::as_str)
+            .collect();
+        assert_eq!(keys, ["decision", "rule", "layer", "reason", "effects"]);
+        let text = |key: &str| value[key].as_str().unwrap_or("-").to_owned();
+        format!("{} {} {}", text("decision"), text("rule"), text("layer"))
+    };
+    for (tool, args, expect) in [
+        ("bash", "touch made", "ask - -"),
+        ("bash", r#"{"command": "ls"}"#, "allow - -"),
+        ("bash", "go test ./...", "allow bash(go test*) user"),
+        ("bash", "git push", "ask Bash(git push:*) user"),
+        ("bash", "ls; cat .env", "deny Read(.env) user"),
+        ("shell", "rm -rf build", "deny Bash(rm:*) user"),
+        ("Read", r#"{"path": "a/../.env"}"#, "deny Read(.env) user"),
+        (
+            "mcp__files__get",
+            r#"{"path": ".env"}"#,
+            "deny Read(.env) user",
+        ),
+        ("write_file", r#"{"path": "a", "content": ""}"#, "ask - -"),
+    ] {
+        assert_eq!(answer(tool, args), expect, "{tool} {args}");
+    }
+    assert!(!space.root().join("made").exists());
+    let out = space
+        .ostler([
+            "permissions",
+            "check",
+            "bash",
+            "cargo test \u{1b}[2J > log",
+            "--yolo",
+        ])
+        .output();
+    insta::assert_snapshot!(space.shown(&out), @r#"
+    exit 0
+    ask: no rule allows it
+      effect  run cargo test ^[[2J
+      effect  write log
+    "#);
+}
+
+#[test]
+fn check_says_what_is_wrong_with_a_call() {
+    let space = configured();
+    for (tool, args, expect) in [
+        (
+            "bsh",
+            "x",
+            "ostler: there is no tool `bsh`; did you mean `bash`?\n",
+        ),
+        (
+            "read_file",
+            "[]",
+            "ostler: the arguments are not a JSON object; write them like '{\"path\": \"src/main.rs\"}'\n",
+        ),
+        ("bash", "", "ostler: bash: The command is empty.\n"),
+    ] {
+        let out = space.ostler(["permissions", "check", tool, args]).output();
+        assert_eq!((out.code, out.stderr.as_str()), (Some(2), expect), "{tool}");
+    }
+}
+
+#[test]
+fn list_shows_rules_and_what_is_odd() {
+    let space = configured();
+    let out = space.ostler(["permissions", "list"]).output();
+    // The folder's name is as long as it happens to be.
+    let squeezed: Vec<String> = space
+        .shown(&out)
+        .lines()
+        .map(|line| {
+            line.split("  ")
+                .filter(|w| !w.is_empty())
+                .map(str::trim)
+                .collect::<Vec<_>>()
+                .join(" | ")
+        })
+        .collect();
+    insta::assert_snapshot!(squeezed.join("\n"), @r#"
+    exit 0
+    LIST | RULE | LAYER | WHERE | NOTE
+    deny | Read(.env) | user | HOME/config.toml:2:9
+    deny | Bash(rm:*) | user | HOME/config.toml:2:23
+    ask | Bash(git push:*) | user | HOME/config.toml:3:8
+    allow | bash(go test*) | user | HOME/config.toml:6:3
+    allow | Bash(rm -rf build) | user | HOME/config.toml:7:3 | never holds: deny Bash(rm:*) covers it
+    allow | Frob(x) | user | HOME/config.toml:8:3 | matches nothing: there is no tool `frob`
+    "#);
+    let space = TempWorkspace::new();
+    let out = space.ostler(["permissions", "list"]).output();
+    insta::assert_snapshot!(space.shown(&out), @r#"
+    exit 0
+    --- stderr
+    No rules. Readers are allowed; for the rest `permissions.mode` decides.
+    "#);
+}
+
+#[test]
+fn remove_keeps_everything_else() {
+    let space = configured();
+    space.write(
+        space.root().join("ostler.toml"),
+        "[permissions]\nallow = [\"Bash(go test:*)\"]\n",
+    );
+    let remove = |args: &[&str]| {
+        let mut run = space.ostler(["permissions", "remove"]);
+        run = run.args(args.iter().copied());
+        space.shown(&run.output())
+    };
+    insta::assert_snapshot!(remove(&["Bash(go test:*)", "--layer", "user"]), @r#"
+    exit 0
+    Removed Bash(go test:*) from allow in HOME/config.toml (user)
+    "#);
+    insta::assert_snapshot!(remove(&["bash(go test *)"]), @r#"
+    exit 0
+    Removed bash(go test *) from allow in ostler.toml (project)
+    "#);
+    insta::assert_snapshot!(remove(&["Bash(rm)"]), @r#"
+    exit 1
+    --- stderr
+    ostler: There is no rule `Bash(rm)` in HOME/config.toml or ostler.toml. Did you mean `Bash(rm:*)`?
+    "#);
+    insta::assert_snapshot!(space.read(space.home().join("config.toml")), @r#"
+    [permissions]
+    deny = ["Read(.env)", "Bash(rm:*)"] # never
+    ask = ["Bash(git push:*)"]
+    allow = [
+      # the tests
+      "Bash(rm -rf build)",
+      "Frob(x)",
+    ]
+    "#);
+}
+
+fn call(id: &str, command: &str) -> Value {
+    json!({"type": "tool_use", "id": id, "name": "bash", "input": {"command": command}})
+}
+
+fn yes(id: &str) -> Value {
+    json!({"type": "approval", "tool_use_id": id, "decision": "once"})
+}
+
+#[test]
+fn suggest_finds_the_smallest_rules() {
+    let space = configured();
+    space.session(
+        A,
+        &[
+            call("1", "cargo test --all"),
+            yes("1"),
+            call("2", "cargo test -p x"),
+            yes("2"),
+            call("3", "mkdir out"),
+            yes("3"),
+            call("4", "sudo make install"),
+            yes("4"),
+            call("5", "go test ."),
+            yes("5"),
+            call("6", "make"),
+        ],
+    );
+    let all = ["permissions", "suggest", "--since", "9999w"];
+    let before = space.read(space.home().join("config.toml"));
+    insta::assert_snapshot!(space.shown(&space.ostler(all).output()), @r#"
+    exit 0
+    ASKED  RULES               EXAMPLE
+        2  Bash(cargo test:*)  cargo test --all
+        1  Bash(mkdir out)     mkdir out
+    --- stderr
+    No rule would allow just what 1 more answer allowed.
+    "#);
+    assert_eq!(space.read(space.home().join("config.toml")), before);
+    let none = space
+        .ostler(["permissions", "suggest", "--since", "1h"])
+        .output();
+    insta::assert_snapshot!(space.shown(&none), @r#"
+    exit 0
+    --- stderr
+    Nothing was allowed by hand that a rule could allow.
+    "#);
+    let applied = space.ostler(all).args(["--apply"]).output();
+    insta::assert_snapshot!(space.clean(&applied.stderr), @r#"
+    No rule would allow just what 1 more answer allowed.
+    Saved 2 allow rules in HOME/config.toml. `ostler permissions remove RULE` takes one back.
+    "#);
+    insta::assert_snapshot!(space.read(space.home().join("config.toml")), @r#"
+    [permissions]
+    deny = ["Read(.env)", "Bash(rm:*)"] # never
+    ask = ["Bash(git push:*)"]
+    allow = [
+      # the tests
+      "bash(go test*)",
+      "Bash(rm -rf build)",
+      "Frob(x)",
+      "Bash(cargo test:*)",
+      "Bash(mkdir out)",
+    ]
+    "#);
+    let again = space.ostler(all).args(["--format", "json"]).output().ok();
+    let value: Value = serde_json::from_str(&again.stdout).expect("JSON");
+    assert_eq!(value, json!({"suggestions": [], "without": 1}));
+    let wrong = space
+        .ostler(["permissions", "suggest", "--since", "-3d"])
+        .output();
+    assert_eq!(wrong.code, Some(2), "{}", wrong.stderr);
+}
+
+#[test]
+fn audit_tells_what_a_session_touched() {
+    let space = configured();
+    space.session(
+        A,
+        &[
+            call("1", "rm -r old; curl -s https://a.example/x > \u{1b}]0;x\u{7}log"),
+            yes("1"),
+            json!({"type": "tool_result", "tool_use_id": "1", "ok": true, "output": {"ok": true, "data": {"hosts": ["b.example"]}}}),
+            call("2", "touch x"),
+            json!({"type": "approval", "tool_use_id": "2", "decision": "deny", "rule": "Bash(touch:*)"}),
+            json!({"type": "tool_result", "tool_use_id": "2", "ok": false, "output": {"ok": false, "error": {"code": "blocked", "message": ""}}}),
+            json!({"type": "tool_use", "id": "3", "name": "read_file", "input": {"path": "a\nb"}}),
+        ],
+    );
+    let out = space.ostler(["permissions", "audit", &A[..8]]).output();
+    insta::assert_snapshot!(space.shown(&out), @r#"
+    exit 0
+        1  bash rm -r old; curl -s https://a.example/x > ^[]0;x^Glog  [once]
+           write    ^[]0
+           delete   old
+           delete   old/**
+           net      a.example
+           net      b.example
+           maybe more: its words do not tell everything
+        4  bash touch x  [deny by Bash(touch:*), did not run]
+        7  read_file a b  [allow, no result]
+           read     a b
+    "#);
+    let out = space
+        .ostler(["permissions", "audit", "--format", "json"])
+        .output()
+        .ok();
+    let value: Value = serde_json::from_str(&out.stdout).expect("JSON");
+    assert_eq!(value[1]["rule"], "Bash(touch:*)");
+    assert_eq!(value[1]["touched"], json!([]));
+    let out = space.ostler(["permissions", "audit", "zzz"]).output();
+    assert_eq!(out.code, Some(1), "{}", out.stdout);
+}

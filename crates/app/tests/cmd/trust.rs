@@ -1,0 +1,239 @@
+//! `trust`: what is shown before the person decides, and what becomes of the decision.
+
+use crate::support::*;
+use ostler_testkit::TempWorkspace;
+use serde_json::Value;
+
+const PROJECT: &str = "[permissions]\nallow = [\"Bash(make:*)\"]\n\n[sandbox]\nnetwork = true\n";
+
+fn space() -> TempWorkspace {
+    let space = TempWorkspace::new();
+    space.write("ostler.toml", PROJECT);
+    space
+}
+
+fn allowed(space: &TempWorkspace) -> String {
+    let out = space
+        .ostler(["config", "get", "permissions.allow"])
+        .output();
+    out.stdout.trim().to_owned()
+}
+
+/// The line of `doctor` on this topic.
+fn doctor(space: &TempWorkspace) -> String {
+    let out = space.ostler(["doctor"]).output();
+    let line = out.stdout.lines().find(|line| line.contains(" trust "));
+    line.unwrap_or_default().to_owned()
+}
+
+#[test]
+fn it_shows_asks_and_remembers() {
+    let space = space();
+    let out = space.ostler(["trust"]).output().exits(2);
+    insta::assert_snapshot!(space.shown(&out), @r#"
+    exit 2
+    ROOT is not trusted. With trust, this takes effect:
+      WHAT               WHERE             TEXT
+      permissions.allow  ostler.toml:2:10  "Bash(make:*)"
+      sandbox.network    ostler.toml:5:1   true
+    --- stderr
+    ostler: nobody is there to ask; say yes with `ostler trust --yes`
+    "#);
+    assert_eq!(allowed(&space), "[]");
+    assert!(!space.home().exists(), "asking leaves no file");
+    assert!(
+        doctor(&space).contains("note     trust      this project is untrusted: 2 items ignored")
+    );
+    space.ostler(["trust", "--yes"]).output().ok();
+    assert_eq!(allowed(&space), "[\"Bash(make:*)\"]");
+    assert!(
+        doctor(&space).contains("ok       trust      this project is trusted (2 items in force)")
+    );
+    let out = space.ostler(["trust"]).output().ok();
+    assert!(out.stdout.starts_with(&space.root().display().to_string()));
+    assert!(
+        out.stdout.contains("is trusted, with 2 items in force:"),
+        "{}",
+        out.stdout
+    );
+}
+
+#[test]
+fn a_change_says_what_is_new() {
+    let space = space();
+    space.ostler(["trust", "--yes"]).output().ok();
+    let changed = PROJECT.replace("make", "curl") + "bash = \"off\"\n";
+    space.write("ostler.toml", format!("# by others\n{changed}"));
+    assert_eq!(allowed(&space), "[]");
+    assert!(doctor(&space).contains("has changed since it was trusted: 3 items ignored"));
+    let out = space.ostler(["trust", "--yes"]).output().ok();
+    insta::assert_snapshot!(space.shown(&out), @r#"
+    exit 0
+    ROOT has changed since you trusted it. With trust, this takes effect:
+             WHAT               WHERE             TEXT
+    changed  permissions.allow  ostler.toml:3:10  "Bash(curl:*)"   (was "Bash(make:*)")
+    new      sandbox.bash       ostler.toml:7:1   "off"
+             sandbox.network    ostler.toml:6:1   true
+    Trusted. A change to any of this asks again.
+    "#);
+    assert_eq!(allowed(&space), "[\"Bash(curl:*)\"]");
+    // Comments, order and what is gone ask nothing.
+    space.write(
+        "ostler.toml",
+        "[permissions] # mine\nallow = [ 'Bash(curl:*)' ]\n",
+    );
+    assert!(doctor(&space).contains("this project is trusted"));
+}
+
+#[test]
+fn decisions_are_listed_and_forgotten() {
+    let space = space();
+    let list = |space: &TempWorkspace| space.shown(&space.ostler(["trust", "--list"]).output());
+    insta::assert_snapshot!(list(&space), @r"
+    exit 0
+    No project was decided about.
+    ");
+    space.ostler(["trust", "-y"]).output().ok();
+    insta::assert_snapshot!(list(&space), @r"
+    exit 0
+    ANSWER   AGE  ITEMS  PROJECT
+    trusted  now      2  ROOT
+    ");
+    let out = space
+        .ostler(["trust", "--list", "--format", "json"])
+        .output()
+        .ok();
+    let json: Value = serde_json::from_str(&out.stdout).unwrap();
+    assert_eq!(json[0]["root"], *space.root().display().to_string());
+    assert_eq!(json[0]["answer"], "trusted");
+    assert_eq!(json[0]["items"][0]["what"], "permissions.allow");
+    // A broken project can be forgotten, and by its path from elsewhere.
+    space.write("ostler.toml", "[broken\n");
+    let elsewhere = space.write("../elsewhere/x", "");
+    let run = space.ostler(["trust", "--remove", "../project"]);
+    let root = space.root().file_name().unwrap().to_owned();
+    assert_eq!(root, "project", "the name that the path above is for");
+    run.cwd(elsewhere.parent().unwrap()).output().ok();
+    let out = space.ostler(["trust", "--remove"]).output().exits(1);
+    assert!(out.stderr.contains("is not in the list"), "{}", out.stderr);
+    space.write("ostler.toml", PROJECT);
+    assert_eq!(allowed(&space), "[]");
+}
+
+#[test]
+fn a_setting_that_waits_for_trust_says_so() {
+    let space = TempWorkspace::new();
+    let set = |key: &str, value: &str| {
+        let run = space.ostler(["config", "set", "--project", key, value]);
+        run.output().ok().stderr
+    };
+    assert_eq!(set("permissions.deny", "[\"Net\"]"), "");
+    let said = set("permissions.allow", "[\"Bash(ls)\"]");
+    assert!(said.contains("`ostler trust`"), "{said}");
+    assert_eq!(allowed(&space), "[]");
+}
+
+#[test]
+fn nothing_to_trust_asks_nothing() {
+    let space = TempWorkspace::new();
+    space.write("ostler.toml", "[permissions]\ndeny = [\"Bash(rm:*)\"]\n");
+    let out = space.ostler(["trust"]).output().ok();
+    assert_eq!(out.stdout, "Nothing in this project needs trust.\n");
+    assert!(doctor(&space).contains("nothing in this project needs trust"));
+}
+
+#[test]
+fn a_project_that_would_not_load_is_not_trusted() {
+    let space = TempWorkspace::new();
+    space.write(
+        "ostler.toml",
+        "[[providers]]\nname = \"p\"\nbase_url = 12\n",
+    );
+    let out = space.ostler(["trust", "--yes"]).output().exits(1);
+    assert!(out.stderr.contains("mend it first"), "{}", out.stderr);
+    assert!(out.stderr.contains("ostler.toml:3"), "{}", out.stderr);
+    assert!(doctor(&space).contains("untrusted"));
+}
+
+#[test]
+fn a_damaged_record_is_told_and_kept() {
+    let space = space();
+    space.ostler(["trust", "--yes"]).output().ok();
+    let path = space.home().join("trust.json");
+    let half = space.read(&path)[..30].to_owned();
+    space.write(&path, &half);
+    assert_eq!(allowed(&space), "[]");
+    let out = space.ostler(["doctor"]).output();
+    assert!(
+        out.stdout.contains("no project is trusted until"),
+        "{}",
+        out.stdout
+    );
+    let out = space.ostler(["trust", "--list"]).output().exits(1);
+    assert!(out.stderr.contains("trust.json: damaged"), "{}", out.stderr);
+    let out = space.ostler(["trust", "--yes"]).output().ok();
+    assert!(out.stderr.contains("is kept as"), "{}", out.stderr);
+    assert_eq!(space.read(space.home().join("trust.json.damaged-1")), half);
+    assert_eq!(allowed(&space), "[\"Bash(make:*)\"]");
+}
+
+#[test]
+fn for_one_run_by_a_flag() {
+    let space = space();
+    let run = space.ostler(["--trust-workspace", "config", "get", "permissions.allow"]);
+    assert_eq!(run.output().ok().stdout, "[\"Bash(make:*)\"]\n");
+    assert!(!space.home().join("trust.json").exists());
+    assert_eq!(allowed(&space), "[]");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_conversation_begins_with_the_question() {
+    let question = "ne[v]er for this content: ";
+    let start = |space: &TempWorkspace, talk: &[(&str, &str)]| {
+        let mut talk = talk.to_vec();
+        talk.push(("> ", "/quit"));
+        on_terminal(space, ["--model", "demo"], &talk).0
+    };
+    let space = space();
+    let text = start(&space, &[(question, "perhaps"), (question, "n")]);
+    assert!(
+        text.contains("\"Bash(make:*)\"") && text.contains("Type t, n or v."),
+        "{text}"
+    );
+    assert!(
+        text.contains("is not trusted, so these settings are ignored"),
+        "{text}"
+    );
+    assert_eq!(allowed(&space), "[]");
+    let text = start(&space, &[(question, "t")]);
+    assert!(!text.contains("ignored"), "{text}");
+    assert_eq!(allowed(&space), "[\"Bash(make:*)\"]");
+    assert!(!start(&space, &[]).contains(question));
+
+    space.write("ostler.toml", PROJECT.replace("make", "sh"));
+    let text = start(&space, &[(question, "v")]);
+    assert!(text.contains("changed  permissions.allow"), "{text}");
+    assert!(!start(&space, &[]).contains(question));
+    assert_eq!(allowed(&space), "[]");
+    space.write("ostler.toml", PROJECT.replace("make", "zsh"));
+    assert!(start(&space, &[(question, "")]).contains(question));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_command_asks_on_a_terminal() {
+    for (answer, code, allow) in [
+        ("y", 0, "[\"Bash(make:*)\"]"),
+        ("", 1, "[]"),
+        ("n", 1, "[]"),
+    ] {
+        let space = space();
+        let (text, exit) = on_terminal(&space, ["trust"], &[("Trust it? [y/N] ", answer)]);
+        assert_eq!(
+            (exit, allowed(&space).as_str()),
+            (Some(code), allow),
+            "{text}"
+        );
+    }
+}

@@ -1,0 +1,172 @@
+//! The same policy as arguments of the program bubblewrap, for who trusts that more than us. It makes mounts and
+//! namespaces; there is no filter of system calls behind it, no Landlock, and no proxy.
+
+use super::places::Places;
+use crate::sandbox::{Error, Layer, Network, Plan, Policy};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+
+/// What root keeps, as for our own layers.
+const KEPT_BY_ROOT: [&str; 5] = [
+    "CAP_CHOWN",
+    "CAP_DAC_OVERRIDE",
+    "CAP_FOWNER",
+    "CAP_FSETID",
+    "CAP_NET_BIND_SERVICE",
+];
+
+pub(super) const LIMIT: &str =
+    "bubblewrap: no filter of system calls and no Landlock behind it, no way to single hosts";
+
+pub(super) fn prepare(policy: &Policy) -> Result<Plan, Error> {
+    let unavailable = |reason: String| Error::Unavailable {
+        wanted: Layer::Bubblewrap.name(),
+        reason,
+    };
+    let program = policy
+        .bubblewrap
+        .as_ref()
+        .ok_or_else(|| unavailable("there is no program `bwrap`".into()))?;
+    works(program).map_err(unavailable)?;
+    let places = Places::find(policy, Layer::Bubblewrap)?;
+    let root = rustix::process::geteuid().is_root();
+    let mut wrap = vec![program.clone().into_os_string()];
+    wrap.extend(arguments(policy, &places, root));
+    let mut limits = vec![LIMIT];
+    if !policy.forbid_read.is_empty() {
+        limits.push(super::HARD_LINKS);
+    }
+    Ok(Plan {
+        layer: Some(Layer::Bubblewrap),
+        limits,
+        loose: places.unmountable,
+        wrap,
+        jail: None,
+    })
+}
+
+/// Tried once for each program.
+fn works(program: &Path) -> Result<(), String> {
+    static TRIED: Mutex<Vec<(PathBuf, Result<(), String>)>> = Mutex::new(Vec::new());
+    let mut tried = TRIED.lock().unwrap_or_else(|poison| poison.into_inner());
+    if let Some((_, result)) = tried.iter().find(|(tried, _)| tried == program) {
+        return result.clone();
+    }
+    let policy = Policy::default();
+    let root = rustix::process::geteuid().is_root();
+    let ran = Command::new(program)
+        .args(arguments(&policy, &Places::default(), root))
+        .args(["--", "/bin/true"])
+        .env_clear()
+        .stdin(Stdio::null())
+        .output();
+    let result = match ran {
+        Ok(output) if output.status.success() => Ok(()),
+        Ok(output) => {
+            let said = String::from_utf8_lossy(&output.stderr);
+            Err(format!(
+                "it says: {}",
+                said.lines().next().unwrap_or("nothing")
+            ))
+        }
+        Err(error) => Err(format!("{} cannot be run: {error}", program.display())),
+    };
+    tried.push((program.to_owned(), result.clone()));
+    result
+}
+
+/// Everything before the command. Later mounts lie on top of earlier ones.
+fn arguments(policy: &Policy, places: &Places, root: bool) -> Vec<OsString> {
+    let mut arguments = Vec::new();
+    let mut add = |words: &[&str], path: Option<&Path>| {
+        arguments.extend(words.iter().map(OsString::from));
+        arguments.extend(path.map(|path| path.as_os_str().to_owned()));
+    };
+    add(
+        &["--die-with-parent", "--unshare-pid", "--unshare-ipc"],
+        None,
+    );
+    if policy.network != Network::On {
+        add(&["--unshare-net"], None);
+    }
+    add(&["--cap-drop", "ALL"], None);
+    for capability in KEPT_BY_ROOT.iter().filter(|_| root) {
+        add(&["--cap-add", capability], None);
+    }
+    let top = Path::new("/");
+    match places.writable.iter().any(|path| path == top) {
+        true => add(&["--bind", "/", "/"], None),
+        false => add(&["--ro-bind", "/", "/"], None),
+    }
+    add(&["--dev", "/dev", "--proc", "/proc"], None);
+    let twice = |add: &mut dyn FnMut(&[&str], Option<&Path>), how: &str, path: &Path| {
+        add(&[how], Some(path));
+        add(&[], Some(path));
+    };
+    for path in places.writable.iter().filter(|path| *path != top) {
+        twice(&mut add, "--bind", path);
+    }
+    for path in &places.pins() {
+        twice(&mut add, "--bind", path);
+    }
+    for path in &places.protected {
+        twice(&mut add, "--ro-bind", path);
+    }
+    for path in &places.forbidden {
+        match path.is_dir() {
+            true => {
+                add(&["--perms", "0000", "--tmpfs"], Some(path));
+                add(&["--remount-ro"], Some(path));
+            }
+            false => add(&["--ro-bind", "/dev/null"], Some(path)),
+        }
+    }
+    for path in places.hidden_sockets() {
+        add(&["--ro-bind", "/dev/null"], Some(path));
+    }
+    arguments
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn the_policy_as_arguments() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        for name in ["w/.git/hooks", "secret"] {
+            fs::create_dir_all(top.join(name)).unwrap();
+        }
+        fs::write(top.join("w/.env"), "").unwrap();
+        let policy = |network| Policy {
+            writable: vec![top.join("w"), top.join("not there")],
+            protect: vec![top.join("w/.git/hooks"), top.join("w/ostler.toml")],
+            forbid_read: vec![top.join("secret"), top.join("w/.env")],
+            network,
+            ..Policy::default()
+        };
+        let check = |network, root, expect: &str| {
+            let policy = policy(network);
+            // Without the sockets of this machine.
+            let places = Places::find(&policy, Layer::Landlock).unwrap();
+            let words = arguments(&policy, &places, root);
+            let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+            let text = words.join(" ").replace(&top.display().to_string(), "T");
+            assert_eq!(text, expect);
+        };
+        check(
+            Network::Off,
+            false,
+            "--die-with-parent --unshare-pid --unshare-ipc --unshare-net --cap-drop ALL --ro-bind / / --dev /dev --proc /proc --bind T/w T/w --bind T/w/.git T/w/.git --ro-bind T/w/.git/hooks T/w/.git/hooks --perms 0000 --tmpfs T/secret --remount-ro T/secret --ro-bind /dev/null T/w/.env",
+        );
+        check(
+            Network::On,
+            true,
+            "--die-with-parent --unshare-pid --unshare-ipc --cap-drop ALL --cap-add CAP_CHOWN --cap-add CAP_DAC_OVERRIDE --cap-add CAP_FOWNER --cap-add CAP_FSETID --cap-add CAP_NET_BIND_SERVICE --ro-bind / / --dev /dev --proc /proc --bind T/w T/w --bind T/w/.git T/w/.git --ro-bind T/w/.git/hooks T/w/.git/hooks --perms 0000 --tmpfs T/secret --remount-ro T/secret --ro-bind /dev/null T/w/.env",
+        );
+    }
+}
