@@ -1,6 +1,7 @@
 //! What the terminal UI needs of this machine: names in folders, the person's editor and clipboard, prompts of before.
 
-use ostler_tui::surroundings::{Kept, Name, Surroundings, Work};
+use ostler_host::keyboard::{Keyboard, Typed};
+use ostler_tui::surroundings::{self, Fetch, Fetched, Kept, Name, Surroundings, Work};
 use ostler_wire::Image;
 use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
@@ -103,10 +104,36 @@ impl Places {
     }
 }
 
+/// The keyboard of this machine as the surface knows it.
+pub struct Keys(Keyboard);
+
+impl surroundings::Keyboard for Keys {
+    async fn next(&mut self) -> io::Result<surroundings::Typed> {
+        Ok(match self.0.next().await? {
+            Typed::Bytes(bytes) => surroundings::Typed::Bytes(bytes),
+            Typed::Resized => surroundings::Typed::Resized,
+            Typed::Over => surroundings::Typed::Over,
+        })
+    }
+}
+
 impl Surroundings for Around {
-    fn list(&self, folder: &str) -> Work<Vec<Name>> {
-        let folder = self.places.folder(folder);
-        Box::new(move || names(&folder))
+    type Keyboard = Keys;
+
+    fn keyboard(&self) -> io::Result<Keys> {
+        Keyboard::open().map(Keys)
+    }
+
+    fn fetch(&self, what: Fetch) -> Work<Fetched> {
+        let places = self.places.clone();
+        Box::new(move || match what {
+            Fetch::Names(folder) => Fetched::Names {
+                names: names(&places.folder(&folder)),
+                folder,
+            },
+            Fetch::Image => Fetched::Image(picture()),
+            Fetch::Branch => Fetched::Branch(branch(&places.root)),
+        })
     }
 
     fn editor(&self, text: &str) -> Work<io::Result<String>> {
@@ -124,15 +151,6 @@ impl Surroundings for Around {
             }
             fs::read_to_string(file.path())
         })
-    }
-
-    fn clipboard_image(&self) -> Work<Result<Image, String>> {
-        Box::new(picture)
-    }
-
-    fn branch(&self) -> Work<Option<String>> {
-        let root = self.places.root.clone();
-        Box::new(move || branch(&root))
     }
 
     fn keep(&self, kept: Kept) {

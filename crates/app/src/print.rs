@@ -235,7 +235,10 @@ impl<O: Write, E: Write> Printer<O, E> {
                 return Ok(Some(End::Unrecorded));
             }
             Delta::View { view, .. } => self.view(view)?,
-            Delta::ToolStarted { .. } | Delta::ToolOutput { .. } | Delta::Progress { .. } => {}
+            Delta::ToolStarted { .. }
+            | Delta::ToolOutput { .. }
+            | Delta::Progress { .. }
+            | Delta::Standing { .. } => {}
         }
         Ok(None)
     }

@@ -1,18 +1,10 @@
 //! Work that takes a while (folders on slow disks, the clipboard), on threads of its own, so that keys never wait for it.
 
-use crate::surroundings::{Name, Work};
-use ostler_wire::Image;
+use crate::surroundings::{Fetched, Work};
 use tokio::sync::mpsc;
 
 /// Errands that are out at the same time; more are not begun.
 const MOST: usize = 8;
-
-/// What an errand came back with.
-pub enum Fetched {
-    Names { folder: String, names: Vec<Name> },
-    Image(Result<Image, String>),
-    Branch(Option<String>),
-}
 
 pub struct Errands {
     to: mpsc::Sender<Fetched>,
@@ -20,7 +12,7 @@ pub struct Errands {
     out: usize,
     is_listing: bool,
     /// The folder that was asked for while another one was listed.
-    next: Option<(String, Work<Vec<Name>>)>,
+    next: Option<Work<Fetched>>,
 }
 
 impl Default for Errands {
@@ -37,7 +29,7 @@ impl Default for Errands {
 }
 
 impl Errands {
-    pub fn run(&mut self, work: impl FnOnce() -> Fetched + Send + 'static) {
+    pub fn run(&mut self, work: Work<Fetched>) {
         if self.out >= MOST {
             return;
         }
@@ -51,16 +43,13 @@ impl Errands {
     }
 
     /// One folder at a time; of those that were asked for meanwhile only the last counts.
-    pub fn list(&mut self, folder: String, work: Work<Vec<Name>>) {
+    pub fn list(&mut self, work: Work<Fetched>) {
         if self.is_listing {
-            self.next = Some((folder, work));
+            self.next = Some(work);
             return;
         }
         self.is_listing = true;
-        self.run(move || Fetched::Names {
-            names: work(),
-            folder,
-        });
+        self.run(work);
     }
 
     pub async fn next(&mut self) -> Option<Fetched> {
@@ -68,8 +57,8 @@ impl Errands {
         self.out -= 1;
         if matches!(fetched, Fetched::Names { .. }) {
             self.is_listing = false;
-            if let Some((folder, work)) = self.next.take() {
-                self.list(folder, work);
+            if let Some(work) = self.next.take() {
+                self.list(work);
             }
         }
         Some(fetched)
@@ -91,9 +80,12 @@ mod tests {
                 if let Some(wait) = wait {
                     let _ = wait.recv();
                 }
-                Vec::new()
+                Fetched::Names {
+                    folder: folder.to_owned(),
+                    names: Vec::new(),
+                }
             };
-            errands.list(folder.to_owned(), Box::new(work));
+            errands.list(Box::new(work));
         }
         go.send(()).unwrap();
         let mut listed = Vec::new();

@@ -2,28 +2,23 @@
 
 use crate::burst::Burst;
 use crate::editor::Editor;
-use crate::errands::{Errands, Fetched};
+use crate::errands::Errands;
 use crate::key::Input;
 use crate::screen::{Narrowed, Screen};
 use crate::state::{Effect, Settings, State};
 use crate::status::Status;
-use crate::surroundings::{Kept, Surroundings};
-use crate::terminal::{self, Raw};
+use crate::surroundings::{Fetch, Fetched, Kept, Surroundings};
+use crate::terminal::{self, Inputs, Raw};
 use base64::Engine as _;
-use futures_util::{Stream, StreamExt};
 use ostler_wire::{Client, Hub, Op, Open, Word};
 use std::collections::VecDeque;
-use std::future::poll_fn;
 use std::io::{self, Write};
-use std::task::Poll;
 use std::time::{Duration, Instant};
 
 /// Time between two frames that nobody's key asked for.
 const FRAME: Duration = Duration::from_millis(16);
 /// Events that are taken in before a look at the keys.
 const EVENTS_AT_ONCE: usize = 512;
-/// Inputs that are taken in before they are shown.
-const INPUTS_AT_ONCE: usize = 16_384;
 /// Characters of a notification.
 const MAX_NOTE: usize = 200;
 /// Entries of a resumed session that are shown again.
@@ -135,7 +130,8 @@ struct Ui<'a, H, S, W> {
 
 /// What the loop woke up for.
 enum Woken {
-    Input(Option<io::Result<Input>>),
+    /// None when the terminal is gone.
+    Input(io::Result<Vec<Input>>),
     Event(Option<ostler_wire::Event>),
     Fetched(Option<Fetched>),
     Time,
@@ -165,7 +161,7 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
         stop: impl Future<Output = ()>,
     ) -> io::Result<()> {
         let mut stop = std::pin::pin!(stop);
-        let mut inputs = terminal::inputs();
+        let mut inputs = Inputs::new(self.surroundings.keyboard()?);
         let mut due = Some(Instant::now());
         loop {
             if due.is_some_and(|due| due <= Instant::now()) {
@@ -176,13 +172,14 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
                 .woken(&mut client, &mut inputs, due, stop.as_mut())
                 .await
             {
-                Woken::Input(Some(Ok(input))) => {
-                    self.inputs(input, &mut inputs).await?;
+                Woken::Input(Ok(inputs)) if inputs.is_empty() => return Ok(()),
+                Woken::Input(Ok(inputs)) => {
+                    self.inputs(inputs);
                     // Somebody waits for the echo.
                     due = Some(Instant::now());
                 }
-                Woken::Input(Some(Err(error))) => return Err(error),
-                Woken::Input(None) | Woken::Stop => return Ok(()),
+                Woken::Input(Err(error)) => return Err(error),
+                Woken::Stop => return Ok(()),
                 Woken::Event(Some(event)) => {
                     self.events(&event, &mut client);
                     due = due.or(Some(self.next_frame(Instant::now())));
@@ -209,7 +206,7 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
                     // Whoever has the terminal now has its keys, too.
                     drop(inputs);
                     self.away(why, raw).await?;
-                    inputs = terminal::inputs();
+                    inputs = Inputs::new(self.surroundings.keyboard()?);
                     due = Some(Instant::now());
                 }
                 After::Reopen(which) => {
@@ -223,7 +220,7 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
     async fn woken(
         &mut self,
         client: &mut Client,
-        inputs: &mut (impl Stream<Item = io::Result<Input>> + Unpin),
+        inputs: &mut Inputs<S::Keyboard>,
         due: Option<Instant>,
         stop: std::pin::Pin<&mut impl Future<Output = ()>>,
     ) -> Woken {
@@ -261,30 +258,15 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
         self.state.canvas(self.screen.columns(), self.screen.rows())
     }
 
-    /// An input and all that came with it.
-    async fn inputs(
-        &mut self,
-        first: Input,
-        inputs: &mut (impl Stream<Item = io::Result<Input>> + Unpin),
-    ) -> io::Result<()> {
-        let mut all = vec![first];
-        while all.len() < INPUTS_AT_ONCE {
-            // With our own waker: the stream keeps the first that it sees while nothing is there.
-            match poll_fn(|cx| Poll::Ready(inputs.poll_next_unpin(cx))).await {
-                Poll::Ready(Some(input)) => all.push(input?),
-                // The end comes again.
-                Poll::Ready(None) | Poll::Pending => break,
-            }
-        }
+    fn inputs(&mut self, inputs: Vec<Input>) {
         let now = Instant::now();
-        for input in self.burst.gather(all, now) {
+        for input in self.burst.gather(inputs, now) {
             if let Input::Resize { columns, rows } = input {
                 self.resize(columns, rows);
             }
             let canvas = self.canvas();
             self.state.input(input, &canvas, now);
         }
-        Ok(())
     }
 
     fn resize(&mut self, columns: u16, rows: u16) {
@@ -366,8 +348,8 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
                 Effect::Edit(text) => after = After::Away(Away::Edit(text)),
                 Effect::Suspend => after = After::Away(Away::Suspend),
                 Effect::List(folder) => {
-                    let work = self.surroundings.list(&folder);
-                    self.errands.list(folder, work);
+                    let work = self.surroundings.fetch(Fetch::Names(folder));
+                    self.errands.list(work);
                 }
                 Effect::Page => {
                     let entries = client.events.past(PAGED);
@@ -375,8 +357,7 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
                     self.state.page(&entries, &canvas);
                 }
                 Effect::PasteImage => {
-                    let work = self.surroundings.clipboard_image();
-                    self.errands.run(move || Fetched::Image(work()));
+                    self.errands.run(self.surroundings.fetch(Fetch::Image));
                 }
                 Effect::Look => self.look(),
                 Effect::KeepSent(text) => self.surroundings.keep(Kept::Sent(text)),
@@ -469,8 +450,7 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
     }
 
     fn look(&mut self) {
-        let work = self.surroundings.branch();
-        self.errands.run(move || Fetched::Branch(work()));
+        self.errands.run(self.surroundings.fetch(Fetch::Branch));
     }
 
     fn show_past(&mut self, client: &Client) {

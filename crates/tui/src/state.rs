@@ -320,7 +320,15 @@ impl State {
                 }
             }
             Global::Interrupt => self.ctrl_c(leaving, now),
-            Global::NextMode => self.command("mode next".into()),
+            Global::NextMode => {
+                let is_normal = self.status.mode.as_ref().is_none_or(|m| m.mode == "normal");
+                let next = if is_normal {
+                    "mode plan"
+                } else {
+                    "mode normal"
+                };
+                self.command(next.into());
+            }
             Global::Queue => {
                 if !self.is_working() || self.editor.is_empty() {
                     return false;
@@ -488,6 +496,7 @@ impl State {
                 self.transcript.event(event, now);
                 self.turn_ended(now);
             }
+            Event::Delta(Delta::Standing { mode }) => self.status.mode = Some(mode.clone()),
             Event::Delta(_) => self.transcript.event(event, now),
             Event::Entry(entry) => {
                 self.follow(&entry.body, now);

@@ -190,7 +190,7 @@ impl Transcript {
                 self.end_turn();
                 self.push(Cell::Notice(Notice::warning(message)));
             }
-            Delta::View { .. } => {}
+            Delta::View { .. } | Delta::Standing { .. } => {}
         }
     }
 
