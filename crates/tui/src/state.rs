@@ -322,12 +322,8 @@ impl State {
             Global::Interrupt => self.ctrl_c(leaving, now),
             Global::NextMode => {
                 let is_normal = self.status.mode.as_ref().is_none_or(|m| m.mode == "normal");
-                let next = if is_normal {
-                    "mode plan"
-                } else {
-                    "mode normal"
-                };
-                self.command(next.into());
+                let next = if is_normal { "plan" } else { "normal" };
+                self.command(format!("mode {next}"));
             }
             Global::Queue => {
                 if !self.is_working() || self.editor.is_empty() {

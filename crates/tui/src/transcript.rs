@@ -373,6 +373,13 @@ impl Transcript {
             }
             rows.extend(live);
         }
+        let is_apart = match self.last {
+            Last::Speech | Last::Other => rows.is_empty(),
+            Last::Nothing | Last::Tool => false,
+        };
+        if is_apart && !self.calls.is_empty() {
+            rows.push(Line::default());
+        }
         for call in &mut self.calls {
             if let Some(since) = call.since {
                 call.cell

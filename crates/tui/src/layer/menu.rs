@@ -57,8 +57,13 @@ impl Menu {
     }
 
     fn sift(&mut self, typed: &str) {
-        let labels: Vec<String> = self.all.iter().map(|e| e.label.clone()).collect();
-        self.fits = crate::fuzzy::sift(typed, &labels);
+        let name = |entry: &Entry| match self.kind {
+            // Not what may follow it.
+            MenuKind::Commands => entry.insert.trim_start_matches('/').to_owned(),
+            MenuKind::Files => entry.label.clone(),
+        };
+        let names: Vec<String> = self.all.iter().map(name).collect();
+        self.fits = crate::fuzzy::sift(typed, &names);
         self.chosen = 0;
     }
 

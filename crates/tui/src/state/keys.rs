@@ -101,4 +101,21 @@ mod tests {
         let error = keys.bind("fly", &["f1"]).unwrap_err().to_string();
         assert_eq!(error, "there is no action `fly` to bind keys to");
     }
+
+    #[test]
+    fn the_document_has_every_key() {
+        let document = include_str!("../../../../docs/terminal.md");
+        let row = |(name, keys, help): (&str, &[&str], &str)| {
+            let keys: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
+            format!("| `{name}` | {} | {help} |", keys.join(" "))
+        };
+        let globals = GLOBALS.iter().map(|row| (row.name, row.keys, row.help));
+        let rows: Vec<String> = globals.chain(crate::editor::table()).map(row).collect();
+        let shown: Vec<&str> = document
+            .lines()
+            .filter(|line| line.starts_with("| `") && line.matches('|').count() == 4)
+            .take(rows.len())
+            .collect();
+        assert_eq!(shown, rows);
+    }
 }
