@@ -121,7 +121,7 @@ impl Surroundings for Around {
     type Keyboard = Keys;
 
     fn keyboard(&self) -> io::Result<Keys> {
-        Keyboard::open().map(Keys)
+        Keyboard::open(io::stdin()).map(Keys)
     }
 
     fn fetch(&self, what: Fetch) -> Work<Fetched> {

@@ -413,15 +413,7 @@ impl Boot {
 
 impl Models for Boot {
     fn list(&self) -> Vec<(String, String)> {
-        let resolver = self.resolver();
-        let configured = resolver.providers().iter().filter(|p| p.configured);
-        let all = configured.flat_map(|provider| {
-            let models = provider.models();
-            models.map(|model| format!("{}/{model}", provider.config.name))
-        });
-        // A model can be named as the default and in the list.
-        let mut seen = std::collections::HashSet::new();
-        let all = all.filter(|reference| seen.insert(reference.clone()));
+        let all = self.resolver().references().into_iter();
         all.map(|reference| (reference, String::new())).collect()
     }
 

@@ -43,12 +43,10 @@ pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
     reset_on_panic();
     let stopped = Cell::new(false);
     let stop = async {
-        loop {
-            match signals.next().await {
-                Stop::Terminate => break stopped.set(true),
-                // In raw mode Ctrl-C is a key; a signal comes from somewhere else.
-                Stop::Interrupt => break,
-            }
+        match signals.next().await {
+            Stop::Terminate => stopped.set(true),
+            // In raw mode Ctrl-C is a key; a signal comes from somewhere else.
+            Stop::Interrupt => {}
         }
     };
     let out = io::BufWriter::with_capacity(1 << 16, io::stdout());

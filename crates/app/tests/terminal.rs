@@ -648,10 +648,10 @@ fn commands_show_choose_and_leave() {
         s.contains("\nModel") && s.contains("mock/other")
     });
     term.keys("other\r");
-    term.wait_for("Model: mock/other");
+    term.wait_for("· Model: mock/other");
     idle(&term);
     term.keys("/new\r");
-    term.wait_for("a new session");
+    term.wait_for("· a new session");
     idle(&term);
     term.keys("second\r");
     term.wait_for("Two.");
@@ -660,7 +660,7 @@ fn commands_show_choose_and_leave() {
     term.wait_for("\nResume");
     term.wait_for("first");
     term.keys("first\r");
-    term.wait_for("goes on with");
+    term.wait_for("· goes on with");
     idle(&term);
     term.keys("third\r");
     term.wait_for("Three.");

@@ -28,14 +28,15 @@ pub struct Keyboard {
 
 #[cfg(unix)]
 impl Keyboard {
-    pub fn open() -> io::Result<Self> {
+    /// The terminal behind this handle.
+    pub fn open(input: impl std::os::fd::AsFd) -> io::Result<Self> {
         use rustix::fs::{Mode, OFlags};
         use tokio::io::unix::AsyncFd;
         use tokio::signal::unix::{SignalKind, signal};
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let open = |path: &std::ffi::CStr| rustix::fs::open(path, flags, Mode::empty());
         // By its own name: not every system can wait for the name that stands for all of them.
-        let named = rustix::termios::ttyname(io::stdin(), Vec::new());
+        let named = rustix::termios::ttyname(input, Vec::new());
         let terminal = named
             .and_then(|name| open(&name))
             .or_else(|_| open(c"/dev/tty"))?;
@@ -89,13 +90,12 @@ pub struct Keyboard {
 
 #[cfg(not(unix))]
 impl Keyboard {
-    pub fn open() -> io::Result<Self> {
-        use std::io::Read as _;
+    pub fn open(mut input: impl io::Read + Send + 'static) -> io::Result<Self> {
         let (to, typed) = tokio::sync::mpsc::channel(16);
         std::thread::spawn(move || {
             let mut buffer = vec![0; READ_BYTES];
             loop {
-                let typed = io::stdin().read(&mut buffer).map(|n| match n {
+                let typed = input.read(&mut buffer).map(|n| match n {
                     0 => Typed::Over,
                     n => Typed::Bytes(buffer.get(..n).unwrap_or_default().to_vec()),
                 });

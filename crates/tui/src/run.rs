@@ -458,8 +458,7 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
             self.state.transcript().note(note.clone());
         }
         let past = client.events.past(PAST);
-        let canvas = self.canvas();
-        self.state.past(&past, &canvas);
+        self.state.past(&past);
     }
 
     fn leave(&mut self, raw: &mut Raw) -> io::Result<()> {

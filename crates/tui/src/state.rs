@@ -465,20 +465,16 @@ impl State {
     }
 
     /// What was said before this process, shown again as it was.
-    pub fn past(&mut self, entries: &[Arc<Entry>], canvas: &Canvas) {
+    pub fn past(&mut self, entries: &[Arc<Entry>]) {
         for entry in entries {
-            match &entry.body {
-                Body::Usage(usage) => self.status.count(usage),
-                Body::ToolResult(result) => self.status.jobs(&result.output.to_value()),
-                Body::Mode(mode) => self.status.mode = Some(mode.clone()),
-                _ => {}
+            // Jobs of a process that is gone are gone, too.
+            if let Body::Usage(usage) = &entry.body {
+                self.status.count(usage);
+            } else if let Body::Mode(mode) = &entry.body {
+                self.status.mode = Some(mode.clone());
             }
         }
-        for cell in crate::transcript::cells(entries, self.settings.language) {
-            let mut rows = cell.rows(canvas.columns, &canvas.theme, Fold::Closed);
-            rows.push(crate::line::Line::default());
-            self.transcript.keep(rows);
-        }
+        self.transcript.show_past(entries);
     }
 
     pub fn event(&mut self, event: &Event, canvas: &Canvas, now: Instant) {

@@ -48,7 +48,7 @@ pub struct Transcript {
 enum Piece {
     Cell(Box<Cell>),
     /// An answer whose last rows are final now.
-    Said(Stream),
+    Said(Box<Stream>),
     Rows(Vec<Line>),
 }
 
@@ -111,6 +111,8 @@ impl Transcript {
 
     pub fn view(&mut self, view: &View, canvas: &Canvas) {
         let rows = match view {
+            // An entry has said it already.
+            View::Text(text) if self.is_noted(text) => return,
             View::Text(text) => markdown::render(text, canvas.columns, &canvas.theme),
             View::Diff(text) => diff::rows(text, canvas.columns, &canvas.theme),
             View::Error(text) => {
@@ -120,6 +122,34 @@ impl Transcript {
             View::List(_) | View::Do(_) => return,
         };
         self.keep(rows);
+    }
+
+    /// What was said before, as it was shown then.
+    pub fn show_past(&mut self, entries: &[Arc<Entry>]) {
+        for cell in cells(entries, self.language) {
+            let is_shown = match &cell {
+                Cell::Reasoning(_) => self.show_reasoning,
+                Cell::Approved(approved) => !approved.goes_without_saying(),
+                Cell::User(_)
+                | Cell::Assistant(_)
+                | Cell::Tool(_)
+                | Cell::Todo(_)
+                | Cell::Notice(_)
+                | Cell::Failure(_)
+                | Cell::Retry(_)
+                | Cell::Turn(_)
+                | Cell::Job(_)
+                | Cell::Picture(_) => true,
+            };
+            if is_shown {
+                self.push(cell);
+            }
+        }
+    }
+
+    fn is_noted(&self, text: &str) -> bool {
+        let last = self.finished.back();
+        matches!(last, Some(Piece::Cell(cell)) if matches!(&**cell, Cell::Notice(n) if n.text == text))
     }
 
     fn push(&mut self, cell: Cell) {
@@ -288,7 +318,8 @@ impl Transcript {
                     None => speaking.stream.push(&format!("\n\n{}", message.text)),
                 }
                 speaking.stream.finish();
-                self.finished.push_back(Piece::Said(speaking.stream));
+                self.finished
+                    .push_back(Piece::Said(Box::new(speaking.stream)));
             }
             (None, Some(cell)) => self.push(cell),
             (None, None) => {}
@@ -298,7 +329,8 @@ impl Transcript {
     fn end_turn(&mut self) {
         if let Some(mut speaking) = self.speaking.take() {
             speaking.stream.finish();
-            self.finished.push_back(Piece::Said(speaking.stream));
+            self.finished
+                .push_back(Piece::Said(Box::new(speaking.stream)));
         }
         self.thinking = None;
         self.retry = None;
@@ -314,10 +346,8 @@ impl Transcript {
         while let Some(piece) = self.finished.pop_front() {
             let (kind, rows) = match piece {
                 Piece::Cell(cell) => {
-                    let kind = match *cell {
-                        Cell::Tool(_) => Last::Tool,
-                        _ => Last::Other,
-                    };
+                    let is_tool = matches!(*cell, Cell::Tool(_));
+                    let kind = if is_tool { Last::Tool } else { Last::Other };
                     (kind, cell.rows(canvas.columns, &canvas.theme, Fold::Closed))
                 }
                 Piece::Said(mut stream) => (

@@ -20,6 +20,11 @@ impl From<Approval> for Approved {
 }
 
 impl Approved {
+    /// That the call ran says it already.
+    pub fn goes_without_saying(&self) -> bool {
+        self.0.decision == "once"
+    }
+
     pub fn rows(&self, columns: usize, theme: &Theme, _: Fold) -> Vec<Line> {
         let Approval {
             tool_use_id: _,
