@@ -1,6 +1,6 @@
 //! The conversation on a terminal: puts the terminal UI, the session and this machine together.
 
-use crate::around::Around;
+use crate::around::{Around, Places};
 use crate::boot::Boot;
 use crate::color;
 use crate::config::units::ColorChoice;
@@ -8,9 +8,10 @@ use crate::exec::{OK, TERMINATED};
 use anyhow::{Context as _, anyhow};
 use ostler_engine::{LocalHub, Shelf};
 use ostler_host::signals::{Signals, Stop};
-use ostler_tui::editor::{self, KeyMap};
+use ostler_tui::editor;
 use ostler_tui::run::{Start, run as show};
-use ostler_tui::state::Settings;
+use ostler_tui::screen::Narrowed;
+use ostler_tui::state::{Keys, Settings};
 use ostler_tui::theme::Look;
 use ostler_wire::{Hub, Language, Open, Word};
 use std::cell::Cell;
@@ -42,16 +43,14 @@ pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
     reset_on_panic();
     let stopped = Cell::new(false);
     let stop = async {
-        loop {
-            match signals.next().await {
-                Stop::Terminate => break stopped.set(true),
-                // In raw mode Ctrl-C is a key; a signal comes from somewhere else.
-                Stop::Interrupt => break,
-            }
+        match signals.next().await {
+            Stop::Terminate => stopped.set(true),
+            // In raw mode Ctrl-C is a key; a signal comes from somewhere else.
+            Stop::Interrupt => {}
         }
     };
     let out = io::BufWriter::with_capacity(1 << 16, io::stdout());
-    let ended = show(&hub, client, around(&boot), start, out, stop).await;
+    let ended = show(&hub, client, Around::new(places(&boot)), start, out, stop).await;
     let _ = host.release_terminal().await;
     let ended = ended.context("the terminal cannot be used")?;
     if boot.store().find(&ended.session).is_ok() {
@@ -61,9 +60,9 @@ pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
     Ok(if stopped.get() { TERMINATED } else { OK })
 }
 
-fn around(boot: &Boot) -> Around {
+fn places(boot: &Boot) -> Places {
     let project = ostler_engine::store::project_name(&boot.places.root);
-    Around {
+    Places {
         root: boot.places.root.clone(),
         user_home: boot.places.user_home.clone(),
         kept: boot.places.home.join("cache").join("prompts").join(project),
@@ -76,8 +75,8 @@ fn around(boot: &Boot) -> Around {
 
 fn start(boot: &Boot, language: Language) -> anyhow::Result<Start> {
     let ui = &boot.loaded.config.ui;
-    let around = around(boot);
-    let mut keys = KeyMap::new(editor::ACTIONS);
+    let places = places(boot);
+    let mut keys = Keys::default();
     for (action, names) in &ui.keys {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         keys.bind(action, &names)
@@ -93,10 +92,13 @@ fn start(boot: &Boot, language: Language) -> anyhow::Result<Start> {
             language,
             show_reasoning: boot.loaded.config.display.show_reasoning,
             notify: ui.notify,
+            status_line: ui.status_line.clone(),
+            keys: keys.global,
+            title: title(boot),
         },
         editor: editor::Options {
-            history: around.history(),
-            keys,
+            history: places.history(),
+            keys: keys.composer,
             vim: ui.vim,
             labels: editor::Labels {
                 paste: say(Word::PasteChip),
@@ -105,10 +107,28 @@ fn start(boot: &Boot, language: Language) -> anyhow::Result<Start> {
                 search: language.fill(Word::HistorySearch, &[""]),
             },
         },
-        draft: around.draft(),
+        draft: places.draft(),
         greeting,
         prompt: None,
+        narrowed: narrowed(boot),
     })
+}
+
+fn title(boot: &Boot) -> String {
+    let folder = boot.places.root.file_name();
+    let folder = folder.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    format!("ostler {folder}").trim_end().to_owned()
+}
+
+/// Terminals that do not break the rows that have become too wide. One within another does what the inner one does.
+fn narrowed(boot: &Boot) -> Narrowed {
+    let has = |name: &str| boot.env.get(name).is_some_and(|v| !v.is_empty());
+    let is_st = boot.env.get("TERM").is_some_and(|t| t.starts_with("st-"));
+    let cuts = has("XTERM_VERSION") || has("STY") || is_st;
+    match cuts && !has("TMUX") {
+        true => Narrowed::Cuts,
+        false => Narrowed::Breaks,
+    }
 }
 
 fn look(boot: &Boot) -> anyhow::Result<Look> {

@@ -263,7 +263,7 @@ impl<O: Write, E: Write> Printer<O, E> {
                     self.note(Ink::Grey, text)?;
                 }
             }
-            Delta::ToolStarted { .. } | Delta::Tasks { .. } => {}
+            Delta::ToolStarted { .. } | Delta::Tasks { .. } | Delta::Standing { .. } => {}
         }
         Ok(None)
     }

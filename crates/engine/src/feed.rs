@@ -82,7 +82,8 @@ impl Feed {
             | Delta::AssistantDelta { .. }
             | Delta::ReasoningDelta { .. }
             | Delta::ToolStarted { .. }
-            | Delta::ToolOutput { .. } => {}
+            | Delta::ToolOutput { .. }
+            | Delta::Standing { .. } => {}
         }
         self.send(Event::Delta(delta));
     }

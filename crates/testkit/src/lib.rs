@@ -47,5 +47,5 @@ pub use run::{Output, Run, Running, Signal};
 pub use script::{Break, Place, Step, Stop, Trouble, Usage};
 pub use server::{Builder, Server, WAIT};
 #[cfg(unix)]
-pub use term::Term;
+pub use term::{Cell, Look, Term};
 pub use workspace::{KEY, KEY_NAME, TempWorkspace, config_text};

@@ -33,6 +33,57 @@ pub struct Term {
     deadline: Instant,
 }
 
+/// A cell of the screen.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    pub row: u16,
+    pub column: u16,
+    /// Columns that it takes.
+    pub wide: u8,
+    pub text: String,
+    pub look: Look,
+}
+
+/// How a cell is drawn; colours as `#rrggbb`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Look {
+    pub fg: Option<String>,
+    pub bg: Option<String>,
+    pub bold: bool,
+    pub dim: bool,
+    pub italic: bool,
+    pub underline: bool,
+    pub reverse: bool,
+    pub strike: bool,
+}
+
+impl Look {
+    fn of(cell: &vt100::Cell) -> Self {
+        Self {
+            fg: color(cell.fgcolor()),
+            bg: color(cell.bgcolor()),
+            bold: cell.bold(),
+            dim: cell.dim(),
+            italic: cell.italic(),
+            underline: cell.underline(),
+            reverse: cell.inverse(),
+            strike: false,
+        }
+    }
+}
+
+fn color(color: vt100::Color) -> Option<String> {
+    const ANSI: [&str; 16] = [
+        "#2e3436", "#cc4b4b", "#5fa04e", "#c4a000", "#4a7fc1", "#9a6fb0", "#3a9ea5", "#d3d7cf",
+        "#7a7f86", "#ef6b6b", "#8ae234", "#fce94f", "#729fcf", "#ad7fa8", "#34e2e2", "#eeeeec",
+    ];
+    match color {
+        vt100::Color::Default => None,
+        vt100::Color::Idx(n) => ANSI.get(usize::from(n)).map(|c| (*c).to_owned()),
+        vt100::Color::Rgb(r, g, b) => Some(format!("#{r:02x}{g:02x}{b:02x}")),
+    }
+}
+
 struct Shared {
     seen: Mutex<Seen>,
     changed: Condvar,
@@ -187,6 +238,71 @@ impl Term {
     /// Everything it has written.
     pub fn bytes(&self) -> Vec<u8> {
         self.shared.lock().bytes.clone()
+    }
+
+    /// How many bytes it has written.
+    pub fn written(&self) -> usize {
+        self.shared.lock().bytes.len()
+    }
+
+    /// Waits until `needle` is among the bytes written from there on.
+    #[track_caller]
+    pub fn wait_written(&self, from: usize, needle: &str) {
+        let mut looked = from;
+        let mut seen = self.shared.lock();
+        loop {
+            let new = seen.bytes.get(looked..).unwrap_or_default();
+            if new.windows(needle.len()).any(|w| w == needle.as_bytes()) {
+                return;
+            }
+            looked = seen.bytes.len().saturating_sub(needle.len()).max(from);
+            let is_over = seen.is_over || Instant::now() > self.deadline;
+            if is_over {
+                drop(seen);
+                panic!(
+                    "never written: {needle}\n--- the screen:\n{}\n---",
+                    self.screen()
+                );
+            }
+            seen = match self.shared.changed.wait_timeout(seen, LOOK) {
+                Ok((seen, _)) => seen,
+                Err(poisoned) => poisoned.into_inner().0,
+            };
+        }
+    }
+
+    /// Where the cursor is, if it can be seen.
+    pub fn caret(&self) -> Option<(u16, u16)> {
+        let seen = self.shared.lock();
+        let screen = seen.vt.screen();
+        (!screen.hide_cursor()).then(|| screen.cursor_position())
+    }
+
+    /// Everything that can be seen, cell by cell.
+    pub fn cells(&self) -> Vec<Cell> {
+        let seen = self.shared.lock();
+        let screen = seen.vt.screen();
+        let (rows, columns) = screen.size();
+        let mut cells = Vec::new();
+        for row in 0..rows.get() {
+            for column in 0..columns.get() {
+                let Some(cell) = screen.cell(row, column) else {
+                    continue;
+                };
+                let look = Look::of(cell);
+                if cell.is_wide_continuation() || (!cell.has_contents() && look.bg.is_none()) {
+                    continue;
+                }
+                cells.push(Cell {
+                    row,
+                    column,
+                    wide: if cell.is_wide() { 2 } else { 1 },
+                    text: cell.contents().to_owned(),
+                    look,
+                });
+            }
+        }
+        cells
     }
 
     /// The settings of the terminal, to be compared.

@@ -2,14 +2,13 @@
 
 use crate::line::{Line, Span, Style};
 use crate::theme::{Role, Theme};
-use ostler_wire::{Language, Word};
+use ostler_wire::Word;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Canvas {
     pub columns: usize,
     pub rows: usize,
     pub theme: Theme,
-    pub language: Language,
 }
 
 impl Canvas {
@@ -26,11 +25,11 @@ impl Canvas {
     }
 
     pub fn say(&self, word: Word) -> &'static str {
-        self.language.say(word)
+        self.theme.language.say(word)
     }
 
     pub fn fill(&self, word: Word, values: &[&str]) -> String {
-        self.language.fill(word, values)
+        self.theme.language.fill(word, values)
     }
 
     /// The same with that many columns less.

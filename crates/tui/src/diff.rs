@@ -5,6 +5,7 @@ use crate::line::{Line, Span, Style};
 use crate::rows;
 use crate::say;
 use crate::theme::{Role, Theme};
+use ostler_wire::Word;
 use similar::{ChangeTag, TextDiff};
 use std::ops::Range;
 use std::time::Duration;
@@ -41,6 +42,8 @@ pub struct Diff {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Entry {
+    /// Texts that are too large for it.
+    NotCompared,
     /// Lines between two hunks.
     Skipped,
     /// The name of a file, or a remark.
@@ -74,7 +77,7 @@ impl Diff {
     pub fn between(old: &str, new: &str) -> Self {
         let mut diff = Self::default();
         if old.len() > MAX_TEXT || new.len() > MAX_TEXT {
-            diff.lines.push(Entry::Note(say::NOT_COMPARED.into()));
+            diff.lines.push(Entry::NotCompared);
             return diff;
         }
         let compared = TextDiff::configure().timeout(PATIENCE).diff_lines(old, new);
@@ -104,7 +107,7 @@ impl Diff {
         let shown = self.lines.iter().take(max_lines);
         let numbers = shown.clone().map(|line| match line {
             Entry::Line { number, .. } => *number,
-            Entry::Skipped | Entry::Note(_) => 0,
+            Entry::Skipped | Entry::Note(_) | Entry::NotCompared => 0,
         });
         let gutter = numbers.max().unwrap_or_default().to_string().len();
         let faint = theme.style(Role::Faint);
@@ -113,6 +116,10 @@ impl Diff {
             match line {
                 Entry::Skipped => out.push(Line::new(format!("{:>gutter$}", "⋯"), faint)),
                 Entry::Note(text) => out.extend(rows::prose(text, faint, columns)),
+                Entry::NotCompared => {
+                    let said = theme.language.say(Word::NotCompared);
+                    out.extend(rows::prose(said, faint, columns));
+                }
                 Entry::Line {
                     kind,
                     number,
@@ -140,7 +147,7 @@ impl Diff {
             .saturating_sub(max_lines)
             .saturating_add(self.left_out);
         if more > 0 {
-            out.push(Line::new(say::more_lines(more), faint));
+            out.push(Line::new(say::more_lines(theme.language, more), faint));
         }
         out
     }
@@ -209,7 +216,7 @@ impl Entry {
     fn kind(&self) -> Option<Kind> {
         match self {
             Entry::Line { kind, .. } => Some(*kind),
-            Entry::Skipped | Entry::Note(_) => None,
+            Entry::Skipped | Entry::Note(_) | Entry::NotCompared => None,
         }
     }
 }
@@ -395,7 +402,7 @@ mod tests {
     use crate::theme::Look;
     use insta::assert_snapshot;
 
-    const MONO: Theme = Theme { look: Look::Mono };
+    const MONO: Theme = Theme::new(Look::Mono);
 
     #[test]
     fn words_that_differ_stand_out() {

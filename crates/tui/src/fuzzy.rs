@@ -14,11 +14,15 @@ pub fn sift(pattern: &str, texts: &[String]) -> Vec<usize> {
         ..frizbee::Config::default()
     };
     let mut matcher = frizbee::Matcher::new(pattern.trim(), &config);
-    matcher
+    let mut hits: Vec<(u16, usize)> = matcher
         .match_list(texts)
         .into_iter()
-        .map(|hit| usize::try_from(hit.index).unwrap_or(usize::MAX))
-        .collect()
+        .map(|hit| (hit.score, usize::try_from(hit.index).unwrap_or(usize::MAX)))
+        .collect();
+    // Of two that fit equally well the shorter is meant.
+    let len = |n: usize| texts.get(n).map_or(0, String::len);
+    hits.sort_by_key(|(score, n)| (std::cmp::Reverse(*score), len(*n)));
+    hits.into_iter().map(|(_, n)| n).collect()
 }
 
 #[cfg(test)]

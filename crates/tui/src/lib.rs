@@ -1,10 +1,12 @@
 //! Shows a session on a terminal: a client in, bytes out. Knows `wire` and nothing of the engine; the person's files, the
 //! clipboard and the editor are reached through [`Surroundings`](surroundings::Surroundings), which the binary gives.
 
+pub mod burst;
 pub mod canvas;
 pub mod cell;
 pub mod diff;
 pub mod editor;
+pub mod errands;
 pub mod fuzzy;
 pub mod highlight;
 pub mod key;

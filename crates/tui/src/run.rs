@@ -1,14 +1,15 @@
 //! The loop: input and events in, frames out. It sleeps until something happens and paints at most sixty times a second.
 
+use crate::burst::Burst;
 use crate::editor::Editor;
+use crate::errands::Errands;
 use crate::key::Input;
-use crate::screen::Screen;
+use crate::screen::{Narrowed, Screen};
 use crate::state::{Effect, Settings, State};
 use crate::status::Status;
-use crate::surroundings::{Kept, Surroundings};
-use crate::terminal::{self, Raw};
+use crate::surroundings::{Fetch, Fetched, Kept, Surroundings};
+use crate::terminal::{self, Inputs, Raw};
 use base64::Engine as _;
-use futures_util::{Stream, StreamExt};
 use ostler_wire::{Client, Hub, Op, Open, Word};
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -18,6 +19,8 @@ use std::time::{Duration, Instant};
 const FRAME: Duration = Duration::from_millis(16);
 /// Events that are taken in before a look at the keys.
 const EVENTS_AT_ONCE: usize = 512;
+/// Characters of a notification.
+const MAX_NOTE: usize = 200;
 /// Entries of a resumed session that are shown again.
 const PAST: usize = 200;
 /// Entries that can be paged through.
@@ -36,6 +39,7 @@ pub struct Start {
     pub greeting: Vec<String>,
     /// The first prompt, as if it had been typed.
     pub prompt: Option<String>,
+    pub narrowed: Narrowed,
 }
 
 /// How it ended.
@@ -59,7 +63,7 @@ pub async fn run<H: Hub, S: Surroundings, W: Write>(
         start.settings,
         Editor::new(start.editor),
         client.commands.clone(),
-        status(&client, &surroundings),
+        status(&client),
     );
     if let Some(draft) = start.draft {
         state.editor().restore(&draft);
@@ -68,16 +72,20 @@ pub async fn run<H: Hub, S: Surroundings, W: Write>(
         hub,
         surroundings,
         state,
-        screen: Screen::new(columns, rows),
+        screen: Screen::new(columns, rows, start.narrowed),
         pager: None,
         out,
         outbox: VecDeque::new(),
+        errands: Errands::default(),
+        burst: Burst::default(),
         painted: None,
+        title: String::new(),
         session: client.session_id.clone(),
     };
     for line in start.greeting {
         ui.state.transcript().note(line);
     }
+    ui.look();
     ui.show_past(&client);
     if let Some(text) = start.prompt {
         ui.outbox.push_back(Op::Prompt {
@@ -95,12 +103,11 @@ pub async fn run<H: Hub, S: Surroundings, W: Write>(
     })
 }
 
-fn status(client: &Client, surroundings: &impl Surroundings) -> Status {
+fn status(client: &Client) -> Status {
     let mut status = Status::default();
     status.model.clone_from(&client.model);
     status.mode = Some(client.mode.clone());
     status.window = client.window;
-    status.branch = surroundings.branch();
     status
 }
 
@@ -114,14 +121,19 @@ struct Ui<'a, H, S, W> {
     out: W,
     /// Ops that the session has not taken yet.
     outbox: VecDeque<Op>,
+    errands: Errands,
+    burst: Burst,
     painted: Option<Instant>,
+    title: String,
     session: String,
 }
 
 /// What the loop woke up for.
 enum Woken {
-    Input(Option<io::Result<Input>>),
+    /// None when the terminal is gone.
+    Input(io::Result<Vec<Input>>),
     Event(Option<ostler_wire::Event>),
+    Fetched(Option<Fetched>),
     Time,
     Sent,
     Stop,
@@ -131,8 +143,14 @@ enum Woken {
 enum After {
     On,
     Reopen(Open),
-    Suspended,
+    /// The terminal is given away for a while.
+    Away(Away),
     Over,
+}
+
+enum Away {
+    Edit(String),
+    Suspend,
 }
 
 impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
@@ -143,7 +161,7 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
         stop: impl Future<Output = ()>,
     ) -> io::Result<()> {
         let mut stop = std::pin::pin!(stop);
-        let mut inputs = terminal::inputs();
+        let mut inputs = Inputs::new(self.surroundings.keyboard()?);
         let mut due = Some(Instant::now());
         loop {
             if due.is_some_and(|due| due <= Instant::now()) {
@@ -154,29 +172,26 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
                 .woken(&mut client, &mut inputs, due, stop.as_mut())
                 .await
             {
-                Woken::Input(Some(Ok(input))) => {
-                    self.input(input);
+                Woken::Input(Ok(inputs)) if inputs.is_empty() => return Ok(()),
+                Woken::Input(Ok(inputs)) => {
+                    self.inputs(inputs);
                     // Somebody waits for the echo.
                     due = Some(Instant::now());
                 }
-                Woken::Input(Some(Err(error))) => return Err(error),
-                Woken::Input(None) | Woken::Stop => return Ok(()),
+                Woken::Input(Err(error)) => return Err(error),
+                Woken::Stop => return Ok(()),
                 Woken::Event(Some(event)) => {
-                    let now = Instant::now();
-                    let canvas = self.canvas();
-                    self.state.event(&event, &canvas, now);
-                    for _ in 0..EVENTS_AT_ONCE {
-                        match client.events.try_next() {
-                            Some(event) => self.state.event(&event, &canvas, now),
-                            None => break,
-                        }
-                    }
-                    due = due.or(Some(self.next_frame(now)));
+                    self.events(&event, &mut client);
+                    due = due.or(Some(self.next_frame(Instant::now())));
                 }
                 Woken::Event(None) => {
-                    let said = self.word(Word::SessionOver);
+                    let said = self.canvas().say(Word::SessionOver);
                     self.state.transcript().note(said);
                     return Ok(());
+                }
+                Woken::Fetched(fetched) => {
+                    fetched.into_iter().for_each(|f| self.fetched(f));
+                    due = Some(Instant::now());
                 }
                 Woken::Time => {
                     self.state.passed(Instant::now());
@@ -184,11 +199,14 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
                 }
                 Woken::Sent => {}
             }
-            match self.effects(&client, raw).await? {
+            match self.effects(&client)? {
                 After::On => {}
                 After::Over => return Ok(()),
-                After::Suspended => {
-                    inputs = terminal::inputs();
+                After::Away(why) => {
+                    // Whoever has the terminal now has its keys, too.
+                    drop(inputs);
+                    self.away(why, raw).await?;
+                    inputs = Inputs::new(self.surroundings.keyboard()?);
                     due = Some(Instant::now());
                 }
                 After::Reopen(which) => {
@@ -202,7 +220,7 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
     async fn woken(
         &mut self,
         client: &mut Client,
-        inputs: &mut (impl Stream<Item = io::Result<Input>> + Unpin),
+        inputs: &mut Inputs<S::Keyboard>,
         due: Option<Instant>,
         stop: std::pin::Pin<&mut impl Future<Output = ()>>,
     ) -> Woken {
@@ -226,6 +244,7 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
                 }
                 Woken::Sent
             }
+            fetched = self.errands.next() => Woken::Fetched(fetched),
             () = timer => Woken::Time,
             event = client.events.next() => Woken::Event(event),
         }
@@ -235,35 +254,61 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
         self.painted.map_or(now, |at| (at + FRAME).max(now))
     }
 
-    fn word(&self, word: Word) -> String {
-        self.canvas().say(word).to_owned()
-    }
-
     fn canvas(&self) -> crate::canvas::Canvas {
         self.state.canvas(self.screen.columns(), self.screen.rows())
     }
 
-    fn input(&mut self, input: Input) {
-        if let Input::Resize { columns, rows } = input {
-            self.screen.resize(columns, rows);
-            if let Some(pager) = &mut self.pager {
-                *pager = Screen::new(columns, rows);
-                let _ = write!(self.out, "\x1b[2J\x1b[H");
+    fn inputs(&mut self, inputs: Vec<Input>) {
+        let now = Instant::now();
+        for input in self.burst.gather(inputs, now) {
+            if let Input::Resize { columns, rows } = input {
+                self.resize(columns, rows);
+            }
+            let canvas = self.canvas();
+            self.state.input(input, &canvas, now);
+        }
+    }
+
+    fn resize(&mut self, columns: u16, rows: u16) {
+        if self.screen.resize(columns, rows)
+            && let Some(pager) = &mut self.pager
+        {
+            // The alternate screen has nothing to lose.
+            pager.resize(columns, rows);
+            let _ = self.out.write_all(b"\x1b[2J\x1b[H");
+            pager.forget();
+        }
+    }
+
+    fn events(&mut self, first: &ostler_wire::Event, client: &mut Client) {
+        let now = Instant::now();
+        let canvas = self.canvas();
+        self.state.event(first, &canvas, now);
+        for _ in 0..EVENTS_AT_ONCE {
+            match client.events.try_next() {
+                Some(event) => self.state.event(&event, &canvas, now),
+                None => break,
             }
         }
-        let canvas = self.canvas();
-        self.state.input(input, &canvas, Instant::now());
+    }
+
+    fn fetched(&mut self, fetched: Fetched) {
+        match fetched {
+            Fetched::Names { folder, names } => self.state.listed(&folder, names),
+            Fetched::Image(image) => self.state.image(image, Instant::now()),
+            Fetched::Branch(branch) => self.state.status.branch = branch,
+        }
     }
 
     fn paint(&mut self) -> io::Result<()> {
         let now = Instant::now();
+        // The news of a new size may still be on its way, and a frame for the old one would be broken up.
+        let (columns, rows) = terminal::size();
+        self.resize(columns, rows);
         let canvas = self.canvas();
         let bytes = match (self.state.is_paging(), &mut self.pager) {
             (true, None) => {
-                let mut screen = Screen::new(
-                    u16::try_from(canvas.columns).unwrap_or(u16::MAX),
-                    u16::try_from(canvas.rows).unwrap_or(u16::MAX),
-                );
+                let mut screen = Screen::new(columns, rows, Narrowed::Cuts);
                 let frame = self.state.frame(&canvas, now);
                 let bytes = format!("\x1b[?1049h\x1b[2J\x1b[H{}", screen.paint(&[], frame));
                 self.pager = Some(screen);
@@ -282,29 +327,29 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
             }
         };
         self.painted = Some(now);
-        if bytes.is_empty() {
+        let title = self.state.title();
+        if title != self.title {
+            write!(self.out, "\x1b]2;{title}\x07")?;
+            self.title = title;
+        } else if bytes.is_empty() {
             return Ok(());
         }
         self.out.write_all(bytes.as_bytes())?;
         self.out.flush()
     }
 
-    async fn effects(&mut self, client: &Client, raw: &mut Raw) -> io::Result<After> {
+    fn effects(&mut self, client: &Client) -> io::Result<After> {
         let mut after = After::On;
         for effect in self.state.take_effects() {
             match effect {
                 Effect::Send(op) => self.outbox.push_back(op),
                 Effect::Open(which) => after = After::Reopen(which),
                 Effect::Copy(text) => self.copy(&text)?,
-                Effect::Edit(text) => {
-                    let edited = self.edit(&text, raw).await;
-                    self.state
-                        .edited(edited.map_err(|e| e.to_string()), Instant::now());
-                    after = After::Suspended;
-                }
+                Effect::Edit(text) => after = After::Away(Away::Edit(text)),
+                Effect::Suspend => after = After::Away(Away::Suspend),
                 Effect::List(folder) => {
-                    let names = self.surroundings.list(&folder);
-                    self.state.listed(&folder, names);
+                    let work = self.surroundings.fetch(Fetch::Names(folder));
+                    self.errands.list(work);
                 }
                 Effect::Page => {
                     let entries = client.events.past(PAGED);
@@ -312,25 +357,20 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
                     self.state.page(&entries, &canvas);
                 }
                 Effect::PasteImage => {
-                    let image = self.surroundings.clipboard_image();
-                    self.state.image(image, Instant::now());
+                    self.errands.run(self.surroundings.fetch(Fetch::Image));
                 }
-                Effect::KeepSent(text) => self.surroundings.keep(Kept::Sent(&text)),
-                Effect::KeepDraft(text) => self.surroundings.keep(Kept::Draft(&text)),
+                Effect::Look => self.look(),
+                Effect::KeepSent(text) => self.surroundings.keep(Kept::Sent(text)),
+                Effect::KeepDraft(text) => self.surroundings.keep(Kept::Draft(text)),
                 Effect::Notify(text) => {
-                    let text = crate::text::visible(text.chars().take(200).collect());
+                    let text = crate::text::visible(text.chars().take(MAX_NOTE).collect());
                     write!(self.out, "\x1b]9;ostler: {text}\x07\x07")?;
                     self.out.flush()?;
                 }
-                Effect::Suspend => {
-                    self.give_terminal(raw)?;
-                    self.surroundings.suspend()?;
-                    self.take_terminal(raw)?;
-                    after = After::Suspended;
-                }
-                Effect::Clear => {
+                Effect::Redraw => {
                     write!(self.out, "\x1b[H\x1b[2J")?;
                     self.screen.forget();
+                    self.pager.iter_mut().for_each(Screen::forget);
                 }
                 Effect::Leave => return Ok(After::Over),
             }
@@ -347,26 +387,35 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
         self.out.flush()
     }
 
-    async fn edit(&mut self, text: &str, raw: &mut Raw) -> io::Result<String> {
-        let work = self.surroundings.editor(text);
-        self.give_terminal(raw)?;
-        // The session goes on meanwhile.
-        let edited = tokio::task::spawn_blocking(work).await;
-        self.take_terminal(raw)?;
-        edited.map_err(io::Error::other)?
-    }
-
-    fn give_terminal(&mut self, raw: &mut Raw) -> io::Result<()> {
+    async fn away(&mut self, why: Away, raw: &mut Raw) -> io::Result<()> {
+        if self.pager.take().is_some() {
+            write!(self.out, "\x1b[?1049l")?;
+        }
         let bytes = self.screen.leave();
         self.out.write_all(bytes.as_bytes())?;
         self.out.flush()?;
-        raw.leave(&mut self.out)
-    }
-
-    fn take_terminal(&mut self, raw: &mut Raw) -> io::Result<()> {
+        raw.leave(&mut self.out)?;
+        let edited = match why {
+            Away::Edit(text) => {
+                let work = self.surroundings.editor(&text);
+                // The session goes on meanwhile.
+                let edited = tokio::task::spawn_blocking(work).await;
+                Some(edited.map_err(io::Error::other).flatten())
+            }
+            Away::Suspend => {
+                self.surroundings.suspend()?;
+                None
+            }
+        };
         *raw = Raw::enter(&mut self.out)?;
         let (columns, rows) = terminal::size();
-        self.screen = Screen::new(columns, rows);
+        self.resize(columns, rows);
+        self.screen.forget();
+        self.title.clear();
+        if let Some(edited) = edited {
+            self.state
+                .edited(edited.map_err(|e| e.to_string()), Instant::now());
+        }
         Ok(())
     }
 
@@ -389,14 +438,19 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
                 canvas.fill(Word::Resumed, &[&new.session_id])
             }
         };
-        let status = status(&new, &self.surroundings);
+        let status = status(&new);
         let left = self.state.done(&canvas);
         self.state.reopened(new.commands.clone(), status);
         self.state.transcript().keep(left);
         self.state.transcript().note(said);
         self.session.clone_from(&new.session_id);
+        self.look();
         self.show_past(&new);
         new
+    }
+
+    fn look(&mut self) {
+        self.errands.run(self.surroundings.fetch(Fetch::Branch));
     }
 
     fn show_past(&mut self, client: &Client) {
@@ -404,8 +458,7 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
             self.state.transcript().note(note.clone());
         }
         let past = client.events.past(PAST);
-        let canvas = self.canvas();
-        self.state.past(&past, &canvas);
+        self.state.past(&past);
     }
 
     fn leave(&mut self, raw: &mut Raw) -> io::Result<()> {

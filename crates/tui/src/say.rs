@@ -1,178 +1,161 @@
-//! The words of cells, one function each, so that a language is changed in one place. Numbers come formatted with them.
+//! The words of cells, one function each: what is counted, and in which form. The texts are those of the language;
+//! numbers come formatted with them.
 
+use ostler_wire::{Language, Word};
 use std::time::Duration;
 
+/// `one` for one of them, `many` with the number otherwise.
+fn counted(to: Language, number: usize, one: Word, many: Word) -> String {
+    match number {
+        1 => to.say(one).to_owned(),
+        n => to.fill(many, &[&count(n)]),
+    }
+}
+
 pub fn bytes_left_out(bytes: usize) -> String {
-    format!("[… {} more bytes]", count(bytes))
+    format!("[… +{} B]", count(bytes))
 }
 
-pub fn more_lines(lines: usize) -> String {
-    match lines {
-        1 => "… 1 more line".into(),
-        n => format!("… {} more lines", count(n)),
-    }
+pub fn more_lines(to: Language, lines: usize) -> String {
+    counted(to, lines, Word::MoreLine, Word::MoreLines)
 }
 
-pub fn earlier_lines(lines: usize) -> String {
-    match lines {
-        1 => "… +1 line".into(),
-        n => format!("… +{} lines", count(n)),
-    }
+pub fn earlier_lines(to: Language, lines: usize) -> String {
+    counted(to, lines, Word::EarlierLine, Word::EarlierLines)
 }
 
-pub fn more_rows(rows: usize) -> String {
-    match rows {
-        1 => "… 1 more row".into(),
-        n => format!("… {} more rows", count(n)),
-    }
+pub fn more_rows(to: Language, rows: usize) -> String {
+    counted(to, rows, Word::MoreRow, Word::MoreRows)
 }
 
-pub fn image(name: &str) -> String {
-    format!("[image: {name}]")
+pub fn image(to: Language, name: &str) -> String {
+    to.fill(Word::Picture, &[name])
 }
 
-pub fn lines(lines: usize) -> String {
-    match lines {
-        1 => "1 line".into(),
-        n => format!("{} lines", count(n)),
-    }
+pub fn lines(to: Language, lines: usize) -> String {
+    counted(to, lines, Word::Line, Word::Lines)
 }
 
-pub fn matches(matches: usize) -> String {
-    match matches {
-        1 => "1 match".into(),
-        n => format!("{} matches", count(n)),
-    }
+pub fn matches(to: Language, matches: usize) -> String {
+    counted(to, matches, Word::Match, Word::Matches)
 }
 
-pub fn files(files: usize) -> String {
-    match files {
-        1 => "1 file".into(),
-        n => format!("{} files", count(n)),
-    }
+pub fn files(to: Language, files: usize) -> String {
+    counted(to, files, Word::File, Word::Files)
 }
 
-pub fn entries(entries: usize) -> String {
-    match entries {
-        1 => "1 entry".into(),
-        n => format!("{} entries", count(n)),
-    }
+pub fn entries(to: Language, entries: usize) -> String {
+    counted(to, entries, Word::Entry, Word::Entries)
 }
 
-pub fn results(results: usize) -> String {
-    match results {
-        1 => "1 result".into(),
-        n => format!("{} results", count(n)),
-    }
+pub fn results(to: Language, results: usize) -> String {
+    counted(to, results, Word::Result, Word::Results)
 }
 
-pub fn thought(took: Option<Duration>) -> String {
+pub fn thought(to: Language, took: Option<Duration>) -> String {
     match took {
-        Some(took) => format!("Thought for {}", whole_time(took)),
-        None => "Thought".into(),
+        Some(took) => to.fill(Word::ThoughtFor, &[&whole_time(took)]),
+        None => to.say(Word::Thought).to_owned(),
     }
 }
 
-pub fn thinking(so_far: Duration) -> String {
-    format!("Thinking… {}", whole_time(so_far))
+pub fn thinking(to: Language, so_far: Duration) -> String {
+    to.fill(Word::ThinkingFor, &[&whole_time(so_far)])
 }
 
-pub const ALERT_NOTE: &str = "Note";
-pub const ALERT_TIP: &str = "Tip";
-pub const ALERT_IMPORTANT: &str = "Important";
-pub const ALERT_WARNING: &str = "Warning";
-pub const ALERT_CAUTION: &str = "Caution";
-pub const SHOWS_IT: &str = "ctrl-t shows it";
-pub const DENIED: &str = "denied";
-pub const BINARY: &str = "binary";
-pub const STOPPED: &str = "interrupted";
-pub const WAITS: &str = "waits for you";
-pub const TIMED_OUT: &str = "timed out";
-pub const CREATED: &str = "new file";
-pub const OVERWROTE: &str = "overwritten";
-pub const NO_OUTPUT: &str = "(no output)";
-pub const NOT_COMPARED: &str = "(too large to compare)";
-pub const TODO: &str = "Plan";
-pub const INTERRUPTED: &str = "Interrupted";
-pub const NOBODY_ANSWERED: &str = "nobody answered";
-
-pub fn cell(number: usize) -> String {
-    format!("cell {number}")
+pub fn cell(to: Language, number: usize) -> String {
+    to.fill(Word::NotebookCell, &[&number.to_string()])
 }
 
-pub fn exit(code: i64) -> String {
-    format!("exit {code}")
+pub fn exit(to: Language, code: i64) -> String {
+    to.fill(Word::ExitCode, &[&code.to_string()])
 }
 
-pub fn job_runs(id: &str) -> String {
-    format!("job {id} runs")
+pub fn job_runs(to: Language, id: &str) -> String {
+    to.fill(Word::JobRuns, &[id])
 }
 
-pub fn job_ended(id: &str, code: i64) -> String {
-    format!("job {id} ended: exit {code}")
+pub fn job_ended(to: Language, id: &str, code: i64) -> String {
+    to.fill(Word::JobEnded, &[id, &code.to_string()])
 }
 
-pub fn job_killed(id: &str) -> String {
-    format!("job {id} was ended")
+pub fn job_killed(to: Language, id: &str) -> String {
+    to.fill(Word::JobKilled, &[id])
 }
 
-pub fn retry(left: Duration, attempt: u32) -> String {
-    format!("Trying again in {} (attempt {attempt})", whole_time(left))
+pub fn retry(to: Language, left: Duration, attempt: u32) -> String {
+    to.fill(
+        Word::TryingAgain,
+        &[&whole_time(left), &attempt.to_string()],
+    )
 }
 
-pub fn approved(decision: &str) -> String {
-    match decision {
-        "once" => "Allowed once".into(),
-        "session" => "Allowed for this session".into(),
-        "always" => "Always allowed from now on".into(),
-        "allow" => "Allowed".into(),
-        "deny" => "Denied".into(),
-        other => format!("Decided: {other}"),
+pub fn approved(to: Language, decision: &str) -> String {
+    let word = match decision {
+        "once" => Word::AllowedOnce,
+        "session" => Word::AllowedSession,
+        "always" => Word::AllowedAlways,
+        "allow" => Word::Allowed,
+        "deny" => Word::DeniedByYou,
+        other => return to.fill(Word::Decided, &[other]),
+    };
+    to.say(word).to_owned()
+}
+
+pub fn rule_saved(to: Language, what: &str) -> String {
+    to.fill(Word::RuleSaved, &[what])
+}
+
+pub fn rule(to: Language, rule: &str) -> String {
+    to.fill(Word::RuleIs, &[rule])
+}
+
+pub fn model_is(to: Language, model: &str) -> String {
+    to.fill(Word::ModelIs, &[model])
+}
+
+pub fn effort_is(to: Language, effort: &str) -> String {
+    to.fill(Word::EffortIs, &[effort])
+}
+
+pub fn title_is(to: Language, title: &str) -> String {
+    to.fill(Word::TitleIs, &[title])
+}
+
+pub fn mode_is(to: Language, mode: &str, posture: &str) -> String {
+    let mode = mode_word(mode).map_or(mode, |word| to.say(word));
+    let posture = posture_word(posture).map_or(posture, |word| to.say(word));
+    to.fill(Word::ModeIs, &[mode, posture])
+}
+
+pub fn mode_word(mode: &str) -> Option<Word> {
+    match mode {
+        "normal" => Some(Word::ModeNormal),
+        "plan" => Some(Word::ModePlan),
+        "goal" => Some(Word::ModeGoal),
+        _ => None,
     }
 }
 
-pub fn rule_saved(what: &str) -> String {
-    format!("saved: {what}")
+pub fn posture_word(posture: &str) -> Option<Word> {
+    match posture {
+        "ask" => Some(Word::PostureAsk),
+        "auto" => Some(Word::PostureAuto),
+        "yolo" => Some(Word::PostureYolo),
+        _ => None,
+    }
 }
 
-pub fn rule(rule: &str) -> String {
-    format!("rule: {rule}")
+pub fn usage_input(to: Language, tokens: u64) -> String {
+    to.fill(Word::UsageInput, &[&tokens_short(tokens)])
 }
 
-pub const STOPPED_MAX_STEPS: &str =
-    "Stopped: the limit of steps is reached. Say \"go on\" to continue.";
-pub const STOPPED_EMPTY: &str = "The model gave an empty answer. Say it again, or in other words.";
-pub const STOPPED_REFUSAL: &str = "The model refused to answer.";
-pub const CUT_BY_LENGTH: &str =
-    "The answer was cut: it reached the model's limit. Say \"go on\" to continue.";
-pub const CUT_BY_CONNECTION: &str = "The answer was cut: the connection was lost.";
-
-pub fn model_is(model: &str) -> String {
-    format!("Model: {model}")
+pub fn usage_cached(to: Language, percent: u64) -> String {
+    to.fill(Word::Cached, &[&percent.to_string()])
 }
 
-pub fn effort_is(effort: &str) -> String {
-    format!("Effort: {effort}")
-}
-
-pub fn title_is(title: &str) -> String {
-    format!("Title: {title}")
-}
-
-pub fn mode_is(mode: &str, posture: &str) -> String {
-    format!("Mode: {mode}, permissions: {posture}")
-}
-
-pub fn usage_input(tokens: u64) -> String {
-    format!("{} in", tokens_short(tokens))
-}
-
-pub fn usage_cached(percent: u64) -> String {
-    format!("{percent}% cached")
-}
-
-pub fn usage_output(tokens: u64) -> String {
-    format!("{} out", tokens_short(tokens))
+pub fn usage_output(to: Language, tokens: u64) -> String {
+    to.fill(Word::UsageOutput, &[&tokens_short(tokens)])
 }
 
 /// `950`, `1.2k`, `34k`, `1.2M`.

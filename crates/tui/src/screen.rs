@@ -8,6 +8,9 @@ use std::fmt::Write as _;
 /// Begin and end of an update that the terminal shows at once.
 const BEGIN: &str = "\x1b[?2026h\x1b[?25l";
 const END: &str = "\x1b[?2026l";
+/// Rows of the live region are cut where the terminal has become narrower than we know; finished ones are wrapped.
+const NO_WRAP: &str = "\x1b[?7l";
+const WRAP: &str = "\x1b[?7h";
 
 /// The live region, top to bottom.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,22 +20,34 @@ pub struct Frame {
     pub caret: Option<(usize, usize)>,
 }
 
+/// What a terminal does to rows that have become too wide for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Narrowed {
+    /// Most break them into several.
+    #[default]
+    Breaks,
+    /// Some cut them.
+    Cuts,
+}
+
 /// What stands on the terminal.
 #[derive(Debug)]
 pub struct Screen {
     columns: usize,
     rows: usize,
+    narrowed: Narrowed,
     shown: Frame,
-    /// Row of the live region that the cursor is in.
+    /// Row of `shown` that the cursor is in.
     at: usize,
     stale: bool,
 }
 
 impl Screen {
-    pub fn new(columns: u16, rows: u16) -> Self {
+    pub fn new(columns: u16, rows: u16, narrowed: Narrowed) -> Self {
         Self {
             columns: usize::from(columns).max(1),
             rows: usize::from(rows).max(1),
+            narrowed,
             shown: Frame::default(),
             at: 0,
             stale: true,
@@ -47,23 +62,29 @@ impl Screen {
         self.rows
     }
 
-    /// The terminal has another size. It has broken rows that were too wide for it, which moves the live region.
-    pub fn resize(&mut self, columns: u16, rows: u16) {
+    /// The terminal has another size. Whether anything is different now.
+    pub fn resize(&mut self, columns: u16, rows: u16) -> bool {
         let (columns, rows) = (usize::from(columns).max(1), usize::from(rows).max(1));
-        if columns != self.columns {
-            let broken = |width: usize| width.max(1).div_ceil(columns);
-            let above: usize = self
-                .shown
-                .rows
-                .iter()
-                .take(self.at)
-                .map(|row| broken(row.width()))
-                .sum();
-            let within = self.shown.caret.map_or(0, |(_, column)| column / columns);
-            self.at = above + within;
+        if (columns, rows) == (self.columns, self.rows) {
+            return false;
         }
-        self.at = self.at.min(rows.saturating_sub(1));
         (self.columns, self.rows, self.stale) = (columns, rows, true);
+        true
+    }
+
+    /// Rows of the terminal from the top of the live region down to the cursor, as the terminal has them now.
+    fn down(&self) -> usize {
+        let broken = |width: usize| match self.narrowed {
+            Narrowed::Breaks => width.max(1).div_ceil(self.columns),
+            Narrowed::Cuts => 1,
+        };
+        let above = self.shown.rows.iter().take(self.at);
+        let above: usize = above.map(|row| broken(row.width())).sum();
+        let within = match (self.narrowed, self.shown.caret) {
+            (Narrowed::Breaks, Some((row, column))) if row == self.at => column / self.columns,
+            (Narrowed::Breaks | Narrowed::Cuts, _) => 0,
+        };
+        (above + within).min(self.rows.saturating_sub(1))
     }
 
     /// Nothing that was painted is there any more: another program has used the terminal.
@@ -124,8 +145,12 @@ impl Screen {
             if n > 0 {
                 out.push_str("\r\n");
             }
+            if n == done.len() {
+                out.push_str(NO_WRAP);
+            }
             write_row(out, row);
         }
+        out.push_str(WRAP);
         // The cursor must not be left on a finished row.
         if frame.rows.is_empty() && !done.is_empty() {
             out.push_str("\r\n");
@@ -140,15 +165,17 @@ impl Screen {
             }
             move_row(out, self.at, n);
             self.at = n;
+            out.push_str(NO_WRAP);
             // Erased first: after a full row the cursor still stands on its last cell.
             out.push_str("\r\x1b[K");
             write_row(out, new);
+            out.push_str(WRAP);
         }
     }
 
     fn to_top(&self, out: &mut String) {
         out.push('\r');
-        move_row(out, self.at, 0);
+        move_row(out, self.down(), 0);
     }
 
     fn place_caret(&mut self, out: &mut String, frame: &Frame) {
@@ -231,7 +258,7 @@ mod tests {
         fn new(columns: u16, rows: u16) -> Self {
             Self {
                 vt: vt100::Parser::new(size(rows), size(columns), 1000),
-                screen: Screen::new(columns, rows),
+                screen: Screen::new(columns, rows, Narrowed::Cuts),
             }
         }
 

@@ -1,13 +1,18 @@
 //! All that the terminal UI knows, and how input and events change it. No terminal, no clock, no files: time comes in as a
 //! value and deeds go out as effects.
 
+mod keys;
 mod prompt;
 mod tasks;
+#[cfg(test)]
+mod tests;
 mod view;
+
+pub use keys::{GLOBALS, Global, Keys};
 
 use crate::canvas::Canvas;
 use crate::cell::Fold;
-use crate::editor::{Editor, Outcome};
+use crate::editor::{Editor, KeyMap, Outcome};
 use crate::key::{Code, Input, Key};
 use crate::layer::{Layer, Menu, Pager, Picker, Step};
 use crate::status::Status;
@@ -27,6 +32,12 @@ const LEAVE_WITHIN: Duration = Duration::from_secs(2);
 const REMARK: Duration = Duration::from_secs(4);
 /// How long the draft may be unsaved while somebody types.
 const KEEP_EVERY: Duration = Duration::from_secs(2);
+/// Whoever has written something and typed less than this ago is still writing.
+const PAUSE: Duration = Duration::from_millis(600);
+/// Where the terminal does not tell whether it is looked at, it is not after this time without a key.
+const AWAY: Duration = Duration::from_secs(15);
+/// Characters of the terminal's title.
+const MAX_TITLE: usize = 100;
 /// Prompts that wait and are shown.
 const MAX_WAITING: usize = 256;
 
@@ -47,8 +58,11 @@ pub enum Effect {
     Notify(String),
     /// Everything is to be looked at, unfolded; the entries come back by `page`.
     Page,
+    /// Things around us may be different now: the branch.
+    Look,
     Suspend,
-    Clear,
+    /// Everything is to be drawn anew.
+    Redraw,
     Leave,
 }
 
@@ -60,6 +74,11 @@ pub struct Settings {
     pub show_reasoning: bool,
     /// Tell the person when it waits for them or has finished.
     pub notify: bool,
+    /// The form of the status line, if it is not the usual one.
+    pub status_line: Option<String>,
+    pub keys: KeyMap<Global>,
+    /// The title of the terminal.
+    pub title: String,
 }
 
 pub struct State {
@@ -96,7 +115,10 @@ struct Moment {
     leaving: Option<Instant>,
     remark: Option<(String, Instant)>,
     draft_changed: Option<Instant>,
-    focused: bool,
+    /// The last key in the composer.
+    typed: Option<Instant>,
+    /// Unknown where the terminal does not tell.
+    focused: Option<bool>,
 }
 
 impl State {
@@ -107,19 +129,16 @@ impl State {
         status: Status,
     ) -> Self {
         Self {
-            theme: Theme::new(settings.look),
+            theme: Theme::new(settings.look).speaking(settings.language),
             editor,
             layers: Vec::new(),
             menu: None,
             dismissed: None,
-            transcript: Transcript::new(settings.show_reasoning),
+            transcript: Transcript::new(settings.show_reasoning, settings.language),
             status,
             commands,
             work: Work::default(),
-            moment: Moment {
-                focused: true,
-                ..Moment::default()
-            },
+            moment: Moment::default(),
             effects: Vec::new(),
             settings,
         }
@@ -132,7 +151,7 @@ impl State {
         self.layers.clear();
         self.menu = None;
         self.work = Work::default();
-        self.transcript = Transcript::new(self.settings.show_reasoning);
+        self.transcript = Transcript::new(self.settings.show_reasoning, self.settings.language);
     }
 
     pub fn take_effects(&mut self) -> Vec<Effect> {
@@ -161,7 +180,6 @@ impl State {
             columns,
             rows,
             theme: self.theme,
-            language: self.settings.language,
         }
     }
 
@@ -171,7 +189,8 @@ impl State {
 
     /// When something changes without anybody's doing.
     pub fn wake(&self, now: Instant) -> Option<Instant> {
-        let tick = self.work.since.map(|_| now + crate::transcript::TICK);
+        let moves = self.work.since.filter(|_| !self.is_asking());
+        let tick = moves.map(|_| now + crate::transcript::TICK);
         let remark = self.moment.remark.as_ref().map(|(_, until)| *until);
         let draft = self.moment.draft_changed.map(|at| at + KEEP_EVERY);
         let tasks = (!self.work.background.is_empty()).then(|| now + tasks::TICK);
@@ -220,24 +239,59 @@ impl State {
                 }
             },
             Input::Resize { .. } => {}
-            Input::FocusGained => self.moment.focused = true,
-            Input::FocusLost => self.moment.focused = false,
+            Input::FocusGained => self.moment.focused = Some(true),
+            Input::FocusLost => self.moment.focused = Some(false),
         }
     }
 
     fn key(&mut self, key: Key, canvas: &Canvas, now: Instant) {
         let leaving = self.moment.leaving.take().is_some_and(|until| until > now);
+        let global = self.settings.keys.get(key);
+        match global {
+            Some(Global::Redraw) => return self.effects.push(Effect::Redraw),
+            Some(Global::Suspend) => return self.effects.push(Effect::Suspend),
+            Some(_) | None => {}
+        }
+        if self.is_asking() && self.was_typing(now) {
+            return self.type_on(key, canvas, now);
+        }
         if let Some(layer) = self.layers.last_mut() {
             let step = layer.key(key, canvas);
             return self.step(step, now);
         }
         // A search in the history has the keys to itself.
         let searching = self.editor.is_searching();
-        if !searching && (self.menu_key(key, now) || self.global_key(key, canvas, leaving, now)) {
+        if !searching
+            && (self.menu_key(key, now)
+                || global.is_some_and(|global| self.global(global, key, canvas, leaving, now)))
+        {
             return;
         }
+        self.moment.typed = Some(now);
         let outcome = self.editor.key(key, canvas.columns);
         self.outcome(outcome, now);
+    }
+
+    /// Something waits for an answer of the person.
+    pub fn is_asking(&self) -> bool {
+        self.layers
+            .last()
+            .is_some_and(|layer| layer.ask().is_some())
+    }
+
+    /// Somebody is in the middle of a sentence.
+    fn was_typing(&self, now: Instant) -> bool {
+        let last = self.moment.typed;
+        !self.editor.is_empty() && last.is_some_and(|at| now.saturating_duration_since(at) < PAUSE)
+    }
+
+    /// A question has come up under the fingers of somebody who writes: their keys are no answer to it.
+    fn type_on(&mut self, key: Key, canvas: &Canvas, now: Instant) {
+        self.moment.typed = Some(now);
+        let is_text = matches!(key.code, Code::Char(_) | Code::Backspace) && !key.ctrl && !key.alt;
+        if is_text && self.editor.key(key, canvas.columns) == Outcome::Changed {
+            self.moment.draft_changed.get_or_insert(now);
+        }
     }
 
     fn outcome(&mut self, outcome: Outcome, now: Instant) {
@@ -253,53 +307,42 @@ impl State {
         }
     }
 
-    /// Keys that mean the same wherever the caret is. Whether it was one.
-    fn global_key(&mut self, key: Key, canvas: &Canvas, leaving: bool, now: Instant) -> bool {
-        match (key.code, key.ctrl, key.shift) {
-            (Code::Esc, _, _) => {
+    /// Whether the key was for it.
+    fn global(
+        &mut self,
+        global: Global,
+        key: Key,
+        canvas: &Canvas,
+        leaving: bool,
+        now: Instant,
+    ) -> bool {
+        match global {
+            Global::Stop => {
                 // Vim's insert mode takes the first one, and a search in the history ends with it.
-                if self.editor.key(key, canvas.columns) != Outcome::Ignored {
-                    return true;
-                }
-                if self.is_working() {
+                let is_free = self.editor.key(key, canvas.columns) == Outcome::Ignored;
+                if is_free && self.is_working() {
                     self.stop();
                 }
-                true
             }
-            (Code::Char('c'), true, _) => {
-                self.ctrl_c(leaving, now);
-                true
+            Global::Interrupt => self.ctrl_c(leaving, now),
+            Global::NextMode => {
+                let is_normal = self.status.mode.as_ref().is_none_or(|m| m.mode == "normal");
+                let next = if is_normal { "plan" } else { "normal" };
+                self.command(format!("mode {next}"));
             }
-            (Code::Tab, _, true) => {
-                self.command("mode next".into());
-                true
-            }
-            (Code::Tab, _, false) if self.is_working() && !self.editor.is_empty() => {
+            Global::Queue => {
+                if !self.is_working() || self.editor.is_empty() {
+                    return false;
+                }
                 self.submit(Delivery::Queue, now);
-                true
             }
-            (Code::Char('t'), true, _) => {
-                self.effects.push(Effect::Page);
-                true
-            }
-            (Code::Char('l'), true, _) => {
-                self.effects.push(Effect::Clear);
-                true
-            }
-            (Code::Char('g'), true, _) => {
-                self.effects.push(Effect::Edit(self.editor.expanded()));
-                true
-            }
-            (Code::Char('v'), true, _) => {
-                self.effects.push(Effect::PasteImage);
-                true
-            }
-            (Code::Char('z'), true, _) => {
-                self.effects.push(Effect::Suspend);
-                true
-            }
-            _ => false,
+            Global::Page => self.effects.push(Effect::Page),
+            Global::Editor => self.effects.push(Effect::Edit(self.editor.expanded())),
+            Global::PasteImage => self.effects.push(Effect::PasteImage),
+            Global::Redraw => self.effects.push(Effect::Redraw),
+            Global::Suspend => self.effects.push(Effect::Suspend),
         }
+        true
     }
 
     fn ctrl_c(&mut self, leaving: bool, now: Instant) {
@@ -367,7 +410,7 @@ impl State {
     fn set_theme(&mut self, name: &str, now: Instant) {
         let language = self.settings.language;
         match Look::from_name(name) {
-            Some(look) => self.theme = Theme::new(look),
+            Some(look) => self.theme = Theme::new(look).speaking(language),
             None => {
                 let all = Look::ALL.map(Look::name).join(" ");
                 self.remark(language.fill(Word::NoTheme, &[name, &all]), now);
@@ -419,7 +462,7 @@ impl State {
     /// Entries to page through.
     pub fn page(&mut self, entries: &[Arc<Entry>], canvas: &Canvas) {
         let mut rows = Vec::new();
-        for cell in crate::transcript::cells(entries) {
+        for cell in crate::transcript::cells(entries, self.settings.language) {
             rows.extend(cell.rows(canvas.columns, &canvas.theme, Fold::Open));
             rows.push(crate::line::Line::default());
         }
@@ -428,34 +471,32 @@ impl State {
     }
 
     /// What was said before this process, shown again as it was.
-    pub fn past(&mut self, entries: &[Arc<Entry>], canvas: &Canvas) {
+    pub fn past(&mut self, entries: &[Arc<Entry>]) {
         for entry in entries {
-            match &entry.body {
-                Body::Usage(usage) => self.status.count(usage),
-                Body::Mode(mode) => self.status.mode = Some(mode.clone()),
-                _ => {}
+            // Jobs of a process that is gone are gone, too.
+            if let Body::Usage(usage) = &entry.body {
+                self.status.count(usage);
+            } else if let Body::Mode(mode) = &entry.body {
+                self.status.mode = Some(mode.clone());
             }
         }
-        for cell in crate::transcript::cells(entries) {
-            let mut rows = cell.rows(canvas.columns, &canvas.theme, Fold::Closed);
-            rows.push(crate::line::Line::default());
-            self.transcript.keep(rows);
-        }
+        self.transcript.show_past(entries);
     }
 
     pub fn event(&mut self, event: &Event, canvas: &Canvas, now: Instant) {
         match event {
             Event::Ask(ask) => {
-                self.notify(&ask.subject);
                 self.work.background.asks(ask);
+                self.notify(&ask.subject, now);
                 self.layers.push(Layer::of(ask));
             }
             Event::Delta(Delta::Tasks { tasks }) => self.tasks(tasks, now),
             Event::Delta(Delta::View { view, .. }) => self.view(view, canvas, now),
             Event::Delta(Delta::Unrecorded { .. }) => {
                 self.transcript.event(event, now);
-                self.turn_ended();
+                self.turn_ended(now);
             }
+            Event::Delta(Delta::Standing { mode }) => self.status.mode = Some(mode.clone()),
             Event::Delta(_) => self.transcript.event(event, now),
             Event::Entry(entry) => {
                 self.follow(&entry.body, now);
@@ -478,7 +519,7 @@ impl State {
                 }
                 self.work.since.get_or_insert(now);
             }
-            Body::TurnEnd(_) => self.turn_ended(),
+            Body::TurnEnd(_) => self.turn_ended(now),
             // What the person runs themselves can be stopped like a turn.
             Body::ToolUse(call) if call.by.is_some() && self.work.since.is_none() => {
                 self.work.since = Some(now);
@@ -490,6 +531,7 @@ impl State {
                 self.work.stopping = false;
             }
             Body::Usage(usage) => self.status.count(usage),
+            Body::ToolResult(result) => self.status.jobs(&result.output.to_value()),
             Body::Mode(mode) => self.status.mode = Some(mode.clone()),
             Body::Settings(settings) => {
                 if let Some(model) = &settings.model {
@@ -499,7 +541,6 @@ impl State {
             Body::Message(_)
             | Body::Meta(_)
             | Body::ToolUse(_)
-            | Body::ToolResult(_)
             | Body::Approval(_)
             | Body::Todo(_)
             | Body::Notice(_)
@@ -508,20 +549,38 @@ impl State {
         }
     }
 
-    fn turn_ended(&mut self) {
+    fn turn_ended(&mut self, now: Instant) {
         self.work.since = None;
         self.work.stopping = false;
         // An ask of a turn that is over waits for nothing.
         let background = &self.work.background;
         self.layers
             .retain(|layer| layer.ask().is_none_or(|ask| background.has_ask(ask)));
-        self.notify("");
+        self.effects.push(Effect::Look);
+        let said = self.settings.language.say(Word::Finished);
+        self.notify(said, now);
     }
 
-    fn notify(&mut self, text: &str) {
-        if self.settings.notify && !self.moment.focused {
+    fn notify(&mut self, text: &str, now: Instant) {
+        let last = self.moment.typed;
+        let is_away = match self.moment.focused {
+            Some(focused) => !focused,
+            None => last.is_some_and(|at| now.saturating_duration_since(at) >= AWAY),
+        };
+        if self.settings.notify && is_away {
             self.effects.push(Effect::Notify(text.to_owned()));
         }
+    }
+
+    /// The title of the terminal: what it is and whether it works or waits.
+    pub fn title(&self) -> String {
+        let sign = match (self.is_asking(), self.is_working()) {
+            (true, _) => "? ",
+            (false, true) => "● ",
+            (false, false) => "",
+        };
+        let name: String = self.settings.title.chars().take(MAX_TITLE).collect();
+        crate::text::visible(format!("{sign}{name}"))
     }
 
     fn view(&mut self, view: &View, canvas: &Canvas, now: Instant) {

@@ -5,9 +5,13 @@ use crate::line::{Line, Span};
 use crate::text;
 use crate::theme::Role;
 use ostler_wire::{Mode, Usage, Word};
+use serde_json::Value;
 
 /// Shares above which the number stands out.
 const FULL: u64 = 80;
+
+/// Jobs that are counted.
+const MAX_JOBS: usize = 999;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 // tidy: plain data
@@ -24,8 +28,8 @@ pub struct Status {
     input: u64,
     cached: u64,
     cost: Option<f64>,
-    /// Background work.
-    pub jobs: usize,
+    /// Commands that go on in the background, as far as results have told.
+    jobs: Vec<String>,
 }
 
 impl Status {
@@ -38,22 +42,57 @@ impl Status {
         }
     }
 
-    pub fn line(&self, canvas: &Canvas) -> Line {
-        let mut parts: Vec<Span> = vec![canvas.span(short(&self.model), Role::Status)];
+    /// What the result of a call says of a command in the background.
+    pub fn jobs(&mut self, envelope: &Value) {
+        let data = &envelope["data"];
+        let Some(job) = data["job"].as_str().filter(|job| !job.is_empty()) else {
+            return;
+        };
+        self.jobs.retain(|known| known != job);
+        let is_over = data["exit_code"].is_i64() || data["state"] == "killed";
+        if !is_over && self.jobs.len() < MAX_JOBS {
+            self.jobs.push(job.to_owned());
+        }
+    }
+
+    /// All that is known, or what a form names: `{model} {branch}`.
+    pub fn line(&self, canvas: &Canvas, form: Option<&str>) -> Line {
+        let parts = self.parts(canvas);
+        let line = match form {
+            Some(form) => filled(form, &parts, canvas),
+            None => {
+                let mut line = Line::default();
+                for (_, part) in parts {
+                    if !line.is_empty() {
+                        line.push(canvas.span(" · ", Role::Frame));
+                    }
+                    line.push(part);
+                }
+                line
+            }
+        };
+        text::cut(&line, canvas.columns)
+    }
+
+    /// What is known, each by its name.
+    fn parts(&self, canvas: &Canvas) -> Vec<(&'static str, Span)> {
+        let mut parts = vec![("model", canvas.span(short(&self.model), Role::Status))];
         let say = |word: Word, role: Role| canvas.span(canvas.say(word), role);
         if let Some(Mode { mode, posture }) = &self.mode {
             match mode.as_str() {
-                "plan" => parts.push(say(Word::ModePlan, Role::Accent)),
-                "goal" => parts.push(say(Word::ModeGoal, Role::Accent)),
+                "plan" => parts.push(("mode", say(Word::ModePlan, Role::Accent))),
+                "goal" => parts.push(("mode", say(Word::ModeGoal, Role::Accent))),
                 _ => {}
             }
-            parts.push(match posture.as_str() {
+            let posture = match posture.as_str() {
                 "auto" => say(Word::PostureAuto, Role::Warning),
                 "yolo" => say(Word::PostureYolo, Role::Error),
                 _ => say(Word::PostureAsk, Role::Status),
-            });
+            };
+            parts.push(("posture", posture));
         }
-        parts.extend(self.host.iter().map(|h| canvas.span(h, Role::Accent)));
+        let host = self.host.iter().map(|h| canvas.span(h, Role::Accent));
+        parts.extend(host.map(|span| ("host", span)));
         if let Some(share) = (self.context * 100).checked_div(self.window)
             && self.context > 0
         {
@@ -62,27 +101,48 @@ impl Status {
             } else {
                 Role::Status
             };
-            parts.push(canvas.span(canvas.fill(Word::Context, &[&share.to_string()]), role));
+            let text = canvas.fill(Word::Context, &[&share.to_string()]);
+            parts.push(("context", canvas.span(text, role)));
         }
         if let Some(share) = (self.cached * 100).checked_div(self.input) {
             let text = canvas.fill(Word::Cached, &[&share.to_string()]);
-            parts.push(canvas.span(text, Role::Status));
+            parts.push(("cached", canvas.span(text, Role::Status)));
         }
-        parts.extend(self.cost.map(|c| canvas.span(money(c), Role::Status)));
-        if self.jobs > 0 {
-            let text = canvas.fill(Word::Jobs, &[&self.jobs.to_string()]);
-            parts.push(canvas.span(text, Role::Accent));
+        let cost = self.cost.map(|c| canvas.span(money(c), Role::Status));
+        parts.extend(cost.map(|span| ("cost", span)));
+        if !self.jobs.is_empty() {
+            let text = canvas.fill(Word::Jobs, &[&self.jobs.len().to_string()]);
+            parts.push(("jobs", canvas.span(text, Role::Accent)));
         }
-        parts.extend(self.branch.iter().map(|b| canvas.span(b, Role::Status)));
-        let mut line = Line::default();
-        for part in parts {
-            if !line.is_empty() {
-                line.push(canvas.span(" · ", Role::Frame));
-            }
-            line.push(part);
-        }
-        text::cut(&line, canvas.columns)
+        let branch = self.branch.iter().map(|b| canvas.span(b, Role::Status));
+        parts.extend(branch.map(|span| ("branch", span)));
+        parts
     }
+}
+
+/// Names that a form can have.
+pub const NAMES: [&str; 9] = [
+    "model", "mode", "posture", "host", "context", "cached", "cost", "jobs", "branch",
+];
+
+/// The form with what is known in the place of its names; what is not known leaves nothing.
+fn filled(form: &str, parts: &[(&str, Span)], canvas: &Canvas) -> Line {
+    let mut line = Line::default();
+    let mut rest = form;
+    while let Some((before, after)) = rest.split_once('{') {
+        line.push(canvas.span(before, Role::Status));
+        let Some((name, after)) = after.split_once('}').filter(|(n, _)| NAMES.contains(n)) else {
+            line.push(canvas.span("{", Role::Status));
+            rest = after;
+            continue;
+        };
+        for (_, part) in parts.iter().filter(|(known, _)| *known == name) {
+            line.push(part.clone());
+        }
+        rest = after;
+    }
+    line.push(canvas.span(rest, Role::Status));
+    line
 }
 
 /// The model without its provider, which the person knows.
@@ -102,7 +162,6 @@ pub fn money(dollars: f64) -> String {
 mod tests {
     use super::*;
     use crate::theme::Theme;
-    use ostler_wire::Language;
 
     #[test]
     fn says_what_is_known() {
@@ -110,14 +169,13 @@ mod tests {
             columns,
             rows: 10,
             theme: Theme::default(),
-            language: Language::English,
         };
         let mut status = Status {
             model: "acme/wise-2".into(),
             window: 200_000,
             ..Status::default()
         };
-        assert_eq!(status.line(&canvas(80)).text(), "wise-2");
+        assert_eq!(status.line(&canvas(80), None).text(), "wise-2");
         status.mode = Some(Mode {
             mode: "plan".into(),
             posture: "yolo".into(),
@@ -130,11 +188,19 @@ mod tests {
             cost: Some(0.25),
             ..Usage::default()
         });
-        let text = status.line(&canvas(80)).text();
+        let text = status.line(&canvas(80), None).text();
         assert_eq!(
             text,
             "wise-2 · plan · yolo · 50% context · 50% cached · $0.2500 · main"
         );
-        assert!(status.line(&canvas(40)).width() <= 40);
+        assert!(status.line(&canvas(40), None).width() <= 40);
+        for (form, expect) in [
+            ("{model} on {branch}", "wise-2 on main"),
+            ("{cost}{jobs}|{nonsense} {", "$0.2500|{nonsense} {"),
+            ("", ""),
+        ] {
+            let line = status.line(&canvas(80), Some(form));
+            assert_eq!(line.text(), expect);
+        }
     }
 }

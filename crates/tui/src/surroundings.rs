@@ -1,4 +1,5 @@
-//! What the terminal UI needs of the machine around it. The binary gives it; tests give a made-up one.
+//! What the terminal UI needs of the machine around it. The binary gives it; tests give a made-up one. Whatever can take a
+//! while is handed out as work, which the loop runs on a thread of its own.
 
 use ostler_wire::Image;
 use std::io;
@@ -10,25 +11,58 @@ pub struct Name {
     pub is_folder: bool,
 }
 
-/// Runs on a thread of its own; gives back the changed text.
-pub type Editing = Box<dyn FnOnce() -> io::Result<String> + Send>;
+/// Runs on a thread of its own.
+pub type Work<T> = Box<dyn FnOnce() -> T + Send>;
 
 pub trait Surroundings {
-    /// Names in a folder below the root, noise left out, folders first. Bounded by whoever lists.
-    fn list(&self, folder: &str) -> Vec<Name>;
-    /// Work that lets the person change a text in their own editor. The terminal is theirs while it goes on.
-    fn editor(&mut self, text: &str) -> Editing;
-    /// A picture on the clipboard.
-    fn clipboard_image(&mut self) -> Result<Image, String>;
-    /// Remembers a sent prompt, and the one that is being written, which outlives a crash.
-    fn keep(&mut self, kept: Kept<'_>);
+    type Keyboard: Keyboard;
+
+    /// What is typed from now on, until it is dropped.
+    fn keyboard(&self) -> io::Result<Self::Keyboard>;
+    fn fetch(&self, what: Fetch) -> Work<Fetched>;
+    /// Lets the person change a text in their own editor and gives it back. The terminal is theirs while it goes on.
+    fn editor(&self, text: &str) -> Work<io::Result<String>>;
+    /// Remembers a sent prompt, and the one that is being written, which outlives a crash. Does not wait for the disk.
+    fn keep(&self, kept: Kept);
     /// Stops the process until the person brings it back.
-    fn suspend(&mut self) -> io::Result<()>;
-    /// Branch of the repository, or whatever else belongs into the status line and changes from turn to turn.
-    fn branch(&self) -> Option<String>;
+    fn suspend(&self) -> io::Result<()>;
 }
 
-pub enum Kept<'a> {
-    Sent(&'a str),
-    Draft(&'a str),
+pub trait Keyboard {
+    /// Can be dropped while it waits, and loses nothing.
+    fn next(&mut self) -> impl Future<Output = io::Result<Typed>>;
+}
+
+/// What happened at the terminal.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Typed {
+    Bytes(Vec<u8>),
+    /// It has another size.
+    Resized,
+    /// It is gone.
+    Over,
+}
+
+/// What can be looked up around us.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fetch {
+    /// Names in a folder below the root, noise left out, folders first. Bounded by whoever lists.
+    Names(String),
+    /// A picture on the clipboard.
+    Image,
+    /// The branch of the repository, which can be another one after every turn.
+    Branch,
+}
+
+#[derive(Debug)]
+pub enum Fetched {
+    Names { folder: String, names: Vec<Name> },
+    Image(Result<Image, String>),
+    Branch(Option<String>),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kept {
+    Sent(String),
+    Draft(String),
 }

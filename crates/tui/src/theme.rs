@@ -1,6 +1,8 @@
-//! What things look like, by the part they play. Cells name a role; a theme says the style.
+//! What things look like, by the part they play, and the language of what is said. Cells name a role; a theme says the
+//! style.
 
 use crate::line::{Color, Style};
+use ostler_wire::Language;
 
 /// The part a piece of text plays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -68,11 +70,19 @@ impl Look {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Theme {
     pub look: Look,
+    pub language: Language,
 }
 
 impl Theme {
-    pub fn new(look: Look) -> Self {
-        Self { look }
+    pub const fn new(look: Look) -> Self {
+        Self {
+            look,
+            language: Language::English,
+        }
+    }
+
+    pub const fn speaking(self, language: Language) -> Self {
+        Self { language, ..self }
     }
 
     pub fn style(&self, role: Role) -> Style {

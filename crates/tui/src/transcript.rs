@@ -7,7 +7,7 @@ use crate::markdown::Stream;
 use crate::text;
 use crate::theme::Role as Part;
 use crate::{diff, markdown};
-use ostler_wire::{Body, Delta, Entry, Event, Message, Role, View};
+use ostler_wire::{Body, Delta, Entry, Event, Language, Message, Role, View};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -32,6 +32,7 @@ pub fn spinner(since: Instant, now: Instant) -> &'static str {
 #[derive(Default)]
 pub struct Transcript {
     show_reasoning: bool,
+    language: Language,
     finished: VecDeque<Piece>,
     /// What was printed last, to know where a blank row belongs.
     last: Last,
@@ -47,7 +48,7 @@ pub struct Transcript {
 enum Piece {
     Cell(Box<Cell>),
     /// An answer whose last rows are final now.
-    Said(Stream),
+    Said(Box<Stream>),
     Rows(Vec<Line>),
 }
 
@@ -77,9 +78,10 @@ struct Call {
 }
 
 impl Transcript {
-    pub fn new(show_reasoning: bool) -> Self {
+    pub fn new(show_reasoning: bool, language: Language) -> Self {
         Self {
             show_reasoning,
+            language,
             ..Self::default()
         }
     }
@@ -109,6 +111,8 @@ impl Transcript {
 
     pub fn view(&mut self, view: &View, canvas: &Canvas) {
         let rows = match view {
+            // An entry has said it already.
+            View::Text(text) if self.is_noted(text) => return,
             View::Text(text) => markdown::render(text, canvas.columns, &canvas.theme),
             View::Diff(text) => diff::rows(text, canvas.columns, &canvas.theme),
             View::Error(text) => {
@@ -118,6 +122,34 @@ impl Transcript {
             View::List(_) | View::Do(_) => return,
         };
         self.keep(rows);
+    }
+
+    /// What was said before, as it was shown then.
+    pub fn show_past(&mut self, entries: &[Arc<Entry>]) {
+        for cell in cells(entries, self.language) {
+            let is_shown = match &cell {
+                Cell::Reasoning(_) => self.show_reasoning,
+                Cell::Approved(approved) => !approved.goes_without_saying(),
+                Cell::User(_)
+                | Cell::Assistant(_)
+                | Cell::Tool(_)
+                | Cell::Todo(_)
+                | Cell::Notice(_)
+                | Cell::Failure(_)
+                | Cell::Retry(_)
+                | Cell::Turn(_)
+                | Cell::Job(_)
+                | Cell::Picture(_) => true,
+            };
+            if is_shown {
+                self.push(cell);
+            }
+        }
+    }
+
+    fn is_noted(&self, text: &str) -> bool {
+        let last = self.finished.back();
+        matches!(last, Some(Piece::Cell(cell)) if matches!(&**cell, Cell::Notice(n) if n.text == text))
     }
 
     fn push(&mut self, cell: Cell) {
@@ -188,7 +220,7 @@ impl Transcript {
                 self.end_turn();
                 self.push(Cell::Notice(Notice::warning(message)));
             }
-            Delta::View { .. } | Delta::Tasks { .. } => {}
+            Delta::View { .. } | Delta::Tasks { .. } | Delta::Standing { .. } => {}
         }
     }
 
@@ -224,7 +256,7 @@ impl Transcript {
                     .position(|c| c.cell.id == result.tool_use_id);
                 if let Some(at) = at {
                     let mut call = self.calls.remove(at);
-                    call.cell.finish(result);
+                    call.cell.finish(result, self.language);
                     self.push(Cell::Tool(Box::new(call.cell)));
                 }
             }
@@ -256,7 +288,7 @@ impl Transcript {
     }
 
     fn cells(&mut self, body: &Body) {
-        for cell in Cell::of(body) {
+        for cell in Cell::of(body, self.language) {
             self.push(cell);
         }
     }
@@ -266,7 +298,7 @@ impl Transcript {
         self.stop_thinking(now);
         let took = self.thinking.take().and_then(|t| t.took);
         let mut speech = None;
-        for cell in Cell::of(&Body::Message(message.clone())) {
+        for cell in Cell::of(&Body::Message(message.clone()), self.language) {
             match cell {
                 Cell::Reasoning(reasoning) if self.show_reasoning => {
                     self.push(Cell::Reasoning(Reasoning::thought(reasoning.text, took)));
@@ -286,7 +318,8 @@ impl Transcript {
                     None => speaking.stream.push(&format!("\n\n{}", message.text)),
                 }
                 speaking.stream.finish();
-                self.finished.push_back(Piece::Said(speaking.stream));
+                self.finished
+                    .push_back(Piece::Said(Box::new(speaking.stream)));
             }
             (None, Some(cell)) => self.push(cell),
             (None, None) => {}
@@ -296,7 +329,8 @@ impl Transcript {
     fn end_turn(&mut self) {
         if let Some(mut speaking) = self.speaking.take() {
             speaking.stream.finish();
-            self.finished.push_back(Piece::Said(speaking.stream));
+            self.finished
+                .push_back(Piece::Said(Box::new(speaking.stream)));
         }
         self.thinking = None;
         self.retry = None;
@@ -312,10 +346,8 @@ impl Transcript {
         while let Some(piece) = self.finished.pop_front() {
             let (kind, rows) = match piece {
                 Piece::Cell(cell) => {
-                    let kind = match *cell {
-                        Cell::Tool(_) => Last::Tool,
-                        _ => Last::Other,
-                    };
+                    let is_tool = matches!(*cell, Cell::Tool(_));
+                    let kind = if is_tool { Last::Tool } else { Last::Other };
                     (kind, cell.rows(canvas.columns, &canvas.theme, Fold::Closed))
                 }
                 Piece::Said(mut stream) => (
@@ -371,6 +403,13 @@ impl Transcript {
             }
             rows.extend(live);
         }
+        let is_apart = match self.last {
+            Last::Speech | Last::Other => rows.is_empty(),
+            Last::Nothing | Last::Tool => false,
+        };
+        if is_apart && !self.calls.is_empty() {
+            rows.push(Line::default());
+        }
         for call in &mut self.calls {
             if let Some(since) = call.since {
                 call.cell
@@ -392,7 +431,7 @@ impl Transcript {
 }
 
 /// Cells of a log, every result with its call.
-pub fn cells(entries: &[Arc<Entry>]) -> Vec<Cell> {
+pub fn cells(entries: &[Arc<Entry>], to: Language) -> Vec<Cell> {
     let mut cells: Vec<Cell> = Vec::new();
     let mut open: Vec<(String, usize)> = Vec::new();
     for entry in entries {
@@ -405,7 +444,7 @@ pub fn cells(entries: &[Arc<Entry>]) -> Vec<Cell> {
                 let at = open.iter().position(|(id, _)| *id == result.tool_use_id);
                 let at = at.map(|at| open.swap_remove(at).1);
                 if let Some(Cell::Tool(tool)) = at.and_then(|at| cells.get_mut(at)) {
-                    tool.finish(result);
+                    tool.finish(result, to);
                 }
             }
             Body::Message(_)
@@ -418,7 +457,7 @@ pub fn cells(entries: &[Arc<Entry>]) -> Vec<Cell> {
             | Body::Notice(_)
             | Body::Error(_)
             | Body::Interrupted(_)
-            | Body::TurnEnd(_) => cells.extend(Cell::of(&entry.body)),
+            | Body::TurnEnd(_) => cells.extend(Cell::of(&entry.body, to)),
         }
     }
     cells

@@ -44,6 +44,10 @@ pub enum Delta {
     Unrecorded {
         message: String,
     },
+    /// How things stand in a session that has no log yet to say it.
+    Standing {
+        mode: crate::Mode,
+    },
     /// A command was carried out; this is what it says.
     View {
         command: String,

@@ -474,7 +474,9 @@ pub struct UiConfig {
     pub vim: bool,
     /// Tell you, when the window is not looked at, that it waits or has finished.
     pub notify: bool,
-    /// Keys of the composer by action, such as `undo = ["ctrl-z"]`; docs/terminal.md lists them.
+    /// The status line, such as "{model} {branch}"; docs/terminal.md lists the names.
+    pub status_line: Option<String>,
+    /// Keys by action, such as `undo = ["ctrl-z"]`; docs/terminal.md lists them.
     pub keys: BTreeMap<String, Vec<String>>,
 }
 
@@ -484,6 +486,7 @@ impl Default for UiConfig {
             theme: None,
             vim: false,
             notify: true,
+            status_line: None,
             keys: BTreeMap::new(),
         }
     }

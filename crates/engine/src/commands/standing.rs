@@ -4,7 +4,7 @@ use crate::desk::Desk;
 use crate::inbox::{Inbox, Prompt};
 use crate::policy::{Approve, Mode, Rule, Rules};
 use crate::standing::Grant;
-use ostler_wire::{Access, View, Word};
+use ostler_wire::{Access, Delta, View, Word};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -68,7 +68,10 @@ fn enter(desk: &mut Desk, mode: Mode) -> View {
 
 /// A change that could not be written down holds all the same; the person is told.
 fn changed(desk: &mut Desk, text: impl FnOnce(&Desk) -> String) -> View {
-    match desk.record_standing() {
+    let recorded = desk.record_standing();
+    let mode = desk.standing.shown(Instant::now());
+    desk.feed.delta(Delta::Standing { mode });
+    match recorded {
         Ok(()) => View::Text(text(desk)),
         Err(error) => View::Error(format!("{}; {error}", text(desk))),
     }

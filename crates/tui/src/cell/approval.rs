@@ -20,6 +20,11 @@ impl From<Approval> for Approved {
 }
 
 impl Approved {
+    /// That the call ran says it already.
+    pub fn goes_without_saying(&self) -> bool {
+        self.0.decision == "once"
+    }
+
     pub fn rows(&self, columns: usize, theme: &Theme, _: Fold) -> Vec<Line> {
         let Approval {
             tool_use_id: _,
@@ -35,10 +40,10 @@ impl Approved {
         let style = theme.style(role);
         let more = [
             reason.clone(),
-            rule.as_deref().map(say::rule),
-            saved.as_deref().map(say::rule_saved),
+            rule.as_deref().map(|x| say::rule(theme.language, x)),
+            saved.as_deref().map(|x| say::rule_saved(theme.language, x)),
         ];
-        let mut line = Line::new(say::approved(decision), style);
+        let mut line = Line::new(say::approved(theme.language, decision), style);
         for fact in more.into_iter().flatten() {
             let fact = rows::bounded(&fact, MAX_FACT);
             line.push(Span::new(format!(" · {fact}"), theme.style(Role::Faint)));

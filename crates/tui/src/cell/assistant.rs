@@ -3,8 +3,8 @@
 use super::Fold;
 use crate::line::Line;
 use crate::theme::{Role, Theme};
-use crate::{markdown, rows, say};
-use ostler_wire::{Message, Stop};
+use crate::{markdown, rows};
+use ostler_wire::{Message, Stop, Word};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Assistant {
@@ -30,16 +30,20 @@ impl Assistant {
     pub fn rows(&self, columns: usize, theme: &Theme, _: Fold) -> Vec<Line> {
         let mut out = markdown::render(&self.text, columns, theme);
         if let Some(remark) = self.remark() {
-            out.extend(rows::prose(remark, theme.style(Role::Warning), columns));
+            out.extend(rows::prose(
+                theme.language.say(remark),
+                theme.style(Role::Warning),
+                columns,
+            ));
         }
         out
     }
 
     /// Why the answer is not whole.
-    fn remark(&self) -> Option<&'static str> {
+    fn remark(&self) -> Option<Word> {
         match self.stop? {
-            Stop::Length => Some(say::CUT_BY_LENGTH),
-            Stop::Cut => Some(say::CUT_BY_CONNECTION),
+            Stop::Length => Some(Word::CutByLength),
+            Stop::Cut => Some(Word::CutByConnection),
             Stop::End | Stop::Calls | Stop::Refusal | Stop::Interrupted => None,
         }
     }

@@ -12,6 +12,10 @@ pub struct Picture {
 
 impl Picture {
     pub fn rows(&self, columns: usize, theme: &Theme, _: Fold) -> Vec<Line> {
-        rows::prose(&say::image(&self.name), theme.style(Role::Accent), columns)
+        rows::prose(
+            &say::image(theme.language, &self.name),
+            theme.style(Role::Accent),
+            columns,
+        )
     }
 }

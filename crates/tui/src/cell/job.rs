@@ -28,10 +28,10 @@ impl Job {
     pub fn rows(&self, columns: usize, theme: &Theme, fold: Fold) -> Vec<Line> {
         let id = rows::head(&self.id, MAX_SHOWN);
         let (mark, role, what) = match self.state {
-            JobState::Running => ("○ ", Role::Tool, say::job_runs(id)),
-            JobState::Exited(0) => ("● ", Role::Good, say::job_ended(id, 0)),
-            JobState::Exited(code) => ("✗ ", Role::Error, say::job_ended(id, code)),
-            JobState::Killed => ("⊘ ", Role::Warning, say::job_killed(id)),
+            JobState::Running => ("○ ", Role::Tool, say::job_runs(theme.language, id)),
+            JobState::Exited(0) => ("● ", Role::Good, say::job_ended(theme.language, id, 0)),
+            JobState::Exited(code) => ("✗ ", Role::Error, say::job_ended(theme.language, id, code)),
+            JobState::Killed => ("⊘ ", Role::Warning, say::job_killed(theme.language, id)),
         };
         let command = rows::head(&self.command, MAX_SHOWN);
         let command = command.lines().next().unwrap_or_default();

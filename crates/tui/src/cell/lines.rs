@@ -18,7 +18,7 @@ pub fn tail(text: &str, count: usize, style: Style, columns: usize, theme: &Them
     let hidden = total.saturating_sub(count);
     let mut out = Vec::new();
     if hidden > 0 {
-        out.push(note(say::earlier_lines(hidden), theme));
+        out.push(note(say::earlier_lines(theme.language, hidden), theme));
     }
     let last = text.lines().skip(hidden);
     out.extend(last.map(|line| cut(line, style, columns)));
@@ -40,7 +40,10 @@ pub fn head(text: &str, count: usize, style: Style, columns: usize, theme: &Them
     }
     let hidden = lines.count();
     if hidden > 0 {
-        out.push(Line::new(say::more_lines(hidden), theme.style(Role::Faint)));
+        out.push(Line::new(
+            say::more_lines(theme.language, hidden),
+            theme.style(Role::Faint),
+        ));
     }
     out
 }

@@ -34,7 +34,7 @@ use crate::line::Line;
 use crate::rows::MIN_COLUMNS;
 use crate::say;
 use crate::theme::{Role, Theme};
-use ostler_wire::{Body, Part, Role as Speaker};
+use ostler_wire::{Body, Language, Part, Role as Speaker};
 
 /// Rows of one cell that is shown whole; the rest is counted.
 pub const MAX_OPEN_ROWS: usize = 5_000;
@@ -66,7 +66,7 @@ pub enum Cell {
 impl Cell {
     /// What an entry of the log is shown as. A tool's result belongs to the cell of its call, and usage to that of its
     /// turn, so they have none of their own.
-    pub fn of(body: &Body) -> Vec<Self> {
+    pub fn of(body: &Body, to: Language) -> Vec<Self> {
         match body {
             Body::Message(message) => match message.role {
                 Speaker::User => vec![Self::User(User::from(message))],
@@ -89,10 +89,10 @@ impl Cell {
             Body::Todo(todo) => vec![Self::Todo(todo.clone().into())],
             Body::Notice(notice) => vec![Self::Notice(Notice::new(&notice.text))],
             Body::Error(error) => vec![Self::Failure(error.clone().into())],
-            Body::Interrupted(_) => vec![Self::Notice(Notice::interrupted())],
-            Body::Settings(settings) => Notice::settings(settings).map(Self::Notice).collect(),
-            Body::Mode(mode) => vec![Self::Notice(Notice::mode(mode))],
-            Body::TurnEnd(end) => Notice::outcome(end.outcome)
+            Body::Interrupted(_) => vec![Self::Notice(Notice::interrupted(to))],
+            Body::Settings(settings) => Notice::settings(settings, to).map(Self::Notice).collect(),
+            Body::Mode(mode) => vec![Self::Notice(Notice::mode(mode, to))],
+            Body::TurnEnd(end) => Notice::outcome(end.outcome, to)
                 .map(Self::Notice)
                 .into_iter()
                 .collect(),
@@ -119,7 +119,10 @@ impl Cell {
         // What the model says is bounded by its blocks and printed as it comes; here it is only looked at.
         if let Some(more @ 1..) = rows.len().checked_sub(MAX_OPEN_ROWS) {
             rows.truncate(MAX_OPEN_ROWS);
-            rows.push(Line::new(say::more_lines(more), theme.style(Role::Faint)));
+            rows.push(Line::new(
+                say::more_lines(theme.language, more),
+                theme.style(Role::Faint),
+            ));
         }
         rows
     }

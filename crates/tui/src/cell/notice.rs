@@ -5,7 +5,7 @@ use crate::line::Line;
 use crate::rows::{self, spaces};
 use crate::say;
 use crate::theme::{Role, Theme};
-use ostler_wire::{Mode, Outcome, Settings};
+use ostler_wire::{Language, Mode, Outcome, Settings, Word};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
@@ -34,12 +34,12 @@ impl Notice {
         }
     }
 
-    pub fn interrupted() -> Self {
-        Self::warning(say::INTERRUPTED)
+    pub fn interrupted(to: Language) -> Self {
+        Self::warning(to.say(Word::Interrupted))
     }
 
     /// One for each setting that changed. The prefix is nobody's business.
-    pub fn settings(settings: &Settings) -> impl Iterator<Item = Self> {
+    pub fn settings(settings: &Settings, to: Language) -> impl Iterator<Item = Self> {
         let Settings {
             model,
             effort,
@@ -47,25 +47,25 @@ impl Notice {
             prefix: _,
         } = settings;
         let changed = [
-            model.as_deref().map(say::model_is),
-            effort.as_deref().map(say::effort_is),
-            title.as_deref().map(say::title_is),
+            model.as_deref().map(|x| say::model_is(to, x)),
+            effort.as_deref().map(|x| say::effort_is(to, x)),
+            title.as_deref().map(|x| say::title_is(to, x)),
         ];
         changed.into_iter().flatten().map(Self::new)
     }
 
-    pub fn mode(mode: &Mode) -> Self {
-        Self::new(say::mode_is(&mode.mode, &mode.posture))
+    pub fn mode(mode: &Mode, to: Language) -> Self {
+        Self::new(say::mode_is(to, &mode.mode, &mode.posture))
     }
 
     /// What is to be said about the end of a turn, if anything.
-    pub fn outcome(outcome: Outcome) -> Option<Self> {
+    pub fn outcome(outcome: Outcome, to: Language) -> Option<Self> {
         match outcome {
             // The interruption and the error have entries of their own.
             Outcome::Done | Outcome::Interrupted | Outcome::Error => None,
-            Outcome::MaxSteps => Some(Self::warning(say::STOPPED_MAX_STEPS)),
-            Outcome::EmptyResponse => Some(Self::warning(say::STOPPED_EMPTY)),
-            Outcome::Refusal => Some(Self::warning(say::STOPPED_REFUSAL)),
+            Outcome::MaxSteps => Some(Self::warning(to.say(Word::StoppedMaxSteps))),
+            Outcome::EmptyResponse => Some(Self::warning(to.say(Word::StoppedEmpty))),
+            Outcome::Refusal => Some(Self::warning(to.say(Word::StoppedRefusal))),
         }
     }
 

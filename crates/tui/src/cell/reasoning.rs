@@ -4,6 +4,7 @@ use super::{Fold, lines};
 use crate::line::{Line, Span};
 use crate::theme::{Role, Theme};
 use crate::{say, text};
+use ostler_wire::Word;
 use std::time::Duration;
 
 /// Lines of it that are seen while it goes on.
@@ -40,8 +41,8 @@ impl Reasoning {
     pub fn rows(&self, columns: usize, theme: &Theme, fold: Fold) -> Vec<Line> {
         let style = theme.style(Role::Reasoning);
         let title = match self.state {
-            State::Thinking(so_far) => say::thinking(so_far),
-            State::Thought(took) => say::thought(took),
+            State::Thinking(so_far) => say::thinking(theme.language, so_far),
+            State::Thought(took) => say::thought(theme.language, took),
         };
         let mut title = Line::new(title, style);
         let body = match (fold, self.state) {
@@ -54,7 +55,7 @@ impl Reasoning {
                 rows
             }
             (Fold::Closed, State::Thought(_)) => {
-                let hint = format!(" · {}", say::SHOWS_IT);
+                let hint = format!(" · {}", theme.language.say(Word::ShowsIt));
                 title.push(Span::new(hint, theme.style(Role::Faint)));
                 Vec::new()
             }

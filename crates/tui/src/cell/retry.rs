@@ -19,7 +19,11 @@ impl Retry {
     pub fn rows(&self, columns: usize, theme: &Theme, _: Fold) -> Vec<Line> {
         let style = theme.style(Role::Warning);
         let width = columns.saturating_sub(2);
-        let mut text = rows::prose(&say::retry(self.left, self.attempt), style, width);
+        let mut text = rows::prose(
+            &say::retry(theme.language, self.left, self.attempt),
+            style,
+            width,
+        );
         text.extend(rows::prose(&self.reason, theme.style(Role::Faint), width));
         rows::indent(text, &Line::new("↻ ", style), &spaces(2))
     }

@@ -6,13 +6,13 @@ use crate::testing::{marked, plain};
 use crate::theme::Look;
 use insta::assert_snapshot;
 use ostler_wire::{
-    Approval, ErrorEntry, Image, Interrupted, Json, Message, Mode, Outcome, Settings, Todo,
-    TodoItem, TodoState, ToolResult, ToolUse, TurnEnd, Usage,
+    Approval, ErrorEntry, Image, Interrupted, Json, Language, Message, Mode, Outcome, Settings,
+    Todo, TodoItem, TodoState, ToolResult, ToolUse, TurnEnd, Usage,
 };
 use serde_json::{Value, json};
 use std::time::Duration;
 
-const MONO: Theme = Theme { look: Look::Mono };
+const MONO: Theme = Theme::new(Look::Mono);
 
 fn call(name: &str, input: Value) -> Tool {
     Tool::new(&ToolUse {
@@ -26,12 +26,15 @@ fn call(name: &str, input: Value) -> Tool {
 
 fn finished(name: &str, input: Value, envelope: Value, millis: u64) -> Cell {
     let mut tool = call(name, input);
-    tool.finish(&ToolResult {
-        tool_use_id: "c1".into(),
-        ok: envelope["ok"] == true,
-        output: Json::of(&envelope),
-        duration_ms: millis,
-    });
+    tool.finish(
+        &ToolResult {
+            tool_use_id: "c1".into(),
+            ok: envelope["ok"] == true,
+            output: Json::of(&envelope),
+            duration_ms: millis,
+        },
+        Language::English,
+    );
     Cell::Tool(Box::new(tool))
 }
 
@@ -254,7 +257,10 @@ fn others() -> Vec<Cell> {
         Body::Mode(Mode { mode: "plan".into(), posture: "ask".into() }),
         Body::TurnEnd(TurnEnd { outcome: Outcome::MaxSteps }),
     ];
-    let mut cells: Vec<Cell> = bodies.iter().flat_map(Cell::of).collect();
+    let mut cells: Vec<Cell> = bodies
+        .iter()
+        .flat_map(|body| Cell::of(body, Language::English))
+        .collect();
     cells.extend([
         Cell::Assistant(Assistant {
             text: "**Done.** See `main.rs`.".into(),
@@ -431,7 +437,7 @@ fn hostile(text: &str) -> Vec<Cell> {
         }),
     ]
     .iter()
-    .flat_map(Cell::of)
+    .flat_map(|body| Cell::of(body, Language::English))
     .collect();
     cells.extend([
         Cell::Assistant(Assistant {
@@ -509,5 +515,5 @@ fn results_of_any_shape_are_shown() {
             assert!(!cell.rows(80, &MONO, Fold::Open).is_empty());
         }
     }
-    assert_eq!(say::lines(2), "2 lines");
+    assert_eq!(say::lines(Language::English, 2), "2 lines");
 }

@@ -5,7 +5,7 @@ use crate::line::{Line, Span, Style};
 use crate::rows::{self, spaces};
 use crate::theme::{Role, Theme};
 use crate::{say, text};
-use ostler_wire::{Todo, TodoItem, TodoState};
+use ostler_wire::{Todo, TodoItem, TodoState, Word};
 
 /// Items that the transcript shows; around the one that is being done.
 const FOLDED: usize = 12;
@@ -29,7 +29,10 @@ impl TodoList {
         let done = self.count(TodoState::Done);
         let faint = theme.style(Role::Faint);
         let title: Line = [
-            Span::new(say::TODO, theme.style(Role::Strong)),
+            Span::new(
+                theme.language.say(Word::TodoTitle),
+                theme.style(Role::Strong),
+            ),
             Span::new(format!("  {done}/{}", self.items.len()), faint),
         ]
         .into_iter()
@@ -42,7 +45,7 @@ impl TodoList {
         let after = self.items.len() - shown.end;
         if shown.start > 0 {
             out.push(Line::new(
-                format!("  {}", say::earlier_lines(shown.start)),
+                format!("  {}", say::earlier_lines(theme.language, shown.start)),
                 faint,
             ));
         }
@@ -58,7 +61,10 @@ impl TodoList {
             out.extend(rows::indent(wrapped, &mark, &spaces(4)));
         }
         if after > 0 {
-            out.push(Line::new(format!("  {}", say::more_lines(after)), faint));
+            out.push(Line::new(
+                format!("  {}", say::more_lines(theme.language, after)),
+                faint,
+            ));
         }
         out
     }

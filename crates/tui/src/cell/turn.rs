@@ -29,12 +29,12 @@ impl Turn {
     }
 
     pub fn rows(&self, columns: usize, theme: &Theme, _: Fold) -> Vec<Line> {
-        let mut parts = vec![say::usage_input(self.input)];
+        let mut parts = vec![say::usage_input(theme.language, self.input)];
         if self.cached > 0 {
             let share = u128::from(self.cached) * 100 / u128::from(self.input.max(1));
-            parts.push(say::usage_cached(share.min(100) as u64));
+            parts.push(say::usage_cached(theme.language, share.min(100) as u64));
         }
-        parts.push(say::usage_output(self.output));
+        parts.push(say::usage_output(theme.language, self.output));
         parts.extend(self.cost.map(say::cost));
         parts.extend(self.took.map(say::time));
         rows::prose(&parts.join(" · "), theme.style(Role::Faint), columns)

@@ -46,7 +46,7 @@ impl User {
         let mut said = lines::head(&self.text, count, style, width, theme);
         for name in &self.images {
             said.extend(rows::prose(
-                &say::image(name),
+                &say::image(theme.language, name),
                 theme.style(Role::Accent),
                 width,
             ));

@@ -156,6 +156,11 @@ impl<A: Copy + PartialEq> KeyMap<A> {
         Ok(())
     }
 
+    /// The key has no action any more.
+    pub fn free(&mut self, key: Key) {
+        self.keys.remove(&key);
+    }
+
     pub fn get(&self, key: Key) -> Option<A> {
         self.keys.get(&key).copied()
     }

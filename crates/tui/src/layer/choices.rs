@@ -21,7 +21,7 @@ pub fn moved(at: usize, len: usize, key: Key) -> Option<usize> {
 }
 
 /// A row of a list: a sign for the chosen one, a label, a faint detail.
-pub fn row(canvas: &Canvas, is_chosen: bool, label: &str, detail: &str) -> Vec<Line> {
+pub fn line(canvas: &Canvas, is_chosen: bool, label: &str, detail: &str) -> Line {
     let role = if is_chosen { Role::Accent } else { Role::Text };
     let sign = if is_chosen { "› " } else { "  " };
     let mut line = Line::from(canvas.span(format!("{sign}{label}"), role));
@@ -29,6 +29,12 @@ pub fn row(canvas: &Canvas, is_chosen: bool, label: &str, detail: &str) -> Vec<L
         line.push(Span::plain("  "));
         line.push(canvas.span(detail, Role::Faint));
     }
+    line
+}
+
+/// The same, in as many rows as it needs.
+pub fn row(canvas: &Canvas, is_chosen: bool, label: &str, detail: &str) -> Vec<Line> {
+    let line = line(canvas, is_chosen, label, detail);
     let narrow = canvas.narrower(4);
     let mut rows = text::wrap(&line, narrow.columns);
     for more in rows.iter_mut().skip(1) {

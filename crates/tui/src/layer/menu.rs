@@ -1,7 +1,7 @@
 //! The menu under the composer while a slash command or an @-reference is typed. The composer keeps its keys; the menu
 //! takes arrows, Tab, Enter and Esc.
 
-use super::choices::{moved, row};
+use super::choices::{line, moved};
 use crate::canvas::Canvas;
 use crate::key::Key;
 use crate::line::Line;
@@ -96,11 +96,10 @@ impl Menu {
         let shown = self.fits.iter().enumerate().skip(from).take(room);
         let mut rows: Vec<Line> = shown
             .filter_map(|(n, i)| Some((n, self.all.get(*i)?)))
-            .filter_map(|(n, entry)| {
+            .map(|(n, entry)| {
                 let label = format!("{:<16}", entry.label);
-                let lines = row(canvas, n == self.chosen, &label, &entry.detail);
-                let one = lines.into_iter().next()?;
-                Some(text::cut(&one, canvas.columns))
+                let line = line(canvas, n == self.chosen, &label, &entry.detail);
+                text::cut(&line, canvas.columns)
             })
             .collect();
         rows.resize(room, Line::default());

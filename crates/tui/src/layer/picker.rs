@@ -1,7 +1,7 @@
 //! A list that a command answered with: type to search, arrows to choose, Enter does the first action, Tab the next ones.
 
 use super::Step;
-use super::choices::{Field, moved, row};
+use super::choices::{Field, line, moved};
 use crate::canvas::Canvas;
 use crate::key::{Code, Key};
 use crate::line::{Line, Span};
@@ -104,7 +104,6 @@ impl Picker {
         let mut rows = vec![top];
         let room = MAX_SHOWN.min(canvas.rows.saturating_sub(4)).max(1);
         let from = self.chosen.saturating_sub(room.saturating_sub(1));
-        let inner = canvas.narrower(0);
         for (n, item) in self
             .fits
             .iter()
@@ -115,10 +114,8 @@ impl Picker {
         {
             let mark = if item.marked { "● " } else { "" };
             let label = format!("{mark}{}", item.label);
-            let mut lines = row(&inner, n == self.chosen, &label, &item.detail);
-            if let Some(first) = lines.drain(..).reduce(joined) {
-                rows.push(text::cut(&first, canvas.columns));
-            }
+            let line = line(canvas, n == self.chosen, &label, &item.detail);
+            rows.push(text::cut(&line, canvas.columns));
         }
         if self.fits.is_empty() {
             let said = match self.list.items.is_empty() && !self.list.empty.is_empty() {
@@ -145,21 +142,15 @@ impl Picker {
         let mut line = canvas.line(canvas.say(Word::PickKeys), Role::Faint);
         let actions = item.map_or(&[][..], |i| &i.actions);
         if actions.len() > 1 {
-            line = canvas.line("tab ", Role::Faint);
+            line = canvas.line("enter", Role::Faint);
             for (n, action) in actions.iter().enumerate() {
-                let role = if n == self.action {
-                    Role::Accent
-                } else {
-                    Role::Faint
-                };
-                line.push(canvas.span(format!(" {} ", action.label), role));
+                line.push(match n == self.action {
+                    true => canvas.span(format!(" [{}]", action.label), Role::Accent),
+                    false => canvas.span(format!(" {}", action.label), Role::Faint),
+                });
             }
+            line.push(canvas.span(format!(" · {}", canvas.say(Word::ActionKeys)), Role::Faint));
         }
         text::cut(&line, canvas.columns)
     }
-}
-
-fn joined(mut a: Line, b: Line) -> Line {
-    a.spans.extend(b.spans);
-    a
 }

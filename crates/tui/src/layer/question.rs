@@ -125,12 +125,8 @@ impl Question {
         let mut caret = None;
         if self.has_words() {
             let (shown, column) = self.words.shown(canvas.columns.saturating_sub(2));
-            let role = if self.is_writing() {
-                Role::Accent
-            } else {
-                Role::Faint
-            };
-            let mut line = Line::from(canvas.span("› ", role));
+            let sign = if self.is_writing() { "› " } else { "  " };
+            let mut line = Line::from(canvas.span(sign, Role::Accent));
             match shown.is_empty() && !self.is_writing() {
                 true => line.push(canvas.span(canvas.say(Word::OwnWords), Role::Faint)),
                 false => line.push(Span::plain(shown)),

@@ -98,7 +98,7 @@ impl Painter {
             Piece::CodeEnd { left_out } => {
                 self.code = None;
                 if left_out > 0 {
-                    let note = format!("  {}", say::more_lines(left_out));
+                    let note = format!("  {}", say::more_lines(theme.language, left_out));
                     rows.push(Line::new(note, theme.style(Role::Faint)));
                 }
             }

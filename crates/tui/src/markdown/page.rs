@@ -8,6 +8,7 @@ use crate::line::{Line, Span, Style};
 use crate::rows::{self, joined};
 use crate::theme::{Look, Role, Theme};
 use crate::{say, text};
+use ostler_wire::Word;
 use pulldown_cmark::{
     BlockQuoteKind, CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd,
 };
@@ -32,7 +33,7 @@ pub fn rows(block: &Block, columns: usize, theme: &Theme) -> Vec<Line> {
     page.end_paragraph();
     if block.left_out > 0 {
         page.put(Line::new(
-            say::more_rows(block.left_out),
+            say::more_rows(theme.language, block.left_out),
             theme.style(Role::Faint),
         ));
     }
@@ -394,11 +395,11 @@ impl<'a> Page<'a> {
         self.enter(bar.clone(), bar);
         let name = match kind {
             None => return,
-            Some(BlockQuoteKind::Note) => say::ALERT_NOTE,
-            Some(BlockQuoteKind::Tip) => say::ALERT_TIP,
-            Some(BlockQuoteKind::Important) => say::ALERT_IMPORTANT,
-            Some(BlockQuoteKind::Warning) => say::ALERT_WARNING,
-            Some(BlockQuoteKind::Caution) => say::ALERT_CAUTION,
+            Some(BlockQuoteKind::Note) => self.theme.language.say(Word::AlertNote),
+            Some(BlockQuoteKind::Tip) => self.theme.language.say(Word::AlertTip),
+            Some(BlockQuoteKind::Important) => self.theme.language.say(Word::AlertImportant),
+            Some(BlockQuoteKind::Warning) => self.theme.language.say(Word::AlertWarning),
+            Some(BlockQuoteKind::Caution) => self.theme.language.say(Word::AlertCaution),
         };
         self.put(Line::new(name, self.theme.style(Role::Strong)));
     }
@@ -481,7 +482,7 @@ impl<'a> Page<'a> {
             return;
         };
         let name = if text.is_empty() { address } else { text };
-        self.push(&say::image(&name), self.style());
+        self.push(&say::image(self.theme.language, &name), self.style());
     }
 
     fn end_code(&mut self) {

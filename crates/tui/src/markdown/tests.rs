@@ -6,7 +6,7 @@ use crate::theme::Look;
 use insta::assert_snapshot;
 use proptest::prelude::*;
 
-const MONO: Theme = Theme { look: Look::Mono };
+const MONO: Theme = Theme::new(Look::Mono);
 
 fn check(source: &str, columns: usize, expect: &str) {
     let rows = render(source, columns, &MONO);
@@ -164,7 +164,7 @@ fn much_is_cut_and_said() {
     let line = "word ".repeat(2_000_000);
     let (rows, note) = cut(&line);
     assert!(rows < 500, "{rows}");
-    assert!(note.contains("[… 9,967,232 more bytes]"), "{note}");
+    assert!(note.contains("[… +9,967,232 B]"), "{note}");
     let table = format!("| a | b |\n|---|---|\n{}", "| 1 | 2 |\n".repeat(10_000));
     assert_eq!(cut(&table), (503, "… 9,500 more rows".into()));
     let code = format!("```rust\n{}```", "let x = 1;\n".repeat(10_020));

@@ -21,7 +21,8 @@ impl State {
         if sent.text.trim().is_empty() && sent.images.is_empty() {
             return;
         }
-        self.effects.push(Effect::KeepSent(sent.shown));
+        let shown = sent.shown.trim_end().to_owned();
+        self.effects.push(Effect::KeepSent(shown));
         if sent.images.is_empty()
             && let Some(line) = as_command(&sent.text)
         {

@@ -44,7 +44,9 @@ impl State {
             .rows
             .saturating_sub(below.rows.len() + above.len() + 1);
         let mut rows = self.transcript.live(canvas, room, now);
-        rows.extend(self.work.line(canvas, now));
+        if !self.is_asking() {
+            rows.extend(self.work.line(canvas, now));
+        }
         rows.extend(self.work.background.line(canvas, now));
         rows.append(&mut above);
         // An empty row keeps the composer apart from what is said above it.
@@ -89,7 +91,8 @@ impl State {
         {
             return text::cut(&canvas.line(remark, Role::Accent), canvas.columns);
         }
-        self.status.line(canvas)
+        self.status
+            .line(canvas, self.settings.status_line.as_deref())
     }
 
     /// Prompts that are sent and not heard yet.

@@ -10,7 +10,7 @@ use super::{Fold, lines};
 use crate::line::{Line, Span};
 use crate::theme::{Role, Theme};
 use crate::{rows, say, text};
-use ostler_wire::{ToolResult, ToolUse};
+use ostler_wire::{Language, ToolResult, ToolUse, Word};
 use result::Outcome;
 use serde_json::Value;
 use std::time::Duration;
@@ -99,7 +99,7 @@ impl Tool {
     }
 
     /// It is over. What it said meanwhile is in the result.
-    pub fn finish(&mut self, result: &ToolResult) {
+    pub fn finish(&mut self, result: &ToolResult, to: Language) {
         let envelope = result.output.to_value();
         self.took = Duration::from_millis(result.duration_ms);
         self.state = match (result.ok, envelope["error"]["code"].as_str()) {
@@ -108,7 +108,7 @@ impl Tool {
             (false, Some("interrupted")) => State::Interrupted,
             (false, _) => State::Failed,
         };
-        self.outcome = result::read(&self.name, &self.input, envelope);
+        self.outcome = result::read(&self.name, &self.input, envelope, to);
         for fact in &mut self.outcome.facts {
             fact.truncate(rows::head(fact, MAX_FACT).len());
         }
@@ -143,9 +143,9 @@ impl Tool {
         let name = title::name(&self.name);
         let mut facts = self.outcome.facts.clone();
         match self.state {
-            State::Asked => facts.push(say::WAITS.into()),
-            State::Denied => facts.push(say::DENIED.into()),
-            State::Interrupted => facts.push(say::STOPPED.into()),
+            State::Asked => facts.push(theme.language.say(Word::WaitsForYou).into()),
+            State::Denied => facts.push(theme.language.say(Word::Denied).into()),
+            State::Interrupted => facts.push(theme.language.say(Word::Stopped).into()),
             State::Queued | State::Running(_) | State::Done | State::Failed => {}
         }
         let took = match self.state {
@@ -198,7 +198,10 @@ impl Tool {
         }
         let (hidden, last) = self.tail.last(LIVE);
         if hidden > 0 {
-            out.push(lines::note(say::earlier_lines(hidden), theme));
+            out.push(lines::note(
+                say::earlier_lines(theme.language, hidden),
+                theme,
+            ));
         }
         out.extend(last.map(|line| lines::cut(line, faint, columns)));
         out

@@ -9,6 +9,7 @@ use crate::line::{Line, Style};
 use crate::rows::{self, spaces};
 use crate::say;
 use crate::theme::{Role, Theme};
+use ostler_wire::{Language, Word};
 use serde_json::Value;
 
 /// Lines of output, of a change and of a new file that the transcript shows.
@@ -48,7 +49,7 @@ enum Part {
     Error(String),
 }
 
-pub fn read(tool: &str, input: &Value, envelope: Value) -> Outcome {
+pub fn read(tool: &str, input: &Value, envelope: Value, to: Language) -> Outcome {
     if let Some(error) = envelope.get("error").filter(|e| !e.is_null()) {
         let message = match error.get("message").and_then(Value::as_str) {
             Some(message) => message.to_owned(),
@@ -62,20 +63,22 @@ pub fn read(tool: &str, input: &Value, envelope: Value) -> Outcome {
     }
     let data = envelope.get("data").unwrap_or(&envelope);
     match tool {
-        "bash" | "shell" | "run_shell" | "bash_input" | "bash_output" | "kill_job" => command(data),
-        "read_file" | "read" => file(data),
+        "bash" | "shell" | "run_shell" | "bash_input" | "bash_output" | "kill_job" => {
+            command(data, to)
+        }
+        "read_file" | "read" => file(data, to),
         "edit_file" | "edit" | "multi_edit" | "delete_range" => edit(data),
-        "write_file" | "write" => written(input, data),
+        "write_file" | "write" => written(input, data, to),
         "grep" => listed(data, "matches", |n, data| {
-            say::matches(count(data, "count").unwrap_or(n))
+            say::matches(to, count(data, "count").unwrap_or(n))
         }),
         "glob" => listed(data, "paths", |n, data| {
-            say::files(count(data, "total").unwrap_or(n))
+            say::files(to, count(data, "total").unwrap_or(n))
         }),
-        "ls" => listed(data, "entries", |n, _| say::entries(n)),
-        "web_search" => found(data),
+        "ls" => listed(data, "entries", |n, _| say::entries(to, n)),
+        "web_search" => found(data, to),
         "fetch_url" | "web_fetch" => page(data),
-        "ask" => answer(data),
+        "ask" => answer(data, to),
         "time" => Outcome {
             facts: pick(data, &["utc"])
                 .map(str::to_owned)
@@ -83,7 +86,7 @@ pub fn read(tool: &str, input: &Value, envelope: Value) -> Outcome {
                 .collect(),
             ..Outcome::default()
         },
-        "notebook_edit" => notebook(input, data),
+        "notebook_edit" => notebook(input, data, to),
         "todo" | "move_file" => Outcome::default(),
         _ => unknown(data),
     }
@@ -165,19 +168,19 @@ fn text<'a>(data: &'a Value, key: &str) -> &'a str {
     data.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-fn command(data: &Value) -> Outcome {
+fn command(data: &Value, to: Language) -> Outcome {
     let mut out = Outcome::default();
     let code = data.get("exit_code").and_then(Value::as_i64);
     match (text(data, "job"), text(data, "state"), code) {
         ("", _, Some(0) | None) => {}
-        ("", _, Some(code)) => out.facts.push(say::exit(code)),
-        (job, "killed", _) => out.facts.push(say::job_killed(job)),
-        (job, _, Some(code)) => out.facts.push(say::job_ended(job, code)),
-        (job, _, None) => out.facts.push(say::job_runs(job)),
+        ("", _, Some(code)) => out.facts.push(say::exit(to, code)),
+        (job, "killed", _) => out.facts.push(say::job_killed(to, job)),
+        (job, _, Some(code)) => out.facts.push(say::job_ended(to, job, code)),
+        (job, _, None) => out.facts.push(say::job_runs(to, job)),
     }
     let timed_out = data.get("timed_out").and_then(Value::as_bool) == Some(true);
     if timed_out {
-        out.facts.push(say::TIMED_OUT.into());
+        out.facts.push(to.say(Word::TimedOut).into());
     }
     out.went_wrong = timed_out || code.is_some_and(|code| code != 0);
     let said = [text(data, "stdout"), text(data, "stderr")];
@@ -187,7 +190,7 @@ fn command(data: &Value) -> Outcome {
         .filter(|text| !text.is_empty())
         .collect();
     out.body.push(Part::Output(match said.as_slice() {
-        [] if out.facts.is_empty() => say::NO_OUTPUT.into(),
+        [] if out.facts.is_empty() => to.say(Word::NoOutput).into(),
         said => said.join("\n"),
     }));
     if let Some(hint) = data.get("denied").and_then(|d| d.get("hint")?.as_str()) {
@@ -196,7 +199,7 @@ fn command(data: &Value) -> Outcome {
     out
 }
 
-fn file(data: &Value) -> Outcome {
+fn file(data: &Value, to: Language) -> Outcome {
     let mut out = Outcome::default();
     let path = text(data, "path").to_owned();
     if let Some(image) = data.get("image").filter(|image| image.is_object()) {
@@ -205,13 +208,17 @@ fn file(data: &Value) -> Outcome {
         out.facts
             .push(format!("{}×{}", size("width"), size("height")));
     } else if let Some(kind) = data.get("binary").and_then(Value::as_str) {
-        let kind = if kind.is_empty() { say::BINARY } else { kind };
+        let kind = if kind.is_empty() {
+            to.say(Word::Binary)
+        } else {
+            kind
+        };
         let bytes = data.get("bytes").and_then(Value::as_u64);
         out.facts.push(kind.to_owned());
         out.facts.push(say::size(bytes.unwrap_or_default()));
     } else {
         let content = text(data, "content").to_owned();
-        out.facts.push(say::lines(content.lines().count()));
+        out.facts.push(say::lines(to, content.lines().count()));
         out.body.push(Part::Code {
             path,
             text: content,
@@ -237,12 +244,16 @@ fn edit(data: &Value) -> Outcome {
     }
 }
 
-fn written(input: &Value, data: &Value) -> Outcome {
+fn written(input: &Value, data: &Value, to: Language) -> Outcome {
     let is_new = data.get("created").and_then(Value::as_bool) == Some(true);
     let content = pick(input, &["content", "contents", "text"]).unwrap_or_default();
-    let fact = if is_new { say::CREATED } else { say::OVERWROTE };
+    let fact = if is_new {
+        to.say(Word::NewFile)
+    } else {
+        to.say(Word::Overwritten)
+    };
     Outcome {
-        facts: vec![fact.into(), say::lines(content.lines().count())],
+        facts: vec![fact.into(), say::lines(to, content.lines().count())],
         went_wrong: false,
         body: vec![Part::Diff {
             diff: Diff::between("", content),
@@ -251,9 +262,12 @@ fn written(input: &Value, data: &Value) -> Outcome {
     }
 }
 
-fn notebook(input: &Value, data: &Value) -> Outcome {
+fn notebook(input: &Value, data: &Value, to: Language) -> Outcome {
     let source = pick(input, &["source", "new_source"]).unwrap_or_default();
-    let mut facts: Vec<String> = count(data, "cell").map(say::cell).into_iter().collect();
+    let mut facts: Vec<String> = count(data, "cell")
+        .map(|x| say::cell(to, x))
+        .into_iter()
+        .collect();
     facts.extend(pick(data, &["done"]).map(str::to_owned));
     Outcome {
         facts,
@@ -279,7 +293,7 @@ fn listed(data: &Value, key: &str, fact: impl Fn(usize, &Value) -> String) -> Ou
     }
 }
 
-fn found(data: &Value) -> Outcome {
+fn found(data: &Value, to: Language) -> Outcome {
     let results = data.get("results").and_then(Value::as_array);
     let results: Vec<String> = results
         .into_iter()
@@ -294,7 +308,7 @@ fn found(data: &Value) -> Outcome {
         })
         .collect();
     Outcome {
-        facts: vec![say::results(results.len())],
+        facts: vec![say::results(to, results.len())],
         went_wrong: false,
         body: vec![Part::Hidden(results.join("\n"))],
     }
@@ -314,11 +328,11 @@ fn page(data: &Value) -> Outcome {
     }
 }
 
-fn answer(data: &Value) -> Outcome {
+fn answer(data: &Value, to: Language) -> Outcome {
     let mut out = Outcome::default();
     match pick(data, &["answer"]) {
         Some(answer) => out.body.push(Part::Answer(answer.to_owned())),
-        None => out.facts.push(say::NOBODY_ANSWERED.into()),
+        None => out.facts.push(to.say(Word::NobodyAnswered).into()),
     }
     out
 }

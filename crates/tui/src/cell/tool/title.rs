@@ -56,6 +56,7 @@ pub fn subject(tool: &str, input: &Value) -> String {
         "fetch_url" | "web_fetch" => get(&["url"]).to_owned(),
         "web_search" => get(&["query"]).to_owned(),
         "ask" => first_line(get(&["question"])),
+        "exit_plan_mode" => first_line(get(&["plan"]).trim_start_matches(['#', ' '])),
         "todo" | "time" => String::new(),
         _ => arguments(input),
     };
