@@ -160,6 +160,7 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
         policy: Policy {
             writable,
             forbid_read,
+            closed: closed(boot),
             protect,
             network: match boot.loaded.config.sandbox.network {
                 true => Network::On,
@@ -172,6 +173,16 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
         sealed,
         program: std::env::current_exe().ok(),
     })
+}
+
+/// Our own home, where secrets are replaced while commands run. Not if it is everything a person has.
+fn closed(boot: &Boot) -> Vec<PathBuf> {
+    let home = &boot.places.home;
+    let person = &boot.places.user_home;
+    match person.iter().any(|person| person.starts_with(home)) {
+        true => Vec::new(),
+        false => vec![home.clone()],
+    }
 }
 
 /// A word for who runs commands where no layer works.

@@ -212,11 +212,9 @@ pub const ATTEMPTS: &[Attempt] = &[
         Held::No,
         Held::No,
     ),
-    held(
+    both(
         "a hard link to a secret beside it, made before",
         "cat $HOME/hard",
-        Held::No,
-        Held::Yes,
     ),
     both(
         "environment of another process",

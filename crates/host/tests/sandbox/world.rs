@@ -76,6 +76,9 @@ impl World {
             (out.join("victim"), GOOD),
             (home.join(".bashrc"), GOOD),
             (home.join(".ostler/config.toml"), GOOD),
+            (home.join(".ostler/auth.json"), SECRET),
+            (home.join(".ostler/.env"), SECRET),
+            (home.join(".ostler/sessions/one"), GOOD),
             (home.join(".ssh/id"), SECRET),
             (root.join(".env"), SECRET),
             (root.join("ostler.toml"), GOOD),
@@ -102,7 +105,14 @@ impl World {
         ];
         let policy = Policy {
             writable: vec![root.clone(), tmp, "/dev/shm".into()],
-            forbid_read: vec![home.join(".ssh"), root.join(".env")],
+            forbid_read: vec![
+                home.join(".ssh"),
+                home.join(".ostler/auth.json"),
+                home.join(".ostler/.env"),
+                home.join("token"),
+                root.join(".env"),
+            ],
+            closed: vec![home.join(".ostler")],
             protect: protect.iter().map(|name| root.join(name)).collect(),
             network: Network::Proxy,
             layer,
