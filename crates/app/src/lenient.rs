@@ -39,6 +39,7 @@ impl Lenient {
             env,
             places,
             loaded,
+            redactor: Default::default(),
         };
         Ok(Self {
             boot: Arc::new(boot),

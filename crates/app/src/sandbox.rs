@@ -119,7 +119,7 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
         return Ok(SandboxSettings::default());
     }
     let mut forbid_read = forbidden(boot)?;
-    let mut sealed = vec![boot.places.dotenv(), boot.places.home.join("auth.json")];
+    let mut sealed = boot.places.sealed();
     let denied = denied(boot);
     let git = Git::of(&boot.places.root);
     let mut writable = granted(boot);
@@ -227,8 +227,7 @@ fn forbidden(boot: &Boot) -> anyhow::Result<Vec<PathBuf>> {
         let home = places.user_home.as_deref();
         paths.push(absolute(&expanded, &places.root, home));
     }
-    paths.push(places.dotenv());
-    paths.push(places.home.join("auth.json"));
+    paths.extend(boot.places.sealed());
     Ok(paths)
 }
 

@@ -20,7 +20,7 @@ use crate::tools::Tools;
 use crate::turn::Opening;
 use crate::{instructions, prefixes};
 use ostler_host::Host;
-use ostler_llm::{Model, Params, Prefix, Secret, Target, Transport};
+use ostler_llm::{Model, Params, Prefix, Target, Transport};
 use ostler_wire::{
     Body, Client, Entry, ForkedFrom, Hub, HubError, Meta, Notice, Open, SCHEMA_VERSION,
     SessionInfo, Settings, Subscription,
@@ -96,8 +96,8 @@ pub struct Options {
     pub tool_filter: Vec<String>,
     /// Tools that are not ours.
     pub more_tools: Vec<&'static dyn Tool>,
-    /// Values that nobody may see: not the model, not the log, not a front end.
-    pub secrets: Vec<Secret>,
+    /// Knows the values that nobody may see: not the model, not the log, not a front end.
+    pub redactor: Redactor,
     pub tools: ToolSettings,
     pub host: Arc<dyn Host>,
     /// Facts for the first prompt: the system, the shell.
@@ -107,7 +107,6 @@ pub struct Options {
 pub struct LocalHub {
     options: Arc<Options>,
     transport: Arc<Transport>,
-    redactor: Redactor,
 }
 
 /// A log to go on with.
@@ -123,11 +122,7 @@ struct Past {
 
 impl LocalHub {
     pub fn new(options: Arc<Options>, transport: Arc<Transport>) -> Self {
-        Self {
-            redactor: Redactor::new(&options.secrets),
-            options,
-            transport,
-        }
+        Self { options, transport }
     }
 
     fn store(&self) -> Store {
@@ -143,7 +138,7 @@ impl LocalHub {
                 true => Log::plan(&store.path_of(&id)),
                 false => Log::memory(),
             }
-            .redacting(self.redactor.clone()),
+            .redacting(self.options.redactor.clone()),
             entries,
             notices: Vec::new(),
             id: id.clone(),
@@ -184,7 +179,7 @@ impl LocalHub {
         let (log, entries, damage) = Log::open(path).map_err(|e| HubError(e.to_string()))?;
         let moved = moved(&entries, &self.options.root);
         Ok(Past {
-            log: log.redacting(self.redactor.clone()),
+            log: log.redacting(self.options.redactor.clone()),
             entries: branch(entries),
             notices: damage.notice().into_iter().chain(moved).collect(),
             id: path
@@ -212,9 +207,11 @@ impl LocalHub {
         notes.extend(found.warnings);
         notes.extend(found.loaded.iter().map(|f| format!("Instructions: {f}")));
         Prefix {
-            system: self
-                .redactor
-                .text(prompt::render(tools, &options.operator, &found.text)),
+            system: self.options.redactor.text(prompt::render(
+                tools,
+                &options.operator,
+                &found.text,
+            )),
             tools: tools.specs(),
         }
     }
@@ -381,10 +378,11 @@ impl Hub for LocalHub {
         let store = self.store();
         let (ops, receiver) = mpsc::channel(OPS);
         let (feed, asks) = (
-            Feed::redacting(self.redactor.clone()),
+            Feed::redacting(self.options.redactor.clone()),
             crate::asks::Pending::default(),
         );
-        let artifacts = Artifacts::new(past.folder.clone()).redacting(self.redactor.clone());
+        let artifacts =
+            Artifacts::new(past.folder.clone()).redacting(self.options.redactor.clone());
         let entries = std::mem::take(&mut past.entries);
         let mut desk = Desk {
             conversation: Conversation::new(model, prefix.clone(), &params, options.tools.envelope),

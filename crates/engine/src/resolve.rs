@@ -1,8 +1,8 @@
 //! What the paths of a call are without symlinks, and which restricted files lie in the trees it touches, for rules that
 //! must hold whatever a path is called. It asks the host and decides nothing.
 
-use crate::policy::Rules;
 use crate::policy::shell::{DEEP, DEEP_VISIBLE, tracked};
+use crate::policy::{Policy, Rules};
 use crate::tool::Scope;
 use ostler_host::{Host, Kind, Span};
 use ostler_wire::Access;
@@ -22,9 +22,14 @@ const MAX_INDEX: u64 = 64 * 1024 * 1024;
 pub async fn resolved(
     host: &dyn Host,
     accesses: &[Access],
-    rules: &Rules,
+    policy: &Policy,
     scope: &Scope,
 ) -> Vec<(PathBuf, PathBuf)> {
+    let rules = &policy.rules;
+    let by_rules = rules.are_about_paths();
+    if !by_rules && policy.sealed.is_empty() {
+        return Vec::new();
+    }
     let mut paths: Vec<&Path> = Vec::new();
     for access in accesses {
         match access {
@@ -43,6 +48,9 @@ pub async fn resolved(
     let mut out = Vec::new();
     for path in paths.into_iter().take(MAX_PATHS) {
         if let Some(shown) = Shown::new(path) {
+            if !by_rules {
+                continue;
+            }
             let found = shown.restricted(host, rules, scope).await;
             out.extend(found.into_iter().map(|found| (path.to_owned(), found)));
             continue;
@@ -50,6 +58,9 @@ pub async fn resolved(
         let text = path.to_string_lossy();
         let all = text.strip_suffix(DEEP);
         if let Some(folder) = all.or_else(|| text.strip_suffix(DEEP_VISIBLE)) {
+            if !by_rules {
+                continue;
+            }
             let tree = Tree {
                 folder: folder.into(),
                 hidden: all.is_some(),
@@ -239,7 +250,7 @@ mod tests {
             home: None,
         };
         let accesses = accesses(analyse(command, &place));
-        let resolved = resolved(host, &accesses, &policy.rules, scope).await;
+        let resolved = resolved(host, &accesses, policy, scope).await;
         let call = Call {
             tool: "bash",
             accesses: &accesses,

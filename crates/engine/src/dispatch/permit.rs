@@ -6,7 +6,8 @@ use crate::desk::Desk;
 use crate::inbox::{Answer, Inbox, Stopped};
 use crate::log::LogError;
 use crate::policy::{
-    Call, Decision, Gate, Headless, Policy, Posture, Rule, Verdict, needs_a_fresh_yes, propose,
+    BUILT_IN, Call, Decision, Gate, Headless, Policy, Posture, Rule, Verdict, needs_a_fresh_yes,
+    propose,
 };
 use crate::tool::ToolError;
 use ostler_wire::{Access, Approval, Ask, AskKind, Body, Choice, Notice};
@@ -79,6 +80,9 @@ fn planning(prepared: &Prepared, why: &str) -> ToolError {
 fn blocked(desk: &Desk, prepared: &Prepared, decision: &Decision) -> ToolError {
     let subject = subject(desk, prepared);
     let by = match (&decision.rule, decision.verdict) {
+        (Some(rule), _) if decision.from.as_deref() == Some(BUILT_IN) => {
+            format!(" by the built-in rule {rule}, because {}", decision.reason)
+        }
         (Some(rule), _) => format!(" by the rule {rule}"),
         (None, Verdict::Ask) => ", because nobody can be asked".to_owned(),
         (None, Verdict::Allow | Verdict::Deny) => String::new(),
