@@ -16,6 +16,8 @@ pub(super) enum Mount {
     HideFolder,
     /// A file becomes one that cannot be opened.
     HideFile,
+    /// Terminals that are made inside, and none of those outside.
+    Terminals,
 }
 
 /// How the child comes to the right to mount.
@@ -88,6 +90,7 @@ pub(super) fn encode(
             Mount::Writable => 2,
             Mount::HideFolder => 3,
             Mount::HideFile => 4,
+            Mount::Terminals => 5,
         });
         bytes.extend_from_slice(path.as_os_str().as_bytes());
         bytes.push(0);
@@ -149,6 +152,7 @@ impl<'a> Jail<'a> {
                 2 => Mount::Writable,
                 3 => Mount::HideFolder,
                 4 => Mount::HideFile,
+                5 => Mount::Terminals,
                 _ => return None,
             };
             Some((mount, path))

@@ -10,6 +10,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+const TERMINALS: &str = "/dev/pts";
 /// Most foreign sockets that are hidden one by one.
 const MAX_SOCKETS: usize = 512;
 /// Most files of `forbid_read` that are looked at for other names.
@@ -98,6 +99,7 @@ impl Places {
         for path in self.hidden_sockets() {
             mounts.push((Mount::HideFile, path.clone()));
         }
+        mounts.push((Mount::Terminals, TERMINALS.into()));
         mounts
     }
 
