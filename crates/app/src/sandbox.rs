@@ -3,6 +3,7 @@
 mod denied;
 
 use crate::boot::Boot;
+use crate::config::keys;
 use crate::config::paths::{Env, absolute, is_inside};
 use crate::config::schema;
 use anyhow::{anyhow, bail};
@@ -147,8 +148,9 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
     let hidden: Vec<PathBuf> = denied.read.into_iter().filter(narrow).collect();
     forbid_read.extend(hidden.iter().cloned());
     sealed.extend(hidden);
-    forbid_read.extend(key_files(boot));
-    sealed.extend(key_files(boot));
+    let keys = keys::held_in(&boot.loaded, boot.places.user_config());
+    forbid_read.extend(keys.iter().cloned());
+    sealed.extend(keys);
     // A home in a place that may be written, so that no command changes what the next one may do.
     if writable
         .iter()
@@ -174,18 +176,6 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
         sealed,
         program: std::env::current_exe().ok(),
     })
-}
-
-/// Files of the person that hold a provider's key: what is printed of one is covered, but not what is made of it.
-fn key_files(boot: &Boot) -> Vec<PathBuf> {
-    let loaded = &boot.loaded;
-    let providers = || loaded.config.providers.iter().chain(&loaded.below_project);
-    let files = providers().filter_map(|provider| provider.api_key_file.as_ref());
-    let files = files.map(PathBuf::from).filter(|path| path.is_absolute());
-    let literal = providers().any(|provider| provider.api_key.is_some());
-    files
-        .chain(literal.then(|| boot.places.user_config()))
-        .collect()
 }
 
 /// A word for who runs commands where no layer works.
