@@ -114,6 +114,12 @@ impl Walker<'_> {
                 segment.names.extend(trees);
             }
         }
+        // One word says nothing of where it runs.
+        let root = self.place.root;
+        let elsewhere = self.folders.iter().filter(|f| !f.starts_with(root));
+        if !effects.reader {
+            segment.names.extend(elsewhere.cloned());
+        }
         if effects.reader && name.text == "git" {
             // What lies outside is named by no plain git reader but these.
             inside &= segment.names.iter().all(|p| p.starts_with(self.place.root));
