@@ -3,6 +3,7 @@
 mod denied;
 
 use crate::boot::Boot;
+use crate::config::keys;
 use crate::config::paths::{Env, absolute, is_inside};
 use crate::config::schema;
 use anyhow::{anyhow, bail};
@@ -147,6 +148,9 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
     let hidden: Vec<PathBuf> = denied.read.into_iter().filter(narrow).collect();
     forbid_read.extend(hidden.iter().cloned());
     sealed.extend(hidden);
+    let keys = keys::held_in(&boot.loaded, boot.places.user_config());
+    forbid_read.extend(keys.iter().cloned());
+    sealed.extend(keys);
     // A home in a place that may be written, so that no command changes what the next one may do.
     if writable
         .iter()

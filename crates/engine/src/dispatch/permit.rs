@@ -359,11 +359,17 @@ pub fn subject(desk: &Desk, prepared: &Prepared) -> String {
     let name = prepared.tool.name();
     let runs = |access: &Access| matches!(access, Access::Run(_));
     // A command is shown whole, as it will run: redirections and all.
-    let written = ["command", "cmd", "script", "text"]
-        .into_iter()
-        .find_map(|key| prepared.args.get(key)?.as_str());
+    let said = |keys: &[&str]| {
+        let mut keys = keys.iter();
+        keys.find_map(|key| prepared.args.get(key)?.as_str())
+    };
+    let written = said(&["command", "cmd", "script", "text"]);
     if let (true, Some(command)) = (prepared.accesses.iter().any(runs), written) {
-        return format!("{name}: {command}");
+        // The same words do something else in another folder.
+        let folder = said(&["cwd", "workdir", "directory"]);
+        let folder = folder.filter(|folder| desk.scope.root != desk.scope.root.join(folder));
+        let place = folder.map_or(String::new(), |folder| format!("[in {folder}] "));
+        return format!("{name}: {place}{command}");
     }
     let parts: Vec<String> = prepared
         .accesses

@@ -265,6 +265,12 @@ pub const ATTEMPTS: &[Attempt] = &[
         terminal: true,
         ..both("typing into the terminal", "$TRY tiocsti")
     }),
+    held(
+        "writing on another terminal",
+        "echo x > $TERMINAL && echo ESCAPED",
+        Held::Yes,
+        Held::No,
+    ),
     no_control(both("descriptors of ours", "$TRY fds")),
     no_control(both("calls that are not for commands", "$TRY calls")),
     no_control(both("new namespaces", "$TRY namespaces")),

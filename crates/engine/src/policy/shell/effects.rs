@@ -143,6 +143,9 @@ fn reads(base: &str, args: &[Word], out: &mut Effects) {
         let words: Vec<&str> = args.iter().map(|a| a.text.as_str()).collect();
         out.touches
             .extend(super::tracked::shown(&words).into_iter().map(Touch::Read));
+        if super::tracked::looks_further(&words) {
+            out.touches.push(Touch::Read(format!(".{DEEP}")));
+        }
     }
     if PATHLESS.contains(&base) {
         return;
@@ -287,6 +290,7 @@ fn writes(files: Files, args: &[Word], out: &mut Effects) {
         Files::Write => list.iter().for_each(|w| write(&w.text)),
         Files::WriteAfterFirst => list.iter().for_each(|w| write(&w.text)),
         Files::CopyToLast | Files::Move => {
+            let moved = list.len() - usize::from(target.is_none() && !list.is_empty());
             let last = target.or_else(|| list.last().map(|w| w.text.clone()));
             let Some(last) = last else { return };
             write(&last);
@@ -320,6 +324,12 @@ fn writes(files: Files, args: &[Word], out: &mut Effects) {
                         word.text.trim_end_matches('/')
                     )));
                 }
+            }
+            // A folder takes along what is in it.
+            if files == Files::Move {
+                let below = |word: &&Word| format!("{}{DEEP}", word.text.trim_end_matches('/'));
+                let moved = list.iter().take(moved).map(below);
+                out.touches.extend(moved.map(Touch::Write));
             }
         }
     }

@@ -132,9 +132,18 @@ pub(crate) fn restrict(jail: &Jail<'_>, ruleset: Option<BorrowedFd<'_>>) -> Outc
     check(done).map_err(|e| (Step::Capabilities, e))?;
     drop_capabilities(jail.frame.keep).map_err(|e| (Step::Capabilities, e))?;
     if let Some(ruleset) = ruleset {
+        // The rules know the mounts beneath, which are other file systems.
         if jail.has_init() {
-            // The rules know the mount beneath, which is another file system.
-            landlock::allow_mounted(ruleset, c"/proc").map_err(|e| (Step::Landlock, e))?;
+            landlock::allow_mounted(ruleset, c"/proc", landlock::READ)
+                .map_err(|e| (Step::Landlock, e))?;
+        }
+        let terminals = jail
+            .mounts
+            .iter()
+            .find(|(kind, _)| *kind == Mount::Terminals);
+        if let Some((_, path)) = terminals {
+            landlock::allow_mounted(ruleset, path, landlock::DEVICE)
+                .map_err(|e| (Step::Landlock, e))?;
         }
         // SAFETY: the descriptor is open; the kernel checks its kind.
         let done =
@@ -187,13 +196,16 @@ fn mount_all(mounts: &[(Mount, &CStr)]) -> io::Result<()> {
             Mount::Bind => bind(path, path),
             Mount::ReadOnlyTree => change(path, libc::MOUNT_ATTR_RDONLY, 0, true),
             Mount::Writable => change(path, 0, libc::MOUNT_ATTR_RDONLY, false),
-            Mount::HideFolder => mount(
-                Some(c"tmpfs"),
+            Mount::HideFolder => hide_folder(path),
+            // Without, a command could read what is typed elsewhere, and write on those screens.
+            Mount::Terminals => mount(
+                Some(c"devpts"),
                 path,
-                Some(c"tmpfs"),
-                libc::MS_RDONLY | libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC,
-                Some(c"mode=000,size=4k"),
-            ),
+                Some(c"devpts"),
+                libc::MS_NOSUID | libc::MS_NOEXEC,
+                Some(c"newinstance,ptmxmode=0666,mode=0620"),
+            )
+            .or_else(|_| hide_folder(path)),
             Mount::HideFile => bind(c"/dev/null", path)
                 .and_then(|()| change(path, libc::MOUNT_ATTR_NODEV, 0, false)),
             Mount::Carry => {
@@ -260,6 +272,16 @@ fn touch(path: &CStr) -> io::Result<()> {
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
     open(path, flags, Mode::RUSR)?;
     Ok(())
+}
+
+fn hide_folder(path: &CStr) -> io::Result<()> {
+    mount(
+        Some(c"tmpfs"),
+        path,
+        Some(c"tmpfs"),
+        libc::MS_RDONLY | libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC,
+        Some(c"mode=000,size=4k"),
+    )
 }
 
 fn bind(from: &CStr, to: &CStr) -> io::Result<()> {

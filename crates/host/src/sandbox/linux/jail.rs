@@ -26,6 +26,8 @@ pub(super) enum Mount {
     Touch,
     /// This mount alone becomes read-only.
     ReadOnly,
+    /// Terminals that are made inside, and none of those outside.
+    Terminals,
 }
 
 /// Most that can be carried at once.
@@ -106,6 +108,7 @@ pub(super) fn encode(
             Mount::PutDown => 7,
             Mount::Touch => 8,
             Mount::ReadOnly => 9,
+            Mount::Terminals => 10,
         });
         bytes.extend_from_slice(path.as_os_str().as_bytes());
         bytes.push(0);
@@ -172,6 +175,7 @@ impl<'a> Jail<'a> {
                 7 => Mount::PutDown,
                 8 => Mount::Touch,
                 9 => Mount::ReadOnly,
+                10 => Mount::Terminals,
                 _ => return None,
             };
             Some((mount, path))

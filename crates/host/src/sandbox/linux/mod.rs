@@ -254,6 +254,7 @@ fn name_limits(
         second,
         "modes, owners and times of files outside of the writable folders can be changed",
     );
+    add(second, "other terminals of yours can be read and written");
     add(
         second && matches!(policy.network, Network::Loopback | Network::Proxy),
         "there is no loopback inside, and no way to single hosts",

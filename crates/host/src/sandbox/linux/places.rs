@@ -10,6 +10,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+const TERMINALS: &str = "/dev/pts";
 /// Most foreign sockets that are hidden one by one.
 const MAX_SOCKETS: usize = 512;
 /// Most files of `forbid_read` that are looked at for other names.
@@ -125,6 +126,7 @@ impl Places {
         for path in self.hidden_sockets() {
             mounts.push((Mount::HideFile, path.clone()));
         }
+        mounts.push((Mount::Terminals, TERMINALS.into()));
         // Last, so that what is carried has all of the above on it.
         mounts.extend(self.closed.iter().flat_map(Closed::mounts));
         mounts
