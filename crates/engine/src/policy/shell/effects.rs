@@ -287,8 +287,7 @@ fn writes(files: Files, args: &[Word], out: &mut Effects) {
     let target = value_of(args, "-t", "--target-directory")
         .filter(|_| matches!(files, Files::CopyToLast | Files::Move));
     match files {
-        Files::Write => list.iter().for_each(|w| write(&w.text)),
-        Files::WriteAfterFirst => list.iter().for_each(|w| write(&w.text)),
+        Files::Write | Files::WriteAfterFirst => list.iter().for_each(|w| write(&w.text)),
         Files::CopyToLast | Files::Move => {
             let moved = list.len() - usize::from(target.is_none() && !list.is_empty());
             let last = target.or_else(|| list.last().map(|w| w.text.clone()));
