@@ -69,7 +69,7 @@ fn stays(path: &Path, dir: &Path) -> bool {
         return true;
     };
     let named = |name: &&str| real.file_name().is_some_and(|have| have == *name);
-    real.starts_with(dir) || NAMES.iter().any(|name| named(&name))
+    real.starts_with(dir) || NAMES.iter().any(named)
 }
 
 /// The file of a folder that counts. One with nothing in it says nothing, also not that the others do not count.

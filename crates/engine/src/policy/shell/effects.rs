@@ -287,8 +287,7 @@ fn writes(files: Files, args: &[Word], out: &mut Effects) {
     let target = value_of(args, "-t", "--target-directory")
         .filter(|_| matches!(files, Files::CopyToLast | Files::Move));
     match files {
-        Files::Write => list.iter().for_each(|w| write(&w.text)),
-        Files::WriteAfterFirst => list.iter().for_each(|w| write(&w.text)),
+        Files::Write | Files::WriteAfterFirst => list.iter().for_each(|w| write(&w.text)),
         Files::CopyToLast | Files::Move => {
             let moved = list.len() - usize::from(target.is_none() && !list.is_empty());
             let last = target.or_else(|| list.last().map(|w| w.text.clone()));
@@ -336,14 +335,24 @@ fn writes(files: Files, args: &[Word], out: &mut Effects) {
 }
 
 fn net(args: &[Word], out: &mut Effects) {
+    // `-d @file` sends that file, `@-` the input.
+    let sent = |word: &&Word| word.text.starts_with('@');
+    let files = operands(args)
+        .filter(sent)
+        .map(|w| w.text.get(1..).unwrap_or_default());
+    out.touches.extend(
+        files
+            .filter(|file| *file != "-")
+            .map(|file| Touch::Read(file.into())),
+    );
+    let hosts = || operands(args).filter(|word| !sent(word));
     let before = out.touches.len();
-    for word in operands(args) {
+    for word in hosts() {
         if let Some(host) = host_of(&word.text).filter(|_| word.known && !word.glob) {
             out.touches.push(Touch::Net(host));
         }
     }
-    let sure =
-        out.touches.len() > before && operands(args).all(|w| w.known && host_of(&w.text).is_some());
+    let sure = out.touches.len() > before && hosts().all(|w| w.known && host_of(&w.text).is_some());
     if !sure {
         out.touches.push(Touch::Net("*".into()));
     }
