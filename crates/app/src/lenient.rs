@@ -40,6 +40,7 @@ impl Lenient {
             places,
             loaded,
             machine: Arc::new(ostler_host::Local::new()),
+            redactor: Default::default(),
         };
         Ok(Self {
             boot: Arc::new(boot),

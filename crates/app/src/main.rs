@@ -181,6 +181,7 @@ fn wants_result(cli: &Cli) -> bool {
     let output = match &cli.command {
         None if cli.prompt.is_some() => cli.output,
         Some(Command::Exec(args)) => args.output.or(cli.output),
+        Some(Command::Resume(args)) if args.prompt.is_some() => args.output.or(cli.output),
         Some(_) | None => return false,
     };
     matches!(

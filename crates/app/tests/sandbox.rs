@@ -550,3 +550,32 @@ fn bubblewrap_when_asked_for() {
     assert!(!scene.space.exists(".git/hooks/pre-commit"));
     assert_eq!(told[3], "x\nhello");
 }
+
+#[test]
+fn files_that_hold_keys_are_hidden() {
+    if layer().is_none() {
+        return;
+    }
+    let config = "[[providers]]\nname = \"filed\"\nkind = \"openai\"\nbase_url = \"https://b.invalid\"\nmodel = \"m\"\napi_key_file = \"~/filed.key\"\n\n\
+                  [[providers]]\nname = \"literal\"\nkind = \"openai\"\nbase_url = \"https://c.invalid\"\nmodel = \"m\"\napi_key = \"sk-literal-Z9x8c7v6\"\n";
+    let set_up = |scene: &Scene| {
+        let home = scene.space.user_home();
+        scene
+            .space
+            .write(home.join("filed.key"), "sk-file-M1n2b3v4c5\n");
+        scene.space.write(home.join("other.key"), "other\n");
+    };
+    let ran = run(
+        config,
+        &[],
+        set_up,
+        &[
+            "tr a-z A-Z < $HOME/filed.key; true",
+            "tr a-z A-Z < $OSTLER_HOME/config.toml; true",
+            "tr a-z A-Z < $HOME/other.key",
+        ],
+    );
+    for (told, shown) in ran.told.iter().zip(["SK-FILE", "SK-LITERAL", "OTHER"]) {
+        assert_eq!(told.contains(shown), shown == "OTHER", "{told}");
+    }
+}

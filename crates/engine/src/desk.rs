@@ -214,13 +214,8 @@ impl Desk {
 
     /// What the rules say, and what the person said before.
     pub async fn decide(&self, tool: &str, accesses: &[Access], gate: Gate) -> Decision {
-        let resolved = match self.policy.rules.are_about_paths() {
-            true => {
-                let (host, rules) = (self.shop.host.as_ref(), &self.policy.rules);
-                resolve::resolved(host, accesses, rules, &self.scope).await
-            }
-            false => Vec::new(),
-        };
+        let host = self.shop.host.as_ref();
+        let resolved = resolve::resolved(host, accesses, &self.policy, &self.scope).await;
         let call = Call {
             tool,
             accesses,

@@ -24,6 +24,7 @@ const MAX_ID: usize = 40;
 pub struct Fold {
     origin: Origin,
     envelope: bool,
+    replays: Replays,
     /// An answer whose `tool_use` lines may still follow.
     answer: Option<Answer>,
     /// Calls of the last answer, in order.
@@ -51,6 +52,14 @@ struct Call {
     result: Option<CallResult>,
 }
 
+/// What only the model itself can read of its earlier answers: whether there is any, or none is to be sent.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Replays {
+    None,
+    Some,
+    Off,
+}
+
 /// Who had the last word.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Last {
@@ -64,12 +73,21 @@ impl Fold {
         Self {
             origin,
             envelope,
+            replays: Replays::None,
             answer: None,
             calls: Vec::new(),
             ids: HashSet::new(),
             others: HashMap::new(),
             last: Last::Nobody,
         }
+    }
+
+    /// The same, but nothing that only the model can read is given back to it. None if there was nothing of the kind.
+    pub fn without_replays(&self) -> Option<Self> {
+        (self.replays == Replays::Some).then(|| Self {
+            replays: Replays::Off,
+            ..Self::new(self.origin.clone(), self.envelope)
+        })
     }
 
     pub fn push(&mut self, body: &Body, out: &mut Vec<Msg>) {
@@ -171,12 +189,14 @@ impl Fold {
         }
     }
 
-    fn part(&self, part: &Part) -> AnswerPart {
-        let own = |replay: &Option<Replay>| {
-            replay
-                .as_ref()
-                .filter(|r| r.origin == self.origin)
-                .map(|r| r.data.clone())
+    fn part(&mut self, part: &Part) -> AnswerPart {
+        let mut own = |replay: &Option<Replay>| {
+            let own = replay.as_ref().filter(|r| r.origin == self.origin)?;
+            if self.replays == Replays::Off {
+                return None;
+            }
+            self.replays = Replays::Some;
+            Some(own.data.clone())
         };
         match part {
             Part::Reasoning { text, replay } => AnswerPart::Reasoning {

@@ -22,7 +22,7 @@ use crate::tools::Tools;
 use crate::turn::Opening;
 use crate::{commands, instructions, prefixes, templates};
 use ostler_host::Host;
-use ostler_llm::{Model, Params, Prefix, Secret, Target, Transport};
+use ostler_llm::{Model, Params, Prefix, Target, Transport};
 use ostler_wire::{
     Body, Client, CommandInfo, Entry, ForkedFrom, Hub, HubError, Language, Meta, Notice, Open,
     SCHEMA_VERSION, SessionInfo, Settings, Subscription, View,
@@ -104,8 +104,8 @@ pub struct Options {
     pub tool_filter: Vec<String>,
     /// Tools that are not ours.
     pub more_tools: Vec<&'static dyn Tool>,
-    /// Values that nobody may see: not the model, not the log, not a front end.
-    pub secrets: Vec<Secret>,
+    /// Knows the values that nobody may see: not the model, not the log, not a front end.
+    pub redactor: Redactor,
     pub tools: ToolSettings,
     pub host: Arc<dyn Host>,
     /// Facts for the first prompt: the system, the shell.
@@ -128,7 +128,6 @@ pub trait Extra: Send + Sync {
 pub struct LocalHub {
     options: Arc<Options>,
     transport: Arc<Transport>,
-    redactor: Redactor,
     /// Whoever changes the tree holds it: sessions of a hub take turns.
     writing: Arc<Semaphore>,
 }
@@ -147,7 +146,6 @@ struct Past {
 impl LocalHub {
     pub fn new(options: Arc<Options>, transport: Arc<Transport>) -> Self {
         Self {
-            redactor: Redactor::new(&options.secrets),
             options,
             transport,
             writing: Arc::new(Semaphore::new(1)),
@@ -169,7 +167,7 @@ impl LocalHub {
             ),
         };
         Past {
-            log: log.redacting(self.redactor.clone()),
+            log: log.redacting(self.options.redactor.clone()),
             entries,
             notices: Vec::new(),
             id,
@@ -209,7 +207,7 @@ impl LocalHub {
         let (log, entries, damage) = Log::open(path).map_err(|e| HubError(e.to_string()))?;
         let moved = moved(&entries, &self.options.root);
         Ok(Past {
-            log: log.redacting(self.redactor.clone()),
+            log: log.redacting(self.options.redactor.clone()),
             entries: branch(entries),
             notices: damage.notice().into_iter().chain(moved).collect(),
             id: path
@@ -237,9 +235,11 @@ impl LocalHub {
         notes.extend(found.warnings);
         notes.extend(found.loaded.iter().map(|f| format!("Instructions: {f}")));
         Prefix {
-            system: self
-                .redactor
-                .text(prompt::render(tools, &options.operator, &found.text)),
+            system: self.options.redactor.text(prompt::render(
+                tools,
+                &options.operator,
+                &found.text,
+            )),
             tools: tools.specs(),
         }
     }
@@ -463,7 +463,7 @@ impl LocalHub {
         notes.extend(left_out);
         let (ops, receiver) = mpsc::channel(OPS);
         let (feed, asks) = (
-            Feed::redacting(self.redactor.clone()),
+            Feed::redacting(self.options.redactor.clone()),
             crate::asks::Pending::default(),
         );
         let mut params = params_for(&options, &model);
@@ -533,7 +533,8 @@ impl LocalHub {
         templates: Vec<Template>,
     ) -> Desk {
         let options = &self.options;
-        let artifacts = Artifacts::new(past.folder.clone()).redacting(self.redactor.clone());
+        let artifacts =
+            Artifacts::new(past.folder.clone()).redacting(self.options.redactor.clone());
         Desk {
             conversation,
             log: Log::memory(),

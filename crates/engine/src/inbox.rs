@@ -314,6 +314,13 @@ impl Inbox {
                     self.feed.delta(Delta::View { command, view });
                 } else if self.commands.len() < MAX_WAITING {
                     self.commands.push_back(line);
+                } else {
+                    self.feed.delta(Delta::View {
+                        command: line,
+                        view: View::Error(format!(
+                            "{MAX_WAITING} commands are waiting already; this one was dropped. Send it again later."
+                        )),
+                    });
                 }
             }
             Some(Op::Close) | None => {

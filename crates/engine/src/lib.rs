@@ -25,7 +25,7 @@ mod jobs;
 pub mod ledger;
 pub mod log;
 pub mod policy;
-mod prefixes;
+pub mod prefixes;
 pub mod prompt;
 mod proxy;
 pub mod redact;

@@ -7,7 +7,7 @@ use crate::desk::Desk;
 use crate::dispatch::{Dispatched, Ran, dispatch};
 use crate::inbox::{Inbox, Prompt, Stopped};
 use crate::ingest;
-use crate::log::LogError;
+use crate::log::{LogError, branch};
 use crate::redact::Redactor;
 use crate::references::Library;
 use crate::sample::{Sampled, sample};
@@ -16,6 +16,7 @@ use ostler_wire::{
     Body, Delta, ErrorEntry, Interrupted, Json, Message, Notice, Outcome, Stop, ToolResult, TurnEnd,
 };
 use serde_json::json;
+use std::sync::Arc;
 use std::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -194,6 +195,7 @@ async fn steps(
                     Outcome::Error,
                 ));
             }
+            Asked::Again => continue,
             Asked::Interrupted => return Ok(Outcome::Interrupted),
         };
         cuts = 0;
@@ -217,6 +219,8 @@ async fn steps(
 enum Asked {
     Answer(Answer, crate::conversation::Sent),
     Cut,
+    /// Nothing came, and the next request is another one.
+    Again,
     Interrupted,
 }
 
@@ -240,6 +244,17 @@ async fn ask_model(
         Ok(Sampled::Interrupted(partial)) => {
             keep_part(desk, partial, Stop::Interrupted, sent)?;
             Asked::Interrupted
+        }
+        Ok(Sampled::Failed(partial, error @ Error::Replay { .. })) if partial.parts.is_empty() => {
+            let entries = desk.log.source().entries_after(None);
+            let entries = branch(entries.into_iter().map(Arc::unwrap_or_clone).collect());
+            let Some(plain) = desk.conversation.without_replays(&entries) else {
+                return Err(failed(desk, &error));
+            };
+            desk.conversation = plain;
+            let text = format!("{error}. Asking again without the reasoning of earlier answers.");
+            desk.commit(vec![Body::Notice(Notice { text })])?;
+            Asked::Again
         }
         Ok(Sampled::Failed(partial, error)) => {
             keep_part(desk, partial, Stop::Cut, sent)?;

@@ -125,7 +125,7 @@ pub fn title_is(to: Language, title: &str) -> String {
 pub fn mode_is(to: Language, mode: &str, posture: &str) -> String {
     let mode = mode_word(mode).map_or(mode, |word| to.say(word));
     let posture = posture_word(posture).map_or(posture, |word| to.say(word));
-    to.fill(Word::ModeIs, &[mode, posture])
+    to.fill(Word::ModeChanged, &[mode, posture])
 }
 
 pub fn mode_word(mode: &str) -> Option<Word> {

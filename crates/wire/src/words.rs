@@ -188,7 +188,7 @@ words! {
     CutByLength: "The answer was cut: it reached the model's limit. Say \"go on\" to continue.", "回答被截断：达到模型上限。输入“继续”以继续。";
     CutByConnection: "The answer was cut: the connection was lost.", "回答被截断：连接中断。";
     TitleIs: "Title: {}", "标题：{}";
-    ModeIs: "Mode: {}, permissions: {}", "模式：{}，权限：{}";
+    ModeChanged: "Mode: {}, permissions: {}", "模式：{}，权限：{}";
     UsageInput: "{} in", "输入 {}";
     UsageOutput: "{} out", "输出 {}";
     // Commands

@@ -11,7 +11,8 @@ pub mod shell;
 pub mod stance;
 
 pub use decide::{
-    Call, Decision, Fallback, Headless, Policy, Posture, Resolved, Verdict, needs_a_fresh_yes,
+    BUILT_IN, Call, Decision, Fallback, Headless, Policy, Posture, Resolved, Verdict,
+    needs_a_fresh_yes,
 };
 pub use guard::Guard;
 pub use mcp::mcp_accesses;

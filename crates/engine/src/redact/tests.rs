@@ -31,6 +31,16 @@ fn clean(body: Body, secrets: &[&str]) -> Body {
 }
 
 #[test]
+fn what_is_learned_later_goes_everywhere() {
+    let redactor = redactor(&["sk-live-0123456789"]);
+    let (clone, mut stream) = (redactor.clone(), redactor.stream());
+    assert_eq!(stream.push(b"a token-1234 b"), &b"a token-1234 b"[..]);
+    redactor.learn(["token-1234", "short", "sk-live-0123456789"]);
+    assert_eq!(stream.push(b"a token-1234 b"), &b"a [redacted] b"[..]);
+    assert_eq!(clone.text("token-1234 short".into()), "[redacted] short");
+}
+
+#[test]
 fn exact_values_go_and_nothing_else() {
     let known = [
         "sk-live-0123456789",

@@ -107,7 +107,7 @@ impl Bench {
             rules: None,
             tool_filter: Vec::new(),
             more_tools: Vec::new(),
-            secrets: Vec::new(),
+            redactor: Default::default(),
             tools: ToolSettings {
                 shell: vec!["sh".into(), "-c".into()],
                 env: vec![("PATH".into(), path)],
