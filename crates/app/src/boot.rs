@@ -369,13 +369,8 @@ impl Boot {
             name: &login.name,
             client_secret: login.client_secret.as_ref(),
         };
-        let http = Http::new(self.ca_files());
-        Key::Source(Arc::new(LoginKey::new(
-            of,
-            self.logins(),
-            http,
-            self.redactor.clone(),
-        )))
+        let (http, redactor) = (Http::new(self.ca_files()), self.redactor.clone());
+        Key::Source(Arc::new(LoginKey::new(of, self.logins(), http, redactor)))
     }
 
     pub fn target(&self, resolved: ResolvedModel) -> Result<Target, String> {

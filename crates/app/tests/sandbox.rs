@@ -333,7 +333,14 @@ fn single_hosts_are_granted_by_rules_and_each_is_told() {
     let commands = [get(&here), get("registry.example"), "true".into()];
     let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
     let rule = "[permissions]\nallow = ['Net(127.0.0.1)']\n";
-    let Ran { told, data, .. } = run(rule, &[], |_| {}, &commands);
+    let Ran { scene, told, data } = run(rule, &[], |_| {}, &commands);
+    let audit = scene.ostler(["permissions", "audit", "--format", "json"]);
+    let audit: Value = serde_json::from_str(&audit.output().ok().stdout).expect("JSON");
+    for (call, what) in [(0, "127.0.0.1"), (1, "registry.example (refused)")] {
+        let touched = audit[call]["touched"].as_array().expect("a list");
+        let net = json!({"kind": "net", "what": what});
+        assert!(touched.contains(&net), "{audit:#}");
+    }
     assert!(told[0].contains("through"), "{}", told[0]);
     assert_eq!(
         data[0]["hosts"],

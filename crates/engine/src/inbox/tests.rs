@@ -217,5 +217,5 @@ async fn queues_are_bounded() {
         );
         told += 1;
     }
-    assert_eq!(told, 6);
+    assert_eq!(told, 9);
 }

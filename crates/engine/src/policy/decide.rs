@@ -256,11 +256,12 @@ impl<'a> Call<'a> {
     /// Whether the call names this very file, or takes a folder away that holds it. Trees are looked into as they are
     /// walked, or by the sandbox.
     fn opens(&self, file: &Path) -> bool {
+        let takes_folders = self.tool != "bash" && shows_what_was(self.tool);
         self.accesses.iter().any(|access| match access {
             Access::Read(path) => self.forms(path).any(|p| p == file),
             Access::Write(path) => self
                 .forms(path)
-                .any(|p| p == file || self.tool != "bash" && file.starts_with(p)),
+                .any(|p| p == file || takes_folders && file.starts_with(p)),
             Access::Run(segments) => {
                 let mut names = segments.iter().flat_map(|segment| &segment.names);
                 names.any(|path| self.forms(path).any(|p| p == file))
