@@ -296,7 +296,7 @@ mod tests {
             ("src/a", Verdict::Allow),
         ] {
             let accesses = [from, "new"].map(|name| Access::Write(root.join(name)));
-            let resolved = resolved(&host, &accesses, &policy.rules, &scope).await;
+            let resolved = resolved(&host, &accesses, &policy, &scope).await;
             let call = Call {
                 tool: "move_file",
                 accesses: &accesses,
