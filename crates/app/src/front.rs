@@ -29,6 +29,7 @@ pub fn fits(boot: &Boot) -> bool {
 }
 
 pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
+    let boot = crate::cmd::trust::at_start(boot)?;
     let options = Arc::new(boot.options(true)?);
     let host = boot.host();
     let language = options.language;
