@@ -230,6 +230,7 @@ fn bench(state: &str, columns: usize, look: Look) -> Bench {
                 id: "c1".into(),
                 name: "bash".into(),
                 input: Json::of(&json!({"command": "make"})),
+                by: None,
                 repair: None,
             }));
             let (id, name) = ("c1".to_owned(), "bash".to_owned());
