@@ -15,9 +15,10 @@ const FRONT_ENDS: [&str; 8] = [
 ];
 
 /// Tables of their own, and what only looks like a text.
-const OTHER_TABLES: [&str; 5] = [
+const OTHER_TABLES: [&str; 6] = [
     "tui/src/say.rs",
     "tui/src/editor/keymap.rs",
+    "tui/src/state/keys.rs",
     "tui/src/diff.rs",
     "tui/src/highlight",
     "tui/src/testing.rs",

@@ -249,32 +249,36 @@ impl Inbox {
         answer?
     }
 
+    fn put(&mut self, prompt: Prompt, delivery: Delivery) {
+        let waiting = match delivery {
+            Delivery::Steer => &mut self.steer,
+            Delivery::Queue => &mut self.queue,
+        };
+        if waiting.len() < MAX_WAITING {
+            return waiting.push_back(prompt);
+        }
+        self.feed.delta(Delta::View {
+            command: String::new(),
+            view: View::Error(format!(
+                "{MAX_WAITING} prompts are waiting already; this one was dropped. Send it again later."
+            )),
+        });
+    }
+
     fn take(&mut self, op: Option<Op>) {
         match op {
             Some(Op::Prompt {
                 text,
                 delivery,
                 images,
-            }) => {
-                let waiting = match delivery {
-                    Delivery::Steer => &mut self.steer,
-                    Delivery::Queue => &mut self.queue,
-                };
-                if waiting.len() < MAX_WAITING {
-                    waiting.push_back(Prompt {
-                        text,
-                        images,
-                        own_words: None,
-                    });
-                } else {
-                    self.feed.delta(Delta::View {
-                        command: String::new(),
-                        view: View::Error(format!(
-                            "{MAX_WAITING} prompts are waiting already; this one was dropped. Send it again later."
-                        )),
-                    });
-                }
-            }
+            }) => self.put(
+                Prompt {
+                    text,
+                    images,
+                    own_words: None,
+                },
+                delivery,
+            ),
             Some(Op::Answer {
                 ask,
                 choice,

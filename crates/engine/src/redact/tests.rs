@@ -212,6 +212,8 @@ proptest! {
         before in letters(0..4),
         after in letters(0..4),
     ) {
+        // A name that is one plain word stays: it may be one of the log's own.
+        let secret = format!("{secret}/");
         let text = format!("{before}{secret}{after}\n\u{1b}");
         let inner = serde_json::json!({ secret.clone(): [text.clone(), 1.5, {"deep": text}] });
         let body = Body::ToolResult(ToolResult {
@@ -226,6 +228,6 @@ proptest! {
         let value = result.output.to_value();
         prop_assert!(value["value"].is_object());
         prop_assert!(serde_json::from_str::<serde_json::Value>(value["text"].as_str().unwrap()).is_ok());
-        prop_assert!(!redactor(&[&secret]).has_secret(result.output.get()));
+        prop_assert!(!redactor(&[&secret]).has_secret(result.output.get()), "{}", result.output.get());
     }
 }
