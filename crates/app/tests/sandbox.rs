@@ -365,7 +365,14 @@ fn single_hosts_are_granted_by_rules_and_each_is_told() {
     ];
     let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
     let rule = "[permissions]\nallow = ['Net(127.0.0.1)']\n";
-    let Ran { told, data, .. } = run(rule, &[], |_| {}, &commands);
+    let Ran { scene, told, data } = run(rule, &[], |_| {}, &commands);
+    let audit = scene.ostler(["permissions", "audit", "--format", "json"]);
+    let audit: Value = serde_json::from_str(&audit.output().ok().stdout).expect("JSON");
+    for (call, what) in [(0, "127.0.0.1"), (1, "registry.example (refused)")] {
+        let touched = audit[call]["touched"].as_array().expect("a list");
+        let net = json!({"kind": "net", "what": what});
+        assert!(touched.contains(&net), "{audit:#}");
+    }
     assert!(told[0].contains("through"), "{}", told[0]);
     assert_eq!(
         data[0]["hosts"],
@@ -582,4 +589,33 @@ fn bubblewrap_when_asked_for() {
     assert!(!told[1].contains("private"), "{told:?}");
     assert!(!scene.space.exists(".git/hooks/pre-commit"));
     assert_eq!(told[3], "x\nhello");
+}
+
+#[test]
+fn files_that_hold_keys_are_hidden() {
+    if layer().is_none() {
+        return;
+    }
+    let config = "[[providers]]\nname = \"filed\"\nkind = \"openai\"\nbase_url = \"https://b.invalid\"\nmodel = \"m\"\napi_key_file = \"~/filed.key\"\n\n\
+                  [[providers]]\nname = \"literal\"\nkind = \"openai\"\nbase_url = \"https://c.invalid\"\nmodel = \"m\"\napi_key = \"sk-literal-Z9x8c7v6\"\n";
+    let set_up = |scene: &Scene| {
+        let home = scene.space.user_home();
+        scene
+            .space
+            .write(home.join("filed.key"), "sk-file-M1n2b3v4c5\n");
+        scene.space.write(home.join("other.key"), "other\n");
+    };
+    let ran = run(
+        config,
+        &[],
+        set_up,
+        &[
+            "tr a-z A-Z < $HOME/filed.key; true",
+            "tr a-z A-Z < $OSTLER_HOME/config.toml; true",
+            "tr a-z A-Z < $HOME/other.key",
+        ],
+    );
+    for (told, shown) in ran.told.iter().zip(["SK-FILE", "SK-LITERAL", "OTHER"]) {
+        assert_eq!(told.contains(shown), shown == "OTHER", "{told}");
+    }
 }

@@ -200,24 +200,19 @@ fn make(
 /// What rules allow in so many words, and what was granted. That nobody is asked is no grant.
 fn reach(cx: &Context) -> Result<Reach, ToolError> {
     let rules = &cx.guard.policy.rules;
-    let mut allow: Vec<Rule> = rules
-        .allow
-        .iter()
-        .filter(|r| r.is_about_hosts())
-        .cloned()
-        .collect();
-    for host in &cx.terms.hosts {
+    let about_hosts = |rules: &[Rule]| -> Vec<Rule> {
+        let hosts = rules.iter().filter(|r| r.is_about_hosts());
+        hosts.cloned().collect()
+    };
+    let granted = cx.terms.hosts.iter().map(|host| {
         let rule = Rule::parse(&format!("Net({host})"), "a grant");
-        allow.push(rule.map_err(|e| ToolError::new("invalid_input", format!("{e}")))?);
-    }
+        rule.map_err(|e| ToolError::new("invalid_input", format!("{e}")))
+    });
     Ok(Reach {
-        allow,
-        deny: rules
-            .deny
-            .iter()
-            .filter(|r| r.is_about_hosts())
-            .cloned()
-            .collect(),
+        allow: about_hosts(&rules.allow),
+        ask: about_hosts(&rules.ask),
+        deny: about_hosts(&rules.deny),
+        granted: granted.collect::<Result<_, _>>()?,
         private: cx.settings.allow_private.clone(),
         resolve: proxy::system(),
     })

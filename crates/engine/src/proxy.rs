@@ -43,9 +43,12 @@ const BUFFER: usize = 16 << 10;
 /// The hosts that a command may reach.
 #[derive(Clone)]
 pub struct Reach {
-    /// `Net` rules. Those that deny are stronger.
+    /// `Net` rules. Those that deny are stronger, and those that want a question, too.
     pub allow: Vec<Rule>,
+    pub ask: Vec<Rule>,
     pub deny: Vec<Rule>,
+    /// What the person said to such a question.
+    pub granted: Vec<Rule>,
     /// Hosts whose address may be private.
     pub private: Vec<String>,
     pub resolve: Resolve,
@@ -76,8 +79,10 @@ impl Reach {
     /// By name alone, before anybody looks where it is.
     pub fn allows(&self, host: &str, port: u16) -> bool {
         let subject = subject(host, port);
-        !self.deny.iter().any(|rule| rule.touches_host(&subject))
-            && self.allow.iter().any(|rule| rule.allows_host(&subject))
+        let touched = |rules: &[Rule]| rules.iter().any(|rule| rule.touches_host(&subject));
+        let allowed = |rules: &[Rule]| rules.iter().any(|rule| rule.allows_host(&subject));
+        !touched(&self.deny)
+            && (allowed(&self.granted) || allowed(&self.allow) && !touched(&self.ask))
     }
 
     /// A name that anybody can give to an address in this house opens nothing: the rule must name the address.
@@ -92,7 +97,7 @@ impl Reach {
             text == format!("Net({})", bracketed(host)) || text == format!("Net({subject})")
         };
         self.private.iter().any(|p| p == host || *p == subject)
-            || (literal && self.allow.iter().any(names))
+            || (literal && self.allow.iter().chain(&self.granted).any(names))
     }
 
     async fn connect(&self, host: &str, port: u16) -> Result<TcpStream, Fault> {

@@ -1,6 +1,7 @@
 //! Where things live: Ostler's home, the two configuration files, and what a path written in one
 //! of them means. It follows links where it must, and reads no file.
 
+use crate::auth::AUTH_FILE;
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
@@ -90,6 +91,21 @@ impl Places {
 
     pub fn project_config(&self) -> PathBuf {
         self.root.join("ostler.toml")
+    }
+
+    /// Our own files with keys in them, under all their names.
+    pub fn sealed(&self) -> Vec<PathBuf> {
+        let mut all = vec![self.dotenv(), self.home.join(AUTH_FILE)];
+        let home = self.home.canonicalize().ok();
+        let placed = home
+            .iter()
+            .flat_map(|home| [".env", AUTH_FILE].map(|name| home.join(name)));
+        let real = all.iter().filter_map(|path| path.canonicalize().ok());
+        let more: Vec<PathBuf> = placed.chain(real).collect();
+        all.extend(more);
+        all.sort();
+        all.dedup();
+        all
     }
 
     pub fn dotenv(&self) -> PathBuf {

@@ -238,7 +238,7 @@ fn removing_looks_in_both_files_and_forgets() {
     let store = desk.store();
     store.save("Bash(ls:*)").unwrap();
     store.save("Bash(make)").unwrap();
-    let removed = store.remove("Bash(ls *)").unwrap();
+    let removed = store.remove("Bash(ls *)", &targets(None)).unwrap();
     let places: Vec<_> = removed
         .iter()
         .map(|r| (desk.clean(&r.file), r.list, r.text.as_str()))
@@ -253,10 +253,18 @@ fn removing_looks_in_both_files_and_forgets() {
     );
     assert_eq!(desk.allowed(), ["Net", "Bash(make)"]);
     assert_eq!(desk.state(), State::Trusted);
-    assert!(store.remove("Bash(ls *)").unwrap().is_empty());
+    assert!(
+        store
+            .remove("Bash(ls *)", &targets(None))
+            .unwrap()
+            .is_empty()
+    );
     // Whoever puts it back did not get the person's word for it.
     let path = desk.places().project_config();
     fs::write(&path, read(&path).replace("Bash(make)", "Bash(ls:*)")).unwrap();
     assert_eq!(desk.state(), State::Changed);
-    assert_eq!(store.remove("Bash(rm:*)").unwrap()[0].list, RuleList::Deny);
+    assert_eq!(
+        store.remove("Bash(rm:*)", &targets(None)).unwrap()[0].list,
+        RuleList::Deny
+    );
 }

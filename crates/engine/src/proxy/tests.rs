@@ -74,6 +74,8 @@ impl World {
         Reach {
             allow: rules(allow),
             deny: rules(deny),
+            ask: Vec::new(),
+            granted: Vec::new(),
             private: private.iter().map(|p| (*p).to_owned()).collect(),
             resolve: Arc::new(move |_, _| Box::pin(async move { Ok(vec![server]) })),
         }
@@ -436,4 +438,36 @@ async fn heads_without_end_are_cut_off() {
     let mut heard = Vec::new();
     let _reset = client.read_to_end(&mut heard).await;
     assert!(world.got.lock().unwrap().is_empty());
+}
+
+#[test]
+fn what_is_denied_or_to_be_asked_is_left_out_of_a_wider_rule() {
+    let rules = |list: &[&str]| -> Vec<Rule> {
+        let list = list.iter().map(|host| format!("Net({host})"));
+        list.map(|text| Rule::parse(&text, "test").unwrap())
+            .collect()
+    };
+    let reach = |granted: &[&str]| Reach {
+        allow: rules(&["*.a.test"]),
+        ask: rules(&["ask.a.test"]),
+        deny: rules(&["no.a.test"]),
+        granted: rules(granted),
+        private: Vec::new(),
+        resolve: system(),
+    };
+    for (host, granted, expect) in [
+        ("x.a.test", &[][..], true),
+        ("no.a.test", &[], false),
+        ("no.a.test", &["no.a.test"], false),
+        ("ask.a.test", &[], false),
+        ("ask.a.test", &["ask.a.test"], true),
+        ("b.test", &[], false),
+        ("b.test", &["b.test"], true),
+    ] {
+        assert_eq!(
+            reach(granted).allows(host, 443),
+            expect,
+            "{host} {granted:?}"
+        );
+    }
 }

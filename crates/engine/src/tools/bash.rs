@@ -94,7 +94,11 @@ impl Typed for Bash {
     }
 
     async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {
-        let wait = args.wait();
+        // Where nothing may change, nothing is left running either.
+        let wait = match (args.wait(), cx.terms.read_only) {
+            (Wait::For(_), true) => Wait::Whole,
+            (wait @ (Wait::Whole | Wait::Not | Wait::For(_)), _) => wait,
+        };
         if wait != Wait::Whole {
             cx.jobs.room()?;
         }

@@ -32,6 +32,9 @@ pub struct Policy {
     pub readable: Readable,
     /// Not to be read even where everything else is.
     pub forbid_read: Vec<PathBuf>,
+    /// Folders whose files come and go by being renamed, secrets among them. A command sees what is there when it starts,
+    /// without `forbid_read` and names that begin with a dot, and changes nothing at their top.
+    pub closed: Vec<PathBuf>,
     /// Not to be changed even inside of what is writable.
     pub protect: Vec<PathBuf>,
     /// Sockets of programs outside that may be talked to, such as that of an ssh agent.

@@ -1,8 +1,9 @@
 //! One simple command: taken out of its wrappers, then judged by its words.
 
 use super::commands::{self, Kind, PUBLIC, SHELLS, WRAPPERS, Wrapper};
+use super::effects::DEEP;
 use super::effects::{self, Touch};
-use super::hidden::{hands_over, hidden, tails};
+use super::hidden::{hands_over, hidden, outer_words, tails, takes_trees};
 use super::walk::{Walker, is_local_name};
 use super::word::Word;
 use ostler_wire::{Access, Mark, Segment};
@@ -107,6 +108,17 @@ impl Walker<'_> {
         let mut inside = self.resolve(&effects.touches, &mut segment);
         if !effects.understood {
             segment.names.extend(self.named(words));
+            if takes_trees(words) {
+                let below = |path: &PathBuf| PathBuf::from(format!("{}{DEEP}", path.display()));
+                let trees: Vec<PathBuf> = segment.names.iter().map(below).collect();
+                segment.names.extend(trees);
+            }
+        }
+        // One word says nothing of where it runs.
+        let root = self.place.root;
+        let elsewhere = self.folders.iter().filter(|f| !f.starts_with(root));
+        if !effects.reader {
+            segment.names.extend(elsewhere.cloned());
         }
         if effects.reader && name.text == "git" {
             // What lies outside is named by no plain git reader but these.
@@ -124,7 +136,8 @@ impl Walker<'_> {
             && words.iter().all(|w| w.known && !w.odd)
             && (harmless || peeled.bound.is_none())
             && told
-            && !hands_over(words);
+            && !hands_over(words)
+            && self.stays(words);
         segment.marks.dedup();
         self.push(segment);
         if name.text.ends_with("find") {
@@ -286,6 +299,13 @@ impl Walker<'_> {
             true => self.folders.iter().map(|f| f.join(text)).collect(),
             false => Vec::new(),
         }
+    }
+
+    /// Whether it runs in the project, and what it runs is found there: elsewhere the same words mean other files.
+    fn stays(&self, words: &[Word]) -> bool {
+        let inside = |path: PathBuf| path.starts_with(self.place.root);
+        self.folders.iter().all(|folder| inside(normal(folder)))
+            && outer_words(words).all(|word| self.paths(word).into_iter().all(inside))
     }
 
     /// Every file that a word of an unknown command could mean.

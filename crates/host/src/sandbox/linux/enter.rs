@@ -1,9 +1,9 @@
 //! The child's part: nothing but system calls, on what was prepared before the fork.
 #![expect(unsafe_code, reason = "namespaces, mounts, capabilities and filters")]
 
-use super::jail::{Jail, Mount, User, Way};
+use super::jail::{Jail, MAX_CARRIED, Mount, User, Way};
 use super::landlock;
-use rustix::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use rustix::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use rustix::io::Errno;
 use std::ffi::CStr;
 use std::io::{self, Write};
@@ -131,9 +131,18 @@ pub(crate) fn restrict(jail: &Jail<'_>, ruleset: Option<BorrowedFd<'_>>) -> Outc
     check(done).map_err(|e| (Step::Capabilities, e))?;
     drop_capabilities(jail.frame.keep).map_err(|e| (Step::Capabilities, e))?;
     if let Some(ruleset) = ruleset {
+        // The rules know the mounts beneath, which are other file systems.
         if jail.has_init() {
-            // The rules know the mount beneath, which is another file system.
-            landlock::allow_mounted(ruleset, c"/proc").map_err(|e| (Step::Landlock, e))?;
+            landlock::allow_mounted(ruleset, c"/proc", landlock::READ)
+                .map_err(|e| (Step::Landlock, e))?;
+        }
+        let terminals = jail
+            .mounts
+            .iter()
+            .find(|(kind, _)| *kind == Mount::Terminals);
+        if let Some((_, path)) = terminals {
+            landlock::allow_mounted(ruleset, path, landlock::DEVICE)
+                .map_err(|e| (Step::Landlock, e))?;
         }
         // SAFETY: the descriptor is open; the kernel checks its kind.
         let done =
@@ -179,20 +188,44 @@ fn write_file(path: &CStr, bytes: &[u8]) -> io::Result<()> {
 }
 
 fn mount_all(mounts: &[(Mount, &CStr)]) -> io::Result<()> {
+    let mut carried = [const { None }; MAX_CARRIED];
+    let (mut taken, mut put) = (0, 0);
     for (kind, path) in mounts {
         let done = match kind {
             Mount::Bind => bind(path, path),
             Mount::ReadOnlyTree => change(path, libc::MOUNT_ATTR_RDONLY, 0, true),
             Mount::Writable => change(path, 0, libc::MOUNT_ATTR_RDONLY, false),
-            Mount::HideFolder => mount(
+            Mount::HideFolder => hide_folder(path),
+            // Without, a command could read what is typed elsewhere, and write on those screens.
+            Mount::Terminals => mount(
+                Some(c"devpts"),
+                path,
+                Some(c"devpts"),
+                libc::MS_NOSUID | libc::MS_NOEXEC,
+                Some(c"newinstance,ptmxmode=0666,mode=0620"),
+            )
+            .or_else(|_| hide_folder(path)),
+            Mount::HideFile => bind(c"/dev/null", path)
+                .and_then(|()| change(path, libc::MOUNT_ATTR_NODEV, 0, false)),
+            Mount::Carry => {
+                let place = carried.get_mut(taken).ok_or(io::ErrorKind::InvalidData)?;
+                taken += 1;
+                carry(path).map(|tree| *place = Some(tree))
+            }
+            Mount::Clear => mount(
                 Some(c"tmpfs"),
                 path,
                 Some(c"tmpfs"),
-                libc::MS_RDONLY | libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC,
-                Some(c"mode=000,size=4k"),
+                libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC,
+                Some(c"mode=755,size=4k"),
             ),
-            Mount::HideFile => bind(c"/dev/null", path)
-                .and_then(|()| change(path, libc::MOUNT_ATTR_NODEV, 0, false)),
+            Mount::PutDown => {
+                let tree = carried.get_mut(put).and_then(Option::take);
+                put += 1;
+                tree.map_or(Ok(()), |tree| put_down(&tree, path))
+            }
+            Mount::Touch => touch(path),
+            Mount::ReadOnly => change(path, libc::MOUNT_ATTR_RDONLY, 0, false),
         };
         match done {
             // Gone since the plan was made, so there is nothing to confine.
@@ -201,6 +234,53 @@ fn mount_all(mounts: &[(Mount, &CStr)]) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+fn carry(path: &CStr) -> io::Result<OwnedFd> {
+    let flags = libc::OPEN_TREE_CLONE | libc::OPEN_TREE_CLOEXEC | libc::AT_RECURSIVE as u32;
+    // SAFETY: reads the path; what it gives is a new descriptor.
+    unsafe {
+        let fd = libc::syscall(libc::SYS_open_tree, libc::AT_FDCWD, path.as_ptr(), flags) as i32;
+        check(fd)?;
+        Ok(OwnedFd::from_raw_fd(fd))
+    }
+}
+
+fn put_down(tree: &OwnedFd, path: &CStr) -> io::Result<()> {
+    use rustix::fs::{FileType, Mode, fstat, mkdir};
+    match FileType::from_raw_mode(fstat(tree)?.st_mode) {
+        FileType::Directory => mkdir(path, Mode::from_raw_mode(0o755))?,
+        _ => touch(path)?,
+    }
+    // SAFETY: an open descriptor and two strings.
+    let done = unsafe {
+        libc::syscall(
+            libc::SYS_move_mount,
+            tree.as_raw_fd(),
+            c"".as_ptr(),
+            libc::AT_FDCWD,
+            path.as_ptr(),
+            libc::MOVE_MOUNT_F_EMPTY_PATH,
+        )
+    };
+    check(done as i32)
+}
+
+fn touch(path: &CStr) -> io::Result<()> {
+    use rustix::fs::{Mode, OFlags, open};
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+    open(path, flags, Mode::RUSR)?;
+    Ok(())
+}
+
+fn hide_folder(path: &CStr) -> io::Result<()> {
+    mount(
+        Some(c"tmpfs"),
+        path,
+        Some(c"tmpfs"),
+        libc::MS_RDONLY | libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC,
+        Some(c"mode=000,size=4k"),
+    )
 }
 
 fn bind(from: &CStr, to: &CStr) -> io::Result<()> {

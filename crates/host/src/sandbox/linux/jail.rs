@@ -16,7 +16,22 @@ pub(super) enum Mount {
     HideFolder,
     /// A file becomes one that cannot be opened.
     HideFile,
+    /// Takes a copy of what is seen here, for `PutDown`.
+    Carry,
+    /// A folder becomes an empty one, to be filled.
+    Clear,
+    /// What was carried from here is here again. In the order of `Carry`.
+    PutDown,
+    /// An empty file in a cleared folder.
+    Touch,
+    /// This mount alone becomes read-only.
+    ReadOnly,
+    /// Terminals that are made inside, and none of those outside.
+    Terminals,
 }
+
+/// Most that can be carried at once.
+pub(super) const MAX_CARRIED: usize = 128;
 
 /// How the child comes to the right to mount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,6 +121,12 @@ pub(super) fn encode(
             Mount::Writable => 2,
             Mount::HideFolder => 3,
             Mount::HideFile => 4,
+            Mount::Carry => 5,
+            Mount::Clear => 6,
+            Mount::PutDown => 7,
+            Mount::Touch => 8,
+            Mount::ReadOnly => 9,
+            Mount::Terminals => 10,
         });
         bytes.extend_from_slice(path.as_os_str().as_bytes());
         bytes.push(0);
@@ -180,6 +201,12 @@ impl<'a> Jail<'a> {
                 2 => Mount::Writable,
                 3 => Mount::HideFolder,
                 4 => Mount::HideFile,
+                5 => Mount::Carry,
+                6 => Mount::Clear,
+                7 => Mount::PutDown,
+                8 => Mount::Touch,
+                9 => Mount::ReadOnly,
+                10 => Mount::Terminals,
                 _ => return None,
             };
             Some((mount, path))

@@ -170,13 +170,6 @@ fn rules(
         abstract_sockets: policy.sockets.is_empty(),
     };
     let ruleset = Ruleset::new(abi, scope).map_err(kernel)?;
-    let mut left_out = vec![PathBuf::from("/dev")];
-    if layer == Layer::Landlock {
-        // Inside of a writable folder nothing can be left out: new files there would be unreadable too.
-        let outside = |path: &&PathBuf| holder(path, &places.writable).is_none();
-        left_out.extend(places.forbidden.iter().filter(outside).cloned());
-    }
-    let linked = places::linked_files(&left_out);
     let allow = |path: &Path, rights| {
         ruleset.allow(path, rights).map_err(|source| Error::Path {
             path: path.to_owned(),
@@ -185,19 +178,13 @@ fn rules(
     };
     // Names of files can be told from their folders anyway, and much breaks without.
     allow(Path::new("/"), READ_DIR)?;
-    match &policy.readable {
-        Readable::All => {
-            for path in places::beneath_but(Path::new("/"), &left_out, &linked, MAX_RULES)? {
-                allow(&path, READ)?;
-            }
-        }
-        Readable::List(_) => {
-            for path in &places.readable {
-                for path in places::beneath_but(path, &left_out, &linked, MAX_RULES)? {
-                    allow(&path, READ)?;
-                }
-            }
-        }
+    let everything = [PathBuf::from("/")];
+    let tops = match &policy.readable {
+        Readable::All => everything.as_slice(),
+        Readable::List(_) => places.readable.as_slice(),
+    };
+    for path in readable(tops, places, layer, limits)? {
+        allow(&path, READ)?;
     }
     for path in &places.writable {
         allow(path, READ | WRITE | DEVICE)?;
@@ -209,6 +196,47 @@ fn rules(
         allow(Path::new(path), DEVICE)?;
     }
     Ok(ruleset)
+}
+
+/// Everything below `tops` but what is hidden.
+fn readable(
+    tops: &[PathBuf],
+    places: &Places,
+    layer: Layer,
+    limits: &mut Vec<&'static str>,
+) -> Result<Vec<PathBuf>, Error> {
+    let devices = [PathBuf::from("/dev")];
+    // Inside of a writable folder nothing can be left out: new files there would be unreadable too. Elsewhere this holds
+    // what no mount does: a file that comes later, or is replaced and so loses the mount on it.
+    let outside = |path: &&PathBuf| holder(path, &places.writable).is_none();
+    let there = || {
+        devices
+            .iter()
+            .chain(places.forbidden.iter().filter(outside))
+    };
+    let dotted = places.closed.iter().flat_map(|closed| &closed.dotted);
+    let later = places.absent.iter().chain(dotted).filter(outside);
+    let all: Vec<PathBuf> = there().chain(later).cloned().collect();
+    let beneath = |left_out: &[PathBuf]| {
+        let linked = places::linked_files(left_out);
+        let mut found = Vec::new();
+        for top in tops {
+            let limit = MAX_RULES - found.len();
+            found.extend(places::beneath_but(top, left_out, &linked, limit)?);
+        }
+        Ok(found)
+    };
+    match (beneath(&all), layer) {
+        (Err(Error::TooMany { .. }), Layer::Namespaces) => {
+            limits.push("a path in forbid_read that is replaced while a command runs can be read");
+            beneath(&devices)
+        }
+        (Err(Error::TooMany { .. }), Layer::Landlock | Layer::Bubblewrap) => {
+            limits.push("a path in forbid_read that is made while a command runs can be read");
+            beneath(&there().cloned().collect::<Vec<_>>())
+        }
+        (found, _) => found,
+    }
 }
 
 fn name_limits(
@@ -237,6 +265,7 @@ fn name_limits(
         second,
         "modes, owners and times of files outside of the writable folders can be changed",
     );
+    add(second, "other terminals of yours can be read and written");
     add(
         second && matches!(policy.network, Network::Loopback | Network::Proxy),
         "there is no loopback inside, and no way to single hosts",
