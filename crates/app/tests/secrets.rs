@@ -199,12 +199,12 @@ fn no_tool_opens_the_files_with_keys() {
 
 #[test]
 fn no_process_of_ours_tells_its_environment() {
-    // Turned by thirteen letters, so that nothing can be taken out of it on the way.
+    // Turned by thirteen letters, so that nothing can be taken out of it on the way. Only those above the command are ours.
     let turn = "tr 'A-Za-z' 'N-ZA-Mn-za-m'";
     let person = Person::new([
         Step::answer().call("bash", json!({"command": format!("env | {turn}")})),
         Step::answer().call("bash", json!({"command": format!(
-            "cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' | grep -a -e OSTLER_HOME -e sk- -e token | {turn}"
+            "p=$$; while [ ${{p:-0}} -gt 1 ]; do cat /proc/$p/environ /proc/$p/cmdline; p=$(awk '/^PPid/ {{print $2}}' /proc/$p/status); done 2>/dev/null | tr '\\0' '\\n' | grep -a -e OSTLER_HOME -e sk- -e token | {turn}"
         )})),
         Step::answer().text("done"),
     ]);
