@@ -115,7 +115,7 @@ impl Scope {
 }
 
 /// Removes `.` and resolves `..` by name.
-fn normalise(path: &Path) -> PathBuf {
+pub fn normalise(path: &Path) -> PathBuf {
     use std::path::Component;
     let mut out = PathBuf::new();
     for part in path.components() {

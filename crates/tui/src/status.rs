@@ -2,8 +2,8 @@
 
 use crate::canvas::Canvas;
 use crate::line::{Line, Span};
-use crate::text;
 use crate::theme::Role;
+use crate::{say, text};
 use ostler_wire::{Mode, Usage, Word};
 use serde_json::Value;
 
@@ -108,7 +108,7 @@ impl Status {
             let text = canvas.fill(Word::Cached, &[&share.to_string()]);
             parts.push(("cached", canvas.span(text, Role::Status)));
         }
-        let cost = self.cost.map(|c| canvas.span(money(c), Role::Status));
+        let cost = self.cost.map(|c| canvas.span(say::cost(c), Role::Status));
         parts.extend(cost.map(|span| ("cost", span)));
         if !self.jobs.is_empty() {
             let text = canvas.fill(Word::Jobs, &[&self.jobs.len().to_string()]);
@@ -150,14 +150,6 @@ fn short(model: &str) -> &str {
     model.split_once('/').map_or(model, |(_, name)| name)
 }
 
-pub fn money(dollars: f64) -> String {
-    match dollars {
-        d if d >= 100.0 => format!("${d:.0}"),
-        d if d >= 1.0 => format!("${d:.2}"),
-        d => format!("${d:.4}"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -191,12 +183,12 @@ mod tests {
         let text = status.line(&canvas(80), None).text();
         assert_eq!(
             text,
-            "wise-2 · plan · yolo · 50% context · 50% cached · $0.2500 · main"
+            "wise-2 · plan · yolo · 50% context · 50% cached · $0.250 · main"
         );
         assert!(status.line(&canvas(40), None).width() <= 40);
         for (form, expect) in [
             ("{model} on {branch}", "wise-2 on main"),
-            ("{cost}{jobs}|{nonsense} {", "$0.2500|{nonsense} {"),
+            ("{cost}{jobs}|{nonsense} {", "$0.250|{nonsense} {"),
             ("", ""),
         ] {
             let line = status.line(&canvas(80), Some(form));

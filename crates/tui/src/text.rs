@@ -1,6 +1,7 @@
 //! Measuring, wrapping and cutting text by the cells it takes on a terminal, grapheme by grapheme. Pure.
 
 use crate::line::{Line, Span};
+use ostler_wire::is_tricky;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
@@ -26,8 +27,7 @@ pub fn grapheme_width(grapheme: &str) -> usize {
 /// The text with everything a terminal would act upon, or that would reorder or hide what is around it, made visible.
 /// Tabs become spaces; a line break cannot be in a row and becomes a sign.
 pub fn visible(text: String) -> String {
-    let harmless = |c: char| !c.is_control() && !is_hidden(c);
-    if text.chars().all(harmless) {
+    if !text.contains(|c| c == '\n' || c == '\t' || is_tricky(c)) {
         return text;
     }
     let mut out = String::with_capacity(text.len());
@@ -40,16 +40,11 @@ pub fn visible(text: String) -> String {
             c if c.is_ascii_control() => {
                 out.push(char::from_u32(0x2400 + c as u32).unwrap_or('\u{fffd}'));
             }
-            c if c.is_control() || is_hidden(c) => out.push('\u{fffd}'),
+            c if is_tricky(c) => out.push('\u{fffd}'),
             c => out.push(c),
         }
     }
     out
-}
-
-/// Direction overrides, and characters of the tag block that can carry a hidden text.
-fn is_hidden(c: char) -> bool {
-    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// Breaks a paragraph into rows of at most `columns` cells: at spaces, between wide characters, and within a word only

@@ -76,7 +76,6 @@ words! {
     AllowOnce: "allow once", "允许一次";
     AllowSession: "allow for this session", "本次会话内允许";
     AllowAlways: "always allow", "始终允许";
-    Deny: "deny", "拒绝";
     DenyReason: "deny, and say why", "拒绝并说明原因";
     WhyNot: "why not? (enter sends, empty is fine)", "原因？（回车发送，可留空）";
     PlanReady: "The plan is ready", "计划已就绪";
@@ -92,13 +91,10 @@ words! {
     NothingFits: "nothing fits", "没有匹配项";
     // Work
     Working: "working", "工作中";
-    Thinking: "thinking", "思考中";
-    Waiting: "waiting for the model", "等待模型";
     StopKey: "esc stops", "esc 停止";
     Stopping: "stopping", "正在停止";
     Queued: "queued", "已排队";
     Steers: "joins the turn", "加入当前回合";
-    RetryIn: "retry in {} s ({})", "{} 秒后重试（{}）";
     Finished: "finished", "已完成";
     QuitAgain: "ctrl-c again leaves", "再按 ctrl-c 退出";
     // Composer and status
@@ -121,7 +117,6 @@ words! {
     NewSession: "a new session", "新会话";
     CannotOpen: "the session could not be opened: {}", "无法打开会话：{}";
     SessionOver: "the session has ended", "会话已结束";
-    Earlier: "… {} earlier entries", "……更早的 {} 条";
     NoTheme: "there is no theme {}; there are: {}", "没有主题 {}；可用：{}";
     PagerKeys: "↑↓ pgup pgdn g G · / search · q back", "↑↓ pgup pgdn g G · / 搜索 · q 返回";
     SearchFor: "search: {}", "搜索：{}";

@@ -2,8 +2,9 @@
 //! of them means. It follows links where it must, and reads no file.
 
 use crate::auth::AUTH_FILE;
+use ostler_engine::tool::normalise;
 use std::collections::BTreeMap;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use super::tree::{Node, Value};
 
@@ -216,12 +217,12 @@ pub fn absolute(written: &str, base: &Path, user_home: Option<&Path>) -> PathBuf
         }
         (Some(_) | None, _) => PathBuf::from(written),
     };
-    tidy(&base.join(expanded))
+    normalise(&base.join(expanded))
 }
 
 /// Whether the path stays in the directory, links followed as far as they exist.
 pub fn is_inside(path: &Path, directory: &Path) -> bool {
-    real(&tidy(path)).starts_with(real(&tidy(directory)))
+    real(&normalise(path)).starts_with(real(&normalise(directory)))
 }
 
 fn real(path: &Path) -> PathBuf {
@@ -231,19 +232,4 @@ fn real(path: &Path) -> PathBuf {
             Some(ancestor.canonicalize().ok()?.join(rest))
         })
         .unwrap_or_else(|| path.to_owned())
-}
-
-/// Removes `.` and `..` by name.
-fn tidy(path: &Path) -> PathBuf {
-    let mut out = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                out.pop();
-            }
-            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => out.push(part),
-        }
-    }
-    out
 }

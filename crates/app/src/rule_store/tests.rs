@@ -15,7 +15,7 @@ struct Desk {
 impl Desk {
     fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
-        fs::create_dir_all(directory.path().join("work")).unwrap();
+        fs::create_dir_all(directory.path().join("project")).unwrap();
         Self {
             directory,
             global: Global::default(),
@@ -47,7 +47,7 @@ impl Desk {
         let base = self.directory.path().canonicalize().unwrap();
         let home = base.join("home").display().to_string();
         let env = Env::from([("HOME".to_owned(), home)]);
-        let root = base.join("work");
+        let root = base.join("project");
         Places::find(&env, &root, None, Platform::Unix).unwrap()
     }
 
@@ -177,10 +177,16 @@ fn a_link_to_a_file_elsewhere_is_not_written_through() {
 #[test]
 fn in_the_persons_own_file_paths_are_absolute() {
     for (rule, expect) in [
-        ("Edit(src/main.rs)", &["Edit(/work/src/main.rs)"][..]),
-        ("Edit(./a)", &["Edit(/work/a)"]),
-        ("Read(.env)", &["Read(/work/.env)", "Read(/work/**/.env)"]),
-        ("Edit(src/)", &["Edit(/work/src/)", "Edit(/work/**/src/)"]),
+        ("Edit(src/main.rs)", &["Edit(/project/src/main.rs)"][..]),
+        ("Edit(./a)", &["Edit(/project/a)"]),
+        (
+            "Read(.env)",
+            &["Read(/project/.env)", "Read(/project/**/.env)"],
+        ),
+        (
+            "Edit(src/)",
+            &["Edit(/project/src/)", "Edit(/project/**/src/)"],
+        ),
         ("Edit(~/notes)", &["Edit(~/notes)"]),
         ("Edit(/tmp/x)", &["Edit(/tmp/x)"]),
         ("Edit", &["Edit"]),

@@ -202,6 +202,25 @@ pub struct Shown {
 }
 
 impl Session {
+    /// One turn, its asks answered in order; there must be as many as answers.
+    pub async fn answered(&mut self, answers: &[(&str, Option<&str>)]) -> Shown {
+        self.prompt("go", Delivery::Queue).await;
+        let mut answers = answers.iter();
+        let shown = self
+            .watch(async |session, event| {
+                if let Event::Ask(ask) = event {
+                    let (choice, reason) = answers
+                        .next()
+                        .unwrap_or_else(|| panic!("nobody answers {ask:?}"));
+                    session.send(Session::answer(ask, choice, *reason)).await;
+                }
+            })
+            .await;
+        assert_eq!(answers.len(), 0, "not asked: {shown:?}");
+        assert_eq!(shown.outcome(), Some(Outcome::Done), "{shown:?}");
+        shown
+    }
+
     pub fn id(&self) -> String {
         self.client.session_id.clone()
     }

@@ -51,17 +51,22 @@ pub fn table() -> Vec<(&'static str, &'static [&'static str], &'static str)> {
     rows.map(|row| (row.name, row.keys, row.help)).collect()
 }
 
-const fn row(
-    action: Action,
-    name: &'static str,
-    keys: &'static [&'static str],
-    help: &'static str,
-) -> Binding<Action> {
-    Binding {
-        action,
-        name,
-        keys,
-        help,
+impl<A> Binding<A> {
+    pub const fn new(
+        action: A,
+        name: &'static str,
+        keys: &'static [&'static str],
+        help: &'static str,
+    ) -> Self
+    where
+        A: Copy,
+    {
+        Self {
+            action,
+            name,
+            keys,
+            help,
+        }
     }
 }
 
@@ -69,33 +74,33 @@ const fn row(
 // tidy: table
 #[rustfmt::skip]
 pub const ACTIONS: &[Binding<Action>] = &[
-    row(Action::Submit, "submit", &["enter"], "send; after a backslash a new line"),
-    row(Action::Newline, "newline", &["shift-enter", "alt-enter", "ctrl-j"], "begin a new line"),
-    row(Action::CharLeft, "char_left", &["left", "ctrl-b"], "one character back"),
-    row(Action::CharRight, "char_right", &["right", "ctrl-f"], "one character on"),
-    row(Action::WordLeft, "word_left", &["alt-b", "ctrl-left", "alt-left"], "one word back"),
-    row(Action::WordRight, "word_right", &["alt-f", "ctrl-right", "alt-right"], "one word on"),
-    row(Action::LineStart, "line_start", &["ctrl-a", "home"], "to the start of the line"),
-    row(Action::LineEnd, "line_end", &["ctrl-e", "end"], "to the end of the line"),
-    row(Action::TextStart, "text_start", &["ctrl-home", "alt-<"], "to the start of the text"),
-    row(Action::TextEnd, "text_end", &["ctrl-end", "alt->"], "to the end of the text"),
-    row(Action::Up, "up", &["up"], "one row up; from the first row to the entry before"),
-    row(Action::Down, "down", &["down"], "one row down; from the last row to the entry after"),
-    row(Action::EraseLeft, "erase_left", &["backspace", "ctrl-h", "shift-backspace"], "erase the character before"),
-    row(Action::EraseRight, "erase_right", &["delete"], "erase the character after"),
-    row(Action::EraseOrLeave, "erase_or_leave", &["ctrl-d"], "erase the character after; leave if there is no text"),
-    row(Action::KillWordLeft, "kill_word_left", &["alt-backspace", "ctrl-backspace"], "cut the word before"),
-    row(Action::KillSpacedLeft, "kill_spaced_left", &["ctrl-w"], "cut back to a space"),
-    row(Action::KillWordRight, "kill_word_right", &["alt-d", "alt-delete", "ctrl-delete"], "cut the word after"),
-    row(Action::KillLineEnd, "kill_line_end", &["ctrl-k"], "cut to the end of the line"),
-    row(Action::KillLineStart, "kill_line_start", &["ctrl-u"], "cut to the start of the line"),
-    row(Action::Yank, "yank", &["ctrl-y"], "put back what was cut"),
-    row(Action::YankOlder, "yank_older", &["alt-y"], "after that, what was cut before it instead"),
-    row(Action::Undo, "undo", &["ctrl-_", "ctrl-/", "ctrl-7"], "take the last change back"),
-    row(Action::Redo, "redo", &["alt-_"], "do it again"),
-    row(Action::HistoryOlder, "history_older", &["ctrl-p"], "the entry before"),
-    row(Action::HistoryNewer, "history_newer", &["ctrl-n"], "the entry after"),
-    row(Action::HistorySearch, "history_search", &["ctrl-r"], "search the entries; again for older ones"),
+    Binding::new(Action::Submit, "submit", &["enter"], "send; after a backslash a new line"),
+    Binding::new(Action::Newline, "newline", &["shift-enter", "alt-enter", "ctrl-j"], "begin a new line"),
+    Binding::new(Action::CharLeft, "char_left", &["left", "ctrl-b"], "one character back"),
+    Binding::new(Action::CharRight, "char_right", &["right", "ctrl-f"], "one character on"),
+    Binding::new(Action::WordLeft, "word_left", &["alt-b", "ctrl-left", "alt-left"], "one word back"),
+    Binding::new(Action::WordRight, "word_right", &["alt-f", "ctrl-right", "alt-right"], "one word on"),
+    Binding::new(Action::LineStart, "line_start", &["ctrl-a", "home"], "to the start of the line"),
+    Binding::new(Action::LineEnd, "line_end", &["ctrl-e", "end"], "to the end of the line"),
+    Binding::new(Action::TextStart, "text_start", &["ctrl-home", "alt-<"], "to the start of the text"),
+    Binding::new(Action::TextEnd, "text_end", &["ctrl-end", "alt->"], "to the end of the text"),
+    Binding::new(Action::Up, "up", &["up"], "one row up; from the first row to the entry before"),
+    Binding::new(Action::Down, "down", &["down"], "one row down; from the last row to the entry after"),
+    Binding::new(Action::EraseLeft, "erase_left", &["backspace", "ctrl-h", "shift-backspace"], "erase the character before"),
+    Binding::new(Action::EraseRight, "erase_right", &["delete"], "erase the character after"),
+    Binding::new(Action::EraseOrLeave, "erase_or_leave", &["ctrl-d"], "erase the character after; leave if there is no text"),
+    Binding::new(Action::KillWordLeft, "kill_word_left", &["alt-backspace", "ctrl-backspace"], "cut the word before"),
+    Binding::new(Action::KillSpacedLeft, "kill_spaced_left", &["ctrl-w"], "cut back to a space"),
+    Binding::new(Action::KillWordRight, "kill_word_right", &["alt-d", "alt-delete", "ctrl-delete"], "cut the word after"),
+    Binding::new(Action::KillLineEnd, "kill_line_end", &["ctrl-k"], "cut to the end of the line"),
+    Binding::new(Action::KillLineStart, "kill_line_start", &["ctrl-u"], "cut to the start of the line"),
+    Binding::new(Action::Yank, "yank", &["ctrl-y"], "put back what was cut"),
+    Binding::new(Action::YankOlder, "yank_older", &["alt-y"], "after that, what was cut before it instead"),
+    Binding::new(Action::Undo, "undo", &["ctrl-_", "ctrl-/", "ctrl-7"], "take the last change back"),
+    Binding::new(Action::Redo, "redo", &["alt-_"], "do it again"),
+    Binding::new(Action::HistoryOlder, "history_older", &["ctrl-p"], "the entry before"),
+    Binding::new(Action::HistoryNewer, "history_newer", &["ctrl-n"], "the entry after"),
+    Binding::new(Action::HistorySearch, "history_search", &["ctrl-r"], "search the entries; again for older ones"),
 ];
 
 #[derive(Clone, Debug)]

@@ -174,11 +174,6 @@ impl Editor {
         self.vim.as_ref().map(Vim::mode)
     }
 
-    pub fn set_vim(&mut self, on: bool) {
-        self.buffer.release();
-        self.vim = on.then(Vim::default);
-    }
-
     /// For the next time.
     pub fn history(&self) -> Vec<String> {
         self.history.texts()

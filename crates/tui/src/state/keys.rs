@@ -16,32 +16,18 @@ pub enum Global {
     Suspend,
 }
 
-const fn row(
-    action: Global,
-    name: &'static str,
-    keys: &'static [&'static str],
-    help: &'static str,
-) -> Binding<Global> {
-    Binding {
-        action,
-        name,
-        keys,
-        help,
-    }
-}
-
 // tidy: table
 #[rustfmt::skip]
 pub const GLOBALS: &[Binding<Global>] = &[
-    row(Global::Stop, "stop", &["esc"], "stop the turn; first leaves a menu, a search or vim's insert mode"),
-    row(Global::Interrupt, "interrupt", &["ctrl-c"], "stop the turn, else empty the composer, else leave when pressed twice"),
-    row(Global::Queue, "queue", &["tab"], "while it works: send as the next turn"),
-    row(Global::NextMode, "next_mode", &["shift-tab"], "the next mode: normal, plan"),
-    row(Global::Page, "page", &["ctrl-t"], "page through everything, unfolded"),
-    row(Global::Editor, "editor", &["ctrl-g"], "write in your own editor"),
-    row(Global::PasteImage, "paste_image", &["ctrl-v"], "attach the picture on the clipboard"),
-    row(Global::Redraw, "redraw", &["ctrl-l"], "clear the screen and draw anew"),
-    row(Global::Suspend, "suspend", &["ctrl-z"], "suspend; `fg` brings it back"),
+    Binding::new(Global::Stop, "stop", &["esc"], "stop the turn; first leaves a menu, a search or vim's insert mode"),
+    Binding::new(Global::Interrupt, "interrupt", &["ctrl-c"], "stop the turn, else empty the composer, else leave when pressed twice"),
+    Binding::new(Global::Queue, "queue", &["tab"], "while it works: send as the next turn"),
+    Binding::new(Global::NextMode, "next_mode", &["shift-tab"], "the next mode: normal, plan"),
+    Binding::new(Global::Page, "page", &["ctrl-t"], "page through everything, unfolded"),
+    Binding::new(Global::Editor, "editor", &["ctrl-g"], "write in your own editor"),
+    Binding::new(Global::PasteImage, "paste_image", &["ctrl-v"], "attach the picture on the clipboard"),
+    Binding::new(Global::Redraw, "redraw", &["ctrl-l"], "clear the screen and draw anew"),
+    Binding::new(Global::Suspend, "suspend", &["ctrl-z"], "suspend; `fg` brings it back"),
 ];
 
 impl Default for KeyMap<Global> {

@@ -6,6 +6,7 @@ use super::effects::{self, Touch};
 use super::hidden::{hands_over, hidden, outer_words, tails, takes_trees};
 use super::walk::{Walker, is_local_name};
 use super::word::Word;
+use crate::tool::normalise;
 use ostler_wire::{Access, Mark, Segment};
 use std::path::{Component, Path, PathBuf};
 
@@ -280,14 +281,14 @@ impl Walker<'_> {
     /// The absolute paths that a word may name; none when that is not known.
     pub fn paths(&self, text: &str) -> Vec<PathBuf> {
         if text.starts_with('/') {
-            return vec![normal(Path::new(text))];
+            return vec![normalise(Path::new(text))];
         }
         if text.contains('\0') {
             return Vec::new();
         }
         self.folders
             .iter()
-            .map(|folder| normal(&folder.join(text)))
+            .map(|folder| normalise(&folder.join(text)))
             .collect()
     }
 
@@ -304,7 +305,7 @@ impl Walker<'_> {
     /// Whether it runs in the project, and what it runs is found there: elsewhere the same words mean other files.
     fn stays(&self, words: &[Word]) -> bool {
         let inside = |path: PathBuf| path.starts_with(self.place.root);
-        self.folders.iter().all(|folder| inside(normal(folder)))
+        self.folders.iter().all(|folder| inside(normalise(folder)))
             && outer_words(words).all(|word| self.paths(word).into_iter().all(inside))
     }
 
@@ -503,19 +504,4 @@ pub(super) fn joined(words: &[Word]) -> String {
         .map(|w| w.text.as_str())
         .collect::<Vec<_>>()
         .join(" ")
-}
-
-/// Without `.`, and `..` resolved by name.
-fn normal(path: &Path) -> PathBuf {
-    let mut out = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                out.pop();
-            }
-            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => out.push(part),
-        }
-    }
-    out
 }
