@@ -442,6 +442,35 @@ fn programs_are_led_to_the_proxy() {
     assert_eq!(told[0], "[]");
 }
 
+/// As with ssh, where each side waits for a few bytes of the other.
+#[test]
+fn a_tunnel_keeps_nothing_back() {
+    use std::io::{Read, Write};
+    let Some(layer) = layer() else { return };
+    if layer != Layer::Namespaces {
+        return skipped("there is a proxy only with namespaces");
+    }
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("its address").port();
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("a client");
+        // Until the other side leaves.
+        while stream.read_exact(&mut [0; 1208]).is_ok() {
+            stream.write_all(b"next").expect("it listens");
+        }
+    });
+    let program = env!("CARGO_BIN_EXE_ostler");
+    let command = format!(
+        "mkfifo in out; {program} __connect 127.0.0.1 {port} < in > out & exec 3> in 4< out; for i in $(seq 60); do printf '%01208d' $i >&3; dd bs=4 count=1 <&4 2>/dev/null; done; exec 3>&-; wait"
+    );
+    let rule = "[permissions]\nallow = ['Net(127.0.0.1)']\n";
+    let started = std::time::Instant::now();
+    let Ran { told, .. } = run(rule, &[], |_| {}, &[&command]);
+    assert_eq!(told[0].trim(), "next".repeat(60));
+    // A kernel that waits for more gives up after a fifth of a second, each time.
+    assert!(started.elapsed() < std::time::Duration::from_secs(10));
+}
+
 /// The environment of Ostler itself holds the provider's key.
 #[test]
 fn keys_of_ostler_itself_are_out_of_sight() {
