@@ -14,6 +14,7 @@ use crate::flags::{Global, PermissionMode};
 use crate::rule_store;
 use crate::rule_watch::Watch;
 use anyhow::{Context as _, anyhow};
+use ostler_engine::compaction::{ContextSettings, Strategy};
 use ostler_engine::policy::{Fallback, Headless, Policy, Posture, Rule, Rules};
 use ostler_engine::redact::Redactor;
 use ostler_engine::tool::ToolSettings;
@@ -163,6 +164,7 @@ impl Boot {
                 effort: config.agent.effort.map(effort),
             },
             max_steps: config.agent.max_steps,
+            context: self.context(),
             operator: self.operator()?,
             policy: self.policy_for(interactive)?,
             watch: Some(Arc::new(Watch::new(self))),
@@ -176,6 +178,18 @@ impl Boot {
             host: Arc::new(Local::new()),
             system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
         })
+    }
+
+    fn context(&self) -> ContextSettings {
+        let context = &self.loaded.config.context;
+        ContextSettings {
+            strategy: match context.strategy {
+                schema::ContextStrategy::Compact => Strategy::Compact,
+                schema::ContextStrategy::Handoff => Strategy::Handoff,
+                schema::ContextStrategy::Warn => Strategy::Warn,
+            },
+            ratio: context.compact_ratio,
+        }
     }
 
     fn operator(&self) -> anyhow::Result<Vec<String>> {

@@ -9,11 +9,7 @@ use ostler_wire::{Client, Event, Op, Open};
 use std::collections::VecDeque;
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::sync::mpsc;
-
-/// How long a command's view may take.
-const VIEW_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Lines typed ahead that are kept.
 const MAX_EARLY: usize = 1024;
@@ -57,7 +53,8 @@ pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
         let ask = match read(&line) {
             // The mode first, so that the prompt is watched like any other.
             Ask::Plan(text) => {
-                command(&mut client, &mut printer, "plan".into()).await?;
+                // It is over at once.
+                let _ = command(&mut client, &mut printer, &mut signals, "plan".into()).await?;
                 Ask::Prompt(text)
             }
             ask => ask,
@@ -76,7 +73,15 @@ pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
                     printer.flush()?;
                 }
             },
-            Ask::Engine(line) => command(&mut client, &mut printer, line).await?,
+            Ask::Engine(line) => {
+                match command(&mut client, &mut printer, &mut signals, line).await? {
+                    Shown::Whole => {}
+                    Shown::Terminated => {
+                        exec::close(client).await;
+                        return Ok(TERMINATED);
+                    }
+                }
+            },
             Ask::Prompt(text) => {
                 match turn(&mut client, &mut printer, &mut signals, &mut lines, text).await? {
                     Ended::Turn(_) => printer.flush()?,
@@ -247,26 +252,41 @@ async fn reopen(
     Ok((fresh, client))
 }
 
+/// How far the answer to a command was watched.
+enum Shown {
+    Whole,
+    Terminated,
+}
+
+/// Sends a command and shows what comes of it. Some take a while; an interrupt ends their work.
 async fn command(
     client: &mut Client,
     printer: &mut crate::print::Printer<exec::Out, exec::Err>,
+    signals: &mut Signals,
     line: String,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Shown> {
     client.ops.send(Op::Command { line }).await?;
-    let waiting = async {
-        while let Some(event) = client.events.next().await {
-            printer.event(&event, &ostler_engine::log::now())?;
-            if matches!(event, Event::Delta(ostler_wire::Delta::View { .. })) {
-                break;
+    loop {
+        let event = tokio::select! {
+            event = client.events.next() => event,
+            signal = signals.next() => {
+                client.ops.send(Op::Interrupt).await?;
+                match signal {
+                    Stop::Interrupt => continue,
+                    Stop::Terminate => return Ok(Shown::Terminated),
+                }
             }
+        };
+        let Some(event) = event else {
+            break;
+        };
+        printer.event(&event, &ostler_engine::log::now())?;
+        if matches!(event, Event::Delta(ostler_wire::Delta::View { .. })) {
+            break;
         }
-        io::Result::Ok(())
-    };
-    if let Ok(shown) = tokio::time::timeout(VIEW_PATIENCE, waiting).await {
-        shown?;
     }
     printer.flush()?;
-    Ok(())
+    Ok(Shown::Whole)
 }
 
 /// A turn during which the person may answer asks, and lines typed meanwhile wait for the next turn.

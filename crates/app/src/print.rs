@@ -185,6 +185,13 @@ impl<O: Write, E: Write> Printer<O, E> {
             }
             Body::Interrupted(_) => self.note(Ink::Yellow, "Interrupted")?,
             Body::TurnEnd(end) => return Ok(Some(End::Turn(end.outcome))),
+            Body::Compaction(c) => self.note(
+                Ink::Grey,
+                &format!(
+                    "Folded older work: about {} tokens are {} now.",
+                    c.tokens_before, c.tokens_after
+                ),
+            )?,
             Body::Todo(todo) => {
                 let done = todo
                     .items

@@ -3,10 +3,12 @@
 
 mod standing;
 
+use crate::compaction;
 use crate::desk::Desk;
 use crate::inbox::Inbox;
 use crate::session::Session;
 use ostler_wire::{Delta, View};
+use std::pin::Pin;
 pub use standing::SESSION;
 
 struct Command {
@@ -20,13 +22,22 @@ enum Run {
     Now(fn(&mut Desk, &mut Inbox, &str) -> View),
     /// Between turns.
     Between(fn(&mut Session, &str) -> View),
+    /// Between turns, and it takes a while.
+    Work(for<'a> fn(&'a mut Session, &'a str) -> Work<'a>),
 }
+
+type Work<'a> = Pin<Box<dyn Future<Output = View> + Send + 'a>>;
 
 const COMMANDS: &[Command] = &[
     Command {
         name: "approve",
         help: "who approves: /approve ask|all|none, or 10m to be asked again after it",
         run: Run::Now(standing::approve),
+    },
+    Command {
+        name: "compact",
+        help: "fold older work into a digest: /compact [what it should look after]",
+        run: Run::Work(compact),
     },
     Command {
         name: "mode",
@@ -60,11 +71,12 @@ pub fn list() -> Vec<(&'static str, &'static str)> {
     COMMANDS.iter().map(|c| (c.name, c.help)).collect()
 }
 
-pub fn run(session: &mut Session, line: &str) -> View {
+pub async fn run(session: &mut Session, line: &str) -> View {
     let (command, rest) = find(line);
     match command.map(|c| &c.run) {
         Some(Run::Now(run)) => run(&mut session.desk, &mut session.inbox, rest),
         Some(Run::Between(run)) => run(session, rest),
+        Some(Run::Work(run)) => run(session, rest).await,
         None => {
             let name = line.split_whitespace().next().unwrap_or_default();
             View::Error(format!("There is no command /{name}. Try /help."))
@@ -104,6 +116,14 @@ fn model(session: &mut Session, reference: &str) -> View {
         return View::Text(format!("Model: {}/{}", origin.provider, origin.model));
     }
     session.switch_model(reference)
+}
+
+fn compact<'a>(session: &'a mut Session, focus: &'a str) -> Work<'a> {
+    Box::pin(compaction::on_wish(
+        &mut session.desk,
+        &mut session.inbox,
+        focus,
+    ))
 }
 
 fn status(desk: &mut Desk, _: &mut Inbox, _: &str) -> View {

@@ -2,6 +2,7 @@
 
 use crate::artifacts::Artifacts;
 use crate::briefing::{self, Way};
+use crate::compaction::{ContextSettings, Gauge};
 use crate::conversation::{Conversation, Sent};
 use crate::feed::Feed;
 use crate::hub::{RuleNews, RuleStore};
@@ -22,6 +23,7 @@ use ostler_host::Host;
 use ostler_llm::TokenUsage;
 use ostler_wire::{Access, Body, Entry, TodoItem, Usage};
 use std::collections::HashSet;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -36,12 +38,21 @@ pub struct Desk {
     pub shop: Shop,
     /// Somebody is attached who can answer asks.
     pub interactive: bool,
-    /// 0 = no limit.
-    pub max_steps: u64,
+    pub limits: Limits,
     /// Call ids of the session.
     pub used_ids: HashSet<String>,
     pub standing: Standing,
     pub account: Account,
+}
+
+/// How far a turn and a prompt may go.
+pub struct Limits {
+    /// Requests of a turn; 0 = no limit.
+    pub max_steps: u64,
+    pub context: ContextSettings,
+    pub gauge: Gauge,
+    /// Where what is folded is archived; nowhere when nothing is saved.
+    pub archive: Option<PathBuf>,
 }
 
 /// What tools work with.
@@ -74,11 +85,12 @@ impl Desk {
     pub fn commit_after(&mut self, past: Vec<Body>, bodies: Vec<Body>) -> Result<(), LogError> {
         let copied = past.len();
         let all = past.into_iter().chain(bodies).collect();
-        for (n, entry) in self.log.append(all)?.into_iter().enumerate() {
-            if n < copied {
-                self.replay(&entry);
-                continue;
-            }
+        let mut entries = self.log.append(all)?;
+        let new = entries.split_off(copied.min(entries.len()));
+        if copied > 0 {
+            self.read(&entries);
+        }
+        for entry in new {
             self.conversation.push(&entry);
             self.remember(&entry.body);
             self.feed.entry(entry);
@@ -86,10 +98,26 @@ impl Desk {
         Ok(())
     }
 
-    /// Takes in an entry of the past.
-    pub fn replay(&mut self, entry: &Entry) {
-        self.conversation.replay(entry);
-        self.remember(&entry.body);
+    /// Stores and shows a compaction and what belongs to it, and goes on with the conversation that follows from it.
+    pub fn commit_folded(
+        &mut self,
+        bodies: Vec<Body>,
+        conversation: Conversation,
+    ) -> Result<(), LogError> {
+        for entry in self.log.append(bodies)? {
+            self.remember(&entry.body);
+            self.feed.entry(entry);
+        }
+        self.conversation = conversation;
+        Ok(())
+    }
+
+    /// Takes in a past, oldest first.
+    pub fn read<E: std::borrow::Borrow<Entry>>(&mut self, entries: &[E]) {
+        self.conversation.read(entries);
+        for entry in entries {
+            self.remember(&entry.borrow().body);
+        }
     }
 
     /// Call ids and file states that the session has seen, and how things stand.
@@ -100,6 +128,7 @@ impl Desk {
         if let Body::Todo(todo) = body {
             self.shop.todo = Arc::new(todo.items.clone());
         }
+        self.limits.gauge.note(body);
         if let Body::Mode(_) = body {
             self.standing.unrecorded = false;
         }
@@ -260,6 +289,7 @@ impl Desk {
             shared_bytes: sent.shared,
             prompt_hash: sent.measure.hash.clone(),
             broke: sent.broke.clone(),
+            role: None,
         }
     }
 
@@ -270,7 +300,7 @@ impl Desk {
                 ts: crate::log::now(),
                 session: self.account.session.clone(),
                 project: self.account.project.clone(),
-                role: "main".into(),
+                role: usage.role.clone().unwrap_or_else(|| "main".into()),
                 tokens: usage.into(),
             });
         }

@@ -1,5 +1,5 @@
 //! From the log to messages: one total function, fed entry by entry, that always leaves a valid conversation.
-//! It is the only place that repairs histories.
+//! It is the only place that repairs histories. What of a folded past it is given, the compactions decide.
 
 use crate::tools;
 use ostler_llm::{AnswerPart, CallResult, Msg};
@@ -92,8 +92,18 @@ impl Fold {
             | Body::Todo(_)
             | Body::Notice(_)
             | Body::Error(_)
-            | Body::TurnEnd(_) => {}
+            | Body::TurnEnd(_)
+            | Body::Compaction(_) => {}
         }
+    }
+
+    /// What a folded past still says comes before everything else.
+    pub fn kept(&mut self, text: String, images: Vec<Image>, out: &mut Vec<Msg>) {
+        self.say(text, images, out);
+    }
+
+    pub fn envelope(&self) -> bool {
+        self.envelope
     }
 
     /// Ends what is open, as a request must: a call without a result gets one that says so, and the model is not last.

@@ -1,8 +1,9 @@
 //! Opens sessions: new, resumed or forked. It puts the parts together; the session then runs as its own task.
 
 use crate::artifacts::Artifacts;
+use crate::compaction::{ContextSettings, Gauge};
 use crate::conversation::Conversation;
-use crate::desk::{Account, Desk, Shop};
+use crate::desk::{Account, Desk, Limits, Shop};
 use crate::feed::Feed;
 use crate::inbox::Inbox;
 use crate::jobs::Jobs;
@@ -83,6 +84,7 @@ pub struct Options {
     pub models: Arc<dyn Models>,
     pub params: Params,
     pub max_steps: u64,
+    pub context: ContextSettings,
     /// Lines for the operator section of the prompt.
     pub operator: Vec<String>,
     pub policy: Policy,
@@ -260,14 +262,12 @@ impl LocalHub {
                 forked_from: past.forked_from.clone(),
             });
             let copied = std::mem::take(&mut past.entries);
-            let bodies = copied.into_iter().map(|e| e.body);
+            let bodies = crate::compaction::copied(copied).into_iter();
             match past.forked_from {
                 None => opening.entries.push(meta),
                 Some(_) => {
                     opening.past.push(meta);
-                    opening
-                        .past
-                        .extend(bodies.filter(|b| !matches!(b, Body::Meta(_))));
+                    opening.past.extend(bodies);
                 }
             }
         }
@@ -398,7 +398,12 @@ impl Hub for LocalHub {
             }),
             shop: shop(&options, artifacts),
             interactive: options.interactive,
-            max_steps: options.max_steps,
+            limits: Limits {
+                max_steps: options.max_steps,
+                context: options.context,
+                gauge: Gauge::default(),
+                archive: options.save.then(|| options.home.clone()),
+            },
             used_ids: HashSet::new(),
             standing: Standing::new(options.policy.posture, options.plan_tools.clone()),
             account: Account {
@@ -410,7 +415,7 @@ impl Hub for LocalHub {
         // A fork's entries are committed with its opening; a resumed log's are only read in.
         let resumed = !desk.log.is_empty();
         if resumed {
-            entries.iter().for_each(|entry| desk.replay(entry));
+            desk.read(&entries);
         }
         desk.standing.mode = mode_of(&entries);
         if let Some(mode) = options.mode {

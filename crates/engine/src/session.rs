@@ -26,7 +26,7 @@ impl Session {
         loop {
             match self.inbox.next().await {
                 Next::Prompt(prompt) => self.prompt(prompt).await,
-                Next::Command(line) => self.command(&line),
+                Next::Command(line) => self.command(&line).await,
                 Next::Over => break,
             }
         }
@@ -57,8 +57,8 @@ impl Session {
         }
     }
 
-    fn command(&mut self, line: &str) {
-        let view = commands::run(self, line);
+    async fn command(&mut self, line: &str) {
+        let view = commands::run(self, line).await;
         commands::show(&self.desk, line, view);
     }
 
@@ -83,7 +83,7 @@ impl Session {
         );
         let entries = self.desk.log.source().entries_after(None);
         let entries = branch(entries.into_iter().map(Arc::unwrap_or_clone).collect());
-        entries.iter().for_each(|entry| new.push(entry));
+        new.read(&entries);
         new.replaces(old, "model");
         self.desk.conversation = new;
         let settings = Body::Settings(Settings {

@@ -3,6 +3,7 @@
 use crate::accept::accept;
 use crate::briefing;
 use crate::commands;
+use crate::compaction;
 use crate::desk::Desk;
 use crate::dispatch::{Dispatched, Ran, dispatch};
 use crate::inbox::{Inbox, Prompt, Stopped};
@@ -67,6 +68,10 @@ pub async fn turn(
         fail(desk, &error);
         return Err(opening);
     }
+    if let Err(error) = compaction::before_turn(desk, inbox, &cancel).await {
+        fail(desk, &error);
+        return Ok(());
+    }
     let mut ending = Vec::new();
     let ended = steps(desk, inbox, &cancel).await;
     // What an approved plan may do it may do in its turn.
@@ -94,6 +99,7 @@ pub async fn turn(
     if outcome == Outcome::Interrupted {
         ending.push(Body::Interrupted(Interrupted::default()));
     }
+    ending.extend(compaction::warning(desk));
     ending.push(Body::TurnEnd(TurnEnd { outcome }));
     match desk.commit(ending) {
         Ok(()) => desk.log.sync_in_background(),
@@ -132,13 +138,14 @@ async fn steps(
     cancel: &CancellationToken,
 ) -> Result<Outcome, Trouble> {
     let mut breaker = Breaker::default();
-    let (mut steps, mut empty, mut cuts) = (0, 0, 0);
+    let (mut steps, mut empty, mut cuts, mut folds) = (0, 0, 0, 0);
     loop {
         steps += 1;
-        if desk.max_steps > 0 && steps > desk.max_steps {
+        let max_steps = desk.limits.max_steps;
+        if max_steps > 0 && steps > max_steps {
             return Err(trouble(
                 "max_steps",
-                format!("Stopped after {} steps (max_steps).", desk.max_steps),
+                format!("Stopped after {max_steps} steps (max_steps)."),
                 Outcome::MaxSteps,
             ));
         }
@@ -163,9 +170,18 @@ async fn steps(
                     Outcome::Error,
                 ));
             }
+            Asked::TooLong(error) => {
+                folds += 1;
+                let shorter =
+                    folds == 1 && compaction::on_overflow(desk, inbox, cancel).await?;
+                match shorter {
+                    true => continue,
+                    false => return Err(failed(desk, &error)),
+                }
+            }
             Asked::Interrupted => return Ok(Outcome::Interrupted),
         };
-        cuts = 0;
+        (cuts, folds) = (0, 0);
         let stop = answer.stop.unwrap_or(Stop::End);
         let calls = commit_answer(desk, answer, stop, Some(sent))?;
         if calls.is_empty() {
@@ -186,6 +202,8 @@ async fn steps(
 enum Asked {
     Answer(Answer, crate::conversation::Sent),
     Cut,
+    /// The prompt does not fit the model's window.
+    TooLong(Error),
     Interrupted,
 }
 
@@ -212,6 +230,9 @@ async fn ask_model(
         }
         Ok(Sampled::Failed(partial, error)) => {
             keep_part(desk, partial, Stop::Cut, sent)?;
+            if let Error::Overflow { .. } = error {
+                return Ok(Asked::TooLong(error));
+            }
             return Err(failed(desk, &error));
         }
         Err(Stopped) => Asked::Interrupted,

@@ -16,7 +16,7 @@ pub use access::{Access, Mark, Segment};
 pub use ask::{Ask, AskKind, Choice};
 pub use client::{Client, EntrySource, Hub, HubError, Open, SessionInfo, Subscription};
 pub use entry::{
-    Approval, Body, Break, Entry, EntryError, ErrorEntry, ForkedFrom, Interrupted, Meta, Mode,
+    Approval, Body, Break, Compaction, DigestBy, Entry, EntryError, ErrorEntry, ForkedFrom, Interrupted, Meta, Mode,
     Notice, Outcome, Settings, Todo, TodoItem, TodoState, ToolResult, ToolUse, TurnEnd, Usage,
 };
 pub use event::{Delta, Event};

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::oauth::{OauthConfig, TokenStore};
-use super::units::{ByteSize, ColorChoice, Seconds, non_negative};
+use super::units::{ByteSize, ColorChoice, Seconds, non_negative, share};
 
 /// Configuration of Ostler. Every key is optional; an empty file works.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -30,6 +30,8 @@ pub struct Config {
     pub sandbox: SandboxConfig,
     /// Where session logs are kept.
     pub sessions: SessionsConfig,
+    /// What is done when the model's window fills up.
+    pub context: ContextConfig,
     /// What is shown on the terminal.
     pub display: DisplayConfig,
     /// Where keys may come from. Only your own file may set this.
@@ -444,6 +446,36 @@ pub enum SessionLocation {
     #[default]
     Home,
     Project,
+}
+
+/// What is done when the model's window fills up.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ContextConfig {
+    /// Fold older work into a digest, offer a handoff to a fresh session, or only warn.
+    pub strategy: ContextStrategy,
+    /// How full the window is when that happens, as a share of it.
+    #[serde(deserialize_with = "share")]
+    #[schemars(range(min = 0.1, max = 1.0))]
+    pub compact_ratio: f64,
+}
+
+impl Default for ContextConfig {
+    fn default() -> Self {
+        Self {
+            strategy: ContextStrategy::default(),
+            compact_ratio: 0.8,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ContextStrategy {
+    #[default]
+    Compact,
+    Handoff,
+    Warn,
 }
 
 /// What is shown on the terminal.
