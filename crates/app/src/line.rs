@@ -81,7 +81,7 @@ pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
                         return Ok(TERMINATED);
                     }
                 }
-            },
+            }
             Ask::Prompt(text) => {
                 match turn(&mut client, &mut printer, &mut signals, &mut lines, text).await? {
                     Ended::Turn(_) => printer.flush()?,

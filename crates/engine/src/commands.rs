@@ -8,8 +8,8 @@ use crate::desk::Desk;
 use crate::inbox::Inbox;
 use crate::session::Session;
 use ostler_wire::{Delta, View};
-use std::pin::Pin;
 pub use standing::SESSION;
+use std::pin::Pin;
 
 struct Command {
     name: &'static str,

@@ -77,8 +77,7 @@ impl Conversation {
         let plan = Plan::of(entries);
         for kept in plan.kept(entries) {
             self.at = kept.entry;
-            self.fold
-                .kept(kept.text, kept.images, &mut self.scratch);
+            self.fold.kept(kept.text, kept.images, &mut self.scratch);
             self.settle();
         }
         for (place, entry) in entries.iter().enumerate().skip(plan.end) {
@@ -106,7 +105,10 @@ impl Conversation {
         let Origin { provider, model } = self.origin().clone();
         let own = provider == before.provider && model == before.model;
         let (at, cause) = match own {
-            true => (compaction.shared_bytes.min(before.prompt_bytes), "compaction"),
+            true => (
+                compaction.shared_bytes.min(before.prompt_bytes),
+                "compaction",
+            ),
             false => (0, "model"),
         };
         self.broke = Some(self.transcript.break_at(at, before.prompt_bytes, cause));
@@ -214,16 +216,15 @@ impl Conversation {
         self.answer_is_empty
     }
 
-    /// Takes the place of another conversation over the same log; the break in the prompt is kept for the next request.
+    /// Takes the place of another conversation over the same log, which it has read; the break in the prompt is kept for the
+    /// next request. One of the same model finds its own breaks by reading.
     pub fn replaces(&mut self, old: &Conversation, cause: &str) {
-        self.previous.clone_from(&old.previous);
-        self.broke = match &self.previous {
-            Some(before) if before.origin != *self.origin() => {
-                Some(self.transcript.break_at(0, before.bytes, cause))
-            }
-            // A break that no request has told yet is still one.
-            Some(_) | None => old.broke.clone(),
-        };
+        if let Some(before) = &old.previous
+            && before.origin != *self.origin()
+        {
+            self.broke = Some(self.transcript.break_at(0, before.bytes, cause));
+            self.previous = Some(before.clone());
+        }
     }
 
     fn compare(&mut self, usage: &Usage) {

@@ -1,7 +1,7 @@
 //! A handoff: what a fresh session needs to go on with the work of another one, as Markdown. It is read off the log; a model
 //! may say it better. No history is touched.
 
-use crate::compaction::{Facts, MAX_PINNED, Plan};
+use crate::compaction::{Facts, MAX_PINNED, Plan, cut};
 use crate::conversation::Conversation;
 use crate::feed::Feed;
 use crate::ledger::{Ledger, Line};
@@ -84,7 +84,11 @@ impl Handoff {
 
     pub fn render(&self) -> String {
         let mut out = format!("# Handoff\n\n## Goal\n\n{}\n", self.goal);
-        let _ = write!(out, "\n## Starter prompt\n\n{}\n", fenced(&self.starter, "text"));
+        let _ = write!(
+            out,
+            "\n## Starter prompt\n\n{}\n",
+            fenced(&self.starter, "text")
+        );
         out.push_str("\n## Relevant files\n\n");
         list(&mut out, &self.files, |path| format!("- `{path}`"));
         out.push_str("\n## Open tasks\n\n");
@@ -328,14 +332,6 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn cut(text: &str, most: usize) -> String {
-    if text.len() <= most {
-        return text.to_owned();
-    }
-    let end = text.floor_char_boundary(most);
-    format!("{}…", text.get(..end).unwrap_or_default())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -418,7 +414,10 @@ mod tests {
     #[test]
     fn an_empty_session_gives_a_handoff_too() {
         let text = Handoff::draft(&[], "Go", "").render();
-        assert!(text.contains("- [ ] Go\n") && text.contains("None.\n"), "{text}");
+        assert!(
+            text.contains("- [ ] Go\n") && text.contains("None.\n"),
+            "{text}"
+        );
     }
 
     #[test]

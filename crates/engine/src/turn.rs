@@ -172,8 +172,7 @@ async fn steps(
             }
             Asked::TooLong(error) => {
                 folds += 1;
-                let shorter =
-                    folds == 1 && compaction::on_overflow(desk, inbox, cancel).await?;
+                let shorter = folds == 1 && compaction::on_overflow(desk, inbox, cancel).await?;
                 match shorter {
                     true => continue,
                     false => return Err(failed(desk, &error)),

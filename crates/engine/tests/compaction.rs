@@ -85,7 +85,10 @@ fn worker() -> Server {
 }
 
 fn constraint(n: usize) -> String {
-    format!("Rule {n}: the value of key{n} is never above {} units.", n * 37)
+    format!(
+        "Rule {n}: the value of key{n} is never above {} units.",
+        n * 37
+    )
 }
 
 #[tokio::test]
@@ -94,13 +97,19 @@ async fn a_hundred_rules_and_commands_outlive_ten_folds() {
     bench.window = WINDOW;
     let mut session = bench.open().await;
     for turn in 0..101 {
-        let shown = session.run(&format!("turn {turn}: {}", constraint(turn))).await;
+        let shown = session
+            .run(&format!("turn {turn}: {}", constraint(turn)))
+            .await;
         assert_eq!(shown.outcome(), Some(Outcome::Done), "{:?}", shown.error());
     }
     let entries = session.entries();
     let folds = compactions(&entries);
     assert_eq!(folds.len(), 10);
-    assert!(folds.iter().all(|c| c.by == DigestBy::Model && c.tokens_after < c.tokens_before));
+    assert!(
+        folds
+            .iter()
+            .all(|c| c.by == DigestBy::Model && c.tokens_after < c.tokens_before)
+    );
     let last = bench.server.requests().pop().unwrap();
     let prompt = String::from_utf8(last.prompt_bytes()).unwrap();
     for n in 0..101 {
@@ -114,7 +123,10 @@ async fn a_hundred_rules_and_commands_outlive_ten_folds() {
     assert_eq!(bench.space.read("ran.txt").lines().count(), 101);
     let id = session.id();
     session.close().await;
-    assert_eq!(cache::unplanned_breaks(&bench.store().read(&id).unwrap().0), [""; 0]);
+    assert_eq!(
+        cache::unplanned_breaks(&bench.store().read(&id).unwrap().0),
+        [""; 0]
+    );
     // What the summaries cost is in the books.
     let lines = Ledger::new(bench.space.home()).lines().unwrap();
     assert_eq!(lines.iter().filter(|l| l.role == "compaction").count(), 10);
@@ -124,7 +136,9 @@ async fn a_hundred_rules_and_commands_outlive_ten_folds() {
 async fn worked(bench: &Bench) -> Session {
     let mut session = bench.open().await;
     for turn in 0..2 {
-        let shown = session.run(&format!("turn {turn}: {}", constraint(turn))).await;
+        let shown = session
+            .run(&format!("turn {turn}: {}", constraint(turn)))
+            .await;
         assert_eq!(shown.outcome(), Some(Outcome::Done));
     }
     session
@@ -137,7 +151,10 @@ async fn another_process_goes_on_byte_for_byte_and_so_does_a_fork() {
         bench.window = WINDOW;
         let mut session = worked(&bench).await;
         let view = command(&mut session, "compact the rules").await;
-        assert!(matches!(&view, View::Text(text) if text.starts_with("Folded: about ")), "{view:?}");
+        assert!(
+            matches!(&view, View::Text(text) if text.starts_with("Folded: about ")),
+            "{view:?}"
+        );
         session.run("turn 2: more").await;
         let id = session.id();
         session.close().await;
@@ -146,7 +163,10 @@ async fn another_process_goes_on_byte_for_byte_and_so_does_a_fork() {
         for which in [Open::Resume(id.clone()), Open::Fork(id.clone())] {
             let forked = matches!(which, Open::Fork(_));
             let mut session = bench.open_with(which, |_| {}).await;
-            assert_eq!(session.run("turn 3: on").await.outcome(), Some(Outcome::Done));
+            assert_eq!(
+                session.run("turn 3: on").await.outcome(),
+                Some(Outcome::Done)
+            );
             let at = bench.server.requests().len();
             // It is the first request of that turn, not its last.
             let first = bench.request(at - 2);
@@ -158,8 +178,15 @@ async fn another_process_goes_on_byte_for_byte_and_so_does_a_fork() {
             let own = session.id();
             session.close().await;
             let (entries, _) = bench.store().read(&own).unwrap();
-            assert_eq!(cache::unplanned_breaks(&entries), [""; 0], "{}", kind.name());
-            let causes = cache::requests(&entries).into_iter().filter_map(|r| r.broke);
+            assert_eq!(
+                cache::unplanned_breaks(&entries),
+                [""; 0],
+                "{}",
+                kind.name()
+            );
+            let causes = cache::requests(&entries)
+                .into_iter()
+                .filter_map(|r| r.broke);
             let causes: Vec<String> = causes.map(|b| b.cause).collect();
             assert_eq!(causes, ["compaction"], "{} {forked}", kind.name());
             if forked {
@@ -167,11 +194,19 @@ async fn another_process_goes_on_byte_for_byte_and_so_does_a_fork() {
             }
             let fold = compactions(&entries).pop().unwrap();
             assert_eq!(fold.focus.as_deref(), Some("the rules"));
-            let summary = bench.server.requests().into_iter().find(is_summary).unwrap();
+            let summary = bench
+                .server
+                .requests()
+                .into_iter()
+                .find(is_summary)
+                .unwrap();
             assert!(summary.last_user_text().contains("the rules"));
             let archive = fold.archive.unwrap();
             let text = std::fs::read_to_string(&archive).unwrap();
-            assert!(text.contains(&constraint(0)) && text.contains("run-0"), "{text}");
+            assert!(
+                text.contains(&constraint(0)) && text.contains("run-0"),
+                "{text}"
+            );
             let mode = std::os::unix::fs::PermissionsExt::mode(
                 &std::fs::metadata(&archive).unwrap().permissions(),
             );
@@ -194,8 +229,14 @@ async fn a_fold_that_no_request_followed_is_told_by_the_next_process() {
     let (entries, _) = bench.store().read(&id).unwrap();
     assert_eq!(cache::unplanned_breaks(&entries), [""; 0]);
     let fold = compactions(&entries).pop().unwrap();
-    let broke = cache::requests(&entries).into_iter().find_map(|r| r.broke).unwrap();
-    assert_eq!((broke.cause.as_str(), broke.at), ("compaction", fold.shared_bytes));
+    let broke = cache::requests(&entries)
+        .into_iter()
+        .find_map(|r| r.broke)
+        .unwrap();
+    assert_eq!(
+        (broke.cause.as_str(), broke.at),
+        ("compaction", fold.shared_bytes)
+    );
     // System, tools and the first message of the person come again as they were.
     assert!(fold.shared_bytes > 1_000);
 }
@@ -208,7 +249,10 @@ async fn another_model_gets_the_same_fold() {
         command(&mut session, "compact").await;
         session.run("turn 2: more").await;
         command(&mut session, "model mock/another").await;
-        assert_eq!(session.run("turn 3: on").await.outcome(), Some(Outcome::Done));
+        assert_eq!(
+            session.run("turn 3: on").await.outcome(),
+            Some(Outcome::Done)
+        );
         let last = bench.server.requests().pop().unwrap();
         let prompt = String::from_utf8(last.prompt_bytes()).unwrap();
         assert!(prompt.contains("<digest>") && prompt.contains(&constraint(0)));
@@ -240,7 +284,11 @@ async fn a_prompt_that_is_too_long_is_folded_and_sent_again() {
         assert_eq!(shown.outcome(), Some(Outcome::Done), "{:?}", shown.error());
         let folds = compactions(&session.entries());
         assert_eq!(folds.len(), 1, "{}", kind.name());
-        assert!(folds[0].digest.contains("echo run-0;"), "{}", folds[0].digest);
+        assert!(
+            folds[0].digest.contains("echo run-0;"),
+            "{}",
+            folds[0].digest
+        );
         // What was too long is not sent again to be summed up.
         let (refused, summary, again) = (bench.request(2), bench.request(3), bench.request(4));
         assert!(is_summary(&summary));
@@ -279,11 +327,25 @@ async fn what_cannot_be_made_to_fit_ends_the_turn() {
 async fn a_summary_that_fails_costs_its_prose_alone() {
     let cases = [
         ("empty", Step::answer()),
-        ("refused in words", Step::answer().text("I am sorry, I cannot do that.")),
+        (
+            "refused in words",
+            Step::answer().text("I am sorry, I cannot do that."),
+        ),
         ("refused", Step::answer().text(SUMMARY).stop(Stop::Refused)),
-        ("calls", Step::answer().call("bash", json!({"command": "touch called"}))),
-        ("an error", Step::status(400, r#"{"error": {"message": "no"}}"#)),
-        ("cut", Step::answer().text(SUMMARY).cut(ostler_testkit::Place::Text(2))),
+        (
+            "calls",
+            Step::answer().call("bash", json!({"command": "touch called"})),
+        ),
+        (
+            "an error",
+            Step::status(400, r#"{"error": {"message": "no"}}"#),
+        ),
+        (
+            "cut",
+            Step::answer()
+                .text(SUMMARY)
+                .cut(ostler_testkit::Place::Text(2)),
+        ),
     ];
     for (name, summary) in cases {
         let server = Server::answering(move |request| match is_summary(request) {
@@ -305,7 +367,11 @@ async fn a_summary_that_fails_costs_its_prose_alone() {
             "{name}: {said:?}"
         );
         assert!(!bench.space.exists("called"), "{name}");
-        assert_eq!(cache::unplanned_breaks(&session.entries()), [""; 0], "{name}");
+        assert_eq!(
+            cache::unplanned_breaks(&session.entries()),
+            [""; 0],
+            "{name}"
+        );
     }
 }
 
@@ -320,7 +386,11 @@ async fn an_interrupted_fold_leaves_everything_as_it_was() {
     session.run("one").await;
     session.run("two").await;
     let before = session.bytes();
-    session.send(Op::Command { line: "compact".into() }).await;
+    session
+        .send(Op::Command {
+            line: "compact".into(),
+        })
+        .await;
     while !bench.server.requests().iter().any(is_summary) {
         common::settle().await;
         tokio::time::sleep(std::time::Duration::from_millis(2)).await;
@@ -343,12 +413,18 @@ async fn an_interrupted_fold_leaves_everything_as_it_was() {
 #[tokio::test]
 async fn a_disk_that_takes_no_archive_costs_the_archive_alone() {
     let bench = Bench::with(Kind::Chat, worker());
-    bench.space.write(bench.space.home().join("archive"), "in the way");
+    bench
+        .space
+        .write(bench.space.home().join("archive"), "in the way");
     let mut session = worked(&bench).await;
-    assert!(matches!(command(&mut session, "compact").await, View::Text(_)));
+    assert!(matches!(
+        command(&mut session, "compact").await,
+        View::Text(_)
+    ));
     let entries = session.entries();
     assert_eq!(compactions(&entries).pop().unwrap().archive, None);
-    let told = |e: &Entry| matches!(&e.body, Body::Notice(n) if n.text.contains("still has everything"));
+    let told =
+        |e: &Entry| matches!(&e.body, Body::Notice(n) if n.text.contains("still has everything"));
     assert!(entries.iter().any(told));
 }
 
@@ -369,13 +445,22 @@ async fn told(strategy: Strategy, window: u64, reports: &'static [u64]) -> (Vec<
         if is_summary(request) {
             return Step::answer().text(SUMMARY);
         }
-        let turn: usize = request.last_user_text().rsplit(' ').next().unwrap().parse().unwrap();
+        let turn: usize = request
+            .last_user_text()
+            .rsplit(' ')
+            .next()
+            .unwrap()
+            .parse()
+            .unwrap();
         reporting(Step::answer().text(&filler(turn)), reports[turn])
     });
     let mut bench = Bench::with(Kind::Chat, server);
     bench.window = window;
     let change = move |options: &mut ostler_engine::Options| {
-        options.context = ContextSettings { strategy, ratio: 0.8 };
+        options.context = ContextSettings {
+            strategy,
+            ratio: 0.8,
+        };
     };
     let mut session = bench.open_with(Open::New, change).await;
     let mut told = Vec::new();
@@ -391,8 +476,20 @@ async fn the_person_is_told_before_the_window_is_full() {
     let full = &[10, 69_000, 71_000, 72_000, 81_000, 10];
     let cases: [(Strategy, u64, &'static [u64], &[&str], usize); 5] = [
         (Strategy::Compact, WINDOW, full, &["71 % full"], 1),
-        (Strategy::Warn, WINDOW, full, &["Nothing folds it by itself"], 0),
-        (Strategy::Handoff, WINDOW, full, &["ostler handoff --goal"], 0),
+        (
+            Strategy::Warn,
+            WINDOW,
+            full,
+            &["Nothing folds it by itself"],
+            0,
+        ),
+        (
+            Strategy::Handoff,
+            WINDOW,
+            full,
+            &["ostler handoff --goal"],
+            0,
+        ),
         (Strategy::Compact, 0, full, &[], 0),
         (
             Strategy::Compact,
@@ -404,7 +501,11 @@ async fn the_person_is_told_before_the_window_is_full() {
     ];
     for (strategy, window, reports, expect, folds) in cases {
         let (said, folded) = told(strategy, window, reports).await;
-        assert_eq!((said.len(), folded), (expect.len(), folds), "{strategy:?}: {said:?}");
+        assert_eq!(
+            (said.len(), folded),
+            (expect.len(), folds),
+            "{strategy:?}: {said:?}"
+        );
         for (said, expect) in said.iter().zip(expect) {
             assert!(said.contains(expect), "{said}");
         }
@@ -425,7 +526,10 @@ async fn what_is_pinned_is_not_folded_to_death() {
     for _ in 0..5 {
         said.extend(notices(&session.run(&words).await));
     }
-    let stuck: Vec<&String> = said.iter().filter(|n| n.contains("folding more would not help")).collect();
+    let stuck: Vec<&String> = said
+        .iter()
+        .filter(|n| n.contains("folding more would not help"))
+        .collect();
     assert_eq!(stuck.len(), 1, "{said:?}");
     assert!(stuck[0].contains("ostler handoff"));
 }

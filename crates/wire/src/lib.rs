@@ -16,8 +16,9 @@ pub use access::{Access, Mark, Segment};
 pub use ask::{Ask, AskKind, Choice};
 pub use client::{Client, EntrySource, Hub, HubError, Open, SessionInfo, Subscription};
 pub use entry::{
-    Approval, Body, Break, Compaction, DigestBy, Entry, EntryError, ErrorEntry, ForkedFrom, Interrupted, Meta, Mode,
-    Notice, Outcome, Settings, Todo, TodoItem, TodoState, ToolResult, ToolUse, TurnEnd, Usage,
+    Approval, Body, Break, Compaction, DigestBy, Entry, EntryError, ErrorEntry, ForkedFrom,
+    Interrupted, Meta, Mode, Notice, Outcome, Settings, Todo, TodoItem, TodoState, ToolResult,
+    ToolUse, TurnEnd, Usage,
 };
 pub use event::{Delta, Event};
 pub use json::Json;

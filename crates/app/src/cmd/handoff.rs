@@ -85,7 +85,7 @@ async fn improved(boot: &Boot, draft: Handoff, path: &Path, entries: &[Entry]) -
 
 /// Where the session worked.
 fn root(boot: &Boot, entries: &[Entry]) -> String {
-    let roots = entries.iter().filter_map(|entry| {
+    let mut roots = entries.iter().rev().filter_map(|entry| {
         if let Body::Meta(meta) = &entry.body {
             Some(meta.root.clone()).filter(|root| !root.is_empty())
         } else {
@@ -93,5 +93,5 @@ fn root(boot: &Boot, entries: &[Entry]) -> String {
         }
     });
     let own = boot.places.root.display().to_string();
-    roots.last().unwrap_or(own)
+    roots.next().unwrap_or(own)
 }

@@ -1,7 +1,7 @@
 //! The digest: what is told in place of folded work. Its facts come from the log, its prose from the model, and it has one
 //! text. Pure.
 
-use super::facts::{Facts, FileFact, short};
+use super::facts::{Facts, FileFact, cut, short};
 use ostler_wire::TodoState;
 use std::fmt::Write as _;
 
@@ -221,14 +221,6 @@ fn newest(lines: Vec<String>, room: usize, what: &str) -> String {
     };
     text.extend(kept);
     text.trim_end().to_owned()
-}
-
-fn cut(text: &str, room: usize) -> String {
-    if text.len() <= room {
-        return text.to_owned();
-    }
-    let end = text.floor_char_boundary(room);
-    format!("{}…", text.get(..end).unwrap_or_default())
 }
 
 /// Nothing in a digest ends it.

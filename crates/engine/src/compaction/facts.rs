@@ -171,11 +171,14 @@ impl FileFact {
             1 => Some(what.to_owned()),
             n => Some(format!("{what} {n} times")),
         };
-        let done: Vec<String> = [counted(self.changes, "changed"), counted(self.reads, "read")]
-            .into_iter()
-            .flatten()
-            .chain(Some(self.facts.clone()).filter(|facts| !facts.is_empty()))
-            .collect();
+        let done: Vec<String> = [
+            counted(self.changes, "changed"),
+            counted(self.reads, "read"),
+        ]
+        .into_iter()
+        .flatten()
+        .chain(Some(self.facts.clone()).filter(|facts| !facts.is_empty()))
+        .collect();
         format!("{}: {}", self.path, done.join("; "))
     }
 }
@@ -234,4 +237,14 @@ pub fn short(text: &str, most: usize) -> String {
         out.push('…');
     }
     out.replace(['\n', '\r'], "⏎")
+}
+
+/// The beginning of a text, of at most so many bytes.
+pub fn cut(text: &str, most: usize) -> String {
+    if text.len() <= most {
+        return text.to_owned();
+    }
+    let end = (0..=most).rev().find(|at| text.is_char_boundary(*at));
+    let beginning = end.and_then(|end| text.get(..end));
+    format!("{}…", beginning.unwrap_or_default())
 }

@@ -10,6 +10,7 @@ mod summary;
 mod tests;
 
 pub use digest::{Digest, MAX_DIGEST, Prose};
+pub(crate) use facts::cut;
 pub use facts::{CommandFact, Facts, FileFact};
 #[cfg(test)]
 pub(crate) use past::boundary;
@@ -23,7 +24,7 @@ use ostler_wire::{
     Body, Compaction, Delta, DigestBy, Entry, Notice, Role, TodoItem, TodoState, View,
 };
 use std::sync::Arc;
-use summary::{Asked, Material};
+use summary::{Asked, Material, Summary};
 use tokio_util::sync::CancellationToken;
 
 /// Bytes of the latest steps that are not folded, at most.
@@ -77,7 +78,8 @@ impl Default for ContextSettings {
 pub struct Gauge {
     tokens: Option<u64>,
     warned: bool,
-    stuck: bool,
+    /// Why nothing was folded, as the person was told.
+    told: Option<Pointless>,
 }
 
 impl Gauge {
@@ -106,9 +108,17 @@ enum Occasion {
 
 enum Folded {
     Done(Box<Compaction>),
-    /// Why not, as a sentence.
-    Not(String),
+    Not(Pointless),
     Interrupted,
+}
+
+/// Why a fold would be of no use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pointless {
+    /// There is next to nothing to fold.
+    Little,
+    /// What no fold takes fills the window.
+    Pinned,
 }
 
 /// Folds before the first request of a turn, when the one before it came near the end of the window.
@@ -120,12 +130,13 @@ pub(crate) async fn before_turn(
     let ContextSettings { strategy, ratio } = desk.limits.context;
     let window = window(desk);
     let full = tokens(desk) as f64 >= ratio * window as f64;
-    if strategy != Strategy::Compact || window == 0 || !full || desk.limits.gauge.stuck {
+    if strategy != Strategy::Compact || window == 0 || !full {
         return Ok(());
     }
-    if let Folded::Not(why) = fold(desk, inbox, cancel, Occasion::Due).await? {
-        desk.limits.gauge.stuck = true;
-        desk.commit(vec![notice(why)])?;
+    if let Folded::Not(why) = fold(desk, inbox, cancel, Occasion::Due).await?
+        && desk.limits.gauge.told.replace(why) != Some(why)
+    {
+        desk.commit(vec![notice(reason(desk, why))])?;
     }
     Ok(())
 }
@@ -146,7 +157,7 @@ pub(crate) async fn on_overflow(
     Ok(match fold(desk, inbox, cancel, Occasion::Overflow).await? {
         Folded::Done(_) => true,
         Folded::Not(why) => {
-            desk.commit(vec![notice(why)])?;
+            desk.commit(vec![notice(reason(desk, why))])?;
             false
         }
         // The turn sees for itself that it was stopped.
@@ -169,7 +180,8 @@ pub(crate) async fn on_wish(desk: &mut Desk, inbox: &mut Inbox, focus: &str) -> 
                 done.tokens_before, done.tokens_after
             ))
         }
-        Ok(Folded::Not(why)) => View::Text(why),
+        Ok(Folded::Not(Pointless::Little)) => View::Text(NOTHING.into()),
+        Ok(Folded::Not(why)) => View::Text(reason(desk, why)),
         Ok(Folded::Interrupted) => View::Text("Interrupted; nothing was folded.".into()),
         Err(error) => View::Error(error.to_string()),
     }
@@ -200,6 +212,9 @@ pub(crate) fn warning(desk: &mut Desk) -> Option<Body> {
         (0, _) => format!(
             "The prompt has about {tokens} tokens, and the window of this model is not known (context_window). Before it is full, fold it with /compact, or begin anew: {anew}"
         ),
+        (_, Strategy::Compact) if share >= ratio => {
+            format!("{full} Older work is folded before the next turn; /compact does it now.")
+        }
         (_, Strategy::Compact) => format!(
             "{full} Older work is folded at {:.0} %; /compact does it now.",
             ratio * 100.0
@@ -251,7 +266,7 @@ async fn fold(
         .and_then(|i| entries.get(i))
         .map(|e| e.entry)
     else {
-        return Ok(Folded::Not(NOTHING.into()));
+        return Ok(Folded::Not(Pointless::Little));
     };
     desk.feed.delta(Delta::Progress {
         id: String::new(),
@@ -267,9 +282,9 @@ async fn fold(
         too_long: occasion == Occasion::Overflow,
         focus: focus.as_deref(),
     };
-    let (prose, usage) = match summary::ask(desk, inbox, cancel, material).await {
+    let Summary { prose, usage } = match summary::ask(desk, inbox, cancel, material).await {
         Asked::Interrupted => return Ok(Folded::Interrupted),
-        Asked::Answered(prose, usage) => (prose, usage),
+        Asked::Answered(summary) => *summary,
     };
     let start = Plan::of(&entries).end;
     let folded = entries.get(start..place).unwrap_or_default();
@@ -318,15 +333,11 @@ async fn fold(
 const NOTHING: &str = "There is nothing to fold yet.";
 
 /// Why a fold of these entries would not be worth it.
-fn pointless(desk: &Desk, entries: &[Entry], occasion: &Occasion) -> Option<String> {
+fn pointless(desk: &Desk, entries: &[Entry], occasion: &Occasion) -> Option<Pointless> {
     let parts = context_parts(entries);
     let window = window(desk);
     if window > 0 && parts.pinned > window / 2 {
-        return Some(format!(
-            "Your own messages and the digests take about {} of {window} tokens; folding more would not help. Begin anew: {}",
-            parts.pinned,
-            handoff_command(desk)
-        ));
+        return Some(Pointless::Pinned);
     }
     let least = match occasion {
         Occasion::Wish { .. } => MIN_SAVED,
@@ -335,13 +346,20 @@ fn pointless(desk: &Desk, entries: &[Entry], occasion: &Occasion) -> Option<Stri
             (prompt / MIN_SHARE_SAVED).max(MIN_SAVED)
         }
     };
-    (parts.saves < least).then(|| match occasion {
-        Occasion::Wish { .. } => NOTHING.into(),
-        Occasion::Due | Occasion::Overflow => format!(
-            "The context is full, and folding would save too little. Begin anew: {}",
-            handoff_command(desk)
+    (parts.saves < least).then_some(Pointless::Little)
+}
+
+fn reason(desk: &Desk, why: Pointless) -> String {
+    let anew = handoff_command(desk);
+    match why {
+        Pointless::Little => format!(
+            "The prompt takes most of the window, and folding older work would save too little. Begin anew: {anew}"
         ),
-    })
+        Pointless::Pinned => format!(
+            "Your own messages and the digests take more than half of the window ({} tokens); folding more would not help. Begin anew: {anew}",
+            window(desk)
+        ),
+    }
 }
 
 /// The conversation as it is after this compaction, which then knows what it changed.

@@ -28,9 +28,20 @@ pub struct Material<'a> {
 }
 
 pub enum Asked {
-    /// The prose, or why there is none; and what it cost.
-    Answered(Result<Prose, String>, Option<Usage>),
+    Answered(Box<Summary>),
     Interrupted,
+}
+
+pub struct Summary {
+    /// Or why there is none.
+    pub prose: Result<Prose, String>,
+    pub usage: Option<Usage>,
+}
+
+impl Asked {
+    fn answered(prose: Result<Prose, String>, usage: Option<Usage>) -> Self {
+        Asked::Answered(Box::new(Summary { prose, usage }))
+    }
 }
 
 /// How much of the conversation the model is shown.
@@ -53,7 +64,7 @@ pub async fn ask(
         }
     }
     match request(desk, inbox, cancel, material, Share::Half).await {
-        Reply::Overflow => Asked::Answered(Err("it is too long for the model".into()), None),
+        Reply::Overflow => Asked::answered(Err("it is too long for the model".into()), None),
         Reply::Of(asked) => asked,
     }
 }
@@ -96,12 +107,12 @@ async fn request(
         Ok(Sampled::Failed(_, Error::Overflow { .. })) => return Reply::Overflow,
         Ok(Sampled::Failed(partial, error) | Sampled::Cut(partial, error)) => {
             let usage = usage(desk, &partial, &sent);
-            return Reply::Of(Asked::Answered(Err(error.to_string()), usage));
+            return Reply::Of(Asked::answered(Err(error.to_string()), usage));
         }
         Ok(Sampled::Whole(answer)) => answer,
     };
     let usage = usage(desk, &answer, &sent);
-    Reply::Of(Asked::Answered(prose(&answer), usage))
+    Reply::Of(Asked::answered(prose(&answer), usage))
 }
 
 /// A conversation of the same past. Half of it has the person's words and the latest work.
@@ -113,7 +124,10 @@ fn shown(desk: &Desk, material: Material<'_>, share: Share) -> (Conversation, u6
         conversation.read(entries);
         return (conversation, at);
     }
-    let half = usize::try_from(desk.conversation.bytes() / 2).unwrap_or(usize::MAX);
+    let open = entries
+        .get(past::Plan::of(entries).end..)
+        .unwrap_or_default();
+    let half = open.iter().map(|e| past::bytes_of(&e.body)).sum::<usize>() / 2;
     let place = past::boundary(entries, entries.len(), half);
     let through = place.checked_sub(1).and_then(|i| entries.get(i));
     let mut entries = entries.to_vec();

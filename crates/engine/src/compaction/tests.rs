@@ -113,7 +113,10 @@ fn the_persons_words_and_all_digests_stay_in_order() {
     for (bodies, expect, end) in cases {
         let entries = numbered(bodies);
         let (texts, folded) = kept(&entries);
-        assert_eq!((texts, folded), (expect.iter().map(|s| (*s).to_owned()).collect(), end));
+        assert_eq!(
+            (texts, folded),
+            (expect.iter().map(|s| (*s).to_owned()).collect(), end)
+        );
     }
 }
 
@@ -161,7 +164,11 @@ fn a_fold_ends_where_a_step_begins() {
         turn_end(),
     ]);
     for (keep, expect) in [(0, 9), (10, 7), (200, 4), (900, 4), (100_000, 0)] {
-        assert_eq!(past::boundary(&entries, entries.len(), keep), expect, "{keep}");
+        assert_eq!(
+            past::boundary(&entries, entries.len(), keep),
+            expect,
+            "{keep}"
+        );
     }
     let parts = context_parts(&entries);
     assert_eq!(parts.pinned, 0);
@@ -235,7 +242,11 @@ fn busy() -> Vec<Entry> {
             false,
         ),
         bash("5", "sleep 9 &"),
-        ran("5", json!({"ok": true, "data": {"job": "j1", "stdout": ""}}), true),
+        ran(
+            "5",
+            json!({"ok": true, "data": {"job": "j1", "stdout": ""}}),
+            true,
+        ),
         bash("6", "cargo test"),
         exit("6", 0, ""),
         tool_use("7", "mcp__tracker__close", json!({"id": 7})),
@@ -338,8 +349,16 @@ fn a_digest_is_bounded_and_keeps_what_is_newest() {
     let mut bodies = vec![user("go")];
     for n in 0..5_000 {
         let id = n.to_string();
-        bodies.push(tool_use(&id, "bash", json!({"command": format!("echo {n} {}", "y".repeat(500))})));
-        bodies.push(ran(&id, json!({"ok": true, "data": {"exit_code": 0}}), true));
+        bodies.push(tool_use(
+            &id,
+            "bash",
+            json!({"command": format!("echo {n} {}", "y".repeat(500))}),
+        ));
+        bodies.push(ran(
+            &id,
+            json!({"ok": true, "data": {"exit_code": 0}}),
+            true,
+        ));
     }
     let prose = Prose {
         goal: "g".repeat(100_000),

@@ -5,7 +5,9 @@ use crate::cache;
 use crate::compaction::boundary;
 use crate::testing::{called, model, numbered, params, prefix, result, said, tool_use};
 use ostler_testkit::{Captured, Kind};
-use ostler_wire::{DigestBy, Interrupted, Message, Notice, Origin, Outcome, Replay, Settings, Stop, TurnEnd};
+use ostler_wire::{
+    DigestBy, Interrupted, Message, Notice, Origin, Outcome, Replay, Settings, Stop, TurnEnd,
+};
 use proptest::prelude::*;
 use serde_json::json;
 

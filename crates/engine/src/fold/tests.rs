@@ -7,7 +7,9 @@ use crate::testing::{
     answer, called, model, numbered, origin, params, prefix, result, said, tool_use, user,
 };
 use ostler_testkit::{Captured, Kind};
-use ostler_wire::{Compaction, DigestBy, Entry, Image, Interrupted, Json, Notice, Outcome, Stop, TurnEnd, Usage};
+use ostler_wire::{
+    Compaction, DigestBy, Entry, Image, Interrupted, Json, Notice, Outcome, Stop, TurnEnd, Usage,
+};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
