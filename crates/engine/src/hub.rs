@@ -355,6 +355,15 @@ fn mode_of(past: &[Entry]) -> Mode {
     mode
 }
 
+fn limits(options: &Options) -> Limits {
+    Limits {
+        max_steps: options.max_steps,
+        context: options.context,
+        gauge: Gauge::default(),
+        archive: options.save.then(|| options.home.clone()),
+    }
+}
+
 fn shop(options: &Options, artifacts: Artifacts) -> Shop {
     Shop {
         host: options.host.clone(),
@@ -398,12 +407,7 @@ impl Hub for LocalHub {
             }),
             shop: shop(&options, artifacts),
             interactive: options.interactive,
-            limits: Limits {
-                max_steps: options.max_steps,
-                context: options.context,
-                gauge: Gauge::default(),
-                archive: options.save.then(|| options.home.clone()),
-            },
+            limits: limits(&options),
             used_ids: HashSet::new(),
             standing: Standing::new(options.policy.posture, options.plan_tools.clone()),
             account: Account {

@@ -106,6 +106,15 @@ enum Occasion {
     Wish { focus: Option<String> },
 }
 
+impl Occasion {
+    fn focus(&self) -> Option<String> {
+        match self {
+            Occasion::Wish { focus } => focus.clone(),
+            Occasion::Due | Occasion::Overflow => None,
+        }
+    }
+}
+
 enum Folded {
     Done(Box<Compaction>),
     Not(Pointless),
@@ -261,11 +270,8 @@ async fn fold(
     if let Some(why) = pointless(desk, entries.get(..place).unwrap_or_default(), &occasion) {
         return Ok(Folded::Not(why));
     }
-    let Some(through) = place
-        .checked_sub(1)
-        .and_then(|i| entries.get(i))
-        .map(|e| e.entry)
-    else {
+    let last = place.checked_sub(1).and_then(|i| entries.get(i));
+    let Some(through) = last.map(|e| e.entry) else {
         return Ok(Folded::Not(Pointless::Little));
     };
     desk.feed.delta(Delta::Progress {
@@ -273,10 +279,7 @@ async fn fold(
         name: "compaction".into(),
         text: "Folding older work".into(),
     });
-    let focus = match &occasion {
-        Occasion::Wish { focus } => focus.clone(),
-        Occasion::Due | Occasion::Overflow => None,
-    };
+    let focus = occasion.focus();
     let material = Material {
         entries: entries.get(..upto).unwrap_or_default(),
         too_long: occasion == Occasion::Overflow,
