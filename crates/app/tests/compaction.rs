@@ -180,7 +180,7 @@ fn a_command_folds_in_a_conversation() {
         .output()
         .ok();
     let said = format!("{}{}", out.stdout, out.stderr);
-    assert!(said.contains("Folded: about "), "{said}");
+    assert!(said.contains("Folded older work ("), "{said}");
     assert_eq!(folds(&scene)[0]["focus"], "the parser");
     let shown = scene
         .ostler(["sessions", "show", &scene.session_id()])

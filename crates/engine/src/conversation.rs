@@ -14,7 +14,6 @@ mod tests;
 pub struct Conversation {
     pub model: Model,
     pub prefix: Prefix,
-    params: Params,
     fold: Fold,
     transcript: Transcript,
     /// The request before, and how far this prompt is known to continue it.
@@ -26,6 +25,7 @@ pub struct Conversation {
     at: u64,
     scratch: Vec<Msg>,
     answer_is_empty: bool,
+    params: Params,
 }
 
 /// A request that went out earlier, and to whom: prompt caches are not shared between models.
@@ -51,25 +51,23 @@ impl Conversation {
             transcript: Transcript::new(target, model.codec(), &prefix, params),
             model,
             prefix,
-            params: params.clone(),
             previous: None,
             broke: None,
             replayed: None,
             at: 0,
             scratch: Vec::new(),
             answer_is_empty: true,
+            params: params.clone(),
         }
     }
 
     /// An empty one for the same model, prefix and settings.
     pub fn anew(&self) -> Self {
-        let envelope = self.fold.envelope();
-        Self::new(
-            self.model.clone(),
-            self.prefix.clone(),
-            &self.params,
-            envelope,
-        )
+        let (model, prefix) = (self.model.clone(), self.prefix.clone());
+        Self {
+            fold: self.fold.anew(),
+            ..Self::new(model, prefix, &self.params, false)
+        }
     }
 
     /// Reads in a past, oldest first. What was folded costs next to nothing, and the prompts before the last fold are history.
@@ -125,6 +123,17 @@ impl Conversation {
             Some(broke) => shared.min(broke.at),
             None => shared,
         }
+    }
+
+    /// The same told anew, without what only the model can read of its earlier answers. None if there is none of that.
+    pub fn without_replays(&self, entries: &[Entry]) -> Option<Self> {
+        let mut new = Self::new(self.model.clone(), self.prefix.clone(), &self.params, false);
+        new.fold = self.fold.without_replays()?;
+        new.read(entries);
+        new.previous.clone_from(&self.previous);
+        let before = new.previous.as_ref().map_or(0, |before| before.bytes);
+        new.broke = Some(new.transcript.break_at(0, before, "replay"));
+        Some(new)
     }
 
     /// Takes in an entry that was just committed.

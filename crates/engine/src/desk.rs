@@ -2,10 +2,11 @@
 
 use crate::artifacts::Artifacts;
 use crate::briefing::{self, Way};
-use crate::compaction::{ContextSettings, Gauge};
+use crate::compaction::Folding;
+use crate::confine::Commons;
 use crate::conversation::{Conversation, Sent};
 use crate::feed::Feed;
-use crate::hub::{RuleNews, RuleStore};
+use crate::hub::{Extra, RuleNews, RuleStore};
 use crate::jobs::Jobs;
 use crate::ledger::{Ledger, Line};
 use crate::log::{Log, LogError};
@@ -16,16 +17,17 @@ use crate::policy::{
 use crate::resolve;
 use crate::seen::Seen;
 use crate::standing::Standing;
+use crate::templates::Template;
 use crate::tool::{Context, Scope, Tool, ToolSettings, Typed as _};
 use crate::tools::exit_plan_mode::ExitPlanMode;
 use crate::tools::{Tools, canonical_name};
 use ostler_host::Host;
-use ostler_llm::TokenUsage;
-use ostler_wire::{Access, Body, Entry, TodoItem, Usage};
+use ostler_llm::{Effort, TokenUsage};
+use ostler_wire::{Access, Body, Delta, Entry, Language, TodoItem, Usage};
 use std::collections::HashSet;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 pub struct Desk {
@@ -36,23 +38,32 @@ pub struct Desk {
     pub policy: Arc<Policy>,
     pub scope: Arc<Scope>,
     pub shop: Shop,
-    /// Somebody is attached who can answer asks.
-    pub interactive: bool,
-    pub limits: Limits,
+    pub manner: Manner,
     /// Call ids of the session.
     pub used_ids: HashSet<String>,
     pub standing: Standing,
     pub account: Account,
+    pub offers: Offers,
 }
 
-/// How far a turn and a prompt may go.
-pub struct Limits {
-    /// Requests of a turn; 0 = no limit.
+/// How it works.
+pub struct Manner {
+    /// Somebody is attached who can answer asks.
+    pub interactive: bool,
+    /// 0 = no limit.
     pub max_steps: u64,
-    pub context: ContextSettings,
-    pub gauge: Gauge,
-    /// Where what is folded is archived; nowhere when nothing is saved.
-    pub archive: Option<PathBuf>,
+    pub language: Language,
+    /// How hard the model is to think, as the person chose it in this session.
+    pub effort: Option<Effort>,
+    pub folding: Folding,
+}
+
+/// Commands beside the engine's own.
+pub struct Offers {
+    /// Those that people wrote.
+    pub templates: Arc<Vec<Template>>,
+    /// Those of the binary.
+    pub extras: Vec<Arc<dyn Extra>>,
 }
 
 /// What tools work with.
@@ -62,10 +73,13 @@ pub struct Shop {
     pub artifacts: Artifacts,
     pub seen: Arc<Seen>,
     pub jobs: Arc<Jobs>,
+    pub commons: Arc<Commons>,
     /// The task list as it stands.
     pub todo: Arc<Vec<TodoItem>>,
     /// Where rules that shall hold for ever are kept.
     pub rules: Option<Arc<dyn RuleStore>>,
+    /// Held by whoever changes the tree.
+    pub writing: Arc<Semaphore>,
 }
 
 /// Under which names requests are written into the ledger.
@@ -73,6 +87,7 @@ pub struct Account {
     pub ledger: Option<Ledger>,
     pub session: String,
     pub project: String,
+    pub role: &'static str,
 }
 
 impl Desk {
@@ -120,6 +135,15 @@ impl Desk {
         }
     }
 
+    /// Says what goes on beside calls; no text when it is over.
+    pub fn progress(&self, name: &str, text: &str) {
+        self.feed.delta(Delta::Progress {
+            id: String::new(),
+            name: name.into(),
+            text: text.into(),
+        });
+    }
+
     /// Call ids and file states that the session has seen, and how things stand.
     fn remember(&mut self, body: &Body) {
         if let Body::ToolUse(call) = body {
@@ -128,7 +152,7 @@ impl Desk {
         if let Body::Todo(todo) = body {
             self.shop.todo = Arc::new(todo.items.clone());
         }
-        self.limits.gauge.note(body);
+        self.manner.folding.gauge.note(body);
         if let Body::Mode(_) = body {
             self.standing.unrecorded = false;
         }
@@ -153,6 +177,21 @@ impl Desk {
         }
     }
 
+    /// The rules as they bind a call of this tool.
+    pub fn guard(&self, tool: &'static str) -> Guard {
+        Guard {
+            policy: self.policy.clone(),
+            scope: self.scope.clone(),
+            tool,
+            posture: match self.standing.mode {
+                // Nothing answers for the person while a plan is made.
+                Mode::Plan => Posture::Ask,
+                Mode::Normal => self.standing.posture(tool, Instant::now()),
+            },
+            attended: self.manner.interactive,
+        }
+    }
+
     /// What a run of this tool works with. `hosts` are those that the person allowed this call to reach.
     pub fn context(
         &self,
@@ -172,17 +211,8 @@ impl Desk {
             artifacts: self.shop.artifacts.clone(),
             seen: self.shop.seen.clone(),
             jobs: self.shop.jobs.clone(),
-            guard: Guard {
-                policy: self.policy.clone(),
-                scope: self.scope.clone(),
-                tool,
-                posture: match self.standing.mode {
-                    // Nothing answers for the person while a plan is made.
-                    Mode::Plan => Posture::Ask,
-                    Mode::Normal => self.standing.posture(tool, Instant::now()),
-                },
-                attended: self.interactive,
-            },
+            commons: self.shop.commons.clone(),
+            guard: self.guard(tool),
             terms: Arc::new(self.standing.terms(&self.policy.rules, hosts)),
             todo: self.shop.todo.clone(),
             answer: None,
@@ -216,13 +246,8 @@ impl Desk {
 
     /// What the rules say, and what the person said before.
     pub async fn decide(&self, tool: &str, accesses: &[Access], gate: Gate) -> Decision {
-        let resolved = match self.policy.rules.are_about_paths() {
-            true => {
-                let (host, rules) = (self.shop.host.as_ref(), &self.policy.rules);
-                resolve::resolved(host, accesses, rules, &self.scope).await
-            }
-            false => Vec::new(),
-        };
+        let host = self.shop.host.as_ref();
+        let resolved = resolve::resolved(host, accesses, &self.policy, &self.scope).await;
         let call = Call {
             tool,
             accesses,
@@ -268,7 +293,7 @@ impl Desk {
     pub fn briefing(&self) -> Option<String> {
         let mode = self.standing.mode;
         let way = match self.tools.find(ExitPlanMode::NAME) {
-            Some(_) if self.interactive => Way::Tool,
+            Some(_) if self.manner.interactive => Way::Tool,
             Some(_) | None => Way::Answer,
         };
         (mode != self.standing.told).then(|| briefing::text(mode, way))
@@ -300,7 +325,7 @@ impl Desk {
                 ts: crate::log::now(),
                 session: self.account.session.clone(),
                 project: self.account.project.clone(),
-                role: usage.role.clone().unwrap_or_else(|| "main".into()),
+                role: usage.role.as_deref().unwrap_or(self.account.role).into(),
                 tokens: usage.into(),
             });
         }

@@ -4,7 +4,6 @@
 use crate::compaction::{Facts, MAX_PINNED, Plan, cut};
 use crate::conversation::Conversation;
 use crate::feed::Feed;
-use crate::ledger::{Ledger, Line};
 use crate::sample::{Sampled, sample};
 use ostler_llm::{Answer, AnswerPart, Model, Params, Prefix, TokenUsage};
 use ostler_wire::{Body, Entry, Message, Outcome, Role, Stop, Usage};
@@ -23,6 +22,9 @@ const MAX_SHOWN: usize = 60_000;
 /// Bytes of one answer of the model among them.
 const MAX_ANSWER: usize = 1_500;
 
+/// What the request is for, in usage and ledger.
+pub const ROLE: &str = "handoff";
+
 const SYSTEM: &str = include_str!("handoff.md");
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,13 +38,13 @@ pub struct Handoff {
     pub commands: Vec<String>,
 }
 
-/// Who is asked to say it better, and where that is written down.
-pub struct Helper {
-    pub model: Model,
-    pub params: Params,
-    pub ledger: Option<Ledger>,
-    pub session: String,
-    pub project: String,
+/// A handoff after a model was asked to say it better.
+#[derive(Clone, Debug)]
+pub struct Improved {
+    pub handoff: Handoff,
+    /// Why the draft stayed as it was.
+    pub fault: Option<String>,
+    pub usage: Option<Usage>,
 }
 
 impl Handoff {
@@ -104,35 +106,45 @@ impl Handoff {
     /// The same in a model's words. What can be read off the log stays as it is.
     pub async fn improved(
         self,
-        helper: &Helper,
+        model: &Model,
         entries: &[Entry],
         cancel: &CancellationToken,
-    ) -> Result<Self, (Self, String)> {
-        match ask(&self, helper, entries, cancel).await {
-            Ok(text) => match sections(&text) {
-                Some((starter, tasks)) => Ok(Self {
+    ) -> Improved {
+        let (said, usage) = ask(&self, model, entries, cancel).await;
+        let said = said.and_then(|text| {
+            sections(&text).ok_or_else(|| "its answer was none of what it was asked for".into())
+        });
+        match said {
+            Ok((starter, tasks)) => Improved {
+                handoff: Self {
                     starter,
                     tasks: if tasks.is_empty() { self.tasks } else { tasks },
                     ..self
-                }),
-                None => Err((self, "its answer was none of what it was asked for".into())),
+                },
+                fault: None,
+                usage,
             },
-            Err(why) => Err((self, why)),
+            Err(why) => Improved {
+                handoff: self,
+                fault: Some(why),
+                usage,
+            },
         }
     }
 }
 
+/// What it says, or why nothing, and what that took.
 async fn ask(
     draft: &Handoff,
-    helper: &Helper,
+    model: &Model,
     entries: &[Entry],
     cancel: &CancellationToken,
-) -> Result<String, String> {
+) -> (Result<String, String>, Option<Usage>) {
     let prefix = Prefix {
         system: SYSTEM.trim_end().into(),
         tools: Vec::new(),
     };
-    let mut conversation = Conversation::new(helper.model.clone(), prefix, &helper.params, false);
+    let mut conversation = Conversation::new(model.clone(), prefix, &Params::default(), false);
     let text = format!(
         "The goal of the next session:\n{}\n\nThe session so far:\n{}\n\nThe draft:\n{}",
         draft.goal,
@@ -146,38 +158,29 @@ async fn ask(
         body: Body::Message(Message::user(text)),
     });
     let (body, _) = conversation.request();
-    let answer = match sample(&helper.model, body, &Feed::default(), cancel).await {
+    let answer = match sample(model, body, &Feed::default(), cancel).await {
         Sampled::Whole(answer) => answer,
         Sampled::Cut(partial, error) | Sampled::Failed(partial, error) => {
-            book(helper, &partial);
-            return Err(error.to_string());
+            return (Err(error.to_string()), usage(model, &partial));
         }
         Sampled::Interrupted(partial) => {
-            book(helper, &partial);
-            return Err("interrupted".into());
+            return (Err("interrupted".into()), usage(model, &partial));
         }
     };
-    book(helper, &answer);
+    let usage = usage(model, &answer);
     if answer.stop == Some(Stop::Refusal) {
-        return Err("it refused".into());
+        return (Err("it refused".into()), usage);
     }
     let text = answer.parts.into_iter().filter_map(|part| match part {
         AnswerPart::Text { text, .. } => Some(text),
         AnswerPart::Reasoning { .. } | AnswerPart::Call { .. } => None,
     });
-    Ok(text.collect())
+    (Ok(text.collect()), usage)
 }
 
-/// A ledger that cannot be written must not stop the work.
-fn book(helper: &Helper, answer: &Answer) {
-    let Some(ledger) = &helper.ledger else {
-        return;
-    };
-    if answer.usage == TokenUsage::default() {
-        return;
-    }
-    let target = helper.model.target();
-    let usage = Usage {
+fn usage(model: &Model, answer: &Answer) -> Option<Usage> {
+    let target = model.target();
+    (answer.usage != TokenUsage::default()).then(|| Usage {
         provider: target.origin.provider.clone(),
         model: target.origin.model.clone(),
         input: answer.usage.input,
@@ -185,15 +188,9 @@ fn book(helper: &Helper, answer: &Answer) {
         cache_write: answer.usage.cache_write,
         output: answer.usage.output,
         cost: target.price.map(|price| price.of(&answer.usage)),
+        role: Some(ROLE.into()),
         ..Usage::default()
-    };
-    let _ = ledger.add(&Line {
-        ts: crate::log::now(),
-        session: helper.session.clone(),
-        project: helper.project.clone(),
-        role: "handoff".into(),
-        tokens: (&usage).into(),
-    });
+    })
 }
 
 /// The session as text: all that is pinned, and the latest answers, as far as there is room.

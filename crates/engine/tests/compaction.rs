@@ -9,7 +9,9 @@ use ostler_engine::cache;
 use ostler_engine::compaction::{ContextSettings, Strategy};
 use ostler_engine::ledger::Ledger;
 use ostler_testkit::{Captured, Kind, Server, Step, Stop, Usage};
-use ostler_wire::{Body, Compaction, Delta, DigestBy, Entry, Event, Op, Open, Outcome, View};
+use ostler_wire::{
+    Body, Compaction, Delivery, Delta, DigestBy, Entry, Event, Op, Open, Outcome, View,
+};
 use serde_json::json;
 
 const WINDOW: u64 = 100_000;
@@ -152,7 +154,7 @@ async fn another_process_goes_on_byte_for_byte_and_so_does_a_fork() {
         let mut session = worked(&bench).await;
         let view = command(&mut session, "compact the rules").await;
         assert!(
-            matches!(&view, View::Text(text) if text.starts_with("Folded: about ")),
+            matches!(&view, View::Text(text) if text.starts_with("Folded. ")),
             "{view:?}"
         );
         session.run("turn 2: more").await;
@@ -408,6 +410,133 @@ async fn an_interrupted_fold_leaves_everything_as_it_was() {
     let requests = bench.server.requests();
     let (second, third) = (&requests[1], requests.last().unwrap());
     assert!(third.prompt_bytes().starts_with(&second.prompt_bytes()));
+}
+
+#[tokio::test]
+async fn a_turn_that_is_stopped_while_it_folds_can_be_sent_again() {
+    let stalls = std::sync::atomic::AtomicBool::new(true);
+    let server = Server::answering(move |request| match is_summary(request) {
+        true if stalls.swap(false, std::sync::atomic::Ordering::SeqCst) => Step::stall_headers(),
+        true => Step::answer().text(SUMMARY),
+        false => reporting(Step::answer().text(&filler(1)), 85_000),
+    });
+    let mut bench = Bench::with(Kind::Chat, server);
+    bench.window = WINDOW;
+    let mut session = bench.open().await;
+    session.run("one").await;
+    session.prompt("two", Delivery::Queue).await;
+    bench.asked(2).await;
+    session.send(Op::Interrupt).await;
+    let shown = session.finish().await;
+    assert_eq!(shown.outcome(), Some(Outcome::Interrupted));
+    assert!(compactions(&session.entries()).is_empty());
+    let shown = session.run("three").await;
+    assert_eq!(shown.outcome(), Some(Outcome::Done));
+    assert_eq!(compactions(&session.entries()).len(), 1);
+    let last = bench.server.requests().pop().unwrap();
+    let prompt = String::from_utf8(last.prompt_bytes()).unwrap();
+    assert!(
+        ["one", "two", "three"]
+            .iter()
+            .all(|said| prompt.contains(&format!("{said}\""))),
+        "{prompt}"
+    );
+    assert_eq!(cache::unplanned_breaks(&session.entries()), [""; 0]);
+}
+
+#[tokio::test]
+async fn folding_again_folds_what_is_left_and_no_more() {
+    let bench = Bench::with(Kind::Chat, worker());
+    let mut session = worked(&bench).await;
+    let nothing = View::Text("There is nothing to fold yet.".into());
+    let mut folds = 0;
+    while command(&mut session, "compact").await != nothing {
+        folds += 1;
+        assert!(folds < 5);
+    }
+    let all = compactions(&session.entries());
+    assert!(!all.is_empty());
+    for fold in all {
+        assert!(fold.answers + fold.calls > 0, "{fold:?}");
+    }
+    assert_eq!(
+        session.run("turn 2: on").await.outcome(),
+        Some(Outcome::Done)
+    );
+}
+
+/// The second column of a view's row.
+fn row(view: &View, name: &str) -> u64 {
+    let View::Table { rows, .. } = view else {
+        panic!("{view:?}");
+    };
+    let row = rows.iter().find(|row| row[0] == name);
+    let number = row.and_then(|row| row[1].split(' ').next());
+    number
+        .and_then(|n| n.parse().ok())
+        .unwrap_or_else(|| panic!("{name}: {rows:?}"))
+}
+
+#[tokio::test]
+async fn the_context_shows_what_is_pinned_and_what_a_fold_takes_out() {
+    let mut bench = Bench::with(Kind::Chat, worker());
+    bench.window = WINDOW;
+    let mut session = worked(&bench).await;
+    let before = command(&mut session, "context").await;
+    let takes = row(&before, "a fold would take out");
+    assert!(
+        takes > 500 && row(&before, "pinned: no fold takes it") > 0,
+        "{before:?}"
+    );
+    command(&mut session, "compact").await;
+    let after = command(&mut session, "context").await;
+    assert!(row(&after, "digests of folded work") > 0);
+    assert!(row(&after, "a fold would take out") < takes, "{after:?}");
+    assert!(row(&after, "total") < row(&before, "total"), "{after:?}");
+    // What the summary took is no part of the prompt, and is told apart.
+    let cost = command(&mut session, "cost").await;
+    assert_eq!(row(&cost, "mock/mock-model (folding)"), 1, "{cost:?}");
+}
+
+#[tokio::test]
+async fn a_handoff_is_written_beside_the_work() {
+    let better = "## Starter prompt\nRead a.rs first.\n## Open tasks\n- Ship it\n";
+    for (step, expect) in [
+        (Step::answer().text(better), "Read a.rs first."),
+        (Step::answer().text("I cannot."), "from the log alone"),
+        (Step::status(400, "{}"), "from the log alone"),
+    ] {
+        let steps = [
+            Step::answer().text("Hi."),
+            step,
+            Step::answer().text("Bye."),
+        ];
+        let bench = Bench::new(Kind::Messages, steps);
+        let mut session = bench.open().await;
+        let view = command(&mut session, "handoff ship").await;
+        assert_eq!(view, View::Error("nothing was said yet".into()));
+        session.run("Never touch lexer.rs.").await;
+        assert!(matches!(
+            command(&mut session, "handoff").await,
+            View::Error(_)
+        ));
+        let View::Text(text) = command(&mut session, "handoff Ship *it*").await else {
+            panic!("no handoff");
+        };
+        assert!(text.contains(expect), "{text}");
+        let name = format!("handoff-{}.md", &session.id()[..8]);
+        let written = bench.space.read(&name);
+        assert!(
+            written.contains("## Goal\n\nShip *it*\n") && text.contains(&name),
+            "{text}"
+        );
+        // The conversation does not know of it.
+        session.run("Bye.").await;
+        let (first, last) = (bench.request(0), bench.request(2));
+        assert!(last.prompt_bytes().starts_with(&first.prompt_bytes()));
+        assert_eq!(cache::unplanned_breaks(&session.entries()), [""; 0]);
+        bench.server.assert_done();
+    }
 }
 
 #[tokio::test]

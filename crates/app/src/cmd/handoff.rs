@@ -7,10 +7,10 @@ use crate::exec::OK;
 use crate::flags::Handoff as Args;
 use anyhow::{Context as _, anyhow};
 use ostler_engine::Models as _;
-use ostler_engine::handoff::{Handoff, Helper};
-use ostler_engine::ledger::Ledger;
+use ostler_engine::handoff::{self, Handoff};
+use ostler_engine::ledger::{Ledger, Line};
 use ostler_engine::log;
-use ostler_llm::{Model, Params};
+use ostler_llm::Model;
 use ostler_wire::{Body, Entry};
 use std::path::Path;
 use std::sync::Arc;
@@ -31,11 +31,11 @@ pub async fn run(boot: &Boot, args: Args) -> anyhow::Result<u8> {
         text::say(&notice);
     }
     let entries = log::branch(entries);
-    let mut handoff = Handoff::draft(&entries, &args.goal, &root(boot, &entries));
+    let mut document = Handoff::draft(&entries, &args.goal, &root(boot, &entries));
     if !args.no_model {
-        handoff = improved(boot, handoff, &path, &entries).await;
+        document = improved(boot, document, &path, &entries).await;
     }
-    let document = handoff.render();
+    let document = document.render();
     let Some(out) = args.out else {
         text::print_foreign(&document)?;
         return Ok(OK);
@@ -61,26 +61,26 @@ async fn improved(boot: &Boot, draft: Handoff, path: &Path, entries: &[Entry]) -
             return draft;
         }
     };
-    let session = path.file_stem().map(|s| s.to_string_lossy().into_owned());
-    let helper = Helper {
-        model,
-        params: Params::default(),
-        ledger: (!boot.global.no_save).then(|| Ledger::new(&boot.places.home)),
-        session: session.unwrap_or_default(),
-        project: boot.store().project().to_owned(),
-    };
-    match draft
-        .improved(&helper, entries, &CancellationToken::new())
-        .await
-    {
-        Ok(handoff) => handoff,
-        Err((draft, why)) => {
-            text::say(&format!(
-                "The model's words could not be used ({why}); this is from the log alone."
-            ));
-            draft
-        }
+    let improved = draft
+        .improved(&model, entries, &CancellationToken::new())
+        .await;
+    if let Some(usage) = improved.usage.filter(|_| !boot.global.no_save) {
+        let session = path.file_stem().map(|s| s.to_string_lossy().into_owned());
+        // A ledger that cannot be written must not stop the work; `doctor` looks at it.
+        let _ = Ledger::new(&boot.places.home).add(&Line {
+            ts: log::now(),
+            session: session.unwrap_or_default(),
+            project: boot.store().project().to_owned(),
+            role: handoff::ROLE.into(),
+            tokens: (&usage).into(),
+        });
     }
+    if let Some(why) = improved.fault {
+        text::say(&format!(
+            "The model's words could not be used ({why}); this is from the log alone."
+        ));
+    }
+    improved.handoff
 }
 
 /// Where the session worked.

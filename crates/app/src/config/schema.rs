@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::context::ContextConfig;
 use super::oauth::{OauthConfig, TokenStore};
-use super::units::{ByteSize, ColorChoice, Seconds, non_negative, share};
+use super::units::{ByteSize, ColorChoice, Seconds, non_negative};
 
 /// Configuration of Ostler. Every key is optional; an empty file works.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -16,6 +17,8 @@ pub struct Config {
     /// The model to use: a provider name (its default model), a model name, or
     /// "provider/model". Unset: the first provider with a key.
     pub default_model: Option<String>,
+    /// Language of the surface: "en" or "zh". Unset: OSTLER_LANG, then the locale.
+    pub language: Option<String>,
     /// How the agent behaves.
     pub agent: AgentConfig,
     /// Model endpoints. An entry with the name of a built-in provider changes only what it names.
@@ -34,6 +37,8 @@ pub struct Config {
     pub context: ContextConfig,
     /// What is shown on the terminal.
     pub display: DisplayConfig,
+    /// The terminal UI.
+    pub ui: UiConfig,
     /// Where keys may come from. Only your own file may set this.
     pub auth: AuthConfig,
     /// Connections to model servers.
@@ -448,36 +453,6 @@ pub enum SessionLocation {
     Project,
 }
 
-/// What is done when the model's window fills up.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct ContextConfig {
-    /// Fold older work into a digest, offer a handoff to a fresh session, or only warn.
-    pub strategy: ContextStrategy,
-    /// How full the window is when that happens, as a share of it.
-    #[serde(deserialize_with = "share")]
-    #[schemars(range(min = 0.1, max = 1.0))]
-    pub compact_ratio: f64,
-}
-
-impl Default for ContextConfig {
-    fn default() -> Self {
-        Self {
-            strategy: ContextStrategy::default(),
-            compact_ratio: 0.8,
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum ContextStrategy {
-    #[default]
-    Compact,
-    Handoff,
-    Warn,
-}
-
 /// What is shown on the terminal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -490,6 +465,34 @@ pub struct DisplayConfig {
     pub show_tool_calls: bool,
     /// The model's reasoning, where it gives any.
     pub show_reasoning: bool,
+}
+
+/// The terminal UI.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct UiConfig {
+    /// "ansi" (your palette), "dark", "light" or "mono".
+    pub theme: Option<String>,
+    /// Vim keys in the composer.
+    pub vim: bool,
+    /// Tell you, when the window is not looked at, that it waits or has finished.
+    pub notify: bool,
+    /// The status line, such as "{model} {branch}"; docs/terminal.md lists the names.
+    pub status_line: Option<String>,
+    /// Keys by action, such as `undo = ["ctrl-z"]`; docs/terminal.md lists them.
+    pub keys: BTreeMap<String, Vec<String>>,
+}
+
+impl Default for UiConfig {
+    fn default() -> Self {
+        Self {
+            theme: None,
+            vim: false,
+            notify: true,
+            status_line: None,
+            keys: BTreeMap::new(),
+        }
+    }
 }
 
 impl Default for DisplayConfig {

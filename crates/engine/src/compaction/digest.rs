@@ -10,9 +10,10 @@ pub const MAX_DIGEST: usize = 24_000;
 const PROSE_SHARE: usize = 8;
 const COMMANDS_SHARE: usize = 10;
 const FILES_SHARE: usize = 3;
+const DECIDED_SHARE: usize = 4;
 const REST_SHARE: usize = 1;
-/// What the shares add up to: prose, commands, files, failures, todos, and what stands around them.
-const SHARES: usize = 24;
+/// What the shares add up to: prose, commands, files, decisions, failures, todos, and what stands around them.
+const SHARES: usize = 28;
 /// Characters of what the model says about one file.
 const MAX_FACTS: usize = 300;
 
@@ -38,6 +39,8 @@ pub struct Digest {
     pub facts: Facts,
     pub focus: Option<String>,
     pub archive: Option<String>,
+    /// What the model has not been told of the mode yet.
+    pub mode: Option<String>,
 }
 
 /// Sections that the model is asked for.
@@ -126,6 +129,7 @@ impl Digest {
             facts,
             focus: None,
             archive: None,
+            mode: None,
         }
     }
 
@@ -140,6 +144,9 @@ impl Digest {
         if let Some(focus) = &self.focus {
             section(&mut out, "What the person wanted kept", &tame(focus));
         }
+        if let Some(mode) = &self.mode {
+            section(&mut out, "Mode now", mode);
+        }
         let prose = &self.prose;
         let mut left = room(PROSE_SHARE);
         for (title, text) in [
@@ -153,6 +160,8 @@ impl Digest {
             section(&mut out, title, &text);
         }
         let facts = &self.facts;
+        let decided = newest(facts.decided.clone(), room(DECIDED_SHARE), "decision");
+        section(&mut out, "Decided by the person", &decided);
         let lines = facts.files.iter().map(FileFact::line).collect();
         section(&mut out, "Files", &newest(lines, room(FILES_SHARE), "file"));
         let lines = facts.commands.iter().map(|c| c.line()).collect();

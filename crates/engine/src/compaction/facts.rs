@@ -1,7 +1,8 @@
 //! What the log itself knows about the work done: commands with their outcome, files, open todos, failures. Pure.
 
 use crate::tools::canonical_name;
-use ostler_wire::{Body, Entry, TodoItem, TodoState, ToolResult, ToolUse};
+use crate::tools::exit_plan_mode::{APPROVE, EDIT};
+use ostler_wire::{Body, Caller, Entry, TodoItem, TodoState, ToolResult, ToolUse};
 use serde_json::Value;
 use std::borrow::Borrow;
 use std::collections::HashMap;
@@ -11,11 +12,17 @@ const MAX_COMMAND: usize = 300;
 /// Characters of what came of it.
 const MAX_OUTCOME: usize = 120;
 
+/// Characters of what the person was asked, and of what they decided.
+const MAX_QUESTION: usize = 300;
+const MAX_DECISION: usize = 4_000;
+
 /// All lists are in the order in which things happened first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     pub files: Vec<FileFact>,
     pub commands: Vec<CommandFact>,
+    /// What the person answered and approved when they were asked.
+    pub decided: Vec<String>,
     /// Tasks that are not done.
     pub todos: Vec<TodoItem>,
     /// Calls and turns that failed.
@@ -114,12 +121,20 @@ impl Facts {
             "read_file" | "ls" | "glob" | "grep" | "time" | "todo" | "ask" | "complete_step"
             | "exit_plan_mode" | "bash_output" | "write_file" | "edit_file" | "multi_edit"
             | "delete_range" | "notebook_edit" | "move_file" => {}
-            "bash" => self.command(text(&["command"]), outcome(result, &output), places),
+            "bash" => {
+                let outcome = outcome(result, &output);
+                let outcome = match call.by {
+                    Some(Caller::Person) => format!("the person ran it themselves; {outcome}"),
+                    Some(Caller::Template) | None => outcome,
+                };
+                self.command(text(&["command"]), outcome, places);
+            }
             _ => {
                 let command = format!("{name} {}", call.input.get());
                 self.command(command, outcome(result, &output), places);
             }
         }
+        self.decided.extend(decision(name, &args, &output));
         if !ok {
             let subject = match name {
                 "bash" => text(&["command"]),
@@ -193,6 +208,21 @@ impl CommandFact {
     }
 }
 
+/// What the person decided when this call put something to them.
+fn decision(tool: &str, args: &Value, output: &Value) -> Option<String> {
+    let data = output.get("data")?;
+    let said = |key: &str| data.get(key).and_then(Value::as_str);
+    let put = |key: &str| args.get(key).and_then(Value::as_str).unwrap_or_default();
+    let (question, answer) = match (tool, said("decision")) {
+        ("ask", _) => (short(put("question"), MAX_QUESTION), said("answer")?),
+        ("exit_plan_mode", Some(APPROVE)) => ("plan, approved".into(), put("plan")),
+        ("exit_plan_mode", Some(EDIT)) => ("plan, approved as changed".into(), said("plan")?),
+        ("exit_plan_mode", Some(_)) => ("plan, not approved".into(), said("reason")?),
+        _ => return None,
+    };
+    Some(format!("{question}: {}", short(answer, MAX_DECISION)))
+}
+
 /// What came of a call, in a few words.
 fn outcome(result: Option<&ToolResult>, output: &Value) -> String {
     let Some(result) = result else {
@@ -206,8 +236,8 @@ fn outcome(result: Option<&ToolResult>, output: &Value) -> String {
         );
     }
     let data = output.get("data").cloned().unwrap_or_default();
-    if let Some(job) = data.get("job_id").or_else(|| data.get("job")) {
-        return short(&format!("goes on as job {job}"), MAX_OUTCOME);
+    if let Some(job) = data.get("job").and_then(Value::as_str) {
+        return short(&format!("was started as job {job}"), MAX_OUTCOME);
     }
     let Some(code) = data.get("exit_code").and_then(Value::as_i64) else {
         return if result.ok { "done" } else { "failed" }.into();

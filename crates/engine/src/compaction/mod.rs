@@ -15,14 +15,17 @@ pub use facts::{CommandFact, Facts, FileFact};
 #[cfg(test)]
 pub(crate) use past::boundary;
 pub use past::{Kept, MAX_PINNED, Parts, Plan, context_parts};
+pub use summary::ROLE;
 
 use crate::desk::Desk;
 use crate::inbox::Inbox;
 use crate::log::{LogError, branch};
 use crate::transcript::BYTES_PER_TOKEN;
 use ostler_wire::{
-    Body, Compaction, Delta, DigestBy, Entry, Notice, Role, TodoItem, TodoState, View,
+    Body, Compaction, DigestBy, Entry, Notice, Role, TodoItem, TodoState, View, Word,
 };
+use std::mem::{Discriminant, discriminant};
+use std::path::PathBuf;
 use std::sync::Arc;
 use summary::{Asked, Material, Summary};
 use tokio_util::sync::CancellationToken;
@@ -73,13 +76,33 @@ impl Default for ContextSettings {
     }
 }
 
+/// What folding goes by in a session.
+pub struct Folding {
+    pub settings: ContextSettings,
+    pub gauge: Gauge,
+    /// Where what is folded is archived; nowhere when nothing is saved.
+    pub archive: Option<PathBuf>,
+}
+
+impl Folding {
+    pub fn new(settings: ContextSettings, archive: Option<PathBuf>) -> Self {
+        Self {
+            settings,
+            gauge: Gauge::default(),
+            archive,
+        }
+    }
+}
+
 /// How full the window was at the last request, and what was said about it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Gauge {
     tokens: Option<u64>,
     warned: bool,
     /// Why nothing was folded, as the person was told.
-    told: Option<Pointless>,
+    told: Option<Discriminant<Pointless>>,
+    /// The window and the bytes of the prompt when a fold was of no use.
+    tried: Option<(u64, u64)>,
 }
 
 impl Gauge {
@@ -92,6 +115,19 @@ impl Gauge {
         if let Body::Compaction(_) = body {
             *self = Self::default();
         }
+    }
+
+    /// Whether too little has changed since the last time to look through the log again.
+    fn is_hopeless(&self, window: u64, bytes: u64) -> bool {
+        let least = |before: u64| before + before / MIN_SHARE_SAVED;
+        self.tried
+            .is_some_and(|(then, before)| then == window && bytes < least(before))
+    }
+
+    /// Whether this is news for the person.
+    fn tells(&mut self, why: Pointless) -> bool {
+        let why = discriminant(&why);
+        self.told.replace(why) != Some(why)
     }
 }
 
@@ -127,7 +163,7 @@ enum Pointless {
     /// There is next to nothing to fold.
     Little,
     /// What no fold takes fills the window.
-    Pinned,
+    Pinned { tokens: u64 },
 }
 
 /// Folds before the first request of a turn, when the one before it came near the end of the window.
@@ -136,16 +172,20 @@ pub(crate) async fn before_turn(
     inbox: &mut Inbox,
     cancel: &CancellationToken,
 ) -> Result<(), LogError> {
-    let ContextSettings { strategy, ratio } = desk.limits.context;
+    let ContextSettings { strategy, ratio } = desk.manner.folding.settings;
     let window = window(desk);
     let full = tokens(desk) as f64 >= ratio * window as f64;
-    if strategy != Strategy::Compact || window == 0 || !full {
+    let bytes = desk.conversation.bytes();
+    let gauge = &desk.manner.folding.gauge;
+    if strategy != Strategy::Compact || window == 0 || !full || gauge.is_hopeless(window, bytes) {
         return Ok(());
     }
-    if let Folded::Not(why) = fold(desk, inbox, cancel, Occasion::Due).await?
-        && desk.limits.gauge.told.replace(why) != Some(why)
-    {
-        desk.commit(vec![notice(reason(desk, why))])?;
+    if let Folded::Not(why) = fold(desk, inbox, cancel, Occasion::Due).await? {
+        let gauge = &mut desk.manner.folding.gauge;
+        gauge.tried = Some((window, bytes));
+        if gauge.tells(why) {
+            desk.commit(vec![notice(reason(desk, why))])?;
+        }
     }
     Ok(())
 }
@@ -156,11 +196,12 @@ pub(crate) async fn on_overflow(
     inbox: &mut Inbox,
     cancel: &CancellationToken,
 ) -> Result<bool, LogError> {
-    if desk.limits.context.strategy != Strategy::Compact {
-        desk.commit(vec![notice(format!(
-            "The prompt is too long for the model. Fold it with /compact, or begin anew: {}",
-            handoff_command(desk)
-        ))])?;
+    if desk.manner.folding.settings.strategy != Strategy::Compact {
+        let text = desk
+            .manner
+            .language
+            .fill(Word::PromptTooLong, &[&handoff_command(desk)]);
+        desk.commit(vec![notice(text)])?;
         return Ok(false);
     }
     Ok(match fold(desk, inbox, cancel, Occasion::Overflow).await? {
@@ -178,27 +219,23 @@ pub(crate) async fn on_overflow(
 pub(crate) async fn on_wish(desk: &mut Desk, inbox: &mut Inbox, focus: &str) -> View {
     let focus: String = focus.trim().chars().take(MAX_FOCUS).collect();
     let focus = Some(focus).filter(|focus| !focus.is_empty());
-    let cancel = inbox.begin_turn();
+    let language = desk.manner.language;
+    let cancel = inbox.turn();
     match fold(desk, inbox, &cancel, Occasion::Wish { focus }).await {
-        Ok(Folded::Done(done)) => {
-            let place = done
-                .archive
-                .map_or_else(String::new, |path| format!(" The originals are in {path}."));
-            View::Text(format!(
-                "Folded: about {} tokens are {} now.{place}",
-                done.tokens_before, done.tokens_after
-            ))
-        }
-        Ok(Folded::Not(Pointless::Little)) => View::Text(NOTHING.into()),
+        Ok(Folded::Done(done)) => View::Text(match done.archive {
+            Some(path) => language.fill(Word::FoldDone, &[&path]),
+            None => language.say(Word::FoldDoneOnly).into(),
+        }),
+        Ok(Folded::Not(Pointless::Little)) => View::Text(language.say(Word::FoldNothing).into()),
         Ok(Folded::Not(why)) => View::Text(reason(desk, why)),
-        Ok(Folded::Interrupted) => View::Text("Interrupted; nothing was folded.".into()),
+        Ok(Folded::Interrupted) => View::Text(language.say(Word::FoldStopped).into()),
         Err(error) => View::Error(error.to_string()),
     }
 }
 
 /// What the person should know about the window at the end of a turn, once.
 pub(crate) fn warning(desk: &mut Desk) -> Option<Body> {
-    let ContextSettings { strategy, ratio } = desk.limits.context;
+    let ContextSettings { strategy, ratio } = desk.manner.folding.settings;
     let (tokens, known) = (tokens(desk), window(desk));
     let folds = strategy == Strategy::Compact && known > 0;
     let window = if known > 0 { known } else { ASSUMED_WINDOW };
@@ -208,33 +245,31 @@ pub(crate) fn warning(desk: &mut Desk) -> Option<Body> {
         (false, Strategy::Handoff | Strategy::Compact | Strategy::Warn) => WARN_LATE,
     };
     let share = tokens as f64 / window as f64;
-    if share < limit || desk.limits.gauge.warned {
+    if share < limit || desk.manner.folding.gauge.warned {
         return None;
     }
-    desk.limits.gauge.warned = true;
-    let full = format!(
-        "The context is {:.0} % full ({tokens} of {window} tokens).",
-        share * 100.0
-    );
+    desk.manner.folding.gauge.warned = true;
+    let language = desk.manner.language;
     let anew = handoff_command(desk);
-    Some(notice(match (known, strategy) {
-        (0, _) => format!(
-            "The prompt has about {tokens} tokens, and the window of this model is not known (context_window). Before it is full, fold it with /compact, or begin anew: {anew}"
-        ),
-        (_, Strategy::Compact) if share >= ratio => {
-            format!("{full} Older work is folded before the next turn; /compact does it now.")
-        }
-        (_, Strategy::Compact) => format!(
-            "{full} Older work is folded at {:.0} %; /compact does it now.",
-            ratio * 100.0
-        ),
-        (_, Strategy::Handoff) => {
-            format!("{full} Write a handoff and begin anew: {anew} Or fold it with /compact.")
-        }
-        (_, Strategy::Warn) => {
-            format!("{full} Nothing folds it by itself: use /compact, or begin anew: {anew}")
-        }
-    }))
+    let tokens = tokens.to_string();
+    if known == 0 {
+        return Some(notice(
+            language.fill(Word::WindowUnknown, &[&tokens, &anew]),
+        ));
+    }
+    let then = match strategy {
+        Strategy::Compact if share >= ratio => language.say(Word::WindowFoldsNext).to_owned(),
+        Strategy::Compact => language.fill(Word::WindowFoldsAt, &[&percent(ratio)]),
+        Strategy::Handoff => language.fill(Word::WindowHandoff, &[&anew]),
+        Strategy::Warn => language.fill(Word::WindowOnlyWarns, &[&anew]),
+    };
+    let (full, window) = (percent(share), window.to_string());
+    let words = [full.as_str(), &tokens, &window, &then];
+    Some(notice(language.fill(Word::WindowFull, &words)))
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0}", share * 100.0)
 }
 
 /// What a fork's log starts with: the entries of the other one without its first line, under their new numbers.
@@ -254,31 +289,67 @@ pub(crate) fn copied(entries: Vec<Entry>) -> Vec<Body> {
     bodies
 }
 
+/// What is to be folded: the branch, and how much of it.
+struct Work {
+    entries: Vec<Entry>,
+    /// The model is shown so many.
+    upto: usize,
+    /// So many are folded, and the last of them has this number.
+    place: usize,
+    through: u64,
+}
+
 async fn fold(
     desk: &mut Desk,
     inbox: &mut Inbox,
     cancel: &CancellationToken,
     occasion: Occasion,
 ) -> Result<Folded, LogError> {
+    let work = match work(desk, &occasion) {
+        Ok(work) => work,
+        Err(why) => return Ok(Folded::Not(why)),
+    };
+    desk.progress(ROLE, desk.manner.language.say(Word::Folding));
+    let folded = carry_out(desk, inbox, cancel, occasion, work).await;
+    desk.progress(ROLE, "");
+    folded
+}
+
+fn work(desk: &Desk, occasion: &Occasion) -> Result<Work, Pointless> {
     let entries = desk.log.source().entries_after(None);
-    let mut entries = branch(entries.into_iter().map(Arc::unwrap_or_clone).collect());
+    let entries = branch(entries.into_iter().map(Arc::unwrap_or_clone).collect());
     let upto = match occasion {
         Occasion::Due => last_prompt(&entries),
         Occasion::Overflow | Occasion::Wish { .. } => entries.len(),
     };
     let place = past::boundary(&entries, upto, tail(desk));
-    if let Some(why) = pointless(desk, entries.get(..place).unwrap_or_default(), &occasion) {
-        return Ok(Folded::Not(why));
+    if let Some(why) = pointless(desk, context_parts(&entries, place), occasion) {
+        return Err(why);
     }
     let last = place.checked_sub(1).and_then(|i| entries.get(i));
-    let Some(through) = last.map(|e| e.entry) else {
-        return Ok(Folded::Not(Pointless::Little));
-    };
-    desk.feed.delta(Delta::Progress {
-        id: String::new(),
-        name: "compaction".into(),
-        text: "Folding older work".into(),
-    });
+    let through = last.map(|e| e.entry).ok_or(Pointless::Little)?;
+    Ok(Work {
+        entries,
+        upto,
+        place,
+        through,
+    })
+}
+
+async fn carry_out(
+    desk: &mut Desk,
+    inbox: &mut Inbox,
+    cancel: &CancellationToken,
+    occasion: Occasion,
+    work: Work,
+) -> Result<Folded, LogError> {
+    let Work {
+        mut entries,
+        upto,
+        place,
+        through,
+    } = work;
+    let language = desk.manner.language;
     let focus = occasion.focus();
     let material = Material {
         entries: entries.get(..upto).unwrap_or_default(),
@@ -302,15 +373,15 @@ async fn fold(
     let by = match &prose {
         Ok(_) => DigestBy::Model,
         Err(why) => {
-            bodies.push(notice(format!(
-                "The model's summary could not be used ({why}); the digest was made from the log alone."
-            )));
+            bodies.push(notice(language.fill(Word::FoldNoSummary, &[why])));
             DigestBy::Mechanical
         }
     };
     let digest = Digest {
         focus: focus.clone(),
         archive: archive.clone(),
+        // In the middle of a turn no message of the person brings it.
+        mode: desk.briefing().filter(|_| occasion == Occasion::Overflow),
         ..Digest::new(prose.ok(), facts_for(desk, folded))
     };
     let compaction = Compaction {
@@ -319,6 +390,11 @@ async fn fold(
         by,
         focus,
         archive,
+        answers: count(
+            folded,
+            |body| matches!(body, Body::Message(m) if m.role == Role::Assistant),
+        ),
+        calls: count(folded, |body| matches!(body, Body::ToolUse(_))),
         tokens_before: tokens(desk),
         tokens_after: 0,
         shared_bytes: 0,
@@ -333,14 +409,22 @@ async fn fold(
     Ok(Folded::Done(Box::new(compaction)))
 }
 
-const NOTHING: &str = "There is nothing to fold yet.";
+fn count(entries: &[Entry], wanted: impl Fn(&Body) -> bool) -> u64 {
+    entries.iter().filter(|e| wanted(&e.body)).count() as u64
+}
 
-/// Why a fold of these entries would not be worth it.
-fn pointless(desk: &Desk, entries: &[Entry], occasion: &Occasion) -> Option<Pointless> {
-    let parts = context_parts(entries);
+/// What is pinned of this branch, and what `/compact` would take out of the prompt.
+pub(crate) fn outlook(desk: &Desk, entries: &[Entry]) -> Parts {
+    context_parts(entries, past::boundary(entries, entries.len(), tail(desk)))
+}
+
+/// Why a fold would not be worth it.
+fn pointless(desk: &Desk, parts: Parts, occasion: &Occasion) -> Option<Pointless> {
     let window = window(desk);
     if window > 0 && parts.pinned > window / 2 {
-        return Some(Pointless::Pinned);
+        return Some(Pointless::Pinned {
+            tokens: parts.pinned,
+        });
     }
     let least = match occasion {
         Occasion::Wish { .. } => MIN_SAVED,
@@ -353,15 +437,14 @@ fn pointless(desk: &Desk, entries: &[Entry], occasion: &Occasion) -> Option<Poin
 }
 
 fn reason(desk: &Desk, why: Pointless) -> String {
-    let anew = handoff_command(desk);
+    let (language, anew) = (desk.manner.language, handoff_command(desk));
     match why {
-        Pointless::Little => format!(
-            "The prompt takes most of the window, and folding older work would save too little. Begin anew: {anew}"
-        ),
-        Pointless::Pinned => format!(
-            "Your own messages and the digests take more than half of the window ({} tokens); folding more would not help. Begin anew: {anew}",
-            window(desk)
-        ),
+        Pointless::Little => language.fill(Word::FoldLittle, &[&anew]),
+        Pointless::Pinned { tokens } => {
+            let numbers = [tokens, window(desk)].map(|n| n.to_string());
+            let [tokens, window] = numbers.each_ref().map(String::as_str);
+            language.fill(Word::FoldPinned, &[tokens, window, &anew])
+        }
     }
 }
 
@@ -407,16 +490,19 @@ fn facts_for(desk: &Desk, folded: &[Entry]) -> Facts {
 
 /// Keeps the originals. A disk that cannot take them costs the archive alone: the log has everything.
 fn archived(desk: &Desk, folded: &[Entry]) -> Result<Option<String>, String> {
-    let Some(home) = &desk.limits.archive else {
+    let Some(home) = &desk.manner.folding.archive else {
         return Ok(None);
     };
     let path = archive::path(home, &desk.account.session);
     match archive::write(&path, folded) {
         Ok(()) => Ok(Some(path.display().to_string())),
-        Err(error) => Err(format!(
-            "The archive {} could not be written ({error}); the session log still has everything.",
-            path.display()
-        )),
+        Err(error) => {
+            let (path, why) = (path.display().to_string(), error.to_string());
+            Err(desk
+                .manner
+                .language
+                .fill(Word::FoldNoArchive, &[&path, &why]))
+        }
     }
 }
 
@@ -426,8 +512,8 @@ fn last_prompt(entries: &[Entry]) -> usize {
 }
 
 /// Tokens of the last request and its answer, as reported; by bytes when nobody has counted.
-fn tokens(desk: &Desk) -> u64 {
-    let counted = desk.limits.gauge.tokens;
+pub(crate) fn tokens(desk: &Desk) -> u64 {
+    let counted = desk.manner.folding.gauge.tokens;
     counted.unwrap_or_else(|| desk.conversation.bytes() / BYTES_PER_TOKEN)
 }
 
@@ -453,7 +539,11 @@ fn digest_room(desk: &Desk) -> usize {
     }
 }
 
+/// How the person gets a handoff of this session.
 fn handoff_command(desk: &Desk) -> String {
+    if desk.manner.interactive {
+        return "`/handoff …`.".into();
+    }
     let id: String = desk.account.session.chars().take(8).collect();
     format!("`ostler handoff --goal \"…\" --from-session {id}`.")
 }

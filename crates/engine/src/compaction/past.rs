@@ -1,5 +1,7 @@
 //! Which part of a log is folded into digests, and what of it still gives messages. Pure: no model, no disk.
 
+use crate::commands::said::NOTED;
+use crate::references::FILE;
 use crate::transcript::BYTES_PER_TOKEN;
 use ostler_wire::{Body, Compaction, Entry, Image, Message, Role};
 use std::borrow::Borrow;
@@ -35,6 +37,8 @@ pub struct Kept {
     pub entry: u64,
     pub text: String,
     pub images: Vec<Image>,
+    /// Whether it is a digest; the person said it otherwise.
+    pub is_digest: bool,
 }
 
 impl<'a> Plan<'a> {
@@ -73,7 +77,7 @@ impl<'a> Plan<'a> {
             }
             let entry: &Entry = entry.borrow();
             if let Body::Message(message) = &entry.body
-                && message.role == Role::User
+                && is_persons(message)
             {
                 // The first fold that took it has the original.
                 let archive = digests.peek().and_then(|s| s.compaction.archive.as_deref());
@@ -85,6 +89,7 @@ impl<'a> Plan<'a> {
                     entry: entry.entry,
                     text: with_context(message, text),
                     images,
+                    is_digest: false,
                 }));
             }
         }
@@ -99,6 +104,7 @@ impl Stand<'_> {
             entry: self.entry,
             text: self.compaction.digest.clone(),
             images: Vec::new(),
+            is_digest: true,
         }
     }
 }
@@ -153,9 +159,29 @@ fn pinned(message: &Message, archive: Option<&str>) -> Option<(String, Vec<Image
     Some((message.text.clone(), message.images.clone()))
 }
 
+/// Whether it says what the person said: a prompt, or a note for the instructions.
+fn is_persons(message: &Message) -> bool {
+    match message.role {
+        Role::User => true,
+        Role::System => message.text.starts_with(NOTED),
+        Role::Assistant => false,
+    }
+}
+
+/// The facts that ride along stay; files that came with them stay when there is room.
 fn with_context(message: &Message, text: String) -> String {
-    match &message.context {
-        Some(context) if context.len() <= MAX_PINNED => format!("{context}\n\n{text}"),
+    let Some(context) = &message.context else {
+        return text;
+    };
+    if context.len() <= MAX_PINNED {
+        return format!("{context}\n\n{text}");
+    }
+    match context.split_once(FILE) {
+        Some((facts, _)) if facts.len() <= MAX_PINNED => {
+            format!(
+                "{facts}[Files that came with this message were folded; read again what you need.]\n\n{text}"
+            )
+        }
         Some(_) | None => text,
     }
 }
@@ -220,25 +246,27 @@ pub struct Parts {
     pub saves: u64,
 }
 
-/// What of a branch is pinned, and what a fold now would save.
-pub fn context_parts<E: Borrow<Entry>>(entries: &[E]) -> Parts {
+/// What of a branch is pinned, and what a fold of its first `upto` entries would save.
+pub fn context_parts<E: Borrow<Entry>>(entries: &[E], upto: usize) -> Parts {
     let plan = Plan::of(entries);
     let kept = plan.kept(entries);
     let mut pinned: usize = kept.iter().map(weight_of).sum();
     let mut saves = 0;
-    for entry in entries.get(plan.end..).unwrap_or_default() {
+    for (at, entry) in entries.iter().enumerate().skip(plan.end) {
         let body = &entry.borrow().body;
+        let size = if at < upto { bytes_of(body) } else { 0 };
         match body {
-            Body::Message(message) if message.role == Role::User => {
+            Body::Message(message) if is_persons(message) => {
                 let (text, images) = self::pinned(message, None).unwrap_or_default();
                 let kept = Kept {
                     entry: 0,
                     text: with_context(message, text),
                     images,
+                    is_digest: false,
                 };
                 let kept = weight_of(&kept);
                 pinned += kept;
-                saves += bytes_of(body).saturating_sub(kept);
+                saves += size.saturating_sub(kept);
             }
             Body::Message(_)
             | Body::Meta(_)
@@ -253,7 +281,7 @@ pub fn context_parts<E: Borrow<Entry>>(entries: &[E]) -> Parts {
             | Body::Error(_)
             | Body::Interrupted(_)
             | Body::TurnEnd(_)
-            | Body::Compaction(_) => saves += bytes_of(body),
+            | Body::Compaction(_) => saves += size,
         }
     }
     let tokens = |bytes: usize| bytes as u64 / BYTES_PER_TOKEN;

@@ -16,7 +16,7 @@ const INSTRUCTION: &str = include_str!("instruction.md");
 /// Stands in for what a shortened conversation leaves out.
 const LEFT_OUT: &str = "[Older work is left out here.]";
 /// What the request is for, in usage and ledger.
-const ROLE: &str = "compaction";
+pub const ROLE: &str = "compaction";
 
 /// What is to be summed up.
 #[derive(Clone, Copy)]
@@ -141,6 +141,8 @@ fn shown(desk: &Desk, material: Material<'_>, share: Share) -> (Conversation, u6
             by: DigestBy::Mechanical,
             focus: None,
             archive: None,
+            answers: 0,
+            calls: 0,
             tokens_before: 0,
             tokens_after: 0,
             shared_bytes: 0,

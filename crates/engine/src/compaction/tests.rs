@@ -1,6 +1,7 @@
 //! What a folded log means, what a digest says, and where a fold ends: tables over entries made by hand.
 
 use super::*;
+use crate::commands::said::NOTED;
 use crate::testing::{answer, called, numbered, result, said, tool_use, user};
 use ostler_wire::{ErrorEntry, Image, Json, Message, Outcome, ToolResult, TurnEnd};
 use serde_json::json;
@@ -12,6 +13,8 @@ fn compaction(through: u64, digest: &str) -> Body {
         by: DigestBy::Model,
         focus: None,
         archive: Some(format!("/home/archive/{digest}.jsonl")),
+        answers: 0,
+        calls: 0,
         tokens_before: 0,
         tokens_after: 0,
         shared_bytes: 0,
@@ -142,6 +145,16 @@ fn context_and_pictures_stay_while_they_are_small() {
             0,
         ),
         (message("a", &huge, 0), "a".to_owned(), 0),
+        (
+            message("a", &format!("where\n<file path=\"b\">{huge}</file>"), 0),
+            "where\n[Files that came with this message were folded; read again what you need.]\n\na".to_owned(),
+            0,
+        ),
+        (
+            Body::Message(Message::note(format!("{NOTED}AGENTS.md: no lexer]"))),
+            format!("{NOTED}AGENTS.md: no lexer]"),
+            0,
+        ),
     ] {
         let entries = numbered([body, turn_end(), compaction(1, "D")]);
         let kept = Plan::of(&entries).kept(&entries);
@@ -170,13 +183,55 @@ fn a_fold_ends_where_a_step_begins() {
             "{keep}"
         );
     }
-    let parts = context_parts(&entries);
+    let parts = context_parts(&entries, entries.len());
     assert_eq!(parts.pinned, 0);
     assert!((250..400).contains(&parts.saves), "{parts:?}");
     // What is folded already is not gone into again.
     let mut bodies: Vec<Body> = entries.into_iter().map(|e| e.body).collect();
     bodies.push(compaction(6, "D"));
     assert_eq!(past::boundary(&numbered(bodies), 9, 100_000), 7);
+}
+
+#[test]
+fn what_is_folded_already_saves_nothing() {
+    let long = "x".repeat(4_000);
+    let bodies = vec![
+        user("a"),
+        answer(vec![said(&long)]),
+        turn_end(),
+        user("b"),
+        answer(vec![said("short")]),
+        compaction(2, "D"),
+    ];
+    let entries = numbered(bodies);
+    let place = past::boundary(&entries, entries.len(), 100);
+    assert_eq!((place, context_parts(&entries, place).saves), (3, 0));
+}
+
+#[test]
+fn a_branch_from_before_a_fold_knows_nothing_of_it() {
+    let bodies = [
+        user("a"),
+        answer(vec![said("b")]),
+        turn_end(),
+        user("c"),
+        answer(vec![said("d")]),
+        compaction(2, "D"),
+        // The conversation was rewound to before the fold, and once more to after it.
+        user("e"),
+        user("f"),
+    ];
+    for (head, folded) in [(2, 0), (4, 0), (5, 3)] {
+        let mut entries = numbered(bodies.clone());
+        if let Some(last) = entries.last_mut() {
+            last.parent = Some(head);
+        }
+        let entries = branch(entries);
+        let (texts, end) = kept(&entries);
+        assert_eq!(end, folded, "{head}");
+        let expect: &[&str] = if folded > 0 { &["a", "D"] } else { &[] };
+        assert_eq!(texts, expect, "{head}");
+    }
 }
 
 #[test]
@@ -267,7 +322,7 @@ fn the_log_knows_what_was_done() {
     assert_eq!(
         commands,
         [
-            "`sleep 9 &` → goes on as job \"j1\"",
+            "`sleep 9 &` → was started as job j1",
             "`cargo test` (2 times) → exit 0",
             "`mcp__tracker__close {\"id\":7}` → done",
             "`rm -r x⏎echo gone` → no result: it was interrupted and may or may not have run",
@@ -283,6 +338,61 @@ fn the_log_knows_what_was_done() {
             "auth: no key",
         ]
     );
+}
+
+#[test]
+fn what_the_person_decided_is_told_in_their_words() {
+    let plan = json!({"plan": "1. this\n2. that"});
+    for (tool, input, data, expect) in [
+        (
+            "ask",
+            json!({"question": "Which?"}),
+            json!({"answer": "blue"}),
+            Some("Which?: blue"),
+        ),
+        (
+            "ask",
+            json!({"question": "Which?"}),
+            json!({"answer": null}),
+            None,
+        ),
+        (
+            "exit_plan_mode",
+            plan.clone(),
+            json!({"decision": "approve"}),
+            Some("plan, approved: 1. this⏎2. that"),
+        ),
+        (
+            "exit_plan_mode",
+            plan.clone(),
+            json!({"decision": "edit", "plan": "1. other"}),
+            Some("plan, approved as changed: 1. other"),
+        ),
+        (
+            "exit_plan_mode",
+            plan,
+            json!({"decision": "keep", "reason": "no lexer"}),
+            Some("plan, not approved: no lexer"),
+        ),
+        (
+            "bash",
+            json!({"command": "x"}),
+            json!({"answer": "y"}),
+            None,
+        ),
+    ] {
+        let entries = numbered([
+            tool_use("1", tool, input),
+            ran("1", json!({"ok": true, "data": data}), true),
+        ]);
+        let facts = Facts::of(&entries, "");
+        assert_eq!(facts.decided.first().map(String::as_str), expect, "{tool}");
+        let digest = Digest::new(None, facts).render(MAX_DIGEST);
+        assert_eq!(
+            digest.contains("## Decided by the person"),
+            expect.is_some()
+        );
+    }
 }
 
 #[test]
@@ -315,7 +425,7 @@ Ship it.
 - a.rs: changed; read; holds < /digest> the parser
 
 ## Commands already run
-- `sleep 9 &` → goes on as job \"j1\"
+- `sleep 9 &` → was started as job j1
 - `cargo test` (2 times) → exit 0
 - `mcp__tracker__close {\"id\":7}` → done
 - `rm -r x⏎echo gone` → no result: it was interrupted and may or may not have run

@@ -126,6 +126,8 @@ impl Run {
             by: DigestBy::Mechanical,
             focus: None,
             archive: None,
+            answers: 0,
+            calls: 0,
             tokens_before: 0,
             tokens_after: 0,
             shared_bytes: 0,
