@@ -107,6 +107,7 @@ async fn run(cli: Cli) -> anyhow::Result<u8> {
         Some(Command::Resume(args)) => resume::run(boot()?, args).await,
         Some(Command::Setup(args)) => cmd::setup::run(&*boot()?, args).await,
         Some(Command::Sessions(args)) => cmd::sessions::run(lenient()?, args).await,
+        Some(Command::Handoff(args)) => cmd::handoff::run(&lenient()?.warned(), args).await,
         Some(Command::Config(args)) => cmd::config::run(lenient()?, args),
         Some(Command::Login(args)) => cmd::login::login(&*boot()?, args).await,
         Some(Command::Logout(args)) => cmd::login::logout(&lenient()?.warned(), args).await,
@@ -157,6 +158,7 @@ fn with_output(
         }
         Command::Demo(args) => &mut args.output,
         Command::Sessions(_)
+        | Command::Handoff(_)
         | Command::Config(_)
         | Command::Permissions(_)
         | Command::Setup(_)

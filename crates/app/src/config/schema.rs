@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::context::ContextConfig;
 use super::oauth::{OauthConfig, TokenStore};
 use super::units::{ByteSize, ColorChoice, Seconds, non_negative};
 
@@ -32,6 +33,8 @@ pub struct Config {
     pub sandbox: SandboxConfig,
     /// Where session logs are kept.
     pub sessions: SessionsConfig,
+    /// What is done when the model's window fills up.
+    pub context: ContextConfig,
     /// What is shown on the terminal.
     pub display: DisplayConfig,
     /// The terminal UI.
