@@ -4,6 +4,7 @@ use crate::artifacts::Artifacts;
 use crate::briefing::{self, Way};
 use crate::conversation::{Conversation, Sent};
 use crate::feed::Feed;
+use crate::history::History;
 use crate::hub::{RuleNews, RuleStore};
 use crate::jobs::Jobs;
 use crate::ledger::{Ledger, Line};
@@ -51,6 +52,7 @@ pub struct Shop {
     pub artifacts: Artifacts,
     pub seen: Arc<Seen>,
     pub jobs: Arc<Jobs>,
+    pub history: Arc<History>,
     /// The task list as it stands.
     pub todo: Arc<Vec<TodoItem>>,
     /// Where rules that shall hold for ever are kept.
@@ -143,6 +145,7 @@ impl Desk {
             artifacts: self.shop.artifacts.clone(),
             seen: self.shop.seen.clone(),
             jobs: self.shop.jobs.clone(),
+            history: self.shop.history.clone(),
             guard: Guard {
                 policy: self.policy.clone(),
                 scope: self.scope.clone(),

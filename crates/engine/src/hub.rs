@@ -4,6 +4,7 @@ use crate::artifacts::Artifacts;
 use crate::conversation::Conversation;
 use crate::desk::{Account, Desk, Shop};
 use crate::feed::Feed;
+use crate::history::History;
 use crate::inbox::Inbox;
 use crate::jobs::Jobs;
 use crate::ledger::Ledger;
@@ -355,12 +356,13 @@ fn mode_of(past: &[Entry]) -> Mode {
     mode
 }
 
-fn shop(options: &Options, artifacts: Artifacts) -> Shop {
+fn shop(options: &Options, artifacts: Artifacts, history: History) -> Shop {
     Shop {
         host: options.host.clone(),
         settings: Arc::new(options.tools.clone()),
         jobs: Arc::new(Jobs::new(artifacts.clone())),
         artifacts,
+        history: Arc::new(history),
         seen: Arc::new(Seen::default()),
         todo: Arc::default(),
         rules: options.rules.clone(),
@@ -396,7 +398,11 @@ impl Hub for LocalHub {
                 root: options.root.clone(),
                 user_home: options.user_home.clone(),
             }),
-            shop: shop(&options, artifacts),
+            shop: shop(
+                &options,
+                artifacts,
+                store.history(&options.home, Some(&past.id)),
+            ),
             interactive: options.interactive,
             max_steps: options.max_steps,
             used_ids: HashSet::new(),

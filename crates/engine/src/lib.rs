@@ -16,6 +16,7 @@ pub mod export;
 mod feed;
 mod fold;
 mod hex;
+pub mod history;
 pub mod hub;
 mod inbox;
 mod ingest;
