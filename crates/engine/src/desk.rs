@@ -2,6 +2,7 @@
 
 use crate::artifacts::Artifacts;
 use crate::briefing::{self, Way};
+use crate::budget::{self, Amount, Booked, Budget};
 use crate::conversation::{Conversation, Sent};
 use crate::feed::Feed;
 use crate::history::History;
@@ -64,6 +65,11 @@ pub struct Account {
     pub ledger: Option<Ledger>,
     pub session: String,
     pub project: String,
+    pub budget: Budget,
+    /// Most tokens of an answer, as the person set it.
+    pub max_tokens: Option<u64>,
+    /// Tokens and bytes of the last prompt.
+    pub pace: Option<(u64, u64)>,
 }
 
 impl Desk {
@@ -101,6 +107,9 @@ impl Desk {
         }
         if let Body::Todo(todo) = body {
             self.shop.todo = Arc::new(todo.items.clone());
+        }
+        if let Body::Usage(usage) = body {
+            self.account.pace = Some((usage.input, usage.prompt_bytes));
         }
         if let Body::Mode(_) = body {
             self.standing.unrecorded = false;
@@ -266,16 +275,34 @@ impl Desk {
         }
     }
 
+    /// The most that the next request can cost.
+    pub fn worst(&self) -> Amount {
+        let target = self.conversation.model.target();
+        let output = self.account.max_tokens.or(target.max_output);
+        budget::worst(
+            self.conversation.bytes(),
+            self.account.pace,
+            output,
+            target.price,
+        )
+    }
+
     /// A ledger that cannot be written must not stop the work; `doctor` looks at it.
     pub fn book(&self, usage: &Usage) {
-        if let Some(ledger) = &self.account.ledger {
-            let _ = ledger.add(&Line {
+        let account = &self.account;
+        let booked = account.ledger.as_ref().map(|ledger| {
+            ledger.add(&Line {
                 ts: crate::log::now(),
-                session: self.account.session.clone(),
-                project: self.account.project.clone(),
+                session: account.session.clone(),
+                project: account.project.clone(),
                 role: "main".into(),
                 tokens: usage.into(),
-            });
-        }
+            })
+        });
+        let booked = match booked {
+            Some(Ok(())) => Booked::Yes,
+            Some(Err(_)) | None => Booked::No,
+        };
+        account.budget.spend(&account.session, usage.into(), booked);
     }
 }

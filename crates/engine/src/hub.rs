@@ -1,6 +1,7 @@
 //! Opens sessions: new, resumed or forked. It puts the parts together; the session then runs as its own task.
 
 use crate::artifacts::Artifacts;
+use crate::budget::{Amount, Budget};
 use crate::conversation::Conversation;
 use crate::desk::{Account, Desk, Shop};
 use crate::feed::Feed;
@@ -15,7 +16,7 @@ use crate::redact::Redactor;
 use crate::seen::Seen;
 use crate::session::Session;
 use crate::standing::Standing;
-use crate::store::Store;
+use crate::store::{Store, copies};
 use crate::tool::{Scope, Tool, ToolSettings};
 use crate::tools::Tools;
 use crate::turn::Opening;
@@ -84,6 +85,8 @@ pub struct Options {
     pub models: Arc<dyn Models>,
     pub params: Params,
     pub max_steps: u64,
+    /// What may be spent, shared by all sessions of the process.
+    pub budget: Budget,
     /// Lines for the operator section of the prompt.
     pub operator: Vec<String>,
     pub policy: Policy,
@@ -322,6 +325,30 @@ pub(crate) fn reference(model: &Model) -> String {
     format!("{}/{}{variant}", origin.provider, origin.model)
 }
 
+/// A budget in money cannot be kept with a model whose price nobody knows.
+pub(crate) fn affordable(budget: &Budget, model: &Model) -> Result<(), String> {
+    match (budget.limits().in_usd(), model.target().price) {
+        (true, None) => Err(format!(
+            "There is a budget in USD, and the price of {} is not known. Set `price` of its provider (0 for a free one), or a budget in tokens.",
+            reference(model)
+        )),
+        (true, Some(_)) | (false, _) => Ok(()),
+    }
+}
+
+/// What a session has cost. What it has copied was paid in another.
+fn spent(entries: &[Entry]) -> Amount {
+    let copied = entries.first().map_or(0, |first| copies(&first.body));
+    let own = entries.iter().filter(|entry| entry.entry > copied);
+    let mut sum = Amount::default();
+    for entry in own {
+        if let Body::Usage(usage) = &entry.body {
+            sum = sum.plus(usage.into());
+        }
+    }
+    sum
+}
+
 /// The settings of a run, with what the reference of the model says itself.
 pub(crate) fn params_for(options: &Options, model: &Model) -> Params {
     let own = model.target().effort;
@@ -377,6 +404,7 @@ impl Hub for LocalHub {
         let tools = Tools::new(&options.tool_filter).and(&options.more_tools);
         let prefix = self.prefix(&past, &tools, &mut notes);
         let model = self.model(&past, &mut notes)?;
+        affordable(&options.budget, &model).map_err(HubError)?;
         let reference = reference(&model);
         let params = params_for(&options, &model);
 
@@ -411,12 +439,16 @@ impl Hub for LocalHub {
                 ledger: options.save.then(|| Ledger::new(&options.home)),
                 session: past.id.clone(),
                 project: store.project().to_owned(),
+                budget: options.budget.clone(),
+                max_tokens: options.params.max_tokens,
+                pace: None,
             },
         };
         // A fork's entries are committed with its opening; a resumed log's are only read in.
         let resumed = !desk.log.is_empty();
         if resumed {
             entries.iter().for_each(|entry| desk.replay(entry));
+            options.budget.remember(&past.id, spent(&entries));
         }
         desk.standing.mode = mode_of(&entries);
         if let Some(mode) = options.mode {

@@ -5,6 +5,7 @@ mod artifacts;
 mod asks;
 pub mod audit;
 mod briefing;
+pub mod budget;
 pub mod cache;
 pub mod commands;
 pub mod confine;

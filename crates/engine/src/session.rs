@@ -3,7 +3,7 @@
 use crate::commands;
 use crate::conversation::Conversation;
 use crate::desk::Desk;
-use crate::hub::{Options, params_for, reference as reference_of};
+use crate::hub::{Options, affordable, params_for, reference as reference_of};
 use crate::inbox::{Inbox, Next, Prompt};
 use crate::log::branch;
 use crate::prefixes;
@@ -72,6 +72,9 @@ impl Session {
             Ok(model) => model,
             Err(error) => return View::Error(error.to_string()),
         };
+        if let Err(why) = affordable(&self.options.budget, &model) {
+            return View::Error(why);
+        }
         let name = reference_of(&model);
         let params = params_for(&self.options, &model);
         let old = &self.desk.conversation;

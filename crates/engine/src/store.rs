@@ -258,7 +258,7 @@ fn info(path: &Path) -> Option<SessionInfo> {
 }
 
 /// How many of the entries after this first one are copies of another session's.
-fn copies(first: &Body) -> u64 {
+pub(crate) fn copies(first: &Body) -> u64 {
     if let Body::Meta(meta) = first {
         meta.forked_from.as_ref().map_or(0, |from| from.copied)
     } else {

@@ -2,6 +2,7 @@
 
 use crate::accept::accept;
 use crate::briefing;
+use crate::budget::{Breach, Hold, RAISE};
 use crate::commands;
 use crate::desk::Desk;
 use crate::dispatch::{Dispatched, Ran, dispatch};
@@ -149,8 +150,8 @@ async fn steps(
             also.insert(0, Body::Message(Message { context, ..message }));
             desk.commit(also)?;
         }
-        let (answer, sent) = match ask_model(desk, inbox, cancel).await? {
-            Asked::Answer(answer, sent) => (answer, sent),
+        let (answer, sent, hold) = match ask_model(desk, inbox, cancel).await? {
+            Asked::Answer(answer, sent, hold) => (answer, sent, hold),
             Asked::Cut if cuts == 0 => {
                 cuts += 1;
                 desk.commit(vec![Body::Message(Message::note(CUT_NOTE))])?;
@@ -168,6 +169,8 @@ async fn steps(
         cuts = 0;
         let stop = answer.stop.unwrap_or(Stop::End);
         let calls = commit_answer(desk, answer, stop, Some(sent))?;
+        // What it did cost is in the books now.
+        drop(hold);
         if calls.is_empty() {
             match finish(desk, inbox, stop, &mut empty)? {
                 Some(outcome) => return Ok(outcome),
@@ -184,7 +187,7 @@ async fn steps(
 }
 
 enum Asked {
-    Answer(Answer, crate::conversation::Sent),
+    Answer(Answer, crate::conversation::Sent, Hold),
     Cut,
     Interrupted,
 }
@@ -194,11 +197,14 @@ async fn ask_model(
     inbox: &mut Inbox,
     cancel: &CancellationToken,
 ) -> Result<Asked, Trouble> {
+    let Some(hold) = afford(desk, inbox).await? else {
+        return Ok(Asked::Interrupted);
+    };
     let (body, sent) = desk.conversation.request();
     let sampling = sample(&desk.conversation.model, body, &desk.feed, cancel);
     let sampled = inbox.attend(sampling).await;
     Ok(match sampled {
-        Ok(Sampled::Whole(answer)) => Asked::Answer(answer, sent),
+        Ok(Sampled::Whole(answer)) => Asked::Answer(answer, sent, hold),
         Ok(Sampled::Cut(partial, error)) => {
             commit_answer(desk, partial, Stop::Cut, Some(sent))?;
             desk.commit(vec![Body::Notice(Notice {
@@ -216,6 +222,37 @@ async fn ask_model(
         }
         Err(Stopped) => Asked::Interrupted,
     })
+}
+
+/// Holds what the next request may cost; the person may raise a budget that it does not fit. `None` when they stop the turn.
+async fn afford(desk: &mut Desk, inbox: &mut Inbox) -> Result<Option<Hold>, Trouble> {
+    loop {
+        let account = &desk.account;
+        let breach = match account.budget.hold(&account.session, desk.worst()) {
+            Ok(hold) => return Ok(Some(hold)),
+            Err(breach) => breach,
+        };
+        if !desk.interactive {
+            return Err(too_dear(&breach));
+        }
+        match inbox.ask(breach.ask()).await {
+            Ok(answer) if answer.choice == RAISE => desk.account.budget.raise(&breach),
+            Ok(_) => return Err(too_dear(&breach)),
+            Err(Stopped) => return Ok(None),
+        }
+        desk.commit(vec![Body::Notice(Notice {
+            text: breach.raised(),
+        })])?;
+    }
+}
+
+fn too_dear(breach: &Breach) -> Trouble {
+    Trouble::Error {
+        kind: "budget",
+        message: breach.to_string(),
+        details: Some(Json::of(breach)),
+        outcome: Outcome::Error,
+    }
 }
 
 /// What was shown of an answer is kept, and what it cost as far as that is known, whatever became of the rest.

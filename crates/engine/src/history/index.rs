@@ -29,7 +29,7 @@ const BATCH_TIME: Duration = Duration::from_millis(250);
 /// How long another process is waited for.
 const PATIENCE: Duration = Duration::from_millis(250);
 /// Documents that are ranked. A word that more have tells little, and counts only when there is no better.
-const MAX_RANKED: usize = 10_000;
+const MAX_RANKED: usize = 3000;
 /// Bytes of a file by which it is known again.
 const HEAD: u64 = 256;
 /// Counters and offsets are stored as the signed numbers of the database; none comes near.
