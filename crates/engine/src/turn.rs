@@ -187,7 +187,7 @@ async fn steps(
 }
 
 enum Asked {
-    Answer(Answer, crate::conversation::Sent, Hold),
+    Answer(Answer, crate::conversation::Sent, Box<Hold>),
     Cut,
     Interrupted,
 }
@@ -225,11 +225,11 @@ async fn ask_model(
 }
 
 /// Holds what the next request may cost; the person may raise a budget that it does not fit. `None` when they stop the turn.
-async fn afford(desk: &mut Desk, inbox: &mut Inbox) -> Result<Option<Hold>, Trouble> {
+async fn afford(desk: &mut Desk, inbox: &mut Inbox) -> Result<Option<Box<Hold>>, Trouble> {
     loop {
         let account = &desk.account;
         let breach = match account.budget.hold(&account.session, desk.worst()) {
-            Ok(hold) => return Ok(Some(hold)),
+            Ok(hold) => return Ok(Some(Box::new(hold))),
             Err(breach) => breach,
         };
         if !desk.interactive {

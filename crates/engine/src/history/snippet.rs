@@ -85,6 +85,14 @@ fn found(text: &[char], word: &str) -> Vec<usize> {
             .enumerate()
             .filter(|(_, window)| *window == word.as_slice());
         let hits: Vec<usize> = hits.map(|(at, _)| at).take(MAX_FOUND).collect();
+        let whole: Vec<usize> = hits
+            .iter()
+            .copied()
+            .filter(|at| is_word(text, *at, word.len()))
+            .collect();
+        if !whole.is_empty() {
+            return whole;
+        }
         if !hits.is_empty() || word.len() <= MIN_STEM {
             return hits;
         }
@@ -93,9 +101,26 @@ fn found(text: &[char], word: &str) -> Vec<usize> {
     Vec::new()
 }
 
+/// Whether no letter stands before or after.
+fn is_word(text: &[char], at: usize, length: usize) -> bool {
+    let ends = |place: Option<usize>| {
+        let beside = place.and_then(|place| text.get(place));
+        beside.is_none_or(|c| !c.is_alphanumeric())
+    };
+    ends(at.checked_sub(1)) && ends(Some(at + length))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whole_words_go_first() {
+        let text: Vec<char> = "w12 xw1 w1 w1s".chars().collect();
+        for (word, expect) in [("w1", vec![8]), ("w1s", vec![11]), ("w", vec![0, 5, 8, 11])] {
+            assert_eq!(found(&text, word), expect, "{word}");
+        }
+    }
 
     #[test]
     fn the_place_is_shown() {

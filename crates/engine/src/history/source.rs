@@ -266,10 +266,7 @@ fn gather(value: &Value, depth: usize, out: &mut String) {
             if !out.is_empty() {
                 out.push('\n');
             }
-            out.push_str(
-                text.get(..text.floor_char_boundary(MAX_TEXT))
-                    .unwrap_or_default(),
-            );
+            out.push_str(beginning(text, MAX_TEXT));
         }
         Value::Array(items) => items.iter().for_each(|item| gather(item, depth + 1, out)),
         Value::Object(fields) if fields.contains_key("media_type") => {}
@@ -281,8 +278,17 @@ fn gather(value: &Value, depth: usize, out: &mut String) {
 }
 
 fn cut(mut text: String) -> String {
-    text.truncate(text.floor_char_boundary(MAX_TEXT));
+    text.truncate(beginning(&text, MAX_TEXT).len());
     text
+}
+
+/// At most so many bytes of a text.
+pub fn beginning(text: &str, most: usize) -> &str {
+    let mut end = most.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.get(..end).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Words as the index knows them: CJK text as pairs of characters, identifiers by their parts. Pure. Stemming, case and
 //! accents are the index's business.
 
+use super::source::beginning;
 use std::collections::HashSet;
 
 /// Characters of a word that count; longer ones are data, not words.
@@ -106,8 +107,7 @@ pub fn terms(query: &str, words: Words) -> Vec<Term> {
             out.push(term);
         }
     };
-    let query = query.get(..query.floor_char_boundary(MAX_QUERY));
-    for piece in pieces(query.unwrap_or_default()) {
+    for piece in pieces(beginning(query, MAX_QUERY)) {
         let mut phrase: Vec<&str> = Vec::new();
         for (class, run) in runs(piece) {
             match class {
