@@ -396,6 +396,17 @@ fn shop(options: &Options, artifacts: Artifacts, history: History) -> Shop {
     }
 }
 
+fn account(options: &Options, session: &str, project: &str) -> Account {
+    Account {
+        ledger: options.save.then(|| Ledger::new(&options.home)),
+        session: session.to_owned(),
+        project: project.to_owned(),
+        budget: options.budget.clone(),
+        max_tokens: options.params.max_tokens,
+        pace: None,
+    }
+}
+
 impl Hub for LocalHub {
     async fn open(&self, which: Open) -> Result<Client, HubError> {
         let options = self.options.clone();
@@ -435,14 +446,7 @@ impl Hub for LocalHub {
             max_steps: options.max_steps,
             used_ids: HashSet::new(),
             standing: Standing::new(options.policy.posture, options.plan_tools.clone()),
-            account: Account {
-                ledger: options.save.then(|| Ledger::new(&options.home)),
-                session: past.id.clone(),
-                project: store.project().to_owned(),
-                budget: options.budget.clone(),
-                max_tokens: options.params.max_tokens,
-                pace: None,
-            },
+            account: account(&options, &past.id, store.project()),
         };
         // A fork's entries are committed with its opening; a resumed log's are only read in.
         let resumed = !desk.log.is_empty();

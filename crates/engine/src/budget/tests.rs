@@ -1,3 +1,5 @@
+//! What fits a budget and what does not, by tables, beside each other and over a day.
+
 use super::*;
 use crate::ledger::{Line, Tokens};
 

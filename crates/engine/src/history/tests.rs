@@ -1,3 +1,5 @@
+//! Searches over logs made by hand, over a bad index, and over a million lines (ignored; it prints figures).
+
 use super::*;
 use crate::testing::{result, tool_use, user};
 use ostler_wire::{Body, Entry, Settings};
