@@ -1,9 +1,12 @@
 //! Calls of one answer: prepared in order, permission asked here and nowhere else, readers together, writers alone,
 //! results committed in call order.
 
+mod afford;
 mod permit;
 mod question;
 mod regrant;
+
+pub use afford::{Afforded, afford};
 
 use crate::commands;
 use crate::desk::Desk;

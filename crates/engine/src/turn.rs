@@ -2,10 +2,10 @@
 
 use crate::accept::accept;
 use crate::briefing;
-use crate::budget::{Breach, Hold, RAISE};
+use crate::budget::{Breach, Hold};
 use crate::commands;
 use crate::desk::Desk;
-use crate::dispatch::{Dispatched, Ran, dispatch};
+use crate::dispatch::{Afforded, Dispatched, Ran, afford, dispatch};
 use crate::inbox::{Inbox, Prompt, Stopped};
 use crate::ingest;
 use crate::log::LogError;
@@ -197,8 +197,10 @@ async fn ask_model(
     inbox: &mut Inbox,
     cancel: &CancellationToken,
 ) -> Result<Asked, Trouble> {
-    let Some(hold) = afford(desk, inbox).await? else {
-        return Ok(Asked::Interrupted);
+    let hold = match afford(desk, inbox).await? {
+        Afforded::Yes(hold) => hold,
+        Afforded::No(breach) => return Err(too_dear(&breach)),
+        Afforded::Stopped => return Ok(Asked::Interrupted),
     };
     let (body, sent) = desk.conversation.request();
     let sampling = sample(&desk.conversation.model, body, &desk.feed, cancel);
@@ -222,28 +224,6 @@ async fn ask_model(
         }
         Err(Stopped) => Asked::Interrupted,
     })
-}
-
-/// Holds what the next request may cost; the person may raise a budget that it does not fit. `None` when they stop the turn.
-async fn afford(desk: &mut Desk, inbox: &mut Inbox) -> Result<Option<Box<Hold>>, Trouble> {
-    loop {
-        let account = &desk.account;
-        let breach = match account.budget.hold(&account.session, desk.worst()) {
-            Ok(hold) => return Ok(Some(Box::new(hold))),
-            Err(breach) => breach,
-        };
-        if !desk.interactive {
-            return Err(too_dear(&breach));
-        }
-        match inbox.ask(breach.ask()).await {
-            Ok(answer) if answer.choice == RAISE => desk.account.budget.raise(&breach),
-            Ok(_) => return Err(too_dear(&breach)),
-            Err(Stopped) => return Ok(None),
-        }
-        desk.commit(vec![Body::Notice(Notice {
-            text: breach.raised(),
-        })])?;
-    }
 }
 
 fn too_dear(breach: &Breach) -> Trouble {
