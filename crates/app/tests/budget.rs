@@ -97,8 +97,9 @@ fn a_person_may_raise_it_or_stop() {
         let lines = format!("first\nsecond\n{word}\n/quit\n");
         let out = scene.ostler([]).stdin(lines).output();
         assert!(
-            out.stderr
-                .contains("Raise it -- approve?\n  [y]es, once: to $0.3000, until Ostler ends\n"),
+            out.stderr.contains(
+                "more.\n  [y] raise it and go on: to $0.3000, until Ostler ends\n  [n] stop here: "
+            ),
             "{}",
             out.stderr
         );
@@ -118,6 +119,22 @@ fn a_project_cannot_spend_for_the_person() {
         out.stderr.contains("`budget` is ignored in a project file"),
         "{out:?}"
     );
+}
+
+#[test]
+fn roles_have_limits_of_their_own() {
+    let config =
+        format!("{PRICED}[budget.roles]\nmain = {{ usd = 0.05 }}\ntsk = {{ tokens = 1 }}\n");
+    let scene = Scene::with_config(Kind::Chat, &config, [answer("a", 6)]);
+    let out = scene.exec("go").exits(1);
+    for expect in [
+        "`budget.roles`: there is no role `tsk`; did you mean `task`?",
+        "The budget of the role main is $0.0500: $0.0000 is used",
+        "Raise `[budget.roles] main`",
+    ] {
+        assert!(out.stderr.contains(expect), "{expect}: {}", out.stderr);
+    }
+    assert_eq!(scene.server.requests().len(), 0);
 }
 
 #[test]

@@ -1,28 +1,34 @@
-//! What may be spent: by this run, by a session, in a day. The worst that a request can cost is held before it is sent, so
-//! that requests beside each other do not together spend what each alone might. It asks nobody; the turn does.
+//! What may be spent: by this run, by a session, in a day, by a child or in a role. The worst that a request can cost is
+//! held before it is sent, so that requests beside each other do not together spend what each alone might. It asks nobody;
+//! the turn does.
 
-use crate::ledger::Ledger;
-use jiff::Timestamp;
-use ostler_llm::{Price, TokenUsage};
-use ostler_wire::{Ask, AskKind, Choice, Usage};
-use serde::Serialize;
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
-
+mod books;
+mod breach;
 #[cfg(test)]
 mod tests;
 
+use crate::hub::reference;
+use crate::ledger::{Ledger, Line};
+use crate::store::copies;
+use books::{Books, Pot};
+pub use books::{Payer, Span, State};
+pub use breach::{Breach, RAISE, Sum};
+use jiff::Timestamp;
+use ostler_llm::{Model, Price, TokenUsage};
+use ostler_wire::{Body, Entry, Usage};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
 /// Tokens of an answer whose limit nobody knows.
 const UNKNOWN_OUTPUT: u64 = 16_000;
-/// Tokens per byte of a prompt, as long as no answer has told.
-const PACE: f64 = 0.25;
-/// Tokens per byte beyond which a reported number is not believed.
-const MAX_PACE: f64 = 1.0;
-/// Sums of fractions are never exact.
-const DUST: f64 = 1e-9;
+/// Tokens per byte of what no answer has counted yet. Plain English has half of it, Chinese comes near.
+const PACE: f64 = 0.5;
 
-/// The answer that lets the work go on.
-pub const RAISE: &str = "once";
+/// What the person types, and prompts in the background.
+pub const MAIN: &str = "main";
+pub const TASK: &str = "task";
+/// Every role that requests are sent in.
+pub const ROLES: [&str; 2] = [MAIN, TASK];
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limit {
@@ -30,22 +36,37 @@ pub struct Limit {
     pub tokens: Option<u64>,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Limits {
     pub run: Limit,
+    /// By a session and those it started.
     pub session: Limit,
     pub day: Limit,
+    /// By each session that another one started.
+    pub child: Limit,
+    /// By all requests of a role, in this run.
+    pub roles: BTreeMap<String, Limit>,
 }
 
 impl Limits {
     pub fn in_usd(&self) -> bool {
-        [self.run, self.session, self.day]
-            .iter()
-            .any(|limit| limit.usd.is_some())
+        let all = [self.run, self.session, self.day, self.child];
+        let mut all = all.iter().chain(self.roles.values());
+        all.any(|limit| limit.usd.is_some())
+    }
+
+    fn of(&self, pot: &Pot) -> Limit {
+        match pot.span {
+            Span::Run => self.run,
+            Span::Session => self.session,
+            Span::Day => self.day,
+            Span::Child => self.child,
+            Span::Role => self.roles.get(&pot.name).copied().unwrap_or_default(),
+        }
     }
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Amount {
     pub usd: f64,
     pub tokens: u64,
@@ -76,81 +97,12 @@ impl From<&Usage> for Amount {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Span {
-    Run,
-    Session,
-    Day,
-}
-
-impl Span {
-    fn name(self) -> &'static str {
-        match self {
-            Span::Run => "run",
-            Span::Session => "session",
-            Span::Day => "day",
+impl From<&Line> for Amount {
+    fn from(line: &Line) -> Self {
+        Self {
+            usd: line.tokens.cost.unwrap_or(0.0),
+            tokens: line.tokens.input.saturating_add(line.tokens.output),
         }
-    }
-}
-
-/// A request that does not fit.
-#[derive(Clone, Debug, PartialEq, thiserror::Error, Serialize)]
-#[error("The budget of the {} is {limit}: {used} is used or promised, and the next request may take {worst} more. {}", span.name(), hint(*span))]
-pub struct Breach {
-    pub span: Span,
-    /// In the words of a person, as are the others.
-    pub limit: String,
-    pub used: String,
-    pub worst: String,
-    /// What it would be raised to.
-    #[serde(skip)]
-    raised: Limit,
-}
-
-fn hint(span: Span) -> String {
-    format!(
-        "Raise `[budget] {}`{}, or lower `[agent] max_tokens`, which bounds what an answer can cost.",
-        span.name(),
-        match span {
-            Span::Run => " or `--budget`",
-            Span::Session | Span::Day => "",
-        }
-    )
-}
-
-impl Breach {
-    /// May it cost more?
-    pub fn ask(&self) -> Ask {
-        let raised = match (self.raised.usd, self.raised.tokens) {
-            (Some(usd), None) => money(usd),
-            (None, Some(tokens)) => count(tokens),
-            (Some(usd), Some(tokens)) => format!("{} and {}", money(usd), count(tokens)),
-            (None, None) => String::new(),
-        };
-        Ask {
-            kind: AskKind::Budget,
-            subject: format!(
-                "The budget of the {} is {}: {} is used or promised, and the next request may take {} more. Raise it",
-                self.span.name(),
-                self.limit,
-                self.used,
-                self.worst
-            ),
-            options: vec![
-                Choice {
-                    detail: Some(format!("to {raised}, until Ostler ends")),
-                    ..Choice::new(RAISE, "raise it")
-                },
-                Choice::new("deny", "stop here"),
-            ],
-            ..Ask::default()
-        }
-    }
-
-    /// What became of a yes.
-    pub fn raised(&self) -> String {
-        format!("The budget of the {} was raised.", self.span.name())
     }
 }
 
@@ -161,13 +113,14 @@ pub fn worst(
     max_output: Option<u64>,
     price: Option<Price>,
 ) -> Amount {
-    let pace = match before {
-        Some((tokens, bytes)) if tokens > 0 && bytes > 0 => {
-            (tokens as f64 / bytes as f64).min(MAX_PACE)
+    let fresh = |bytes: u64| (bytes as f64 * PACE).ceil() as u64;
+    let input = match before {
+        // No token is less than a byte.
+        Some((tokens, then)) if tokens > 0 && then <= bytes => {
+            tokens.min(then).saturating_add(fresh(bytes - then))
         }
-        Some(_) | None => PACE,
+        Some(_) | None => fresh(bytes),
     };
-    let input = (bytes as f64 * pace).ceil() as u64;
     let output = max_output.unwrap_or(UNKNOWN_OUTPUT);
     // Nothing of it cached, or all of it written to the cache, whichever is dearer.
     let usd = price.map_or(0.0, |price| {
@@ -188,117 +141,28 @@ pub fn worst(
     }
 }
 
-/// Who has spent and been promised what. Pure.
-#[derive(Debug, Default)]
-struct Books {
-    run: Amount,
-    /// By all processes of the person, as the ledger says, and what is not in it.
-    day: Amount,
-    unbooked: Amount,
-    sessions: HashMap<String, Amount>,
-    held: Amount,
-    held_by: HashMap<String, Amount>,
-    raised: HashMap<Span, Limit>,
+/// A budget in money cannot be kept with a model whose price nobody knows.
+pub fn affordable(budget: &Budget, model: &Model) -> Result<(), String> {
+    match (budget.limits.in_usd(), model.target().price) {
+        (true, None) => Err(format!(
+            "There is a budget in USD, and the price of {} is not known. Set `price` of its provider (0 for a free one), or a budget in tokens.",
+            reference(model)
+        )),
+        (true, Some(_)) | (false, _) => Ok(()),
+    }
 }
 
-impl Books {
-    fn hold(&mut self, limits: &Limits, session: &str, worst: Amount) -> Result<(), Breach> {
-        let of = |map: &HashMap<String, Amount>| map.get(session).copied().unwrap_or_default();
-        let held_here = of(&self.held_by);
-        for (span, limit, used) in [
-            (Span::Run, limits.run, self.run.plus(self.held)),
-            (
-                Span::Session,
-                limits.session,
-                of(&self.sessions).plus(held_here),
-            ),
-            (
-                Span::Day,
-                limits.day,
-                self.day.plus(self.unbooked).plus(self.held),
-            ),
-        ] {
-            check(span, self.raised.get(&span).copied(), limit, used, worst)?;
-        }
-        self.held = self.held.plus(worst);
-        let here = self.held_by.entry(session.to_owned()).or_default();
-        *here = here.plus(worst);
-        Ok(())
-    }
-
-    fn release(&mut self, session: &str, worst: Amount) {
-        self.held = self.held.minus(worst);
-        if let Some(here) = self.held_by.get_mut(session) {
-            *here = here.minus(worst);
+/// What a session has cost by its log. What it has copied was paid in another.
+pub fn spent(entries: &[Entry]) -> Amount {
+    let copied = entries.first().map_or(0, |first| copies(&first.body));
+    let own = entries.iter().filter(|entry| entry.entry > copied);
+    let mut sum = Amount::default();
+    for entry in own {
+        if let Body::Usage(usage) = &entry.body {
+            sum = sum.plus(usage.into());
         }
     }
-
-    fn spend(&mut self, session: &str, amount: Amount, booked: Booked) {
-        self.run = self.run.plus(amount);
-        self.remember(session, amount);
-        if booked == Booked::No {
-            self.unbooked = self.unbooked.plus(amount);
-        }
-    }
-
-    fn remember(&mut self, session: &str, amount: Amount) {
-        let here = self.sessions.entry(session.to_owned()).or_default();
-        *here = here.plus(amount);
-    }
-}
-
-fn check(
-    span: Span,
-    raised: Option<Limit>,
-    set: Limit,
-    used: Amount,
-    worst: Amount,
-) -> Result<(), Breach> {
-    let limit = Limit {
-        usd: set.usd.map(|usd| raised.and_then(|r| r.usd).unwrap_or(usd)),
-        tokens: set
-            .tokens
-            .map(|n| raised.and_then(|r| r.tokens).unwrap_or(n)),
-    };
-    // Another time the same, and at least what the request needs.
-    let next = Limit {
-        usd: limit
-            .usd
-            .map(|usd| (usd + set.usd.unwrap_or(0.0)).max(used.usd + worst.usd)),
-        tokens: limit.tokens.map(|n| {
-            n.saturating_add(set.tokens.unwrap_or(0))
-                .max(used.tokens.saturating_add(worst.tokens))
-        }),
-    };
-    let breach = |limit: String, used: String, worst: String| Breach {
-        span,
-        limit,
-        used,
-        worst,
-        raised: next,
-    };
-    if let Some(most) = limit.usd
-        && used.usd + worst.usd > most + DUST
-    {
-        return Err(breach(money(most), money(used.usd), money(worst.usd)));
-    }
-    if let Some(most) = limit.tokens
-        && used.tokens.saturating_add(worst.tokens) > most
-    {
-        return Err(breach(count(most), count(used.tokens), count(worst.tokens)));
-    }
-    Ok(())
-}
-
-fn money(usd: f64) -> String {
-    match usd >= 1.0 {
-        true => format!("${usd:.2}"),
-        false => format!("${usd:.4}"),
-    }
-}
-
-fn count(tokens: u64) -> String {
-    format!("{tokens} tokens")
+    sum
 }
 
 /// Whether a cost is in the ledger.
@@ -345,41 +209,61 @@ impl Budget {
         }
     }
 
-    pub fn limits(&self) -> &Limits {
-        &self.limits
-    }
-
     /// Holds what a request may cost until the hold is dropped.
-    pub fn hold(&self, session: &str, worst: Amount) -> Result<Hold, Breach> {
+    pub fn hold(&self, payer: Payer<'_>, worst: Amount) -> Result<Hold, Breach> {
         let mut shared = self.lock();
-        if self.limits.day != Limit::default() {
-            shared.read_day(jiff::Zoned::now());
-        }
-        shared.books.hold(&self.limits, session, worst)?;
+        self.look_at_day(&mut shared);
+        let pots = shared.books.hold(&self.limits, payer, worst)?;
         Ok(Hold {
             budget: self.clone(),
-            session: session.to_owned(),
+            pots,
             worst,
         })
     }
 
     /// What a request did cost.
-    pub fn spend(&self, session: &str, amount: Amount, booked: Booked) {
-        self.lock().books.spend(session, amount, booked);
+    pub fn spend(&self, payer: Payer<'_>, amount: Amount, booked: Booked) {
+        self.lock().books.spend(payer, amount, booked);
     }
 
-    /// What a session that goes on has cost before.
-    pub fn remember(&self, session: &str, amount: Amount) {
+    /// What a session that goes on has cost before, and those that it started.
+    pub fn remember(&self, session: &str, own: Amount) {
         let mut shared = self.lock();
         // One that was opened before in this process is known already.
-        if !shared.books.sessions.contains_key(session) {
-            shared.books.remember(session, amount);
+        if shared.books.knows(session) {
+            return;
         }
+        let mut sum = own;
+        if self.limits.session != Limit::default() {
+            let lines = shared.ledger.lines().unwrap_or_default();
+            let theirs = lines.iter().filter(|l| l.purse.as_deref() == Some(session));
+            sum = theirs.fold(sum, |sum, line| sum.plus(line.into()));
+        }
+        shared.books.remember(session, sum);
     }
 
     /// The person wants to spend more, until the process ends.
     pub fn raise(&self, breach: &Breach) {
-        self.lock().books.raised.insert(breach.span, breach.raised);
+        self.lock().books.raise(breach);
+    }
+
+    /// How every limit of this payer stands.
+    pub fn states(&self, payer: Payer<'_>) -> Vec<State> {
+        let mut shared = self.lock();
+        self.look_at_day(&mut shared);
+        shared.books.states(&self.limits, payer)
+    }
+
+    /// How much of the limit that is used most is spent, in percent.
+    pub fn percent(&self, payer: Payer<'_>) -> Option<u64> {
+        let states = self.states(payer);
+        states.iter().map(State::percent).max()
+    }
+
+    fn look_at_day(&self, shared: &mut Shared) {
+        if self.limits.day != Limit::default() {
+            shared.read_day(jiff::Zoned::now());
+        }
     }
 
     /// Sums are right whoever panicked while holding them: each change is one assignment.
@@ -393,8 +277,7 @@ impl Shared {
     fn read_day(&mut self, now: jiff::Zoned) {
         if now.date() != self.date {
             self.date = now.date();
-            self.books.day = Amount::default();
-            self.books.unbooked = Amount::default();
+            self.books.new_day();
         }
         let Ok(start) = now.start_of_day().map(|start| start.timestamp()) else {
             return;
@@ -404,17 +287,13 @@ impl Shared {
         };
         // It was replaced by a shorter one, and is read anew.
         if read < self.read {
-            self.books.day = Amount::default();
+            self.books.booked = Amount::default();
         }
         self.read = read;
         for line in lines {
             let is_today = line.ts.parse::<Timestamp>().is_ok_and(|ts| ts >= start);
             if is_today {
-                let spent = Amount {
-                    usd: line.tokens.cost.unwrap_or(0.0),
-                    tokens: line.tokens.input.saturating_add(line.tokens.output),
-                };
-                self.books.day = self.books.day.plus(spent);
+                self.books.booked = self.books.booked.plus((&line).into());
             }
         }
     }
@@ -424,12 +303,12 @@ impl Shared {
 #[derive(Debug)]
 pub struct Hold {
     budget: Budget,
-    session: String,
+    pots: Vec<Pot>,
     worst: Amount,
 }
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        self.budget.lock().books.release(&self.session, self.worst);
+        self.budget.lock().books.release(&self.pots, self.worst);
     }
 }

@@ -12,6 +12,9 @@ pub struct Line {
     pub project: String,
     #[serde(default)]
     pub role: String,
+    /// The session that started it, if the person did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub purse: Option<String>,
     #[serde(flatten)]
     pub tokens: Tokens,
 }
@@ -117,6 +120,7 @@ mod tests {
             session: session.into(),
             project: "app-00000000".into(),
             role: "main".into(),
+            purse: None,
             tokens: Tokens {
                 provider: "p".into(),
                 model: "m".into(),

@@ -3,9 +3,10 @@
 
 use crate::confine::Terms;
 use crate::policy::{Mode, Posture, Rules, Stance};
-use ostler_wire::{Access, Body};
+use ostler_wire::{Access, Body, Entry};
 use std::time::Instant;
 
+#[derive(Clone)]
 pub struct Standing {
     pub mode: Mode,
     pub stance: Stance,
@@ -44,6 +45,16 @@ impl Standing {
         }
     }
 
+    /// Goes on as another one stands, but for what only its model was told and its log has.
+    pub fn inherit(&mut self, other: Self) {
+        *self = Self {
+            window: false,
+            told: self.told,
+            unrecorded: true,
+            ..other
+        };
+    }
+
     /// Whatever mode comes, a window does not outlast it.
     pub fn enter(&mut self, mode: Mode) {
         self.unrecorded |= mode != self.mode;
@@ -67,10 +78,14 @@ impl Standing {
     }
 
     pub fn entry(&self, now: Instant) -> Body {
-        Body::Mode(ostler_wire::Mode {
+        Body::Mode(self.shown(now))
+    }
+
+    pub fn shown(&self, now: Instant) -> ostler_wire::Mode {
+        ostler_wire::Mode {
             mode: self.mode.name().into(),
             posture: self.stance.name(now),
-        })
+        }
     }
 
     /// What holds for the commands of a call that may also reach `hosts`.
@@ -146,6 +161,17 @@ fn add<T: PartialEq + Clone>(list: &mut Vec<T>, item: &T) {
     if !list.contains(item) {
         list.push(item.clone());
     }
+}
+
+/// The mode that a session was left in. One that this version does not know is none of ours.
+pub fn mode_of(past: &[Entry]) -> Mode {
+    let mut mode = Mode::default();
+    for entry in past {
+        if let Body::Mode(entry) = &entry.body {
+            mode = Mode::parse(&entry.mode).unwrap_or_default();
+        }
+    }
+    mode
 }
 
 #[cfg(test)]

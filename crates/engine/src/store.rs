@@ -4,6 +4,7 @@ use crate::history::History;
 use crate::log;
 use ostler_wire::{Body, Entry, Role, SessionInfo};
 use sha2::{Digest, Sha256};
+use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -140,6 +141,21 @@ impl Store {
         gone
     }
 
+    /// Every prefix that a log names. None if one of the logs cannot be read.
+    pub fn prefixes(&self) -> Option<HashSet<String>> {
+        const NAMES: &[u8] = b"\"prefix\":\"";
+        let mut found = HashSet::new();
+        for path in self.all_logs() {
+            let bytes = fs::read(&path).ok()?;
+            for at in memchr::memmem::find_iter(&bytes, NAMES) {
+                let rest = bytes.get(at + NAMES.len()..).unwrap_or_default();
+                let hash = rest.split(|b| *b == b'"').next().unwrap_or_default();
+                found.insert(String::from_utf8_lossy(hash).into_owned());
+            }
+        }
+        Some(found)
+    }
+
     /// Folders that are there but cannot be read are not the same as none.
     fn readable(&self) -> Result<(), String> {
         for folder in [&self.sessions, &self.sessions.join(&self.project)] {
@@ -254,6 +270,28 @@ fn info(path: &Path) -> Option<SessionInfo> {
         turns,
         cost,
         bytes: weight(path),
+    })
+}
+
+/// Entries that a fork takes over.
+pub fn copied(entries: &[Entry]) -> u64 {
+    let counts = |e: &&Entry| !matches!(e.body, Body::Meta(_));
+    entries.iter().filter(counts).count() as u64
+}
+
+/// A session that goes on in another folder than it began in.
+pub fn moved(entries: &[Entry], root: &Path) -> Option<String> {
+    let roots = entries.iter().filter_map(|entry| {
+        if let Body::Meta(meta) = &entry.body {
+            Some(meta.root.as_str())
+        } else {
+            None
+        }
+    });
+    let began = roots.rev().find(|root| !root.is_empty())?;
+    let here = root.display().to_string();
+    (began != here).then(|| {
+        format!("This session began in {began}; it goes on in {here}. Paths in it may mean other files now.")
     })
 }
 

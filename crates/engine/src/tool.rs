@@ -1,7 +1,7 @@
 //! What a tool is: typed arguments, one declaration of what a call touches, and a run that never asks anyone.
 
 use crate::artifacts::Artifacts;
-use crate::confine::{SandboxSettings, Terms};
+use crate::confine::{Commons, SandboxSettings, Terms};
 use crate::feed::Feed;
 use crate::history::History;
 use crate::inbox::Answer;
@@ -116,7 +116,7 @@ impl Scope {
 }
 
 /// Removes `.` and resolves `..` by name.
-fn normalise(path: &Path) -> PathBuf {
+pub fn normalise(path: &Path) -> PathBuf {
     use std::path::Component;
     let mut out = PathBuf::new();
     for part in path.components() {
@@ -147,6 +147,7 @@ pub struct Context {
     pub jobs: Arc<Jobs>,
     /// What was said before.
     pub history: Arc<History>,
+    pub commons: Arc<Commons>,
     /// What the rules say of things met on the way.
     pub guard: Guard,
     /// What holds for the commands of this call.

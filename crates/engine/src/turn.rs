@@ -8,14 +8,17 @@ use crate::desk::Desk;
 use crate::dispatch::{Afforded, Dispatched, Ran, afford, dispatch};
 use crate::inbox::{Inbox, Prompt, Stopped};
 use crate::ingest;
-use crate::log::LogError;
+use crate::log::{LogError, branch};
 use crate::redact::Redactor;
+use crate::references::Library;
 use crate::sample::{Sampled, sample};
 use ostler_llm::{Answer, AnswerPart, Error, TokenUsage};
 use ostler_wire::{
-    Body, Delta, ErrorEntry, Interrupted, Json, Message, Notice, Outcome, Stop, ToolResult, TurnEnd,
+    Body, Delta, ErrorEntry, Interrupted, Json, Message, Notice, Outcome, Stop, ToolResult,
+    TurnEnd, Usage,
 };
 use serde_json::json;
+use std::sync::Arc;
 use std::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -63,7 +66,7 @@ pub async fn turn(
     opening: Opening,
 ) -> Result<(), Opening> {
     let cancel = inbox.begin_turn();
-    let said = ingest::message(prompt).await;
+    let said = heard(desk, prompt).await;
     if let Err(error) = open(desk, said, opening.clone()) {
         fail(desk, &error);
         return Err(opening);
@@ -103,6 +106,29 @@ pub async fn turn(
     Ok(())
 }
 
+/// What the person said, with what they point at.
+async fn heard(desk: &Desk, prompt: Prompt) -> (Message, Vec<Body>) {
+    let own_words = prompt.own_words.clone();
+    let (mut message, mut notices) = ingest::message(prompt).await;
+    let words = own_words.unwrap_or_else(|| message.text.clone());
+    if words.contains('@') {
+        let library = Library {
+            host: desk.shop.host.as_ref(),
+            scope: &desk.scope,
+            guard: &desk.guard("read_file"),
+            forbidden: &desk.shop.settings.sandbox.policy.forbid_read,
+        };
+        let found = library.look_up(&words).await;
+        if !found.blocks.is_empty() {
+            message.context = Some(found.blocks.join("\n"));
+        }
+        message.images.extend(found.images);
+        let notice = |text| Body::Notice(Notice { text });
+        notices.extend(found.notices.into_iter().map(notice));
+    }
+    (message, notices)
+}
+
 fn open(
     desk: &mut Desk,
     (message, notices): (Message, Vec<Body>),
@@ -114,7 +140,10 @@ fn open(
         entries.push(desk.standing.entry(Instant::now()));
     }
     entries.push(Body::Message(Message {
-        context: briefing::join(opening.context, desk.briefing()),
+        context: briefing::join(
+            briefing::join(opening.context, desk.briefing()),
+            message.context.clone(),
+        ),
         ..message
     }));
     entries.extend(notices);
@@ -136,16 +165,20 @@ async fn steps(
     let (mut steps, mut empty, mut cuts) = (0, 0, 0);
     loop {
         steps += 1;
-        if desk.max_steps > 0 && steps > desk.max_steps {
+        if desk.manner.max_steps > 0 && steps > desk.manner.max_steps {
             return Err(trouble(
                 "max_steps",
-                format!("Stopped after {} steps (max_steps).", desk.max_steps),
+                format!("Stopped after {} steps (max_steps).", desk.manner.max_steps),
                 Outcome::MaxSteps,
             ));
         }
         commands::heed(desk, inbox);
+        commands::said::heed(desk, inbox).await?;
+        if cancel.is_cancelled() {
+            return Ok(Outcome::Interrupted);
+        }
         for more in inbox.steering() {
-            let (message, mut also) = ingest::message(more).await;
+            let (message, mut also) = heard(desk, more).await;
             let context = desk.briefing();
             also.insert(0, Body::Message(Message { context, ..message }));
             desk.commit(also)?;
@@ -164,6 +197,7 @@ async fn steps(
                     Outcome::Error,
                 ));
             }
+            Asked::Again => continue,
             Asked::Interrupted => return Ok(Outcome::Interrupted),
         };
         cuts = 0;
@@ -189,6 +223,8 @@ async fn steps(
 enum Asked {
     Answer(Answer, crate::conversation::Sent, Box<Hold>),
     Cut,
+    /// Nothing came, and the next request is another one.
+    Again,
     Interrupted,
 }
 
@@ -218,6 +254,17 @@ async fn ask_model(
             keep_part(desk, partial, Stop::Interrupted, sent)?;
             Asked::Interrupted
         }
+        Ok(Sampled::Failed(partial, error @ Error::Replay { .. })) if partial.parts.is_empty() => {
+            let entries = desk.log.source().entries_after(None);
+            let entries = branch(entries.into_iter().map(Arc::unwrap_or_clone).collect());
+            let Some(plain) = desk.conversation.without_replays(&entries) else {
+                return Err(failed(desk, &error));
+            };
+            desk.conversation = plain;
+            let text = format!("{error}. Asking again without the reasoning of earlier answers.");
+            desk.commit(vec![Body::Notice(Notice { text })])?;
+            Asked::Again
+        }
         Ok(Sampled::Failed(partial, error)) => {
             keep_part(desk, partial, Stop::Cut, sent)?;
             return Err(failed(desk, &error));
@@ -229,8 +276,8 @@ async fn ask_model(
 fn too_dear(breach: &Breach) -> Trouble {
     Trouble::Error {
         kind: "budget",
-        message: breach.to_string(),
-        details: Some(Json::of(breach)),
+        message: breach.message(),
+        details: Some(Json::of(&breach.details())),
         outcome: Outcome::Error,
     }
 }
@@ -238,13 +285,18 @@ fn too_dear(breach: &Breach) -> Trouble {
 /// What was shown of an answer is kept, and what it cost as far as that is known, whatever became of the rest.
 fn keep_part(
     desk: &mut Desk,
-    partial: Answer,
+    mut partial: Answer,
     stop: Stop,
     sent: crate::conversation::Sent,
 ) -> Result<(), LogError> {
     let spoke = |part: &AnswerPart| !matches!(part, AnswerPart::Call { .. });
-    if partial.parts.iter().any(spoke) {
-        let is_counted = partial.usage != TokenUsage::default();
+    let none = TokenUsage::default();
+    let is_counted = partial.usage != none || partial.wasted != none;
+    let spoke = partial.parts.iter().any(spoke);
+    if !spoke {
+        partial.parts.clear();
+    }
+    if spoke || is_counted {
         commit_answer(desk, partial, stop, is_counted.then_some(sent))?;
     }
     Ok(())
@@ -257,7 +309,7 @@ fn commit_answer(
     stop: Stop,
     sent: Option<crate::conversation::Sent>,
 ) -> Result<Vec<ostler_wire::ToolUse>, LogError> {
-    let usage = sent.map(|sent| desk.usage(&answer.usage, &sent));
+    let usages = sent.map_or_else(Vec::new, |sent| usages(desk, &answer, &sent));
     let origin = desk.conversation.model.target().origin.clone();
     clean_calls(desk.feed.redactor(), &mut answer);
     let accepted = accept(
@@ -272,16 +324,19 @@ fn commit_answer(
         bodies.push(Body::Message(accepted.message));
     }
     bodies.extend(accepted.calls.iter().cloned().map(Body::ToolUse));
-    if let Some(usage) = &usage {
-        bodies.push(Body::Usage(usage.clone()));
-    }
+    bodies.extend(usages.iter().cloned().map(Body::Usage));
     if !bodies.is_empty() {
         desk.commit(bodies)?;
     }
-    if let Some(usage) = usage {
-        desk.book(&usage);
-    }
+    usages.iter().for_each(|usage| desk.book(usage));
     Ok(accepted.calls)
+}
+
+/// What an answer has cost, after what the tries before it have.
+fn usages(desk: &Desk, answer: &Answer, sent: &crate::conversation::Sent) -> Vec<Usage> {
+    let wasted = Some(answer.wasted).filter(|wasted| *wasted != TokenUsage::default());
+    let wasted = wasted.iter().map(|wasted| desk.usage(wasted, sent));
+    wasted.chain([desk.usage(&answer.usage, sent)]).collect()
 }
 
 /// What runs is what the log says, so secrets leave a call before it is either.

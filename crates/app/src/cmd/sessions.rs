@@ -4,6 +4,7 @@ use super::table::{self, Column};
 use super::{resume, text, transcript};
 use crate::boot::{Boot, UsageError};
 use crate::config::files::{self, Access};
+use crate::config::schema::SessionLocation;
 use crate::config::units::ByteSize;
 use crate::exec::OK;
 use crate::flags::{ExportFormat, Listing, Sessions};
@@ -14,7 +15,7 @@ use ostler_engine::export;
 use ostler_engine::history::{Found, HistoryError, Hit, Query, Reach, Words};
 use ostler_engine::log;
 use ostler_engine::store::{DryRun, title};
-use ostler_wire::{Entry, SessionInfo};
+use ostler_wire::{Entry, Language, SessionInfo};
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -163,15 +164,15 @@ fn search(boot: &Boot, words: &[String], format: Listing) -> anyhow::Result<()> 
         patience: PATIENCE,
     };
     let history = boot.store().history(&boot.places.home, None);
-    let Found { hits, notice } = match history.search(&query, &|| false) {
+    let found = match history.search(&query, &|| false) {
         // Nothing but signs has no words in it, and so is nowhere.
         Err(HistoryError::NoWords) => Found::default(),
         other => other?,
     };
-    if let Some(notice) = notice {
+    if let Some(notice) = found.notice(Language::English) {
         text::say(&notice);
     }
-    let hits = together(hits);
+    let hits = together(found.hits);
     match format {
         Listing::Json => text::print_json(&hits),
         Listing::Text if hits.is_empty() => {
@@ -179,7 +180,7 @@ fn search(boot: &Boot, words: &[String], format: Listing) -> anyhow::Result<()> 
             Ok(())
         }
         Listing::Text => {
-            text::print(&found(&hits))?;
+            text::print(&listed(&hits))?;
             if hits.len() == MAX_HITS {
                 text::say(&format!(
                     "Only the first {MAX_HITS} are shown; more words find fewer."
@@ -203,7 +204,7 @@ fn together(hits: Vec<Hit>) -> Vec<Hit> {
     hits
 }
 
-fn found(hits: &[Hit]) -> String {
+fn listed(hits: &[Hit]) -> String {
     let mut out = String::new();
     let mut session = "";
     for hit in hits {
@@ -293,7 +294,27 @@ fn gc(boot: &Boot, quota: ByteSize, dry_run: DryRun) -> anyhow::Result<()> {
             text::size(bytes)
         ),
     });
+    let prefixes = sweep(boot, dry_run);
+    if !prefixes.is_empty() {
+        let bytes = prefixes.iter().map(|(_, bytes)| bytes).sum();
+        out.push_str(&format!(
+            "{verb} {} that no session needs, {}.\n",
+            text::many(prefixes.len(), "kept prompt beginning"),
+            text::size(bytes)
+        ));
+    }
     text::print(&out)
+}
+
+/// Where sessions lie in projects, nobody knows them all.
+fn sweep(boot: &Boot, dry_run: DryRun) -> Vec<(String, u64)> {
+    let used = match boot.loaded.config.sessions.location {
+        SessionLocation::Home => boot.store().prefixes(),
+        SessionLocation::Project => None,
+    };
+    used.map_or_else(Vec::new, |used| {
+        ostler_engine::prefixes::sweep(&boot.places.home, &used, dry_run)
+    })
 }
 
 fn stem(path: &Path) -> String {

@@ -1,7 +1,9 @@
 //! Budgets as they are written: on the command line, and in files for the engine.
 
+use super::diagnose::{Notice, nearest};
+use super::layers::Loaded;
 use super::schema::{BudgetConfig, BudgetLimit};
-use ostler_engine::budget::{Limit, Limits};
+use ostler_engine::budget::{Limit, Limits, ROLES};
 
 /// A limit as `--budget` takes it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -51,7 +53,30 @@ pub fn limits(config: &BudgetConfig) -> Limits {
         run: limit(&config.run),
         session: limit(&config.session),
         day: limit(&config.day),
+        child: limit(&config.child),
+        roles: config
+            .roles
+            .iter()
+            .map(|(role, most)| (role.clone(), limit(most)))
+            .collect(),
     }
+}
+
+/// Limits for roles that nothing is sent in.
+pub fn strays(loaded: &Loaded) -> Vec<Notice> {
+    let roles = loaded.config.budget.roles.keys();
+    let unknown = roles.filter(|role| !ROLES.contains(&role.as_str()));
+    let notice = |role: &String| {
+        let place = loaded.place(&["budget", "roles", role])?;
+        let near = nearest(role, ROLES.into_iter());
+        let hint = near.map_or_else(
+            || format!("there are {}", ROLES.join(" and ")),
+            |near| format!("did you mean `{near}`?"),
+        );
+        let text = format!("`budget.roles`: there is no role `{role}`; {hint}");
+        Some(Notice::warning(place, text))
+    };
+    unknown.filter_map(notice).collect()
 }
 
 #[cfg(test)]

@@ -16,6 +16,8 @@ pub struct Config {
     /// The model to use: a provider name (its default model), a model name, or
     /// "provider/model". Unset: the first provider with a key.
     pub default_model: Option<String>,
+    /// Language of the surface: "en" or "zh". Unset: OSTLER_LANG, then the locale.
+    pub language: Option<String>,
     /// How the agent behaves.
     pub agent: AgentConfig,
     /// Model endpoints. An entry with the name of a built-in provider changes only what it names.
@@ -34,6 +36,8 @@ pub struct Config {
     pub budget: BudgetConfig,
     /// What is shown on the terminal.
     pub display: DisplayConfig,
+    /// The terminal UI.
+    pub ui: UiConfig,
     /// Where keys may come from. Only your own file may set this.
     pub auth: AuthConfig,
     /// Connections to model servers.
@@ -462,6 +466,34 @@ pub struct DisplayConfig {
     pub show_reasoning: bool,
 }
 
+/// The terminal UI.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct UiConfig {
+    /// "ansi" (your palette), "dark", "light" or "mono".
+    pub theme: Option<String>,
+    /// Vim keys in the composer.
+    pub vim: bool,
+    /// Tell you, when the window is not looked at, that it waits or has finished.
+    pub notify: bool,
+    /// The status line, such as "{model} {branch}"; docs/terminal.md lists the names.
+    pub status_line: Option<String>,
+    /// Keys by action, such as `undo = ["ctrl-z"]`; docs/terminal.md lists them.
+    pub keys: BTreeMap<String, Vec<String>>,
+}
+
+impl Default for UiConfig {
+    fn default() -> Self {
+        Self {
+            theme: None,
+            vim: false,
+            notify: true,
+            status_line: None,
+            keys: BTreeMap::new(),
+        }
+    }
+}
+
 impl Default for DisplayConfig {
     fn default() -> Self {
         Self {
@@ -503,15 +535,19 @@ pub struct NetworkConfig {
 }
 
 /// What may be spent. The worst that a request can cost is set aside before it is sent.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct BudgetConfig {
     /// From start to end of the program.
     pub run: BudgetLimit,
-    /// By one session, however often it is resumed.
+    /// By one session and the tasks it started, however often it is resumed.
     pub session: BudgetLimit,
     /// By all sessions since midnight.
     pub day: BudgetLimit,
+    /// By each task, which is a session that another one started.
+    pub child: BudgetLimit,
+    /// By all requests of a role in one run: `main` for what you type, `task` for tasks.
+    pub roles: BTreeMap<String, BudgetLimit>,
 }
 
 /// A limit in money, in tokens, or both.

@@ -1,7 +1,9 @@
 //! What fits a budget and what does not, by tables, beside each other and over a day.
 
+use super::books::DUST;
 use super::*;
-use crate::ledger::{Line, Tokens};
+use crate::ledger::Tokens;
+use ostler_wire::Language;
 
 const PRICE: Price = Price {
     input: 2.0,
@@ -28,31 +30,53 @@ fn amount(usd: f64, tokens: u64) -> Amount {
     Amount { usd, tokens }
 }
 
+/// A session that the person began.
+fn of(session: &str) -> Payer<'_> {
+    Payer {
+        session,
+        purse: session,
+        role: "main",
+    }
+}
+
+/// One that `parent` began.
+fn child<'a>(session: &'a str, parent: &'a str) -> Payer<'a> {
+    Payer {
+        session,
+        purse: parent,
+        role: "task",
+    }
+}
+
 #[test]
 fn the_worst_is_told_from_bytes_and_the_last_usage() {
     for (bytes, before, output, price, expect) in [
         (
-            4_000_000,
+            2_000_000,
             None,
             Some(100_000),
             Some(PRICE),
             amount(3.5, 1_100_000),
         ),
+        // What was counted stays, what is new is guessed.
         (
             4_000_000,
-            Some((2_000_000, 4_000_000)),
+            Some((1_000_000, 2_000_000)),
             Some(0),
             Some(PRICE),
             amount(5.0, 2_000_000),
         ),
+        // Shorter than before: guessed as a whole.
         (
-            4_000_000,
-            Some((0, 0)),
+            2_000,
+            Some((9_000, 3_000)),
             Some(0),
             None,
-            amount(0.0, 1_000_000),
+            amount(0.0, 1_000),
         ),
-        (10, Some((1_000_000, 1)), Some(0), None, amount(0.0, 10)),
+        (2_000, Some((0, 0)), Some(0), None, amount(0.0, 1_000)),
+        // A count that cannot be.
+        (10, Some((1_000_000, 10)), Some(0), None, amount(0.0, 10)),
         (0, None, None, None, amount(0.0, UNKNOWN_OUTPUT)),
     ] {
         let got = worst(bytes, before, output, price);
@@ -65,62 +89,62 @@ fn the_worst_is_told_from_bytes_and_the_last_usage() {
         cache_write: Some(0.1),
         ..PRICE
     };
-    assert!((worst(4_000_000, None, Some(0), Some(cheap_writes)).usd - 2.0).abs() < DUST);
+    assert!((worst(2_000_000, None, Some(0), Some(cheap_writes)).usd - 2.0).abs() < DUST);
 }
 
 #[test]
 fn what_does_not_fit_is_refused() {
-    let none = Limits::default();
+    let none = Limits::default;
     let spent = amount(1.0, 1000);
     let next = amount(0.5, 500);
     for (limits, expect) in [
-        (none, None),
+        (none(), None),
         (
             Limits {
                 run: usd(1.5),
-                ..none
+                ..none()
             },
             None,
         ),
         (
             Limits {
                 run: usd(1.49),
-                ..none
+                ..none()
             },
             Some(Span::Run),
         ),
         (
             Limits {
                 session: tokens(1500),
-                ..none
+                ..none()
             },
             None,
         ),
         (
             Limits {
                 session: tokens(1499),
-                ..none
+                ..none()
             },
             Some(Span::Session),
         ),
         (
             Limits {
                 day: usd(3.5),
-                ..none
+                ..none()
             },
             None,
         ),
         (
             Limits {
                 day: usd(3.4),
-                ..none
+                ..none()
             },
             Some(Span::Day),
         ),
         (
             Limits {
                 run: usd(0.0),
-                ..none
+                ..none()
             },
             Some(Span::Run),
         ),
@@ -130,28 +154,26 @@ fn what_does_not_fit_is_refused() {
                     usd: Some(9.0),
                     tokens: Some(1),
                 },
-                ..none
+                ..none()
             },
             Some(Span::Run),
         ),
     ] {
-        let mut books = Books {
-            day: amount(2.0, 2000),
-            ..Books::default()
-        };
-        books.spend("a", spent, Booked::No);
-        let got = books.hold(&limits, "a", next).err().map(|b| b.span);
+        let mut books = Books::default();
+        books.booked = amount(2.0, 2000);
+        books.spend(of("a"), spent, Booked::No);
+        let got = books.hold(&limits, of("a"), next).err().map(|b| b.pot.span);
         assert_eq!(got, expect, "{limits:?}");
     }
     // Another session has a budget of its own.
     let mut books = Books::default();
-    books.spend("a", spent, Booked::No);
+    books.spend(of("a"), spent, Booked::No);
     let limits = Limits {
         session: tokens(1000),
-        ..none
+        ..none()
     };
-    assert!(books.hold(&limits, "a", next).is_err());
-    assert!(books.hold(&limits, "b", next).is_ok());
+    assert!(books.hold(&limits, of("a"), next).is_err());
+    assert!(books.hold(&limits, of("b"), next).is_ok());
 }
 
 #[test]
@@ -161,21 +183,32 @@ fn a_breach_says_what_to_do() {
         ..Limits::default()
     };
     let mut books = Books::default();
-    books.spend("a", amount(2.25, 9), Booked::Yes);
-    let breach = books.hold(&limits, "a", amount(0.5, 9)).unwrap_err();
+    books.spend(of("a"), amount(2.25, 9), Booked::Yes);
+    let breach = books.hold(&limits, of("a"), amount(0.5, 9)).unwrap_err();
     assert_eq!(
-        breach.to_string(),
+        breach.message(),
         "The budget of the run is $2.50: $2.25 is used or promised, and the next request may take $0.5000 more. \
          Raise `[budget] run` or `--budget`, or lower `[agent] max_tokens`, which bounds what an answer can cost."
     );
-    let ask = breach.ask();
-    assert_eq!(
-        ask.options[0].detail.as_deref(),
-        Some("to $5.00, until Ostler ends")
-    );
-    books.raised.insert(breach.span, breach.raised);
-    assert!(books.hold(&limits, "a", amount(2.7, 9)).is_ok());
-    assert!(books.hold(&limits, "a", amount(0.1, 9)).is_err());
+    for (language, subject, detail) in [
+        (
+            Language::English,
+            "The budget of the run is $2.50: $2.25 is used or promised, and the next request may take $0.5000 more.",
+            "to $5.00, until Ostler ends",
+        ),
+        (
+            Language::Chinese,
+            "本次运行的预算为 $2.50：已用或已预留 $2.25，下一个请求最多还需 $0.5000。",
+            "至 $5.00，直到 Ostler 退出",
+        ),
+    ] {
+        let ask = breach.ask(language);
+        let got = (ask.subject.as_str(), ask.options[0].detail.as_deref());
+        assert_eq!(got, (subject, Some(detail)));
+    }
+    books.raise(&breach);
+    assert!(books.hold(&limits, of("a"), amount(2.7, 9)).is_ok());
+    assert!(books.hold(&limits, of("a"), amount(0.1, 9)).is_err());
 }
 
 #[test]
@@ -191,17 +224,19 @@ fn requests_beside_each_other_never_spend_more_than_there_is() {
             let budget = budget.clone();
             scope.spawn(move || {
                 let session = format!("s{n}");
-                while let Ok(hold) = budget.hold(&session, amount(0.0, 100)) {
-                    budget.spend(&session, amount(0.0, 90), Booked::No);
+                while let Ok(hold) = budget.hold(of(&session), amount(0.0, 100)) {
+                    budget.spend(of(&session), amount(0.0, 90), Booked::No);
                     drop(hold);
                 }
             });
         }
     });
-    let shared = budget.lock();
-    let spent = shared.books.run.tokens;
+    let states = budget.states(of("s1"));
+    let (Sum::Tokens(spent), held) = (states[0].spent, states[0].held) else {
+        panic!("{states:?}");
+    };
     assert!((9_000..=10_000).contains(&spent), "{spent}");
-    assert_eq!(shared.books.held, Amount::default());
+    assert_eq!(held, Sum::Tokens(0));
 }
 
 #[test]
@@ -215,6 +250,7 @@ fn the_day_is_what_all_processes_wrote() {
                 session: "x".into(),
                 project: "p".into(),
                 role: "main".into(),
+                purse: None,
                 tokens: Tokens {
                     input: tokens,
                     ..Tokens::default()
@@ -231,17 +267,75 @@ fn the_day_is_what_all_processes_wrote() {
         ..Limits::default()
     };
     let budget = Budget::new(limits, ledger.clone());
-    let fits = |tokens| budget.hold("a", amount(0.0, tokens)).is_ok();
+    let fits = |tokens| budget.hold(of("a"), amount(0.0, tokens)).is_ok();
     assert!(fits(600) && !fits(601));
     book(&now, 100);
     assert!(fits(500) && !fits(501));
-    budget.spend("a", amount(0.0, 100), Booked::Yes);
+    budget.spend(of("a"), amount(0.0, 100), Booked::Yes);
     assert!(fits(500));
-    budget.spend("a", amount(0.0, 100), Booked::No);
+    budget.spend(of("a"), amount(0.0, 100), Booked::No);
     assert!(fits(400) && !fits(401));
     std::fs::remove_file(dir.path().join("ledger.jsonl")).unwrap();
     assert!(fits(900) && !fits(901));
-    budget.remember("old", amount(0.0, 7));
-    budget.remember("old", amount(0.0, 7));
-    assert_eq!(budget.lock().books.sessions["old"].tokens, 7);
+}
+
+#[test]
+fn children_spend_what_their_parent_has_and_no_more_than_a_child_may() {
+    let limits = Limits {
+        session: tokens(1000),
+        child: tokens(300),
+        roles: BTreeMap::from([("task".to_owned(), tokens(500))]),
+        ..Limits::default()
+    };
+    let mut books = Books::default();
+    let mut hold = |payer, tokens| {
+        let held = books.hold(&limits, payer, amount(0.0, tokens));
+        held.err().map(|breach| breach.pot.span)
+    };
+    for (payer, tokens, expect) in [
+        (child("c1", "p"), 301, Some(Span::Child)),
+        (child("c1", "p"), 300, None),
+        (child("c1", "p"), 1, Some(Span::Child)),
+        (child("c2", "p"), 201, Some(Span::Role)),
+        (child("c2", "p"), 200, None),
+        (of("p"), 501, Some(Span::Session)),
+        (of("p"), 500, None),
+        (of("p"), 1, Some(Span::Session)),
+        (of("q"), 1000, None),
+    ] {
+        assert_eq!(hold(payer, tokens), expect, "{payer:?} {tokens}");
+    }
+}
+
+#[test]
+fn what_a_session_and_its_children_spent_is_remembered() {
+    let dir = tempfile::tempdir().unwrap();
+    let ledger = Ledger::new(dir.path());
+    for (session, purse) in [("p", None), ("c", Some("p")), ("d", Some("q"))] {
+        let line = Line {
+            ts: "2020-01-01T00:00:00Z".into(),
+            session: session.into(),
+            project: "x".into(),
+            role: "main".into(),
+            purse: purse.map(str::to_owned),
+            tokens: Tokens {
+                input: 100,
+                ..Tokens::default()
+            },
+        };
+        ledger.add(&line).unwrap();
+    }
+    let limits = Limits {
+        session: tokens(1000),
+        ..Limits::default()
+    };
+    let budget = Budget::new(limits, ledger);
+    // Opened twice, counted once; the log says what it spent itself.
+    budget.remember("p", amount(0.0, 70));
+    budget.remember("p", amount(0.0, 70));
+    let state = &budget.states(of("p"))[0];
+    assert_eq!(
+        (state.spent, state.left),
+        (Sum::Tokens(170), Sum::Tokens(830))
+    );
 }

@@ -16,14 +16,14 @@ pub enum Afforded {
 pub async fn afford(desk: &mut Desk, inbox: &mut Inbox) -> Result<Afforded, LogError> {
     loop {
         let account = &desk.account;
-        let breach = match account.budget.hold(&account.session, desk.worst()) {
+        let breach = match account.budget.hold(account.payer(), desk.worst()) {
             Ok(hold) => return Ok(Afforded::Yes(Box::new(hold))),
             Err(breach) => breach,
         };
-        if !desk.interactive {
+        if !desk.manner.interactive {
             return Ok(Afforded::No(breach));
         }
-        match inbox.ask(breach.ask()).await {
+        match inbox.ask(breach.ask(desk.manner.language)).await {
             Ok(answer) if answer.choice == RAISE => desk.account.budget.raise(&breach),
             Ok(_) => return Ok(Afforded::No(breach)),
             Err(Stopped) => return Ok(Afforded::Stopped),

@@ -1,21 +1,22 @@
 //! The index on disk: words of entries with where they lie, never the text itself. All of it can be made again from the
 //! logs, so it is deleted when anything is wrong with it.
 
+use super::remark::Remark;
 use super::source::{self, Lines, Meaning, Source, USER};
 use super::terms::{self, Term, Words};
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, params};
 use sha2::{Digest, Sha256};
 use std::collections::{HashMap, VecDeque};
-use std::io::Read as _;
+use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Goes up whenever the tables or what is put into them change.
-const VERSION: i32 = 1;
+const VERSION: i32 = 2;
 const SCHEMA: &str = "
     CREATE TABLE project(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, next INTEGER NOT NULL DEFAULT 0);
     CREATE TABLE log(id INTEGER PRIMARY KEY, path TEXT UNIQUE, project INTEGER NOT NULL, bytes INTEGER NOT NULL,
-        size INTEGER NOT NULL, changed INTEGER NOT NULL, head INTEGER NOT NULL, next INTEGER NOT NULL,
+        size INTEGER NOT NULL, changed INTEGER NOT NULL, mark INTEGER NOT NULL, next INTEGER NOT NULL,
         title TEXT NOT NULL, prompt INTEGER);
     CREATE TABLE doc(id INTEGER PRIMARY KEY, log INTEGER NOT NULL, entry INTEGER NOT NULL, at INTEGER NOT NULL,
         bytes INTEGER NOT NULL);
@@ -30,22 +31,13 @@ const BATCH_TIME: Duration = Duration::from_millis(250);
 const PATIENCE: Duration = Duration::from_millis(250);
 /// Documents that are ranked. A word that more have tells little, and counts only when there is no better.
 const MAX_RANKED: usize = 3000;
-/// Bytes of a file by which it is known again.
-const HEAD: u64 = 256;
+/// Bytes of a file by which it is known again, at its beginning and where it was left.
+const MARK: u64 = 256;
 /// Counters and offsets are stored as the signed numbers of the database; none comes near.
 const MAX_NUMBER: u64 = 1 << 53;
 
 pub struct Index {
     db: Connection,
-}
-
-/// How far an update came.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
-    /// Logs that are not in the index yet, or not to their end.
-    pub behind: usize,
-    /// Why nothing could be written.
-    pub trouble: Option<String>,
 }
 
 /// A document that a query found.
@@ -76,7 +68,8 @@ struct Row {
     bytes: u64,
     size: u64,
     changed: i64,
-    head: i64,
+    /// See [`mark`].
+    mark: i64,
     next: u64,
     title: String,
     prompt: Option<u64>,
@@ -88,23 +81,28 @@ pub fn place(home: &Path) -> PathBuf {
 }
 
 impl Index {
-    /// The index on disk; one in memory, and why, when there can be none on disk.
-    pub fn open(home: &Path) -> Result<(Self, Option<String>), rusqlite::Error> {
+    /// The index on disk, made anew if it was broken; one in memory when there can be none on disk.
+    pub fn open(home: &Path) -> Result<(Self, Option<Remark>), rusqlite::Error> {
         let path = place(home);
+        let mut remark = None;
         let opened = match Self::at(&path) {
             Err(error) if is_broken(&error) => {
+                remark = (!is_other_version(&error)).then_some(Remark::Rebuilt);
                 remove(&path);
                 Self::at(&path)
             }
             other => other,
         };
         match opened {
-            Ok(index) => Ok((index, None)),
+            Ok(index) => Ok((index, remark)),
             Err(error) => {
                 let db = Connection::open_in_memory()?;
                 db.execute_batch(SCHEMA)?;
-                let why = format!("The index cannot be kept at {}: {error}.", path.display());
-                Ok((Self { db }, Some(why)))
+                let remark = Remark::Unkept {
+                    path: path.display().to_string(),
+                    why: error.to_string(),
+                };
+                Ok((Self { db }, Some(remark)))
             }
         }
     }
@@ -135,33 +133,35 @@ impl Index {
         }
     }
 
-    /// Reads what is new in the logs, the first ones first, until the time is over.
+    /// Reads what is new in the logs, the first ones first, until the time is over. What is left to say about it.
     pub fn update(
         &mut self,
         sources: &[Source],
         until: Instant,
         stop: &dyn Fn() -> bool,
-    ) -> Result<Progress, rusqlite::Error> {
+    ) -> Result<Option<Remark>, rusqlite::Error> {
         let (mut queue, gone) = self.stale(sources)?;
         let result = self.work(&mut queue, &gone, until, stop);
         if !self.db.is_autocommit() {
             // What cannot be rolled back now is rolled back by the next one to open it.
             let _ = self.db.execute_batch("ROLLBACK");
         }
-        let trouble = match result {
-            Ok(()) => None,
+        let (logs, of) = (queue.len(), sources.len());
+        let remark = match result {
+            Ok(()) => Remark::Behind { logs, of },
             Err(error) if is_broken(&error) => return Err(error),
             Err(error) => match error.sqlite_error_code() {
                 Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-                    Some("another session is writing to the index".to_owned())
+                    Remark::Busy { logs, of }
                 }
-                _ => Some(format!("the index cannot be written ({error})")),
+                _ => Remark::Unwritable {
+                    logs,
+                    of,
+                    why: error.to_string(),
+                },
             },
         };
-        Ok(Progress {
-            behind: queue.len(),
-            trouble,
-        })
+        Ok((logs > 0).then_some(remark))
     }
 
     /// Logs that have grown or are new, and those that are no more.
@@ -270,10 +270,7 @@ impl Index {
         room: &mut usize,
         until: Instant,
     ) -> Result<Reached, rusqlite::Error> {
-        let Some(head) = head(&source.path) else {
-            return Ok(Reached::End);
-        };
-        let mut row = self.row(source, head)?;
+        let mut row = self.row(source)?;
         if (row.size, row.changed) == (source.size, source.changed) {
             return Ok(Reached::End);
         }
@@ -325,16 +322,17 @@ impl Index {
         if reached == Reached::End {
             (row.size, row.changed) = (source.size, source.changed);
         }
-        self.save(&row, head, doc)?;
+        row.mark = mark(&source.path, row.bytes).unwrap_or_default();
+        self.save(&row, doc)?;
         Ok(reached)
     }
 
     /// Where a log was left; a new beginning for one that is not what it was.
-    fn row(&self, source: &Source, head: i64) -> Result<Row, rusqlite::Error> {
+    fn row(&self, source: &Source) -> Result<Row, rusqlite::Error> {
         let known = self
             .db
             .prepare_cached(
-                "SELECT id, project, bytes, size, changed, head, next, title, prompt FROM log WHERE path = ?1",
+                "SELECT id, project, bytes, size, changed, mark, next, title, prompt FROM log WHERE path = ?1",
             )?
             .query_row([key(&source.path)], |r| {
                 Ok(Row {
@@ -343,7 +341,7 @@ impl Index {
                     bytes: number(r, 2)?,
                     size: number(r, 3)?,
                     changed: r.get(4)?,
-                    head: r.get(5)?,
+                    mark: r.get(5)?,
                     next: number(r, 6)?,
                     title: r.get(7)?,
                     prompt: r.get::<_, Option<i64>>(8)?.and_then(|n| u64::try_from(n).ok()),
@@ -351,7 +349,7 @@ impl Index {
             })
             .optional()?;
         if let Some(row) = known {
-            if row.bytes == 0 || (row.head == head && source.size >= row.bytes) {
+            if row.bytes == 0 || mark(&source.path, row.bytes) == Some(row.mark) {
                 return Ok(row);
             }
             self.drop_log(row.id)?;
@@ -366,8 +364,8 @@ impl Index {
             |r| r.get(0),
         )?;
         self.db.execute(
-            "INSERT INTO log(path, project, bytes, size, changed, head, next, title) VALUES (?1, ?2, 0, -1, 0, ?3, 0, '')",
-            params![key(&source.path), project, head],
+            "INSERT INTO log(path, project, bytes, size, changed, mark, next, title) VALUES (?1, ?2, 0, -1, 0, 0, 0, '')",
+            params![key(&source.path), project],
         )?;
         Ok(Row {
             id: self.db.last_insert_rowid(),
@@ -375,24 +373,24 @@ impl Index {
             bytes: 0,
             size: u64::MAX,
             changed: 0,
-            head,
+            mark: 0,
             next: 0,
             title: String::new(),
             prompt: None,
         })
     }
 
-    fn save(&self, row: &Row, head: i64, doc: i64) -> Result<(), rusqlite::Error> {
+    fn save(&self, row: &Row, doc: i64) -> Result<(), rusqlite::Error> {
         self.db
             .prepare_cached(
-                "UPDATE log SET bytes = ?2, size = ?3, changed = ?4, head = ?5, next = ?6, title = ?7, prompt = ?8 WHERE id = ?1",
+                "UPDATE log SET bytes = ?2, size = ?3, changed = ?4, mark = ?5, next = ?6, title = ?7, prompt = ?8 WHERE id = ?1",
             )?
             .execute(params![
                 row.id,
                 signed(row.bytes),
                 if row.size > MAX_NUMBER { -1 } else { signed(row.size) },
                 row.changed,
-                head,
+                row.mark,
                 signed(row.next),
                 row.title,
                 row.prompt.map(signed),
@@ -567,15 +565,23 @@ pub fn is_broken(error: &rusqlite::Error) -> bool {
     }
 }
 
-/// What a file begins with, in a number. An empty or unreadable one has none.
-fn head(path: &Path) -> Option<i64> {
+/// Whether it was made by another version, and there is nothing wrong with it.
+fn is_other_version(error: &rusqlite::Error) -> bool {
+    matches!(error, rusqlite::Error::InvalidQuery)
+}
+
+/// What a file begins with, and what stands before the place up to which it was read, in a number. None for one that
+/// does not reach so far.
+fn mark(path: &Path, read: u64) -> Option<i64> {
+    let mut file = std::fs::File::open(path).ok()?;
+    let most = MARK.min(read);
     let mut bytes = Vec::new();
-    let file = std::fs::File::open(path).ok()?;
-    file.take(HEAD).read_to_end(&mut bytes).ok()?;
-    let line = bytes.split(|b| *b == b'\n').next()?;
-    let digest = Sha256::digest(line);
-    let first: [u8; 8] = digest.get(..8)?.try_into().ok()?;
-    Some(i64::from_le_bytes(first))
+    let first = file.by_ref().take(most).read_to_end(&mut bytes).ok()?;
+    file.seek(SeekFrom::Start(read - most)).ok()?;
+    let last = file.take(most).read_to_end(&mut bytes).ok()?;
+    let digest = Sha256::digest(&bytes);
+    let number: [u8; 8] = digest.get(..8)?.try_into().ok()?;
+    (first as u64 == most && last as u64 == most).then(|| i64::from_le_bytes(number))
 }
 
 fn key(path: &Path) -> String {

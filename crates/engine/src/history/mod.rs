@@ -2,16 +2,19 @@
 //! hit. The logs are the truth; the index beside them is only ever made from them.
 
 mod index;
+mod remark;
 mod snippet;
 mod source;
 mod terms;
 #[cfg(test)]
 mod tests;
 
+pub use remark::Remark;
 pub use source::OWN_RESULT;
 pub use terms::Words;
 
 use index::{About, Candidate, Index};
+use ostler_wire::Language;
 use serde::Serialize;
 use source::{Meaning, Source};
 use std::collections::HashMap;
@@ -76,7 +79,15 @@ pub struct Found {
     /// The best first.
     pub hits: Vec<Hit>,
     /// What the person or model should know about the search.
-    pub notice: Option<String>,
+    pub remarks: Vec<Remark>,
+}
+
+impl Found {
+    /// The remarks as one text.
+    pub fn notice(&self, language: Language) -> Option<String> {
+        let said: Vec<String> = self.remarks.iter().map(|r| r.say(language)).collect();
+        (!said.is_empty()).then(|| said.join(" "))
+    }
 }
 
 /// A message near a hit.
@@ -116,7 +127,9 @@ impl History {
         match self.try_search(query, &terms, stop) {
             Err(HistoryError::Index(error)) if index::is_broken(&error) => {
                 index::remove(&index::place(&self.home));
-                self.try_search(query, &terms, stop)
+                let mut found = self.try_search(query, &terms, stop)?;
+                found.remarks.insert(0, Remark::Rebuilt);
+                Ok(found)
             }
             other => other,
         }
@@ -128,23 +141,10 @@ impl History {
         terms: &[Term],
         stop: &dyn Fn() -> bool,
     ) -> Result<Found, HistoryError> {
-        let (mut index, mut notice) = Index::open(&self.home)?;
+        let (mut index, remark) = Index::open(&self.home)?;
         let sources = self.sources(query.reach);
         let progress = index.update(&sources, Instant::now() + query.patience, stop)?;
-        let progress = match (progress.trouble, progress.behind) {
-            (_, 0) => None,
-            (Some(trouble), n) => Some(format!(
-                "{n} of {} logs may be missing in part: {trouble}.",
-                sources.len()
-            )),
-            (None, n) => Some(format!(
-                "The index is still being made, {n} of {} logs are missing in part. Search again for more.",
-                sources.len()
-            )),
-        };
-        if let Some(progress) = progress {
-            notice = Some(notice.map_or(progress.clone(), |n| format!("{n} {progress}")));
-        }
+        let remarks = remark.into_iter().chain(progress).collect();
         let project = match query.reach {
             Reach::Project => Some(self.project.as_str()),
             Reach::Global => None,
@@ -152,7 +152,7 @@ impl History {
         let wanted = query.limit.saturating_mul(SPARE);
         let candidates = index.best(terms, query.words, project, wanted)?;
         let hits = self.hits(&index, candidates, terms, query)?;
-        Ok(Found { hits, notice })
+        Ok(Found { hits, remarks })
     }
 
     /// Logs to bring up to date, those that matter most first.

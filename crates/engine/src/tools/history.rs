@@ -1,9 +1,9 @@
 //! `history`: what was said and done in earlier sessions. The search itself is in `crate::history`.
 
 use super::walk;
-use crate::history::{Found, History as Past, HistoryError, Near, OWN_RESULT, Query, Reach, Words};
+use crate::history::{History as Past, HistoryError, Near, OWN_RESULT, Query, Reach, Words};
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
-use ostler_wire::Access;
+use ostler_wire::{Access, Language};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -136,12 +136,13 @@ fn search(past: &Past, args: Args, stop: &dyn Fn() -> bool) -> Result<Done, Tool
         limit: args.limit.unwrap_or(HITS).clamp(1, MOST),
         patience: PATIENCE,
     };
-    let Found { hits, notice } = past.search(&query, stop).map_err(fault)?;
+    let found = past.search(&query, stop).map_err(fault)?;
+    let notice = found.notice(Language::English);
     let scope = match scope {
         Where::Project => "project",
         Where::Global => "global",
     };
-    let mut data = json!({OWN_RESULT: "search", "scope": scope, "hits": hits});
+    let mut data = json!({OWN_RESULT: "search", "scope": scope, "hits": found.hits});
     if let Some(notice) = notice {
         data["notice"] = notice.into();
     }

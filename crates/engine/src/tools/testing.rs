@@ -99,6 +99,7 @@ impl Bench {
             artifacts: Artifacts::new(self.dir.path().join("artifacts")),
             seen: self.seen.clone(),
             jobs: Arc::new(Jobs::new(Artifacts::new(self.dir.path().join("artifacts")))),
+            commons: Arc::default(),
             history: Arc::new(self.history()),
             terms: Arc::default(),
             todo: Arc::default(),
