@@ -3,6 +3,7 @@
 
 mod front;
 mod handoff;
+pub mod resume;
 pub mod said;
 mod session;
 mod spent;
@@ -148,7 +149,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     now("plan", Word::HelpPlan, "[what]", standing::plan),
     at_once_command("ps", Word::HelpPs, "", tasks::ps),
     at_once_command("quit", Word::HelpQuit, "", front::quit),
-    between("resume", Word::HelpResume, "[id]", session::resume),
+    between(resume::NAME, Word::HelpResume, "[id|words]", resume::resume),
     between("session", Word::HelpSession, "", session::session),
     now("status", Word::HelpStatus, "", status),
     now(

@@ -1,11 +1,13 @@
 //! Opens sessions: new, resumed or forked. It puts the parts together; the session then runs as its own task.
 
 use crate::artifacts::Artifacts;
+use crate::budget::{self, Budget, affordable, spent};
 use crate::children::{Children, Heir};
 use crate::compaction::{ContextSettings, Folding};
 use crate::conversation::Conversation;
 use crate::desk::{Account, Desk, Manner, Offers, Shop};
 use crate::feed::Feed;
+use crate::history::History;
 use crate::inbox::Inbox;
 use crate::jobs::Jobs;
 use crate::ledger::Ledger;
@@ -15,8 +17,8 @@ use crate::prompt;
 use crate::redact::Redactor;
 use crate::seen::Seen;
 use crate::session::Session;
-use crate::standing::Standing;
-use crate::store::Store;
+use crate::standing::{Standing, mode_of};
+use crate::store::{Store, copied, moved};
 use crate::templates::{Shelf, Template};
 use crate::tool::{Scope, Tool, ToolSettings};
 use crate::tools::Tools;
@@ -93,6 +95,8 @@ pub struct Options {
     pub params: Params,
     pub max_steps: u64,
     pub context: ContextSettings,
+    /// What may be spent, shared by all sessions of the process.
+    pub budget: Budget,
     /// Lines for the operator section of the prompt.
     pub operator: Vec<String>,
     pub policy: Policy,
@@ -330,28 +334,6 @@ impl LocalHub {
     }
 }
 
-/// Entries that a fork takes over.
-fn copied(entries: &[Entry]) -> u64 {
-    let counts = |e: &&Entry| !matches!(e.body, Body::Meta(_));
-    entries.iter().filter(counts).count() as u64
-}
-
-/// A session that goes on in another folder than it began in.
-fn moved(entries: &[Entry], root: &std::path::Path) -> Option<String> {
-    let roots = entries.iter().filter_map(|entry| {
-        if let Body::Meta(meta) = &entry.body {
-            Some(meta.root.as_str())
-        } else {
-            None
-        }
-    });
-    let began = roots.rev().find(|root| !root.is_empty())?;
-    let here = root.display().to_string();
-    (began != here).then(|| {
-        format!("This session began in {began}; it goes on in {here}. Paths in it may mean other files now.")
-    })
-}
-
 /// The model as a person would name it.
 pub(crate) fn reference(model: &Model) -> String {
     let Target { origin, effort, .. } = &**model.target();
@@ -382,24 +364,19 @@ fn settings_of(past: &[Entry], opening: &[Body]) -> Settings {
     out
 }
 
-/// The mode that a session was left in. One that this version does not know is none of ours.
-fn mode_of(past: &[Entry]) -> Mode {
-    let mut mode = Mode::default();
-    for entry in past {
-        if let Body::Mode(entry) = &entry.body {
-            mode = Mode::parse(&entry.mode).unwrap_or_default();
-        }
-    }
-    mode
-}
-
-fn shop(options: &Options, artifacts: Artifacts, writing: Arc<Semaphore>) -> Shop {
+fn shop(
+    options: &Options,
+    artifacts: Artifacts,
+    history: History,
+    writing: Arc<Semaphore>,
+) -> Shop {
     Shop {
         host: options.host.clone(),
         settings: Arc::new(options.tools.clone()),
         jobs: Arc::new(Jobs::new(artifacts.clone())),
         commons: Arc::default(),
         artifacts,
+        history: Arc::new(history),
         seen: Arc::new(Seen::default()),
         todo: Arc::default(),
         rules: options.rules.clone(),
@@ -459,6 +436,7 @@ impl LocalHub {
             mut notes,
         } = parts;
         let options = self.options.clone();
+        affordable(&options.budget, &model).map_err(HubError)?;
         let reference = reference(&model);
         let (templates, left_out) = templates::load(&options.templates);
         notes.extend(left_out);
@@ -480,7 +458,8 @@ impl LocalHub {
             desk.policy = heir.policy;
             desk.standing.inherit(heir.standing);
             desk.manner.effort = effort;
-            desk.account.role = "task";
+            desk.account.role = budget::TASK;
+            desk.account.purse = heir.purse;
         }
         let is_new = desk.log.is_empty();
         let opening = self.opening(&mut past, is_new, (&reference, title), &prefix);
@@ -536,6 +515,7 @@ impl LocalHub {
         let options = &self.options;
         let artifacts =
             Artifacts::new(past.folder.clone()).redacting(self.options.redactor.clone());
+        let history = self.store().history(&options.home, Some(&past.id));
         Desk {
             conversation,
             log: Log::memory(),
@@ -546,7 +526,7 @@ impl LocalHub {
                 root: options.root.clone(),
                 user_home: options.user_home.clone(),
             }),
-            shop: shop(options, artifacts, self.writing.clone()),
+            shop: shop(options, artifacts, history, self.writing.clone()),
             manner: Manner {
                 interactive: options.interactive,
                 max_steps: options.max_steps,
@@ -564,7 +544,11 @@ impl LocalHub {
                 ledger: options.save.then(|| Ledger::new(&options.home)),
                 session: past.id.clone(),
                 project: self.store().project().to_owned(),
-                role: "main",
+                role: budget::MAIN,
+                purse: past.id.clone(),
+                budget: options.budget.clone(),
+                max_tokens: options.params.max_tokens,
+                pace: None,
             },
         }
     }
@@ -575,6 +559,8 @@ fn take_in(desk: &mut Desk, entries: &[Entry], mode: Option<Mode>) {
     // A fork's entries are committed with its opening; a resumed log's are only read in.
     if !desk.log.is_empty() {
         desk.read(entries);
+        let account = &desk.account;
+        account.budget.remember(&account.session, spent(entries));
     }
     desk.standing.mode = mode_of(entries);
     if let Some(mode) = mode {
