@@ -3,6 +3,8 @@
 #![cfg(unix)]
 
 mod common;
+#[path = "terminal/life.rs"]
+mod life;
 
 use common::{Scene, of_type, texts, wait_for};
 use ostler_testkit::{Kind, Place, Server, Signal, Step, Term, Trouble, config_text};
@@ -366,13 +368,16 @@ impl Tmux {
     }
 
     fn ostler(&self, scene: &Scene) {
+        self.run(scene, env!("CARGO_BIN_EXE_ostler"));
+    }
+
+    fn run(&self, scene: &Scene, program: &str) {
         let env: Vec<String> = scene
             .space
             .env()
             .into_iter()
             .map(|(name, value)| format!("{name}='{}'", value.to_string_lossy()))
             .collect();
-        let program = env!("CARGO_BIN_EXE_ostler");
         let command = format!(
             "cd '{}' && env -u XTERM_VERSION {} {program}",
             scene.space.root().display(),

@@ -83,7 +83,8 @@ impl Feed {
             | Delta::ReasoningDelta { .. }
             | Delta::ToolStarted { .. }
             | Delta::ToolOutput { .. }
-            | Delta::Standing { .. } => {}
+            | Delta::Standing { .. }
+            | Delta::Jobs { .. } => {}
         }
         self.send(Event::Delta(delta));
     }

@@ -5,13 +5,9 @@ use crate::line::{Line, Span};
 use crate::theme::Role;
 use crate::{say, text};
 use ostler_wire::{Mode, Usage, Word};
-use serde_json::Value;
 
 /// Shares above which the number stands out.
 const FULL: u64 = 80;
-
-/// Jobs that are counted.
-const MAX_JOBS: usize = 999;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 // tidy: plain data
@@ -28,8 +24,8 @@ pub struct Status {
     input: u64,
     cached: u64,
     cost: Option<f64>,
-    /// Commands that go on in the background, as far as results have told.
-    jobs: Vec<String>,
+    /// Commands that go on in the background.
+    pub jobs: Vec<String>,
 }
 
 impl Status {
@@ -39,19 +35,6 @@ impl Status {
         self.cached += usage.cached;
         if let Some(cost) = usage.cost {
             *self.cost.get_or_insert(0.0) += cost;
-        }
-    }
-
-    /// What the result of a call says of a command in the background.
-    pub fn jobs(&mut self, envelope: &Value) {
-        let data = &envelope["data"];
-        let Some(job) = data["job"].as_str().filter(|job| !job.is_empty()) else {
-            return;
-        };
-        self.jobs.retain(|known| known != job);
-        let is_over = data["exit_code"].is_i64() || data["state"] == "killed";
-        if !is_over && self.jobs.len() < MAX_JOBS {
-            self.jobs.push(job.to_owned());
         }
     }
 
@@ -84,9 +67,12 @@ impl Status {
                 "goal" => parts.push(("mode", say(Word::ModeGoal, Role::Accent))),
                 _ => {}
             }
-            let posture = match posture.as_str() {
+            // With what follows: `auto for 10m`.
+            let posture = match posture.split(' ').next().unwrap_or_default() {
                 "auto" => say(Word::PostureAuto, Role::Warning),
+                "yolo" if posture.len() > "yolo".len() => say(Word::PostureShell, Role::Error),
                 "yolo" => say(Word::PostureYolo, Role::Error),
+                "refuse" => say(Word::PostureNever, Role::Status),
                 _ => say(Word::PostureAsk, Role::Status),
             };
             parts.push(("posture", posture));

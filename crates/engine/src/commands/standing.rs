@@ -79,9 +79,10 @@ fn changed(desk: &mut Desk, text: impl FnOnce(&Desk) -> String) -> View {
 
 /// How things stand with prompts, for people.
 pub fn posture(desk: &Desk) -> String {
-    let name = desk.standing.stance.name(Instant::now());
+    let language = desk.manner.language;
+    let name = desk.standing.stance.shown(Instant::now(), language);
     match desk.standing.window {
-        true => desk.manner.language.fill(Word::PlanWindow, &[&name]),
+        true => language.fill(Word::PlanWindow, &[&name]),
         false => name,
     }
 }

@@ -100,6 +100,8 @@ impl Approval {
         };
         self.chosen = at;
         match choice.id.as_str() {
+            // What the person began themselves needs no reason to be left.
+            "deny" if self.ask.tool.is_none() => self.answer("deny".into(), None),
             "deny" | "keep" => {
                 self.reason = Some((choice.id.clone(), Field::default()));
                 Step::Stay
@@ -184,7 +186,7 @@ impl Approval {
         let mut rows = Vec::new();
         for (n, choice) in self.ask.options.iter().enumerate() {
             let letter = shortcut(&choice.id).map_or_else(String::new, |c| format!("{c}  "));
-            let label = format!("{letter}{}", label(choice, canvas));
+            let label = format!("{letter}{}", choice.label);
             let detail = choice.detail.as_deref().unwrap_or_default();
             rows.extend(row(canvas, n == self.chosen, &label, detail));
         }
@@ -207,19 +209,4 @@ fn shortcut(id: &str) -> Option<char> {
         "keep" => Some('k'),
         _ => None,
     }
-}
-
-/// In the person's language where the answer is one of the known ones.
-fn label<'a>(choice: &'a Choice, canvas: &Canvas) -> &'a str {
-    let word = match choice.id.as_str() {
-        "once" => Word::AllowOnce,
-        "session" => Word::AllowSession,
-        "always" => Word::AllowAlways,
-        "deny" => Word::DenyReason,
-        "approve" => Word::PlanApprove,
-        "edit" => Word::PlanEdit,
-        "keep" => Word::PlanKeep,
-        _ => return &choice.label,
-    };
-    canvas.say(word)
 }

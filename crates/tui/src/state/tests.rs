@@ -1,5 +1,7 @@
 //! What keys do in which state, and what is on the screen then: one snapshot, read as a table of `state | keys`.
 
+mod any;
+
 use super::*;
 use crate::editor::Options;
 use crate::key::keys;
@@ -7,8 +9,8 @@ use crate::surroundings::Name;
 use crate::testing::marked;
 use insta::assert_snapshot;
 use ostler_wire::{
-    Action, Ask, AskKind, Choice, Delta, Interrupted, Item, Json, List, Message, Outcome as End,
-    ToolResult, ToolUse, TurnEnd, Usage,
+    Action, Ask, AskKind, Choice, Deed, Delta, Interrupted, Item, Json, List, Message,
+    Outcome as End, ToolResult, ToolUse, TurnEnd, Usage,
 };
 use serde_json::json;
 use std::fmt::Write as _;
@@ -200,10 +202,14 @@ fn permission() -> Ask {
             AskKind::Permission,
             "cargo test --all",
             &[
-                ("once", "", ""),
-                ("session", "", "cargo test:*"),
-                ("always", "", "Bash(cargo test:*) in ~/.ostler/config.toml"),
-                ("deny", "", ""),
+                ("once", "allow once", ""),
+                ("session", "allow for this session", "cargo test:*"),
+                (
+                    "always",
+                    "always allow",
+                    "Bash(cargo test:*) in ~/.ostler/config.toml",
+                ),
+                ("deny", "deny, and say why", ""),
             ],
         )
     }
@@ -218,6 +224,18 @@ fn bench(state: &str, columns: usize, look: Look) -> Bench {
     };
     match state {
         "idle" => {}
+        "busy" => {
+            bench.delta(Delta::Tasks {
+                tasks: vec![ostler_wire::Task {
+                    id: "t1".into(),
+                    prompt: "look around".into(),
+                    doing: ostler_wire::Doing::Thinking,
+                    seconds: 4,
+                }],
+            });
+            let running = vec!["j1".into(), "j2".into()];
+            bench.delta(Delta::Jobs { running });
+        }
         "working" => working(&mut bench),
         "speaking" => {
             working(&mut bench);
@@ -272,7 +290,11 @@ fn bench(state: &str, columns: usize, look: Look) -> Bench {
         }
         "plan" => {
             working(&mut bench);
-            let options = [("approve", "", ""), ("edit", "", ""), ("keep", "", "")];
+            let options = [
+                ("approve", "approve and go on", ""),
+                ("edit", "edit it first", ""),
+                ("keep", "keep planning, and say what to change", ""),
+            ];
             bench.event(&Event::Ask(Arc::new(Ask {
                 preview: Some("# Plan\n\n1. Look\n2. Fix".into()),
                 ..ask(AskKind::Plan, "plan", &options)
@@ -373,6 +395,11 @@ fn keys_in_the_composer() {
         ("idle", "<ctrl-c><ctrl-c>"),
         ("idle", "<ctrl-c><wait><ctrl-c>"),
         ("idle", "text<ctrl-c>"),
+        ("busy", "<ctrl-d>"),
+        ("busy", "<ctrl-d><wait><ctrl-d>"),
+        ("busy", "<ctrl-d><wait><wait><wait><wait><ctrl-d>"),
+        ("busy", "<ctrl-c>"),
+        ("busy", "<ctrl-c><ctrl-c>"),
     ]));
 }
 
