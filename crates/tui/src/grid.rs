@@ -99,7 +99,9 @@ mod tests {
                 rows: 20,
                 theme: Theme::default(),
             };
-            plain(&super::rows(&names, &rows, &canvas))
+            let drawn = plain(&super::rows(&names, &rows, &canvas));
+            let lines: Vec<&str> = drawn.lines().map(str::trim_end).collect();
+            lines.join("\n")
         };
         insta::assert_snapshot!(drawn(44, &[]), @r"
         /help [command]  this list

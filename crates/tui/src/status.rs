@@ -67,14 +67,16 @@ impl Status {
                 "goal" => parts.push(("mode", say(Word::ModeGoal, Role::Accent))),
                 _ => {}
             }
-            // With what follows: `auto for 10m`.
-            let posture = match posture.split(' ').next().unwrap_or_default() {
-                "auto" => say(Word::PostureAuto, Role::Warning),
-                "yolo" if posture.len() > "yolo".len() => say(Word::PostureShell, Role::Error),
-                "yolo" => say(Word::PostureYolo, Role::Error),
-                "refuse" => say(Word::PostureNever, Role::Status),
-                _ => say(Word::PostureAsk, Role::Status),
+            let word = match posture.starts_with("auto") {
+                true => Word::PostureAuto,
+                false => say::posture_word(posture).unwrap_or(Word::PostureAsk),
             };
+            let role = match word {
+                Word::PostureAuto => Role::Warning,
+                Word::PostureYolo | Word::StanceShell => Role::Error,
+                _ => Role::Status,
+            };
+            let posture = say(word, role);
             parts.push(("posture", posture));
         }
         let host = self.host.iter().map(|h| canvas.span(h, Role::Accent));

@@ -277,9 +277,10 @@ impl Transcript {
                 self.end_turn();
             }
             Body::Approval(approval) if approval.decision == "once" => {}
+            // The answer to the command says it, and the status line.
+            Body::Mode(_) => {}
             Body::Meta(_)
             | Body::Settings(_)
-            | Body::Mode(_)
             | Body::Approval(_)
             | Body::Todo(_)
             | Body::Notice(_)

@@ -85,7 +85,7 @@ words! {
     OwnWords: "or in your own words", "或自行输入";
     PickKeys: "↑↓ choose · enter take · type to search · esc close", "↑↓ 选择 · 回车确认 · 输入以搜索 · esc 关闭";
     ActionKeys: "tab the next · esc close", "tab 下一个 · esc 关闭";
-    AskKeys: "↑↓ choose · enter take · pgup/pgdn scroll · esc stop", "↑↓ 选择 · 回车确认 · pgup/pgdn 滚动 · esc 停止";
+    AskKeys: "↑↓ choose · enter take · esc stop · pgup/pgdn scroll", "↑↓ 选择 · 回车确认 · esc 停止 · pgup/pgdn 滚动";
     MultiKeys: "space marks · enter sends · esc stop", "空格标记 · 回车发送 · esc 停止";
     MoreRows: "… {} more rows", "……还有 {} 行";
     NothingFits: "nothing fits", "没有匹配项";
@@ -110,8 +110,6 @@ words! {
     PostureAsk: "ask", "需要批准";
     PostureAuto: "auto", "自动批准";
     PostureYolo: "yolo", "Yolo批准";
-    PostureShell: "yolo for commands", "命令Yolo批准";
-    PostureNever: "refuse", "一律拒绝";
     // Notes
     Copied: "copied", "已复制";
     NothingToCopy: "nothing to copy yet", "还没有可复制的内容";
@@ -370,6 +368,7 @@ words! {
     OnceAgain: "allow once and run it again", "允许一次并重新运行";
     CommandsMay: "commands may {}", "命令可以{}";
     SandboxStopped: "The sandbox stopped {}: let it {}", "沙箱阻止了 {}：允许它{}";
+    ThisSession: "this session", "本会话";
     StanceShell: "yolo for commands", "命令无需批准";
     StanceNever: "refuse", "一律拒绝";
     StanceUntil: "auto for {}", "自动批准，剩余 {}";

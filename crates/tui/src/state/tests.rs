@@ -624,16 +624,9 @@ fn the_title_says_whether_it_works_or_waits() {
 fn jobs_and_usage_are_in_the_status_line() {
     let mut bench = bench("running", 80, Look::Mono);
     bench.state.status.window = 1_000;
-    let result = |data| {
-        Body::ToolResult(ToolResult {
-            tool_use_id: "c1".into(),
-            output: Json::of(&json!({"ok": true, "data": data})),
-            ok: true,
-            duration_ms: 5,
-        })
-    };
     let status = |bench: &Bench| bench.state.status.line(&bench.canvas, None).text();
-    bench.entry(result(json!({"job": "j1", "state": "running"})));
+    let running = vec!["j1".into()];
+    bench.delta(Delta::Jobs { running });
     bench.entry(Body::Usage(Usage {
         input: 400,
         output: 100,
@@ -644,11 +637,23 @@ fn jobs_and_usage_are_in_the_status_line() {
         status(&bench),
         "wise-2 · ask · 50% context · 75% cached · jobs 1 · main"
     );
-    bench.entry(result(
-        json!({"job": "j1", "state": "exited", "exit_code": 0}),
-    ));
+    let running = Vec::new();
+    bench.delta(Delta::Jobs { running });
     assert_eq!(
         status(&bench),
         "wise-2 · ask · 50% context · 75% cached · main"
     );
+    for (posture, shown) in [
+        ("auto for 10m", "auto"),
+        ("yolo", "yolo"),
+        ("yolo for commands", "yolo for commands"),
+        ("refuse", "refuse"),
+    ] {
+        bench.entry(Body::Mode(ostler_wire::Mode {
+            mode: "plan".into(),
+            posture: posture.into(),
+        }));
+        let shown = format!("wise-2 · plan · {shown} · ");
+        assert!(status(&bench).starts_with(&shown), "{}", status(&bench));
+    }
 }

@@ -55,6 +55,9 @@ impl State {
         rows.drain(..over.min(rows.len()));
         let caret = below.caret.map(|(row, column)| (row + rows.len(), column));
         rows.append(&mut below.rows);
+        for row in rows.iter_mut().filter(|r| r.width() > canvas.columns) {
+            *row = text::cut(row, canvas.columns);
+        }
         Frame { rows, caret }
     }
 
