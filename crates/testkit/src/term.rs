@@ -206,14 +206,12 @@ impl Term {
     #[track_caller]
     pub fn resize(&mut self, columns: u16, rows: u16) {
         let terminal = self.keys.as_ref().expect("a terminal that is open");
+        // What the program paints for the new size must find it.
+        let mut seen = self.shared.lock();
+        seen.vt.screen_mut().set_size(size(rows), size(columns));
         terminal
             .resize(pty_process::Size::new(rows, columns))
             .expect("a size");
-        self.shared
-            .lock()
-            .vt
-            .screen_mut()
-            .set_size(size(rows), size(columns));
     }
 
     /// The rows that are to be seen, without spaces at their ends.

@@ -43,7 +43,7 @@ fn a_panic_leaves_the_terminal_as_it_was() {
     term.signal(Signal::Interrupt);
     assert_eq!(term.wait().code(), Some(101));
     assert_eq!(term.settings(), before);
-    let screen = term.wait_for("a panic that was asked for");
+    let screen = term.wait_for("OSTLER_TEST_PANIC");
     // The message stands on rows of its own, below what was there.
     let rows: Vec<&str> = screen.lines().collect();
     let told = rows.iter().position(|row| row.contains("panicked at"));
