@@ -301,9 +301,15 @@ fn resizing_leaves_one_composer_and_every_row() {
     term.wait_for("by some words");
     for (columns, rows) in [(40, 20), (120, 20), (40, 10), (80, 24)] {
         term.resize(columns, rows);
+        // Drawn for this size, and not what the terminal made of the one before.
+        let drawn = match columns {
+            40 => "forty\n⋮ columns are, by some words",
+            _ => "forty columns are, by some words",
+        };
         term.wait_until("one composer", |screen| {
             screen.matches("mock-model · ask").count() == 1
                 && screen.matches("› a line that").count() == 1
+                && screen.contains(drawn)
         });
     }
     term.keys("\r");
