@@ -327,6 +327,7 @@ impl Boot {
                 .unwrap_or_else(|| DEFAULT_SEARCH.trim().to_owned()),
             ca_file: config.network.ca_file.clone().map(PathBuf::from),
             envelope: tools.result_format == schema::ResultFormat::Envelope,
+            language: crate::front::language(self),
             sandbox: crate::sandbox::wanted(self)?,
         })
     }

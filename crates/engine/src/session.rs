@@ -4,6 +4,7 @@ use crate::budget::affordable;
 use crate::commands::{self, template};
 use crate::conversation::Conversation;
 use crate::desk::Desk;
+use crate::extra::Tell;
 use crate::hub::{Options, params_for};
 use crate::inbox::{Inbox, Next, Prompt};
 use crate::log::{LogError, branch};
@@ -110,7 +111,8 @@ impl Session {
             Ok(())
         } else if let Some((extra, words)) = commands::extra(&self.desk, line) {
             let language = self.options.language;
-            let work = tokio::task::spawn_blocking(move || extra.run(&words, language));
+            let tell = Tell::new(self.desk.feed.clone(), line);
+            let work = tokio::task::spawn_blocking(move || extra.run(&words, language, &tell));
             if let Ok(Ok(view)) = self.inbox.attend(work).await {
                 commands::show(&self.desk, line, view);
             }

@@ -16,7 +16,7 @@ use crate::sample::{Sampled, sample};
 use ostler_llm::{Answer, AnswerPart, Error, TokenUsage};
 use ostler_wire::{
     Body, Delta, ErrorEntry, Interrupted, Json, Message, Notice, Outcome, Stop, ToolResult,
-    TurnEnd, Usage,
+    TurnEnd, Usage, Word,
 };
 use serde_json::json;
 use std::sync::Arc;
@@ -115,13 +115,14 @@ pub async fn turn(
 /// What the person said, with what they point at.
 async fn heard(desk: &Desk, prompt: Prompt) -> (Message, Vec<Body>) {
     let own_words = prompt.own_words.clone();
-    let (mut message, mut notices) = ingest::message(prompt).await;
+    let (mut message, mut notices) = ingest::message(prompt, desk.manner.language).await;
     let words = own_words.unwrap_or_else(|| message.text.clone());
     if words.contains('@') {
         let library = Library {
             host: desk.shop.host.as_ref(),
             scope: &desk.scope,
             guard: &desk.guard("read_file"),
+            language: desk.manner.language,
             forbidden: &desk.shop.settings.sandbox.policy.forbid_read,
         };
         let found = library.look_up(&words).await;
@@ -167,6 +168,7 @@ async fn steps(
     inbox: &mut Inbox,
     cancel: &CancellationToken,
 ) -> Result<Outcome, Trouble> {
+    let language = desk.manner.language;
     let mut breaker = Breaker::default();
     let (mut steps, mut empty, mut cuts, mut folds) = (0, 0, 0, 0);
     loop {
@@ -174,7 +176,7 @@ async fn steps(
         if desk.manner.max_steps > 0 && steps > desk.manner.max_steps {
             return Err(trouble(
                 "max_steps",
-                format!("Stopped after {} steps (max_steps).", desk.manner.max_steps),
+                language.fill(Word::EndMaxSteps, &[&desk.manner.max_steps.to_string()]),
                 Outcome::MaxSteps,
             ));
         }
@@ -199,7 +201,7 @@ async fn steps(
             Asked::Cut => {
                 return Err(trouble(
                     "retryable",
-                    "The answer was cut off twice in a row. Check the connection and send the prompt again.".into(),
+                    language.say(Word::EndCutTwice).into(),
                     Outcome::Error,
                 ));
             }
@@ -249,6 +251,7 @@ async fn ask_model(
     inbox: &mut Inbox,
     cancel: &CancellationToken,
 ) -> Result<Asked, Trouble> {
+    let language = desk.manner.language;
     let hold = match afford(desk, inbox).await? {
         Afforded::Yes(hold) => hold,
         Afforded::No(breach) => return Err(too_dear(&breach)),
@@ -262,7 +265,7 @@ async fn ask_model(
         Ok(Sampled::Cut(partial, error)) => {
             commit_answer(desk, partial, Stop::Cut, Some(sent))?;
             desk.commit(vec![Body::Notice(Notice {
-                text: format!("The answer was cut off ({error}); asking again."),
+                text: language.fill(Word::CutAskAgain, &[&error.to_string()]),
             })])?;
             Asked::Cut
         }
@@ -277,7 +280,7 @@ async fn ask_model(
                 return Err(failed(desk, &error));
             };
             desk.conversation = plain;
-            let text = format!("{error}. Asking again without the reasoning of earlier answers.");
+            let text = language.fill(Word::ReplayAgain, &[&error.to_string()]);
             desk.commit(vec![Body::Notice(Notice { text })])?;
             Asked::Again
         }
@@ -383,10 +386,11 @@ fn finish(
     if inbox.has_steering() {
         return Ok(None);
     }
+    let language = desk.manner.language;
     if stop == Stop::Refusal {
         return Err(trouble(
             "refusal",
-            "The model refused to answer. Say it differently, or use another model.".into(),
+            language.say(Word::EndRefusal).into(),
             Outcome::Refusal,
         ));
     }
@@ -395,7 +399,7 @@ fn finish(
         if *empty > 1 {
             return Err(trouble(
                 "empty_response",
-                "The model answered with nothing, twice. Try again, or use another model.".into(),
+                language.say(Word::EndEmpty).into(),
                 Outcome::EmptyResponse,
             ));
         }
@@ -404,7 +408,7 @@ fn finish(
     }
     if stop == Stop::Length {
         desk.commit(vec![Body::Notice(Notice {
-            text: "The answer stopped at the model's output limit; raise [agent] max_tokens or ask it to go on.".into(),
+            text: language.say(Word::OutputLimit).into(),
         })])?;
     }
     Ok(Some(Outcome::Done))
@@ -477,10 +481,7 @@ impl Breaker {
             if self.repeats > limit(call) {
                 return Err(trouble(
                     "repeated_calls",
-                    format!(
-                        "Stopped: the model kept making the same {} call with the same result.",
-                        call.name
-                    ),
+                    desk.manner.language.fill(Word::EndRepeats, &[&call.name]),
                     Outcome::Error,
                 ));
             }

@@ -27,7 +27,7 @@ pub async fn run(boot: &Boot, args: Args) -> anyhow::Result<u8> {
     };
     let path = path.map_err(|e| anyhow!(e))?;
     let (entries, damage) = log::read(&path)?;
-    if let Some(notice) = damage.notice() {
+    if let Some(notice) = damage.notice(ostler_wire::Language::English) {
         text::say(&notice);
     }
     let entries = log::branch(entries);
