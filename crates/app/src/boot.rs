@@ -525,33 +525,6 @@ fn stray_tools(loaded: &Loaded) -> Vec<Notice> {
     notices
 }
 
-/// Allow rules that never count because another layer or list is stricter about the same thing.
-pub fn overruled(loaded: &Loaded) -> Vec<Notice> {
-    let rules: Vec<_> = loaded
-        .rules()
-        .into_iter()
-        .filter_map(|rule| Some((Rule::parse(&rule.text, "").ok()?.canonical(), rule)))
-        .collect();
-    let lists = |list: RuleList| rules.iter().filter(move |(_, rule)| rule.list == list);
-    let mut notices = Vec::new();
-    for (allowed, rule) in lists(RuleList::Allow) {
-        let family = allowed.split('(').next().unwrap_or_default();
-        let mut stricter = lists(RuleList::Deny).chain(lists(RuleList::Ask));
-        let over = stricter.find(|(other, _)| other == allowed || other == family);
-        if let Some((_, over)) = over {
-            let text = format!(
-                "the allow rule `{}` never counts: `{}` in `{}` ({}) wins",
-                rule.text,
-                over.text,
-                over.list.key(),
-                over.place
-            );
-            notices.push(Notice::warning(rule.place.clone(), text));
-        }
-    }
-    notices
-}
-
 /// The configuration of these places, with what the person said to the project.
 pub fn load(
     global: &Global,

@@ -184,7 +184,7 @@ async fn steps(
             desk.commit(also)?;
         }
         let (answer, sent, hold) = match ask_model(desk, inbox, cancel).await? {
-            Asked::Answer(answer, sent, hold) => (answer, sent, hold),
+            Asked::Answer(answer, sent, hold) => (*answer, sent, hold),
             Asked::Cut if cuts == 0 => {
                 cuts += 1;
                 desk.commit(vec![Body::Message(Message::note(CUT_NOTE))])?;
@@ -221,7 +221,7 @@ async fn steps(
 }
 
 enum Asked {
-    Answer(Answer, crate::conversation::Sent, Box<Hold>),
+    Answer(Box<Answer>, crate::conversation::Sent, Box<Hold>),
     Cut,
     /// Nothing came, and the next request is another one.
     Again,
@@ -242,7 +242,7 @@ async fn ask_model(
     let sampling = sample(&desk.conversation.model, body, &desk.feed, cancel);
     let sampled = inbox.attend(sampling).await;
     Ok(match sampled {
-        Ok(Sampled::Whole(answer)) => Asked::Answer(answer, sent, hold),
+        Ok(Sampled::Whole(answer)) => Asked::Answer(Box::new(answer), sent, hold),
         Ok(Sampled::Cut(partial, error)) => {
             commit_answer(desk, partial, Stop::Cut, Some(sent))?;
             desk.commit(vec![Body::Notice(Notice {
