@@ -23,7 +23,7 @@ use crate::tool::{Context, Scope, Tool, ToolSettings, Typed as _};
 use crate::tools::exit_plan_mode::ExitPlanMode;
 use crate::tools::{Tools, canonical_name};
 use ostler_host::Host;
-use ostler_llm::{Effort, TokenUsage};
+use ostler_llm::{Answer, Effort, TokenUsage};
 use ostler_wire::{Access, Body, Delta, Entry, Language, TodoItem, Usage};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -315,13 +315,22 @@ impl Desk {
     /// The most that the next request can cost.
     pub fn worst(&self) -> Amount {
         let target = self.conversation.model.target();
-        let output = self.account.max_tokens.or(target.max_output);
-        budget::worst(
-            self.conversation.bytes(),
-            self.account.pace,
-            output,
-            target.price,
-        )
+        self.guess(self.account.max_tokens.or(target.max_output))
+    }
+
+    /// What a request costs whose answer has so many tokens.
+    fn guess(&self, output: Option<u64>) -> Amount {
+        let price = self.conversation.model.target().price;
+        let bytes = self.conversation.bytes();
+        budget::worst(bytes, self.account.pace, output, price)
+    }
+
+    /// An answer came, and nobody told what it cost. It is spent all the same.
+    pub fn spend_untold(&self, answer: &Answer) {
+        let guess = self.guess(Some(budget::tokens(answer)));
+        let account = &self.account;
+        account.budget.spend(account.payer(), guess, Booked::No);
+        self.show_budget();
     }
 
     /// A ledger that cannot be written must not stop the work; `doctor` looks at it.
@@ -343,7 +352,13 @@ impl Desk {
         };
         let payer = account.payer();
         account.budget.spend(payer, usage.into(), booked);
-        if let Some(percent) = account.budget.percent(payer) {
+        self.show_budget();
+    }
+
+    /// How much of the budget is spent, if there is one.
+    pub fn show_budget(&self) {
+        let account = &self.account;
+        if let Some(percent) = account.budget.percent(account.payer()) {
             self.feed.delta(Delta::Budget { percent });
         }
     }

@@ -310,6 +310,9 @@ fn commit_answer(
     sent: Option<crate::conversation::Sent>,
 ) -> Result<Vec<ostler_wire::ToolUse>, LogError> {
     let usages = sent.map_or_else(Vec::new, |sent| usages(desk, &answer, &sent));
+    if answer.usage == TokenUsage::default() && !answer.parts.is_empty() {
+        desk.spend_untold(&answer);
+    }
     let origin = desk.conversation.model.target().origin.clone();
     clean_calls(desk.feed.redactor(), &mut answer);
     let accepted = accept(
