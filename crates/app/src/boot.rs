@@ -39,7 +39,7 @@ pub struct Boot {
     pub dotenv: Dotenv,
     pub built_in: Vec<ProviderConfig>,
     /// What was spent; the limits are in the configuration.
-    pub budget: Budget,
+    pub spent: Budget,
     pub machine: Arc<Local>,
     /// Learns what nobody may see, also while a session runs.
     pub redactor: Redactor,
@@ -67,7 +67,7 @@ impl Boot {
     pub fn anew(&self) -> anyhow::Result<Self> {
         let mut boot = Self::at(&self.global, self.env.clone(), self.places.clone())?;
         // What was spent so far was spent.
-        boot.budget = self.budget.clone();
+        boot.spent = self.spent.clone();
         Ok(boot)
     }
 
@@ -88,7 +88,7 @@ impl Boot {
         let dotenv = Dotenv::load(&places.dotenv(), ostler_host::mode_of);
         Ok(Self {
             global: global.clone(),
-            budget: Budget::new(Limits::default(), Ledger::new(&places.home)),
+            spent: Budget::new(Limits::default(), Ledger::new(&places.home)),
             env,
             places,
             loaded,
@@ -133,6 +133,11 @@ impl Boot {
             ca_files: self.ca_files(),
             ..TransportOptions::default()
         }))
+    }
+
+    /// What was spent, under the limits that hold.
+    pub fn budget(&self) -> Budget {
+        self.spent.under(budget::limits(&self.loaded.config.budget))
     }
 
     /// The one machine that this process works on.
@@ -185,7 +190,8 @@ impl Boot {
                 effort: config.agent.effort.map(effort),
             },
             max_steps: config.agent.max_steps,
-            budget: self.budget.under(budget::limits(&config.budget)),
+            budget: self.budget(),
+            context: config.context.settings(),
             operator: self.operator()?,
             policy: self.policy_for(interactive)?,
             watch: Some(Arc::new(Watch::new(self))),

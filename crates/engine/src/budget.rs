@@ -28,7 +28,7 @@ const PACE: f64 = 0.5;
 pub const MAIN: &str = "main";
 pub const TASK: &str = "task";
 /// Every role that requests are sent in.
-pub const ROLES: [&str; 2] = [MAIN, TASK];
+pub const ROLES: [&str; 4] = [MAIN, TASK, crate::compaction::ROLE, crate::handoff::ROLE];
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limit {
@@ -310,6 +310,13 @@ impl Shared {
             }
         }
     }
+}
+
+/// Who pays, and from what.
+#[derive(Clone, Copy, Debug)]
+pub struct Till<'a> {
+    pub budget: &'a Budget,
+    pub payer: Payer<'a>,
 }
 
 /// What is kept for a request. Dropping it gives it back.

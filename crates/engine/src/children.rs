@@ -443,7 +443,8 @@ impl Seen {
             | Body::Approval(_)
             | Body::Todo(_)
             | Body::Notice(_)
-            | Body::Interrupted(_) => None,
+            | Body::Interrupted(_)
+            | Body::Compaction(_) => None,
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::artifacts::Artifacts;
 use crate::briefing::{self, Way};
 use crate::budget::{self, Amount, Booked, Budget, Payer};
+use crate::compaction::Folding;
 use crate::confine::Commons;
 use crate::conversation::{Conversation, Sent};
 use crate::feed::Feed;
@@ -56,6 +57,7 @@ pub struct Manner {
     pub language: Language,
     /// How hard the model is to think, as the person chose it in this session.
     pub effort: Option<Effort>,
+    pub folding: Folding,
 }
 
 /// Commands beside the engine's own.
@@ -106,6 +108,14 @@ impl Account {
             role: self.role,
         }
     }
+
+    /// The same for a request that is no step of a turn.
+    pub fn payer_in<'a>(&'a self, role: Option<&'a str>) -> Payer<'a> {
+        Payer {
+            role: role.unwrap_or(self.role),
+            ..self.payer()
+        }
+    }
 }
 
 impl Desk {
@@ -118,11 +128,12 @@ impl Desk {
     pub fn commit_after(&mut self, past: Vec<Body>, bodies: Vec<Body>) -> Result<(), LogError> {
         let copied = past.len();
         let all = past.into_iter().chain(bodies).collect();
-        for (n, entry) in self.log.append(all)?.into_iter().enumerate() {
-            if n < copied {
-                self.replay(&entry);
-                continue;
-            }
+        let mut entries = self.log.append(all)?;
+        let new = entries.split_off(copied.min(entries.len()));
+        if copied > 0 {
+            self.read(&entries);
+        }
+        for entry in new {
             self.conversation.push(&entry);
             self.remember(&entry.body);
             self.feed.entry(entry);
@@ -130,10 +141,35 @@ impl Desk {
         Ok(())
     }
 
-    /// Takes in an entry of the past.
-    pub fn replay(&mut self, entry: &Entry) {
-        self.conversation.replay(entry);
-        self.remember(&entry.body);
+    /// Stores and shows a compaction and what belongs to it, and goes on with the conversation that follows from it.
+    pub fn commit_folded(
+        &mut self,
+        bodies: Vec<Body>,
+        conversation: Conversation,
+    ) -> Result<(), LogError> {
+        for entry in self.log.append(bodies)? {
+            self.remember(&entry.body);
+            self.feed.entry(entry);
+        }
+        self.conversation = conversation;
+        Ok(())
+    }
+
+    /// Takes in a past, oldest first.
+    pub fn read<E: std::borrow::Borrow<Entry>>(&mut self, entries: &[E]) {
+        self.conversation.read(entries);
+        for entry in entries {
+            self.remember(&entry.borrow().body);
+        }
+    }
+
+    /// Says what goes on beside calls; no text when it is over.
+    pub fn progress(&self, name: &str, text: &str) {
+        self.feed.delta(Delta::Progress {
+            id: String::new(),
+            name: name.into(),
+            text: text.into(),
+        });
     }
 
     /// Call ids and file states that the session has seen, and how things stand.
@@ -144,9 +180,12 @@ impl Desk {
         if let Body::Todo(todo) = body {
             self.shop.todo = Arc::new(todo.items.clone());
         }
-        if let Body::Usage(usage) = body {
+        if let Body::Usage(usage) = body
+            && usage.role.is_none()
+        {
             self.account.pace = Some((usage.input, usage.prompt_bytes));
         }
+        self.manner.folding.gauge.note(body);
         if let Body::Mode(_) = body {
             self.standing.unrecorded = false;
         }
@@ -309,25 +348,29 @@ impl Desk {
             shared_bytes: sent.shared,
             prompt_hash: sent.measure.hash.clone(),
             broke: sent.broke.clone(),
+            role: None,
         }
     }
 
     /// The most that the next request can cost.
     pub fn worst(&self) -> Amount {
-        let target = self.conversation.model.target();
-        self.guess(self.account.max_tokens.or(target.max_output))
+        self.worst_of(&self.conversation)
+    }
+
+    pub fn worst_of(&self, conversation: &Conversation) -> Amount {
+        let output = conversation.model.target().max_output;
+        self.guess(conversation, self.account.max_tokens.or(output))
     }
 
     /// What a request costs whose answer has so many tokens.
-    fn guess(&self, output: Option<u64>) -> Amount {
-        let price = self.conversation.model.target().price;
-        let bytes = self.conversation.bytes();
-        budget::worst(bytes, self.account.pace, output, price)
+    fn guess(&self, conversation: &Conversation, output: Option<u64>) -> Amount {
+        let price = conversation.model.target().price;
+        budget::worst(conversation.bytes(), self.account.pace, output, price)
     }
 
     /// An answer came, and nobody told what it cost. It is spent all the same.
     pub fn spend_untold(&self, answer: &Answer) {
-        let guess = self.guess(Some(budget::tokens(answer)));
+        let guess = self.guess(&self.conversation, Some(budget::tokens(answer)));
         let account = &self.account;
         account.budget.spend(account.payer(), guess, Booked::No);
         self.show_budget();
@@ -336,12 +379,13 @@ impl Desk {
     /// A ledger that cannot be written must not stop the work; `doctor` looks at it.
     pub fn book(&self, usage: &Usage) {
         let account = &self.account;
+        let payer = account.payer_in(usage.role.as_deref());
         let booked = account.ledger.as_ref().map(|ledger| {
             ledger.add(&Line {
                 ts: crate::log::now(),
                 session: account.session.clone(),
                 project: account.project.clone(),
-                role: account.role.into(),
+                role: payer.role.into(),
                 purse: Some(account.purse.clone()).filter(|purse| *purse != account.session),
                 tokens: usage.into(),
             })
@@ -350,7 +394,6 @@ impl Desk {
             Some(Ok(())) => Booked::Yes,
             Some(Err(_)) | None => Booked::No,
         };
-        let payer = account.payer();
         account.budget.spend(payer, usage.into(), booked);
         self.show_budget();
     }

@@ -106,7 +106,7 @@ impl Session {
             }
             Ok(())
         } else if commands::is_ours(line) {
-            let view = commands::run(self, line);
+            let view = commands::run(self, line).await;
             commands::show(&self.desk, line, view);
             Ok(())
         } else if let Some((extra, words)) = commands::extra(&self.desk, line) {
@@ -119,7 +119,7 @@ impl Session {
         } else if let Some((template, words)) = template::of(&self.desk, line) {
             self.template(line, &template, &words).await
         } else {
-            let view = commands::run(self, line);
+            let view = commands::run(self, line).await;
             commands::show(&self.desk, line, view);
             Ok(())
         };
@@ -235,7 +235,7 @@ impl Session {
         let mut new = Conversation::new(model, old.prefix.clone(), &params, envelope);
         let entries = self.desk.log.source().entries_after(None);
         let entries = branch(entries.into_iter().map(Arc::unwrap_or_clone).collect());
-        entries.iter().for_each(|entry| new.push(entry));
+        new.read(&entries);
         new.replaces(old, cause);
         self.desk.conversation = new;
         if self.desk.log.is_empty() {

@@ -20,7 +20,7 @@ pub struct BudgetConfig {
     pub day: BudgetLimit,
     /// By each task, which is a session that another one started.
     pub child: BudgetLimit,
-    /// By all requests of a role in one run: `main` for what you type, `task` for tasks.
+    /// By all requests of a role in one run: `main` for what you type, `task`, `compaction`, `handoff`.
     pub roles: BTreeMap<String, BudgetLimit>,
 }
 

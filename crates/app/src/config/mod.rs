@@ -4,6 +4,7 @@
 
 pub mod budget;
 pub mod check;
+pub mod context;
 pub mod de;
 pub mod diagnose;
 pub mod edit;

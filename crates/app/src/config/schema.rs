@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::budget::BudgetConfig;
+use super::context::ContextConfig;
 use super::oauth::{OauthConfig, TokenStore};
 use super::units::{ByteSize, ColorChoice, Seconds, non_negative};
 
@@ -35,6 +36,8 @@ pub struct Config {
     pub sessions: SessionsConfig,
     /// What may be spent. Only your own file may set this.
     pub budget: BudgetConfig,
+    /// What is done when the model's window fills up.
+    pub context: ContextConfig,
     /// What is shown on the terminal.
     pub display: DisplayConfig,
     /// The terminal UI.
