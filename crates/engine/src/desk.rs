@@ -180,12 +180,12 @@ impl Desk {
         if let Body::Todo(todo) = body {
             self.shop.todo = Arc::new(todo.items.clone());
         }
+        self.manner.folding.gauge.note(body);
         if let Body::Usage(usage) = body
             && usage.role.is_none()
         {
             self.account.pace = Some((usage.input, usage.prompt_bytes));
         }
-        self.manner.folding.gauge.note(body);
         if let Body::Mode(_) = body {
             self.standing.unrecorded = false;
         }

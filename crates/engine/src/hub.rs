@@ -94,9 +94,9 @@ pub struct Options {
     pub models: Arc<dyn Models>,
     pub params: Params,
     pub max_steps: u64,
+    pub context: ContextSettings,
     /// What may be spent, shared by all sessions of the process.
     pub budget: Budget,
-    pub context: ContextSettings,
     /// Lines for the operator section of the prompt.
     pub operator: Vec<String>,
     pub policy: Policy,

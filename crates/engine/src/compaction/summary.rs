@@ -34,21 +34,16 @@ pub enum Asked {
 }
 
 pub struct Summary {
+    /// What it may cost, until it is booked.
+    pub held: Option<Hold>,
     /// Or why there is none.
     pub prose: Result<Prose, String>,
     pub usage: Option<Usage>,
-    /// What was kept for it, until what it cost is booked.
-    pub hold: Option<Hold>,
 }
 
 impl Asked {
-    fn answered(
-        prose: Result<Prose, String>,
-        usage: Option<Usage>,
-        hold: impl Into<Option<Hold>>,
-    ) -> Self {
-        let hold = hold.into();
-        Asked::Answered(Box::new(Summary { prose, usage, hold }))
+    fn answered(held: Option<Hold>, prose: Result<Prose, String>, usage: Option<Usage>) -> Self {
+        Asked::Answered(Box::new(Summary { held, prose, usage }))
     }
 }
 
@@ -72,7 +67,7 @@ pub async fn ask(
         }
     }
     match request(desk, inbox, cancel, material, Share::Half).await {
-        Reply::Overflow => Asked::answered(Err("it is too long for the model".into()), None, None),
+        Reply::Overflow => Asked::answered(None, Err("it is too long for the model".into()), None),
         Reply::Of(asked) => asked,
     }
 }
@@ -102,9 +97,9 @@ async fn request(
     let payer = desk.account.payer_in(Some(ROLE));
     let worst = desk.worst_of(&conversation);
     // Nobody is asked about it: without a model's words there is still a digest.
-    let hold = match desk.account.budget.hold(payer, worst) {
-        Ok(hold) => hold,
-        Err(breach) => return Reply::Of(Asked::answered(Err(breach.message()), None, None)),
+    let held = match desk.account.budget.hold(payer, worst) {
+        Ok(held) => held,
+        Err(breach) => return Reply::Of(Asked::answered(None, Err(breach.message()), None)),
     };
     let (body, sent) = conversation.request();
     // What it says is no part of the conversation, so nobody listens to this feed.
@@ -122,12 +117,12 @@ async fn request(
         Ok(Sampled::Failed(_, Error::Overflow { .. })) => return Reply::Overflow,
         Ok(Sampled::Failed(partial, error) | Sampled::Cut(partial, error)) => {
             let usage = usage(desk, &partial, &sent);
-            return Reply::Of(Asked::answered(Err(error.to_string()), usage, hold));
+            return Reply::Of(Asked::answered(Some(held), Err(error.to_string()), usage));
         }
         Ok(Sampled::Whole(answer)) => answer,
     };
     let usage = usage(desk, &answer, &sent);
-    Reply::Of(Asked::answered(prose(&answer), usage, hold))
+    Reply::Of(Asked::answered(Some(held), prose(&answer), usage))
 }
 
 /// A conversation of the same past. Half of it has the person's words and the latest work.
