@@ -29,6 +29,7 @@ pub struct Session {
 
 impl Session {
     pub async fn run(mut self) {
+        self.desk.show_budget();
         loop {
             match self.inbox.next().await {
                 Next::Prompt(prompt) => self.prompt(prompt).await,

@@ -192,7 +192,7 @@ async fn steps(
             desk.commit(also)?;
         }
         let (answer, sent, hold) = match ask_model(desk, inbox, cancel).await? {
-            Asked::Answer(answer, sent, hold) => (answer, sent, hold),
+            Asked::Answer(answer, sent, hold) => (*answer, sent, hold),
             Asked::Cut if cuts == 0 => {
                 cuts += 1;
                 desk.commit(vec![Body::Message(Message::note(CUT_NOTE))])?;
@@ -237,7 +237,7 @@ async fn steps(
 }
 
 enum Asked {
-    Answer(Answer, crate::conversation::Sent, Box<Hold>),
+    Answer(Box<Answer>, crate::conversation::Sent, Box<Hold>),
     Cut,
     /// The prompt does not fit the model's window.
     TooLong(Error),
@@ -261,7 +261,7 @@ async fn ask_model(
     let sampling = sample(&desk.conversation.model, body, &desk.feed, cancel);
     let sampled = inbox.attend(sampling).await;
     Ok(match sampled {
-        Ok(Sampled::Whole(answer)) => Asked::Answer(answer, sent, hold),
+        Ok(Sampled::Whole(answer)) => Asked::Answer(Box::new(answer), sent, hold),
         Ok(Sampled::Cut(partial, error)) => {
             commit_answer(desk, partial, Stop::Cut, Some(sent))?;
             desk.commit(vec![Body::Notice(Notice {
@@ -332,6 +332,9 @@ fn commit_answer(
     sent: Option<crate::conversation::Sent>,
 ) -> Result<Vec<ostler_wire::ToolUse>, LogError> {
     let usages = sent.map_or_else(Vec::new, |sent| usages(desk, &answer, &sent));
+    if answer.usage == TokenUsage::default() && !answer.parts.is_empty() {
+        desk.spend_untold(&answer);
+    }
     let origin = desk.conversation.model.target().origin.clone();
     clean_calls(desk.feed.redactor(), &mut answer);
     let accepted = accept(

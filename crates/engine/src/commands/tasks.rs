@@ -160,6 +160,7 @@ pub fn refusal(inbox: &Inbox, language: Language) -> Option<View> {
 
 /// Says that a task is through.
 pub fn tell(desk: &mut Desk, ended: &Ended) {
+    desk.show_budget();
     let language = desk.manner.language;
     let word = match ended.how {
         How::Done => Word::TaskDone,
