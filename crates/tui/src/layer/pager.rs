@@ -114,7 +114,7 @@ impl Pager {
             }
             None => (canvas.line(canvas.say(Word::PagerKeys), Role::Chosen), None),
         };
-        rows.push(line);
+        rows.push(crate::text::cut(&line, canvas.columns));
         Frame { rows, caret }
     }
 }
