@@ -103,14 +103,14 @@ impl Handoff {
         out
     }
 
-    /// The same in a model's words. What can be read off the log stays as it is.
+    /// The same in a model's words; the feed tells when it is asked again. What can be read off the log stays as it is.
     pub async fn improved(
         self,
-        model: &Model,
+        (model, feed): (&Model, &Feed),
         entries: &[Entry],
         cancel: &CancellationToken,
     ) -> Improved {
-        let (said, usage) = ask(&self, model, entries, cancel).await;
+        let (said, usage) = ask(&self, (model, feed), entries, cancel).await;
         let said = said.and_then(|text| {
             sections(&text).ok_or_else(|| "its answer was none of what it was asked for".into())
         });
@@ -136,7 +136,7 @@ impl Handoff {
 /// What it says, or why nothing, and what that took.
 async fn ask(
     draft: &Handoff,
-    model: &Model,
+    (model, feed): (&Model, &Feed),
     entries: &[Entry],
     cancel: &CancellationToken,
 ) -> (Result<String, String>, Option<Usage>) {
@@ -158,7 +158,7 @@ async fn ask(
         body: Body::Message(Message::user(text)),
     });
     let (body, _) = conversation.request();
-    let answer = match sample(model, body, &Feed::default(), cancel).await {
+    let answer = match sample(model, body, feed, cancel).await {
         Sampled::Whole(answer) => answer,
         Sampled::Cut(partial, error) | Sampled::Failed(partial, error) => {
             return (Err(error.to_string()), usage(model, &partial));

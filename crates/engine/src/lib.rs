@@ -15,7 +15,7 @@ pub mod cut;
 mod desk;
 mod dispatch;
 pub mod export;
-mod feed;
+pub mod feed;
 mod fold;
 pub mod handoff;
 mod hex;

@@ -92,6 +92,14 @@ impl Session {
         Ok(())
     }
 
+    /// A fork begins its log with what it takes over, so that there is something to work on.
+    pub(crate) fn take_over(&mut self) -> Result<(), LogError> {
+        match self.opening.past.is_empty() {
+            true => Ok(()),
+            false => self.begin(),
+        }
+    }
+
     async fn command(&mut self, line: &str) {
         self.inbox.begin_turn();
         let carried_out = if commands::said::is_said(line) {

@@ -125,6 +125,12 @@ async fn a_hundred_rules_and_commands_outlive_ten_folds() {
     assert_eq!(bench.space.read("ran.txt").lines().count(), 101);
     let id = session.id();
     session.close().await;
+    let before = bench.server.requests().len();
+    let mut session = bench.resume(&id).await;
+    session.run("turn 101: on").await;
+    session.close().await;
+    let first = bench.request(before).prompt_bytes();
+    assert!(first.starts_with(&last.prompt_bytes()));
     assert_eq!(
         cache::unplanned_breaks(&bench.store().read(&id).unwrap().0),
         [""; 0]
@@ -442,6 +448,33 @@ async fn a_turn_that_is_stopped_while_it_folds_can_be_sent_again() {
         "{prompt}"
     );
     assert_eq!(cache::unplanned_breaks(&session.entries()), [""; 0]);
+}
+
+#[tokio::test]
+async fn a_fork_can_be_folded_before_anything_is_said_in_it() {
+    let bench = Bench::with(Kind::Chat, worker());
+    let session = worked(&bench).await;
+    let id = session.id();
+    let before = session.bytes();
+    session.close().await;
+    let mut fork = bench.open_with(Open::Fork(id.clone()), |_| {}).await;
+    let view = command(&mut fork, "compact").await;
+    assert!(
+        matches!(&view, View::Text(text) if text.starts_with("Folded. ")),
+        "{view:?}"
+    );
+    fork.run("turn 2: on").await;
+    let last = bench.server.requests().pop().unwrap();
+    let prompt = String::from_utf8(last.prompt_bytes()).unwrap();
+    assert!(
+        prompt.contains("<digest>")
+            && prompt.contains(&constraint(0))
+            && !prompt.contains(&filler(0))
+    );
+    assert_eq!(cache::unplanned_breaks(&fork.entries()), [""; 0]);
+    // The other one knows nothing of it.
+    let session = bench.resume(&id).await;
+    assert_eq!(session.bytes(), before);
 }
 
 #[tokio::test]

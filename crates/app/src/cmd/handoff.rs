@@ -7,6 +7,7 @@ use crate::exec::OK;
 use crate::flags::Handoff as Args;
 use anyhow::{Context as _, anyhow};
 use ostler_engine::Models as _;
+use ostler_engine::feed::Feed;
 use ostler_engine::handoff::{self, Handoff};
 use ostler_engine::ledger::{Ledger, Line};
 use ostler_engine::log;
@@ -62,7 +63,11 @@ async fn improved(boot: &Boot, draft: Handoff, path: &Path, entries: &[Entry]) -
         }
     };
     let improved = draft
-        .improved(&model, entries, &CancellationToken::new())
+        .improved(
+            (&model, &Feed::default()),
+            entries,
+            &CancellationToken::new(),
+        )
         .await;
     if let Some(usage) = improved.usage.filter(|_| !boot.global.no_save) {
         let session = path.file_stem().map(|s| s.to_string_lossy().into_owned());

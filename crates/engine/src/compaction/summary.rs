@@ -5,7 +5,6 @@ use super::digest::Prose;
 use super::past;
 use crate::conversation::{Conversation, Sent};
 use crate::desk::Desk;
-use crate::feed::Feed;
 use crate::inbox::{Inbox, Stopped};
 use crate::sample::{Sampled, sample};
 use ostler_llm::{Answer, AnswerPart, Error, TokenUsage};
@@ -92,9 +91,8 @@ async fn request(
         body: Body::Message(Message::note(format!("{}{focus}", INSTRUCTION.trim_end()))),
     });
     let (body, sent) = conversation.request();
-    // What it says is no part of the conversation, so nobody listens to this feed.
-    let quiet = Feed::redacting(desk.feed.redactor().clone());
-    let sampling = sample(&conversation.model, body, &quiet, cancel);
+    let feed = desk.feed.hushed();
+    let sampling = sample(&conversation.model, body, &feed, cancel);
     let answer = match inbox.attend(sampling).await {
         Err(Stopped) => return Reply::Of(Asked::Interrupted),
         Ok(Sampled::Interrupted(partial)) => {
