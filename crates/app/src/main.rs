@@ -8,6 +8,7 @@ mod client;
 mod cmd;
 mod color;
 mod config;
+#[cfg(unix)]
 mod connect;
 mod exec;
 mod extras;
@@ -38,6 +39,7 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 fn main() -> ExitCode {
     // The process may have been started to look after the commands of another one.
     ostler_host::watchdog::run_if_asked();
+    #[cfg(unix)]
     if let Some(code) = connect::run_if_asked() {
         return code;
     }
