@@ -697,9 +697,13 @@ fn a_fold_is_shown_and_can_be_stopped() {
     idle(&term);
     turn(&mut term, "on", "On it goes.");
     // What it stands for is a key away.
-    term.keys("\x14G");
+    term.keys("\x14");
+    term.wait_for("q back");
+    term.keys("G");
     term.wait_for("Ship the parser.");
-    term.keys("q\x04");
+    term.keys("q");
+    idle(&term);
+    term.keys("\x04");
     assert!(term.wait().success());
     let last = scene.server.request(4);
     let prompt = String::from_utf8(last.prompt_bytes()).unwrap();

@@ -1,6 +1,7 @@
 //! A session: one task that owns the desk and the inbox, and runs one turn after the other.
 
 use crate::commands::{self, template};
+use crate::compaction;
 use crate::conversation::Conversation;
 use crate::desk::Desk;
 use crate::hub::{Options, params_for};
@@ -45,6 +46,7 @@ impl Session {
         self.desk.log.synced().await;
         if self.discarded && self.options.save {
             let _ = self.store().delete(&self.desk.account.session);
+            compaction::forget(&self.options.home, &self.desk.account.session);
         }
     }
 

@@ -619,6 +619,8 @@ async fn told(strategy: Strategy, window: u64, reports: &'static [u64]) -> (Vec<
     let mut bench = Bench::with(Kind::Chat, server);
     bench.window = window;
     let change = move |options: &mut ostler_engine::Options| {
+        // Whoever can type commands is told of those.
+        options.interactive = strategy == Strategy::Handoff;
         options.context = ContextSettings {
             strategy,
             ratio: 0.8,
@@ -635,29 +637,24 @@ async fn told(strategy: Strategy, window: u64, reports: &'static [u64]) -> (Vec<
 
 #[tokio::test]
 async fn the_person_is_told_before_the_window_is_full() {
-    let full = &[10, 69_000, 71_000, 72_000, 81_000, 10];
-    let cases: [(Strategy, u64, &'static [u64], &[&str], usize); 5] = [
-        (Strategy::Compact, WINDOW, full, &["71 % full"], 1),
+    const FULL: &[u64] = &[10, 69_000, 71_000, 72_000, 81_000, 10];
+    const MANY: &[u64] = &[10, 103_000, 104_000];
+    let cases = [
+        (Strategy::Compact, WINDOW, FULL, Some("71 % full"), 1),
         (
             Strategy::Warn,
             WINDOW,
-            full,
-            &["Nothing folds it by itself"],
+            FULL,
+            Some("Nothing folds it by itself"),
             0,
         ),
-        (
-            Strategy::Handoff,
-            WINDOW,
-            full,
-            &["ostler handoff --goal"],
-            0,
-        ),
-        (Strategy::Compact, 0, full, &[], 0),
+        (Strategy::Handoff, WINDOW, FULL, Some("`/handoff …`"), 0),
+        (Strategy::Compact, 0, FULL, None, 0),
         (
             Strategy::Compact,
             0,
-            &[10, 103_000, 104_000],
-            &["window of this model is not known"],
+            MANY,
+            Some("window of this model is not known"),
             0,
         ),
     ];
@@ -665,7 +662,7 @@ async fn the_person_is_told_before_the_window_is_full() {
         let (said, folded) = told(strategy, window, reports).await;
         assert_eq!(
             (said.len(), folded),
-            (expect.len(), folds),
+            (expect.iter().len(), folds),
             "{strategy:?}: {said:?}"
         );
         for (said, expect) in said.iter().zip(expect) {

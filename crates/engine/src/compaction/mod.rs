@@ -9,6 +9,7 @@ mod summary;
 #[cfg(test)]
 mod tests;
 
+pub use archive::forget;
 pub use digest::{Digest, MAX_DIGEST, Prose};
 pub(crate) use facts::cut;
 pub use facts::{CommandFact, Facts, FileFact};
@@ -403,10 +404,12 @@ async fn carry_out(
     let number = desk.log.next() + bodies.len() as u64;
     let (compaction, conversation) = rebuilt(desk, &mut entries, compaction, number);
     bodies.push(Body::Compaction(compaction.clone()));
-    desk.commit_folded(bodies, conversation)?;
+    let committed = desk.commit_folded(bodies, conversation);
+    // It is paid for all the same.
     if let Some(usage) = &usage {
         desk.book(usage);
     }
+    committed?;
     Ok(Folded::Done(Box::new(compaction)))
 }
 
