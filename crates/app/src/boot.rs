@@ -1,26 +1,30 @@
 //! From flags, environment and files to what the engine needs. The one place where the process is looked at.
 
-use crate::auth::{Http, LoginKey, LoginOf, Logins, known_secrets};
+mod target;
+
+use crate::auth::{Logins, known_secrets};
+use crate::config::budget::{self, Cap};
 use crate::config::diagnose::{self, ConfigError, Notice};
 use crate::config::env::Override;
 use crate::config::keys::{self, Dotenv};
 use crate::config::layers::{self, Inputs, Loaded, RuleList};
 use crate::config::paths::{Env, Places, Platform};
 use crate::config::providers;
-use crate::config::resolve::{ResolvedModel, Resolver, UsableLogin};
+use crate::config::resolve::Resolver;
 use crate::config::schema::{self, ProviderConfig};
 use crate::config::trust::{Approval, Book};
 use crate::flags::{Global, PermissionMode};
 use crate::rule_store;
 use crate::rule_watch::Watch;
 use anyhow::{Context as _, anyhow};
+use ostler_engine::budget::{Budget, Limits};
+use ostler_engine::ledger::Ledger;
 use ostler_engine::policy::{Fallback, Headless, Policy, Posture, Rule, Rules};
 use ostler_engine::redact::Redactor;
 use ostler_engine::tool::ToolSettings;
 use ostler_engine::{Options, RuleStore};
 use ostler_host::Local;
-use ostler_llm::{Effort, Key, Params, Price, Secret, Target, Transport, TransportOptions};
-use ostler_wire::{Json, Origin};
+use ostler_llm::{Effort, Params, Secret, Transport, TransportOptions};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,6 +39,8 @@ pub struct Boot {
     pub loaded: Loaded,
     pub dotenv: Dotenv,
     pub built_in: Vec<ProviderConfig>,
+    /// What was spent; the limits are in the configuration.
+    pub spent: Budget,
     pub machine: Arc<Local>,
     /// Learns what nobody may see, also while a session runs.
     pub redactor: Redactor,
@@ -60,7 +66,10 @@ impl Boot {
 
     /// The configuration as it is now. The environment is that of the start: keys are no longer in the process's own.
     pub fn anew(&self) -> anyhow::Result<Self> {
-        Self::at(&self.global, self.env.clone(), self.places.clone())
+        let mut boot = Self::at(&self.global, self.env.clone(), self.places.clone())?;
+        // What was spent so far was spent.
+        boot.spent = self.spent.clone();
+        Ok(boot)
     }
 
     fn at(global: &Global, env: Env, places: Places) -> anyhow::Result<Self> {
@@ -75,9 +84,12 @@ impl Boot {
         loaded.notices.extend(book.fault.map(Notice::plain));
         let strays = stray_tools(&loaded);
         loaded.notices.extend(strays);
+        let strays = budget::strays(&loaded);
+        loaded.notices.extend(strays);
         let dotenv = Dotenv::load(&places.dotenv(), ostler_host::mode_of);
         Ok(Self {
             global: global.clone(),
+            spent: Budget::new(Limits::default(), Ledger::new(&places.home)),
             env,
             places,
             loaded,
@@ -122,6 +134,11 @@ impl Boot {
             ca_files: self.ca_files(),
             ..TransportOptions::default()
         }))
+    }
+
+    /// What was spent, under the limits that hold.
+    pub fn budget(&self) -> Budget {
+        self.spent.under(budget::limits(&self.loaded.config.budget))
     }
 
     /// The one machine that this process works on.
@@ -175,6 +192,7 @@ impl Boot {
             },
             max_steps: config.agent.max_steps,
             context: config.context.settings(),
+            budget: self.budget(),
             operator: self.operator()?,
             policy: self.policy_for(interactive)?,
             watch: Some(Arc::new(Watch::new(self))),
@@ -314,6 +332,7 @@ impl Boot {
                 .unwrap_or_else(|| DEFAULT_SEARCH.trim().to_owned()),
             ca_file: config.network.ca_file.clone().map(PathBuf::from),
             envelope: tools.result_format == schema::ResultFormat::Envelope,
+            language: crate::front::language(self),
             sandbox: crate::sandbox::wanted(self)?,
         })
     }
@@ -362,74 +381,6 @@ impl Boot {
             .chain(quiet.clone())
             .collect()
     }
-
-    fn login_key(&self, provider: &str, login: &UsableLogin) -> Key {
-        let of = LoginOf {
-            provider,
-            origin: &login.origin,
-            name: &login.name,
-            client_secret: login.client_secret.as_ref(),
-        };
-        let (http, redactor) = (Http::new(self.ca_files()), self.redactor.clone());
-        Key::Source(Arc::new(LoginKey::new(of, self.logins(), http, redactor)))
-    }
-
-    pub fn target(&self, resolved: ResolvedModel) -> Result<Target, String> {
-        let facts = ostler_llm::lookup(&resolved.model);
-        let thinks = facts.as_ref().is_none_or(|facts| facts.reasoning);
-        let variant = match &resolved.variant {
-            Some(variant) => Some(variant_effort(&resolved, variant, thinks)?),
-            None => None,
-        };
-        let own = &resolved.quirks;
-        let quirks =
-            ostler_llm::quirks(&resolved.kind, &resolved.base_url, &resolved.model, &[own])
-                .map_err(|e| e.to_string())?;
-        let price = resolved
-            .price
-            .map(|p| Price {
-                input: p.input.unwrap_or(0.0),
-                cached_input: p.cached_input,
-                cache_write: p.cache_write,
-                output: p.output.unwrap_or(0.0),
-            })
-            .or(facts.as_ref().and_then(|f| f.price));
-        let key = match (resolved.key, resolved.login) {
-            (Some(key), _) => Some(key.value.from_source(key.source).into()),
-            (None, Some(login)) => Some(self.login_key(&resolved.provider, &login)),
-            (None, None) => None,
-        };
-        Ok(Target {
-            origin: Origin {
-                provider: resolved.provider,
-                model: resolved.model,
-            },
-            kind: resolved.kind,
-            base_url: resolved.base_url,
-            key,
-            headers: resolved.headers.into_iter().collect(),
-            extra_body: (!resolved.extra_body.is_empty())
-                .then(|| Json::from(serde_json::Value::Object(resolved.extra_body))),
-            quirks,
-            window: resolved
-                .context_window
-                .or(facts.as_ref().map(|f| f.window))
-                .unwrap_or(0),
-            max_output: resolved
-                .max_output
-                .or(facts.as_ref().and_then(|f| f.max_output)),
-            price,
-            // A model nobody knows is only asked to think when the person says how hard.
-            reasoning: facts.as_ref().map_or(
-                self.loaded.config.agent.effort.is_some() || variant.is_some(),
-                |f| f.reasoning,
-            ),
-            effort: variant,
-            images: facts.as_ref().is_none_or(|f| f.images),
-            stream: resolved.stream,
-            timeouts: resolved.timeouts,
-        })
-    }
 }
 
 fn mode(mode: crate::flags::Mode) -> ostler_engine::policy::Mode {
@@ -437,20 +388,6 @@ fn mode(mode: crate::flags::Mode) -> ostler_engine::policy::Mode {
         crate::flags::Mode::Normal => ostler_engine::policy::Mode::Normal,
         crate::flags::Mode::Plan => ostler_engine::policy::Mode::Plan,
     }
-}
-
-/// What `@variant` stands for: how hard the model thinks.
-fn variant_effort(resolved: &ResolvedModel, variant: &str, thinks: bool) -> Result<Effort, String> {
-    let known = Effort::ALL.into_iter().find(|e| e.name() == variant);
-    known.filter(|_| thinks).ok_or_else(|| {
-        let names: Vec<&str> = Effort::ALL.map(Effort::name).to_vec();
-        let which = match thinks {
-            true => format!("there are {} (how hard it thinks)", names.join(", ")),
-            false => "it does not think, so it has none".to_owned(),
-        };
-        let (provider, model) = (&resolved.provider, &resolved.model);
-        format!("{provider}/{model} has no variant `{variant}`; {which}")
-    })
 }
 
 fn effort(effort: schema::Effort) -> Effort {
@@ -514,33 +451,6 @@ fn stray_tools(loaded: &Loaded) -> Vec<Notice> {
     notices
 }
 
-/// Allow rules that never count because another layer or list is stricter about the same thing.
-pub fn overruled(loaded: &Loaded) -> Vec<Notice> {
-    let rules: Vec<_> = loaded
-        .rules()
-        .into_iter()
-        .filter_map(|rule| Some((Rule::parse(&rule.text, "").ok()?.canonical(), rule)))
-        .collect();
-    let lists = |list: RuleList| rules.iter().filter(move |(_, rule)| rule.list == list);
-    let mut notices = Vec::new();
-    for (allowed, rule) in lists(RuleList::Allow) {
-        let family = allowed.split('(').next().unwrap_or_default();
-        let mut stricter = lists(RuleList::Deny).chain(lists(RuleList::Ask));
-        let over = stricter.find(|(other, _)| other == allowed || other == family);
-        if let Some((_, over)) = over {
-            let text = format!(
-                "the allow rule `{}` never counts: `{}` in `{}` ({}) wins",
-                rule.text,
-                over.text,
-                over.list.key(),
-                over.place
-            );
-            notices.push(Notice::warning(rule.place.clone(), text));
-        }
-    }
-    notices
-}
-
 /// The configuration of these places, with what the person said to the project.
 pub fn load(
     global: &Global,
@@ -591,6 +501,11 @@ fn overrides(global: &Global) -> Vec<Override> {
     }
     if let Some(steps) = global.max_steps {
         out.push(one("--max-steps", "agent.max_steps", steps.to_string()));
+    }
+    match global.budget {
+        Some(Cap::Usd(usd)) => out.push(one("--budget", "budget.run.usd", usd.to_string())),
+        Some(Cap::Tokens(n)) => out.push(one("--budget", "budget.run.tokens", n.to_string())),
+        None => {}
     }
     if global.no_color {
         out.push(one("--no-color", "display.color", "never".into()));

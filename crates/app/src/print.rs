@@ -266,7 +266,11 @@ impl<O: Write, E: Write> Printer<O, E> {
                     self.note(Ink::Grey, text)?;
                 }
             }
-            Delta::ToolStarted { .. } | Delta::Tasks { .. } | Delta::Standing { .. } => {}
+            Delta::ToolStarted { .. }
+            | Delta::Tasks { .. }
+            | Delta::Budget { .. }
+            | Delta::Jobs { .. }
+            | Delta::Standing { .. } => {}
         }
         Ok(None)
     }

@@ -2,11 +2,14 @@
 
 use crate::artifacts::Artifacts;
 use crate::briefing::{self, Way};
+use crate::budget::{self, Amount, Booked, Budget, Payer};
 use crate::compaction::Folding;
 use crate::confine::Commons;
 use crate::conversation::{Conversation, Sent};
+use crate::extra::Extra;
 use crate::feed::Feed;
-use crate::hub::{Extra, RuleNews, RuleStore};
+use crate::history::History;
+use crate::hub::{RuleNews, RuleStore};
 use crate::jobs::Jobs;
 use crate::ledger::{Ledger, Line};
 use crate::log::{Log, LogError};
@@ -22,7 +25,7 @@ use crate::tool::{Context, Scope, Tool, ToolSettings, Typed as _};
 use crate::tools::exit_plan_mode::ExitPlanMode;
 use crate::tools::{Tools, canonical_name};
 use ostler_host::Host;
-use ostler_llm::{Effort, TokenUsage};
+use ostler_llm::{Answer, Effort, TokenUsage};
 use ostler_wire::{Access, Body, Delta, Entry, Language, TodoItem, Usage};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -73,6 +76,7 @@ pub struct Shop {
     pub artifacts: Artifacts,
     pub seen: Arc<Seen>,
     pub jobs: Arc<Jobs>,
+    pub history: Arc<History>,
     pub commons: Arc<Commons>,
     /// The task list as it stands.
     pub todo: Arc<Vec<TodoItem>>,
@@ -88,6 +92,31 @@ pub struct Account {
     pub session: String,
     pub project: String,
     pub role: &'static str,
+    /// The session whose budget is spent: this one, or the one that started it.
+    pub purse: String,
+    pub budget: Budget,
+    /// Most tokens of an answer, as the person set it.
+    pub max_tokens: Option<u64>,
+    /// Tokens and bytes of the last prompt.
+    pub pace: Option<(u64, u64)>,
+}
+
+impl Account {
+    pub fn payer(&self) -> Payer<'_> {
+        Payer {
+            session: &self.session,
+            purse: &self.purse,
+            role: self.role,
+        }
+    }
+
+    /// The same for a request that is no step of a turn.
+    pub fn payer_in<'a>(&'a self, role: Option<&'a str>) -> Payer<'a> {
+        Payer {
+            role: role.unwrap_or(self.role),
+            ..self.payer()
+        }
+    }
 }
 
 impl Desk {
@@ -153,6 +182,11 @@ impl Desk {
             self.shop.todo = Arc::new(todo.items.clone());
         }
         self.manner.folding.gauge.note(body);
+        if let Body::Usage(usage) = body
+            && usage.role.is_none()
+        {
+            self.account.pace = Some((usage.input, usage.prompt_bytes));
+        }
         if let Body::Mode(_) = body {
             self.standing.unrecorded = false;
         }
@@ -211,6 +245,7 @@ impl Desk {
             artifacts: self.shop.artifacts.clone(),
             seen: self.shop.seen.clone(),
             jobs: self.shop.jobs.clone(),
+            history: self.shop.history.clone(),
             commons: self.shop.commons.clone(),
             guard: self.guard(tool),
             terms: Arc::new(self.standing.terms(&self.policy.rules, hosts)),
@@ -318,16 +353,57 @@ impl Desk {
         }
     }
 
+    /// The most that the next request can cost.
+    pub fn worst(&self) -> Amount {
+        self.worst_of(&self.conversation)
+    }
+
+    pub fn worst_of(&self, conversation: &Conversation) -> Amount {
+        let output = conversation.model.target().max_output;
+        self.guess(conversation, self.account.max_tokens.or(output))
+    }
+
+    /// What a request costs whose answer has so many tokens.
+    fn guess(&self, conversation: &Conversation, output: Option<u64>) -> Amount {
+        let price = conversation.model.target().price;
+        budget::worst(conversation.bytes(), self.account.pace, output, price)
+    }
+
+    /// An answer came, and nobody told what it cost. It is spent all the same.
+    pub fn spend_untold(&self, answer: &Answer) {
+        let guess = self.guess(&self.conversation, Some(budget::tokens(answer)));
+        let account = &self.account;
+        account.budget.spend(account.payer(), guess, Booked::No);
+        self.show_budget();
+    }
+
     /// A ledger that cannot be written must not stop the work; `doctor` looks at it.
     pub fn book(&self, usage: &Usage) {
-        if let Some(ledger) = &self.account.ledger {
-            let _ = ledger.add(&Line {
+        let account = &self.account;
+        let payer = account.payer_in(usage.role.as_deref());
+        let booked = account.ledger.as_ref().map(|ledger| {
+            ledger.add(&Line {
                 ts: crate::log::now(),
-                session: self.account.session.clone(),
-                project: self.account.project.clone(),
-                role: usage.role.as_deref().unwrap_or(self.account.role).into(),
+                session: account.session.clone(),
+                project: account.project.clone(),
+                role: payer.role.into(),
+                purse: Some(account.purse.clone()).filter(|purse| *purse != account.session),
                 tokens: usage.into(),
-            });
+            })
+        });
+        let booked = match booked {
+            Some(Ok(())) => Booked::Yes,
+            Some(Err(_)) | None => Booked::No,
+        };
+        account.budget.spend(payer, usage.into(), booked);
+        self.show_budget();
+    }
+
+    /// How much of the budget is spent, if there is one.
+    pub fn show_budget(&self) {
+        let account = &self.account;
+        if let Some(percent) = account.budget.percent(account.payer()) {
+            self.feed.delta(Delta::Budget { percent });
         }
     }
 }

@@ -87,6 +87,8 @@ impl Feed {
                 view: View::List(list),
                 ..
             } => {
+                clean(&mut list.title);
+                clean(&mut list.empty);
                 for item in &mut list.items {
                     clean(&mut item.label);
                     clean(&mut item.detail);
@@ -101,7 +103,9 @@ impl Feed {
             | Delta::ReasoningDelta { .. }
             | Delta::ToolStarted { .. }
             | Delta::ToolOutput { .. }
-            | Delta::Standing { .. } => {}
+            | Delta::Budget { .. }
+            | Delta::Standing { .. }
+            | Delta::Jobs { .. } => {}
         }
         self.send(Event::Delta(delta));
     }

@@ -1,11 +1,14 @@
 //! Opens sessions: new, resumed or forked. It puts the parts together; the session then runs as its own task.
 
 use crate::artifacts::Artifacts;
+use crate::budget::{self, Budget, affordable, spent};
 use crate::children::{Children, Heir};
 use crate::compaction::{ContextSettings, Folding};
 use crate::conversation::Conversation;
 use crate::desk::{Account, Desk, Manner, Offers, Shop};
+use crate::extra::Extra;
 use crate::feed::Feed;
+use crate::history::History;
 use crate::inbox::Inbox;
 use crate::jobs::Jobs;
 use crate::ledger::Ledger;
@@ -15,8 +18,8 @@ use crate::prompt;
 use crate::redact::Redactor;
 use crate::seen::Seen;
 use crate::session::Session;
-use crate::standing::Standing;
-use crate::store::Store;
+use crate::standing::{Standing, mode_of};
+use crate::store::{Store, copied, moved};
 use crate::templates::{Shelf, Template};
 use crate::tool::{Scope, Tool, ToolSettings};
 use crate::tools::Tools;
@@ -25,8 +28,8 @@ use crate::{commands, instructions, prefixes, templates};
 use ostler_host::Host;
 use ostler_llm::{Model, Params, Prefix, Target, Transport};
 use ostler_wire::{
-    Body, Client, CommandInfo, Entry, ForkedFrom, Hub, HubError, Language, Meta, Notice, Open,
-    SCHEMA_VERSION, SessionInfo, Settings, Subscription, View,
+    Body, Client, Entry, ForkedFrom, Hub, HubError, Language, Meta, Notice, Open, SCHEMA_VERSION,
+    SessionInfo, Settings, Subscription, Word,
 };
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -93,6 +96,8 @@ pub struct Options {
     pub params: Params,
     pub max_steps: u64,
     pub context: ContextSettings,
+    /// What may be spent, shared by all sessions of the process.
+    pub budget: Budget,
     /// Lines for the operator section of the prompt.
     pub operator: Vec<String>,
     pub policy: Policy,
@@ -117,13 +122,6 @@ pub struct Options {
     pub templates: Vec<Shelf>,
     /// Commands of the binary's own.
     pub extras: Vec<Arc<dyn Extra>>,
-}
-
-/// A command that the binary answers.
-pub trait Extra: Send + Sync {
-    fn info(&self, language: Language) -> CommandInfo;
-    /// May take a while; it runs beside the session.
-    fn run(&self, words: &str, language: Language) -> View;
 }
 
 #[derive(Clone)]
@@ -201,17 +199,18 @@ impl LocalHub {
             copied: copied(&entries),
         };
         let mut past = self.fresh(Some(forked_from), entries);
-        past.notices.extend(damage.notice());
+        past.notices.extend(damage.notice(self.options.language));
         Ok(past)
     }
 
     fn resume(&self, path: &std::path::Path) -> Result<Past, HubError> {
         let (log, entries, damage) = Log::open(path).map_err(|e| HubError(e.to_string()))?;
-        let moved = moved(&entries, &self.options.root);
+        let language = self.options.language;
+        let moved = moved(&entries, &self.options.root, language);
         Ok(Past {
             log: log.redacting(self.options.redactor.clone()),
             entries: branch(entries),
-            notices: damage.notice().into_iter().chain(moved).collect(),
+            notices: damage.notice(language).into_iter().chain(moved).collect(),
             id: path
                 .file_stem()
                 .map(|s| s.to_string_lossy().into_owned())
@@ -223,19 +222,20 @@ impl LocalHub {
 
     /// The prefix that the session began with, or a new one.
     fn prefix(&self, past: &Past, tools: &Tools, notes: &mut Vec<String>) -> Prefix {
+        let options = &self.options;
         let stored = settings_of(&past.entries, &[]).prefix;
         if let Some(hash) = stored.filter(|hash| !hash.is_empty()) {
             match prefixes::load(&self.options.home, &hash) {
                 Some(prefix) => return prefix,
-                None => notes.push(
-                    "The stored prompt of this session is gone; it goes on with a new one, so the prompt cache starts over.".into(),
-                ),
+                None => notes.push(options.language.say(Word::PromptGone).into()),
             }
         }
-        let options = &self.options;
-        let found = instructions::load(&options.home, options.user_home.as_deref(), &options.root);
+        let language = options.language;
+        let homes = (options.home.as_path(), options.user_home.as_deref());
+        let found = instructions::load(homes, &options.root, language);
         notes.extend(found.warnings);
-        notes.extend(found.loaded.iter().map(|f| format!("Instructions: {f}")));
+        let from = |file: &String| language.fill(Word::InstructionsFrom, &[file]);
+        notes.extend(found.loaded.iter().map(from));
         Prefix {
             system: self.options.redactor.text(prompt::render(
                 tools,
@@ -255,12 +255,10 @@ impl LocalHub {
             // A model that the configuration no longer knows must not lock the session up.
             (None, Some(reference)) => models.resolve(Some(reference)).or_else(|why| {
                 let other = models.resolve(None)?;
-                notes.push(format!(
-                    "This session was with {reference}, which cannot be used now ({}); it goes on with {}/{}.",
-                    why.lines().next().unwrap_or_default(),
-                    other.origin.provider,
-                    other.origin.model
-                ));
+                let now = format!("{}/{}", other.origin.provider, other.origin.model);
+                let why = why.lines().next().unwrap_or_default();
+                let language = self.options.language;
+                notes.push(language.fill(Word::ModelGone, &[reference, why, &now]));
                 Ok(other)
             }),
             (None, None) => models.resolve(None),
@@ -330,28 +328,6 @@ impl LocalHub {
     }
 }
 
-/// Entries that a fork takes over.
-fn copied(entries: &[Entry]) -> u64 {
-    let counts = |e: &&Entry| !matches!(e.body, Body::Meta(_));
-    entries.iter().filter(counts).count() as u64
-}
-
-/// A session that goes on in another folder than it began in.
-fn moved(entries: &[Entry], root: &std::path::Path) -> Option<String> {
-    let roots = entries.iter().filter_map(|entry| {
-        if let Body::Meta(meta) = &entry.body {
-            Some(meta.root.as_str())
-        } else {
-            None
-        }
-    });
-    let began = roots.rev().find(|root| !root.is_empty())?;
-    let here = root.display().to_string();
-    (began != here).then(|| {
-        format!("This session began in {began}; it goes on in {here}. Paths in it may mean other files now.")
-    })
-}
-
 /// The model as a person would name it.
 pub(crate) fn reference(model: &Model) -> String {
     let Target { origin, effort, .. } = &**model.target();
@@ -382,24 +358,20 @@ fn settings_of(past: &[Entry], opening: &[Body]) -> Settings {
     out
 }
 
-/// The mode that a session was left in. One that this version does not know is none of ours.
-fn mode_of(past: &[Entry]) -> Mode {
-    let mut mode = Mode::default();
-    for entry in past {
-        if let Body::Mode(entry) = &entry.body {
-            mode = Mode::parse(&entry.mode).unwrap_or_default();
-        }
-    }
-    mode
-}
-
-fn shop(options: &Options, artifacts: Artifacts, writing: Arc<Semaphore>) -> Shop {
+fn shop(
+    options: &Options,
+    artifacts: Artifacts,
+    feed: &Feed,
+    history: History,
+    writing: Arc<Semaphore>,
+) -> Shop {
     Shop {
         host: options.host.clone(),
         settings: Arc::new(options.tools.clone()),
-        jobs: Arc::new(Jobs::new(artifacts.clone())),
+        jobs: Arc::new(Jobs::new(artifacts.clone()).telling(feed.clone())),
         commons: Arc::default(),
         artifacts,
+        history: Arc::new(history),
         seen: Arc::new(Seen::default()),
         todo: Arc::default(),
         rules: options.rules.clone(),
@@ -459,8 +431,9 @@ impl LocalHub {
             mut notes,
         } = parts;
         let options = self.options.clone();
+        affordable(&options.budget, &model).map_err(HubError)?;
         let reference = reference(&model);
-        let (templates, left_out) = templates::load(&options.templates);
+        let (templates, left_out) = templates::load(&options.templates, options.language);
         notes.extend(left_out);
         let (ops, receiver) = mpsc::channel(OPS);
         let (feed, asks) = (
@@ -480,7 +453,8 @@ impl LocalHub {
             desk.policy = heir.policy;
             desk.standing.inherit(heir.standing);
             desk.manner.effort = effort;
-            desk.account.role = "task";
+            desk.account.role = budget::TASK;
+            desk.account.purse = heir.purse;
         }
         let is_new = desk.log.is_empty();
         let opening = self.opening(&mut past, is_new, (&reference, title), &prefix);
@@ -536,6 +510,8 @@ impl LocalHub {
         let options = &self.options;
         let artifacts =
             Artifacts::new(past.folder.clone()).redacting(self.options.redactor.clone());
+        let history = self.store().history(&options.home, Some(&past.id));
+        let shop = shop(options, artifacts, &feed, history, self.writing.clone());
         Desk {
             conversation,
             log: Log::memory(),
@@ -546,7 +522,7 @@ impl LocalHub {
                 root: options.root.clone(),
                 user_home: options.user_home.clone(),
             }),
-            shop: shop(options, artifacts, self.writing.clone()),
+            shop,
             manner: Manner {
                 interactive: options.interactive,
                 max_steps: options.max_steps,
@@ -564,7 +540,11 @@ impl LocalHub {
                 ledger: options.save.then(|| Ledger::new(&options.home)),
                 session: past.id.clone(),
                 project: self.store().project().to_owned(),
-                role: "main",
+                role: budget::MAIN,
+                purse: past.id.clone(),
+                budget: options.budget.clone(),
+                max_tokens: options.params.max_tokens,
+                pace: None,
             },
         }
     }
@@ -575,6 +555,8 @@ fn take_in(desk: &mut Desk, entries: &[Entry], mode: Option<Mode>) {
     // A fork's entries are committed with its opening; a resumed log's are only read in.
     if !desk.log.is_empty() {
         desk.read(entries);
+        let account = &desk.account;
+        account.budget.remember(&account.session, spent(entries));
     }
     desk.standing.mode = mode_of(entries);
     if let Some(mode) = mode {

@@ -1,9 +1,11 @@
 //! A session: one task that owns the desk and the inbox, and runs one turn after the other.
 
+use crate::budget::affordable;
 use crate::commands::{self, template};
 use crate::compaction;
 use crate::conversation::Conversation;
 use crate::desk::Desk;
+use crate::extra::Tell;
 use crate::hub::{Options, params_for};
 use crate::inbox::{Inbox, Next, Prompt};
 use crate::log::{LogError, branch};
@@ -28,6 +30,7 @@ pub struct Session {
 
 impl Session {
     pub async fn run(mut self) {
+        self.desk.show_budget();
         loop {
             match self.inbox.next().await {
                 Next::Prompt(prompt) => self.prompt(prompt).await,
@@ -106,13 +109,21 @@ impl Session {
         self.inbox.begin_turn();
         let carried_out = if commands::said::is_said(line) {
             self.said(line).await
+        } else if let Some(look) = commands::resume::look(self, line) {
+            let stop = self.inbox.turn();
+            let work = tokio::task::spawn_blocking(move || look.view(&|| stop.is_cancelled()));
+            if let Ok(Ok(view)) = self.inbox.attend(work).await {
+                commands::show(&self.desk, line, view);
+            }
+            Ok(())
         } else if commands::is_ours(line) {
             let view = commands::run(self, line).await;
             commands::show(&self.desk, line, view);
             Ok(())
         } else if let Some((extra, words)) = commands::extra(&self.desk, line) {
             let language = self.options.language;
-            let work = tokio::task::spawn_blocking(move || extra.run(&words, language));
+            let tell = Tell::new(self.desk.feed.clone(), line);
+            let work = tokio::task::spawn_blocking(move || extra.run(&words, language, &tell));
             if let Ok(Ok(view)) = self.inbox.attend(work).await {
                 commands::show(&self.desk, line, view);
             }
@@ -228,6 +239,7 @@ impl Session {
         settings: Settings,
     ) -> Result<(), String> {
         let model = Model::new(target, self.transport.clone()).map_err(|e| e.to_string())?;
+        affordable(&self.options.budget, &model)?;
         let mut params = params_for(&self.options, &model);
         params.effort = self.desk.manner.effort.or(params.effort);
         let old = &self.desk.conversation;

@@ -3,6 +3,7 @@
 use crate::artifacts::Artifacts;
 use crate::confine::{Commons, SandboxSettings, Terms};
 use crate::feed::Feed;
+use crate::history::History;
 use crate::inbox::Answer;
 use crate::jobs::Jobs;
 use crate::policy::Guard;
@@ -10,7 +11,7 @@ use crate::seen::Seen;
 use futures_util::future::BoxFuture;
 use ostler_host::Host;
 use ostler_llm::ToolSpec;
-use ostler_wire::{Access, Body, Delta, Image, Json, TodoItem};
+use ostler_wire::{Access, Body, Delta, Image, Json, Language, TodoItem};
 use schemars::JsonSchema;
 use serde::Deserialize as _;
 use serde::de::DeserializeOwned;
@@ -144,6 +145,8 @@ pub struct Context {
     pub artifacts: Artifacts,
     pub seen: Arc<Seen>,
     pub jobs: Arc<Jobs>,
+    /// What was said before.
+    pub history: Arc<History>,
     pub commons: Arc<Commons>,
     /// What the rules say of things met on the way.
     pub guard: Guard,
@@ -187,6 +190,8 @@ pub struct ToolSettings {
     pub ca_file: Option<PathBuf>,
     /// Results as JSON envelopes instead of text.
     pub envelope: bool,
+    /// Of what the person is told; models read English.
+    pub language: Language,
     /// What commands may touch.
     pub sandbox: SandboxSettings,
 }

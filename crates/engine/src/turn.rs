@@ -2,10 +2,11 @@
 
 use crate::accept::accept;
 use crate::briefing;
+use crate::budget::{Breach, Hold};
 use crate::commands;
 use crate::compaction;
 use crate::desk::Desk;
-use crate::dispatch::{Dispatched, Ran, dispatch};
+use crate::dispatch::{Afforded, Dispatched, Ran, afford, dispatch};
 use crate::inbox::{Inbox, Prompt, Stopped};
 use crate::ingest;
 use crate::log::{LogError, branch};
@@ -14,7 +15,8 @@ use crate::references::Library;
 use crate::sample::{Sampled, sample};
 use ostler_llm::{Answer, AnswerPart, Error, TokenUsage};
 use ostler_wire::{
-    Body, Delta, ErrorEntry, Interrupted, Json, Message, Notice, Outcome, Stop, ToolResult, TurnEnd,
+    Body, Delta, ErrorEntry, Interrupted, Json, Message, Notice, Outcome, Stop, ToolResult,
+    TurnEnd, Usage, Word,
 };
 use serde_json::json;
 use std::sync::Arc;
@@ -113,13 +115,14 @@ pub async fn turn(
 /// What the person said, with what they point at.
 async fn heard(desk: &Desk, prompt: Prompt) -> (Message, Vec<Body>) {
     let own_words = prompt.own_words.clone();
-    let (mut message, mut notices) = ingest::message(prompt).await;
+    let (mut message, mut notices) = ingest::message(prompt, desk.manner.language).await;
     let words = own_words.unwrap_or_else(|| message.text.clone());
     if words.contains('@') {
         let library = Library {
             host: desk.shop.host.as_ref(),
             scope: &desk.scope,
             guard: &desk.guard("read_file"),
+            language: desk.manner.language,
             forbidden: &desk.shop.settings.sandbox.policy.forbid_read,
         };
         let found = library.look_up(&words).await;
@@ -165,6 +168,7 @@ async fn steps(
     inbox: &mut Inbox,
     cancel: &CancellationToken,
 ) -> Result<Outcome, Trouble> {
+    let language = desk.manner.language;
     let mut breaker = Breaker::default();
     let (mut steps, mut empty, mut cuts, mut folds) = (0, 0, 0, 0);
     loop {
@@ -172,7 +176,7 @@ async fn steps(
         if desk.manner.max_steps > 0 && steps > desk.manner.max_steps {
             return Err(trouble(
                 "max_steps",
-                format!("Stopped after {} steps (max_steps).", desk.manner.max_steps),
+                language.fill(Word::EndMaxSteps, &[&desk.manner.max_steps.to_string()]),
                 Outcome::MaxSteps,
             ));
         }
@@ -187,8 +191,8 @@ async fn steps(
             also.insert(0, Body::Message(Message { context, ..message }));
             desk.commit(also)?;
         }
-        let (answer, sent) = match ask_model(desk, inbox, cancel).await? {
-            Asked::Answer(answer, sent) => (answer, sent),
+        let (answer, sent, hold) = match ask_model(desk, inbox, cancel).await? {
+            Asked::Answer(answer, sent, hold) => (*answer, sent, hold),
             Asked::Cut if cuts == 0 => {
                 cuts += 1;
                 desk.commit(vec![Body::Message(Message::note(CUT_NOTE))])?;
@@ -197,7 +201,7 @@ async fn steps(
             Asked::Cut => {
                 return Err(trouble(
                     "retryable",
-                    "The answer was cut off twice in a row. Check the connection and send the prompt again.".into(),
+                    language.say(Word::EndCutTwice).into(),
                     Outcome::Error,
                 ));
             }
@@ -215,6 +219,8 @@ async fn steps(
         (cuts, folds) = (0, 0);
         let stop = answer.stop.unwrap_or(Stop::End);
         let calls = commit_answer(desk, answer, stop, Some(sent))?;
+        // What it did cost is in the books now.
+        drop(hold);
         if calls.is_empty() {
             match finish(desk, inbox, stop, &mut empty)? {
                 Some(outcome) => return Ok(outcome),
@@ -231,7 +237,7 @@ async fn steps(
 }
 
 enum Asked {
-    Answer(Answer, crate::conversation::Sent),
+    Answer(Box<Answer>, crate::conversation::Sent, Box<Hold>),
     Cut,
     /// The prompt does not fit the model's window.
     TooLong(Error),
@@ -245,15 +251,21 @@ async fn ask_model(
     inbox: &mut Inbox,
     cancel: &CancellationToken,
 ) -> Result<Asked, Trouble> {
+    let language = desk.manner.language;
+    let hold = match afford(desk, inbox).await? {
+        Afforded::Yes(hold) => hold,
+        Afforded::No(breach) => return Err(too_dear(&breach)),
+        Afforded::Stopped => return Ok(Asked::Interrupted),
+    };
     let (body, sent) = desk.conversation.request();
     let sampling = sample(&desk.conversation.model, body, &desk.feed, cancel);
     let sampled = inbox.attend(sampling).await;
     Ok(match sampled {
-        Ok(Sampled::Whole(answer)) => Asked::Answer(answer, sent),
+        Ok(Sampled::Whole(answer)) => Asked::Answer(Box::new(answer), sent, hold),
         Ok(Sampled::Cut(partial, error)) => {
             commit_answer(desk, partial, Stop::Cut, Some(sent))?;
             desk.commit(vec![Body::Notice(Notice {
-                text: format!("The answer was cut off ({error}); asking again."),
+                text: language.fill(Word::CutAskAgain, &[&error.to_string()]),
             })])?;
             Asked::Cut
         }
@@ -268,7 +280,7 @@ async fn ask_model(
                 return Err(failed(desk, &error));
             };
             desk.conversation = plain;
-            let text = format!("{error}. Asking again without the reasoning of earlier answers.");
+            let text = language.fill(Word::ReplayAgain, &[&error.to_string()]);
             desk.commit(vec![Body::Notice(Notice { text })])?;
             Asked::Again
         }
@@ -283,16 +295,30 @@ async fn ask_model(
     })
 }
 
+fn too_dear(breach: &Breach) -> Trouble {
+    Trouble::Error {
+        kind: "budget",
+        message: breach.message(),
+        details: Some(Json::of(&breach.details())),
+        outcome: Outcome::Error,
+    }
+}
+
 /// What was shown of an answer is kept, and what it cost as far as that is known, whatever became of the rest.
 fn keep_part(
     desk: &mut Desk,
-    partial: Answer,
+    mut partial: Answer,
     stop: Stop,
     sent: crate::conversation::Sent,
 ) -> Result<(), LogError> {
     let spoke = |part: &AnswerPart| !matches!(part, AnswerPart::Call { .. });
-    if partial.parts.iter().any(spoke) {
-        let is_counted = partial.usage != TokenUsage::default();
+    let none = TokenUsage::default();
+    let is_counted = partial.usage != none || partial.wasted != none;
+    let spoke = partial.parts.iter().any(spoke);
+    if !spoke {
+        partial.parts.clear();
+    }
+    if spoke || is_counted {
         commit_answer(desk, partial, stop, is_counted.then_some(sent))?;
     }
     Ok(())
@@ -305,7 +331,10 @@ fn commit_answer(
     stop: Stop,
     sent: Option<crate::conversation::Sent>,
 ) -> Result<Vec<ostler_wire::ToolUse>, LogError> {
-    let usage = sent.map(|sent| desk.usage(&answer.usage, &sent));
+    let usages = sent.map_or_else(Vec::new, |sent| usages(desk, &answer, &sent));
+    if answer.usage == TokenUsage::default() && !answer.parts.is_empty() {
+        desk.spend_untold(&answer);
+    }
     let origin = desk.conversation.model.target().origin.clone();
     clean_calls(desk.feed.redactor(), &mut answer);
     let accepted = accept(
@@ -320,16 +349,19 @@ fn commit_answer(
         bodies.push(Body::Message(accepted.message));
     }
     bodies.extend(accepted.calls.iter().cloned().map(Body::ToolUse));
-    if let Some(usage) = &usage {
-        bodies.push(Body::Usage(usage.clone()));
-    }
+    bodies.extend(usages.iter().cloned().map(Body::Usage));
     if !bodies.is_empty() {
         desk.commit(bodies)?;
     }
-    if let Some(usage) = usage {
-        desk.book(&usage);
-    }
+    usages.iter().for_each(|usage| desk.book(usage));
     Ok(accepted.calls)
+}
+
+/// What an answer has cost, after what the tries before it have.
+fn usages(desk: &Desk, answer: &Answer, sent: &crate::conversation::Sent) -> Vec<Usage> {
+    let wasted = Some(answer.wasted).filter(|wasted| *wasted != TokenUsage::default());
+    let wasted = wasted.iter().map(|wasted| desk.usage(wasted, sent));
+    wasted.chain([desk.usage(&answer.usage, sent)]).collect()
 }
 
 /// What runs is what the log says, so secrets leave a call before it is either.
@@ -357,10 +389,11 @@ fn finish(
     if inbox.has_steering() {
         return Ok(None);
     }
+    let language = desk.manner.language;
     if stop == Stop::Refusal {
         return Err(trouble(
             "refusal",
-            "The model refused to answer. Say it differently, or use another model.".into(),
+            language.say(Word::EndRefusal).into(),
             Outcome::Refusal,
         ));
     }
@@ -369,7 +402,7 @@ fn finish(
         if *empty > 1 {
             return Err(trouble(
                 "empty_response",
-                "The model answered with nothing, twice. Try again, or use another model.".into(),
+                language.say(Word::EndEmpty).into(),
                 Outcome::EmptyResponse,
             ));
         }
@@ -378,7 +411,7 @@ fn finish(
     }
     if stop == Stop::Length {
         desk.commit(vec![Body::Notice(Notice {
-            text: "The answer stopped at the model's output limit; raise [agent] max_tokens or ask it to go on.".into(),
+            text: language.say(Word::OutputLimit).into(),
         })])?;
     }
     Ok(Some(Outcome::Done))
@@ -451,10 +484,7 @@ impl Breaker {
             if self.repeats > limit(call) {
                 return Err(trouble(
                     "repeated_calls",
-                    format!(
-                        "Stopped: the model kept making the same {} call with the same result.",
-                        call.name
-                    ),
+                    desk.manner.language.fill(Word::EndRepeats, &[&call.name]),
                     Outcome::Error,
                 ));
             }

@@ -1,6 +1,7 @@
 //! All that the terminal UI knows, and how input and events change it. No terminal, no clock, no files: time comes in as a
 //! value and deeds go out as effects.
 
+mod deeds;
 mod keys;
 mod prompt;
 mod tasks;
@@ -20,15 +21,13 @@ use crate::status::Status;
 use crate::theme::{Look, Theme};
 use crate::transcript::Transcript;
 use ostler_wire::{
-    Act, Body, CommandInfo, Deed, Delivery, Delta, Entry, Event, Image, Language, Op, Open, Role,
-    View, Word,
+    Act, Body, CommandInfo, Delivery, Delta, Entry, Event, Image, Language, Op, Open, Role, View,
+    Word,
 };
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use work::Work;
 
-/// How long a first Ctrl-C waits for the second.
-const LEAVE_WITHIN: Duration = Duration::from_secs(2);
 /// How long a remark stands.
 const REMARK: Duration = Duration::from_secs(4);
 /// How long the draft may be unsaved while somebody types.
@@ -102,6 +101,8 @@ pub struct State {
 #[derive(Default)]
 struct Moment {
     leaving: Option<Instant>,
+    /// What leaving would stop, as the person was told, and until when that stands there.
+    warned: Option<(Vec<String>, Instant)>,
     remark: Option<(String, Instant)>,
     draft_changed: Option<Instant>,
     /// The last key in the composer.
@@ -292,7 +293,7 @@ impl State {
             Outcome::Moved => self.follow_menu(),
             Outcome::Changed => self.typed(now),
             Outcome::Submit => self.submit(Delivery::Steer, now),
-            Outcome::Leave => self.effects.push(Effect::Leave),
+            Outcome::Leave => self.leave(now),
         }
     }
 
@@ -334,19 +335,6 @@ impl State {
         true
     }
 
-    fn ctrl_c(&mut self, leaving: bool, now: Instant) {
-        if self.is_working() {
-            self.stop();
-        } else if !self.editor.is_empty() {
-            self.editor.set_text("");
-            self.typed(now);
-        } else if leaving {
-            self.effects.push(Effect::Leave);
-        } else {
-            self.moment.leaving = Some(now + LEAVE_WITHIN);
-        }
-    }
-
     fn stop(&mut self) {
         self.work.stopping = true;
         self.effects.push(Effect::Send(Op::Interrupt));
@@ -383,41 +371,6 @@ impl State {
         }
     }
 
-    fn deed(&mut self, deed: Deed, now: Instant) {
-        match deed {
-            Deed::Open(open) => self.effects.push(Effect::Open(open)),
-            Deed::Copy(text) => self.copy(text, now),
-            Deed::Compose(text) => {
-                self.editor.set_text(&text);
-                self.typed(now);
-            }
-            Deed::Theme(name) => self.set_theme(&name, now),
-            Deed::Leave => self.effects.push(Effect::Leave),
-        }
-    }
-
-    fn set_theme(&mut self, name: &str, now: Instant) {
-        let language = self.settings.language;
-        match Look::from_name(name) {
-            Some(look) => self.theme = Theme::new(look).speaking(language),
-            None => {
-                let all = Look::ALL.map(Look::name).join(" ");
-                self.remark(language.fill(Word::NoTheme, &[name, &all]), now);
-            }
-        }
-    }
-
-    fn copy(&mut self, text: String, now: Instant) {
-        let word = match text.is_empty() {
-            true => Word::NothingToCopy,
-            false => Word::Copied,
-        };
-        if !text.is_empty() {
-            self.effects.push(Effect::Copy(text));
-        }
-        self.remark(self.settings.language.say(word), now);
-    }
-
     /// The editor of the person gave a text back.
     pub fn edited(&mut self, text: Result<String, String>, now: Instant) {
         let text = match text {
@@ -438,13 +391,13 @@ impl State {
         }
     }
 
-    pub fn image(&mut self, image: Result<Image, String>, now: Instant) {
+    pub fn image(&mut self, image: Option<Image>, now: Instant) {
         match image {
-            Ok(image) => {
+            Some(image) => {
                 self.editor.attach_image(image, "");
                 self.typed(now);
             }
-            Err(why) => self.remark(self.settings.language.fill(Word::NoImage, &[&why]), now),
+            None => self.remark(self.settings.language.say(Word::NoImage), now),
         }
     }
 
@@ -482,11 +435,13 @@ impl State {
                 self.layers.push(Layer::of(ask));
             }
             Event::Delta(Delta::Tasks { tasks }) => self.tasks(tasks, now),
+            Event::Delta(Delta::Jobs { running }) => self.status.jobs.clone_from(running),
             Event::Delta(Delta::View { view, .. }) => self.view(view, canvas, now),
             Event::Delta(Delta::Unrecorded { .. }) => {
                 self.transcript.event(event, now);
                 self.turn_ended(now);
             }
+            Event::Delta(Delta::Budget { percent }) => self.status.budget = Some(*percent),
             Event::Delta(Delta::Standing { mode }) => self.status.mode = Some(mode.clone()),
             Event::Delta(Delta::Progress { id, text, .. }) if id.is_empty() => {
                 self.work.tells(text, now);
@@ -527,7 +482,6 @@ impl State {
             }
             Body::Usage(usage) => self.status.count(usage),
             Body::Compaction(compaction) => self.status.folded(compaction.tokens_after),
-            Body::ToolResult(result) => self.status.jobs(&result.output.to_value()),
             Body::Mode(mode) => self.status.mode = Some(mode.clone()),
             Body::Settings(settings) => {
                 if let Some(model) = &settings.model {
@@ -537,6 +491,7 @@ impl State {
             Body::Message(_)
             | Body::Meta(_)
             | Body::ToolUse(_)
+            | Body::ToolResult(_)
             | Body::Approval(_)
             | Body::Todo(_)
             | Body::Notice(_)

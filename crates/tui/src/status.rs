@@ -1,17 +1,13 @@
-//! The line under the composer: model, mode, posture, host, context, cache, cost, branch.
+//! The line under the composer: model, mode, posture, host, context, cache, cost, budget, branch.
 
 use crate::canvas::Canvas;
 use crate::line::{Line, Span};
 use crate::theme::Role;
 use crate::{say, text};
 use ostler_wire::{Mode, Usage, Word};
-use serde_json::Value;
 
 /// Shares above which the number stands out.
 const FULL: u64 = 80;
-
-/// Jobs that are counted.
-const MAX_JOBS: usize = 999;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 // tidy: plain data
@@ -23,13 +19,15 @@ pub struct Status {
     /// Tokens the model can take; 0 = unknown.
     pub window: u64,
     pub branch: Option<String>,
+    /// Percent of the budget that is used most.
+    pub budget: Option<u64>,
     /// Tokens of the last request and its answer.
     context: u64,
     input: u64,
     cached: u64,
     cost: Option<f64>,
-    /// Commands that go on in the background, as far as results have told.
-    jobs: Vec<String>,
+    /// Commands that go on in the background.
+    pub jobs: Vec<String>,
 }
 
 impl Status {
@@ -48,19 +46,6 @@ impl Status {
     /// The conversation has become shorter.
     pub fn folded(&mut self, tokens: u64) {
         self.context = tokens;
-    }
-
-    /// What the result of a call says of a command in the background.
-    pub fn jobs(&mut self, envelope: &Value) {
-        let data = &envelope["data"];
-        let Some(job) = data["job"].as_str().filter(|job| !job.is_empty()) else {
-            return;
-        };
-        self.jobs.retain(|known| known != job);
-        let is_over = data["exit_code"].is_i64() || data["state"] == "killed";
-        if !is_over && self.jobs.len() < MAX_JOBS {
-            self.jobs.push(job.to_owned());
-        }
     }
 
     /// All that is known, or what a form names: `{model} {branch}`.
@@ -92,11 +77,16 @@ impl Status {
                 "goal" => parts.push(("mode", say(Word::ModeGoal, Role::Accent))),
                 _ => {}
             }
-            let posture = match posture.as_str() {
-                "auto" => say(Word::PostureAuto, Role::Warning),
-                "yolo" => say(Word::PostureYolo, Role::Error),
-                _ => say(Word::PostureAsk, Role::Status),
+            let word = match posture.starts_with("auto") {
+                true => Word::PostureAuto,
+                false => say::posture_word(posture).unwrap_or(Word::PostureAsk),
             };
+            let role = match word {
+                Word::PostureAuto => Role::Warning,
+                Word::PostureYolo | Word::StanceShell => Role::Error,
+                _ => Role::Status,
+            };
+            let posture = say(word, role);
             parts.push(("posture", posture));
         }
         let host = self.host.iter().map(|h| canvas.span(h, Role::Accent));
@@ -104,13 +94,7 @@ impl Status {
         if let Some(share) = (self.context * 100).checked_div(self.window)
             && self.context > 0
         {
-            let role = if share >= FULL {
-                Role::Warning
-            } else {
-                Role::Status
-            };
-            let text = canvas.fill(Word::Context, &[&share.to_string()]);
-            parts.push(("context", canvas.span(text, role)));
+            parts.push(("context", percent(Word::Context, share, canvas)));
         }
         if let Some(share) = (self.cached * 100).checked_div(self.input) {
             let text = canvas.fill(Word::Cached, &[&share.to_string()]);
@@ -118,6 +102,8 @@ impl Status {
         }
         let cost = self.cost.map(|c| canvas.span(say::cost(c), Role::Status));
         parts.extend(cost.map(|span| ("cost", span)));
+        let budget = self.budget.map(|b| percent(Word::Budget, b, canvas));
+        parts.extend(budget.map(|span| ("budget", span)));
         if !self.jobs.is_empty() {
             let text = canvas.fill(Word::Jobs, &[&self.jobs.len().to_string()]);
             parts.push(("jobs", canvas.span(text, Role::Accent)));
@@ -129,9 +115,19 @@ impl Status {
 }
 
 /// Names that a form can have.
-pub const NAMES: [&str; 9] = [
-    "model", "mode", "posture", "host", "context", "cached", "cost", "jobs", "branch",
+pub const NAMES: [&str; 10] = [
+    "model", "mode", "posture", "host", "context", "cached", "cost", "budget", "jobs", "branch",
 ];
+
+/// A share that stands out when little is left.
+fn percent(word: Word, share: u64, canvas: &Canvas) -> Span {
+    let role = if share >= FULL {
+        Role::Warning
+    } else {
+        Role::Status
+    };
+    canvas.span(canvas.fill(word, &[&share.to_string()]), role)
+}
 
 /// The form with what is known in the place of its names; what is not known leaves nothing.
 fn filled(form: &str, parts: &[(&str, Span)], canvas: &Canvas) -> Line {
@@ -188,10 +184,11 @@ mod tests {
             cost: Some(0.25),
             ..Usage::default()
         });
+        status.budget = Some(25);
         let text = status.line(&canvas(80), None).text();
         assert_eq!(
             text,
-            "wise-2 · plan · yolo · 50% context · 50% cached · $0.250 · main"
+            "wise-2 · plan · yolo · 50% context · 50% cached · $0.250 · 25% budget · main"
         );
         assert!(status.line(&canvas(40), None).width() <= 40);
         for (form, expect) in [

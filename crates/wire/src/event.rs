@@ -48,6 +48,10 @@ pub enum Delta {
     Standing {
         mode: crate::Mode,
     },
+    /// How much of the budget that is used most is spent.
+    Budget {
+        percent: u64,
+    },
     /// A command was carried out; this is what it says.
     View {
         command: String,
@@ -56,6 +60,10 @@ pub enum Delta {
     /// The prompts that run in the background, all of them, whenever one of them changes.
     Tasks {
         tasks: Vec<Task>,
+    },
+    /// The commands that run in the background, by id, all of them, whenever one begins or ends.
+    Jobs {
+        running: Vec<String>,
     },
 }
 

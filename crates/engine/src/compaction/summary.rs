@@ -3,6 +3,7 @@
 
 use super::digest::Prose;
 use super::past;
+use crate::budget::Hold;
 use crate::conversation::{Conversation, Sent};
 use crate::desk::Desk;
 use crate::inbox::{Inbox, Stopped};
@@ -32,14 +33,16 @@ pub enum Asked {
 }
 
 pub struct Summary {
+    /// What it may cost, until it is booked.
+    pub held: Option<Hold>,
     /// Or why there is none.
     pub prose: Result<Prose, String>,
     pub usage: Option<Usage>,
 }
 
 impl Asked {
-    fn answered(prose: Result<Prose, String>, usage: Option<Usage>) -> Self {
-        Asked::Answered(Box::new(Summary { prose, usage }))
+    fn answered(held: Option<Hold>, prose: Result<Prose, String>, usage: Option<Usage>) -> Self {
+        Asked::Answered(Box::new(Summary { held, prose, usage }))
     }
 }
 
@@ -63,7 +66,7 @@ pub async fn ask(
         }
     }
     match request(desk, inbox, cancel, material, Share::Half).await {
-        Reply::Overflow => Asked::answered(Err("it is too long for the model".into()), None),
+        Reply::Overflow => Asked::answered(None, Err("it is too long for the model".into()), None),
         Reply::Of(asked) => asked,
     }
 }
@@ -90,6 +93,13 @@ async fn request(
         ts: String::new(),
         body: Body::Message(Message::note(format!("{}{focus}", INSTRUCTION.trim_end()))),
     });
+    let payer = desk.account.payer_in(Some(ROLE));
+    let worst = desk.worst_of(&conversation);
+    // Nobody is asked about it: without a model's words there is still a digest.
+    let held = match desk.account.budget.hold(payer, worst) {
+        Ok(held) => held,
+        Err(breach) => return Reply::Of(Asked::answered(None, Err(breach.message()), None)),
+    };
     let (body, sent) = conversation.request();
     let feed = desk.feed.hushed();
     let sampling = sample(&conversation.model, body, &feed, cancel);
@@ -105,12 +115,12 @@ async fn request(
         Ok(Sampled::Failed(_, Error::Overflow { .. })) => return Reply::Overflow,
         Ok(Sampled::Failed(partial, error) | Sampled::Cut(partial, error)) => {
             let usage = usage(desk, &partial, &sent);
-            return Reply::Of(Asked::answered(Err(error.to_string()), usage));
+            return Reply::Of(Asked::answered(Some(held), Err(error.to_string()), usage));
         }
         Ok(Sampled::Whole(answer)) => answer,
     };
     let usage = usage(desk, &answer, &sent);
-    Reply::Of(Asked::answered(prose(&answer), usage))
+    Reply::Of(Asked::answered(Some(held), prose(&answer), usage))
 }
 
 /// A conversation of the same past. Half of it has the person's words and the latest work.
@@ -170,9 +180,10 @@ fn prose(answer: &Answer) -> Result<Prose, String> {
 }
 
 fn usage(desk: &Desk, answer: &Answer, sent: &Sent) -> Option<Usage> {
-    (answer.usage != TokenUsage::default()).then(|| Usage {
+    let tokens = answer.usage.plus(answer.wasted);
+    (tokens != TokenUsage::default()).then(|| Usage {
         role: Some(ROLE.into()),
         broke: None,
-        ..desk.usage(&answer.usage, sent)
+        ..desk.usage(&tokens, sent)
     })
 }

@@ -2,6 +2,8 @@
 //! in the hands of a test.
 #![allow(dead_code, reason = "each test program uses its part")]
 
+use ostler_engine::budget::{Budget, Limits};
+use ostler_engine::ledger::Ledger;
 use ostler_engine::policy::Policy;
 use ostler_engine::store::Store;
 use ostler_engine::tool::ToolSettings;
@@ -105,6 +107,7 @@ impl Bench {
             params: Params::default(),
             max_steps: 0,
             context: Default::default(),
+            budget: Budget::new(Limits::default(), Ledger::new(self.space.home())),
             operator: Vec::new(),
             policy: Policy::default(),
             watch: None,
@@ -124,6 +127,7 @@ impl Bench {
                 search_url: String::new(),
                 ca_file: None,
                 envelope: false,
+                language: ostler_wire::Language::English,
                 sandbox: Default::default(),
             },
             host: Arc::new(Local::new()),

@@ -100,7 +100,9 @@ impl Approval {
         };
         self.chosen = at;
         match choice.id.as_str() {
-            "deny" | "keep" => {
+            // What the person began themselves needs no reason to be left, nor does a budget.
+            "deny" if self.ask.tool.is_none() => self.answer("deny".into(), None),
+            "deny" | "keep" if self.ask.kind != AskKind::Budget => {
                 self.reason = Some((choice.id.clone(), Field::default()));
                 Step::Stay
             }
@@ -136,6 +138,10 @@ impl Approval {
     fn above(&self, canvas: &Canvas) -> Vec<Line> {
         let title = match (self.ask.kind, &self.ask.tool, &self.ask.from) {
             (AskKind::Plan, _, _) => canvas.say(Word::PlanReady).to_owned(),
+            (AskKind::Budget, _, Some(from)) => {
+                format!("{from}: {}", canvas.say(Word::BudgetReached))
+            }
+            (AskKind::Budget, _, None) => canvas.say(Word::BudgetReached).to_owned(),
             (_, tool, Some(from)) => {
                 let tool = tool.as_deref().unwrap_or_default();
                 canvas.fill(Word::ChildWantsTo, &[from, tool])
@@ -143,7 +149,7 @@ impl Approval {
             (_, Some(tool), None) => canvas.fill(Word::WantsTo, &[tool]),
             (_, None, None) => canvas.fill(Word::WantsTo, &["ostler"]),
         };
-        let mut rows = vec![canvas.line(title, Role::Warning)];
+        let mut rows = text::wrap(&canvas.line(title, Role::Warning), canvas.columns);
         let bar = canvas.span("│ ", Role::Frame);
         let inner = canvas.narrower(2);
         let mut barred = |lines: Vec<Line>| {
@@ -153,7 +159,11 @@ impl Approval {
             }
         };
         if !(self.ask.kind == AskKind::Plan && self.ask.preview.is_some()) {
-            for line in self.ask.subject.lines() {
+            // The title names the tool already.
+            let tool = self.ask.tool.as_deref().unwrap_or_default();
+            let subject = self.ask.subject.strip_prefix(tool);
+            let subject = subject.and_then(|rest| rest.strip_prefix(": "));
+            for line in subject.unwrap_or(&self.ask.subject).lines() {
                 barred(text::wrap(&inner.line(line, Role::Strong), inner.columns));
             }
         }
@@ -184,7 +194,7 @@ impl Approval {
         let mut rows = Vec::new();
         for (n, choice) in self.ask.options.iter().enumerate() {
             let letter = shortcut(&choice.id).map_or_else(String::new, |c| format!("{c}  "));
-            let label = format!("{letter}{}", label(choice, canvas));
+            let label = format!("{letter}{}", self.label(choice, canvas));
             let detail = choice.detail.as_deref().unwrap_or_default();
             rows.extend(row(canvas, n == self.chosen, &label, detail));
         }
@@ -193,6 +203,24 @@ impl Approval {
             Role::Faint,
         ));
         Frame { rows, caret: None }
+    }
+
+    /// In the person's language where the answer is one of the known ones.
+    fn label<'a>(&self, choice: &'a Choice, canvas: &Canvas) -> &'a str {
+        if self.ask.kind == AskKind::Budget {
+            return &choice.label;
+        }
+        let word = match choice.id.as_str() {
+            "once" => Word::AllowOnce,
+            "session" => Word::AllowSession,
+            "always" => Word::AllowAlways,
+            "deny" => Word::DenyReason,
+            "approve" => Word::PlanApprove,
+            "edit" => Word::PlanEdit,
+            "keep" => Word::PlanKeep,
+            _ => return &choice.label,
+        };
+        canvas.say(word)
     }
 }
 
@@ -207,19 +235,4 @@ fn shortcut(id: &str) -> Option<char> {
         "keep" => Some('k'),
         _ => None,
     }
-}
-
-/// In the person's language where the answer is one of the known ones.
-fn label<'a>(choice: &'a Choice, canvas: &Canvas) -> &'a str {
-    let word = match choice.id.as_str() {
-        "once" => Word::AllowOnce,
-        "session" => Word::AllowSession,
-        "always" => Word::AllowAlways,
-        "deny" => Word::DenyReason,
-        "approve" => Word::PlanApprove,
-        "edit" => Word::PlanEdit,
-        "keep" => Word::PlanKeep,
-        _ => return &choice.label,
-    };
-    canvas.say(word)
 }

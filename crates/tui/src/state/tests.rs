@@ -1,5 +1,7 @@
 //! What keys do in which state, and what is on the screen then: one snapshot, read as a table of `state | keys`.
 
+mod any;
+
 use super::*;
 use crate::editor::Options;
 use crate::key::keys;
@@ -7,7 +9,7 @@ use crate::surroundings::Name;
 use crate::testing::marked;
 use insta::assert_snapshot;
 use ostler_wire::{
-    Action, Ask, AskKind, Choice, Compaction, Delta, DigestBy, Interrupted, Item, Json, List,
+    Action, Ask, AskKind, Choice, Compaction, Deed, Delta, DigestBy, Interrupted, Item, Json, List,
     Message, Outcome as End, ToolResult, ToolUse, TurnEnd, Usage,
 };
 use serde_json::json;
@@ -200,10 +202,14 @@ fn permission() -> Ask {
             AskKind::Permission,
             "cargo test --all",
             &[
-                ("once", "", ""),
-                ("session", "", "cargo test:*"),
-                ("always", "", "Bash(cargo test:*) in ~/.ostler/config.toml"),
-                ("deny", "", ""),
+                ("once", "allow once", ""),
+                ("session", "allow for this session", "cargo test:*"),
+                (
+                    "always",
+                    "always allow",
+                    "Bash(cargo test:*) in ~/.ostler/config.toml",
+                ),
+                ("deny", "deny, and say why", ""),
             ],
         )
     }
@@ -218,6 +224,18 @@ fn bench(state: &str, columns: usize, look: Look) -> Bench {
     };
     match state {
         "idle" => {}
+        "busy" => {
+            bench.delta(Delta::Tasks {
+                tasks: vec![ostler_wire::Task {
+                    id: "t1".into(),
+                    prompt: "look around".into(),
+                    doing: ostler_wire::Doing::Thinking,
+                    seconds: 4,
+                }],
+            });
+            let running = vec!["j1".into(), "j2".into()];
+            bench.delta(Delta::Jobs { running });
+        }
         "working" => working(&mut bench),
         "speaking" => {
             working(&mut bench);
@@ -272,10 +290,26 @@ fn bench(state: &str, columns: usize, look: Look) -> Bench {
         }
         "plan" => {
             working(&mut bench);
-            let options = [("approve", "", ""), ("edit", "", ""), ("keep", "", "")];
+            let options = [
+                ("approve", "approve and go on", ""),
+                ("edit", "edit it first", ""),
+                ("keep", "keep planning, and say what to change", ""),
+            ];
             bench.event(&Event::Ask(Arc::new(Ask {
                 preview: Some("# Plan\n\n1. Look\n2. Fix".into()),
                 ..ask(AskKind::Plan, "plan", &options)
+            })));
+        }
+        "budget" | "task budget" => {
+            working(&mut bench);
+            let options = [
+                ("once", "raise it and go on", "to $5.00, until Ostler ends"),
+                ("deny", "stop here", ""),
+            ];
+            let subject = "The budget of the run is $2.50: $2.25 is used or promised, and the next request may take $0.5000 more.";
+            bench.event(&Event::Ask(Arc::new(Ask {
+                from: Some("t1".to_owned()).filter(|_| state == "task budget"),
+                ..ask(AskKind::Budget, subject, &options)
             })));
         }
         "question" | "multi" | "words" => {
@@ -290,7 +324,7 @@ fn bench(state: &str, columns: usize, look: Look) -> Bench {
                 ..ask(AskKind::Question, "Which colour?", options)
             })));
         }
-        "picker" => {
+        "picker" | "sessions" => {
             let act = |label: &str, line: &str| Action {
                 label: label.into(),
                 act: Act::Command(line.into()),
@@ -312,6 +346,7 @@ fn bench(state: &str, columns: usize, look: Look) -> Bench {
                     item("gamma", false),
                 ],
                 empty: "none".into(),
+                search: Some("resume".to_owned()).filter(|_| state == "sessions"),
             };
             bench.delta(Delta::View {
                 command: "resume".into(),
@@ -373,6 +408,11 @@ fn keys_in_the_composer() {
         ("idle", "<ctrl-c><ctrl-c>"),
         ("idle", "<ctrl-c><wait><ctrl-c>"),
         ("idle", "text<ctrl-c>"),
+        ("busy", "<ctrl-d>"),
+        ("busy", "<ctrl-d><wait><ctrl-d>"),
+        ("busy", "<ctrl-d><wait><wait><wait><wait><ctrl-d>"),
+        ("busy", "<ctrl-c>"),
+        ("busy", "<ctrl-c><ctrl-c>"),
     ]));
 }
 
@@ -465,6 +505,25 @@ fn keys_in_layers() {
 }
 
 #[test]
+fn keys_about_budgets_and_sessions() {
+    assert_snapshot!(table(&[
+        ("budget", ""),
+        ("budget", "y"),
+        ("budget", "n"),
+        ("budget", "<down><enter>"),
+        ("budget", "<esc>"),
+        ("task budget", ""),
+        ("sessions", ""),
+        ("sessions", "gam"),
+        ("sessions", "gam<enter>"),
+        ("sessions", "gam<down><enter>"),
+        ("sessions", "what was said"),
+        ("sessions", "what was said<enter>"),
+        ("sessions", " <enter>"),
+    ]));
+}
+
+#[test]
 fn layouts_at_every_width_and_look() {
     for (columns, look) in [
         (40, Look::Mono),
@@ -516,6 +575,8 @@ fn no_layout_is_larger_than_its_terminal() {
         "multi",
         "words",
         "picker",
+        "sessions",
+        "budget",
         "pager",
     ];
     for state in states {
@@ -597,16 +658,9 @@ fn the_title_says_whether_it_works_or_waits() {
 fn jobs_and_usage_are_in_the_status_line() {
     let mut bench = bench("running", 80, Look::Mono);
     bench.state.status.window = 1_000;
-    let result = |data| {
-        Body::ToolResult(ToolResult {
-            tool_use_id: "c1".into(),
-            output: Json::of(&json!({"ok": true, "data": data})),
-            ok: true,
-            duration_ms: 5,
-        })
-    };
     let status = |bench: &Bench| bench.state.status.line(&bench.canvas, None).text();
-    bench.entry(result(json!({"job": "j1", "state": "running"})));
+    let running = vec!["j1".into()];
+    bench.delta(Delta::Jobs { running });
     bench.entry(Body::Usage(Usage {
         input: 400,
         output: 100,
@@ -617,13 +671,25 @@ fn jobs_and_usage_are_in_the_status_line() {
         status(&bench),
         "wise-2 · ask · 50% context · 75% cached · jobs 1 · main"
     );
-    bench.entry(result(
-        json!({"job": "j1", "state": "exited", "exit_code": 0}),
-    ));
+    let running = Vec::new();
+    bench.delta(Delta::Jobs { running });
     assert_eq!(
         status(&bench),
         "wise-2 · ask · 50% context · 75% cached · main"
     );
+    for (posture, shown) in [
+        ("auto for 10m", "auto"),
+        ("yolo", "yolo"),
+        ("yolo for commands", "yolo for commands"),
+        ("refuse", "refuse"),
+    ] {
+        bench.entry(Body::Mode(ostler_wire::Mode {
+            mode: "plan".into(),
+            posture: posture.into(),
+        }));
+        let shown = format!("wise-2 · plan · {shown} · ");
+        assert!(status(&bench).starts_with(&shown), "{}", status(&bench));
+    }
 }
 
 #[test]

@@ -1,0 +1,90 @@
+//! What only a front end can do: colours, the clipboard, another session, and leaving, once it is known what that stops.
+
+use super::{Effect, State};
+use crate::layer::{Layer, Picker};
+use crate::theme::{Look, Theme};
+use ostler_wire::{Deed, Word};
+use std::time::{Duration, Instant};
+
+/// How long a first Ctrl-C waits for the second.
+const LEAVE_WITHIN: Duration = Duration::from_secs(2);
+/// How long it stands there what leaving would stop, and leaving again means it.
+const WARNING: Duration = Duration::from_secs(10);
+
+impl State {
+    pub(super) fn deed(&mut self, deed: Deed, now: Instant) {
+        match deed {
+            Deed::Open(open) => self.effects.push(Effect::Open(open)),
+            Deed::Copy(text) => self.copy(text, now),
+            Deed::Compose(text) => {
+                self.editor.set_text(&text);
+                self.typed(now);
+            }
+            Deed::Theme(name) => self.set_theme(&name, now),
+            Deed::Leave => self.leave(now),
+        }
+    }
+
+    fn set_theme(&mut self, name: &str, now: Instant) {
+        let language = self.settings.language;
+        match Look::from_name(name) {
+            Some(look) => self.theme = Theme::new(look).speaking(language),
+            None if name.is_empty() => {
+                let looks = Look::list(self.theme.look, language);
+                self.layers.push(Layer::Picker(Picker::new(looks)));
+            }
+            None => {
+                let all = Look::ALL.map(Look::name).join(" ");
+                self.remark(language.fill(Word::NoTheme, &[name, &all]), now);
+            }
+        }
+    }
+
+    fn copy(&mut self, text: String, now: Instant) {
+        let word = match text.is_empty() {
+            true => Word::NothingToCopy,
+            false => Word::Copied,
+        };
+        if !text.is_empty() {
+            self.effects.push(Effect::Copy(text));
+        }
+        self.remark(self.settings.language.say(word), now);
+    }
+
+    pub(super) fn ctrl_c(&mut self, leaving: bool, now: Instant) {
+        if self.is_working() {
+            self.stop();
+        } else if !self.editor.is_empty() {
+            self.editor.set_text("");
+            self.typed(now);
+        } else if leaving {
+            self.effects.push(Effect::Leave);
+        } else {
+            self.moment.leaving = Some(now + LEAVE_WITHIN);
+        }
+    }
+
+    /// Leaves; where that stops something, when it is asked for again.
+    pub(super) fn leave(&mut self, now: Instant) {
+        let running = self.running();
+        let warned = self.moment.warned.take();
+        let knows = warned
+            .is_some_and(|(ids, until)| until > now && running.iter().all(|id| ids.contains(id)));
+        if running.is_empty() || knows {
+            return self.effects.push(Effect::Leave);
+        }
+        let until = now + WARNING;
+        let text = self
+            .settings
+            .language
+            .fill(Word::LeaveStops, &[&running.join(", ")]);
+        self.moment.remark = Some((text, until));
+        self.moment.warned = Some((running, until));
+    }
+
+    /// What goes on in the background and ends with us.
+    pub(super) fn running(&self) -> Vec<String> {
+        let jobs = self.status.jobs.iter().cloned();
+        self.work.background.ids().chain(jobs).collect()
+    }
+}
