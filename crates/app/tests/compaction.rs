@@ -192,6 +192,14 @@ fn a_command_folds_in_a_conversation() {
         shown.stdout
     );
     scene.server.assert_done();
+    // Whoever deletes a session means all of it.
+    let archive = folds(&scene)[0]["archive"].as_str().unwrap().to_owned();
+    assert!(scene.space.exists(&archive), "{archive}");
+    scene
+        .ostler(["sessions", "delete", &scene.session_id()])
+        .output()
+        .ok();
+    assert!(!scene.space.exists(&archive), "{archive}");
 }
 
 #[test]

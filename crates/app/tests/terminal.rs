@@ -684,6 +684,45 @@ fn commands_show_choose_and_leave() {
 }
 
 #[test]
+fn a_fold_is_shown_and_can_be_stopped() {
+    let summary = "## Goal\nShip the parser.\n## Notes\nHalf of it works.";
+    let scene = scene([
+        Step::answer().text(&"Much is said here. ".repeat(300)),
+        Step::answer().text("And little here."),
+        Step::stall_headers(),
+        Step::answer().text(summary),
+        Step::answer().text("On it goes."),
+    ]);
+    let mut term = start(&scene, 100, 24);
+    turn(&mut term, "Never touch lexer.rs.", "Much is said");
+    turn(&mut term, "more", "And little here.");
+    term.keys("/compact the parser\r");
+    term.wait_for("folding older work");
+    scene.server.wait_for(3);
+    term.keys("\x1b");
+    term.wait_for("Interrupted; nothing was folded.");
+    idle(&term);
+    term.keys("/compact the parser\r");
+    term.wait_for("≡ Folded older work (answers 1, calls 0)");
+    term.wait_for("focus: the parser");
+    idle(&term);
+    turn(&mut term, "on", "On it goes.");
+    // What it stands for is a key away.
+    term.keys("\x14");
+    term.wait_for("q back");
+    term.keys("G");
+    term.wait_for("Ship the parser.");
+    term.keys("q");
+    idle(&term);
+    term.keys("\x04");
+    assert!(term.wait().success());
+    let last = scene.server.request(4);
+    let prompt = String::from_utf8(last.prompt_bytes()).unwrap();
+    assert!(prompt.contains("Never touch lexer.rs.") && prompt.contains("<digest>"));
+    assert!(!prompt.contains("Much is said"));
+}
+
+#[test]
 fn a_budget_is_asked_about_and_work_goes_on() {
     let usage = Usage {
         input: 100,

@@ -203,11 +203,12 @@ fn parts(line: &str) -> (&str, &str) {
 }
 
 fn compact<'a>(session: &'a mut Session, focus: &'a str) -> Work<'a> {
-    Box::pin(compaction::on_wish(
-        &mut session.desk,
-        &mut session.inbox,
-        focus,
-    ))
+    Box::pin(async move {
+        match session.take_over() {
+            Ok(()) => compaction::on_wish(&mut session.desk, &mut session.inbox, focus).await,
+            Err(error) => View::Error(error.to_string()),
+        }
+    })
 }
 
 fn status(desk: &mut Desk, inbox: &mut Inbox, _: &str) -> View {

@@ -12,6 +12,8 @@ const RING: usize = 1024;
 pub struct Feed {
     ring: broadcast::Sender<Event>,
     redactor: Redactor,
+    /// What a model says is left out.
+    hushed: bool,
 }
 
 impl Default for Feed {
@@ -19,6 +21,7 @@ impl Default for Feed {
         Self {
             ring: broadcast::Sender::new(RING),
             redactor: Redactor::default(),
+            hushed: false,
         }
     }
 }
@@ -29,6 +32,14 @@ impl Feed {
         Self {
             redactor,
             ..Self::default()
+        }
+    }
+
+    /// The same for a request beside the conversation: what comes of it is not shown, that it is tried again is.
+    pub fn hushed(&self) -> Self {
+        Self {
+            hushed: true,
+            ..self.clone()
         }
     }
 
@@ -52,6 +63,13 @@ impl Feed {
 
     /// Pieces of a text come from a `stream`; what is whole is cleaned here.
     pub fn delta(&self, mut delta: Delta) {
+        let is_said = matches!(
+            delta,
+            Delta::AssistantDelta { .. } | Delta::ReasoningDelta { .. }
+        );
+        if self.hushed && is_said {
+            return;
+        }
         let clean = |text: &mut String| *text = self.redactor.text(std::mem::take(text));
         match &mut delta {
             Delta::Retry { reason: text, .. }

@@ -106,10 +106,10 @@ impl Handoff {
         out
     }
 
-    /// The same in a model's words. What can be read off the log stays as it is.
+    /// The same in a model's words; the feed tells when it is asked again. What can be read off the log stays as it is.
     pub async fn improved(
         self,
-        model: &Model,
+        (model, feed): (&Model, &Feed),
         entries: &[Entry],
         cancel: &CancellationToken,
         till: Till<'_>,
@@ -126,7 +126,7 @@ impl Handoff {
                 };
             }
         };
-        let (said, usage) = ask(conversation, cancel).await;
+        let (said, usage) = ask(conversation, feed, cancel).await;
         let said = said.and_then(|text| {
             sections(&text).ok_or_else(|| "its answer was none of what it was asked for".into())
         });
@@ -178,11 +178,12 @@ fn question(draft: &Handoff, model: &Model, entries: &[Entry]) -> (Conversation,
 /// What it says, or why nothing, and what that took.
 async fn ask(
     mut conversation: Conversation,
+    feed: &Feed,
     cancel: &CancellationToken,
 ) -> (Result<String, String>, Option<Usage>) {
     let (body, _) = conversation.request();
     let model = &conversation.model;
-    let answer = match sample(model, body, &Feed::default(), cancel).await {
+    let answer = match sample(model, body, feed, cancel).await {
         Sampled::Whole(answer) => answer,
         Sampled::Cut(partial, error) | Sampled::Failed(partial, error) => {
             return (Err(error.to_string()), usage(model, &partial));

@@ -17,7 +17,7 @@ mod desk;
 mod dispatch;
 pub mod export;
 mod extra;
-mod feed;
+pub mod feed;
 mod fold;
 pub mod handoff;
 mod hex;

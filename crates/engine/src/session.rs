@@ -2,6 +2,7 @@
 
 use crate::budget::affordable;
 use crate::commands::{self, template};
+use crate::compaction;
 use crate::conversation::Conversation;
 use crate::desk::Desk;
 use crate::extra::Tell;
@@ -48,6 +49,7 @@ impl Session {
         self.desk.log.synced().await;
         if self.discarded && self.options.save {
             let _ = self.store().delete(&self.desk.account.session);
+            compaction::forget(&self.options.home, &self.desk.account.session);
         }
     }
 
@@ -93,6 +95,14 @@ impl Session {
         self.opening.past.clear();
         self.opening.entries.clear();
         Ok(())
+    }
+
+    /// A fork begins its log with what it takes over, so that there is something to work on.
+    pub(crate) fn take_over(&mut self) -> Result<(), LogError> {
+        match self.opening.past.is_empty() {
+            true => Ok(()),
+            false => self.begin(),
+        }
     }
 
     async fn command(&mut self, line: &str) {

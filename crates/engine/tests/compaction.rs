@@ -129,6 +129,12 @@ async fn a_hundred_rules_and_commands_outlive_ten_folds() {
     assert_eq!(bench.space.read("ran.txt").lines().count(), 101);
     let id = session.id();
     session.close().await;
+    let before = bench.server.requests().len();
+    let mut session = bench.resume(&id).await;
+    session.run("turn 101: on").await;
+    session.close().await;
+    let first = bench.request(before).prompt_bytes();
+    assert!(first.starts_with(&last.prompt_bytes()));
     assert_eq!(breaks(&bench.store().read(&id).unwrap().0), [""; 0]);
     // What the summaries cost is in the books.
     let lines = Ledger::new(bench.space.home()).lines().unwrap();
@@ -437,6 +443,33 @@ async fn a_turn_that_is_stopped_while_it_folds_can_be_sent_again() {
 }
 
 #[tokio::test]
+async fn a_fork_can_be_folded_before_anything_is_said_in_it() {
+    let bench = Bench::with(Kind::Chat, worker());
+    let session = worked(&bench).await;
+    let id = session.id();
+    let before = session.bytes();
+    session.close().await;
+    let mut fork = bench.open_with(Open::Fork(id.clone()), |_| {}).await;
+    let view = command(&mut fork, "compact").await;
+    assert!(
+        matches!(&view, View::Text(text) if text.starts_with("Folded. ")),
+        "{view:?}"
+    );
+    fork.run("turn 2: on").await;
+    let last = bench.server.requests().pop().unwrap();
+    let prompt = String::from_utf8(last.prompt_bytes()).unwrap();
+    assert!(
+        prompt.contains("<digest>")
+            && prompt.contains(&constraint(0))
+            && !prompt.contains(&filler(0))
+    );
+    assert_eq!(breaks(&fork.entries()), [""; 0]);
+    // The other one knows nothing of it.
+    let session = bench.resume(&id).await;
+    assert_eq!(session.bytes(), before);
+}
+
+#[tokio::test]
 async fn folding_again_folds_what_is_left_and_no_more() {
     let bench = Bench::with(Kind::Chat, worker());
     let mut session = worked(&bench).await;
@@ -578,6 +611,8 @@ async fn told(strategy: Strategy, window: u64, reports: &'static [u64]) -> (Vec<
     let mut bench = Bench::with(Kind::Chat, server);
     bench.window = window;
     let change = move |options: &mut ostler_engine::Options| {
+        // Whoever can type commands is told of those.
+        options.interactive = strategy == Strategy::Handoff;
         options.context = ContextSettings {
             strategy,
             ratio: 0.8,
@@ -594,37 +629,24 @@ async fn told(strategy: Strategy, window: u64, reports: &'static [u64]) -> (Vec<
 
 #[tokio::test]
 async fn the_person_is_told_before_the_window_is_full() {
-    let full = &[10, 69_000, 71_000, 72_000, 81_000, 10];
-    /// Window, prompt tokens by turn, what is said, folds.
-    type Case = (
-        Strategy,
-        u64,
-        &'static [u64],
-        &'static [&'static str],
-        usize,
-    );
-    let cases: [Case; 5] = [
-        (Strategy::Compact, WINDOW, full, &["71 % full"], 1),
+    const FULL: &[u64] = &[10, 69_000, 71_000, 72_000, 81_000, 10];
+    const MANY: &[u64] = &[10, 103_000, 104_000];
+    let cases = [
+        (Strategy::Compact, WINDOW, FULL, Some("71 % full"), 1),
         (
             Strategy::Warn,
             WINDOW,
-            full,
-            &["Nothing folds it by itself"],
+            FULL,
+            Some("Nothing folds it by itself"),
             0,
         ),
-        (
-            Strategy::Handoff,
-            WINDOW,
-            full,
-            &["ostler handoff --goal"],
-            0,
-        ),
-        (Strategy::Compact, 0, full, &[], 0),
+        (Strategy::Handoff, WINDOW, FULL, Some("`/handoff …`"), 0),
+        (Strategy::Compact, 0, FULL, None, 0),
         (
             Strategy::Compact,
             0,
-            &[10, 103_000, 104_000],
-            &["window of this model is not known"],
+            MANY,
+            Some("window of this model is not known"),
             0,
         ),
     ];
@@ -632,7 +654,7 @@ async fn the_person_is_told_before_the_window_is_full() {
         let (said, folded) = told(strategy, window, reports).await;
         assert_eq!(
             (said.len(), folded),
-            (expect.len(), folds),
+            (expect.iter().len(), folds),
             "{strategy:?}: {said:?}"
         );
         for (said, expect) in said.iter().zip(expect) {

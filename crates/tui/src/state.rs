@@ -445,6 +445,7 @@ impl State {
             Event::Delta(Delta::Standing { mode }) => self.status.mode = Some(mode.clone()),
             Event::Delta(Delta::Progress { id, text, .. }) if id.is_empty() => {
                 self.work.tells(text, now);
+                self.transcript.event(event, now);
             }
             Event::Delta(_) => self.transcript.event(event, now),
             Event::Entry(entry) => {

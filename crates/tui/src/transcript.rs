@@ -198,6 +198,10 @@ impl Transcript {
                 }
             }
             Delta::Progress { id, text, .. } => {
+                // Whatever was tried again is through.
+                if id.is_empty() && text.is_empty() {
+                    self.retry = None;
+                }
                 if let Some(call) = self.call(id) {
                     call.cell.progress = Some(text.clone());
                 }

@@ -348,7 +348,7 @@ words! {
     // Folding
     HelpCompact: "fold older work into a digest now; say what it should look after", "立即将较早的工作折叠为摘要；可写明重点";
     Folding: "folding older work", "正在折叠较早的工作";
-    FoldedWork: "Folded older work ({} answers, {} calls): about {} → {} tokens", "已折叠较早的工作（{} 条回答，{} 次调用）：约 {} → {} 词元";
+    FoldedWork: "Folded older work (answers {}, calls {}): about {} → {} tokens", "已折叠较早的工作（回答 {}，调用 {}）：约 {} → {} 词元";
     FoldedByLog: "from the log alone", "仅依据日志";
     FoldedFocus: "focus: {}", "重点：{}";
     FoldDone: "Folded. The originals are in {}.", "已折叠。原文在 {}。";

@@ -8,6 +8,7 @@ use crate::flags::Handoff as Args;
 use anyhow::{Context as _, anyhow};
 use ostler_engine::Models as _;
 use ostler_engine::budget::{Payer, Till, affordable, spent};
+use ostler_engine::feed::Feed;
 use ostler_engine::handoff::{self, Handoff};
 use ostler_engine::ledger::{Ledger, Line};
 use ostler_engine::log;
@@ -79,7 +80,9 @@ async fn improved(boot: &Boot, draft: Handoff, path: &Path, entries: &[Entry]) -
         },
     };
     let cancel = CancellationToken::new();
-    let improved = draft.improved(&model, entries, &cancel, till).await;
+    let improved = draft
+        .improved((&model, &Feed::default()), entries, &cancel, till)
+        .await;
     if let Some(usage) = improved.usage.filter(|_| !boot.global.no_save) {
         // A ledger that cannot be written must not stop the work; `doctor` looks at it.
         let _ = Ledger::new(&boot.places.home).add(&Line {

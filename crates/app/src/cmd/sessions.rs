@@ -11,6 +11,7 @@ use crate::flags::{ExportFormat, Listing, Sessions};
 use crate::lenient::Lenient;
 use anyhow::{Context as _, anyhow, bail};
 use jiff::Timestamp;
+use ostler_engine::compaction;
 use ostler_engine::export;
 use ostler_engine::history::{Found, HistoryError, Hit, Query, Reach, Words};
 use ostler_engine::log;
@@ -260,6 +261,7 @@ fn delete(boot: &Boot, id: &str) -> anyhow::Result<()> {
         .map(|(entries, _)| title(&entries))
         .unwrap_or_default();
     let gone = store.delete(&stem(&path)).map_err(|e| anyhow!(e))?;
+    compaction::forget(&boot.places.home, &gone);
     text::print(&format!(
         "Deleted {}  {}\n",
         text::short(&gone),
@@ -277,6 +279,11 @@ fn gc(boot: &Boot, quota: ByteSize, dry_run: DryRun) -> anyhow::Result<()> {
         return Ok(());
     }
     let gone = boot.store().gc(quota.0, dry_run);
+    if dry_run == DryRun::No {
+        for (id, _) in &gone {
+            compaction::forget(&boot.places.home, id);
+        }
+    }
     let verb = match dry_run {
         DryRun::Yes => "Would delete",
         DryRun::No => "Deleted",

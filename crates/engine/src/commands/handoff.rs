@@ -20,10 +20,11 @@ pub fn handoff<'a>(session: &'a mut Session, goal: &'a str) -> Work<'a> {
 
 async fn prepared(session: &mut Session, goal: &str) -> Result<View, String> {
     let language = session.options.language;
-    let (desk, inbox) = (&mut session.desk, &mut session.inbox);
     if goal.is_empty() {
         return Err(language.say(Word::HandoffUsage).into());
     }
+    session.take_over().map_err(|e| e.to_string())?;
+    let (desk, inbox) = (&mut session.desk, &mut session.inbox);
     let entries = desk.log.source().entries_after(None);
     let entries = log::branch(entries.into_iter().map(Arc::unwrap_or_clone).collect());
     if !entries.iter().any(|e| matches!(e.body, Body::Message(_))) {
@@ -33,12 +34,13 @@ async fn prepared(session: &mut Session, goal: &str) -> Result<View, String> {
     let model = desk.conversation.model.clone();
     let cancel = inbox.turn();
     desk.progress(ROLE, language.say(Word::HandingOff));
+    let feed = desk.feed.hushed();
     let till = Till {
         budget: &desk.account.budget,
         payer: desk.account.payer_in(Some(ROLE)),
     };
     let improved = inbox
-        .attend(draft.improved(&model, &entries, &cancel, till))
+        .attend(draft.improved((&model, &feed), &entries, &cancel, till))
         .await;
     desk.progress(ROLE, "");
     let stopped = || View::Text(language.say(Word::HandoffStopped).into());

@@ -6,17 +6,36 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Characters of the session's id in the name.
-const SHORT_ID: usize = 8;
-
 /// The file for a fold of this session now.
 pub fn path(home: &Path, session: &str) -> PathBuf {
     let now: String = crate::log::now()
         .chars()
         .filter(|c| !matches!(c, ':' | '.'))
         .collect();
-    let id: String = session.chars().take(SHORT_ID).collect();
-    home.join("archive").join(format!("{now}-{id}.jsonl"))
+    folder(home).join(format!("{now}{}", ending(session)))
+}
+
+/// Removes what was kept of a session that is deleted.
+pub fn forget(home: &Path, session: &str) {
+    let Ok(files) = std::fs::read_dir(folder(home)) else {
+        return;
+    };
+    let ending = ending(session);
+    for file in files.flatten() {
+        let name = file.file_name();
+        if !session.is_empty() && name.to_string_lossy().ends_with(&ending) {
+            // One that stays is of no use to anybody, and of no harm.
+            let _ = std::fs::remove_file(file.path());
+        }
+    }
+}
+
+fn folder(home: &Path) -> PathBuf {
+    home.join("archive")
+}
+
+fn ending(session: &str) -> String {
+    format!("-{session}.jsonl")
 }
 
 /// Writes what is a message, a call or a result. Only the person may read it.

@@ -159,14 +159,17 @@ impl Digest {
             left = left.saturating_sub(text.len());
             section(&mut out, title, &text);
         }
+        self.say_facts(&mut out, most.min(MAX_DIGEST));
+        out.push_str(CLOSE);
+        out
+    }
+
+    fn say_facts(&self, out: &mut String, most: usize) {
+        let room = |share: usize| most * share / SHARES;
         let facts = &self.facts;
         let decided = newest(facts.decided.clone(), room(DECIDED_SHARE), "decision");
-        section(&mut out, "Decided by the person", &decided);
         let lines = facts.files.iter().map(FileFact::line).collect();
-        section(&mut out, "Files", &newest(lines, room(FILES_SHARE), "file"));
-        let lines = facts.commands.iter().map(|c| c.line()).collect();
-        let commands = newest(lines, room(COMMANDS_SHARE), "command");
-        section(&mut out, "Commands already run", &commands);
+        let files = newest(lines, room(FILES_SHARE), "file");
         let lines = facts.todos.iter().map(|item| {
             let state = match item.state {
                 TodoState::InProgress => " (in progress)",
@@ -175,11 +178,21 @@ impl Digest {
             format!("{}{state}", short(&item.text, MAX_FACTS))
         });
         let todos = newest(lines.collect(), room(REST_SHARE), "todo");
-        section(&mut out, "Open todos", &todos);
         let failures = newest(facts.failures.clone(), room(REST_SHARE), "failure");
-        section(&mut out, "Failures", &failures);
-        out.push_str(CLOSE);
-        out
+        // What is not listed may be run again, so they get all the room that others leave.
+        let used = out.len() + decided.len() + files.len() + todos.len() + failures.len();
+        let left = most.saturating_sub(used + room(REST_SHARE));
+        let lines = facts.commands.iter().map(|c| c.line()).collect();
+        let commands = newest(lines, left.max(room(COMMANDS_SHARE)), "command");
+        for (title, text) in [
+            ("Decided by the person", decided),
+            ("Files", files),
+            ("Commands already run", commands),
+            ("Open todos", todos),
+            ("Failures", failures),
+        ] {
+            section(out, title, &text);
+        }
     }
 }
 

@@ -9,6 +9,7 @@ mod summary;
 #[cfg(test)]
 mod tests;
 
+pub use archive::forget;
 pub use digest::{Digest, MAX_DIGEST, Prose};
 pub(crate) use facts::cut;
 pub use facts::{CommandFact, Facts, FileFact};
@@ -259,17 +260,18 @@ pub(crate) fn warning(desk: &mut Desk) -> Option<Body> {
     }
     let then = match strategy {
         Strategy::Compact if share >= ratio => language.say(Word::WindowFoldsNext).to_owned(),
-        Strategy::Compact => language.fill(Word::WindowFoldsAt, &[&percent(ratio)]),
+        Strategy::Compact => {
+            let ratio = format!("{:.0}", ratio * 100.0);
+            language.fill(Word::WindowFoldsAt, &[&ratio])
+        }
         Strategy::Handoff => language.fill(Word::WindowHandoff, &[&anew]),
         Strategy::Warn => language.fill(Word::WindowOnlyWarns, &[&anew]),
     };
-    let (full, window) = (percent(share), window.to_string());
+    // As the status line counts it.
+    let full = (share * 100.0).floor().to_string();
+    let window = window.to_string();
     let words = [full.as_str(), &tokens, &window, &then];
     Some(notice(language.fill(Word::WindowFull, &words)))
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.0}", share * 100.0)
 }
 
 /// What a fork's log starts with: the entries of the other one without its first line, under their new numbers.
@@ -402,11 +404,13 @@ async fn carry_out(
     let number = desk.log.next() + bodies.len() as u64;
     let (compaction, conversation) = rebuilt(desk, &mut entries, compaction, number);
     bodies.push(Body::Compaction(compaction.clone()));
-    desk.commit_folded(bodies, conversation)?;
+    let committed = desk.commit_folded(bodies, conversation);
+    // It is paid for all the same.
     if let Some(usage) = &usage {
         desk.book(usage);
     }
     drop(held);
+    committed?;
     Ok(Folded::Done(Box::new(compaction)))
 }
 

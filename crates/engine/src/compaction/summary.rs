@@ -6,7 +6,6 @@ use super::past;
 use crate::budget::Hold;
 use crate::conversation::{Conversation, Sent};
 use crate::desk::Desk;
-use crate::feed::Feed;
 use crate::inbox::{Inbox, Stopped};
 use crate::sample::{Sampled, sample};
 use ostler_llm::{Answer, AnswerPart, Error, TokenUsage};
@@ -102,9 +101,8 @@ async fn request(
         Err(breach) => return Reply::Of(Asked::answered(None, Err(breach.message()), None)),
     };
     let (body, sent) = conversation.request();
-    // What it says is no part of the conversation, so nobody listens to this feed.
-    let quiet = Feed::redacting(desk.feed.redactor().clone());
-    let sampling = sample(&conversation.model, body, &quiet, cancel);
+    let feed = desk.feed.hushed();
+    let sampling = sample(&conversation.model, body, &feed, cancel);
     let answer = match inbox.attend(sampling).await {
         Err(Stopped) => return Reply::Of(Asked::Interrupted),
         Ok(Sampled::Interrupted(partial)) => {

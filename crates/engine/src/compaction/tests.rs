@@ -455,6 +455,22 @@ fn what_is_no_digest_is_told() {
 }
 
 #[test]
+fn commands_get_the_room_that_others_leave() {
+    let ran_all = (0..400).flat_map(|n| {
+        let id = n.to_string();
+        let command = json!({"command": format!("cargo test {n:03}")});
+        let output = json!({"ok": true, "data": {"exit_code": 0}});
+        [tool_use(&id, "bash", command), ran(&id, output, true)]
+    });
+    let facts = Facts::of(&numbered(ran_all), "");
+    let text = Digest::new(None, facts).render(MAX_DIGEST);
+    for n in 0..400 {
+        assert!(text.contains(&format!("cargo test {n:03}`")), "{n}: {text}");
+    }
+    assert!(text.len() < MAX_DIGEST, "{}", text.len());
+}
+
+#[test]
 fn a_digest_is_bounded_and_keeps_what_is_newest() {
     let mut bodies = vec![user("go")];
     for n in 0..5_000 {

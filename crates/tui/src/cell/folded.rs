@@ -7,6 +7,9 @@ use crate::say;
 use crate::theme::{Role, Theme};
 use ostler_wire::{Compaction, DigestBy, Word};
 
+/// Bytes of what the person wanted looked after.
+const MAX_FOCUS: usize = 100;
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Folded(Compaction);
 
@@ -26,7 +29,10 @@ impl Folded {
             DigestBy::Mechanical => parts.push(language.say(Word::FoldedByLog).to_owned()),
         }
         let focus = compaction.focus.as_deref();
-        parts.extend(focus.map(|focus| language.fill(Word::FoldedFocus, &[focus])));
+        parts.extend(focus.map(|focus| {
+            let focus = rows::head(focus, MAX_FOCUS);
+            language.fill(Word::FoldedFocus, &[focus])
+        }));
         if fold == Fold::Closed {
             parts.push(language.say(Word::ShowsIt).to_owned());
         }

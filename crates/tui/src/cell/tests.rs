@@ -442,6 +442,18 @@ fn hostile(text: &str) -> Vec<Cell> {
             }],
         }),
         Body::Notice(ostler_wire::Notice { text: s() }),
+        Body::Compaction(Compaction {
+            through: u64::MAX,
+            digest: s(),
+            by: DigestBy::Model,
+            focus: Some(text.repeat(100)),
+            archive: Some(s()),
+            answers: u64::MAX,
+            calls: u64::MAX,
+            tokens_before: u64::MAX,
+            tokens_after: u64::MAX,
+            shared_bytes: u64::MAX,
+        }),
         Body::Error(ErrorEntry {
             kind: s(),
             message: s(),

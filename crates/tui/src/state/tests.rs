@@ -714,8 +714,12 @@ fn folding_is_shown_can_be_stopped_and_empties_the_window() {
     bench.entry(Body::TurnEnd(TurnEnd { outcome: End::Done }));
     bench.delta(progress("folding older work"));
     assert!(bench.shown().contains("folding older work 0s · esc stops"));
+    bench.keys("later<enter>");
+    let shown = bench.shown();
+    assert!(shown.contains("joins the turn: later"), "{shown}");
     bench.keys("<esc>");
-    assert_eq!(bench.effects, ["Send(Interrupt)"]);
+    let last = bench.effects.last().map(String::as_str);
+    assert_eq!(last, Some("Send(Interrupt)"));
     assert!(bench.shown().contains("stopping"));
     bench.delta(progress(""));
     assert!(!bench.shown().contains("esc stops"));
@@ -745,7 +749,7 @@ fn folding_is_shown_can_be_stopped_and_empties_the_window() {
     );
     let shown = bench.shown();
     assert!(
-        shown.contains("Folded older work (2 answers, 3 calls): about 900 → 120 tokens"),
+        shown.contains("Folded older work (answers 2, calls 3): about 900 → 120 tokens"),
         "{shown}"
     );
     // What it took belongs to no turn.

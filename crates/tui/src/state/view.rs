@@ -106,7 +106,7 @@ impl State {
     /// Prompts that are sent and not heard yet.
     fn waiting(&self, canvas: &Canvas) -> Vec<Line> {
         // The one that starts a turn is about to appear.
-        let own = usize::from(self.transcript.is_idle());
+        let own = usize::from(self.transcript.is_idle() && self.work.at.is_none());
         let mut rows = Vec::new();
         for (prompt, delivery) in self.work.waiting.iter().skip(own) {
             let word = match delivery {
