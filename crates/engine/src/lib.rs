@@ -6,6 +6,7 @@ mod asks;
 pub mod audit;
 mod briefing;
 pub mod cache;
+pub mod checkpoint;
 pub mod commands;
 pub mod confine;
 mod conversation;

@@ -9,6 +9,7 @@ mod hide;
 mod host;
 mod local;
 mod process;
+pub mod raw;
 pub mod sandbox;
 pub mod signals;
 pub mod watchdog;
