@@ -124,12 +124,8 @@ impl<'a> Apply<'a> {
                 self.modes.insert(change.path.clone(), *mode);
                 Ok(())
             }
-            Node::File { mode, hash, .. } => match replaced {
-                Some(Node::File { hash: old, .. }) if old == hash => {
-                    raw::set_mode(&path, *mode).map_err(say)
-                }
-                _ => self.write(&path, hash, *mode),
-            },
+            // Even for its mode alone: a mode set in place would reach other names of the same file.
+            Node::File { mode, hash, .. } => self.write(&path, hash, *mode),
             Node::Link { target } => {
                 let temp = temp_beside(&path);
                 let target = PathBuf::from(raw::name(target));

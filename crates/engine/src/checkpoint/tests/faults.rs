@@ -29,10 +29,10 @@ fn check(kind: FaultKind) {
     for left in 0..MAX_STEPS {
         let world = World::new();
         world.write("a", "1");
-        world.write("large", &"0123456789".repeat(200_000));
+        world.write("large", &"0123456789".repeat(110_000));
         let first = (world.take(), world.state());
         world.write("a", "2");
-        world.write("large", &"9876543210".repeat(200_000));
+        world.write("large", &"9876543210".repeat(110_000));
         world.write("b/c", "new");
         let second = world.state();
         let store = faulty(&world, left, kind);
@@ -162,7 +162,7 @@ fn damage_is_noticed_before_a_file_is_touched() {
 #[test]
 fn a_file_that_changes_while_it_is_saved_is_whole_or_left_out() {
     let world = World::new();
-    world.write("busy", &"0".repeat(3_000_000));
+    world.write("busy", &"0".repeat(1_200_000));
     let path = world.path("busy");
     let stop = Arc::new(std::sync::atomic::AtomicBool::new(false));
     let writer = std::thread::spawn({
@@ -178,7 +178,7 @@ fn a_file_that_changes_while_it_is_saved_is_whole_or_left_out() {
                     return;
                 }
                 file.rewind().expect("the start");
-                for _ in 0..30 {
+                for _ in 0..12 {
                     file.write_all(&vec![b'0' + digit; 100_000]).expect("room");
                 }
             }
