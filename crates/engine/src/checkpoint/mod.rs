@@ -9,6 +9,7 @@ mod git;
 mod pack;
 mod record;
 mod restore;
+mod save;
 mod scan;
 mod select;
 #[cfg(test)]
@@ -22,11 +23,11 @@ pub use restore::{Git, Guard, Kept, Report, Unseen, What};
 use cache::Cache;
 use disk::Disk;
 use git::Repository;
-use pack::{Hash, Packs, Writer};
-use scan::{Found, Halt, Look, Mode, Sink};
+use pack::{Hash, Packs};
+use scan::{Halt, Mode, Sink};
 use select::{Rules, Wanted};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -37,12 +38,6 @@ use tree::{Node, Rel, join};
 const TEMP: &str = "tmp";
 /// Between two tries for the lock.
 const LOCK_PAUSE: Duration = Duration::from_millis(20);
-/// Parts of a repository that are recorded.
-const GIT_PARTS: [&[u8]; 4] = [b"HEAD", b"index", b"packed-refs", b"refs"];
-/// Characters of a label.
-const MAX_LABEL: usize = 200;
-/// Paths a checkpoint can name.
-const MAX_NAMED: usize = 10_000;
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -339,214 +334,6 @@ impl Checkpoints {
         Ok(file)
     }
 
-    /// Saves while the lock is held. `files` are saved even if ignored.
-    fn save(&self, label: &str, scope: &Scope, files: BTreeSet<Rel>) -> Result<Saved> {
-        let named: BTreeSet<Rel> = scope
-            .paths
-            .iter()
-            .filter_map(|p| self.relative(p))
-            .take(MAX_NAMED)
-            .collect();
-        let everything = scope.ignored == Ignored::Saved || named.contains(&Vec::new());
-        let (mode, covers) = match everything {
-            true => (Mode::All, Covers::Everything),
-            false => (Mode::Ruled, Covers::Tree),
-        };
-        let order = Order {
-            label,
-            mode,
-            covers,
-            named: &named,
-            files: &files,
-            degraded: None,
-        };
-        if self.is_crowded()? {
-            self.collect(self.limits.quota)?;
-        }
-        let mut halted = match self.attempt(&order) {
-            Ok(saved) => return Ok(saved),
-            Err(halt) => halt,
-        };
-        if matches!(halted, Halt::Stop(Why::Quota)) && self.make_room(self.limits.quota / 2)? {
-            halted = match self.attempt(&order) {
-                Ok(saved) => return Ok(saved),
-                Err(halt) => halt,
-            };
-        }
-        let why = match halted {
-            Halt::Fail(error) => return Err(error),
-            Halt::Stop(why) => why,
-        };
-        if named.is_empty() || everything {
-            return Err(Error::Stopped(why));
-        }
-        let order = Order {
-            mode: Mode::Wanted,
-            covers: Covers::Paths,
-            degraded: Some(why),
-            ..order
-        };
-        self.attempt(&order).map_err(|halt| match halt {
-            Halt::Fail(error) => error,
-            Halt::Stop(why) => Error::Stopped(why),
-        })
-    }
-
-    fn attempt(&self, order: &Order<'_>) -> std::result::Result<Saved, Halt> {
-        let repository = Repository::around(&self.root);
-        let mut packs = Packs::open(&self.packs_dir())?;
-        let known = Cache::load(&self.cache_path(), &packs.list);
-        let git_known = Cache::load(&self.git_cache_path(), &packs.list);
-        let mut list = packs.list.clone();
-        let bytes_before = packs.bytes();
-        let room = self.limits.quota.saturating_sub(packs.bytes());
-        let writer = Some(Writer::new(&packs, &self.disk));
-        let sink = Sink {
-            packs: &mut packs,
-            writer,
-            room,
-            folders: HashMap::new(),
-        };
-        let mut wanted = Wanted {
-            named: order.named.clone(),
-            files: order.files.clone(),
-            tracked: Vec::new(),
-        };
-        if let (Mode::Ruled, Some(repository)) = (order.mode, &repository) {
-            wanted.tracked = repository.tracked(&self.root);
-        }
-        let mut look = self.look(self.root.clone(), wanted, &known, sink);
-        let rules = match order.mode {
-            Mode::Ruled => Rules::above(&self.root, repository.as_ref()),
-            Mode::All | Mode::Wanted => Rules::default(),
-        };
-        let walked = look.run(order.mode, &rules);
-        let Look {
-            sink, mut found, ..
-        } = look;
-        let tree = match walked {
-            Ok(tree) => tree,
-            Err(Halt::Stop(Why::Time)) => {
-                // The next one need not read again what this one read.
-                self.keep(
-                    sink,
-                    &mut list,
-                    &mut [(&mut found.cache, self.cache_path())],
-                )?;
-                return Err(Halt::Stop(Why::Time));
-            }
-            Err(halt) => return Err(halt),
-        };
-        let (git, mut git_cache, sink) = self.look_at_git(repository.as_ref(), &git_known, sink)?;
-        let mut caches = vec![(&mut git_cache, self.git_cache_path())];
-        if order.mode != Mode::Wanted {
-            caches.push((&mut found.cache, self.cache_path()));
-        }
-        let record = Record {
-            id: record::ids(&self.dir)?.last().map_or(1, |id| id + 1),
-            ts: jiff::Timestamp::now().to_string(),
-            label: order.label.chars().take(MAX_LABEL).collect(),
-            covers: order.covers,
-            named: order.named.iter().map(|p| tree::quote(p)).collect(),
-            degraded: order.degraded,
-            tree: crate::hex::hex(&tree),
-            git: git.map(|hash| crate::hex::hex(&hash)),
-            stats: found.stats,
-            left_out: std::mem::take(&mut found.left_out),
-        };
-        let record = self.commit(sink, &mut list, record, bytes_before, &mut caches)?;
-        Ok(Saved {
-            record,
-            cache: found.cache,
-        })
-    }
-
-    /// Content first, then the record that makes it a checkpoint, then what can be lost.
-    fn commit(
-        &self,
-        sink: Sink<'_>,
-        list: &mut Vec<(u64, u64)>,
-        mut record: Record,
-        bytes_before: u64,
-        caches: &mut [(&mut Cache, PathBuf)],
-    ) -> Result<Record> {
-        if let Some(pack) = sink.writer.map(Writer::finish).transpose()?.flatten() {
-            list.push(pack);
-        }
-        let bytes: u64 = list.iter().map(|(_, b)| b).sum();
-        record.stats.added = bytes.saturating_sub(bytes_before);
-        let path = record::path(&self.dir, record.id);
-        let text = serde_json::to_vec(&record)
-            .map_err(|e| Error::io("write", &path, io::Error::other(e)))?;
-        let put = self.disk.put(&path, &text);
-        put.map_err(|e| Error::io("write", &path, e))?;
-        self.save_caches(list, caches);
-        Ok(record)
-    }
-
-    fn keep(
-        &self,
-        sink: Sink<'_>,
-        list: &mut Vec<(u64, u64)>,
-        caches: &mut [(&mut Cache, PathBuf)],
-    ) -> Result<()> {
-        if let Some(pack) = sink.writer.map(Writer::finish).transpose()?.flatten() {
-            list.push(pack);
-        }
-        self.save_caches(list, caches);
-        Ok(())
-    }
-
-    fn save_caches(&self, list: &[(u64, u64)], caches: &mut [(&mut Cache, PathBuf)]) {
-        for (cache, path) in caches {
-            cache.packs = list.to_vec();
-            // Without it the next look is slower, and right.
-            let _slower = cache.save(path, &self.disk);
-        }
-    }
-
-    fn look<'a>(
-        &'a self,
-        root: PathBuf,
-        wanted: Wanted,
-        known: &'a Cache,
-        sink: Sink<'a>,
-    ) -> Look<'a> {
-        let excluded = self.limits.excluded.iter().chain([&self.dir]);
-        let excluded: HashSet<Rel> = excluded
-            .map(|p| fs::canonicalize(p).unwrap_or_else(|_| p.clone()))
-            .filter_map(|p| below(&root, &p))
-            .filter(|p| !p.is_empty())
-            .collect();
-        Look {
-            root,
-            limits: &self.limits,
-            begun: Instant::now(),
-            wanted,
-            excluded,
-            known,
-            sink,
-            found: Found::default(),
-        }
-    }
-
-    /// `HEAD`, refs and index. In a linked working tree the refs are shared with others and stay out.
-    fn look_at_git<'a>(
-        &'a self,
-        repository: Option<&Repository>,
-        known: &'a Cache,
-        sink: Sink<'a>,
-    ) -> std::result::Result<(Option<Hash>, Cache, Sink<'a>), Halt> {
-        let Some(repository) = repository else {
-            return Ok((None, Cache::default(), sink));
-        };
-        let mut wanted = Wanted::default();
-        wanted.named.extend(GIT_PARTS.map(<[u8]>::to_vec));
-        let mut look = self.look(repository.dir.clone(), wanted, known, sink);
-        let hash = look.run(Mode::Wanted, &Rules::default())?;
-        Ok((Some(hash), look.found.cache, look.sink))
-    }
-
     /// The tree as it is now, hashed as `record` was taken, with the folders that are in no pack.
     fn peek(
         &self,
@@ -597,23 +384,6 @@ impl Checkpoints {
         }
         below(&self.root, &clean)
     }
-}
-
-/// What `attempt` is to do.
-#[derive(Clone, Copy)]
-struct Order<'a> {
-    label: &'a str,
-    mode: Mode,
-    covers: Covers,
-    named: &'a BTreeSet<Rel>,
-    files: &'a BTreeSet<Rel>,
-    degraded: Option<Why>,
-}
-
-/// A checkpoint with the marks of the files it saw.
-struct Saved {
-    record: Record,
-    cache: Cache,
 }
 
 fn below(root: &Path, path: &Path) -> Option<Rel> {
