@@ -30,7 +30,7 @@ fn a_tree_is_saved_looked_at_and_brought_back() {
     insta::assert_snapshot!(shown(space.ostler(["checkpoint", "restore", "1"])), @r"
     exit 1
     --- stderr
-    nothing was restored: 1 path changed since checkpoint 1, where they were last seen: a.txt. `--keep` leaves them as they are, `--force` restores them as well.
+    ostler: nothing was restored: 1 path changed since checkpoint 1, where they were last seen: a.txt. `--keep` leaves them as they are, `--force` restores them as well.
     ");
     insta::assert_snapshot!(shown(space.ostler(["checkpoint", "restore", "1", "--force"])), @r"
     exit 0
@@ -61,7 +61,7 @@ fn a_tree_is_saved_looked_at_and_brought_back() {
     insta::assert_snapshot!(shown(space.ostler(["checkpoint", "show", "1"])), @r"
     exit 1
     --- stderr
-    there is no checkpoint 1. `ostler checkpoint list` shows them.
+    ostler: there is no checkpoint 1. `ostler checkpoint list` shows them.
     ");
 }
 
