@@ -10,6 +10,7 @@ mod bench;
 mod ci;
 mod docs;
 mod ostler;
+mod pictures;
 mod schema;
 mod tidy;
 
@@ -21,7 +22,8 @@ cargo xtask ci                        everything that has to pass: fmt, tidy, cl
 cargo xtask tidy                      the countable rules of the house
 cargo xtask docs                      links, the configuration schema and the commands that documents name
 cargo xtask schema                    write docs/ostler.schema.json
-cargo xtask bench [--quick] [--bin PATH] [--kind KIND]
+cargo xtask pictures                  draw docs/images from real terminal output (needs chromium)
+cargo xtask bench [--quick] [--terminal] [--bin PATH] [--kind KIND]
                                       speed and size beside a bare loop, on the mock server";
 
 fn main() -> ExitCode {
@@ -32,6 +34,7 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(),
         ["docs"] => docs::run(),
         ["schema"] => schema::run(),
+        ["pictures"] => pictures::run(),
         ["bench", options @ ..] => bench::run(options),
         [bench::BARE, url, prompt] => bench::bare(url, prompt),
         [] | ["help" | "--help" | "-h"] => {

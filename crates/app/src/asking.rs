@@ -1,12 +1,12 @@
 //! Puts an ask to the person on the terminal, as lines.
 
 use crate::print::{printable, printable_block};
-use ostler_wire::{Ask, AskKind, Choice, Op};
+use ostler_wire::{Ask, AskKind, Choice, Language, Op, Word};
 use std::io::{self, BufRead, Write};
 
 /// Shows the ask on stderr and reads the answer from the terminal.
-pub async fn on_terminal(ask: &Ask) -> io::Result<Op> {
-    let text = question(ask);
+pub async fn on_terminal(ask: &Ask, language: Language) -> io::Result<Op> {
+    let text = question(ask, language);
     let line = tokio::task::spawn_blocking(move || {
         let mut err = io::stderr();
         write!(err, "{text}")?;
@@ -21,12 +21,12 @@ pub async fn on_terminal(ask: &Ask) -> io::Result<Op> {
 }
 
 /// The question with its options, ready to print.
-pub fn question(ask: &Ask) -> String {
-    question_at(ask, &sign())
+pub fn question(ask: &Ask, language: Language) -> String {
+    question_at(ask, &sign(), language)
 }
 
 /// `sign` stands before a command, as in the person's own shell.
-fn question_at(ask: &Ask, sign: &str) -> String {
+fn question_at(ask: &Ask, sign: &str, language: Language) -> String {
     let mut text = String::new();
     if let Some(preview) = &ask.preview {
         text.push_str(printable_block(preview).trim_end());
@@ -41,32 +41,36 @@ fn question_at(ask: &Ask, sign: &str) -> String {
     });
     match ask.kind {
         AskKind::Permission | AskKind::Trust | AskKind::Budget => {
-            text.push_str(" -- approve?\n");
-            text.push_str(&options(ask));
-            text.push_str("  [n]o, or why not: ");
+            text.push_str(language.say(Word::Approve));
+            text.push('\n');
+            text.push_str(&options(ask, language));
+            text.push_str("  ");
+            text.push_str(language.say(Word::KeyNo));
         }
         AskKind::Plan => {
-            text.push_str("\n  [y]es\n  [e]dit: e and the plan as it shall be, \\n for a new line\n  [n]o, keep planning, or what to change: ");
+            text.push('\n');
+            text.push_str(language.say(Word::KeyPlan));
         }
         AskKind::Question | AskKind::Elicitation => {
             text.push('\n');
             for (i, choice) in ask.options.iter().enumerate() {
                 text.push_str(&format!("  {}. {}\n", i + 1, printable(&choice.label)));
             }
-            text.push_str(match (ask.options.is_empty(), ask.multi) {
-                (true, _) => "answer: ",
-                (false, false) => "number, or your own words: ",
-                (false, true) => "numbers with commas, or your own words: ",
-            });
+            text.push_str(language.say(match (ask.options.is_empty(), ask.multi) {
+                (true, _) => Word::AnswerWords,
+                (false, false) => Word::AnswerNumber,
+                (false, true) => Word::AnswerNumbers,
+            }));
         }
     }
     text
 }
 
 /// What can be said beside no, each with what exactly it would do.
-fn options(ask: &Ask) -> String {
+fn options(ask: &Ask, language: Language) -> String {
     let line = |choice: &Choice| {
         let (_, key) = KEYS.iter().find(|(id, _)| *id == choice.id)?;
+        let key = language.say(*key);
         let detail = choice.detail.as_deref().map(one_line);
         let detail = detail.map_or_else(String::new, |detail| format!(": {detail}"));
         Some(format!("  {key}{detail}\n"))
@@ -75,10 +79,10 @@ fn options(ask: &Ask) -> String {
 }
 
 /// Options of a permission, and the letters they go by.
-const KEYS: [(&str, &str); 3] = [
-    ("once", "[y]es, once"),
-    ("session", "[s]ession"),
-    ("always", "[a]lways"),
+const KEYS: [(&str, Word); 3] = [
+    ("once", Word::KeyOnce),
+    ("session", Word::KeySession),
+    ("always", Word::KeyAlways),
 ];
 
 /// On one line, with line breaks to be seen: they separate commands.
@@ -237,7 +241,7 @@ mod tests {
             ..ask(AskKind::Permission, &[])
         };
         assert_eq!(
-            question_at(&permission, "me@box$"),
+            question_at(&permission, "me@box$", Language::English),
             "-old
 +new\u{fffd}[2J
 
@@ -253,7 +257,7 @@ me@box$ make ⏎ make install -- approve?
             ..ask(AskKind::Plan, &[])
         };
         assert_eq!(
-            question_at(&plan, "me@box$"),
+            question_at(&plan, "me@box$", Language::English),
             "1. look
 2. leap
 
@@ -266,6 +270,6 @@ Carry out this plan?
 
     #[test]
     fn a_subject_cannot_drive_the_terminal() {
-        assert!(!question(&ask(AskKind::Permission, &[])).contains('\u{1b}'));
+        assert!(!question(&ask(AskKind::Permission, &[]), Language::English).contains('\u{1b}'));
     }
 }

@@ -1,6 +1,6 @@
 //! From flags, environment and files to what the engine needs. The one place where the process is looked at.
 
-use crate::auth::{Http, LoginKey, LoginOf, Logins};
+use crate::auth::{Http, LoginKey, LoginOf, Logins, known_secrets};
 use crate::config::diagnose::{self, ConfigError, Notice};
 use crate::config::env::Override;
 use crate::config::keys::{self, Dotenv};
@@ -17,7 +17,7 @@ use anyhow::{Context as _, anyhow};
 use ostler_engine::policy::{Fallback, Headless, Policy, Posture, Rule, Rules};
 use ostler_engine::redact::Redactor;
 use ostler_engine::tool::ToolSettings;
-use ostler_engine::{Models, Options, RuleStore};
+use ostler_engine::{Options, RuleStore};
 use ostler_host::Local;
 use ostler_llm::{Effort, Key, Params, Price, Secret, Target, Transport, TransportOptions};
 use ostler_wire::{Json, Origin};
@@ -35,6 +35,9 @@ pub struct Boot {
     pub loaded: Loaded,
     pub dotenv: Dotenv,
     pub built_in: Vec<ProviderConfig>,
+    pub machine: Arc<Local>,
+    /// Learns what nobody may see, also while a session runs.
+    pub redactor: Redactor,
 }
 
 /// A fault of the command line: exit code 2.
@@ -80,6 +83,8 @@ impl Boot {
             loaded,
             dotenv,
             built_in: providers::built_in(ostler_llm::builtin_providers()),
+            machine: Arc::new(Local::new()),
+            redactor: Redactor::default(),
         })
     }
 
@@ -119,6 +124,11 @@ impl Boot {
         }))
     }
 
+    /// The one machine that this process works on.
+    pub fn host(&self) -> Arc<Local> {
+        self.machine.clone()
+    }
+
     /// Certificates to trust beside the system's.
     pub fn ca_files(&self) -> Vec<PathBuf> {
         let own = &self.loaded.config.network.ca_file;
@@ -140,8 +150,9 @@ impl Boot {
     /// Everything the engine needs. `interactive`: somebody can answer asks.
     pub fn options(self: &Arc<Self>, interactive: bool) -> anyhow::Result<Options> {
         let config = &self.loaded.config;
-        let secrets = self.secrets();
-        let hidden = self.key_variables(&secrets);
+        self.redactor
+            .learn(self.secrets().iter().map(Secret::reveal));
+        let hidden = self.key_variables();
         let tools = self.tool_settings(hidden.clone())?;
         // From here on the keys are in our own memory only, where no command can look.
         ostler_host::hide(hidden.iter().map(String::as_str));
@@ -171,10 +182,13 @@ impl Boot {
             rules: Some(self.rule_store()),
             tool_filter: self.tool_filter(),
             more_tools: Vec::new(),
-            secrets,
+            redactor: self.redactor.clone(),
             tools,
-            host: Arc::new(Local::new()),
+            host: self.host(),
             system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
+            language: crate::front::language(self),
+            templates: crate::front::command_folders(self),
+            extras: crate::extras::all(self),
         })
     }
 
@@ -253,6 +267,7 @@ impl Boot {
                 (false, Some(PermissionMode::Auto)) => Posture::Auto,
                 (false, Some(PermissionMode::Ask) | None) => Posture::Ask,
             },
+            sealed: self.places.sealed(),
         })
     }
 
@@ -304,16 +319,30 @@ impl Boot {
 
     /// Everything that lets one in at a provider of this person.
     fn secrets(&self) -> Vec<Secret> {
-        keys::all(&self.loaded, &self.built_in, &self.env, &self.dotenv)
+        let mut all = keys::all(&self.loaded, &self.built_in, &self.env, &self.dotenv);
+        if self
+            .loaded
+            .config
+            .providers
+            .iter()
+            .any(|p| p.oauth.is_some())
+        {
+            all.extend(
+                known_secrets(&self.places.home)
+                    .into_iter()
+                    .map(Secret::new),
+            );
+        }
+        all
     }
 
     /// Variables that hold a key, or may: by their name, or because the value is in them under another.
-    fn key_variables(&self, secrets: &[Secret]) -> Vec<String> {
+    fn key_variables(&self) -> Vec<String> {
         let named = self.built_in.iter().chain(&self.loaded.config.providers);
         let named = named.filter_map(|p| p.api_key_env.clone());
-        let redactor = Redactor::new(secrets);
-        let holds =
-            |(name, value): &(&String, &String)| is_key_setting(name) || redactor.has_secret(value);
+        let holds = |(name, value): &(&String, &String)| {
+            is_key_setting(name) || self.redactor.has_secret(value)
+        };
         let holding = self.env.iter().filter(holds).map(|(name, _)| name.clone());
         let general = std::iter::once(keys::OVERRIDE.to_owned());
         general.chain(named).chain(holding).collect()
@@ -340,11 +369,11 @@ impl Boot {
             name: &login.name,
             client_secret: login.client_secret.as_ref(),
         };
-        let http = Http::new(self.ca_files());
-        Key::Source(Arc::new(LoginKey::new(of, self.logins(), http)))
+        let (http, redactor) = (Http::new(self.ca_files()), self.redactor.clone());
+        Key::Source(Arc::new(LoginKey::new(of, self.logins(), http, redactor)))
     }
 
-    fn target(&self, resolved: ResolvedModel) -> Result<Target, String> {
+    pub fn target(&self, resolved: ResolvedModel) -> Result<Target, String> {
         let facts = ostler_llm::lookup(&resolved.model);
         let thinks = facts.as_ref().is_none_or(|facts| facts.reasoning);
         let variant = match &resolved.variant {
@@ -399,17 +428,6 @@ impl Boot {
             stream: resolved.stream,
             timeouts: resolved.timeouts,
         })
-    }
-}
-
-impl Models for Boot {
-    fn resolve(&self, reference: Option<&str>) -> Result<Target, String> {
-        let resolver = self.resolver();
-        let resolved = match reference {
-            Some(reference) => resolver.resolve(reference),
-            None => resolver.default(),
-        };
-        self.target(resolved.map_err(|e| e.to_string())?)
     }
 }
 

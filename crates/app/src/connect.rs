@@ -1,7 +1,7 @@
 //! The hidden mode that joins its standard streams to a host through the sandbox's proxy, for ssh. It runs inside of the
 //! sandbox, so it can do nothing that the command could not.
 
-use ostler_engine::confine::CONNECT_MODE;
+use ostler_engine::confine::{CONNECT_MODE, authorization};
 use ostler_host::sandbox::PROXY;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -35,7 +35,12 @@ fn connect(host: &str, port: &str) -> io::Result<()> {
         false => host.to_owned(),
     };
     let mut server = TcpStream::connect(PROXY)?;
-    write!(server, "CONNECT {host}:{port} HTTP/1.1\r\n\r\n")?;
+    let login = std::env::var("https_proxy")
+        .ok()
+        .as_deref()
+        .and_then(authorization);
+    let login = login.map_or_else(String::new, |l| format!("Proxy-Authorization: {l}\r\n"));
+    write!(server, "CONNECT {host}:{port} HTTP/1.1\r\n{login}\r\n")?;
     let head = head(&mut server)?;
     if head.split(' ').nth(1) != Some("200") {
         let mut why = String::new();

@@ -7,7 +7,7 @@ use crate::print::{End, Format, Printer, Show};
 use anyhow::Context as _;
 use ostler_engine::LocalHub;
 use ostler_host::signals::{Signals, Stop};
-use ostler_wire::{Ask, Client, Delivery, Event, Hub as _, Op, Open, Outcome};
+use ostler_wire::{Ask, Client, Delivery, Event, Hub as _, Language, Op, Open, Outcome};
 use std::io::{self, IsTerminal, Read, Write};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// How long a prompt waits for a pipe that has said nothing yet.
 const STDIN_PATIENCE: Duration = Duration::from_millis(500);
 /// How long a session may take to put its things away.
-const CLOSING: Duration = Duration::from_secs(3);
+const CLOSING: Duration = Duration::from_secs(5);
 /// How long a turn that was stopped may take to end.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// What is taken from a pipe at most.
@@ -109,7 +109,7 @@ pub async fn run(boot: Arc<Boot>, job: Job) -> anyhow::Result<u8> {
     };
     let mut signals = Signals::new()?;
     let answers = if interactive {
-        Answers::Terminal
+        Answers::Terminal(crate::front::language(&boot))
     } else {
         Answers::Nobody
     };
@@ -148,12 +148,17 @@ pub fn code(end: &End) -> u8 {
     }
 }
 
-pub async fn open(boot: &Arc<Boot>, which: Open, interactive: bool) -> anyhow::Result<Client> {
+/// Says that a session that exists keeps its prompt.
+pub fn warn_of_prompt(boot: &Boot, which: &Open) {
     if boot.global.system_prompt.is_some() && !matches!(which, Open::New) {
         crate::cmd::say(
             "--system-prompt has no effect here: a session keeps the prompt it began with",
         );
     }
+}
+
+pub async fn open(boot: &Arc<Boot>, which: Open, interactive: bool) -> anyhow::Result<Client> {
+    warn_of_prompt(boot, &which);
     let options = Arc::new(boot.options(interactive)?);
     let hub = LocalHub::new(options, boot.transport());
     Ok(hub.open(which).await?)
@@ -161,13 +166,31 @@ pub async fn open(boot: &Arc<Boot>, which: Open, interactive: bool) -> anyhow::R
 
 /// Waits until the session has put everything away.
 pub async fn close(client: Client) {
+    end(client, |_| {}).await;
+}
+
+/// The same, showing what is still said.
+pub async fn close_showing(client: Client, printer: &mut Printer<Out, Err>) {
+    end(client, |event| {
+        // Whoever reads us may be gone.
+        let _ = printer.event(event, &ostler_engine::log::now());
+    })
+    .await;
+    let _ = printer.flush();
+}
+
+async fn end(client: Client, mut show: impl FnMut(&Event)) {
     let Client {
         ops, mut events, ..
     } = client;
     // A session that is gone already has nothing to close.
     let _ = ops.send(Op::Close).await;
     drop(ops);
-    let over = async { while events.next().await.is_some() {} };
+    let over = async {
+        while let Some(event) = events.next().await {
+            show(&event);
+        }
+    };
     // Leaving must not hang on work that does not want to end; the watchdog sees to its processes.
     let _ = tokio::time::timeout(CLOSING, over).await;
 }
@@ -186,6 +209,7 @@ pub fn printer(boot: &Boot, format: Format) -> Printer<Out, Err> {
             reasoning: display.show_reasoning,
             tokens: display.show_tokens && (boot.global.verbose || wants_tokens(boot)),
             on_terminal: io::stdout().is_terminal(),
+            language: crate::front::language(boot),
         },
         paint(boot),
     )
@@ -257,7 +281,7 @@ pub async fn turn(
     printer: &mut Printer<Out, Err>,
     signals: &mut Signals,
     prompt: String,
-    mut answers: Answers<'_>,
+    mut answers: Answers,
 ) -> anyhow::Result<Ended> {
     let op = Op::Prompt {
         text: prompt,
@@ -371,25 +395,17 @@ fn show(client: &mut Client, printer: &mut Printer<Out, Err>, first: Event) -> i
 }
 
 /// Where answers to asks come from.
-pub enum Answers<'a> {
+pub enum Answers {
     Nobody,
-    Terminal,
-    /// Lines that somebody else reads from stdin.
-    Lines(&'a mut crate::line::Typed),
+    Terminal(Language),
 }
 
-impl Answers<'_> {
+impl Answers {
     async fn get(&mut self, ask: &Ask) -> io::Result<Option<Op>> {
         match self {
             Answers::Nobody => Ok(None),
-            Answers::Terminal => crate::asking::on_terminal(ask).await.map(Some),
-            Answers::Lines(lines) => {
-                let mut err = io::stderr();
-                lines.set_aside();
-                write!(err, "{}", crate::asking::question(ask))?;
-                err.flush()?;
-                let line = lines.answer().await.unwrap_or_default();
-                Ok(Some(crate::asking::answer(ask, &line)))
+            Answers::Terminal(language) => {
+                crate::asking::on_terminal(ask, *language).await.map(Some)
             }
         }
     }

@@ -39,6 +39,8 @@ impl Lenient {
             env,
             places,
             loaded,
+            machine: Arc::new(ostler_host::Local::new()),
+            redactor: Default::default(),
         };
         Ok(Self {
             boot: Arc::new(boot),

@@ -1,307 +1,529 @@
-//! The conversation as plain lines: a prompt, the streamed answer, a few slash commands.
+//! The conversation as plain lines: one loop over what is typed, what the session says, and signals.
 
+mod typed;
+
+use crate::asking;
 use crate::boot::Boot;
 use crate::color::{Ink, Paint};
-use crate::exec::{self, Ended, OK, TERMINATED};
-use crate::print::Format;
+use crate::exec::{self, OK, TERMINATED};
+use crate::print::{Format, Printer};
+use anyhow::Context as _;
+use ostler_engine::LocalHub;
 use ostler_host::signals::{Signals, Stop};
-use ostler_wire::{Client, Event, Op, Open};
+use ostler_wire::{
+    Ask, Body, Caller, Client, Deed, Delivery, Delta, Event, Hub as _, Language, Op, Open, Role,
+    Task, View, Word,
+};
 use std::collections::VecDeque;
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
-use std::time::Duration;
-use tokio::sync::mpsc;
+use std::time::{Duration, Instant};
+use typed::{Typed, Want};
 
-/// How long a command's view may take.
+/// How long a command's view may take before the next line is read without it.
 const VIEW_PATIENCE: Duration = Duration::from_secs(5);
-
-/// Lines typed ahead that are kept.
-const MAX_EARLY: usize = 1024;
-
-/// What a line of the person asks for.
-enum Ask {
-    Prompt(String),
-    New,
-    Resume(Option<String>),
-    Help,
-    Quit,
-    Engine(String),
-    Plan(String),
-    Nothing,
-}
+/// How long the rest of a turn may be shown when we are told to go.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
-    let mut boot = crate::cmd::trust::at_start(boot)?;
+    let boot = crate::cmd::trust::at_start(boot)?;
     let mut printer = exec::printer(&boot, Format::Text);
     exec::warn(&boot, &mut printer)?;
-    let mut client = exec::open(&boot, which, true).await?;
+    exec::warn_of_prompt(&boot, &which);
+    let options = Arc::new(boot.options(true)?);
+    let language = options.language;
+    let hub = LocalHub::new(options, boot.transport());
+    let client = hub.open(which).await?;
     exec::announce(&boot, &client, &mut printer)?;
-    let paint = exec::paint(&boot);
-    greet(&client, paint)?;
-    let mut lines = Typed::new(crate::ops::read_lines(), io::stdin().is_terminal());
-    let mut signals = Signals::new()?;
-    loop {
-        prompt_sign(paint)?;
-        let line = match next_line(&mut lines, &mut signals).await {
-            Line::Text(line) => line,
-            Line::End => {
-                // The cursor stands behind the sign.
-                writeln!(io::stderr())?;
-                break;
-            }
-            Line::Terminated => {
-                exec::close(client).await;
-                return Ok(TERMINATED);
-            }
-        };
-        let ask = match read(&line) {
-            // The mode first, so that the prompt is watched like any other.
-            Ask::Plan(text) => {
-                command(&mut client, &mut printer, "plan".into()).await?;
-                Ask::Prompt(text)
-            }
-            ask => ask,
-        };
-        match ask {
-            Ask::Nothing | Ask::Plan(_) => {}
-            Ask::Quit => break,
-            Ask::Help => help(&mut printer)?,
-            Ask::New => client = swap(&mut boot, client, Open::New, &mut printer).await?,
-            Ask::Resume(id) => match id.or_else(|| newest_other(&boot, &client)) {
-                Some(id) => {
-                    client = swap(&mut boot, client, Open::Resume(id), &mut printer).await?
-                }
-                None => {
-                    printer.note(Ink::Red, "There is no other session of this project.")?;
-                    printer.flush()?;
-                }
-            },
-            Ask::Engine(line) => command(&mut client, &mut printer, line).await?,
-            Ask::Prompt(text) => {
-                match turn(&mut client, &mut printer, &mut signals, &mut lines, text).await? {
-                    Ended::Turn(_) => printer.flush()?,
-                    Ended::ClosedPipe => return Ok(OK),
-                    Ended::Terminated => {
-                        exec::close(client).await;
-                        return Ok(TERMINATED);
-                    }
-                }
-            }
+    let mut talk = Talk {
+        paint: exec::paint(&boot),
+        lines: Typed::new(crate::ops::read_lines(), io::stdin().is_terminal()),
+        boot,
+        hub,
+        client,
+        printer,
+        language,
+        busy: Busy::Idle,
+        asks: VecDeque::new(),
+        shown: Shown {
+            sign: false,
+            ask: None,
+            stops: 0,
+            told: Instant::now(),
+        },
+        tasks: Vec::new(),
+    };
+    talk.greet()?;
+    match talk.listen().await {
+        Ok(over) => talk.leave(over).await,
+        Err(error) if is_closed_pipe(&error) => {
+            let _ = talk.client.ops.send(Op::Interrupt).await;
+            exec::close(talk.client).await;
+            Ok(OK)
         }
+        Err(error) => Err(error),
     }
-    // A session in which nothing was said was never stored.
-    if boot.store().find(&client.session_id).is_ok() {
-        let id = client.session_id.get(..8).unwrap_or(&client.session_id);
-        let _ = writeln!(io::stderr(), "ostler resume {id}");
-    }
-    exec::close(client).await;
-    Ok(OK)
 }
 
-enum Line {
-    Text(String),
-    End,
+/// Why it ends.
+enum Over {
+    Left,
     Terminated,
 }
 
-/// What the person types. A line that was there before a question is no answer to it.
-pub struct Typed {
-    lines: mpsc::Receiver<String>,
-    early: VecDeque<String>,
-    by_hand: bool,
+struct Talk {
+    boot: Arc<Boot>,
+    hub: LocalHub,
+    client: Client,
+    printer: Printer<exec::Out, exec::Err>,
+    lines: Typed,
+    paint: Paint,
+    language: Language,
+    busy: Busy,
+    /// Asks that wait to be put.
+    asks: VecDeque<Arc<Ask>>,
+    shown: Shown,
+    tasks: Vec<Task>,
 }
 
-impl Typed {
-    /// A script (not `by_hand`) knows what will be asked, and writes its answers ahead.
-    fn new(lines: mpsc::Receiver<String>, by_hand: bool) -> Self {
-        Self {
-            lines,
-            early: VecDeque::new(),
-            by_hand,
-        }
+/// What the session is at.
+#[derive(Debug, PartialEq)]
+enum Busy {
+    Idle,
+    Turn,
+    Command {
+        line: String,
+        /// Until when its view is waited for.
+        until: Option<Instant>,
+    },
+    /// The call of the person's own that runs.
+    Own(String),
+}
+
+/// What stands on the screen and waits for a line.
+struct Shown {
+    sign: bool,
+    ask: Option<Arc<Ask>>,
+    /// Times that the person pressed Ctrl-C in this turn.
+    stops: u32,
+    /// When the tasks were told of.
+    told: Instant,
+}
+
+impl Talk {
+    fn greet(&self) -> io::Result<()> {
+        let text = format!("ostler {} · {} · /help", crate::VERSION, self.client.model);
+        writeln!(io::stderr(), "{}", self.paint.with(Ink::Grey, &text))
     }
 
-    async fn next(&mut self) -> Option<String> {
-        match self.early.pop_front() {
-            Some(line) => Some(line),
-            None => self.lines.recv().await,
-        }
-    }
-
-    /// Ready for a question: what was typed so far is kept for later.
-    pub fn set_aside(&mut self) {
-        while self.by_hand
-            && self.early.len() < MAX_EARLY
-            && let Ok(line) = self.lines.try_recv()
-        {
-            self.early.push_back(line);
-        }
-    }
-
-    /// The line after [`Self::set_aside`]; None at the end of input.
-    pub async fn answer(&mut self) -> Option<String> {
-        self.lines.recv().await
-    }
-}
-
-async fn next_line(lines: &mut Typed, signals: &mut Signals) -> Line {
-    tokio::select! {
-        line = lines.next() => line.map_or(Line::End, Line::Text),
-        signal = signals.next() => match signal {
-            Stop::Interrupt => Line::End,
-            Stop::Terminate => Line::Terminated,
-        },
-    }
-}
-
-fn read(line: &str) -> Ask {
-    let line = line.trim();
-    let Some(command) = line.strip_prefix('/') else {
-        return if line.is_empty() {
-            Ask::Nothing
-        } else {
-            Ask::Prompt(line.to_owned())
-        };
-    };
-    let (name, rest) = command
-        .split_once(char::is_whitespace)
-        .unwrap_or((command, ""));
-    match name {
-        "quit" | "exit" | "q" => Ask::Quit,
-        "help" => Ask::Help,
-        "new" => Ask::New,
-        "plan" if !rest.trim().is_empty() => Ask::Plan(rest.trim().to_owned()),
-        "resume" => Ask::Resume(Some(rest.trim().to_owned()).filter(|id| !id.is_empty())),
-        // A path at the start of a prompt is not a command.
-        name if name.contains('/') || name.is_empty() => Ask::Prompt(line.to_owned()),
-        _ => Ask::Engine(command.to_owned()),
-    }
-}
-
-fn greet(client: &Client, paint: Paint) -> io::Result<()> {
-    let text = format!("ostler {} · {} · /help", crate::VERSION, client.model);
-    writeln!(io::stderr(), "{}", paint.with(Ink::Grey, &text))
-}
-
-fn prompt_sign(paint: Paint) -> io::Result<()> {
-    let mut err = io::stderr();
-    write!(err, "{}", paint.with(Ink::Green, "> "))?;
-    err.flush()
-}
-
-fn help(printer: &mut crate::print::Printer<exec::Out, exec::Err>) -> io::Result<()> {
-    let own = [
-        ("help", "this list"),
-        ("new", "start a new session; the old one is kept"),
-        ("resume", "continue another session: /resume [id]"),
-        ("quit", "leave (Ctrl-D, Ctrl-C at the prompt)"),
-    ];
-    for (name, text) in own.into_iter().chain(ostler_engine::commands::list()) {
-        printer.note(Ink::Plain, &format!("/{name:12} {text}"))?;
-    }
-    printer.flush()
-}
-
-fn newest_other(boot: &Boot, client: &Client) -> Option<String> {
-    let sessions = boot.store().list().ok()?;
-    let mut ids = sessions.into_iter().map(|s| s.id);
-    ids.find(|id| *id != client.session_id)
-}
-
-/// Leaves one session for another, with the configuration as it is now; the old one stays when the new one cannot be
-/// opened.
-async fn swap(
-    boot: &mut Arc<Boot>,
-    old: Client,
-    which: Open,
-    printer: &mut crate::print::Printer<exec::Out, exec::Err>,
-) -> anyhow::Result<Client> {
-    match reopen(boot, which, printer).await {
-        Ok((new_boot, new)) => {
-            *boot = new_boot;
-            exec::close(old).await;
-            exec::announce(boot, &new, printer)?;
-            greet(&new, exec::paint(boot))?;
-            Ok(new)
-        }
-        Err(error) => {
-            printer.note(Ink::Red, &format!("{error:#}"))?;
-            printer.flush()?;
-            Ok(old)
-        }
-    }
-}
-
-async fn reopen(
-    boot: &Boot,
-    which: Open,
-    printer: &mut crate::print::Printer<exec::Out, exec::Err>,
-) -> anyhow::Result<(Arc<Boot>, Client)> {
-    let fresh = Arc::new(boot.anew()?);
-    let told = &boot.loaded.notices;
-    let notices = fresh.loaded.notices.iter();
-    for notice in notices.filter(|notice| !told.contains(notice)) {
-        printer.note(Ink::Yellow, &notice.to_string())?;
-    }
-    let client = exec::open(&fresh, which, true).await?;
-    Ok((fresh, client))
-}
-
-async fn command(
-    client: &mut Client,
-    printer: &mut crate::print::Printer<exec::Out, exec::Err>,
-    line: String,
-) -> anyhow::Result<()> {
-    client.ops.send(Op::Command { line }).await?;
-    let waiting = async {
-        while let Some(event) = client.events.next().await {
-            printer.event(&event, &ostler_engine::log::now())?;
-            if matches!(event, Event::Delta(ostler_wire::Delta::View { .. })) {
-                break;
+    async fn listen(&mut self) -> anyhow::Result<Over> {
+        let mut signals = Signals::new()?;
+        loop {
+            self.invite().await?;
+            let until = match &self.busy {
+                Busy::Command { until, .. } => *until,
+                Busy::Idle | Busy::Turn | Busy::Own(_) => None,
+            };
+            let patience = async {
+                match until {
+                    Some(until) => tokio::time::sleep_until(until.into()).await,
+                    None => std::future::pending().await,
+                }
+            };
+            let want = match (&self.shown.ask, &self.busy) {
+                (Some(_), _) => Want::Answer,
+                (None, Busy::Idle) => Want::Prompt,
+                (None, Busy::Turn | Busy::Command { .. } | Busy::Own(_)) => Want::Command,
+            };
+            let listens = self.lines.listens(want);
+            let over = tokio::select! {
+                biased;
+                stop = signals.next() => self.stop(stop).await?,
+                event = self.client.events.next() => match event {
+                    Some(event) => self.events(event).await?,
+                    None => anyhow::bail!(
+                        "the session ended unexpectedly; `ostler resume` goes on with what was saved"
+                    ),
+                },
+                line = self.lines.next(want), if listens => self.line(line).await?,
+                () = patience => {
+                    self.busy = Busy::Idle;
+                    None
+                }
+            };
+            if let Some(over) = over {
+                return Ok(over);
             }
         }
-        io::Result::Ok(())
-    };
-    if let Ok(shown) = tokio::time::timeout(VIEW_PATIENCE, waiting).await {
-        shown?;
     }
-    printer.flush()?;
-    Ok(())
+
+    /// Puts the next ask, or the sign, where a line is wanted.
+    async fn invite(&mut self) -> anyhow::Result<()> {
+        let mut err = io::stderr();
+        if self.shown.ask.is_none()
+            && let Some(ask) = self.asks.pop_front()
+        {
+            self.end_sign()?;
+            self.lines.set_aside();
+            write!(err, "{}", asking::question(&ask, self.language))?;
+            err.flush()?;
+            self.shown.ask = Some(ask);
+        }
+        let idle = self.busy == Busy::Idle && self.shown.ask.is_none();
+        if idle && !self.shown.sign {
+            self.shown.stops = 0;
+            let alive = self.liveness();
+            if self.lines.by_hand && !alive.is_empty() {
+                writeln!(err, "{}", self.paint.with(Ink::Grey, &alive))?;
+            }
+            write!(err, "{}", self.paint.with(Ink::Green, "> "))?;
+            err.flush()?;
+            self.shown.sign = true;
+        }
+        Ok(())
+    }
+
+    /// What runs in the background, on a line.
+    fn liveness(&self) -> String {
+        let part = |task: &Task| {
+            let doing = ostler_engine::commands::tasks::doing(&task.doing, self.language);
+            let seconds = task.seconds + self.shown.told.elapsed().as_secs();
+            format!("{} {seconds}s {doing}", task.id)
+        };
+        let parts: Vec<String> = self.tasks.iter().map(part).collect();
+        parts.join(" · ")
+    }
+
+    /// The cursor stands behind the sign; what comes now gets a line of its own.
+    fn end_sign(&mut self) -> io::Result<()> {
+        if std::mem::take(&mut self.shown.sign) {
+            writeln!(io::stderr())?;
+        }
+        Ok(())
+    }
+
+    async fn send(&self, op: Op) -> anyhow::Result<()> {
+        self.client.ops.send(op).await.context("the session ended")
+    }
+
+    async fn line(&mut self, line: Option<String>) -> anyhow::Result<Option<Over>> {
+        if let Some(ask) = self.shown.ask.clone() {
+            return self.answer(&ask, line).await;
+        }
+        let Some(line) = line else {
+            self.end_sign()?;
+            return Ok(Some(Over::Left));
+        };
+        let line = line.trim();
+        if self.busy != Busy::Idle {
+            // A command takes effect at once, words wait for the turn's end.
+            match as_command(line) {
+                Some(line) => self.send(Op::Command { line }).await?,
+                None => self.lines.keep(line),
+            }
+            return Ok(None);
+        }
+        self.shown.sign = false;
+        match as_command(line) {
+            Some(command) => self.command(command).await?,
+            None if line.is_empty() => {}
+            None => self.prompt(line).await?,
+        }
+        Ok(None)
+    }
+
+    /// A line while a question stands there. A command is not the answer to it.
+    async fn answer(&mut self, ask: &Ask, line: Option<String>) -> anyhow::Result<Option<Over>> {
+        let line = line.unwrap_or_default();
+        if let Some(command) = as_command(line.trim())
+            && self.lines.by_hand
+            && line.trim().starts_with('/')
+        {
+            self.send(Op::Command { line: command }).await?;
+            return Ok(None);
+        }
+        self.shown.ask = None;
+        self.send(asking::answer(ask, &line)).await?;
+        Ok(None)
+    }
+
+    async fn prompt(&mut self, text: &str) -> anyhow::Result<()> {
+        self.printer.next_turn();
+        self.busy = Busy::Turn;
+        self.send(Op::Prompt {
+            text: text.into(),
+            delivery: Delivery::Queue,
+            images: Vec::new(),
+        })
+        .await
+    }
+
+    async fn command(&mut self, line: String) -> anyhow::Result<()> {
+        // The mode first, so that the prompt is watched like any other.
+        if let Some(text) = line.strip_prefix("plan ") {
+            let line = "plan".into();
+            self.send(Op::Command { line }).await?;
+            return self.prompt(text.trim()).await;
+        }
+        self.printer.next_turn();
+        self.busy = Busy::Command {
+            line: line.clone(),
+            until: Some(Instant::now() + VIEW_PATIENCE),
+        };
+        self.send(Op::Command { line }).await
+    }
+
+    /// Shows an event and all others that have come meanwhile, in one write.
+    async fn events(&mut self, first: Event) -> anyhow::Result<Option<Over>> {
+        let mut next = Some(first);
+        while let Some(event) = next {
+            if speaks(&event) {
+                self.end_sign()?;
+            }
+            let end = self.printer.event(&event, &ostler_engine::log::now())?;
+            if end.is_some() {
+                self.busy = Busy::Idle;
+                self.forget(|ask| ask.from.is_none());
+            }
+            if let Some(deed) = self.follow(event) {
+                self.printer.flush()?;
+                return self.deed(deed).await;
+            }
+            next = self.client.events.try_next();
+        }
+        self.printer.flush()?;
+        Ok(None)
+    }
+
+    /// What an event means for the loop. A deed is what only the loop can do.
+    fn follow(&mut self, event: Event) -> Option<Deed> {
+        match event {
+            Event::Ask(ask) => self.asks.push_back(ask),
+            Event::Delta(Delta::Tasks { tasks }) => {
+                let gone = |ask: &Ask| {
+                    let from = ask.from.as_ref();
+                    from.is_some_and(|from| tasks.iter().all(|task| task.id != *from))
+                };
+                self.forget(gone);
+                self.tasks = tasks;
+                self.shown.told = Instant::now();
+            }
+            Event::Delta(Delta::View { command, view }) => {
+                if matches!(&self.busy, Busy::Command { line, .. } if *line == command) {
+                    self.busy = Busy::Idle;
+                }
+                if let View::Do(deed) = view {
+                    return Some(deed);
+                }
+            }
+            Event::Delta(_) => {}
+            Event::Entry(entry) => {
+                if let Body::Message(message) = &entry.body
+                    && message.role == Role::User
+                {
+                    self.busy = Busy::Turn;
+                } else if let Body::ToolUse(call) = &entry.body {
+                    self.called(&call.id, call.by);
+                } else if let Body::ToolResult(result) = &entry.body
+                    && self.busy == Busy::Own(result.tool_use_id.clone())
+                {
+                    self.busy = Busy::Idle;
+                }
+            }
+        }
+        None
+    }
+
+    /// A call that a command of the person's makes may take its time.
+    fn called(&mut self, id: &str, by: Option<Caller>) {
+        if let Busy::Command { until, .. } = &mut self.busy {
+            match by {
+                Some(Caller::Person) => self.busy = Busy::Own(id.to_owned()),
+                Some(Caller::Template) => *until = None,
+                None => {}
+            }
+        }
+    }
+
+    /// Takes back asks that nobody waits for any more.
+    fn forget(&mut self, gone: impl Fn(&Ask) -> bool) {
+        self.asks.retain(|ask| !gone(ask));
+        if self.shown.ask.as_ref().is_some_and(|ask| gone(ask)) {
+            self.shown.ask = None;
+            let _ = writeln!(io::stderr());
+        }
+    }
+
+    async fn deed(&mut self, deed: Deed) -> anyhow::Result<Option<Over>> {
+        match deed {
+            Deed::Leave => return Ok(Some(Over::Left)),
+            Deed::Open(which) => self.swap(which).await?,
+            // Plain lines have no composer, no colours to choose and no clipboard.
+            Deed::Copy(text) => {
+                self.printer.lines(Ink::Plain, &text)?;
+                self.printer.flush()?;
+            }
+            Deed::Compose(_) | Deed::Theme(_) => {}
+        }
+        Ok(None)
+    }
+
+    /// Leaves one session for another, with the configuration as it is now; the old one stays when the new one cannot be
+    /// opened.
+    async fn swap(&mut self, which: Open) -> anyhow::Result<()> {
+        match self.reopen(which).await {
+            Ok(new) => {
+                let old = std::mem::replace(&mut self.client, new);
+                exec::close(old).await;
+                exec::announce(&self.boot, &self.client, &mut self.printer)?;
+                self.busy = Busy::Idle;
+                self.greet()?;
+            }
+            Err(error) => {
+                self.printer.note(Ink::Red, &format!("{error:#}"))?;
+                self.printer.flush()?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn reopen(&mut self, which: Open) -> anyhow::Result<Client> {
+        let boot = Arc::new(self.boot.anew()?);
+        let told = &self.boot.loaded.notices;
+        let notices = boot.loaded.notices.iter();
+        for notice in notices.filter(|notice| !told.contains(notice)) {
+            self.printer.note(Ink::Yellow, &notice.to_string())?;
+        }
+        exec::warn_of_prompt(&boot, &which);
+        let hub = LocalHub::new(Arc::new(boot.options(true)?), boot.transport());
+        let client = hub.open(which).await?;
+        (self.boot, self.hub) = (boot, hub);
+        Ok(client)
+    }
+
+    /// Ctrl-C ends what runs; a second does not wait for it; where nothing runs it leaves.
+    async fn stop(&mut self, stop: Stop) -> anyhow::Result<Option<Over>> {
+        match (stop, &self.shown.ask) {
+            (Stop::Terminate, _) => {
+                self.send(Op::Interrupt).await?;
+                // Output that nobody takes any more must not keep us.
+                let _ = tokio::time::timeout(PATIENCE, self.show_to_end()).await;
+                return Ok(Some(Over::Terminated));
+            }
+            (Stop::Interrupt, Some(ask)) if ask.from.is_some() => {
+                let no = asking::unanswered(ask);
+                self.shown.ask = None;
+                writeln!(io::stderr())?;
+                self.send(no).await?;
+            }
+            (Stop::Interrupt, None) if self.busy == Busy::Idle => {
+                self.end_sign()?;
+                return Ok(Some(Over::Left));
+            }
+            (Stop::Interrupt, Some(_) | None) => {
+                self.shown.stops += 1;
+                self.shown.ask = None;
+                self.send(Op::Interrupt).await?;
+                if self.shown.stops > 1 {
+                    self.busy = Busy::Idle;
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    async fn show_to_end(&mut self) -> anyhow::Result<()> {
+        while self.busy != Busy::Idle {
+            match self.client.events.next().await {
+                Some(event) => self.events(event).await?,
+                None => return Ok(()),
+            };
+        }
+        Ok(())
+    }
+
+    async fn leave(self, over: Over) -> anyhow::Result<u8> {
+        let Self {
+            client,
+            mut printer,
+            boot,
+            tasks,
+            language,
+            busy,
+            ..
+        } = self;
+        let id = client.session_id.clone();
+        if busy != Busy::Idle {
+            // A session that is gone already has nothing to stop.
+            let _ = client.ops.send(Op::Interrupt).await;
+        }
+        if !tasks.is_empty() {
+            let ids: Vec<&str> = tasks.iter().map(|t| t.id.as_str()).collect();
+            let text = language.fill(Word::LeftBehind, &[&ids.join(", ")]);
+            printer.note(Ink::Yellow, &text)?;
+        }
+        exec::close_showing(client, &mut printer).await;
+        if matches!(over, Over::Terminated) {
+            return Ok(TERMINATED);
+        }
+        // A session in which nothing was said was never stored.
+        if boot.store().find(&id).is_ok() {
+            let short = id.get(..8).unwrap_or(&id);
+            let _ = writeln!(io::stderr(), "ostler resume {short}");
+        }
+        Ok(OK)
+    }
 }
 
-/// A turn during which the person may answer asks, and lines typed meanwhile wait for the next turn.
-async fn turn(
-    client: &mut Client,
-    printer: &mut crate::print::Printer<exec::Out, exec::Err>,
-    signals: &mut Signals,
-    lines: &mut Typed,
-    text: String,
-) -> anyhow::Result<Ended> {
-    printer.next_turn();
-    exec::turn(client, printer, signals, text, exec::Answers::Lines(lines)).await
+/// Whether an event is seen, so that the sign has to make room.
+fn speaks(event: &Event) -> bool {
+    !matches!(
+        event,
+        Event::Delta(Delta::Tasks { .. } | Delta::ToolStarted { .. })
+    )
+}
+
+/// The command that a line is, without its slash. A path at the start of a prompt is none.
+fn as_command(line: &str) -> Option<String> {
+    if let Some(command) = line.strip_prefix('/') {
+        let name = command.split_whitespace().next()?;
+        let is_name = command.starts_with(name) && !name.contains('/');
+        return is_name.then(|| command.to_owned());
+    }
+    let is_shell = line.starts_with('!') && line.len() > 1;
+    if is_shell || line.starts_with("# ") {
+        return Some(line.to_owned());
+    }
+    let prompt = line.strip_suffix(" &")?.trim();
+    (!prompt.is_empty()).then(|| format!("bg {prompt}"))
+}
+
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    let cause = error.downcast_ref::<io::Error>();
+    cause.is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[tokio::test]
-    async fn an_answer_is_typed_after_its_question() {
-        for (by_hand, expect) in [
-            (true, ["yes", "typed", "ahead"]),
-            (false, ["typed", "ahead", "yes"]),
+    #[test]
+    fn lines_that_are_commands() {
+        for (line, expect) in [
+            ("/help", Some("help")),
+            ("/git:commit a b", Some("git:commit a b")),
+            ("/etc/hosts what is it?", None),
+            ("/ what", None),
+            ("!ls &", Some("!ls &")),
+            ("!", None),
+            ("# note", Some("# note")),
+            ("#hash", None),
+            ("do it &", Some("bg do it")),
+            ("a & b", None),
+            (" &", None),
+            ("words", None),
         ] {
-            let (sender, lines) = mpsc::channel(8);
-            let mut typed = Typed::new(lines, by_hand);
-            for line in ["typed", "ahead"] {
-                sender.send(line.to_owned()).await.unwrap();
-            }
-            typed.set_aside();
-            sender.send("yes".into()).await.unwrap();
-            drop(sender);
-            let got = [typed.answer().await, typed.next().await, typed.next().await];
-            assert_eq!(got, expect.map(|line| Some(line.to_owned())), "{by_hand}");
-            assert_eq!((typed.next().await, typed.answer().await), (None, None));
+            assert_eq!(as_command(line).as_deref(), expect, "{line}");
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The binary `ostler`: flags in, a front end out. Logic lives in the crates below.
 
+mod around;
 mod asking;
 mod auth;
 mod boot;
@@ -9,9 +10,12 @@ mod color;
 mod config;
 mod connect;
 mod exec;
+mod extras;
 mod flags;
+mod front;
 mod lenient;
 mod line;
+mod models;
 mod ops;
 mod print;
 mod rule_store;
@@ -123,8 +127,16 @@ async fn run(cli: Cli) -> anyhow::Result<u8> {
         None => {
             let boot = boot()?;
             let which = exec::which(&boot);
-            line::run(boot, which).await
+            talk(boot, which).await
         }
+    }
+}
+
+/// A conversation, on the terminal UI where that fits.
+pub async fn talk(boot: Arc<Boot>, which: ostler_wire::Open) -> anyhow::Result<u8> {
+    match front::fits(&boot) {
+        true => front::run(boot, which).await,
+        false => line::run(boot, which).await,
     }
 }
 
@@ -171,6 +183,7 @@ fn wants_result(cli: &Cli) -> bool {
     let output = match &cli.command {
         None if cli.prompt.is_some() => cli.output,
         Some(Command::Exec(args)) => args.output.or(cli.output),
+        Some(Command::Resume(args)) if args.prompt.is_some() => args.output.or(cli.output),
         Some(_) | None => return false,
     };
     matches!(

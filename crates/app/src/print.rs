@@ -3,7 +3,8 @@
 
 use crate::color::{Ink, Paint};
 use ostler_wire::{
-    Body, Delta, Entry, Event, Outcome, Role, ToolResult, ToolUse, Usage, View, is_tricky,
+    Act, Body, Caller, Deed, Delta, Entry, Event, Language, List, Open, Outcome, Role, ToolResult,
+    ToolUse, Usage, View, Word, is_tricky,
 };
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -31,6 +32,7 @@ pub struct Show {
     pub tokens: bool,
     /// Stdout is a terminal, which no text may drive.
     pub on_terminal: bool,
+    pub language: Language,
 }
 
 /// How the turn ended, for the exit code.
@@ -51,7 +53,10 @@ pub struct Printer<O, E> {
     printed: usize,
     /// The last thing on stdout was not a line break.
     open_line: bool,
-    open_reasoning: bool,
+    /// The same on stderr, where reasoning and the person's own commands stream.
+    open_stream: bool,
+    /// Output of the running command of the person's own was shown.
+    live: bool,
     calls: HashMap<String, ToolUse>,
     /// What was said on opening and will come again as an entry.
     told: Vec<String>,
@@ -81,7 +86,8 @@ impl<O: Write, E: Write> Printer<O, E> {
             paint,
             printed: 0,
             open_line: false,
-            open_reasoning: false,
+            open_stream: false,
+            live: false,
             calls: HashMap::new(),
             told: Vec::new(),
             tally: Tally::default(),
@@ -111,6 +117,14 @@ impl<O: Write, E: Write> Printer<O, E> {
         self.end_line()?;
         let text = self.paint.with(ink, &printable(text));
         writeln!(self.err, "{text}")
+    }
+
+    /// The same with its own line breaks.
+    pub fn lines(&mut self, ink: Ink, text: &str) -> io::Result<()> {
+        for line in text.lines() {
+            self.note(ink, line)?;
+        }
+        Ok(())
     }
 
     /// A remark on opening. The notice that says it in the log is not shown again.
@@ -178,12 +192,16 @@ impl<O: Write, E: Write> Printer<O, E> {
             Body::ToolResult(result) => self.finished(result)?,
             Body::Usage(usage) => self.usage(usage)?,
             Body::Notice(notice) if self.told.contains(&notice.text) => {}
-            Body::Notice(notice) => self.note(Ink::Yellow, &notice.text)?,
+            Body::Notice(notice) => self.lines(Ink::Yellow, &notice.text)?,
             Body::Error(error) => {
                 self.tally.error = Some((error.kind.clone(), error.message.clone()));
-                self.note(Ink::Red, &format!("Error: {}", error.message))?;
+                let text = self.show.language.fill(Word::ErrorIs, &[&error.message]);
+                self.note(Ink::Red, &text)?;
             }
-            Body::Interrupted(_) => self.note(Ink::Yellow, "Interrupted")?,
+            Body::Interrupted(_) => {
+                let text = self.show.language.say(Word::WasInterrupted);
+                self.note(Ink::Yellow, text)?;
+            }
             Body::TurnEnd(end) => return Ok(Some(End::Turn(end.outcome))),
             Body::Todo(todo) => {
                 let done = todo
@@ -192,10 +210,9 @@ impl<O: Write, E: Write> Printer<O, E> {
                     .filter(|i| i.state == ostler_wire::TodoState::Done)
                     .count();
                 if self.show.tool_calls {
-                    self.note(
-                        Ink::Grey,
-                        &format!("Todo: {done} of {} done", todo.items.len()),
-                    )?;
+                    let [done, all] = [done, todo.items.len()].map(|n| n.to_string());
+                    let text = self.show.language.fill(Word::TodoDone, &[&done, &all]);
+                    self.note(Ink::Grey, &text)?;
                 }
             }
             Body::Meta(_) | Body::Settings(_) | Body::Mode(_) | Body::Approval(_) => {}
@@ -214,7 +231,7 @@ impl<O: Write, E: Write> Printer<O, E> {
                     self.end_line()?;
                     let text = self.paint.with(Ink::Grey, &printable_block(text));
                     write!(self.err, "{text}")?;
-                    self.open_reasoning = true;
+                    self.open_stream = true;
                 }
             }
             Delta::Retry {
@@ -222,19 +239,31 @@ impl<O: Write, E: Write> Printer<O, E> {
                 attempt,
                 reason,
             } => {
-                let wait = *after_ms as f64 / 1000.0;
-                self.note(
-                    Ink::Yellow,
-                    &format!("Retry {attempt} in {wait:.1} s: {reason}"),
-                )?;
+                let wait = format!("{:.1}", *after_ms as f64 / 1000.0);
+                let attempt = attempt.to_string();
+                let words = [attempt.as_str(), &wait, reason];
+                let text = self.show.language.fill(Word::RetryPlain, &words);
+                self.note(Ink::Yellow, &text)?;
             }
             Delta::Unrecorded { message } => {
                 self.tally.error = Some(("log".into(), message.clone()));
-                self.note(Ink::Red, &format!("Error: {message}"))?;
+                let text = self.show.language.fill(Word::ErrorIs, &[message]);
+                self.note(Ink::Red, &text)?;
                 return Ok(Some(End::Unrecorded));
             }
             Delta::View { view, .. } => self.view(view)?,
-            Delta::ToolStarted { .. } | Delta::ToolOutput { .. } | Delta::Progress { .. } => {}
+            Delta::ToolOutput { id, chunk, .. } => {
+                if self.calls.get(id).is_some_and(is_own) {
+                    self.stream(chunk)?;
+                    self.live = true;
+                }
+            }
+            Delta::Progress { text, .. } => {
+                if self.show.tool_calls {
+                    self.note(Ink::Grey, text)?;
+                }
+            }
+            Delta::ToolStarted { .. } | Delta::Tasks { .. } | Delta::Standing { .. } => {}
         }
         Ok(None)
     }
@@ -256,9 +285,9 @@ impl<O: Write, E: Write> Printer<O, E> {
         if self.format != Format::Text || text.is_empty() {
             return Ok(());
         }
-        if self.open_reasoning {
+        if self.open_stream {
             writeln!(self.err)?;
-            self.open_reasoning = false;
+            self.open_stream = false;
         }
         self.open_line = !text.ends_with('\n');
         match self.show.on_terminal {
@@ -269,14 +298,14 @@ impl<O: Write, E: Write> Printer<O, E> {
 
     fn requested(&mut self, call: &ToolUse) -> io::Result<()> {
         self.calls.insert(call.id.clone(), call.clone());
-        if !self.show.tool_calls {
+        // Whoever typed it sees it already.
+        self.live = false;
+        if !self.show.tool_calls || is_own(call) {
             return Ok(());
         }
         self.end_line()?;
-        let head = self.paint.with(
-            Ink::Yellow,
-            &format!("Tool requested: {}", printable(&call.name)),
-        );
+        let head = self.show.language.fill(Word::ToolRequested, &[&call.name]);
+        let head = self.paint.with(Ink::Yellow, &printable(&head));
         let args = self
             .paint
             .with(Ink::Grey, &arguments(&call.input.to_value()));
@@ -286,20 +315,53 @@ impl<O: Write, E: Write> Printer<O, E> {
 
     fn finished(&mut self, result: &ToolResult) -> io::Result<()> {
         let call = self.calls.remove(&result.tool_use_id);
+        if call.as_ref().is_some_and(is_own) {
+            return self.ran(result);
+        }
         if !self.show.tool_calls {
             return Ok(());
         }
         let name = call.map(|c| c.name).unwrap_or_default();
         let how = outcome(&name, &result.output.to_value());
-        let head = self
-            .paint
-            .with(Ink::Yellow, &format!("Tool finished: {}", printable(&name)));
+        let head = self.show.language.fill(Word::ToolFinished, &[&name]);
+        let head = self.paint.with(Ink::Yellow, &printable(&head));
         let how = self
             .paint
             .with(if result.ok { Ink::Grey } else { Ink::Red }, &how);
-        let took = result.duration_ms as f64 / 1000.0;
+        let took = format!("{:.2}", result.duration_ms as f64 / 1000.0);
+        let done = self.show.language.fill(Word::DoneIn, &[&took]);
         self.end_line()?;
-        writeln!(self.err, "{head} {how}\nDone. ({took:.2}s)")
+        writeln!(self.err, "{head} {how}\n{done}")
+    }
+
+    /// What the person ran themselves is shown whole.
+    fn ran(&mut self, result: &ToolResult) -> io::Result<()> {
+        let output = result.output.to_value();
+        let text = |key: &str| output.pointer(key).and_then(Value::as_str);
+        if !self.live {
+            for stream in ["/data/stdout", "/data/stderr"] {
+                self.stream(text(stream).unwrap_or_default())?;
+            }
+        }
+        self.end_line()?;
+        let code = output.pointer("/data/exit_code").and_then(Value::as_i64);
+        match (text("/error/message"), code) {
+            (Some(why), _) => self.note(Ink::Red, why),
+            (None, Some(code)) if code != 0 => {
+                let code = code.to_string();
+                let text = self.show.language.fill(Word::StateExited, &[&code]);
+                self.note(Ink::Grey, &text)
+            }
+            (None, Some(_) | None) => Ok(()),
+        }
+    }
+
+    fn stream(&mut self, chunk: &str) -> io::Result<()> {
+        if !chunk.is_empty() {
+            self.open_stream = !chunk.ends_with('\n');
+            write!(self.err, "{}", printable_block(chunk))?;
+        }
+        Ok(())
     }
 
     fn usage(&mut self, usage: &Usage) -> io::Result<()> {
@@ -318,17 +380,21 @@ impl<O: Write, E: Write> Printer<O, E> {
         let cost = usage
             .cost
             .map_or_else(String::new, |c| format!(", ${c:.4}"));
-        let text = format!(
-            "{} in ({} cached), {} out{cost}",
-            usage.input, usage.cached, usage.output
-        );
+        let [input, cached, output] =
+            [usage.input, usage.cached, usage.output].map(|n| n.to_string());
+        let words = [input.as_str(), &cached, &output, &cost];
+        let text = self.show.language.fill(Word::TokensPlain, &words);
         self.note(Ink::Cyan, &text)
     }
 
     fn view(&mut self, view: &View) -> io::Result<()> {
         match view {
-            View::Text(text) => self.note(Ink::Plain, text),
-            View::Error(text) => self.note(Ink::Red, text),
+            View::Text(text) => self.lines(Ink::Plain, text),
+            View::Error(text) => self.lines(Ink::Red, text),
+            View::Diff(text) => self.lines(Ink::Plain, text),
+            // The loop does it.
+            View::Do(_) => Ok(()),
+            View::List(list) => self.list(list),
             View::Table { rows, .. } => {
                 let width = rows
                     .iter()
@@ -349,10 +415,42 @@ impl<O: Write, E: Write> Printer<O, E> {
         }
     }
 
+    /// Things to choose from, each with what to type for it.
+    fn list(&mut self, list: &List) -> io::Result<()> {
+        self.note(Ink::Plain, &list.title)?;
+        if list.items.is_empty() {
+            return self.note(Ink::Grey, &list.empty);
+        }
+        for item in &list.items {
+            let mark = if item.marked { "*" } else { " " };
+            let how = item.actions.first().map(|action| match &action.act {
+                Act::Command(line) => format!("/{line}"),
+                Act::Do(Deed::Open(Open::Resume(id))) => {
+                    format!("/resume {}", id.get(..8).unwrap_or(id))
+                }
+                Act::Do(Deed::Theme(name)) => format!("/theme {name}"),
+                Act::Do(
+                    Deed::Open(Open::New | Open::Last | Open::Fork(_))
+                    | Deed::Copy(_)
+                    | Deed::Compose(_)
+                    | Deed::Leave,
+                ) => String::new(),
+            });
+            let parts = [
+                item.label.clone(),
+                item.detail.clone(),
+                how.unwrap_or_default(),
+            ];
+            let parts: Vec<String> = parts.into_iter().filter(|p| !p.is_empty()).collect();
+            self.note(Ink::Plain, &format!("{mark} {}", parts.join("  ")))?;
+        }
+        Ok(())
+    }
+
     fn end_line(&mut self) -> io::Result<()> {
-        if self.open_reasoning {
+        if self.open_stream {
             writeln!(self.err)?;
-            self.open_reasoning = false;
+            self.open_stream = false;
         }
         if self.open_line && self.format == Format::Text {
             writeln!(self.out)?;
@@ -361,6 +459,11 @@ impl<O: Write, E: Write> Printer<O, E> {
         self.open_line = false;
         Ok(())
     }
+}
+
+/// Whether the person typed it.
+fn is_own(call: &ToolUse) -> bool {
+    call.by == Some(Caller::Person)
 }
 
 /// The result object of a run that could not begin. There is no session to name.

@@ -10,7 +10,7 @@ use crate::config::project::allow_item;
 use crate::config::rules::RuleFile;
 use crate::config::tree::{Layer, Place};
 use crate::config::trust::{Answer, Approval, Book, MAX_ITEMS, Record, State, TrustError};
-use crate::flags::Global;
+use crate::flags::{Global, RuleLayer};
 use ostler_engine::RuleStore;
 use ostler_engine::policy::Rule;
 use std::io;
@@ -47,10 +47,56 @@ pub struct Removed {
     pub text: String,
 }
 
-/// Takes a rule, in whichever form it is written, out of both files and all lists.
-#[expect(dead_code, reason = "no command removes rules yet")]
-pub fn remove(boot: &Boot, rule: &str) -> Result<Vec<Removed>, RuleStoreError> {
-    Saved::new(boot).remove(rule)
+/// Takes a rule, in whichever form it is written, out of all lists of one file or both.
+pub fn remove(
+    boot: &Boot,
+    rule: &str,
+    layer: Option<RuleLayer>,
+) -> Result<Vec<Removed>, RuleStoreError> {
+    Saved::new(boot).remove(rule, &targets(layer))
+}
+
+/// Adds allow rules to the file of this layer. How many were not there, and the file, ready to show.
+pub fn allow(
+    boot: &Boot,
+    rules: &[String],
+    layer: RuleLayer,
+) -> Result<(usize, String), RuleStoreError> {
+    let mut saved = Saved::new(boot);
+    saved.target = targets_of(layer);
+    let mut added = 0;
+    for rule in rules {
+        added += usize::from(!saved.put(&parse(rule)?)?.is_empty());
+    }
+    Ok((added, saved.shown(saved.target)))
+}
+
+/// The rules in these files, and their names.
+pub fn written(
+    boot: &Boot,
+    layer: Option<RuleLayer>,
+) -> Result<(Vec<String>, Vec<String>), RuleStoreError> {
+    let saved = Saved::new(boot);
+    let (mut rules, mut names) = (Vec::new(), Vec::new());
+    for target in targets(layer) {
+        rules.extend(saved.edit(target, |file| file.rules())?);
+        names.push(saved.shown(target));
+    }
+    Ok((rules, names))
+}
+
+fn targets(layer: Option<RuleLayer>) -> Vec<Target> {
+    match layer {
+        None => vec![Target::User, Target::Project],
+        Some(layer) => vec![targets_of(layer)],
+    }
+}
+
+fn targets_of(layer: RuleLayer) -> Target {
+    match layer {
+        RuleLayer::User => Target::User,
+        RuleLayer::Project => Target::Project,
+    }
 }
 
 /// Where a rule goes.
@@ -124,14 +170,7 @@ impl Saved {
 
     fn add(&self, rule: &str) -> Result<String, RuleStoreError> {
         let rule = parse(rule)?;
-        let _lock = self.lock()?;
-        let added = match self.target {
-            Target::Project => self.add_to_project(&rule.canonical())?,
-            Target::User => {
-                let rules = self.everywhere(&rule)?;
-                self.edit(Target::User, |file| file.add(&rules, is_same))?
-            }
-        };
+        let added = self.put(&rule)?;
         let file = self.shown(self.target);
         Ok(match (added.is_empty(), self.target) {
             (true, _) => format!("{file} (it was there already)"),
@@ -140,6 +179,18 @@ impl Saved {
             }
             (false, Target::User | Target::Project) => file,
         })
+    }
+
+    /// What was not there before.
+    fn put(&self, rule: &Rule) -> Result<Vec<String>, RuleStoreError> {
+        let _lock = self.lock()?;
+        match self.target {
+            Target::Project => self.add_to_project(&rule.canonical()),
+            Target::User => {
+                let rules = self.everywhere(rule)?;
+                self.edit(Target::User, |file| file.add(&rules, is_same))
+            }
+        }
     }
 
     /// The record is written first: whoever starts in between finds a rule less, not one too many.
@@ -199,15 +250,14 @@ impl Saved {
         })
     }
 
-    fn remove(&self, rule: &str) -> Result<Vec<Removed>, RuleStoreError> {
-        let rule = parse(rule)?.canonical();
+    fn remove(&self, rule: &str, targets: &[Target]) -> Result<Vec<Removed>, RuleStoreError> {
         let _lock = self.lock()?;
         let mut out = Vec::new();
-        for target in [Target::User, Target::Project] {
+        for &target in targets {
             if !self.path(target).exists() {
                 continue;
             }
-            let taken = self.edit(target, |file| file.remove(|text| is_same(text, &rule)))?;
+            let taken = self.edit(target, |file| file.remove(|text| is_same(text, rule)))?;
             let layer = match target {
                 Target::Project => Layer::Project,
                 Target::User => Layer::User,
@@ -283,7 +333,7 @@ fn parse(rule: &str) -> Result<Rule, RuleStoreError> {
 }
 
 /// Whether two texts are the same rule, in whichever form.
-fn is_same(a: &str, b: &str) -> bool {
+pub fn is_same(a: &str, b: &str) -> bool {
     let canonical = |text: &str| Rule::parse(text, "").map(|rule| rule.canonical());
     match (canonical(a), canonical(b)) {
         (Ok(a), Ok(b)) => a == b,

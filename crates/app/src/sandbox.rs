@@ -3,6 +3,7 @@
 mod denied;
 
 use crate::boot::Boot;
+use crate::config::keys;
 use crate::config::paths::{Env, absolute, is_inside};
 use crate::config::schema;
 use anyhow::{anyhow, bail};
@@ -119,7 +120,7 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
         return Ok(SandboxSettings::default());
     }
     let mut forbid_read = forbidden(boot)?;
-    let mut sealed = vec![boot.places.dotenv(), boot.places.home.join("auth.json")];
+    let mut sealed = boot.places.sealed();
     let denied = denied(boot);
     let git = Git::of(&boot.places.root);
     let mut writable = granted(boot);
@@ -147,6 +148,9 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
     let hidden: Vec<PathBuf> = denied.read.into_iter().filter(narrow).collect();
     forbid_read.extend(hidden.iter().cloned());
     sealed.extend(hidden);
+    let keys = keys::held_in(&boot.loaded, boot.places.user_config());
+    forbid_read.extend(keys.iter().cloned());
+    sealed.extend(keys);
     // A home in a place that may be written, so that no command changes what the next one may do.
     if writable
         .iter()
@@ -160,6 +164,7 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
         policy: Policy {
             writable,
             forbid_read,
+            closed: closed(boot),
             protect,
             network: match boot.loaded.config.sandbox.network {
                 true => Network::On,
@@ -172,6 +177,16 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
         sealed,
         program: std::env::current_exe().ok(),
     })
+}
+
+/// Our own home, where secrets are replaced while commands run. Not if it is everything a person has.
+fn closed(boot: &Boot) -> Vec<PathBuf> {
+    let home = &boot.places.home;
+    let person = &boot.places.user_home;
+    match person.iter().any(|person| person.starts_with(home)) {
+        true => Vec::new(),
+        false => vec![home.clone()],
+    }
 }
 
 /// A word for who runs commands where no layer works.
@@ -216,8 +231,7 @@ fn forbidden(boot: &Boot) -> anyhow::Result<Vec<PathBuf>> {
         let home = places.user_home.as_deref();
         paths.push(absolute(&expanded, &places.root, home));
     }
-    paths.push(places.dotenv());
-    paths.push(places.home.join("auth.json"));
+    paths.extend(boot.places.sealed());
     Ok(paths)
 }
 

@@ -3,11 +3,13 @@
 mod common;
 
 use common::{Scene, each_kind, files, of_type, texts};
-use ostler_testkit::{Kind, Output, Running, Step, config_text, json_lines};
+use ostler_testkit::{Kind, Output, Place, Running, Server, Step, config_text, json_lines};
 use serde_json::{Value, json};
+use std::collections::HashSet;
+use std::sync::Mutex;
 
 #[cfg(unix)]
-use ostler_testkit::{Place, Signal};
+use ostler_testkit::Signal;
 
 /// A whole conversation, typed ahead.
 #[track_caller]
@@ -152,7 +154,7 @@ fn the_model_can_be_shown_and_changed() {
         );
         assert_eq!(out.stdout, "One.\nTwo.\n");
         for said in [
-            "Model: mock/mock-model",
+            "* mock/mock-model",
             "Model: mock/other",
             "no provider or model is called `nonsense`",
         ] {
@@ -181,10 +183,14 @@ fn sessions_can_be_left_and_taken_up_again() {
         Kind::Chat,
         ["One.", "Two.", "Three."].map(|text| Step::answer().text(text)),
     );
-    let out = talk(
-        &scene,
-        &["first", "/new", "second", "/resume", "third", "/quit"],
-    );
+    let mut running = conversation(&scene);
+    running.write("first\n/new\nsecond\n/resume\n");
+    // The list says what to type.
+    let shown = running.wait_stderr("/resume ");
+    let (_, id) = shown.rsplit_once("/resume ").unwrap();
+    let id: String = id.chars().take(8).collect();
+    running.write(&format!("/resume {id}\nthird\n/quit\n"));
+    let out = running.wait().ok();
     assert_eq!(out.stdout, "One.\nTwo.\nThree.\n");
     let mut said: Vec<Vec<String>> = scene
         .logs()
@@ -217,7 +223,7 @@ fn a_session_that_cannot_be_opened_leaves_the_old_one() {
     assert_eq!(out.stdout, "One.\nTwo.\n");
     assert_eq!(
         out.stderr
-            .matches("There is no other session of this project.")
+            .matches("there is no other session of this project")
             .count(),
         2,
         "{}",
@@ -469,4 +475,157 @@ fn plain_ostler_with_nobody_to_ask_for_a_model_says_so() {
         "{}",
         out.stderr
     );
+}
+
+/// Answers by what the person said last; a call first where the prompt begins with `run `.
+fn obliging() -> Server {
+    let ran = Mutex::new(HashSet::new());
+    Server::answering(move |request| {
+        let said = request.last_user_text();
+        let last = said.lines().last().unwrap_or_default().to_owned();
+        let is_new = ran.lock().unwrap().insert(last.clone());
+        match last.strip_prefix("run ").filter(|_| is_new) {
+            Some(command) => Step::answer().call("bash", json!({"command": command})),
+            None => Step::answer().text(&format!("Heard: {last}")),
+        }
+    })
+}
+
+#[test]
+fn a_prompt_can_run_in_the_background() {
+    let scene = Scene::of(Kind::Chat, "", obliging());
+    let mut running = conversation(&scene);
+    for line in ["first\n", "/bg second\n"] {
+        running.write(line);
+    }
+    running.wait_stderr("t1 runs in the background: second");
+    let told = running.wait_stderr("  Heard: second\n> ");
+    assert!(told.contains("t1 is done after") && told.contains(" · ostler resume "));
+    running.write("third &\n");
+    running.wait_stderr("  Heard: third\n> ");
+    running.write("/ps\n/quit\n");
+    let out = running.wait().ok();
+    assert!(out.stderr.contains("Nothing runs in the background."));
+    assert_eq!(out.stdout, "Heard: first\n");
+    assert_eq!(scene.logs().len(), 3);
+}
+
+#[test]
+fn who_leaves_is_told_what_is_stopped() {
+    let stalled = Step::answer().text("Half of it").stall(Place::Text(1));
+    let scene = Scene::new(Kind::Chat, [stalled]);
+    let mut running = conversation(&scene);
+    running.write("/bg go\n");
+    running.wait_stderr("t1 runs in the background: go");
+    scene.server.wait_for(1);
+    running.write("/new\n/quit\n");
+    running.wait_stderr("Not while tasks run (t1)");
+    running.wait_stderr("Leave? These would be stopped: t1");
+    running.write("/quit yes\n");
+    let out = running.wait().ok();
+    assert!(
+        out.stderr.contains("Stopped with the session: t1\n")
+            && out.stderr.contains("t1 was stopped after"),
+        "{}",
+        out.stderr
+    );
+    assert_eq!(
+        of_type(&scene.log(), "turn_end")[0]["outcome"],
+        "interrupted"
+    );
+}
+
+#[test]
+fn own_commands_notes_and_files_are_commands() {
+    let scene = Scene::of(Kind::Chat, "", obliging());
+    scene.space.write(
+        scene.space.home().join("commands/say.md"),
+        "Say $1 and !`echo loud > made; cat made`",
+    );
+    let out = talk(
+        &scene,
+        &[
+            "!echo mine; exit 3",
+            "# use tabs",
+            "y",
+            "/say it",
+            "y",
+            "/say it",
+            "n",
+            "/quit",
+        ],
+    );
+    for said in [
+        "mine\n",
+        "ended: exit 3",
+        "Add to AGENTS.md: use tabs -- approve?",
+        "Noted in AGENTS.md",
+        "$ echo loud > made; cat made -- approve?",
+        "/say was not sent: The person refused this call.",
+    ] {
+        assert!(out.stderr.contains(said), "{said}: {}", out.stderr);
+    }
+    assert_eq!(out.stdout, "Heard: Say it and loud\n");
+    assert_eq!(scene.space.read("AGENTS.md"), "- use tabs\n");
+    let prompt = String::from_utf8_lossy(&scene.server.request(0).raw).into_owned();
+    assert!(prompt.contains("$ echo mine; exit 3") && prompt.contains("use tabs"));
+}
+
+#[test]
+fn plain_lines_speak_the_language_of_the_person() {
+    let call = Step::answer().call("bash", json!({"command": "echo x > made"}));
+    let scene = Scene::new(Kind::Chat, [call, Step::answer().text("ok")]);
+    let out = scene
+        .ostler([])
+        .env("LANG", "zh_CN.UTF-8")
+        .stdin("go\ny\n/ps\n/quit\n")
+        .output()
+        .ok();
+    for said in ["-- 批准？", "请求工具：bash", "后台没有任务。"] {
+        assert!(out.stderr.contains(said), "{said}: {}", out.stderr);
+    }
+    assert!(scene.space.exists("made"));
+}
+
+#[cfg(unix)]
+#[test]
+fn on_a_terminal_commands_take_effect_during_a_turn() {
+    let scene = Scene::of(Kind::Chat, "", obliging());
+    let mut term = scene.ostler(["--plain"]).on_terminal(100, 40);
+    term.wait_for(">");
+    term.keys("run touch one; until [ -e go ]; do sleep 0.02; done\r");
+    term.wait_for("-- approve?");
+    // A command is no answer to the question.
+    term.keys("/ps\r");
+    term.wait_for("Nothing runs in the background.");
+    term.keys("y\r");
+    common::wait_for("the command", || scene.space.exists("one").then_some(()));
+    // Words typed meanwhile wait, a command does not.
+    term.keys("later\r");
+    term.keys("/bg also\r");
+    term.keys("/approve all\r");
+    term.keys("!echo mine\r");
+    scene.space.write("go", "");
+    term.wait_for("Heard: later");
+    term.wait_for("t1 runs in the background: also");
+    term.wait_for("Approval: yolo for commands");
+    term.wait_for("Heard: also");
+    term.keys("/quit yes\r");
+    assert!(term.wait().success());
+}
+
+#[cfg(unix)]
+#[test]
+fn asks_of_a_task_are_put_with_its_name() {
+    let scene = Scene::of(Kind::Chat, "", obliging());
+    let mut term = scene.ostler(["--plain"]).on_terminal(100, 40);
+    term.wait_for(">");
+    term.keys("run touch made &\r");
+    term.wait_for("[t1] ");
+    term.wait_for("$ touch made -- approve?");
+    term.keys("y\r");
+    term.wait_for("t1 is done");
+    assert!(scene.space.exists("made"));
+    term.keys("\u{4}");
+    assert!(term.wait().success());
 }

@@ -470,6 +470,41 @@ fn two_processes_renew_once() {
     assert_eq!(scene.sent(), vec![expect; 4]);
 }
 
+#[cfg(unix)]
+#[test]
+fn tokens_that_come_while_a_session_runs_are_taken_out_too() {
+    let mut scene = Scene::new("flow = \"browser\"\n");
+    let checking = scene.issuer.clone();
+    let renewed = std::sync::atomic::AtomicBool::new(false);
+    scene.server = Server::answering(move |request| {
+        // The first token is refused, so that another comes when all has long begun.
+        let again = renewed.swap(true, std::sync::atomic::Ordering::Relaxed);
+        if !again || !checking.accepts(request.header("authorization")) {
+            return Step::refuse(Trouble::BadKey);
+        }
+        match request.body.to_string().contains("access_token") {
+            false => Step::answer().call("bash", json!({"command": "cat $OSTLER_HOME/auth.j???"})),
+            true => Step::answer().text("done"),
+        }
+    });
+    scene.config(&format!("{}flow = \"browser\"\n", scene.issuer.table()));
+    scene.log_in();
+    let first = scene.token();
+    let run = scene.ostler([
+        "exec",
+        "--yolo",
+        "--no-sandbox",
+        "--format",
+        "json",
+        "-p",
+        "hi",
+    ]);
+    let out = run.output().ok();
+    assert_ne!(scene.token(), first);
+    assert!(out.stdout.contains("[redacted]"), "{out:?}");
+    scene.nothing_shows(&[&out]);
+}
+
 #[test]
 fn a_token_goes_only_to_its_origin() {
     let scene = Scene::new("flow = \"browser\"\n");

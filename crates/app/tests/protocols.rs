@@ -329,6 +329,51 @@ fn reasoning_goes_back_to_its_origin_and_nowhere_else() {
     });
 }
 
+#[test]
+fn kept_reasoning_that_is_not_accepted_any_more_is_left_out() {
+    let said = [
+        (
+            Kind::Responses,
+            "The encrypted content could not be verified.",
+        ),
+        (
+            Kind::Messages,
+            "messages.1.content.0: Invalid `signature` in `thinking` block",
+        ),
+        (Kind::Gemini, "Thought signature is not valid"),
+    ];
+    for (kind, said) in said {
+        let refusal = json!({"error": {"type": "invalid_request_error", "message": said}});
+        let refuse = || Step::status(400, &refusal.to_string());
+        let scene = Scene::with_config(
+            kind,
+            THINKING,
+            [
+                Step::answer().reasoning("Hm.").text("A."),
+                refuse(),
+                Step::answer().reasoning("Hm.").text("B."),
+                // Without anything to leave out it is an error as any other.
+                refuse(),
+                refuse(),
+            ],
+        );
+        scene.exec("one").ok();
+        let out = scene.ostler(["resume", "-p", "two"]).output().ok();
+        assert_eq!(out.stdout, "B.\n");
+        let seals = |n: usize| blobs(&scene.server.request(n));
+        assert_eq!((seals(1), seals(2)), (1, 0), "{kind:?}");
+        let log = scene.log();
+        let told = of_type(&log, "notice");
+        let last = told.last().expect("a notice").to_string();
+        assert!(
+            last.contains("without the reasoning of earlier answers"),
+            "{last}"
+        );
+        scene.ostler(["resume", "-p", "three"]).output().exits(1);
+        scene.server.assert_done();
+    }
+}
+
 /// Opaque things of the vendor's own in a request.
 fn blobs(request: &Captured) -> usize {
     let raw = String::from_utf8_lossy(&request.raw).into_owned();

@@ -208,6 +208,31 @@ fn the_network_ends_at_the_command() {
     assert_eq!(told[0].trim_end(), "through");
 }
 
+/// As with a server that somebody develops, and a look at it.
+#[test]
+fn a_server_of_a_job_is_there_for_the_next_command() {
+    let Some(layer) = layer() else { return };
+    if layer != Layer::Namespaces || !has_python() {
+        return skipped("a network of the session needs namespaces, the server python3");
+    }
+    let server = "echo hello > page && python3 -m http.server 3000 --bind 127.0.0.1";
+    let look = r#"python3 -c '
+import time, urllib.request
+for _ in range(500):
+    try: print(urllib.request.urlopen("http://localhost:3000/page").read().decode()); break
+    except OSError as e: last = e; time.sleep(0.05)
+else: print(last)'"#;
+    let calls = [
+        json!({"command": server, "wait": false}),
+        json!({"command": look}),
+        json!({"command": look, "tty": true}),
+    ];
+    let Ran { told, data, .. } = run_calls("", &[], project, &calls);
+    assert_eq!(told[1].trim(), "hello");
+    assert!(told[2].contains("hello"), "{}", told[2]);
+    assert_eq!(data[1]["hosts"], Value::Null, "not by the proxy");
+}
+
 #[test]
 fn what_lifts_it() {
     if layer().is_none() {
@@ -290,12 +315,15 @@ fn settings_that_contradict_each_other_stop_the_start() {
     );
 }
 
-/// Says something to the proxy in the command's network.
-fn to_proxy(request: &str) -> String {
+/// Says something to the proxy in the command's network, as the command or as somebody else.
+fn to_proxy(request: &str, login: &str) -> String {
     format!(
-        "python3 -c 'import socket,sys; s = socket.create_connection((\"127.0.0.1\", 61080)); s.sendall(b\"{request}\"); a = s.recv(999).decode(); print(a); sys.exit(\"403\" in a)'"
+        "python3 -c 'import base64,os,socket,sys; l = {login}; s = socket.create_connection((\"127.0.0.1\", 61080)); s.sendall(b\"{request}\\r\\nProxy-Authorization: Basic \" + base64.b64encode(l.encode()) + b\"\\r\\n\\r\\n\"); a = s.recv(999).decode(); print(a); sys.exit(\"403\" in a)'"
     )
 }
+
+/// As which a command is known.
+const OWN: &str = r#"os.environ["http_proxy"].split("/")[2].split("@")[0]"#;
 
 fn has_python() -> bool {
     let found = std::process::Command::new("python3").arg("-V").output();
@@ -328,12 +356,23 @@ fn single_hosts_are_granted_by_rules_and_each_is_told() {
         return skipped("single hosts need namespaces and python3");
     }
     let port = server();
-    let get = |host: &str| to_proxy(&format!("GET http://{host}/ HTTP/1.0\\r\\n\\r\\n"));
+    let get = |host: &str, login| to_proxy(&format!("GET http://{host}/ HTTP/1.0"), login);
     let here = format!("127.0.0.1:{port}");
-    let commands = [get(&here), get("registry.example"), "true".into()];
+    let commands = [
+        get(&here, OWN),
+        get("registry.example", OWN),
+        get(&here, "\"t:stranger\""),
+    ];
     let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
     let rule = "[permissions]\nallow = ['Net(127.0.0.1)']\n";
-    let Ran { told, data, .. } = run(rule, &[], |_| {}, &commands);
+    let Ran { scene, told, data } = run(rule, &[], |_| {}, &commands);
+    let audit = scene.ostler(["permissions", "audit", "--format", "json"]);
+    let audit: Value = serde_json::from_str(&audit.output().ok().stdout).expect("JSON");
+    for (call, what) in [(0, "127.0.0.1"), (1, "registry.example (refused)")] {
+        let touched = audit[call]["touched"].as_array().expect("a list");
+        let net = json!({"kind": "net", "what": what});
+        assert!(touched.contains(&net), "{audit:#}");
+    }
     assert!(told[0].contains("through"), "{}", told[0]);
     assert_eq!(
         data[0]["hosts"],
@@ -349,6 +388,7 @@ fn single_hosts_are_granted_by_rules_and_each_is_told() {
     assert_eq!(denied["grant"], json!({"hosts": ["registry.example"]}));
     let last = told[1].lines().last().unwrap_or_default();
     assert!(last.contains("Net(registry.example)"), "{last}");
+    assert!(told[2].contains(" 407 "), "{}", told[2]);
     assert_eq!(data[2]["hosts"], Value::Null);
     // Without the rule the same way leads nowhere, and that nobody is asked changes nothing.
     let Ran { told, data, .. } = run("", &[], |_| {}, &commands[..1]);
@@ -374,7 +414,7 @@ fn programs_are_led_to_the_proxy() {
     let commands = [
         connect("127.0.0.1", port),
         connect("forge.example", 22),
-        "echo $https_proxy $HTTPS_PROXY $no_proxy; echo \"$GIT_SSH_COMMAND\"".into(),
+        "echo $https_proxy $HTTPS_PROXY $no_proxy | sed 's/t:[0-9a-f]*@/TOKEN@/g'; echo \"$GIT_SSH_COMMAND\"".into(),
     ];
     let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
     let rule = "[permissions]\nallow = ['Net(127.0.0.1)']\n";
@@ -389,7 +429,7 @@ fn programs_are_led_to_the_proxy() {
             .unwrap()
             .contains("~/.ssh")
     );
-    let address = "http://127.0.0.1:61080";
+    let address = "http://TOKEN@127.0.0.1:61080";
     assert!(
         told[2].starts_with(&format!("{address} {address} localhost,")),
         "{}",
@@ -549,4 +589,33 @@ fn bubblewrap_when_asked_for() {
     assert!(!told[1].contains("private"), "{told:?}");
     assert!(!scene.space.exists(".git/hooks/pre-commit"));
     assert_eq!(told[3], "x\nhello");
+}
+
+#[test]
+fn files_that_hold_keys_are_hidden() {
+    if layer().is_none() {
+        return;
+    }
+    let config = "[[providers]]\nname = \"filed\"\nkind = \"openai\"\nbase_url = \"https://b.invalid\"\nmodel = \"m\"\napi_key_file = \"~/filed.key\"\n\n\
+                  [[providers]]\nname = \"literal\"\nkind = \"openai\"\nbase_url = \"https://c.invalid\"\nmodel = \"m\"\napi_key = \"sk-literal-Z9x8c7v6\"\n";
+    let set_up = |scene: &Scene| {
+        let home = scene.space.user_home();
+        scene
+            .space
+            .write(home.join("filed.key"), "sk-file-M1n2b3v4c5\n");
+        scene.space.write(home.join("other.key"), "other\n");
+    };
+    let ran = run(
+        config,
+        &[],
+        set_up,
+        &[
+            "tr a-z A-Z < $HOME/filed.key; true",
+            "tr a-z A-Z < $OSTLER_HOME/config.toml; true",
+            "tr a-z A-Z < $HOME/other.key",
+        ],
+    );
+    for (told, shown) in ran.told.iter().zip(["SK-FILE", "SK-LITERAL", "OTHER"]) {
+        assert_eq!(told.contains(shown), shown == "OTHER", "{told}");
+    }
 }

@@ -159,13 +159,52 @@ fn commands_and_files_that_hold_keys_show_none() {
 }
 
 #[test]
+fn no_tool_opens_the_files_with_keys() {
+    let refused = |name: &str, args: Value| Step::answer().call(name, args);
+    let person = Person::new([
+        refused("read_file", json!({"path": "~/.ostler/.env"})),
+        refused("read_file", json!({"path": "link"})),
+        refused(
+            "edit_file",
+            json!({"path": "link", "old_string": "SAVED", "new_string": "x"}),
+        ),
+        refused(
+            "write_file",
+            json!({"path": "~/.ostler/auth.json", "content": "{}"}),
+        ),
+        refused("bash", json!({"command": "cat ~/.ostler/.env"})),
+        Step::answer().call(
+            "grep",
+            json!({"pattern": "SAVED_KEY=", "path": "~/.ostler"}),
+        ),
+        Step::answer().text("done"),
+    ]);
+    let space = &person.scene.space;
+    let home = space.user_home().join(".ostler");
+    if home != space.home() {
+        std::os::unix::fs::symlink(space.home(), &home).unwrap();
+    }
+    std::os::unix::fs::symlink(space.home().join(".env"), space.root().join("link")).unwrap();
+    space.write(space.home().join("auth.json"), "{}");
+    person.exec("json", "go").ok();
+    let results = results(&person.scene.log());
+    for result in results.iter().take(5) {
+        assert!(
+            result.contains("because Ostler keeps keys in it"),
+            "{results:#?}"
+        );
+    }
+    assert!(!results[5].contains("/.env:"), "{results:#?}");
+}
+
+#[test]
 fn no_process_of_ours_tells_its_environment() {
-    // Turned by thirteen letters, so that nothing can be taken out of it on the way.
+    // Turned by thirteen letters, so that nothing can be taken out of it on the way. Only those above the command are ours.
     let turn = "tr 'A-Za-z' 'N-ZA-Mn-za-m'";
     let person = Person::new([
         Step::answer().call("bash", json!({"command": format!("env | {turn}")})),
         Step::answer().call("bash", json!({"command": format!(
-            "cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' | grep -a -e OSTLER_HOME -e sk- -e token | {turn}"
+            "p=$$; while [ ${{p:-0}} -gt 1 ]; do cat /proc/$p/environ /proc/$p/cmdline; p=$(awk '/^PPid/ {{print $2}}' /proc/$p/status); done 2>/dev/null | tr '\\0' '\\n' | grep -a -e OSTLER_HOME -e sk- -e token | {turn}"
         )})),
         Step::answer().text("done"),
     ]);

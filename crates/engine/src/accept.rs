@@ -155,6 +155,7 @@ fn read_call(id: String, name: String, arguments: &str, stop: Stop, tools: &[Too
         name,
         input,
         repair,
+        by: None,
     }
 }
 

@@ -248,8 +248,12 @@ fn hosts_of_result(output: &Value, out: &mut BTreeSet<Touched>) {
     };
     let listed = data.get("hosts").and_then(Value::as_array);
     let listed = listed.into_iter().flatten().filter_map(|host| {
-        let name = host.get("host").unwrap_or(host);
-        name.as_str().map(str::to_owned)
+        let name = host.get("host").unwrap_or(host).as_str()?;
+        let refused = host.get("allowed") == Some(&Value::Bool(false));
+        Some(match refused {
+            true => format!("{name} (refused)"),
+            false => name.to_owned(),
+        })
     });
     let reached = ["url", "final_url"]
         .into_iter()

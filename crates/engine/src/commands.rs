@@ -1,86 +1,233 @@
 //! Slash commands that the engine answers itself. What they show is a View; front ends only draw it. Those about the desk
 //! alone are heard while a turn runs, too.
 
+mod front;
+pub mod said;
+mod session;
+mod spent;
 mod standing;
+pub mod tasks;
+pub mod template;
 
 use crate::desk::Desk;
+use crate::hub::Extra;
 use crate::inbox::Inbox;
 use crate::session::Session;
-use ostler_wire::{Delta, View};
+use ostler_wire::{CommandInfo, Delta, Language, View, Word};
 pub use standing::SESSION;
+use std::sync::Arc;
 
-struct Command {
+pub(crate) struct Command {
     name: &'static str,
-    help: &'static str,
+    help: Word,
+    arguments: &'static str,
     run: Run,
 }
 
 enum Run {
-    /// At any time.
+    /// The moment it comes, whatever is under way.
+    AtOnce(fn(&mut Inbox, &str) -> View),
+    /// At any time, between two steps of what is under way.
     Now(fn(&mut Desk, &mut Inbox, &str) -> View),
     /// Between turns.
     Between(fn(&mut Session, &str) -> View),
 }
 
-const COMMANDS: &[Command] = &[
-    Command {
-        name: "approve",
-        help: "who approves: /approve ask|all|none, or 10m to be asked again after it",
-        run: Run::Now(standing::approve),
-    },
-    Command {
-        name: "mode",
-        help: "show the mode, or change it: /mode normal|plan",
-        run: Run::Now(standing::mode),
-    },
-    Command {
-        name: "model",
-        help: "show the model, or go on with another one: /model provider/model",
-        run: Run::Between(model),
-    },
-    Command {
-        name: "permissions",
-        help: "show the rules; for this session: /permissions allow|ask|deny|remove RULE",
-        run: Run::Now(standing::permissions),
-    },
-    Command {
-        name: "plan",
-        help: "make a plan before anything is changed: /plan [what]",
-        run: Run::Now(standing::plan),
-    },
-    Command {
-        name: "status",
-        help: "session, model, mode, tools and what the prompt weighs",
-        run: Run::Now(status),
-    },
-];
-
-/// Names and one-line descriptions, for help texts and menus.
-pub fn list() -> Vec<(&'static str, &'static str)> {
-    COMMANDS.iter().map(|c| (c.name, c.help)).collect()
-}
-
-pub fn run(session: &mut Session, line: &str) -> View {
-    let (command, rest) = find(line);
-    match command.map(|c| &c.run) {
-        Some(Run::Now(run)) => run(&mut session.desk, &mut session.inbox, rest),
-        Some(Run::Between(run)) => run(session, rest),
-        None => {
-            let name = line.split_whitespace().next().unwrap_or_default();
-            View::Error(format!("There is no command /{name}. Try /help."))
+impl Command {
+    fn info(&self, language: Language) -> CommandInfo {
+        CommandInfo {
+            name: self.name.into(),
+            help: language.say(self.help).into(),
+            arguments: self.arguments.into(),
         }
     }
 }
 
-/// Runs the commands that came in during a turn and need not wait for its end.
+const fn at_once_command(
+    name: &'static str,
+    help: Word,
+    arguments: &'static str,
+    run: fn(&mut Inbox, &str) -> View,
+) -> Command {
+    Command {
+        name,
+        help,
+        arguments,
+        run: Run::AtOnce(run),
+    }
+}
+
+const fn now(
+    name: &'static str,
+    help: Word,
+    arguments: &'static str,
+    run: fn(&mut Desk, &mut Inbox, &str) -> View,
+) -> Command {
+    Command {
+        name,
+        help,
+        arguments,
+        run: Run::Now(run),
+    }
+}
+
+const fn between(
+    name: &'static str,
+    help: Word,
+    arguments: &'static str,
+    run: fn(&mut Session, &str) -> View,
+) -> Command {
+    Command {
+        name,
+        help,
+        arguments,
+        run: Run::Between(run),
+    }
+}
+
+pub(crate) const COMMANDS: &[Command] = &[
+    now(
+        "approve",
+        Word::HelpApprove,
+        "[ask|all|none|<duration>]",
+        standing::approve,
+    ),
+    now("bg", Word::HelpBg, "<prompt>", tasks::bg),
+    now("cache", Word::HelpCache, "", spent::cache),
+    between("clear", Word::HelpClear, "", session::clear),
+    now("context", Word::HelpContext, "", spent::context),
+    now("copy", Word::HelpCopy, "[n]", front::copy),
+    now("cost", Word::HelpCost, "", spent::cost),
+    between(
+        "effort",
+        Word::HelpEffort,
+        "[none|minimal|low|medium|high|max]",
+        session::effort,
+    ),
+    between(
+        "export",
+        Word::HelpExport,
+        "[file.md|file.html|file.json]",
+        session::export,
+    ),
+    between("fork", Word::HelpFork, "", session::fork),
+    now("help", Word::HelpHelp, "[command]", front::help),
+    at_once_command("kill", Word::HelpKill, "<id>", tasks::kill),
+    now("mode", Word::HelpMode, "[normal|plan|next]", standing::mode),
+    between("model", Word::HelpModel, "[provider/model]", session::model),
+    between("new", Word::HelpNew, "", session::new),
+    now(
+        "permissions",
+        Word::HelpPermissions,
+        "[allow|ask|deny|remove RULE]",
+        standing::permissions,
+    ),
+    now("plan", Word::HelpPlan, "[what]", standing::plan),
+    at_once_command("ps", Word::HelpPs, "", tasks::ps),
+    at_once_command("quit", Word::HelpQuit, "", front::quit),
+    between("resume", Word::HelpResume, "[id]", session::resume),
+    between("session", Word::HelpSession, "", session::session),
+    now("status", Word::HelpStatus, "", status),
+    now(
+        "theme",
+        Word::HelpTheme,
+        "[ansi|dark|light|mono]",
+        front::theme,
+    ),
+    at_once_command(
+        "timeout",
+        Word::HelpTimeout,
+        "<duration>|off [id]",
+        tasks::timeout,
+    ),
+];
+
+/// Other names.
+const ALIASES: &[(&str, &str)] = &[("exit", "quit"), ("q", "quit"), ("?", "help")];
+
+/// What the person says about approval, which holds for tasks that run, too.
+const FOR_ALL: [&str; 2] = ["approve", "permissions"];
+
+/// Every command that a session answers, for help texts and menus. Our own come before others of the same name.
+pub fn list(desk: &Desk) -> Vec<CommandInfo> {
+    let language = desk.manner.language;
+    let own = COMMANDS.iter().map(|c| c.info(language));
+    let extras = desk.offers.extras.iter().map(|e| e.info(language));
+    let templates = desk.offers.templates.iter().map(|t| t.info());
+    let mut all: Vec<CommandInfo> = Vec::new();
+    for info in own.chain(extras).chain(templates) {
+        if all.iter().all(|known| known.name != info.name) {
+            all.push(info);
+        }
+    }
+    all.sort_by(|a, b| a.name.cmp(&b.name));
+    all
+}
+
+/// A command of the binary, and what follows its name.
+pub fn extra(desk: &Desk, line: &str) -> Option<(Arc<dyn Extra>, String)> {
+    let (name, rest) = parts(line);
+    let language = desk.manner.language;
+    let mut extras = desk.offers.extras.iter();
+    let found = extras.find(|e| e.info(language).name == name)?;
+    Some((found.clone(), rest.to_owned()))
+}
+
+/// Whether the engine itself answers it.
+pub fn is_ours(line: &str) -> bool {
+    find(line).0.is_some()
+}
+
+pub fn run(session: &mut Session, line: &str) -> View {
+    let (command, rest) = find(line);
+    match command {
+        Some(command) => match command.run {
+            Run::AtOnce(run) => run(&mut session.inbox, rest),
+            Run::Now(_) => now_run(command, &mut session.desk, &mut session.inbox, rest),
+            Run::Between(run) => run(session, rest),
+        },
+        None => {
+            let name = line.split_whitespace().next().unwrap_or_default();
+            View::Error(session.options.language.fill(Word::NoCommand, &[name]))
+        }
+    }
+}
+
+/// The answer to a command that waits for nothing.
+pub fn at_once(inbox: &mut Inbox, line: &str) -> Option<View> {
+    let (command, rest) = find(line);
+    match command?.run {
+        Run::AtOnce(run) => Some(run(inbox, rest)),
+        Run::Now(_) | Run::Between(_) => None,
+    }
+}
+
+fn now_run(command: &Command, desk: &mut Desk, inbox: &mut Inbox, rest: &str) -> View {
+    let view = match command.run {
+        Run::Now(run) => run(desk, inbox, rest),
+        Run::AtOnce(run) => run(inbox, rest),
+        // Not called for these.
+        Run::Between(_) => return View::Text(String::new()),
+    };
+    let failed = matches!(view, View::Error(_));
+    if FOR_ALL.contains(&command.name) && !rest.is_empty() && !failed {
+        inbox.children.tell_all(&format!("{} {rest}", command.name));
+    }
+    view
+}
+
+/// Runs the commands that came in during a turn and need not wait for its end, and says which tasks are through.
 pub fn heed(desk: &mut Desk, inbox: &mut Inbox) {
     let is_now = |line: &str| matches!(find(line).0, Some(c) if matches!(c.run, Run::Now(_)));
     for line in inbox.commands(is_now) {
         let (command, rest) = find(&line);
-        if let Some(Run::Now(run)) = command.map(|c| &c.run) {
-            let view = run(desk, inbox, rest);
+        if let Some(command) = command {
+            let view = now_run(command, desk, inbox, rest);
             show(desk, &line, view);
         }
+    }
+    while let Some(ended) = inbox.children.ended.pop_front() {
+        tasks::tell(desk, &ended);
     }
 }
 
@@ -93,49 +240,53 @@ pub fn show(desk: &Desk, line: &str, view: View) {
 
 /// The command of a line, and the rest of it.
 fn find(line: &str) -> (Option<&'static Command>, &str) {
+    let (name, rest) = parts(line);
+    let alias = ALIASES.iter().find(|(alias, _)| *alias == name);
+    let name = alias.map_or(name, |(_, name)| *name);
+    (COMMANDS.iter().find(|c| c.name == name), rest)
+}
+
+fn parts(line: &str) -> (&str, &str) {
     let line = line.trim();
     let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-    (COMMANDS.iter().find(|c| c.name == name), rest.trim())
+    (name, rest.trim())
 }
 
-fn model(session: &mut Session, reference: &str) -> View {
-    if reference.is_empty() {
-        let origin = &session.desk.conversation.model.target().origin;
-        return View::Text(format!("Model: {}/{}", origin.provider, origin.model));
-    }
-    session.switch_model(reference)
-}
-
-fn status(desk: &mut Desk, _: &mut Inbox, _: &str) -> View {
+fn status(desk: &mut Desk, inbox: &mut Inbox, _: &str) -> View {
+    let language = desk.manner.language;
     let target = desk.conversation.model.target();
     let names: Vec<&str> = desk.tools.names().collect();
-    let row = |key: &str, value: String| vec![key.to_owned(), value];
+    let tokens = desk.conversation.bytes() / crate::transcript::BYTES_PER_TOKEN;
+    let mut rows = vec![
+        (Word::RowSession, desk.account.session.clone()),
+        (
+            Word::ColModel,
+            format!("{}/{}", target.origin.provider, target.origin.model),
+        ),
+        (Word::RowMode, desk.standing.mode.name().into()),
+        (Word::RowApproval, standing::posture(desk)),
+        (
+            Word::RowKey,
+            target
+                .key
+                .as_ref()
+                .map_or_else(String::new, ostler_llm::Key::source),
+        ),
+        (Word::RowRoot, desk.scope.root.display().to_string()),
+        (Word::RowTools, names.join(" ")),
+        (
+            Word::RowPrompt,
+            language.fill(Word::AboutTokens, &[&tokens.to_string()]),
+        ),
+    ];
+    if !inbox.children.is_empty() {
+        rows.push((Word::RowTasks, inbox.children.names()));
+    }
     View::Table {
-        columns: vec!["what".into(), "value".into()],
-        rows: vec![
-            row("session", desk.account.session.clone()),
-            row(
-                "model",
-                format!("{}/{}", target.origin.provider, target.origin.model),
-            ),
-            row("mode", desk.standing.mode.name().into()),
-            row("approval", standing::posture(desk)),
-            row(
-                "key",
-                target
-                    .key
-                    .as_ref()
-                    .map_or_else(|| "none".into(), ostler_llm::Key::source),
-            ),
-            row("root", desk.scope.root.display().to_string()),
-            row("tools", names.join(" ")),
-            row(
-                "prompt",
-                format!(
-                    "about {} tokens",
-                    desk.conversation.bytes() / crate::transcript::BYTES_PER_TOKEN
-                ),
-            ),
-        ],
+        columns: Vec::new(),
+        rows: rows
+            .into_iter()
+            .map(|(word, value)| vec![language.say(word).to_owned(), value])
+            .collect(),
     }
 }

@@ -1,19 +1,22 @@
 //! A command in the sandbox: its plan before, its proxy while it runs, and afterwards what was refused or had to be put
 //! back. What commands may touch is settled by whoever fills `SandboxSettings`, and by the terms of a call.
 
+mod commons;
 mod shape;
 mod verdict;
 
+pub use commons::Commons;
 pub use verdict::{Verdict, lines};
 
 use crate::artifacts::Artifacts;
 use crate::policy::Rule;
-use crate::proxy::{self, Proxy, Reach};
+use crate::proxy::{self, Guest, Reach};
 use crate::tool::{Context, ToolError};
+use commons::Common;
 #[cfg(unix)]
 use ostler_host::sandbox::Watch;
 use ostler_host::sandbox::{self, Layer, Network, PROXY, Plan, Policy};
-use ostler_host::{Command, Exit, Process};
+use ostler_host::{Command, Exit};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -29,7 +32,9 @@ const PROXY_VARIABLES: [&str; 6] = [
     "HTTPS_PROXY",
     "ALL_PROXY",
 ];
-/// Servers that the command itself starts.
+/// The name beside the token. It says nothing.
+const GUEST: &str = "t";
+/// Servers that commands of the session start.
 const DIRECT_VARIABLES: [&str; 2] = ["no_proxy", "NO_PROXY"];
 const DIRECT: &str = "localhost,127.0.0.1,::1,0.0.0.0";
 /// Has the one interpreter that would not look at the variables above do so.
@@ -100,19 +105,12 @@ pub struct Confined {
     terms: Arc<Terms>,
     sealed: Vec<PathBuf>,
     program: Option<PathBuf>,
-    way_out: WayOut,
+    /// The way to single hosts, where there is one.
+    guest: Option<Guest>,
     artifacts: Artifacts,
     call_id: String,
     cwd: PathBuf,
     user_home: Option<PathBuf>,
-}
-
-/// To single hosts.
-enum WayOut {
-    /// The network is open, or there is none that we could lead out of.
-    None,
-    Ready(Reach),
-    Open(Proxy),
 }
 
 /// Makes the plan and remembers what it cannot hold. To be called right before the command, which `put_on` is to be
@@ -122,10 +120,25 @@ pub async fn prepare(cx: &Context, cwd: PathBuf) -> Result<Outcome, ToolError> {
     if mode == SandboxMode::Off {
         return Ok(Outcome::Free);
     }
-    let (cx, reach) = (cx.clone(), reach(cx)?);
-    let lost = |_| ToolError::new("sandbox_error", "The sandbox could not be prepared.");
-    let made = tokio::task::spawn_blocking(move || make(&cx, cwd, reach));
-    match made.await.map_err(lost)? {
+    let reach = reach(cx)?;
+    let made = match common(cx).await {
+        Ok(common) => {
+            let guest = common.as_ref().map(|common| common.proxy.admit(reach));
+            let network = common.map(|common| common.network.clone());
+            let cx = cx.clone();
+            let made = move || {
+                let policy = Policy {
+                    shared: network,
+                    ..shape::shape(&cx.settings.sandbox, &cx.terms, &cx.settings.env)
+                };
+                make(&cx, cwd, policy, guest)
+            };
+            let lost = |_| ToolError::new("sandbox_error", "The sandbox could not be prepared.");
+            tokio::task::spawn_blocking(made).await.map_err(lost)?
+        }
+        Err(error) => Err(error),
+    };
+    match made {
         Ok(outcome) => Ok(outcome),
         Err(error @ sandbox::Error::Unavailable { .. }) => match mode {
             SandboxMode::Enforce | SandboxMode::Off => Ok(Outcome::Unavailable(error.to_string())),
@@ -138,6 +151,7 @@ pub async fn prepare(cx: &Context, cwd: PathBuf) -> Result<Outcome, ToolError> {
             error @ (sandbox::Error::Path { .. }
             | sandbox::Error::Conflict { .. }
             | sandbox::Error::TooMany { .. }
+            | sandbox::Error::Network { .. }
             | sandbox::Error::Kernel { .. }),
         ) => Err(ToolError::new(
             "sandbox_error",
@@ -146,14 +160,26 @@ pub async fn prepare(cx: &Context, cwd: PathBuf) -> Result<Outcome, ToolError> {
     }
 }
 
-fn make(cx: &Context, cwd: PathBuf, reach: Reach) -> Result<Outcome, sandbox::Error> {
+/// What this command shares with the others of its session.
+async fn common(cx: &Context) -> Result<Option<&Common>, sandbox::Error> {
+    let policy = &cx.settings.sandbox.policy;
+    match policy.network {
+        Network::Proxy => cx.commons.get(policy.layer).await,
+        Network::Off | Network::Loopback | Network::On => Ok(None),
+    }
+}
+
+fn make(
+    cx: &Context,
+    cwd: PathBuf,
+    policy: Policy,
+    guest: Option<Guest>,
+) -> Result<Outcome, sandbox::Error> {
     let settings = &cx.settings.sandbox;
-    let policy = shape::shape(settings, &cx.terms, &cx.settings.env);
     let plan = Plan::prepare(&policy)?;
     let Some(layer) = plan.layer() else {
         return Ok(Outcome::Free);
     };
-    let has_door = layer == Layer::Namespaces && policy.network == Network::Proxy;
     Ok(Outcome::Confined(Box::new(Confined {
         #[cfg(unix)]
         watch: (!plan.loose().is_empty()).then(|| plan.watch()),
@@ -163,10 +189,7 @@ fn make(cx: &Context, cwd: PathBuf, reach: Reach) -> Result<Outcome, sandbox::Er
         terms: cx.terms.clone(),
         sealed: settings.sealed.clone(),
         program: settings.program.clone(),
-        way_out: match has_door {
-            true => WayOut::Ready(reach),
-            false => WayOut::None,
-        },
+        guest,
         artifacts: cx.artifacts.clone(),
         call_id: cx.call_id.clone(),
         cwd,
@@ -177,24 +200,19 @@ fn make(cx: &Context, cwd: PathBuf, reach: Reach) -> Result<Outcome, sandbox::Er
 /// What rules allow in so many words, and what was granted. That nobody is asked is no grant.
 fn reach(cx: &Context) -> Result<Reach, ToolError> {
     let rules = &cx.guard.policy.rules;
-    let mut allow: Vec<Rule> = rules
-        .allow
-        .iter()
-        .filter(|r| r.is_about_hosts())
-        .cloned()
-        .collect();
-    for host in &cx.terms.hosts {
+    let about_hosts = |rules: &[Rule]| -> Vec<Rule> {
+        let hosts = rules.iter().filter(|r| r.is_about_hosts());
+        hosts.cloned().collect()
+    };
+    let granted = cx.terms.hosts.iter().map(|host| {
         let rule = Rule::parse(&format!("Net({host})"), "a grant");
-        allow.push(rule.map_err(|e| ToolError::new("invalid_input", format!("{e}")))?);
-    }
+        rule.map_err(|e| ToolError::new("invalid_input", format!("{e}")))
+    });
     Ok(Reach {
-        allow,
-        deny: rules
-            .deny
-            .iter()
-            .filter(|r| r.is_about_hosts())
-            .cloned()
-            .collect(),
+        allow: about_hosts(&rules.allow),
+        ask: about_hosts(&rules.ask),
+        deny: about_hosts(&rules.deny),
+        granted: granted.collect::<Result<_, _>>()?,
         private: cx.settings.allow_private.clone(),
         resolve: proxy::system(),
     })
@@ -203,27 +221,15 @@ fn reach(cx: &Context) -> Result<Reach, ToolError> {
 impl Confined {
     pub fn put_on(&self, command: &mut Command) {
         self.plan.put_on(command);
-        if !matches!(self.way_out, WayOut::None) {
-            lead(&mut command.env, self.program.as_deref());
-        }
-    }
-
-    /// Opens the way out for a command that was started.
-    pub fn open(&mut self, process: &mut Process) {
-        let way_out = std::mem::replace(&mut self.way_out, WayOut::None);
-        if let (WayOut::Ready(reach), Some(door)) = (way_out, process.take_door()) {
-            // One that cannot be served leads nowhere, which is safe.
-            self.way_out = Proxy::start(door, reach).map_or(WayOut::None, WayOut::Open);
+        if let Some(guest) = &self.guest {
+            lead(&mut command.env, guest.token(), self.program.as_deref());
         }
     }
 
     /// Puts back what was changed against the rules, and looks for refusals in what was asked of the proxy and what the
     /// command said, `said` one after the other. To be called when the command and all that it started are gone.
     pub async fn end(mut self, exit: Exit, said: &[&str]) -> Verdict {
-        let hosts = match std::mem::replace(&mut self.way_out, WayOut::None) {
-            WayOut::Open(proxy) => proxy.end().await,
-            WayOut::Ready(_) | WayOut::None => Vec::new(),
-        };
+        let hosts = self.guest.take().map_or_else(Vec::new, Guest::end);
         Verdict {
             denied: verdict::judge(&self, exit, said, &hosts),
             changes: self.put_back().await,
@@ -284,14 +290,14 @@ fn keep_aside(artifacts: &Artifacts, name: &str, path: &Path) -> Option<PathBuf>
 }
 
 /// Tells programs of the proxy, in the ways they know. Our own proxies are out of their reach.
-fn lead(env: &mut Vec<(OsString, OsString)>, program: Option<&Path>) {
+fn lead(env: &mut Vec<(OsString, OsString)>, token: &str, program: Option<&Path>) {
     let ours = |name: &OsString| {
         let mut names = PROXY_VARIABLES.iter().chain(&DIRECT_VARIABLES);
         names.any(|ours| name == ours)
     };
     env.retain(|(name, _)| !ours(name));
     let mut set = |name: &str, value: &str| env.push((name.into(), value.into()));
-    let address = format!("http://{PROXY}");
+    let address = format!("http://{GUEST}:{token}@{PROXY}");
     PROXY_VARIABLES.iter().for_each(|name| set(name, &address));
     DIRECT_VARIABLES.iter().for_each(|name| set(name, DIRECT));
     set(NODE_VARIABLE, "1");
@@ -301,6 +307,14 @@ fn lead(env: &mut Vec<(OsString, OsString)>, program: Option<&Path>) {
     if let Some(command) = program.filter(|_| !has_own).and_then(git_ssh) {
         env.push(("GIT_SSH_COMMAND".into(), command.into()));
     }
+}
+
+/// What a client of the proxy whose address this is has to say in `Proxy-Authorization`.
+pub fn authorization(address: &str) -> Option<String> {
+    use base64::Engine as _;
+    let (login, _) = address.strip_prefix("http://")?.rsplit_once('@')?;
+    let login = base64::engine::general_purpose::STANDARD.encode(login);
+    Some(format!("Basic {login}"))
 }
 
 /// Read by a shell, then by ssh, then by a shell: a path that one of them would change is left alone.
@@ -320,7 +334,7 @@ mod tests {
         let pair = |(a, b): (&str, &str)| (OsString::from(a), OsString::from(b));
         let check = |given: &[(&str, &str)], program: Option<&str>, expect: &[(&str, &str)]| {
             let mut env: Vec<_> = given.iter().copied().map(pair).collect();
-            lead(&mut env, program.map(Path::new));
+            lead(&mut env, "4711", program.map(Path::new));
             for one in expect.iter().copied().map(pair) {
                 assert!(env.contains(&one), "{one:?} in {env:?}");
             }
@@ -330,7 +344,9 @@ mod tests {
             names.dedup();
             assert_eq!(names.len(), count, "{env:?}");
         };
-        let proxy = "http://127.0.0.1:61080";
+        let proxy = "http://t:4711@127.0.0.1:61080";
+        assert_eq!(authorization(proxy).as_deref(), Some("Basic dDo0NzEx"));
+        assert_eq!(authorization("http://127.0.0.1:61080"), None);
         check(
             &[
                 ("HTTPS_PROXY", "http://corp"),

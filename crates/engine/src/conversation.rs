@@ -23,6 +23,7 @@ pub struct Conversation {
     at: u64,
     scratch: Vec<Msg>,
     answer_is_empty: bool,
+    params: Params,
 }
 
 /// A request that went out earlier, and to whom: prompt caches are not shared between models.
@@ -54,7 +55,19 @@ impl Conversation {
             at: 0,
             scratch: Vec::new(),
             answer_is_empty: true,
+            params: params.clone(),
         }
+    }
+
+    /// The same told anew, without what only the model can read of its earlier answers. None if there is none of that.
+    pub fn without_replays(&self, entries: &[Entry]) -> Option<Self> {
+        let mut new = Self::new(self.model.clone(), self.prefix.clone(), &self.params, false);
+        new.fold = self.fold.without_replays()?;
+        entries.iter().for_each(|entry| new.push(entry));
+        new.previous.clone_from(&self.previous);
+        let before = new.previous.as_ref().map_or(0, |before| before.bytes);
+        new.broke = Some(new.transcript.break_at(0, before, "replay"));
+        Some(new)
     }
 
     pub fn push(&mut self, entry: &Entry) {

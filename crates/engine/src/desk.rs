@@ -2,9 +2,10 @@
 
 use crate::artifacts::Artifacts;
 use crate::briefing::{self, Way};
+use crate::confine::Commons;
 use crate::conversation::{Conversation, Sent};
 use crate::feed::Feed;
-use crate::hub::{RuleNews, RuleStore};
+use crate::hub::{Extra, RuleNews, RuleStore};
 use crate::jobs::Jobs;
 use crate::ledger::{Ledger, Line};
 use crate::log::{Log, LogError};
@@ -15,15 +16,17 @@ use crate::policy::{
 use crate::resolve;
 use crate::seen::Seen;
 use crate::standing::Standing;
+use crate::templates::Template;
 use crate::tool::{Context, Scope, Tool, ToolSettings, Typed as _};
 use crate::tools::exit_plan_mode::ExitPlanMode;
 use crate::tools::{Tools, canonical_name};
 use ostler_host::Host;
-use ostler_llm::TokenUsage;
-use ostler_wire::{Access, Body, Entry, TodoItem, Usage};
+use ostler_llm::{Effort, TokenUsage};
+use ostler_wire::{Access, Body, Entry, Language, TodoItem, Usage};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 pub struct Desk {
@@ -34,14 +37,31 @@ pub struct Desk {
     pub policy: Arc<Policy>,
     pub scope: Arc<Scope>,
     pub shop: Shop,
-    /// Somebody is attached who can answer asks.
-    pub interactive: bool,
-    /// 0 = no limit.
-    pub max_steps: u64,
+    pub manner: Manner,
     /// Call ids of the session.
     pub used_ids: HashSet<String>,
     pub standing: Standing,
     pub account: Account,
+    pub offers: Offers,
+}
+
+/// How it works.
+pub struct Manner {
+    /// Somebody is attached who can answer asks.
+    pub interactive: bool,
+    /// 0 = no limit.
+    pub max_steps: u64,
+    pub language: Language,
+    /// How hard the model is to think, as the person chose it in this session.
+    pub effort: Option<Effort>,
+}
+
+/// Commands beside the engine's own.
+pub struct Offers {
+    /// Those that people wrote.
+    pub templates: Arc<Vec<Template>>,
+    /// Those of the binary.
+    pub extras: Vec<Arc<dyn Extra>>,
 }
 
 /// What tools work with.
@@ -51,10 +71,13 @@ pub struct Shop {
     pub artifacts: Artifacts,
     pub seen: Arc<Seen>,
     pub jobs: Arc<Jobs>,
+    pub commons: Arc<Commons>,
     /// The task list as it stands.
     pub todo: Arc<Vec<TodoItem>>,
     /// Where rules that shall hold for ever are kept.
     pub rules: Option<Arc<dyn RuleStore>>,
+    /// Held by whoever changes the tree.
+    pub writing: Arc<Semaphore>,
 }
 
 /// Under which names requests are written into the ledger.
@@ -62,6 +85,7 @@ pub struct Account {
     pub ledger: Option<Ledger>,
     pub session: String,
     pub project: String,
+    pub role: &'static str,
 }
 
 impl Desk {
@@ -124,6 +148,21 @@ impl Desk {
         }
     }
 
+    /// The rules as they bind a call of this tool.
+    pub fn guard(&self, tool: &'static str) -> Guard {
+        Guard {
+            policy: self.policy.clone(),
+            scope: self.scope.clone(),
+            tool,
+            posture: match self.standing.mode {
+                // Nothing answers for the person while a plan is made.
+                Mode::Plan => Posture::Ask,
+                Mode::Normal => self.standing.posture(tool, Instant::now()),
+            },
+            attended: self.manner.interactive,
+        }
+    }
+
     /// What a run of this tool works with. `hosts` are those that the person allowed this call to reach.
     pub fn context(
         &self,
@@ -143,17 +182,8 @@ impl Desk {
             artifacts: self.shop.artifacts.clone(),
             seen: self.shop.seen.clone(),
             jobs: self.shop.jobs.clone(),
-            guard: Guard {
-                policy: self.policy.clone(),
-                scope: self.scope.clone(),
-                tool,
-                posture: match self.standing.mode {
-                    // Nothing answers for the person while a plan is made.
-                    Mode::Plan => Posture::Ask,
-                    Mode::Normal => self.standing.posture(tool, Instant::now()),
-                },
-                attended: self.interactive,
-            },
+            commons: self.shop.commons.clone(),
+            guard: self.guard(tool),
             terms: Arc::new(self.standing.terms(&self.policy.rules, hosts)),
             todo: self.shop.todo.clone(),
             answer: None,
@@ -187,13 +217,8 @@ impl Desk {
 
     /// What the rules say, and what the person said before.
     pub async fn decide(&self, tool: &str, accesses: &[Access], gate: Gate) -> Decision {
-        let resolved = match self.policy.rules.are_about_paths() {
-            true => {
-                let (host, rules) = (self.shop.host.as_ref(), &self.policy.rules);
-                resolve::resolved(host, accesses, rules, &self.scope).await
-            }
-            false => Vec::new(),
-        };
+        let host = self.shop.host.as_ref();
+        let resolved = resolve::resolved(host, accesses, &self.policy, &self.scope).await;
         let call = Call {
             tool,
             accesses,
@@ -239,7 +264,7 @@ impl Desk {
     pub fn briefing(&self) -> Option<String> {
         let mode = self.standing.mode;
         let way = match self.tools.find(ExitPlanMode::NAME) {
-            Some(_) if self.interactive => Way::Tool,
+            Some(_) if self.manner.interactive => Way::Tool,
             Some(_) | None => Way::Answer,
         };
         (mode != self.standing.told).then(|| briefing::text(mode, way))
@@ -270,7 +295,7 @@ impl Desk {
                 ts: crate::log::now(),
                 session: self.account.session.clone(),
                 project: self.account.project.clone(),
-                role: "main".into(),
+                role: self.account.role.into(),
                 tokens: usage.into(),
             });
         }

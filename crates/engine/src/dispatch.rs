@@ -1,6 +1,7 @@
 //! Calls of one answer: prepared in order, permission asked here and nowhere else, readers together, writers alone,
 //! results committed in call order.
 
+pub mod own;
 mod permit;
 mod question;
 mod regrant;
@@ -13,10 +14,11 @@ use crate::policy::{Gate, Verdict};
 use crate::tool::{Context, Done, Tool, ToolError};
 use futures_util::stream::FuturesOrdered;
 use futures_util::{FutureExt, StreamExt};
-use ostler_wire::{Access, Body, Delta, Json, ToolResult, ToolUse};
+use ostler_wire::{Access, Body, Delta, Json, ToolResult, ToolUse, Word};
 use permit::Leave;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
 /// Readers of one answer that run at the same time.
@@ -186,14 +188,11 @@ async fn run_alone(
         }
     }
     let answer = cx.answer.clone();
-    started(desk, &prepared);
-    let finished = match inbox
-        .attend(timed(prepared.tool, prepared.args.clone(), cx))
-        .await
-    {
-        Ok(finished) => finished,
-        Err(Stopped) => (Err(interrupted()), Duration::ZERO),
+    let turn = match turn_to_write(desk, inbox, &prepared, cancel).await {
+        Ok(turn) => turn,
+        Err(Stopped) => return refuse(desk, &prepared.call, never_ran(), done),
     };
+    let finished = run_in_turn(desk, inbox, &prepared, cx, turn).await;
     let (mut result, took) =
         regrant::offer(desk, inbox, &prepared, &leave, finished, cancel).await?;
     if let Ok(ended) = &mut result {
@@ -205,6 +204,55 @@ async fn run_alone(
         ran.wrote = wrote;
     }
     Ok(())
+}
+
+/// Waits until no other session changes the tree, in the order of asking. A call that changes nothing waits for nobody.
+async fn turn_to_write(
+    desk: &Desk,
+    inbox: &mut Inbox,
+    prepared: &Prepared,
+    cancel: &CancellationToken,
+) -> Result<Option<OwnedSemaphorePermit>, Stopped> {
+    // A delegate's own calls take their turns.
+    let takes = |access: &Access| changes(access) && !matches!(access, Access::Delegate(_));
+    if !prepared.accesses.iter().any(takes) {
+        return Ok(None);
+    }
+    let writing = desk.shop.writing.clone();
+    if let Ok(turn) = writing.clone().try_acquire_owned() {
+        return Ok(Some(turn));
+    }
+    desk.feed.delta(Delta::Progress {
+        id: prepared.call.id.clone(),
+        name: prepared.tool.name().into(),
+        text: desk.manner.language.say(Word::WaitsToWrite).into(),
+    });
+    let waiting = async {
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => Err(Stopped),
+            turn = writing.acquire_owned() => turn.map(Some).map_err(|_| Stopped),
+        }
+    };
+    inbox.attend(waiting).await?
+}
+
+/// Runs a call that may run, and gives its turn back.
+async fn run_in_turn(
+    desk: &Desk,
+    inbox: &mut Inbox,
+    prepared: &Prepared,
+    cx: Context,
+    turn: Option<OwnedSemaphorePermit>,
+) -> Finished {
+    started(desk, prepared);
+    let running = timed(prepared.tool, prepared.args.clone(), cx);
+    let finished = match inbox.attend(running).await {
+        Ok(finished) => finished,
+        Err(Stopped) => (Err(interrupted()), Duration::ZERO),
+    };
+    drop(turn);
+    finished
 }
 
 fn started(desk: &Desk, prepared: &Prepared) {

@@ -58,17 +58,32 @@ impl Feed {
             | Delta::Progress { text, .. }
             | Delta::Unrecorded { message: text }
             | Delta::View {
-                view: View::Text(text) | View::Error(text),
+                view: View::Text(text) | View::Error(text) | View::Diff(text),
                 ..
             } => clean(text),
             Delta::View {
                 view: View::Table { rows, .. },
                 ..
             } => rows.iter_mut().flatten().for_each(clean),
-            Delta::AssistantDelta { .. }
+            Delta::View {
+                view: View::List(list),
+                ..
+            } => {
+                for item in &mut list.items {
+                    clean(&mut item.label);
+                    clean(&mut item.detail);
+                }
+            }
+            Delta::Tasks { tasks } => tasks.iter_mut().for_each(|task| clean(&mut task.prompt)),
+            // A deed is of texts that were cleaned when they were stored.
+            Delta::View {
+                view: View::Do(_), ..
+            }
+            | Delta::AssistantDelta { .. }
             | Delta::ReasoningDelta { .. }
             | Delta::ToolStarted { .. }
-            | Delta::ToolOutput { .. } => {}
+            | Delta::ToolOutput { .. }
+            | Delta::Standing { .. } => {}
         }
         self.send(Event::Delta(delta));
     }

@@ -3,8 +3,8 @@
 
 use crate::tools;
 use ostler_llm::{AnswerPart, CallResult, Msg};
-use ostler_wire::{Body, Image, Message, Origin, Part, Replay, Role, ToolResult, ToolUse};
-use std::collections::HashSet;
+use ostler_wire::{Body, Caller, Image, Message, Origin, Part, Replay, Role, ToolResult, ToolUse};
+use std::collections::{HashMap, HashSet};
 
 #[cfg(test)]
 mod tests;
@@ -24,12 +24,15 @@ const MAX_ID: usize = 40;
 pub struct Fold {
     origin: Origin,
     envelope: bool,
+    replays: Replays,
     /// An answer whose `tool_use` lines may still follow.
     answer: Option<Answer>,
     /// Calls of the last answer, in order.
     calls: Vec<Call>,
     /// Ids that calls went out under.
     ids: HashSet<String>,
+    /// Calls that were not the model's and have no result yet.
+    others: HashMap<String, ToolUse>,
     last: Last,
 }
 
@@ -49,6 +52,14 @@ struct Call {
     result: Option<CallResult>,
 }
 
+/// What only the model itself can read of its earlier answers: whether there is any, or none is to be sent.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Replays {
+    None,
+    Some,
+    Off,
+}
+
 /// Who had the last word.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Last {
@@ -62,11 +73,21 @@ impl Fold {
         Self {
             origin,
             envelope,
+            replays: Replays::None,
             answer: None,
             calls: Vec::new(),
             ids: HashSet::new(),
+            others: HashMap::new(),
             last: Last::Nobody,
         }
+    }
+
+    /// The same, but nothing that only the model can read is given back to it. None if there was nothing of the kind.
+    pub fn without_replays(&self) -> Option<Self> {
+        (self.replays == Replays::Some).then(|| Self {
+            replays: Replays::Off,
+            ..Self::new(self.origin.clone(), self.envelope)
+        })
     }
 
     pub fn push(&mut self, body: &Body, out: &mut Vec<Msg>) {
@@ -75,11 +96,17 @@ impl Fold {
                 self.close(out);
                 self.message(message, out);
             }
-            Body::ToolUse(call) => self.call(call, out),
-            Body::ToolResult(result) => {
-                self.end_answer(out);
-                self.result(result, out);
+            Body::ToolUse(call) if call.by.is_some() => {
+                self.others.insert(call.id.clone(), call.clone());
             }
+            Body::ToolUse(call) => self.call(call, out),
+            Body::ToolResult(result) => match self.others.remove(&result.tool_use_id) {
+                Some(call) => self.other(&call, result, out),
+                None => {
+                    self.end_answer(out);
+                    self.result(result, out);
+                }
+            },
             Body::Interrupted(_) => {
                 self.close(out);
                 self.say(INTERRUPTED_NOTE.into(), Vec::new(), out);
@@ -162,12 +189,14 @@ impl Fold {
         }
     }
 
-    fn part(&self, part: &Part) -> AnswerPart {
-        let own = |replay: &Option<Replay>| {
-            replay
-                .as_ref()
-                .filter(|r| r.origin == self.origin)
-                .map(|r| r.data.clone())
+    fn part(&mut self, part: &Part) -> AnswerPart {
+        let mut own = |replay: &Option<Replay>| {
+            let own = replay.as_ref().filter(|r| r.origin == self.origin)?;
+            if self.replays == Replays::Off {
+                return None;
+            }
+            self.replays = Replays::Some;
+            Some(own.data.clone())
         };
         match part {
             Part::Reasoning { text, replay } => AnswerPart::Reasoning {
@@ -303,6 +332,29 @@ impl Fold {
         if self.calls.iter().all(|call| call.result.is_some()) {
             self.close(out);
         }
+    }
+
+    /// A call that was not the model's. What the person ran is told as their words; a template tells its own.
+    fn other(&mut self, call: &ToolUse, result: &ToolResult, out: &mut Vec<Msg>) {
+        match call.by {
+            Some(Caller::Person) => {}
+            Some(Caller::Template) | None => return,
+        }
+        self.close(out);
+        let input = call.input.to_value();
+        let command = input
+            .get("command")
+            .and_then(|c| c.as_str())
+            .unwrap_or_default();
+        let rendered = tools::render(&call.name, &result.output, false);
+        let said = format!("$ {command}\n{}", rendered.text.trim_end());
+        // Output that contains the closing word must not end its block.
+        let said = said.replace("</ran>", "<\\/ran>");
+        self.say(
+            format!("I ran this myself:\n<ran>\n{said}\n</ran>"),
+            rendered.images,
+            out,
+        );
     }
 
     /// The person's words, or ours in their place. Blank ones would be refused.

@@ -1,8 +1,9 @@
 //! Opens sessions: new, resumed or forked. It puts the parts together; the session then runs as its own task.
 
 use crate::artifacts::Artifacts;
+use crate::children::{Children, Heir};
 use crate::conversation::Conversation;
-use crate::desk::{Account, Desk, Shop};
+use crate::desk::{Account, Desk, Manner, Offers, Shop};
 use crate::feed::Feed;
 use crate::inbox::Inbox;
 use crate::jobs::Jobs;
@@ -15,20 +16,22 @@ use crate::seen::Seen;
 use crate::session::Session;
 use crate::standing::Standing;
 use crate::store::Store;
+use crate::templates::{Shelf, Template};
 use crate::tool::{Scope, Tool, ToolSettings};
 use crate::tools::Tools;
 use crate::turn::Opening;
-use crate::{instructions, prefixes};
+use crate::{commands, instructions, prefixes, templates};
 use ostler_host::Host;
-use ostler_llm::{Model, Params, Prefix, Secret, Target, Transport};
+use ostler_llm::{Model, Params, Prefix, Target, Transport};
 use ostler_wire::{
-    Body, Client, Entry, ForkedFrom, Hub, HubError, Meta, Notice, Open, SCHEMA_VERSION,
-    SessionInfo, Settings, Subscription,
+    Body, Client, CommandInfo, Entry, ForkedFrom, Hub, HubError, Language, Meta, Notice, Open,
+    SCHEMA_VERSION, SessionInfo, Settings, Subscription, View,
 };
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
+use tokio::task::JoinHandle;
 
 /// Ops that may wait for a session that is busy.
 const OPS: usize = 64;
@@ -37,6 +40,11 @@ const RENDERING: u32 = 1;
 
 /// Turns model references into targets. The binary implements it on the configuration.
 pub trait Models: Send + Sync {
+    /// References to choose from, each with a word about it.
+    fn list(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
     /// `None` is the default model.
     fn resolve(&self, reference: Option<&str>) -> Result<Target, String>;
 }
@@ -96,18 +104,32 @@ pub struct Options {
     pub tool_filter: Vec<String>,
     /// Tools that are not ours.
     pub more_tools: Vec<&'static dyn Tool>,
-    /// Values that nobody may see: not the model, not the log, not a front end.
-    pub secrets: Vec<Secret>,
+    /// Knows the values that nobody may see: not the model, not the log, not a front end.
+    pub redactor: Redactor,
     pub tools: ToolSettings,
     pub host: Arc<dyn Host>,
     /// Facts for the first prompt: the system, the shell.
     pub system: String,
+    pub language: Language,
+    /// Folders of Markdown commands, the more important first.
+    pub templates: Vec<Shelf>,
+    /// Commands of the binary's own.
+    pub extras: Vec<Arc<dyn Extra>>,
 }
 
+/// A command that the binary answers.
+pub trait Extra: Send + Sync {
+    fn info(&self, language: Language) -> CommandInfo;
+    /// May take a while; it runs beside the session.
+    fn run(&self, words: &str, language: Language) -> View;
+}
+
+#[derive(Clone)]
 pub struct LocalHub {
     options: Arc<Options>,
     transport: Arc<Transport>,
-    redactor: Redactor,
+    /// Whoever changes the tree holds it: sessions of a hub take turns.
+    writing: Arc<Semaphore>,
 }
 
 /// A log to go on with.
@@ -124,9 +146,9 @@ struct Past {
 impl LocalHub {
     pub fn new(options: Arc<Options>, transport: Arc<Transport>) -> Self {
         Self {
-            redactor: Redactor::new(&options.secrets),
             options,
             transport,
+            writing: Arc::new(Semaphore::new(1)),
         }
     }
 
@@ -134,27 +156,31 @@ impl LocalHub {
         Store::new(&self.options.sessions, &self.options.root)
     }
 
+    /// A log that does not exist yet, and what it is to begin with.
+    fn fresh(&self, forked_from: Option<ForkedFrom>, entries: Vec<Entry>) -> Past {
+        let (store, id) = (self.store(), uuid::Uuid::new_v4().to_string());
+        let (log, folder) = match self.options.save {
+            true => (Log::plan(&store.path_of(&id)), store.folder_of(&id)),
+            false => (
+                Log::memory(),
+                self.options.temp.join(format!("ostler-{id}")),
+            ),
+        };
+        Past {
+            log: log.redacting(self.options.redactor.clone()),
+            entries,
+            notices: Vec::new(),
+            id,
+            folder,
+            forked_from,
+        }
+    }
+
     fn past(&self, which: Open) -> Result<Past, HubError> {
         let store = self.store();
         let say = |e: crate::log::LogError| HubError(e.to_string());
-        let id = uuid::Uuid::new_v4().to_string();
-        let fresh = |forked_from, entries| Past {
-            log: match self.options.save {
-                true => Log::plan(&store.path_of(&id)),
-                false => Log::memory(),
-            }
-            .redacting(self.redactor.clone()),
-            entries,
-            notices: Vec::new(),
-            id: id.clone(),
-            folder: match self.options.save {
-                true => store.folder_of(&id),
-                false => self.options.temp.join(format!("ostler-{id}")),
-            },
-            forked_from,
-        };
         let (path, copy) = match which {
-            Open::New => return Ok(fresh(None, Vec::new())),
+            Open::New => return Ok(self.fresh(None, Vec::new())),
             Open::Fork(id) => (store.find(&id), true),
             // Without saving, a session goes on as a copy in memory.
             Open::Resume(id) => (store.find(&id), !self.options.save),
@@ -170,12 +196,9 @@ impl LocalHub {
         let forked_from = ForkedFrom {
             session: session.unwrap_or_default(),
             entry: entries.last().map_or(0, |e| e.entry),
-            copied: entries
-                .iter()
-                .filter(|e| !matches!(e.body, Body::Meta(_)))
-                .count() as u64,
+            copied: copied(&entries),
         };
-        let mut past = fresh(Some(forked_from), entries);
+        let mut past = self.fresh(Some(forked_from), entries);
         past.notices.extend(damage.notice());
         Ok(past)
     }
@@ -184,7 +207,7 @@ impl LocalHub {
         let (log, entries, damage) = Log::open(path).map_err(|e| HubError(e.to_string()))?;
         let moved = moved(&entries, &self.options.root);
         Ok(Past {
-            log: log.redacting(self.redactor.clone()),
+            log: log.redacting(self.options.redactor.clone()),
             entries: branch(entries),
             notices: damage.notice().into_iter().chain(moved).collect(),
             id: path
@@ -212,9 +235,11 @@ impl LocalHub {
         notes.extend(found.warnings);
         notes.extend(found.loaded.iter().map(|f| format!("Instructions: {f}")));
         Prefix {
-            system: self
-                .redactor
-                .text(prompt::render(tools, &options.operator, &found.text)),
+            system: self.options.redactor.text(prompt::render(
+                tools,
+                &options.operator,
+                &found.text,
+            )),
             tools: tools.specs(),
         }
     }
@@ -242,13 +267,19 @@ impl LocalHub {
         Model::new(target, self.transport.clone()).map_err(|e| HubError(e.to_string()))
     }
 
-    fn opening(&self, past: &mut Past, model: &str, prefix: &Prefix) -> Opening {
+    fn opening(
+        &self,
+        past: &mut Past,
+        is_new: bool,
+        (model, title): (&str, Option<String>),
+        prefix: &Prefix,
+    ) -> Opening {
         let hash = prefixes::hash(prefix);
         let mut opening = Opening {
             context: Some(self.environment()),
             ..Opening::default()
         };
-        if past.log.is_empty() {
+        if is_new {
             let meta = Body::Meta(Meta {
                 schema_version: SCHEMA_VERSION,
                 session_id: past.id.clone(),
@@ -272,11 +303,12 @@ impl LocalHub {
             }
         }
         let settings = settings_of(&past.entries, &opening.past);
-        let is_new = past.log.is_empty() && past.forked_from.is_none();
+        let is_first = is_new && past.forked_from.is_none();
         let changed = Settings {
             model: Some(model.to_owned()).filter(|m| settings.model.as_ref() != Some(m)),
             // The first line of a new log names its prefix already.
-            prefix: Some(hash).filter(|h| !is_new && settings.prefix.as_ref() != Some(h)),
+            prefix: Some(hash).filter(|h| !is_first && settings.prefix.as_ref() != Some(h)),
+            title,
             ..Settings::default()
         };
         if changed != Settings::default() {
@@ -296,6 +328,12 @@ impl LocalHub {
             self.options.system,
         )
     }
+}
+
+/// Entries that a fork takes over.
+fn copied(entries: &[Entry]) -> u64 {
+    let counts = |e: &&Entry| !matches!(e.body, Body::Meta(_));
+    entries.iter().filter(counts).count() as u64
 }
 
 /// A session that goes on in another folder than it began in.
@@ -355,95 +393,197 @@ fn mode_of(past: &[Entry]) -> Mode {
     mode
 }
 
-fn shop(options: &Options, artifacts: Artifacts) -> Shop {
+fn shop(options: &Options, artifacts: Artifacts, writing: Arc<Semaphore>) -> Shop {
     Shop {
         host: options.host.clone(),
         settings: Arc::new(options.tools.clone()),
         jobs: Arc::new(Jobs::new(artifacts.clone())),
+        commons: Arc::default(),
         artifacts,
         seen: Arc::new(Seen::default()),
         todo: Arc::default(),
         rules: options.rules.clone(),
+        writing,
     }
 }
 
-impl Hub for LocalHub {
-    async fn open(&self, which: Open) -> Result<Client, HubError> {
-        let options = self.options.clone();
-        let mut past = self.past(which)?;
-        let mut notes = past.notices.clone();
-        let tools = Tools::new(&options.tool_filter).and(&options.more_tools);
-        let prefix = self.prefix(&past, &tools, &mut notes);
-        let model = self.model(&past, &mut notes)?;
-        let reference = reference(&model);
-        let params = params_for(&options, &model);
+/// What a session is put together from.
+struct Parts {
+    past: Past,
+    prefix: Prefix,
+    model: Model,
+    heir: Option<Heir>,
+    notes: Vec<String>,
+}
 
-        let store = self.store();
+impl LocalHub {
+    fn new_session(&self, which: Open) -> Result<Client, HubError> {
+        let past = self.past(which)?;
+        let mut notes = past.notices.clone();
+        let tools = Tools::new(&self.options.tool_filter).and(&self.options.more_tools);
+        let parts = Parts {
+            prefix: self.prefix(&past, &tools, &mut notes),
+            model: self.model(&past, &mut notes)?,
+            past,
+            heir: None,
+            notes,
+        };
+        self.start(parts).map(|(client, _)| client)
+    }
+
+    fn open_heir(&self, mut heir: Heir) -> Result<(Client, JoinHandle<()>), HubError> {
+        let entries = std::mem::take(&mut heir.entries);
+        let from = entries.last().map(|last| ForkedFrom {
+            session: heir.parent.clone(),
+            entry: last.entry,
+            copied: copied(&entries),
+        });
+        let target = self.options.models.resolve(Some(&heir.model));
+        let target = Arc::new(target.map_err(HubError)?);
+        let model = Model::new(target, self.transport.clone());
+        self.start(Parts {
+            past: self.fresh(from, entries),
+            prefix: heir.prefix.clone(),
+            model: model.map_err(|e| HubError(e.to_string()))?,
+            heir: Some(heir),
+            notes: Vec::new(),
+        })
+    }
+
+    fn start(&self, parts: Parts) -> Result<(Client, JoinHandle<()>), HubError> {
+        let Parts {
+            mut past,
+            prefix,
+            model,
+            heir,
+            mut notes,
+        } = parts;
+        let options = self.options.clone();
+        let reference = reference(&model);
+        let (templates, left_out) = templates::load(&options.templates);
+        notes.extend(left_out);
         let (ops, receiver) = mpsc::channel(OPS);
         let (feed, asks) = (
-            Feed::redacting(self.redactor.clone()),
+            Feed::redacting(self.options.redactor.clone()),
             crate::asks::Pending::default(),
         );
-        let artifacts = Artifacts::new(past.folder.clone()).redacting(self.redactor.clone());
-        let entries = std::mem::take(&mut past.entries);
-        let mut desk = Desk {
-            conversation: Conversation::new(model, prefix.clone(), &params, options.tools.envelope),
-            log: std::mem::replace(&mut past.log, Log::memory()),
-            feed: feed.clone(),
-            tools,
-            policy: Arc::new(options.policy.clone()),
-            scope: Arc::new(Scope {
-                root: options.root.clone(),
-                user_home: options.user_home.clone(),
-            }),
-            shop: shop(&options, artifacts),
-            interactive: options.interactive,
-            max_steps: options.max_steps,
-            used_ids: HashSet::new(),
-            standing: Standing::new(options.policy.posture, options.plan_tools.clone()),
-            account: Account {
-                ledger: options.save.then(|| Ledger::new(&options.home)),
-                session: past.id.clone(),
-                project: store.project().to_owned(),
-            },
-        };
-        // A fork's entries are committed with its opening; a resumed log's are only read in.
-        let resumed = !desk.log.is_empty();
-        if resumed {
-            entries.iter().for_each(|entry| desk.replay(entry));
+        let mut params = params_for(&options, &model);
+        let effort = heir.as_ref().and_then(|heir| heir.effort);
+        params.effort = effort.or(params.effort);
+        let envelope = options.tools.envelope;
+        let conversation = Conversation::new(model, prefix.clone(), &params, envelope);
+        let mut desk = self.desk(&past, conversation, feed.clone(), templates);
+        desk.log = std::mem::replace(&mut past.log, Log::memory());
+        take_in(&mut desk, &past.entries, options.mode);
+        let title = heir.as_ref().map(|heir| heir.title.clone());
+        if let Some(heir) = heir {
+            desk.policy = heir.policy;
+            desk.standing.inherit(heir.standing);
+            desk.manner.effort = effort;
+            desk.account.role = "task";
         }
-        desk.standing.mode = mode_of(&entries);
-        if let Some(mode) = options.mode {
-            desk.standing.enter(mode);
-        }
-        past.entries = entries;
-        std::mem::swap(&mut past.log, &mut desk.log);
-        let opening = self.opening(&mut past, &reference, &prefix);
-        std::mem::swap(&mut past.log, &mut desk.log);
-
+        let is_new = desk.log.is_empty();
+        let opening = self.opening(&mut past, is_new, (&reference, title), &prefix);
+        let (mode, window) = (
+            desk.standing.shown(std::time::Instant::now()),
+            desk.conversation.model.target().window,
+        );
+        let commands = commands::list(&desk);
         let backlog = Arc::new(Backlog {
             source: desk.log.source(),
             asks: asks.clone(),
         });
         let events = Subscription::from_now(desk.log.head(), feed.subscribe(), backlog);
+        let hub = self.clone();
+        let opener = Box::new(move |heir| hub.open_heir(heir));
         let session = Session {
-            inbox: Inbox::new(receiver, feed, asks),
+            inbox: Inbox::new(
+                receiver,
+                feed,
+                asks,
+                Children::new(opener, desk.shop.jobs.clone(), options.language),
+            ),
             desk,
+            discarded: false,
             opening,
             transport: self.transport.clone(),
             options,
         };
-        tokio::spawn(session.run());
+        let running = tokio::spawn(session.run());
         // A long past takes a while to free, and the prompt need not wait for it.
         let entries = std::mem::take(&mut past.entries);
         drop(tokio::task::spawn_blocking(move || drop(entries)));
-        Ok(Client {
+        let client = Client {
             session_id: past.id,
             model: reference,
             notes,
+            mode,
+            window,
+            commands,
             ops,
             events,
-        })
+        };
+        Ok((client, running))
+    }
+
+    fn desk(
+        &self,
+        past: &Past,
+        conversation: Conversation,
+        feed: Feed,
+        templates: Vec<Template>,
+    ) -> Desk {
+        let options = &self.options;
+        let artifacts =
+            Artifacts::new(past.folder.clone()).redacting(self.options.redactor.clone());
+        Desk {
+            conversation,
+            log: Log::memory(),
+            feed,
+            tools: Tools::new(&options.tool_filter).and(&options.more_tools),
+            policy: Arc::new(options.policy.clone()),
+            scope: Arc::new(Scope {
+                root: options.root.clone(),
+                user_home: options.user_home.clone(),
+            }),
+            shop: shop(options, artifacts, self.writing.clone()),
+            manner: Manner {
+                interactive: options.interactive,
+                max_steps: options.max_steps,
+                language: options.language,
+                effort: None,
+            },
+            used_ids: HashSet::new(),
+            offers: Offers {
+                templates: Arc::new(templates),
+                extras: options.extras.clone(),
+            },
+            standing: Standing::new(options.policy.posture, options.plan_tools.clone()),
+            account: Account {
+                ledger: options.save.then(|| Ledger::new(&options.home)),
+                session: past.id.clone(),
+                project: self.store().project().to_owned(),
+                role: "main",
+            },
+        }
+    }
+}
+
+/// Goes on where these entries end.
+fn take_in(desk: &mut Desk, entries: &[Entry], mode: Option<Mode>) {
+    // A fork's entries are committed with its opening; a resumed log's are only read in.
+    if !desk.log.is_empty() {
+        entries.iter().for_each(|entry| desk.replay(entry));
+    }
+    desk.standing.mode = mode_of(entries);
+    if let Some(mode) = mode {
+        desk.standing.enter(mode);
+    }
+}
+
+impl Hub for LocalHub {
+    async fn open(&self, which: Open) -> Result<Client, HubError> {
+        self.new_session(which)
     }
 
     fn list(&self) -> Result<Vec<SessionInfo>, HubError> {

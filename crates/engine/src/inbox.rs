@@ -1,8 +1,10 @@
 //! What front ends send, taken in while work goes on: prompts wait, answers find their asks, an interrupt stops the turn.
 
 use crate::asks::Pending;
+use crate::children::{Children, Ended, Report, What, post};
+use crate::commands;
 use crate::feed::Feed;
-use ostler_wire::{Ask, Delivery, Delta, Image, Op, View};
+use ostler_wire::{Ask, Delivery, Delta, Doing, Image, Op, View};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,6 +24,8 @@ const GRACE: Duration = Duration::from_millis(150);
 pub struct Prompt {
     pub text: String,
     pub images: Vec<Image>,
+    /// Where references are looked for, if not in the whole text.
+    pub own_words: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,6 +55,7 @@ pub struct Inbox {
     waiting: HashMap<String, oneshot::Sender<Answer>>,
     asks: Pending,
     feed: Feed,
+    pub children: Children,
     turn: CancellationToken,
     /// When work of a turn that was told to stop is dropped.
     overdue: Option<Instant>,
@@ -62,11 +67,13 @@ pub struct Inbox {
 pub enum Next {
     Prompt(Prompt),
     Command(String),
+    /// A child is through.
+    Ended(Ended),
     Over,
 }
 
 impl Inbox {
-    pub fn new(ops: mpsc::Receiver<Op>, feed: Feed, asks: Pending) -> Self {
+    pub fn new(ops: mpsc::Receiver<Op>, feed: Feed, asks: Pending, children: Children) -> Self {
         Self {
             ops,
             steer: VecDeque::new(),
@@ -75,6 +82,7 @@ impl Inbox {
             waiting: HashMap::new(),
             asks,
             feed,
+            children,
             turn: CancellationToken::new(),
             overdue: None,
             next_ask: 1,
@@ -84,6 +92,9 @@ impl Inbox {
 
     pub async fn next(&mut self) -> Next {
         loop {
+            if let Some(ended) = self.children.ended.pop_front() {
+                return Next::Ended(ended);
+            }
             if let Some(line) = self.commands.pop_front() {
                 return Next::Command(line);
             }
@@ -94,9 +105,59 @@ impl Inbox {
             if self.closed {
                 return Next::Over;
             }
-            let op = self.ops.recv().await;
-            self.take(op);
+            tokio::select! {
+                op = self.ops.recv() => self.take(op),
+                report = self.children.next() => self.hear(report),
+            }
         }
+    }
+
+    /// What a child reports, made known to whoever is attached here.
+    fn hear(&mut self, report: Option<Report>) {
+        let Some(Report { child, what }) = report else {
+            return;
+        };
+        match what {
+            What::Doing(doing) => self.children.is_at(&child, doing),
+            What::Asks(ask) => {
+                let id = self.new_ask();
+                self.children.is_at(&child, Doing::Asking);
+                self.children
+                    .relayed
+                    .insert(id.clone(), (child.clone(), ask.ask.clone()));
+                let ask = Arc::new(Ask {
+                    ask: id,
+                    from: Some(child),
+                    ..Ask::clone(&ask)
+                });
+                self.asks.add(ask.clone());
+                self.feed.ask(ask);
+            }
+            What::Ended(ended) => {
+                let asks = &self.asks;
+                self.children.relayed.retain(|id, (asker, _)| {
+                    let stays = *asker != child;
+                    if !stays {
+                        asks.remove(id);
+                    }
+                    stays
+                });
+                self.children.end(ended);
+            }
+        }
+        self.show_tasks();
+    }
+
+    pub fn show_tasks(&self) {
+        self.feed.delta(Delta::Tasks {
+            tasks: self.children.list(),
+        });
+    }
+
+    fn new_ask(&mut self) -> String {
+        let id = format!("a{}", self.next_ask);
+        self.next_ask += 1;
+        id
     }
 
     /// A new turn begins; its token stops everything in it.
@@ -127,6 +188,9 @@ impl Inbox {
         {
             self.take(Some(op));
         }
+        while let Some(report) = self.children.try_next() {
+            self.hear(Some(report));
+        }
         let (now, later): (Vec<_>, Vec<_>) = self.commands.drain(..).partition(|line| wanted(line));
         self.commands.extend(later);
         now
@@ -149,6 +213,7 @@ impl Inbox {
                 biased;
                 output = &mut work => return Ok(output),
                 op = self.ops.recv(), if !self.closed => self.take(op),
+                report = self.children.next() => self.hear(report),
                 () = patience, if overdue.is_some() => return Err(Stopped),
             }
         }
@@ -159,8 +224,7 @@ impl Inbox {
         if self.closed {
             return Err(Stopped);
         }
-        ask.ask = format!("a{}", self.next_ask);
-        self.next_ask += 1;
+        ask.ask = self.new_ask();
         // A file that is shown before it is changed may hold what nobody should see.
         let redactor = self.feed.redactor();
         ask.subject = redactor.text(ask.subject);
@@ -185,34 +249,55 @@ impl Inbox {
         answer?
     }
 
+    fn put(&mut self, prompt: Prompt, delivery: Delivery) {
+        let waiting = match delivery {
+            Delivery::Steer => &mut self.steer,
+            Delivery::Queue => &mut self.queue,
+        };
+        if waiting.len() < MAX_WAITING {
+            return waiting.push_back(prompt);
+        }
+        self.feed.delta(Delta::View {
+            command: String::new(),
+            view: View::Error(format!(
+                "{MAX_WAITING} prompts are waiting already; this one was dropped. Send it again later."
+            )),
+        });
+    }
+
     fn take(&mut self, op: Option<Op>) {
         match op {
             Some(Op::Prompt {
                 text,
                 delivery,
                 images,
-            }) => {
-                let waiting = match delivery {
-                    Delivery::Steer => &mut self.steer,
-                    Delivery::Queue => &mut self.queue,
-                };
-                if waiting.len() < MAX_WAITING {
-                    waiting.push_back(Prompt { text, images });
-                } else {
-                    self.feed.delta(Delta::View {
-                        command: String::new(),
-                        view: View::Error(format!(
-                            "{MAX_WAITING} prompts are waiting already; this one was dropped. Send it again later."
-                        )),
-                    });
-                }
-            }
+            }) => self.put(
+                Prompt {
+                    text,
+                    images,
+                    own_words: None,
+                },
+                delivery,
+            ),
             Some(Op::Answer {
                 ask,
                 choice,
                 reason,
             }) => {
-                if let Some(waiting) = self.waiting.remove(&ask) {
+                if let Some((child, theirs)) = self.children.relayed.remove(&ask) {
+                    self.asks.remove(&ask);
+                    if let Some(ops) = self.children.ops(&child) {
+                        let ask = theirs;
+                        post(
+                            &ops,
+                            Op::Answer {
+                                ask,
+                                choice,
+                                reason,
+                            },
+                        );
+                    }
+                } else if let Some(waiting) = self.waiting.remove(&ask) {
                     // The asker may have been stopped a moment ago.
                     let _ = waiting.send(Answer { choice, reason });
                 }
@@ -228,8 +313,18 @@ impl Inbox {
                 self.turn.cancel();
             }
             Some(Op::Command { line }) => {
-                if self.commands.len() < MAX_WAITING {
+                if let Some(view) = commands::at_once(self, &line) {
+                    let command = line;
+                    self.feed.delta(Delta::View { command, view });
+                } else if self.commands.len() < MAX_WAITING {
                     self.commands.push_back(line);
+                } else {
+                    self.feed.delta(Delta::View {
+                        command: line,
+                        view: View::Error(format!(
+                            "{MAX_WAITING} commands are waiting already; this one was dropped. Send it again later."
+                        )),
+                    });
                 }
             }
             Some(Op::Close) | None => {

@@ -14,7 +14,9 @@ const NO_PICTURE: &str = "[The pictures of this message could not be used.]";
 
 /// The message and what the person should know about it.
 pub async fn message(prompt: Prompt) -> (Message, Vec<Body>) {
-    let Prompt { mut text, images } = prompt;
+    let Prompt {
+        mut text, images, ..
+    } = prompt;
     let given = images.len();
     let (mut usable, mut notices) = (Vec::new(), Vec::new());
     let mut tell = |text: String| notices.push(Body::Notice(Notice { text }));
@@ -102,6 +104,7 @@ mod tests {
                     data: "!".into(),
                 },
             ],
+            ..Prompt::default()
         };
         let (message, notices) = message(prompt).await;
         assert_eq!(message.text, "look");
@@ -128,6 +131,7 @@ mod tests {
         let (with, notices) = message(Prompt {
             text: " ".into(),
             images,
+            ..Prompt::default()
         })
         .await;
         assert_eq!((with.text.as_str(), with.images.len()), (NO_PICTURE, 0));
@@ -137,7 +141,7 @@ mod tests {
         );
         let (plain, notices) = message(Prompt {
             text: " as it is ".into(),
-            images: Vec::new(),
+            ..Prompt::default()
         })
         .await;
         assert_eq!((plain, notices), (Message::user(" as it is "), Vec::new()));

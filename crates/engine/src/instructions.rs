@@ -32,7 +32,15 @@ pub fn load(home: &Path, user_home: Option<&Path>, root: &Path) -> Instructions 
     for dir in folders(home, user_home, root) {
         let Some(path) = first_in(&dir) else { continue };
         let shown = shown(&path, user_home, root);
-        match read(&path, &dir, 0, &mut out.warnings) {
+        let own = dir == *home || Some(dir.as_path()) == user_home;
+        let text = match own || stays(&path, &dir) {
+            true => read(&path, &dir, 0, &mut out.warnings),
+            false => Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "it is a link to a file elsewhere",
+            )),
+        };
+        match text {
             Ok(text) if text.trim().is_empty() => {}
             Ok(text) if out.text.len() + text.len() > MAX_TOTAL_BYTES => out
                 .warnings
@@ -52,6 +60,21 @@ pub fn load(home: &Path, user_home: Option<&Path>, root: &Path) -> Instructions 
         }
     }
     out
+}
+
+/// The file of a folder that counts, or the one to begin.
+pub fn file_of(dir: &Path) -> PathBuf {
+    first_in(dir).unwrap_or_else(|| dir.join("AGENTS.md"))
+}
+
+/// A repository may bring links, and what is here goes to the model unasked: those that leave their folder lead to
+/// another file of instructions or nowhere.
+fn stays(path: &Path, dir: &Path) -> bool {
+    let (Ok(real), Ok(dir)) = (path.canonicalize(), dir.canonicalize()) else {
+        return true;
+    };
+    let named = |name: &&str| real.file_name().is_some_and(|have| have == *name);
+    real.starts_with(dir) || NAMES.iter().any(named)
 }
 
 /// The file of a folder that counts. One with nothing in it says nothing, also not that the others do not count.
@@ -324,5 +347,35 @@ mod tests {
                 .any(|w| w.contains("not a regular file")),
             "{out:?}"
         );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_of_a_repository_leads_to_no_other_file() {
+        use std::os::unix::fs::symlink;
+        let dir = tempfile::tempdir().unwrap();
+        let user = dir.path().canonicalize().unwrap();
+        write(user.join(".ssh/id"), "KEY");
+        write(user.join("dot/mine.md"), "MINE");
+        write(user.join("src/CLAUDE.md"), "ABOVE");
+        write(user.join("src/repo/docs/a.md"), "INSIDE");
+        let (home, root) = (user.join(".ostler"), user.join("src/repo"));
+        fs::create_dir(&home).unwrap();
+        symlink("../dot/mine.md", home.join("AGENTS.md")).unwrap();
+        for (target, expect) in [
+            ("../../.ssh/id", &["MINE", "ABOVE"][..]),
+            ("docs/a.md", &["MINE", "ABOVE", "INSIDE"]),
+            ("../CLAUDE.md", &["MINE", "ABOVE", "ABOVE"]),
+        ] {
+            symlink(target, root.join("AGENTS.md")).unwrap();
+            let found = load(&home, Some(&user), &root);
+            let texts = found
+                .text
+                .lines()
+                .filter(|l| !l.is_empty() && !l.starts_with('#'));
+            assert_eq!(texts.collect::<Vec<_>>(), expect, "{target}");
+            assert_eq!(found.warnings.is_empty(), expect.len() == 3, "{target}");
+            fs::remove_file(root.join("AGENTS.md")).unwrap();
+        }
     }
 }

@@ -1,10 +1,15 @@
 //! Frozen prefixes by hash, so that a resumed session sends the very bytes it began with.
 
+use crate::store::DryRun;
 use crate::transcript::prefix_text;
 use ostler_llm::Prefix;
 use sha2::{Digest, Sha256};
+use std::collections::HashSet;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+const GRACE: Duration = Duration::from_secs(24 * 60 * 60);
 
 pub fn hash(prefix: &Prefix) -> String {
     let digest = Sha256::digest(prefix_text(prefix).as_bytes());
@@ -37,6 +42,28 @@ pub fn load(home: &Path, wanted: &str) -> Option<Prefix> {
     let text = std::fs::read_to_string(path(home, wanted)?).ok()?;
     let prefix: Prefix = serde_json::from_str(&text).ok()?;
     (hash(&prefix) == wanted).then_some(prefix)
+}
+
+/// Takes away those that are in no use and have lain for a while, as one is written before the log that names it. What
+/// went, or would go, and its bytes.
+pub fn sweep(home: &Path, used: &HashSet<String>, dry_run: DryRun) -> Vec<(String, u64)> {
+    let mut gone = Vec::new();
+    let files = std::fs::read_dir(home.join("prefixes"));
+    for path in files.into_iter().flatten().flatten().map(|f| f.path()) {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        let (Ok(meta), Some(ours)) = (path.symlink_metadata(), self::path(home, &name)) else {
+            continue;
+        };
+        let age = meta.modified().ok().and_then(|at| at.elapsed().ok());
+        let idle = ours == path && meta.is_file() && age.is_some_and(|age| age > GRACE);
+        if !idle || used.contains(&*name) {
+            continue;
+        }
+        if dry_run == DryRun::Yes || std::fs::remove_file(&path).is_ok() {
+            gone.push((name.into_owned(), meta.len()));
+        }
+    }
+    gone
 }
 
 #[cfg(test)]
@@ -76,6 +103,25 @@ mod tests {
         assert_eq!(load(home.path(), &kept), None);
         keep(home.path(), &prefix()).unwrap();
         assert_eq!(load(home.path(), &kept), Some(prefix()));
+    }
+
+    #[test]
+    fn only_old_ones_that_nobody_names_go() {
+        let home = tempfile::tempdir().unwrap();
+        let kept = keep(home.path(), &prefix()).unwrap();
+        let folder = home.path().join("prefixes");
+        let old = std::time::SystemTime::now() - 2 * GRACE;
+        for name in ["aa.json", "bb.json", "note.txt"] {
+            let file = std::fs::File::create(folder.join(name)).unwrap();
+            file.set_modified(old).unwrap();
+        }
+        let used = HashSet::from(["bb".to_owned()]);
+        let gone = [("aa".to_owned(), 0)];
+        assert_eq!(sweep(home.path(), &used, DryRun::Yes), gone);
+        assert_eq!(sweep(home.path(), &used, DryRun::No), gone);
+        assert_eq!(sweep(home.path(), &used, DryRun::No), []);
+        assert!(load(home.path(), &kept).is_some());
+        assert!(folder.join("bb.json").exists() && folder.join("note.txt").exists());
     }
 
     #[test]

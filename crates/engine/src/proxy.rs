@@ -1,5 +1,6 @@
-//! The way out of a command's own network: one listener that the command can reach and we answer. Which hosts it leads to
-//! is `Reach`; what is spoken on it is in `talk`. It ends with the command and then tells what was asked for.
+//! The way out of a session's own network: one listener that its commands can reach and we answer. Each command is a
+//! `Guest` with a token of its own, by which it is known; which hosts it is led to is its `Reach`. What is spoken is in
+//! `talk`. A guest ends with its command and then tells what was asked for.
 
 mod talk;
 #[cfg(test)]
@@ -8,21 +9,24 @@ mod tests;
 use crate::policy::Rule;
 use crate::tools::web::is_public;
 use futures_util::future::BoxFuture;
+use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use talk::{Asker, Fault, Request};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, mpsc};
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-/// Connections at one time; more wait.
+/// Connections of one guest at one time; more wait.
 const MAX_CONNECTIONS: usize = 64;
+/// Connections that have not said yet what they want, or wait; more are not looked at.
+const MAX_ASKING: usize = 64;
 /// Hosts that are remembered.
 const MAX_ASKED: usize = 64;
 /// Addresses of one host that are tried.
@@ -39,9 +43,12 @@ const BUFFER: usize = 16 << 10;
 /// The hosts that a command may reach.
 #[derive(Clone)]
 pub struct Reach {
-    /// `Net` rules. Those that deny are stronger.
+    /// `Net` rules. Those that deny are stronger, and those that want a question, too.
     pub allow: Vec<Rule>,
+    pub ask: Vec<Rule>,
     pub deny: Vec<Rule>,
+    /// What the person said to such a question.
+    pub granted: Vec<Rule>,
     /// Hosts whose address may be private.
     pub private: Vec<String>,
     pub resolve: Resolve,
@@ -72,8 +79,10 @@ impl Reach {
     /// By name alone, before anybody looks where it is.
     pub fn allows(&self, host: &str, port: u16) -> bool {
         let subject = subject(host, port);
-        !self.deny.iter().any(|rule| rule.touches_host(&subject))
-            && self.allow.iter().any(|rule| rule.allows_host(&subject))
+        let touched = |rules: &[Rule]| rules.iter().any(|rule| rule.touches_host(&subject));
+        let allowed = |rules: &[Rule]| rules.iter().any(|rule| rule.allows_host(&subject));
+        !touched(&self.deny)
+            && (allowed(&self.granted) || allowed(&self.allow) && !touched(&self.ask))
     }
 
     /// A name that anybody can give to an address in this house opens nothing: the rule must name the address.
@@ -88,7 +97,7 @@ impl Reach {
             text == format!("Net({})", bracketed(host)) || text == format!("Net({subject})")
         };
         self.private.iter().any(|p| p == host || *p == subject)
-            || (literal && self.allow.iter().any(names))
+            || (literal && self.allow.iter().chain(&self.granted).any(names))
     }
 
     async fn connect(&self, host: &str, port: u16) -> Result<TcpStream, Fault> {
@@ -132,70 +141,130 @@ fn bracketed(host: &str) -> String {
 
 /// A proxy that runs. Dropping it ends all of its connections.
 pub struct Proxy {
-    task: JoinHandle<Vec<Asked>>,
-    stop: DropGuard,
+    guests: Arc<Guests>,
+    _stop: DropGuard,
 }
 
 impl Proxy {
-    pub fn start(door: std::net::TcpListener, reach: Reach) -> io::Result<Self> {
+    pub fn start(door: std::net::TcpListener) -> io::Result<Self> {
         let door = TcpListener::from_std(door)?;
         let cancel = CancellationToken::new();
-        let stop = cancel.clone().drop_guard();
-        let task = tokio::spawn(serve(door, Arc::new(reach), cancel));
-        Ok(Self { task, stop })
+        let guests = Arc::new(Guests::default());
+        tokio::spawn(serve(door, guests.clone(), cancel.clone()));
+        Ok(Self {
+            guests,
+            _stop: cancel.drop_guard(),
+        })
     }
 
-    /// What was asked for, each host once, in the order of the first time.
-    pub async fn end(self) -> Vec<Asked> {
-        drop(self.stop);
-        self.task.await.unwrap_or_default()
+    /// Lets a command reach these hosts, until the guest is gone.
+    pub fn admit(&self, reach: Reach) -> Guest {
+        let token = uuid::Uuid::new_v4().simple().to_string();
+        let stay = Stay {
+            reach: Arc::new(reach),
+            room: Arc::new(Semaphore::new(MAX_CONNECTIONS)),
+            stop: CancellationToken::new(),
+            asked: Vec::new(),
+        };
+        self.guests.table().insert(token.clone(), stay);
+        Guest {
+            token,
+            guests: self.guests.clone(),
+        }
     }
 }
 
-async fn serve(door: TcpListener, reach: Arc<Reach>, cancel: CancellationToken) -> Vec<Asked> {
-    let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-    let (tell, mut told) = mpsc::channel(MAX_CONNECTIONS);
-    let mut asked = Vec::new();
+/// A command that the proxy knows. Dropping it ends its connections.
+pub struct Guest {
+    token: String,
+    guests: Arc<Guests>,
+}
+
+impl Guest {
+    /// By which the command is known. Nobody can guess it.
+    pub fn token(&self) -> &str {
+        &self.token
+    }
+
+    /// What was asked for, each host once, in the order of the first time.
+    pub fn end(self) -> Vec<Asked> {
+        self.guests.dismiss(&self.token)
+    }
+}
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        self.guests.dismiss(&self.token);
+    }
+}
+
+/// By their tokens.
+#[derive(Default)]
+struct Guests(Mutex<HashMap<String, Stay>>);
+
+struct Stay {
+    reach: Arc<Reach>,
+    room: Arc<Semaphore>,
+    stop: CancellationToken,
+    asked: Vec<Asked>,
+}
+
+impl Guests {
+    fn table(&self) -> MutexGuard<'_, HashMap<String, Stay>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn find(&self, token: &str) -> Option<(Arc<Reach>, Arc<Semaphore>, CancellationToken)> {
+        let table = self.table();
+        let stay = table.get(token)?;
+        Some((stay.reach.clone(), stay.room.clone(), stay.stop.clone()))
+    }
+
+    fn remember(&self, token: &str, one: Asked) {
+        if let Some(Stay { asked, .. }) = self.table().get_mut(token)
+            && asked.len() < MAX_ASKED
+            && !asked.contains(&one)
+        {
+            asked.push(one);
+        }
+    }
+
+    fn dismiss(&self, token: &str) -> Vec<Asked> {
+        let stay = self.table().remove(token);
+        stay.map_or_else(Vec::new, |stay| {
+            stay.stop.cancel();
+            stay.asked
+        })
+    }
+}
+
+async fn serve(door: TcpListener, guests: Arc<Guests>, cancel: CancellationToken) {
+    let asking = Arc::new(Semaphore::new(MAX_ASKING));
     let mut connections = JoinSet::new();
     loop {
         let next = async {
-            let permit = room.clone().acquire_owned().await;
+            let permit = asking.clone().acquire_owned().await;
             (door.accept().await, permit)
         };
         tokio::select! {
             biased;
-            () = cancel.cancelled() => break,
-            Some(one) = told.recv() => remember(&mut asked, one),
+            () = cancel.cancelled() => return,
             Some(_) = connections.join_next() => {}
             (accepted, permit) = next => match (accepted, permit) {
                 (Ok((client, _)), Ok(permit)) => {
-                    let (reach, tell) = (reach.clone(), tell.clone());
-                    connections.spawn(async move {
-                        let _broken = answer(client, &reach, &tell).await;
-                        drop(permit);
-                    });
+                    let guests = guests.clone();
+                    connections.spawn(async move { answer(client, &guests, permit).await });
                 }
                 (Err(_), _) | (_, Err(_)) => tokio::time::sleep(PAUSE).await,
             },
         }
     }
-    // Each was told before its client was answered, so all that the command knows of is here.
-    while let Ok(one) = told.try_recv() {
-        remember(&mut asked, one);
-    }
-    asked
-}
-
-fn remember(asked: &mut Vec<Asked>, one: Asked) {
-    if asked.len() < MAX_ASKED && !asked.contains(&one) {
-        asked.push(one);
-    }
 }
 
 async fn answer(
     mut client: TcpStream,
-    reach: &Reach,
-    tell: &mpsc::Sender<Asked>,
+    guests: &Guests,
+    asking: OwnedSemaphorePermit,
 ) -> io::Result<()> {
     let mut asker = Asker::default();
     let request = match timeout(TIME_TO_ASK, asker.ask(&mut client)).await {
@@ -203,15 +272,39 @@ async fn answer(
         Ok(Err(fault)) => return asker.refuse(&mut client, fault, "").await,
         Err(_) => return Ok(()),
     };
+    let token = request.token.clone().unwrap_or_default();
+    let Some((reach, room, stop)) = guests.find(&token) else {
+        return asker.refuse(&mut client, Fault::Stranger, "").await;
+    };
+    let tell = |one| guests.remember(&token, one);
+    let guided = async {
+        let _permit = room.acquire().await;
+        drop(asking);
+        guide(client, &asker, request, &reach, tell).await
+    };
+    tokio::select! {
+        biased;
+        () = stop.cancelled() => Ok(()),
+        done = guided => done,
+    }
+}
+
+/// `tell` is called before the client is answered, so the end of a command finds all that it knows of.
+async fn guide(
+    mut client: TcpStream,
+    asker: &Asker,
+    request: Request,
+    reach: &Reach,
+    tell: impl Fn(Asked),
+) -> io::Result<()> {
     let Request { host, port, .. } = &request;
     let connected = reach.connect(host, *port).await;
-    let one = Asked {
+    tell(Asked {
         host: host.clone(),
         port: *port,
         allowed: !matches!(connected, Err(Fault::Refused | Fault::Private)),
         private: matches!(connected, Err(Fault::Private)),
-    };
-    let _full = tell.send(one).await;
+    });
     match connected {
         Ok(mut server) => {
             asker.accept(&mut client).await?;

@@ -5,7 +5,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use ostler_llm::{REDACTED, Secret};
 use ostler_wire::Entry;
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 #[cfg(test)]
 mod tests;
@@ -15,9 +15,18 @@ const MIN_CHARS: usize = 8;
 /// Longer ones are no keys.
 const MAX_BYTES: usize = 64 * 1024;
 
-/// Cheap to clone. The default one knows no secrets and costs nothing.
+/// Most values that are known at once; of more, those that came first are forgotten.
+const MAX_VALUES: usize = 1024;
+
+/// Cheap to clone, and all clones learn together: a token may come while a session runs.
 #[derive(Clone, Default)]
 pub struct Redactor {
+    known: Arc<RwLock<Known>>,
+}
+
+#[derive(Default)]
+struct Known {
+    values: Vec<String>,
     finder: Option<Arc<Finder>>,
 }
 
@@ -31,7 +40,7 @@ struct Finder {
 /// Text that comes in pieces. What may be the beginning of a secret is held back until more is known.
 #[derive(Default)]
 pub struct Stream {
-    finder: Option<Arc<Finder>>,
+    redactor: Redactor,
     held: Vec<u8>,
 }
 
@@ -44,30 +53,42 @@ enum Words {
 
 impl Redactor {
     pub fn new(secrets: &[Secret]) -> Self {
-        let mut patterns: Vec<String> = secrets
-            .iter()
-            .map(|secret| secret.reveal().trim())
-            .filter(|value| value.chars().count() >= MIN_CHARS && value.len() <= MAX_BYTES)
-            .flat_map(spellings)
-            .collect();
-        patterns.sort_unstable();
-        patterns.dedup();
-        let longest = patterns.iter().map(String::len).max();
-        let automaton = AhoCorasick::builder()
-            .match_kind(MatchKind::LeftmostLongest)
-            // Quick to build; a search almost never gets beyond its prefilter.
-            .kind(Some(AhoCorasickKind::NoncontiguousNFA))
-            .build(&patterns);
-        let finder = match (longest, automaton) {
-            (Some(longest), Ok(automaton)) => Some(Arc::new(Finder {
-                automaton,
-                patterns,
-                longest,
-            })),
-            // Fails only beyond two thousand million states, which no number of keys has.
-            (None, _) | (Some(_), Err(_)) => None,
+        let redactor = Self::default();
+        redactor.learn(secrets.iter().map(Secret::reveal));
+        redactor
+    }
+
+    /// From here on these are secrets, too.
+    pub fn learn<'a>(&self, values: impl IntoIterator<Item = &'a str>) {
+        let is_new = |known: &Known, value: &str| {
+            value.chars().count() >= MIN_CHARS
+                && value.len() <= MAX_BYTES
+                && !known.values.iter().any(|v| v == value)
         };
-        Self { finder }
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let values: Vec<&str> = values
+            .into_iter()
+            .map(str::trim)
+            .filter(|value| is_new(&known, value))
+            .collect();
+        drop(known);
+        if values.is_empty() {
+            return;
+        }
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        for value in values {
+            if is_new(&known, value) {
+                known.values.push(value.to_owned());
+            }
+        }
+        let surplus = known.values.len().saturating_sub(MAX_VALUES);
+        known.values.drain(..surplus);
+        known.finder = Finder::new(&known.values).map(Arc::new);
+    }
+
+    fn finder(&self) -> Option<Arc<Finder>> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        known.finder.clone()
     }
 
     /// The text without secrets; itself when there are none in it.
@@ -79,8 +100,7 @@ impl Redactor {
     }
 
     pub fn has_secret(&self, text: &str) -> bool {
-        self.finder
-            .as_ref()
+        self.finder()
             .is_some_and(|finder| finder.automaton.is_match(text))
     }
 
@@ -104,13 +124,13 @@ impl Redactor {
 
     pub fn stream(&self) -> Stream {
         Stream {
-            finder: self.finder.clone(),
+            redactor: self.clone(),
             held: Vec::new(),
         }
     }
 
     fn replaced(&self, text: &str) -> Option<String> {
-        let finder = self.finder.as_ref()?;
+        let finder = self.finder()?;
         finder.automaton.is_match(text).then(|| {
             let mut out = String::with_capacity(text.len());
             let keep = |_: &_, _: &str, out: &mut String| {
@@ -162,7 +182,7 @@ impl Redactor {
 impl Stream {
     /// What can be passed on of the text so far.
     pub fn push<'a>(&mut self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
-        let Some(finder) = &self.finder else {
+        let Some(finder) = self.redactor.finder() else {
             return Cow::Borrowed(bytes);
         };
         if self.held.is_empty() {
@@ -195,6 +215,24 @@ impl Stream {
 }
 
 impl Finder {
+    fn new(values: &[String]) -> Option<Self> {
+        let mut patterns: Vec<String> = values.iter().flat_map(|v| spellings(v)).collect();
+        patterns.sort_unstable();
+        patterns.dedup();
+        let longest = patterns.iter().map(String::len).max()?;
+        let automaton = AhoCorasick::builder()
+            .match_kind(MatchKind::LeftmostLongest)
+            // Quick to build; a search almost never gets beyond its prefilter.
+            .kind(Some(AhoCorasickKind::NoncontiguousNFA))
+            .build(&patterns);
+        Some(Self {
+            // Fails only beyond two thousand million states, which no number of keys has.
+            automaton: automaton.ok()?,
+            patterns,
+            longest,
+        })
+    }
+
     /// The text without secrets up to what may be the beginning of one, and that beginning.
     fn split<'a>(&self, bytes: &'a [u8]) -> (Cow<'a, [u8]>, &'a [u8]) {
         let mut hold = self.hold_from(bytes, 0);

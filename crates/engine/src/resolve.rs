@@ -1,8 +1,8 @@
 //! What the paths of a call are without symlinks, and which restricted files lie in the trees it touches, for rules that
 //! must hold whatever a path is called. It asks the host and decides nothing.
 
-use crate::policy::Rules;
 use crate::policy::shell::{DEEP, DEEP_VISIBLE, tracked};
+use crate::policy::{Policy, Rules};
 use crate::tool::Scope;
 use ostler_host::{Host, Kind, Span};
 use ostler_wire::Access;
@@ -22,10 +22,17 @@ const MAX_INDEX: u64 = 64 * 1024 * 1024;
 pub async fn resolved(
     host: &dyn Host,
     accesses: &[Access],
-    rules: &Rules,
+    policy: &Policy,
     scope: &Scope,
 ) -> Vec<(PathBuf, PathBuf)> {
+    let rules = &policy.rules;
+    let by_rules = rules.are_about_paths();
+    if !by_rules && policy.sealed.is_empty() {
+        return Vec::new();
+    }
     let mut paths: Vec<&Path> = Vec::new();
+    let shell = accesses.iter().any(|a| matches!(a, Access::Run(_)));
+    let restricts = !rules.deny.is_empty() || !rules.ask.is_empty();
     for access in accesses {
         match access {
             Access::Read(path) | Access::Write(path) => paths.push(path),
@@ -43,6 +50,9 @@ pub async fn resolved(
     let mut out = Vec::new();
     for path in paths.into_iter().take(MAX_PATHS) {
         if let Some(shown) = Shown::new(path) {
+            if !by_rules {
+                continue;
+            }
             let found = shown.restricted(host, rules, scope).await;
             out.extend(found.into_iter().map(|found| (path.to_owned(), found)));
             continue;
@@ -50,6 +60,9 @@ pub async fn resolved(
         let text = path.to_string_lossy();
         let all = text.strip_suffix(DEEP);
         if let Some(folder) = all.or_else(|| text.strip_suffix(DEEP_VISIBLE)) {
+            if !by_rules {
+                continue;
+            }
             let tree = Tree {
                 folder: folder.into(),
                 hidden: all.is_some(),
@@ -58,10 +71,24 @@ pub async fn resolved(
                 out.push((path.to_owned(), path.to_owned()));
                 out.extend(found.into_iter().map(|found| (path.to_owned(), found)));
             }
-        } else if let Ok(stat) = host.stat(path).await
-            && stat.path != path
-        {
-            out.push((path.to_owned(), stat.path));
+        } else if let Ok(stat) = host.stat(path).await {
+            // A tool that changes a folder changes, or takes along, what is in it.
+            let whole = stat.kind == Kind::Directory
+                && !shell
+                && restricts
+                && accesses.contains(&Access::Write(path.to_owned()));
+            if whole {
+                let tree = Tree {
+                    folder: stat.path.clone(),
+                    hidden: true,
+                };
+                let found = tree.restricted(host, rules, scope).await;
+                let found = found.unwrap_or_else(|| vec![stat.path.join("**")]);
+                out.extend(found.into_iter().map(|found| (path.to_owned(), found)));
+            }
+            if stat.path != path {
+                out.push((path.to_owned(), stat.path));
+            }
         }
     }
     out
@@ -223,12 +250,60 @@ mod tests {
             ("cat src/../a", Verdict::Allow),
             ("rg x", Verdict::Allow),
             ("rg --hidden x", Verdict::Deny),
+            ("git grep --untracked x", Verdict::Deny),
+            ("git grep --no-ind x", Verdict::Deny),
+            ("mv config x", Verdict::Deny),
+            ("mv -t x config", Verdict::Deny),
+            ("mv src x", Verdict::Ask),
+            ("mv a config", Verdict::Ask),
+            ("tar c config", Verdict::Deny),
+            ("tar c src", Verdict::Ask),
+            ("zip -r x.zip .", Verdict::Deny),
+            ("git mv config x", Verdict::Deny),
         ] {
             assert_eq!(
                 judged(&host, &policy, &scope, command).await,
                 expect,
                 "{command}"
             );
+        }
+    }
+
+    #[tokio::test]
+    async fn a_folder_is_not_moved_with_what_a_rule_denies() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        for file in ["keys/deep/k", "fixed/f", "src/a", "some/.env"] {
+            std::fs::create_dir_all(root.join(file).parent().unwrap()).unwrap();
+            std::fs::write(root.join(file), "x").unwrap();
+        }
+        let scope = Scope {
+            root: root.clone(),
+            user_home: None,
+        };
+        let mut policy = Policy::default();
+        policy.rules.deny = ["Read(keys/deep/**)", "Edit(fixed/**)", "Read(./some/.env)"]
+            .map(|rule| Rule::parse(rule, "x:1").unwrap())
+            .to_vec();
+        policy.rules.allow = vec![Rule::parse("Edit(./**)", "x:1").unwrap()];
+        let host = ostler_host::Local::new();
+        for (from, expect) in [
+            ("keys", Verdict::Deny),
+            ("keys/deep", Verdict::Deny),
+            ("fixed", Verdict::Deny),
+            ("some", Verdict::Deny),
+            ("src", Verdict::Allow),
+            ("src/a", Verdict::Allow),
+        ] {
+            let accesses = [from, "new"].map(|name| Access::Write(root.join(name)));
+            let resolved = resolved(&host, &accesses, &policy, &scope).await;
+            let call = Call {
+                tool: "move_file",
+                accesses: &accesses,
+                scope: &scope,
+                resolved: &resolved,
+            };
+            assert_eq!(policy.decide(call).verdict, expect, "{from}");
         }
     }
 
@@ -239,7 +314,7 @@ mod tests {
             home: None,
         };
         let accesses = accesses(analyse(command, &place));
-        let resolved = resolved(host, &accesses, &policy.rules, scope).await;
+        let resolved = resolved(host, &accesses, policy, scope).await;
         let call = Call {
             tool: "bash",
             accesses: &accesses,

@@ -1,15 +1,17 @@
 //! A session: one task that owns the desk and the inbox, and runs one turn after the other.
 
-use crate::commands;
+use crate::commands::{self, template};
 use crate::conversation::Conversation;
 use crate::desk::Desk;
-use crate::hub::{Options, params_for, reference as reference_of};
+use crate::hub::{Options, params_for};
 use crate::inbox::{Inbox, Next, Prompt};
-use crate::log::branch;
+use crate::log::{LogError, branch};
 use crate::prefixes;
+use crate::store::Store;
+use crate::templates::Template;
 use crate::turn::{Opening, turn};
-use ostler_llm::{Model, Transport};
-use ostler_wire::{Body, Notice, Settings, View};
+use ostler_llm::{Effort, Model, Target, Transport};
+use ostler_wire::{Body, Notice, Settings, View, Word};
 use std::sync::Arc;
 
 pub struct Session {
@@ -17,6 +19,8 @@ pub struct Session {
     pub(crate) inbox: Inbox,
     pub(crate) options: Arc<Options>,
     pub(crate) transport: Arc<Transport>,
+    /// The log is to be thrown away when the session ends.
+    pub(crate) discarded: bool,
     /// What goes before the first prompt of this process.
     pub(crate) opening: Opening,
 }
@@ -26,30 +30,30 @@ impl Session {
         loop {
             match self.inbox.next().await {
                 Next::Prompt(prompt) => self.prompt(prompt).await,
-                Next::Command(line) => self.command(&line),
+                Next::Command(line) => self.command(&line).await,
+                Next::Ended(ended) => commands::tasks::tell(&mut self.desk, &ended),
                 Next::Over => break,
             }
         }
+        self.inbox.children.close().await;
+        commands::heed(&mut self.desk, &mut self.inbox);
         self.desk.shop.jobs.close().await;
         if !self.options.save {
             // It lies in the system's temporary folder, which is cleared some day when this fails.
             let _ = std::fs::remove_dir_all(self.desk.shop.artifacts.dir());
         }
         self.desk.log.synced().await;
+        if self.discarded && self.options.save {
+            let _ = self.store().delete(&self.desk.account.session);
+        }
     }
 
     async fn prompt(&mut self, prompt: Prompt) {
         let mut opening = std::mem::take(&mut self.opening);
-        let watch = self.options.watch.as_ref();
-        if let Some(news) = watch.and_then(|watch| watch.news()) {
-            let text = news.notice.clone();
-            opening.entries.push(Body::Notice(Notice { text }));
-            self.desk.tighten(news);
+        if let Some(notice) = self.tighten() {
+            opening.entries.push(notice);
         }
-        if self.options.save && opening.context.is_some() {
-            // A prefix that cannot be kept shows again when the log cannot be written.
-            let _ = prefixes::keep(&self.options.home, &self.desk.conversation.prefix);
-        }
+        self.keep_prefix(&opening);
         let kept = turn(&mut self.desk, &mut self.inbox, prompt, opening).await;
         // Nothing of the opening is on disk when the first write failed; it goes before the next prompt.
         if let Err(opening) = kept {
@@ -57,9 +61,124 @@ impl Session {
         }
     }
 
-    fn command(&mut self, line: &str) {
-        let view = commands::run(self, line);
-        commands::show(&self.desk, line, view);
+    /// Takes in rules that were tightened meanwhile.
+    fn tighten(&mut self) -> Option<Body> {
+        let news = self.options.watch.as_ref()?.news()?;
+        let text = news.notice.clone();
+        self.desk.tighten(news);
+        Some(Body::Notice(Notice { text }))
+    }
+
+    fn keep_prefix(&self, opening: &Opening) {
+        if self.options.save && opening.context.is_some() {
+            // A prefix that cannot be kept shows again when the log cannot be written.
+            let _ = prefixes::keep(&self.options.home, &self.desk.conversation.prefix);
+        }
+    }
+
+    /// Begins the log, for what is written down before the first prompt. The facts for that prompt wait for it.
+    fn begin(&mut self) -> Result<(), LogError> {
+        if let Some(notice) = self.tighten() {
+            self.opening.entries.push(notice);
+        }
+        let Opening { past, entries, .. } = self.opening.clone();
+        if past.is_empty() && entries.is_empty() {
+            return Ok(());
+        }
+        self.keep_prefix(&self.opening);
+        self.desk.commit_after(past, entries)?;
+        self.opening.past.clear();
+        self.opening.entries.clear();
+        Ok(())
+    }
+
+    async fn command(&mut self, line: &str) {
+        self.inbox.begin_turn();
+        let carried_out = if commands::said::is_said(line) {
+            self.said(line).await
+        } else if commands::is_ours(line) {
+            let view = commands::run(self, line);
+            commands::show(&self.desk, line, view);
+            Ok(())
+        } else if let Some((extra, words)) = commands::extra(&self.desk, line) {
+            let language = self.options.language;
+            let work = tokio::task::spawn_blocking(move || extra.run(&words, language));
+            if let Ok(Ok(view)) = self.inbox.attend(work).await {
+                commands::show(&self.desk, line, view);
+            }
+            Ok(())
+        } else if let Some((template, words)) = template::of(&self.desk, line) {
+            self.template(line, &template, &words).await
+        } else {
+            let view = commands::run(self, line);
+            commands::show(&self.desk, line, view);
+            Ok(())
+        };
+        if let Err(error) = carried_out {
+            commands::show(&self.desk, line, View::Error(error.to_string()));
+        }
+    }
+
+    async fn said(&mut self, line: &str) -> Result<(), LogError> {
+        self.begin()?;
+        commands::said::say(&mut self.desk, &mut self.inbox, line).await
+    }
+
+    async fn template(
+        &mut self,
+        line: &str,
+        template: &Template,
+        words: &str,
+    ) -> Result<(), LogError> {
+        self.begin()?;
+        template::allow(&mut self.desk, template)?;
+        let back = self.lend_model(template)?;
+        let expanded = template::expand(&mut self.desk, &mut self.inbox, template, words).await;
+        let sent = match expanded {
+            Ok(Ok(prompt)) => {
+                self.prompt(prompt).await;
+                Ok(())
+            }
+            Ok(Err(why)) => {
+                let language = self.options.language;
+                let text = language.fill(Word::TemplateNotSent, &[&template.name, &why]);
+                commands::show(&self.desk, line, View::Error(text));
+                Ok(())
+            }
+            Err(error) => Err(error),
+        };
+        template::disallow(&mut self.desk, template);
+        if let Some(back) = back {
+            self.try_model(&back)?;
+        }
+        sent
+    }
+
+    /// Goes on with the model that a command wants, if it may. The one to go back to afterwards.
+    fn lend_model(&mut self, template: &Template) -> Result<Option<String>, LogError> {
+        let origin = &self.desk.conversation.model.target().origin;
+        let now = format!("{}/{}", origin.provider, origin.model);
+        match template.model.as_ref().filter(|_| template.trusted) {
+            Some(wanted) if *wanted != now => Ok(self.try_model(wanted)?.then_some(now)),
+            Some(_) | None => Ok(None),
+        }
+    }
+
+    /// Switches the model; what stands in the way is a notice. Whether it was done.
+    fn try_model(&mut self, reference: &str) -> Result<bool, LogError> {
+        match self.switch_model(reference) {
+            View::Error(text) => {
+                self.desk.commit(vec![Body::Notice(Notice { text })])?;
+                Ok(false)
+            }
+            View::Text(_) | View::Table { .. } | View::List(_) | View::Diff(_) | View::Do(_) => {
+                Ok(true)
+            }
+        }
+    }
+
+    pub(crate) fn store(&self) -> Store {
+        Store::new(&self.options.sessions, &self.options.root)
     }
 
     /// Goes on with another model: the log is folded anew for it, and the break in the prompt cache is recorded.
@@ -68,35 +187,65 @@ impl Session {
             Ok(target) => target,
             Err(why) => return View::Error(why),
         };
-        let model = match Model::new(Arc::new(target), self.transport.clone()) {
-            Ok(model) => model,
-            Err(error) => return View::Error(error.to_string()),
+        let name = format!("{}/{}", target.origin.provider, target.origin.model);
+        let settings = Settings {
+            model: Some(name.clone()),
+            ..Settings::default()
         };
-        let name = reference_of(&model);
-        let params = params_for(&self.options, &model);
+        match self.go_on(Arc::new(target), "model", settings) {
+            Ok(()) => View::Text(self.options.language.fill(Word::ModelIs, &[&name])),
+            Err(why) => View::Error(why),
+        }
+    }
+
+    pub(crate) fn switch_effort(&mut self, effort: Effort, name: &str) -> View {
+        let target = self.desk.conversation.model.target().clone();
+        self.desk.manner.effort = Some(effort);
+        let settings = Settings {
+            effort: Some(name.to_owned()),
+            ..Settings::default()
+        };
+        match self.go_on(target, "effort", settings) {
+            Ok(()) => View::Text(self.options.language.fill(Word::EffortIs, &[name])),
+            Err(why) => View::Error(why),
+        }
+    }
+
+    fn go_on(
+        &mut self,
+        target: Arc<Target>,
+        cause: &'static str,
+        settings: Settings,
+    ) -> Result<(), String> {
+        let model = Model::new(target, self.transport.clone()).map_err(|e| e.to_string())?;
+        let mut params = params_for(&self.options, &model);
+        params.effort = self.desk.manner.effort.or(params.effort);
         let old = &self.desk.conversation;
-        let mut new = Conversation::new(
-            model,
-            old.prefix.clone(),
-            &params,
-            self.desk.shop.settings.envelope,
-        );
+        let envelope = self.desk.shop.settings.envelope;
+        let mut new = Conversation::new(model, old.prefix.clone(), &params, envelope);
         let entries = self.desk.log.source().entries_after(None);
         let entries = branch(entries.into_iter().map(Arc::unwrap_or_clone).collect());
         entries.iter().for_each(|entry| new.push(entry));
-        new.replaces(old, "model");
+        new.replaces(old, cause);
         self.desk.conversation = new;
-        let settings = Body::Settings(Settings {
-            model: Some(name.clone()),
-            ..Settings::default()
-        });
         if self.desk.log.is_empty() {
-            let entries = &mut self.opening.entries;
-            entries.retain(|b| !matches!(b, Body::Settings(_)));
-            entries.push(settings);
-        } else if let Err(error) = self.desk.commit(vec![settings]) {
-            return View::Error(error.to_string());
+            let opening = &mut self.opening.entries;
+            let own = opening.iter_mut().find_map(|body| {
+                let Body::Settings(own) = body else {
+                    return None;
+                };
+                Some(own)
+            });
+            match own {
+                Some(own) => {
+                    own.model = settings.model.or(own.model.take());
+                    own.effort = settings.effort.or(own.effort.take());
+                }
+                None => opening.push(Body::Settings(settings)),
+            }
+            return Ok(());
         }
-        View::Text(format!("Model: {name}"))
+        let committed = self.desk.commit(vec![Body::Settings(settings)]);
+        committed.map_err(|e| e.to_string())
     }
 }

@@ -6,6 +6,7 @@ use crate::policy::{Mode, Posture, Rules, Stance};
 use ostler_wire::{Access, Body};
 use std::time::Instant;
 
+#[derive(Clone)]
 pub struct Standing {
     pub mode: Mode,
     pub stance: Stance,
@@ -44,6 +45,16 @@ impl Standing {
         }
     }
 
+    /// Goes on as another one stands, but for what only its model was told and its log has.
+    pub fn inherit(&mut self, other: Self) {
+        *self = Self {
+            window: false,
+            told: self.told,
+            unrecorded: true,
+            ..other
+        };
+    }
+
     /// Whatever mode comes, a window does not outlast it.
     pub fn enter(&mut self, mode: Mode) {
         self.unrecorded |= mode != self.mode;
@@ -67,10 +78,14 @@ impl Standing {
     }
 
     pub fn entry(&self, now: Instant) -> Body {
-        Body::Mode(ostler_wire::Mode {
+        Body::Mode(self.shown(now))
+    }
+
+    pub fn shown(&self, now: Instant) -> ostler_wire::Mode {
+        ostler_wire::Mode {
             mode: self.mode.name().into(),
             posture: self.stance.name(now),
-        })
+        }
     }
 
     /// What holds for the commands of a call that may also reach `hosts`.

@@ -3,6 +3,7 @@
 use crate::log;
 use ostler_wire::{Body, Entry, Role, SessionInfo};
 use sha2::{Digest, Sha256};
+use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -169,6 +170,21 @@ impl Store {
             gone.push((stem(&path), bytes));
         }
         gone
+    }
+
+    /// Every prefix that a log names. None if one of the logs cannot be read.
+    pub fn prefixes(&self) -> Option<HashSet<String>> {
+        const NAMES: &[u8] = b"\"prefix\":\"";
+        let mut found = HashSet::new();
+        for path in self.all_logs() {
+            let bytes = fs::read(&path).ok()?;
+            for at in memchr::memmem::find_iter(&bytes, NAMES) {
+                let rest = bytes.get(at + NAMES.len()..).unwrap_or_default();
+                let hash = rest.split(|b| *b == b'"').next().unwrap_or_default();
+                found.insert(String::from_utf8_lossy(hash).into_owned());
+            }
+        }
+        Some(found)
     }
 
     /// Folders that are there but cannot be read are not the same as none.

@@ -108,6 +108,7 @@ pub fn tool_use(id: &str, name: &str, input: Value) -> Body {
         name: name.into(),
         input: Json::from(input),
         repair: None,
+        by: None,
     })
 }
 

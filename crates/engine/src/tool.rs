@@ -1,7 +1,7 @@
 //! What a tool is: typed arguments, one declaration of what a call touches, and a run that never asks anyone.
 
 use crate::artifacts::Artifacts;
-use crate::confine::{SandboxSettings, Terms};
+use crate::confine::{Commons, SandboxSettings, Terms};
 use crate::feed::Feed;
 use crate::inbox::Answer;
 use crate::jobs::Jobs;
@@ -115,7 +115,7 @@ impl Scope {
 }
 
 /// Removes `.` and resolves `..` by name.
-fn normalise(path: &Path) -> PathBuf {
+pub fn normalise(path: &Path) -> PathBuf {
     use std::path::Component;
     let mut out = PathBuf::new();
     for part in path.components() {
@@ -144,6 +144,7 @@ pub struct Context {
     pub artifacts: Artifacts,
     pub seen: Arc<Seen>,
     pub jobs: Arc<Jobs>,
+    pub commons: Arc<Commons>,
     /// What the rules say of things met on the way.
     pub guard: Guard,
     /// What holds for the commands of this call.

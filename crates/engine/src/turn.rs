@@ -7,14 +7,16 @@ use crate::desk::Desk;
 use crate::dispatch::{Dispatched, Ran, dispatch};
 use crate::inbox::{Inbox, Prompt, Stopped};
 use crate::ingest;
-use crate::log::LogError;
+use crate::log::{LogError, branch};
 use crate::redact::Redactor;
+use crate::references::Library;
 use crate::sample::{Sampled, sample};
 use ostler_llm::{Answer, AnswerPart, Error, TokenUsage};
 use ostler_wire::{
     Body, Delta, ErrorEntry, Interrupted, Json, Message, Notice, Outcome, Stop, ToolResult, TurnEnd,
 };
 use serde_json::json;
+use std::sync::Arc;
 use std::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -62,7 +64,7 @@ pub async fn turn(
     opening: Opening,
 ) -> Result<(), Opening> {
     let cancel = inbox.begin_turn();
-    let said = ingest::message(prompt).await;
+    let said = heard(desk, prompt).await;
     if let Err(error) = open(desk, said, opening.clone()) {
         fail(desk, &error);
         return Err(opening);
@@ -102,6 +104,29 @@ pub async fn turn(
     Ok(())
 }
 
+/// What the person said, with what they point at.
+async fn heard(desk: &Desk, prompt: Prompt) -> (Message, Vec<Body>) {
+    let own_words = prompt.own_words.clone();
+    let (mut message, mut notices) = ingest::message(prompt).await;
+    let words = own_words.unwrap_or_else(|| message.text.clone());
+    if words.contains('@') {
+        let library = Library {
+            host: desk.shop.host.as_ref(),
+            scope: &desk.scope,
+            guard: &desk.guard("read_file"),
+            forbidden: &desk.shop.settings.sandbox.policy.forbid_read,
+        };
+        let found = library.look_up(&words).await;
+        if !found.blocks.is_empty() {
+            message.context = Some(found.blocks.join("\n"));
+        }
+        message.images.extend(found.images);
+        let notice = |text| Body::Notice(Notice { text });
+        notices.extend(found.notices.into_iter().map(notice));
+    }
+    (message, notices)
+}
+
 fn open(
     desk: &mut Desk,
     (message, notices): (Message, Vec<Body>),
@@ -113,7 +138,10 @@ fn open(
         entries.push(desk.standing.entry(Instant::now()));
     }
     entries.push(Body::Message(Message {
-        context: briefing::join(opening.context, desk.briefing()),
+        context: briefing::join(
+            briefing::join(opening.context, desk.briefing()),
+            message.context.clone(),
+        ),
         ..message
     }));
     entries.extend(notices);
@@ -135,16 +163,20 @@ async fn steps(
     let (mut steps, mut empty, mut cuts) = (0, 0, 0);
     loop {
         steps += 1;
-        if desk.max_steps > 0 && steps > desk.max_steps {
+        if desk.manner.max_steps > 0 && steps > desk.manner.max_steps {
             return Err(trouble(
                 "max_steps",
-                format!("Stopped after {} steps (max_steps).", desk.max_steps),
+                format!("Stopped after {} steps (max_steps).", desk.manner.max_steps),
                 Outcome::MaxSteps,
             ));
         }
         commands::heed(desk, inbox);
+        commands::said::heed(desk, inbox).await?;
+        if cancel.is_cancelled() {
+            return Ok(Outcome::Interrupted);
+        }
         for more in inbox.steering() {
-            let (message, mut also) = ingest::message(more).await;
+            let (message, mut also) = heard(desk, more).await;
             let context = desk.briefing();
             also.insert(0, Body::Message(Message { context, ..message }));
             desk.commit(also)?;
@@ -163,6 +195,7 @@ async fn steps(
                     Outcome::Error,
                 ));
             }
+            Asked::Again => continue,
             Asked::Interrupted => return Ok(Outcome::Interrupted),
         };
         cuts = 0;
@@ -186,6 +219,8 @@ async fn steps(
 enum Asked {
     Answer(Answer, crate::conversation::Sent),
     Cut,
+    /// Nothing came, and the next request is another one.
+    Again,
     Interrupted,
 }
 
@@ -209,6 +244,17 @@ async fn ask_model(
         Ok(Sampled::Interrupted(partial)) => {
             keep_part(desk, partial, Stop::Interrupted, sent)?;
             Asked::Interrupted
+        }
+        Ok(Sampled::Failed(partial, error @ Error::Replay { .. })) if partial.parts.is_empty() => {
+            let entries = desk.log.source().entries_after(None);
+            let entries = branch(entries.into_iter().map(Arc::unwrap_or_clone).collect());
+            let Some(plain) = desk.conversation.without_replays(&entries) else {
+                return Err(failed(desk, &error));
+            };
+            desk.conversation = plain;
+            let text = format!("{error}. Asking again without the reasoning of earlier answers.");
+            desk.commit(vec![Body::Notice(Notice { text })])?;
+            Asked::Again
         }
         Ok(Sampled::Failed(partial, error)) => {
             keep_part(desk, partial, Stop::Cut, sent)?;

@@ -338,20 +338,7 @@ async fn asked(steps: Vec<Step>, answers: &[(&str, Option<&str>)]) -> (Bench, co
     let mut session = bench
         .open_with(Open::New, |options| options.interactive = true)
         .await;
-    session.prompt("go", Delivery::Queue).await;
-    let mut answers = answers.iter();
-    let shown = session
-        .watch(async |session, event| {
-            if let Event::Ask(ask) = event {
-                let (choice, reason) = answers
-                    .next()
-                    .unwrap_or_else(|| panic!("nobody answers {ask:?}"));
-                session.send(Session::answer(ask, choice, *reason)).await;
-            }
-        })
-        .await;
-    assert_eq!(answers.len(), 0, "not asked: {shown:?}");
-    assert_eq!(shown.outcome(), Some(Outcome::Done), "{shown:?}");
+    let shown = session.answered(answers).await;
     session.close().await;
     (bench, shown)
 }

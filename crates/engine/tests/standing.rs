@@ -162,21 +162,7 @@ type Answers<'a> = &'a [(&'a str, Option<&'a str>)];
 
 /// One turn, its asks answered in order; there must be as many as answers.
 async fn turn(session: &mut Session, answers: Answers<'_>) -> Shown {
-    session.prompt("go", Delivery::Queue).await;
-    let mut answers = answers.iter();
-    let shown = session
-        .watch(async |session, event| {
-            if let Event::Ask(ask) = event {
-                let (choice, reason) = answers
-                    .next()
-                    .unwrap_or_else(|| panic!("nobody answers {ask:?}"));
-                session.send(Session::answer(ask, choice, *reason)).await;
-            }
-        })
-        .await;
-    assert_eq!(answers.len(), 0, "not asked: {shown:?}");
-    assert_eq!(shown.outcome(), Some(Outcome::Done), "{shown:?}");
-    shown
+    session.answered(answers).await
 }
 
 async fn command(session: &mut Session, line: &str) -> View {

@@ -7,6 +7,11 @@ mod files;
 #[expect(unsafe_code, reason = "the environment block has no safe form")]
 mod hide;
 mod host;
+#[cfg_attr(
+    unix,
+    expect(unsafe_code, reason = "a handle is registered to be waited for")
+)]
+pub mod keyboard;
 mod local;
 mod process;
 pub mod raw;

@@ -10,6 +10,18 @@ pub enum Stop {
     Terminate,
 }
 
+/// Stops this process as Ctrl-Z would, until somebody brings it back.
+#[cfg(unix)]
+pub fn suspend() -> io::Result<()> {
+    rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::TSTP)?;
+    Ok(())
+}
+
+#[cfg(not(unix))]
+pub fn suspend() -> io::Result<()> {
+    Ok(())
+}
+
 /// Catches them from now on.
 pub struct Signals {
     #[cfg(unix)]

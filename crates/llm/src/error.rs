@@ -14,6 +14,9 @@ pub enum Error {
     /// The prompt does not fit the model's window.
     #[error("{message}")]
     Overflow { message: String },
+    /// What we kept of earlier answers for the model to go on from is not accepted; without it another try may work.
+    #[error("{message}")]
+    Replay { message: String },
     /// The key is missing, wrong or not allowed.
     #[error("{message}")]
     Auth { message: String },
@@ -37,6 +40,8 @@ impl Error {
         match self {
             Error::Retryable { .. } => "retryable",
             Error::Overflow { .. } => "overflow",
+            // Whoever reads the log can do nothing about it.
+            Error::Replay { .. } => "fatal",
             Error::Auth { .. } => "auth",
             Error::LoginRequired { .. } => "login_required",
             Error::InvalidResponse { .. } => "invalid_response",

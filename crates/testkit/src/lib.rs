@@ -35,6 +35,8 @@ mod run;
 mod script;
 mod seal;
 mod server;
+#[cfg(unix)]
+mod term;
 mod workspace;
 
 pub use captured::{Captured, Fate};
@@ -44,4 +46,6 @@ pub use oauth::{CLIENT_ID, Hitch, Issuer, USER_CODE, browse, redirect_of};
 pub use run::{Output, Run, Running, Signal};
 pub use script::{Break, Place, Step, Stop, Trouble, Usage};
 pub use server::{Builder, Server, WAIT};
+#[cfg(unix)]
+pub use term::{Cell, Look, Term};
 pub use workspace::{KEY, KEY_NAME, TempWorkspace, config_text};

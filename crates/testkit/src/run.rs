@@ -110,6 +110,21 @@ impl Run {
         self.spawn().wait()
     }
 
+    /// Starts it on a terminal of its own.
+    #[cfg(unix)]
+    #[track_caller]
+    pub fn on_terminal(self, columns: u16, rows: u16) -> crate::Term {
+        let mut env = self.env;
+        if env.iter().all(|(name, _)| name != "TERM") {
+            env.push(("TERM".into(), "xterm-256color".into()));
+        }
+        crate::term::start(
+            (self.program, self.args, env, self.cwd),
+            (columns, rows),
+            self.timeout,
+        )
+    }
+
     /// Starts it and returns at once.
     #[track_caller]
     pub fn spawn(self) -> Running {

@@ -5,6 +5,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use tokio::sync::{broadcast, mpsc};
 
+/// Asks that are remembered as handed out; far fewer can be open.
+const MAX_ASKED: usize = 256;
+
 /// Where a subscriber that fell behind reads what it missed.
 pub trait EntrySource: Send + Sync {
     /// Entries after `last`, oldest first; all of them for `None`.
@@ -20,6 +23,11 @@ pub struct Client {
     pub model: String,
     /// What happened on opening, for the person.
     pub notes: Vec<String>,
+    pub mode: crate::Mode,
+    /// Tokens that the model can take; 0 = unknown.
+    pub window: u64,
+    /// What may follow a slash.
+    pub commands: Vec<crate::CommandInfo>,
     pub ops: mpsc::Sender<Op>,
     pub events: Subscription,
 }
@@ -30,8 +38,8 @@ pub struct Subscription {
     source: Arc<dyn EntrySource>,
     backlog: VecDeque<Event>,
     last: Option<u64>,
-    /// The ask that was handed out last; there is one at a time.
-    asked: Option<String>,
+    /// The asks that were handed out and may still be open.
+    asked: VecDeque<String>,
 }
 
 impl Subscription {
@@ -46,7 +54,7 @@ impl Subscription {
             source,
             backlog: VecDeque::new(),
             last,
-            asked: None,
+            asked: VecDeque::new(),
         };
         subscription.catch_up();
         subscription
@@ -63,7 +71,7 @@ impl Subscription {
             source,
             backlog: VecDeque::new(),
             last,
-            asked: None,
+            asked: VecDeque::new(),
         }
     }
 
@@ -110,6 +118,15 @@ impl Subscription {
         }
     }
 
+    /// The last entries of what was there before, oldest first.
+    pub fn past(&self, limit: usize) -> Vec<Arc<Entry>> {
+        let mut all = self.source.entries_after(None);
+        let last = self.last;
+        all.retain(|entry| last.is_some_and(|last| entry.entry <= last));
+        let skip = all.len().saturating_sub(limit);
+        all.split_off(skip)
+    }
+
     fn is_new(&mut self, event: &Event) -> bool {
         match event {
             Event::Entry(entry) => {
@@ -120,9 +137,15 @@ impl Subscription {
                 true
             }
             Event::Ask(ask) => {
-                let is_new = self.asked.as_ref() != Some(&ask.ask);
-                self.asked = Some(ask.ask.clone());
-                is_new
+                if self.asked.contains(&ask.ask) {
+                    return false;
+                }
+                // The oldest are not open any more, and do not come again.
+                if self.asked.len() >= MAX_ASKED {
+                    self.asked.pop_front();
+                }
+                self.asked.push_back(ask.ask.clone());
+                true
             }
             Event::Delta(_) => true,
         }
@@ -137,7 +160,8 @@ impl Subscription {
 }
 
 /// Which session to open.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Open {
     New,
     /// By id, or a unique beginning of one.

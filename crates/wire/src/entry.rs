@@ -62,7 +62,17 @@ pub struct ForkedFrom {
     pub copied: u64,
 }
 
-/// The model asked for a call.
+/// Who asked for a call, when it was not the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Caller {
+    /// `!cmd`: the model reads it with the next request, as the person's words.
+    Person,
+    /// A piece of a Markdown command, whose text has the output.
+    Template,
+}
+
+/// Somebody asked for a call: the model, unless it says otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolUse {
     pub id: String,
@@ -71,6 +81,8 @@ pub struct ToolUse {
     /// What had to be mended in the call, or why it could not be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repair: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<Caller>,
 }
 
 /// The call finished. `output` is the envelope of the tool.

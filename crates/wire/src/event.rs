@@ -44,10 +44,43 @@ pub enum Delta {
     Unrecorded {
         message: String,
     },
+    /// How things stand in a session that has no log yet to say it.
+    Standing {
+        mode: crate::Mode,
+    },
+    /// A command was carried out; this is what it says.
     View {
         command: String,
         view: View,
     },
+    /// The prompts that run in the background, all of them, whenever one of them changes.
+    Tasks {
+        tasks: Vec<Task>,
+    },
+}
+
+/// A prompt that runs in the background, in a session of its own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Task {
+    /// `t1`, as commands and asks name it.
+    pub id: String,
+    pub prompt: String,
+    pub doing: Doing,
+    /// Since it began.
+    pub seconds: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Doing {
+    Thinking,
+    /// The tool's name.
+    Running(String),
+    /// Another session is changing the tree.
+    Queueing,
+    /// For the person's answer.
+    Asking,
+    Ending,
 }
 
 impl Event {

@@ -11,20 +11,23 @@ mod message;
 mod op;
 mod tricky;
 mod view;
+mod words;
 
 pub use access::{Access, Mark, Segment};
 pub use ask::{Ask, AskKind, Choice};
 pub use client::{Client, EntrySource, Hub, HubError, Open, SessionInfo, Subscription};
 pub use entry::{
-    Approval, Body, Break, Entry, EntryError, ErrorEntry, ForkedFrom, Interrupted, Meta, Mode,
-    Notice, Outcome, Settings, Todo, TodoItem, TodoState, ToolResult, ToolUse, TurnEnd, Usage,
+    Approval, Body, Break, Caller, Entry, EntryError, ErrorEntry, ForkedFrom, Interrupted, Meta,
+    Mode, Notice, Outcome, Settings, Todo, TodoItem, TodoState, ToolResult, ToolUse, TurnEnd,
+    Usage,
 };
-pub use event::{Delta, Event};
+pub use event::{Delta, Doing, Event, Task};
 pub use json::Json;
 pub use message::{Image, Message, Origin, Part, Replay, Role, Stop};
 pub use op::{Delivery, Op};
 pub use tricky::is_tricky;
-pub use view::View;
+pub use view::{Act, Action, CommandInfo, Deed, Item, List, View};
+pub use words::{Language, Word};
 
 /// Version of the log's line format. Changes to it are additive; a reader skips types it does not know.
 pub const SCHEMA_VERSION: u32 = 1;

@@ -6,6 +6,7 @@ mod memory;
 mod past;
 mod run;
 mod table;
+mod terminal;
 
 pub use bare::run as bare;
 
@@ -59,6 +60,8 @@ struct Options {
     plan: Plan,
     program: Option<PathBuf>,
     kind: Kind,
+    /// The terminal UI instead.
+    terminal: bool,
 }
 
 pub fn run(words: &[&str]) -> anyhow::Result<bool> {
@@ -82,6 +85,12 @@ pub fn run(words: &[&str]) -> anyhow::Result<bool> {
         Some(program) => program.canonicalize().context("--bin cannot be found")?,
         None => ostler::build(Profile::Release)?,
     };
+    let mut table = Table::default();
+    if options.terminal {
+        terminal::measure(&program, &mut table)?;
+        println!("{table}");
+        return Ok(true);
+    }
     let bench = Bench {
         ours: Agent::Ours {
             program: program.clone(),
@@ -92,7 +101,6 @@ pub fn run(words: &[&str]) -> anyhow::Result<bool> {
         },
         plan: options.plan,
     };
-    let mut table = Table::default();
     version(&program, &bench.plan, &mut table)?;
     bench.start(&mut table);
     bench.steps(&mut table);
@@ -107,10 +115,12 @@ fn options(words: &[&str]) -> anyhow::Result<Options> {
         plan: FULL,
         program: None,
         kind: Kind::Chat,
+        terminal: false,
     };
     let mut words = words.iter();
     while let Some(word) = words.next() {
         match *word {
+            "--terminal" => options.terminal = true,
             "--quick" => options.plan = QUICK,
             "--bin" => options.program = Some(words.next().context("--bin needs a path")?.into()),
             "--kind" => {

@@ -379,6 +379,10 @@ fn catch_alls(source: &Source, enums: &Enums) -> Vec<Violation> {
             && others.iter().all(is_ours)
         {
             let name = others.first().map_or("", |arm| source.word(*arm));
+            // A key means something only to whom it is for.
+            if name == "Code" {
+                continue;
+            }
             found.push(at(
                 source,
                 *rest,

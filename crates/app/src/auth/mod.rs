@@ -20,14 +20,13 @@ pub use http::Http;
 pub use loopback::Loopback;
 pub use pkce::Attempt;
 pub use refresh::{LoginKey, LoginOf};
-pub use store::{Login, Logins};
+pub use store::{AUTH_FILE, Login, Logins};
 pub use tokens::Tokens;
 
 use crate::config::oauth::{TokenStore, parse_address};
 use std::path::Path;
 
 /// Every token in `auth.json`, to be kept out of whatever is written or sent. A damaged file has none.
-#[cfg_attr(not(test), expect(dead_code, reason = "redaction will use it"))]
 pub fn known_secrets(home: &Path) -> Vec<String> {
     let logins = Logins::new(home, TokenStore::File).all();
     let logins = logins.unwrap_or_default();

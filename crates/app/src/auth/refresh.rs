@@ -6,6 +6,7 @@ use super::store::{Login, Logins, StoreError};
 use super::tokens::Tokens;
 use crate::config::oauth::parse_address;
 use jiff::Timestamp;
+use ostler_engine::redact::Redactor;
 use ostler_llm::{Error, KeyFuture, KeySource, Secret};
 use std::sync::Arc;
 
@@ -23,6 +24,7 @@ struct Inner {
     client_secret: Option<Secret>,
     logins: Logins,
     http: Http,
+    redactor: Redactor,
 }
 
 /// What a key is made for.
@@ -34,7 +36,8 @@ pub struct LoginOf<'a> {
 }
 
 impl LoginKey {
-    pub fn new(of: LoginOf<'_>, logins: Logins, http: Http) -> Self {
+    /// Whatever token it comes upon, the redactor learns.
+    pub fn new(of: LoginOf<'_>, logins: Logins, http: Http, redactor: Redactor) -> Self {
         Self {
             inner: Arc::new(Inner {
                 provider: of.provider.to_owned(),
@@ -43,6 +46,7 @@ impl LoginKey {
                 client_secret: of.client_secret.cloned(),
                 logins,
                 http,
+                redactor,
             }),
         }
     }
@@ -101,7 +105,11 @@ enum Why {
 impl Inner {
     fn find(&self) -> Result<Login, Error> {
         let found = self.logins.find(&self.provider, &self.origin);
-        found.map_err(broken)?.ok_or_else(|| self.ended("is gone"))
+        let found = found
+            .map_err(broken)?
+            .ok_or_else(|| self.ended("is gone"))?;
+        self.learn(&found);
+        Ok(found)
     }
 
     /// A token in place of `worn`: what another process has saved meanwhile, or a new one.
@@ -126,6 +134,7 @@ impl Inner {
         match answer.and_then(|answer| Tokens::read(&answer)) {
             Ok(tokens) => {
                 tokens.renew(&mut login, Timestamp::now());
+                self.learn(&login);
                 let secret = login.secret();
                 lock.put(login).map_err(broken)?;
                 Ok(secret)
@@ -147,6 +156,10 @@ impl Inner {
                 Err(self.ended(&format!("cannot be renewed: {error}")))
             }
         }
+    }
+
+    fn learn(&self, login: &Login) {
+        self.redactor.learn(login.tokens().map(String::as_str));
     }
 
     fn form(&self, login: &Login, refresh: String) -> Form {

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::time::Instant;
 
-const FILE: &str = "auth.json";
+pub const AUTH_FILE: &str = "auth.json";
 const LOCK: &str = "auth.lock";
 /// Some tokens are long, but not that long.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
@@ -139,7 +139,7 @@ impl Logins {
     }
 
     pub fn path(&self) -> PathBuf {
-        self.home.join(FILE)
+        self.home.join(AUTH_FILE)
     }
 
     /// What a person should know about the file. `mode_of` gives the permission bits where the system has them.

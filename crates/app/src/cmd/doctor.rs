@@ -65,20 +65,10 @@ impl Finding {
 
 pub async fn run(start: Lenient, args: Doctor) -> anyhow::Result<u8> {
     let Lenient { boot, fault } = start;
-    let mut findings = vec![version()];
-    findings.extend(configuration(&boot, fault));
-    findings.push(model(&boot));
-    findings.extend(providers(&boot.resolver()));
+    let mut findings = findings(&boot, fault);
     if args.online {
         findings.extend(reachability(&boot).await);
     }
-    findings.push(trust(&boot));
-    findings.push(sandbox(&boot));
-    findings.extend(programs(&boot));
-    findings.push(terminal(&boot));
-    findings.push(health::home(&boot.places.home));
-    findings.extend(health::sessions(&boot.sessions_dir()));
-    findings.push(health::ledger(&boot.places.home));
     let problems = findings
         .iter()
         .filter(|f| f.status == Status::Problem)
@@ -93,6 +83,22 @@ pub async fn run(start: Lenient, args: Doctor) -> anyhow::Result<u8> {
         text::print(&drawn(&findings, stdout_paint(&boot)))?;
     }
     Ok(if problems == 0 { OK } else { FAILED })
+}
+
+/// All that can be said without the network.
+pub fn findings(boot: &Arc<Boot>, fault: Option<String>) -> Vec<Finding> {
+    let mut findings = vec![version()];
+    findings.extend(configuration(boot, fault));
+    findings.push(model(boot));
+    findings.extend(providers(&boot.resolver()));
+    findings.push(trust(boot));
+    findings.push(sandbox(boot));
+    findings.extend(programs(boot));
+    findings.push(terminal(boot));
+    findings.push(health::home(&boot.places.home));
+    findings.extend(health::sessions(&boot.sessions_dir()));
+    findings.push(health::ledger(&boot.places.home));
+    findings
 }
 
 fn drawn(findings: &[Finding], paint: Paint) -> String {

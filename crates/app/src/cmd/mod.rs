@@ -19,7 +19,6 @@ mod health;
 mod local;
 mod plan;
 mod probe;
-mod rule_files;
 mod table;
 mod text;
 mod transcript;

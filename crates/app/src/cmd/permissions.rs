@@ -1,9 +1,8 @@
 //! `ostler permissions`: what the rules say to a call, which there are, which could be, and what a session touched.
-//! Nothing is run. How rules are kept in files is `rule_files`.
+//! Nothing is run. How rules are kept in files is `rule_store`.
 
-use super::rule_files::{self, RuleFile};
 use super::table::{self, Column};
-use super::{config, text};
+use super::text;
 use crate::boot::{self, Boot, UsageError};
 use crate::config::diagnose;
 use crate::config::layers::{self, RuleList};
@@ -11,6 +10,7 @@ use crate::config::tree::Layer;
 use crate::exec::OK;
 use crate::flags::{Listing, Permissions, RuleLayer};
 use crate::lenient::Lenient;
+use crate::rule_store;
 use anyhow::anyhow;
 use jiff::Timestamp;
 use ostler_engine::audit::{self, Audited, Fate, Kind};
@@ -80,7 +80,7 @@ async fn check(boot: &Boot, tool: &str, args: &str, format: Listing) -> anyhow::
         ..boot.policy()?
     };
     let host = ostler_host::Local::new();
-    let resolved = resolve::resolved(&host, &accesses, &policy.rules, &scope).await;
+    let resolved = resolve::resolved(&host, &accesses, &policy, &scope).await;
     let decision = policy.decide(Call {
         tool: &name,
         accesses: &accesses,
@@ -265,40 +265,23 @@ fn name_of(list: RuleList) -> &'static str {
     }
 }
 
-fn files(boot: &Boot, layer: Option<RuleLayer>) -> Vec<RuleFile> {
-    let file = |path: std::path::PathBuf, layer| RuleFile {
-        name: boot.places.shown(&path),
-        path,
-        layer,
-    };
-    let user = file(config::user_file(boot), Layer::User);
-    let project = file(boot.places.project_config(), Layer::Project);
-    match layer {
-        None => vec![user, project],
-        Some(RuleLayer::User) => vec![user],
-        Some(RuleLayer::Project) => vec![project],
-    }
-}
-
 fn remove(boot: &Boot, rule: &str, layer: Option<RuleLayer>) -> anyhow::Result<()> {
-    let files = files(boot, layer);
     let mut said = String::new();
-    for file in &files {
-        for list in file.remove(rule)? {
-            said.push_str(&format!(
-                "Removed {} from {list} in {} ({})\n",
-                rule.trim(),
-                file.name,
-                file.layer.name()
-            ));
-        }
+    for one in rule_store::remove(boot, rule, layer)? {
+        said.push_str(&format!(
+            "Removed {} from {} in {} ({})\n",
+            one.text.trim(),
+            name_of(one.list),
+            one.file,
+            one.layer.name()
+        ));
     }
     if !said.is_empty() {
         return text::print_foreign(&said);
     }
     let elsewhere = boot.loaded.rules().into_iter().find(|other| {
         matches!(other.layer, Layer::Environment | Layer::Flag)
-            && rule_files::same(&other.text, rule)
+            && rule_store::is_same(&other.text, rule)
     });
     if let Some(other) = elsewhere {
         return Err(anyhow!(
@@ -306,16 +289,12 @@ fn remove(boot: &Boot, rule: &str, layer: Option<RuleLayer>) -> anyhow::Result<(
             other.place
         ));
     }
-    let mut known = Vec::new();
-    for file in &files {
-        known.extend(file.rules()?);
-    }
+    let (known, names) = rule_store::written(boot, layer)?;
     let near = diagnose::nearest(rule, known.iter().map(String::as_str));
     let hint = match near {
         Some(near) => format!("Did you mean `{near}`?"),
         None => "`ostler permissions list` shows those there are.".into(),
     };
-    let names: Vec<&str> = files.iter().map(|f| f.name.as_str()).collect();
     Err(anyhow!(
         "There is no rule `{rule}` in {}. {hint}",
         names.join(" or ")
@@ -461,17 +440,13 @@ fn save(boot: &Boot, found: &Suggestions, layer: RuleLayer) -> anyhow::Result<()
             rules.push(rule.clone());
         }
     }
-    let Some(file) = files(boot, Some(layer)).into_iter().next() else {
-        return Ok(());
-    };
     if rules.is_empty() {
         return Ok(());
     }
-    file.allow(&rules)?;
+    let (added, file) = rule_store::allow(boot, &rules, layer)?;
     text::say(&format!(
-        "Saved {} in {}. `ostler permissions remove RULE` takes one back.",
-        text::many(rules.len(), "allow rule"),
-        file.name
+        "Saved {} in {file}. `ostler permissions remove RULE` takes one back.",
+        text::many(added, "allow rule"),
     ));
     Ok(())
 }

@@ -1,8 +1,8 @@
 //! `ostler resume`: goes on with a session, as a conversation or with one prompt.
 
 use crate::boot::{Boot, UsageError};
+use crate::exec;
 use crate::flags::{Exec, InputFormat, Resume};
-use crate::{exec, line};
 use anyhow::anyhow;
 use ostler_wire::Open;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub async fn run(mut boot: Arc<Boot>, args: Resume) -> anyhow::Result<u8> {
         if args.output.is_set() {
             return Err(UsageError(FORMAT_WITHOUT_PROMPT.into()).into());
         }
-        return line::run(boot, open).await;
+        return crate::talk(boot, open).await;
     };
     let own = Arc::get_mut(&mut boot)
         .ok_or_else(|| anyhow!("the start of the program is still in use"))?;

@@ -4,6 +4,7 @@ use super::table::{self, Column};
 use super::{resume, text, transcript};
 use crate::boot::{Boot, UsageError};
 use crate::config::files::{self, Access};
+use crate::config::schema::SessionLocation;
 use crate::config::units::ByteSize;
 use crate::exec::OK;
 use crate::flags::{ExportFormat, Listing, Sessions};
@@ -255,7 +256,27 @@ fn gc(boot: &Boot, quota: ByteSize, dry_run: DryRun) -> anyhow::Result<()> {
             text::size(bytes)
         ),
     });
+    let prefixes = sweep(boot, dry_run);
+    if !prefixes.is_empty() {
+        let bytes = prefixes.iter().map(|(_, bytes)| bytes).sum();
+        out.push_str(&format!(
+            "{verb} {} that no session needs, {}.\n",
+            text::many(prefixes.len(), "kept prompt beginning"),
+            text::size(bytes)
+        ));
+    }
     text::print(&out)
+}
+
+/// Where sessions lie in projects, nobody knows them all.
+fn sweep(boot: &Boot, dry_run: DryRun) -> Vec<(String, u64)> {
+    let used = match boot.loaded.config.sessions.location {
+        SessionLocation::Home => boot.store().prefixes(),
+        SessionLocation::Project => None,
+    };
+    used.map_or_else(Vec::new, |used| {
+        ostler_engine::prefixes::sweep(&boot.places.home, &used, dry_run)
+    })
 }
 
 fn stem(path: &Path) -> String {

@@ -166,6 +166,15 @@ pub fn all(
     secrets
 }
 
+/// Files of the person that hold a provider's key. What is printed of one is covered, but not what is made of it.
+pub fn held_in(loaded: &Loaded, user_config: PathBuf) -> Vec<PathBuf> {
+    let providers = || loaded.config.providers.iter().chain(&loaded.below_project);
+    let literal = providers().any(|provider| provider.api_key.is_some());
+    let files = providers().filter_map(|provider| provider.api_key_file.as_ref());
+    let files = files.map(PathBuf::from).filter(|path| path.is_absolute());
+    files.chain(literal.then_some(user_config)).collect()
+}
+
 impl Wanted<'_> {
     fn key(self, value: &str, source: String) -> Result<Option<Key>, KeyError> {
         let value = value.trim();

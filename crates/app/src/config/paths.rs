@@ -1,8 +1,10 @@
 //! Where things live: Ostler's home, the two configuration files, and what a path written in one
 //! of them means. It follows links where it must, and reads no file.
 
+use crate::auth::AUTH_FILE;
+use ostler_engine::tool::normalise;
 use std::collections::BTreeMap;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use super::tree::{Node, Value};
 
@@ -90,6 +92,21 @@ impl Places {
 
     pub fn project_config(&self) -> PathBuf {
         self.root.join("ostler.toml")
+    }
+
+    /// Our own files with keys in them, under all their names.
+    pub fn sealed(&self) -> Vec<PathBuf> {
+        let mut all = vec![self.dotenv(), self.home.join(AUTH_FILE)];
+        let home = self.home.canonicalize().ok();
+        let placed = home
+            .iter()
+            .flat_map(|home| [".env", AUTH_FILE].map(|name| home.join(name)));
+        let real = all.iter().filter_map(|path| path.canonicalize().ok());
+        let more: Vec<PathBuf> = placed.chain(real).collect();
+        all.extend(more);
+        all.sort();
+        all.dedup();
+        all
     }
 
     pub fn dotenv(&self) -> PathBuf {
@@ -200,12 +217,12 @@ pub fn absolute(written: &str, base: &Path, user_home: Option<&Path>) -> PathBuf
         }
         (Some(_) | None, _) => PathBuf::from(written),
     };
-    tidy(&base.join(expanded))
+    normalise(&base.join(expanded))
 }
 
 /// Whether the path stays in the directory, links followed as far as they exist.
 pub fn is_inside(path: &Path, directory: &Path) -> bool {
-    real(&tidy(path)).starts_with(real(&tidy(directory)))
+    real(&normalise(path)).starts_with(real(&normalise(directory)))
 }
 
 fn real(path: &Path) -> PathBuf {
@@ -215,19 +232,4 @@ fn real(path: &Path) -> PathBuf {
             Some(ancestor.canonicalize().ok()?.join(rest))
         })
         .unwrap_or_else(|| path.to_owned())
-}
-
-/// Removes `.` and `..` by name.
-fn tidy(path: &Path) -> PathBuf {
-    let mut out = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                out.pop();
-            }
-            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => out.push(part),
-        }
-    }
-    out
 }

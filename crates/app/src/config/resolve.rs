@@ -159,6 +159,22 @@ impl<'a> Resolver<'a> {
         &self.providers
     }
 
+    /// Every model that the configuration names.
+    pub fn references(&self) -> Vec<String> {
+        let configured = self.providers.iter().filter(|p| p.configured);
+        let mut all: Vec<String> = Vec::new();
+        for provider in configured {
+            for model in provider.models() {
+                let reference = format!("{}/{model}", provider.config.name);
+                // It can be named as the default and in the list.
+                if !all.contains(&reference) {
+                    all.push(reference);
+                }
+            }
+        }
+        all
+    }
+
     /// The configured default, or the first provider that has a key.
     pub fn default(&self) -> Result<ResolvedModel, ResolveError> {
         match self.loaded.config.default_model.as_deref().map(str::trim) {

@@ -84,6 +84,13 @@ impl<'a> RuleFile<'a> {
         Ok(out)
     }
 
+    /// Every rule of the file, also those that are not in force.
+    pub fn rules(self) -> Result<Vec<String>, ConfigError> {
+        let mut draft = self.draft()?;
+        let lists = RuleList::ALL.into_iter();
+        Ok(lists.flat_map(|list| draft.list(list)).collect())
+    }
+
     fn draft(self) -> Result<Draft<'a>, ConfigError> {
         let name = self.places.shown(self.path);
         let old = read_text(self.path, &name).map_err(|report| ConfigError::new(vec![*report]))?;

@@ -16,6 +16,8 @@ pub struct Config {
     /// The model to use: a provider name (its default model), a model name, or
     /// "provider/model". Unset: the first provider with a key.
     pub default_model: Option<String>,
+    /// Language of the surface: "en" or "zh". Unset: OSTLER_LANG, then the locale.
+    pub language: Option<String>,
     /// How the agent behaves.
     pub agent: AgentConfig,
     /// Model endpoints. An entry with the name of a built-in provider changes only what it names.
@@ -32,6 +34,8 @@ pub struct Config {
     pub sessions: SessionsConfig,
     /// What is shown on the terminal.
     pub display: DisplayConfig,
+    /// The terminal UI.
+    pub ui: UiConfig,
     /// Where keys may come from. Only your own file may set this.
     pub auth: AuthConfig,
     /// Connections to model servers.
@@ -458,6 +462,34 @@ pub struct DisplayConfig {
     pub show_tool_calls: bool,
     /// The model's reasoning, where it gives any.
     pub show_reasoning: bool,
+}
+
+/// The terminal UI.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct UiConfig {
+    /// "ansi" (your palette), "dark", "light" or "mono".
+    pub theme: Option<String>,
+    /// Vim keys in the composer.
+    pub vim: bool,
+    /// Tell you, when the window is not looked at, that it waits or has finished.
+    pub notify: bool,
+    /// The status line, such as "{model} {branch}"; docs/terminal.md lists the names.
+    pub status_line: Option<String>,
+    /// Keys by action, such as `undo = ["ctrl-z"]`; docs/terminal.md lists them.
+    pub keys: BTreeMap<String, Vec<String>>,
+}
+
+impl Default for UiConfig {
+    fn default() -> Self {
+        Self {
+            theme: None,
+            vim: false,
+            notify: true,
+            status_line: None,
+            keys: BTreeMap::new(),
+        }
+    }
 }
 
 impl Default for DisplayConfig {

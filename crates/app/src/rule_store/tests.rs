@@ -15,7 +15,7 @@ struct Desk {
 impl Desk {
     fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
-        fs::create_dir_all(directory.path().join("work")).unwrap();
+        fs::create_dir_all(directory.path().join("project")).unwrap();
         Self {
             directory,
             global: Global::default(),
@@ -47,7 +47,7 @@ impl Desk {
         let base = self.directory.path().canonicalize().unwrap();
         let home = base.join("home").display().to_string();
         let env = Env::from([("HOME".to_owned(), home)]);
-        let root = base.join("work");
+        let root = base.join("project");
         Places::find(&env, &root, None, Platform::Unix).unwrap()
     }
 
@@ -177,10 +177,16 @@ fn a_link_to_a_file_elsewhere_is_not_written_through() {
 #[test]
 fn in_the_persons_own_file_paths_are_absolute() {
     for (rule, expect) in [
-        ("Edit(src/main.rs)", &["Edit(/work/src/main.rs)"][..]),
-        ("Edit(./a)", &["Edit(/work/a)"]),
-        ("Read(.env)", &["Read(/work/.env)", "Read(/work/**/.env)"]),
-        ("Edit(src/)", &["Edit(/work/src/)", "Edit(/work/**/src/)"]),
+        ("Edit(src/main.rs)", &["Edit(/project/src/main.rs)"][..]),
+        ("Edit(./a)", &["Edit(/project/a)"]),
+        (
+            "Read(.env)",
+            &["Read(/project/.env)", "Read(/project/**/.env)"],
+        ),
+        (
+            "Edit(src/)",
+            &["Edit(/project/src/)", "Edit(/project/**/src/)"],
+        ),
         ("Edit(~/notes)", &["Edit(~/notes)"]),
         ("Edit(/tmp/x)", &["Edit(/tmp/x)"]),
         ("Edit", &["Edit"]),
@@ -238,7 +244,7 @@ fn removing_looks_in_both_files_and_forgets() {
     let store = desk.store();
     store.save("Bash(ls:*)").unwrap();
     store.save("Bash(make)").unwrap();
-    let removed = store.remove("Bash(ls *)").unwrap();
+    let removed = store.remove("Bash(ls *)", &targets(None)).unwrap();
     let places: Vec<_> = removed
         .iter()
         .map(|r| (desk.clean(&r.file), r.list, r.text.as_str()))
@@ -253,10 +259,18 @@ fn removing_looks_in_both_files_and_forgets() {
     );
     assert_eq!(desk.allowed(), ["Net", "Bash(make)"]);
     assert_eq!(desk.state(), State::Trusted);
-    assert!(store.remove("Bash(ls *)").unwrap().is_empty());
+    assert!(
+        store
+            .remove("Bash(ls *)", &targets(None))
+            .unwrap()
+            .is_empty()
+    );
     // Whoever puts it back did not get the person's word for it.
     let path = desk.places().project_config();
     fs::write(&path, read(&path).replace("Bash(make)", "Bash(ls:*)")).unwrap();
     assert_eq!(desk.state(), State::Changed);
-    assert_eq!(store.remove("Bash(rm:*)").unwrap()[0].list, RuleList::Deny);
+    assert_eq!(
+        store.remove("Bash(rm:*)", &targets(None)).unwrap()[0].list,
+        RuleList::Deny
+    );
 }

@@ -147,11 +147,11 @@ fn remove_keeps_everything_else() {
     };
     insta::assert_snapshot!(remove(&["Bash(go test:*)", "--layer", "user"]), @r#"
     exit 0
-    Removed Bash(go test:*) from allow in HOME/config.toml (user)
+    Removed bash(go test*) from allow in HOME/config.toml (user)
     "#);
     insta::assert_snapshot!(remove(&["bash(go test *)"]), @r#"
     exit 0
-    Removed bash(go test *) from allow in ostler.toml (project)
+    Removed Bash(go test:*) from allow in ostler.toml (project)
     "#);
     insta::assert_snapshot!(remove(&["Bash(rm)"]), @r#"
     exit 1
@@ -163,7 +163,6 @@ fn remove_keeps_everything_else() {
     deny = ["Read(.env)", "Bash(rm:*)"] # never
     ask = ["Bash(git push:*)"]
     allow = [
-      # the tests
       "Bash(rm -rf build)",
       "Frob(x)",
     ]

@@ -193,7 +193,7 @@ fn a_conversation_begins_with_the_question() {
     let start = |space: &TempWorkspace, talk: &[(&str, &str)]| {
         let mut talk = talk.to_vec();
         talk.push(("> ", "/quit"));
-        on_terminal(space, ["--model", "demo"], &talk).0
+        on_terminal(space, ["--plain", "--model", "demo"], &talk).0
     };
     let space = space();
     let text = start(&space, &[(question, "perhaps"), (question, "n")]);

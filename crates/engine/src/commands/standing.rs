@@ -4,7 +4,8 @@ use crate::desk::Desk;
 use crate::inbox::{Inbox, Prompt};
 use crate::policy::{Approve, Mode, Rule, Rules};
 use crate::standing::Grant;
-use ostler_wire::{Access, View};
+use ostler_wire::{Access, Delta, View, Word};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -13,24 +14,35 @@ pub const SESSION: &str = "this session";
 
 pub fn approve(desk: &mut Desk, _: &mut Inbox, how: &str) -> View {
     if how.is_empty() {
-        return View::Text(format!("Approval: {}", posture(desk)));
+        return View::Text(approval(desk));
     }
     let Some(approve) = Approve::parse(how) else {
-        return View::Error(format!(
-            "/approve does not know `{how}`. Write ask, all, none, or a time such as 10m."
-        ));
+        return View::Error(desk.manner.language.fill(Word::ApproveUsage, &[how]));
     };
     desk.standing.take(approve.stance(Instant::now()));
-    changed(desk, |desk| format!("Approval: {}", posture(desk)))
+    changed(desk, approval)
+}
+
+fn approval(desk: &Desk) -> String {
+    desk.manner
+        .language
+        .fill(Word::ApprovalIs, &[&posture(desk)])
 }
 
 pub fn mode(desk: &mut Desk, _: &mut Inbox, name: &str) -> View {
+    let language = desk.manner.language;
+    let now = desk.standing.mode;
     if name.is_empty() {
-        return View::Text(format!("Mode: {}", desk.standing.mode.name()));
+        return View::Text(language.fill(Word::ModeIs, &[now.name()]));
+    }
+    if name == "next" {
+        let at = Mode::ALL.iter().position(|mode| *mode == now);
+        let next = Mode::ALL.iter().cycle().nth(at.unwrap_or(0) + 1);
+        return enter(desk, next.copied().unwrap_or_default());
     }
     let Some(mode) = Mode::parse(&name.to_ascii_lowercase()) else {
-        let names = Mode::ALL.map(Mode::name).join(" or ");
-        return View::Error(format!("There is no mode `{name}`. Write {names}."));
+        let names = Mode::ALL.map(Mode::name).join(", ");
+        return View::Error(language.fill(Word::NoMode, &[name, &names]));
     };
     enter(desk, mode)
 }
@@ -39,7 +51,7 @@ pub fn plan(desk: &mut Desk, inbox: &mut Inbox, what: &str) -> View {
     if !what.is_empty() {
         inbox.put_first(Prompt {
             text: what.to_owned(),
-            images: Vec::new(),
+            ..Prompt::default()
         });
     }
     enter(desk, Mode::Plan)
@@ -47,18 +59,19 @@ pub fn plan(desk: &mut Desk, inbox: &mut Inbox, what: &str) -> View {
 
 fn enter(desk: &mut Desk, mode: Mode) -> View {
     desk.standing.enter(mode);
+    let language = desk.manner.language;
     changed(desk, |desk| match desk.standing.mode {
-        Mode::Normal => "Mode: normal".into(),
-        Mode::Plan => {
-            "Mode: plan. Nothing is changed until you approve a plan; /mode normal leaves it."
-                .into()
-        }
+        mode @ Mode::Normal => language.fill(Word::ModeIs, &[mode.name()]),
+        Mode::Plan => language.say(Word::ModeIsPlan).into(),
     })
 }
 
 /// A change that could not be written down holds all the same; the person is told.
 fn changed(desk: &mut Desk, text: impl FnOnce(&Desk) -> String) -> View {
-    match desk.record_standing() {
+    let recorded = desk.record_standing();
+    let mode = desk.standing.shown(Instant::now());
+    desk.feed.delta(Delta::Standing { mode });
+    match recorded {
         Ok(()) => View::Text(text(desk)),
         Err(error) => View::Error(format!("{}; {error}", text(desk))),
     }
@@ -68,7 +81,7 @@ fn changed(desk: &mut Desk, text: impl FnOnce(&Desk) -> String) -> View {
 pub fn posture(desk: &Desk) -> String {
     let name = desk.standing.stance.name(Instant::now());
     match desk.standing.window {
-        true => format!("{name}; the approved plan runs without asking until the turn ends"),
+        true => desk.manner.language.fill(Word::PlanWindow, &[&name]),
         false => name,
     }
 }
@@ -80,7 +93,7 @@ pub fn permissions(desk: &mut Desk, _: &mut Inbox, words: &str) -> View {
         ("", _) => table(desk),
         ("remove", false) => remove(desk, rule),
         ("allow" | "ask" | "deny", false) => add(desk, verb, rule),
-        _ => View::Error("Write /permissions allow|ask|deny|remove RULE, such as /permissions allow Bash(cargo test:*).".into()),
+        _ => View::Error(desk.manner.language.say(Word::PermissionsUsage).into()),
     }
 }
 
@@ -90,14 +103,12 @@ fn add(desk: &mut Desk, verb: &str, text: &str) -> View {
         Err(error) => return View::Error(error.to_string()),
     };
     if let Some(name) = rule.unknown_tool().filter(|_| verb == "deny") {
-        return View::Error(format!(
-            "The rule `{text}` would stop nothing: there is no tool `{name}`."
-        ));
+        return View::Error(desk.manner.language.fill(Word::RuleIdle, &[text, name]));
     }
     let shown = rule.canonical();
     let list = list(&mut Arc::make_mut(&mut desk.policy).rules, verb);
     list.push(rule);
-    View::Text(format!("{verb} {shown}, for this session"))
+    View::Text(desk.manner.language.fill(Word::RuleHolds, &[verb, &shown]))
 }
 
 fn list<'a>(rules: &'a mut Rules, verb: &str) -> &'a mut Vec<Rule> {
@@ -126,25 +137,25 @@ fn remove(desk: &mut Desk, text: &str) -> View {
             !goes
         });
     }
+    let language = desk.manner.language;
     match (removed, kept) {
-        (0, None) => View::Error(format!(
-            "There is no rule `{text}`. /permissions shows them."
-        )),
-        (0, Some(from)) => View::Error(format!(
-            "The rule `{text}` is written in {from}; `ostler permissions remove` takes it out there."
-        )),
-        (_, None) => View::Text(format!("Removed: {text}")),
-        (_, Some(from)) => View::Text(format!(
-            "Removed for this session: {text}; it stays in {from}"
-        )),
+        (0, None) => View::Error(language.fill(Word::NoRule, &[text])),
+        (0, Some(from)) => View::Error(language.fill(Word::RuleInFile, &[text, &from])),
+        (_, None) => View::Text(language.fill(Word::RuleRemoved, &[text])),
+        (_, Some(from)) => View::Text(language.fill(Word::RuleRemovedHere, &[text, &from])),
     }
 }
 
 fn table(desk: &Desk) -> View {
     let row = |what: &str, value: String, from: &str| vec![what.to_owned(), value, from.to_owned()];
+    let language = desk.manner.language;
     let mut rows = vec![
-        row("mode", desk.standing.mode.name().into(), ""),
-        row("approval", posture(desk), ""),
+        row(
+            language.say(Word::RowMode),
+            desk.standing.mode.name().into(),
+            "",
+        ),
+        row(language.say(Word::RowApproval), posture(desk), ""),
     ];
     let rules = &desk.policy.rules;
     for (verb, list) in [
@@ -156,30 +167,29 @@ fn table(desk: &Desk) -> View {
     }
     for grant in &desk.standing.grants {
         if let Some(text) = granted(desk, grant) {
-            rows.push(row("granted", text, SESSION));
+            rows.push(row(language.say(Word::Granted), text, SESSION));
         }
     }
     let terms = &desk.standing.terms;
-    let hosts = terms.hosts.iter().map(|host| format!("reach {host}"));
-    let writable = terms
-        .writable
-        .iter()
-        .map(|p| format!("write {}", p.display()));
-    let readable = terms
-        .readable
-        .iter()
-        .map(|p| format!("read {}", p.display()));
-    let agent = terms.ssh_agent.then(|| "use the ssh agent".to_owned());
+    let may = |word: Word, what: &str| language.fill(word, &[what]);
+    let path = |word: Word, p: &PathBuf| may(word, &p.display().to_string());
+    let hosts = terms.hosts.iter().map(|host| may(Word::MayReach, host));
+    let writable = terms.writable.iter().map(|p| path(Word::MayWrite, p));
+    let readable = terms.readable.iter().map(|p| path(Word::MayRead, p));
+    let agent = terms.ssh_agent.then(|| may(Word::MayUseAgent, ""));
     for text in hosts.chain(writable).chain(readable).chain(agent) {
-        rows.push(row("sandbox", text, SESSION));
+        rows.push(row(language.say(Word::Sandbox), text, SESSION));
     }
     View::Table {
-        columns: vec!["what".into(), "value".into(), "from".into()],
+        columns: [Word::ColWhat, Word::ColValue, Word::ColFrom]
+            .map(|word| language.say(word).to_owned())
+            .to_vec(),
         rows,
     }
 }
 
 fn granted(desk: &Desk, grant: &Grant) -> Option<String> {
+    let may = |word: Word, what: &str| desk.manner.language.fill(word, &[what]);
     let one = |access: &Access| match access {
         Access::Run(segments) => {
             let texts: Vec<&str> = segments.iter().map(|s| s.text.as_str()).collect();
@@ -188,13 +198,13 @@ fn granted(desk: &Desk, grant: &Grant) -> Option<String> {
         Access::Net(host) => Some(host.clone()),
         Access::Mcp { server, tool } => Some(format!("{server} {tool}")),
         Access::Delegate(role) => Some(role.clone()),
-        Access::Read(path) => Some(format!("read {}", desk.scope.shown(path))),
-        Access::Write(path) => Some(format!("edit {}", desk.scope.shown(path))),
+        Access::Read(path) => Some(may(Word::MayRead, &desk.scope.shown(path))),
+        Access::Write(path) => Some(may(Word::MayEdit, &desk.scope.shown(path))),
         Access::Job(id) => Some(id.clone()),
         Access::Memory => None,
     };
     match grant {
-        Grant::Editing => Some("editing files".into()),
+        Grant::Editing => Some(may(Word::MayEditAll, "")),
         Grant::Exactly(Access::Write(_)) => None,
         Grant::Exactly(access) => one(access),
         Grant::Call(accesses) => accesses.first().and_then(one),

@@ -6,7 +6,8 @@ use crate::desk::Desk;
 use crate::inbox::{Answer, Inbox, Stopped};
 use crate::log::LogError;
 use crate::policy::{
-    Call, Decision, Gate, Headless, Policy, Posture, Rule, Verdict, needs_a_fresh_yes, propose,
+    BUILT_IN, Call, Decision, Gate, Headless, Policy, Posture, Rule, Verdict, needs_a_fresh_yes,
+    propose,
 };
 use crate::tool::ToolError;
 use ostler_wire::{Access, Approval, Ask, AskKind, Body, Choice, Notice};
@@ -53,7 +54,11 @@ pub async fn permit(
     }
     let fresh = needs_a_fresh_yes(&prepared.accesses);
     let refuses = desk.standing.stance.refuses_prompts();
-    match (decision.verdict, desk.interactive, desk.policy.headless) {
+    match (
+        decision.verdict,
+        desk.manner.interactive,
+        desk.policy.headless,
+    ) {
         (Verdict::Allow, _, _) => Ok(Ok(Leave::default())),
         // Whoever trusts the tool for planning was asked about this very call.
         (Verdict::Ask, _, _) if gate == Gate::Trust => Ok(Ok(Leave::default())),
@@ -76,9 +81,12 @@ fn planning(prepared: &Prepared, why: &str) -> ToolError {
     )
 }
 
-fn blocked(desk: &Desk, prepared: &Prepared, decision: &Decision) -> ToolError {
+pub fn blocked(desk: &Desk, prepared: &Prepared, decision: &Decision) -> ToolError {
     let subject = subject(desk, prepared);
     let by = match (&decision.rule, decision.verdict) {
+        (Some(rule), _) if decision.from.as_deref() == Some(BUILT_IN) => {
+            format!(" by the built-in rule {rule}, because {}", decision.reason)
+        }
         (Some(rule), _) => format!(" by the rule {rule}"),
         (None, Verdict::Ask) => ", because nobody can be asked".to_owned(),
         (None, Verdict::Allow | Verdict::Deny) => String::new(),
@@ -96,7 +104,7 @@ async fn trust(
     prepared: &Prepared,
 ) -> Result<Result<(), ToolError>, LogError> {
     let name = prepared.tool.name();
-    if !desk.interactive {
+    if !desk.manner.interactive {
         let why = "it only says itself that it reads, and nobody can be asked";
         return Ok(Err(planning(prepared, why)));
     }
@@ -198,7 +206,7 @@ fn refused(reason: Option<String>) -> ToolError {
 }
 
 /// The hosts that the person read in the call.
-fn leave(prepared: &Prepared) -> Leave {
+pub fn leave(prepared: &Prepared) -> Leave {
     let host = |access: &Access| match access {
         Access::Net(host) if !host.contains(['*', '?']) => Some(host.clone()),
         Access::Net(_)
@@ -355,11 +363,17 @@ pub fn subject(desk: &Desk, prepared: &Prepared) -> String {
     let name = prepared.tool.name();
     let runs = |access: &Access| matches!(access, Access::Run(_));
     // A command is shown whole, as it will run: redirections and all.
-    let written = ["command", "cmd", "script", "text"]
-        .into_iter()
-        .find_map(|key| prepared.args.get(key)?.as_str());
+    let said = |keys: &[&str]| {
+        let mut keys = keys.iter();
+        keys.find_map(|key| prepared.args.get(key)?.as_str())
+    };
+    let written = said(&["command", "cmd", "script", "text"]);
     if let (true, Some(command)) = (prepared.accesses.iter().any(runs), written) {
-        return format!("{name}: {command}");
+        // The same words do something else in another folder.
+        let folder = said(&["cwd", "workdir", "directory"]);
+        let folder = folder.filter(|folder| desk.scope.root != desk.scope.root.join(folder));
+        let place = folder.map_or(String::new(), |folder| format!("[in {folder}] "));
+        return format!("{name}: {place}{command}");
     }
     let parts: Vec<String> = prepared
         .accesses

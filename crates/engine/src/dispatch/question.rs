@@ -43,7 +43,7 @@ pub async fn put(
             }
         },
     };
-    if !desk.interactive {
+    if !desk.manner.interactive {
         return Ok(None);
     }
     let words = ask.kind == AskKind::Question;

@@ -1,7 +1,7 @@
 //! A command that the sandbox stopped: what it lacked is offered to the person, and on a yes it runs once more.
 
 use super::permit::{Leave, commit_approval, save};
-use super::{Finished, Prepared, started, timed};
+use super::{Finished, Prepared, run_in_turn, turn_to_write};
 use crate::commands::SESSION;
 use crate::confine::Terms;
 use crate::desk::Desk;
@@ -13,7 +13,6 @@ use ostler_wire::{Access, Ask, AskKind, Choice};
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 use std::sync::Arc;
-use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// What became of the call in the end.
@@ -61,12 +60,11 @@ pub async fn offer(
     let mut terms = Terms::clone(&cx.terms);
     merge(&mut terms, &wanted);
     cx.terms = Arc::new(terms);
-    started(desk, prepared);
-    let again = timed(prepared.tool, prepared.args.clone(), cx);
-    let (mut result, took) = match inbox.attend(again).await {
-        Ok(finished) => finished,
-        Err(Stopped) => (Err(super::interrupted()), Duration::ZERO),
+    let turn = match turn_to_write(desk, inbox, prepared, cancel).await {
+        Ok(turn) => turn,
+        Err(Stopped) => return Ok(first),
     };
+    let (mut result, took) = run_in_turn(desk, inbox, prepared, cx, turn).await;
     if let Ok(done) = &mut result
         && let Some(data) = done.data.as_object_mut()
     {
@@ -84,7 +82,7 @@ fn wanted(desk: &Desk, prepared: &Prepared, (result, _): &Finished) -> Option<Te
     let wanted = Terms::deserialize(grant).ok()?;
     // Hosts were named by what ran, and a pattern is no host.
     wanted.hosts.iter().all(|h| is_host(h)).then_some(())?;
-    let can_ask = desk.interactive && !desk.standing.stance.refuses_prompts();
+    let can_ask = desk.manner.interactive && !desk.standing.stance.refuses_prompts();
     let plan = match desk.standing.mode {
         Mode::Plan => true,
         Mode::Normal => false,

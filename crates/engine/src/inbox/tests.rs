@@ -16,10 +16,18 @@ fn desk() -> Desk {
     let (feed, asks) = (Feed::default(), Pending::default());
     Desk {
         events: feed.subscribe(),
-        inbox: Inbox::new(receiver, feed, asks.clone()),
+        inbox: Inbox::new(receiver, feed, asks.clone(), childless()),
         ops,
         asks,
     }
+}
+
+fn childless() -> Children {
+    let open = |_| Err(ostler_wire::HubError("nobody is born here".into()));
+    let jobs = Arc::new(crate::jobs::Jobs::new(crate::artifacts::Artifacts::new(
+        "nowhere".into(),
+    )));
+    Children::new(Box::new(open), jobs, ostler_wire::Language::English)
 }
 
 fn prompt(text: &str, delivery: Delivery) -> Op {
@@ -50,6 +58,7 @@ async fn shown(next: Next) -> String {
     match next {
         Next::Prompt(p) => p.text,
         Next::Command(line) => format!("/{line}"),
+        Next::Ended(ended) => format!("{} ended", ended.id),
         Next::Over => "over".into(),
     }
 }
@@ -208,5 +217,5 @@ async fn queues_are_bounded() {
         );
         told += 1;
     }
-    assert_eq!(told, 6);
+    assert_eq!(told, 9);
 }

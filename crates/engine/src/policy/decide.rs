@@ -5,6 +5,9 @@ use crate::tool::Scope;
 use ostler_wire::{Access, Mark, Segment};
 use std::path::{Path, PathBuf};
 
+/// Where a rule stands that is in no file.
+pub const BUILT_IN: &str = "built in";
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Allow,
@@ -56,6 +59,8 @@ pub struct Policy {
     pub headless: Headless,
     /// That of the start; `Stance` says which one holds now.
     pub posture: Posture,
+    /// Files of our own with keys in them, without symlinks. No tool touches them, whatever the rules say.
+    pub sealed: Vec<PathBuf>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,6 +95,15 @@ impl Policy {
     }
 
     pub fn decide_in(&self, posture: Posture, call: Call<'_>) -> Decision {
+        if let Some(path) = self.sealed.iter().find(|path| call.opens(path)) {
+            return Decision {
+                verdict: Verdict::Deny,
+                rule: Some(format!("Read({})", path.display())),
+                from: Some(BUILT_IN.to_owned()),
+                reason: "Ostler keeps keys in it".into(),
+                effects: call.effects(),
+            };
+        }
         let (verdict, rule, reason) = self.verdict(posture, call);
         Decision {
             verdict,
@@ -239,6 +253,27 @@ impl<'a> Call<'a> {
         self.forms(path).skip(usize::from(looked))
     }
 
+    /// Whether the call names this very file, or takes a folder away that holds it. Trees are looked into as they are
+    /// walked, or by the sandbox.
+    fn opens(&self, file: &Path) -> bool {
+        let takes_folders = self.tool != "bash" && shows_what_was(self.tool);
+        self.accesses.iter().any(|access| match access {
+            Access::Read(path) => self.forms(path).any(|p| p == file),
+            Access::Write(path) => self
+                .forms(path)
+                .any(|p| p == file || takes_folders && file.starts_with(p)),
+            Access::Run(segments) => {
+                let mut names = segments.iter().flat_map(|segment| &segment.names);
+                names.any(|path| self.forms(path).any(|p| p == file))
+            }
+            Access::Net(_)
+            | Access::Mcp { .. }
+            | Access::Job(_)
+            | Access::Delegate(_)
+            | Access::Memory => false,
+        })
+    }
+
     /// Whether a deny or ask rule speaks of any part of the call.
     fn is_hit_by(&self, rule: &Rule) -> bool {
         let Call { tool, scope, .. } = *self;
@@ -352,8 +387,10 @@ mod tests {
                 ask: rules(&["Bash(git push:*)"]),
                 allow: rules(&["Bash(cargo test:*)", "Edit(docs/**)", "write_file(gen/**)"]),
             },
+            sealed: vec!["/home/me/.ostler/auth.json".into()],
             ..Policy::default()
         };
+        let own = "/home/me/.ostler/auth.json";
         let read = |p: &str| vec![Access::Read(p.into())];
         let write = |p: &str| vec![Access::Write(p.into())];
         use Posture::{Ask, Auto, Yolo};
@@ -380,6 +417,11 @@ mod tests {
             (Yolo, "write_file", write("/repo/.env"), Verdict::Allow),
             (Ask, "write_file", write("/repo/gen/a/b"), Verdict::Allow),
             (Ask, "edit_file", write("/repo/gen/a/b"), Verdict::Ask),
+            (Yolo, "read_file", read(own), Verdict::Deny),
+            (Yolo, "write_file", write(own), Verdict::Deny),
+            (Yolo, "move_file", write("/home/me/.ostler"), Verdict::Deny),
+            (Yolo, "bash", run(&format!("cat {own}")), Verdict::Deny),
+            (Ask, "grep", read("/home/me/.ostler/**"), Verdict::Allow),
             (Ask, "todo", Vec::new(), Verdict::Allow),
             (
                 Ask,

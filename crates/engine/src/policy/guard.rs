@@ -20,9 +20,11 @@ pub struct Guard {
 
 impl Guard {
     pub fn reads(&self, path: &Path) -> bool {
-        let rules = &self.policy.rules;
-        (rules.deny.is_empty() && rules.ask.is_empty())
-            || self.allows(Access::Read(path.to_owned()))
+        let Policy { rules, sealed, .. } = &*self.policy;
+        match rules.deny.is_empty() && rules.ask.is_empty() {
+            true => !sealed.iter().any(|file| file == path),
+            false => self.allows(Access::Read(path.to_owned())),
+        }
     }
 
     pub fn reaches(&self, host: &str) -> bool {

@@ -11,11 +11,12 @@ pub mod shell;
 pub mod stance;
 
 pub use decide::{
-    Call, Decision, Fallback, Headless, Policy, Posture, Resolved, Verdict, needs_a_fresh_yes,
+    BUILT_IN, Call, Decision, Fallback, Headless, Policy, Posture, Resolved, Verdict,
+    needs_a_fresh_yes,
 };
 pub use guard::Guard;
 pub use mcp::mcp_accesses;
 pub use plan::{Gate, Maker, Mode, Planned, gate};
 pub use propose::propose;
 pub use rules::{FAMILIES, Rule, RuleError, Rules};
-pub use stance::{Approve, Stance};
+pub use stance::{Approve, Stance, time_shown};

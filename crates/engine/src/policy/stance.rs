@@ -73,7 +73,7 @@ impl Stance {
             Stance::Never => "refuse".into(),
             Stance::Until(end) => match end.checked_duration_since(now) {
                 Some(left) if !left.is_zero() => {
-                    format!("auto for {}", shown(left))
+                    format!("auto for {}", time_shown(left))
                 }
                 Some(_) | None => Posture::Ask.name().into(),
             },
@@ -81,7 +81,8 @@ impl Stance {
     }
 }
 
-fn shown(time: Duration) -> String {
+/// `1h30m`, `3m12s`, rounded up to a second.
+pub fn time_shown(time: Duration) -> String {
     let seconds = time.as_secs_f64().ceil() as u64;
     match (seconds / 3600, seconds % 3600 / 60, seconds % 60) {
         (0, 0, s) => format!("{s}s"),

@@ -1,6 +1,8 @@
 //! What clients of a proxy say and hear: HTTP with CONNECT or a whole address, and SOCKS version 5. One request per
 //! connection.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use std::io;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -9,6 +11,8 @@ use url::{Host, Url};
 /// Longest head of a request.
 const MAX_HEAD: usize = 32 << 10;
 const SOCKS: u8 = 5;
+/// Of the ways to log in that a client of SOCKS offers, none will do.
+const NO_METHOD: u8 = 0xff;
 /// Headers that are between the client and us, or that we write ourselves.
 const OURS: [&str; 8] = [
     "host",
@@ -27,6 +31,8 @@ pub struct Request {
     /// In lower case; an address in its usual form, without brackets.
     pub host: String,
     pub port: u16,
+    /// The password that it came with, of whatever name.
+    pub token: Option<String>,
     /// For the server.
     pub first: Vec<u8>,
     /// Most bytes of the client that are passed on after these.
@@ -39,6 +45,10 @@ pub enum Fault {
     Bad,
     /// A body without a length.
     NoLength,
+    /// It cannot or will not say who it is.
+    NoLogin,
+    /// Nobody that we know.
+    Stranger,
     Refused,
     Private,
     Unreachable,
@@ -89,6 +99,12 @@ impl Asker {
                 "this proxy does not serve that".into(),
             ),
             Fault::NoLength => ("411 Length Required", 1, "say how long the body is".into()),
+            Fault::NoLogin | Fault::Stranger => (
+                "407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm=\"sandbox\"",
+                2,
+                "use this proxy by the whole address in http_proxy, with its name and password"
+                    .into(),
+            ),
             Fault::Refused => (
                 "403 Forbidden",
                 2,
@@ -102,6 +118,9 @@ impl Asker {
             Fault::Unreachable => ("502 Bad Gateway", 4, format!("{host} cannot be reached")),
         };
         match self.protocol {
+            Protocol::Socks if fault == Fault::NoLogin => {
+                client.write_all(&[SOCKS, NO_METHOD]).await?;
+            }
             Protocol::Socks => client.write_all(&socks_reply(number)).await?,
             Protocol::Http | Protocol::Connect => {
                 let length = text.len() + 1;
@@ -152,6 +171,7 @@ fn http(head: &[u8], rest: Vec<u8>) -> Result<(Request, Protocol), Fault> {
         let request = Request {
             host: usual(host).ok_or(Fault::Bad)?,
             port: port.parse().map_err(|_| Fault::Bad)?,
+            token: token(lines),
             first: rest,
             more: u64::MAX,
         };
@@ -161,6 +181,7 @@ fn http(head: &[u8], rest: Vec<u8>) -> Result<(Request, Protocol), Fault> {
     if url.scheme() != "http" {
         return Err(Fault::Bad);
     }
+    let token = token(lines.clone());
     let (kept, length) = headers(lines)?;
     // The rest of a connection that is kept would go to the same server, whatever host it names.
     let length = length.unwrap_or(0);
@@ -182,10 +203,23 @@ fn http(head: &[u8], rest: Vec<u8>) -> Result<(Request, Protocol), Fault> {
     let request = Request {
         host: usual(host).ok_or(Fault::Bad)?,
         port: url.port_or_known_default().unwrap_or(80),
+        token,
         first,
         more,
     };
     Ok((request, Protocol::Http))
+}
+
+fn token<'a>(mut lines: impl Iterator<Item = &'a str>) -> Option<String> {
+    let login = lines.find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        let (scheme, login) = value.trim().split_once(' ')?;
+        let is_ours = name.eq_ignore_ascii_case("proxy-authorization")
+            && scheme.eq_ignore_ascii_case("basic");
+        is_ours.then(|| login.trim())
+    })?;
+    let login = String::from_utf8(STANDARD.decode(login).ok()?).ok()?;
+    Some(login.split_once(':')?.1.to_owned())
 }
 
 /// Those that are passed on, and the length of the body.
@@ -219,15 +253,16 @@ fn headers<'a>(lines: impl Iterator<Item = &'a str>) -> Result<(String, Option<u
 
 async fn socks(client: &mut TcpStream) -> Result<Request, Fault> {
     const CONNECT: u8 = 1;
-    const NO_LOGIN: u8 = 0;
+    const LOGIN: u8 = 2;
     let bad = |_: io::Error| Fault::Bad;
     let count = client.read_u8().await.map_err(bad)?;
     let mut methods = vec![0; count.into()];
     client.read_exact(&mut methods).await.map_err(bad)?;
-    if !methods.contains(&NO_LOGIN) {
-        return Err(Fault::Bad);
+    if !methods.contains(&LOGIN) {
+        return Err(Fault::NoLogin);
     }
-    client.write_all(&[SOCKS, NO_LOGIN]).await.map_err(bad)?;
+    client.write_all(&[SOCKS, LOGIN]).await.map_err(bad)?;
+    let token = socks_token(client).await.map_err(bad)?;
     let mut head = [0; 4];
     client.read_exact(&mut head).await.map_err(bad)?;
     let [SOCKS, CONNECT, _, kind] = head else {
@@ -255,9 +290,24 @@ async fn socks(client: &mut TcpStream) -> Result<Request, Fault> {
     Ok(Request {
         host: usual(&host).ok_or(Fault::Bad)?,
         port: client.read_u16().await.map_err(bad)?,
+        token: String::from_utf8(token).ok(),
         first: Vec::new(),
         more: u64::MAX,
     })
+}
+
+/// Anybody may log in; what that is worth is said when it is known where it leads.
+async fn socks_token(client: &mut TcpStream) -> io::Result<Vec<u8>> {
+    const VERSION: u8 = 1;
+    const WELCOME: u8 = 0;
+    client.read_u8().await?;
+    let mut text = Vec::new();
+    for _name_then_password in 0..2 {
+        text = vec![0; client.read_u8().await?.into()];
+        client.read_exact(&mut text).await?;
+    }
+    client.write_all(&[VERSION, WELCOME]).await?;
+    Ok(text)
 }
 
 fn socks_reply(number: u8) -> [u8; 10] {
@@ -291,6 +341,7 @@ mod tests {
             let expect = expect.map(|(host, port, first, more)| Request {
                 host: host.into(),
                 port,
+                token: None,
                 first: first.into(),
                 more,
             });
@@ -331,6 +382,37 @@ mod tests {
                 3,
             )),
         );
+        let login = "\r\nproxy-authorization: basic dDpzZWNyZXQ6MQ==\r\n\r\n";
+        for (text, expect) in [
+            (format!("CONNECT a.b:1 HTTP/1.1{login}"), Some("secret:1")),
+            (
+                format!("GET http://a.b/ HTTP/1.1\r\nA: b{login}"),
+                Some("secret:1"),
+            ),
+            (
+                format!("GET http://a.b/ HTTP/1.1{}", login.replace("dD", "?")),
+                None,
+            ),
+            (
+                format!(
+                    "GET http://a.b/ HTTP/1.1{}",
+                    login.replace("basic", "bearer")
+                ),
+                None,
+            ),
+            (
+                format!("GET http://a.b/ HTTP/1.1{}", login.replace("proxy-", "")),
+                None,
+            ),
+        ] {
+            let (request, _) = http(text.as_bytes(), Vec::new()).unwrap();
+            assert_eq!(request.token.as_deref(), expect, "{text}");
+            assert!(
+                !String::from_utf8(request.first)
+                    .unwrap()
+                    .contains("proxy-auth")
+            );
+        }
         for bad in [
             "GET / HTTP/1.1\r\nHost: a.b\r\n\r\n",
             "GET https://a.b/ HTTP/1.1\r\n\r\n",

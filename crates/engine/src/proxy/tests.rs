@@ -1,7 +1,43 @@
 //! The proxy with clients that try to get past it.
 
 use super::*;
-use std::sync::Mutex;
+use base64::Engine as _;
+
+/// Stands for the token of the guest that speaks, in plain and in a login.
+const TOKEN: &str = "0123456789abcdef0123456789abcdef";
+
+fn login(token: &str) -> String {
+    let login = base64::engine::general_purpose::STANDARD.encode(format!("t:{token}"));
+    format!("Proxy-Authorization: Basic {login}\r\n")
+}
+
+fn known_as(token: &str, bytes: &[u8]) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    for (from, to) in [(login(TOKEN), login(token)), (TOKEN.into(), token.into())] {
+        while let Some(at) = memchr::memmem::find(&bytes, from.as_bytes()) {
+            bytes.splice(at..at + from.len(), to.bytes());
+        }
+    }
+    bytes
+}
+
+/// A proxy and where it is.
+fn proxy() -> (Proxy, SocketAddr) {
+    let door = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    door.set_nonblocking(true).unwrap();
+    let address = door.local_addr().unwrap();
+    (Proxy::start(door).unwrap(), address)
+}
+
+/// All that is heard after these bytes.
+async fn hear(address: SocketAddr, bytes: &[u8]) -> String {
+    let mut client = TcpStream::connect(address).await.unwrap();
+    client.write_all(bytes).await.unwrap();
+    client.shutdown().await.unwrap();
+    let mut heard = Vec::new();
+    let _reset = client.read_to_end(&mut heard).await;
+    String::from_utf8_lossy(&heard).into_owned()
+}
 
 /// A server that says where it is and what it got, and the names of this small world.
 struct World {
@@ -38,6 +74,8 @@ impl World {
         Reach {
             allow: rules(allow),
             deny: rules(deny),
+            ask: Vec::new(),
+            granted: Vec::new(),
             private: private.iter().map(|p| (*p).to_owned()).collect(),
             resolve: Arc::new(move |_, _| Box::pin(async move { Ok(vec![server]) })),
         }
@@ -45,28 +83,24 @@ impl World {
 
     /// What a client that says these bytes hears, and what is told of it.
     async fn say(&self, reach: Reach, bytes: &[u8]) -> (String, Vec<(String, bool)>) {
-        let door = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        door.set_nonblocking(true).unwrap();
-        let address = door.local_addr().unwrap();
-        let proxy = Proxy::start(door, reach).unwrap();
-        let mut client = TcpStream::connect(address).await.unwrap();
-        client.write_all(bytes).await.unwrap();
-        client.shutdown().await.unwrap();
-        let mut heard = Vec::new();
-        let _reset = client.read_to_end(&mut heard).await;
-        let asked = proxy.end().await;
-        let asked = asked
-            .into_iter()
-            .map(|a| (subject(&a.host, a.port), a.allowed));
-        (
-            String::from_utf8_lossy(&heard).into_owned(),
-            asked.collect(),
-        )
+        let (proxy, address) = proxy();
+        let guest = proxy.admit(reach);
+        let heard = hear(address, &known_as(guest.token(), bytes)).await;
+        let asked = guest.end().into_iter();
+        let asked = asked.map(|a| (subject(&a.host, a.port), a.allowed));
+        (heard, asked.collect())
     }
 }
 
+fn socks_login() -> Vec<u8> {
+    let mut bytes = vec![5, 2, 0, 2, 1, 1, b't', TOKEN.len() as u8];
+    bytes.extend_from_slice(TOKEN.as_bytes());
+    bytes
+}
+
 fn socks(kind: u8, host: &[u8], port: u16) -> Vec<u8> {
-    let mut bytes = vec![5, 1, 0, 5, 1, 0, kind];
+    let mut bytes = socks_login();
+    bytes.extend_from_slice(&[5, 1, 0, kind]);
     bytes.extend_from_slice(host);
     bytes.extend_from_slice(&port.to_be_bytes());
     bytes.extend_from_slice(b"hello");
@@ -77,9 +111,11 @@ fn socks(kind: u8, host: &[u8], port: u16) -> Vec<u8> {
 async fn only_what_is_granted_is_reached() {
     let world = World::new().await;
     let port = world.server.port();
-    let connect = |host: &str| format!("CONNECT {host} HTTP/1.1\r\n\r\nhello").into_bytes();
-    let get =
-        |host: &str| format!("GET http://{host}/ HTTP/1.1\r\nHost: good\r\n\r\n").into_bytes();
+    let login = login(TOKEN);
+    let connect = |host: &str| format!("CONNECT {host} HTTP/1.1\r\n{login}\r\nhello").into_bytes();
+    let get = |host: &str| {
+        format!("GET http://{host}/ HTTP/1.1\r\nHost: good\r\n{login}\r\n").into_bytes()
+    };
     let named = |name: &str| [&[name.len() as u8], name.as_bytes()].concat();
     let exact = format!("127.0.0.1:{port}");
     for (what, bytes, allow, deny, private, through) in [
@@ -229,7 +265,7 @@ async fn only_what_is_granted_is_reached() {
         ),
         (
             "not a proxy request",
-            b"GET / HTTP/1.1\r\nHost: good\r\n\r\n".to_vec(),
+            format!("GET / HTTP/1.1\r\nHost: good\r\n{login}\r\n").into_bytes(),
             "*",
             "",
             "good",
@@ -237,13 +273,20 @@ async fn only_what_is_granted_is_reached() {
         ),
         (
             "socks that listens",
-            vec![5, 1, 0, 5, 2, 0, 1, 1, 2, 3, 4, 0, 80],
+            [socks_login(), vec![5, 2, 0, 1, 1, 2, 3, 4, 0, 80]].concat(),
             "*",
             "",
             "",
             false,
         ),
-        ("socks with a login", vec![5, 1, 2], "*", "", "", false),
+        (
+            "socks without a login",
+            vec![5, 1, 0, 5, 1, 0, 3, 1, b'x', 0, 80],
+            "*",
+            "",
+            "x",
+            false,
+        ),
         (
             "socks 4",
             vec![4, 1, 0, 80, 1, 2, 3, 4, 0, 13, 10, 13, 10],
@@ -271,16 +314,12 @@ async fn only_what_is_granted_is_reached() {
 #[tokio::test]
 async fn each_host_is_told_once_and_the_refused_too() {
     let world = World::new().await;
-    let door = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    door.set_nonblocking(true).unwrap();
-    let address = door.local_addr().unwrap();
-    let proxy = Proxy::start(door, world.reach(&["good"], &[], &["good"])).unwrap();
+    let (proxy, address) = proxy();
+    let guest = proxy.admit(world.reach(&["good"], &[], &["good"]));
+    let login = login(guest.token());
     for host in ["good:1", "evil:2", "evil:2", "evil:3"] {
-        let mut client = TcpStream::connect(address).await.unwrap();
-        let request = format!("CONNECT {host} HTTP/1.1\r\n\r\nx");
-        client.write_all(request.as_bytes()).await.unwrap();
-        let mut heard = Vec::new();
-        client.read_to_end(&mut heard).await.unwrap();
+        let request = format!("CONNECT {host} HTTP/1.1\r\n{login}\r\nx");
+        hear(address, request.as_bytes()).await;
     }
     let asked = |host: &str, port, allowed| Asked {
         host: host.into(),
@@ -289,23 +328,96 @@ async fn each_host_is_told_once_and_the_refused_too() {
         private: false,
     };
     assert_eq!(
-        proxy.end().await,
+        guest.end(),
         [
             asked("good", 1, true),
             asked("evil", 2, false),
             asked("evil", 3, false)
         ]
     );
-    // Nobody answers any more.
-    assert!(TcpStream::connect(address).await.is_err());
+}
+
+/// A client that was led to the server and has not said anything to it.
+async fn led(address: SocketAddr, token: &str) -> TcpStream {
+    const OPEN: &[u8] = b"HTTP/1.1 200 Connected\r\n\r\n";
+    let mut client = TcpStream::connect(address).await.unwrap();
+    let request = format!("CONNECT good:1 HTTP/1.1\r\n{}\r\n", login(token));
+    client.write_all(request.as_bytes()).await.unwrap();
+    let mut head = vec![0; OPEN.len()];
+    client.read_exact(&mut head).await.unwrap();
+    assert_eq!(head, OPEN);
+    client
+}
+
+#[tokio::test]
+async fn each_command_has_its_own_hosts_and_only_while_it_runs() {
+    let world = World::new().await;
+    let (proxy, address) = proxy();
+    let job = proxy.admit(world.reach(&["good"], &[], &["good"]));
+    let command = proxy.admit(world.reach(&[], &[], &["good"]));
+    let status = async |token: &str| {
+        let request = format!("GET http://good/ HTTP/1.1\r\n{}\r\n", login(token));
+        let heard = hear(address, request.as_bytes()).await;
+        heard.split(' ').nth(1).unwrap_or("none").to_owned()
+    };
+    assert_eq!(status(job.token()).await, "200");
+    assert_eq!(status(command.token()).await, "403");
+    assert_eq!(status("").await, "407");
+    assert_eq!(status(TOKEN).await, "407");
+    let nobody = hear(address, b"CONNECT good:1 HTTP/1.1\r\n\r\n").await;
+    assert!(nobody.starts_with("HTTP/1.1 407 "), "{nobody}");
+    assert!(
+        nobody.contains("\r\nProxy-Authenticate: Basic "),
+        "{nobody}"
+    );
+    let asked = |allowed| Asked {
+        host: "good".into(),
+        port: 80,
+        allowed,
+        private: false,
+    };
+    assert_eq!(command.end(), [asked(false)]);
+
+    let mut open = led(address, job.token()).await;
+    let token = job.token().to_owned();
+    assert_eq!(job.end().first(), Some(&asked(true)));
+    let mut rest = Vec::new();
+    let _reset = open.read_to_end(&mut rest).await;
+    assert_eq!(rest, b"", "the open connection ends with the command");
+    assert_eq!(status(&token).await, "407");
+    drop(proxy);
+    // The task that listens ends soon after.
+    while TcpStream::connect(address).await.is_ok() {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_guest_with_too_many_connections_does_not_keep_others_out() {
+    let world = World::new().await;
+    let (proxy, address) = proxy();
+    let greedy = proxy.admit(world.reach(&["good"], &[], &["good"]));
+    let other = proxy.admit(world.reach(&["good"], &[], &["good"]));
+    let mut held = Vec::new();
+    for _ in 0..MAX_CONNECTIONS {
+        held.push(led(address, greedy.token()).await);
+    }
+    let more = led(address, greedy.token());
+    let waits = timeout(Duration::from_millis(50), more).await.is_err();
+    assert!(waits, "one more than it may have");
+    let other = timeout(Duration::from_secs(30), led(address, other.token())).await;
+    assert!(other.is_ok());
 }
 
 #[tokio::test]
 async fn a_second_request_does_not_follow_the_first() {
     let world = World::new().await;
     let reach = world.reach(&["good"], &[], &["good"]);
-    let two = b"GET http://good/1 HTTP/1.1\r\n\r\nGET /2 HTTP/1.1\r\nHost: evil\r\n\r\n";
-    world.say(reach, two).await;
+    let two = format!(
+        "GET http://good/1 HTTP/1.1\r\n{}\r\nGET /2 HTTP/1.1\r\nHost: evil\r\n\r\n",
+        login(TOKEN)
+    );
+    world.say(reach, two.as_bytes()).await;
     let got = world.got.lock().unwrap().clone();
     assert_eq!(
         got,
@@ -319,13 +431,43 @@ async fn heads_without_end_are_cut_off() {
     let reach = world.reach(&["good"], &[], &["good"]);
     let mut long = b"GET http://good/ HTTP/1.1\r\nA: ".to_vec();
     long.resize(1 << 20, b'a');
-    let door = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    door.set_nonblocking(true).unwrap();
-    let address = door.local_addr().unwrap();
-    let _proxy = Proxy::start(door, reach).unwrap();
+    let (proxy, address) = proxy();
+    let _guest = proxy.admit(reach);
     let mut client = TcpStream::connect(address).await.unwrap();
     let _cut = client.write_all(&long).await;
     let mut heard = Vec::new();
     let _reset = client.read_to_end(&mut heard).await;
     assert!(world.got.lock().unwrap().is_empty());
+}
+
+#[test]
+fn what_is_denied_or_to_be_asked_is_left_out_of_a_wider_rule() {
+    let rules = |list: &[&str]| -> Vec<Rule> {
+        let list = list.iter().map(|host| format!("Net({host})"));
+        list.map(|text| Rule::parse(&text, "test").unwrap())
+            .collect()
+    };
+    let reach = |granted: &[&str]| Reach {
+        allow: rules(&["*.a.test"]),
+        ask: rules(&["ask.a.test"]),
+        deny: rules(&["no.a.test"]),
+        granted: rules(granted),
+        private: Vec::new(),
+        resolve: system(),
+    };
+    for (host, granted, expect) in [
+        ("x.a.test", &[][..], true),
+        ("no.a.test", &[], false),
+        ("no.a.test", &["no.a.test"], false),
+        ("ask.a.test", &[], false),
+        ("ask.a.test", &["ask.a.test"], true),
+        ("b.test", &[], false),
+        ("b.test", &["b.test"], true),
+    ] {
+        assert_eq!(
+            reach(granted).allows(host, 443),
+            expect,
+            "{host} {granted:?}"
+        );
+    }
 }

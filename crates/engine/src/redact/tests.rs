@@ -31,6 +31,16 @@ fn clean(body: Body, secrets: &[&str]) -> Body {
 }
 
 #[test]
+fn what_is_learned_later_goes_everywhere() {
+    let redactor = redactor(&["sk-live-0123456789"]);
+    let (clone, mut stream) = (redactor.clone(), redactor.stream());
+    assert_eq!(stream.push(b"a token-1234 b"), &b"a token-1234 b"[..]);
+    redactor.learn(["token-1234", "short", "sk-live-0123456789"]);
+    assert_eq!(stream.push(b"a token-1234 b"), &b"a [redacted] b"[..]);
+    assert_eq!(clone.text("token-1234 short".into()), "[redacted] short");
+}
+
+#[test]
 fn exact_values_go_and_nothing_else() {
     let known = [
         "sk-live-0123456789",
@@ -202,6 +212,8 @@ proptest! {
         before in letters(0..4),
         after in letters(0..4),
     ) {
+        // A name that is one plain word stays: it may be one of the log's own.
+        let secret = format!("{secret}/");
         let text = format!("{before}{secret}{after}\n\u{1b}");
         let inner = serde_json::json!({ secret.clone(): [text.clone(), 1.5, {"deep": text}] });
         let body = Body::ToolResult(ToolResult {
@@ -216,6 +228,6 @@ proptest! {
         let value = result.output.to_value();
         prop_assert!(value["value"].is_object());
         prop_assert!(serde_json::from_str::<serde_json::Value>(value["text"].as_str().unwrap()).is_ok());
-        prop_assert!(!redactor(&[&secret]).has_secret(result.output.get()));
+        prop_assert!(!redactor(&[&secret]).has_secret(result.output.get()), "{}", result.output.get());
     }
 }

@@ -94,7 +94,11 @@ impl Typed for Bash {
     }
 
     async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {
-        let wait = args.wait();
+        // Where nothing may change, nothing is left running either.
+        let wait = match (args.wait(), cx.terms.read_only) {
+            (Wait::For(_), true) => Wait::Whole,
+            (wait @ (Wait::Whole | Wait::Not | Wait::For(_)), _) => wait,
+        };
         if wait != Wait::Whole {
             cx.jobs.room()?;
         }
@@ -106,7 +110,7 @@ impl Typed for Bash {
             sandbox: None,
         };
         let outcome = confine::prepare(&cx, command.cwd.clone()).await?;
-        let (mut confined, missing) = match outcome {
+        let (confined, missing) = match outcome {
             Outcome::Free => (None, None),
             Outcome::Unavailable(why) => (None, Some(why)),
             Outcome::Confined(confined) => {
@@ -115,10 +119,7 @@ impl Typed for Bash {
             }
         };
         let spawned = cx.host.spawn(command).await;
-        let mut process = spawned.map_err(|e| ToolError::new(e.code(), format!("{e}.")))?;
-        if let Some(confined) = &mut confined {
-            confined.open(&mut process);
-        }
+        let process = spawned.map_err(|e| ToolError::new(e.code(), format!("{e}.")))?;
         let run = Run {
             streams: Streams::new(&cx, args.tty()),
             live: Live::new(cx.clone()),

@@ -26,7 +26,7 @@ pub mod write_file;
 pub(crate) mod files;
 #[cfg(test)]
 pub(crate) mod testing;
-mod text;
+pub(crate) mod text;
 mod wait;
 mod walk;
 pub(crate) mod web;

@@ -87,6 +87,7 @@ impl Bench {
             artifacts: Artifacts::new(self.dir.path().join("artifacts")),
             seen: self.seen.clone(),
             jobs: Arc::new(Jobs::new(Artifacts::new(self.dir.path().join("artifacts")))),
+            commons: Arc::default(),
             terms: Arc::default(),
             todo: Arc::default(),
             answer: None,

@@ -5,12 +5,12 @@
 use ostler_engine::policy::Policy;
 use ostler_engine::store::Store;
 use ostler_engine::tool::ToolSettings;
-use ostler_engine::{LocalHub, Models, Options};
+use ostler_engine::{LocalHub, Models, Options, Shelf};
 use ostler_host::Local;
 use ostler_llm::{Params, Proxies, Quirks, Secret, Target, Timeouts, Transport, TransportOptions};
 use ostler_testkit::{Captured, KEY, Kind, Server, Step, TempWorkspace};
 use ostler_wire::{
-    Ask, Body, Client, Delivery, Delta, Entry, Event, Hub as _, Op, Open, Origin, Outcome,
+    Ask, Body, Client, Delivery, Delta, Entry, Event, Hub as _, Language, Op, Open, Origin, Outcome,
 };
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -107,7 +107,7 @@ impl Bench {
             rules: None,
             tool_filter: Vec::new(),
             more_tools: Vec::new(),
-            secrets: Vec::new(),
+            redactor: Default::default(),
             tools: ToolSettings {
                 shell: vec!["sh".into(), "-c".into()],
                 env: vec![("PATH".into(), path)],
@@ -122,6 +122,14 @@ impl Bench {
             },
             host: Arc::new(Local::new()),
             system: "test".into(),
+            language: Language::English,
+            templates: [
+                (self.space.root().join(".ostler/commands"), false),
+                (self.space.home().join("commands"), true),
+            ]
+            .map(|(path, trusted)| Shelf { path, trusted })
+            .to_vec(),
+            extras: Vec::new(),
         }
     }
 
@@ -165,6 +173,15 @@ impl Bench {
         Store::new(&self.space.home().join("sessions"), self.space.root())
     }
 
+    /// Waits for so many requests while the session goes on.
+    pub async fn asked(&self, n: usize) {
+        let since = Instant::now();
+        while self.server.requests().len() < n {
+            assert!(since.elapsed() < LIMIT, "the model is not asked");
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    }
+
     pub fn request(&self, n: usize) -> Captured {
         self.server.request(n)
     }
@@ -185,6 +202,25 @@ pub struct Shown {
 }
 
 impl Session {
+    /// One turn, its asks answered in order; there must be as many as answers.
+    pub async fn answered(&mut self, answers: &[(&str, Option<&str>)]) -> Shown {
+        self.prompt("go", Delivery::Queue).await;
+        let mut answers = answers.iter();
+        let shown = self
+            .watch(async |session, event| {
+                if let Event::Ask(ask) = event {
+                    let (choice, reason) = answers
+                        .next()
+                        .unwrap_or_else(|| panic!("nobody answers {ask:?}"));
+                    session.send(Session::answer(ask, choice, *reason)).await;
+                }
+            })
+            .await;
+        assert_eq!(answers.len(), 0, "not asked: {shown:?}");
+        assert_eq!(shown.outcome(), Some(Outcome::Done), "{shown:?}");
+        shown
+    }
+
     pub fn id(&self) -> String {
         self.client.session_id.clone()
     }

@@ -30,7 +30,6 @@ pub struct Process {
     control: Control,
     streams: Streams,
     input: Option<Input>,
-    door: Option<OwnedFd>,
     terminal: Option<Fd>,
     phase: Phase,
 }
@@ -65,14 +64,13 @@ pub(crate) async fn spawn(spawner: &Arc<Spawner>, command: &Command) -> Result<P
         program: command.program(),
         source,
     })?;
-    let Started { pid, control, door } = spawner.start(command, &plumbing.theirs).await?;
+    let Started { pid, control } = spawner.start(command, &plumbing.theirs).await?;
     Ok(Process {
         pid,
         spawner: spawner.clone(),
         control,
         streams: plumbing.streams,
         input: plumbing.input,
-        door,
         terminal: plumbing.terminal,
         phase: Phase::Running,
     })
@@ -134,11 +132,6 @@ impl Process {
         self.input.take()
     }
 
-    /// The listener in the command's own network, once, if its sandbox has one. It does not block.
-    pub fn take_door(&mut self) -> Option<std::net::TcpListener> {
-        self.door.take().map(std::net::TcpListener::from)
-    }
-
     /// Waits until some of the bytes are taken, and says how many.
     pub async fn write_stdin(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.input {
@@ -162,7 +155,7 @@ impl Process {
     async fn on_report(&mut self, heard: Option<Report>) {
         let (exit, leftovers) = match heard {
             Some(Report::Exited { exit, leftovers }) => (exit, leftovers),
-            Some(Report::Taken | Report::Started { .. } | Report::Door) => return,
+            Some(Report::Taken | Report::Started { .. }) => return,
             None => (Exit::LOST, false),
         };
         let now = Instant::now();

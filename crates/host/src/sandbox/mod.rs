@@ -10,6 +10,8 @@ pub mod macos;
 mod watch;
 
 pub use denial::{Denial, Grant, Subject, explain, of_host};
+#[cfg(target_os = "linux")]
+pub use linux::SharedNetwork;
 #[cfg(unix)]
 pub use watch::{Change, Watch};
 
@@ -30,11 +32,16 @@ pub struct Policy {
     pub readable: Readable,
     /// Not to be read even where everything else is.
     pub forbid_read: Vec<PathBuf>,
+    /// Folders whose files come and go by being renamed, secrets among them. A command sees what is there when it starts,
+    /// without `forbid_read` and names that begin with a dot, and changes nothing at their top.
+    pub closed: Vec<PathBuf>,
     /// Not to be changed even inside of what is writable.
     pub protect: Vec<PathBuf>,
     /// Sockets of programs outside that may be talked to, such as that of an ssh agent.
     pub sockets: Vec<PathBuf>,
     pub network: Network,
+    /// For `Network::Proxy`.
+    pub shared: Option<Arc<SharedNetwork>>,
     pub layer: Choice,
     /// The program, for the choice of that name.
     pub bubblewrap: Option<PathBuf>,
@@ -54,7 +61,8 @@ pub enum Network {
     Off,
     /// A loopback of its own where the layer can give one, so that servers and their clients work inside; else as `Off`.
     Loopback,
-    /// The same, and on it a listener at `PROXY`, whose other side is ours: `Process::take_door`.
+    /// The loopback of `Policy::shared`, with all commands that have the same, and on it a listener at `PROXY` whose other
+    /// side is ours. Without one as `Loopback`.
     Proxy,
     On,
 }
@@ -123,6 +131,8 @@ pub enum Error {
     Conflict { inner: PathBuf, outer: PathBuf },
     #[error("the sandbox would need more than {limit} rules; name fewer paths in forbid_read")]
     TooMany { limit: usize },
+    #[error("the network of the sandbox could not be made: {source}")]
+    Network { source: io::Error },
     #[error("the kernel refused the rules of the sandbox: {source}")]
     Kernel { source: io::Error },
 }
@@ -209,6 +219,18 @@ impl Plan {
     #[cfg(target_os = "linux")]
     pub(crate) fn jail(&self) -> Option<&linux::Prepared> {
         self.jail.as_ref()
+    }
+}
+
+/// There is none on this system.
+#[cfg(not(target_os = "linux"))]
+#[derive(Debug, PartialEq, Eq)]
+pub enum SharedNetwork {}
+
+#[cfg(not(target_os = "linux"))]
+impl SharedNetwork {
+    pub fn open(_choice: Choice) -> Result<Option<(Self, std::net::TcpListener)>, Error> {
+        Ok(None)
     }
 }
 

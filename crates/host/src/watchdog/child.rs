@@ -1,6 +1,6 @@
 //! From fork to exec: the command gets a session, its streams, its folder, and nothing else of ours.
 
-use super::frame::{self, Failure, Report, Spawn, Stage, StdioKind};
+use super::frame::{Failure, Spawn, Stage, StdioKind};
 use super::keeper::Lines;
 use super::server::{open_null, pipe};
 use super::sys::{self, Forked};
@@ -31,7 +31,8 @@ pub(super) fn start(
     let programs = programs(spawn);
     let mut given = stdio.into_iter();
     let streams = Streams::new(spawn.stdio, &mut given).map_err(prepare)?;
-    let cage = Cage::new(spawn.jail, given.next()).map_err(prepare)?;
+    let mut cage = Cage::new(spawn.jail, &mut given).map_err(prepare)?;
+    cage.join()?;
     let (told, tells) = match cage.has_init() {
         true => pipe()
             .map(|(read, write)| (Some(read), Some(write)))
@@ -47,7 +48,7 @@ pub(super) fn start(
             if tells.is_none() {
                 die_with(keeper);
             }
-            enter(&cage, tells.as_ref(), lines)
+            enter(&cage, tells.as_ref())
                 .map_or_else(
                     |f| f,
                     |()| become_command(spawn, &programs, &streams, &cage),
@@ -59,10 +60,8 @@ pub(super) fn start(
 }
 
 /// Into the sandbox as far as it is the same for all of its processes. Returns in the command.
-fn enter(cage: &Cage<'_>, tells: Option<&OwnedFd>, lines: &Lines) -> Result<(), Failure> {
-    if let Some(door) = cage.isolate()? {
-        frame::report_with(&lines.control, Report::Door, &[door.as_fd()]);
-    }
+fn enter(cage: &Cage<'_>, tells: Option<&OwnedFd>) -> Result<(), Failure> {
+    cage.isolate()?;
     #[cfg(target_os = "linux")]
     if let Some(tells) = tells {
         super::init::begin(tells).map_err(|e| Failure::new(Stage::Prepare, &e))?;
@@ -124,23 +123,40 @@ struct Cage<'a> {
     jail: Option<Jail<'a>>,
     #[cfg(target_os = "linux")]
     ruleset: Option<OwnedFd>,
+    /// To be joined.
+    #[cfg(target_os = "linux")]
+    namespaces: Vec<OwnedFd>,
     #[cfg(not(target_os = "linux"))]
     none: std::marker::PhantomData<&'a ()>,
 }
 
 #[cfg(target_os = "linux")]
 impl<'a> Cage<'a> {
-    fn new(bytes: &'a [u8], ruleset: Option<OwnedFd>) -> io::Result<Self> {
+    fn new(bytes: &'a [u8], given: &mut impl Iterator<Item = OwnedFd>) -> io::Result<Self> {
         let broken = || io::Error::from_raw_os_error(libc::EINVAL);
         let jail = match bytes {
             [] => None,
             bytes => Some(Jail::decode(bytes).ok_or_else(broken)?),
         };
-        // A command must not start with less than it was to have.
-        if jail.as_ref().is_some_and(|jail| jail.has_ruleset) && ruleset.is_none() {
-            return Err(broken());
+        let (mut ruleset, mut namespaces) = (None, Vec::new());
+        if let Some(jail) = &jail {
+            ruleset = given.by_ref().take(jail.has_ruleset.into()).next();
+            namespaces = given.take(jail.joined()).collect();
+            // A command must not start with less than it was to have.
+            if ruleset.is_some() != jail.has_ruleset || namespaces.len() != jail.joined() {
+                return Err(broken());
+            }
         }
-        Ok(Self { jail, ruleset })
+        Ok(Self {
+            jail,
+            ruleset,
+            namespaces,
+        })
+    }
+
+    /// The keeper goes in, because what it forks is to be made by one who has rights there.
+    fn join(&mut self) -> Result<(), Failure> {
+        crate::sandbox::linux::join(&std::mem::take(&mut self.namespaces)).map_err(step_failed)
     }
 
     fn has_init(&self) -> bool {
@@ -162,10 +178,10 @@ impl<'a> Cage<'a> {
         }
     }
 
-    fn isolate(&self) -> Result<Option<OwnedFd>, Failure> {
+    fn isolate(&self) -> Result<(), Failure> {
         let jail = self.jail.as_ref();
-        jail.map_or(Ok(None), crate::sandbox::linux::isolate)
-            .map_err(|(step, error)| Failure::new(Stage::Sandbox(step.number()), &error))
+        jail.map_or(Ok(()), crate::sandbox::linux::isolate)
+            .map_err(step_failed)
     }
 
     fn restrict(&self) -> Result<(), Failure> {
@@ -173,14 +189,19 @@ impl<'a> Cage<'a> {
             return Ok(());
         };
         crate::sandbox::linux::restrict(jail, self.ruleset.as_ref().map(AsFd::as_fd))
-            .map_err(|(step, error)| Failure::new(Stage::Sandbox(step.number()), &error))
+            .map_err(step_failed)
     }
+}
+
+#[cfg(target_os = "linux")]
+fn step_failed((step, error): (crate::sandbox::linux::Step, io::Error)) -> Failure {
+    Failure::new(Stage::Sandbox(step.number()), &error)
 }
 
 #[cfg(not(target_os = "linux"))]
 impl<'a> Cage<'a> {
     /// No plan of this system has anything to put on.
-    fn new(bytes: &'a [u8], _ruleset: Option<OwnedFd>) -> io::Result<Self> {
+    fn new(bytes: &'a [u8], _given: &mut impl Iterator<Item = OwnedFd>) -> io::Result<Self> {
         match bytes {
             [] => Ok(Self {
                 none: std::marker::PhantomData,
@@ -200,8 +221,12 @@ impl<'a> Cage<'a> {
         forked.map_err(|error| Failure::new(Stage::Prepare, &error))
     }
 
-    fn isolate(&self) -> Result<Option<OwnedFd>, Failure> {
-        Ok(None)
+    fn join(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn isolate(&self) -> Result<(), Failure> {
+        Ok(())
     }
 
     fn restrict(&self) -> Result<(), Failure> {

@@ -43,8 +43,6 @@ pub(crate) struct Spawner {
 pub(crate) struct Started {
     pub(crate) pid: i32,
     pub(crate) control: Control,
-    /// The listener in its network, if its sandbox has one.
-    pub(crate) door: Option<OwnedFd>,
 }
 
 /// The line to a keeper. When all of its holders are gone, the keeper kills what it keeps.
@@ -52,7 +50,6 @@ pub(crate) struct Control {
     stream: Arc<UnixStream>,
     report: [u8; REPORT_SIZE],
     filled: usize,
-    given: Vec<OwnedFd>,
 }
 
 impl Control {
@@ -62,7 +59,6 @@ impl Control {
             stream: Arc::new(UnixStream::from_std(stream)?),
             report: [0; REPORT_SIZE],
             filled: 0,
-            given: Vec::new(),
         })
     }
 
@@ -72,7 +68,6 @@ impl Control {
             stream: self.stream.clone(),
             report: [0; REPORT_SIZE],
             filled: 0,
-            given: Vec::new(),
         }
     }
 
@@ -82,11 +77,11 @@ impl Control {
             && !space.is_empty()
         {
             // What is there already needs no word from the reactor.
-            let count = match frame::take(self.stream.as_fd(), space, &mut self.given) {
+            let count = match rustix::io::read(&*self.stream, &mut *space) {
                 Err(Errno::AGAIN | Errno::INTR) => {
                     self.stream.readable().await.ok()?;
-                    let take = || Ok(frame::take(self.stream.as_fd(), space, &mut self.given)?);
-                    match self.stream.try_io(Interest::READABLE, take) {
+                    let read = || Ok(rustix::io::read(&*self.stream, &mut *space)?);
+                    match self.stream.try_io(Interest::READABLE, read) {
                         Err(error) if error.kind() == io::ErrorKind::WouldBlock => continue,
                         read => read.ok()?,
                     }
@@ -126,7 +121,7 @@ impl Spawner {
             let fds: Vec<BorrowedFd<'_>> = [control.as_fd(), failures.as_fd()]
                 .into_iter()
                 .chain(stdio.iter().map(AsFd::as_fd))
-                .chain(rules_of(command))
+                .chain(cage_of(command))
                 .collect();
             self.send(&frame, &fds).await.map_err(cannot)?;
             drop(fds);
@@ -137,20 +132,10 @@ impl Spawner {
             // Only now, so that what the keeper says meanwhile does not wake us for nothing.
             let mut control = Control::new(ours).map_err(cannot)?;
             let mut taken = false;
-            let mut started = None;
-            let mut doors = usize::from(has_door(command));
             loop {
-                // Both were said before the command ran, in any order.
-                if let Some(pid) = started
-                    && doors == 0
-                {
-                    let door = control.given.pop();
-                    return Ok(Started { pid, control, door });
-                }
                 match control.hear().await {
                     Some(Report::Taken) => taken = true,
-                    Some(Report::Started { pid }) => started = Some(pid),
-                    Some(Report::Door) => doors = 0,
+                    Some(Report::Started { pid }) => return Ok(Started { pid, control }),
                     Some(Report::Exited { .. }) | None if taken => return Err(lost()),
                     // Nobody had taken the request, so it is safe to make it again.
                     Some(Report::Exited { .. }) | None => break,
@@ -369,27 +354,20 @@ async fn read_failure(pipe: PipeReader) -> io::Result<Option<Failure>> {
     }
 }
 
-fn rules_of(command: &Command) -> Option<BorrowedFd<'_>> {
+/// What its sandbox needs beside the bytes, in the order in which the keeper takes it.
+fn cage_of(command: &Command) -> impl Iterator<Item = BorrowedFd<'_>> {
     #[cfg(target_os = "linux")]
-    return Some(command.sandbox.as_ref()?.jail()?.ruleset.as_ref()?.as_fd());
+    return {
+        let jail = command.sandbox.as_ref().and_then(|plan| plan.jail());
+        let rules = jail.and_then(|jail| jail.ruleset.as_ref());
+        let network = jail.and_then(|jail| jail.network.as_ref());
+        let network = network.into_iter().flat_map(|n| n.descriptors());
+        rules.into_iter().map(AsFd::as_fd).chain(network)
+    };
     #[cfg(not(target_os = "linux"))]
     {
         let _ = command;
-        None
-    }
-}
-
-fn has_door(command: &Command) -> bool {
-    #[cfg(target_os = "linux")]
-    return command
-        .sandbox
-        .as_ref()
-        .and_then(|plan| plan.jail())
-        .is_some_and(|jail| jail.door);
-    #[cfg(not(target_os = "linux"))]
-    {
-        let _ = command;
-        false
+        std::iter::empty()
     }
 }
 

@@ -16,9 +16,9 @@ use std::os::unix::ffi::OsStrExt;
 
 /// Longest body; no system takes longer command lines.
 const MAX_BODY: usize = 8 << 20;
-/// Descriptors with one frame: the keeper's socket, the pipe for failures, the three standard streams and the
-/// sandbox's rules.
-const MAX_FDS: usize = 6;
+/// Descriptors with one frame: the keeper's socket, the pipe for failures, the three standard streams, the sandbox's
+/// rules, and the two namespaces of its network.
+const MAX_FDS: usize = 8;
 const HEAD_SIZE: usize = 8;
 const SPAWN: u32 = 1;
 const GUARD: u32 = 2;
@@ -88,7 +88,7 @@ fn with_head(kind: u32, body: &[u8]) -> Vec<u8> {
 }
 
 /// Sends what the socket takes at once, and how much that was.
-pub(super) fn send(
+pub(crate) fn send(
     socket: BorrowedFd<'_>,
     bytes: &[u8],
     fds: &[BorrowedFd<'_>],
@@ -153,7 +153,7 @@ pub(super) fn receive(socket: BorrowedFd<'_>) -> Option<Frame> {
 }
 
 /// Takes what is there at once, and how much that was.
-pub(super) fn take(
+pub(crate) fn take(
     socket: BorrowedFd<'_>,
     bytes: &mut [u8],
     fds: &mut Vec<OwnedFd>,
@@ -266,8 +266,6 @@ pub(crate) enum Report {
     Started {
         pid: i32,
     },
-    /// The listener in the command's network comes with this one. Said before the command runs.
-    Door,
     /// With `leftovers` something that the command started is still running.
     Exited {
         exit: Exit,
@@ -338,7 +336,6 @@ impl Report {
         let words = match self {
             Self::Taken => [0, 0, 0, 0],
             Self::Started { pid } => [1, pid, 0, 0],
-            Self::Door => [3, 0, 0, 0],
             Self::Exited { exit, leftovers } => [
                 2,
                 exit.code.unwrap_or(NONE),
@@ -369,7 +366,6 @@ impl Report {
                 },
                 leftovers: leftovers != 0,
             }),
-            (3, ..) => Some(Self::Door),
             _ => None,
         }
     }
@@ -377,18 +373,11 @@ impl Report {
 
 /// Tells us; we may be gone, and then nobody needs to know.
 pub(super) fn report(control: &impl AsFd, report: Report) {
-    report_with(control, report, &[]);
-}
-
-pub(super) fn report_with(control: &impl AsFd, report: Report, mut fds: &[BorrowedFd<'_>]) {
     let bytes = report.encode();
     let mut left = bytes.as_slice();
     while !left.is_empty() {
-        match send(control.as_fd(), left, fds) {
-            Ok(sent) => {
-                left = left.get(sent..).unwrap_or_default();
-                fds = &[];
-            }
+        match send(control.as_fd(), left, &[]) {
+            Ok(sent) => left = left.get(sent..).unwrap_or_default(),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(_) => return,
         }
@@ -408,7 +397,6 @@ mod tests {
         for report in [
             Report::Taken,
             Report::Started { pid: 4711 },
-            Report::Door,
             exited(Some(0), None, false),
             exited(Some(255), None, true),
             exited(None, Some(9), false),

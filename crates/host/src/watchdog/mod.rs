@@ -32,6 +32,8 @@ mod tree;
 pub(crate) use client::{Control, Spawner, Started};
 #[cfg(unix)]
 pub(crate) use frame::Report;
+#[cfg(target_os = "linux")]
+pub(crate) use frame::{send, take};
 
 /// The hidden argument that makes a program a watchdog.
 #[cfg(unix)]

@@ -212,11 +212,9 @@ pub const ATTEMPTS: &[Attempt] = &[
         Held::No,
         Held::No,
     ),
-    held(
+    both(
         "a hard link to a secret beside it, made before",
         "cat $HOME/hard",
-        Held::No,
-        Held::Yes,
     ),
     both(
         "environment of another process",
@@ -267,6 +265,12 @@ pub const ATTEMPTS: &[Attempt] = &[
         terminal: true,
         ..both("typing into the terminal", "$TRY tiocsti")
     }),
+    held(
+        "writing on another terminal",
+        "echo x > $TERMINAL && echo ESCAPED",
+        Held::Yes,
+        Held::No,
+    ),
     no_control(both("descriptors of ours", "$TRY fds")),
     no_control(both("calls that are not for commands", "$TRY calls")),
     no_control(both("new namespaces", "$TRY namespaces")),

@@ -115,6 +115,10 @@ fn attempt(what: &str, args: &[&str]) -> Option<Result> {
             a.write_all(b"x").and_then(|()| b.read_exact(&mut [0]))
         }
         ("inner-server", []) => serve(),
+        ("listen", []) => listen(),
+        ("take-door", [ip]) => {
+            TcpListener::bind(format!("{ip}:{}", ostler_host::sandbox::PROXY.port())).map(drop)
+        }
         ("inner-unix", [path]) => {
             let serve = || {
                 let server = UnixListener::bind(path)?;
@@ -142,6 +146,15 @@ fn raw() -> Result {
     match kinds.iter().any(open) {
         true => Ok(()),
         false => Err(std::io::Error::last_os_error()),
+    }
+}
+
+/// Says its port, then takes whoever comes.
+fn listen() -> Result {
+    let server = TcpListener::bind("127.0.0.1:0")?;
+    println!("{}", server.local_addr()?.port());
+    loop {
+        server.accept()?;
     }
 }
 

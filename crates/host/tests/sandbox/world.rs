@@ -2,12 +2,16 @@
 
 use crate::attempts::Attempt;
 use crate::common::{Ran, env, run_to_end};
-use ostler_host::sandbox::{Choice, Network, Plan, Policy};
+use ostler_host::sandbox::{Choice, Network, Plan, Policy, SharedNetwork};
 use ostler_host::{Command, Local, Stdio};
+use rustix::fd::OwnedFd;
+use rustix::pty::{OpenptFlags, openpt, ptsname, unlockpt};
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::net::{TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt;
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
 use std::path::{Path, PathBuf};
 use std::process::Child;
@@ -23,12 +27,16 @@ pub struct World {
     pub home: PathBuf,
     pub socket: PathBuf,
     pub policy: Policy,
+    /// What its commands find at the address of the proxy.
+    pub door: Option<TcpListener>,
     before: BTreeMap<PathBuf, String>,
     victim: Child,
     tcp: TcpListener,
     udp: UdpSocket,
     datagrams: UnixDatagram,
     _listeners: (UnixListener, UnixListener),
+    /// Our side of a terminal, and the path of the other one.
+    terminal: (OwnedFd, PathBuf),
 }
 
 impl Drop for World {
@@ -76,6 +84,9 @@ impl World {
             (out.join("victim"), GOOD),
             (home.join(".bashrc"), GOOD),
             (home.join(".ostler/config.toml"), GOOD),
+            (home.join(".ostler/auth.json"), SECRET),
+            (home.join(".ostler/.env"), SECRET),
+            (home.join(".ostler/sessions/one"), GOOD),
             (home.join(".ssh/id"), SECRET),
             (root.join(".env"), SECRET),
             (root.join("ostler.toml"), GOOD),
@@ -100,11 +111,21 @@ impl World {
             ".ostler",
             ".mcp.json",
         ];
+        let shared = SharedNetwork::open(layer).ok().flatten();
+        let (shared, door) = shared.map(|(n, door)| (Arc::new(n), door)).unzip();
         let policy = Policy {
             writable: vec![root.clone(), tmp, "/dev/shm".into()],
-            forbid_read: vec![home.join(".ssh"), root.join(".env")],
+            forbid_read: vec![
+                home.join(".ssh"),
+                home.join(".ostler/auth.json"),
+                home.join(".ostler/.env"),
+                home.join("token"),
+                root.join(".env"),
+            ],
+            closed: vec![home.join(".ostler")],
             protect: protect.iter().map(|name| root.join(name)).collect(),
             network: Network::Proxy,
+            shared,
             layer,
             ..Policy::default()
         };
@@ -130,11 +151,13 @@ impl World {
             home,
             socket,
             policy,
+            door,
             victim,
             tcp: TcpListener::bind("127.0.0.1:0").unwrap(),
             udp,
             datagrams,
             _listeners: (listener, hidden),
+            terminal: terminal(),
         }
     }
 
@@ -161,6 +184,7 @@ impl World {
             ("HOME", self.home.as_os_str()),
             ("TMPDIR", self.top().join("tmp").as_os_str()),
             ("SOCK", self.socket.as_os_str()),
+            ("TERMINAL", self.terminal.1.as_os_str()),
             ("TRY", exe.as_os_str()),
             ("VICTIM", self.victim.id().to_string().as_ref()),
             ("PORT", port(self.tcp.local_addr()).as_ref()),
@@ -233,6 +257,13 @@ impl World {
             path.strip_prefix(self.top()).unwrap().display()
         ))
     }
+}
+
+fn terminal() -> (OwnedFd, PathBuf) {
+    let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    unlockpt(&ours).unwrap();
+    let name = ptsname(&ours, Vec::new()).unwrap();
+    (ours, PathBuf::from(OsString::from_vec(name.into_bytes())))
 }
 
 /// Every file with its mode and what is in it.

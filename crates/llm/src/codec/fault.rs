@@ -2,56 +2,49 @@
 //! serves all. Answers with an error status never get here.
 
 use super::loose::Fields;
-use crate::Error;
+use crate::{Error, rows};
+use serde::Deserialize;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 /// The longest error text that is passed on.
 const MAX_MESSAGE_CHARS: usize = 2_000;
 
-/// Phrases that mean: no money, no use in trying again.
-const BROKE: &[&str] = &[
-    "insufficient_quota",
-    "billing_error",
-    "billing_not_active",
-    "insufficient balance",
-    "credit balance is too low",
-    "usage_not_included",
-    "payment required",
-];
-const RETRY: &[&str] = &[
-    "rate_limit",
-    "rate limit",
-    "too many requests",
-    "resource_exhausted",
-    "overloaded",
-    "slow_down",
-    "unavailable",
-    "server_error",
-    "servererror",
-    "internal",
-    "api_error",
-    "timeout",
-    "timed out",
-    "deadline_exceeded",
-    "try again",
-];
-const AUTH: &[&str] = &[
-    "authentication",
-    "unauthenticated",
-    "unauthorized",
-    "invalid_api_key",
-    "api_key_invalid",
-    "api key not valid",
-    "permission_error",
-    "permission_denied",
-];
-const INVALID: &[&str] = &[
-    "invalid_request",
-    "invalid_argument",
-    "invalid_prompt",
-    "not_found",
-    "bad_request",
-];
+const TABLE: &str = include_str!("../../data/errors.toml");
+
+/// What words in an error say about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Says {
+    /// No money, no use in trying again.
+    Broke,
+    Retry,
+    Auth,
+    Invalid,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Phrases {
+    kind: Says,
+    contains: Vec<String>,
+}
+
+fn phrases() -> &'static [Phrases] {
+    static PHRASES: OnceLock<Vec<Phrases>> = OnceLock::new();
+    PHRASES.get_or_init(|| {
+        rows::rows(TABLE, "phrases")
+            .filter_map(rows::parse)
+            .collect()
+    })
+}
+
+/// Whether a text, in small letters, says this.
+fn says(text: &str, what: Says) -> bool {
+    let fitting = phrases().iter().filter(|phrases| phrases.kind == what);
+    let mut words = fitting.flat_map(|phrases| &phrases.contains);
+    words.any(|words| text.contains(words.as_str()))
+}
 
 /// Reads an error frame: `{"error": {…}}`, `{"error": "…"}`, or a bare error object.
 pub(super) fn read(body: &str) -> Error {
@@ -84,13 +77,12 @@ pub(super) fn read(body: &str) -> Error {
 
 fn classify(status: Option<u16>, named: &str, said: &str, behind: &str) -> Error {
     let all = format!("{named} {said} {behind}").to_lowercase();
-    let has = |phrases: &[&str]| phrases.iter().any(|phrase| all.contains(phrase));
     let message = message(status, named, said, behind);
     let limited = status == Some(429) || all.contains("rate_limit");
     if !limited && (status == Some(413) || crate::says_overflow(&all)) {
         return Error::Overflow { message };
     }
-    if status == Some(402) || has(BROKE) {
+    if status == Some(402) || says(&all, Says::Broke) {
         return Error::Fatal { message, status };
     }
     let retryable = || Error::Retryable {
@@ -101,15 +93,15 @@ fn classify(status: Option<u16>, named: &str, said: &str, behind: &str) -> Error
     match status {
         Some(401 | 403) => Error::Auth { message },
         Some(408 | 425 | 429 | 500..=599) => retryable(),
-        Some(400..=499) if has(AUTH) => Error::Auth { message },
+        Some(400..=499) if says(&all, Says::Auth) => Error::Auth { message },
         Some(400..=499) => Error::Fatal { message, status },
         // No status: the request had been accepted, so unless the error says otherwise another try may work.
         _ => {
             let named = named.to_lowercase();
-            let is = |phrases: &[&str]| phrases.iter().any(|phrase| named.contains(phrase));
-            if is(AUTH) {
+            let is = |what: Says| says(&named, what);
+            if is(Says::Auth) {
                 Error::Auth { message }
-            } else if is(INVALID) && !is(RETRY) {
+            } else if is(Says::Invalid) && !is(Says::Retry) {
                 Error::Fatal { message, status }
             } else {
                 retryable()
@@ -169,6 +161,13 @@ mod tests {
     use super::read;
     use crate::Error;
     use std::time::Duration;
+
+    #[test]
+    fn every_phrase_of_the_table_is_read() {
+        let whole: toml::Table = toml::from_str(super::TABLE).unwrap();
+        let written = whole["phrases"].as_array().unwrap().len();
+        assert_eq!((super::phrases().len(), written), (4, 4));
+    }
 
     #[test]
     fn errors_are_typed_by_what_can_be_done() {

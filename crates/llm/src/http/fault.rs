@@ -55,6 +55,7 @@ struct Rule {
 #[serde(rename_all = "lowercase")]
 enum RuleKind {
     Overflow,
+    Replay,
     Auth,
     Fatal,
 }
@@ -102,6 +103,9 @@ impl Place {
         let error = match (ruled, status) {
             (Some(RuleKind::Overflow), _) => Error::Overflow {
                 message: format!("the prompt does not fit {} ({status}){said}", self.model),
+            },
+            (Some(RuleKind::Replay), _) => Error::Replay {
+                message: format!("{provider} refused the request ({status}){said}"),
             },
             (Some(RuleKind::Auth), _) | (None, 401 | 403) => self.auth(status, &said),
             (Some(RuleKind::Fatal), _) => Error::Fatal {
@@ -240,6 +244,7 @@ impl Place {
         match &mut error {
             Error::Retryable { message, .. }
             | Error::Overflow { message }
+            | Error::Replay { message }
             | Error::Auth { message }
             | Error::LoginRequired { message }
             | Error::InvalidResponse { message }

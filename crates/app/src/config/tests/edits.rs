@@ -466,6 +466,8 @@ fn show_has_defaults_and_get_has_one() {
     tools.shell.env_pass = []  # default
     tools.shell.prefer = "auto"  # default
     tools.web.allow_private = []  # default
+    ui.notify = true  # default
+    ui.vim = false  # default
     "#);
     let bare = |key: &str| match get(&loaded, key, &TOOLS) {
         Ok(found) => found

@@ -521,7 +521,18 @@ pub const RUNS_QUOTED: &[&str] = &[
 /// Options that hand a command to one that an allow rule may speak of: such a rule does not speak of these.
 pub const RUNS_OPTION: &[(&str, &[&str])] = &[
     ("go", &["-exec", "-toolexec", "-vettool", "-overlay"]),
-    ("make", &["SHELL", "--eval", "-E"]),
+    (
+        "make",
+        &[
+            ".SHELLFLAGS",
+            "GNUMAKEFLAGS",
+            "MAKEFLAGS",
+            "MAKEFILES",
+            "SHELL",
+            "--eval",
+            "-E",
+        ],
+    ),
     ("cargo", &["--config"]),
     ("npm", &["--script-shell", "--node-options", "--shell"]),
     (
@@ -530,6 +541,12 @@ pub const RUNS_OPTION: &[(&str, &[&str])] = &[
     ),
     ("git", &["--upload-pack", "--receive-pack", "--exec"]),
 ];
+
+/// Run what stands in files, which their words may put elsewhere: an allow rule speaks of files in the project.
+pub const RUNS_FILES: &[&str] = &["cargo", "go", "make", "npm", "pnpm", "pytest", "yarn"];
+
+/// Take folders with all that is in them, in words that are not understood.
+pub const TREES: &[&str] = &["7z", "bsdtar", "git mv", "rsync", "scp", "tar", "zip"];
 
 /// Words of which a word in quotes is prose.
 pub const PROSE: &[&str] = &[

@@ -143,6 +143,9 @@ fn reads(base: &str, args: &[Word], out: &mut Effects) {
         let words: Vec<&str> = args.iter().map(|a| a.text.as_str()).collect();
         out.touches
             .extend(super::tracked::shown(&words).into_iter().map(Touch::Read));
+        if super::tracked::looks_further(&words) {
+            out.touches.push(Touch::Read(format!(".{DEEP}")));
+        }
     }
     if PATHLESS.contains(&base) {
         return;
@@ -284,9 +287,9 @@ fn writes(files: Files, args: &[Word], out: &mut Effects) {
     let target = value_of(args, "-t", "--target-directory")
         .filter(|_| matches!(files, Files::CopyToLast | Files::Move));
     match files {
-        Files::Write => list.iter().for_each(|w| write(&w.text)),
-        Files::WriteAfterFirst => list.iter().for_each(|w| write(&w.text)),
+        Files::Write | Files::WriteAfterFirst => list.iter().for_each(|w| write(&w.text)),
         Files::CopyToLast | Files::Move => {
+            let moved = list.len() - usize::from(target.is_none() && !list.is_empty());
             let last = target.or_else(|| list.last().map(|w| w.text.clone()));
             let Some(last) = last else { return };
             write(&last);
@@ -321,19 +324,35 @@ fn writes(files: Files, args: &[Word], out: &mut Effects) {
                     )));
                 }
             }
+            // A folder takes along what is in it.
+            if files == Files::Move {
+                let below = |word: &&Word| format!("{}{DEEP}", word.text.trim_end_matches('/'));
+                let moved = list.iter().take(moved).map(below);
+                out.touches.extend(moved.map(Touch::Write));
+            }
         }
     }
 }
 
 fn net(args: &[Word], out: &mut Effects) {
+    // `-d @file` sends that file, `@-` the input.
+    let sent = |word: &&Word| word.text.starts_with('@');
+    let files = operands(args)
+        .filter(sent)
+        .map(|w| w.text.get(1..).unwrap_or_default());
+    out.touches.extend(
+        files
+            .filter(|file| *file != "-")
+            .map(|file| Touch::Read(file.into())),
+    );
+    let hosts = || operands(args).filter(|word| !sent(word));
     let before = out.touches.len();
-    for word in operands(args) {
+    for word in hosts() {
         if let Some(host) = host_of(&word.text).filter(|_| word.known && !word.glob) {
             out.touches.push(Touch::Net(host));
         }
     }
-    let sure =
-        out.touches.len() > before && operands(args).all(|w| w.known && host_of(&w.text).is_some());
+    let sure = out.touches.len() > before && hosts().all(|w| w.known && host_of(&w.text).is_some());
     if !sure {
         out.touches.push(Touch::Net("*".into()));
     }

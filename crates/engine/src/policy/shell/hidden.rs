@@ -32,11 +32,43 @@ pub(super) fn hidden(words: &[Word]) -> Vec<String> {
     out
 }
 
+/// Words of a command that runs what it finds in files, as far as they may name places.
+pub(super) fn outer_words(words: &[Word]) -> impl Iterator<Item = &str> {
+    let texts: Vec<&str> = words.iter().map(|w| w.text.as_str()).collect();
+    let runs = commands::RUNS_FILES
+        .iter()
+        .any(|entry| commands::starts(&texts, entry));
+    let args = texts.into_iter().skip(1).filter(move |_| runs);
+    let pieces = args.flat_map(|text| {
+        // `-kC/x`: the value hangs on the letters.
+        let hanging = text
+            .starts_with('-')
+            .then(|| text.find(['/', '.']))
+            .flatten();
+        let hanging = hanging.and_then(|at| text.get(at..));
+        text.split(['=', ',']).chain(hanging)
+    });
+    pieces.filter(|piece| piece.contains('/') || piece.contains(".."))
+}
+
+/// Packs or copies folders with all that is in them.
+pub(super) fn takes_trees(words: &[Word]) -> bool {
+    let name = words.first().map(|w| w.text.rsplit('/').next());
+    let rest = words.iter().skip(1).map(|w| w.text.as_str());
+    let texts: Vec<&str> = name.flatten().into_iter().chain(rest).collect();
+    commands::TREES
+        .iter()
+        .any(|entry| commands::starts(&texts, entry))
+}
+
 /// An option by which the command runs another.
 pub(super) fn hands_over(words: &[Word]) -> bool {
     let Some((name, args)) = words.split_first() else {
         return false;
     };
+    if name.text == "make" && args.iter().any(|arg| is_make_text(&arg.text)) {
+        return true;
+    }
     let table = commands::RUNS_OPTION
         .iter()
         .find(|(command, _)| *command == name.text);
@@ -51,6 +83,13 @@ pub(super) fn hands_over(words: &[Word]) -> bool {
             options.contains(&option)
         })
     })
+}
+
+/// A makefile from the standard input, or a variable whose value make or a shell would take apart.
+fn is_make_text(arg: &str) -> bool {
+    let from_input =
+        arg == "-" || arg.ends_with("=-") || arg.starts_with('-') && arg.ends_with("f-");
+    from_input || arg.contains(|c: char| c.is_whitespace() || "$`;|&<>(){}!\"'\\".contains(c))
 }
 
 /// Every rest of the words, and what a word with blanks holds.

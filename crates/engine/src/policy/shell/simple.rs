@@ -1,10 +1,12 @@
 //! One simple command: taken out of its wrappers, then judged by its words.
 
 use super::commands::{self, Kind, PUBLIC, SHELLS, WRAPPERS, Wrapper};
+use super::effects::DEEP;
 use super::effects::{self, Touch};
-use super::hidden::{hands_over, hidden, tails};
+use super::hidden::{hands_over, hidden, outer_words, tails, takes_trees};
 use super::walk::{Walker, is_local_name};
 use super::word::Word;
+use crate::tool::normalise;
 use ostler_wire::{Access, Mark, Segment};
 use std::path::{Component, Path, PathBuf};
 
@@ -107,6 +109,17 @@ impl Walker<'_> {
         let mut inside = self.resolve(&effects.touches, &mut segment);
         if !effects.understood {
             segment.names.extend(self.named(words));
+            if takes_trees(words) {
+                let below = |path: &PathBuf| PathBuf::from(format!("{}{DEEP}", path.display()));
+                let trees: Vec<PathBuf> = segment.names.iter().map(below).collect();
+                segment.names.extend(trees);
+            }
+        }
+        // One word says nothing of where it runs.
+        let root = self.place.root;
+        let elsewhere = self.folders.iter().filter(|f| !f.starts_with(root));
+        if !effects.reader {
+            segment.names.extend(elsewhere.cloned());
         }
         if effects.reader && name.text == "git" {
             // What lies outside is named by no plain git reader but these.
@@ -124,7 +137,8 @@ impl Walker<'_> {
             && words.iter().all(|w| w.known && !w.odd)
             && (harmless || peeled.bound.is_none())
             && told
-            && !hands_over(words);
+            && !hands_over(words)
+            && self.stays(words);
         segment.marks.dedup();
         self.push(segment);
         if name.text.ends_with("find") {
@@ -267,14 +281,14 @@ impl Walker<'_> {
     /// The absolute paths that a word may name; none when that is not known.
     pub fn paths(&self, text: &str) -> Vec<PathBuf> {
         if text.starts_with('/') {
-            return vec![normal(Path::new(text))];
+            return vec![normalise(Path::new(text))];
         }
         if text.contains('\0') {
             return Vec::new();
         }
         self.folders
             .iter()
-            .map(|folder| normal(&folder.join(text)))
+            .map(|folder| normalise(&folder.join(text)))
             .collect()
     }
 
@@ -286,6 +300,13 @@ impl Walker<'_> {
             true => self.folders.iter().map(|f| f.join(text)).collect(),
             false => Vec::new(),
         }
+    }
+
+    /// Whether it runs in the project, and what it runs is found there: elsewhere the same words mean other files.
+    fn stays(&self, words: &[Word]) -> bool {
+        let inside = |path: PathBuf| path.starts_with(self.place.root);
+        self.folders.iter().all(|folder| inside(normalise(folder)))
+            && outer_words(words).all(|word| self.paths(word).into_iter().all(inside))
     }
 
     /// Every file that a word of an unknown command could mean.
@@ -483,19 +504,4 @@ pub(super) fn joined(words: &[Word]) -> String {
         .map(|w| w.text.as_str())
         .collect::<Vec<_>>()
         .join(" ")
-}
-
-/// Without `.`, and `..` resolved by name.
-fn normal(path: &Path) -> PathBuf {
-    let mut out = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                out.pop();
-            }
-            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => out.push(part),
-        }
-    }
-    out
 }

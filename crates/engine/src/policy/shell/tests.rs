@@ -281,3 +281,17 @@ proptest::proptest! {
         let _ = run(&words.concat());
     }
 }
+
+#[test]
+fn one_word_elsewhere_is_another_call() {
+    let at = |cwd: &str| {
+        let place = Place {
+            cwd: cwd.into(),
+            root: Path::new("/repo"),
+            home: None,
+        };
+        accesses(analyse("yarn", &place))
+    };
+    assert_eq!(at("/repo"), at("/repo/src"));
+    assert_ne!(at("/repo"), at("/tmp/x"));
+}

@@ -65,6 +65,17 @@ pub fn excluded(spec: &str) -> Option<&str> {
     plain.then_some(name.trim_end_matches('/'))
 }
 
+/// Whether a git command shows files that are not tracked, too.
+pub fn looks_further(args: &[&str]) -> bool {
+    let rest = args.iter().skip_while(|a| a.starts_with('-'));
+    let mut rest = rest.take_while(|a| **a != "--");
+    let far = |a: &&str| {
+        // A unique beginning of a long option is that option.
+        a.len() > 4 && ("--untracked".starts_with(*a) || "--no-index".starts_with(*a))
+    };
+    rest.next() == Some(&"grep") && rest.any(far)
+}
+
 fn has_content(sub: &str, args: &[&str]) -> bool {
     let patch = args.iter().any(|a| {
         matches!(*a, "-p" | "-u" | "--patch" | "-c" | "--cc" | "--full-diff")

@@ -474,7 +474,7 @@ async fn shown(events: &mut tokio::sync::broadcast::Receiver<Event>) -> String {
 mod sandboxed {
     use super::*;
     use crate::confine::{SandboxMode, SandboxSettings, Terms};
-    use ostler_host::sandbox::{Choice, Layer, Policy, probe};
+    use ostler_host::sandbox::{Choice, Layer, Network, Policy, probe};
 
     const LAYERS: [(Layer, Choice); 2] = [
         (Layer::Namespaces, Choice::Namespaces),
@@ -687,6 +687,68 @@ mod sandboxed {
             );
             assert_eq!(denied["grant"], Value::Null);
         }
+    }
+
+    /// What a command of these terms hears from a host that only `granted` may reach, and which hosts are told of it.
+    async fn ask(shell: &Shell, terms: &Terms, address: &str, proxy: &str) -> (String, Value) {
+        let mut cx = shell.cx.clone();
+        cx.terms = Arc::new(terms.clone());
+        let curl = "curl -s -m 20 --noproxy '' -o /dev/null -w '%{http_code}'";
+        let command = format!("{curl} -x {proxy} http://{address}/");
+        let done = Tool::run(&Bash, json!({"command": command}), cx).await;
+        let data = done.unwrap().data;
+        (
+            data["stdout"].as_str().unwrap().to_owned(),
+            data["hosts"][0]["allowed"].clone(),
+        )
+    }
+
+    /// A job that was granted a host runs beside commands that were not: one network, each its own hosts.
+    #[tokio::test]
+    async fn a_grant_is_for_its_command_alone() {
+        let layer = Choice::Namespaces;
+        let curl = std::path::Path::new("/usr/bin/curl").exists();
+        if !working().any(|choice| choice == layer) || !curl {
+            return;
+        }
+        let server = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = server.local_addr().unwrap().to_string();
+        tokio::spawn(async move {
+            use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+            while let Ok((mut client, _)) = server.accept().await {
+                let _partly = client.read(&mut [0; 999]).await;
+                let _gone = client.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await;
+            }
+        });
+        let mut shell = shell(SandboxMode::Require, layer);
+        let settings = Arc::make_mut(&mut shell.cx.settings);
+        settings.sandbox.policy.network = Network::Proxy;
+        let granted = Terms {
+            hosts: vec!["127.0.0.1".into()],
+            ..Terms::default()
+        };
+        let none = Terms::default();
+        let mut cx = shell.cx.clone();
+        cx.terms = Arc::new(granted.clone());
+        let job = json!({"command": "sleep 60", "wait": false});
+        Tool::run(&Bash, job, cx).await.unwrap();
+        let strange = "http://t:0123@127.0.0.1:61080";
+        for (terms, proxy, heard, told) in [
+            (&granted, "$http_proxy", "200", json!(true)),
+            (&none, "$http_proxy", "403", json!(false)),
+            (&none, "http://127.0.0.1:61080", "407", Value::Null),
+            (&granted, strange, "407", Value::Null),
+        ] {
+            let got = ask(&shell, terms, &address, proxy).await;
+            assert_eq!(got, (heard.to_owned(), told), "{terms:?} {proxy}");
+        }
+        // The pass of a command that has ended is worth nothing.
+        let mut cx = shell.cx.clone();
+        cx.terms = Arc::new(granted);
+        let said = Tool::run(&Bash, json!({"command": "echo $http_proxy"}), cx).await;
+        let said = said.unwrap().data["stdout"].as_str().unwrap().to_owned();
+        let (heard, _) = ask(&shell, &none, &address, said.trim()).await;
+        assert_eq!(heard, "407");
     }
 
     #[tokio::test]

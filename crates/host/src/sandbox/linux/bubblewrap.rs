@@ -2,7 +2,7 @@
 //! namespaces; there is no filter of system calls behind it, no Landlock, and no proxy.
 
 use super::places::Places;
-use crate::sandbox::{Error, Layer, Network, Plan, Policy};
+use crate::sandbox::{Error, Layer, Network, Plan, Policy, holder};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -105,7 +105,26 @@ fn arguments(policy: &Policy, places: &Places, root: bool) -> Vec<OsString> {
         add(&[how], Some(path));
         add(&[], Some(path));
     };
-    for path in places.writable.iter().filter(|path| *path != top) {
+    let folders: Vec<PathBuf> = places.closed.iter().map(|c| c.folder.clone()).collect();
+    let (inside, outside): (Vec<&PathBuf>, Vec<&PathBuf>) = places
+        .writable
+        .iter()
+        .filter(|path| *path != top)
+        .partition(|path| holder(path, &folders).is_some());
+    for path in outside {
+        twice(&mut add, "--bind", path);
+    }
+    for closed in &places.closed {
+        add(&["--perms", "0755", "--tmpfs"], Some(&closed.folder));
+        for path in &closed.shown {
+            let how = match holder(path, &places.writable) {
+                Some(_) => "--bind",
+                None => "--ro-bind",
+            };
+            twice(&mut add, how, path);
+        }
+    }
+    for path in inside {
         twice(&mut add, "--bind", path);
     }
     for path in &places.pins() {
@@ -125,6 +144,9 @@ fn arguments(policy: &Policy, places: &Places, root: bool) -> Vec<OsString> {
     }
     for path in places.hidden_sockets() {
         add(&["--ro-bind", "/dev/null"], Some(path));
+    }
+    for closed in &places.closed {
+        add(&["--remount-ro"], Some(&closed.folder));
     }
     arguments
 }

@@ -1,9 +1,9 @@
 //! The child's part: nothing but system calls, on what was prepared before the fork.
 #![expect(unsafe_code, reason = "namespaces, mounts, capabilities and filters")]
 
-use super::jail::{Frame, Jail, Mount, Way};
+use super::jail::{Jail, MAX_CARRIED, Mount, User, Way};
 use super::landlock;
-use rustix::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use rustix::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use rustix::io::Errno;
 use std::ffi::CStr;
 use std::io::{self, Write};
@@ -12,12 +12,12 @@ use std::ptr;
 /// Where it failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
+    Join,
     Namespaces,
     UserMap,
     Processes,
     Mounts,
     Loopback,
-    Door,
     Capabilities,
     Landlock,
     Filter,
@@ -25,12 +25,12 @@ pub(crate) enum Step {
 
 impl Step {
     const ALL: [Self; 9] = [
+        Self::Join,
         Self::Namespaces,
         Self::UserMap,
         Self::Processes,
         Self::Mounts,
         Self::Loopback,
-        Self::Door,
         Self::Capabilities,
         Self::Landlock,
         Self::Filter,
@@ -46,12 +46,12 @@ impl Step {
 
     pub(crate) fn name(self) -> &'static str {
         match self {
+            Self::Join => "joining the network of the session",
             Self::Namespaces => "making namespaces",
             Self::UserMap => "mapping the user",
             Self::Processes => "mounting /proc anew",
             Self::Mounts => "changing the mounts",
             Self::Loopback => "starting the loopback",
-            Self::Door => "listening for the proxy",
             Self::Capabilities => "dropping capabilities",
             Self::Landlock => "putting on the Landlock rules",
             Self::Filter => "putting on the filter of system calls",
@@ -69,10 +69,11 @@ const CAPABILITY_VERSION: u32 = 0x2008_0522;
 pub(crate) fn namespaces(jail: &Jail<'_>) -> libc::c_int {
     let frame = &jail.frame;
     let mut flags = libc::CLONE_NEWNS | libc::CLONE_NEWIPC;
-    match frame.way {
-        Way::None => return 0,
-        Way::Direct => {}
-        Way::User => flags |= libc::CLONE_NEWUSER,
+    if frame.way == Way::None {
+        return 0;
+    }
+    if frame.own_user {
+        flags |= libc::CLONE_NEWUSER;
     }
     if frame.own_network {
         flags |= libc::CLONE_NEWNET;
@@ -83,14 +84,15 @@ pub(crate) fn namespaces(jail: &Jail<'_>) -> libc::c_int {
     flags
 }
 
-/// First part, in the new namespaces: user, mounts, loopback. Gives the listener that is for us, if there is to be one.
-/// The folder of the command must be entered afterwards, by its path.
-pub(crate) fn isolate(jail: &Jail<'_>) -> Result<Option<OwnedFd>, (Step, io::Error)> {
+/// First part, in the new namespaces: user, mounts, loopback. The folder of the command must be entered afterwards, by
+/// its path.
+pub(crate) fn isolate(jail: &Jail<'_>) -> Outcome {
     let frame = &jail.frame;
-    match frame.way {
-        Way::None => return Ok(None),
-        Way::Direct => {}
-        Way::User => map_user(frame).map_err(|e| (Step::UserMap, e))?,
+    if frame.way == Way::None {
+        return Ok(());
+    }
+    if frame.own_user {
+        map_user(frame.user).map_err(|e| (Step::UserMap, e))?;
     }
     mount(None, c"/", None, libc::MS_REC | libc::MS_PRIVATE, None)
         .map_err(|e| (Step::Mounts, e))?;
@@ -100,12 +102,9 @@ pub(crate) fn isolate(jail: &Jail<'_>) -> Result<Option<OwnedFd>, (Step, io::Err
         mount(kind, c"/proc", kind, flags, None).map_err(|e| (Step::Processes, e))?;
     }
     mount_all(&jail.mounts).map_err(|e| (Step::Mounts, e))?;
-    if frame.loopback {
-        loopback_up().map_err(|e| (Step::Loopback, e))?;
-    }
-    match frame.door {
-        true => listen().map(Some).map_err(|e| (Step::Door, e)),
-        false => Ok(None),
+    match frame.loopback {
+        true => loopback_up().map_err(|e| (Step::Loopback, e)),
+        false => Ok(()),
     }
 }
 
@@ -132,9 +131,18 @@ pub(crate) fn restrict(jail: &Jail<'_>, ruleset: Option<BorrowedFd<'_>>) -> Outc
     check(done).map_err(|e| (Step::Capabilities, e))?;
     drop_capabilities(jail.frame.keep).map_err(|e| (Step::Capabilities, e))?;
     if let Some(ruleset) = ruleset {
+        // The rules know the mounts beneath, which are other file systems.
         if jail.has_init() {
-            // The rules know the mount beneath, which is another file system.
-            landlock::allow_mounted(ruleset, c"/proc").map_err(|e| (Step::Landlock, e))?;
+            landlock::allow_mounted(ruleset, c"/proc", landlock::READ)
+                .map_err(|e| (Step::Landlock, e))?;
+        }
+        let terminals = jail
+            .mounts
+            .iter()
+            .find(|(kind, _)| *kind == Mount::Terminals);
+        if let Some((_, path)) = terminals {
+            landlock::allow_mounted(ruleset, path, landlock::DEVICE)
+                .map_err(|e| (Step::Landlock, e))?;
         }
         // SAFETY: the descriptor is open; the kernel checks its kind.
         let done =
@@ -157,11 +165,11 @@ pub(crate) fn restrict(jail: &Jail<'_>, ruleset: Option<BorrowedFd<'_>>) -> Outc
     check(done as i32).map_err(|e| (Step::Filter, e))
 }
 
-fn map_user(frame: &Frame) -> io::Result<()> {
+pub(super) fn map_user(user: User) -> io::Result<()> {
     write_file(c"/proc/self/setgroups", b"deny")?;
     for (path, id) in [
-        (c"/proc/self/uid_map", frame.uid),
-        (c"/proc/self/gid_map", frame.gid),
+        (c"/proc/self/uid_map", user.uid),
+        (c"/proc/self/gid_map", user.gid),
     ] {
         let mut text = [0_u8; 32];
         let mut left = text.as_mut_slice();
@@ -180,20 +188,44 @@ fn write_file(path: &CStr, bytes: &[u8]) -> io::Result<()> {
 }
 
 fn mount_all(mounts: &[(Mount, &CStr)]) -> io::Result<()> {
+    let mut carried = [const { None }; MAX_CARRIED];
+    let (mut taken, mut put) = (0, 0);
     for (kind, path) in mounts {
         let done = match kind {
             Mount::Bind => bind(path, path),
             Mount::ReadOnlyTree => change(path, libc::MOUNT_ATTR_RDONLY, 0, true),
             Mount::Writable => change(path, 0, libc::MOUNT_ATTR_RDONLY, false),
-            Mount::HideFolder => mount(
+            Mount::HideFolder => hide_folder(path),
+            // Without, a command could read what is typed elsewhere, and write on those screens.
+            Mount::Terminals => mount(
+                Some(c"devpts"),
+                path,
+                Some(c"devpts"),
+                libc::MS_NOSUID | libc::MS_NOEXEC,
+                Some(c"newinstance,ptmxmode=0666,mode=0620"),
+            )
+            .or_else(|_| hide_folder(path)),
+            Mount::HideFile => bind(c"/dev/null", path)
+                .and_then(|()| change(path, libc::MOUNT_ATTR_NODEV, 0, false)),
+            Mount::Carry => {
+                let place = carried.get_mut(taken).ok_or(io::ErrorKind::InvalidData)?;
+                taken += 1;
+                carry(path).map(|tree| *place = Some(tree))
+            }
+            Mount::Clear => mount(
                 Some(c"tmpfs"),
                 path,
                 Some(c"tmpfs"),
-                libc::MS_RDONLY | libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC,
-                Some(c"mode=000,size=4k"),
+                libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC,
+                Some(c"mode=755,size=4k"),
             ),
-            Mount::HideFile => bind(c"/dev/null", path)
-                .and_then(|()| change(path, libc::MOUNT_ATTR_NODEV, 0, false)),
+            Mount::PutDown => {
+                let tree = carried.get_mut(put).and_then(Option::take);
+                put += 1;
+                tree.map_or(Ok(()), |tree| put_down(&tree, path))
+            }
+            Mount::Touch => touch(path),
+            Mount::ReadOnly => change(path, libc::MOUNT_ATTR_RDONLY, 0, false),
         };
         match done {
             // Gone since the plan was made, so there is nothing to confine.
@@ -202,6 +234,53 @@ fn mount_all(mounts: &[(Mount, &CStr)]) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+fn carry(path: &CStr) -> io::Result<OwnedFd> {
+    let flags = libc::OPEN_TREE_CLONE | libc::OPEN_TREE_CLOEXEC | libc::AT_RECURSIVE as u32;
+    // SAFETY: reads the path; what it gives is a new descriptor.
+    unsafe {
+        let fd = libc::syscall(libc::SYS_open_tree, libc::AT_FDCWD, path.as_ptr(), flags) as i32;
+        check(fd)?;
+        Ok(OwnedFd::from_raw_fd(fd))
+    }
+}
+
+fn put_down(tree: &OwnedFd, path: &CStr) -> io::Result<()> {
+    use rustix::fs::{FileType, Mode, fstat, mkdir};
+    match FileType::from_raw_mode(fstat(tree)?.st_mode) {
+        FileType::Directory => mkdir(path, Mode::from_raw_mode(0o755))?,
+        _ => touch(path)?,
+    }
+    // SAFETY: an open descriptor and two strings.
+    let done = unsafe {
+        libc::syscall(
+            libc::SYS_move_mount,
+            tree.as_raw_fd(),
+            c"".as_ptr(),
+            libc::AT_FDCWD,
+            path.as_ptr(),
+            libc::MOVE_MOUNT_F_EMPTY_PATH,
+        )
+    };
+    check(done as i32)
+}
+
+fn touch(path: &CStr) -> io::Result<()> {
+    use rustix::fs::{Mode, OFlags, open};
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+    open(path, flags, Mode::RUSR)?;
+    Ok(())
+}
+
+fn hide_folder(path: &CStr) -> io::Result<()> {
+    mount(
+        Some(c"tmpfs"),
+        path,
+        Some(c"tmpfs"),
+        libc::MS_RDONLY | libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC,
+        Some(c"mode=000,size=4k"),
+    )
 }
 
 fn bind(from: &CStr, to: &CStr) -> io::Result<()> {
@@ -250,7 +329,7 @@ fn change(path: &CStr, set: u64, clear: u64, tree: bool) -> io::Result<()> {
     check(done as i32)
 }
 
-fn loopback_up() -> io::Result<()> {
+pub(super) fn loopback_up() -> io::Result<()> {
     use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
     let socket = socket_with(
         AddressFamily::INET,
@@ -269,7 +348,7 @@ fn loopback_up() -> io::Result<()> {
 }
 
 /// The port is free: nobody was in this network before.
-fn listen() -> io::Result<OwnedFd> {
+pub(super) fn listen() -> io::Result<OwnedFd> {
     use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, listen, socket_with};
     const WAITING: i32 = 64;
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
@@ -283,9 +362,8 @@ fn listen() -> io::Result<OwnedFd> {
 fn drop_capabilities(keep: u64) -> io::Result<()> {
     for capability in 0..=LAST_CAPABILITY {
         if keep >> capability & 1 == 0 {
-            // SAFETY: numbers that the kernel does not know are refused. Without the right to do this, nothing can be
-            // gained at exec either, because of the flag set before.
-            unsafe {
+            // SAFETY: a flag of this process.
+            let done = unsafe {
                 libc::prctl(
                     libc::PR_CAPBSET_DROP,
                     capability,
@@ -294,6 +372,11 @@ fn drop_capabilities(keep: u64) -> io::Result<()> {
                     NO_FLAGS,
                 )
             };
+            // Past the last that this kernel knows; or without the right to do this, and then nothing can be gained at exec
+            // either, because of the flag set before.
+            if done != 0 {
+                break;
+            }
         }
     }
     keep_capabilities(keep)
@@ -311,7 +394,7 @@ fn keep_capabilities(keep: u64) -> io::Result<()> {
     check(unsafe { libc::syscall(libc::SYS_capset, header.as_ptr(), sets.as_ptr()) } as i32)
 }
 
-fn check(result: libc::c_int) -> io::Result<()> {
+pub(super) fn check(result: libc::c_int) -> io::Result<()> {
     match result {
         0.. => Ok(()),
         _ => Err(io::Error::last_os_error()),

@@ -16,7 +16,22 @@ pub(super) enum Mount {
     HideFolder,
     /// A file becomes one that cannot be opened.
     HideFile,
+    /// Takes a copy of what is seen here, for `PutDown`.
+    Carry,
+    /// A folder becomes an empty one, to be filled.
+    Clear,
+    /// What was carried from here is here again. In the order of `Carry`.
+    PutDown,
+    /// An empty file in a cleared folder.
+    Touch,
+    /// This mount alone becomes read-only.
+    ReadOnly,
+    /// Terminals that are made inside, and none of those outside.
+    Terminals,
 }
+
+/// Most that can be carried at once.
+pub(super) const MAX_CARRIED: usize = 128;
 
 /// How the child comes to the right to mount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,19 +44,36 @@ pub(super) enum Way {
     User,
 }
 
+/// Who runs the command, inside as outside.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct User {
+    pub uid: u32,
+    pub gid: u32,
+}
+
+impl User {
+    pub(super) fn own() -> Self {
+        Self {
+            uid: rustix::process::geteuid().as_raw(),
+            gid: rustix::process::getegid().as_raw(),
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
     pub way: Way,
+    /// Its keeper joins a network that is there, and for ordinary users the user namespace that it belongs to.
+    pub joins: bool,
+    /// A user namespace for this command alone.
+    pub own_user: bool,
     pub own_network: bool,
     pub loopback: bool,
-    /// A listener on the loopback that is sent to us.
-    pub door: bool,
     /// Processes of its own, with an init of ours.
     pub pids: bool,
     /// Capabilities to keep, as bits.
     pub keep: u64,
-    pub uid: u32,
-    pub gid: u32,
+    pub user: User,
 }
 
 /// The list as the child follows it, pointing into the bytes it came as.
@@ -69,14 +101,15 @@ pub(super) fn encode(
     let mut bytes = Vec::with_capacity(2048);
     let mut number = |value: u32| bytes.extend_from_slice(&value.to_ne_bytes());
     number(way);
+    number(frame.joins.into());
+    number(frame.own_user.into());
     number(frame.own_network.into());
     number(frame.loopback.into());
-    number(frame.door.into());
     number(frame.pids.into());
     number(frame.keep as u32);
     number((frame.keep >> 32) as u32);
-    number(frame.uid);
-    number(frame.gid);
+    number(frame.user.uid);
+    number(frame.user.gid);
     number(has_ruleset.into());
     number((filter.len() / INSTRUCTION) as u32);
     number(mounts.len() as u32);
@@ -88,6 +121,12 @@ pub(super) fn encode(
             Mount::Writable => 2,
             Mount::HideFolder => 3,
             Mount::HideFile => 4,
+            Mount::Carry => 5,
+            Mount::Clear => 6,
+            Mount::PutDown => 7,
+            Mount::Touch => 8,
+            Mount::ReadOnly => 9,
+            Mount::Terminals => 10,
         });
         bytes.extend_from_slice(path.as_os_str().as_bytes());
         bytes.push(0);
@@ -96,6 +135,15 @@ pub(super) fn encode(
 }
 
 impl<'a> Jail<'a> {
+    /// How many namespaces its keeper has to join.
+    pub(crate) fn joined(&self) -> usize {
+        match (self.frame.joins, self.frame.way) {
+            (true, Way::User) => 2,
+            (true, Way::Direct) => 1,
+            (false, _) | (true, Way::None) => 0,
+        }
+    }
+
     /// The first process of the namespaces is not the command.
     pub(crate) fn has_init(&self) -> bool {
         self.frame.pids && self.frame.way != Way::None
@@ -113,18 +161,22 @@ impl<'a> Jail<'a> {
             2 => Way::User,
             _ => return None,
         };
-        let (own_network, loopback) = (number()? != 0, number()? != 0);
-        let (door, pids) = (number()? != 0, number()? != 0);
+        let mut flag = || Some(number()? != 0);
+        let (joins, own_user) = (flag()?, flag()?);
+        let (own_network, loopback, pids) = (flag()?, flag()?, flag()?);
         let keep = u64::from(number()?) | u64::from(number()?) << 32;
         let frame = Frame {
             way,
+            joins,
+            own_user,
             own_network,
             loopback,
-            door,
             pids,
             keep,
-            uid: number()?,
-            gid: number()?,
+            user: User {
+                uid: number()?,
+                gid: number()?,
+            },
         };
         let has_ruleset = number()? != 0;
         let (instructions, count) = (number()? as usize, number()?);
@@ -149,6 +201,12 @@ impl<'a> Jail<'a> {
                 2 => Mount::Writable,
                 3 => Mount::HideFolder,
                 4 => Mount::HideFile,
+                5 => Mount::Carry,
+                6 => Mount::Clear,
+                7 => Mount::PutDown,
+                8 => Mount::Touch,
+                9 => Mount::ReadOnly,
+                10 => Mount::Terminals,
                 _ => return None,
             };
             Some((mount, path))
@@ -170,13 +228,13 @@ mod tests {
     fn a_jail_survives_the_way_and_a_cut_one_is_refused() {
         let frame = Frame {
             way: Way::User,
+            joins: true,
+            own_user: false,
             own_network: true,
             loopback: false,
-            door: true,
-            pids: false,
+            pids: true,
             keep: 1 << 40 | 3,
-            uid: 1000,
-            gid: 7,
+            user: User { uid: 1000, gid: 7 },
         };
         let filter = [6, 0, 1, 2, 9, 0, 0, 0];
         let mounts = [

@@ -58,11 +58,23 @@ pub(super) struct Scope {
     pub abstract_sockets: bool,
 }
 
-/// Allows to read a folder that was mounted only in the child. Nothing but system calls.
-pub(super) fn allow_mounted(ruleset: BorrowedFd<'_>, folder: &CStr) -> io::Result<()> {
+/// Allows a folder that was mounted only in the child. Nothing but system calls.
+pub(super) fn allow_mounted(ruleset: BorrowedFd<'_>, folder: &CStr, rights: u64) -> io::Result<()> {
     let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    let folder = rustix::fs::open(folder, flags, Mode::empty())?;
-    add(ruleset, folder.as_fd(), READ)
+    match rustix::fs::open(folder, flags, Mode::empty()) {
+        Ok(folder) => add(ruleset, folder.as_fd(), rights & handled(abi())),
+        Err(Errno::NOENT) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The rights on files that a kernel of this version knows.
+fn handled(abi: u32) -> u64 {
+    let since = |first: u32, rights: u64| if abi >= first { rights } else { 0 };
+    FIRST_RIGHTS
+        | since(ABI_WITH_REFER, REFER)
+        | since(ABI_WITH_TRUNCATE, TRUNCATE)
+        | since(ABI_WITH_IOCTL, IOCTL_DEV)
 }
 
 fn add(ruleset: BorrowedFd<'_>, parent: BorrowedFd<'_>, allowed: u64) -> io::Result<()> {
@@ -107,10 +119,7 @@ struct Beneath {
 impl Ruleset {
     pub(super) fn new(abi: u32, scope: Scope) -> io::Result<Self> {
         let since = |first: u32, rights: u64| if abi >= first { rights } else { 0 };
-        let handled = FIRST_RIGHTS
-            | since(ABI_WITH_REFER, REFER)
-            | since(ABI_WITH_TRUNCATE, TRUNCATE)
-            | since(ABI_WITH_IOCTL, IOCTL_DEV);
+        let handled = handled(abi);
         let scoped = SCOPE_SIGNAL
             | if scope.abstract_sockets {
                 SCOPE_ABSTRACT

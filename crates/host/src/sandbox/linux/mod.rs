@@ -6,21 +6,24 @@ mod jail;
 mod landlock;
 mod places;
 mod seccomp;
+mod shared;
 
 pub(crate) use enter::{Step, isolate, namespaces, restrict, retire};
 pub(crate) use jail::Jail;
+pub use shared::SharedNetwork;
+pub(crate) use shared::join;
 
 use super::{
     Choice, Error, Layer, Missing, Network, Plan, Policy, Readable, Report, holder, wanted,
 };
-use jail::{Frame, Mount, Way};
+use jail::{Frame, Mount, User, Way};
 use landlock::{DEVICE, READ, READ_DIR, Ruleset, Scope, WRITE};
 use places::Places;
 use rustix::fd::OwnedFd;
 use seccomp::Sockets;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// Most rules of one ruleset. Each costs a few microseconds for each command.
 const MAX_RULES: usize = 8192;
@@ -49,8 +52,7 @@ const PROCESSES_SEEN: &str = "names and command lines of processes outside can b
 pub(crate) struct Prepared {
     pub(crate) bytes: Vec<u8>,
     pub(crate) ruleset: Option<OwnedFd>,
-    /// It sends us a listener.
-    pub(crate) door: bool,
+    pub(crate) network: Option<Arc<SharedNetwork>>,
 }
 
 pub(super) fn prepare(policy: &Policy) -> Result<Plan, Error> {
@@ -87,16 +89,25 @@ pub(super) fn prepare(policy: &Policy) -> Result<Plan, Error> {
         Layer::Namespaces => places.mounts(),
         Layer::Landlock | Layer::Bubblewrap => Vec::new(),
     };
-    let user = rustix::process::geteuid();
+    let network = policy
+        .shared
+        .clone()
+        .filter(|_| layer == Layer::Namespaces && policy.network == Network::Proxy);
+    let joins = network.is_some();
+    // Commands in one user namespace could look into each other, if nothing else stood between them.
+    let apart = pids || report.landlock_abi > 0;
     let frame = Frame {
         way,
-        own_network: policy.network != Network::On,
-        loopback: matches!(policy.network, Network::Loopback | Network::Proxy),
-        door: layer == Layer::Namespaces && policy.network == Network::Proxy,
+        joins,
+        own_user: way == Way::User && !(joins && apart),
+        own_network: !joins && policy.network != Network::On,
+        loopback: !joins && matches!(policy.network, Network::Loopback | Network::Proxy),
         pids,
-        keep: if user.is_root() { KEPT_BY_ROOT } else { 0 },
-        uid: user.as_raw(),
-        gid: rustix::process::getegid().as_raw(),
+        keep: match rustix::process::geteuid().is_root() {
+            true => KEPT_BY_ROOT,
+            false => 0,
+        },
+        user: User::own(),
     };
     let borrowed: Vec<(Mount, &Path)> = mounts
         .iter()
@@ -119,7 +130,7 @@ pub(super) fn prepare(policy: &Policy) -> Result<Plan, Error> {
         jail: Some(Prepared {
             bytes,
             ruleset: ruleset.map(Ruleset::into_fd),
-            door: frame.door,
+            network,
         }),
     })
 }
@@ -159,13 +170,6 @@ fn rules(
         abstract_sockets: policy.sockets.is_empty(),
     };
     let ruleset = Ruleset::new(abi, scope).map_err(kernel)?;
-    let mut left_out = vec![PathBuf::from("/dev")];
-    if layer == Layer::Landlock {
-        // Inside of a writable folder nothing can be left out: new files there would be unreadable too.
-        let outside = |path: &&PathBuf| holder(path, &places.writable).is_none();
-        left_out.extend(places.forbidden.iter().filter(outside).cloned());
-    }
-    let linked = places::linked_files(&left_out);
     let allow = |path: &Path, rights| {
         ruleset.allow(path, rights).map_err(|source| Error::Path {
             path: path.to_owned(),
@@ -174,19 +178,13 @@ fn rules(
     };
     // Names of files can be told from their folders anyway, and much breaks without.
     allow(Path::new("/"), READ_DIR)?;
-    match &policy.readable {
-        Readable::All => {
-            for path in places::beneath_but(Path::new("/"), &left_out, &linked, MAX_RULES)? {
-                allow(&path, READ)?;
-            }
-        }
-        Readable::List(_) => {
-            for path in &places.readable {
-                for path in places::beneath_but(path, &left_out, &linked, MAX_RULES)? {
-                    allow(&path, READ)?;
-                }
-            }
-        }
+    let everything = [PathBuf::from("/")];
+    let tops = match &policy.readable {
+        Readable::All => everything.as_slice(),
+        Readable::List(_) => places.readable.as_slice(),
+    };
+    for path in readable(tops, places, layer, limits)? {
+        allow(&path, READ)?;
     }
     for path in &places.writable {
         allow(path, READ | WRITE | DEVICE)?;
@@ -198,6 +196,47 @@ fn rules(
         allow(Path::new(path), DEVICE)?;
     }
     Ok(ruleset)
+}
+
+/// Everything below `tops` but what is hidden.
+fn readable(
+    tops: &[PathBuf],
+    places: &Places,
+    layer: Layer,
+    limits: &mut Vec<&'static str>,
+) -> Result<Vec<PathBuf>, Error> {
+    let devices = [PathBuf::from("/dev")];
+    // Inside of a writable folder nothing can be left out: new files there would be unreadable too. Elsewhere this holds
+    // what no mount does: a file that comes later, or is replaced and so loses the mount on it.
+    let outside = |path: &&PathBuf| holder(path, &places.writable).is_none();
+    let there = || {
+        devices
+            .iter()
+            .chain(places.forbidden.iter().filter(outside))
+    };
+    let dotted = places.closed.iter().flat_map(|closed| &closed.dotted);
+    let later = places.absent.iter().chain(dotted).filter(outside);
+    let all: Vec<PathBuf> = there().chain(later).cloned().collect();
+    let beneath = |left_out: &[PathBuf]| {
+        let linked = places::linked_files(left_out);
+        let mut found = Vec::new();
+        for top in tops {
+            let limit = MAX_RULES - found.len();
+            found.extend(places::beneath_but(top, left_out, &linked, limit)?);
+        }
+        Ok(found)
+    };
+    match (beneath(&all), layer) {
+        (Err(Error::TooMany { .. }), Layer::Namespaces) => {
+            limits.push("a path in forbid_read that is replaced while a command runs can be read");
+            beneath(&devices)
+        }
+        (Err(Error::TooMany { .. }), Layer::Landlock | Layer::Bubblewrap) => {
+            limits.push("a path in forbid_read that is made while a command runs can be read");
+            beneath(&there().cloned().collect::<Vec<_>>())
+        }
+        (found, _) => found,
+    }
 }
 
 fn name_limits(
@@ -226,6 +265,7 @@ fn name_limits(
         second,
         "modes, owners and times of files outside of the writable folders can be changed",
     );
+    add(second, "other terminals of yours can be read and written");
     add(
         second && matches!(policy.network, Network::Loopback | Network::Proxy),
         "there is no loopback inside, and no way to single hosts",
@@ -288,13 +328,13 @@ fn found() -> &'static Result<Namespaces, String> {
 fn attempt(way: Way, pids: bool) -> Result<(), (Step, io::Error)> {
     let frame = Frame {
         way,
+        joins: false,
+        own_user: way == Way::User,
         own_network: true,
         loopback: true,
-        door: false,
         pids,
         keep: 0,
-        uid: rustix::process::geteuid().as_raw(),
-        gid: rustix::process::getegid().as_raw(),
+        user: User::own(),
     };
     let mounts = [(Mount::ReadOnlyTree, Path::new("/"))];
     let bytes = jail::encode(frame, &mounts, &[], false);

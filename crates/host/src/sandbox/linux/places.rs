@@ -1,6 +1,6 @@
 //! The paths of a policy as they are on this disk, and the mounts that confine them.
 
-use super::jail::Mount;
+use super::jail::{MAX_CARRIED, Mount};
 use crate::sandbox::{Error, Layer, Policy, Readable, holder};
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -10,6 +10,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+const TERMINALS: &str = "/dev/pts";
 /// Most foreign sockets that are hidden one by one.
 const MAX_SOCKETS: usize = 512;
 /// Most files of `forbid_read` that are looked at for other names.
@@ -21,11 +22,25 @@ pub(super) struct Places {
     pub writable: Vec<PathBuf>,
     pub readable: Vec<PathBuf>,
     pub forbidden: Vec<PathBuf>,
+    /// Forbidden ones that do not exist yet.
+    pub absent: Vec<PathBuf>,
     pub protected: Vec<PathBuf>,
     /// Protected paths that no mount can cover: they do not exist yet, or are links.
     pub unmountable: Vec<PathBuf>,
+    pub closed: Vec<Closed>,
     sockets: Vec<PathBuf>,
     pub too_many_sockets: bool,
+}
+
+/// What is seen of a folder that is closed.
+#[derive(Debug)]
+pub(super) struct Closed {
+    pub folder: PathBuf,
+    pub shown: Vec<PathBuf>,
+    /// There, but not to be opened.
+    pub blank: Vec<PathBuf>,
+    /// Whatever else has a name that begins with a dot: secrets on their way.
+    pub dotted: Vec<PathBuf>,
 }
 
 impl Places {
@@ -41,6 +56,19 @@ impl Places {
             forbidden: resolve(&policy.forbid_read)?,
             ..Self::default()
         };
+        for path in &policy.forbid_read {
+            places.absent.extend(absent(path));
+        }
+        let mut room = MAX_CARRIED;
+        for folder in resolve(&policy.closed)? {
+            let open = places.writable.contains(&folder);
+            if !open && holder(&folder, &places.forbidden).is_none() {
+                let mut closed = Closed::look(folder, &policy.forbid_read);
+                closed.shown.truncate(room);
+                room -= closed.shown.len();
+                places.closed.push(closed);
+            }
+        }
         for inner in &places.writable {
             if let Some(outer) = holder(inner, &places.forbidden) {
                 return Err(Error::Conflict {
@@ -98,6 +126,9 @@ impl Places {
         for path in self.hidden_sockets() {
             mounts.push((Mount::HideFile, path.clone()));
         }
+        mounts.push((Mount::Terminals, TERMINALS.into()));
+        // Last, so that what is carried has all of the above on it.
+        mounts.extend(self.closed.iter().flat_map(Closed::mounts));
         mounts
     }
 
@@ -136,6 +167,73 @@ impl Places {
             );
         }
         outer_first(pins)
+    }
+}
+
+impl Closed {
+    fn look(folder: PathBuf, forbidden: &[PathBuf]) -> Self {
+        let real = |path: &PathBuf| fs::canonicalize(path).unwrap_or_else(|_| path.clone());
+        let forbidden: Vec<PathBuf> = forbidden
+            .iter()
+            .flat_map(|path| [place(path).unwrap_or_else(|| path.clone()), real(path)])
+            .collect();
+        let mut closed = Self {
+            folder,
+            shown: Vec::new(),
+            blank: Vec::new(),
+            dotted: Vec::new(),
+        };
+        let entries = fs::read_dir(&closed.folder).into_iter().flatten().flatten();
+        for path in entries.map(|entry| entry.path()) {
+            let name = path.file_name().unwrap_or_default().as_bytes();
+            if forbidden.contains(&path) || forbidden.contains(&real(&path)) {
+                closed.blank.push(path);
+            } else if name.starts_with(b".") {
+                closed.dotted.push(path);
+            } else {
+                closed.shown.push(path);
+            }
+        }
+        closed
+            .shown
+            .sort_by_cached_key(|path| (!path.is_dir(), path.clone()));
+        closed
+    }
+
+    fn mounts(&self) -> Vec<(Mount, PathBuf)> {
+        let each = |kind: Mount| self.shown.iter().map(move |path| (kind, path.clone()));
+        let mut mounts: Vec<_> = each(Mount::Carry).collect();
+        mounts.push((Mount::Clear, self.folder.clone()));
+        mounts.extend(each(Mount::PutDown));
+        for path in &self.blank {
+            mounts.push((Mount::Touch, path.clone()));
+            mounts.push((Mount::HideFile, path.clone()));
+        }
+        mounts.push((Mount::ReadOnly, self.folder.clone()));
+        mounts
+    }
+}
+
+/// The path with the links of its folder resolved, not its own.
+fn place(path: &Path) -> Option<PathBuf> {
+    Some(
+        fs::canonicalize(path.parent()?)
+            .ok()?
+            .join(path.file_name()?),
+    )
+}
+
+/// A path that does not exist, as far as its folders are resolved and do.
+fn absent(path: &Path) -> Option<PathBuf> {
+    if fs::canonicalize(path).is_ok() {
+        return None;
+    }
+    let mut missing = path.to_owned();
+    loop {
+        if let Some(place) = place(&missing) {
+            return Some(place);
+        }
+        missing.pop().then_some(())?;
     }
 }
 
@@ -189,6 +287,11 @@ type FileId = (u64, u64);
 pub(super) fn linked_files(tops: &[PathBuf]) -> HashSet<FileId> {
     let mut found = HashSet::new();
     let mut open = tops.to_vec();
+    // Where devices have a file system of their own, none of them has a name elsewhere.
+    let device = |path: &str| fs::symlink_metadata(path).map(|meta| meta.dev()).ok();
+    if device("/dev") != device("/") {
+        open.retain(|top| top != Path::new("/dev"));
+    }
     let mut seen = 0;
     while let Some(path) = open.pop() {
         seen += 1;
@@ -228,6 +331,16 @@ pub(super) fn beneath_but(
             }
         } else if let Ok(entries) = fs::read_dir(&path) {
             open.extend(entries.flatten().map(|entry| entry.path()));
+        } else {
+            // One that can be passed through, not listed, as that of all homes may be.
+            let mut next: Vec<PathBuf> = left_out
+                .iter()
+                .filter_map(|out| out.strip_prefix(&path).ok()?.iter().next())
+                .map(|name| path.join(name))
+                .collect();
+            next.sort();
+            next.dedup();
+            open.append(&mut next);
         }
         if found.len() + open.len() > limit {
             return Err(Error::TooMany { limit });

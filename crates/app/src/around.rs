@@ -1,0 +1,380 @@
+//! What the terminal UI needs of this machine: names in folders, the person's editor and clipboard, prompts of before.
+
+use ostler_host::keyboard::{Keyboard, Typed};
+use ostler_tui::surroundings::{self, Fetch, Fetched, Kept, Name, Surroundings, Work};
+use ostler_wire::Image;
+use std::ffi::OsString;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::thread::{self, JoinHandle};
+
+/// Names of one folder that a menu is given.
+const MAX_NAMES: usize = 1_000;
+/// Prompts of before that are read in.
+const MAX_HISTORY: usize = 1_000;
+/// Bytes at the end of the file of prompts that are read in.
+const MAX_HISTORY_BYTES: u64 = 1 << 20;
+const MAX_DRAFT: u64 = 4 << 20;
+const MAX_PICTURE: u64 = 20 << 20;
+/// Never worth a mention.
+const NOISE: [&str; 6] = [
+    ".git",
+    "node_modules",
+    "__pycache__",
+    ".DS_Store",
+    ".venv",
+    "target",
+];
+const EDITOR: &str = if cfg!(windows) { "notepad" } else { "vi" };
+
+#[derive(Clone, Debug)]
+pub struct Places {
+    pub root: PathBuf,
+    pub user_home: Option<PathBuf>,
+    /// A folder for the prompts and the draft of this project.
+    pub kept: PathBuf,
+    /// `$VISUAL` or `$EDITOR`.
+    pub editor: Option<String>,
+    /// Nothing is to be written.
+    pub forgets: bool,
+}
+
+/// The places, and a thread that writes what is to be kept, so that nobody waits for the disk.
+pub struct Around {
+    places: Places,
+    writer: Option<(mpsc::Sender<Kept>, JoinHandle<()>)>,
+}
+
+impl Around {
+    pub fn new(places: Places) -> Self {
+        let writer = (!places.forgets).then(|| {
+            let (to, from) = mpsc::channel();
+            let places = places.clone();
+            (to, thread::spawn(move || places.write(&from)))
+        });
+        Self { places, writer }
+    }
+}
+
+impl Drop for Around {
+    fn drop(&mut self) {
+        if let Some((to, thread)) = self.writer.take() {
+            drop(to);
+            // What was said last is on the disk before the program ends. A panic there has been told.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Places {
+    fn history_file(&self) -> PathBuf {
+        self.kept.join("prompts.jsonl")
+    }
+
+    fn draft_file(&self) -> PathBuf {
+        self.kept.join("draft.txt")
+    }
+
+    /// Prompts of before, oldest first. A damaged line is left out.
+    pub fn history(&self) -> Vec<String> {
+        let Ok(text) = read_end(&self.history_file(), MAX_HISTORY_BYTES) else {
+            return Vec::new();
+        };
+        let mut all: Vec<String> = text
+            .lines()
+            .filter_map(|line| serde_json::from_str(line).ok())
+            .collect();
+        let skip = all.len().saturating_sub(MAX_HISTORY);
+        all.split_off(skip)
+    }
+
+    pub fn draft(&self) -> Option<String> {
+        let text = read_end(&self.draft_file(), MAX_DRAFT).ok()?;
+        Some(text).filter(|t| !t.trim().is_empty())
+    }
+
+    fn folder(&self, named: &str) -> PathBuf {
+        match (named.strip_prefix("~/"), &self.user_home) {
+            (Some(rest), Some(home)) => home.join(rest),
+            (Some(_) | None, _) => self.root.join(named),
+        }
+    }
+}
+
+/// The keyboard of this machine as the surface knows it.
+pub struct Keys(Keyboard);
+
+impl surroundings::Keyboard for Keys {
+    async fn next(&mut self) -> io::Result<surroundings::Typed> {
+        Ok(match self.0.next().await? {
+            Typed::Bytes(bytes) => surroundings::Typed::Bytes(bytes),
+            Typed::Resized => surroundings::Typed::Resized,
+            Typed::Over => surroundings::Typed::Over,
+        })
+    }
+}
+
+impl Surroundings for Around {
+    type Keyboard = Keys;
+
+    fn keyboard(&self) -> io::Result<Keys> {
+        Keyboard::open(io::stdin()).map(Keys)
+    }
+
+    fn fetch(&self, what: Fetch) -> Work<Fetched> {
+        let places = self.places.clone();
+        Box::new(move || match what {
+            Fetch::Names(folder) => Fetched::Names {
+                names: names(&places.folder(&folder)),
+                folder,
+            },
+            Fetch::Image => Fetched::Image(picture()),
+            Fetch::Branch => Fetched::Branch(branch(&places.root)),
+        })
+    }
+
+    fn editor(&self, text: &str) -> Work<io::Result<String>> {
+        let program = self.places.editor.clone().unwrap_or_else(|| EDITOR.into());
+        let text = text.to_owned();
+        Box::new(move || {
+            let mut file = tempfile::Builder::new().suffix(".md").tempfile()?;
+            file.write_all(text.as_bytes())?;
+            file.flush()?;
+            let mut words = program.split_whitespace();
+            let name = words.next().unwrap_or(EDITOR);
+            let status = Command::new(name).args(words).arg(file.path()).status()?;
+            if !status.success() {
+                return Err(io::Error::other(format!("{name} ended with {status}")));
+            }
+            fs::read_to_string(file.path())
+        })
+    }
+
+    fn keep(&self, kept: Kept) {
+        if let Some((to, _)) = &self.writer {
+            // A prompt that cannot be remembered must not stop the work.
+            let _ = to.send(kept);
+        }
+    }
+
+    fn suspend(&self) -> io::Result<()> {
+        ostler_host::signals::suspend()
+    }
+}
+
+fn names(folder: &Path) -> Vec<Name> {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    let mut names: Vec<Name> = entries
+        .flatten()
+        .take(MAX_NAMES)
+        .filter_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            // A name that a terminal would act upon cannot be typed either.
+            let odd = name.chars().any(|c| c.is_control() || c.is_whitespace());
+            let is_folder = entry.path().is_dir();
+            (!odd && !NOISE.contains(&name.as_str())).then_some(Name { name, is_folder })
+        })
+        .collect();
+    names.sort_by(|a, b| {
+        b.is_folder
+            .cmp(&a.is_folder)
+            .then_with(|| a.name.cmp(&b.name))
+    });
+    names
+}
+
+fn picture() -> Result<Image, String> {
+    let tools: [&[&str]; 3] = [
+        &["wl-paste", "--no-newline", "--type", "image/png"],
+        &[
+            "xclip",
+            "-selection",
+            "clipboard",
+            "-target",
+            "image/png",
+            "-out",
+        ],
+        &["pngpaste", "-"],
+    ];
+    let found = tools.iter().find_map(|tool| picture_from(tool));
+    found
+        .map(|data| Image {
+            media_type: "image/png".into(),
+            data,
+        })
+        .ok_or_else(|| {
+            "there is none on the clipboard, or neither wl-paste, xclip nor pngpaste is installed"
+                .into()
+        })
+}
+
+fn branch(root: &Path) -> Option<String> {
+    let dot = root.join(".git");
+    let folder = match fs::read_to_string(&dot) {
+        Ok(pointer) => root.join(pointer.trim().strip_prefix("gitdir:")?.trim()),
+        Err(_) => dot,
+    };
+    let head = read_end(&folder.join("HEAD"), 4096).ok()?;
+    let head = head.trim();
+    match head.strip_prefix("ref: refs/heads/") {
+        Some(branch) => Some(branch.to_owned()),
+        None => head.get(..8).map(str::to_owned),
+    }
+}
+
+impl Places {
+    /// Writes what comes until nothing can come any more. Of drafts only the last counts.
+    fn write(&self, from: &mpsc::Receiver<Kept>) {
+        while let Ok(kept) = from.recv() {
+            let mut draft = None;
+            for kept in std::iter::once(kept).chain(from.try_iter()) {
+                // There is nobody to tell, and the work goes on without it.
+                let _ = match kept {
+                    Kept::Sent(text) => self.add(&text),
+                    Kept::Draft(text) => {
+                        draft = Some(text);
+                        Ok(())
+                    }
+                };
+            }
+            let _ = draft.map(|draft| self.write_draft(&draft));
+        }
+    }
+
+    fn add(&self, text: &str) -> io::Result<()> {
+        ostler_host::private_dir(&self.kept)?;
+        let mut line = serde_json::to_string(text)?;
+        line.push('\n');
+        let mut file = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(self.history_file())?;
+        file.write_all(line.as_bytes())
+    }
+
+    fn write_draft(&self, text: &str) -> io::Result<()> {
+        if text.is_empty() {
+            return match fs::remove_file(self.draft_file()) {
+                Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+                Ok(()) | Err(_) => Ok(()),
+            };
+        }
+        ostler_host::private_dir(&self.kept)?;
+        crate::config::files::write(
+            &self.draft_file(),
+            text.as_bytes(),
+            crate::config::files::Access::Private,
+        )
+    }
+}
+
+fn picture_from(tool: &[&str]) -> Option<String> {
+    use base64::Engine as _;
+    let (name, args) = tool.split_first()?;
+    let args: Vec<OsString> = args.iter().map(OsString::from).collect();
+    let mut child = Command::new(name)
+        .args(args)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()?;
+    let mut bytes = Vec::new();
+    let read = child
+        .stdout
+        .take()?
+        .take(MAX_PICTURE)
+        .read_to_end(&mut bytes);
+    let _ = child.kill();
+    let _ = child.wait();
+    read.ok()?;
+    (!bytes.is_empty()).then(|| base64::engine::general_purpose::STANDARD.encode(bytes))
+}
+
+/// The end of a text file, from the start of a line.
+fn read_end(path: &Path, most: u64) -> io::Result<String> {
+    use std::io::{Seek, SeekFrom};
+    let mut file = fs::File::open(path)?;
+    let len = file.metadata()?.len();
+    let skipped = len.saturating_sub(most);
+    file.seek(SeekFrom::Start(skipped))?;
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    Ok(match (skipped, text.split_once('\n')) {
+        (1.., Some((_, rest))) => rest.to_owned(),
+        (_, Some(_) | None) => text,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places(root: &Path) -> Places {
+        Places {
+            root: root.to_owned(),
+            user_home: None,
+            kept: root.join("kept"),
+            editor: None,
+            forgets: false,
+        }
+    }
+
+    #[test]
+    fn prompts_and_drafts_are_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let places = places(dir.path());
+        assert!(places.history().is_empty() && places.draft().is_none());
+        let keep = |all: &[Kept]| {
+            let around = Around::new(places.clone());
+            all.iter().for_each(|kept| around.keep(kept.clone()));
+        };
+        keep(&[
+            Kept::Sent("one\ntwo".into()),
+            Kept::Draft("half".into()),
+            Kept::Sent("三".into()),
+            Kept::Draft("half a sen".into()),
+        ]);
+        assert_eq!(places.history(), ["one\ntwo", "三"]);
+        assert_eq!(places.draft().as_deref(), Some("half a sen"));
+        keep(&[Kept::Draft(String::new())]);
+        assert_eq!(places.draft(), None);
+        fs::write(places.history_file(), "\"a\"\nnonsense\n\"b\"\n").unwrap();
+        assert_eq!(places.history(), ["a", "b"]);
+    }
+
+    #[test]
+    fn folders_come_first_and_noise_not_at_all() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["src", ".git", "node_modules"] {
+            fs::create_dir(dir.path().join(name)).unwrap();
+        }
+        for name in ["b.rs", "a.rs", "bad\u{1b}name"] {
+            fs::write(dir.path().join(name), "").unwrap();
+        }
+        let list = |folder: &str| -> Vec<String> {
+            let names = names(&places(dir.path()).folder(folder)).into_iter();
+            names.map(|n| n.name).collect()
+        };
+        assert_eq!(list(""), ["src", "a.rs", "b.rs"]);
+        assert!(list("nowhere/").is_empty());
+    }
+
+    #[test]
+    fn the_branch_is_read_without_git() {
+        let dir = tempfile::tempdir().unwrap();
+        let branch = || branch(dir.path());
+        assert_eq!(branch(), None);
+        fs::create_dir(dir.path().join(".git")).unwrap();
+        fs::write(dir.path().join(".git/HEAD"), "ref: refs/heads/feature/x\n").unwrap();
+        assert_eq!(branch().as_deref(), Some("feature/x"));
+        fs::write(dir.path().join(".git/HEAD"), "0123456789abcdef\n").unwrap();
+        assert_eq!(branch().as_deref(), Some("01234567"));
+    }
+}

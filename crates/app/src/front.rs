@@ -1,0 +1,188 @@
+//! The conversation on a terminal: puts the terminal UI, the session and this machine together.
+
+use crate::around::{Around, Places};
+use crate::boot::Boot;
+use crate::color;
+use crate::config::units::ColorChoice;
+use crate::exec::{OK, TERMINATED};
+use anyhow::{Context as _, anyhow};
+use ostler_engine::{LocalHub, Shelf};
+use ostler_host::signals::{Signals, Stop};
+use ostler_tui::editor;
+use ostler_tui::run::{Start, run as show};
+use ostler_tui::screen::Narrowed;
+use ostler_tui::state::{Keys, Settings};
+use ostler_tui::theme::Look;
+use ostler_wire::{Hub, Language, Open, Word};
+use std::cell::Cell;
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Whether the terminal UI can and may be used; plain lines otherwise.
+pub fn fits(boot: &Boot) -> bool {
+    let dumb = boot
+        .env
+        .get("TERM")
+        .is_none_or(|t| t.is_empty() || t == "dumb");
+    !boot.global.plain && !dumb && io::stdin().is_terminal() && io::stdout().is_terminal()
+}
+
+pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
+    let boot = crate::cmd::trust::at_start(boot)?;
+    let options = Arc::new(boot.options(true)?);
+    let host = boot.host();
+    let language = options.language;
+    let start = start(&boot, language)?;
+    let hub = LocalHub::new(options, boot.transport());
+    let client = hub.open(which).await?;
+    let mut signals = Signals::new()?;
+    // Whatever becomes of us, the terminal is put right.
+    let _ = host
+        .guard_terminal(ostler_tui::terminal::RESET.as_bytes())
+        .await;
+    reset_on_panic();
+    let stopped = Cell::new(false);
+    let stop = async {
+        match signals.next().await {
+            Stop::Terminate => stopped.set(true),
+            // In raw mode Ctrl-C is a key; a signal comes from somewhere else.
+            Stop::Interrupt => {}
+        }
+    };
+    let out = io::BufWriter::with_capacity(1 << 16, io::stdout());
+    let ended = show(&hub, client, Around::new(places(&boot)), start, out, stop).await;
+    let _ = host.release_terminal().await;
+    let ended = ended.context("the terminal cannot be used")?;
+    if boot.store().find(&ended.session).is_ok() {
+        let id = ended.session.get(..8).unwrap_or(&ended.session);
+        let _ = writeln!(io::stderr(), "ostler resume {id}");
+    }
+    Ok(if stopped.get() { TERMINATED } else { OK })
+}
+
+fn places(boot: &Boot) -> Places {
+    let project = ostler_engine::store::project_name(&boot.places.root);
+    Places {
+        root: boot.places.root.clone(),
+        user_home: boot.places.user_home.clone(),
+        kept: boot.places.home.join("cache").join("prompts").join(project),
+        editor: ["VISUAL", "EDITOR"]
+            .into_iter()
+            .find_map(|name| boot.env.get(name).filter(|v| !v.trim().is_empty()).cloned()),
+        forgets: boot.global.no_save,
+    }
+}
+
+fn start(boot: &Boot, language: Language) -> anyhow::Result<Start> {
+    let ui = &boot.loaded.config.ui;
+    let places = places(boot);
+    let mut keys = Keys::default();
+    for (action, names) in &ui.keys {
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        keys.bind(action, &names)
+            .map_err(|e| anyhow!("`ui.keys`: {e}"))?;
+    }
+    let mut greeting = vec![format!("ostler {}", crate::VERSION)];
+    greeting.extend(boot.loaded.notices.iter().map(ToString::to_string));
+    greeting.extend(boot.dotenv.warnings.iter().cloned());
+    let say = |word: Word| language.say(word).to_owned();
+    Ok(Start {
+        settings: Settings {
+            look: look(boot)?,
+            language,
+            show_reasoning: boot.loaded.config.display.show_reasoning,
+            notify: ui.notify,
+            status_line: ui.status_line.clone(),
+            keys: keys.global,
+            title: title(boot),
+        },
+        editor: editor::Options {
+            history: places.history(),
+            keys: keys.composer,
+            vim: ui.vim,
+            labels: editor::Labels {
+                paste: say(Word::PasteChip),
+                paste_line: say(Word::PasteLineChip),
+                image: say(Word::ImageChip),
+                search: language.fill(Word::HistorySearch, &[""]),
+            },
+        },
+        draft: places.draft(),
+        greeting,
+        prompt: None,
+        narrowed: narrowed(boot),
+    })
+}
+
+fn title(boot: &Boot) -> String {
+    let folder = boot.places.root.file_name();
+    let folder = folder.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    format!("ostler {folder}").trim_end().to_owned()
+}
+
+/// Terminals that do not break the rows that have become too wide. One within another does what the inner one does.
+fn narrowed(boot: &Boot) -> Narrowed {
+    let has = |name: &str| boot.env.get(name).is_some_and(|v| !v.is_empty());
+    let is_st = boot.env.get("TERM").is_some_and(|t| t.starts_with("st-"));
+    let cuts = has("XTERM_VERSION") || has("STY") || is_st;
+    match cuts && !has("TMUX") {
+        true => Narrowed::Cuts,
+        false => Narrowed::Breaks,
+    }
+}
+
+fn look(boot: &Boot) -> anyhow::Result<Look> {
+    let named = boot.loaded.config.ui.theme.as_deref();
+    let colour = match boot.loaded.config.display.color {
+        ColorChoice::Never => false,
+        ColorChoice::Always => true,
+        ColorChoice::Auto => color::liked(&boot.env),
+    };
+    if boot.global.no_color || !colour {
+        return Ok(Look::Mono);
+    }
+    let Some(name) = named else {
+        return Ok(Look::default());
+    };
+    Look::from_name(name).ok_or_else(|| {
+        let all = Look::ALL.map(Look::name).join(", ");
+        anyhow!("`ui.theme`: there is no theme {name:?}; there are: {all}")
+    })
+}
+
+/// The language of the surface: the setting, `OSTLER_LANG`, the locale.
+pub fn language(boot: &Boot) -> Language {
+    let set = boot.loaded.config.language.as_deref();
+    let env = ["OSTLER_LANG", "LC_ALL", "LC_MESSAGES", "LANG"];
+    let named = env
+        .iter()
+        .filter_map(|name| boot.env.get(*name).map(String::as_str));
+    set.into_iter()
+        .chain(named)
+        .find_map(Language::from_name)
+        .unwrap_or_default()
+}
+
+/// Folders of Markdown commands, the nearer first. What comes with a project allows nothing by itself: trust that was
+/// given earlier does not speak of these files.
+pub fn command_folders(boot: &Boot) -> Vec<Shelf> {
+    let ours = boot.global.trust_workspace;
+    let shelf = |path: PathBuf, trusted| Shelf { path, trusted };
+    vec![
+        shelf(boot.places.root.join(".ostler/commands"), ours),
+        shelf(boot.places.root.join(".claude/commands"), ours),
+        shelf(boot.places.home.join("commands"), true),
+    ]
+}
+
+fn reset_on_panic() {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        let mut out = io::stdout();
+        let _ = out.write_all(ostler_tui::terminal::RESET.as_bytes());
+        let _ = out.flush();
+        let _ = ostler_tui::terminal::cook();
+        usual(info);
+    }));
+}

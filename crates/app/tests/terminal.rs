@@ -1,0 +1,830 @@
+//! The terminal UI as a person has it: the real binary on a terminal, keys in, a screen out.
+
+#![cfg(unix)]
+
+mod common;
+
+use common::{Scene, of_type, texts, wait_for};
+use ostler_testkit::{Kind, Place, Server, Signal, Step, Term, Trouble, config_text};
+use serde_json::json;
+use std::time::{Duration, Instant};
+
+const PATIENCE: Duration = Duration::from_secs(30);
+const COMPOSER: &str = "› Ask, or /help";
+
+/// Started, with the composer there. The screen of the tests cuts rows that are too wide, as xterm does.
+fn start(scene: &Scene, columns: u16, rows: u16) -> Term {
+    let term = unwaited(scene, columns, rows);
+    term.wait_for(COMPOSER);
+    term
+}
+
+fn unwaited(scene: &Scene, columns: u16, rows: u16) -> Term {
+    let run = scene.ostler([]).env("XTERM_VERSION", "XTerm(390)");
+    run.timeout(PATIENCE).on_terminal(columns, rows)
+}
+
+fn scene(steps: impl IntoIterator<Item = Step>) -> Scene {
+    Scene::new(Kind::Chat, steps)
+}
+
+/// The turn is over and the prompt is back.
+fn idle(term: &Term) -> String {
+    term.wait_until("an idle prompt", |screen| {
+        // The last row is drawn last.
+        let is_whole = screen.contains(COMPOSER) && !screen.trim_end().ends_with(COMPOSER);
+        is_whole && !screen.contains("esc stops")
+    })
+}
+
+/// A prompt and its whole turn.
+fn turn(term: &mut Term, prompt: &str, answer: &str) {
+    term.keys(&format!("{prompt}\r"));
+    term.wait_for(answer);
+    idle(term);
+}
+
+fn rows_of(text: &str) -> Vec<&str> {
+    text.lines()
+        .map(str::trim_end)
+        .filter(|l| !l.is_empty())
+        .collect()
+}
+
+#[test]
+fn scrollback_is_the_transcript() {
+    let poem: Vec<String> = (1..=40).map(|n| format!("Line {n} of the poem.")).collect();
+    let scene = scene([
+        Step::answer().text_in(97, &poem.join("\n\n")),
+        Step::answer().text("I make it.").call(
+            "bash",
+            json!({"command": "echo made > made; echo one; echo two"}),
+        ),
+        Step::answer().text("It is **made**."),
+        Step::refuse(Trouble::Invalid),
+    ]);
+    let mut term = start(&scene, 80, 14);
+    turn(&mut term, "a poem", "Line 40 of");
+    term.keys("make\r");
+    term.wait_for("wants your permission");
+    term.keys("y");
+    term.wait_for("It is made.");
+    idle(&term);
+    turn(&mut term, "again", "✗ ");
+    term.keys("\x04");
+    assert!(term.wait().success());
+    let history = term.history();
+    let got = rows_of(&history);
+    let mut expect: Vec<&str> = poem.iter().map(String::as_str).collect();
+    expect.insert(0, "› a poem");
+    expect.extend(["› make", "I make it.", "It is made.", "› again"]);
+    let found: Vec<&str> = got
+        .iter()
+        .copied()
+        .filter(|row| expect.contains(row))
+        .collect();
+    assert_eq!(found, expect, "{history}");
+    for once in ["● bash  echo made", "✗ "] {
+        let rows = got.iter().filter(|row| row.starts_with(once)).count();
+        assert_eq!(rows, 1, "{once}: {history}");
+    }
+    // Nothing of the live region is left above.
+    for never in ["esc stops", "wants your permission", "Ask, or /help", "○ "] {
+        assert!(!history.contains(never), "{never}: {history}");
+    }
+    assert!(history.trim_end().contains("ostler resume "), "{history}");
+    let blank: Vec<&str> = history.lines().collect();
+    let gaps = blank
+        .windows(2)
+        .filter(|w| w.iter().all(|l| l.trim().is_empty()));
+    assert_eq!(gaps.count(), 0, "{history}");
+}
+
+#[test]
+fn nothing_is_written_when_nothing_happens() {
+    let scene = scene([Step::answer().text("Hello.")]);
+    let mut term = start(&scene, 80, 24);
+    term.keys("hi\r");
+    term.wait_for("Hello.");
+    idle(&term);
+    // Long enough for every timer of a prompt that has just been sent (the draft's is two seconds); the benchmark
+    // counts wake-ups over five.
+    std::thread::sleep(Duration::from_secs(3));
+    let before = term.bytes().len();
+    std::thread::sleep(Duration::from_secs(1));
+    assert_eq!(term.bytes().len(), before);
+}
+
+#[test]
+fn the_cursor_stands_where_the_caret_is() {
+    let scene = scene([]);
+    let mut term = start(&scene, 40, 12);
+    for (keys, shown, column) in [
+        ("ab", "› ab", 4),
+        ("中文", "› ab中文", 8),
+        ("👍", "› ab中文👍", 10),
+        ("e\u{301}", "› ab中文👍e\u{301}", 11),
+        ("\x1b[D\x1b[D", "› ab中文👍e\u{301}", 8),
+        ("\x01", "› ab中文👍e\u{301}", 2),
+    ] {
+        term.keys(keys);
+        let at = |term: &Term| {
+            let row = term.screen().lines().position(|l| l == shown)?;
+            (term.cursor() == (u16::try_from(row).ok()?, column)).then_some(())
+        };
+        wait_for(&format!("the caret after {keys:?}"), || at(&term));
+    }
+}
+
+#[test]
+fn a_large_paste_is_one_chip_and_arrives_whole() {
+    let scene = scene([Step::answer().text("Much.")]);
+    let mut term = start(&scene, 80, 24);
+    let line = "0123456789 中文 and more of it\n";
+    let text = line.repeat((1 << 20) / line.len());
+    term.paste(&text);
+    term.wait_for("[pasted 1");
+    assert!(term.screen().lines().count() < 10);
+    term.keys("\r");
+    term.wait_for("Much.");
+    let sent = scene.server.request(0).last_user_text();
+    assert!(sent.contains(text.trim_end()), "{} bytes", sent.len());
+}
+
+#[test]
+fn lines_that_come_at_once_are_a_paste_without_marks_too() {
+    let scene = scene([Step::answer().text("Read.")]);
+    let mut term = start(&scene, 80, 24);
+    term.keys("first line\rsecond line\rthird");
+    term.wait_for("third");
+    assert_eq!(scene.server.requests().len(), 0);
+    std::thread::sleep(Duration::from_millis(100));
+    term.keys("\r");
+    term.wait_for("Read.");
+    let sent = scene.server.request(0).last_user_text();
+    assert!(sent.contains("first line\nsecond line\nthird"), "{sent}");
+}
+
+#[test]
+fn esc_gives_the_prompt_back() {
+    // In a stream, in a tool, in a wait before a retry.
+    let slow = json!({"command": "echo begun; sleep 300"});
+    let cases: [(&str, Vec<Step>, &str); 3] = [
+        (
+            "",
+            vec![Step::answer().text("Half of it").stall(Place::Text(1))],
+            "Half",
+        ),
+        (
+            "[permissions]\nmode = \"allow\"\n[sandbox]\nbash = \"off\"\n",
+            vec![Step::answer().call("bash", slow)],
+            "begun",
+        ),
+        ("", vec![Step::rate_limited(60)], "Trying again"),
+    ];
+    for (config, steps, seen) in cases {
+        let scene = Scene::with_config(Kind::Chat, config, steps);
+        let mut term = start(&scene, 80, 24);
+        term.keys("go\r");
+        term.wait_for(seen);
+        term.keys("\x1b");
+        idle(&term);
+        scene.server.push(Step::answer().text("Whole."));
+        term.keys("again\r");
+        term.wait_for("Whole.");
+        assert!(term.history().contains("Interrupted"), "{}", term.history());
+    }
+}
+
+#[test]
+fn the_terminal_is_as_before() {
+    type End = fn(&mut Term);
+    let ends: [(&str, End); 4] = [
+        ("ctrl-d", |term| term.keys("\x04")),
+        ("SIGTERM", |term| term.signal(Signal::Terminate)),
+        ("SIGHUP", |term| term.signal(Signal::Hangup)),
+        ("SIGKILL", |term| term.signal(Signal::Kill)),
+    ];
+    for (name, end) in ends {
+        let scene = scene([Step::answer().text("Half of it").stall(Place::Text(1))]);
+        let mut term = unwaited(&scene, 80, 24);
+        let before = term.settings();
+        term.wait_for(COMPOSER);
+        assert_ne!(term.settings(), before, "{name}: never raw");
+        if name != "ctrl-d" {
+            term.keys("go\r");
+            term.wait_for("Half");
+        }
+        end(&mut term);
+        let status = term.wait();
+        wait_for(&format!("settings after {name}"), || {
+            (term.settings() == before).then_some(())
+        });
+        // Marked pastes, told focus, kitty keys and a hidden cursor are off again.
+        wait_for(&format!("modes after {name}"), || {
+            let bytes = term.bytes();
+            let bytes = String::from_utf8_lossy(&bytes);
+            let last = |on: &str, off: &str| bytes.rfind(off) > bytes.rfind(on);
+            let all = last("\x1b[?2004h", "\x1b[?2004l")
+                && last("\x1b[?1004h", "\x1b[?1004l")
+                && last("\x1b[>1u", "\x1b[<u")
+                && last("\x1b[?25l", "\x1b[?25h")
+                && last("\x1b[?7l", "\x1b[?7h")
+                && last("\x1b[22;2t", "\x1b[23;2t");
+            all.then_some(())
+        });
+        match name {
+            "ctrl-d" => assert_eq!(status.code(), Some(0)),
+            "SIGKILL" => assert_eq!(status.code(), None),
+            _ => assert_eq!(status.code(), Some(143), "{name}"),
+        }
+        if name != "ctrl-d" {
+            let log = scene.log();
+            assert_eq!(texts(&log).first(), Some(&"go"), "{name}");
+        }
+    }
+}
+
+#[test]
+fn suspended_and_brought_back() {
+    let scene = scene([Step::answer().text("Here.")]);
+    let shell = scene.space.run("/bin/bash").args(["--norc", "-i"]);
+    let mut term = shell.env("PS1", "shell$ ").on_terminal(80, 24);
+    term.wait_for("shell$");
+    term.keys(concat!(env!("CARGO_BIN_EXE_ostler"), "\r"));
+    term.wait_for(COMPOSER);
+    let raw = term.settings();
+    term.keys("half a thou");
+    term.wait_for("› half a thou");
+    term.keys("\x1a");
+    term.wait_for("Stopped");
+    assert_ne!(term.settings(), raw);
+    assert!(!term.screen().contains("half a thou"), "{}", term.screen());
+    term.keys("fg\r");
+    term.wait_for("› half a thou");
+    assert_eq!(term.settings(), raw);
+    term.keys("ght\r");
+    term.wait_for("Here.");
+    let sent = scene.server.request(0).last_user_text();
+    assert!(sent.contains("half a thought"), "{sent}");
+}
+
+#[test]
+fn a_draft_survives_a_kill() {
+    let scene = scene([]);
+    let mut term = start(&scene, 80, 24);
+    term.keys("half of 中文 thought");
+    let prompts = scene.space.home().join("cache/prompts");
+    wait_for("the draft on disk", || {
+        let found = common::files(&prompts);
+        let draft = found.iter().find(|p| p.ends_with("draft.txt"))?;
+        scene.space.read(draft).contains("thought").then_some(())
+    });
+    term.signal(Signal::Kill);
+    term.wait();
+    let term = unwaited(&scene, 80, 24);
+    term.wait_for("› half of 中文 thought");
+}
+
+#[test]
+fn resizing_leaves_one_composer_and_every_row() {
+    let poem: Vec<String> = (1..=30).map(|n| format!("row {n} is here")).collect();
+    let scene = scene([
+        Step::answer().text_in(30, &poem.join("\n\n")),
+        Step::answer().text("After it."),
+    ]);
+    let mut term = start(&scene, 80, 20);
+    turn(&mut term, "go", "row 30 is here");
+    term.keys("a line that is wider than forty columns are, by some words");
+    term.wait_for("by some words");
+    for (columns, rows) in [(40, 20), (120, 20), (40, 10), (80, 24)] {
+        term.resize(columns, rows);
+        term.wait_until("one composer", |screen| {
+            screen.matches("mock-model · ask").count() == 1
+                && screen.matches("› a line that").count() == 1
+        });
+    }
+    term.keys("\r");
+    term.wait_for("After it.");
+    idle(&term);
+    let history = term.history();
+    let found: Vec<&str> = rows_of(&history)
+        .into_iter()
+        .filter(|r| r.starts_with("row "))
+        .collect();
+    assert_eq!(found, poem, "{history}");
+    assert_eq!(history.matches("mock-model · ask").count(), 1, "{history}");
+}
+
+/// The same within tmux, which breaks rows that are too wide and joins them again.
+#[test]
+fn resizing_within_tmux() {
+    let Ok(tmux) = Tmux::start() else {
+        return common::skipped("tmux is not installed");
+    };
+    let poem: Vec<String> = (1..=30).map(|n| format!("row {n} is here")).collect();
+    let scene = scene([Step::answer().text_in(30, &poem.join("\n\n"))]);
+    tmux.ostler(&scene);
+    tmux.wait(|screen| screen.contains(COMPOSER));
+    tmux.call(&["send-keys", "-l", "go"]);
+    tmux.call(&["send-keys", "Enter"]);
+    tmux.wait(|screen| screen.contains("row 30") && !screen.contains("esc stops"));
+    tmux.call(&[
+        "send-keys",
+        "-l",
+        "a line that is wider than forty columns are, by some words",
+    ]);
+    tmux.wait(|screen| screen.contains("by some words"));
+    for columns in ["40", "120", "60", "80"] {
+        tmux.call(&["resize-window", "-x", columns]);
+        tmux.wait(|screen| {
+            screen.matches("mock-model · ask").count() == 1 && screen.contains("› a line that")
+        });
+    }
+    let history = tmux.call(&["capture-pane", "-p", "-S", "-"]);
+    let found: Vec<&str> = rows_of(&history)
+        .into_iter()
+        .filter(|r| r.starts_with("row "))
+        .collect();
+    assert_eq!(found, poem, "{history}");
+    for once in ["mock-model · ask", "› a line that"] {
+        assert_eq!(history.matches(once).count(), 1, "{once}: {history}");
+    }
+}
+
+/// A tmux server of its own.
+struct Tmux {
+    folder: ostler_testkit::TempWorkspace,
+}
+
+impl Tmux {
+    fn start() -> std::io::Result<Self> {
+        std::process::Command::new("tmux").arg("-V").output()?;
+        Ok(Self {
+            folder: ostler_testkit::TempWorkspace::new(),
+        })
+    }
+
+    fn ostler(&self, scene: &Scene) {
+        let env: Vec<String> = scene
+            .space
+            .env()
+            .into_iter()
+            .map(|(name, value)| format!("{name}='{}'", value.to_string_lossy()))
+            .collect();
+        let program = env!("CARGO_BIN_EXE_ostler");
+        let command = format!(
+            "cd '{}' && env -u XTERM_VERSION {} {program}",
+            scene.space.root().display(),
+            env.join(" ")
+        );
+        self.call(&[
+            "-f",
+            "/dev/null",
+            "new-session",
+            "-d",
+            "-x",
+            "80",
+            "-y",
+            "20",
+            &command,
+        ]);
+    }
+
+    fn call(&self, args: &[&str]) -> String {
+        let socket = self.folder.root().join("socket");
+        let out = self
+            .folder
+            .run("tmux")
+            .args(["-S".as_ref(), socket.as_os_str()])
+            .args(args);
+        out.output().stdout
+    }
+
+    #[track_caller]
+    fn wait(&self, holds: impl Fn(&str) -> bool) {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        loop {
+            let screen = self.call(&["capture-pane", "-p"]);
+            if holds(&screen) {
+                return;
+            }
+            assert!(Instant::now() < deadline, "never seen in tmux:\n{screen}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+impl Drop for Tmux {
+    fn drop(&mut self) {
+        self.call(&["kill-server"]);
+    }
+}
+
+#[test]
+fn escape_codes_are_shown_and_not_obeyed() {
+    let evil = "\x1b[2J\x1b]0;owned\x07\x1b[31mred \u{202e}reversed\u{9b}1A\x08\r";
+    let scene = Scene::with_config(
+        Kind::Chat,
+        "[permissions]\nmode = \"allow\"\n[sandbox]\nbash = \"off\"\n",
+        [
+            Step::answer().text(&format!("start {evil} end")),
+            Step::answer().call(
+                "bash",
+                json!({"command": "printf 'out \\033[2Jput\\033]0;owned\\007 done'"}),
+            ),
+            Step::answer().call("ls", json!({"path": "."})),
+            Step::answer().call("read_file", json!({"path": "\x1b[2Jname"})),
+            Step::answer().text("Fin."),
+        ],
+    );
+    scene.space.write("\x1b]0;owned\x07name", "x");
+    let mut term = start(&scene, 100, 40);
+    term.keys("first\r");
+    term.wait_for("end");
+    idle(&term);
+    term.keys("second\r");
+    term.wait_for("Fin.");
+    idle(&term);
+    term.keys("\x14");
+    term.wait_for("search");
+    term.keys("q");
+    idle(&term);
+    let bytes = term.bytes();
+    let bytes = String::from_utf8_lossy(&bytes);
+    for never in [
+        "\x1b[2J\x1b]0",
+        "]0;owned\x07",
+        "\x1b[31mred",
+        "\u{202e}",
+        "\u{9b}",
+        "\x08",
+    ] {
+        assert!(!bytes.contains(never), "{never:?} was written");
+    }
+    let history = term.history();
+    for shown in [
+        "start ␛[2J␛]0;owned␇␛[31mred",
+        "out ␛[2Jput␛]0;owned␇ done",
+        "Fin.",
+    ] {
+        assert!(history.contains(shown), "{shown}: {history}");
+    }
+}
+
+#[test]
+fn odd_texts_do_not_break_the_layout() {
+    let wide = "| a | b | c |\n|---|---|---|\n| ".to_owned()
+        + &"wide ".repeat(60)
+        + "| x | "
+        + &"中".repeat(90)
+        + " |\n";
+    let answers = [
+        ("a long line", "x".repeat(10 << 20)),
+        ("a wide table", wide),
+        ("right to left", "שלום עולם — مرحبا بالعالم".repeat(8)),
+        (
+            "zero width",
+            "a\u{200b}\u{200d}\u{feff}\u{301}\u{301}\u{301}b ".repeat(60),
+        ),
+        ("many emoji", "👩‍👩‍👧‍👦🏳️‍🌈".repeat(50)),
+    ];
+    let steps = answers
+        .iter()
+        .map(|(_, text)| Step::answer().text_in(50, text));
+    let scene = scene(steps.collect::<Vec<_>>());
+    let mut term = start(&scene, 60, 20);
+    for (name, _) in &answers {
+        term.keys(&format!("{name}\r"));
+        let is_back = |screen: &str| {
+            let rows: Vec<&str> = screen.lines().collect();
+            let last = rows
+                .last()
+                .is_some_and(|r| r.starts_with("mock-model · ask"));
+            let composer = rows
+                .iter()
+                .rev()
+                .nth(1)
+                .is_some_and(|r| r.starts_with(COMPOSER));
+            last && composer && !screen.contains("esc stops")
+        };
+        term.wait_until(&format!("the prompt below {name}"), is_back);
+        assert_eq!(term.history().matches(COMPOSER).count(), 1, "{name}");
+    }
+}
+
+#[test]
+fn permission_is_given_as_it_was_shown() {
+    let call = || Step::answer().call("bash", json!({"command": "touch made"}));
+    let cases: [(&str, &str, bool); 4] = [
+        ("y", "once", true),
+        ("s", "session", true),
+        ("a", "always", true),
+        ("nuse another name\r", "deny", false),
+    ];
+    for (keys, decision, made) in cases {
+        let scene = Scene::with_config(
+            Kind::Chat,
+            "[sandbox]\nbash = \"off\"\n",
+            [call(), Step::answer().text("Well.")],
+        );
+        let mut term = start(&scene, 100, 24);
+        term.keys("go\r");
+        let screen = term.wait_for("wants your permission");
+        assert!(screen.contains("touch made"), "{screen}");
+        let rule = "Bash(touch made)";
+        assert!(
+            screen.contains("always allow") && screen.contains(rule),
+            "{screen}"
+        );
+        for (n, key) in keys.split_inclusive('n').enumerate() {
+            if n == 1 {
+                term.wait_for("why not?");
+            }
+            term.keys(key);
+        }
+        term.wait_for("Well.");
+        idle(&term);
+        assert_eq!(scene.space.exists("made"), made, "{keys}");
+        let log = scene.log();
+        assert_eq!(of_type(&log, "approval")[0]["decision"], decision);
+        let homes = [scene.space.home(), scene.space.root()];
+        let files = homes.iter().flat_map(|dir| common::files(dir));
+        let saved = files
+            .filter(|path| path.extension().is_some_and(|e| e == "toml"))
+            .any(|path| scene.space.read(path).contains(rule));
+        assert_eq!(saved, decision == "always", "{keys}");
+        let told = &scene.server.request(1).tool_results()[0].1;
+        assert_eq!(told.contains("use another name"), !made, "{told}");
+    }
+}
+
+#[test]
+fn a_question_is_answered_by_choice_and_in_own_words() {
+    let ask = || {
+        Step::answer().call(
+            "ask",
+            json!({"question": "Which colour?", "choices": ["red", "blue"]}),
+        )
+    };
+    for (keys, told) in [("2", "blue"), ("\x1b[B\r", "blue"), ("green\r", "green")] {
+        let scene = scene([ask(), Step::answer().text("Well.")]);
+        let mut term = start(&scene, 80, 24);
+        term.keys("go\r");
+        term.wait_for("2. blue");
+        term.keys(keys);
+        term.wait_for("Well.");
+        let result = &scene.server.request(1).tool_results()[0].1;
+        assert!(
+            result.contains(&format!("The person answered: {told}")),
+            "{result}"
+        );
+    }
+}
+
+#[test]
+fn a_plan_is_approved_and_then_done() {
+    let scene = Scene::with_config(
+        Kind::Chat,
+        "[sandbox]\nbash = \"off\"\n",
+        [
+            Step::answer().call(
+                "exit_plan_mode",
+                json!({"plan": "# The plan\n\n1. touch made"}),
+            ),
+            Step::answer().call("bash", json!({"command": "touch made"})),
+            Step::answer().text("Done."),
+        ],
+    );
+    let mut term = start(&scene, 80, 24);
+    term.keys("\x1b[Z");
+    term.wait_for("mock-model · plan");
+    term.keys("plan it\r");
+    let screen = term.wait_for("The plan is ready");
+    assert!(screen.contains("1. touch made"), "{screen}");
+    term.keys("y");
+    term.wait_for("Done.");
+    assert!(scene.space.exists("made"));
+}
+
+#[test]
+fn commands_show_choose_and_leave() {
+    let scene = scene([
+        Step::answer().text("One **answer**."),
+        Step::answer().text("Two."),
+        Step::answer().text("Three."),
+    ]);
+    let config = config_text(&scene.server, Kind::Chat).replace(
+        "model = \"mock-model\"",
+        "models = [\"mock-model\", \"other\"]",
+    );
+    scene
+        .space
+        .write(scene.space.home().join("config.toml"), config);
+    let mut term = start(&scene, 90, 40);
+    term.keys("first\r");
+    term.wait_for("One answer.");
+    idle(&term);
+    // Menus are open while a command is typed, so the last Enter is for what was typed whole.
+    for (command, seen) in [
+        ("/help", "go on with an earlier session"),
+        ("/context", "tool schemas"),
+        ("/cost", "mock/mock-model"),
+        ("/status", "complete_step"),
+    ] {
+        turn(&mut term, command, seen);
+    }
+    term.keys("/copy\r");
+    term.wait_for("copied");
+    let bytes = String::from_utf8_lossy(&term.bytes()).into_owned();
+    // "One **answer**." in base64.
+    assert!(bytes.contains("\x1b]52;c;T25lICoqYW5zd2VyKiou\x07"));
+    term.keys("/theme\r");
+    term.wait_for("\nTheme");
+    term.keys("light\r");
+    idle(&term);
+    term.keys("/model\r");
+    term.wait_until("the models", |s| {
+        s.contains("\nModel") && s.contains("mock/other")
+    });
+    term.keys("other\r");
+    term.wait_for("· Model: mock/other");
+    idle(&term);
+    term.keys("/new\r");
+    term.wait_for("· a new session");
+    idle(&term);
+    term.keys("second\r");
+    term.wait_for("Two.");
+    idle(&term);
+    term.keys("/resume\r");
+    term.wait_for("\nResume");
+    term.wait_for("first");
+    term.keys("first\r");
+    term.wait_for("· goes on with");
+    idle(&term);
+    term.keys("third\r");
+    term.wait_for("Three.");
+    let third = scene.server.request(2);
+    assert!(String::from_utf8_lossy(&third.raw).contains("One **answer**."));
+    idle(&term);
+    term.keys("/quit\r");
+    assert!(term.wait().success());
+}
+
+#[test]
+fn what_is_typed_during_a_turn_steers_or_waits() {
+    let scene = scene([
+        Step::answer()
+            .text("Working on it.")
+            .call("time", json!({}))
+            .pace(Duration::from_millis(300)),
+        Step::answer().text("With that in mind."),
+        Step::answer().text("And the next."),
+    ]);
+    let mut term = start(&scene, 80, 24);
+    term.keys("begin\r");
+    term.wait_for("esc stops");
+    term.keys("mind the gap\r");
+    term.wait_for("mind the gap");
+    term.keys("then this\t");
+    term.wait_for("queued: then this");
+    term.wait_for("And the next.");
+    idle(&term);
+    let log = scene.log();
+    let said = texts(&log);
+    // A prompt that steers is on record when it comes, before or after what is being said.
+    assert!(said[1..3].contains(&"mind the gap"), "{said:?}");
+    assert_eq!(
+        said[3..],
+        ["With that in mind.", "then this", "And the next."]
+    );
+    let history = term.history();
+    assert_eq!(history.matches("mind the gap").count(), 1, "{history}");
+    assert_eq!(history.matches("then this").count(), 1, "{history}");
+}
+
+#[test]
+fn a_resumed_session_shows_its_past_and_goes_on() {
+    let scene = scene([Step::answer().text("One."), Step::answer().text("Two.")]);
+    scene.exec("first").ok();
+    let run = scene.ostler(["resume"]);
+    let mut term = run.on_terminal(80, 24);
+    let screen = term.wait_for(COMPOSER);
+    let rows = rows_of(&screen);
+    let at = |text: &str| rows.iter().position(|r| *r == text);
+    assert!(
+        at("› first").is_some() && at("› first") < at("One."),
+        "{screen}"
+    );
+    term.keys("second\r");
+    term.wait_for("Two.");
+    assert_eq!(texts(&scene.log()), ["first", "One.", "second", "Two."]);
+}
+
+#[test]
+fn the_surface_speaks_chinese() {
+    let scene = scene([
+        Step::answer().call("bash", json!({"command": "touch made"})),
+        Step::answer().text("好。"),
+    ]);
+    let run = scene.ostler([]).env("OSTLER_LANG", "zh");
+    let mut term = run.on_terminal(80, 24);
+    term.wait_for("输入问题");
+    term.wait_for("需要批准");
+    term.keys("开始\r");
+    let screen = term.wait_for("请求许可");
+    for shown in ["允许一次", "本次会话内允许", "始终允许", "拒绝并说明原因"]
+    {
+        assert!(screen.contains(shown), "{shown}: {screen}");
+    }
+    term.keys("n\r");
+    term.wait_for("好。");
+    term.wait_for("已拒绝");
+}
+
+#[test]
+fn the_title_and_the_notification_tell_that_it_waits() {
+    let scene = scene([
+        Step::answer().call("bash", json!({"command": "touch made"})),
+        Step::answer().text("Fine."),
+    ]);
+    let mut term = start(&scene, 80, 24);
+    // The window loses the focus.
+    term.keys("go\r\x1b[O");
+    term.wait_for("wants your permission");
+    let has = |needle: &str| String::from_utf8_lossy(&term.bytes()).contains(needle);
+    wait_for("the notification", || {
+        (has("\x1b]9;ostler: ") && has("\x1b]2;? ostler")).then_some(())
+    });
+}
+
+#[test]
+fn settings_of_the_surface_are_checked_and_used() {
+    let config =
+        "[ui]\nstatus_line = \"<{model}>\"\n[ui.keys]\npage = [\"f2\"]\nundo = [\"ctrl-z\"]\n";
+    let scene = Scene::with_config(Kind::Chat, config, []);
+    let mut term = start(&scene, 80, 24);
+    term.wait_for("<mock-model>");
+    term.keys("word");
+    term.wait_for("› word");
+    term.keys("\x1a");
+    idle(&term);
+    term.keys("\x1bOQ");
+    term.wait_for("search");
+    for (config, said) in [
+        ("[ui.keys]\nfly = [\"f2\"]\n", "there is no action `fly`"),
+        ("[ui]\ntheme = \"pink\"\n", "there is no theme \"pink\""),
+    ] {
+        let scene = Scene::with_config(Kind::Chat, config, []);
+        let mut term = unwaited(&scene, 80, 24);
+        term.wait_for(said);
+        assert_eq!(term.wait().code(), Some(1));
+    }
+}
+
+#[test]
+fn a_server_that_speaks_fast_does_not_hold_keys_up() {
+    let words: Vec<String> = (0..4_000).map(|n| format!("w{n} ")).collect();
+    let server = Server::start([Step::answer().chunks(words)]);
+    let scene = Scene::of(Kind::Chat, "", server);
+    let mut term = start(&scene, 80, 24);
+    term.keys("go\r");
+    term.wait_for("w1");
+    term.keys("typed meanwhile");
+    term.wait_for("› typed meanwhile");
+    term.wait_until("the end", |s| {
+        s.contains("w3999") && !s.contains("esc stops")
+    });
+    let history = term.history();
+    let words: Vec<&str> = history
+        .split_whitespace()
+        .filter(|w| w.starts_with('w'))
+        .collect();
+    let numbers = words
+        .iter()
+        .filter_map(|w| w.get(1..)?.parse::<usize>().ok());
+    assert!(numbers.eq(0..4_000), "words are missing or out of order");
+}
+
+#[test]
+fn the_persons_own_editor_has_the_terminal_meanwhile() {
+    let scene = scene([Step::answer().text("Edited.")]);
+    // Reads a line from the terminal, so that nobody else may take it.
+    let editor = scene.space.write(
+        "editor.sh",
+        "#!/bin/sh\necho EDITING\nread line </dev/tty\nprintf '\\n%s' \"$line\" >> \"$1\"\n",
+    );
+    let run = scene
+        .ostler([])
+        .env("EDITOR", format!("/bin/sh {}", editor.display()));
+    let mut term = run.on_terminal(80, 24);
+    term.wait_for(COMPOSER);
+    term.keys("by hand\x07");
+    term.wait_for("EDITING");
+    term.keys("and by editor\r");
+    term.wait_for("  and by editor");
+    term.keys("\r");
+    term.wait_for("Edited.");
+    let sent = scene.server.request(0).last_user_text();
+    assert!(sent.contains("by hand\nand by editor"), "{sent}");
+}

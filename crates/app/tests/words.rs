@@ -1,0 +1,142 @@
+//! Every visible text goes through the table of words: sources of the front ends have no sentences of their own.
+
+use std::path::{Path, PathBuf};
+
+/// Files and folders whose texts people read.
+const FRONT_ENDS: [&str; 8] = [
+    "app/src/line.rs",
+    "app/src/line",
+    "app/src/asking.rs",
+    "app/src/print.rs",
+    "app/src/front.rs",
+    "app/src/extras.rs",
+    "engine/src/commands",
+    "tui/src",
+];
+
+/// Tables of their own, and what only looks like a text.
+const OTHER_TABLES: [&str; 6] = [
+    "tui/src/say.rs",
+    "tui/src/editor/keymap.rs",
+    "tui/src/state/keys.rs",
+    "tui/src/diff.rs",
+    "tui/src/highlight",
+    "tui/src/testing.rs",
+];
+
+/// What is typed, read by models, or an error of the system.
+const ALLOWED: [&str; 11] = [
+    "ostler resume",
+    "the session ended",
+    "nobody is there to",
+    "the terminal cannot be used",
+    "`ui.theme`: there is no theme",
+    "mode next",
+    "clear yes",
+    "quit yes",
+    "this session",
+    "[The person added this",
+    "deny|remove RULE",
+];
+
+fn crates() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("the folder of crates")
+        .to_owned()
+}
+
+fn sources(path: &Path, out: &mut Vec<PathBuf>) {
+    if path.is_file() {
+        return out.push(path.to_owned());
+    }
+    for entry in std::fs::read_dir(path).expect("a folder of sources") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if path.is_dir() && name != "snapshots" {
+            sources(&path, out);
+        } else if name.ends_with(".rs") && name != "tests.rs" {
+            out.push(path);
+        }
+    }
+}
+
+/// The texts in quotes of a file, without its tests and comments.
+fn literals(text: &str) -> Vec<String> {
+    let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+    let mut out = Vec::new();
+    for line in code.lines().map(str::trim_start) {
+        if line.starts_with("//") || line.contains("reason =") {
+            continue;
+        }
+        let mut rest = line;
+        while let Some((_, after)) = rest.split_once('"') {
+            let mut end = 0;
+            let mut escaped = false;
+            for c in after.chars() {
+                if c == '"' && !escaped {
+                    break;
+                }
+                escaped = c == '\\' && !escaped;
+                end += c.len_utf8();
+            }
+            out.push(after[..end].to_owned());
+            rest = after.get(end + 1..).unwrap_or_default();
+        }
+    }
+    out
+}
+
+/// Two words in a row.
+fn is_prose(text: &str) -> bool {
+    let word = |w: &str| {
+        let w = w.trim_end_matches([',', '.', ':', ';']);
+        w.len() > 1 && w.chars().all(|c| c.is_ascii_alphabetic())
+    };
+    let words: Vec<&str> = text.split(' ').collect();
+    words.windows(2).any(|pair| pair.iter().all(|w| word(w)))
+}
+
+#[test]
+fn front_ends_say_nothing_past_the_table() {
+    let crates = crates();
+    let mut files = Vec::new();
+    for path in FRONT_ENDS {
+        sources(&crates.join(path), &mut files);
+    }
+    let has_own = |file: &PathBuf| {
+        OTHER_TABLES
+            .iter()
+            .any(|t| file.starts_with(crates.join(t)))
+    };
+    files.retain(|file| !has_own(file));
+    assert!(files.len() > 40, "{files:?}");
+    let mut strays = Vec::new();
+    for file in files {
+        let text = std::fs::read_to_string(&file).expect("a source");
+        let texts = literals(&text).into_iter().filter(|t| is_prose(t));
+        let not_allowed = texts.filter(|t| !ALLOWED.iter().any(|a| t.contains(a)));
+        strays.extend(not_allowed.map(|t| format!("{}: {t}", file.display())));
+    }
+    assert!(
+        strays.is_empty(),
+        "not in the table of words:\n{}",
+        strays.join("\n")
+    );
+}
+
+#[test]
+fn what_is_prose_and_what_is_not() {
+    let found = literals("say(\"two words\"); x(\"a \\\"b\\\" c\") // \"not\"\n// \"a comment\"");
+    assert_eq!(found, ["two words", "a \\\"b\\\" c", "not"]);
+    for (text, expect) in [
+        ("two words", true),
+        ("Error: what", true),
+        ("{} {}s", false),
+        ("[key]", false),
+        ("one", false),
+        ("a b", false),
+    ] {
+        assert_eq!(is_prose(text), expect, "{text}");
+    }
+}

@@ -1,0 +1,78 @@
+//! `!cmd` and `# note`: lines that are no slash commands, and that the model reads with its next request.
+
+use super::show;
+use crate::desk::Desk;
+use crate::dispatch::own;
+use crate::inbox::Inbox;
+use crate::instructions;
+use crate::log::LogError;
+use ostler_wire::{Body, Message, View, Word};
+use std::io::{self, Write as _};
+use std::path::Path;
+
+/// Characters of one note.
+const MAX_NOTE: usize = 4_000;
+
+pub fn is_said(line: &str) -> bool {
+    line.starts_with('!') || line.starts_with("# ")
+}
+
+/// Runs those that came in during the turn.
+pub async fn heed(desk: &mut Desk, inbox: &mut Inbox) -> Result<(), LogError> {
+    for line in inbox.commands(is_said) {
+        say(desk, inbox, &line).await?;
+    }
+    Ok(())
+}
+
+pub async fn say(desk: &mut Desk, inbox: &mut Inbox, line: &str) -> Result<(), LogError> {
+    if let Some(command) = line.strip_prefix('!') {
+        let cancel = inbox.turn();
+        return own::own(desk, inbox, command.trim(), &cancel).await;
+    }
+    let text = line.trim_start_matches('#').trim();
+    let view = note(desk, inbox, text).await?;
+    show(desk, line, view);
+    Ok(())
+}
+
+async fn note(desk: &mut Desk, inbox: &mut Inbox, text: &str) -> Result<View, LogError> {
+    let language = desk.manner.language;
+    let text: String = text.chars().take(MAX_NOTE).collect();
+    let path = instructions::file_of(&desk.scope.root);
+    let file = desk.scope.shown(&path);
+    if text.is_empty() || !desk.manner.interactive {
+        return Ok(View::Error(language.say(Word::NoteNot).into()));
+    }
+    let subject = language.fill(Word::NoteAsk, &[&file, &text]);
+    let (yes, no) = (language.say(Word::NoteYes), language.say(Word::NoteNo));
+    if !own::confirmed(inbox, subject, yes, no).await {
+        return Ok(View::Text(language.say(Word::NoteNot).into()));
+    }
+    if let Err(error) = append(&path, &text) {
+        let why = error.to_string();
+        return Ok(View::Error(language.fill(Word::NoteFailed, &[&file, &why])));
+    }
+    // The prompt of this session has the file as it was, and stays as it is.
+    let note = format!("[The person added this to the instructions in {file}: {text}]");
+    desk.commit(vec![Body::Message(Message::note(note))])?;
+    Ok(View::Text(language.fill(Word::NoteDone, &[&file])))
+}
+
+/// A line of its own at the end.
+fn append(path: &Path, text: &str) -> io::Result<()> {
+    let old = match std::fs::read(path) {
+        Ok(old) => old,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Vec::new(),
+        Err(e) => return Err(e),
+    };
+    let before = match old.last() {
+        None | Some(b'\n') => "",
+        Some(_) => "\n",
+    };
+    let mut file = std::fs::OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(path)?;
+    file.write_all(format!("{before}- {text}\n").as_bytes())
+}

@@ -1,0 +1,215 @@
+//! `/new`, `/clear`, `/resume`, `/fork`, `/session`, `/model`, `/effort`, `/export`: which session, and with what.
+
+use super::tasks::refusal;
+use crate::session::Session;
+use crate::{export, log};
+use ostler_llm::Effort;
+use ostler_wire::{Act, Action, Body, Deed, Item, List, Open, View, Word};
+use std::sync::Arc;
+
+/// Sessions in a list.
+const MAX_LISTED: usize = 200;
+
+pub fn new(session: &mut Session, _: &str) -> View {
+    if let Some(refused) = refusal(&session.inbox, session.options.language) {
+        return refused;
+    }
+    View::Do(Deed::Open(Open::New))
+}
+
+/// Discards the session, once somebody has said yes.
+pub fn clear(session: &mut Session, sure: &str) -> View {
+    let language = session.options.language;
+    if let Some(refused) = refusal(&session.inbox, language) {
+        return refused;
+    }
+    if sure != "yes" {
+        let item = |label: Word, act: Act| Item {
+            label: language.say(label).into(),
+            actions: vec![Action {
+                label: language.say(label).into(),
+                act,
+            }],
+            ..Item::default()
+        };
+        return View::List(List {
+            title: language.say(Word::ClearTitle).into(),
+            items: vec![
+                item(Word::ClearNo, Act::Do(Deed::Compose(String::new()))),
+                item(Word::ClearYes, Act::Command("clear yes".into())),
+            ],
+            empty: String::new(),
+        });
+    }
+    session.discarded = true;
+    View::Do(Deed::Open(Open::New))
+}
+
+pub fn resume(session: &mut Session, id: &str) -> View {
+    if let Some(refused) = refusal(&session.inbox, session.options.language) {
+        return refused;
+    }
+    if !id.is_empty() {
+        return View::Do(Deed::Open(Open::Resume(id.to_owned())));
+    }
+    let language = session.options.language;
+    let own = session.desk.account.session.clone();
+    let listed = match session.store().list() {
+        Ok(listed) => listed,
+        Err(why) => return View::Error(why),
+    };
+    let action = |word: Word, open: Open| Action {
+        label: language.say(word).into(),
+        act: Act::Do(Deed::Open(open)),
+    };
+    let items = listed
+        .into_iter()
+        .filter(|info| info.id != own)
+        .take(MAX_LISTED)
+        .map(|info| Item {
+            label: match info.title.is_empty() {
+                true => info.id.clone(),
+                false => info.title.clone(),
+            },
+            detail: format!(
+                "{} · {} · {}",
+                info.updated
+                    .get(..16)
+                    .unwrap_or(&info.updated)
+                    .replace('T', " "),
+                language.fill(Word::Turns, &[&info.turns.to_string()]),
+                info.id.get(..8).unwrap_or(&info.id),
+            ),
+            marked: false,
+            actions: vec![
+                action(Word::ActResume, Open::Resume(info.id.clone())),
+                action(Word::ActFork, Open::Fork(info.id)),
+            ],
+        });
+    View::List(List {
+        title: language.say(Word::ResumeTitle).into(),
+        items: items.collect(),
+        empty: language.say(Word::ResumeNone).into(),
+    })
+}
+
+pub fn fork(session: &mut Session, _: &str) -> View {
+    if let Some(refused) = refusal(&session.inbox, session.options.language) {
+        return refused;
+    }
+    match session.desk.log.is_empty() {
+        true => View::Error(session.options.language.say(Word::NothingSaid).into()),
+        false => View::Do(Deed::Open(Open::Fork(session.desk.account.session.clone()))),
+    }
+}
+
+pub fn session(session: &mut Session, _: &str) -> View {
+    let language = session.options.language;
+    let desk = &session.desk;
+    let id = &desk.account.session;
+    let mut rows = vec![vec![language.say(Word::RowSession).into(), id.clone()]];
+    if session.options.save {
+        let path = session.store().path_of(id).display().to_string();
+        rows.push(vec![language.say(Word::RowLog).into(), path]);
+        let short = id.get(..8).unwrap_or(id);
+        let resume = format!("ostler resume {short}");
+        rows.push(vec![language.say(Word::RowResume).into(), resume]);
+    }
+    View::Table {
+        columns: Vec::new(),
+        rows,
+    }
+}
+
+pub fn model(session: &mut Session, reference: &str) -> View {
+    if !reference.is_empty() {
+        return session.switch_model(reference);
+    }
+    let language = session.options.language;
+    let origin = &session.desk.conversation.model.target().origin;
+    let now = format!("{}/{}", origin.provider, origin.model);
+    let mut all = session.options.models.list();
+    if all.iter().all(|(reference, _)| *reference != now) {
+        all.insert(0, (now.clone(), String::new()));
+    }
+    let items = all.into_iter().map(|(reference, detail)| Item {
+        marked: reference == now,
+        actions: vec![Action {
+            label: language.say(Word::ActUse).into(),
+            act: Act::Command(format!("model {reference}")),
+        }],
+        label: reference,
+        detail,
+    });
+    View::List(List {
+        title: language.say(Word::ModelTitle).into(),
+        items: items.collect(),
+        empty: String::new(),
+    })
+}
+
+const EFFORTS: [(&str, Effort); 6] = [
+    ("none", Effort::None),
+    ("minimal", Effort::Minimal),
+    ("low", Effort::Low),
+    ("medium", Effort::Medium),
+    ("high", Effort::High),
+    ("max", Effort::Max),
+];
+
+pub fn effort(session: &mut Session, name: &str) -> View {
+    let language = session.options.language;
+    let now = session.desk.manner.effort.or(session.options.params.effort);
+    if name.is_empty() {
+        let items = EFFORTS.iter().map(|(name, effort)| Item {
+            label: (*name).into(),
+            marked: now == Some(*effort),
+            actions: vec![Action {
+                label: language.say(Word::ActUse).into(),
+                act: Act::Command(format!("effort {name}")),
+            }],
+            ..Item::default()
+        });
+        return View::List(List {
+            title: language.say(Word::EffortTitle).into(),
+            items: items.collect(),
+            empty: String::new(),
+        });
+    }
+    let Some((name, effort)) = EFFORTS.iter().find(|(n, _)| *n == name) else {
+        let names = EFFORTS.map(|(name, _)| name).join(" ");
+        return View::Error(language.fill(Word::NoEffort, &[name, &names]));
+    };
+    session.switch_effort(*effort, name)
+}
+
+/// Writes the transcript as a document beside the work, or where the person says.
+pub fn export(session: &mut Session, to: &str) -> View {
+    let language = session.options.language;
+    let entries = session.desk.log.source().entries_after(None);
+    let entries: Vec<_> = log::branch(entries.into_iter().map(Arc::unwrap_or_clone).collect());
+    if !entries.iter().any(|e| matches!(e.body, Body::Message(_))) {
+        return View::Error(language.say(Word::NothingSaid).into());
+    }
+    let id = &session.desk.account.session;
+    let name = format!("ostler-{}.md", id.get(..8).unwrap_or(id));
+    let path = session
+        .desk
+        .scope
+        .path(if to.is_empty() { &name } else { to });
+    let text = match path.extension().and_then(|e| e.to_str()) {
+        Some("json") => export::json(&entries),
+        Some("html" | "htm") => export::html(&entries),
+        Some(_) | None => export::markdown(&entries),
+    };
+    let written = std::fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(&path)
+        .and_then(|mut file| std::io::Write::write_all(&mut file, text.as_bytes()));
+    let shown = path.display().to_string();
+    match written {
+        Ok(()) => View::Text(language.fill(Word::Exported, &[&shown])),
+        Err(error) => View::Error(format!("{shown}: {error}")),
+    }
+}

@@ -1,0 +1,95 @@
+//! Calls that are not the model's: what the person types after `!`, and the pieces of Markdown commands.
+
+use super::permit::{blocked, leave};
+use super::{Dispatched, Prepared, commit, dispatch, never_ran, refuse, run_in_turn};
+use crate::desk::Desk;
+use crate::inbox::{Inbox, Stopped};
+use crate::log::LogError;
+use crate::policy::{Gate, Verdict};
+use crate::tool::{Tool, Typed as _};
+use crate::tools::{self, bash::Bash};
+use ostler_wire::{Ask, AskKind, Body, Caller, Choice, Json, ToolUse};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+/// The person's own command. Nobody is asked about it, but what a rule denies is denied, and the sandbox is around it.
+pub async fn own(
+    desk: &mut Desk,
+    inbox: &mut Inbox,
+    command: &str,
+    cancel: &CancellationToken,
+) -> Result<(), LogError> {
+    let call = call(desk, command, Caller::Person)?;
+    let mut done = Dispatched::default();
+    let args = call.input.to_value();
+    let accesses = match Tool::access(&Bash, &args, &desk.scope) {
+        Ok(accesses) => accesses,
+        Err(error) => return refuse(desk, &call, error, &mut done),
+    };
+    let prepared = Prepared {
+        call,
+        tool: &Bash,
+        args,
+        accesses,
+    };
+    let deciding = desk.decide(Bash::NAME, &prepared.accesses, Gate::Open);
+    let decision = match inbox.attend(deciding).await {
+        Ok(decision) => decision,
+        Err(Stopped) => return refuse(desk, &prepared.call, never_ran(), &mut done),
+    };
+    if decision.verdict == Verdict::Deny && decision.rule.is_some() {
+        let error = blocked(desk, &prepared, &decision);
+        return refuse(desk, &prepared.call, error, &mut done);
+    }
+    let hosts = leave(&prepared).hosts;
+    let cx = desk.context(&prepared.call.id, Bash::NAME, &hosts, cancel.clone());
+    // It is the person's tree: they wait for nobody.
+    let (result, took) = run_in_turn(desk, inbox, &prepared, cx, None).await;
+    commit(desk, &prepared.call, result, took, &mut done)
+}
+
+/// The output of a piece of a Markdown command, which needs the same leave as a call of the model. The inner error says
+/// why there is none.
+pub async fn piece(
+    desk: &mut Desk,
+    inbox: &mut Inbox,
+    command: &str,
+    cancel: &CancellationToken,
+) -> Result<Result<String, String>, LogError> {
+    let call = call(desk, command, Caller::Template)?;
+    let done = dispatch(desk, inbox, vec![call], cancel).await?;
+    let output = done.calls.last().map_or("{}", |ran| ran.output.as_str());
+    let output: Json = serde_json::from_str(output).unwrap_or_else(|_| Json::of(&json!({})));
+    let value = output.to_value();
+    Ok(match value.pointer("/error/message") {
+        Some(why) => Err(why.as_str().unwrap_or_default().to_owned()),
+        None => Ok(tools::render(Bash::NAME, &output, false).text),
+    })
+}
+
+/// Whether the person says yes to something that they began themselves.
+pub async fn confirmed(inbox: &mut Inbox, subject: String, yes: &str, no: &str) -> bool {
+    let ask = Ask {
+        kind: AskKind::Permission,
+        subject,
+        options: vec![Choice::new("once", yes), Choice::new("deny", no)],
+        ..Ask::default()
+    };
+    let answer = inbox.ask(ask).await;
+    answer.is_ok_and(|answer| answer.choice == "once")
+}
+
+/// Writes the call down.
+fn call(desk: &mut Desk, command: &str, by: Caller) -> Result<ToolUse, LogError> {
+    let free = (desk.used_ids.len()..).map(|n| format!("own_{n}"));
+    let mut free = free.filter(|id| !desk.used_ids.contains(id));
+    let call = ToolUse {
+        id: free.next().unwrap_or_default(),
+        name: Bash::NAME.into(),
+        input: Json::of(&json!({"command": command})),
+        repair: None,
+        by: Some(by),
+    };
+    desk.commit(vec![Body::ToolUse(call.clone())])?;
+    Ok(call)
+}

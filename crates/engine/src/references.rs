@@ -1,0 +1,344 @@
+//! `@path` in a prompt: files, parts of files, folders and pictures that the person points at, put before their words.
+//! What names nothing stays as it was written. Nobody is asked, but what may not be read is not read.
+
+use crate::policy::Guard;
+use crate::tool::Scope;
+use crate::tools::files::picture;
+use crate::tools::text;
+use ostler_host::{Host, Kind, Span};
+use ostler_wire::Image;
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+
+/// Bytes of one file.
+const MAX_FILE: u64 = 100 << 10;
+const MAX_PICTURE: u64 = 20 << 20;
+/// Entries of one folder's listing.
+const MAX_ENTRIES: usize = 1_000;
+/// References of one prompt that are looked up.
+const MAX_REFERENCES: usize = 50;
+/// Never listed.
+const NOISE: [&str; 4] = [".git", "node_modules", "__pycache__", "target"];
+
+/// What references are looked up with.
+pub struct Library<'a> {
+    pub host: &'a dyn Host,
+    pub scope: &'a Scope,
+    pub guard: &'a Guard,
+    /// Not to be read, whoever asks.
+    pub forbidden: &'a [PathBuf],
+}
+
+/// What the references of a prompt lead to.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// Blocks for the context of the message, in the order they were named.
+    pub blocks: Vec<String>,
+    pub images: Vec<Image>,
+    pub notices: Vec<String>,
+}
+
+/// A reference as written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Reference {
+    path: String,
+    lines: Option<RangeInclusive<usize>>,
+}
+
+impl Library<'_> {
+    pub async fn look_up(&self, prompt: &str) -> Found {
+        let mut found = Found::default();
+        for forms in references(prompt).into_iter().take(MAX_REFERENCES) {
+            for reference in forms {
+                match self.add(&reference, &mut found).await {
+                    Looked::Nothing => {}
+                    Looked::There => break,
+                }
+            }
+        }
+        found
+    }
+
+    async fn add(&self, reference: &Reference, found: &mut Found) -> Looked {
+        let path = self.scope.path(&reference.path);
+        let stat = match self.host.stat(&path).await {
+            Ok(stat) => stat,
+            Err(_) => return Looked::Nothing,
+        };
+        let shown = self.scope.shown(&path);
+        let may =
+            |p: &Path| self.guard.reads(p) && !self.forbidden.iter().any(|f| p.starts_with(f));
+        match stat.kind {
+            Kind::Missing | Kind::Symlink | Kind::Other => return Looked::Nothing,
+            Kind::File | Kind::Directory if !may(&path) || !may(&stat.path) => {
+                found
+                    .notices
+                    .push(format!("@{shown} may not be read and was left out."));
+            }
+            Kind::File => self.file(&stat.path, &shown, reference, found).await,
+            Kind::Directory => {
+                let listing = self.folder(&stat.path).await;
+                found.blocks.push(block(&format!("{shown}/"), &listing));
+            }
+        }
+        Looked::There
+    }
+
+    async fn file(&self, path: &Path, shown: &str, reference: &Reference, found: &mut Found) {
+        let head = self.host.read(path, Span::head(MAX_PICTURE)).await;
+        let content = match head {
+            Ok(content) => content,
+            Err(error) => {
+                return found
+                    .notices
+                    .push(format!("@{shown} was left out: {error}."));
+            }
+        };
+        if let Some(format) = picture::format(&content.bytes) {
+            let bytes = content.bytes.clone();
+            let work = move || picture::prepare(&bytes, format);
+            match tokio::task::spawn_blocking(work).await {
+                Ok(Ok(picture)) => found.images.push(picture.image),
+                Ok(Err(why)) => found.notices.push(format!("@{shown} was left out: {why}.")),
+                Err(error) => found
+                    .notices
+                    .push(format!("@{shown} was left out: {error}.")),
+            }
+            return;
+        }
+        let length = content.stat.len;
+        match text::decode(&content.bytes) {
+            Ok(decoded) => {
+                let whole = decoded.into_shown();
+                found
+                    .blocks
+                    .push(block(shown, &part(&whole, reference.lines.clone())));
+            }
+            Err(_) => found
+                .blocks
+                .push(block(shown, &format!("[binary file of {length} bytes]"))),
+        }
+    }
+
+    /// The names below a folder, depth first.
+    async fn folder(&self, path: &Path) -> String {
+        let mut lines = Vec::new();
+        let mut open = vec![(path.to_owned(), String::new())];
+        while let Some((folder, prefix)) = open.pop() {
+            let Ok(listing) = self.host.list(&folder, MAX_ENTRIES).await else {
+                continue;
+            };
+            let mut below = Vec::new();
+            for entry in listing.entries {
+                let name = entry.name.to_string_lossy().into_owned();
+                let at = folder.join(&entry.name);
+                if NOISE.contains(&name.as_str()) || !self.guard.reads(&at) {
+                    continue;
+                }
+                if lines.len() == MAX_ENTRIES {
+                    lines.push("[more entries are left out]".to_owned());
+                    return lines.join("\n");
+                }
+                let clean: String = name.chars().filter(|c| !c.is_control()).collect();
+                match entry.kind {
+                    Kind::Directory => {
+                        lines.push(format!("{prefix}{clean}/"));
+                        below.push((at, format!("{prefix}{clean}/")));
+                    }
+                    Kind::File | Kind::Symlink | Kind::Other | Kind::Missing => {
+                        lines.push(format!("{prefix}{clean}"));
+                    }
+                }
+            }
+            open.extend(below.into_iter().rev());
+        }
+        lines.join("\n")
+    }
+}
+
+enum Looked {
+    Nothing,
+    There,
+}
+
+fn block(path: &str, content: &str) -> String {
+    let path = path.replace(['"', '\n', '\r'], "_");
+    // A file that contains the closing word must not end its block.
+    let content = content.replace("</file>", "<\\/file>");
+    format!(
+        "<file path=\"{path}\">\n{}\n</file>",
+        content.trim_end_matches('\n')
+    )
+}
+
+/// The named lines, or as much from the start as fits.
+fn part(whole: &str, lines: Option<RangeInclusive<usize>>) -> String {
+    let most = usize::try_from(MAX_FILE).unwrap_or(usize::MAX);
+    let wanted = match lines {
+        Some(range) => {
+            let skip = range.start().saturating_sub(1);
+            let take = range.end().saturating_sub(skip);
+            whole.split_inclusive('\n').skip(skip).take(take).collect()
+        }
+        None => whole.to_owned(),
+    };
+    if wanted.len() <= most {
+        return wanted;
+    }
+    let end = (0..=most)
+        .rev()
+        .find(|at| wanted.is_char_boundary(*at))
+        .unwrap_or(0);
+    let left = wanted.len() - end;
+    format!(
+        "{}\n[{left} more bytes are left out]",
+        wanted.get(..end).unwrap_or_default()
+    )
+}
+
+/// What may be references, each in the forms to be tried, the longest first.
+fn references(prompt: &str) -> Vec<Vec<Reference>> {
+    let mut out = Vec::new();
+    let mut before = ' ';
+    let mut rest = prompt;
+    while let Some(c) = rest.chars().next() {
+        let after = rest.get(c.len_utf8()..).unwrap_or_default();
+        if c != '@' || !(before.is_whitespace() || "([{\"'`".contains(before)) {
+            (before, rest) = (c, after);
+            continue;
+        }
+        let (word, next) = match after.strip_prefix('"').and_then(|r| r.split_once('"')) {
+            Some((quoted, next)) => (quoted, next),
+            None => {
+                let end = after.find(char::is_whitespace).unwrap_or(after.len());
+                after.split_at(end)
+            }
+        };
+        let forms = forms(word);
+        if !forms.is_empty() && !out.contains(&forms) {
+            out.push(forms);
+        }
+        (before, rest) = (' ', next);
+    }
+    out
+}
+
+fn forms(word: &str) -> Vec<Reference> {
+    let bare = word.trim_end_matches(['.', ',', ';', ':', '!', '?', ')', ']', '}', '"', '\'', '`']);
+    let mut forms = Vec::new();
+    for path in [word, bare] {
+        let plain = Reference {
+            path: path.to_owned(),
+            lines: None,
+        };
+        let ranged = path.rsplit_once(':').and_then(|(path, range)| {
+            Some(Reference {
+                path: path.to_owned(),
+                lines: Some(range_of(range)?),
+            })
+        });
+        for form in std::iter::once(plain).chain(ranged) {
+            if !form.path.is_empty() && !forms.contains(&form) {
+                forms.push(form);
+            }
+        }
+    }
+    forms
+}
+
+fn range_of(text: &str) -> Option<RangeInclusive<usize>> {
+    let (from, to) = text.split_once('-').unwrap_or((text, text));
+    let (from, to) = (from.parse().ok()?, to.parse().ok()?);
+    (from >= 1 && to >= from).then_some(from..=to)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::{Policy, Posture, Rule, Rules};
+    use std::sync::Arc;
+
+    #[test]
+    fn what_may_be_a_reference() {
+        let paths = |prompt: &str| -> Vec<String> {
+            let first = |forms: Vec<Reference>| forms.into_iter().next().map(|r| r.path);
+            references(prompt).into_iter().filter_map(first).collect()
+        };
+        for (prompt, expect) in [
+            ("look at @src/a.rs please", vec!["src/a.rs"]),
+            ("mail me@example.com", vec![]),
+            (
+                "(@a) and @b, @\"with space.md\"!",
+                vec!["a)", "b,", "with space.md"],
+            ),
+            ("@ alone", vec![]),
+            ("@a @a", vec!["a"]),
+        ] {
+            assert_eq!(paths(prompt), expect, "{prompt}");
+        }
+        let last = forms("a.rs:10-40,").pop().unwrap();
+        assert_eq!((last.path.as_str(), last.lines), ("a.rs", Some(10..=40)));
+        assert_eq!(range_of("40-10"), None);
+    }
+
+    #[tokio::test]
+    async fn files_folders_and_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        std::fs::create_dir_all(root.join("src/deep")).unwrap();
+        for (name, content) in [
+            ("src/a.rs", "one\ntwo\nthree\n</file>\n"),
+            ("src/deep/b.rs", "b"),
+            (".env", "SECRET"),
+            ("blob", "a\0b\u{1}\0"),
+        ] {
+            std::fs::write(root.join(name), content).unwrap();
+        }
+        let scope = Arc::new(Scope {
+            root: root.clone(),
+            user_home: None,
+        });
+        let guard = Guard {
+            policy: Arc::new(Policy {
+                rules: Rules {
+                    deny: vec![Rule::parse("Read(.env)", "x:1").unwrap()],
+                    ..Rules::default()
+                },
+                ..Policy::default()
+            }),
+            scope: scope.clone(),
+            tool: "read_file",
+            posture: Posture::Ask,
+            attended: true,
+        };
+        let host = ostler_host::Local::new();
+        let library = Library {
+            host: &host,
+            scope: &scope,
+            guard: &guard,
+            forbidden: &[],
+        };
+        let found = library
+            .look_up("@src/a.rs:2-3 and @src. @missing @.env @blob")
+            .await;
+        assert_eq!(
+            found.blocks,
+            [
+                "<file path=\"src/a.rs\">\ntwo\nthree\n</file>",
+                "<file path=\"src/\">\na.rs\ndeep/\ndeep/b.rs\n</file>",
+                "<file path=\"blob\">\n[binary file of 5 bytes]\n</file>",
+            ]
+        );
+        assert_eq!(
+            found.notices,
+            [".env".to_owned()].map(|p| format!("@{p} may not be read and was left out."))
+        );
+        let whole = library.look_up("@src/a.rs").await;
+        assert!(
+            whole
+                .blocks
+                .iter()
+                .all(|b| b.matches("</file>").count() == 1)
+        );
+    }
+}

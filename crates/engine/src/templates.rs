@@ -1,0 +1,325 @@
+//! Commands that people write as Markdown files: `git/commit.md` is `/git:commit`. Reading a folder is one function, the
+//! rest is pure: names, front matter, and what becomes of the text when it is called.
+
+use ostler_wire::CommandInfo;
+use std::path::{Path, PathBuf};
+
+/// Bytes of one file.
+const MAX_BYTES: u64 = 256 << 10;
+/// Files of one folder.
+const MAX_FILES: usize = 500;
+const MAX_DEPTH: usize = 8;
+/// Front matter that is looked for an end of.
+const FENCE: &str = "---";
+
+/// A folder of commands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shelf {
+    pub path: PathBuf,
+    /// What its files allow may be allowed. Files of a project that nobody trusts ask like any other call.
+    pub trusted: bool,
+}
+
+/// One command.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Template {
+    /// Without its slash.
+    pub name: String,
+    pub description: String,
+    pub argument_hint: String,
+    /// Rules that hold while it runs, as written.
+    pub allowed_tools: Vec<String>,
+    pub model: Option<String>,
+    pub body: String,
+    /// The file, ready to show.
+    pub from: String,
+    /// It may allow what it names.
+    pub trusted: bool,
+}
+
+/// A text with its holes filled, and what is left to be done by whoever may run commands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece {
+    Text(String),
+    /// The output of this command goes here.
+    Shell(String),
+}
+
+impl Template {
+    pub fn info(&self) -> CommandInfo {
+        CommandInfo {
+            name: self.name.clone(),
+            help: self.description.clone(),
+            arguments: self.argument_hint.clone(),
+        }
+    }
+
+    /// Fills in the arguments. `!`…`` pieces are for the caller to run.
+    pub fn expand(&self, arguments: &str) -> Vec<Piece> {
+        let words: Vec<&str> = arguments.split_whitespace().collect();
+        let mut pieces = Vec::new();
+        let mut rest = self.body.as_str();
+        while let Some((before, after)) = rest.split_once("!`") {
+            let Some((command, behind)) = after.split_once('`').filter(|(c, _)| !c.contains('\n'))
+            else {
+                break;
+            };
+            pieces.push(Piece::Text(fill(before, arguments, &words)));
+            pieces.push(Piece::Shell(fill(command, arguments, &words)));
+            rest = behind;
+        }
+        let mut last = fill(rest, arguments, &words);
+        // Arguments that the text has no place for are not lost.
+        let takes = self.body.contains("$ARGUMENTS") || has_number(&self.body);
+        if !takes && !arguments.trim().is_empty() {
+            last = format!("{}\n\n{}", last.trim_end(), arguments.trim());
+        }
+        pieces.push(Piece::Text(last));
+        pieces.retain(|piece| *piece != Piece::Text(String::new()));
+        pieces
+    }
+}
+
+fn has_number(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    bytes
+        .windows(2)
+        .any(|pair| matches!(pair, [b'$', b'1'..=b'9']))
+}
+
+fn fill(text: &str, arguments: &str, words: &[&str]) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('$') {
+        out.push_str(before);
+        let digits = after.bytes().take_while(u8::is_ascii_digit).count();
+        rest = if let Some(after) = after.strip_prefix('$') {
+            out.push('$');
+            after
+        } else if let Some(after) = after.strip_prefix("ARGUMENTS") {
+            out.push_str(arguments.trim());
+            after
+        } else if digits > 0 && !after.starts_with('0') {
+            let (number, after) = after.split_at(digits);
+            let word = number
+                .parse::<usize>()
+                .ok()
+                .and_then(|n| words.get(n.checked_sub(1)?));
+            out.push_str(word.copied().unwrap_or_default());
+            after
+        } else {
+            out.push('$');
+            after
+        };
+    }
+    out.push_str(rest);
+    out
+}
+
+/// What the files of some folders say. A name that comes twice is the one of the earlier folder.
+pub fn load(folders: &[Shelf]) -> (Vec<Template>, Vec<String>) {
+    let (mut templates, mut notices) = (Vec::<Template>::new(), Vec::new());
+    for Shelf {
+        path: folder,
+        trusted,
+    } in folders
+    {
+        let mut files = Vec::new();
+        gather(folder, 0, &mut files);
+        files.sort();
+        for path in files.into_iter().take(MAX_FILES) {
+            let read = read(&path).and_then(|text| parse(&path, folder, &text));
+            match read {
+                Ok(template) if templates.iter().all(|t| t.name != template.name) => {
+                    templates.push(Template {
+                        trusted: *trusted,
+                        ..template
+                    });
+                }
+                Ok(_) => {}
+                Err(why) => notices.push(format!(
+                    "The command {} was left out: {why}.",
+                    path.display()
+                )),
+            }
+        }
+    }
+    templates.sort_by(|a, b| a.name.cmp(&b.name));
+    (templates, notices)
+}
+
+fn gather(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        if files.len() >= MAX_FILES {
+            return;
+        }
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() && depth < MAX_DEPTH => gather(&path, depth + 1, files),
+            Ok(kind) if kind.is_file() && path.extension().is_some_and(|e| e == "md") => {
+                files.push(path)
+            }
+            Ok(_) | Err(_) => {}
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    let size = std::fs::metadata(path).map_err(|e| e.to_string())?.len();
+    if size > MAX_BYTES {
+        return Err(format!("it has {size} bytes, more than {MAX_BYTES}"));
+    }
+    std::fs::read_to_string(path).map_err(|e| e.to_string())
+}
+
+fn parse(path: &Path, folder: &Path, text: &str) -> Result<Template, String> {
+    let name = name(path, folder).ok_or("its name has characters that cannot be typed")?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let (front, body) = split(text)?;
+    let mut template = Template {
+        name,
+        body: body.trim().to_owned(),
+        from: path.display().to_string(),
+        ..Template::default()
+    };
+    for line in front
+        .lines()
+        .map(str::trim)
+        .filter(|l| !l.is_empty() && !l.starts_with('#'))
+    {
+        let (key, value) = line
+            .split_once(':')
+            .ok_or_else(|| format!("its front matter has a line without a colon: {line:?}"))?;
+        let value = value.trim().trim_matches(['"', '\'']);
+        match key.trim() {
+            "description" => template.description = value.to_owned(),
+            "argument-hint" => template.argument_hint = value.to_owned(),
+            "allowed-tools" => {
+                let rules = value.trim_matches(['[', ']']).split(',');
+                template.allowed_tools = rules
+                    .map(|r| r.trim().to_owned())
+                    .filter(|r| !r.is_empty())
+                    .collect();
+            }
+            "model" => template.model = Some(value.to_owned()).filter(|v| !v.is_empty()),
+            // Other tools know more keys.
+            _ => {}
+        }
+    }
+    if template.body.is_empty() {
+        return Err("it is empty".into());
+    }
+    if template.description.is_empty() {
+        let first = template.body.lines().next().unwrap_or_default();
+        template.description = first
+            .trim_start_matches(['#', ' '])
+            .chars()
+            .take(80)
+            .collect();
+    }
+    Ok(template)
+}
+
+fn split(text: &str) -> Result<(&str, &str), String> {
+    let Some(rest) = text
+        .strip_prefix(FENCE)
+        .and_then(|r| r.strip_prefix('\n').or(r.strip_prefix("\r\n")))
+    else {
+        return Ok(("", text));
+    };
+    let mut at = 0;
+    for line in rest.split_inclusive('\n') {
+        if line.trim_end() == FENCE {
+            let body = rest.get(at + line.len()..).unwrap_or_default();
+            return Ok((rest.get(..at).unwrap_or_default(), body));
+        }
+        at += line.len();
+    }
+    Err("its front matter has no end".into())
+}
+
+fn name(path: &Path, folder: &Path) -> Option<String> {
+    let inner = path.strip_prefix(folder).ok()?.with_extension("");
+    let parts: Option<Vec<&str>> = inner.iter().map(|p| p.to_str()).collect();
+    let name = parts?.join(":");
+    let fine = |c: char| c.is_alphanumeric() || "-_:.".contains(c);
+    (!name.is_empty() && name.chars().all(fine)).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(body: &str, arguments: &str, expect: &[Piece]) {
+        let template = Template {
+            body: body.into(),
+            ..Template::default()
+        };
+        assert_eq!(
+            template.expand(arguments),
+            expect,
+            "{body} with {arguments}"
+        );
+    }
+
+    #[test]
+    fn holes_are_filled() {
+        let text = |t: &str| Piece::Text(t.into());
+        let shell = |t: &str| Piece::Shell(t.into());
+        check("Fix $1 in $2, $3.", "a b", &[text("Fix a in b, .")]);
+        check(
+            "All: $ARGUMENTS costs $$5 $HOME",
+            "x  y",
+            &[text("All: x  y costs $5 $HOME")],
+        );
+        check(
+            "Look:\n!`git diff $1`\nend",
+            "HEAD",
+            &[text("Look:\n"), shell("git diff HEAD"), text("\nend")],
+        );
+        check("no place", "for this", &[text("no place\n\nfor this")]);
+        check("an open !`tick", "", &[text("an open !`tick")]);
+        check("$10 and $0", "a b c d e f g h i j", &[text("j and $0")]);
+    }
+
+    #[test]
+    fn files_become_commands() {
+        let dir = tempfile::tempdir().unwrap();
+        let (near, far) = (dir.path().join("near"), dir.path().join("far"));
+        for (folder, name, text) in [
+            (
+                &near,
+                "git/commit.md",
+                "---\ndescription: Commit it\nargument-hint: <what>\nallowed-tools: Bash(git add:*), Read\nmodel: acme/x\n---\nCommit $1",
+            ),
+            (&far, "git/commit.md", "another"),
+            (&far, "plain.md", "# Do a thing\nnow"),
+            (&far, "broken.md", "---\ndescription: x\n"),
+            (&far, "empty.md", "---\n---\n"),
+            (&far, "no colon.md", "x"),
+            (&far, "note.txt", "x"),
+        ] {
+            let path = folder.join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        let shelf = |path: PathBuf| Shelf {
+            path,
+            trusted: false,
+        };
+        let (templates, notices) = load(&[near, far, dir.path().join("nowhere")].map(shelf));
+        let names: Vec<&str> = templates.iter().map(|t| t.name.as_str()).collect();
+        assert_eq!(names, ["git:commit", "plain"]);
+        let commit = templates.first().unwrap();
+        assert_eq!(commit.allowed_tools, ["Bash(git add:*)", "Read"]);
+        assert_eq!(
+            (commit.model.as_deref(), commit.body.as_str()),
+            (Some("acme/x"), "Commit $1")
+        );
+        assert_eq!(templates.last().unwrap().description, "Do a thing");
+        assert_eq!(notices.len(), 3, "{notices:?}");
+    }
+}

@@ -1,0 +1,114 @@
+//! What is typed on the terminal, as bytes, through a handle of our own that never blocks: nothing is read that somebody
+//! else waits for once it is dropped, and no byte waits for the next one to come.
+
+use std::io;
+
+/// What happened at the terminal.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Typed {
+    Bytes(Vec<u8>),
+    /// It has another size.
+    Resized,
+    /// It is gone.
+    Over,
+}
+
+/// Bytes that are read at a time.
+const READ_BYTES: usize = 64 << 10;
+/// Bytes that are read before they are handed out.
+#[cfg(unix)]
+const AT_ONCE: usize = 1 << 20;
+
+#[cfg(unix)]
+pub struct Keyboard {
+    terminal: tokio::io::unix::AsyncFd<std::os::fd::OwnedFd>,
+    resized: tokio::signal::unix::Signal,
+    buffer: Vec<u8>,
+}
+
+#[cfg(unix)]
+impl Keyboard {
+    /// The terminal behind this handle.
+    pub fn open(input: impl std::os::fd::AsFd) -> io::Result<Self> {
+        use rustix::fs::{Mode, OFlags};
+        use tokio::io::unix::AsyncFd;
+        use tokio::signal::unix::{SignalKind, signal};
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let open = |path: &std::ffi::CStr| rustix::fs::open(path, flags, Mode::empty());
+        // By its own name: not every system can wait for the name that stands for all of them.
+        let named = rustix::termios::ttyname(input, Vec::new());
+        let terminal = named
+            .and_then(|name| open(&name))
+            .or_else(|_| open(c"/dev/tty"))?;
+        // SAFETY: the handle is ours alone; it is neither closed nor exchanged before it is dropped.
+        let terminal = unsafe { AsyncFd::register(terminal)? };
+        Ok(Self {
+            terminal,
+            resized: signal(SignalKind::window_change())?,
+            buffer: vec![0; READ_BYTES],
+        })
+    }
+
+    /// Everything that came at once. Nothing is lost when this is dropped.
+    pub async fn next(&mut self) -> io::Result<Typed> {
+        loop {
+            let mut guard = tokio::select! {
+                biased;
+                readable = self.terminal.readable() => readable?,
+                _ = self.resized.recv() => return Ok(Typed::Resized),
+            };
+            let mut bytes = Vec::new();
+            while bytes.len() < AT_ONCE {
+                use rustix::io::Errno;
+                match rustix::io::read(guard.get_inner(), &mut self.buffer) {
+                    Ok(n @ 1..) => {
+                        bytes.extend_from_slice(self.buffer.get(..n).unwrap_or_default())
+                    }
+                    Err(Errno::INTR) => {}
+                    Err(Errno::AGAIN) => {
+                        guard.clear_ready();
+                        break;
+                    }
+                    // What a terminal says that was closed. What came before is told first.
+                    Ok(0) | Err(Errno::IO) if bytes.is_empty() => return Ok(Typed::Over),
+                    Ok(0) | Err(Errno::IO) => break,
+                    Err(error) => return Err(error.into()),
+                }
+            }
+            if !bytes.is_empty() {
+                return Ok(Typed::Bytes(bytes));
+            }
+        }
+    }
+}
+
+/// Where the terminal cannot be waited for, a thread waits. It keeps the handle, so somebody else may lose a key.
+#[cfg(not(unix))]
+pub struct Keyboard {
+    typed: tokio::sync::mpsc::Receiver<io::Result<Typed>>,
+}
+
+#[cfg(not(unix))]
+impl Keyboard {
+    pub fn open(mut input: impl io::Read + Send + 'static) -> io::Result<Self> {
+        let (to, typed) = tokio::sync::mpsc::channel(16);
+        std::thread::spawn(move || {
+            let mut buffer = vec![0; READ_BYTES];
+            loop {
+                let typed = input.read(&mut buffer).map(|n| match n {
+                    0 => Typed::Over,
+                    n => Typed::Bytes(buffer.get(..n).unwrap_or_default().to_vec()),
+                });
+                let is_over = !matches!(typed, Ok(Typed::Bytes(_)));
+                if to.blocking_send(typed).is_err() || is_over {
+                    return;
+                }
+            }
+        });
+        Ok(Self { typed })
+    }
+
+    pub async fn next(&mut self) -> io::Result<Typed> {
+        self.typed.recv().await.unwrap_or(Ok(Typed::Over))
+    }
+}

@@ -1,0 +1,209 @@
+//! A call of a tool: what it is about, how it stands, and so much of what came of it as tells the story.
+
+mod result;
+mod tail;
+mod title;
+
+pub use tail::Tail;
+
+use super::{Fold, lines};
+use crate::line::{Line, Span};
+use crate::theme::{Role, Theme};
+use crate::{rows, say, text};
+use ostler_wire::{Language, ToolResult, ToolUse, Word};
+use result::Outcome;
+use serde_json::Value;
+use std::time::Duration;
+
+/// Lines of output that are seen while a command runs, and after it.
+const LIVE: usize = 5;
+/// Cells of a title that what it is about keeps.
+const MIN_SUBJECT: usize = 8;
+/// Bytes of what a title says about the result.
+const MAX_FACT: usize = 100;
+/// Shorter calls do not say how long they took.
+const WORTH_TELLING: Duration = Duration::from_millis(100);
+
+#[derive(Clone, Debug)]
+pub struct Tool {
+    pub id: String,
+    name: String,
+    input: Value,
+    repair: Option<String>,
+    state: State,
+    outcome: Outcome,
+    took: Duration,
+    /// What it says while it runs.
+    pub tail: Tail,
+    /// What it is at, in its own words.
+    pub progress: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum State {
+    /// Its turn has not come.
+    #[default]
+    Queued,
+    /// The person is asked about it.
+    Asked,
+    Running(Duration),
+    Done,
+    Failed,
+    Denied,
+    Interrupted,
+}
+
+impl State {
+    pub fn is_over(self) -> bool {
+        match self {
+            Self::Queued | Self::Asked | Self::Running(_) => false,
+            Self::Done | Self::Failed | Self::Denied | Self::Interrupted => true,
+        }
+    }
+
+    fn looks(self) -> (&'static str, Role) {
+        match self {
+            Self::Queued => ("○", Role::Faint),
+            Self::Asked => ("?", Role::Accent),
+            Self::Running(_) => ("○", Role::Tool),
+            Self::Done => ("●", Role::Good),
+            Self::Failed => ("✗", Role::Error),
+            Self::Denied => ("⊘", Role::Warning),
+            Self::Interrupted => ("■", Role::Warning),
+        }
+    }
+}
+
+impl Tool {
+    pub fn new(call: &ToolUse) -> Self {
+        Self {
+            id: call.id.clone(),
+            name: call.name.clone(),
+            input: call.input.to_value(),
+            repair: call.repair.clone(),
+            state: State::default(),
+            outcome: Outcome::default(),
+            took: Duration::ZERO,
+            tail: Tail::default(),
+            progress: None,
+        }
+    }
+
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// Where it stands before it is over.
+    pub fn set(&mut self, state: State) {
+        self.state = state;
+    }
+
+    /// It is over. What it said meanwhile is in the result.
+    pub fn finish(&mut self, result: &ToolResult, to: Language) {
+        let envelope = result.output.to_value();
+        self.took = Duration::from_millis(result.duration_ms);
+        self.state = match (result.ok, envelope["error"]["code"].as_str()) {
+            (true, _) => State::Done,
+            (false, Some("denied" | "blocked")) => State::Denied,
+            (false, Some("interrupted")) => State::Interrupted,
+            (false, _) => State::Failed,
+        };
+        self.outcome = result::read(&self.name, &self.input, envelope, to);
+        for fact in &mut self.outcome.facts {
+            fact.truncate(rows::head(fact, MAX_FACT).len());
+        }
+        if self.outcome.went_wrong && self.state == State::Done {
+            self.state = State::Failed;
+        }
+        self.tail = Tail::default();
+    }
+
+    pub fn rows(&self, columns: usize, theme: &Theme, fold: Fold) -> Vec<Line> {
+        let mut out = vec![self.title(columns, theme)];
+        if let (Fold::Open, Some(repair)) = (fold, &self.repair) {
+            out.push(lines::cut(repair, theme.style(Role::Warning), columns));
+        }
+        if fold == Fold::Open {
+            out.extend(self.whole_input(columns, theme));
+        }
+        match self.state {
+            State::Queued | State::Asked => {}
+            State::Running(_) => out.extend(self.live(columns, theme)),
+            // Its title says it all.
+            State::Interrupted if fold == Fold::Closed => {}
+            State::Done | State::Failed | State::Denied | State::Interrupted => {
+                out.extend(self.outcome.rows(columns, theme, fold));
+            }
+        }
+        out
+    }
+
+    fn title(&self, columns: usize, theme: &Theme) -> Line {
+        let (mark, role) = self.state.looks();
+        let name = title::name(&self.name);
+        let mut facts = self.outcome.facts.clone();
+        match self.state {
+            State::Asked => facts.push(theme.language.say(Word::WaitsForYou).into()),
+            State::Denied => facts.push(theme.language.say(Word::Denied).into()),
+            State::Interrupted => facts.push(theme.language.say(Word::Stopped).into()),
+            State::Queued | State::Running(_) | State::Done | State::Failed => {}
+        }
+        let took = match self.state {
+            State::Running(so_far) => so_far,
+            State::Queued
+            | State::Asked
+            | State::Done
+            | State::Failed
+            | State::Denied
+            | State::Interrupted => self.took,
+        };
+        if took >= WORTH_TELLING {
+            facts.push(say::time(took));
+        }
+        let facts = match facts.as_slice() {
+            [] => String::new(),
+            facts => format!("  {}", facts.join(" · ")),
+        };
+        let mut line: Line = [
+            Span::new(format!("{mark} "), theme.style(role)),
+            Span::new(name, theme.style(Role::Strong)),
+        ]
+        .into_iter()
+        .collect();
+        let subject = title::subject(&self.name, &self.input);
+        if !subject.is_empty() {
+            let taken = line.width() + 2 + text::width(&facts);
+            let room = columns.saturating_sub(taken).max(MIN_SUBJECT);
+            line.push(Span::plain(format!("  {}", text::cut_text(&subject, room))));
+        }
+        if !facts.is_empty() {
+            line.push(Span::new(facts, theme.style(Role::Faint)));
+        }
+        text::cut(&line, columns)
+    }
+
+    /// The arguments that the title could not show.
+    fn whole_input(&self, columns: usize, theme: &Theme) -> Vec<Line> {
+        match title::whole(&self.name, &self.input) {
+            Some(text) => lines::all(&text, theme.style(Role::Faint), columns),
+            None => Vec::new(),
+        }
+    }
+
+    fn live(&self, columns: usize, theme: &Theme) -> Vec<Line> {
+        let faint = theme.style(Role::Faint);
+        let mut out = Vec::new();
+        if let Some(progress) = &self.progress {
+            out.push(lines::cut(progress, theme.style(Role::Accent), columns));
+        }
+        let (hidden, last) = self.tail.last(LIVE);
+        if hidden > 0 {
+            out.push(lines::note(
+                say::earlier_lines(theme.language, hidden),
+                theme,
+            ));
+        }
+        out.extend(last.map(|line| lines::cut(line, faint, columns)));
+        out
+    }
+}

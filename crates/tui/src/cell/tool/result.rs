@@ -1,0 +1,371 @@
+//! What came of a call: a few facts for its title, and what is below it. Reads the envelope of any tool; what is not as
+//! expected is shown as it is.
+
+use super::super::{Fold, lines};
+use super::title::pick;
+use crate::diff::Diff;
+use crate::highlight;
+use crate::line::{Line, Style};
+use crate::rows::{self, spaces};
+use crate::say;
+use crate::theme::{Role, Theme};
+use ostler_wire::{Language, Word};
+use serde_json::Value;
+
+/// Lines of output, of a change and of a new file that the transcript shows.
+const FOLDED_OUTPUT: usize = 5;
+const FOLDED_ERROR: usize = 8;
+const FOLDED_DIFF: usize = 40;
+const FOLDED_FILE: usize = 10;
+/// Bytes of JSON that need no lines of their own.
+const ONE_LINE: usize = 60;
+const OPEN_DIFF: usize = 5_000;
+
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    pub facts: Vec<String>,
+    /// It ran, and what it ran did not end well.
+    pub went_wrong: bool,
+    body: Vec<Part>,
+}
+
+#[derive(Clone, Debug)]
+enum Part {
+    /// The transcript shows its end.
+    Output(String),
+    /// Only the open form shows it.
+    Hidden(String),
+    /// The same, as code in the language of the file.
+    Code {
+        path: String,
+        text: String,
+    },
+    Diff {
+        diff: Diff,
+        folded: usize,
+    },
+    Answer(String),
+    Warning(String),
+    Error(String),
+}
+
+pub fn read(tool: &str, input: &Value, envelope: Value, to: Language) -> Outcome {
+    if let Some(error) = envelope.get("error").filter(|e| !e.is_null()) {
+        let message = match error.get("message").and_then(Value::as_str) {
+            Some(message) => message.to_owned(),
+            None => error.to_string(),
+        };
+        return Outcome {
+            facts: Vec::new(),
+            went_wrong: true,
+            body: vec![Part::Error(message)],
+        };
+    }
+    let data = envelope.get("data").unwrap_or(&envelope);
+    match tool {
+        "bash" | "shell" | "run_shell" | "bash_input" | "bash_output" | "kill_job" => {
+            command(data, to)
+        }
+        "read_file" | "read" => file(data, to),
+        "edit_file" | "edit" | "multi_edit" | "delete_range" => edit(data),
+        "write_file" | "write" => written(input, data, to),
+        "grep" => listed(data, "matches", |n, data| {
+            say::matches(to, count(data, "count").unwrap_or(n))
+        }),
+        "glob" => listed(data, "paths", |n, data| {
+            say::files(to, count(data, "total").unwrap_or(n))
+        }),
+        "ls" => listed(data, "entries", |n, _| say::entries(to, n)),
+        "web_search" => found(data, to),
+        "fetch_url" | "web_fetch" => page(data),
+        "ask" => answer(data, to),
+        "time" => Outcome {
+            facts: pick(data, &["utc"])
+                .map(str::to_owned)
+                .into_iter()
+                .collect(),
+            ..Outcome::default()
+        },
+        "notebook_edit" => notebook(input, data, to),
+        "todo" | "move_file" => Outcome::default(),
+        _ => unknown(data),
+    }
+}
+
+impl Outcome {
+    pub fn rows(&self, columns: usize, theme: &Theme, fold: Fold) -> Vec<Line> {
+        let parts = self.body.iter();
+        parts
+            .flat_map(|part| part.rows(columns, theme, fold))
+            .collect()
+    }
+}
+
+impl Part {
+    fn rows(&self, columns: usize, theme: &Theme, fold: Fold) -> Vec<Line> {
+        let faint = theme.style(Role::Faint);
+        match (self, fold) {
+            (Self::Output(text), Fold::Closed) => {
+                lines::tail(text.trim_end(), FOLDED_OUTPUT, faint, columns, theme)
+            }
+            (Self::Output(text) | Self::Hidden(text), Fold::Open) => {
+                lines::all(text.trim_end(), Style::PLAIN, columns)
+            }
+            (Self::Hidden(_) | Self::Code { .. }, Fold::Closed) => Vec::new(),
+            (Self::Code { path, text }, Fold::Open) => code(path, text, columns, theme),
+            (Self::Diff { diff, folded }, _) => {
+                let count = match fold {
+                    Fold::Closed => *folded,
+                    Fold::Open => OPEN_DIFF,
+                };
+                let width = columns.saturating_sub(lines::INDENT);
+                indented(diff.rows(width, theme, count))
+            }
+            (Self::Answer(text), _) => wrapped(text, theme.style(Role::User), columns, theme, fold),
+            (Self::Warning(text), _) => {
+                wrapped(text, theme.style(Role::Warning), columns, theme, fold)
+            }
+            (Self::Error(text), _) => wrapped(text, theme.style(Role::Error), columns, theme, fold),
+        }
+    }
+}
+
+fn wrapped(text: &str, style: Style, columns: usize, theme: &Theme, fold: Fold) -> Vec<Line> {
+    let count = match fold {
+        Fold::Closed => FOLDED_ERROR,
+        Fold::Open => usize::MAX,
+    };
+    let width = columns.saturating_sub(lines::INDENT);
+    indented(lines::head(text, count, style, width, theme))
+}
+
+fn indented(rows: Vec<Line>) -> Vec<Line> {
+    rows::indent(rows, &spaces(lines::INDENT), &spaces(lines::INDENT))
+}
+
+fn code(path: &str, text: &str, columns: usize, theme: &Theme) -> Vec<Line> {
+    let mut block = highlight::Block::of_file(path);
+    let width = columns.saturating_sub(lines::INDENT);
+    let mut out = Vec::new();
+    for line in text.lines() {
+        let line = block.line(rows::head(line, MAX_CODE_LINE), theme);
+        out.extend(rows::fold(&line, width));
+        if out.len() > super::super::MAX_OPEN_ROWS {
+            break;
+        }
+    }
+    indented(out)
+}
+
+/// Bytes of a line of a file.
+const MAX_CODE_LINE: usize = 8 * 1024;
+
+fn count(data: &Value, key: &str) -> Option<usize> {
+    usize::try_from(data.get(key)?.as_u64()?).ok()
+}
+
+fn text<'a>(data: &'a Value, key: &str) -> &'a str {
+    data.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn command(data: &Value, to: Language) -> Outcome {
+    let mut out = Outcome::default();
+    let code = data.get("exit_code").and_then(Value::as_i64);
+    match (text(data, "job"), text(data, "state"), code) {
+        ("", _, Some(0) | None) => {}
+        ("", _, Some(code)) => out.facts.push(say::exit(to, code)),
+        (job, "killed", _) => out.facts.push(say::job_killed(to, job)),
+        (job, _, Some(code)) => out.facts.push(say::job_ended(to, job, code)),
+        (job, _, None) => out.facts.push(say::job_runs(to, job)),
+    }
+    let timed_out = data.get("timed_out").and_then(Value::as_bool) == Some(true);
+    if timed_out {
+        out.facts.push(to.say(Word::TimedOut).into());
+    }
+    out.went_wrong = timed_out || code.is_some_and(|code| code != 0);
+    let said = [text(data, "stdout"), text(data, "stderr")];
+    let said: Vec<&str> = said
+        .into_iter()
+        .map(|text| text.trim_end_matches('\n'))
+        .filter(|text| !text.is_empty())
+        .collect();
+    out.body.push(Part::Output(match said.as_slice() {
+        [] if out.facts.is_empty() => to.say(Word::NoOutput).into(),
+        said => said.join("\n"),
+    }));
+    if let Some(hint) = data.get("denied").and_then(|d| d.get("hint")?.as_str()) {
+        out.body.push(Part::Warning(hint.to_owned()));
+    }
+    out
+}
+
+fn file(data: &Value, to: Language) -> Outcome {
+    let mut out = Outcome::default();
+    let path = text(data, "path").to_owned();
+    if let Some(image) = data.get("image").filter(|image| image.is_object()) {
+        let size = |key| count(data, key).unwrap_or_default();
+        out.facts.push(text(image, "media_type").to_owned());
+        out.facts
+            .push(format!("{}×{}", size("width"), size("height")));
+    } else if let Some(kind) = data.get("binary").and_then(Value::as_str) {
+        let kind = if kind.is_empty() {
+            to.say(Word::Binary)
+        } else {
+            kind
+        };
+        let bytes = data.get("bytes").and_then(Value::as_u64);
+        out.facts.push(kind.to_owned());
+        out.facts.push(say::size(bytes.unwrap_or_default()));
+    } else {
+        let content = text(data, "content").to_owned();
+        out.facts.push(say::lines(to, content.lines().count()));
+        out.body.push(Part::Code {
+            path,
+            text: content,
+        });
+    }
+    out
+}
+
+fn edit(data: &Value) -> Outcome {
+    let edits = data.get("edits").and_then(Value::as_array);
+    let diffs: Vec<&str> = match edits {
+        Some(edits) => edits.iter().map(|edit| text(edit, "diff")).collect(),
+        None => vec![text(data, "diff")],
+    };
+    let diff = Diff::unified(&diffs.join("\n"));
+    Outcome {
+        facts: vec![format!("+{} -{}", diff.added, diff.removed)],
+        went_wrong: false,
+        body: vec![Part::Diff {
+            diff,
+            folded: FOLDED_DIFF,
+        }],
+    }
+}
+
+fn written(input: &Value, data: &Value, to: Language) -> Outcome {
+    let is_new = data.get("created").and_then(Value::as_bool) == Some(true);
+    let content = pick(input, &["content", "contents", "text"]).unwrap_or_default();
+    let fact = if is_new {
+        to.say(Word::NewFile)
+    } else {
+        to.say(Word::Overwritten)
+    };
+    Outcome {
+        facts: vec![fact.into(), say::lines(to, content.lines().count())],
+        went_wrong: false,
+        body: vec![Part::Diff {
+            diff: Diff::between("", content),
+            folded: FOLDED_FILE,
+        }],
+    }
+}
+
+fn notebook(input: &Value, data: &Value, to: Language) -> Outcome {
+    let source = pick(input, &["source", "new_source"]).unwrap_or_default();
+    let mut facts: Vec<String> = count(data, "cell")
+        .map(|x| say::cell(to, x))
+        .into_iter()
+        .collect();
+    facts.extend(pick(data, &["done"]).map(str::to_owned));
+    Outcome {
+        facts,
+        went_wrong: false,
+        body: vec![Part::Diff {
+            diff: Diff::between("", source),
+            folded: FOLDED_FILE,
+        }],
+    }
+}
+
+fn listed(data: &Value, key: &str, fact: impl Fn(usize, &Value) -> String) -> Outcome {
+    let items = data.get(key).and_then(Value::as_array);
+    let items: Vec<&str> = items
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    Outcome {
+        facts: vec![fact(items.len(), data)],
+        went_wrong: false,
+        body: vec![Part::Hidden(items.join("\n"))],
+    }
+}
+
+fn found(data: &Value, to: Language) -> Outcome {
+    let results = data.get("results").and_then(Value::as_array);
+    let results: Vec<String> = results
+        .into_iter()
+        .flatten()
+        .map(|r| {
+            format!(
+                "{}\n{}\n{}\n",
+                text(r, "title"),
+                text(r, "url"),
+                text(r, "snippet")
+            )
+        })
+        .collect();
+    Outcome {
+        facts: vec![say::results(to, results.len())],
+        went_wrong: false,
+        body: vec![Part::Hidden(results.join("\n"))],
+    }
+}
+
+fn page(data: &Value) -> Outcome {
+    let mut facts = Vec::new();
+    let status = data.get("status").and_then(Value::as_u64);
+    if let Some(status) = status.filter(|status| *status != 200) {
+        facts.push(format!("HTTP {status}"));
+    }
+    facts.extend(pick(data, &["title"]).map(str::to_owned));
+    Outcome {
+        facts,
+        went_wrong: status.is_some_and(|status| status >= 400),
+        body: vec![Part::Hidden(text(data, "content").to_owned())],
+    }
+}
+
+fn answer(data: &Value, to: Language) -> Outcome {
+    let mut out = Outcome::default();
+    match pick(data, &["answer"]) {
+        Some(answer) => out.body.push(Part::Answer(answer.to_owned())),
+        None => out.facts.push(to.say(Word::NobodyAnswered).into()),
+    }
+    out
+}
+
+/// Of a tool that we do not know: its text, where it has one.
+fn unknown(data: &Value) -> Outcome {
+    let pieces = data.get("content").and_then(Value::as_array);
+    let texts: Vec<&str> = pieces
+        .into_iter()
+        .flatten()
+        .filter_map(|piece| piece.get("text")?.as_str())
+        .collect();
+    let text = match (data, pick(data, &["text", "content", "output", "message"])) {
+        (Value::String(text), _) => text.clone(),
+        (_, Some(text)) => text.to_owned(),
+        (Value::Null, None) => String::new(),
+        (_, None) if !texts.is_empty() => texts.join("\n"),
+        (data, None) => match data.to_string() {
+            short if short.len() <= ONE_LINE => short,
+            _ => serde_json::to_string_pretty(data).unwrap_or_default(),
+        },
+    };
+    let mut body = Vec::new();
+    if let Some(diff) = pick(data, &["diff"]) {
+        body.push(Part::Diff {
+            diff: Diff::unified(diff),
+            folded: FOLDED_DIFF,
+        });
+    }
+    body.push(Part::Output(text));
+    Outcome {
+        facts: Vec::new(),
+        went_wrong: false,
+        body,
+    }
+}

@@ -1,0 +1,60 @@
+//! What the person said. Long texts, which were mostly pasted, are folded; pictures are named.
+
+use super::{Fold, lines};
+use crate::line::Line;
+use crate::rows::{self, spaces};
+use crate::say;
+use crate::theme::{Role, Theme};
+use ostler_wire::Message;
+
+/// Lines of a message that the transcript shows.
+const FOLDED: usize = 20;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct User {
+    /// As it is to be shown: a front end may have put names where something was pasted.
+    pub text: String,
+    /// Names of pictures.
+    pub images: Vec<String>,
+    /// What rode along, which only the open form shows.
+    pub context: Option<String>,
+}
+
+impl From<&Message> for User {
+    fn from(message: &Message) -> Self {
+        let images = message.images.iter().map(|image| {
+            // Four characters of base64 are three bytes.
+            let bytes = image.data.len() as u64 / 4 * 3;
+            format!("{}, {}", image.media_type, say::size(bytes))
+        });
+        Self {
+            text: message.text.clone(),
+            images: images.collect(),
+            context: message.context.clone(),
+        }
+    }
+}
+
+impl User {
+    pub fn rows(&self, columns: usize, theme: &Theme, fold: Fold) -> Vec<Line> {
+        let style = theme.style(Role::User);
+        let width = columns.saturating_sub(2);
+        let count = match fold {
+            Fold::Closed => FOLDED,
+            Fold::Open => usize::MAX,
+        };
+        let mut said = lines::head(&self.text, count, style, width, theme);
+        for name in &self.images {
+            said.extend(rows::prose(
+                &say::image(theme.language, name),
+                theme.style(Role::Accent),
+                width,
+            ));
+        }
+        let mut out = rows::indent(said, &Line::new("› ", style), &spaces(2));
+        if let (Fold::Open, Some(context)) = (fold, &self.context) {
+            out.extend(lines::all(context, theme.style(Role::Faint), columns));
+        }
+        out
+    }
+}

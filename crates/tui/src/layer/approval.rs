@@ -1,0 +1,225 @@
+//! May it? The call whole, what it would change, and what each answer would do.
+
+use super::choices::{Field, moved, row};
+use super::{Step, window};
+use crate::canvas::Canvas;
+use crate::key::{Code, Key};
+use crate::line::{Line, Span};
+use crate::screen::Frame;
+use crate::text;
+use crate::theme::Role;
+use ostler_wire::{Ask, AskKind, Choice, Op, Word};
+
+/// Rows of the terminal that are left for what is above.
+const SPARE_ROWS: usize = 2;
+
+#[derive(Debug)]
+pub struct Approval {
+    ask: Ask,
+    chosen: usize,
+    /// Rows of the preview that are scrolled away.
+    scrolled: usize,
+    /// The answer whose reason is being written.
+    reason: Option<(String, Field)>,
+}
+
+impl Approval {
+    pub fn new(ask: Ask) -> Self {
+        Self {
+            ask,
+            chosen: 0,
+            scrolled: 0,
+            reason: None,
+        }
+    }
+
+    pub fn ask(&self) -> &str {
+        &self.ask.ask
+    }
+
+    pub fn key(&mut self, key: Key, canvas: &Canvas) -> Step {
+        if let Some((choice, field)) = &mut self.reason {
+            return match key.code {
+                Code::Esc => {
+                    self.reason = None;
+                    Step::Stay
+                }
+                Code::Enter => {
+                    let reason = Some(field.text.trim().to_owned()).filter(|r| !r.is_empty());
+                    let choice = choice.clone();
+                    self.answer(choice, reason)
+                }
+                _ => {
+                    field.key(key);
+                    Step::Stay
+                }
+            };
+        }
+        if let Some(chosen) = moved(self.chosen, self.ask.options.len(), key) {
+            self.chosen = chosen;
+            return Step::Stay;
+        }
+        match key.code {
+            Code::Esc => Step::Stop,
+            Code::Char('c') if key.ctrl => Step::Stop,
+            Code::Enter => self.take(self.chosen),
+            Code::PageDown => {
+                let most = self.above(canvas).len().saturating_sub(1);
+                self.scrolled = (self.scrolled + canvas.rows / 2).min(most);
+                Step::Stay
+            }
+            Code::PageUp => {
+                self.scrolled = self.scrolled.saturating_sub(canvas.rows / 2);
+                Step::Stay
+            }
+            Code::Char(c) if !key.ctrl && !key.alt => {
+                let letter = c.to_ascii_lowercase();
+                let of = |choice: &Choice| shortcut(&choice.id) == Some(letter);
+                match self.ask.options.iter().position(of) {
+                    Some(at) => self.take(at),
+                    None => Step::Stay,
+                }
+            }
+            _ => Step::Stay,
+        }
+    }
+
+    pub fn paste(&mut self, text: &str) {
+        if let Some((_, field)) = &mut self.reason {
+            field.push(text);
+        }
+    }
+
+    pub fn edited(&mut self, text: String) -> Step {
+        self.answer("edit".into(), Some(text))
+    }
+
+    fn take(&mut self, at: usize) -> Step {
+        let Some(choice) = self.ask.options.get(at) else {
+            return Step::Stay;
+        };
+        self.chosen = at;
+        match choice.id.as_str() {
+            "deny" | "keep" => {
+                self.reason = Some((choice.id.clone(), Field::default()));
+                Step::Stay
+            }
+            "edit" => Step::Edit(self.ask.preview.clone().unwrap_or_default()),
+            id => {
+                let id = id.to_owned();
+                self.answer(id, None)
+            }
+        }
+    }
+
+    fn answer(&self, choice: String, reason: Option<String>) -> Step {
+        Step::Answer(Op::Answer {
+            ask: self.ask.ask.clone(),
+            choice,
+            reason,
+        })
+    }
+
+    pub fn frame(&self, canvas: &Canvas) -> Frame {
+        let below = self.below(canvas);
+        let room = canvas
+            .rows
+            .saturating_sub(below.rows.len() + SPARE_ROWS)
+            .max(3);
+        let mut rows = window(&self.above(canvas), self.scrolled, room, canvas);
+        let caret = below.caret.map(|(row, column)| (row + rows.len(), column));
+        rows.extend(below.rows);
+        Frame { rows, caret }
+    }
+
+    /// The title, the subject and the preview.
+    fn above(&self, canvas: &Canvas) -> Vec<Line> {
+        let title = match (self.ask.kind, &self.ask.tool, &self.ask.from) {
+            (AskKind::Plan, _, _) => canvas.say(Word::PlanReady).to_owned(),
+            (_, tool, Some(from)) => {
+                let tool = tool.as_deref().unwrap_or_default();
+                canvas.fill(Word::ChildWantsTo, &[from, tool])
+            }
+            (_, Some(tool), None) => canvas.fill(Word::WantsTo, &[tool]),
+            (_, None, None) => canvas.fill(Word::WantsTo, &["ostler"]),
+        };
+        let mut rows = vec![canvas.line(title, Role::Warning)];
+        let bar = canvas.span("│ ", Role::Frame);
+        let inner = canvas.narrower(2);
+        let mut barred = |lines: Vec<Line>| {
+            for mut line in lines {
+                line.spans.insert(0, bar.clone());
+                rows.push(line);
+            }
+        };
+        if !(self.ask.kind == AskKind::Plan && self.ask.preview.is_some()) {
+            for line in self.ask.subject.lines() {
+                barred(text::wrap(&inner.line(line, Role::Strong), inner.columns));
+            }
+        }
+        if let Some(preview) = &self.ask.preview {
+            barred(match self.ask.kind {
+                AskKind::Plan => crate::markdown::render(preview, inner.columns, &inner.theme),
+                AskKind::Permission
+                | AskKind::Question
+                | AskKind::Trust
+                | AskKind::Elicitation
+                | AskKind::Budget => crate::diff::rows(preview, inner.columns, &inner.theme),
+            });
+        }
+        rows
+    }
+
+    /// The answers, or the line for a reason.
+    fn below(&self, canvas: &Canvas) -> Frame {
+        if let Some((_, field)) = &self.reason {
+            let (shown, column) = field.shown(canvas.columns.saturating_sub(2));
+            let mut line = Line::from(canvas.span("› ", Role::Accent));
+            line.push(Span::plain(shown));
+            return Frame {
+                rows: vec![canvas.line(canvas.say(Word::WhyNot), Role::Faint), line],
+                caret: Some((1, column + 2)),
+            };
+        }
+        let mut rows = Vec::new();
+        for (n, choice) in self.ask.options.iter().enumerate() {
+            let letter = shortcut(&choice.id).map_or_else(String::new, |c| format!("{c}  "));
+            let label = format!("{letter}{}", label(choice, canvas));
+            let detail = choice.detail.as_deref().unwrap_or_default();
+            rows.extend(row(canvas, n == self.chosen, &label, detail));
+        }
+        rows.push(canvas.line(
+            text::cut_text(canvas.say(Word::AskKeys), canvas.columns),
+            Role::Faint,
+        ));
+        Frame { rows, caret: None }
+    }
+}
+
+/// The letter of an answer.
+fn shortcut(id: &str) -> Option<char> {
+    match id {
+        "once" | "approve" | "trust" => Some('y'),
+        "session" => Some('s'),
+        "always" => Some('a'),
+        "deny" => Some('n'),
+        "edit" => Some('e'),
+        "keep" => Some('k'),
+        _ => None,
+    }
+}
+
+/// In the person's language where the answer is one of the known ones.
+fn label<'a>(choice: &'a Choice, canvas: &Canvas) -> &'a str {
+    let word = match choice.id.as_str() {
+        "once" => Word::AllowOnce,
+        "session" => Word::AllowSession,
+        "always" => Word::AllowAlways,
+        "deny" => Word::DenyReason,
+        "approve" => Word::PlanApprove,
+        "edit" => Word::PlanEdit,
+        "keep" => Word::PlanKeep,
+        _ => return &choice.label,
+    };
+    canvas.say(word)
+}

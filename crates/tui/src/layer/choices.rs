@@ -1,0 +1,87 @@
+//! A short list to choose from by arrows, number or first letter, and a line of one's own words.
+
+use crate::canvas::Canvas;
+use crate::key::{Code, Key};
+use crate::line::{Line, Span};
+use crate::text;
+use crate::theme::Role;
+
+/// Moves within a list that is never left.
+pub fn moved(at: usize, len: usize, key: Key) -> Option<usize> {
+    let last = len.saturating_sub(1);
+    match key.code {
+        Code::Up => Some(if at == 0 { last } else { at - 1 }),
+        Code::Down => Some(if at >= last { 0 } else { at + 1 }),
+        Code::Home => Some(0),
+        Code::End => Some(last),
+        Code::Char('p') if key.ctrl => Some(if at == 0 { last } else { at - 1 }),
+        Code::Char('n') if key.ctrl => Some(if at >= last { 0 } else { at + 1 }),
+        _ => None,
+    }
+}
+
+/// A row of a list: a sign for the chosen one, a label, a faint detail.
+pub fn line(canvas: &Canvas, is_chosen: bool, label: &str, detail: &str) -> Line {
+    let role = if is_chosen { Role::Accent } else { Role::Text };
+    let sign = if is_chosen { "› " } else { "  " };
+    let mut line = Line::from(canvas.span(format!("{sign}{label}"), role));
+    if !detail.is_empty() {
+        line.push(Span::plain("  "));
+        line.push(canvas.span(detail, Role::Faint));
+    }
+    line
+}
+
+/// The same, in as many rows as it needs.
+pub fn row(canvas: &Canvas, is_chosen: bool, label: &str, detail: &str) -> Vec<Line> {
+    let line = line(canvas, is_chosen, label, detail);
+    let narrow = canvas.narrower(4);
+    let mut rows = text::wrap(&line, narrow.columns);
+    for more in rows.iter_mut().skip(1) {
+        more.spans.insert(0, Span::plain("    "));
+    }
+    rows
+}
+
+/// One line of text, edited at its end. Enough for a search word or a reason.
+#[derive(Clone, Debug, Default)]
+pub struct Field {
+    pub text: String,
+}
+
+/// Longest text of a field.
+const MAX_FIELD: usize = 10_000;
+
+impl Field {
+    /// Whether the key was for it.
+    pub fn key(&mut self, key: Key) -> bool {
+        match key.code {
+            Code::Char(c) if !key.ctrl && !key.alt => self.push(&c.to_string()),
+            Code::Backspace => {
+                let kept = text::without_last(&self.text);
+                self.text.truncate(kept);
+            }
+            Code::Char('u') if key.ctrl => self.text.clear(),
+            Code::Char('w') if key.ctrl => {
+                let trimmed = self.text.trim_end();
+                let kept = trimmed.rfind(' ').map_or(0, |at| at + 1);
+                self.text.truncate(kept);
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    pub fn push(&mut self, text: &str) {
+        let room = MAX_FIELD.saturating_sub(self.text.len());
+        let clean = text.replace(['\n', '\r'], " ");
+        self.text.extend(clean.chars().take(room));
+    }
+
+    /// What fits of its end, and the column behind it.
+    pub fn shown(&self, columns: usize) -> (String, usize) {
+        let shown = text::tail(&text::visible(self.text.clone()), columns.saturating_sub(1));
+        let width = text::width(&shown);
+        (shown, width)
+    }
+}

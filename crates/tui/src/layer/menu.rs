@@ -1,0 +1,108 @@
+//! The menu under the composer while a slash command or an @-reference is typed. The composer keeps its keys; the menu
+//! takes arrows, Tab, Enter and Esc.
+
+use super::choices::{line, moved};
+use crate::canvas::Canvas;
+use crate::key::Key;
+use crate::line::Line;
+use crate::text;
+use std::ops::Range;
+
+/// Rows it takes; the height changes only when it opens or closes.
+const ROWS: usize = 8;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MenuKind {
+    Commands,
+    Files,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Entry {
+    /// What typed letters are compared with.
+    pub name: String,
+    pub label: String,
+    pub detail: String,
+    /// What takes the place of the typed word.
+    pub insert: String,
+    /// More can be typed behind it, so the menu goes on (a folder).
+    pub goes_on: bool,
+}
+
+#[derive(Debug)]
+pub struct Menu {
+    pub kind: MenuKind,
+    /// The word of the composer that it completes, in bytes.
+    pub word: Range<usize>,
+    all: Vec<Entry>,
+    fits: Vec<usize>,
+    chosen: usize,
+}
+
+impl Menu {
+    pub fn new(kind: MenuKind, word: Range<usize>, all: Vec<Entry>, typed: &str) -> Self {
+        let mut menu = Self {
+            kind,
+            word,
+            all,
+            fits: Vec::new(),
+            chosen: 0,
+        };
+        menu.sift(typed);
+        menu
+    }
+
+    /// Other letters were typed.
+    pub fn retype(&mut self, word: Range<usize>, typed: &str) {
+        self.word = word;
+        self.sift(typed);
+    }
+
+    fn sift(&mut self, typed: &str) {
+        let names: Vec<String> = self.all.iter().map(|e| e.name.clone()).collect();
+        self.fits = crate::fuzzy::sift(typed, &names);
+        // Who types the beginning of a name means it.
+        self.fits
+            .sort_by_key(|n| !names.get(*n).is_some_and(|name| name.starts_with(typed)));
+        self.chosen = 0;
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.fits.is_empty()
+    }
+
+    pub fn first(&self) -> Option<&Entry> {
+        self.all.first()
+    }
+
+    /// Whether the key moved within it.
+    pub fn moves(&mut self, key: Key) -> bool {
+        match moved(self.chosen, self.fits.len(), key) {
+            Some(chosen) => {
+                self.chosen = chosen;
+                true
+            }
+            None => false,
+        }
+    }
+
+    pub fn chosen(&self) -> Option<&Entry> {
+        self.all.get(*self.fits.get(self.chosen)?)
+    }
+
+    pub fn rows(&self, canvas: &Canvas) -> Vec<Line> {
+        let room = ROWS.min(canvas.rows / 2).max(1);
+        let from = self.chosen.saturating_sub(room.saturating_sub(1));
+        let shown = self.fits.iter().enumerate().skip(from).take(room);
+        let mut rows: Vec<Line> = shown
+            .filter_map(|(n, i)| Some((n, self.all.get(*i)?)))
+            .map(|(n, entry)| {
+                let label = format!("{:<16}", entry.label);
+                let line = line(canvas, n == self.chosen, &label, &entry.detail);
+                text::cut(&line, canvas.columns)
+            })
+            .collect();
+        rows.resize(room, Line::default());
+        rows
+    }
+}

@@ -1,0 +1,117 @@
+//! Layers stand above the composer and own the keys while they are there. A modal one hides the composer; a menu leaves it.
+
+mod approval;
+mod choices;
+mod menu;
+mod pager;
+mod picker;
+mod question;
+
+pub use approval::Approval;
+pub use menu::{Entry as MenuEntry, Menu, MenuKind};
+pub use pager::Pager;
+pub use picker::Picker;
+pub use question::Question;
+
+use crate::canvas::Canvas;
+use crate::key::Key;
+use crate::line::Line;
+use crate::screen::Frame;
+use ostler_wire::{Act, Ask, AskKind, Op};
+
+/// A modal layer.
+#[derive(Debug)]
+pub enum Layer {
+    Approval(Approval),
+    Question(Question),
+    Picker(Picker),
+    Pager(Pager),
+}
+
+/// What a key led to.
+#[derive(Debug, PartialEq)]
+pub enum Step {
+    /// The layer stays as it is or has changed.
+    Stay,
+    /// It is done with.
+    Close,
+    /// It is done with, and this goes to the session.
+    Answer(Op),
+    /// It is done with, and this is to be done.
+    Act(Act),
+    /// The person wants to change this text in their editor; `Layer::edited` takes the outcome.
+    Edit(String),
+    /// The turn is to stop.
+    Stop,
+}
+
+impl Layer {
+    /// The layer that an ask is put by.
+    pub fn of(ask: &Ask) -> Self {
+        match ask.kind {
+            AskKind::Permission | AskKind::Trust | AskKind::Plan | AskKind::Budget => {
+                Self::Approval(Approval::new(ask.clone()))
+            }
+            AskKind::Question | AskKind::Elicitation => Self::Question(Question::new(ask.clone())),
+        }
+    }
+
+    /// The ask that it waits for an answer to.
+    pub fn ask(&self) -> Option<&str> {
+        match self {
+            Self::Approval(layer) => Some(layer.ask()),
+            Self::Question(layer) => Some(layer.ask()),
+            Self::Picker(_) | Self::Pager(_) => None,
+        }
+    }
+
+    pub fn key(&mut self, key: Key, canvas: &Canvas) -> Step {
+        match self {
+            Self::Approval(layer) => layer.key(key, canvas),
+            Self::Question(layer) => layer.key(key),
+            Self::Picker(layer) => layer.key(key),
+            Self::Pager(layer) => layer.key(key, canvas),
+        }
+    }
+
+    pub fn paste(&mut self, text: &str) {
+        match self {
+            Self::Approval(layer) => layer.paste(text),
+            Self::Question(layer) => layer.paste(text),
+            Self::Picker(layer) => layer.paste(text),
+            Self::Pager(_) => {}
+        }
+    }
+
+    /// A text came back from the editor.
+    pub fn edited(&mut self, text: String) -> Step {
+        match self {
+            Self::Approval(layer) => layer.edited(text),
+            Self::Question(_) | Self::Picker(_) | Self::Pager(_) => Step::Stay,
+        }
+    }
+
+    /// Rows of at most the canvas, and where the cursor is.
+    pub fn frame(&self, canvas: &Canvas) -> Frame {
+        match self {
+            Self::Approval(layer) => layer.frame(canvas),
+            Self::Question(layer) => layer.frame(canvas),
+            Self::Picker(layer) => layer.frame(canvas),
+            Self::Pager(layer) => layer.frame(canvas),
+        }
+    }
+}
+
+/// A part of `rows` with a note of what is left out.
+fn window(rows: &[Line], from: usize, room: usize, canvas: &Canvas) -> Vec<Line> {
+    if rows.len() <= room {
+        return rows.to_vec();
+    }
+    let shown = room.saturating_sub(1);
+    let from = from.min(rows.len().saturating_sub(shown));
+    let left = rows.len().saturating_sub(from + shown);
+    let mut out: Vec<Line> = rows.iter().skip(from).take(shown).cloned().collect();
+    let note = canvas.fill(ostler_wire::Word::MoreRows, &[&left.to_string()]);
+    out.push(canvas.line(note, crate::theme::Role::Faint));
+    out
+}

@@ -1,0 +1,156 @@
+//! A list that a command answered with: type to search, arrows to choose, Enter does the first action, Tab the next ones.
+
+use super::Step;
+use super::choices::{Field, line, moved};
+use crate::canvas::Canvas;
+use crate::key::{Code, Key};
+use crate::line::{Line, Span};
+use crate::screen::Frame;
+use crate::text;
+use crate::theme::Role;
+use ostler_wire::{List, Word};
+
+/// Items shown at a time.
+const MAX_SHOWN: usize = 12;
+
+#[derive(Debug)]
+pub struct Picker {
+    list: List,
+    search: Field,
+    /// Indices of the items that fit, best first.
+    fits: Vec<usize>,
+    chosen: usize,
+    action: usize,
+}
+
+impl Picker {
+    pub fn new(list: List) -> Self {
+        let marked = list.items.iter().position(|item| item.marked);
+        let mut picker = Self {
+            list,
+            search: Field::default(),
+            fits: Vec::new(),
+            chosen: 0,
+            action: 0,
+        };
+        picker.sift();
+        picker.chosen = marked.unwrap_or(0);
+        picker
+    }
+
+    fn sift(&mut self) {
+        let words: Vec<String> = self
+            .list
+            .items
+            .iter()
+            .map(|item| format!("{} {}", item.label, item.detail))
+            .collect();
+        self.fits = crate::fuzzy::sift(&self.search.text, &words);
+        (self.chosen, self.action) = (0, 0);
+    }
+
+    pub fn key(&mut self, key: Key) -> Step {
+        if let Some(chosen) = moved(self.chosen, self.fits.len(), key) {
+            (self.chosen, self.action) = (chosen, 0);
+            return Step::Stay;
+        }
+        let item = self
+            .fits
+            .get(self.chosen)
+            .and_then(|n| self.list.items.get(*n));
+        match key.code {
+            Code::Esc => Step::Close,
+            Code::Char('c') if key.ctrl => Step::Close,
+            Code::PageDown => {
+                self.chosen = (self.chosen + MAX_SHOWN).min(self.fits.len().saturating_sub(1));
+                Step::Stay
+            }
+            Code::PageUp => {
+                self.chosen = self.chosen.saturating_sub(MAX_SHOWN);
+                Step::Stay
+            }
+            Code::Tab => {
+                let len = item.map_or(1, |i| i.actions.len().max(1));
+                self.action = (self.action + 1) % len;
+                Step::Stay
+            }
+            Code::Enter => match item.and_then(|i| i.actions.get(self.action)) {
+                Some(action) => Step::Act(action.act.clone()),
+                None => Step::Close,
+            },
+            _ => {
+                if self.search.key(key) {
+                    self.sift();
+                }
+                Step::Stay
+            }
+        }
+    }
+
+    pub fn paste(&mut self, text: &str) {
+        self.search.push(text);
+        self.sift();
+    }
+
+    pub fn frame(&self, canvas: &Canvas) -> Frame {
+        let (shown, column) = self.search.shown(canvas.columns.saturating_sub(4));
+        let mut top = canvas.line(format!("{} ", self.list.title), Role::Heading);
+        top = text::cut(&top, canvas.columns / 2);
+        let caret = (
+            0,
+            (top.width() + column).min(canvas.columns.saturating_sub(1)),
+        );
+        top.push(Span::plain(shown));
+        let mut rows = vec![top];
+        let room = MAX_SHOWN.min(canvas.rows.saturating_sub(4)).max(1);
+        let from = self.chosen.saturating_sub(room.saturating_sub(1));
+        for (n, item) in self
+            .fits
+            .iter()
+            .enumerate()
+            .skip(from)
+            .take(room)
+            .filter_map(|(n, i)| Some((n, self.list.items.get(*i)?)))
+        {
+            let mark = if item.marked { "● " } else { "" };
+            let label = format!("{mark}{}", item.label);
+            let line = line(canvas, n == self.chosen, &label, &item.detail);
+            rows.push(text::cut(&line, canvas.columns));
+        }
+        if self.fits.is_empty() {
+            let said = match self.list.items.is_empty() && !self.list.empty.is_empty() {
+                true => self.list.empty.as_str(),
+                false => canvas.say(Word::NothingFits),
+            };
+            rows.push(canvas.line(said, Role::Faint));
+        } else if self.fits.len() > from + room {
+            let left = (self.fits.len() - from - room).to_string();
+            rows.push(canvas.line(canvas.fill(Word::MoreRows, &[&left]), Role::Faint));
+        }
+        rows.push(self.keys(canvas));
+        Frame {
+            rows,
+            caret: Some(caret),
+        }
+    }
+
+    fn keys(&self, canvas: &Canvas) -> Line {
+        let item = self
+            .fits
+            .get(self.chosen)
+            .and_then(|n| self.list.items.get(*n));
+        let mut line = canvas.line(canvas.say(Word::PickKeys), Role::Faint);
+        let actions = item.map_or(&[][..], |i| &i.actions);
+        if actions.len() > 1 {
+            line = canvas.line("enter", Role::Faint);
+            for (n, action) in actions.iter().enumerate() {
+                line.push(match n == self.action {
+                    true => canvas.span(format!(" [{}]", action.label), Role::Accent),
+                    false => canvas.span(format!(" {}", action.label), Role::Faint),
+                });
+            }
+            line.push(canvas.span(format!(" · {}", canvas.say(Word::ActionKeys)), Role::Faint));
+        }
+        text::cut(&line, canvas.columns)
+    }
+}

@@ -1,0 +1,158 @@
+//! A question of the model: choices, several of them, or one's own words.
+
+use super::choices::{Field, moved, row};
+use super::{Step, window};
+use crate::canvas::Canvas;
+use crate::key::{Code, Key};
+use crate::line::{Line, Span};
+use crate::screen::Frame;
+use crate::text;
+use crate::theme::Role;
+use ostler_wire::{Ask, Op, Word};
+
+#[derive(Debug)]
+pub struct Question {
+    ask: Ask,
+    /// One behind the options is the line of one's own words.
+    chosen: usize,
+    marked: Vec<bool>,
+    words: Field,
+}
+
+impl Question {
+    pub fn new(ask: Ask) -> Self {
+        Self {
+            marked: vec![false; ask.options.len()],
+            chosen: 0,
+            words: Field::default(),
+            ask,
+        }
+    }
+
+    pub fn ask(&self) -> &str {
+        &self.ask.ask
+    }
+
+    fn has_words(&self) -> bool {
+        self.ask.free_text || self.ask.options.is_empty()
+    }
+
+    fn is_writing(&self) -> bool {
+        self.has_words() && self.chosen >= self.ask.options.len()
+    }
+
+    pub fn key(&mut self, key: Key) -> Step {
+        let len = self.ask.options.len() + usize::from(self.has_words());
+        if let Some(chosen) = moved(self.chosen, len, key) {
+            self.chosen = chosen;
+            return Step::Stay;
+        }
+        match key.code {
+            Code::Esc => Step::Stop,
+            Code::Char('c') if key.ctrl => Step::Stop,
+            Code::Enter => self.send(),
+            Code::Char(' ') if self.ask.multi && !self.is_writing() => {
+                if let Some(mark) = self.marked.get_mut(self.chosen) {
+                    *mark = !*mark;
+                }
+                Step::Stay
+            }
+            Code::Char(c @ '1'..='9') if !self.is_writing() && !key.ctrl => {
+                let at = usize::from(c as u8 - b'1');
+                if at >= self.ask.options.len() {
+                    return Step::Stay;
+                }
+                self.chosen = at;
+                match self.marked.get_mut(at) {
+                    Some(mark) if self.ask.multi => {
+                        *mark = !*mark;
+                        Step::Stay
+                    }
+                    Some(_) | None => self.send(),
+                }
+            }
+            _ if self.has_words() => {
+                // Whoever types has words of their own.
+                if self.words.key(key) {
+                    self.chosen = self.ask.options.len();
+                }
+                Step::Stay
+            }
+            _ => Step::Stay,
+        }
+    }
+
+    pub fn paste(&mut self, text: &str) {
+        if self.has_words() {
+            self.chosen = self.ask.options.len();
+            self.words.push(text);
+        }
+    }
+
+    fn send(&self) -> Step {
+        let id = |n: usize| self.ask.options.get(n).map(|c| c.id.clone());
+        let marked: Vec<String> = (0..self.ask.options.len())
+            .filter(|n| self.marked.get(*n) == Some(&true))
+            .filter_map(id)
+            .collect();
+        let choice = match self.is_writing() {
+            true => self.words.text.trim().to_owned(),
+            false if self.ask.multi && !marked.is_empty() => marked.join(", "),
+            false => id(self.chosen).unwrap_or_default(),
+        };
+        if choice.is_empty() {
+            return Step::Stay;
+        }
+        Step::Answer(Op::Answer {
+            ask: self.ask.ask.clone(),
+            choice,
+            reason: None,
+        })
+    }
+
+    pub fn frame(&self, canvas: &Canvas) -> Frame {
+        let mut below = Vec::new();
+        for (n, choice) in self.ask.options.iter().enumerate() {
+            let mark = match (self.ask.multi, self.marked.get(n) == Some(&true)) {
+                (true, true) => "[x] ",
+                (true, false) => "[ ] ",
+                (false, _) => "",
+            };
+            let label = format!("{mark}{}. {}", n + 1, choice.label);
+            let detail = choice.detail.as_deref().unwrap_or_default();
+            below.extend(row(canvas, n == self.chosen, &label, detail));
+        }
+        let mut caret = None;
+        if self.has_words() {
+            let (shown, column) = self.words.shown(canvas.columns.saturating_sub(2));
+            let sign = if self.is_writing() { "› " } else { "  " };
+            let mut line = Line::from(canvas.span(sign, Role::Accent));
+            match shown.is_empty() && !self.is_writing() {
+                true => line.push(canvas.span(canvas.say(Word::OwnWords), Role::Faint)),
+                false => line.push(Span::plain(shown)),
+            }
+            if self.is_writing() {
+                caret = Some((below.len(), column + 2));
+            }
+            below.push(line);
+        }
+        let keys = if self.ask.multi {
+            Word::MultiKeys
+        } else {
+            Word::AskKeys
+        };
+        below.push(canvas.line(
+            text::cut_text(canvas.say(keys), canvas.columns),
+            Role::Faint,
+        ));
+        let mut asked = Vec::new();
+        for line in self.ask.subject.lines() {
+            asked.extend(text::wrap(&canvas.line(line, Role::Strong), canvas.columns));
+        }
+        let room = canvas.rows.saturating_sub(below.len() + 1).max(2);
+        let mut rows = window(&asked, 0, room, canvas);
+        let caret = caret.map(|(row, column)| (row + rows.len(), column));
+        rows.extend(below);
+        Frame { rows, caret }
+    }
+}

@@ -1,0 +1,477 @@
+//! The loop: input and events in, frames out. It sleeps until something happens and paints at most sixty times a second.
+
+use crate::burst::Burst;
+use crate::editor::Editor;
+use crate::errands::Errands;
+use crate::key::Input;
+use crate::screen::{Narrowed, Screen};
+use crate::state::{Effect, Settings, State};
+use crate::status::Status;
+use crate::surroundings::{Fetch, Fetched, Kept, Surroundings};
+use crate::terminal::{self, Inputs, Raw};
+use base64::Engine as _;
+use ostler_wire::{Client, Hub, Op, Open, Word};
+use std::collections::VecDeque;
+use std::io::{self, Write};
+use std::time::{Duration, Instant};
+
+/// Time between two frames that nobody's key asked for.
+const FRAME: Duration = Duration::from_millis(16);
+/// Events that are taken in before a look at the keys.
+const EVENTS_AT_ONCE: usize = 512;
+/// Characters of a notification.
+const MAX_NOTE: usize = 200;
+/// Entries of a resumed session that are shown again.
+const PAST: usize = 200;
+/// Entries that can be paged through.
+const PAGED: usize = 2_000;
+/// Longest text for the clipboard of the terminal.
+const MAX_COPY: usize = 1 << 20;
+
+/// What a run begins with.
+#[derive(Default)]
+pub struct Start {
+    pub settings: Settings,
+    pub editor: crate::editor::Options,
+    /// What was being written when the last run ended.
+    pub draft: Option<String>,
+    /// Lines above everything.
+    pub greeting: Vec<String>,
+    /// The first prompt, as if it had been typed.
+    pub prompt: Option<String>,
+    pub narrowed: Narrowed,
+}
+
+/// How it ended.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// The session that was open last, and whether anything was said in it.
+    pub session: String,
+}
+
+/// Shows the client until the person leaves or `stop` comes. The terminal is as before afterwards.
+pub async fn run<H: Hub, S: Surroundings, W: Write>(
+    hub: &H,
+    client: Client,
+    surroundings: S,
+    start: Start,
+    out: W,
+    stop: impl Future<Output = ()>,
+) -> io::Result<Ended> {
+    let (columns, rows) = terminal::size();
+    let mut state = State::new(
+        start.settings,
+        Editor::new(start.editor),
+        client.commands.clone(),
+        status(&client),
+    );
+    if let Some(draft) = start.draft {
+        state.editor().restore(&draft);
+    }
+    let mut ui = Ui {
+        hub,
+        surroundings,
+        state,
+        screen: Screen::new(columns, rows, start.narrowed),
+        pager: None,
+        out,
+        outbox: VecDeque::new(),
+        errands: Errands::default(),
+        burst: Burst::default(),
+        painted: None,
+        title: String::new(),
+        session: client.session_id.clone(),
+    };
+    for line in start.greeting {
+        ui.state.transcript().note(line);
+    }
+    ui.look();
+    ui.show_past(&client);
+    if let Some(text) = start.prompt {
+        ui.outbox.push_back(Op::Prompt {
+            text,
+            delivery: ostler_wire::Delivery::Queue,
+            images: Vec::new(),
+        });
+    }
+    let mut raw = Raw::enter(&mut ui.out)?;
+    let result = ui.go(client, &mut raw, stop).await;
+    let left = ui.leave(&mut raw);
+    result.and(left)?;
+    Ok(Ended {
+        session: ui.session,
+    })
+}
+
+fn status(client: &Client) -> Status {
+    let mut status = Status::default();
+    status.model.clone_from(&client.model);
+    status.mode = Some(client.mode.clone());
+    status.window = client.window;
+    status
+}
+
+struct Ui<'a, H, S, W> {
+    hub: &'a H,
+    surroundings: S,
+    state: State,
+    screen: Screen,
+    /// The alternate screen, while something is paged through.
+    pager: Option<Screen>,
+    out: W,
+    /// Ops that the session has not taken yet.
+    outbox: VecDeque<Op>,
+    errands: Errands,
+    burst: Burst,
+    painted: Option<Instant>,
+    title: String,
+    session: String,
+}
+
+/// What the loop woke up for.
+enum Woken {
+    /// None when the terminal is gone.
+    Input(io::Result<Vec<Input>>),
+    Event(Option<ostler_wire::Event>),
+    Fetched(Option<Fetched>),
+    Time,
+    Sent,
+    Stop,
+}
+
+/// Whether to go on.
+enum After {
+    On,
+    Reopen(Open),
+    /// The terminal is given away for a while.
+    Away(Away),
+    Over,
+}
+
+enum Away {
+    Edit(String),
+    Suspend,
+}
+
+impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
+    async fn go(
+        &mut self,
+        mut client: Client,
+        raw: &mut Raw,
+        stop: impl Future<Output = ()>,
+    ) -> io::Result<()> {
+        let mut stop = std::pin::pin!(stop);
+        let mut inputs = Inputs::new(self.surroundings.keyboard()?);
+        let mut due = Some(Instant::now());
+        loop {
+            if due.is_some_and(|due| due <= Instant::now()) {
+                self.paint()?;
+                due = None;
+            }
+            match self
+                .woken(&mut client, &mut inputs, due, stop.as_mut())
+                .await
+            {
+                Woken::Input(Ok(inputs)) if inputs.is_empty() => return Ok(()),
+                Woken::Input(Ok(inputs)) => {
+                    self.inputs(inputs);
+                    // Somebody waits for the echo.
+                    due = Some(Instant::now());
+                }
+                Woken::Input(Err(error)) => return Err(error),
+                Woken::Stop => return Ok(()),
+                Woken::Event(Some(event)) => {
+                    self.events(&event, &mut client);
+                    due = due.or(Some(self.next_frame(Instant::now())));
+                }
+                Woken::Event(None) => {
+                    let said = self.canvas().say(Word::SessionOver);
+                    self.state.transcript().note(said);
+                    return Ok(());
+                }
+                Woken::Fetched(fetched) => {
+                    fetched.into_iter().for_each(|f| self.fetched(f));
+                    due = Some(Instant::now());
+                }
+                Woken::Time => {
+                    self.state.passed(Instant::now());
+                    due = Some(self.next_frame(Instant::now()));
+                }
+                Woken::Sent => {}
+            }
+            match self.effects(&client)? {
+                After::On => {}
+                After::Over => return Ok(()),
+                After::Away(why) => {
+                    // Whoever has the terminal now has its keys, too.
+                    drop(inputs);
+                    self.away(why, raw).await?;
+                    inputs = Inputs::new(self.surroundings.keyboard()?);
+                    due = Some(Instant::now());
+                }
+                After::Reopen(which) => {
+                    client = self.reopen(client, which).await;
+                    due = Some(Instant::now());
+                }
+            }
+        }
+    }
+
+    async fn woken(
+        &mut self,
+        client: &mut Client,
+        inputs: &mut Inputs<S::Keyboard>,
+        due: Option<Instant>,
+        stop: std::pin::Pin<&mut impl Future<Output = ()>>,
+    ) -> Woken {
+        let wake = [due, self.state.wake(Instant::now())]
+            .into_iter()
+            .flatten()
+            .min();
+        let timer = async {
+            match wake {
+                Some(at) => tokio::time::sleep_until(at.into()).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            () = stop => Woken::Stop,
+            input = inputs.next() => Woken::Input(input),
+            permit = client.ops.reserve(), if !self.outbox.is_empty() => {
+                if let (Ok(permit), Some(op)) = (permit, self.outbox.pop_front()) {
+                    permit.send(op);
+                }
+                Woken::Sent
+            }
+            fetched = self.errands.next() => Woken::Fetched(fetched),
+            () = timer => Woken::Time,
+            event = client.events.next() => Woken::Event(event),
+        }
+    }
+
+    fn next_frame(&self, now: Instant) -> Instant {
+        self.painted.map_or(now, |at| (at + FRAME).max(now))
+    }
+
+    fn canvas(&self) -> crate::canvas::Canvas {
+        self.state.canvas(self.screen.columns(), self.screen.rows())
+    }
+
+    fn inputs(&mut self, inputs: Vec<Input>) {
+        let now = Instant::now();
+        for input in self.burst.gather(inputs, now) {
+            if let Input::Resize { columns, rows } = input {
+                self.resize(columns, rows);
+            }
+            let canvas = self.canvas();
+            self.state.input(input, &canvas, now);
+        }
+    }
+
+    fn resize(&mut self, columns: u16, rows: u16) {
+        if self.screen.resize(columns, rows)
+            && let Some(pager) = &mut self.pager
+        {
+            // The alternate screen has nothing to lose.
+            pager.resize(columns, rows);
+            let _ = self.out.write_all(b"\x1b[2J\x1b[H");
+            pager.forget();
+        }
+    }
+
+    fn events(&mut self, first: &ostler_wire::Event, client: &mut Client) {
+        let now = Instant::now();
+        let canvas = self.canvas();
+        self.state.event(first, &canvas, now);
+        for _ in 0..EVENTS_AT_ONCE {
+            match client.events.try_next() {
+                Some(event) => self.state.event(&event, &canvas, now),
+                None => break,
+            }
+        }
+    }
+
+    fn fetched(&mut self, fetched: Fetched) {
+        match fetched {
+            Fetched::Names { folder, names } => self.state.listed(&folder, names),
+            Fetched::Image(image) => self.state.image(image, Instant::now()),
+            Fetched::Branch(branch) => self.state.status.branch = branch,
+        }
+    }
+
+    fn paint(&mut self) -> io::Result<()> {
+        let now = Instant::now();
+        // The news of a new size may still be on its way, and a frame for the old one would be broken up.
+        let (columns, rows) = terminal::size();
+        self.resize(columns, rows);
+        let canvas = self.canvas();
+        let bytes = match (self.state.is_paging(), &mut self.pager) {
+            (true, None) => {
+                let mut screen = Screen::new(columns, rows, Narrowed::Cuts);
+                let frame = self.state.frame(&canvas, now);
+                let bytes = format!("\x1b[?1049h\x1b[2J\x1b[H{}", screen.paint(&[], frame));
+                self.pager = Some(screen);
+                bytes
+            }
+            (true, Some(screen)) => screen.paint(&[], self.state.frame(&canvas, now)),
+            (false, pager) => {
+                let back = if pager.take().is_some() {
+                    "\x1b[?1049l"
+                } else {
+                    ""
+                };
+                let done = self.state.done(&canvas);
+                let frame = self.state.frame(&canvas, now);
+                format!("{back}{}", self.screen.paint(&done, frame))
+            }
+        };
+        self.painted = Some(now);
+        let title = self.state.title();
+        if title != self.title {
+            write!(self.out, "\x1b]2;{title}\x07")?;
+            self.title = title;
+        } else if bytes.is_empty() {
+            return Ok(());
+        }
+        self.out.write_all(bytes.as_bytes())?;
+        self.out.flush()
+    }
+
+    fn effects(&mut self, client: &Client) -> io::Result<After> {
+        let mut after = After::On;
+        for effect in self.state.take_effects() {
+            match effect {
+                Effect::Send(op) => self.outbox.push_back(op),
+                Effect::Open(which) => after = After::Reopen(which),
+                Effect::Copy(text) => self.copy(&text)?,
+                Effect::Edit(text) => after = After::Away(Away::Edit(text)),
+                Effect::Suspend => after = After::Away(Away::Suspend),
+                Effect::List(folder) => {
+                    let work = self.surroundings.fetch(Fetch::Names(folder));
+                    self.errands.list(work);
+                }
+                Effect::Page => {
+                    let entries = client.events.past(PAGED);
+                    let canvas = self.canvas();
+                    self.state.page(&entries, &canvas);
+                }
+                Effect::PasteImage => {
+                    self.errands.run(self.surroundings.fetch(Fetch::Image));
+                }
+                Effect::Look => self.look(),
+                Effect::KeepSent(text) => self.surroundings.keep(Kept::Sent(text)),
+                Effect::KeepDraft(text) => self.surroundings.keep(Kept::Draft(text)),
+                Effect::Notify(text) => {
+                    let text = crate::text::visible(text.chars().take(MAX_NOTE).collect());
+                    write!(self.out, "\x1b]9;ostler: {text}\x07\x07")?;
+                    self.out.flush()?;
+                }
+                Effect::Redraw => {
+                    write!(self.out, "\x1b[H\x1b[2J")?;
+                    self.screen.forget();
+                    self.pager.iter_mut().for_each(Screen::forget);
+                }
+                Effect::Leave => return Ok(After::Over),
+            }
+        }
+        Ok(after)
+    }
+
+    /// To the clipboard of the terminal that the person sits at, even over ssh.
+    fn copy(&mut self, text: &str) -> io::Result<()> {
+        let bytes = text.as_bytes();
+        let bytes = bytes.get(..bytes.len().min(MAX_COPY)).unwrap_or_default();
+        let encoded = base64::engine::general_purpose::STANDARD.encode(bytes);
+        write!(self.out, "\x1b]52;c;{encoded}\x07")?;
+        self.out.flush()
+    }
+
+    async fn away(&mut self, why: Away, raw: &mut Raw) -> io::Result<()> {
+        if self.pager.take().is_some() {
+            write!(self.out, "\x1b[?1049l")?;
+        }
+        let bytes = self.screen.leave();
+        self.out.write_all(bytes.as_bytes())?;
+        self.out.flush()?;
+        raw.leave(&mut self.out)?;
+        let edited = match why {
+            Away::Edit(text) => {
+                let work = self.surroundings.editor(&text);
+                // The session goes on meanwhile.
+                let edited = tokio::task::spawn_blocking(work).await;
+                Some(edited.map_err(io::Error::other).flatten())
+            }
+            Away::Suspend => {
+                self.surroundings.suspend()?;
+                None
+            }
+        };
+        *raw = Raw::enter(&mut self.out)?;
+        let (columns, rows) = terminal::size();
+        self.resize(columns, rows);
+        self.screen.forget();
+        self.title.clear();
+        if let Some(edited) = edited {
+            self.state
+                .edited(edited.map_err(|e| e.to_string()), Instant::now());
+        }
+        Ok(())
+    }
+
+    /// Goes on with another session, or with the same when it cannot be opened.
+    async fn reopen(&mut self, old: Client, which: Open) -> Client {
+        let new = match self.hub.open(which.clone()).await {
+            Ok(new) => new,
+            Err(error) => {
+                let canvas = self.canvas();
+                let said = canvas.fill(Word::CannotOpen, &[&error.to_string()]);
+                self.state.remark(said, Instant::now());
+                return old;
+            }
+        };
+        self.outbox.clear();
+        let canvas = self.canvas();
+        let said = match which {
+            Open::New => canvas.say(Word::NewSession).to_owned(),
+            Open::Resume(_) | Open::Last | Open::Fork(_) => {
+                canvas.fill(Word::Resumed, &[&new.session_id])
+            }
+        };
+        let status = status(&new);
+        let left = self.state.done(&canvas);
+        self.state.reopened(new.commands.clone(), status);
+        self.state.transcript().keep(left);
+        self.state.transcript().note(said);
+        self.session.clone_from(&new.session_id);
+        self.look();
+        self.show_past(&new);
+        new
+    }
+
+    fn look(&mut self) {
+        self.errands.run(self.surroundings.fetch(Fetch::Branch));
+    }
+
+    fn show_past(&mut self, client: &Client) {
+        for note in &client.notes {
+            self.state.transcript().note(note.clone());
+        }
+        let past = client.events.past(PAST);
+        self.state.past(&past);
+    }
+
+    fn leave(&mut self, raw: &mut Raw) -> io::Result<()> {
+        if self.pager.take().is_some() {
+            write!(self.out, "\x1b[?1049l")?;
+        }
+        let canvas = self.canvas();
+        let done = self.state.done(&canvas);
+        let bytes = self.screen.paint(&done, crate::screen::Frame::default());
+        self.out.write_all(bytes.as_bytes())?;
+        let bytes = self.screen.leave();
+        self.out.write_all(bytes.as_bytes())?;
+        self.out.flush()?;
+        raw.leave(&mut self.out)
+    }
+}

@@ -1,0 +1,272 @@
+//! The words of cells, one function each: what is counted, and in which form. The texts are those of the language;
+//! numbers come formatted with them.
+
+use ostler_wire::{Language, Word};
+use std::time::Duration;
+
+/// `one` for one of them, `many` with the number otherwise.
+fn counted(to: Language, number: usize, one: Word, many: Word) -> String {
+    match number {
+        1 => to.say(one).to_owned(),
+        n => to.fill(many, &[&count(n)]),
+    }
+}
+
+pub fn bytes_left_out(bytes: usize) -> String {
+    format!("[… +{} B]", count(bytes))
+}
+
+pub fn more_lines(to: Language, lines: usize) -> String {
+    counted(to, lines, Word::MoreLine, Word::MoreLines)
+}
+
+pub fn earlier_lines(to: Language, lines: usize) -> String {
+    counted(to, lines, Word::EarlierLine, Word::EarlierLines)
+}
+
+pub fn more_rows(to: Language, rows: usize) -> String {
+    counted(to, rows, Word::MoreRow, Word::MoreRows)
+}
+
+pub fn image(to: Language, name: &str) -> String {
+    to.fill(Word::Picture, &[name])
+}
+
+pub fn lines(to: Language, lines: usize) -> String {
+    counted(to, lines, Word::Line, Word::Lines)
+}
+
+pub fn matches(to: Language, matches: usize) -> String {
+    counted(to, matches, Word::Match, Word::Matches)
+}
+
+pub fn files(to: Language, files: usize) -> String {
+    counted(to, files, Word::File, Word::Files)
+}
+
+pub fn entries(to: Language, entries: usize) -> String {
+    counted(to, entries, Word::Entry, Word::Entries)
+}
+
+pub fn results(to: Language, results: usize) -> String {
+    counted(to, results, Word::Result, Word::Results)
+}
+
+pub fn thought(to: Language, took: Option<Duration>) -> String {
+    match took {
+        Some(took) => to.fill(Word::ThoughtFor, &[&whole_time(took)]),
+        None => to.say(Word::Thought).to_owned(),
+    }
+}
+
+pub fn thinking(to: Language, so_far: Duration) -> String {
+    to.fill(Word::ThinkingFor, &[&whole_time(so_far)])
+}
+
+pub fn cell(to: Language, number: usize) -> String {
+    to.fill(Word::NotebookCell, &[&number.to_string()])
+}
+
+pub fn exit(to: Language, code: i64) -> String {
+    to.fill(Word::ExitCode, &[&code.to_string()])
+}
+
+pub fn job_runs(to: Language, id: &str) -> String {
+    to.fill(Word::JobRuns, &[id])
+}
+
+pub fn job_ended(to: Language, id: &str, code: i64) -> String {
+    to.fill(Word::JobEnded, &[id, &code.to_string()])
+}
+
+pub fn job_killed(to: Language, id: &str) -> String {
+    to.fill(Word::JobKilled, &[id])
+}
+
+pub fn retry(to: Language, left: Duration, attempt: u32) -> String {
+    to.fill(
+        Word::TryingAgain,
+        &[&whole_time(left), &attempt.to_string()],
+    )
+}
+
+pub fn approved(to: Language, decision: &str) -> String {
+    let word = match decision {
+        "once" => Word::AllowedOnce,
+        "session" => Word::AllowedSession,
+        "always" => Word::AllowedAlways,
+        "allow" => Word::Allowed,
+        "deny" => Word::DeniedByYou,
+        other => return to.fill(Word::Decided, &[other]),
+    };
+    to.say(word).to_owned()
+}
+
+pub fn rule_saved(to: Language, what: &str) -> String {
+    to.fill(Word::RuleSaved, &[what])
+}
+
+pub fn rule(to: Language, rule: &str) -> String {
+    to.fill(Word::RuleIs, &[rule])
+}
+
+pub fn model_is(to: Language, model: &str) -> String {
+    to.fill(Word::ModelIs, &[model])
+}
+
+pub fn effort_is(to: Language, effort: &str) -> String {
+    to.fill(Word::EffortIs, &[effort])
+}
+
+pub fn title_is(to: Language, title: &str) -> String {
+    to.fill(Word::TitleIs, &[title])
+}
+
+pub fn mode_is(to: Language, mode: &str, posture: &str) -> String {
+    let mode = mode_word(mode).map_or(mode, |word| to.say(word));
+    let posture = posture_word(posture).map_or(posture, |word| to.say(word));
+    to.fill(Word::ModeChanged, &[mode, posture])
+}
+
+pub fn mode_word(mode: &str) -> Option<Word> {
+    match mode {
+        "normal" => Some(Word::ModeNormal),
+        "plan" => Some(Word::ModePlan),
+        "goal" => Some(Word::ModeGoal),
+        _ => None,
+    }
+}
+
+pub fn posture_word(posture: &str) -> Option<Word> {
+    match posture {
+        "ask" => Some(Word::PostureAsk),
+        "auto" => Some(Word::PostureAuto),
+        "yolo" => Some(Word::PostureYolo),
+        _ => None,
+    }
+}
+
+pub fn usage_input(to: Language, tokens: u64) -> String {
+    to.fill(Word::UsageInput, &[&tokens_short(tokens)])
+}
+
+pub fn usage_cached(to: Language, percent: u64) -> String {
+    to.fill(Word::Cached, &[&percent.to_string()])
+}
+
+pub fn usage_output(to: Language, tokens: u64) -> String {
+    to.fill(Word::UsageOutput, &[&tokens_short(tokens)])
+}
+
+/// `950`, `1.2k`, `34k`, `1.2M`.
+pub fn tokens_short(tokens: u64) -> String {
+    let short = |unit: f64, name: &str| {
+        let value = tokens as f64 / unit;
+        match value < 10.0 {
+            true => format!("{value:.1}{name}"),
+            false => format!("{value:.0}{name}"),
+        }
+    };
+    match tokens {
+        0..=999 => tokens.to_string(),
+        1_000..=999_499 => short(1_000.0, "k"),
+        _ => short(1_000_000.0, "M"),
+    }
+}
+
+pub fn cost(usd: f64) -> String {
+    match usd {
+        c if c >= 1.0 => format!("${c:.2}"),
+        c if c >= 0.001 => format!("${c:.3}"),
+        c if c > 0.0 => "<$0.001".into(),
+        _ => "$0".into(),
+    }
+}
+
+/// `0.4 s`, `1.2 s`, `34 s`, `2 m 05 s`, `1 h 02 m`.
+pub fn time(took: Duration) -> String {
+    let seconds = took.as_secs();
+    match seconds {
+        0..=9 => {
+            let tenths = took.as_millis() / 100;
+            format!("{}.{} s", tenths / 10, tenths % 10)
+        }
+        10..=59 => format!("{seconds} s"),
+        60..=3599 => format!("{} m {:02} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {:02} m", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
+/// The same without tenths, rounded up: where time is counted it changes once a second.
+fn whole_time(took: Duration) -> String {
+    let seconds = took.as_secs() + u64::from(took.subsec_nanos() > 0);
+    match seconds {
+        0..=59 => format!("{seconds} s"),
+        _ => time(Duration::from_secs(seconds)),
+    }
+}
+
+pub fn size(bytes: u64) -> String {
+    match bytes {
+        0..=999 => format!("{bytes} B"),
+        1_000..=999_999 => format!("{} kB", bytes / 1_000),
+        _ => format!("{:.1} MB", bytes as f64 / 1e6),
+    }
+}
+
+/// `1,234,567`
+pub fn count(number: usize) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_well() {
+        for (number, expect) in [
+            (7, "7"),
+            (999, "999"),
+            (1_000, "1,000"),
+            (1_234_567, "1,234,567"),
+        ] {
+            assert_eq!(count(number), expect);
+        }
+        for (tokens, expect) in [
+            (950, "950"),
+            (1_200, "1.2k"),
+            (34_400, "34k"),
+            (999_999, "1.0M"),
+            (12_000_000, "12M"),
+        ] {
+            assert_eq!(tokens_short(tokens), expect);
+        }
+        for (millis, expect) in [
+            (40, "0.0 s"),
+            (1_250, "1.2 s"),
+            (34_900, "34 s"),
+            (125_000, "2 m 05 s"),
+            (3_720_000, "1 h 02 m"),
+        ] {
+            assert_eq!(time(Duration::from_millis(millis)), expect);
+        }
+        for (usd, expect) in [
+            (0.0, "$0"),
+            (0.0004, "<$0.001"),
+            (0.0123, "$0.012"),
+            (3.456, "$3.46"),
+        ] {
+            assert_eq!(cost(usd), expect);
+        }
+        assert_eq!(size(34_500), "34 kB");
+    }
+}

@@ -1,0 +1,595 @@
+//! All that the terminal UI knows, and how input and events change it. No terminal, no clock, no files: time comes in as a
+//! value and deeds go out as effects.
+
+mod keys;
+mod prompt;
+mod tasks;
+#[cfg(test)]
+mod tests;
+mod view;
+
+pub use keys::{GLOBALS, Global, Keys};
+
+use crate::canvas::Canvas;
+use crate::cell::Fold;
+use crate::editor::{Editor, KeyMap, Outcome};
+use crate::key::{Code, Input, Key};
+use crate::layer::{Layer, Menu, Pager, Picker, Step};
+use crate::status::Status;
+use crate::theme::{Look, Theme};
+use crate::transcript::Transcript;
+use ostler_wire::{
+    Act, Body, CommandInfo, Deed, Delivery, Delta, Entry, Event, Image, Language, Op, Open, Role,
+    View, Word,
+};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long a first Ctrl-C waits for the second.
+const LEAVE_WITHIN: Duration = Duration::from_secs(2);
+/// How long a remark stands.
+const REMARK: Duration = Duration::from_secs(4);
+/// How long the draft may be unsaved while somebody types.
+const KEEP_EVERY: Duration = Duration::from_secs(2);
+/// Whoever has written something and typed less than this ago is still writing.
+const PAUSE: Duration = Duration::from_millis(600);
+/// Where the terminal does not tell whether it is looked at, it is not after this time without a key.
+const AWAY: Duration = Duration::from_secs(15);
+/// Characters of the terminal's title.
+const MAX_TITLE: usize = 100;
+/// Prompts that wait and are shown.
+const MAX_WAITING: usize = 256;
+
+/// What the loop is to do.
+#[derive(Debug, PartialEq)]
+pub enum Effect {
+    Send(Op),
+    Open(Open),
+    Copy(String),
+    /// Gives a text to the person's editor; it comes back by `edited`.
+    Edit(String),
+    /// Asks for the names in a folder; they come back by `listed`.
+    List(String),
+    PasteImage,
+    KeepSent(String),
+    KeepDraft(String),
+    /// The person may be looking elsewhere.
+    Notify(String),
+    /// Everything is to be looked at, unfolded; the entries come back by `page`.
+    Page,
+    /// Things around us may be different now: the branch.
+    Look,
+    Suspend,
+    /// Everything is to be drawn anew.
+    Redraw,
+    Leave,
+}
+
+/// What does not change while it runs.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    pub look: Look,
+    pub language: Language,
+    pub show_reasoning: bool,
+    /// Tell the person when it waits for them or has finished.
+    pub notify: bool,
+    /// The form of the status line, if it is not the usual one.
+    pub status_line: Option<String>,
+    pub keys: KeyMap<Global>,
+    /// The title of the terminal.
+    pub title: String,
+}
+
+pub struct State {
+    settings: Settings,
+    theme: Theme,
+    editor: Editor,
+    layers: Vec<Layer>,
+    menu: Option<Menu>,
+    /// The menu was closed by hand for this word.
+    dismissed: Option<String>,
+    transcript: Transcript,
+    pub status: Status,
+    commands: Vec<CommandInfo>,
+    work: Work,
+    moment: Moment,
+    effects: Vec<Effect>,
+}
+
+/// What the session is at.
+#[derive(Default)]
+struct Work {
+    since: Option<Instant>,
+    stopping: bool,
+    /// The call of the person's own that runs outside a turn.
+    own: Option<String>,
+    /// Prompts that were sent and are not in the transcript yet.
+    waiting: VecDeque<(String, Delivery)>,
+    background: tasks::Background,
+}
+
+/// Things that pass by themselves.
+#[derive(Default)]
+struct Moment {
+    leaving: Option<Instant>,
+    remark: Option<(String, Instant)>,
+    draft_changed: Option<Instant>,
+    /// The last key in the composer.
+    typed: Option<Instant>,
+    /// Unknown where the terminal does not tell.
+    focused: Option<bool>,
+}
+
+impl State {
+    pub fn new(
+        settings: Settings,
+        editor: Editor,
+        commands: Vec<CommandInfo>,
+        status: Status,
+    ) -> Self {
+        Self {
+            theme: Theme::new(settings.look).speaking(settings.language),
+            editor,
+            layers: Vec::new(),
+            menu: None,
+            dismissed: None,
+            transcript: Transcript::new(settings.show_reasoning, settings.language),
+            status,
+            commands,
+            work: Work::default(),
+            moment: Moment::default(),
+            effects: Vec::new(),
+            settings,
+        }
+    }
+
+    /// Another session takes the place of this one; what is written in the composer stays.
+    pub fn reopened(&mut self, commands: Vec<CommandInfo>, status: Status) {
+        self.commands = commands;
+        self.status = status;
+        self.layers.clear();
+        self.menu = None;
+        self.work = Work::default();
+        self.transcript = Transcript::new(self.settings.show_reasoning, self.settings.language);
+    }
+
+    pub fn take_effects(&mut self) -> Vec<Effect> {
+        std::mem::take(&mut self.effects)
+    }
+
+    pub fn transcript(&mut self) -> &mut Transcript {
+        &mut self.transcript
+    }
+
+    pub fn editor(&mut self) -> &mut Editor {
+        &mut self.editor
+    }
+
+    pub fn is_working(&self) -> bool {
+        self.work.since.is_some()
+    }
+
+    /// Whether the alternate screen is wanted.
+    pub fn is_paging(&self) -> bool {
+        matches!(self.layers.last(), Some(Layer::Pager(_)))
+    }
+
+    pub fn canvas(&self, columns: usize, rows: usize) -> Canvas {
+        Canvas {
+            columns,
+            rows,
+            theme: self.theme,
+        }
+    }
+
+    pub fn remark(&mut self, text: impl Into<String>, now: Instant) {
+        self.moment.remark = Some((text.into(), now + REMARK));
+    }
+
+    /// When something changes without anybody's doing.
+    pub fn wake(&self, now: Instant) -> Option<Instant> {
+        let moves = self.work.since.filter(|_| !self.is_asking());
+        let tick = moves.map(|_| now + crate::transcript::TICK);
+        let remark = self.moment.remark.as_ref().map(|(_, until)| *until);
+        let draft = self.moment.draft_changed.map(|at| at + KEEP_EVERY);
+        let tasks = (!self.work.background.is_empty()).then(|| now + tasks::TICK);
+        [tick, tasks, remark, self.moment.leaving, draft]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    /// The time has come for whatever `wake` named.
+    pub fn passed(&mut self, now: Instant) {
+        if self.moment.leaving.is_some_and(|until| until <= now) {
+            self.moment.leaving = None;
+        }
+        if self
+            .moment
+            .remark
+            .as_ref()
+            .is_some_and(|(_, until)| *until <= now)
+        {
+            self.moment.remark = None;
+        }
+        if self
+            .moment
+            .draft_changed
+            .is_some_and(|at| at + KEEP_EVERY <= now)
+        {
+            self.keep_draft();
+        }
+    }
+
+    fn keep_draft(&mut self) {
+        self.moment.draft_changed = None;
+        let draft = self.editor.draft().unwrap_or_default();
+        self.effects.push(Effect::KeepDraft(draft));
+    }
+
+    pub fn input(&mut self, input: Input, canvas: &Canvas, now: Instant) {
+        match input {
+            Input::Key(key) => self.key(key, canvas, now),
+            Input::Paste(text) => match self.layers.last_mut() {
+                Some(layer) => layer.paste(&text),
+                None => {
+                    let outcome = self.editor.paste(text);
+                    self.outcome(outcome, now);
+                }
+            },
+            Input::Resize { .. } => {}
+            Input::FocusGained => self.moment.focused = Some(true),
+            Input::FocusLost => self.moment.focused = Some(false),
+        }
+    }
+
+    fn key(&mut self, key: Key, canvas: &Canvas, now: Instant) {
+        let leaving = self.moment.leaving.take().is_some_and(|until| until > now);
+        let global = self.settings.keys.get(key);
+        match global {
+            Some(Global::Redraw) => return self.effects.push(Effect::Redraw),
+            Some(Global::Suspend) => return self.effects.push(Effect::Suspend),
+            Some(_) | None => {}
+        }
+        if self.is_asking() && self.was_typing(now) {
+            return self.type_on(key, canvas, now);
+        }
+        if let Some(layer) = self.layers.last_mut() {
+            let step = layer.key(key, canvas);
+            return self.step(step, now);
+        }
+        // A search in the history has the keys to itself.
+        let searching = self.editor.is_searching();
+        if !searching
+            && (self.menu_key(key, now)
+                || global.is_some_and(|global| self.global(global, key, canvas, leaving, now)))
+        {
+            return;
+        }
+        self.moment.typed = Some(now);
+        let outcome = self.editor.key(key, canvas.columns);
+        self.outcome(outcome, now);
+    }
+
+    /// Something waits for an answer of the person.
+    pub fn is_asking(&self) -> bool {
+        self.layers
+            .last()
+            .is_some_and(|layer| layer.ask().is_some())
+    }
+
+    /// Somebody is in the middle of a sentence.
+    fn was_typing(&self, now: Instant) -> bool {
+        let last = self.moment.typed;
+        !self.editor.is_empty() && last.is_some_and(|at| now.saturating_duration_since(at) < PAUSE)
+    }
+
+    /// A question has come up under the fingers of somebody who writes: their keys are no answer to it.
+    fn type_on(&mut self, key: Key, canvas: &Canvas, now: Instant) {
+        self.moment.typed = Some(now);
+        let is_text = matches!(key.code, Code::Char(_) | Code::Backspace) && !key.ctrl && !key.alt;
+        if is_text && self.editor.key(key, canvas.columns) == Outcome::Changed {
+            self.moment.draft_changed.get_or_insert(now);
+        }
+    }
+
+    fn outcome(&mut self, outcome: Outcome, now: Instant) {
+        match outcome {
+            Outcome::Ignored => {}
+            Outcome::TooLarge => {
+                self.remark(self.settings.language.say(Word::TooLarge), now);
+            }
+            Outcome::Moved => self.follow_menu(),
+            Outcome::Changed => self.typed(now),
+            Outcome::Submit => self.submit(Delivery::Steer, now),
+            Outcome::Leave => self.effects.push(Effect::Leave),
+        }
+    }
+
+    /// Whether the key was for it.
+    fn global(
+        &mut self,
+        global: Global,
+        key: Key,
+        canvas: &Canvas,
+        leaving: bool,
+        now: Instant,
+    ) -> bool {
+        match global {
+            Global::Stop => {
+                // Vim's insert mode takes the first one, and a search in the history ends with it.
+                let is_free = self.editor.key(key, canvas.columns) == Outcome::Ignored;
+                if is_free && self.is_working() {
+                    self.stop();
+                }
+            }
+            Global::Interrupt => self.ctrl_c(leaving, now),
+            Global::NextMode => {
+                let is_normal = self.status.mode.as_ref().is_none_or(|m| m.mode == "normal");
+                let next = if is_normal { "plan" } else { "normal" };
+                self.command(format!("mode {next}"));
+            }
+            Global::Queue => {
+                if !self.is_working() || self.editor.is_empty() {
+                    return false;
+                }
+                self.submit(Delivery::Queue, now);
+            }
+            Global::Page => self.effects.push(Effect::Page),
+            Global::Editor => self.effects.push(Effect::Edit(self.editor.expanded())),
+            Global::PasteImage => self.effects.push(Effect::PasteImage),
+            Global::Redraw => self.effects.push(Effect::Redraw),
+            Global::Suspend => self.effects.push(Effect::Suspend),
+        }
+        true
+    }
+
+    fn ctrl_c(&mut self, leaving: bool, now: Instant) {
+        if self.is_working() {
+            self.stop();
+        } else if !self.editor.is_empty() {
+            self.editor.set_text("");
+            self.typed(now);
+        } else if leaving {
+            self.effects.push(Effect::Leave);
+        } else {
+            self.moment.leaving = Some(now + LEAVE_WITHIN);
+        }
+    }
+
+    fn stop(&mut self) {
+        self.work.stopping = true;
+        self.effects.push(Effect::Send(Op::Interrupt));
+    }
+
+    fn command(&mut self, line: String) {
+        self.effects.push(Effect::Send(Op::Command { line }));
+    }
+
+    /// What a key in a layer led to.
+    fn step(&mut self, step: Step, now: Instant) {
+        match step {
+            Step::Stay => {}
+            Step::Close => {
+                self.layers.pop();
+            }
+            Step::Answer(op) => {
+                self.layers.pop();
+                self.effects.push(Effect::Send(op));
+            }
+            Step::Act(act) => {
+                self.layers.pop();
+                match act {
+                    Act::Command(line) => self.command(line),
+                    Act::Do(deed) => self.deed(deed, now),
+                }
+            }
+            Step::Edit(text) => self.effects.push(Effect::Edit(text)),
+            Step::Stop if self.refuse_task() => {}
+            Step::Stop => {
+                self.layers.pop();
+                self.stop();
+            }
+        }
+    }
+
+    fn deed(&mut self, deed: Deed, now: Instant) {
+        match deed {
+            Deed::Open(open) => self.effects.push(Effect::Open(open)),
+            Deed::Copy(text) => self.copy(text, now),
+            Deed::Compose(text) => {
+                self.editor.set_text(&text);
+                self.typed(now);
+            }
+            Deed::Theme(name) => self.set_theme(&name, now),
+            Deed::Leave => self.effects.push(Effect::Leave),
+        }
+    }
+
+    fn set_theme(&mut self, name: &str, now: Instant) {
+        let language = self.settings.language;
+        match Look::from_name(name) {
+            Some(look) => self.theme = Theme::new(look).speaking(language),
+            None => {
+                let all = Look::ALL.map(Look::name).join(" ");
+                self.remark(language.fill(Word::NoTheme, &[name, &all]), now);
+            }
+        }
+    }
+
+    fn copy(&mut self, text: String, now: Instant) {
+        let word = match text.is_empty() {
+            true => Word::NothingToCopy,
+            false => Word::Copied,
+        };
+        if !text.is_empty() {
+            self.effects.push(Effect::Copy(text));
+        }
+        self.remark(self.settings.language.say(word), now);
+    }
+
+    /// The editor of the person gave a text back.
+    pub fn edited(&mut self, text: Result<String, String>, now: Instant) {
+        let text = match text {
+            Ok(text) => text,
+            Err(why) => {
+                return self.remark(self.settings.language.fill(Word::NoEditor, &[&why]), now);
+            }
+        };
+        match self.layers.last_mut() {
+            Some(layer) => {
+                let step = layer.edited(text);
+                self.step(step, now);
+            }
+            None => {
+                self.editor.set_expanded(text.trim_end_matches('\n'));
+                self.typed(now);
+            }
+        }
+    }
+
+    pub fn image(&mut self, image: Result<Image, String>, now: Instant) {
+        match image {
+            Ok(image) => {
+                self.editor.attach_image(image, "");
+                self.typed(now);
+            }
+            Err(why) => self.remark(self.settings.language.fill(Word::NoImage, &[&why]), now),
+        }
+    }
+
+    /// Entries to page through.
+    pub fn page(&mut self, entries: &[Arc<Entry>], canvas: &Canvas) {
+        let mut rows = Vec::new();
+        for cell in crate::transcript::cells(entries, self.settings.language) {
+            rows.extend(cell.rows(canvas.columns, &canvas.theme, Fold::Open));
+            rows.push(crate::line::Line::default());
+        }
+        self.layers
+            .push(Layer::Pager(Pager::new(rows, canvas.rows)));
+    }
+
+    /// What was said before this process, shown again as it was.
+    pub fn past(&mut self, entries: &[Arc<Entry>]) {
+        for entry in entries {
+            // Jobs of a process that is gone are gone, too.
+            if let Body::Usage(usage) = &entry.body {
+                self.status.count(usage);
+            } else if let Body::Mode(mode) = &entry.body {
+                self.status.mode = Some(mode.clone());
+            }
+        }
+        self.transcript.show_past(entries);
+    }
+
+    pub fn event(&mut self, event: &Event, canvas: &Canvas, now: Instant) {
+        match event {
+            Event::Ask(ask) => {
+                self.work.background.asks(ask);
+                self.notify(&ask.subject, now);
+                self.layers.push(Layer::of(ask));
+            }
+            Event::Delta(Delta::Tasks { tasks }) => self.tasks(tasks, now),
+            Event::Delta(Delta::View { view, .. }) => self.view(view, canvas, now),
+            Event::Delta(Delta::Unrecorded { .. }) => {
+                self.transcript.event(event, now);
+                self.turn_ended(now);
+            }
+            Event::Delta(Delta::Standing { mode }) => self.status.mode = Some(mode.clone()),
+            Event::Delta(_) => self.transcript.event(event, now),
+            Event::Entry(entry) => {
+                self.follow(&entry.body, now);
+                self.transcript.event(event, now);
+            }
+        }
+    }
+
+    /// What an entry means beyond its cell.
+    fn follow(&mut self, body: &Body, now: Instant) {
+        match body {
+            Body::Message(message) if message.role == Role::User => {
+                let at = self
+                    .work
+                    .waiting
+                    .iter()
+                    .position(|(text, _)| *text == message.text);
+                if let Some(at) = at {
+                    self.work.waiting.remove(at);
+                }
+                self.work.since.get_or_insert(now);
+            }
+            Body::TurnEnd(_) => self.turn_ended(now),
+            // What the person runs themselves can be stopped like a turn.
+            Body::ToolUse(call) if call.by.is_some() && self.work.since.is_none() => {
+                self.work.since = Some(now);
+                self.work.own = Some(call.id.clone());
+            }
+            Body::ToolResult(result) if self.work.own.as_ref() == Some(&result.tool_use_id) => {
+                self.work.own = None;
+                self.work.since = None;
+                self.work.stopping = false;
+            }
+            Body::Usage(usage) => self.status.count(usage),
+            Body::ToolResult(result) => self.status.jobs(&result.output.to_value()),
+            Body::Mode(mode) => self.status.mode = Some(mode.clone()),
+            Body::Settings(settings) => {
+                if let Some(model) = &settings.model {
+                    self.status.model.clone_from(model);
+                }
+            }
+            Body::Message(_)
+            | Body::Meta(_)
+            | Body::ToolUse(_)
+            | Body::Approval(_)
+            | Body::Todo(_)
+            | Body::Notice(_)
+            | Body::Error(_)
+            | Body::Interrupted(_) => {}
+        }
+    }
+
+    fn turn_ended(&mut self, now: Instant) {
+        self.work.since = None;
+        self.work.stopping = false;
+        // An ask of a turn that is over waits for nothing.
+        let background = &self.work.background;
+        self.layers
+            .retain(|layer| layer.ask().is_none_or(|ask| background.has_ask(ask)));
+        self.effects.push(Effect::Look);
+        let said = self.settings.language.say(Word::Finished);
+        self.notify(said, now);
+    }
+
+    fn notify(&mut self, text: &str, now: Instant) {
+        let last = self.moment.typed;
+        let is_away = match self.moment.focused {
+            Some(focused) => !focused,
+            None => last.is_some_and(|at| now.saturating_duration_since(at) >= AWAY),
+        };
+        if self.settings.notify && is_away {
+            self.effects.push(Effect::Notify(text.to_owned()));
+        }
+    }
+
+    /// The title of the terminal: what it is and whether it works or waits.
+    pub fn title(&self) -> String {
+        let sign = match (self.is_asking(), self.is_working()) {
+            (true, _) => "? ",
+            (false, true) => "● ",
+            (false, false) => "",
+        };
+        let name: String = self.settings.title.chars().take(MAX_TITLE).collect();
+        crate::text::visible(format!("{sign}{name}"))
+    }
+
+    fn view(&mut self, view: &View, canvas: &Canvas, now: Instant) {
+        match view {
+            View::List(list) => self.layers.push(Layer::Picker(Picker::new(list.clone()))),
+            View::Do(deed) => self.deed(deed.clone(), now),
+            View::Text(_) | View::Table { .. } | View::Diff(_) | View::Error(_) => {
+                self.transcript.view(view, canvas);
+            }
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! From the composer to the session: what a sent text means, and the menus while it is typed.
+
+use super::{Effect, MAX_WAITING, State};
+use crate::key::{Code, Key};
+use crate::layer::{Menu, MenuEntry, MenuKind};
+use crate::surroundings::Name;
+use ostler_wire::{Delivery, Op};
+use std::time::Instant;
+
+impl State {
+    /// Something was typed: the draft is to be kept, a menu may open or close.
+    pub(super) fn typed(&mut self, now: Instant) {
+        self.moment.draft_changed.get_or_insert(now);
+        self.follow_menu();
+    }
+
+    pub(super) fn submit(&mut self, delivery: Delivery, now: Instant) {
+        let sent = self.editor.take();
+        self.menu = None;
+        self.keep_draft();
+        if sent.text.trim().is_empty() && sent.images.is_empty() {
+            return;
+        }
+        let shown = sent.shown.trim_end().to_owned();
+        self.effects.push(Effect::KeepSent(shown));
+        if sent.images.is_empty()
+            && let Some(line) = as_command(&sent.text)
+        {
+            return self.command(line);
+        }
+        if self.work.waiting.len() < MAX_WAITING {
+            self.work.waiting.push_back((sent.text.clone(), delivery));
+        }
+        // The wait begins when the person sends, not when the engine answers.
+        self.work.since.get_or_insert(now);
+        self.effects.push(Effect::Send(Op::Prompt {
+            text: sent.text,
+            delivery,
+            images: sent.images,
+        }));
+    }
+
+    /// Whether the key was for the menu.
+    pub(super) fn menu_key(&mut self, key: Key, now: Instant) -> bool {
+        let Some(menu) = &mut self.menu else {
+            return false;
+        };
+        match key.code {
+            Code::Esc => {
+                self.dismissed = Some(self.editor.word_before_caret().1.to_owned());
+                self.menu = None;
+                true
+            }
+            Code::Tab if !key.shift => {
+                self.complete(now);
+                true
+            }
+            Code::Enter if !key.shift && !key.alt => {
+                let whole = menu.kind == MenuKind::Commands;
+                let (_, typed) = self.editor.word_before_caret();
+                let exact = menu.chosen().is_some_and(|e| typed == e.insert.trim());
+                if !exact {
+                    self.complete(now);
+                }
+                // A command without arguments goes at once; a path is only put in.
+                if whole || exact {
+                    self.submit(Delivery::Steer, now);
+                }
+                true
+            }
+            _ => menu.moves(key),
+        }
+    }
+
+    fn complete(&mut self, now: Instant) {
+        let Some(menu) = self.menu.take() else { return };
+        let Some(entry) = menu.chosen() else { return };
+        let insert = match entry.goes_on {
+            true => entry.insert.clone(),
+            false => format!("{} ", entry.insert.trim_end()),
+        };
+        self.editor.replace_word(menu.word.clone(), &insert);
+        self.typed(now);
+    }
+
+    /// Opens, retypes or closes the menu by the word before the caret.
+    pub(super) fn follow_menu(&mut self) {
+        let (range, word) = self.editor.word_before_caret();
+        let word = word.to_owned();
+        if self
+            .dismissed
+            .as_deref()
+            .is_some_and(|d| word.starts_with(d))
+        {
+            return;
+        }
+        self.dismissed = None;
+        if let Some(name) = word.strip_prefix('/').filter(|_| range.start == 0) {
+            return self.command_menu(range, name);
+        }
+        if let Some(path) = word.strip_prefix('@') {
+            let folder = path
+                .rfind('/')
+                .map_or("", |at| path.get(..=at).unwrap_or_default());
+            let is_open = self
+                .menu
+                .as_ref()
+                .is_some_and(|m| m.kind == MenuKind::Files);
+            let same = self.work_folder() == Some(folder);
+            match (&mut self.menu, is_open && same) {
+                (Some(menu), true) => {
+                    let typed = path.get(folder.len()..).unwrap_or_default();
+                    menu.retype(range, typed);
+                    if menu.is_empty() {
+                        self.menu = None;
+                    }
+                }
+                _ => self.effects.push(Effect::List(folder.to_owned())),
+            }
+            return;
+        }
+        self.menu = None;
+    }
+
+    /// The folder that the open menu lists.
+    fn work_folder(&self) -> Option<&str> {
+        let menu = self.menu.as_ref()?;
+        let entry = menu.first()?;
+        let path = entry.insert.strip_prefix('@')?;
+        let path = path.trim_end_matches('/');
+        Some(
+            path.rfind('/')
+                .map_or("", |at| path.get(..=at).unwrap_or_default()),
+        )
+    }
+
+    /// The names in a folder have arrived.
+    pub fn listed(&mut self, folder: &str, names: Vec<Name>) {
+        let (range, word) = self.editor.word_before_caret();
+        let Some(typed) = word.strip_prefix('@').and_then(|p| p.strip_prefix(folder)) else {
+            return;
+        };
+        let entry = |name: Name| MenuEntry {
+            name: name.name.clone(),
+            label: match name.is_folder {
+                true => format!("{}/", name.name),
+                false => name.name.clone(),
+            },
+            detail: String::new(),
+            insert: match name.is_folder {
+                true => format!("@{folder}{}/", name.name),
+                false => format!("@{folder}{}", name.name),
+            },
+            goes_on: name.is_folder,
+        };
+        let entries = names.into_iter().map(entry).collect();
+        let menu = Menu::new(MenuKind::Files, range, entries, typed);
+        self.menu = (!menu.is_empty()).then_some(menu);
+    }
+
+    fn command_menu(&mut self, range: std::ops::Range<usize>, name: &str) {
+        if let Some(menu) = self.menu.as_mut().filter(|m| m.kind == MenuKind::Commands) {
+            menu.retype(range, name);
+        } else {
+            let entry = |command: &ostler_wire::CommandInfo| MenuEntry {
+                name: command.name.clone(),
+                label: format!("/{} {}", command.name, command.arguments)
+                    .trim_end()
+                    .to_owned(),
+                detail: command.help.clone(),
+                insert: format!("/{}", command.name),
+                goes_on: false,
+            };
+            let entries = self.commands.iter().map(entry).collect();
+            self.menu = Some(Menu::new(MenuKind::Commands, range, entries, name));
+        }
+        if self.menu.as_ref().is_some_and(Menu::is_empty) {
+            self.menu = None;
+        }
+    }
+}
+
+/// The command that a text is, without its slash. A path at the start of a sentence is none.
+pub fn as_command(text: &str) -> Option<String> {
+    let text = text.trim_end();
+    if let Some(line) = text.strip_prefix('/') {
+        let name = line.split_whitespace().next()?;
+        let is_name = line.starts_with(name) && !name.contains('/');
+        return is_name.then(|| line.to_owned());
+    }
+    let is_shell = text.starts_with('!') && text.len() > 1;
+    let is_note = text.starts_with("# ") && !text.contains('\n');
+    if is_shell || is_note {
+        return Some(text.to_owned());
+    }
+    let prompt = text.strip_suffix(" &")?.trim();
+    (!prompt.is_empty()).then(|| format!("bg {prompt}"))
+}

@@ -1,0 +1,88 @@
+//! Prompts that run in the background: the line that says they live, and their asks, which outlive the turns of the
+//! foreground.
+
+use super::{Effect, State};
+use crate::canvas::Canvas;
+use crate::layer::Layer;
+use crate::line::Line;
+use crate::text;
+use crate::theme::Role;
+use ostler_wire::{Ask, Doing, Op, Task, Word};
+use std::time::{Duration, Instant};
+
+/// How often the line counts on.
+pub const TICK: Duration = Duration::from_secs(1);
+
+#[derive(Default)]
+pub struct Background {
+    tasks: Vec<Task>,
+    /// When they were told of.
+    told: Option<Instant>,
+    /// Asks of theirs that are open: the ask and the task.
+    asks: Vec<(String, String)>,
+}
+
+impl Background {
+    pub fn is_empty(&self) -> bool {
+        self.tasks.is_empty()
+    }
+
+    pub fn asks(&mut self, ask: &Ask) {
+        if let Some(from) = &ask.from {
+            self.asks.push((ask.ask.clone(), from.clone()));
+        }
+    }
+
+    pub fn has_ask(&self, ask: &str) -> bool {
+        self.asks.iter().any(|(id, _)| id == ask)
+    }
+
+    pub fn line(&self, canvas: &Canvas, now: Instant) -> Option<Line> {
+        let since = now.saturating_duration_since(self.told?).as_secs();
+        let parts: Vec<String> = self
+            .tasks
+            .iter()
+            .map(|task| {
+                let doing = match &task.doing {
+                    Doing::Thinking => canvas.say(Word::DoingThinks).to_owned(),
+                    Doing::Running(tool) => canvas.fill(Word::DoingRuns, &[tool]),
+                    Doing::Queueing => canvas.say(Word::WaitsToWrite).to_owned(),
+                    Doing::Asking => canvas.say(Word::DoingAsks).to_owned(),
+                    Doing::Ending => canvas.say(Word::Stopping).to_owned(),
+                };
+                format!("{} {}s {doing}", task.id, task.seconds + since)
+            })
+            .collect();
+        let line = canvas.line(parts.join(" · "), Role::Faint);
+        (!parts.is_empty()).then(|| text::cut(&line, canvas.columns))
+    }
+}
+
+impl State {
+    pub(super) fn tasks(&mut self, tasks: &[Task], now: Instant) {
+        self.work.background.tasks = tasks.to_vec();
+        self.work.background.told = Some(now);
+        let runs = |id: &str| tasks.iter().any(|task| task.id == id);
+        let background = &mut self.work.background;
+        self.layers.retain(|layer| {
+            let of = |ask| background.asks.iter().find(|(id, _)| id == ask);
+            layer.ask().and_then(of).is_none_or(|(_, from)| runs(from))
+        });
+        background.asks.retain(|(_, from)| runs(from));
+    }
+
+    /// Esc at an ask of a task is a no to it, not a stop of the foreground. Whether it was one.
+    pub(super) fn refuse_task(&mut self) -> bool {
+        let ask = self.layers.last().and_then(Layer::ask).map(str::to_owned);
+        let Some(ask) = ask.filter(|ask| self.work.background.has_ask(ask)) else {
+            return false;
+        };
+        self.layers.pop();
+        self.effects.push(Effect::Send(Op::Answer {
+            ask,
+            choice: "deny".into(),
+            reason: None,
+        }));
+        true
+    }
+}

@@ -1,0 +1,627 @@
+//! What keys do in which state, and what is on the screen then: one snapshot, read as a table of `state | keys`.
+
+use super::*;
+use crate::editor::Options;
+use crate::key::keys;
+use crate::surroundings::Name;
+use crate::testing::marked;
+use insta::assert_snapshot;
+use ostler_wire::{
+    Action, Ask, AskKind, Choice, Delta, Interrupted, Item, Json, List, Message, Outcome as End,
+    ToolResult, ToolUse, TurnEnd, Usage,
+};
+use serde_json::json;
+use std::fmt::Write as _;
+
+/// A state with a clock of its own.
+struct Bench {
+    state: State,
+    canvas: Canvas,
+    start: Instant,
+    now: Instant,
+    entries: u64,
+    effects: Vec<String>,
+}
+
+impl Bench {
+    fn new(columns: usize, look: Look) -> Self {
+        let settings = Settings {
+            look,
+            notify: true,
+            show_reasoning: true,
+            title: "ostler here".into(),
+            ..Settings::default()
+        };
+        let command = |name: &str, help: &str, arguments: &str| CommandInfo {
+            name: name.into(),
+            help: help.into(),
+            arguments: arguments.into(),
+        };
+        let commands = vec![
+            command("help", "this list", ""),
+            command("model", "choose the model", "[name]"),
+            command("mode", "show or change the mode", "[name]"),
+            command("new", "a new session", ""),
+        ];
+        let mut status = Status::default();
+        status.model = "acme/wise-2".into();
+        status.branch = Some("main".into());
+        status.mode = Some(ostler_wire::Mode {
+            mode: "normal".into(),
+            posture: "ask".into(),
+        });
+        let options = Options {
+            history: vec!["an old prompt".into()],
+            ..Options::default()
+        };
+        let mut state = State::new(settings, Editor::new(options), commands, status);
+        state.effects.clear();
+        let canvas = state.canvas(columns, 24);
+        let now = Instant::now();
+        Self {
+            state,
+            canvas,
+            start: now,
+            now,
+            entries: 0,
+            effects: Vec::new(),
+        }
+    }
+
+    fn event(&mut self, event: &Event) {
+        self.state.event(event, &self.canvas, self.now);
+    }
+
+    fn entry(&mut self, body: Body) {
+        let entry = Entry {
+            entry: self.entries,
+            parent: None,
+            ts: String::new(),
+            body,
+        };
+        self.entries += 1;
+        self.event(&Event::Entry(Arc::new(entry)));
+    }
+
+    fn delta(&mut self, delta: Delta) {
+        self.event(&Event::Delta(delta));
+    }
+
+    fn passes(&mut self, millis: u64) {
+        self.now += Duration::from_millis(millis);
+        self.state.passed(self.now);
+    }
+
+    /// Keys as `keys` reads them; `<wait>` lets three seconds pass, `<paste>` pastes two lines, `<blur>` looks away.
+    fn keys(&mut self, text: &str) {
+        let text = text.replace('<', "\0<").replace('>', ">\0");
+        for part in text.split('\0').filter(|part| !part.is_empty()) {
+            let input = match part {
+                "<wait>" => {
+                    self.passes(3_000);
+                    continue;
+                }
+                "<paste>" => Input::Paste("one\ntwo".into()),
+                "<blur>" => Input::FocusLost,
+                part => {
+                    for key in keys(part) {
+                        self.input(Input::Key(key));
+                    }
+                    continue;
+                }
+            };
+            self.input(input);
+        }
+    }
+
+    fn input(&mut self, input: Input) {
+        self.now += Duration::from_millis(50);
+        self.state.input(input, &self.canvas, self.now);
+        let effects = self.state.take_effects();
+        for effect in effects {
+            if let Effect::List(folder) = &effect {
+                let name = |name: &str, is_folder| Name {
+                    name: name.into(),
+                    is_folder,
+                };
+                let names = match folder.as_str() {
+                    "" => vec![name("src", true), name("Cargo.toml", false)],
+                    "src/" => vec![name("main.rs", false), name("lib.rs", false)],
+                    _ => Vec::new(),
+                };
+                self.state.listed(folder, names);
+            }
+            match effect {
+                // Kept often, and tested where it is written.
+                Effect::KeepDraft(_) | Effect::List(_) | Effect::Look => {}
+                effect => self.effects.push(format!("{effect:?}")),
+            }
+        }
+    }
+
+    /// Finished rows, the live region with the caret as `▏`, and what is to be done.
+    fn shown(&mut self) -> String {
+        let mut out = String::new();
+        for row in self.state.done(&self.canvas) {
+            let _ = writeln!(out, "  {}", row.text());
+        }
+        let frame = self.state.frame(&self.canvas, self.now);
+        for (n, row) in frame.rows.iter().enumerate() {
+            let mut text = row.text();
+            if let Some((_, column)) = frame.caret.filter(|(row, _)| *row == n) {
+                let at = at_column(&text, column);
+                text.insert(at, '▏');
+            }
+            let _ = writeln!(out, "| {text}");
+        }
+        for effect in &self.effects {
+            let _ = writeln!(out, "→ {effect}");
+        }
+        let lines: Vec<&str> = out.lines().map(str::trim_end).collect();
+        lines.join("\n")
+    }
+}
+
+fn at_column(text: &str, column: usize) -> usize {
+    let mut used = 0;
+    for (at, c) in text.char_indices() {
+        if used >= column {
+            return at;
+        }
+        used += crate::text::width(c.encode_utf8(&mut [0; 4]));
+    }
+    text.len()
+}
+
+fn user(text: &str) -> Body {
+    Body::Message(Message::user(text))
+}
+
+fn ask(kind: AskKind, subject: &str, options: &[(&str, &str, &str)]) -> Ask {
+    Ask {
+        ask: "a1".into(),
+        kind,
+        subject: subject.into(),
+        options: options
+            .iter()
+            .map(|(id, label, detail)| Choice {
+                detail: Some((*detail).into()).filter(|d: &String| !d.is_empty()),
+                ..Choice::new(*id, *label)
+            })
+            .collect(),
+        ..Ask::default()
+    }
+}
+
+fn permission() -> Ask {
+    Ask {
+        tool: Some("bash".into()),
+        ..ask(
+            AskKind::Permission,
+            "cargo test --all",
+            &[
+                ("once", "", ""),
+                ("session", "", "cargo test:*"),
+                ("always", "", "Bash(cargo test:*) in ~/.ostler/config.toml"),
+                ("deny", "", ""),
+            ],
+        )
+    }
+}
+
+/// The states that the tests begin in.
+fn bench(state: &str, columns: usize, look: Look) -> Bench {
+    let mut bench = Bench::new(columns, look);
+    let working = |bench: &mut Bench| {
+        bench.entry(user("go"));
+        bench.passes(1_000);
+    };
+    match state {
+        "idle" => {}
+        "working" => working(&mut bench),
+        "speaking" => {
+            working(&mut bench);
+            let text = "# So\n\nFirst **this**, then that.\n\nAnd th".into();
+            bench.delta(Delta::AssistantDelta { text });
+        }
+        "running" => {
+            working(&mut bench);
+            bench.entry(Body::ToolUse(ToolUse {
+                id: "c1".into(),
+                name: "bash".into(),
+                input: Json::of(&json!({"command": "make"})),
+                by: None,
+                repair: None,
+            }));
+            let (id, name) = ("c1".to_owned(), "bash".to_owned());
+            bench.delta(Delta::ToolStarted {
+                id: id.clone(),
+                name: name.clone(),
+            });
+            let chunk = "cc a.c\ncc b.c\n".into();
+            bench.delta(Delta::ToolOutput { id, name, chunk });
+            bench.passes(2_000);
+        }
+        "retrying" => {
+            working(&mut bench);
+            bench.delta(Delta::Retry {
+                after_ms: 8_000,
+                attempt: 2,
+                reason: "HTTP 529: overloaded".into(),
+            });
+            bench.passes(3_000);
+        }
+        "approval" => {
+            working(&mut bench);
+            bench.event(&Event::Ask(Arc::new(permission())));
+        }
+        "writing" => {
+            working(&mut bench);
+            bench.keys("yes bu");
+            bench.event(&Event::Ask(Arc::new(permission())));
+        }
+        "edit approval" => {
+            working(&mut bench);
+            let diff = "@@ -1,2 +1,2 @@\n fn main() {\n-    old(name);\n+    new(name);\n";
+            bench.event(&Event::Ask(Arc::new(Ask {
+                subject: "src/main.rs".into(),
+                tool: Some("edit_file".into()),
+                preview: Some(diff.into()),
+                ..permission()
+            })));
+        }
+        "plan" => {
+            working(&mut bench);
+            let options = [("approve", "", ""), ("edit", "", ""), ("keep", "", "")];
+            bench.event(&Event::Ask(Arc::new(Ask {
+                preview: Some("# Plan\n\n1. Look\n2. Fix".into()),
+                ..ask(AskKind::Plan, "plan", &options)
+            })));
+        }
+        "question" | "multi" | "words" => {
+            working(&mut bench);
+            let options: &[(&str, &str, &str)] = match state {
+                "words" => &[],
+                _ => &[("red", "red", ""), ("blue", "blue", "like the sea")],
+            };
+            bench.event(&Event::Ask(Arc::new(Ask {
+                multi: state == "multi",
+                free_text: true,
+                ..ask(AskKind::Question, "Which colour?", options)
+            })));
+        }
+        "picker" => {
+            let act = |label: &str, line: &str| Action {
+                label: label.into(),
+                act: Act::Command(line.into()),
+            };
+            let item = |label: &str, marked| Item {
+                label: label.into(),
+                detail: "3 turns".into(),
+                marked,
+                actions: vec![
+                    act("resume", &format!("resume {label}")),
+                    act("fork", &format!("fork {label}")),
+                ],
+            };
+            let list = List {
+                title: "Resume".into(),
+                items: vec![
+                    item("alpha", false),
+                    item("beta", true),
+                    item("gamma", false),
+                ],
+                empty: "none".into(),
+            };
+            bench.delta(Delta::View {
+                command: "resume".into(),
+                view: View::List(list),
+            });
+        }
+        "pager" => {
+            let entry = |n, body| {
+                Arc::new(Entry {
+                    entry: n,
+                    parent: None,
+                    ts: String::new(),
+                    body,
+                })
+            };
+            let said = (0..40).map(|n| entry(n, user(&format!("prompt {n}"))));
+            let canvas = bench.canvas;
+            bench.state.page(&said.collect::<Vec<_>>(), &canvas);
+        }
+        other => panic!("no state {other}"),
+    }
+    bench
+}
+
+fn table(rows: &[(&str, &str)]) -> String {
+    let mut out = String::new();
+    for (state, typed) in rows {
+        let mut bench = bench(state, 60, Look::Mono);
+        bench.keys(typed);
+        let _ = writeln!(out, "\n═══ {state} │ {typed}\n{}", bench.shown());
+    }
+    out
+}
+
+#[test]
+fn keys_in_the_composer() {
+    assert_snapshot!(table(&[
+        ("idle", ""),
+        ("idle", "hello"),
+        ("idle", "hello<enter>"),
+        ("idle", "  <enter>"),
+        ("idle", "one<shift-enter>two<enter>"),
+        ("idle", "中文👩‍👩‍👧x"),
+        ("idle", "<up>"),
+        ("idle", "<paste>"),
+        ("idle", "!ls -l<enter>"),
+        ("idle", "# remember this<enter>"),
+        ("idle", "/etc/hosts is odd<enter>"),
+        ("idle", "<ctrl-g>"),
+        ("idle", "<ctrl-v>"),
+        ("idle", "<ctrl-l>"),
+        ("idle", "<ctrl-z>"),
+        ("idle", "<ctrl-t>"),
+        ("idle", "<shift-tab>"),
+        ("idle", "<tab>"),
+        ("idle", "<esc>"),
+        ("idle", "<ctrl-d>"),
+        ("idle", "<ctrl-c>"),
+        ("idle", "<ctrl-c><ctrl-c>"),
+        ("idle", "<ctrl-c><wait><ctrl-c>"),
+        ("idle", "text<ctrl-c>"),
+    ]));
+}
+
+#[test]
+fn keys_in_the_menus() {
+    assert_snapshot!(table(&[
+        ("idle", "/"),
+        ("idle", "/mod"),
+        ("idle", "/mod<down>"),
+        ("idle", "/mod<tab>"),
+        ("idle", "/mod<enter>"),
+        ("idle", "/mod<esc>"),
+        ("idle", "/mod<esc>el<enter>"),
+        ("idle", "/nothing<enter>"),
+        ("idle", "see @"),
+        ("idle", "see @<enter>"),
+        ("idle", "see @<enter>li<tab>"),
+        ("idle", "see @src/nothing"),
+        ("idle", "see @<esc>"),
+        ("working", "/mod<tab>"),
+    ]));
+}
+
+#[test]
+fn keys_while_it_works() {
+    assert_snapshot!(table(&[
+        ("working", ""),
+        ("working", "<wait>"),
+        ("working", "also this<enter>"),
+        ("working", "later this<tab>"),
+        ("working", "<tab>"),
+        ("working", "<esc>"),
+        ("working", "<ctrl-c>"),
+        ("speaking", ""),
+        ("running", ""),
+        ("running", "<esc>"),
+        ("retrying", ""),
+        ("retrying", "<wait>"),
+        ("retrying", "<esc>"),
+    ]));
+}
+
+#[test]
+fn keys_in_layers() {
+    assert_snapshot!(table(&[
+        ("approval", ""),
+        ("approval", "y"),
+        ("approval", "s"),
+        ("approval", "a"),
+        ("approval", "<down><down><enter>"),
+        ("approval", "<up>"),
+        ("approval", "n"),
+        ("approval", "nuse the other<backspace><enter>"),
+        ("approval", "n<enter>"),
+        ("approval", "nwait<esc>"),
+        ("approval", "x"),
+        ("approval", "<esc>"),
+        ("approval", "<ctrl-c>"),
+        ("writing", "t y<enter>"),
+        ("writing", "t<wait>y"),
+        ("edit approval", ""),
+        ("edit approval", "<enter>"),
+        ("plan", ""),
+        ("plan", "y"),
+        ("plan", "e"),
+        ("plan", "kmore tests<enter>"),
+        ("question", ""),
+        ("question", "2"),
+        ("question", "<down><enter>"),
+        ("question", "green<enter>"),
+        ("question", "<paste><enter>"),
+        ("question", "9"),
+        ("multi", "1<down> <enter>"),
+        ("multi", "<space>"),
+        ("words", "any<enter>"),
+        ("words", "<enter>"),
+        ("picker", ""),
+        ("picker", "<enter>"),
+        ("picker", "<tab>"),
+        ("picker", "<tab><enter>"),
+        ("picker", "gam<enter>"),
+        ("picker", "zzz"),
+        ("picker", "zzz<enter>"),
+        ("picker", "<esc>"),
+        ("pager", ""),
+        ("pager", "gj"),
+        ("pager", "/prompt 7<enter>"),
+        ("pager", "q"),
+    ]));
+}
+
+#[test]
+fn layouts_at_every_width_and_look() {
+    for (columns, look) in [
+        (40, Look::Mono),
+        (80, Look::Dark),
+        (80, Look::Light),
+        (120, Look::Mono),
+    ] {
+        let mut out = String::new();
+        let rows = [
+            // panel + status
+            ("edit approval", ""),
+            ("plan", ""),
+            ("question", ""),
+            ("picker", ""),
+            // panel + composer + status
+            ("idle", "/mo"),
+            ("idle", "look at @"),
+            (
+                "running",
+                "and a rather long line that has to be wrapped somewhere",
+            ),
+            ("retrying", ""),
+        ];
+        for (state, typed) in rows {
+            let mut bench = bench(state, columns, look);
+            bench.keys(typed);
+            let mut shown = bench.state.done(&bench.canvas);
+            shown.extend(bench.state.frame(&bench.canvas, bench.now).rows);
+            assert!(shown.iter().all(|row| row.width() <= columns), "{state}");
+            let _ = writeln!(out, "\n═══ {state} │ {typed}\n{}", marked(&shown));
+        }
+        assert_snapshot!(format!("layout_{}_{columns}", look.name()), out);
+    }
+}
+
+#[test]
+fn no_layout_is_larger_than_its_terminal() {
+    let states = [
+        "idle",
+        "working",
+        "speaking",
+        "running",
+        "retrying",
+        "approval",
+        "writing",
+        "edit approval",
+        "plan",
+        "question",
+        "multi",
+        "words",
+        "picker",
+        "pager",
+    ];
+    for state in states {
+        for (columns, rows) in [(1, 1), (2, 3), (10, 5), (40, 10), (300, 100)] {
+            for typed in ["", "/m", "@", "中文中文中文中文中文中文中文"] {
+                let mut bench = bench(state, columns, Look::Ansi);
+                bench.canvas.rows = rows;
+                bench.keys(typed);
+                let mut screen = crate::screen::Screen::new(
+                    u16::try_from(columns).unwrap(),
+                    u16::try_from(rows).unwrap(),
+                    crate::screen::Narrowed::Breaks,
+                );
+                let done = bench.state.done(&bench.canvas);
+                let frame = bench.state.frame(&bench.canvas, bench.now);
+                if let Some((row, _)) = frame.caret {
+                    assert!(row < frame.rows.len(), "{state} {columns}x{rows} {typed}");
+                }
+                assert!(!screen.paint(&done, frame).is_empty());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_turn_that_ends_leaves_nothing_behind() {
+    let mut bench = bench("approval", 60, Look::Mono);
+    bench.keys("<blur>");
+    bench.entry(Body::Interrupted(Interrupted::default()));
+    bench.entry(Body::TurnEnd(TurnEnd {
+        outcome: End::Interrupted,
+    }));
+    assert!(!bench.state.is_asking() && !bench.state.is_working());
+    let effects = bench.state.take_effects();
+    assert_eq!(effects, [Effect::Look, Effect::Notify("finished".into())]);
+    assert_eq!(bench.state.wake(bench.now), None);
+    assert_snapshot!(bench.shown());
+}
+
+#[test]
+fn the_person_is_told_only_when_away() {
+    let told = |input: &str, away: u64| {
+        let mut bench = bench("working", 60, Look::Mono);
+        bench.keys(input);
+        bench.passes(away);
+        bench.state.take_effects();
+        bench.event(&Event::Ask(Arc::new(permission())));
+        bench.state.take_effects()
+    };
+    let note = [Effect::Notify("cargo test --all".into())];
+    assert_eq!(told("", 60_000), []);
+    assert_eq!(told("x", 1_000), []);
+    assert_eq!(told("x", 60_000), note);
+    assert_eq!(told("<blur>", 0), note);
+}
+
+#[test]
+fn nothing_moves_when_nothing_happens() {
+    let bench = bench("idle", 60, Look::Mono);
+    assert_eq!(bench.state.wake(bench.now), None);
+    let bench = self::bench("approval", 60, Look::Mono);
+    assert_eq!(bench.state.wake(bench.now), None);
+    let bench = self::bench("working", 60, Look::Mono);
+    assert!(bench.state.wake(bench.now).is_some() && bench.start < bench.now);
+}
+
+#[test]
+fn the_title_says_whether_it_works_or_waits() {
+    for (state, expect) in [
+        ("idle", "ostler here"),
+        ("running", "● ostler here"),
+        ("approval", "? ostler here"),
+    ] {
+        assert_eq!(bench(state, 60, Look::Mono).state.title(), expect);
+    }
+}
+
+#[test]
+fn jobs_and_usage_are_in_the_status_line() {
+    let mut bench = bench("running", 80, Look::Mono);
+    bench.state.status.window = 1_000;
+    let result = |data| {
+        Body::ToolResult(ToolResult {
+            tool_use_id: "c1".into(),
+            output: Json::of(&json!({"ok": true, "data": data})),
+            ok: true,
+            duration_ms: 5,
+        })
+    };
+    let status = |bench: &Bench| bench.state.status.line(&bench.canvas, None).text();
+    bench.entry(result(json!({"job": "j1", "state": "running"})));
+    bench.entry(Body::Usage(Usage {
+        input: 400,
+        output: 100,
+        cached: 300,
+        ..Usage::default()
+    }));
+    assert_eq!(
+        status(&bench),
+        "wise-2 · ask · 50% context · 75% cached · jobs 1 · main"
+    );
+    bench.entry(result(
+        json!({"job": "j1", "state": "exited", "exit_code": 0}),
+    ));
+    assert_eq!(
+        status(&bench),
+        "wise-2 · ask · 50% context · 75% cached · main"
+    );
+}

@@ -1,0 +1,135 @@
+//! The live region: what is going on, remarks, the layer or the composer with its menu, the status line.
+
+use super::{State, Work};
+use crate::canvas::Canvas;
+use crate::line::{Line, Span};
+use crate::screen::Frame;
+use crate::text;
+use crate::theme::Role;
+use ostler_wire::{Delivery, Word};
+use std::time::Instant;
+
+/// Rows of a prompt that waits.
+const WAITING_ROWS: usize = 3;
+/// Rows of the composer on a terminal that has room.
+const COMPOSER_ROWS: usize = 12;
+
+impl State {
+    /// Rows that are finished since the last call.
+    pub fn done(&mut self, canvas: &Canvas) -> Vec<Line> {
+        self.transcript.done(canvas)
+    }
+
+    pub fn frame(&mut self, canvas: &Canvas, now: Instant) -> Frame {
+        if self.is_paging() {
+            return self
+                .layers
+                .last()
+                .map(|l| l.frame(canvas))
+                .unwrap_or_default();
+        }
+        let mut below = match self.layers.last() {
+            Some(layer) => {
+                let room = Canvas {
+                    rows: canvas.rows.saturating_sub(1),
+                    ..*canvas
+                };
+                layer.frame(&room)
+            }
+            None => self.composer(canvas),
+        };
+        below.rows.push(self.status_line(canvas, now));
+        let mut above = self.waiting(canvas);
+        let room = canvas
+            .rows
+            .saturating_sub(below.rows.len() + above.len() + 1);
+        let mut rows = self.transcript.live(canvas, room, now);
+        if !self.is_asking() {
+            rows.extend(self.work.line(canvas, now));
+        }
+        rows.extend(self.work.background.line(canvas, now));
+        rows.append(&mut above);
+        // An empty row keeps the composer apart from what is said above it.
+        rows.push(Line::default());
+        let over = (rows.len() + below.rows.len()).saturating_sub(canvas.rows);
+        rows.drain(..over.min(rows.len()));
+        let caret = below.caret.map(|(row, column)| (row + rows.len(), column));
+        rows.append(&mut below.rows);
+        Frame { rows, caret }
+    }
+
+    fn composer(&self, canvas: &Canvas) -> Frame {
+        let menu = self
+            .menu
+            .as_ref()
+            .map(|menu| menu.rows(canvas))
+            .unwrap_or_default();
+        let room = canvas.rows.saturating_sub(menu.len() + 2);
+        let view = self
+            .editor
+            .view(canvas.columns, room.clamp(1, COMPOSER_ROWS), &canvas.theme);
+        let mut rows = view.rows;
+        if self.editor.is_empty()
+            && let Some(first) = rows.first_mut()
+        {
+            first.push(canvas.span(canvas.say(Word::Placeholder), Role::Faint));
+            *first = text::cut(first, canvas.columns);
+        }
+        rows.extend(menu);
+        Frame {
+            rows,
+            caret: Some(view.caret),
+        }
+    }
+
+    fn status_line(&self, canvas: &Canvas, now: Instant) -> Line {
+        if self.moment.leaving.is_some_and(|until| until > now) {
+            return canvas.line(canvas.say(Word::QuitAgain), Role::Warning);
+        }
+        if let Some((remark, until)) = &self.moment.remark
+            && *until > now
+        {
+            return text::cut(&canvas.line(remark, Role::Accent), canvas.columns);
+        }
+        self.status
+            .line(canvas, self.settings.status_line.as_deref())
+    }
+
+    /// Prompts that are sent and not heard yet.
+    fn waiting(&self, canvas: &Canvas) -> Vec<Line> {
+        // The one that starts a turn is about to appear.
+        let own = usize::from(self.transcript.is_idle());
+        let mut rows = Vec::new();
+        for (prompt, delivery) in self.work.waiting.iter().skip(own) {
+            let word = match delivery {
+                Delivery::Steer => Word::Steers,
+                Delivery::Queue => Word::Queued,
+            };
+            let mut line = Line::from(canvas.span(format!("{}: ", canvas.say(word)), Role::Faint));
+            line.push(Span::new(prompt.as_str(), canvas.style(Role::User)));
+            let wrapped = text::wrap(&line, canvas.columns);
+            rows.extend(wrapped.into_iter().take(WAITING_ROWS));
+        }
+        rows
+    }
+}
+
+impl Work {
+    /// What it is doing, for how long, and how to stop it.
+    fn line(&self, canvas: &Canvas, now: Instant) -> Option<Line> {
+        let since = self.since?;
+        let word = if self.stopping {
+            Word::Stopping
+        } else {
+            Word::Working
+        };
+        let seconds = now.saturating_duration_since(since).as_secs();
+        let mut line =
+            Line::from(canvas.span(crate::transcript::spinner(since, now), Role::Accent));
+        line.push(Span::plain(" "));
+        line.push(canvas.span(canvas.say(word), Role::Text));
+        let rest = format!(" {seconds}s · {}", canvas.say(Word::StopKey));
+        line.push(canvas.span(rest, Role::Faint));
+        Some(text::cut(&line, canvas.columns))
+    }
+}

@@ -1,0 +1,198 @@
+//! The line under the composer: model, mode, posture, host, context, cache, cost, branch.
+
+use crate::canvas::Canvas;
+use crate::line::{Line, Span};
+use crate::theme::Role;
+use crate::{say, text};
+use ostler_wire::{Mode, Usage, Word};
+use serde_json::Value;
+
+/// Shares above which the number stands out.
+const FULL: u64 = 80;
+
+/// Jobs that are counted.
+const MAX_JOBS: usize = 999;
+
+#[derive(Clone, Debug, Default, PartialEq)]
+// tidy: plain data
+pub struct Status {
+    pub model: String,
+    pub mode: Option<Mode>,
+    /// Where commands run, if it is not here.
+    pub host: Option<String>,
+    /// Tokens the model can take; 0 = unknown.
+    pub window: u64,
+    pub branch: Option<String>,
+    /// Tokens of the last request and its answer.
+    context: u64,
+    input: u64,
+    cached: u64,
+    cost: Option<f64>,
+    /// Commands that go on in the background, as far as results have told.
+    jobs: Vec<String>,
+}
+
+impl Status {
+    pub fn count(&mut self, usage: &Usage) {
+        self.context = usage.input + usage.output;
+        self.input += usage.input;
+        self.cached += usage.cached;
+        if let Some(cost) = usage.cost {
+            *self.cost.get_or_insert(0.0) += cost;
+        }
+    }
+
+    /// What the result of a call says of a command in the background.
+    pub fn jobs(&mut self, envelope: &Value) {
+        let data = &envelope["data"];
+        let Some(job) = data["job"].as_str().filter(|job| !job.is_empty()) else {
+            return;
+        };
+        self.jobs.retain(|known| known != job);
+        let is_over = data["exit_code"].is_i64() || data["state"] == "killed";
+        if !is_over && self.jobs.len() < MAX_JOBS {
+            self.jobs.push(job.to_owned());
+        }
+    }
+
+    /// All that is known, or what a form names: `{model} {branch}`.
+    pub fn line(&self, canvas: &Canvas, form: Option<&str>) -> Line {
+        let parts = self.parts(canvas);
+        let line = match form {
+            Some(form) => filled(form, &parts, canvas),
+            None => {
+                let mut line = Line::default();
+                for (_, part) in parts {
+                    if !line.is_empty() {
+                        line.push(canvas.span(" · ", Role::Frame));
+                    }
+                    line.push(part);
+                }
+                line
+            }
+        };
+        text::cut(&line, canvas.columns)
+    }
+
+    /// What is known, each by its name.
+    fn parts(&self, canvas: &Canvas) -> Vec<(&'static str, Span)> {
+        let mut parts = vec![("model", canvas.span(short(&self.model), Role::Status))];
+        let say = |word: Word, role: Role| canvas.span(canvas.say(word), role);
+        if let Some(Mode { mode, posture }) = &self.mode {
+            match mode.as_str() {
+                "plan" => parts.push(("mode", say(Word::ModePlan, Role::Accent))),
+                "goal" => parts.push(("mode", say(Word::ModeGoal, Role::Accent))),
+                _ => {}
+            }
+            let posture = match posture.as_str() {
+                "auto" => say(Word::PostureAuto, Role::Warning),
+                "yolo" => say(Word::PostureYolo, Role::Error),
+                _ => say(Word::PostureAsk, Role::Status),
+            };
+            parts.push(("posture", posture));
+        }
+        let host = self.host.iter().map(|h| canvas.span(h, Role::Accent));
+        parts.extend(host.map(|span| ("host", span)));
+        if let Some(share) = (self.context * 100).checked_div(self.window)
+            && self.context > 0
+        {
+            let role = if share >= FULL {
+                Role::Warning
+            } else {
+                Role::Status
+            };
+            let text = canvas.fill(Word::Context, &[&share.to_string()]);
+            parts.push(("context", canvas.span(text, role)));
+        }
+        if let Some(share) = (self.cached * 100).checked_div(self.input) {
+            let text = canvas.fill(Word::Cached, &[&share.to_string()]);
+            parts.push(("cached", canvas.span(text, Role::Status)));
+        }
+        let cost = self.cost.map(|c| canvas.span(say::cost(c), Role::Status));
+        parts.extend(cost.map(|span| ("cost", span)));
+        if !self.jobs.is_empty() {
+            let text = canvas.fill(Word::Jobs, &[&self.jobs.len().to_string()]);
+            parts.push(("jobs", canvas.span(text, Role::Accent)));
+        }
+        let branch = self.branch.iter().map(|b| canvas.span(b, Role::Status));
+        parts.extend(branch.map(|span| ("branch", span)));
+        parts
+    }
+}
+
+/// Names that a form can have.
+pub const NAMES: [&str; 9] = [
+    "model", "mode", "posture", "host", "context", "cached", "cost", "jobs", "branch",
+];
+
+/// The form with what is known in the place of its names; what is not known leaves nothing.
+fn filled(form: &str, parts: &[(&str, Span)], canvas: &Canvas) -> Line {
+    let mut line = Line::default();
+    let mut rest = form;
+    while let Some((before, after)) = rest.split_once('{') {
+        line.push(canvas.span(before, Role::Status));
+        let Some((name, after)) = after.split_once('}').filter(|(n, _)| NAMES.contains(n)) else {
+            line.push(canvas.span("{", Role::Status));
+            rest = after;
+            continue;
+        };
+        for (_, part) in parts.iter().filter(|(known, _)| *known == name) {
+            line.push(part.clone());
+        }
+        rest = after;
+    }
+    line.push(canvas.span(rest, Role::Status));
+    line
+}
+
+/// The model without its provider, which the person knows.
+fn short(model: &str) -> &str {
+    model.split_once('/').map_or(model, |(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::theme::Theme;
+
+    #[test]
+    fn says_what_is_known() {
+        let canvas = |columns| Canvas {
+            columns,
+            rows: 10,
+            theme: Theme::default(),
+        };
+        let mut status = Status {
+            model: "acme/wise-2".into(),
+            window: 200_000,
+            ..Status::default()
+        };
+        assert_eq!(status.line(&canvas(80), None).text(), "wise-2");
+        status.mode = Some(Mode {
+            mode: "plan".into(),
+            posture: "yolo".into(),
+        });
+        status.branch = Some("main".into());
+        status.count(&Usage {
+            input: 99_000,
+            cached: 49_500,
+            output: 1_000,
+            cost: Some(0.25),
+            ..Usage::default()
+        });
+        let text = status.line(&canvas(80), None).text();
+        assert_eq!(
+            text,
+            "wise-2 · plan · yolo · 50% context · 50% cached · $0.250 · main"
+        );
+        assert!(status.line(&canvas(40), None).width() <= 40);
+        for (form, expect) in [
+            ("{model} on {branch}", "wise-2 on main"),
+            ("{cost}{jobs}|{nonsense} {", "$0.250|{nonsense} {"),
+            ("", ""),
+        ] {
+            let line = status.line(&canvas(80), Some(form));
+            assert_eq!(line.text(), expect);
+        }
+    }
+}

@@ -1,0 +1,505 @@
+//! From events to cells: what is finished waits to be printed once, what goes on is drawn anew until it is finished.
+
+use crate::canvas::Canvas;
+use crate::cell::{Cell, Fold, Notice, Reasoning, Retry, Tool, ToolState, Turn};
+use crate::line::Line;
+use crate::markdown::Stream;
+use crate::text;
+use crate::theme::Role as Part;
+use crate::{diff, markdown};
+use ostler_wire::{Body, Delta, Entry, Event, Language, Message, Role, View};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Time between two pictures of something that moves by itself.
+pub const TICK: Duration = Duration::from_millis(120);
+const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+/// Rows of a running call.
+const LIVE_ROWS: usize = 6;
+/// Bytes of a streamed thought that are kept for its live tail; the entry brings it whole.
+const MAX_THOUGHT: usize = 64 << 10;
+/// Columns between two columns of a table.
+const GUTTER: usize = 2;
+
+/// A moving sign.
+pub fn spinner(since: Instant, now: Instant) -> &'static str {
+    let ticks = now.saturating_duration_since(since).as_millis() / TICK.as_millis();
+    let at = usize::try_from(ticks).unwrap_or(0) % SPINNER.len();
+    SPINNER.get(at).copied().unwrap_or("·")
+}
+
+#[derive(Default)]
+pub struct Transcript {
+    show_reasoning: bool,
+    language: Language,
+    finished: VecDeque<Piece>,
+    /// What was printed last, to know where a blank row belongs.
+    last: Last,
+    speaking: Option<Speaking>,
+    thinking: Option<Thinking>,
+    calls: Vec<Call>,
+    retry: Option<(Retry, Instant)>,
+    turn: Turn,
+    turn_since: Option<Instant>,
+    answer: String,
+}
+
+enum Piece {
+    Cell(Box<Cell>),
+    /// An answer whose last rows are final now.
+    Said(Box<Stream>),
+    Rows(Vec<Line>),
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Last {
+    #[default]
+    Nothing,
+    Speech,
+    Tool,
+    Other,
+}
+
+struct Speaking {
+    stream: Stream,
+    text: String,
+}
+
+struct Thinking {
+    text: String,
+    since: Instant,
+    took: Option<Duration>,
+}
+
+struct Call {
+    cell: Tool,
+    since: Option<Instant>,
+}
+
+impl Transcript {
+    pub fn new(show_reasoning: bool, language: Language) -> Self {
+        Self {
+            show_reasoning,
+            language,
+            ..Self::default()
+        }
+    }
+
+    /// Nothing is under way.
+    pub fn is_idle(&self) -> bool {
+        self.speaking.is_none()
+            && self.thinking.is_none()
+            && self.calls.is_empty()
+            && self.turn_since.is_none()
+    }
+
+    /// The text of the last whole answer.
+    pub fn answer(&self) -> &str {
+        &self.answer
+    }
+
+    /// A line of our own.
+    pub fn note(&mut self, text: impl Into<String>) {
+        self.push(Cell::Notice(Notice::new(text)));
+    }
+
+    /// Rows that are ready already.
+    pub fn keep(&mut self, rows: Vec<Line>) {
+        self.finished.push_back(Piece::Rows(rows));
+    }
+
+    pub fn view(&mut self, view: &View, canvas: &Canvas) {
+        let rows = match view {
+            // An entry has said it already.
+            View::Text(text) if self.is_noted(text) => return,
+            View::Text(text) => markdown::render(text, canvas.columns, &canvas.theme),
+            View::Diff(text) => diff::rows(text, canvas.columns, &canvas.theme),
+            View::Error(text) => {
+                crate::rows::prose(text, canvas.style(Part::Error), canvas.columns)
+            }
+            View::Table { columns, rows } => table(columns, rows, canvas),
+            View::List(_) | View::Do(_) => return,
+        };
+        self.keep(rows);
+    }
+
+    /// What was said before, as it was shown then.
+    pub fn show_past(&mut self, entries: &[Arc<Entry>]) {
+        for cell in cells(entries, self.language) {
+            let is_shown = match &cell {
+                Cell::Reasoning(_) => self.show_reasoning,
+                Cell::Approved(approved) => !approved.goes_without_saying(),
+                Cell::User(_)
+                | Cell::Assistant(_)
+                | Cell::Tool(_)
+                | Cell::Todo(_)
+                | Cell::Notice(_)
+                | Cell::Failure(_)
+                | Cell::Retry(_)
+                | Cell::Turn(_)
+                | Cell::Job(_)
+                | Cell::Picture(_) => true,
+            };
+            if is_shown {
+                self.push(cell);
+            }
+        }
+    }
+
+    fn is_noted(&self, text: &str) -> bool {
+        let last = self.finished.back();
+        matches!(last, Some(Piece::Cell(cell)) if matches!(&**cell, Cell::Notice(n) if n.text == text))
+    }
+
+    fn push(&mut self, cell: Cell) {
+        self.finished.push_back(Piece::Cell(Box::new(cell)));
+    }
+
+    pub fn event(&mut self, event: &Event, now: Instant) {
+        match event {
+            Event::Entry(entry) => self.entry(&entry.body, now),
+            Event::Delta(delta) => self.delta(delta, now),
+            Event::Ask(_) => {}
+        }
+    }
+
+    fn delta(&mut self, delta: &Delta, now: Instant) {
+        match delta {
+            Delta::AssistantDelta { text } => {
+                self.retry = None;
+                self.stop_thinking(now);
+                let speaking = self.speaking.get_or_insert_with(|| Speaking {
+                    stream: Stream::new(),
+                    text: String::new(),
+                });
+                speaking.stream.push(text);
+                speaking.text.push_str(text);
+            }
+            Delta::ReasoningDelta { text } => {
+                self.retry = None;
+                let thinking = self.thinking.get_or_insert_with(|| Thinking {
+                    text: String::new(),
+                    since: now,
+                    took: None,
+                });
+                thinking.text.push_str(text);
+                if thinking.text.len() > MAX_THOUGHT {
+                    thinking.text = text::tail(&thinking.text, MAX_THOUGHT / 2);
+                }
+            }
+            Delta::ToolStarted { id, .. } => {
+                if let Some(call) = self.call(id) {
+                    call.since = Some(now);
+                }
+            }
+            Delta::ToolOutput { id, chunk, .. } => {
+                if let Some(call) = self.call(id) {
+                    call.cell.tail.push(chunk);
+                }
+            }
+            Delta::Progress { id, text, .. } => {
+                if let Some(call) = self.call(id) {
+                    call.cell.progress = Some(text.clone());
+                }
+            }
+            Delta::Retry {
+                after_ms,
+                attempt,
+                reason,
+            } => {
+                let left = Duration::from_millis(*after_ms);
+                let retry = Retry {
+                    reason: reason.clone(),
+                    attempt: *attempt,
+                    left,
+                };
+                self.retry = Some((retry, now + left));
+            }
+            Delta::Unrecorded { message } => {
+                self.end_turn();
+                self.push(Cell::Notice(Notice::warning(message)));
+            }
+            Delta::View { .. } | Delta::Tasks { .. } | Delta::Standing { .. } => {}
+        }
+    }
+
+    fn call(&mut self, id: &str) -> Option<&mut Call> {
+        self.calls.iter_mut().find(|call| call.cell.id == id)
+    }
+
+    fn stop_thinking(&mut self, now: Instant) {
+        if let Some(thinking) = &mut self.thinking {
+            let took = now.saturating_duration_since(thinking.since);
+            thinking.took.get_or_insert(took);
+        }
+    }
+
+    fn entry(&mut self, body: &Body, now: Instant) {
+        match body {
+            Body::Message(message) => match message.role {
+                Role::User => {
+                    self.turn_since.get_or_insert(now);
+                    self.cells(body);
+                }
+                Role::Assistant => self.said(message, now),
+                Role::System => {}
+            },
+            Body::ToolUse(call) => self.calls.push(Call {
+                cell: Tool::new(call),
+                since: None,
+            }),
+            Body::ToolResult(result) => {
+                let at = self
+                    .calls
+                    .iter()
+                    .position(|c| c.cell.id == result.tool_use_id);
+                if let Some(at) = at {
+                    let mut call = self.calls.remove(at);
+                    call.cell.finish(result, self.language);
+                    self.push(Cell::Tool(Box::new(call.cell)));
+                }
+            }
+            Body::Usage(usage) => {
+                self.retry = None;
+                self.turn.add(usage);
+            }
+            Body::TurnEnd(_) => {
+                self.cells(body);
+                self.turn.took = self
+                    .turn_since
+                    .map(|since| now.saturating_duration_since(since));
+                let turn = std::mem::take(&mut self.turn);
+                if turn.input > 0 {
+                    self.push(Cell::Turn(turn));
+                }
+                self.end_turn();
+            }
+            Body::Approval(approval) if approval.decision == "once" => {}
+            Body::Meta(_)
+            | Body::Settings(_)
+            | Body::Mode(_)
+            | Body::Approval(_)
+            | Body::Todo(_)
+            | Body::Notice(_)
+            | Body::Error(_)
+            | Body::Interrupted(_) => self.cells(body),
+        }
+    }
+
+    fn cells(&mut self, body: &Body) {
+        for cell in Cell::of(body, self.language) {
+            self.push(cell);
+        }
+    }
+
+    /// The answer is on disk: what was streamed of it is completed, never repeated.
+    fn said(&mut self, message: &Message, now: Instant) {
+        self.stop_thinking(now);
+        let took = self.thinking.take().and_then(|t| t.took);
+        let mut speech = None;
+        for cell in Cell::of(&Body::Message(message.clone()), self.language) {
+            match cell {
+                Cell::Reasoning(reasoning) if self.show_reasoning => {
+                    self.push(Cell::Reasoning(Reasoning::thought(reasoning.text, took)));
+                }
+                Cell::Reasoning(_) => {}
+                other => speech = Some(other),
+            }
+        }
+        if !message.text.trim().is_empty() {
+            self.answer.clone_from(&message.text);
+        }
+        match (self.speaking.take(), speech) {
+            (Some(mut speaking), _) => {
+                match message.text.strip_prefix(&speaking.text) {
+                    Some(rest) => speaking.stream.push(rest),
+                    // Deltas were lost: better twice than not at all.
+                    None => speaking.stream.push(&format!("\n\n{}", message.text)),
+                }
+                speaking.stream.finish();
+                self.finished
+                    .push_back(Piece::Said(Box::new(speaking.stream)));
+            }
+            (None, Some(cell)) => self.push(cell),
+            (None, None) => {}
+        }
+    }
+
+    fn end_turn(&mut self) {
+        if let Some(mut speaking) = self.speaking.take() {
+            speaking.stream.finish();
+            self.finished
+                .push_back(Piece::Said(Box::new(speaking.stream)));
+        }
+        self.thinking = None;
+        self.retry = None;
+        self.turn_since = None;
+        for call in std::mem::take(&mut self.calls) {
+            self.push(Cell::Tool(Box::new(call.cell)));
+        }
+    }
+
+    /// Rows that are final since the last call.
+    pub fn done(&mut self, canvas: &Canvas) -> Vec<Line> {
+        let mut out = Vec::new();
+        while let Some(piece) = self.finished.pop_front() {
+            let (kind, rows) = match piece {
+                Piece::Cell(cell) => {
+                    let is_tool = matches!(*cell, Cell::Tool(_));
+                    let kind = if is_tool { Last::Tool } else { Last::Other };
+                    (kind, cell.rows(canvas.columns, &canvas.theme, Fold::Closed))
+                }
+                Piece::Said(mut stream) => (
+                    Last::Speech,
+                    stream.take_done(canvas.columns, &canvas.theme),
+                ),
+                Piece::Rows(rows) => (Last::Other, rows),
+            };
+            self.add(kind, rows, &mut out);
+            // Two answers in a row are two.
+            if self.last == Last::Speech {
+                self.last = Last::Other;
+            }
+        }
+        if let Some(speaking) = &mut self.speaking {
+            let rows = speaking.stream.take_done(canvas.columns, &canvas.theme);
+            self.add(Last::Speech, rows, &mut out);
+        }
+        out
+    }
+
+    fn add(&mut self, kind: Last, mut rows: Vec<Line>, out: &mut Vec<Line>) {
+        if rows.is_empty() {
+            return;
+        }
+        let is_apart = match (self.last, kind) {
+            (Last::Nothing, _) | (Last::Speech, Last::Speech) | (Last::Tool, Last::Tool) => false,
+            (_, Last::Other | Last::Speech | Last::Tool | Last::Nothing) => true,
+        };
+        if is_apart {
+            out.push(Line::default());
+        }
+        out.append(&mut rows);
+        self.last = kind;
+    }
+
+    /// What is going on, at most so many rows of it.
+    pub fn live(&mut self, canvas: &Canvas, room: usize, now: Instant) -> Vec<Line> {
+        let mut rows = Vec::new();
+        if let Some(thinking) = self.thinking.as_ref().filter(|t| t.took.is_none()) {
+            let so_far = now.saturating_duration_since(thinking.since);
+            let text = match self.show_reasoning {
+                true => thinking.text.clone(),
+                false => String::new(),
+            };
+            let cell = Reasoning::thinking(text, so_far);
+            rows.extend(cell.rows(canvas.columns, &canvas.theme, Fold::Closed));
+        }
+        if let Some(speaking) = &self.speaking {
+            let live = speaking.stream.live(canvas.columns, &canvas.theme, room);
+            if !live.is_empty() && self.last != Last::Speech && self.last != Last::Nothing {
+                rows.push(Line::default());
+            }
+            rows.extend(live);
+        }
+        let is_apart = match self.last {
+            Last::Speech | Last::Other => rows.is_empty(),
+            Last::Nothing | Last::Tool => false,
+        };
+        if is_apart && !self.calls.is_empty() {
+            rows.push(Line::default());
+        }
+        for call in &mut self.calls {
+            if let Some(since) = call.since {
+                call.cell
+                    .set(ToolState::Running(now.saturating_duration_since(since)));
+            }
+            let shown = call.cell.rows(canvas.columns, &canvas.theme, Fold::Closed);
+            rows.extend(shown.into_iter().take(LIVE_ROWS));
+        }
+        if let Some((retry, until)) = &self.retry {
+            let retry = Retry {
+                left: until.saturating_duration_since(now),
+                ..retry.clone()
+            };
+            rows.extend(retry.rows(canvas.columns, &canvas.theme, Fold::Closed));
+        }
+        rows.drain(..rows.len().saturating_sub(room));
+        rows
+    }
+}
+
+/// Cells of a log, every result with its call.
+pub fn cells(entries: &[Arc<Entry>], to: Language) -> Vec<Cell> {
+    let mut cells: Vec<Cell> = Vec::new();
+    let mut open: Vec<(String, usize)> = Vec::new();
+    for entry in entries {
+        match &entry.body {
+            Body::ToolUse(call) => {
+                open.push((call.id.clone(), cells.len()));
+                cells.push(Cell::Tool(Box::new(Tool::new(call))));
+            }
+            Body::ToolResult(result) => {
+                let at = open.iter().position(|(id, _)| *id == result.tool_use_id);
+                let at = at.map(|at| open.swap_remove(at).1);
+                if let Some(Cell::Tool(tool)) = at.and_then(|at| cells.get_mut(at)) {
+                    tool.finish(result, to);
+                }
+            }
+            Body::Message(_)
+            | Body::Meta(_)
+            | Body::Usage(_)
+            | Body::Settings(_)
+            | Body::Mode(_)
+            | Body::Approval(_)
+            | Body::Todo(_)
+            | Body::Notice(_)
+            | Body::Error(_)
+            | Body::Interrupted(_)
+            | Body::TurnEnd(_) => cells.extend(Cell::of(&entry.body, to)),
+        }
+    }
+    cells
+}
+
+fn table(columns: &[String], rows: &[Vec<String>], canvas: &Canvas) -> Vec<Line> {
+    let count = columns
+        .len()
+        .max(rows.iter().map(Vec::len).max().unwrap_or(0));
+    let widest = |at: usize| {
+        let cells = rows
+            .iter()
+            .filter_map(|row| row.get(at))
+            .chain(columns.get(at));
+        cells.map(|cell| text::width(cell)).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..count).map(widest).collect();
+    let line = |row: &[String], role: Part| -> Vec<Line> {
+        let mut line = Line::default();
+        let mut before = 0;
+        for (at, width) in widths.iter().enumerate() {
+            let cell = row.get(at).map(String::as_str).unwrap_or_default();
+            let is_last = at + 1 == widths.len();
+            if is_last {
+                // The last column may need several rows.
+                let room = canvas.columns.saturating_sub(before).max(10);
+                let wrapped = text::wrap(&Line::new(cell, canvas.style(role)), room);
+                let first = std::mem::take(&mut line);
+                return crate::rows::indent(wrapped, &first, &crate::rows::spaces(before));
+            }
+            let pad = width.saturating_sub(text::width(cell)) + GUTTER;
+            line.push(canvas.span(format!("{cell}{}", " ".repeat(pad)), role));
+            before += width + GUTTER;
+        }
+        vec![line]
+    };
+    let mut out = Vec::new();
+    if columns.iter().any(|c| !c.is_empty()) {
+        out.extend(line(columns, Part::Faint));
+    }
+    for row in rows {
+        out.extend(line(row, Part::Text));
+    }
+    out
+}

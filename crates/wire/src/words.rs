@@ -1,0 +1,386 @@
+//! Every text that a person reads in more than one language: one table, filled at compile time. What models read, logs and
+//! errors of the system stay in English.
+// tidy: table
+
+/// A language of the surface.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Language {
+    #[default]
+    English,
+    Chinese,
+}
+
+impl Language {
+    /// By a setting (`zh`, `en`, `zh-CN`) or a locale (`zh_CN.UTF-8`).
+    pub fn from_name(name: &str) -> Option<Self> {
+        let name = name.trim().to_ascii_lowercase();
+        let tag = name.split(['_', '-', '.', '@']).next()?;
+        match tag {
+            "zh" | "chinese" | "中文" => Some(Self::Chinese),
+            "en" | "english" | "c" | "posix" => Some(Self::English),
+            _ => None,
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::English => "en",
+            Self::Chinese => "zh",
+        }
+    }
+
+    /// The text of a word.
+    pub fn say(self, word: Word) -> &'static str {
+        let (english, chinese) = word.texts();
+        match self {
+            Self::English => english,
+            Self::Chinese => chinese,
+        }
+    }
+
+    /// The same with its `{}` filled in order. What is left over is left out.
+    pub fn fill(self, word: Word, values: &[&str]) -> String {
+        let mut out = String::new();
+        let mut values = values.iter();
+        let mut rest = self.say(word);
+        while let Some((before, after)) = rest.split_once("{}") {
+            out.push_str(before);
+            out.push_str(values.next().copied().unwrap_or_default());
+            rest = after;
+        }
+        out.push_str(rest);
+        out
+    }
+}
+
+macro_rules! words {
+    ($($name:ident: $english:literal, $chinese:literal;)*) => {
+        /// A text of the surface.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Word { $($name),* }
+
+        impl Word {
+            pub const ALL: &[Self] = &[$(Self::$name),*];
+
+            fn texts(self) -> (&'static str, &'static str) {
+                match self { $(Self::$name => ($english, $chinese)),* }
+            }
+        }
+    };
+}
+
+words! {
+    // Approvals and questions
+    WantsTo: "{} wants your permission", "{} 请求许可";
+    ChildWantsTo: "{} ({}) wants your permission", "{}（{}）请求许可";
+    AllowOnce: "allow once", "允许一次";
+    AllowSession: "allow for this session", "本次会话内允许";
+    AllowAlways: "always allow", "始终允许";
+    DenyReason: "deny, and say why", "拒绝并说明原因";
+    WhyNot: "why not? (enter sends, empty is fine)", "原因？（回车发送，可留空）";
+    PlanReady: "The plan is ready", "计划已就绪";
+    PlanApprove: "approve and go on", "批准并执行";
+    PlanEdit: "edit it first", "先修改";
+    PlanKeep: "keep planning, and say what to change", "继续计划并说明修改意见";
+    OwnWords: "or in your own words", "或自行输入";
+    PickKeys: "↑↓ choose · enter take · type to search · esc close", "↑↓ 选择 · 回车确认 · 输入以搜索 · esc 关闭";
+    ActionKeys: "tab the next · esc close", "tab 下一个 · esc 关闭";
+    AskKeys: "↑↓ choose · enter take · pgup/pgdn scroll · esc stop", "↑↓ 选择 · 回车确认 · pgup/pgdn 滚动 · esc 停止";
+    MultiKeys: "space marks · enter sends · esc stop", "空格标记 · 回车发送 · esc 停止";
+    MoreRows: "… {} more rows", "……还有 {} 行";
+    NothingFits: "nothing fits", "没有匹配项";
+    // Work
+    Working: "working", "工作中";
+    StopKey: "esc stops", "esc 停止";
+    Stopping: "stopping", "正在停止";
+    Queued: "queued", "已排队";
+    Steers: "joins the turn", "加入当前回合";
+    Finished: "finished", "已完成";
+    QuitAgain: "ctrl-c again leaves", "再按 ctrl-c 退出";
+    // Composer and status
+    Placeholder: "Ask, or /help", "输入问题，或 /help";
+    Context: "{}% context", "上下文 {}%";
+    Cached: "{}% cached", "缓存 {}%";
+    Jobs: "jobs {}", "任务 {}";
+    ModeNormal: "normal", "正常模式";
+    ModePlan: "plan", "计划模式";
+    ModeGoal: "goal", "目标模式";
+    PostureAsk: "ask", "需要批准";
+    PostureAuto: "auto", "自动批准";
+    PostureYolo: "yolo", "Yolo批准";
+    // Notes
+    Copied: "copied", "已复制";
+    NothingToCopy: "nothing to copy yet", "还没有可复制的内容";
+    NoEditor: "the editor could not be used: {}", "无法使用编辑器：{}";
+    NoImage: "no picture could be pasted: {}", "无法粘贴图片：{}";
+    Resumed: "goes on with {}", "继续会话 {}";
+    NewSession: "a new session", "新会话";
+    CannotOpen: "the session could not be opened: {}", "无法打开会话：{}";
+    SessionOver: "the session has ended", "会话已结束";
+    NoTheme: "there is no theme {}; there are: {}", "没有主题 {}；可用：{}";
+    PagerKeys: "↑↓ pgup pgdn g G · / search · q back", "↑↓ pgup pgdn g G · / 搜索 · q 返回";
+    SearchFor: "search: {}", "搜索：{}";
+    HistorySearch: "history: {}", "历史：{}";
+    PasteChip: "[pasted {size} KB, {lines} lines #{n}]", "[粘贴 {size} KB，{lines} 行 #{n}]";
+    PasteLineChip: "[pasted {size} KB #{n}]", "[粘贴 {size} KB #{n}]";
+    ImageChip: "[image #{n} {label}]", "[图片 #{n} {label}]";
+    TooLarge: "that is more than a prompt can take", "超出提示可容纳的大小";
+    // Cells
+    MoreLine: "… 1 more line", "……还有 1 行";
+    MoreLines: "… {} more lines", "……还有 {} 行";
+    EarlierLine: "… +1 line", "……前面 1 行";
+    EarlierLines: "… +{} lines", "……前面 {} 行";
+    MoreRow: "… 1 more row", "……还有 1 行";
+    Picture: "[image: {}]", "[图片：{}]";
+    Line: "1 line", "1 行";
+    Lines: "{} lines", "{} 行";
+    Match: "1 match", "1 处匹配";
+    Matches: "{} matches", "{} 处匹配";
+    File: "1 file", "1 个文件";
+    Files: "{} files", "{} 个文件";
+    Entry: "1 entry", "1 项";
+    Entries: "{} entries", "{} 项";
+    Result: "1 result", "1 条结果";
+    Results: "{} results", "{} 条结果";
+    Thought: "Thought", "已思考";
+    ThoughtFor: "Thought for {}", "思考了 {}";
+    ThinkingFor: "Thinking… {}", "思考中…… {}";
+    AlertNote: "Note", "注意";
+    AlertTip: "Tip", "提示";
+    AlertImportant: "Important", "重要";
+    AlertWarning: "Warning", "警告";
+    AlertCaution: "Caution", "当心";
+    ShowsIt: "ctrl-t shows it", "ctrl-t 查看";
+    Denied: "denied", "已拒绝";
+    Binary: "binary", "二进制";
+    Stopped: "interrupted", "已中断";
+    WaitsForYou: "waits for you", "等待你的答复";
+    TimedOut: "timed out", "超时";
+    NewFile: "new file", "新文件";
+    Overwritten: "overwritten", "已覆盖";
+    NoOutput: "(no output)", "（无输出）";
+    NotCompared: "(too large to compare)", "（过大，无法比较）";
+    TodoTitle: "Plan", "计划";
+    Interrupted: "Interrupted", "已中断";
+    NobodyAnswered: "nobody answered", "无人答复";
+    NotebookCell: "cell {}", "单元格 {}";
+    ExitCode: "exit {}", "退出码 {}";
+    JobRuns: "job {} runs", "任务 {} 运行中";
+    JobEnded: "job {} ended: exit {}", "任务 {} 已结束：退出码 {}";
+    JobKilled: "job {} was ended", "任务 {} 已被终止";
+    TryingAgain: "Trying again in {} (attempt {})", "{} 后重试（第 {} 次）";
+    AllowedOnce: "Allowed once", "已允许一次";
+    AllowedSession: "Allowed for this session", "已在本次会话内允许";
+    AllowedAlways: "Always allowed from now on", "今后始终允许";
+    Allowed: "Allowed", "已允许";
+    DeniedByYou: "Denied", "已拒绝";
+    Decided: "Decided: {}", "决定：{}";
+    RuleSaved: "saved: {}", "已保存：{}";
+    RuleIs: "rule: {}", "规则：{}";
+    StoppedMaxSteps: "Stopped: the limit of steps is reached. Say \"go on\" to continue.", "已停止：达到步数上限。输入“继续”以继续。";
+    StoppedEmpty: "The model gave an empty answer. Say it again, or in other words.", "模型给出了空回答。请重述。";
+    StoppedRefusal: "The model refused to answer.", "模型拒绝回答。";
+    CutByLength: "The answer was cut: it reached the model's limit. Say \"go on\" to continue.", "回答被截断：达到模型上限。输入“继续”以继续。";
+    CutByConnection: "The answer was cut: the connection was lost.", "回答被截断：连接中断。";
+    TitleIs: "Title: {}", "标题：{}";
+    ModeChanged: "Mode: {}, permissions: {}", "模式：{}，权限：{}";
+    UsageInput: "{} in", "输入 {}";
+    UsageOutput: "{} out", "输出 {}";
+    // Commands
+    HelpApprove: "who approves; a duration such as 10m asks again after it", "由谁批准；如 10m 的时长过后恢复询问";
+    HelpCache: "how much of the prompts was cached, and what broke it", "提示缓存的命中与中断原因";
+    HelpClear: "discard this transcript and start anew", "丢弃此记录并重新开始";
+    HelpContext: "what fills the context window, by part", "上下文窗口的占用，按部分";
+    HelpCopy: "copy the last answer, or the n-th from the end", "复制最近的回答，或倒数第 n 个";
+    HelpCost: "tokens and cost of this session", "本会话的词元与费用";
+    HelpEffort: "how hard the model thinks", "模型思考的强度";
+    HelpExport: "write the transcript to a file", "将记录写入文件";
+    HelpFork: "go on in a copy of this session", "在此会话的副本中继续";
+    HelpHelp: "this list", "此列表";
+    HelpMode: "show or change the mode", "查看或更改模式";
+    HelpModel: "choose the model, or go on with the one named", "选择模型，或改用指定的模型";
+    HelpNew: "a new session; this one is kept", "新会话；保留当前会话";
+    HelpPermissions: "the rules that hold, or one more for this session", "当前规则，或为本会话添加一条";
+    HelpPlan: "plan before anything is changed", "先计划，再修改";
+    HelpQuit: "leave", "退出";
+    HelpResume: "go on with an earlier session", "继续之前的会话";
+    HelpSession: "where this session is kept", "此会话的保存位置";
+    HelpStatus: "session, model, mode, tools and what the prompt weighs", "会话、模型、模式、工具与提示大小";
+    HelpTheme: "change the colours", "更改配色";
+    NoCommand: "There is no command /{}. Try /help.", "没有命令 /{}。请看 /help。";
+    ClearTitle: "Discard this transcript?", "丢弃此记录？";
+    ClearYes: "discard it", "丢弃";
+    ClearNo: "keep it", "保留";
+    ResumeTitle: "Resume", "继续";
+    ResumeNone: "there is no other session of this project", "此项目没有其他会话";
+    ActResume: "resume", "继续";
+    ActFork: "fork", "复制";
+    ActUse: "use", "使用";
+    Turns: "{} turns", "{} 回合";
+    NothingSaid: "nothing was said yet", "尚无内容";
+    NothingSpent: "no request was sent yet", "尚未发送请求";
+    RowSession: "session", "会话";
+    RowLog: "log", "日志";
+    RowResume: "resume with", "继续命令";
+    RowTotal: "total", "合计";
+    ModelTitle: "Model", "模型";
+    ModelIs: "Model: {}", "模型：{}";
+    EffortTitle: "Effort", "思考强度";
+    EffortIs: "Effort: {}", "思考强度：{}";
+    NoEffort: "There is no effort {}; there are: {}", "没有思考强度 {}；可用：{}";
+    Exported: "Written to {}", "已写入 {}";
+    ThemeTitle: "Theme", "配色";
+    ColPart: "part", "部分";
+    ColTokens: "tokens", "词元";
+    ColModel: "model", "模型";
+    ColRequests: "requests", "请求";
+    ColInput: "input", "输入";
+    ColCached: "cached", "缓存";
+    ColOutput: "output", "输出";
+    ColCost: "cost", "费用";
+    PartSystem: "system prompt", "系统提示";
+    PartTools: "tool schemas", "工具定义";
+    PartUser: "your words and files", "你的话与文件";
+    PartAnswers: "answers", "回答";
+    PartThoughts: "reasoning", "思考";
+    PartCalls: "tool calls", "工具调用";
+    PartResults: "tool results", "工具结果";
+    PartImages: "pictures", "图片";
+    CacheRate: "{}% of all prompt tokens were cached.", "{}% 的提示词元命中缓存。";
+    CacheWhole: "No prompt broke the one before it.", "没有提示中断缓存。";
+    // Tasks
+    HelpBg: "run a prompt in the background, in a session of its own", "在后台的独立会话中运行提示";
+    HelpKill: "stop a task or a job", "停止任务或作业";
+    HelpPs: "tasks and jobs that run", "正在运行的任务与作业";
+    HelpTimeout: "stop a task after so long", "到时停止任务";
+    HelpConfig: "the settings that hold, and where they come from", "当前设置及其来源";
+    HelpDoctor: "what is there, what is missing, and what to do about it", "检查环境与缺失项";
+    TaskUsage: "Write /bg and the prompt, or end a prompt with ` &`.", "请写 /bg 加提示，或以 ` &` 结尾。";
+    TasksFull: "{} tasks run already; wait for one, or /kill one.", "已有 {} 个任务在运行；请等待或用 /kill 停止一个。";
+    TaskStarted: "{} runs in the background: {}", "{} 在后台运行：{}";
+    TaskDone: "{} is done after {}", "{} 已完成，用时 {}";
+    TaskFailed: "{} failed after {}", "{} 失败，用时 {}";
+    TaskStopped: "{} was stopped after {}", "{} 已停止，用时 {}";
+    TaskOutOfTime: "{} ran out of time after {}", "{} 超时停止，用时 {}";
+    TasksRun: "Not while tasks run ({}): wait for them, or /kill them first.", "任务运行期间（{}）不可用：请等待，或先用 /kill 停止。";
+    NothingRuns: "Nothing runs in the background.", "后台没有任务。";
+    NoTask: "There is no task or job {}. /ps lists them.", "没有任务或作业 {}。见 /ps。";
+    WhichTask: "Which one? {}", "哪一个？{}";
+    IsStopped: "Stopping {}", "正在停止 {}";
+    TimeoutUsage: "Write a time such as 10m, or off, and the task's id where several run.", "请写如 10m 的时长或 off；有多个任务时加上任务编号。";
+    TimeoutIs: "{} is stopped in {}", "{} 将在 {} 后停止";
+    TimeoutOff: "{} has no limit any more", "{} 不再限时";
+    WaitsToWrite: "waits for its turn to change files", "等待轮到它修改文件";
+    DoingThinks: "thinks", "思考中";
+    DoingRuns: "runs {}", "运行 {}";
+    DoingAsks: "asks you", "等你回答";
+    StateRuns: "runs", "运行中";
+    StateExited: "ended: exit {}", "已结束：退出码 {}";
+    StateKilled: "killed", "已终止";
+    ColId: "id", "编号";
+    ColState: "state", "状态";
+    ColTime: "time", "用时";
+    ColWhat: "what", "内容";
+    ColValue: "value", "值";
+    ColFrom: "from", "来源";
+    QuitTitle: "Leave? These would be stopped: {}", "退出？以下任务将被停止：{}";
+    QuitYes: "leave", "退出";
+    QuitNo: "stay", "留下";
+    LeftBehind: "Stopped with the session: {}", "随会话停止：{}";
+    NoSetting: "There is no setting {}.", "没有设置 {}。";
+    StatusOk: "ok", "正常";
+    StatusNote: "note", "注意";
+    StatusProblem: "problem", "问题";
+    ModelFacts: "{}k tokens", "{}k 词元";
+    ModelPrice: "${} in, ${} out per million", "每百万：输入 ${}，输出 ${}";
+    // Notes and commands of the person's own
+    NoteAsk: "Add to {}: {}", "添加到 {}：{}";
+    NoteYes: "add it", "添加";
+    NoteNo: "leave it", "不添加";
+    NoteNot: "Nothing was noted.", "未添加。";
+    NoteDone: "Noted in {}", "已记入 {}";
+    NoteFailed: "{} could not be written: {}", "无法写入 {}：{}";
+    TemplateNotSent: "/{} was not sent: {}", "/{} 未发送：{}";
+    TemplateUntrusted: "/{} comes with this project, which is not trusted: its allowed-tools and model are left out.", "/{} 来自未受信任的项目：忽略其 allowed-tools 与 model。";
+    // Standing
+    RowMode: "mode", "模式";
+    RowApproval: "approval", "批准";
+    RowKey: "key", "密钥";
+    RowRoot: "root", "根目录";
+    RowTools: "tools", "工具";
+    RowPrompt: "prompt", "提示";
+    RowTasks: "tasks", "任务";
+    AboutTokens: "about {} tokens", "约 {} 词元";
+    ApprovalIs: "Approval: {}", "批准：{}";
+    ApproveUsage: "/approve does not know `{}`. Write ask, all, none, or a time such as 10m.", "/approve 不认识 `{}`。请写 ask、all、none 或如 10m 的时长。";
+    ModeIs: "Mode: {}", "模式：{}";
+    ModeIsPlan: "Mode: plan. Nothing is changed until you approve a plan; /mode normal leaves it.", "模式：plan。批准计划前不做任何修改；/mode normal 退出。";
+    NoMode: "There is no mode `{}`. Write {}.", "没有模式 `{}`。请写 {}。";
+    PlanWindow: "{}; the approved plan runs without asking until the turn ends", "{}；已批准的计划在本回合内不再询问";
+    PermissionsUsage: "Write /permissions allow|ask|deny|remove RULE, such as /permissions allow Bash(cargo test:*).", "请写 /permissions allow|ask|deny|remove 规则，例如 /permissions allow Bash(cargo test:*)。";
+    RuleIdle: "The rule `{}` would stop nothing: there is no tool `{}`.", "规则 `{}` 不起作用：没有工具 `{}`。";
+    RuleHolds: "{} {}, for this session", "{} {}，仅本会话";
+    NoRule: "There is no rule `{}`. /permissions shows them.", "没有规则 `{}`。见 /permissions。";
+    RuleInFile: "The rule `{}` is written in {}; `ostler permissions remove` takes it out there.", "规则 `{}` 写在 {}；请用 `ostler permissions remove` 移除。";
+    RuleRemoved: "Removed: {}", "已移除：{}";
+    RuleRemovedHere: "Removed for this session: {}; it stays in {}", "本会话已移除：{}；仍保留在 {}";
+    Granted: "granted", "已授予";
+    Sandbox: "sandbox", "沙箱";
+    MayReach: "reach {}", "访问 {}";
+    MayWrite: "write {}", "写入 {}";
+    MayRead: "read {}", "读取 {}";
+    MayEdit: "edit {}", "编辑 {}";
+    MayEditAll: "editing files", "编辑文件";
+    MayUseAgent: "use the ssh agent", "使用 ssh agent";
+    // Plain lines
+    Approve: " -- approve?", " -- 批准？";
+    KeyOnce: "[y]es, once", "[y] 允许一次";
+    KeySession: "[s]ession", "[s] 本次会话";
+    KeyAlways: "[a]lways", "[a] 始终";
+    KeyNo: "[n]o, or why not: ", "[n] 拒绝，或写明原因：";
+    KeyPlan: "  [y]es\n  [e]dit: e and the plan as it shall be, \\n for a new line\n  [n]o, keep planning, or what to change: ", "  [y] 批准\n  [e] 修改：e 加新计划，\\n 表示换行\n  [n] 继续计划，或写明修改意见：";
+    AnswerWords: "answer: ", "回答：";
+    AnswerNumber: "number, or your own words: ", "编号，或自行输入：";
+    AnswerNumbers: "numbers with commas, or your own words: ", "编号（逗号分隔），或自行输入：";
+    ToolRequested: "Tool requested: {}", "请求工具：{}";
+    ToolFinished: "Tool finished: {}", "工具完成：{}";
+    DoneIn: "Done. ({}s)", "完成。（{} 秒）";
+    ErrorIs: "Error: {}", "错误：{}";
+    WasInterrupted: "Interrupted", "已中断";
+    TodoDone: "Todo: {} of {} done", "待办：{}/{} 已完成";
+    RetryPlain: "Retry {} in {} s: {}", "第 {} 次重试，{} 秒后：{}";
+    TokensPlain: "{} in ({} cached), {} out{}", "输入 {}（缓存 {}），输出 {}{}";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_has_every_language() {
+        for word in Word::ALL {
+            let (english, chinese) = word.texts();
+            assert!(
+                !english.trim().is_empty() && !chinese.trim().is_empty(),
+                "{word:?}"
+            );
+            let holes = |text: &str| text.matches("{}").count();
+            assert_eq!(holes(english), holes(chinese), "{word:?}");
+        }
+    }
+
+    #[test]
+    fn languages_by_name() {
+        for (name, expect) in [
+            ("zh_CN.UTF-8", Some(Language::Chinese)),
+            ("zh", Some(Language::Chinese)),
+            ("en_US.UTF-8", Some(Language::English)),
+            ("C", Some(Language::English)),
+            ("de_DE", None),
+            ("", None),
+        ] {
+            assert_eq!(Language::from_name(name), expect, "{name}");
+        }
+        assert_eq!(Language::Chinese.fill(Word::Context, &["7"]), "上下文 7%");
+    }
+}
