@@ -174,6 +174,7 @@ impl Boot {
                 effort: config.agent.effort.map(effort),
             },
             max_steps: config.agent.max_steps,
+            checkpoints: crate::cmd::checkpoint::wanted(self),
             operator: self.operator()?,
             policy: self.policy_for(interactive)?,
             watch: Some(Arc::new(Watch::new(self))),

@@ -514,7 +514,7 @@ pub enum Checkpoint {
     Restore(CheckpointRestore),
     /// Remove the oldest ones until the rest fits a size
     Gc {
-        /// Like 500MB or 2GB; 4GiB when left out
+        /// Like 500MB or 2GB; that of the configuration when left out
         #[arg(long, value_name = "SIZE")]
         quota: Option<String>,
         /// text, or json for programs

@@ -363,6 +363,10 @@ impl Talk {
                 self.printer.lines(Ink::Plain, &text)?;
                 self.printer.flush()?;
             }
+            Deed::Compose(text) if !text.is_empty() => {
+                self.printer.lines(Ink::Grey, &text)?;
+                self.printer.flush()?;
+            }
             Deed::Compose(_) | Deed::Theme(_) => {}
         }
         Ok(None)

@@ -75,7 +75,9 @@ fn usages(entries: &[Entry]) -> impl Iterator<Item = (u64, &Usage)> {
         | Body::Notice(_)
         | Body::Error(_)
         | Body::Interrupted(_)
-        | Body::TurnEnd(_) => None,
+        | Body::TurnEnd(_)
+        | Body::Checkpoint(_)
+        | Body::Rewind(_) => None,
     })
 }
 

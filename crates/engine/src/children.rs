@@ -441,7 +441,9 @@ impl Seen {
             | Body::Approval(_)
             | Body::Todo(_)
             | Body::Notice(_)
-            | Body::Interrupted(_) => None,
+            | Body::Interrupted(_)
+            | Body::Checkpoint(_)
+            | Body::Rewind(_) => None,
         }
     }
 }

@@ -1,7 +1,9 @@
 //! Slash commands that the engine answers itself. What they show is a View; front ends only draw it. Those about the desk
 //! alone are heard while a turn runs, too.
 
+mod diff;
 mod front;
+mod rewind;
 pub mod said;
 mod session;
 mod spent;
@@ -15,6 +17,7 @@ use crate::inbox::Inbox;
 use crate::session::Session;
 use ostler_wire::{CommandInfo, Delta, Language, View, Word};
 pub use standing::SESSION;
+use std::pin::Pin;
 use std::sync::Arc;
 
 pub(crate) struct Command {
@@ -31,7 +34,11 @@ enum Run {
     Now(fn(&mut Desk, &mut Inbox, &str) -> View),
     /// Between turns.
     Between(fn(&mut Session, &str) -> View),
+    /// Between turns, and it takes a while.
+    Work(for<'a> fn(&'a mut Session, &'a str) -> Work<'a>),
 }
+
+type Work<'a> = Pin<Box<dyn Future<Output = View> + Send + 'a>>;
 
 impl Command {
     fn info(&self, language: Language) -> CommandInfo {
@@ -85,6 +92,20 @@ const fn between(
     }
 }
 
+const fn work(
+    name: &'static str,
+    help: Word,
+    arguments: &'static str,
+    run: for<'a> fn(&'a mut Session, &'a str) -> Work<'a>,
+) -> Command {
+    Command {
+        name,
+        help,
+        arguments,
+        run: Run::Work(run),
+    }
+}
+
 pub(crate) const COMMANDS: &[Command] = &[
     now(
         "approve",
@@ -98,6 +119,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     now("context", Word::HelpContext, "", spent::context),
     now("copy", Word::HelpCopy, "[n]", front::copy),
     now("cost", Word::HelpCost, "", spent::cost),
+    work("diff", Word::HelpDiff, "[n]", diff::diff),
     between(
         "effort",
         Word::HelpEffort,
@@ -110,7 +132,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         "[file.md|file.html|file.json]",
         session::export,
     ),
-    between("fork", Word::HelpFork, "", session::fork),
+    between("fork", Word::HelpFork, "[n]", session::fork),
     now("help", Word::HelpHelp, "[command]", front::help),
     at_once_command("kill", Word::HelpKill, "<id>", tasks::kill),
     now("mode", Word::HelpMode, "[normal|plan|next]", standing::mode),
@@ -126,6 +148,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     at_once_command("ps", Word::HelpPs, "", tasks::ps),
     at_once_command("quit", Word::HelpQuit, "", front::quit),
     between("resume", Word::HelpResume, "[id]", session::resume),
+    work(REWIND, Word::HelpRewind, "[n|undo]", rewind::rewind),
     between("session", Word::HelpSession, "", session::session),
     now("status", Word::HelpStatus, "", status),
     now(
@@ -141,6 +164,8 @@ pub(crate) const COMMANDS: &[Command] = &[
         tasks::timeout,
     ),
 ];
+
+const REWIND: &str = "rewind";
 
 /// Other names.
 const ALIASES: &[(&str, &str)] = &[("exit", "quit"), ("q", "quit"), ("?", "help")];
@@ -178,13 +203,14 @@ pub fn is_ours(line: &str) -> bool {
     find(line).0.is_some()
 }
 
-pub fn run(session: &mut Session, line: &str) -> View {
+pub async fn run(session: &mut Session, line: &str) -> View {
     let (command, rest) = find(line);
     match command {
         Some(command) => match command.run {
             Run::AtOnce(run) => run(&mut session.inbox, rest),
             Run::Now(_) => now_run(command, &mut session.desk, &mut session.inbox, rest),
             Run::Between(run) => run(session, rest),
+            Run::Work(run) => run(session, rest).await,
         },
         None => {
             let name = line.split_whitespace().next().unwrap_or_default();
@@ -198,7 +224,7 @@ pub fn at_once(inbox: &mut Inbox, line: &str) -> Option<View> {
     let (command, rest) = find(line);
     match command?.run {
         Run::AtOnce(run) => Some(run(inbox, rest)),
-        Run::Now(_) | Run::Between(_) => None,
+        Run::Now(_) | Run::Between(_) | Run::Work(_) => None,
     }
 }
 
@@ -207,7 +233,7 @@ fn now_run(command: &Command, desk: &mut Desk, inbox: &mut Inbox, rest: &str) ->
         Run::Now(run) => run(desk, inbox, rest),
         Run::AtOnce(run) => run(inbox, rest),
         // Not called for these.
-        Run::Between(_) => return View::Text(String::new()),
+        Run::Between(_) | Run::Work(_) => return View::Text(String::new()),
     };
     let failed = matches!(view, View::Error(_));
     if FOR_ALL.contains(&command.name) && !rest.is_empty() && !failed {
@@ -225,6 +251,11 @@ pub fn heed(desk: &mut Desk, inbox: &mut Inbox) {
             let view = now_run(command, desk, inbox, rest);
             show(desk, &line, view);
         }
+    }
+    // A turn cannot be taken back while it runs, and nobody means the one that comes after it.
+    for line in inbox.commands(|line| parts(line).0 == REWIND) {
+        let refused = View::Error(desk.manner.language.say(Word::RewindBusy).into());
+        show(desk, &line, refused);
     }
     while let Some(ended) = inbox.children.ended.pop_front() {
         tasks::tell(desk, &ended);

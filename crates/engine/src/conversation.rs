@@ -70,6 +70,28 @@ impl Conversation {
         Some(new)
     }
 
+    /// The same model told these entries instead: an earlier part of what it knows. The break in the prompt is kept for the
+    /// next request.
+    pub fn taken_back(&self, entries: &[Entry], envelope: bool) -> Self {
+        let mut new = Self::new(
+            self.model.clone(),
+            self.prefix.clone(),
+            &self.params,
+            envelope,
+        );
+        entries.iter().for_each(|entry| new.replay(entry));
+        if let Some(before) = self.previous.clone() {
+            let shared = match (&self.broke, before.origin == *self.origin()) {
+                (Some(broke), true) => broke.at.min(new.bytes()),
+                (None, true) => new.bytes().min(before.bytes),
+                (_, false) => 0,
+            };
+            new.broke = Some(new.transcript.break_at(shared, before.bytes, "rewind"));
+            new.previous = Some(before);
+        }
+        new
+    }
+
     pub fn push(&mut self, entry: &Entry) {
         if let Body::Message(message) = &entry.body
             && message.role == Role::Assistant
@@ -95,7 +117,7 @@ impl Conversation {
                 }
                 self.compare(usage);
             }
-            Body::Message(_) | Body::Interrupted(_) => self.replayed = None,
+            Body::Message(_) | Body::Interrupted(_) | Body::Rewind(_) => self.replayed = None,
             Body::Meta(_)
             | Body::ToolUse(_)
             | Body::ToolResult(_)
@@ -105,7 +127,8 @@ impl Conversation {
             | Body::Todo(_)
             | Body::Notice(_)
             | Body::Error(_)
-            | Body::TurnEnd(_) => {}
+            | Body::TurnEnd(_)
+            | Body::Checkpoint(_) => {}
         }
         self.push(entry);
     }

@@ -1,6 +1,7 @@
 //! Opens sessions: new, resumed or forked. It puts the parts together; the session then runs as its own task.
 
 use crate::artifacts::Artifacts;
+use crate::checkpoint::Limits;
 use crate::children::{Children, Heir};
 use crate::conversation::Conversation;
 use crate::desk::{Account, Desk, Manner, Offers, Shop};
@@ -9,9 +10,11 @@ use crate::inbox::Inbox;
 use crate::jobs::Jobs;
 use crate::ledger::Ledger;
 use crate::log::{Backlog, Log, branch};
+use crate::past::{copied, mode_of, moved, settings_of};
 use crate::policy::{Mode, Policy, Rule};
 use crate::prompt;
 use crate::redact::Redactor;
+use crate::saves::{Place, Saves};
 use crate::seen::Seen;
 use crate::session::Session;
 use crate::standing::Standing;
@@ -20,7 +23,7 @@ use crate::templates::{Shelf, Template};
 use crate::tool::{Scope, Tool, ToolSettings};
 use crate::tools::Tools;
 use crate::turn::Opening;
-use crate::{commands, instructions, prefixes, templates};
+use crate::{commands, instructions, points, prefixes, templates};
 use ostler_host::Host;
 use ostler_llm::{Model, Params, Prefix, Target, Transport};
 use ostler_wire::{
@@ -91,6 +94,8 @@ pub struct Options {
     pub models: Arc<dyn Models>,
     pub params: Params,
     pub max_steps: u64,
+    /// What checkpoints of the tree may cost; none are made without it.
+    pub checkpoints: Option<Limits>,
     /// Lines for the operator section of the prompt.
     pub operator: Vec<String>,
     pub policy: Policy,
@@ -179,9 +184,14 @@ impl LocalHub {
     fn past(&self, which: Open) -> Result<Past, HubError> {
         let store = self.store();
         let say = |e: crate::log::LogError| HubError(e.to_string());
+        let mut tip = None;
         let (path, copy) = match which {
             Open::New => return Ok(self.fresh(None, Vec::new())),
-            Open::Fork(id) => (store.find(&id), true),
+            Open::Fork(id) => {
+                let (id, end) = points::fork_point(&id);
+                tip = end;
+                (store.find(id), true)
+            }
             // Without saving, a session goes on as a copy in memory.
             Open::Resume(id) => (store.find(&id), !self.options.save),
             Open::Last => (store.last(), !self.options.save),
@@ -191,7 +201,10 @@ impl LocalHub {
             return self.resume(&path);
         }
         let (entries, damage) = crate::log::read(&path).map_err(say)?;
-        let entries = branch(entries);
+        let entries = match tip {
+            Some(tip) => points::branch_to(entries, tip),
+            None => branch(entries),
+        };
         let session = path.file_stem().map(|s| s.to_string_lossy().into_owned());
         let forked_from = ForkedFrom {
             session: session.unwrap_or_default(),
@@ -291,7 +304,7 @@ impl LocalHub {
                 forked_from: past.forked_from.clone(),
             });
             let copied = std::mem::take(&mut past.entries);
-            let bodies = copied.into_iter().map(|e| e.body);
+            let bodies = copied.into_iter().map(|e| points::copied(e.body));
             match past.forked_from {
                 None => opening.entries.push(meta),
                 Some(_) => {
@@ -330,28 +343,6 @@ impl LocalHub {
     }
 }
 
-/// Entries that a fork takes over.
-fn copied(entries: &[Entry]) -> u64 {
-    let counts = |e: &&Entry| !matches!(e.body, Body::Meta(_));
-    entries.iter().filter(counts).count() as u64
-}
-
-/// A session that goes on in another folder than it began in.
-fn moved(entries: &[Entry], root: &std::path::Path) -> Option<String> {
-    let roots = entries.iter().filter_map(|entry| {
-        if let Body::Meta(meta) = &entry.body {
-            Some(meta.root.as_str())
-        } else {
-            None
-        }
-    });
-    let began = roots.rev().find(|root| !root.is_empty())?;
-    let here = root.display().to_string();
-    (began != here).then(|| {
-        format!("This session began in {began}; it goes on in {here}. Paths in it may mean other files now.")
-    })
-}
-
 /// The model as a person would name it.
 pub(crate) fn reference(model: &Model) -> String {
     let Target { origin, effort, .. } = &**model.target();
@@ -368,31 +359,6 @@ pub(crate) fn params_for(options: &Options, model: &Model) -> Params {
     }
 }
 
-/// The model and prefix that the last settings of these entries speak of.
-fn settings_of(past: &[Entry], opening: &[Body]) -> Settings {
-    let mut out = Settings::default();
-    for body in past.iter().map(|e| &e.body).chain(opening) {
-        if let Body::Settings(s) = body {
-            out.model = s.model.clone().or(out.model);
-            out.prefix = s.prefix.clone().or(out.prefix);
-        } else if let Body::Meta(m) = body {
-            out.prefix = Some(m.prefix.clone());
-        }
-    }
-    out
-}
-
-/// The mode that a session was left in. One that this version does not know is none of ours.
-fn mode_of(past: &[Entry]) -> Mode {
-    let mut mode = Mode::default();
-    for entry in past {
-        if let Body::Mode(entry) = &entry.body {
-            mode = Mode::parse(&entry.mode).unwrap_or_default();
-        }
-    }
-    mode
-}
-
 fn shop(options: &Options, artifacts: Artifacts, writing: Arc<Semaphore>) -> Shop {
     Shop {
         host: options.host.clone(),
@@ -404,7 +370,18 @@ fn shop(options: &Options, artifacts: Artifacts, writing: Arc<Semaphore>) -> Sho
         todo: Arc::default(),
         rules: options.rules.clone(),
         writing,
+        saves: saves(options),
     }
+}
+
+/// A session that leaves no trace keeps no trees, either.
+fn saves(options: &Options) -> Saves {
+    let limits = options.checkpoints.clone().filter(|_| options.save);
+    Saves::new(limits.map(|limits| Place {
+        home: options.home.clone(),
+        root: options.root.clone(),
+        limits,
+    }))
 }
 
 /// What a session is put together from.
@@ -505,6 +482,7 @@ impl LocalHub {
             ),
             desk,
             discarded: false,
+            facts: opening.context.clone(),
             opening,
             transport: self.transport.clone(),
             options,

@@ -5,7 +5,7 @@ use crate::conversation::Conversation;
 use crate::desk::Desk;
 use crate::hub::{Options, params_for};
 use crate::inbox::{Inbox, Next, Prompt};
-use crate::log::{LogError, branch};
+use crate::log::LogError;
 use crate::prefixes;
 use crate::store::Store;
 use crate::templates::Template;
@@ -23,6 +23,8 @@ pub struct Session {
     pub(crate) discarded: bool,
     /// What goes before the first prompt of this process.
     pub(crate) opening: Opening,
+    /// The facts that go with it.
+    pub(crate) facts: Option<String>,
 }
 
 impl Session {
@@ -97,7 +99,7 @@ impl Session {
         let carried_out = if commands::said::is_said(line) {
             self.said(line).await
         } else if commands::is_ours(line) {
-            let view = commands::run(self, line);
+            let view = commands::run(self, line).await;
             commands::show(&self.desk, line, view);
             Ok(())
         } else if let Some((extra, words)) = commands::extra(&self.desk, line) {
@@ -110,7 +112,7 @@ impl Session {
         } else if let Some((template, words)) = template::of(&self.desk, line) {
             self.template(line, &template, &words).await
         } else {
-            let view = commands::run(self, line);
+            let view = commands::run(self, line).await;
             commands::show(&self.desk, line, view);
             Ok(())
         };
@@ -223,9 +225,7 @@ impl Session {
         let old = &self.desk.conversation;
         let envelope = self.desk.shop.settings.envelope;
         let mut new = Conversation::new(model, old.prefix.clone(), &params, envelope);
-        let entries = self.desk.log.source().entries_after(None);
-        let entries = branch(entries.into_iter().map(Arc::unwrap_or_clone).collect());
-        entries.iter().for_each(|entry| new.push(entry));
+        self.branch().iter().for_each(|entry| new.push(entry));
         new.replaces(old, cause);
         self.desk.conversation = new;
         if self.desk.log.is_empty() {

@@ -11,6 +11,7 @@ use crate::log::{LogError, branch};
 use crate::redact::Redactor;
 use crate::references::Library;
 use crate::sample::{Sampled, sample};
+use crate::saves;
 use ostler_llm::{Answer, AnswerPart, Error, TokenUsage};
 use ostler_wire::{
     Body, Delta, ErrorEntry, Interrupted, Json, Message, Notice, Outcome, Stop, ToolResult, TurnEnd,
@@ -65,6 +66,7 @@ pub async fn turn(
 ) -> Result<(), Opening> {
     let cancel = inbox.begin_turn();
     let said = heard(desk, prompt).await;
+    desk.shop.saves.begin(&said.0.text);
     if let Err(error) = open(desk, said, opening.clone()) {
         fail(desk, &error);
         return Err(opening);
@@ -96,6 +98,7 @@ pub async fn turn(
     if outcome == Outcome::Interrupted {
         ending.push(Body::Interrupted(Interrupted::default()));
     }
+    ending.extend(saves::after(desk, inbox).await);
     ending.push(Body::TurnEnd(TurnEnd { outcome }));
     match desk.commit(ending) {
         Ok(()) => desk.log.sync_in_background(),
@@ -178,8 +181,11 @@ async fn steps(
         for more in inbox.steering() {
             let (message, mut also) = heard(desk, more).await;
             let context = desk.briefing();
-            also.insert(0, Body::Message(Message { context, ..message }));
-            desk.commit(also)?;
+            let mut bodies = saves::after(desk, inbox).await;
+            desk.shop.saves.begin(&message.text);
+            bodies.push(Body::Message(Message { context, ..message }));
+            bodies.append(&mut also);
+            desk.commit(bodies)?;
         }
         let (answer, sent) = match ask_model(desk, inbox, cancel).await? {
             Asked::Answer(answer, sent) => (answer, sent),

@@ -1,6 +1,7 @@
 //! All that the terminal UI knows, and how input and events change it. No terminal, no clock, no files: time comes in as a
 //! value and deeds go out as effects.
 
+mod deeds;
 mod keys;
 mod prompt;
 mod tasks;
@@ -19,14 +20,14 @@ use crate::status::Status;
 use crate::theme::{Look, Theme};
 use crate::transcript::Transcript;
 use ostler_wire::{
-    Act, Body, CommandInfo, Deed, Delivery, Delta, Entry, Event, Image, Language, Op, Open, Role,
-    View, Word,
+    Act, Body, CommandInfo, Delivery, Delta, Entry, Event, Image, Language, Op, Open, Role, View,
+    Word,
 };
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long a first Ctrl-C waits for the second.
+/// How long a first Ctrl-C or Esc waits for the second.
 const LEAVE_WITHIN: Duration = Duration::from_secs(2);
 /// How long a remark stands.
 const REMARK: Duration = Duration::from_secs(4);
@@ -113,6 +114,8 @@ struct Work {
 #[derive(Default)]
 struct Moment {
     leaving: Option<Instant>,
+    /// Until when another Esc goes back.
+    escaped: Option<Instant>,
     remark: Option<(String, Instant)>,
     draft_changed: Option<Instant>,
     /// The last key in the composer.
@@ -194,8 +197,10 @@ impl State {
         let remark = self.moment.remark.as_ref().map(|(_, until)| *until);
         let draft = self.moment.draft_changed.map(|at| at + KEEP_EVERY);
         let tasks = (!self.work.background.is_empty()).then(|| now + tasks::TICK);
-        [tick, tasks, remark, self.moment.leaving, draft]
+        let twice = [self.moment.leaving, self.moment.escaped];
+        [tick, tasks, remark, draft]
             .into_iter()
+            .chain(twice)
             .flatten()
             .min()
     }
@@ -204,6 +209,9 @@ impl State {
     pub fn passed(&mut self, now: Instant) {
         if self.moment.leaving.is_some_and(|until| until <= now) {
             self.moment.leaving = None;
+        }
+        if self.moment.escaped.is_some_and(|until| until <= now) {
+            self.moment.escaped = None;
         }
         if self
             .moment
@@ -245,7 +253,8 @@ impl State {
     }
 
     fn key(&mut self, key: Key, canvas: &Canvas, now: Instant) {
-        let leaving = self.moment.leaving.take().is_some_and(|until| until > now);
+        let [leaving, escaped] = [&mut self.moment.leaving, &mut self.moment.escaped]
+            .map(|moment| moment.take().is_some_and(|until| until > now));
         let global = self.settings.keys.get(key);
         match global {
             Some(Global::Redraw) => return self.effects.push(Effect::Redraw),
@@ -263,7 +272,9 @@ impl State {
         let searching = self.editor.is_searching();
         if !searching
             && (self.menu_key(key, now)
-                || global.is_some_and(|global| self.global(global, key, canvas, leaving, now)))
+                || global.is_some_and(|global| {
+                    self.global(global, key, canvas, [leaving, escaped], now)
+                }))
         {
             return;
         }
@@ -313,15 +324,16 @@ impl State {
         global: Global,
         key: Key,
         canvas: &Canvas,
-        leaving: bool,
+        [leaving, escaped]: [bool; 2],
         now: Instant,
     ) -> bool {
         match global {
             Global::Stop => {
                 // Vim's insert mode takes the first one, and a search in the history ends with it.
                 let is_free = self.editor.key(key, canvas.columns) == Outcome::Ignored;
-                if is_free && self.is_working() {
-                    self.stop();
+                match is_free && self.is_working() {
+                    true => self.stop(),
+                    false => self.esc_again(is_free, escaped, now),
                 }
             }
             Global::Interrupt => self.ctrl_c(leaving, now),
@@ -343,6 +355,17 @@ impl State {
             Global::Suspend => self.effects.push(Effect::Suspend),
         }
         true
+    }
+
+    /// The second one in a row goes back, where there is nothing to stop and nothing is written.
+    fn esc_again(&mut self, is_free: bool, escaped: bool, now: Instant) {
+        if !is_free || !self.editor.is_empty() {
+            return;
+        }
+        match escaped {
+            true => self.command("rewind".into()),
+            false => self.moment.escaped = Some(now + LEAVE_WITHIN),
+        }
     }
 
     fn ctrl_c(&mut self, leaving: bool, now: Instant) {
@@ -392,41 +415,6 @@ impl State {
                 self.stop();
             }
         }
-    }
-
-    fn deed(&mut self, deed: Deed, now: Instant) {
-        match deed {
-            Deed::Open(open) => self.effects.push(Effect::Open(open)),
-            Deed::Copy(text) => self.copy(text, now),
-            Deed::Compose(text) => {
-                self.editor.set_text(&text);
-                self.typed(now);
-            }
-            Deed::Theme(name) => self.set_theme(&name, now),
-            Deed::Leave => self.effects.push(Effect::Leave),
-        }
-    }
-
-    fn set_theme(&mut self, name: &str, now: Instant) {
-        let language = self.settings.language;
-        match Look::from_name(name) {
-            Some(look) => self.theme = Theme::new(look).speaking(language),
-            None => {
-                let all = Look::ALL.map(Look::name).join(" ");
-                self.remark(language.fill(Word::NoTheme, &[name, &all]), now);
-            }
-        }
-    }
-
-    fn copy(&mut self, text: String, now: Instant) {
-        let word = match text.is_empty() {
-            true => Word::NothingToCopy,
-            false => Word::Copied,
-        };
-        if !text.is_empty() {
-            self.effects.push(Effect::Copy(text));
-        }
-        self.remark(self.settings.language.say(word), now);
     }
 
     /// The editor of the person gave a text back.
@@ -545,7 +533,9 @@ impl State {
             | Body::Todo(_)
             | Body::Notice(_)
             | Body::Error(_)
-            | Body::Interrupted(_) => {}
+            | Body::Interrupted(_)
+            | Body::Checkpoint(_)
+            | Body::Rewind(_) => {}
         }
     }
 

@@ -283,7 +283,9 @@ impl Transcript {
             | Body::Todo(_)
             | Body::Notice(_)
             | Body::Error(_)
-            | Body::Interrupted(_) => self.cells(body),
+            | Body::Interrupted(_)
+            | Body::Checkpoint(_)
+            | Body::Rewind(_) => self.cells(body),
         }
     }
 
@@ -457,7 +459,9 @@ pub fn cells(entries: &[Arc<Entry>], to: Language) -> Vec<Cell> {
             | Body::Notice(_)
             | Body::Error(_)
             | Body::Interrupted(_)
-            | Body::TurnEnd(_) => cells.extend(Cell::of(&entry.body, to)),
+            | Body::TurnEnd(_)
+            | Body::Checkpoint(_)
+            | Body::Rewind(_) => cells.extend(Cell::of(&entry.body, to)),
         }
     }
     cells

@@ -13,6 +13,7 @@ use ostler_engine::checkpoint::{
     Side, Unseen, What,
 };
 use std::sync::Arc;
+use std::time::Duration;
 
 pub async fn run(boot: Arc<Boot>, args: Checkpoint) -> anyhow::Result<u8> {
     // It reads and writes many files; the runtime has other things to do.
@@ -33,9 +34,12 @@ fn blocking(boot: &Boot, args: Checkpoint) -> anyhow::Result<u8> {
                 true => Ignored::Saved,
                 false => Ignored::LeftOut,
             };
-            let paths = Vec::new();
             let label = label.unwrap_or_else(|| "by hand".into());
-            let record = store.take(&label, &Scope { ignored, paths })?;
+            let scope = Scope {
+                ignored,
+                ..Scope::default()
+            };
+            let record = store.take(&label, &scope)?;
             let files = text::count(record.stats.files);
             text::print(&format!("Checkpoint {}: {files} files.\n", record.id))?;
             left_out(&record);
@@ -62,17 +66,29 @@ fn blocking(boot: &Boot, args: Checkpoint) -> anyhow::Result<u8> {
             })?;
             return restored(&report, args.format);
         }
-        Checkpoint::Gc { quota, format } => gc(&store, quota, format)?,
+        Checkpoint::Gc { quota, format } => gc(boot, &store, (quota, format))?,
     }
     Ok(OK)
 }
 
-fn open(boot: &Boot) -> anyhow::Result<Checkpoints> {
-    let limits = Limits {
+/// What checkpoints of sessions may cost; none when the configuration wants none.
+pub fn wanted(boot: &Boot) -> Option<Limits> {
+    boot.loaded.config.context.checkpoints.then(|| limits(boot))
+}
+
+fn limits(boot: &Boot) -> Limits {
+    let context = &boot.loaded.config.context;
+    Limits {
+        quota: context.checkpoint_quota.0,
+        time: Duration::from_secs(context.checkpoint_seconds),
         user_home: boot.places.user_home.clone(),
         excluded: vec![boot.places.home.clone(), boot.sessions_dir()],
         ..Limits::default()
-    };
+    }
+}
+
+fn open(boot: &Boot) -> anyhow::Result<Checkpoints> {
+    let limits = limits(boot);
     Ok(Checkpoints::open(
         &boot.places.home,
         &boot.places.root,
@@ -204,9 +220,13 @@ fn restored(report: &Report, format: Listing) -> anyhow::Result<u8> {
     Ok(code)
 }
 
-fn gc(store: &Checkpoints, quota: Option<String>, format: Listing) -> anyhow::Result<()> {
+fn gc(
+    boot: &Boot,
+    store: &Checkpoints,
+    (quota, format): (Option<String>, Listing),
+) -> anyhow::Result<()> {
     let quota = match quota {
-        None => Limits::default().quota,
+        None => limits(boot).quota,
         Some(written) => {
             let size = ByteSize::parse(&written).ok_or_else(|| {
                 UsageError(format!(

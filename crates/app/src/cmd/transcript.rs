@@ -43,7 +43,9 @@ pub fn render(id: &str, entries: &[Entry]) -> String {
             | Body::Mode(_)
             | Body::Approval(_)
             | Body::Todo(_)
-            | Body::TurnEnd(_) => Ok(()),
+            | Body::TurnEnd(_)
+            | Body::Checkpoint(_)
+            | Body::Rewind(_) => Ok(()),
         };
     }
     out
@@ -85,7 +87,9 @@ fn heading(id: &str, entries: &[Entry]) -> String {
         | Body::Notice(_)
         | Body::Error(_)
         | Body::Interrupted(_)
-        | Body::TurnEnd(_) => None,
+        | Body::TurnEnd(_)
+        | Body::Checkpoint(_)
+        | Body::Rewind(_) => None,
     });
     parts.extend(model);
     parts.retain(|part| !part.is_empty());

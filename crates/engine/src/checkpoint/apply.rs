@@ -17,6 +17,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const OWNER_CHANGES: u32 = 0o300;
 const OWNER_ALL: u32 = 0o700;
 const PIECE: usize = 1 << 18;
+const TEMP_BEGINS: &str = ".ostler-";
+const TEMP_ENDS: &str = ".tmp";
 
 #[derive(Default)]
 pub struct Done {
@@ -246,7 +248,20 @@ fn content(path: &Path) -> Option<Hash> {
 fn temp_beside(path: &Path) -> PathBuf {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    path.with_file_name(format!(".ostler-{}-{number}.tmp", std::process::id()))
+    path.with_file_name(format!(
+        "{TEMP_BEGINS}{}-{number}{TEMP_ENDS}",
+        std::process::id()
+    ))
+}
+
+/// Whether a name is one that `temp_beside` gives.
+pub fn is_temp(name: &[u8]) -> bool {
+    let inner = name.strip_prefix(TEMP_BEGINS.as_bytes());
+    inner
+        .and_then(|rest| rest.strip_suffix(TEMP_ENDS.as_bytes()))
+        .is_some_and(|inner| {
+            !inner.is_empty() && inner.iter().all(|b| b.is_ascii_digit() || *b == b'-')
+        })
 }
 
 fn tidy(made: Tried, temp: &Path) -> Tried {

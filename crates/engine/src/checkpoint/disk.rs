@@ -3,7 +3,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 #[derive(Clone, Debug, Default)]
 pub struct Disk {
@@ -57,6 +57,13 @@ impl Disk {
     pub fn remove(&self, path: &Path) -> io::Result<()> {
         self.step(Step::Remove)?;
         fs::remove_file(path)
+    }
+
+    /// Makes files and folders survive a power loss, where the system can.
+    pub fn settle(paths: impl IntoIterator<Item = PathBuf>) {
+        for path in paths {
+            let _best_effort = File::open(path).and_then(|file| file.sync_all());
+        }
     }
 
     /// A whole file, there at once or not at all.

@@ -4,6 +4,7 @@
 mod apply;
 mod cache;
 mod disk;
+mod doomed;
 mod gc;
 mod git;
 mod pack;
@@ -14,11 +15,14 @@ mod scan;
 mod select;
 #[cfg(test)]
 mod tests;
+mod text;
 mod tree;
 
+pub use doomed::{Doomed, Reach, Target};
 pub use gc::Collected;
 pub use record::{Covers, LeftOut, Record};
 pub use restore::{Git, Guard, Kept, Report, Unseen, What};
+pub use text::Tally;
 
 use cache::Cache;
 use disk::Disk;
@@ -127,8 +131,18 @@ impl Default for Limits {
 #[derive(Clone, Debug, Default)]
 pub struct Scope {
     pub ignored: Ignored,
-    /// About to be changed: saved even if ignored, and alone when the whole is too much.
+    /// Saved even if ignored, and alone when the whole is too much.
     pub paths: Vec<PathBuf>,
+    /// About to be changed: saved as well when the whole is too much.
+    pub touched: Vec<PathBuf>,
+}
+
+/// What becomes of a checkpoint that would be like the newest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Repeat {
+    Written,
+    /// The newest stands for it.
+    Reused,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -228,7 +242,21 @@ impl Checkpoints {
     /// Saves the tree as it is.
     pub fn take(&self, label: &str, scope: &Scope) -> Result<Record> {
         let _lock = self.lock()?;
-        Ok(self.save(label, scope, BTreeSet::new())?.record)
+        let files = BTreeSet::new();
+        Ok(self.save(label, scope, files, Repeat::Written)?.record)
+    }
+
+    /// The same, but where nothing has changed the newest checkpoint is given.
+    pub fn keep(&self, label: &str, scope: &Scope) -> Result<Record> {
+        let _lock = self.lock()?;
+        let files = BTreeSet::new();
+        Ok(self.save(label, scope, files, Repeat::Reused)?.record)
+    }
+
+    /// Saves these paths and nothing else, whatever the ignore rules say.
+    pub fn keep_paths(&self, label: &str, paths: &[PathBuf]) -> Result<Record> {
+        let _lock = self.lock()?;
+        Ok(self.save_paths(label, paths)?.record)
     }
 
     /// Oldest first. What is damaged is not in it.

@@ -8,10 +8,11 @@ use super::pack::{Hash, Packs};
 use super::record::Covers;
 use super::select::{IGNORE_FILE, Rules};
 use super::tree::{self, Difference, Folder, Node, Rel, is_within, unquote};
-use super::{Checkpoints, Error, Ignored, Record, Result, Scope, record};
+use super::{Checkpoints, Disk, Error, Ignored, Record, Repeat, Result, Scope, record};
 use ostler_host::raw;
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What to bring back.
@@ -91,8 +92,10 @@ impl Checkpoints {
                 Covers::Tree | Covers::Paths => Ignored::LeftOut,
             },
             paths: self.absolute(&target.named_paths()),
+            touched: Vec::new(),
         };
-        let now = self.save(&format!("before rewinding to {id}"), &scope, files.clone())?;
+        let label = format!("before rewinding to {id}");
+        let now = self.save(&label, &scope, files.clone(), Repeat::Written)?;
         let mut packs = Packs::open(&self.packs_dir())?;
         let plan = self.plan(&mut packs, &now.record, &target, expected.as_ref(), what)?;
         let git = match what.git {
@@ -127,6 +130,15 @@ impl Checkpoints {
             changed: Vec::new(),
             kept: Vec::new(),
         };
+        // Whatever becomes of us from here on, what is about to go can be brought back.
+        let pack = packs.list.last().map(|(pack, _)| packs.path(*pack));
+        let record = record::path(&self.dir, now.record.id);
+        let dirs = [self.packs_dir(), self.dir.clone()];
+        Disk::settle(pack.into_iter().chain([record]).chain(dirs));
+        for path in self.absolute(&now.leftovers) {
+            // It is in nobody's way.
+            let _gone = fs::remove_file(path);
+        }
         carry_out(
             &self.root,
             &mut packs,
@@ -148,7 +160,8 @@ impl Checkpoints {
                 ".git/",
             );
         }
-        let after = self.save(&format!("after rewinding to {id}"), &scope, files)?;
+        let label = format!("after rewinding to {id}");
+        let after = self.save(&label, &scope, files, Repeat::Reused)?;
         report.after = after.record.id;
         Ok(report)
     }

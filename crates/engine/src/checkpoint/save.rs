@@ -7,7 +7,9 @@ use super::pack::{Hash, Packs, Writer};
 use super::scan::{Found, Halt, Look, Mode, Sink};
 use super::select::{Rules, Wanted};
 use super::tree::{self, Rel};
-use super::{Checkpoints, Covers, Error, Ignored, Record, Result, Scope, Why, below, record};
+use super::{
+    Checkpoints, Covers, Error, Ignored, Record, Repeat, Result, Scope, Why, below, record,
+};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::io;
@@ -30,23 +32,27 @@ struct Order<'a> {
     named: &'a BTreeSet<Rel>,
     files: &'a BTreeSet<Rel>,
     degraded: Option<Why>,
+    repeat: Repeat,
 }
 
 /// A checkpoint with the marks of the files it saw.
 pub(super) struct Saved {
     pub record: Record,
     pub cache: Cache,
+    /// What a restore that was killed left in the tree.
+    pub leftovers: Vec<Rel>,
 }
 
 impl Checkpoints {
     /// Saves while the lock is held. `files` are saved even if ignored.
-    pub(super) fn save(&self, label: &str, scope: &Scope, files: BTreeSet<Rel>) -> Result<Saved> {
-        let named: BTreeSet<Rel> = scope
-            .paths
-            .iter()
-            .filter_map(|p| self.relative(p))
-            .take(MAX_NAMED)
-            .collect();
+    pub(super) fn save(
+        &self,
+        label: &str,
+        scope: &Scope,
+        files: BTreeSet<Rel>,
+        repeat: Repeat,
+    ) -> Result<Saved> {
+        let named = self.named(&scope.paths);
         let everything = scope.ignored == Ignored::Saved || named.contains(&Vec::new());
         let (mode, covers) = match everything {
             true => (Mode::All, Covers::Everything),
@@ -59,6 +65,7 @@ impl Checkpoints {
             named: &named,
             files: &files,
             degraded: None,
+            repeat,
         };
         if self.is_crowded()? {
             self.collect(self.limits.quota)?;
@@ -77,19 +84,42 @@ impl Checkpoints {
             Halt::Fail(error) => return Err(error),
             Halt::Stop(why) => why,
         };
-        if named.is_empty() || everything {
+        let mut alone = named.clone();
+        alone.extend(self.named(&scope.touched));
+        if alone.is_empty() || everything {
             return Err(Error::Stopped(why));
         }
         let order = Order {
             mode: Mode::Wanted,
             covers: Covers::Paths,
             degraded: Some(why),
+            named: &alone,
             ..order
         };
-        self.attempt(&order).map_err(|halt| match halt {
-            Halt::Fail(error) => error,
-            Halt::Stop(why) => Error::Stopped(why),
-        })
+        self.attempt(&order).map_err(halted_by)
+    }
+
+    pub(super) fn save_paths(&self, label: &str, paths: &[PathBuf]) -> Result<Saved> {
+        let order = Order {
+            label,
+            mode: Mode::Wanted,
+            covers: Covers::Paths,
+            named: &self.named(paths),
+            files: &BTreeSet::new(),
+            degraded: None,
+            repeat: Repeat::Written,
+        };
+        match self.attempt(&order) {
+            Err(Halt::Stop(Why::Quota)) if self.make_room(self.limits.quota / 2)? => {
+                self.attempt(&order).map_err(halted_by)
+            }
+            done => done.map_err(halted_by),
+        }
+    }
+
+    fn named(&self, paths: &[PathBuf]) -> BTreeSet<Rel> {
+        let below = paths.iter().filter_map(|p| self.relative(p));
+        below.take(MAX_NAMED).collect()
     }
 
     fn attempt(&self, order: &Order<'_>) -> std::result::Result<Saved, Halt> {
@@ -128,7 +158,7 @@ impl Checkpoints {
             Ok(tree) => tree,
             Err(Halt::Stop(Why::Time)) => {
                 // The next one need not read again what this one read.
-                self.keep(
+                self.put_away(
                     sink,
                     &mut list,
                     &mut [(&mut found.cache, self.cache_path())],
@@ -142,7 +172,7 @@ impl Checkpoints {
         if order.mode != Mode::Wanted {
             caches.push((&mut found.cache, self.cache_path()));
         }
-        let record = Record {
+        let mut record = Record {
             id: record::ids(&self.dir)?.last().map_or(1, |id| id + 1),
             ts: jiff::Timestamp::now().to_string(),
             label: order.label.chars().take(MAX_LABEL).collect(),
@@ -154,10 +184,23 @@ impl Checkpoints {
             stats: found.stats,
             left_out: std::mem::take(&mut found.left_out),
         };
-        let record = self.commit(sink, &mut list, record, bytes_before, &mut caches)?;
+        let last = match order.repeat {
+            Repeat::Written => None,
+            Repeat::Reused => self.last()?.filter(|last| is_like(last, &record)),
+        };
+        match last {
+            Some(last) => {
+                self.put_away(sink, &mut list, &mut caches)?;
+                record = last;
+            }
+            None => {
+                record = self.commit(sink, &mut list, record, bytes_before, &mut caches)?;
+            }
+        }
         Ok(Saved {
             record,
             cache: found.cache,
+            leftovers: found.leftovers,
         })
     }
 
@@ -184,7 +227,7 @@ impl Checkpoints {
         Ok(record)
     }
 
-    fn keep(
+    fn put_away(
         &self,
         sink: Sink<'_>,
         list: &mut Vec<(u64, u64)>,
@@ -246,4 +289,20 @@ impl Checkpoints {
         let hash = look.run(Mode::Wanted, &Rules::default())?;
         Ok((Some(hash), look.found.cache, look.sink))
     }
+}
+
+fn halted_by(halt: Halt) -> Error {
+    match halt {
+        Halt::Fail(error) => error,
+        Halt::Stop(why) => Error::Stopped(why),
+    }
+}
+
+/// Whether a restore of either would do the same.
+fn is_like(one: &Record, other: &Record) -> bool {
+    one.tree == other.tree
+        && one.git == other.git
+        && one.covers == other.covers
+        && one.named == other.named
+        && one.left_out == other.left_out
 }

@@ -1,6 +1,7 @@
 //! One look at a tree: walks it, reads what changed since the look before, keeps the content and gives the hash of the
 //! whole. It follows no link, enters no `.git` of the root, and stops when a limit is reached.
 
+use super::apply;
 use super::cache::{Cache, Known, KnownDir, Reason};
 use super::pack::{Hash, Packs, Writer, hash};
 use super::select::{IGNORE_FILE, MAX_IGNORE_BYTES, Rules, Wanted};
@@ -107,6 +108,8 @@ pub struct Found {
     pub cache: Cache,
     pub stats: Stats,
     pub left_out: Vec<LeftOut>,
+    /// Files that a restore was making when it was killed. They are nobody's.
+    pub leftovers: Vec<Rel>,
 }
 
 /// What became of one name.
@@ -305,6 +308,12 @@ impl Look<'_> {
         self.tick()?;
         let nothing = Ok((Reason::Rules, Seen::Nothing));
         if at.as_slice() == b".git" || self.excluded.contains(at.as_slice()) {
+            return nothing;
+        }
+        if apply::is_temp(&name.bytes) {
+            if self.found.leftovers.len() < MAX_LEFT_OUT {
+                self.found.leftovers.push(at.clone());
+            }
             return nothing;
         }
         let path = parent.join(raw::name(&name.bytes));

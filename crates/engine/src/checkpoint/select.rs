@@ -147,7 +147,7 @@ impl Wanted {
     }
 }
 
-fn text(path: &Path) -> Option<Vec<u8>> {
+pub fn text(path: &Path) -> Option<Vec<u8>> {
     let meta = fs::symlink_metadata(path).ok()?;
     (meta.is_file() && meta.len() <= MAX_IGNORE_BYTES).then(|| fs::read(path).ok())?
 }

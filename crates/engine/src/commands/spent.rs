@@ -109,7 +109,9 @@ fn said(entries: &[Entry]) -> Vec<(Word, u64)> {
             | Body::Notice(_)
             | Body::Error(_)
             | Body::Interrupted(_)
-            | Body::TurnEnd(_) => {}
+            | Body::TurnEnd(_)
+            | Body::Checkpoint(_)
+            | Body::Rewind(_) => {}
         }
     }
     /// What a picture weighs, roughly, in the bytes that stand for its tokens.

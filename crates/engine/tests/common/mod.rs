@@ -99,6 +99,7 @@ impl Bench {
             }),
             params: Params::default(),
             max_steps: 0,
+            checkpoints: Some(Default::default()),
             operator: Vec::new(),
             policy: Policy::default(),
             watch: None,

@@ -96,7 +96,11 @@ impl Cell {
                 .map(Self::Notice)
                 .into_iter()
                 .collect(),
-            Body::Meta(_) | Body::ToolResult(_) | Body::Usage(_) => Vec::new(),
+            Body::Meta(_)
+            | Body::ToolResult(_)
+            | Body::Usage(_)
+            | Body::Checkpoint(_)
+            | Body::Rewind(_) => Vec::new(),
         }
     }
 

@@ -86,6 +86,9 @@ impl State {
         if self.moment.leaving.is_some_and(|until| until > now) {
             return canvas.line(canvas.say(Word::QuitAgain), Role::Warning);
         }
+        if self.moment.escaped.is_some_and(|until| until > now) {
+            return canvas.line(canvas.say(Word::RewindAgain), Role::Faint);
+        }
         if let Some((remark, until)) = &self.moment.remark
             && *until > now
         {

@@ -441,6 +441,9 @@ fn show_has_defaults_and_get_has_one() {
     agent.reasoning_language = "auto"  # default
     auth.store = "file"  # default
     auth.use_process_env = true  # default
+    context.checkpoint_quota = "4GB"  # default
+    context.checkpoint_seconds = 10  # default
+    context.checkpoints = true  # default
     display.color = "auto"  # default
     display.show_reasoning = true  # default
     display.show_tokens = true  # default
