@@ -12,6 +12,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 const FREE: &str = "[permissions]\nmode = \"allow\"\n[sandbox]\nbash = \"off\"\n";
+/// Longer than the terminal waits for what an Esc may begin.
+const ESC_ALONE: Duration = Duration::from_millis(150);
 const COMPOSER: &str = "› Ask, or /help";
 
 fn bash(command: &str) -> Step {
@@ -44,9 +46,16 @@ fn esc_twice_lists_what_can_be_taken_back() {
     term.wait_for("It is done.");
     idle(&term);
     // What is written is not lost to a hasty key.
-    term.keys("draft\x1b");
+    term.keys("draft");
     term.wait_for("› draft");
-    term.keys("\x15\x1b");
+    for _ in 0..2 {
+        term.keys("\x1b");
+        std::thread::sleep(ESC_ALONE);
+    }
+    assert!(!term.screen().contains("Rewind"), "{}", term.screen());
+    term.keys("\x15");
+    term.wait_for(COMPOSER);
+    term.keys("\x1b");
     term.wait_for("esc again rewinds");
     term.keys("\x1b");
     term.wait_for("Rewind to before");

@@ -81,8 +81,10 @@ impl Person {
             seen.push(("a request".into(), request.body.to_string()));
         }
         let sources = self.sources();
+        // A checkpoint holds the project's files as they are, for the person alone.
+        let packs = self.scene.space.home().join("checkpoints");
         for path in files(self.scene.space.user_home()) {
-            if !sources.contains(&path) {
+            if !sources.contains(&path) && !path.starts_with(&packs) {
                 let text = String::from_utf8_lossy(&std::fs::read(&path).unwrap()).into_owned();
                 seen.push((path.display().to_string(), text));
             }

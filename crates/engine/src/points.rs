@@ -24,6 +24,7 @@ pub struct Points {
     pub all: Vec<Point>,
     /// The last rewind, which can be taken back.
     pub undo: Option<Rewind>,
+    pub said_since_undo: bool,
     /// The tree as the session last saw it.
     pub seen: Option<Saved>,
 }
@@ -34,6 +35,7 @@ impl Points {
         // A command of the person's own counts when it changed something; pieces of a Markdown command come before it.
         let mut own: Option<(String, Point)> = None;
         let mut template: Option<Point> = None;
+        let mut points_then = 0;
         for entry in entries {
             let start = || Point {
                 ts: entry.ts.clone(),
@@ -92,9 +94,11 @@ impl Points {
                     point.before.get_or_insert_with(|| before.clone());
                 }
                 out.undo = Some(rewind.clone());
+                points_then = out.all.len();
             }
         }
         out.undo = out.undo.filter(|rewind| rewind.from.is_some());
+        out.said_since_undo = out.all.len() > points_then;
         out
     }
 

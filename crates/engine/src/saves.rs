@@ -11,9 +11,12 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::task::JoinHandle;
 
 /// How long it may take before somebody is told what is waited for.
 const QUIET: Duration = Duration::from_millis(400);
+/// How long the end of a turn that was stopped waits for it.
+const LINGER: Duration = Duration::from_millis(300);
 /// Digits of a tree's hash that are written down.
 const HASH_DIGITS: usize = 12;
 /// Paths that the calls of one prompt are known to touch.
@@ -47,6 +50,8 @@ pub struct Saves {
     /// How often the tree was too much.
     heavy: u32,
     told: HashSet<Word>,
+    /// A save that the person did not wait for.
+    pending: Option<JoinHandle<Done>>,
     /// The tree as this session last saw it.
     pub seen: Option<Saved>,
 }
@@ -302,10 +307,33 @@ pub async fn after(desk: &mut Desk, inbox: &mut Inbox) -> Vec<Body> {
     let Some(job) = desk.shop.saves.after() else {
         return Vec::new();
     };
-    let work = tokio::task::spawn_blocking(move || job.run());
-    match inbox.attend(work).await {
-        Ok(Ok(done)) => desk.shop.saves.took(done, desk.manner.language),
-        Ok(Err(_)) | Err(Stopped) => Vec::new(),
+    let mut work = tokio::task::spawn_blocking(move || job.run());
+    let done = match inbox.attend(&mut work).await {
+        Ok(done) => done,
+        // Whoever stops a turn often wants to take it back: that needs the tree as the turn left it.
+        Err(Stopped) => match tokio::time::timeout(LINGER, &mut work).await {
+            Ok(done) => done,
+            Err(_) => {
+                desk.shop.saves.pending = Some(work);
+                return Vec::new();
+            }
+        },
+    };
+    match done {
+        Ok(done) => desk.shop.saves.took(done, desk.manner.language),
+        Err(_) => Vec::new(),
+    }
+}
+
+/// Waits for a save that was not waited for, before anything else is said.
+pub async fn settle(desk: &mut Desk) {
+    let Some(work) = desk.shop.saves.pending.take() else {
+        return;
+    };
+    if let Ok(done) = work.await {
+        let bodies = desk.shop.saves.took(done, desk.manner.language);
+        // Without it the changes count as somebody else's.
+        let _ = desk.commit(bodies);
     }
 }
 
@@ -401,4 +429,48 @@ fn cleans(segment: &Segment) -> bool {
     words.next().is_some_and(|name| name == "git")
         && words.any(|word| word == "clean")
         && words.any(|word| flag(&word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ostler_wire::Mark;
+
+    #[test]
+    fn what_a_command_is_about_to_change() {
+        let root = Path::new("/p");
+        let write = |path: &str| Access::Write(path.into());
+        let segment = |words: &str, does: Vec<Access>| {
+            let argv = words.split(' ').map(str::to_owned).collect();
+            let marks = vec![Mark::Delete];
+            Access::Run(vec![Segment {
+                argv,
+                does,
+                marks,
+                ..Segment::default()
+            }])
+        };
+        for (access, expect) in [
+            (write("/p/a"), "a"),
+            (write("/elsewhere/a"), ""),
+            (Access::Read("/p/a".into()), ""),
+            (
+                segment("rm -rf a", vec![write("/p/a"), write("/p/a/**")]),
+                "a a/**",
+            ),
+            (segment("git clean -fdx", vec![]), "/**"),
+            (segment("git clean -fd", vec![]), ""),
+            (segment("git -C . clean -f -X", vec![]), "/**"),
+        ] {
+            let shown: Vec<String> = targets(std::slice::from_ref(&access), root)
+                .into_iter()
+                .map(|t| {
+                    let path = t.path.strip_prefix(root).unwrap_or(&t.path);
+                    let below = if t.reach == Reach::Below { "/**" } else { "" };
+                    format!("{}{below}", path.display())
+                })
+                .collect();
+            assert_eq!(shown.join(" "), expect, "{access:?}");
+        }
+    }
 }

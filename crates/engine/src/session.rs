@@ -7,6 +7,7 @@ use crate::hub::{Options, params_for};
 use crate::inbox::{Inbox, Next, Prompt};
 use crate::log::LogError;
 use crate::prefixes;
+use crate::saves;
 use crate::store::Store;
 use crate::templates::Template;
 use crate::turn::{Opening, turn};
@@ -38,6 +39,7 @@ impl Session {
             }
         }
         self.inbox.children.close().await;
+        saves::settle(&mut self.desk).await;
         commands::heed(&mut self.desk, &mut self.inbox);
         self.desk.shop.jobs.close().await;
         if !self.options.save {
@@ -51,6 +53,7 @@ impl Session {
     }
 
     async fn prompt(&mut self, prompt: Prompt) {
+        saves::settle(&mut self.desk).await;
         let mut opening = std::mem::take(&mut self.opening);
         if let Some(notice) = self.tighten() {
             opening.entries.push(notice);
@@ -96,6 +99,7 @@ impl Session {
 
     async fn command(&mut self, line: &str) {
         self.inbox.begin_turn();
+        saves::settle(&mut self.desk).await;
         let carried_out = if commands::said::is_said(line) {
             self.said(line).await
         } else if commands::is_ours(line) {

@@ -150,7 +150,7 @@ async fn files_and_conversation_go_back_and_forth() {
         // Files alone, and back.
         assert!(matches!(
             view(&mut session, "rewind 2 code").await,
-            View::Text(_)
+            View::Do(Deed::Compose(_))
         ));
         assert_eq!(
             (bench.space.read("a"), bench.space.read("d/b")),
@@ -185,7 +185,7 @@ async fn files_and_conversation_go_back_and_forth() {
         let listed = list(view(&mut session, "rewind").await);
         assert_eq!(
             rows(&listed),
-            ["undo the last rewind []", "1  ask-other []"]
+            ["1  ask-other []", "undo the last rewind []"]
         );
         view(&mut session, "rewind undo").await;
         assert!(!bench.space.exists("a"));

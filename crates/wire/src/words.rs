@@ -326,10 +326,10 @@ words! {
     RewindKeep: "rewind the others, keep these", "撤回其他，保留这些";
     RewindForce: "rewind these as well (undo brings them back)", "也撤回这些（可取消）";
     RewindKept: "Left as they are: {}", "保持不变：{}";
-    RewoundBoth: "Rewound to before “{}”: the conversation and {} paths. /rewind undo brings them back.", "已撤回到“{}”之前：对话与 {} 个路径。/rewind undo 可取消。";
-    RewoundCode: "Files are as they were before “{}”: {} paths. /rewind undo brings them back.", "文件已恢复到“{}”之前：{} 个路径。/rewind undo 可取消。";
+    RewoundBoth: "Rewound to before “{}”: the conversation, and files ({} changed). /rewind undo brings it all back.", "已撤回到“{}”之前：对话与文件（{} 处）。/rewind undo 可取消。";
+    RewoundCode: "Files are as they were before “{}” ({} changed). /rewind undo brings them back.", "文件已恢复到“{}”之前（{} 处）。/rewind undo 可取消。";
     RewoundTalk: "The conversation is as it was before “{}”; files stay. /rewind undo brings it back.", "对话已撤回到“{}”之前；文件不变。/rewind undo 可取消。";
-    RewindUndone: "The rewind is undone ({} paths). /rewind undo takes it back again.", "已取消撤回（{} 个路径）。再次 /rewind undo 可恢复。";
+    RewindUndone: "The rewind is undone ({} files changed). /rewind undo takes it back again.", "已取消撤回（{} 处文件）。再次 /rewind undo 可恢复。";
     RewindAgain: "esc again rewinds", "再按 esc 撤回";
     ActRewind: "rewind", "撤回";
     ActDiff: "diff", "改动";

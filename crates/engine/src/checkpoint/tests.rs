@@ -1,6 +1,7 @@
 //! Checkpoints on real folders. `random` rewinds random scripts, `faults` ends the process and fills the disk.
 
 mod bench;
+mod doomed;
 mod faults;
 mod random;
 

@@ -1,8 +1,8 @@
 //! `/rewind`: takes back what was done since the person said something: the files, the conversation, or both. Taking it
 //! back can itself be taken back.
 
-use super::Work;
 use super::tasks::refusal;
+use super::{REWIND, Work};
 use crate::checkpoint::{Checkpoints, Error, Guard, Point as Moment, Report, Tally, Unseen, What};
 use crate::children::shortened;
 use crate::points::{Point, Points};
@@ -91,10 +91,6 @@ async fn list(session: &mut Session, points: Points) -> View {
         return View::Error(language.say(Word::NothingSaid).into());
     };
     let mut items = Vec::new();
-    if points.undo.is_some() {
-        let label = language.say(Word::RewindUndo);
-        items.push(item(label, "", Act::Command("rewind undo".into()), label));
-    }
     let numbered = points.all.iter().enumerate().rev().take(MAX_LISTED);
     for (n, point) in numbered {
         let number = n + 1;
@@ -102,7 +98,7 @@ async fn list(session: &mut Session, points: Points) -> View {
         let mut item = item(
             &format!("{number}  {}", shortened(&point.text)),
             &detail(point, tally.map(|(_, tally)| tally), language),
-            Act::Command(format!("rewind {number}")),
+            Act::Command(format!("{REWIND} {number}")),
             language.say(Word::ActRewind),
         );
         let more = [
@@ -114,6 +110,16 @@ async fn list(session: &mut Session, points: Points) -> View {
             act: Act::Command(line),
         }));
         items.push(item);
+    }
+    if points.undo.is_some() {
+        let label = language.say(Word::RewindUndo);
+        let undo = item(label, "", Act::Command(format!("{REWIND} undo")), label);
+        // The nearest thing first.
+        let at = match points.said_since_undo {
+            true => items.len(),
+            false => 0,
+        };
+        items.insert(at, undo);
     }
     View::List(List {
         title: language.say(Word::RewindTitle).into(),
@@ -189,7 +195,7 @@ fn choose(session: &Session, points: &Points, number: usize) -> View {
         .into_iter()
         .map(|(word, kind)| {
             let label = language.say(word);
-            let act = Act::Command(format!("rewind {number} {kind}"));
+            let act = Act::Command(format!("{REWIND} {number} {kind}"));
             item(label, "", act, language.say(Word::ActRewind))
         })
         .collect();
@@ -246,18 +252,19 @@ async fn go(
             seen: points.seen.clone(),
             unseen,
         };
-        let again = format!("rewind {number} {}", name(what));
+        let again = format!("{REWIND} {number} {}", name(what));
         match put_back(session, files, &again).await {
             Ok(done) => report = Some(done),
             Err(view) => return view,
         }
     }
     let text = told(&shortened(&point.text), what, report.as_ref(), language);
-    let ended = session.take_back(to, done(what, report.as_ref(), points), text.clone());
+    let ended = session.take_back(to, done(what, report.as_ref(), points), text);
     match (ended, talk) {
         (Err(error), _) => View::Error(error.to_string()),
-        (Ok(()), true) => View::Do(Deed::Compose(point.text)),
-        (Ok(()), false) => View::Text(text),
+        // A command that did harm is not put under the next Enter.
+        (Ok(()), true) if !point.own => View::Do(Deed::Compose(point.text)),
+        (Ok(()), _) => said(),
     }
 }
 
@@ -276,7 +283,7 @@ async fn undo(session: &mut Session, points: &Points, unseen: Unseen) -> View {
             seen: points.seen.clone(),
             unseen,
         };
-        match put_back(session, files, "rewind undo").await {
+        match put_back(session, files, &format!("{REWIND} undo")).await {
             Ok(done) => report = Some(done),
             Err(view) => return view,
         }
@@ -293,10 +300,15 @@ async fn undo(session: &mut Session, points: &Points, unseen: Unseen) -> View {
         None => language.fill(Word::RewindUndone, &["0"]),
     };
     let to = last.from.filter(|_| talk);
-    match session.take_back(to, done(last.what, report.as_ref(), points), text.clone()) {
-        Ok(()) => View::Text(text),
+    match session.take_back(to, done(last.what, report.as_ref(), points), text) {
+        Ok(()) => said(),
         Err(error) => View::Error(error.to_string()),
     }
+}
+
+/// A notice has said it.
+fn said() -> View {
+    View::Do(Deed::Compose(String::new()))
 }
 
 fn parts(what: Rewound) -> (bool, bool) {

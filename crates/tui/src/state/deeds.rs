@@ -10,6 +10,7 @@ impl State {
         match deed {
             Deed::Open(open) => self.effects.push(Effect::Open(open)),
             Deed::Copy(text) => self.copy(text, now),
+            Deed::Compose(text) if text.is_empty() => {}
             Deed::Compose(text) => {
                 self.editor.set_text(&text);
                 self.typed(now);
