@@ -81,8 +81,8 @@ fn esc_twice_lists_what_can_be_taken_back() {
     assert_eq!(scene.space.read("a"), "one\ntwo\n");
     assert!(!scene.space.exists("b"));
     term.keys("/diff\r");
-    let screen = term.wait_for("+two");
-    assert!(screen.contains("-bee"), "{screen}");
+    let screen = term.wait_for("+ two");
+    assert!(screen.contains("- bee"), "{screen}");
     term.keys("\x04");
     assert!(term.wait().success());
 }

@@ -326,8 +326,6 @@ async fn commands_of_the_person_and_ignored_files_come_back() {
 #[tokio::test]
 async fn what_cannot_be_saved_is_said_once_and_the_work_goes_on() {
     type Change = fn(&Bench, &mut Options);
-    let limited = |limits: Limits| Some(limits);
-    let _ = limited;
     let cases: [(Change, &str); 4] = [
         (
             |_, o| o.user_home = Some(o.root.clone()),
@@ -354,7 +352,7 @@ async fn what_cannot_be_saved_is_said_once_and_the_work_goes_on() {
         (
             |b, o| {
                 let blocked = b.space.home().join("checkpoints");
-                std::fs::write(blocked, "in the way").unwrap();
+                b.space.write(blocked, "in the way");
                 o.interactive = true;
             },
             "cannot",

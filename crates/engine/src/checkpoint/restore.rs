@@ -6,6 +6,7 @@ use super::cache::Cache;
 use super::git::Repository;
 use super::pack::{Hash, Packs};
 use super::record::Covers;
+use super::save::Saved;
 use super::select::{IGNORE_FILE, Rules};
 use super::tree::{self, Difference, Folder, Node, Rel, is_within, unquote};
 use super::{Checkpoints, Disk, Error, Ignored, Record, Repeat, Result, Scope, record};
@@ -130,15 +131,7 @@ impl Checkpoints {
             changed: Vec::new(),
             kept: Vec::new(),
         };
-        // Whatever becomes of us from here on, what is about to go can be brought back.
-        let pack = packs.list.last().map(|(pack, _)| packs.path(*pack));
-        let record = record::path(&self.dir, now.record.id);
-        let dirs = [self.packs_dir(), self.dir.clone()];
-        Disk::settle(pack.into_iter().chain([record]).chain(dirs));
-        for path in self.absolute(&now.leftovers) {
-            // It is in nobody's way.
-            let _gone = fs::remove_file(path);
-        }
+        self.make_sure(&packs, &now);
         carry_out(
             &self.root,
             &mut packs,
@@ -164,6 +157,18 @@ impl Checkpoints {
         let after = self.save(&label, &scope, files, Repeat::Reused)?;
         report.after = after.record.id;
         Ok(report)
+    }
+
+    /// Whatever becomes of us from here on, what is about to go can be brought back.
+    fn make_sure(&self, packs: &Packs, now: &Saved) {
+        let pack = packs.list.last().map(|(pack, _)| packs.path(*pack));
+        let record = record::path(&self.dir, now.record.id);
+        let dirs = [self.packs_dir(), self.dir.clone()];
+        Disk::settle(pack.into_iter().chain([record]).chain(dirs));
+        for path in self.absolute(&now.leftovers) {
+            // It is in nobody's way.
+            let _gone = fs::remove_file(path);
+        }
     }
 
     fn plan(

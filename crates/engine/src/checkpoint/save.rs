@@ -172,7 +172,7 @@ impl Checkpoints {
         if order.mode != Mode::Wanted {
             caches.push((&mut found.cache, self.cache_path()));
         }
-        let mut record = Record {
+        let record = Record {
             id: record::ids(&self.dir)?.last().map_or(1, |id| id + 1),
             ts: jiff::Timestamp::now().to_string(),
             label: order.label.chars().take(MAX_LABEL).collect(),
@@ -188,15 +188,13 @@ impl Checkpoints {
             Repeat::Written => None,
             Repeat::Reused => self.last()?.filter(|last| is_like(last, &record)),
         };
-        match last {
+        let record = match last {
             Some(last) => {
                 self.put_away(sink, &mut list, &mut caches)?;
-                record = last;
+                last
             }
-            None => {
-                record = self.commit(sink, &mut list, record, bytes_before, &mut caches)?;
-            }
-        }
+            None => self.commit(sink, &mut list, record, bytes_before, &mut caches)?,
+        };
         Ok(Saved {
             record,
             cache: found.cache,

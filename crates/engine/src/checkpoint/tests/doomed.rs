@@ -146,5 +146,5 @@ fn changes_are_counted_and_told() {
     mode 644 → 755
     ");
     let short = store.unified(id, Point::Now, 60).expect("a diff");
-    assert!(short.ends_with("… 6 more files\n"), "{short}");
+    assert!(short.ends_with("… 5 more files\n"), "{short}");
 }
