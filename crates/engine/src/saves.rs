@@ -22,7 +22,7 @@ const HASH_DIGITS: usize = 12;
 /// Paths that the calls of one prompt are known to touch.
 const MAX_TOUCHED: usize = 1_000;
 /// Trees that were too much, after which only named paths are saved.
-const MAX_HEAVY: u32 = 2;
+const MAX_HEAVY: u32 = 4;
 
 /// Where the checkpoints of a session are.
 pub struct Place {
@@ -96,8 +96,7 @@ impl Saves {
         self.place.clone()
     }
 
-    /// The person said something: what changes from now on is because of it.
-    pub fn begin(&mut self, said: &str) {
+    fn begin(&mut self, said: &str) {
         self.stage = Stage::Unchanged;
         self.label = shortened(said);
         self.named.clear();
@@ -259,6 +258,13 @@ impl Job {
         };
         Ok((record, new, doomed.passed))
     }
+}
+
+/// The person said something: what changes from now on is because of it.
+pub fn begin(desk: &mut Desk, said: &str) {
+    // It becomes a label in the store.
+    let said = desk.feed.redactor().text(said.to_owned());
+    desk.shop.saves.begin(&said);
 }
 
 /// Saves what a call is about to change, if nothing has saved it yet. A call that only reads waits for nothing.

@@ -66,7 +66,7 @@ pub async fn turn(
 ) -> Result<(), Opening> {
     let cancel = inbox.begin_turn();
     let said = heard(desk, prompt).await;
-    desk.shop.saves.begin(&said.0.text);
+    saves::begin(desk, &said.0.text);
     if let Err(error) = open(desk, said, opening.clone()) {
         fail(desk, &error);
         return Err(opening);
@@ -182,7 +182,7 @@ async fn steps(
             let (message, mut also) = heard(desk, more).await;
             let context = desk.briefing();
             let mut bodies = saves::after(desk, inbox).await;
-            desk.shop.saves.begin(&message.text);
+            saves::begin(desk, &message.text);
             bodies.push(Body::Message(Message { context, ..message }));
             bodies.append(&mut also);
             desk.commit(bodies)?;

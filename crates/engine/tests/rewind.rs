@@ -579,3 +579,45 @@ async fn a_background_prompt_refuses_rewind_and_shares_the_tree() {
     );
     session.close().await;
 }
+
+#[tokio::test]
+async fn a_stopped_turn_is_taken_back_without_a_question() {
+    let bench = Bench::new(Kind::Chat, [bash("echo two > a; echo begun; sleep 100")]);
+    bench.space.write("a", "one\n");
+    let mut session = bench.open_with(Open::New, attended).await;
+    session.prompt("ask-one", Delivery::Queue).await;
+    session
+        .watch(async |session, event| {
+            if let Event::Delta(Delta::ToolOutput { .. }) = event {
+                session.send(Op::Interrupt).await;
+            }
+        })
+        .await;
+    assert_eq!(bench.space.read("a"), "two\n");
+    let shown = view(&mut session, "rewind 1 both").await;
+    assert_eq!(shown, View::Do(Deed::Compose("ask-one".into())));
+    assert_eq!(bench.space.read("a"), "one\n");
+    session.close().await;
+}
+
+#[tokio::test]
+async fn two_sessions_in_one_tree_do_not_undo_each_other_unseen() {
+    let steps = [bash("echo 1 > a"), done(), bash("echo 2 > b"), done()];
+    let bench = Bench::new(Kind::Chat, steps);
+    let mut one = bench.open_with(Open::New, attended).await;
+    let mut two = bench.open_with(Open::New, attended).await;
+    one.run("ask-one").await;
+    two.run("ask-two").await;
+    // What the other one made is not this session's to remove.
+    let asked = list(view(&mut one, "rewind 1 both").await);
+    assert_eq!(labels(&asked)[3..], ["  b"]);
+    view(&mut one, "rewind 1 both keep").await;
+    assert_eq!(
+        (bench.space.exists("a"), bench.space.exists("b")),
+        (false, true)
+    );
+    view(&mut two, "rewind 1 code").await;
+    assert!(!bench.space.exists("b"));
+    one.close().await;
+    two.close().await;
+}

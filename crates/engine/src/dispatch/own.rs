@@ -26,7 +26,7 @@ pub async fn own(
         desk.commit(settled)?;
     }
     let call = call(desk, command, Caller::Person)?;
-    desk.shop.saves.begin(&format!("!{command}"));
+    saves::begin(desk, &format!("!{command}"));
     let mut done = Dispatched::default();
     let args = call.input.to_value();
     let accesses = match Tool::access(&Bash, &args, &desk.scope) {

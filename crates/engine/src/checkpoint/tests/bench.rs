@@ -60,3 +60,30 @@ fn a_checkpoint_beside_git_status() {
     let ratio = ours.as_secs_f64() / theirs.as_secs_f64();
     eprintln!("checkpoint {ours:?}, git status {theirs:?}, ratio {ratio:.2}");
 }
+
+/// What a turn pays in a project of a few files: once when it changed something, once when it did not.
+#[test]
+#[ignore = "a measurement"]
+#[expect(clippy::print_stderr, reason = "it prints what it measured")]
+fn a_small_tree_costs_little() {
+    let world = World::new();
+    git(&world.root(), &["init", "-q"]);
+    for i in 0..20 {
+        world.write(&format!("src/f{i}.rs"), "fn main() {}\n");
+    }
+    let store = world.open();
+    let (mut changed, mut same) = (Vec::new(), Vec::new());
+    for round in 0..50 {
+        world.write("src/f1.rs", &format!("round {round}\n"));
+        // Fresh files are read twice.
+        std::thread::sleep(Duration::from_millis(60));
+        for times in [&mut changed, &mut same] {
+            let begun = Instant::now();
+            store.keep("turn", &Scope::default()).expect("a checkpoint");
+            times.push(begun.elapsed());
+        }
+    }
+    changed.sort_unstable();
+    same.sort_unstable();
+    eprintln!("changed {:?}, unchanged {:?}", changed[25], same[25]);
+}
