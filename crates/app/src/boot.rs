@@ -175,6 +175,7 @@ impl Boot {
             },
             max_steps: config.agent.max_steps,
             checkpoints: crate::cmd::checkpoint::wanted(self),
+            context: config.context.settings(),
             operator: self.operator()?,
             policy: self.policy_for(interactive)?,
             watch: Some(Arc::new(Watch::new(self))),

@@ -110,6 +110,8 @@ pub enum Command {
     /// List, show, search, export and delete sessions
     #[command(subcommand)]
     Sessions(Sessions),
+    /// Write down what a fresh session needs to go on with the work of another one
+    Handoff(Handoff),
     /// Look at and change the configuration
     #[command(subcommand)]
     Config(Config),
@@ -275,6 +277,22 @@ pub enum Sessions {
         #[arg(long)]
         dry_run: bool,
     },
+}
+
+#[derive(Debug, Args)]
+pub struct Handoff {
+    /// What the next session is for, in your words
+    #[arg(long, value_name = "TEXT")]
+    pub goal: String,
+    /// The session, or the beginning of its id; the newest of this project when left out
+    #[arg(long, value_name = "ID")]
+    pub from_session: Option<String>,
+    /// A file instead of stdout
+    #[arg(long, short = 'o', value_name = "PATH")]
+    pub out: Option<PathBuf>,
+    /// From the log alone, without a request to a model
+    #[arg(long)]
+    pub no_model: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

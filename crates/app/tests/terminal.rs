@@ -396,6 +396,7 @@ impl Tmux {
         let out = self
             .folder
             .run("tmux")
+            .env("SHELL", "/bin/sh")
             .args(["-S".as_ref(), socket.as_os_str()])
             .args(args);
         out.output().stdout

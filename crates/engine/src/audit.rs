@@ -174,6 +174,7 @@ fn by_call(entries: &[Entry]) -> ById<'_> {
             | Body::Error(_)
             | Body::Interrupted(_)
             | Body::TurnEnd(_)
+            | Body::Compaction(_)
             | Body::Checkpoint(_)
             | Body::Rewind(_) => {}
         }

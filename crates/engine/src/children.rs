@@ -442,6 +442,7 @@ impl Seen {
             | Body::Todo(_)
             | Body::Notice(_)
             | Body::Interrupted(_)
+            | Body::Compaction(_)
             | Body::Checkpoint(_)
             | Body::Rewind(_) => None,
         }

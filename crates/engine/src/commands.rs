@@ -3,6 +3,7 @@
 
 mod diff;
 mod front;
+mod handoff;
 mod rewind;
 pub mod said;
 mod session;
@@ -11,6 +12,7 @@ mod standing;
 pub mod tasks;
 pub mod template;
 
+use crate::compaction;
 use crate::desk::Desk;
 use crate::hub::Extra;
 use crate::inbox::Inbox;
@@ -34,7 +36,7 @@ enum Run {
     Now(fn(&mut Desk, &mut Inbox, &str) -> View),
     /// Between turns.
     Between(fn(&mut Session, &str) -> View),
-    /// Between turns, and it takes a while.
+    /// Between turns, and it takes a while: the person can stop it.
     Work(for<'a> fn(&'a mut Session, &'a str) -> Work<'a>),
 }
 
@@ -116,6 +118,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     now("bg", Word::HelpBg, "<prompt>", tasks::bg),
     now("cache", Word::HelpCache, "", spent::cache),
     between("clear", Word::HelpClear, "", session::clear),
+    work("compact", Word::HelpCompact, "[focus]", compact),
     now("context", Word::HelpContext, "", spent::context),
     now("copy", Word::HelpCopy, "[n]", front::copy),
     now("cost", Word::HelpCost, "", spent::cost),
@@ -133,6 +136,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         session::export,
     ),
     between("fork", Word::HelpFork, "[n]", session::fork),
+    work("handoff", Word::HelpHandoff, "<goal>", handoff::handoff),
     now("help", Word::HelpHelp, "[command]", front::help),
     at_once_command("kill", Word::HelpKill, "<id>", tasks::kill),
     now("mode", Word::HelpMode, "[normal|plan|next]", standing::mode),
@@ -281,6 +285,14 @@ fn parts(line: &str) -> (&str, &str) {
     let line = line.trim();
     let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     (name, rest.trim())
+}
+
+fn compact<'a>(session: &'a mut Session, focus: &'a str) -> Work<'a> {
+    Box::pin(compaction::on_wish(
+        &mut session.desk,
+        &mut session.inbox,
+        focus,
+    ))
 }
 
 fn status(desk: &mut Desk, inbox: &mut Inbox, _: &str) -> View {

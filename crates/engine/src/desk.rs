@@ -2,6 +2,7 @@
 
 use crate::artifacts::Artifacts;
 use crate::briefing::{self, Way};
+use crate::compaction::Folding;
 use crate::confine::Commons;
 use crate::conversation::{Conversation, Sent};
 use crate::feed::Feed;
@@ -23,7 +24,7 @@ use crate::tools::exit_plan_mode::ExitPlanMode;
 use crate::tools::{Tools, canonical_name};
 use ostler_host::Host;
 use ostler_llm::{Effort, TokenUsage};
-use ostler_wire::{Access, Body, Entry, Language, Rewind, TodoItem, Usage, When};
+use ostler_wire::{Access, Body, Delta, Entry, Language, Rewind, TodoItem, Usage, When};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
@@ -55,6 +56,7 @@ pub struct Manner {
     pub language: Language,
     /// How hard the model is to think, as the person chose it in this session.
     pub effort: Option<Effort>,
+    pub folding: Folding,
 }
 
 /// Commands beside the engine's own.
@@ -108,11 +110,12 @@ impl Desk {
     pub fn commit_after(&mut self, past: Vec<Body>, bodies: Vec<Body>) -> Result<(), LogError> {
         let copied = past.len();
         let all = past.into_iter().chain(bodies).collect();
-        for (n, entry) in self.log.append(all)?.into_iter().enumerate() {
-            if n < copied {
-                self.replay(&entry);
-                continue;
-            }
+        let mut entries = self.log.append(all)?;
+        let new = entries.split_off(copied.min(entries.len()));
+        if copied > 0 {
+            self.read(&entries);
+        }
+        for entry in new {
             self.conversation.push(&entry);
             self.remember(&entry.body);
             self.feed.entry(entry);
@@ -120,16 +123,40 @@ impl Desk {
         Ok(())
     }
 
-    /// Takes in an entry of the past.
-    pub fn replay(&mut self, entry: &Entry) {
-        self.conversation.replay(entry);
-        self.remember(&entry.body);
+    /// Stores and shows a compaction and what belongs to it, and goes on with the conversation that follows from it.
+    pub fn commit_folded(
+        &mut self,
+        bodies: Vec<Body>,
+        conversation: Conversation,
+    ) -> Result<(), LogError> {
+        for entry in self.log.append(bodies)? {
+            self.remember(&entry.body);
+            self.feed.entry(entry);
+        }
+        self.conversation = conversation;
+        Ok(())
+    }
+
+    /// Takes in a past, oldest first.
+    pub fn read<E: std::borrow::Borrow<Entry>>(&mut self, entries: &[E]) {
+        self.conversation.read(entries);
+        for entry in entries {
+            self.remember(&entry.borrow().body);
+        }
+    }
+
+    /// Says what goes on beside calls; no text when it is over.
+    pub fn progress(&self, name: &str, text: &str) {
+        self.feed.delta(Delta::Progress {
+            id: String::new(),
+            name: name.into(),
+            text: text.into(),
+        });
     }
 
     /// Knows what these entries say and nothing else, but for settings and call ids.
     pub fn go_back(&mut self, past: &[Entry]) -> Left {
-        let envelope = self.shop.settings.envelope;
-        let anew = self.conversation.taken_back(past, envelope);
+        let anew = self.conversation.taken_back(past);
         let left = Left {
             conversation: std::mem::replace(&mut self.conversation, anew),
             seen: std::mem::take(&mut self.shop.seen),
@@ -155,6 +182,7 @@ impl Desk {
         if let Body::Todo(todo) = body {
             self.shop.todo = Arc::new(todo.items.clone());
         }
+        self.manner.folding.gauge.note(body);
         if let Body::Mode(_) = body {
             self.standing.unrecorded = false;
         }
@@ -326,6 +354,7 @@ impl Desk {
             shared_bytes: sent.shared,
             prompt_hash: sent.measure.hash.clone(),
             broke: sent.broke.clone(),
+            role: None,
         }
     }
 
@@ -336,7 +365,7 @@ impl Desk {
                 ts: crate::log::now(),
                 session: self.account.session.clone(),
                 project: self.account.project.clone(),
-                role: self.account.role.into(),
+                role: usage.role.as_deref().unwrap_or(self.account.role).into(),
                 tokens: usage.into(),
             });
         }

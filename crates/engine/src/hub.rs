@@ -3,6 +3,7 @@
 use crate::artifacts::Artifacts;
 use crate::checkpoint::Limits;
 use crate::children::{Children, Heir};
+use crate::compaction::{ContextSettings, Folding};
 use crate::conversation::Conversation;
 use crate::desk::{Account, Desk, Manner, Offers, Shop};
 use crate::feed::Feed;
@@ -96,6 +97,7 @@ pub struct Options {
     pub max_steps: u64,
     /// What checkpoints of the tree may cost; none are made without it.
     pub checkpoints: Option<Limits>,
+    pub context: ContextSettings,
     /// Lines for the operator section of the prompt.
     pub operator: Vec<String>,
     pub policy: Policy,
@@ -304,14 +306,13 @@ impl LocalHub {
                 forked_from: past.forked_from.clone(),
             });
             let copied = std::mem::take(&mut past.entries);
-            let bodies = copied.into_iter().map(|e| points::copied(e.body));
+            let bodies = crate::compaction::copied(copied).into_iter();
+            let bodies = bodies.map(points::copied);
             match past.forked_from {
                 None => opening.entries.push(meta),
                 Some(_) => {
                     opening.past.push(meta);
-                    opening
-                        .past
-                        .extend(bodies.filter(|b| !matches!(b, Body::Meta(_))));
+                    opening.past.extend(bodies);
                 }
             }
         }
@@ -530,6 +531,7 @@ impl LocalHub {
                 max_steps: options.max_steps,
                 language: options.language,
                 effort: None,
+                folding: Folding::new(options.context, options.save.then(|| options.home.clone())),
             },
             used_ids: HashSet::new(),
             offers: Offers {
@@ -551,7 +553,7 @@ impl LocalHub {
 fn take_in(desk: &mut Desk, entries: &[Entry], mode: Option<Mode>) {
     // A fork's entries are committed with its opening; a resumed log's are only read in.
     if !desk.log.is_empty() {
-        entries.iter().for_each(|entry| desk.replay(entry));
+        desk.read(entries);
     }
     desk.standing.mode = mode_of(entries);
     if let Some(mode) = mode {

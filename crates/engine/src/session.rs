@@ -97,6 +97,14 @@ impl Session {
         Ok(())
     }
 
+    /// Writes the copied past of a fork down, so that it can be gone back in before anything else is said.
+    pub(crate) fn take_over(&mut self) -> Result<(), LogError> {
+        match self.opening.past.is_empty() {
+            true => Ok(()),
+            false => self.begin(),
+        }
+    }
+
     async fn command(&mut self, line: &str) {
         self.inbox.begin_turn();
         saves::settle(&mut self.desk).await;
@@ -229,7 +237,7 @@ impl Session {
         let old = &self.desk.conversation;
         let envelope = self.desk.shop.settings.envelope;
         let mut new = Conversation::new(model, old.prefix.clone(), &params, envelope);
-        self.branch().iter().for_each(|entry| new.push(entry));
+        new.read(&self.branch());
         new.replaces(old, cause);
         self.desk.conversation = new;
         if self.desk.log.is_empty() {

@@ -3,6 +3,7 @@
 use crate::accept::accept;
 use crate::briefing;
 use crate::commands;
+use crate::compaction;
 use crate::desk::Desk;
 use crate::dispatch::{Dispatched, Ran, dispatch};
 use crate::inbox::{Inbox, Prompt, Stopped};
@@ -71,6 +72,10 @@ pub async fn turn(
         fail(desk, &error);
         return Err(opening);
     }
+    if let Err(error) = compaction::before_turn(desk, inbox, &cancel).await {
+        fail(desk, &error);
+        return Ok(());
+    }
     let mut ending = Vec::new();
     let ended = steps(desk, inbox, &cancel).await;
     // What an approved plan may do it may do in its turn.
@@ -99,6 +104,7 @@ pub async fn turn(
         ending.push(Body::Interrupted(Interrupted::default()));
     }
     ending.extend(saves::after(desk, inbox).await);
+    ending.extend(compaction::warning(desk));
     ending.push(Body::TurnEnd(TurnEnd { outcome }));
     match desk.commit(ending) {
         Ok(()) => desk.log.sync_in_background(),
@@ -163,7 +169,7 @@ async fn steps(
     cancel: &CancellationToken,
 ) -> Result<Outcome, Trouble> {
     let mut breaker = Breaker::default();
-    let (mut steps, mut empty, mut cuts) = (0, 0, 0);
+    let (mut steps, mut empty, mut cuts, mut folds) = (0, 0, 0, 0);
     loop {
         steps += 1;
         if desk.manner.max_steps > 0 && steps > desk.manner.max_steps {
@@ -202,9 +208,17 @@ async fn steps(
                 ));
             }
             Asked::Again => continue,
+            Asked::TooLong(error) => {
+                folds += 1;
+                let shorter = folds == 1 && compaction::on_overflow(desk, inbox, cancel).await?;
+                match shorter {
+                    true => continue,
+                    false => return Err(failed(desk, &error)),
+                }
+            }
             Asked::Interrupted => return Ok(Outcome::Interrupted),
         };
-        cuts = 0;
+        (cuts, folds) = (0, 0);
         let stop = answer.stop.unwrap_or(Stop::End);
         let calls = commit_answer(desk, answer, stop, Some(sent))?;
         if calls.is_empty() {
@@ -225,6 +239,8 @@ async fn steps(
 enum Asked {
     Answer(Answer, crate::conversation::Sent),
     Cut,
+    /// The prompt does not fit the model's window.
+    TooLong(Error),
     /// Nothing came, and the next request is another one.
     Again,
     Interrupted,
@@ -264,6 +280,9 @@ async fn ask_model(
         }
         Ok(Sampled::Failed(partial, error)) => {
             keep_part(desk, partial, Stop::Cut, sent)?;
+            if let Error::Overflow { .. } = error {
+                return Ok(Asked::TooLong(error));
+            }
             return Err(failed(desk, &error));
         }
         Err(Stopped) => Asked::Interrupted,

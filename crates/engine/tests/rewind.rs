@@ -512,6 +512,11 @@ async fn a_fork_can_begin_before_any_prompt() {
     };
     session.close().await;
     let mut fork = bench.open_with(open, attended).await;
+    // Its past can be gone back in before anything is said in it.
+    assert_eq!(
+        labels(&list(view(&mut fork, "rewind").await)),
+        ["1  ask-one"]
+    );
     fork.run("ask-three").await;
     let prompt = String::from_utf8_lossy(&bench.request(2).prompt_bytes()).into_owned();
     assert!(

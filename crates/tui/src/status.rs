@@ -34,12 +34,20 @@ pub struct Status {
 
 impl Status {
     pub fn count(&mut self, usage: &Usage) {
-        self.context = usage.input + usage.output;
+        // What was asked beside the conversation fills no window.
+        if usage.role.is_none() {
+            self.context = usage.input + usage.output;
+        }
         self.input += usage.input;
         self.cached += usage.cached;
         if let Some(cost) = usage.cost {
             *self.cost.get_or_insert(0.0) += cost;
         }
+    }
+
+    /// The conversation has become shorter.
+    pub fn folded(&mut self, tokens: u64) {
+        self.context = tokens;
     }
 
     /// What the result of a call says of a command in the background.

@@ -139,7 +139,8 @@ impl Transcript {
                 | Cell::Retry(_)
                 | Cell::Turn(_)
                 | Cell::Job(_)
-                | Cell::Picture(_) => true,
+                | Cell::Picture(_)
+                | Cell::Folded(_) => true,
             };
             if is_shown {
                 self.push(cell);
@@ -262,7 +263,10 @@ impl Transcript {
             }
             Body::Usage(usage) => {
                 self.retry = None;
-                self.turn.add(usage);
+                // What was asked between two turns belongs to neither.
+                if usage.role.is_none() || self.turn_since.is_some() {
+                    self.turn.add(usage);
+                }
             }
             Body::TurnEnd(_) => {
                 self.cells(body);
@@ -284,6 +288,7 @@ impl Transcript {
             | Body::Notice(_)
             | Body::Error(_)
             | Body::Interrupted(_)
+            | Body::Compaction(_)
             | Body::Checkpoint(_)
             | Body::Rewind(_) => self.cells(body),
         }
@@ -460,6 +465,7 @@ pub fn cells(entries: &[Arc<Entry>], to: Language) -> Vec<Cell> {
             | Body::Error(_)
             | Body::Interrupted(_)
             | Body::TurnEnd(_)
+            | Body::Compaction(_)
             | Body::Checkpoint(_)
             | Body::Rewind(_) => cells.extend(Cell::of(&entry.body, to)),
         }

@@ -344,6 +344,38 @@ words! {
     NoteFailed: "{} could not be written: {}", "无法写入 {}：{}";
     TemplateNotSent: "/{} was not sent: {}", "/{} 未发送：{}";
     TemplateUntrusted: "/{} comes with this project, which is not trusted: its allowed-tools and model are left out.", "/{} 来自未受信任的项目：忽略其 allowed-tools 与 model。";
+    // Folding
+    HelpCompact: "fold older work into a digest now; say what it should look after", "立即将较早的工作折叠为摘要；可写明重点";
+    Folding: "folding older work", "正在折叠较早的工作";
+    FoldedWork: "Folded older work ({} answers, {} calls): about {} → {} tokens", "已折叠较早的工作（{} 条回答，{} 次调用）：约 {} → {} 词元";
+    FoldedByLog: "from the log alone", "仅依据日志";
+    FoldedFocus: "focus: {}", "重点：{}";
+    FoldDone: "Folded. The originals are in {}.", "已折叠。原文在 {}。";
+    FoldDoneOnly: "Folded.", "已折叠。";
+    FoldNothing: "There is nothing to fold yet.", "还没有可折叠的内容。";
+    FoldStopped: "Interrupted; nothing was folded.", "已中断；没有折叠任何内容。";
+    FoldLittle: "The prompt takes most of the window, and folding older work would save too little. Begin anew: {}", "提示占用了大部分窗口，折叠较早的工作节省太少。请重新开始：{}";
+    FoldPinned: "Your own messages and the digests take more than half of the window (about {} of {} tokens); folding more would not help. Begin anew: {}", "你的消息与摘要已占窗口一半以上（约 {} / {} 词元）；继续折叠没有帮助。请重新开始：{}";
+    FoldNoSummary: "The model's summary could not be used ({}); the digest was made from the log alone.", "无法使用模型的总结（{}）；摘要仅依据日志生成。";
+    FoldNoArchive: "The archive {} could not be written ({}); the session log still has everything.", "无法写入归档 {}（{}）；会话日志仍保留全部内容。";
+    PromptTooLong: "The prompt is too long for the model. Fold it with /compact, or begin anew: {}", "提示超出模型的窗口。请用 /compact 折叠，或重新开始：{}";
+    WindowFull: "The context is {} % full ({} of {} tokens). {}", "上下文已用 {} %（{} / {} 词元）。{}";
+    WindowFoldsNext: "Older work is folded before the next turn; /compact does it now.", "下一回合前将折叠较早的工作；/compact 立即折叠。";
+    WindowFoldsAt: "Older work is folded at {} %; /compact does it now.", "到 {} % 时折叠较早的工作；/compact 立即折叠。";
+    WindowHandoff: "Write a handoff and begin anew: {} Or fold it with /compact.", "请写交接文档并重新开始：{} 或用 /compact 折叠。";
+    WindowOnlyWarns: "Nothing folds it by itself: use /compact, or begin anew: {}", "不会自动折叠：请用 /compact，或重新开始：{}";
+    WindowUnknown: "The prompt has about {} tokens, and the window of this model is not known (context_window). Before it is full, fold it with /compact, or begin anew: {}", "提示约有 {} 词元，而此模型的窗口未知（context_window）。在用满之前，请用 /compact 折叠，或重新开始：{}";
+    HelpHandoff: "write what a fresh session needs to go on, to a file", "将新会话继续工作所需的内容写入文件";
+    HandingOff: "writing the handoff", "正在写交接文档";
+    HandoffUsage: "Write /handoff and what the next session is for.", "请写 /handoff 加上下一个会话的目标。";
+    HandoffStopped: "Interrupted; nothing was written.", "已中断；没有写入任何内容。";
+    HandoffDraft: "The model's words could not be used ({}); this is from the log alone.", "无法使用模型的文字（{}）；以上仅依据日志。";
+    HandoffDone: "Written to {}. Begin anew with /new, then: go on with @{}", "已写入 {}。用 /new 重新开始，然后输入：继续 @{}";
+    PartDigests: "digests of folded work", "折叠摘要";
+    RowPinned: "pinned: no fold takes it", "固定：折叠时保留";
+    RowSaves: "a fold would take out", "折叠可移出";
+    RoleFolding: "folding", "折叠";
+    RoleHandoff: "handoff", "交接";
     // Standing
     RowMode: "mode", "模式";
     RowApproval: "approval", "批准";

@@ -6,6 +6,7 @@ pub mod completions;
 pub mod config;
 pub mod demo;
 pub mod doctor;
+pub mod handoff;
 pub mod login;
 pub mod permissions;
 pub mod resume;

@@ -46,6 +46,11 @@ pub fn render(id: &str, entries: &[Entry]) -> String {
             | Body::TurnEnd(_)
             | Body::Checkpoint(_)
             | Body::Rewind(_) => Ok(()),
+            Body::Compaction(c) => write!(
+                out,
+                "\n[Older work was folded here; this digest stands for it]\n{}",
+                indented(&c.digest, "  ")
+            ),
         };
     }
     out
@@ -88,6 +93,7 @@ fn heading(id: &str, entries: &[Entry]) -> String {
         | Body::Error(_)
         | Body::Interrupted(_)
         | Body::TurnEnd(_)
+        | Body::Compaction(_)
         | Body::Checkpoint(_)
         | Body::Rewind(_) => None,
     });

@@ -3,6 +3,7 @@
 //! comments. Nothing here looks at the process: the environment and directories are passed in.
 
 pub mod check;
+pub mod context;
 pub mod de;
 pub mod diagnose;
 pub mod edit;

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::context::ContextConfig;
 use super::oauth::{OauthConfig, TokenStore};
 use super::units::{ByteSize, ColorChoice, Seconds, non_negative};
 
@@ -32,7 +33,7 @@ pub struct Config {
     pub sandbox: SandboxConfig,
     /// Where session logs are kept.
     pub sessions: SessionsConfig,
-    /// What a session keeps of the tree that it works on.
+    /// What a session keeps, of what was said and of the tree.
     pub context: ContextConfig,
     /// What is shown on the terminal.
     pub display: DisplayConfig,
@@ -450,28 +451,6 @@ pub enum SessionLocation {
     #[default]
     Home,
     Project,
-}
-
-/// What a session keeps of the tree that it works on.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct ContextConfig {
-    /// Save the tree before and after each turn that changes it, for /rewind and /diff.
-    pub checkpoints: bool,
-    /// What the checkpoints of a project may take, like "4GB". Only your own file may set this.
-    pub checkpoint_quota: ByteSize,
-    /// Seconds that one checkpoint may take. Only your own file may set this.
-    pub checkpoint_seconds: u64,
-}
-
-impl Default for ContextConfig {
-    fn default() -> Self {
-        Self {
-            checkpoints: true,
-            checkpoint_quota: ByteSize(4_000_000_000),
-            checkpoint_seconds: 10,
-        }
-    }
 }
 
 /// What is shown on the terminal.

@@ -17,6 +17,9 @@ pub fn diff<'a>(session: &'a mut Session, words: &'a str) -> Work<'a> {
 
 async fn run(session: &mut Session, words: &str) -> View {
     let language = session.options.language;
+    if let Err(error) = session.take_over() {
+        return View::Error(error.to_string());
+    }
     let points = Points::of(&session.branch());
     let (from, to) = match words.trim() {
         "" => (points.tree_at(1).cloned(), None),

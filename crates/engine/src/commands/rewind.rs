@@ -70,6 +70,9 @@ async fn run(session: &mut Session, words: &str) -> View {
     if let Some(refused) = refusal(&session.inbox, language) {
         return refused;
     }
+    if let Err(error) = session.take_over() {
+        return View::Error(error.to_string());
+    }
     let points = Points::of(&session.branch());
     match order(words) {
         None => View::Error(language.say(Word::RewindUsage).into()),

@@ -1,9 +1,10 @@
 //! `/context`, `/cost` and `/cache`: what fills the window, what it cost, and what became of the prompt cache.
 
+use crate::compaction::{self, Plan};
 use crate::desk::Desk;
 use crate::inbox::Inbox;
 use crate::transcript::BYTES_PER_TOKEN;
-use crate::{cache, log};
+use crate::{cache, handoff, log};
 use ostler_wire::{Body, Entry, Part, Role, Usage, View, Word};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,18 +33,12 @@ pub fn context(desk: &mut Desk, _: &mut Inbox, _: &str) -> View {
     ];
     parts.extend(said(&entries));
     let bytes: u64 = parts.iter().map(|(_, b)| b).sum();
-    let last = entries.iter().rev().find_map(|e| {
-        let Body::Usage(usage) = &e.body else {
-            return None;
-        };
-        Some(usage.input + usage.output)
-    });
-    let estimate = bytes / BYTES_PER_TOKEN;
-    let used = last.unwrap_or(estimate).max(1);
+    let used = compaction::tokens(desk).max(1);
+    let scaled = |part: u64| part.saturating_mul(used) / bytes.max(1);
     let window = desk.conversation.model.target().window;
     let mut rows = Vec::new();
     for (word, part) in parts.into_iter().filter(|(_, b)| *b > 0) {
-        let tokens = part.saturating_mul(used) / bytes.max(1);
+        let tokens = scaled(part);
         let full = if window > 0 { window } else { used };
         rows.push(vec![
             language.say(word).into(),
@@ -60,6 +55,14 @@ pub fn context(desk: &mut Desk, _: &mut Inbox, _: &str) -> View {
         total,
         String::new(),
     ]);
+    let outlook = compaction::outlook(desk, &entries);
+    for (word, tokens) in [
+        (Word::RowPinned, outlook.pinned),
+        (Word::RowSaves, outlook.saves),
+    ] {
+        let tokens = scaled(tokens * BYTES_PER_TOKEN).to_string();
+        rows.push(vec![language.say(word).into(), tokens, String::new()]);
+    }
     View::Table {
         columns: vec![
             language.say(Word::ColPart).into(),
@@ -79,7 +82,16 @@ fn bar(part: u64, of: u64) -> String {
 fn said(entries: &[Entry]) -> Vec<(Word, u64)> {
     let (mut user, mut answers, mut thoughts, mut calls, mut results, mut images) =
         (0, 0, 0, 0, 0, 0);
-    for entry in entries {
+    let plan = Plan::of(entries);
+    let mut digests = 0;
+    for kept in plan.kept(entries) {
+        match kept.is_digest {
+            true => digests += kept.text.len(),
+            false => user += kept.text.len(),
+        }
+        images += kept.images.len();
+    }
+    for entry in entries.get(plan.end..).unwrap_or_default() {
         match &entry.body {
             Body::Message(message) => match message.role {
                 Role::User | Role::System => {
@@ -110,6 +122,7 @@ fn said(entries: &[Entry]) -> Vec<(Word, u64)> {
             | Body::Error(_)
             | Body::Interrupted(_)
             | Body::TurnEnd(_)
+            | Body::Compaction(_)
             | Body::Checkpoint(_)
             | Body::Rewind(_) => {}
         }
@@ -118,6 +131,7 @@ fn said(entries: &[Entry]) -> Vec<(Word, u64)> {
     const PICTURE: usize = 1_500 * BYTES_PER_TOKEN as usize;
     [
         (Word::PartUser, user),
+        (Word::PartDigests, digests),
         (Word::PartAnswers, answers),
         (Word::PartThoughts, thoughts),
         (Word::PartCalls, calls),
@@ -133,7 +147,15 @@ pub fn cost(desk: &mut Desk, _: &mut Inbox, _: &str) -> View {
     let mut by_model: BTreeMap<String, (u64, Usage)> = BTreeMap::new();
     for entry in entries(desk) {
         if let Body::Usage(usage) = entry.body {
-            let name = format!("{}/{}", usage.provider, usage.model);
+            let mut name = format!("{}/{}", usage.provider, usage.model);
+            if let Some(role) = &usage.role {
+                let role = match role.as_str() {
+                    compaction::ROLE => language.say(Word::RoleFolding),
+                    handoff::ROLE => language.say(Word::RoleHandoff),
+                    other => other,
+                };
+                name = format!("{name} ({role})");
+            }
             let (requests, sum) = by_model.entry(name).or_default();
             *requests += 1;
             sum.input += usage.input;

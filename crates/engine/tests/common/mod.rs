@@ -23,6 +23,7 @@ const LIMIT: Duration = Duration::from_secs(30);
 struct Mock {
     kind: Kind,
     base_url: String,
+    window: u64,
 }
 
 impl Models for Mock {
@@ -42,7 +43,7 @@ impl Models for Mock {
             headers: Vec::new(),
             extra_body: None,
             quirks: Quirks::default(),
-            window: 0,
+            window: self.window,
             max_output: None,
             price: None,
             reasoning: true,
@@ -59,6 +60,8 @@ pub struct Bench {
     pub server: Server,
     pub space: TempWorkspace,
     pub kind: Kind,
+    /// Of every model, in tokens.
+    pub window: u64,
     transport: Arc<Transport>,
 }
 
@@ -72,6 +75,7 @@ impl Bench {
             server,
             space: TempWorkspace::new(),
             kind,
+            window: 0,
             transport: Arc::new(Transport::new(TransportOptions {
                 proxies: Proxies::None,
                 ..TransportOptions::default()
@@ -96,10 +100,12 @@ impl Bench {
             models: Arc::new(Mock {
                 kind: self.kind,
                 base_url: self.server.base_url_for(self.kind),
+                window: self.window,
             }),
             params: Params::default(),
             max_steps: 0,
             checkpoints: Some(Default::default()),
+            context: Default::default(),
             operator: Vec::new(),
             policy: Policy::default(),
             watch: None,

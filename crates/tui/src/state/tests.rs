@@ -7,8 +7,8 @@ use crate::surroundings::Name;
 use crate::testing::marked;
 use insta::assert_snapshot;
 use ostler_wire::{
-    Action, Ask, AskKind, Choice, Delta, Interrupted, Item, Json, List, Message, Outcome as End,
-    ToolResult, ToolUse, TurnEnd, Usage,
+    Action, Ask, AskKind, Choice, Compaction, Delta, DigestBy, Interrupted, Item, Json, List,
+    Message, Outcome as End, ToolResult, ToolUse, TurnEnd, Usage,
 };
 use serde_json::json;
 use std::fmt::Write as _;
@@ -627,4 +627,68 @@ fn jobs_and_usage_are_in_the_status_line() {
         status(&bench),
         "wise-2 · ask · 50% context · 75% cached · main"
     );
+}
+
+#[test]
+fn folding_is_shown_can_be_stopped_and_empties_the_window() {
+    let mut bench = bench("idle", 80, Look::Mono);
+    bench.state.status.window = 1_000;
+    let progress = |text: &str| Delta::Progress {
+        id: String::new(),
+        name: "compaction".into(),
+        text: text.into(),
+    };
+    let usage = |input, role: Option<&str>| {
+        Body::Usage(Usage {
+            input,
+            role: role.map(str::to_owned),
+            ..Usage::default()
+        })
+    };
+    let status = |bench: &Bench| bench.state.status.line(&bench.canvas, None).text();
+    bench.entry(user("go"));
+    bench.entry(usage(900, None));
+    bench.entry(Body::TurnEnd(TurnEnd { outcome: End::Done }));
+    bench.delta(progress("folding older work"));
+    assert!(bench.shown().contains("folding older work 0s · esc stops"));
+    bench.keys("<esc>");
+    assert_eq!(bench.effects, ["Send(Interrupt)"]);
+    assert!(bench.shown().contains("stopping"));
+    bench.delta(progress(""));
+    assert!(!bench.shown().contains("esc stops"));
+
+    bench.delta(progress("folding older work"));
+    bench.entry(usage(950, Some("compaction")));
+    assert_eq!(
+        status(&bench),
+        "wise-2 · ask · 90% context · 0% cached · main"
+    );
+    bench.entry(Body::Compaction(Compaction {
+        through: 7,
+        digest: "<digest></digest>".into(),
+        by: DigestBy::Model,
+        focus: None,
+        archive: None,
+        answers: 2,
+        calls: 3,
+        tokens_before: 900,
+        tokens_after: 120,
+        shared_bytes: 0,
+    }));
+    bench.delta(progress(""));
+    assert_eq!(
+        status(&bench),
+        "wise-2 · ask · 12% context · 0% cached · main"
+    );
+    let shown = bench.shown();
+    assert!(
+        shown.contains("Folded older work (2 answers, 3 calls): about 900 → 120 tokens"),
+        "{shown}"
+    );
+    // What it took belongs to no turn.
+    bench.entry(user("on"));
+    bench.entry(usage(200, None));
+    bench.entry(Body::TurnEnd(TurnEnd { outcome: End::Done }));
+    let shown = bench.shown();
+    assert!(shown.contains("200 in"), "{shown}");
 }

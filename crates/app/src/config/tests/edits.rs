@@ -444,6 +444,8 @@ fn show_has_defaults_and_get_has_one() {
     context.checkpoint_quota = "4GB"  # default
     context.checkpoint_seconds = 10  # default
     context.checkpoints = true  # default
+    context.compact_ratio = 0.8  # default
+    context.strategy = "compact"  # default
     display.color = "auto"  # default
     display.show_reasoning = true  # default
     display.show_tokens = true  # default
