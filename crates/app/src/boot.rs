@@ -1,6 +1,7 @@
 //! From flags, environment and files to what the engine needs. The one place where the process is looked at.
 
 use crate::auth::{Http, LoginKey, LoginOf, Logins, known_secrets};
+use crate::config::budget::{self, Cap};
 use crate::config::diagnose::{self, ConfigError, Notice};
 use crate::config::env::Override;
 use crate::config::keys::{self, Dotenv};
@@ -14,6 +15,8 @@ use crate::flags::{Global, PermissionMode};
 use crate::rule_store;
 use crate::rule_watch::Watch;
 use anyhow::{Context as _, anyhow};
+use ostler_engine::budget::{Budget, Limits};
+use ostler_engine::ledger::Ledger;
 use ostler_engine::policy::{Fallback, Headless, Policy, Posture, Rule, Rules};
 use ostler_engine::redact::Redactor;
 use ostler_engine::tool::ToolSettings;
@@ -35,6 +38,8 @@ pub struct Boot {
     pub loaded: Loaded,
     pub dotenv: Dotenv,
     pub built_in: Vec<ProviderConfig>,
+    /// What was spent; the limits are in the configuration.
+    pub budget: Budget,
     pub machine: Arc<Local>,
     /// Learns what nobody may see, also while a session runs.
     pub redactor: Redactor,
@@ -60,7 +65,10 @@ impl Boot {
 
     /// The configuration as it is now. The environment is that of the start: keys are no longer in the process's own.
     pub fn anew(&self) -> anyhow::Result<Self> {
-        Self::at(&self.global, self.env.clone(), self.places.clone())
+        let mut boot = Self::at(&self.global, self.env.clone(), self.places.clone())?;
+        // What was spent so far was spent.
+        boot.budget = self.budget.clone();
+        Ok(boot)
     }
 
     fn at(global: &Global, env: Env, places: Places) -> anyhow::Result<Self> {
@@ -75,9 +83,12 @@ impl Boot {
         loaded.notices.extend(book.fault.map(Notice::plain));
         let strays = stray_tools(&loaded);
         loaded.notices.extend(strays);
+        let strays = budget::strays(&loaded);
+        loaded.notices.extend(strays);
         let dotenv = Dotenv::load(&places.dotenv(), ostler_host::mode_of);
         Ok(Self {
             global: global.clone(),
+            budget: Budget::new(Limits::default(), Ledger::new(&places.home)),
             env,
             places,
             loaded,
@@ -176,6 +187,7 @@ impl Boot {
             max_steps: config.agent.max_steps,
             checkpoints: crate::cmd::checkpoint::wanted(self),
             context: config.context.settings(),
+            budget: self.budget.under(budget::limits(&config.budget)),
             operator: self.operator()?,
             policy: self.policy_for(interactive)?,
             watch: Some(Arc::new(Watch::new(self))),
@@ -592,6 +604,11 @@ fn overrides(global: &Global) -> Vec<Override> {
     }
     if let Some(steps) = global.max_steps {
         out.push(one("--max-steps", "agent.max_steps", steps.to_string()));
+    }
+    match global.budget {
+        Some(Cap::Usd(usd)) => out.push(one("--budget", "budget.run.usd", usd.to_string())),
+        Some(Cap::Tokens(n)) => out.push(one("--budget", "budget.run.tokens", n.to_string())),
+        None => {}
     }
     if global.no_color {
         out.push(one("--no-color", "display.color", "never".into()));

@@ -69,6 +69,9 @@ pub struct Global {
     /// Most model requests of one turn; 0 means no limit
     #[arg(long, global = true, value_name = "N")]
     pub max_steps: Option<u32>,
+    /// Most that this run may cost: USD, or tokens like 500ktokens
+    #[arg(long, global = true, value_name = "LIMIT", value_parser = crate::config::budget::Cap::parse)]
+    pub budget: Option<crate::config::budget::Cap>,
     /// Another configuration file in place of the user's
     #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
@@ -469,6 +472,9 @@ pub struct Usage {
     /// What the sums are for
     #[arg(long, value_enum, default_value = "day")]
     pub by: UsageBy,
+    /// Draw bars beside the sums, also where the output is no terminal
+    #[arg(long)]
+    pub chart: bool,
     /// text, or json for programs
     #[arg(long, value_enum, default_value_t)]
     pub format: Listing,

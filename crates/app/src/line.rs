@@ -491,7 +491,9 @@ impl Talk {
 /// Whether an event is seen, so that the sign has to make room.
 fn speaks(event: &Event) -> bool {
     match event {
-        Event::Delta(Delta::Tasks { .. } | Delta::ToolStarted { .. }) => false,
+        Event::Delta(Delta::Tasks { .. } | Delta::ToolStarted { .. } | Delta::Budget { .. }) => {
+            false
+        }
         Event::Delta(Delta::Progress { text, .. }) => !text.is_empty(),
         Event::Delta(_) | Event::Entry(_) | Event::Ask(_) => true,
     }

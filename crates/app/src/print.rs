@@ -271,7 +271,10 @@ impl<O: Write, E: Write> Printer<O, E> {
                     self.note(Ink::Grey, text)?;
                 }
             }
-            Delta::ToolStarted { .. } | Delta::Tasks { .. } | Delta::Standing { .. } => {}
+            Delta::ToolStarted { .. }
+            | Delta::Tasks { .. }
+            | Delta::Budget { .. }
+            | Delta::Standing { .. } => {}
         }
         Ok(None)
     }

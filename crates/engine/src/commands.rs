@@ -4,6 +4,7 @@
 mod diff;
 mod front;
 mod handoff;
+pub mod resume;
 mod rewind;
 pub mod said;
 mod session;
@@ -151,7 +152,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     now("plan", Word::HelpPlan, "[what]", standing::plan),
     at_once_command("ps", Word::HelpPs, "", tasks::ps),
     at_once_command("quit", Word::HelpQuit, "", front::quit),
-    between("resume", Word::HelpResume, "[id]", session::resume),
+    between(resume::NAME, Word::HelpResume, "[id|words]", resume::resume),
     work(REWIND, Word::HelpRewind, "[n|undo]", rewind::rewind),
     between("session", Word::HelpSession, "", session::session),
     now("status", Word::HelpStatus, "", status),

@@ -2,10 +2,12 @@
 
 use crate::artifacts::Artifacts;
 use crate::briefing::{self, Way};
+use crate::budget::{self, Amount, Booked, Budget, Payer};
 use crate::compaction::Folding;
 use crate::confine::Commons;
 use crate::conversation::{Conversation, Sent};
 use crate::feed::Feed;
+use crate::history::History;
 use crate::hub::{Extra, RuleNews, RuleStore};
 use crate::jobs::Jobs;
 use crate::ledger::{Ledger, Line};
@@ -74,6 +76,7 @@ pub struct Shop {
     pub artifacts: Artifacts,
     pub seen: Arc<Seen>,
     pub jobs: Arc<Jobs>,
+    pub history: Arc<History>,
     pub commons: Arc<Commons>,
     /// The task list as it stands.
     pub todo: Arc<Vec<TodoItem>>,
@@ -98,6 +101,23 @@ pub struct Account {
     pub session: String,
     pub project: String,
     pub role: &'static str,
+    /// The session whose budget is spent: this one, or the one that started it.
+    pub purse: String,
+    pub budget: Budget,
+    /// Most tokens of an answer, as the person set it.
+    pub max_tokens: Option<u64>,
+    /// Tokens and bytes of the last prompt.
+    pub pace: Option<(u64, u64)>,
+}
+
+impl Account {
+    pub fn payer(&self) -> Payer<'_> {
+        Payer {
+            session: &self.session,
+            purse: &self.purse,
+            role: self.role,
+        }
+    }
 }
 
 impl Desk {
@@ -183,6 +203,11 @@ impl Desk {
             self.shop.todo = Arc::new(todo.items.clone());
         }
         self.manner.folding.gauge.note(body);
+        if let Body::Usage(usage) = body
+            && usage.role.is_none()
+        {
+            self.account.pace = Some((usage.input, usage.prompt_bytes));
+        }
         if let Body::Mode(_) = body {
             self.standing.unrecorded = false;
         }
@@ -251,6 +276,7 @@ impl Desk {
             artifacts: self.shop.artifacts.clone(),
             seen: self.shop.seen.clone(),
             jobs: self.shop.jobs.clone(),
+            history: self.shop.history.clone(),
             commons: self.shop.commons.clone(),
             guard: self.guard(tool),
             terms: Arc::new(self.standing.terms(&self.policy.rules, hosts)),
@@ -358,16 +384,39 @@ impl Desk {
         }
     }
 
+    /// The most that the next request can cost.
+    pub fn worst(&self) -> Amount {
+        let target = self.conversation.model.target();
+        let output = self.account.max_tokens.or(target.max_output);
+        budget::worst(
+            self.conversation.bytes(),
+            self.account.pace,
+            output,
+            target.price,
+        )
+    }
+
     /// A ledger that cannot be written must not stop the work; `doctor` looks at it.
     pub fn book(&self, usage: &Usage) {
-        if let Some(ledger) = &self.account.ledger {
-            let _ = ledger.add(&Line {
+        let account = &self.account;
+        let booked = account.ledger.as_ref().map(|ledger| {
+            ledger.add(&Line {
                 ts: crate::log::now(),
-                session: self.account.session.clone(),
-                project: self.account.project.clone(),
-                role: usage.role.as_deref().unwrap_or(self.account.role).into(),
+                session: account.session.clone(),
+                project: account.project.clone(),
+                role: usage.role.as_deref().unwrap_or(account.role).into(),
+                purse: Some(account.purse.clone()).filter(|purse| *purse != account.session),
                 tokens: usage.into(),
-            });
+            })
+        });
+        let booked = match booked {
+            Some(Ok(())) => Booked::Yes,
+            Some(Err(_)) | None => Booked::No,
+        };
+        let payer = account.payer();
+        account.budget.spend(payer, usage.into(), booked);
+        if let Some(percent) = account.budget.percent(payer) {
+            self.feed.delta(Delta::Budget { percent });
         }
     }
 }

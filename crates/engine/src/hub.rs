@@ -1,25 +1,26 @@
 //! Opens sessions: new, resumed or forked. It puts the parts together; the session then runs as its own task.
 
 use crate::artifacts::Artifacts;
+use crate::budget::{self, Budget, affordable, spent};
 use crate::checkpoint::Limits;
 use crate::children::{Children, Heir};
 use crate::compaction::{ContextSettings, Folding};
 use crate::conversation::Conversation;
 use crate::desk::{Account, Desk, Manner, Offers, Shop};
 use crate::feed::Feed;
+use crate::history::History;
 use crate::inbox::Inbox;
 use crate::jobs::Jobs;
 use crate::ledger::Ledger;
 use crate::log::{Backlog, Log, branch};
-use crate::past::{copied, mode_of, moved, settings_of};
 use crate::policy::{Mode, Policy, Rule};
 use crate::prompt;
 use crate::redact::Redactor;
-use crate::saves::{Place, Saves};
+use crate::saves::Saves;
 use crate::seen::Seen;
 use crate::session::Session;
-use crate::standing::Standing;
-use crate::store::Store;
+use crate::standing::{Standing, mode_of};
+use crate::store::{Store, copied, moved};
 use crate::templates::{Shelf, Template};
 use crate::tool::{Scope, Tool, ToolSettings};
 use crate::tools::Tools;
@@ -98,6 +99,8 @@ pub struct Options {
     /// What checkpoints of the tree may cost; none are made without it.
     pub checkpoints: Option<Limits>,
     pub context: ContextSettings,
+    /// What may be spent, shared by all sessions of the process.
+    pub budget: Budget,
     /// Lines for the operator section of the prompt.
     pub operator: Vec<String>,
     pub policy: Policy,
@@ -360,29 +363,39 @@ pub(crate) fn params_for(options: &Options, model: &Model) -> Params {
     }
 }
 
-fn shop(options: &Options, artifacts: Artifacts, writing: Arc<Semaphore>) -> Shop {
+/// The model and prefix that the last settings of these entries speak of.
+pub(crate) fn settings_of(past: &[Entry], opening: &[Body]) -> Settings {
+    let mut out = Settings::default();
+    for body in past.iter().map(|e| &e.body).chain(opening) {
+        if let Body::Settings(s) = body {
+            out.model = s.model.clone().or(out.model);
+            out.prefix = s.prefix.clone().or(out.prefix);
+        } else if let Body::Meta(m) = body {
+            out.prefix = Some(m.prefix.clone());
+        }
+    }
+    out
+}
+
+fn shop(
+    options: &Options,
+    artifacts: Artifacts,
+    history: History,
+    writing: Arc<Semaphore>,
+) -> Shop {
     Shop {
         host: options.host.clone(),
         settings: Arc::new(options.tools.clone()),
         jobs: Arc::new(Jobs::new(artifacts.clone())),
         commons: Arc::default(),
         artifacts,
+        history: Arc::new(history),
         seen: Arc::new(Seen::default()),
         todo: Arc::default(),
         rules: options.rules.clone(),
         writing,
-        saves: saves(options),
+        saves: Saves::of(options),
     }
-}
-
-/// A session that leaves no trace keeps no trees, either.
-fn saves(options: &Options) -> Saves {
-    let limits = options.checkpoints.clone().filter(|_| options.save);
-    Saves::new(limits.map(|limits| Place {
-        home: options.home.clone(),
-        root: options.root.clone(),
-        limits,
-    }))
 }
 
 /// What a session is put together from.
@@ -437,6 +450,7 @@ impl LocalHub {
             mut notes,
         } = parts;
         let options = self.options.clone();
+        affordable(&options.budget, &model).map_err(HubError)?;
         let reference = reference(&model);
         let (templates, left_out) = templates::load(&options.templates);
         notes.extend(left_out);
@@ -458,7 +472,8 @@ impl LocalHub {
             desk.policy = heir.policy;
             desk.standing.inherit(heir.standing);
             desk.manner.effort = effort;
-            desk.account.role = "task";
+            desk.account.role = budget::TASK;
+            desk.account.purse = heir.purse;
         }
         let is_new = desk.log.is_empty();
         let opening = self.opening(&mut past, is_new, (&reference, title), &prefix);
@@ -515,6 +530,7 @@ impl LocalHub {
         let options = &self.options;
         let artifacts =
             Artifacts::new(past.folder.clone()).redacting(self.options.redactor.clone());
+        let history = self.store().history(&options.home, Some(&past.id));
         Desk {
             conversation,
             log: Log::memory(),
@@ -525,7 +541,7 @@ impl LocalHub {
                 root: options.root.clone(),
                 user_home: options.user_home.clone(),
             }),
-            shop: shop(options, artifacts, self.writing.clone()),
+            shop: shop(options, artifacts, history, self.writing.clone()),
             manner: Manner {
                 interactive: options.interactive,
                 max_steps: options.max_steps,
@@ -543,7 +559,11 @@ impl LocalHub {
                 ledger: options.save.then(|| Ledger::new(&options.home)),
                 session: past.id.clone(),
                 project: self.store().project().to_owned(),
-                role: "main",
+                role: budget::MAIN,
+                purse: past.id.clone(),
+                budget: options.budget.clone(),
+                max_tokens: options.params.max_tokens,
+                pace: None,
             },
         }
     }
@@ -554,6 +574,8 @@ fn take_in(desk: &mut Desk, entries: &[Entry], mode: Option<Mode>) {
     // A fork's entries are committed with its opening; a resumed log's are only read in.
     if !desk.log.is_empty() {
         desk.read(entries);
+        let account = &desk.account;
+        account.budget.remember(&account.session, spent(entries));
     }
     desk.standing.mode = mode_of(entries);
     if let Some(mode) = mode {

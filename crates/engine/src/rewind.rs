@@ -1,12 +1,12 @@
 //! Moving a session to another point of its log. The log is only appended to: what is said next follows an earlier entry,
 //! and the branch that ended stays where it is.
 
-use crate::hub::reference;
+use crate::hub::{reference, settings_of};
 use crate::log::{LogError, branch};
-use crate::past::{mode_of, settings_of};
 use crate::points::branch_to;
 use crate::prefixes;
 use crate::session::Session;
+use crate::standing::mode_of;
 use ostler_wire::{Body, Entry, Notice, Rewind, Settings};
 use std::sync::Arc;
 

@@ -4,6 +4,7 @@
 use crate::checkpoint::{Checkpoints, Error, Limits, Reach, Record, Scope, Target, Why};
 use crate::children::shortened;
 use crate::desk::Desk;
+use crate::hub::Options;
 use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
 use ostler_wire::{Access, Body, Checkpoint, Delta, Language, Notice, Saved, Segment, When, Word};
@@ -85,7 +86,14 @@ struct Done {
 }
 
 impl Saves {
-    pub fn new(place: Option<Place>) -> Self {
+    /// A session that leaves no trace keeps no trees, either.
+    pub fn of(options: &Options) -> Self {
+        let limits = options.checkpoints.clone().filter(|_| options.save);
+        let place = limits.map(|limits| Place {
+            home: options.home.clone(),
+            root: options.root.clone(),
+            limits,
+        });
         Self {
             place: place.map(Arc::new),
             ..Self::default()

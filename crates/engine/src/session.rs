@@ -1,5 +1,6 @@
 //! A session: one task that owns the desk and the inbox, and runs one turn after the other.
 
+use crate::budget::affordable;
 use crate::commands::{self, template};
 use crate::conversation::Conversation;
 use crate::desk::Desk;
@@ -110,6 +111,13 @@ impl Session {
         saves::settle(&mut self.desk).await;
         let carried_out = if commands::said::is_said(line) {
             self.said(line).await
+        } else if let Some(look) = commands::resume::look(self, line) {
+            let stop = self.inbox.turn();
+            let work = tokio::task::spawn_blocking(move || look.view(&|| stop.is_cancelled()));
+            if let Ok(Ok(view)) = self.inbox.attend(work).await {
+                commands::show(&self.desk, line, view);
+            }
+            Ok(())
         } else if commands::is_ours(line) {
             let view = commands::run(self, line).await;
             commands::show(&self.desk, line, view);
@@ -232,6 +240,7 @@ impl Session {
         settings: Settings,
     ) -> Result<(), String> {
         let model = Model::new(target, self.transport.clone()).map_err(|e| e.to_string())?;
+        affordable(&self.options.budget, &model)?;
         let mut params = params_for(&self.options, &model);
         params.effort = self.desk.manner.effort.or(params.effort);
         let old = &self.desk.conversation;

@@ -603,7 +603,15 @@ async fn told(strategy: Strategy, window: u64, reports: &'static [u64]) -> (Vec<
 #[tokio::test]
 async fn the_person_is_told_before_the_window_is_full() {
     let full = &[10, 69_000, 71_000, 72_000, 81_000, 10];
-    let cases: [(Strategy, u64, &'static [u64], &[&str], usize); 5] = [
+    /// Window, prompt tokens by turn, what is said, folds.
+    type Case = (
+        Strategy,
+        u64,
+        &'static [u64],
+        &'static [&'static str],
+        usize,
+    );
+    let cases: [Case; 5] = [
         (Strategy::Compact, WINDOW, full, &["71 % full"], 1),
         (
             Strategy::Warn,

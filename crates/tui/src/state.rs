@@ -475,6 +475,7 @@ impl State {
                 self.transcript.event(event, now);
                 self.turn_ended(now);
             }
+            Event::Delta(Delta::Budget { percent }) => self.status.budget = Some(*percent),
             Event::Delta(Delta::Standing { mode }) => self.status.mode = Some(mode.clone()),
             Event::Delta(Delta::Progress { id, text, .. }) if id.is_empty() => {
                 self.work.tells(text, now);

@@ -221,7 +221,10 @@ impl Transcript {
                 self.end_turn();
                 self.push(Cell::Notice(Notice::warning(message)));
             }
-            Delta::View { .. } | Delta::Tasks { .. } | Delta::Standing { .. } => {}
+            Delta::View { .. }
+            | Delta::Tasks { .. }
+            | Delta::Budget { .. }
+            | Delta::Standing { .. } => {}
         }
     }
 

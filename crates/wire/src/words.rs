@@ -82,6 +82,17 @@ words! {
     PlanApprove: "approve and go on", "批准并执行";
     PlanEdit: "edit it first", "先修改";
     PlanKeep: "keep planning, and say what to change", "继续计划并说明修改意见";
+    BudgetReached: "The budget is reached", "已达预算上限";
+    BudgetBreach: "The budget of the {} is {}: {} is used or promised, and the next request may take {} more.", "{}的预算为 {}：已用或已预留 {}，下一个请求最多还需 {}。";
+    BudgetRaise: "raise it and go on", "提高预算并继续";
+    BudgetTo: "to {}, until Ostler ends", "至 {}，直到 Ostler 退出";
+    BudgetStop: "stop here", "到此为止";
+    SpanRun: "run", "本次运行";
+    SpanSession: "session", "会话";
+    SpanDay: "day", "今日";
+    SpanChild: "task", "任务";
+    SpanRole: "role {}", "角色 {}";
+    TokenCount: "{} tokens", "{} 词元";
     OwnWords: "or in your own words", "或自行输入";
     PickKeys: "↑↓ choose · enter take · type to search · esc close", "↑↓ 选择 · 回车确认 · 输入以搜索 · esc 关闭";
     ActionKeys: "tab the next · esc close", "tab 下一个 · esc 关闭";
@@ -101,6 +112,7 @@ words! {
     Placeholder: "Ask, or /help", "输入问题，或 /help";
     Context: "{}% context", "上下文 {}%";
     Cached: "{}% cached", "缓存 {}%";
+    Budget: "{}% budget", "预算 {}%";
     Jobs: "jobs {}", "任务 {}";
     ModeNormal: "normal", "正常模式";
     ModePlan: "plan", "计划模式";
@@ -203,7 +215,7 @@ words! {
     HelpPermissions: "the rules that hold, or one more for this session", "当前规则，或为本会话添加一条";
     HelpPlan: "plan before anything is changed", "先计划，再修改";
     HelpQuit: "leave", "退出";
-    HelpResume: "go on with an earlier session", "继续之前的会话";
+    HelpResume: "go on with an earlier session, or find one by what was said", "继续之前的会话，或按内容查找";
     HelpSession: "where this session is kept", "此会话的保存位置";
     HelpStatus: "session, model, mode, tools and what the prompt weighs", "会话、模型、模式、工具与提示大小";
     HelpTheme: "change the colours", "更改配色";
@@ -213,6 +225,14 @@ words! {
     ClearNo: "keep it", "保留";
     ResumeTitle: "Resume", "继续";
     ResumeNone: "there is no other session of this project", "此项目没有其他会话";
+    ResumeFound: "Resume: {}", "继续：{}";
+    ResumeNothing: "no session of this project has: {}", "此项目的会话中没有：{}";
+    LookDeeper: "look for it in what was said", "在会话内容中查找";
+    HistoryBehind: "The index is still being made: {} of {} logs are missing in part. Search again for more.", "索引仍在建立：{}/{} 个日志尚不完整。请再次搜索。";
+    HistoryBusy: "{} of {} logs may be missing in part: another session is writing to the index.", "{}/{} 个日志可能不完整：另一个会话正在写入索引。";
+    HistoryStuck: "{} of {} logs may be missing in part: the index cannot be written ({}).", "{}/{} 个日志可能不完整：无法写入索引（{}）。";
+    HistoryUnkept: "The index cannot be kept at {}: {}.", "索引无法保存在 {}：{}。";
+    HistoryRebuilt: "The index was damaged and has been made anew.", "索引已损坏，现已重建。";
     ActResume: "resume", "继续";
     ActFork: "fork", "复制";
     ActUse: "use", "使用";
@@ -222,6 +242,8 @@ words! {
     RowSession: "session", "会话";
     RowLog: "log", "日志";
     RowResume: "resume with", "继续命令";
+    RowBudget: "budget of the {}", "{}的预算";
+    BudgetState: "{} of {} used, {} held, {} left", "已用 {}，共 {}，预留 {}，剩余 {}";
     RowTotal: "total", "合计";
     ModelTitle: "Model", "模型";
     ModelIs: "Model: {}", "模型：{}";

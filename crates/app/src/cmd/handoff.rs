@@ -72,6 +72,7 @@ async fn improved(boot: &Boot, draft: Handoff, path: &Path, entries: &[Entry]) -
             session: session.unwrap_or_default(),
             project: boot.store().project().to_owned(),
             role: handoff::ROLE.into(),
+            purse: None,
             tokens: (&usage).into(),
         });
     }

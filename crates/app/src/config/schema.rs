@@ -35,6 +35,8 @@ pub struct Config {
     pub sessions: SessionsConfig,
     /// What a session keeps, of what was said and of the tree.
     pub context: ContextConfig,
+    /// What may be spent. Only your own file may set this.
+    pub budget: BudgetConfig,
     /// What is shown on the terminal.
     pub display: DisplayConfig,
     /// The terminal UI.
@@ -533,4 +535,32 @@ pub struct NetworkConfig {
     pub ca_file: Option<String>,
     /// Timeouts of every endpoint.
     pub timeouts: Timeouts,
+}
+
+/// What may be spent. The worst that a request can cost is set aside before it is sent.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct BudgetConfig {
+    /// From start to end of the program.
+    pub run: BudgetLimit,
+    /// By one session and the tasks it started, however often it is resumed.
+    pub session: BudgetLimit,
+    /// By all sessions since midnight.
+    pub day: BudgetLimit,
+    /// By each task, which is a session that another one started.
+    pub child: BudgetLimit,
+    /// By all requests of a role in one run: `main` for what you type, `task` for tasks.
+    pub roles: BTreeMap<String, BudgetLimit>,
+}
+
+/// A limit in money, in tokens, or both.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct BudgetLimit {
+    /// USD. Needs a model whose price is known.
+    #[serde(deserialize_with = "non_negative")]
+    #[schemars(range(min = 0.0))]
+    pub usd: Option<f64>,
+    /// Tokens of prompts and answers, cached ones included.
+    pub tokens: Option<u64>,
 }

@@ -128,6 +128,7 @@ async fn list(session: &mut Session, points: Points) -> View {
         title: language.say(Word::RewindTitle).into(),
         items,
         empty: language.say(Word::NothingSaid).into(),
+        ..List::default()
     })
 }
 
@@ -206,7 +207,7 @@ fn choose(session: &Session, points: &Points, number: usize) -> View {
     View::List(List {
         title: language.fill(Word::RewindWhat, &[&shortened(&point.text)]),
         items,
-        empty: String::new(),
+        ..List::default()
     })
 }
 
@@ -432,7 +433,7 @@ fn unseen_list(paths: &[String], again: &str, language: Language) -> View {
     View::List(List {
         title: language.fill(Word::RewindUnseen, &[&paths.len().to_string()]),
         items,
-        empty: String::new(),
+        ..List::default()
     })
 }
 

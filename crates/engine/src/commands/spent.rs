@@ -1,5 +1,6 @@
 //! `/context`, `/cost` and `/cache`: what fills the window, what it cost, and what became of the prompt cache.
 
+use crate::budget::State;
 use crate::compaction::{self, Plan};
 use crate::desk::Desk;
 use crate::inbox::Inbox;
@@ -9,6 +10,14 @@ use ostler_wire::{Body, Entry, Part, Role, Usage, View, Word};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+const COST_COLUMNS: [Word; 6] = [
+    Word::ColModel,
+    Word::ColRequests,
+    Word::ColInput,
+    Word::ColCached,
+    Word::ColOutput,
+    Word::ColCost,
+];
 /// Cells of a bar that is full.
 const BAR: u64 = 20;
 
@@ -184,7 +193,8 @@ pub fn cost(desk: &mut Desk, _: &mut Inbox, _: &str) -> View {
             ]
         })
         .collect();
-    if rows.is_empty() {
+    let budgets = budgets(desk);
+    if rows.is_empty() && budgets.is_empty() {
         return View::Text(language.say(Word::NothingSpent).into());
     }
     let known: Vec<f64> = by_model.values().filter_map(|(_, sum)| sum.cost).collect();
@@ -199,18 +209,31 @@ pub fn cost(desk: &mut Desk, _: &mut Inbox, _: &str) -> View {
         ];
         rows.push(total);
     }
-    let columns = [
-        Word::ColModel,
-        Word::ColRequests,
-        Word::ColInput,
-        Word::ColCached,
-        Word::ColOutput,
-        Word::ColCost,
-    ];
+    rows.extend(budgets);
     View::Table {
-        columns: columns.map(|word| language.say(word).to_owned()).to_vec(),
+        columns: COST_COLUMNS
+            .map(|word| language.say(word).to_owned())
+            .to_vec(),
         rows,
     }
+}
+
+/// How the limits stand, in the last column.
+fn budgets(desk: &Desk) -> Vec<Vec<String>> {
+    let language = desk.manner.language;
+    let account = &desk.account;
+    let row = |state: State| {
+        let sums = [state.spent, state.limit, state.held, state.left];
+        let [spent, limit, held, left] = &sums.map(|sum| sum.say(language));
+        let mut row = vec![String::new(); COST_COLUMNS.len()];
+        if let [first, .., last] = row.as_mut_slice() {
+            *first = language.fill(Word::RowBudget, &[&state.pot.say(language)]);
+            *last = language.fill(Word::BudgetState, &[spent, limit, held, left]);
+        }
+        row
+    };
+    let states = account.budget.states(account.payer());
+    states.into_iter().map(row).collect()
 }
 
 pub fn cache(desk: &mut Desk, _: &mut Inbox, _: &str) -> View {

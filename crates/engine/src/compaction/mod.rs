@@ -356,7 +356,7 @@ async fn carry_out(
         too_long: occasion == Occasion::Overflow,
         focus: focus.as_deref(),
     };
-    let Summary { prose, usage } = match summary::ask(desk, inbox, cancel, material).await {
+    let Summary { held, prose, usage } = match summary::ask(desk, inbox, cancel, material).await {
         Asked::Interrupted => return Ok(Folded::Interrupted),
         Asked::Answered(summary) => *summary,
     };
@@ -406,6 +406,7 @@ async fn carry_out(
     if let Some(usage) = &usage {
         desk.book(usage);
     }
+    drop(held);
     Ok(Folded::Done(Box::new(compaction)))
 }
 

@@ -3,6 +3,7 @@
 
 use super::digest::Prose;
 use super::past;
+use crate::budget::Hold;
 use crate::conversation::{Conversation, Sent};
 use crate::desk::Desk;
 use crate::feed::Feed;
@@ -33,14 +34,16 @@ pub enum Asked {
 }
 
 pub struct Summary {
+    /// What it may cost, until it is booked.
+    pub held: Option<Hold>,
     /// Or why there is none.
     pub prose: Result<Prose, String>,
     pub usage: Option<Usage>,
 }
 
 impl Asked {
-    fn answered(prose: Result<Prose, String>, usage: Option<Usage>) -> Self {
-        Asked::Answered(Box::new(Summary { prose, usage }))
+    fn answered(held: Option<Hold>, prose: Result<Prose, String>, usage: Option<Usage>) -> Self {
+        Asked::Answered(Box::new(Summary { held, prose, usage }))
     }
 }
 
@@ -64,7 +67,7 @@ pub async fn ask(
         }
     }
     match request(desk, inbox, cancel, material, Share::Half).await {
-        Reply::Overflow => Asked::answered(Err("it is too long for the model".into()), None),
+        Reply::Overflow => Asked::answered(None, Err("it is too long for the model".into()), None),
         Reply::Of(asked) => asked,
     }
 }
@@ -91,6 +94,11 @@ async fn request(
         ts: String::new(),
         body: Body::Message(Message::note(format!("{}{focus}", INSTRUCTION.trim_end()))),
     });
+    let account = &desk.account;
+    let held = match account.budget.hold(account.payer(), desk.worst()) {
+        Ok(held) => held,
+        Err(breach) => return Reply::Of(Asked::answered(None, Err(breach.message()), None)),
+    };
     let (body, sent) = conversation.request();
     // What it says is no part of the conversation, so nobody listens to this feed.
     let quiet = Feed::redacting(desk.feed.redactor().clone());
@@ -107,12 +115,12 @@ async fn request(
         Ok(Sampled::Failed(_, Error::Overflow { .. })) => return Reply::Overflow,
         Ok(Sampled::Failed(partial, error) | Sampled::Cut(partial, error)) => {
             let usage = usage(desk, &partial, &sent);
-            return Reply::Of(Asked::answered(Err(error.to_string()), usage));
+            return Reply::Of(Asked::answered(Some(held), Err(error.to_string()), usage));
         }
         Ok(Sampled::Whole(answer)) => answer,
     };
     let usage = usage(desk, &answer, &sent);
-    Reply::Of(Asked::answered(prose(&answer), usage))
+    Reply::Of(Asked::answered(Some(held), prose(&answer), usage))
 }
 
 /// A conversation of the same past. Half of it has the person's words and the latest work.

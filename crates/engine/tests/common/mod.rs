@@ -2,6 +2,8 @@
 //! in the hands of a test.
 #![allow(dead_code, reason = "each test program uses its part")]
 
+use ostler_engine::budget::{Budget, Limits};
+use ostler_engine::ledger::Ledger;
 use ostler_engine::policy::Policy;
 use ostler_engine::store::Store;
 use ostler_engine::tool::ToolSettings;
@@ -106,6 +108,7 @@ impl Bench {
             max_steps: 0,
             checkpoints: Some(Default::default()),
             context: Default::default(),
+            budget: Budget::new(Limits::default(), Ledger::new(self.space.home())),
             operator: Vec::new(),
             policy: Policy::default(),
             watch: None,

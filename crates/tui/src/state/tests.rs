@@ -278,6 +278,18 @@ fn bench(state: &str, columns: usize, look: Look) -> Bench {
                 ..ask(AskKind::Plan, "plan", &options)
             })));
         }
+        "budget" | "task budget" => {
+            working(&mut bench);
+            let options = [
+                ("once", "raise it and go on", "to $5.00, until Ostler ends"),
+                ("deny", "stop here", ""),
+            ];
+            let subject = "The budget of the run is $2.50: $2.25 is used or promised, and the next request may take $0.5000 more.";
+            bench.event(&Event::Ask(Arc::new(Ask {
+                from: Some("t1".to_owned()).filter(|_| state == "task budget"),
+                ..ask(AskKind::Budget, subject, &options)
+            })));
+        }
         "question" | "multi" | "words" => {
             working(&mut bench);
             let options: &[(&str, &str, &str)] = match state {
@@ -290,7 +302,7 @@ fn bench(state: &str, columns: usize, look: Look) -> Bench {
                 ..ask(AskKind::Question, "Which colour?", options)
             })));
         }
-        "picker" => {
+        "picker" | "sessions" => {
             let act = |label: &str, line: &str| Action {
                 label: label.into(),
                 act: Act::Command(line.into()),
@@ -312,6 +324,7 @@ fn bench(state: &str, columns: usize, look: Look) -> Bench {
                     item("gamma", false),
                 ],
                 empty: "none".into(),
+                search: Some("resume".to_owned()).filter(|_| state == "sessions"),
             };
             bench.delta(Delta::View {
                 command: "resume".into(),
@@ -468,6 +481,25 @@ fn keys_in_layers() {
 }
 
 #[test]
+fn keys_about_budgets_and_sessions() {
+    assert_snapshot!(table(&[
+        ("budget", ""),
+        ("budget", "y"),
+        ("budget", "n"),
+        ("budget", "<down><enter>"),
+        ("budget", "<esc>"),
+        ("task budget", ""),
+        ("sessions", ""),
+        ("sessions", "gam"),
+        ("sessions", "gam<enter>"),
+        ("sessions", "gam<down><enter>"),
+        ("sessions", "what was said"),
+        ("sessions", "what was said<enter>"),
+        ("sessions", " <enter>"),
+    ]));
+}
+
+#[test]
 fn layouts_at_every_width_and_look() {
     for (columns, look) in [
         (40, Look::Mono),
@@ -519,6 +551,8 @@ fn no_layout_is_larger_than_its_terminal() {
         "multi",
         "words",
         "picker",
+        "sessions",
+        "budget",
         "pager",
     ];
     for state in states {
