@@ -1,6 +1,8 @@
 //! From flags, environment and files to what the engine needs. The one place where the process is looked at.
 
-use crate::auth::{Http, LoginKey, LoginOf, Logins, known_secrets};
+mod target;
+
+use crate::auth::{Logins, known_secrets};
 use crate::config::budget::{self, Cap};
 use crate::config::diagnose::{self, ConfigError, Notice};
 use crate::config::env::Override;
@@ -8,7 +10,7 @@ use crate::config::keys::{self, Dotenv};
 use crate::config::layers::{self, Inputs, Loaded, RuleList};
 use crate::config::paths::{Env, Places, Platform};
 use crate::config::providers;
-use crate::config::resolve::{ResolvedModel, Resolver, UsableLogin};
+use crate::config::resolve::Resolver;
 use crate::config::schema::{self, ProviderConfig};
 use crate::config::trust::{Approval, Book};
 use crate::flags::{Global, PermissionMode};
@@ -22,8 +24,7 @@ use ostler_engine::redact::Redactor;
 use ostler_engine::tool::ToolSettings;
 use ostler_engine::{Options, RuleStore};
 use ostler_host::Local;
-use ostler_llm::{Effort, Key, Params, Price, Secret, Target, Transport, TransportOptions};
-use ostler_wire::{Json, Origin};
+use ostler_llm::{Effort, Params, Secret, Transport, TransportOptions};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -375,74 +376,6 @@ impl Boot {
             .chain(quiet.clone())
             .collect()
     }
-
-    fn login_key(&self, provider: &str, login: &UsableLogin) -> Key {
-        let of = LoginOf {
-            provider,
-            origin: &login.origin,
-            name: &login.name,
-            client_secret: login.client_secret.as_ref(),
-        };
-        let (http, redactor) = (Http::new(self.ca_files()), self.redactor.clone());
-        Key::Source(Arc::new(LoginKey::new(of, self.logins(), http, redactor)))
-    }
-
-    pub fn target(&self, resolved: ResolvedModel) -> Result<Target, String> {
-        let facts = ostler_llm::lookup(&resolved.model);
-        let thinks = facts.as_ref().is_none_or(|facts| facts.reasoning);
-        let variant = match &resolved.variant {
-            Some(variant) => Some(variant_effort(&resolved, variant, thinks)?),
-            None => None,
-        };
-        let own = &resolved.quirks;
-        let quirks =
-            ostler_llm::quirks(&resolved.kind, &resolved.base_url, &resolved.model, &[own])
-                .map_err(|e| e.to_string())?;
-        let price = resolved
-            .price
-            .map(|p| Price {
-                input: p.input.unwrap_or(0.0),
-                cached_input: p.cached_input,
-                cache_write: p.cache_write,
-                output: p.output.unwrap_or(0.0),
-            })
-            .or(facts.as_ref().and_then(|f| f.price));
-        let key = match (resolved.key, resolved.login) {
-            (Some(key), _) => Some(key.value.from_source(key.source).into()),
-            (None, Some(login)) => Some(self.login_key(&resolved.provider, &login)),
-            (None, None) => None,
-        };
-        Ok(Target {
-            origin: Origin {
-                provider: resolved.provider,
-                model: resolved.model,
-            },
-            kind: resolved.kind,
-            base_url: resolved.base_url,
-            key,
-            headers: resolved.headers.into_iter().collect(),
-            extra_body: (!resolved.extra_body.is_empty())
-                .then(|| Json::from(serde_json::Value::Object(resolved.extra_body))),
-            quirks,
-            window: resolved
-                .context_window
-                .or(facts.as_ref().map(|f| f.window))
-                .unwrap_or(0),
-            max_output: resolved
-                .max_output
-                .or(facts.as_ref().and_then(|f| f.max_output)),
-            price,
-            // A model nobody knows is only asked to think when the person says how hard.
-            reasoning: facts.as_ref().map_or(
-                self.loaded.config.agent.effort.is_some() || variant.is_some(),
-                |f| f.reasoning,
-            ),
-            effort: variant,
-            images: facts.as_ref().is_none_or(|f| f.images),
-            stream: resolved.stream,
-            timeouts: resolved.timeouts,
-        })
-    }
 }
 
 fn mode(mode: crate::flags::Mode) -> ostler_engine::policy::Mode {
@@ -450,20 +383,6 @@ fn mode(mode: crate::flags::Mode) -> ostler_engine::policy::Mode {
         crate::flags::Mode::Normal => ostler_engine::policy::Mode::Normal,
         crate::flags::Mode::Plan => ostler_engine::policy::Mode::Plan,
     }
-}
-
-/// What `@variant` stands for: how hard the model thinks.
-fn variant_effort(resolved: &ResolvedModel, variant: &str, thinks: bool) -> Result<Effort, String> {
-    let known = Effort::ALL.into_iter().find(|e| e.name() == variant);
-    known.filter(|_| thinks).ok_or_else(|| {
-        let names: Vec<&str> = Effort::ALL.map(Effort::name).to_vec();
-        let which = match thinks {
-            true => format!("there are {} (how hard it thinks)", names.join(", ")),
-            false => "it does not think, so it has none".to_owned(),
-        };
-        let (provider, model) = (&resolved.provider, &resolved.model);
-        format!("{provider}/{model} has no variant `{variant}`; {which}")
-    })
 }
 
 fn effort(effort: schema::Effort) -> Effort {
