@@ -188,7 +188,7 @@ fn names(folder: &Path) -> Vec<Name> {
     names
 }
 
-fn picture() -> Result<Image, String> {
+fn picture() -> Option<Image> {
     let tools: [&[&str]; 3] = [
         &["wl-paste", "--no-newline", "--type", "image/png"],
         &[
@@ -202,15 +202,10 @@ fn picture() -> Result<Image, String> {
         &["pngpaste", "-"],
     ];
     let found = tools.iter().find_map(|tool| picture_from(tool));
-    found
-        .map(|data| Image {
-            media_type: "image/png".into(),
-            data,
-        })
-        .ok_or_else(|| {
-            "there is none on the clipboard, or neither wl-paste, xclip nor pngpaste is installed"
-                .into()
-        })
+    found.map(|data| Image {
+        media_type: "image/png".into(),
+        data,
+    })
 }
 
 fn branch(root: &Path) -> Option<String> {

@@ -40,7 +40,7 @@ pub struct Boot {
     pub dotenv: Dotenv,
     pub built_in: Vec<ProviderConfig>,
     /// What was spent; the limits are in the configuration.
-    pub budget: Budget,
+    pub spent: Budget,
     pub machine: Arc<Local>,
     /// Learns what nobody may see, also while a session runs.
     pub redactor: Redactor,
@@ -68,7 +68,7 @@ impl Boot {
     pub fn anew(&self) -> anyhow::Result<Self> {
         let mut boot = Self::at(&self.global, self.env.clone(), self.places.clone())?;
         // What was spent so far was spent.
-        boot.budget = self.budget.clone();
+        boot.spent = self.spent.clone();
         Ok(boot)
     }
 
@@ -89,7 +89,7 @@ impl Boot {
         let dotenv = Dotenv::load(&places.dotenv(), ostler_host::mode_of);
         Ok(Self {
             global: global.clone(),
-            budget: Budget::new(Limits::default(), Ledger::new(&places.home)),
+            spent: Budget::new(Limits::default(), Ledger::new(&places.home)),
             env,
             places,
             loaded,
@@ -134,6 +134,11 @@ impl Boot {
             ca_files: self.ca_files(),
             ..TransportOptions::default()
         }))
+    }
+
+    /// What was spent, under the limits that hold.
+    pub fn budget(&self) -> Budget {
+        self.spent.under(budget::limits(&self.loaded.config.budget))
     }
 
     /// The one machine that this process works on.
@@ -188,7 +193,7 @@ impl Boot {
             max_steps: config.agent.max_steps,
             checkpoints: crate::cmd::checkpoint::wanted(self),
             context: config.context.settings(),
-            budget: self.budget.under(budget::limits(&config.budget)),
+            budget: self.budget(),
             operator: self.operator()?,
             policy: self.policy_for(interactive)?,
             watch: Some(Arc::new(Watch::new(self))),
@@ -328,6 +333,7 @@ impl Boot {
                 .unwrap_or_else(|| DEFAULT_SEARCH.trim().to_owned()),
             ca_file: config.network.ca_file.clone().map(PathBuf::from),
             envelope: tools.result_format == schema::ResultFormat::Envelope,
+            language: crate::front::language(self),
             sandbox: crate::sandbox::wanted(self)?,
         })
     }
@@ -441,33 +447,6 @@ fn stray_tools(loaded: &Loaded) -> Vec<Notice> {
         if let (RuleList::Allow | RuleList::Ask, Some(name)) = (rule.list, parsed.unknown_tool()) {
             let text = format!("the rule `{}` does nothing: {}", rule.text, no_tool(name));
             notices.push(Notice::warning(rule.place, text));
-        }
-    }
-    notices
-}
-
-/// Allow rules that never count because another layer or list is stricter about the same thing.
-pub fn overruled(loaded: &Loaded) -> Vec<Notice> {
-    let rules: Vec<_> = loaded
-        .rules()
-        .into_iter()
-        .filter_map(|rule| Some((Rule::parse(&rule.text, "").ok()?.canonical(), rule)))
-        .collect();
-    let lists = |list: RuleList| rules.iter().filter(move |(_, rule)| rule.list == list);
-    let mut notices = Vec::new();
-    for (allowed, rule) in lists(RuleList::Allow) {
-        let family = allowed.split('(').next().unwrap_or_default();
-        let mut stricter = lists(RuleList::Deny).chain(lists(RuleList::Ask));
-        let over = stricter.find(|(other, _)| other == allowed || other == family);
-        if let Some((_, over)) = over {
-            let text = format!(
-                "the allow rule `{}` never counts: `{}` in `{}` ({}) wins",
-                rule.text,
-                over.text,
-                over.list.key(),
-                over.place
-            );
-            notices.push(Notice::warning(rule.place.clone(), text));
         }
     }
     notices

@@ -1,20 +1,31 @@
-//! Slash commands that need more than a session: what the configuration says and what the machine lacks. The same things
-//! as `ostler config` and `ostler doctor`, as views.
+//! Slash commands that need more than a session: what the configuration says, what the machine lacks, logins. The same
+//! things as `ostler config`, `doctor`, `login` and `logout`, as views.
 
 use crate::boot::Boot;
-use crate::cmd::doctor;
+use crate::cmd::{doctor, login};
 use crate::config::show;
-use ostler_engine::Extra;
+use crate::flags;
+use ostler_engine::{Extra, Tell};
 use ostler_wire::{CommandInfo, Language, View, Word};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::runtime::Handle;
+use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
 
 /// Settings in one view.
 const MAX_ROWS: usize = 500;
+/// Lines that are pasted for a login and not looked at yet.
+const PASTED: usize = 4;
 
 pub fn all(boot: &Arc<Boot>) -> Vec<Arc<dyn Extra>> {
     vec![
         Arc::new(Settings(boot.clone())),
         Arc::new(Doctor(boot.clone())),
+        Arc::new(LogIn {
+            boot: boot.clone(),
+            begun: Mutex::default(),
+        }),
+        Arc::new(LogOut(boot.clone())),
     ]
 }
 
@@ -29,7 +40,7 @@ impl Extra for Settings {
         }
     }
 
-    fn run(&self, words: &str, language: Language) -> View {
+    fn run(&self, words: &str, language: Language, _: &Tell) -> View {
         let settings = show::settings(&self.0.loaded).into_iter();
         let rows: Vec<Vec<String>> = settings
             .filter(|setting| setting.key.starts_with(words))
@@ -58,7 +69,7 @@ impl Extra for Doctor {
         }
     }
 
-    fn run(&self, _: &str, language: Language) -> View {
+    fn run(&self, _: &str, language: Language, _: &Tell) -> View {
         let findings = doctor::findings(&self.0, None);
         let row = |finding: doctor::Finding| {
             let text = match finding.fix {
@@ -75,6 +86,84 @@ impl Extra for Doctor {
         View::Table {
             columns: Vec::new(),
             rows: findings.into_iter().map(row).collect(),
+        }
+    }
+}
+
+struct LogIn {
+    boot: Arc<Boot>,
+    begun: Mutex<Option<Begun>>,
+}
+
+/// A login that waits for the person to come back from the browser.
+struct Begun {
+    work: AbortHandle,
+    pasted: mpsc::Sender<String>,
+}
+
+impl Extra for LogIn {
+    fn info(&self, language: Language) -> CommandInfo {
+        CommandInfo {
+            name: "login".into(),
+            help: language.say(Word::HelpLogin).into(),
+            arguments: "[provider]".into(),
+        }
+    }
+
+    fn run(&self, words: &str, language: Language, tell: &Tell) -> View {
+        let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        if words.contains("://") {
+            let waits = begun.as_ref().filter(|b| !b.work.is_finished());
+            return match waits.map(|b| b.pasted.try_send(words.to_owned())) {
+                Some(Ok(())) => View::Text(language.say(Word::LoginLooks).into()),
+                Some(Err(_)) | None => View::Error(language.say(Word::LoginNone).into()),
+            };
+        }
+        // Who begins anew has given the other one up.
+        if let Some(old) = begun.take() {
+            old.work.abort();
+        }
+        let (pasted, receiver) = mpsc::channel(PASTED);
+        let (boot, tell, later) = (self.boot.clone(), tell.clone(), tell.clone());
+        let args = flags::Login {
+            provider: Some(words.to_owned()).filter(|w| !w.is_empty()),
+            ..flags::Login::default()
+        };
+        let work = Handle::current().spawn(async move {
+            let person = login::Person {
+                language,
+                say: Box::new(move |text| tell.view(View::Text(text.to_owned()))),
+                pasted: Some(receiver),
+                hint: Word::LoginSend,
+            };
+            later.view(match login::log_in(&boot, &args, person).await {
+                Ok(text) => View::Text(text),
+                Err(error) => View::Error(format!("{error:#}")),
+            });
+        });
+        let work = work.abort_handle();
+        *begun = Some(Begun { work, pasted });
+        View::Text(language.say(Word::LoginBegins).into())
+    }
+}
+
+struct LogOut(Arc<Boot>);
+
+impl Extra for LogOut {
+    fn info(&self, language: Language) -> CommandInfo {
+        CommandInfo {
+            name: "logout".into(),
+            help: language.say(Word::HelpLogout).into(),
+            arguments: "[provider]".into(),
+        }
+    }
+
+    fn run(&self, words: &str, language: Language, tell: &Tell) -> View {
+        let provider = Some(words.to_owned()).filter(|w| !w.is_empty());
+        let say = |text: &str| tell.view(View::Error(text.to_owned()));
+        match Handle::current().block_on(login::log_out(&self.0, provider, language, &say)) {
+            Ok(text) => View::Text(text),
+            Err(error) => View::Error(format!("{error:#}")),
         }
     }
 }

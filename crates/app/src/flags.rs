@@ -409,7 +409,7 @@ pub struct Setup {
     pub offline: bool,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct Login {
     /// The provider; that of the model in use when left out
     pub provider: Option<String>,

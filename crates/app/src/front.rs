@@ -17,7 +17,7 @@ use ostler_wire::{Hub, Language, Open, Word};
 use std::cell::Cell;
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Whether the terminal UI can and may be used; plain lines otherwise.
 pub fn fits(boot: &Boot) -> bool {
@@ -41,24 +41,31 @@ pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
     let _ = host
         .guard_terminal(ostler_tui::terminal::RESET.as_bytes())
         .await;
-    reset_on_panic();
+    let panics = quiet_panics();
     let stopped = Cell::new(false);
     let stop = async {
         match signals.next().await {
             Stop::Terminate => stopped.set(true),
             // In raw mode Ctrl-C is a key; a signal comes from somewhere else.
-            Stop::Interrupt => {}
+            Stop::Interrupt => panic_if_asked(&boot),
         }
     };
     let out = io::BufWriter::with_capacity(1 << 16, io::stdout());
     let ended = show(&hub, client, Around::new(places(&boot)), start, out, stop).await;
     let _ = host.release_terminal().await;
+    for told in panics.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+        let _ = writeln!(io::stderr(), "{told}");
+    }
+    // A terminal that was closed says so by an error before the signal comes.
+    if stopped.get() || (ended.is_err() && !io::stdin().is_terminal()) {
+        return Ok(TERMINATED);
+    }
     let ended = ended.context("the terminal cannot be used")?;
     if boot.store().find(&ended.session).is_ok() {
         let id = ended.session.get(..8).unwrap_or(&ended.session);
         let _ = writeln!(io::stderr(), "ostler resume {id}");
     }
-    Ok(if stopped.get() { TERMINATED } else { OK })
+    Ok(OK)
 }
 
 fn places(boot: &Boot) -> Places {
@@ -176,13 +183,35 @@ pub fn command_folders(boot: &Boot) -> Vec<Shelf> {
     ]
 }
 
-fn reset_on_panic() {
+/// Panics of other threads that are told at the end.
+const MAX_PANICS: usize = 8;
+
+/// A panic on our own thread ends the conversation: the terminal is put right before anything is said. One on another
+/// thread is an error of whoever waits for it, and is not written across the screen; it is told at the end.
+fn quiet_panics() -> Arc<Mutex<Vec<String>>> {
     let usual = std::panic::take_hook();
+    let kept = Arc::new(Mutex::new(Vec::new()));
+    let told = kept.clone();
+    let own = std::thread::current().id();
     std::panic::set_hook(Box::new(move |info| {
+        if std::thread::current().id() != own {
+            let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+            if told.len() < MAX_PANICS {
+                told.push(info.to_string());
+            }
+            return;
+        }
         let mut out = io::stdout();
         let _ = out.write_all(ostler_tui::terminal::RESET.as_bytes());
         let _ = out.flush();
         let _ = ostler_tui::terminal::cook();
         usual(info);
     }));
+    kept
+}
+
+/// Only a debug build can be asked, by the test that looks at the terminal after a panic.
+fn panic_if_asked(boot: &Boot) {
+    let asked = cfg!(debug_assertions) && boot.env.contains_key("OSTLER_TEST_PANIC");
+    assert!(!asked, "OSTLER_TEST_PANIC");
 }

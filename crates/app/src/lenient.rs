@@ -36,7 +36,7 @@ impl Lenient {
         };
         let boot = Boot {
             global: global.clone(),
-            budget: Budget::new(Limits::default(), Ledger::new(&places.home)),
+            spent: Budget::new(Limits::default(), Ledger::new(&places.home)),
             dotenv: Dotenv::load(&places.dotenv(), ostler_host::mode_of),
             built_in: providers::built_in(ostler_llm::builtin_providers()),
             env,

@@ -45,13 +45,8 @@ pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
         language,
         busy: Busy::Idle,
         asks: VecDeque::new(),
-        shown: Shown {
-            sign: false,
-            ask: None,
-            stops: 0,
-            told: Instant::now(),
-        },
-        tasks: Vec::new(),
+        shown: Shown::default(),
+        background: Background::default(),
     };
     talk.greet()?;
     match talk.listen().await {
@@ -83,7 +78,26 @@ struct Talk {
     /// Asks that wait to be put.
     asks: VecDeque<Arc<Ask>>,
     shown: Shown,
+    background: Background,
+}
+
+/// What goes on beside the conversation.
+#[derive(Default)]
+struct Background {
     tasks: Vec<Task>,
+    /// When they were told of.
+    told: Option<Instant>,
+    /// Commands, by id.
+    jobs: Vec<String>,
+    /// What leaving stops, as the person was told.
+    warned: Vec<String>,
+}
+
+impl Background {
+    fn ids(&self) -> Vec<String> {
+        let tasks = self.tasks.iter().map(|task| task.id.clone());
+        tasks.chain(self.jobs.iter().cloned()).collect()
+    }
 }
 
 /// What the session is at.
@@ -101,13 +115,12 @@ enum Busy {
 }
 
 /// What stands on the screen and waits for a line.
+#[derive(Default)]
 struct Shown {
     sign: bool,
     ask: Option<Arc<Ask>>,
     /// Times that the person pressed Ctrl-C in this turn.
     stops: u32,
-    /// When the tasks were told of.
-    told: Instant,
 }
 
 impl Talk {
@@ -187,11 +200,28 @@ impl Talk {
     fn liveness(&self) -> String {
         let part = |task: &Task| {
             let doing = ostler_engine::commands::tasks::doing(&task.doing, self.language);
-            let seconds = task.seconds + self.shown.told.elapsed().as_secs();
-            format!("{} {seconds}s {doing}", task.id)
+            let since = self
+                .background
+                .told
+                .map_or(0, |told| told.elapsed().as_secs());
+            format!("{} {}s {doing}", task.id, task.seconds + since)
         };
-        let parts: Vec<String> = self.tasks.iter().map(part).collect();
+        let mut parts: Vec<String> = self.background.tasks.iter().map(part).collect();
+        parts.extend(self.background.jobs.iter().cloned());
         parts.join(" · ")
+    }
+
+    /// Leaving stops what runs in the background. Whoever types is told so once, and leaves by saying it again.
+    fn may_leave(&mut self) -> io::Result<bool> {
+        let ids = self.background.ids();
+        if !self.lines.by_hand || ids.iter().all(|id| self.background.warned.contains(id)) {
+            return Ok(true);
+        }
+        let text = self.language.fill(Word::LeaveStops, &[&ids.join(", ")]);
+        self.background.warned = ids;
+        self.printer.note(Ink::Yellow, &text)?;
+        self.printer.flush()?;
+        Ok(false)
     }
 
     /// The cursor stands behind the sign; what comes now gets a line of its own.
@@ -212,7 +242,12 @@ impl Talk {
         }
         let Some(line) = line else {
             self.end_sign()?;
-            return Ok(Some(Over::Left));
+            if self.may_leave()? {
+                return Ok(Some(Over::Left));
+            }
+            // The end of input was a key.
+            self.lines.go_on(crate::ops::read_lines());
+            return Ok(None);
         };
         let line = line.trim();
         if self.busy != Busy::Idle {
@@ -305,9 +340,10 @@ impl Talk {
                     from.is_some_and(|from| tasks.iter().all(|task| task.id != *from))
                 };
                 self.forget(gone);
-                self.tasks = tasks;
-                self.shown.told = Instant::now();
+                self.background.tasks = tasks;
+                self.background.told = Some(Instant::now());
             }
+            Event::Delta(Delta::Jobs { running }) => self.background.jobs = running,
             Event::Delta(Delta::View { command, view }) => {
                 if matches!(&self.busy, Busy::Command { line, .. } if *line == command) {
                     self.busy = Busy::Idle;
@@ -365,9 +401,9 @@ impl Talk {
 
     async fn deed(&mut self, deed: Deed) -> anyhow::Result<Option<Over>> {
         match deed {
-            Deed::Leave => return Ok(Some(Over::Left)),
+            Deed::Leave if self.may_leave()? => return Ok(Some(Over::Left)),
             Deed::Open(which) => self.swap(which).await?,
-            // Plain lines have no composer, no colours to choose and no clipboard.
+            // Plain lines have no clipboard, no composer and no colours to choose.
             Deed::Copy(text) => {
                 self.printer.lines(Ink::Plain, &text)?;
                 self.printer.flush()?;
@@ -376,7 +412,12 @@ impl Talk {
                 self.printer.lines(Ink::Grey, &text)?;
                 self.printer.flush()?;
             }
-            Deed::Compose(_) | Deed::Theme(_) => {}
+            Deed::Theme(_) => {
+                let text = self.language.say(Word::NoThemes);
+                self.printer.note(Ink::Plain, text)?;
+                self.printer.flush()?;
+            }
+            Deed::Leave | Deed::Compose(_) => {}
         }
         Ok(None)
     }
@@ -431,7 +472,9 @@ impl Talk {
             }
             (Stop::Interrupt, None) if self.busy == Busy::Idle => {
                 self.end_sign()?;
-                return Ok(Some(Over::Left));
+                if self.may_leave()? {
+                    return Ok(Some(Over::Left));
+                }
             }
             (Stop::Interrupt, Some(_) | None) => {
                 self.shown.stops += 1;
@@ -460,7 +503,7 @@ impl Talk {
             client,
             mut printer,
             boot,
-            tasks,
+            background,
             language,
             busy,
             ..
@@ -470,8 +513,8 @@ impl Talk {
             // A session that is gone already has nothing to stop.
             let _ = client.ops.send(Op::Interrupt).await;
         }
-        if !tasks.is_empty() {
-            let ids: Vec<&str> = tasks.iter().map(|t| t.id.as_str()).collect();
+        let ids = background.ids();
+        if !ids.is_empty() {
             let text = language.fill(Word::LeftBehind, &[&ids.join(", ")]);
             printer.note(Ink::Yellow, &text)?;
         }
@@ -491,9 +534,12 @@ impl Talk {
 /// Whether an event is seen, so that the sign has to make room.
 fn speaks(event: &Event) -> bool {
     match event {
-        Event::Delta(Delta::Tasks { .. } | Delta::ToolStarted { .. } | Delta::Budget { .. }) => {
-            false
-        }
+        Event::Delta(
+            Delta::Tasks { .. }
+            | Delta::Jobs { .. }
+            | Delta::ToolStarted { .. }
+            | Delta::Budget { .. },
+        ) => false,
         Event::Delta(Delta::Progress { text, .. }) => !text.is_empty(),
         Event::Delta(_) | Event::Entry(_) | Event::Ask(_) => true,
     }

@@ -274,6 +274,7 @@ impl<O: Write, E: Write> Printer<O, E> {
             Delta::ToolStarted { .. }
             | Delta::Tasks { .. }
             | Delta::Budget { .. }
+            | Delta::Jobs { .. }
             | Delta::Standing { .. } => {}
         }
         Ok(None)

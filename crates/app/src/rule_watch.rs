@@ -10,6 +10,7 @@ use crate::flags::Global;
 use crate::print::printable;
 use ostler_engine::policy::Rule;
 use ostler_engine::{RuleNews, RuleWatch};
+use ostler_wire::{Language, Word};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
@@ -17,6 +18,7 @@ pub struct Watch {
     global: Global,
     env: Env,
     places: Places,
+    language: Language,
     seen: Mutex<Seen>,
 }
 
@@ -31,6 +33,7 @@ impl Watch {
             global: boot.global.clone(),
             env: boot.env.clone(),
             places: boot.places.clone(),
+            language: crate::front::language(boot),
             seen: Mutex::new(Seen {
                 files: boot.loaded.files.clone(),
                 rules: boot
@@ -70,9 +73,7 @@ impl RuleWatch for Watch {
         let loaded = match self.load() {
             Ok(loaded) => loaded,
             Err(why) => {
-                news.notice = printable(&format!(
-                    "The configuration has changed and cannot be used ({why}); the rules from before hold."
-                ));
+                news.notice = printable(&self.language.fill(Word::RulesBroken, &[&why]));
                 return Some(news);
             }
         };
@@ -99,7 +100,7 @@ impl RuleWatch for Watch {
         if told.is_empty() {
             return None;
         }
-        news.notice = printable(&format!("New rules hold from now on: {}", told.join("; ")));
+        news.notice = printable(&self.language.fill(Word::RulesNew, &[&told.join("; ")]));
         Some(news)
     }
 }

@@ -78,6 +78,22 @@ fn tokens_count_and_the_flag_sets_them() {
 }
 
 #[test]
+fn what_nobody_counted_is_guessed() {
+    // A prompt weighs some 10,000 bytes, which might be 5,000 tokens.
+    let untold = || Step::answer().text("a b c").usage(Usage::default());
+    let scene = Scene::with_config(
+        Kind::Chat,
+        "max_output = 10\n[budget]\nsession = { tokens = 8000 }\n",
+        [untold().call("time", json!({})), untold(), untold()],
+    );
+    let out = scene.exec("go").exits(1);
+    assert!(fault(&out).contains("The budget of the session"), "{out:?}");
+    assert_eq!(scene.server.requests().len(), 1);
+    let ledger = json_lines(&scene.space.read(scene.space.home().join("ledger.jsonl")));
+    assert_eq!((&ledger[0]["input"], ledger.len()), (&json!(0), 1));
+}
+
+#[test]
 fn money_needs_a_price() {
     let scene = Scene::new(Kind::Chat, []);
     let out = scene.ostler(["exec", "--budget", "1", "-p", "go"]).output();

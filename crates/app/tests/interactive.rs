@@ -518,10 +518,10 @@ fn who_leaves_is_told_what_is_stopped() {
     running.write("/bg go\n");
     running.wait_stderr("t1 runs in the background: go");
     scene.server.wait_for(1);
-    running.write("/new\n/quit\n");
+    running.write("/new\n");
     running.wait_stderr("Not while tasks run (t1)");
-    running.wait_stderr("Leave? These would be stopped: t1");
-    running.write("/quit yes\n");
+    // A script knows what it does.
+    running.write("/quit\n");
     let out = running.wait().ok();
     assert!(
         out.stderr.contains("Stopped with the session: t1\n")
@@ -572,6 +572,21 @@ fn own_commands_notes_and_files_are_commands() {
 }
 
 #[test]
+fn the_document_lists_every_command() {
+    let scene = Scene::new(Kind::Chat, []);
+    let out = talk(&scene, &["/help", "/quit"]);
+    let document = include_str!("../../../docs/terminal.md");
+    let names = out.stderr.lines().chain(out.stdout.lines());
+    let names = names.filter_map(|line| line.trim_start_matches("> ").strip_prefix('/'));
+    let names: Vec<&str> = names.filter_map(|l| l.split_whitespace().next()).collect();
+    assert!(names.len() > 25, "{out:?}");
+    for name in names {
+        let rows = [format!("| `/{name} "), format!("| `/{name}`")];
+        assert!(rows.iter().any(|row| document.contains(row)), "/{name}");
+    }
+}
+
+#[test]
 fn plain_lines_speak_the_language_of_the_person() {
     let call = Step::answer().call("bash", json!({"command": "echo x > made"}));
     let scene = Scene::new(Kind::Chat, [call, Step::answer().text("ok")]);
@@ -610,7 +625,7 @@ fn on_a_terminal_commands_take_effect_during_a_turn() {
     term.wait_for("t1 runs in the background: also");
     term.wait_for("Approval: yolo for commands");
     term.wait_for("Heard: also");
-    term.keys("/quit yes\r");
+    term.keys("/quit\r");
     assert!(term.wait().success());
 }
 
@@ -628,4 +643,32 @@ fn asks_of_a_task_are_put_with_its_name() {
     assert!(scene.space.exists("made"));
     term.keys("\u{4}");
     assert!(term.wait().success());
+}
+
+#[cfg(unix)]
+#[test]
+fn on_a_terminal_leaving_twice_stops_what_runs() {
+    for leave in ["\u{4}", "/quit\r", "\u{3}"] {
+        let call = json!({"command": "exec sleep 300", "wait": false});
+        let scene = Scene::with_config(
+            Kind::Chat,
+            "[permissions]\nmode = \"allow\"\n[sandbox]\nbash = \"off\"\n",
+            [
+                Step::answer().call("bash", call),
+                Step::answer().text("Begun."),
+            ],
+        );
+        let mut term = scene.ostler(["--plain"]).on_terminal(100, 40);
+        term.wait_for(">");
+        term.keys("go\r");
+        term.wait_for("Begun.");
+        // The line above the prompt names what runs.
+        term.wait_for("\nj1\n>");
+        term.keys(leave);
+        term.wait_for("leaving stops j1; ctrl-d or /quit again does it");
+        term.wait_until("another prompt", |s| s.matches("\nj1\n>").count() == 2);
+        term.keys(leave);
+        term.wait_for("Stopped with the session: j1");
+        assert!(term.wait().success(), "{leave:?}");
+    }
 }

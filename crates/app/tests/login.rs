@@ -227,6 +227,39 @@ fn the_address_can_be_pasted() {
 }
 
 #[test]
+fn a_conversation_can_log_in_and_out() {
+    let scene = Scene::new("flow = \"browser\"\n");
+    let mut running = scene.ostler(["--model", "demo"]).open_stdin().spawn();
+    running.write("/login http://127.0.0.1:1/callback?code=x\n");
+    running.wait_stderr("No login waits for an address");
+    // Who begins anew gives the first one up.
+    running.write("/login mock\n");
+    running.wait_stderr("send /login and the address");
+    let first = shown_url(&running.stderr(), "/authorize");
+    running.write("/login\n");
+    let second = wait_for("another address", || {
+        let told = running.stderr();
+        let mut words = told.split_whitespace();
+        let other = |w: &&str| w.contains("/authorize") && *w != first;
+        words.find(|w| other(w)).map(str::to_owned)
+    });
+    running.write("/login http://127.0.0.1:1/callback?code=x&state=wrong\n");
+    running.wait_stderr("(its `state` differs)");
+    running.write(&format!("/login {}\n", redirect_of(&second)));
+    running.wait_stderr("Logged in to mock");
+    running.write("/model mock/mock-model\nhi\n");
+    running.wait_stdout("Hello.");
+    running.write("/logout\n");
+    running.wait_stderr("Logged out of mock.");
+    running.write("/logout\n");
+    running.wait_stderr("There is no login.");
+    running.write("/quit\n");
+    let out = running.wait().ok();
+    scene.nothing_shows(&[&out]);
+    scene.exec().exits(1);
+}
+
+#[test]
 fn a_login_with_a_code_on_another_device() {
     let scene = Scene::new("");
     // No screen here, so this way is taken without being asked for.

@@ -3,6 +3,8 @@
 #![cfg(unix)]
 
 mod common;
+#[path = "terminal/life.rs"]
+mod life;
 
 use common::{Scene, of_type, texts, wait_for};
 use ostler_testkit::{Kind, Place, Server, Signal, Step, Term, Trouble, Usage, config_text};
@@ -299,9 +301,15 @@ fn resizing_leaves_one_composer_and_every_row() {
     term.wait_for("by some words");
     for (columns, rows) in [(40, 20), (120, 20), (40, 10), (80, 24)] {
         term.resize(columns, rows);
+        // Drawn for this size, and not what the terminal made of the one before.
+        let drawn = match columns {
+            40 => "forty\n⋮ columns are, by some words",
+            _ => "forty columns are, by some words",
+        };
         term.wait_until("one composer", |screen| {
             screen.matches("mock-model · ask").count() == 1
                 && screen.matches("› a line that").count() == 1
+                && screen.contains(drawn)
         });
     }
     term.keys("\r");
@@ -366,13 +374,16 @@ impl Tmux {
     }
 
     fn ostler(&self, scene: &Scene) {
+        self.run(scene, env!("CARGO_BIN_EXE_ostler"));
+    }
+
+    fn run(&self, scene: &Scene, program: &str) {
         let env: Vec<String> = scene
             .space
             .env()
             .into_iter()
             .map(|(name, value)| format!("{name}='{}'", value.to_string_lossy()))
             .collect();
-        let program = env!("CARGO_BIN_EXE_ostler");
         let command = format!(
             "cd '{}' && env -u XTERM_VERSION {} {program}",
             scene.space.root().display(),

@@ -14,7 +14,7 @@ use books::{Books, Pot};
 pub use books::{Payer, Span, State};
 pub use breach::{Breach, RAISE, Sum};
 use jiff::Timestamp;
-use ostler_llm::{Model, Price, TokenUsage};
+use ostler_llm::{Answer, AnswerPart, Model, Price, TokenUsage};
 use ostler_wire::{Body, Entry, Usage};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,7 +28,7 @@ const PACE: f64 = 0.5;
 pub const MAIN: &str = "main";
 pub const TASK: &str = "task";
 /// Every role that requests are sent in.
-pub const ROLES: [&str; 2] = [MAIN, TASK];
+pub const ROLES: [&str; 4] = [MAIN, TASK, crate::compaction::ROLE, crate::handoff::ROLE];
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limit {
@@ -106,6 +106,20 @@ impl From<&Line> for Amount {
     }
 }
 
+fn guessed(bytes: u64) -> u64 {
+    (bytes as f64 * PACE).ceil() as u64
+}
+
+/// What an answer weighs, as long as nobody counted it.
+pub fn tokens(answer: &Answer) -> u64 {
+    let weigh = |part: &AnswerPart| match part {
+        AnswerPart::Text { text, .. } | AnswerPart::Reasoning { text, .. } => text.len(),
+        AnswerPart::Call { arguments, .. } => arguments.len(),
+    };
+    let bytes: usize = answer.parts.iter().map(weigh).sum();
+    guessed(bytes as u64)
+}
+
 /// The most that a request can cost. `before` is what the last one had: its tokens and bytes.
 pub fn worst(
     bytes: u64,
@@ -113,13 +127,12 @@ pub fn worst(
     max_output: Option<u64>,
     price: Option<Price>,
 ) -> Amount {
-    let fresh = |bytes: u64| (bytes as f64 * PACE).ceil() as u64;
     let input = match before {
         // No token is less than a byte.
         Some((tokens, then)) if tokens > 0 && then <= bytes => {
-            tokens.min(then).saturating_add(fresh(bytes - then))
+            tokens.min(then).saturating_add(guessed(bytes - then))
         }
-        Some(_) | None => fresh(bytes),
+        Some(_) | None => guessed(bytes),
     };
     let output = max_output.unwrap_or(UNKNOWN_OUTPUT);
     // Nothing of it cached, or all of it written to the cache, whichever is dearer.
@@ -297,6 +310,13 @@ impl Shared {
             }
         }
     }
+}
+
+/// Who pays, and from what.
+#[derive(Clone, Copy, Debug)]
+pub struct Till<'a> {
+    pub budget: &'a Budget,
+    pub payer: Payer<'a>,
 }
 
 /// What is kept for a request. Dropping it gives it back.

@@ -1,6 +1,6 @@
 //! What became of the prompt cache in a recorded session: `cache why` and `cache check`. Pure over the log.
 
-use ostler_wire::{Body, Break, Entry, Usage};
+use ostler_wire::{Body, Break, Entry, Language, Usage, Word};
 
 /// Causes that somebody asked for: they break the prefix, but not unseen.
 const PLANNED: &[&str] = &["model", "rewind", "compaction"];
@@ -33,20 +33,22 @@ pub fn requests(entries: &[Entry]) -> Vec<Request> {
 }
 
 /// The places where a prompt did not contain the one before as its beginning, other than by request.
-pub fn unplanned_breaks(entries: &[Entry]) -> Vec<String> {
+pub fn unplanned_breaks(entries: &[Entry], language: Language) -> Vec<String> {
     let mut found = Vec::new();
     let mut before: Option<u64> = None;
     for (entry, usage) in steps(entries) {
         match (&usage.broke, before) {
             (Some(broke), _) if PLANNED.contains(&broke.cause.as_str()) => {}
-            (Some(broke), _) => found.push(format!(
-                "entry {entry}: the prompt broke at byte {} ({}), cause: {}; about {} tokens were read again",
-                broke.at, broke.owner, broke.cause, broke.lost_tokens
-            )),
-            (None, Some(before)) if usage.shared_bytes < before => found.push(format!(
-                "entry {entry}: only {} of the {before} bytes of the prompt before are shared",
-                usage.shared_bytes
-            )),
+            (Some(broke), _) => {
+                let [entry, at, lost] = [entry, broke.at, broke.lost_tokens].map(|n| n.to_string());
+                let values = [&*entry, &*at, &*broke.owner, &*broke.cause, &*lost];
+                found.push(language.fill(Word::CacheBroke, &values));
+            }
+            (None, Some(before)) if usage.shared_bytes < before => {
+                let values = [entry, usage.shared_bytes, before].map(|n| n.to_string());
+                let [entry, shared, before] = values.each_ref().map(String::as_str);
+                found.push(language.fill(Word::CacheShares, &[entry, shared, before]));
+            }
             (None, Some(_) | None) => {}
         }
         before = Some(usage.prompt_bytes);
@@ -147,7 +149,7 @@ mod tests {
             ),
         ] {
             let entries = numbered(std::iter::once(user("go")).chain(usages));
-            assert_eq!(unplanned_breaks(&entries), expect);
+            assert_eq!(unplanned_breaks(&entries, Language::English), expect);
         }
     }
 

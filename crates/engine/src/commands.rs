@@ -15,7 +15,7 @@ pub mod template;
 
 use crate::compaction;
 use crate::desk::Desk;
-use crate::hub::Extra;
+use crate::extra::Extra;
 use crate::inbox::Inbox;
 use crate::session::Session;
 use ostler_wire::{CommandInfo, Delta, Language, View, Word};
@@ -53,121 +53,46 @@ impl Command {
     }
 }
 
-const fn at_once_command(
-    name: &'static str,
-    help: Word,
-    arguments: &'static str,
-    run: fn(&mut Inbox, &str) -> View,
-) -> Command {
+const fn command(name: &'static str, help: Word, arguments: &'static str, run: Run) -> Command {
     Command {
         name,
         help,
         arguments,
-        run: Run::AtOnce(run),
+        run,
     }
 }
 
-const fn now(
-    name: &'static str,
-    help: Word,
-    arguments: &'static str,
-    run: fn(&mut Desk, &mut Inbox, &str) -> View,
-) -> Command {
-    Command {
-        name,
-        help,
-        arguments,
-        run: Run::Now(run),
-    }
-}
-
-const fn between(
-    name: &'static str,
-    help: Word,
-    arguments: &'static str,
-    run: fn(&mut Session, &str) -> View,
-) -> Command {
-    Command {
-        name,
-        help,
-        arguments,
-        run: Run::Between(run),
-    }
-}
-
-const fn work(
-    name: &'static str,
-    help: Word,
-    arguments: &'static str,
-    run: for<'a> fn(&'a mut Session, &'a str) -> Work<'a>,
-) -> Command {
-    Command {
-        name,
-        help,
-        arguments,
-        run: Run::Work(run),
-    }
-}
-
+// tidy: table
+#[rustfmt::skip]
 pub(crate) const COMMANDS: &[Command] = &[
-    now(
-        "approve",
-        Word::HelpApprove,
-        "[ask|all|none|<duration>]",
-        standing::approve,
-    ),
-    now("bg", Word::HelpBg, "<prompt>", tasks::bg),
-    now("cache", Word::HelpCache, "", spent::cache),
-    between("clear", Word::HelpClear, "", session::clear),
-    work("compact", Word::HelpCompact, "[focus]", compact),
-    now("context", Word::HelpContext, "", spent::context),
-    now("copy", Word::HelpCopy, "[n]", front::copy),
-    now("cost", Word::HelpCost, "", spent::cost),
-    work("diff", Word::HelpDiff, "[n]", diff::diff),
-    between(
-        "effort",
-        Word::HelpEffort,
-        "[none|minimal|low|medium|high|max]",
-        session::effort,
-    ),
-    between(
-        "export",
-        Word::HelpExport,
-        "[file.md|file.html|file.json]",
-        session::export,
-    ),
-    between("fork", Word::HelpFork, "[n]", session::fork),
-    work("handoff", Word::HelpHandoff, "<goal>", handoff::handoff),
-    now("help", Word::HelpHelp, "[command]", front::help),
-    at_once_command("kill", Word::HelpKill, "<id>", tasks::kill),
-    now("mode", Word::HelpMode, "[normal|plan|next]", standing::mode),
-    between("model", Word::HelpModel, "[provider/model]", session::model),
-    between("new", Word::HelpNew, "", session::new),
-    now(
-        "permissions",
-        Word::HelpPermissions,
-        "[allow|ask|deny|remove RULE]",
-        standing::permissions,
-    ),
-    now("plan", Word::HelpPlan, "[what]", standing::plan),
-    at_once_command("ps", Word::HelpPs, "", tasks::ps),
-    at_once_command("quit", Word::HelpQuit, "", front::quit),
-    between(resume::NAME, Word::HelpResume, "[id|words]", resume::resume),
-    work(REWIND, Word::HelpRewind, "[n|undo]", rewind::rewind),
-    between("session", Word::HelpSession, "", session::session),
-    now("status", Word::HelpStatus, "", status),
-    now(
-        "theme",
-        Word::HelpTheme,
-        "[ansi|dark|light|mono]",
-        front::theme,
-    ),
-    at_once_command(
-        "timeout",
-        Word::HelpTimeout,
-        "<duration>|off [id]",
-        tasks::timeout,
-    ),
+    command("approve", Word::HelpApprove, "[ask|all|none|<duration>]", Run::Now(standing::approve)),
+    command("bg", Word::HelpBg, "<prompt>", Run::Now(tasks::bg)),
+    command("cache", Word::HelpCache, "", Run::Now(spent::cache)),
+    command("clear", Word::HelpClear, "", Run::Between(session::clear)),
+    command("compact", Word::HelpCompact, "[focus]", Run::Work(compact)),
+    command("context", Word::HelpContext, "", Run::Now(spent::context)),
+    command("copy", Word::HelpCopy, "[n]", Run::Now(front::copy)),
+    command("cost", Word::HelpCost, "", Run::Now(spent::cost)),
+    command("diff", Word::HelpDiff, "[n]", Run::Work(diff::diff)),
+    command("effort", Word::HelpEffort, "[none|minimal|low|medium|high|max]", Run::Between(session::effort)),
+    command("export", Word::HelpExport, "[file.md|file.html|file.json]", Run::Between(session::export)),
+    command("fork", Word::HelpFork, "[n]", Run::Between(session::fork)),
+    command("handoff", Word::HelpHandoff, "<goal>", Run::Work(handoff::handoff)),
+    command("help", Word::HelpHelp, "[command]", Run::Now(front::help)),
+    command("kill", Word::HelpKill, "<id>", Run::AtOnce(tasks::kill)),
+    command("mode", Word::HelpMode, "[normal|plan|next]", Run::Now(standing::mode)),
+    command("model", Word::HelpModel, "[provider/model]", Run::Between(session::model)),
+    command("new", Word::HelpNew, "", Run::Between(session::new)),
+    command("permissions", Word::HelpPermissions, "[allow|ask|deny|remove RULE]", Run::Now(standing::permissions)),
+    command("plan", Word::HelpPlan, "[what]", Run::Now(standing::plan)),
+    command("ps", Word::HelpPs, "", Run::AtOnce(tasks::ps)),
+    command("quit", Word::HelpQuit, "", Run::AtOnce(front::quit)),
+    command(resume::NAME, Word::HelpResume, "[id|words]", Run::Between(resume::resume)),
+    command(REWIND, Word::HelpRewind, "[n|undo]", Run::Work(rewind::rewind)),
+    command("session", Word::HelpSession, "", Run::Between(session::session)),
+    command("status", Word::HelpStatus, "", Run::Now(status)),
+    command("theme", Word::HelpTheme, "[name]", Run::Now(front::theme)),
+    command("timeout", Word::HelpTimeout, "<duration>|off [id]", Run::AtOnce(tasks::timeout)),
 ];
 
 const REWIND: &str = "rewind";

@@ -6,9 +6,10 @@ use crate::budget::{self, Amount, Booked, Budget, Payer};
 use crate::compaction::Folding;
 use crate::confine::Commons;
 use crate::conversation::{Conversation, Sent};
+use crate::extra::Extra;
 use crate::feed::Feed;
 use crate::history::History;
-use crate::hub::{Extra, RuleNews, RuleStore};
+use crate::hub::{RuleNews, RuleStore};
 use crate::jobs::Jobs;
 use crate::ledger::{Ledger, Line};
 use crate::log::{Log, LogError};
@@ -25,7 +26,7 @@ use crate::tool::{Context, Scope, Tool, ToolSettings, Typed as _};
 use crate::tools::exit_plan_mode::ExitPlanMode;
 use crate::tools::{Tools, canonical_name};
 use ostler_host::Host;
-use ostler_llm::{Effort, TokenUsage};
+use ostler_llm::{Answer, Effort, TokenUsage};
 use ostler_wire::{Access, Body, Delta, Entry, Language, Rewind, TodoItem, Usage, When};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -116,6 +117,14 @@ impl Account {
             session: &self.session,
             purse: &self.purse,
             role: self.role,
+        }
+    }
+
+    /// The same for a request that is no step of a turn.
+    pub fn payer_in<'a>(&'a self, role: Option<&'a str>) -> Payer<'a> {
+        Payer {
+            role: role.unwrap_or(self.role),
+            ..self.payer()
         }
     }
 }
@@ -386,25 +395,38 @@ impl Desk {
 
     /// The most that the next request can cost.
     pub fn worst(&self) -> Amount {
-        let target = self.conversation.model.target();
-        let output = self.account.max_tokens.or(target.max_output);
-        budget::worst(
-            self.conversation.bytes(),
-            self.account.pace,
-            output,
-            target.price,
-        )
+        self.worst_of(&self.conversation)
+    }
+
+    pub fn worst_of(&self, conversation: &Conversation) -> Amount {
+        let output = conversation.model.target().max_output;
+        self.guess(conversation, self.account.max_tokens.or(output))
+    }
+
+    /// What a request costs whose answer has so many tokens.
+    fn guess(&self, conversation: &Conversation, output: Option<u64>) -> Amount {
+        let price = conversation.model.target().price;
+        budget::worst(conversation.bytes(), self.account.pace, output, price)
+    }
+
+    /// An answer came, and nobody told what it cost. It is spent all the same.
+    pub fn spend_untold(&self, answer: &Answer) {
+        let guess = self.guess(&self.conversation, Some(budget::tokens(answer)));
+        let account = &self.account;
+        account.budget.spend(account.payer(), guess, Booked::No);
+        self.show_budget();
     }
 
     /// A ledger that cannot be written must not stop the work; `doctor` looks at it.
     pub fn book(&self, usage: &Usage) {
         let account = &self.account;
+        let payer = account.payer_in(usage.role.as_deref());
         let booked = account.ledger.as_ref().map(|ledger| {
             ledger.add(&Line {
                 ts: crate::log::now(),
                 session: account.session.clone(),
                 project: account.project.clone(),
-                role: usage.role.as_deref().unwrap_or(account.role).into(),
+                role: payer.role.into(),
                 purse: Some(account.purse.clone()).filter(|purse| *purse != account.session),
                 tokens: usage.into(),
             })
@@ -413,9 +435,14 @@ impl Desk {
             Some(Ok(())) => Booked::Yes,
             Some(Err(_)) | None => Booked::No,
         };
-        let payer = account.payer();
         account.budget.spend(payer, usage.into(), booked);
-        if let Some(percent) = account.budget.percent(payer) {
+        self.show_budget();
+    }
+
+    /// How much of the budget is spent, if there is one.
+    pub fn show_budget(&self) {
+        let account = &self.account;
+        if let Some(percent) = account.budget.percent(account.payer()) {
             self.feed.delta(Delta::Budget { percent });
         }
     }

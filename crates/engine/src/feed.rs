@@ -86,7 +86,8 @@ impl Feed {
             | Delta::ToolStarted { .. }
             | Delta::ToolOutput { .. }
             | Delta::Budget { .. }
-            | Delta::Standing { .. } => {}
+            | Delta::Standing { .. }
+            | Delta::Jobs { .. } => {}
         }
         self.send(Event::Delta(delta));
     }

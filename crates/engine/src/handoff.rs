@@ -1,6 +1,7 @@
 //! A handoff: what a fresh session needs to go on with the work of another one, as Markdown. It is read off the log; a model
 //! may say it better. No history is touched.
 
+use crate::budget::{self, Amount, Hold, Till};
 use crate::compaction::{Facts, MAX_PINNED, Plan, cut};
 use crate::conversation::Conversation;
 use crate::feed::Feed;
@@ -39,12 +40,14 @@ pub struct Handoff {
 }
 
 /// A handoff after a model was asked to say it better.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Improved {
     pub handoff: Handoff,
     /// Why the draft stayed as it was.
     pub fault: Option<String>,
     pub usage: Option<Usage>,
+    /// What was kept for the request, until what it cost is booked.
+    pub hold: Option<Hold>,
 }
 
 impl Handoff {
@@ -109,8 +112,21 @@ impl Handoff {
         model: &Model,
         entries: &[Entry],
         cancel: &CancellationToken,
+        till: Till<'_>,
     ) -> Improved {
-        let (said, usage) = ask(&self, model, entries, cancel).await;
+        let (conversation, worst) = question(&self, model, entries);
+        let hold = match till.budget.hold(till.payer, worst) {
+            Ok(hold) => Some(hold),
+            Err(breach) => {
+                return Improved {
+                    handoff: self,
+                    fault: Some(breach.message()),
+                    usage: None,
+                    hold: None,
+                };
+            }
+        };
+        let (said, usage) = ask(conversation, cancel).await;
         let said = said.and_then(|text| {
             sections(&text).ok_or_else(|| "its answer was none of what it was asked for".into())
         });
@@ -123,23 +139,20 @@ impl Handoff {
                 },
                 fault: None,
                 usage,
+                hold,
             },
             Err(why) => Improved {
                 handoff: self,
                 fault: Some(why),
                 usage,
+                hold,
             },
         }
     }
 }
 
-/// What it says, or why nothing, and what that took.
-async fn ask(
-    draft: &Handoff,
-    model: &Model,
-    entries: &[Entry],
-    cancel: &CancellationToken,
-) -> (Result<String, String>, Option<Usage>) {
+/// What the model is asked, and the most that may cost.
+fn question(draft: &Handoff, model: &Model, entries: &[Entry]) -> (Conversation, Amount) {
     let prefix = Prefix {
         system: SYSTEM.trim_end().into(),
         tools: Vec::new(),
@@ -157,7 +170,18 @@ async fn ask(
         ts: String::new(),
         body: Body::Message(Message::user(text)),
     });
+    let target = model.target();
+    let worst = budget::worst(conversation.bytes(), None, target.max_output, target.price);
+    (conversation, worst)
+}
+
+/// What it says, or why nothing, and what that took.
+async fn ask(
+    mut conversation: Conversation,
+    cancel: &CancellationToken,
+) -> (Result<String, String>, Option<Usage>) {
     let (body, _) = conversation.request();
+    let model = &conversation.model;
     let answer = match sample(model, body, &Feed::default(), cancel).await {
         Sampled::Whole(answer) => answer,
         Sampled::Cut(partial, error) | Sampled::Failed(partial, error) => {
@@ -180,14 +204,15 @@ async fn ask(
 
 fn usage(model: &Model, answer: &Answer) -> Option<Usage> {
     let target = model.target();
-    (answer.usage != TokenUsage::default()).then(|| Usage {
+    let tokens = answer.usage.plus(answer.wasted);
+    (tokens != TokenUsage::default()).then(|| Usage {
         provider: target.origin.provider.clone(),
         model: target.origin.model.clone(),
-        input: answer.usage.input,
-        cached: answer.usage.cached,
-        cache_write: answer.usage.cache_write,
-        output: answer.usage.output,
-        cost: target.price.map(|price| price.of(&answer.usage)),
+        input: tokens.input,
+        cached: tokens.cached,
+        cache_write: tokens.cache_write,
+        output: tokens.output,
+        cost: target.price.map(|price| price.of(&tokens)),
         role: Some(ROLE.into()),
         ..Usage::default()
     })

@@ -7,6 +7,7 @@ use crate::children::{Children, Heir};
 use crate::compaction::{ContextSettings, Folding};
 use crate::conversation::Conversation;
 use crate::desk::{Account, Desk, Manner, Offers, Shop};
+use crate::extra::Extra;
 use crate::feed::Feed;
 use crate::history::History;
 use crate::inbox::Inbox;
@@ -29,8 +30,8 @@ use crate::{commands, instructions, points, prefixes, templates};
 use ostler_host::Host;
 use ostler_llm::{Model, Params, Prefix, Target, Transport};
 use ostler_wire::{
-    Body, Client, CommandInfo, Entry, ForkedFrom, Hub, HubError, Language, Meta, Notice, Open,
-    SCHEMA_VERSION, SessionInfo, Settings, Subscription, View,
+    Body, Client, Entry, ForkedFrom, Hub, HubError, Language, Meta, Notice, Open, SCHEMA_VERSION,
+    SessionInfo, Settings, Subscription, Word,
 };
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -127,13 +128,6 @@ pub struct Options {
     pub extras: Vec<Arc<dyn Extra>>,
 }
 
-/// A command that the binary answers.
-pub trait Extra: Send + Sync {
-    fn info(&self, language: Language) -> CommandInfo;
-    /// May take a while; it runs beside the session.
-    fn run(&self, words: &str, language: Language) -> View;
-}
-
 #[derive(Clone)]
 pub struct LocalHub {
     options: Arc<Options>,
@@ -217,17 +211,18 @@ impl LocalHub {
             copied: copied(&entries),
         };
         let mut past = self.fresh(Some(forked_from), entries);
-        past.notices.extend(damage.notice());
+        past.notices.extend(damage.notice(self.options.language));
         Ok(past)
     }
 
     fn resume(&self, path: &std::path::Path) -> Result<Past, HubError> {
         let (log, entries, damage) = Log::open(path).map_err(|e| HubError(e.to_string()))?;
-        let moved = moved(&entries, &self.options.root);
+        let language = self.options.language;
+        let moved = moved(&entries, &self.options.root, language);
         Ok(Past {
             log: log.redacting(self.options.redactor.clone()),
             entries: branch(entries),
-            notices: damage.notice().into_iter().chain(moved).collect(),
+            notices: damage.notice(language).into_iter().chain(moved).collect(),
             id: path
                 .file_stem()
                 .map(|s| s.to_string_lossy().into_owned())
@@ -239,19 +234,20 @@ impl LocalHub {
 
     /// The prefix that the session began with, or a new one.
     fn prefix(&self, past: &Past, tools: &Tools, notes: &mut Vec<String>) -> Prefix {
+        let options = &self.options;
         let stored = settings_of(&past.entries, &[]).prefix;
         if let Some(hash) = stored.filter(|hash| !hash.is_empty()) {
             match prefixes::load(&self.options.home, &hash) {
                 Some(prefix) => return prefix,
-                None => notes.push(
-                    "The stored prompt of this session is gone; it goes on with a new one, so the prompt cache starts over.".into(),
-                ),
+                None => notes.push(options.language.say(Word::PromptGone).into()),
             }
         }
-        let options = &self.options;
-        let found = instructions::load(&options.home, options.user_home.as_deref(), &options.root);
+        let language = options.language;
+        let homes = (options.home.as_path(), options.user_home.as_deref());
+        let found = instructions::load(homes, &options.root, language);
         notes.extend(found.warnings);
-        notes.extend(found.loaded.iter().map(|f| format!("Instructions: {f}")));
+        let from = |file: &String| language.fill(Word::InstructionsFrom, &[file]);
+        notes.extend(found.loaded.iter().map(from));
         Prefix {
             system: self.options.redactor.text(prompt::render(
                 tools,
@@ -271,12 +267,10 @@ impl LocalHub {
             // A model that the configuration no longer knows must not lock the session up.
             (None, Some(reference)) => models.resolve(Some(reference)).or_else(|why| {
                 let other = models.resolve(None)?;
-                notes.push(format!(
-                    "This session was with {reference}, which cannot be used now ({}); it goes on with {}/{}.",
-                    why.lines().next().unwrap_or_default(),
-                    other.origin.provider,
-                    other.origin.model
-                ));
+                let now = format!("{}/{}", other.origin.provider, other.origin.model);
+                let why = why.lines().next().unwrap_or_default();
+                let language = self.options.language;
+                notes.push(language.fill(Word::ModelGone, &[reference, why, &now]));
                 Ok(other)
             }),
             (None, None) => models.resolve(None),
@@ -380,13 +374,14 @@ pub(crate) fn settings_of(past: &[Entry], opening: &[Body]) -> Settings {
 fn shop(
     options: &Options,
     artifacts: Artifacts,
+    feed: &Feed,
     history: History,
     writing: Arc<Semaphore>,
 ) -> Shop {
     Shop {
         host: options.host.clone(),
         settings: Arc::new(options.tools.clone()),
-        jobs: Arc::new(Jobs::new(artifacts.clone())),
+        jobs: Arc::new(Jobs::new(artifacts.clone()).telling(feed.clone())),
         commons: Arc::default(),
         artifacts,
         history: Arc::new(history),
@@ -452,7 +447,7 @@ impl LocalHub {
         let options = self.options.clone();
         affordable(&options.budget, &model).map_err(HubError)?;
         let reference = reference(&model);
-        let (templates, left_out) = templates::load(&options.templates);
+        let (templates, left_out) = templates::load(&options.templates, options.language);
         notes.extend(left_out);
         let (ops, receiver) = mpsc::channel(OPS);
         let (feed, asks) = (
@@ -531,6 +526,7 @@ impl LocalHub {
         let artifacts =
             Artifacts::new(past.folder.clone()).redacting(self.options.redactor.clone());
         let history = self.store().history(&options.home, Some(&past.id));
+        let shop = shop(options, artifacts, &feed, history, self.writing.clone());
         Desk {
             conversation,
             log: Log::memory(),
@@ -541,7 +537,7 @@ impl LocalHub {
                 root: options.root.clone(),
                 user_home: options.user_home.clone(),
             }),
-            shop: shop(options, artifacts, history, self.writing.clone()),
+            shop,
             manner: Manner {
                 interactive: options.interactive,
                 max_steps: options.max_steps,

@@ -4,7 +4,7 @@ use crate::asks::Pending;
 use crate::children::{Children, Ended, Report, What, post};
 use crate::commands;
 use crate::feed::Feed;
-use ostler_wire::{Ask, Delivery, Delta, Doing, Image, Op, View};
+use ostler_wire::{Ask, Delivery, Delta, Doing, Image, Op, View, Word};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -259,10 +259,13 @@ impl Inbox {
         }
         self.feed.delta(Delta::View {
             command: String::new(),
-            view: View::Error(format!(
-                "{MAX_WAITING} prompts are waiting already; this one was dropped. Send it again later."
-            )),
+            view: View::Error(self.full(Word::PromptsFull)),
         });
+    }
+
+    fn full(&self, word: Word) -> String {
+        let most = MAX_WAITING.to_string();
+        self.children.language.fill(word, &[&most])
     }
 
     fn take(&mut self, op: Option<Op>) {
@@ -321,9 +324,7 @@ impl Inbox {
                 } else {
                     self.feed.delta(Delta::View {
                         command: line,
-                        view: View::Error(format!(
-                            "{MAX_WAITING} commands are waiting already; this one was dropped. Send it again later."
-                        )),
+                        view: View::Error(self.full(Word::CommandsFull)),
                     });
                 }
             }

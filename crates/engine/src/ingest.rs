@@ -4,7 +4,7 @@
 use crate::inbox::Prompt;
 use crate::tools::files::picture;
 use base64::Engine;
-use ostler_wire::{Body, Image, Message, Notice};
+use ostler_wire::{Body, Image, Language, Message, Notice, Word};
 
 /// Pictures of one prompt.
 const MAX_PICTURES: usize = 20;
@@ -13,7 +13,7 @@ const MAX_ENCODED: usize = 32 * 1024 * 1024;
 const NO_PICTURE: &str = "[The pictures of this message could not be used.]";
 
 /// The message and what the person should know about it.
-pub async fn message(prompt: Prompt) -> (Message, Vec<Body>) {
+pub async fn message(prompt: Prompt, language: Language) -> (Message, Vec<Body>) {
     let Prompt {
         mut text, images, ..
     } = prompt;
@@ -21,15 +21,14 @@ pub async fn message(prompt: Prompt) -> (Message, Vec<Body>) {
     let (mut usable, mut notices) = (Vec::new(), Vec::new());
     let mut tell = |text: String| notices.push(Body::Notice(Notice { text }));
     for (i, image) in images.into_iter().take(MAX_PICTURES).enumerate() {
-        match prepared(image).await {
+        match prepared(image, language).await {
             Ok(image) => usable.push(image),
-            Err(why) => tell(format!("Picture {} was left out: {why}.", i + 1)),
+            Err(why) => tell(language.fill(Word::PictureLeft, &[&(i + 1).to_string(), &why])),
         }
     }
     if given > MAX_PICTURES {
-        tell(format!(
-            "Only the first {MAX_PICTURES} of {given} pictures were taken."
-        ));
+        let (taken, given) = (MAX_PICTURES.to_string(), given.to_string());
+        tell(language.fill(Word::PicturesFew, &[&taken, &given]));
     }
     if given > 0 && usable.is_empty() && text.trim().is_empty() {
         text = NO_PICTURE.into();
@@ -41,21 +40,21 @@ pub async fn message(prompt: Prompt) -> (Message, Vec<Body>) {
     (message, notices)
 }
 
-async fn prepared(image: Image) -> Result<Image, String> {
+async fn prepared(image: Image, language: Language) -> Result<Image, String> {
     if image.data.len() > MAX_ENCODED {
-        return Err("it is too large".into());
+        return Err(language.say(Word::PictureLarge).into());
     }
     let work = move || {
         let bytes = base64::engine::general_purpose::STANDARD
             .decode(image.data.trim())
-            .map_err(|e| format!("its data is not base64 ({e})"))?;
+            .map_err(|e| language.fill(Word::PictureGarbled, &[&e.to_string()]))?;
         let format =
-            picture::format(&bytes).ok_or_else(|| "it is no PNG, JPEG, GIF or WebP".to_owned())?;
+            picture::format(&bytes).ok_or_else(|| language.say(Word::PictureUnknown).to_owned())?;
         picture::prepare(&bytes, format).map(|picture| picture.image)
     };
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,
-        Err(e) => Err(format!("it could not be read ({e})")),
+        Err(e) => Err(language.fill(Word::PictureUnread, &[&e.to_string()])),
     }
 }
 
@@ -106,7 +105,7 @@ mod tests {
             ],
             ..Prompt::default()
         };
-        let (message, notices) = message(prompt).await;
+        let (message, notices) = message(prompt, Language::English).await;
         assert_eq!(message.text, "look");
         // The type is what the bytes say, and the second one was made smaller.
         assert_eq!(message.images[0], image("image/png", &small));
@@ -128,21 +127,27 @@ mod tests {
     #[tokio::test]
     async fn a_message_is_never_empty_for_lack_of_its_pictures() {
         let images = vec![image("image/png", b"no"); MAX_PICTURES + 1];
-        let (with, notices) = message(Prompt {
-            text: " ".into(),
-            images,
-            ..Prompt::default()
-        })
+        let (with, notices) = message(
+            Prompt {
+                text: " ".into(),
+                images,
+                ..Prompt::default()
+            },
+            Language::English,
+        )
         .await;
         assert_eq!((with.text.as_str(), with.images.len()), (NO_PICTURE, 0));
         assert_eq!(
             told(&notices).last(),
             Some(&"Only the first 20 of 21 pictures were taken.")
         );
-        let (plain, notices) = message(Prompt {
-            text: " as it is ".into(),
-            ..Prompt::default()
-        })
+        let (plain, notices) = message(
+            Prompt {
+                text: " as it is ".into(),
+                ..Prompt::default()
+            },
+            Language::English,
+        )
         .await;
         assert_eq!((plain, notices), (Message::user(" as it is "), Vec::new()));
     }

@@ -1,6 +1,6 @@
 //! Instruction files (AGENTS.md and its relatives): found from the home down to the root, imports resolved, rendered once.
 
-use ostler_wire::is_tricky;
+use ostler_wire::{Language, Word, is_tricky};
 use std::borrow::Cow;
 use std::fs;
 use std::io;
@@ -23,8 +23,29 @@ pub struct Instructions {
     pub warnings: Vec<String>,
 }
 
-pub fn load(home: &Path, user_home: Option<&Path>, root: &Path) -> Instructions {
+/// What the person should know.
+struct Told {
+    language: Language,
+    texts: Vec<String>,
+}
+
+impl Told {
+    fn tell(&mut self, word: Word, values: &[&str]) {
+        self.texts.push(self.language.fill(word, values));
+    }
+}
+
+/// Of the home of Ostler, the person's own, and the root.
+pub fn load(
+    (home, user_home): (&Path, Option<&Path>),
+    root: &Path,
+    language: Language,
+) -> Instructions {
     let mut out = Instructions::default();
+    let mut told = Told {
+        language,
+        texts: Vec::new(),
+    };
     // The root is canonical; a home that is reached through a link must be seen to lie above it all the same.
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let (home, user_home) = (&real(home), user_home.map(real));
@@ -34,31 +55,35 @@ pub fn load(home: &Path, user_home: Option<&Path>, root: &Path) -> Instructions 
         let shown = shown(&path, user_home, root);
         let own = dir == *home || Some(dir.as_path()) == user_home;
         let text = match own || stays(&path, &dir) {
-            true => read(&path, &dir, 0, &mut out.warnings),
+            true => read(&path, &dir, 0, &mut told),
             false => Err(io::Error::new(
                 io::ErrorKind::InvalidInput,
-                "it is a link to a file elsewhere",
+                language.say(Word::FileElsewhere),
             )),
         };
         match text {
             Ok(text) if text.trim().is_empty() => {}
-            Ok(text) if out.text.len() + text.len() > MAX_TOTAL_BYTES => out
-                .warnings
-                .push(format!("{shown} was left out: instruction files are over {MAX_TOTAL_BYTES} bytes together.")),
+            Ok(text) if out.text.len() + text.len() > MAX_TOTAL_BYTES => {
+                told.tell(Word::FileLeft, &[&shown, &MAX_TOTAL_BYTES.to_string()]);
+            }
             Ok(text) => {
                 let (text, dropped) = seen(&text);
                 if dropped > 0 {
-                    out.warnings.push(format!(
-                        "{shown} has {dropped} characters that nobody can see (control characters, hidden or reversed text); they were left out."
-                    ));
+                    told.tell(Word::FileHidden, &[&shown, &dropped.to_string()]);
                 }
-                let title = if out.text.is_empty() { "# Project Context\n\n" } else { "\n\n" };
-                out.text.push_str(&format!("{title}## {shown}\n\n{}", text.trim()));
+                let title = if out.text.is_empty() {
+                    "# Project Context\n\n"
+                } else {
+                    "\n\n"
+                };
+                out.text
+                    .push_str(&format!("{title}## {shown}\n\n{}", text.trim()));
                 out.loaded.push(shown);
             }
-            Err(e) => out.warnings.push(format!("{shown} cannot be read: {e}.")),
+            Err(e) => told.tell(Word::FileUnread, &[&shown, &e.to_string()]),
         }
     }
+    out.warnings = told.texts;
     out
 }
 
@@ -137,7 +162,7 @@ fn shown(path: &Path, user_home: Option<&Path>, root: &Path) -> String {
 }
 
 /// The file with its imports in place. `@relative/file.md` alone on a line imports, confined to `base`.
-fn read(path: &Path, base: &Path, depth: usize, warnings: &mut Vec<String>) -> io::Result<String> {
+fn read(path: &Path, base: &Path, depth: usize, told: &mut Told) -> io::Result<String> {
     let meta = fs::metadata(path)?;
     if !meta.is_file() {
         return Err(io::Error::new(
@@ -158,7 +183,7 @@ fn read(path: &Path, base: &Path, depth: usize, warnings: &mut Vec<String>) -> i
     }
     let mut out = String::new();
     for line in text.lines() {
-        match import(line, path, base, depth, warnings) {
+        match import(line, path, base, depth, told) {
             Some(imported) => out.push_str(imported.trim_end()),
             None => out.push_str(line),
         }
@@ -167,44 +192,38 @@ fn read(path: &Path, base: &Path, depth: usize, warnings: &mut Vec<String>) -> i
     Ok(out)
 }
 
-fn import(
-    line: &str,
-    from: &Path,
-    base: &Path,
-    depth: usize,
-    warnings: &mut Vec<String>,
-) -> Option<String> {
+fn import(line: &str, from: &Path, base: &Path, depth: usize, told: &mut Told) -> Option<String> {
+    let language = told.language;
     let name = line.strip_prefix('@')?.trim_end();
     let relative = Path::new(name);
     if name.is_empty() || name.contains(char::is_whitespace) || !name.contains('.') {
         return None;
     }
-    let left_out = |why: &str, warnings: &mut Vec<String>| {
-        warnings.push(format!(
-            "The import @{name} in {} was left out: {why}.",
-            from.display()
-        ));
+    let left_out = |why: &str, told: &mut Told| {
+        let from = from.display().to_string();
+        told.tell(Word::ImportLeft, &[name, &from, why]);
         Some(String::new())
     };
+    let say = |word: Word| language.say(word);
     if relative
         .components()
         .any(|c| !matches!(c, Component::Normal(_) | Component::CurDir))
     {
-        return left_out("it leaves the folder of its file", warnings);
+        return left_out(say(Word::ImportLeaves), told);
     }
     if depth >= MAX_IMPORT_DEPTH {
-        return left_out("imports are nested too deep", warnings);
+        return left_out(say(Word::ImportDeep), told);
     }
     let target = from.parent().unwrap_or(base).join(relative);
     let (Ok(real), Ok(real_base)) = (target.canonicalize(), base.canonicalize()) else {
-        return left_out("there is no such file", warnings);
+        return left_out(say(Word::ImportNone), told);
     };
     if !real.starts_with(&real_base) {
-        return left_out("it leaves the folder of its file", warnings);
+        return left_out(say(Word::ImportLeaves), told);
     }
-    match read(&real, base, depth + 1, warnings) {
+    match read(&real, base, depth + 1, told) {
         Ok(text) => Some(text),
-        Err(e) => left_out(&e.to_string(), warnings),
+        Err(e) => left_out(&e.to_string(), told),
     }
 }
 
@@ -232,7 +251,7 @@ mod tests {
         );
         write(root.join("docs/a.md"), "imported\n@b.md\n");
         write(root.join("docs/b.md"), "deeper");
-        let out = load(&home, Some(&user), &root);
+        let out = load((&home, Some(&user)), &root, Language::English);
         assert_eq!(
             out.text,
             "# Project Context\n\n## ~/.ostler/AGENTS.md\n\nglobal\n\n## ~/CLAUDE.md\n\nmine\n\n## AGENTS.md\n\nproject\nimported\ndeeper\n\n\n@someone hello"
@@ -263,7 +282,7 @@ mod tests {
             ("x\u{e0041}\u{e0042}", "x", Some("2 characters")),
         ] {
             write(root.join("AGENTS.md"), text);
-            let out = load(&none, None, &root);
+            let out = load((&none, None), &root, Language::English);
             assert_eq!(
                 out.text,
                 format!("# Project Context\n\n## AGENTS.md\n\n{expect}")
@@ -290,9 +309,12 @@ mod tests {
         let root = dir.path().canonicalize().unwrap();
         write(root.join("AGENTS.md"), " \n");
         write(root.join("CLAUDE.md"), "mine");
-        assert_eq!(load(&root.join("none"), None, &root).loaded, ["CLAUDE.md"]);
+        assert_eq!(
+            load((&root.join("none"), None), &root, Language::English).loaded,
+            ["CLAUDE.md"]
+        );
         fs::remove_file(root.join("CLAUDE.md")).unwrap();
-        let out = load(&root.join("none"), None, &root);
+        let out = load((&root.join("none"), None), &root, Language::English);
         assert_eq!((out.loaded.len(), out.warnings.len()), (0, 0));
     }
 
@@ -307,7 +329,11 @@ mod tests {
         write(base.join("real/AGENTS.md"), "mine");
         write(base.join("real/app/AGENTS.md"), "project");
         let root = base.join("real/app");
-        let out = load(&linked.join(".ostler"), Some(&linked), &root);
+        let out = load(
+            (&linked.join(".ostler"), Some(&linked)),
+            &root,
+            Language::English,
+        );
         assert_eq!(
             out.loaded,
             ["~/.ostler/AGENTS.md", "~/AGENTS.md", "AGENTS.md"]
@@ -320,11 +346,8 @@ mod tests {
         let base = dir.path().canonicalize().unwrap();
         write(base.join("AGENTS.md"), "outside");
         write(base.join("root/AGENTS.md"), "root");
-        let out = load(
-            &base.join("home/.ostler"),
-            Some(&base.join("home")),
-            &base.join("root"),
-        );
+        let homes = (&*base.join("home/.ostler"), Some(&*base.join("home")));
+        let out = load(homes, &base.join("root"), Language::English);
         assert_eq!(out.loaded, ["AGENTS.md"]);
     }
 
@@ -333,14 +356,14 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
         write(root.join("AGENTS.md"), "@AGENTS.md");
-        let out = load(&root.join("none"), None, &root);
+        let out = load((&root.join("none"), None), &root, Language::English);
         assert!(
             out.warnings.iter().any(|w| w.contains("too deep")),
             "{out:?}"
         );
         fs::remove_file(root.join("AGENTS.md")).unwrap();
         fs::create_dir(root.join("AGENTS.md")).unwrap();
-        let out = load(&root.join("none"), None, &root);
+        let out = load((&root.join("none"), None), &root, Language::English);
         assert!(
             out.warnings
                 .iter()
@@ -368,7 +391,7 @@ mod tests {
             ("../CLAUDE.md", &["MINE", "ABOVE", "ABOVE"]),
         ] {
             symlink(target, root.join("AGENTS.md")).unwrap();
-            let found = load(&home, Some(&user), &root);
+            let found = load((&home, Some(&user)), &root, Language::English);
             let texts = found
                 .text
                 .lines()

@@ -12,9 +12,11 @@ pub use plain::Plain;
 use crate::artifacts::Artifacts;
 use crate::confine::Confined;
 use crate::cut::{self, Captured};
+use crate::feed::Feed;
 use crate::tool::ToolError;
 use jiff::Timestamp;
 use ostler_host::{Exit, Process};
+use ostler_wire::Delta;
 use owner::Owner;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -46,8 +48,35 @@ const LAST_LINE: u64 = 400;
 pub struct Jobs {
     artifacts: Artifacts,
     table: Mutex<Table>,
+    running: Arc<Running>,
     /// Whether the person was told that commands run without a sandbox.
     told: AtomicBool,
+}
+
+/// Those that run, for whoever shows them: told whenever one begins or ends, whoever ended it.
+#[derive(Default)]
+struct Running {
+    ids: Mutex<Vec<String>>,
+    feed: Feed,
+}
+
+impl Running {
+    fn begins(&self, id: &str) {
+        self.change(|ids| ids.push(id.to_owned()));
+    }
+
+    fn ends(&self, id: &str) {
+        self.change(|ids| ids.retain(|known| known != id));
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Vec<String>)) {
+        let mut ids = lock(&self.ids);
+        change(&mut ids);
+        // Under the lock, so that the last word is the newest.
+        self.feed.delta(Delta::Jobs {
+            running: ids.clone(),
+        });
+    }
 }
 
 #[derive(Default)]
@@ -164,8 +193,18 @@ impl Jobs {
         Self {
             artifacts,
             table: Mutex::default(),
+            running: Arc::default(),
             told: AtomicBool::new(false),
         }
+    }
+
+    /// Says there which of them run.
+    pub fn telling(mut self, feed: Feed) -> Self {
+        self.running = Arc::new(Running {
+            feed,
+            ..Running::default()
+        });
+        self
     }
 
     /// Whether one more may run; to be asked before its command starts.
@@ -207,7 +246,12 @@ impl Jobs {
             cancel.clone(),
         );
         let hosts = owner.hosts.clone();
-        tokio::spawn(owner.run());
+        self.running.begins(&id);
+        let (running, ending) = (self.running.clone(), id.clone());
+        tokio::spawn(async move {
+            owner.run().await;
+            running.ends(&ending);
+        });
         let job = Job {
             id: id.clone(),
             command: job_command,
@@ -278,6 +322,11 @@ impl Jobs {
 
     pub fn list(&self) -> Vec<JobInfo> {
         self.table().jobs.values().map(|job| job.info()).collect()
+    }
+
+    /// The ids of those that run.
+    pub fn running(&self) -> Vec<String> {
+        lock(&self.running.ids).clone()
     }
 
     /// Ends all that run.

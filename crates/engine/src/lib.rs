@@ -17,6 +17,7 @@ pub mod cut;
 mod desk;
 mod dispatch;
 pub mod export;
+mod extra;
 mod feed;
 mod fold;
 pub mod handoff;
@@ -53,5 +54,6 @@ pub mod tools;
 mod transcript;
 mod turn;
 
-pub use hub::{Extra, LocalHub, Models, Options, RuleNews, RuleStore, RuleWatch};
+pub use extra::{Extra, Tell};
+pub use hub::{LocalHub, Models, Options, RuleNews, RuleStore, RuleWatch};
 pub use templates::Shelf;

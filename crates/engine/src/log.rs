@@ -2,7 +2,7 @@
 //! It stores and numbers entries; it does not know what they mean.
 
 use crate::redact::Redactor;
-use ostler_wire::{Body, Entry, EntryError, EntrySource};
+use ostler_wire::{Body, Entry, EntryError, EntrySource, Language, Word};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -37,20 +37,16 @@ pub struct Damage {
 
 impl Damage {
     /// A sentence for the person, or nothing to say.
-    pub fn notice(&self) -> Option<String> {
+    pub fn notice(&self, language: Language) -> Option<String> {
+        let also = match self.torn {
+            true => language.say(Word::DamageAlso),
+            false => "",
+        };
         match (self.bad_lines, self.torn) {
             (0, false) => None,
-            (0, true) => Some("The last entry of this session was cut off and is lost.".into()),
-            (n, torn) => Some(format!(
-                "{n} unreadable line{} of this session log {} left out{}.",
-                if n == 1 { "" } else { "s" },
-                if n == 1 { "was" } else { "were" },
-                if torn {
-                    ", and the last entry was cut off"
-                } else {
-                    ""
-                },
-            )),
+            (0, true) => Some(language.say(Word::DamageTorn).into()),
+            (1, _) => Some(language.fill(Word::DamageLine, &[also])),
+            (n, _) => Some(language.fill(Word::DamageLines, &[&n.to_string(), also])),
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::tool::Scope;
 use crate::tools::files::picture;
 use crate::tools::text;
 use ostler_host::{Host, Kind, Span};
-use ostler_wire::Image;
+use ostler_wire::{Image, Language, Word};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
@@ -27,6 +27,7 @@ pub struct Library<'a> {
     pub host: &'a dyn Host,
     pub scope: &'a Scope,
     pub guard: &'a Guard,
+    pub language: Language,
     /// Not to be read, whoever asks.
     pub forbidden: &'a [PathBuf],
 }
@@ -73,9 +74,8 @@ impl Library<'_> {
         match stat.kind {
             Kind::Missing | Kind::Symlink | Kind::Other => return Looked::Nothing,
             Kind::File | Kind::Directory if !may(&path) || !may(&stat.path) => {
-                found
-                    .notices
-                    .push(format!("@{shown} may not be read and was left out."));
+                let text = self.language.fill(Word::RefForbidden, &[&shown]);
+                found.notices.push(text);
             }
             Kind::File => self.file(&stat.path, &shown, reference, found).await,
             Kind::Directory => {
@@ -87,24 +87,19 @@ impl Library<'_> {
     }
 
     async fn file(&self, path: &Path, shown: &str, reference: &Reference, found: &mut Found) {
+        let left_out = |why: &str| self.language.fill(Word::RefLeft, &[shown, why]);
         let head = self.host.read(path, Span::head(MAX_PICTURE)).await;
         let content = match head {
             Ok(content) => content,
-            Err(error) => {
-                return found
-                    .notices
-                    .push(format!("@{shown} was left out: {error}."));
-            }
+            Err(error) => return found.notices.push(left_out(&error.to_string())),
         };
         if let Some(format) = picture::format(&content.bytes) {
             let bytes = content.bytes.clone();
             let work = move || picture::prepare(&bytes, format);
             match tokio::task::spawn_blocking(work).await {
                 Ok(Ok(picture)) => found.images.push(picture.image),
-                Ok(Err(why)) => found.notices.push(format!("@{shown} was left out: {why}.")),
-                Err(error) => found
-                    .notices
-                    .push(format!("@{shown} was left out: {error}.")),
+                Ok(Err(why)) => found.notices.push(left_out(&why)),
+                Err(error) => found.notices.push(left_out(&error.to_string())),
             }
             return;
         }
@@ -318,6 +313,7 @@ mod tests {
             host: &host,
             scope: &scope,
             guard: &guard,
+            language: Language::English,
             forbidden: &[],
         };
         let found = library

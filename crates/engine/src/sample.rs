@@ -79,7 +79,7 @@ async fn tries(
         if assembler.is_visible() {
             return Sampled::Cut(assembler.finish(), error);
         }
-        add(wasted, assembler.finish().usage);
+        *wasted = wasted.plus(assembler.finish().usage);
         if let Some(patience) = after.filter(|after| *after > MAX_RETRY_AFTER) {
             let message = format!("{message}. It wants {} to pass first", spoken(patience));
             let error = Error::Retryable {
@@ -190,13 +190,6 @@ impl<'a> Live<'a> {
             });
         }
     }
-}
-
-fn add(sum: &mut TokenUsage, more: TokenUsage) {
-    sum.input = sum.input.saturating_add(more.input);
-    sum.cached = sum.cached.saturating_add(more.cached);
-    sum.cache_write = sum.cache_write.saturating_add(more.cache_write);
-    sum.output = sum.output.saturating_add(more.output);
 }
 
 /// A long time in the words of a person.

@@ -192,13 +192,13 @@ impl Saves {
                     | Error::Unseen { .. }
                     | Error::Io { .. } => {}
                 }
-                notices.push((Word::NotSaved, reason(&error, language)));
+                notices.push((Word::NoCheckpoint, reason(&error, language)));
             }
         }
         for (word, value) in notices {
             // That some is saved, and that none is, is one thing to be told.
             let topic = match word {
-                Word::SavedInPart => Word::NotSaved,
+                Word::SavedInPart => Word::NoCheckpoint,
                 other => other,
             };
             if self.told.insert(topic) {

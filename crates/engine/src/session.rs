@@ -4,6 +4,7 @@ use crate::budget::affordable;
 use crate::commands::{self, template};
 use crate::conversation::Conversation;
 use crate::desk::Desk;
+use crate::extra::Tell;
 use crate::hub::{Options, params_for};
 use crate::inbox::{Inbox, Next, Prompt};
 use crate::log::LogError;
@@ -31,6 +32,7 @@ pub struct Session {
 
 impl Session {
     pub async fn run(mut self) {
+        self.desk.show_budget();
         loop {
             match self.inbox.next().await {
                 Next::Prompt(prompt) => self.prompt(prompt).await,
@@ -124,7 +126,8 @@ impl Session {
             Ok(())
         } else if let Some((extra, words)) = commands::extra(&self.desk, line) {
             let language = self.options.language;
-            let work = tokio::task::spawn_blocking(move || extra.run(&words, language));
+            let tell = Tell::new(self.desk.feed.clone(), line);
+            let work = tokio::task::spawn_blocking(move || extra.run(&words, language, &tell));
             if let Ok(Ok(view)) = self.inbox.attend(work).await {
                 commands::show(&self.desk, line, view);
             }

@@ -2,7 +2,7 @@
 
 use crate::history::History;
 use crate::log;
-use ostler_wire::{Body, Entry, Role, SessionInfo};
+use ostler_wire::{Body, Entry, Language, Role, SessionInfo, Word};
 use sha2::{Digest, Sha256};
 use std::collections::HashSet;
 use std::fs;
@@ -280,7 +280,7 @@ pub fn copied(entries: &[Entry]) -> u64 {
 }
 
 /// A session that goes on in another folder than it began in.
-pub fn moved(entries: &[Entry], root: &Path) -> Option<String> {
+pub fn moved(entries: &[Entry], root: &Path, language: Language) -> Option<String> {
     let roots = entries.iter().filter_map(|entry| {
         if let Body::Meta(meta) = &entry.body {
             Some(meta.root.as_str())
@@ -290,9 +290,7 @@ pub fn moved(entries: &[Entry], root: &Path) -> Option<String> {
     });
     let began = roots.rev().find(|root| !root.is_empty())?;
     let here = root.display().to_string();
-    (began != here).then(|| {
-        format!("This session began in {began}; it goes on in {here}. Paths in it may mean other files now.")
-    })
+    (began != here).then(|| language.fill(Word::SessionMoved, &[began, &here]))
 }
 
 /// How many of the entries after this first one are copies of another session's.

@@ -1,7 +1,7 @@
 //! Commands that people write as Markdown files: `git/commit.md` is `/git:commit`. Reading a folder is one function, the
 //! rest is pure: names, front matter, and what becomes of the text when it is called.
 
-use ostler_wire::CommandInfo;
+use ostler_wire::{CommandInfo, Language, Word};
 use std::path::{Path, PathBuf};
 
 /// Bytes of one file.
@@ -11,6 +11,16 @@ const MAX_FILES: usize = 500;
 const MAX_DEPTH: usize = 8;
 /// Front matter that is looked for an end of.
 const FENCE: &str = "---";
+
+/// Commands that come with us, in the form that people write them.
+const BUILT_IN: [(&str, Word, &str); 2] = [
+    ("init", Word::HelpInit, include_str!("templates/init.md")),
+    (
+        "review",
+        Word::HelpReview,
+        include_str!("templates/review.md"),
+    ),
+];
 
 /// A folder of commands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,7 +127,7 @@ fn fill(text: &str, arguments: &str, words: &[&str]) -> String {
 }
 
 /// What the files of some folders say. A name that comes twice is the one of the earlier folder.
-pub fn load(folders: &[Shelf]) -> (Vec<Template>, Vec<String>) {
+pub fn load(folders: &[Shelf], language: Language) -> (Vec<Template>, Vec<String>) {
     let (mut templates, mut notices) = (Vec::<Template>::new(), Vec::new());
     for Shelf {
         path: folder,
@@ -137,11 +147,23 @@ pub fn load(folders: &[Shelf]) -> (Vec<Template>, Vec<String>) {
                     });
                 }
                 Ok(_) => {}
-                Err(why) => notices.push(format!(
-                    "The command {} was left out: {why}.",
-                    path.display()
-                )),
+                Err(why) => {
+                    let path = path.display().to_string();
+                    notices.push(language.fill(Word::TemplateLeft, &[&path, &why]));
+                }
             }
+        }
+    }
+    // The person's own come before ours.
+    for (name, help, body) in BUILT_IN {
+        if templates.iter().all(|t| t.name != name) {
+            templates.push(Template {
+                name: name.into(),
+                description: language.say(help).into(),
+                argument_hint: "[what]".into(),
+                body: body.into(),
+                ..Template::default()
+            });
         }
     }
     templates.sort_by(|a, b| a.name.cmp(&b.name));
@@ -310,16 +332,19 @@ mod tests {
             path,
             trusted: false,
         };
-        let (templates, notices) = load(&[near, far, dir.path().join("nowhere")].map(shelf));
+        let (templates, notices) = load(
+            &[near, far, dir.path().join("nowhere")].map(shelf),
+            Language::English,
+        );
         let names: Vec<&str> = templates.iter().map(|t| t.name.as_str()).collect();
-        assert_eq!(names, ["git:commit", "plain"]);
-        let commit = templates.first().unwrap();
+        assert_eq!(names, ["git:commit", "init", "plain", "review"]);
+        let commit = &templates[0];
         assert_eq!(commit.allowed_tools, ["Bash(git add:*)", "Read"]);
         assert_eq!(
             (commit.model.as_deref(), commit.body.as_str()),
             (Some("acme/x"), "Commit $1")
         );
-        assert_eq!(templates.last().unwrap().description, "Do a thing");
+        assert_eq!(templates[2].description, "Do a thing");
         assert_eq!(notices.len(), 3, "{notices:?}");
     }
 }

@@ -11,7 +11,7 @@ use crate::seen::Seen;
 use futures_util::future::BoxFuture;
 use ostler_host::Host;
 use ostler_llm::ToolSpec;
-use ostler_wire::{Access, Body, Delta, Image, Json, TodoItem};
+use ostler_wire::{Access, Body, Delta, Image, Json, Language, TodoItem};
 use schemars::JsonSchema;
 use serde::Deserialize as _;
 use serde::de::DeserializeOwned;
@@ -190,6 +190,8 @@ pub struct ToolSettings {
     pub ca_file: Option<PathBuf>,
     /// Results as JSON envelopes instead of text.
     pub envelope: bool,
+    /// Of what the person is told; models read English.
+    pub language: Language,
     /// What commands may touch.
     pub sandbox: SandboxSettings,
 }

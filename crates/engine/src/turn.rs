@@ -17,7 +17,7 @@ use crate::saves;
 use ostler_llm::{Answer, AnswerPart, Error, TokenUsage};
 use ostler_wire::{
     Body, Delta, ErrorEntry, Interrupted, Json, Message, Notice, Outcome, Stop, ToolResult,
-    TurnEnd, Usage,
+    TurnEnd, Usage, Word,
 };
 use serde_json::json;
 use std::sync::Arc;
@@ -118,13 +118,14 @@ pub async fn turn(
 /// What the person said, with what they point at.
 async fn heard(desk: &Desk, prompt: Prompt) -> (Message, Vec<Body>) {
     let own_words = prompt.own_words.clone();
-    let (mut message, mut notices) = ingest::message(prompt).await;
+    let (mut message, mut notices) = ingest::message(prompt, desk.manner.language).await;
     let words = own_words.unwrap_or_else(|| message.text.clone());
     if words.contains('@') {
         let library = Library {
             host: desk.shop.host.as_ref(),
             scope: &desk.scope,
             guard: &desk.guard("read_file"),
+            language: desk.manner.language,
             forbidden: &desk.shop.settings.sandbox.policy.forbid_read,
         };
         let found = library.look_up(&words).await;
@@ -170,6 +171,7 @@ async fn steps(
     inbox: &mut Inbox,
     cancel: &CancellationToken,
 ) -> Result<Outcome, Trouble> {
+    let language = desk.manner.language;
     let mut breaker = Breaker::default();
     let (mut steps, mut empty, mut cuts, mut folds) = (0, 0, 0, 0);
     loop {
@@ -177,7 +179,7 @@ async fn steps(
         if desk.manner.max_steps > 0 && steps > desk.manner.max_steps {
             return Err(trouble(
                 "max_steps",
-                format!("Stopped after {} steps (max_steps).", desk.manner.max_steps),
+                language.fill(Word::EndMaxSteps, &[&desk.manner.max_steps.to_string()]),
                 Outcome::MaxSteps,
             ));
         }
@@ -196,7 +198,7 @@ async fn steps(
             desk.commit(bodies)?;
         }
         let (answer, sent, hold) = match ask_model(desk, inbox, cancel).await? {
-            Asked::Answer(answer, sent, hold) => (answer, sent, hold),
+            Asked::Answer(answer, sent, hold) => (*answer, sent, hold),
             Asked::Cut if cuts == 0 => {
                 cuts += 1;
                 desk.commit(vec![Body::Message(Message::note(CUT_NOTE))])?;
@@ -205,7 +207,7 @@ async fn steps(
             Asked::Cut => {
                 return Err(trouble(
                     "retryable",
-                    "The answer was cut off twice in a row. Check the connection and send the prompt again.".into(),
+                    language.say(Word::EndCutTwice).into(),
                     Outcome::Error,
                 ));
             }
@@ -241,7 +243,7 @@ async fn steps(
 }
 
 enum Asked {
-    Answer(Answer, crate::conversation::Sent, Box<Hold>),
+    Answer(Box<Answer>, crate::conversation::Sent, Box<Hold>),
     Cut,
     /// The prompt does not fit the model's window.
     TooLong(Error),
@@ -255,6 +257,7 @@ async fn ask_model(
     inbox: &mut Inbox,
     cancel: &CancellationToken,
 ) -> Result<Asked, Trouble> {
+    let language = desk.manner.language;
     let hold = match afford(desk, inbox).await? {
         Afforded::Yes(hold) => hold,
         Afforded::No(breach) => return Err(too_dear(&breach)),
@@ -264,11 +267,11 @@ async fn ask_model(
     let sampling = sample(&desk.conversation.model, body, &desk.feed, cancel);
     let sampled = inbox.attend(sampling).await;
     Ok(match sampled {
-        Ok(Sampled::Whole(answer)) => Asked::Answer(answer, sent, hold),
+        Ok(Sampled::Whole(answer)) => Asked::Answer(Box::new(answer), sent, hold),
         Ok(Sampled::Cut(partial, error)) => {
             commit_answer(desk, partial, Stop::Cut, Some(sent))?;
             desk.commit(vec![Body::Notice(Notice {
-                text: format!("The answer was cut off ({error}); asking again."),
+                text: language.fill(Word::CutAskAgain, &[&error.to_string()]),
             })])?;
             Asked::Cut
         }
@@ -283,7 +286,7 @@ async fn ask_model(
                 return Err(failed(desk, &error));
             };
             desk.conversation = plain;
-            let text = format!("{error}. Asking again without the reasoning of earlier answers.");
+            let text = language.fill(Word::ReplayAgain, &[&error.to_string()]);
             desk.commit(vec![Body::Notice(Notice { text })])?;
             Asked::Again
         }
@@ -335,6 +338,9 @@ fn commit_answer(
     sent: Option<crate::conversation::Sent>,
 ) -> Result<Vec<ostler_wire::ToolUse>, LogError> {
     let usages = sent.map_or_else(Vec::new, |sent| usages(desk, &answer, &sent));
+    if answer.usage == TokenUsage::default() && !answer.parts.is_empty() {
+        desk.spend_untold(&answer);
+    }
     let origin = desk.conversation.model.target().origin.clone();
     clean_calls(desk.feed.redactor(), &mut answer);
     let accepted = accept(
@@ -389,10 +395,11 @@ fn finish(
     if inbox.has_steering() {
         return Ok(None);
     }
+    let language = desk.manner.language;
     if stop == Stop::Refusal {
         return Err(trouble(
             "refusal",
-            "The model refused to answer. Say it differently, or use another model.".into(),
+            language.say(Word::EndRefusal).into(),
             Outcome::Refusal,
         ));
     }
@@ -401,7 +408,7 @@ fn finish(
         if *empty > 1 {
             return Err(trouble(
                 "empty_response",
-                "The model answered with nothing, twice. Try again, or use another model.".into(),
+                language.say(Word::EndEmpty).into(),
                 Outcome::EmptyResponse,
             ));
         }
@@ -410,7 +417,7 @@ fn finish(
     }
     if stop == Stop::Length {
         desk.commit(vec![Body::Notice(Notice {
-            text: "The answer stopped at the model's output limit; raise [agent] max_tokens or ask it to go on.".into(),
+            text: language.say(Word::OutputLimit).into(),
         })])?;
     }
     Ok(Some(Outcome::Done))
@@ -483,10 +490,7 @@ impl Breaker {
             if self.repeats > limit(call) {
                 return Err(trouble(
                     "repeated_calls",
-                    format!(
-                        "Stopped: the model kept making the same {} call with the same result.",
-                        call.name
-                    ),
+                    desk.manner.language.fill(Word::EndRepeats, &[&call.name]),
                     Outcome::Error,
                 ));
             }

@@ -8,7 +8,7 @@ use ostler_engine::Options;
 use ostler_engine::budget::{Budget, Limit, Limits};
 use ostler_engine::ledger::Ledger;
 use ostler_testkit::{Kind, Server, Step, Usage};
-use ostler_wire::{AskKind, Body, Delta, Event, Op, Open, View};
+use ostler_wire::{AskKind, Body, Delta, DigestBy, Event, Op, Open, View};
 use serde_json::json;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
@@ -186,4 +186,46 @@ async fn a_task_has_no_more_than_a_task_may_have() {
     session.close().await;
     let requests: Arc<[_]> = bench.server.requests().into();
     assert_eq!(requests.len(), 1);
+}
+
+#[tokio::test]
+async fn a_digest_and_a_handoff_that_do_not_fit_need_no_model() {
+    let usage = Usage {
+        input: 85_000,
+        ..USAGE
+    };
+    let server = Server::answering(move |_| {
+        let text = "It is done. ".repeat(300);
+        Step::answer().text(&text).usage(usage)
+    });
+    let mut bench = Bench::with(Kind::Chat, server);
+    bench.window = 100_000;
+    let roles = ["compaction", "handoff"].map(|role| (role.to_owned(), tokens(9)));
+    let limits = Limits {
+        roles: roles.into(),
+        ..Limits::default()
+    };
+    let budget = budget(&bench, limits);
+    let mut session = bench.open_with(Open::New, attended(&budget)).await;
+    for prompt in ["one", "two", "three"] {
+        session.run(prompt).await;
+    }
+    let entries = session.entries();
+    let digest = entries.iter().find_map(|e| match &e.body {
+        Body::Compaction(compaction) => Some(compaction.by),
+        _ => None,
+    });
+    assert_eq!(digest, Some(DigestBy::Mechanical));
+    let why = "The budget of the role compaction is 9 tokens";
+    let said = entries.iter().any(|e| match &e.body {
+        Body::Notice(notice) => notice.text.contains(why),
+        _ => false,
+    });
+    assert!(said, "{entries:?}");
+    let View::Text(text) = command(&mut session, "handoff go on").await else {
+        panic!("no handoff");
+    };
+    assert!(text.contains("The budget of the role handoff"), "{text}");
+    session.close().await;
+    assert_eq!(bench.server.requests().len(), 3);
 }

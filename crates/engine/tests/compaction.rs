@@ -93,6 +93,10 @@ fn constraint(n: usize) -> String {
     )
 }
 
+fn breaks(entries: &[Entry]) -> Vec<String> {
+    cache::unplanned_breaks(entries, ostler_wire::Language::English)
+}
+
 #[tokio::test]
 async fn a_hundred_rules_and_commands_outlive_ten_folds() {
     let mut bench = Bench::with(Kind::Chat, worker());
@@ -125,10 +129,7 @@ async fn a_hundred_rules_and_commands_outlive_ten_folds() {
     assert_eq!(bench.space.read("ran.txt").lines().count(), 101);
     let id = session.id();
     session.close().await;
-    assert_eq!(
-        cache::unplanned_breaks(&bench.store().read(&id).unwrap().0),
-        [""; 0]
-    );
+    assert_eq!(breaks(&bench.store().read(&id).unwrap().0), [""; 0]);
     // What the summaries cost is in the books.
     let lines = Ledger::new(bench.space.home()).lines().unwrap();
     assert_eq!(lines.iter().filter(|l| l.role == "compaction").count(), 10);
@@ -180,12 +181,7 @@ async fn another_process_goes_on_byte_for_byte_and_so_does_a_fork() {
             let own = session.id();
             session.close().await;
             let (entries, _) = bench.store().read(&own).unwrap();
-            assert_eq!(
-                cache::unplanned_breaks(&entries),
-                [""; 0],
-                "{}",
-                kind.name()
-            );
+            assert_eq!(breaks(&entries), [""; 0], "{}", kind.name());
             let causes = cache::requests(&entries)
                 .into_iter()
                 .filter_map(|r| r.broke);
@@ -229,7 +225,7 @@ async fn a_fold_that_no_request_followed_is_told_by_the_next_process() {
     session.run("turn 2: on").await;
     session.close().await;
     let (entries, _) = bench.store().read(&id).unwrap();
-    assert_eq!(cache::unplanned_breaks(&entries), [""; 0]);
+    assert_eq!(breaks(&entries), [""; 0]);
     let fold = compactions(&entries).pop().unwrap();
     let broke = cache::requests(&entries)
         .into_iter()
@@ -259,7 +255,7 @@ async fn another_model_gets_the_same_fold() {
         let prompt = String::from_utf8(last.prompt_bytes()).unwrap();
         assert!(prompt.contains("<digest>") && prompt.contains(&constraint(0)));
         assert!(!prompt.contains(&filler(0)), "{}", kind.name());
-        assert_eq!(cache::unplanned_breaks(&session.entries()), [""; 0]);
+        assert_eq!(breaks(&session.entries()), [""; 0]);
     }
 }
 
@@ -299,7 +295,7 @@ async fn a_prompt_that_is_too_long_is_folded_and_sent_again() {
         let text = String::from_utf8(again.prompt_bytes()).unwrap();
         assert_eq!(text.matches(&constraint(0)).count(), 1);
         session.run("thanks").await;
-        assert_eq!(cache::unplanned_breaks(&session.entries()), [""; 0]);
+        assert_eq!(breaks(&session.entries()), [""; 0]);
         bench.server.assert_done();
     }
 }
@@ -369,11 +365,7 @@ async fn a_summary_that_fails_costs_its_prose_alone() {
             "{name}: {said:?}"
         );
         assert!(!bench.space.exists("called"), "{name}");
-        assert_eq!(
-            cache::unplanned_breaks(&session.entries()),
-            [""; 0],
-            "{name}"
-        );
+        assert_eq!(breaks(&session.entries()), [""; 0], "{name}");
     }
 }
 
@@ -441,7 +433,7 @@ async fn a_turn_that_is_stopped_while_it_folds_can_be_sent_again() {
             .all(|said| prompt.contains(&format!("{said}\""))),
         "{prompt}"
     );
-    assert_eq!(cache::unplanned_breaks(&session.entries()), [""; 0]);
+    assert_eq!(breaks(&session.entries()), [""; 0]);
 }
 
 #[tokio::test]
@@ -534,7 +526,7 @@ async fn a_handoff_is_written_beside_the_work() {
         session.run("Bye.").await;
         let (first, last) = (bench.request(0), bench.request(2));
         assert!(last.prompt_bytes().starts_with(&first.prompt_bytes()));
-        assert_eq!(cache::unplanned_breaks(&session.entries()), [""; 0]);
+        assert_eq!(breaks(&session.entries()), [""; 0]);
         bench.server.assert_done();
     }
 }

@@ -938,7 +938,10 @@ async fn a_fork_is_a_copy_of_the_branch_in_a_log_of_its_own() {
         bench.request(2).prompt_bytes(),
     );
     assert!(new.starts_with(&old));
-    assert_eq!(cache::unplanned_breaks(&copied), [""; 0]);
+    assert_eq!(
+        cache::unplanned_breaks(&copied, ostler_wire::Language::English),
+        [""; 0]
+    );
     first.run("on the trunk").await;
     assert_eq!(bench.request(3).tool_results().len(), 1);
     assert!(!String::from_utf8_lossy(&bench.request(3).raw).contains("on the fork"));

@@ -46,7 +46,10 @@ fn usages(bench: &Bench, id: &str) -> Vec<Usage> {
 }
 
 fn unplanned(bench: &Bench, id: &str) -> Vec<String> {
-    cache::unplanned_breaks(&bench.store().read(id).unwrap().0)
+    cache::unplanned_breaks(
+        &bench.store().read(id).unwrap().0,
+        ostler_wire::Language::English,
+    )
 }
 
 // Invariant 3.

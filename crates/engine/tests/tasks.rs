@@ -239,10 +239,6 @@ async fn what_would_leave_the_session_waits_for_its_tasks() {
             "{line}: {view:?}"
         );
     }
-    let View::List(list) = command(&mut session, "quit").await else {
-        panic!("not asked");
-    };
-    assert!(list.title.contains("t1, t2, t3, t4"), "{list:?}");
     // Who leaves stops them; their logs say so.
     session.close().await;
     for info in bench.store().list().unwrap() {

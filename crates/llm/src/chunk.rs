@@ -36,3 +36,15 @@ pub struct TokenUsage {
     /// Reasoning tokens included.
     pub output: u64,
 }
+
+impl TokenUsage {
+    #[must_use]
+    pub fn plus(self, more: Self) -> Self {
+        Self {
+            input: self.input.saturating_add(more.input),
+            cached: self.cached.saturating_add(more.cached),
+            cache_write: self.cache_write.saturating_add(more.cache_write),
+            output: self.output.saturating_add(more.output),
+        }
+    }
+}

@@ -26,7 +26,8 @@ pub(crate) type What = (
 /// A program on a terminal. Dropping it kills its process group.
 pub struct Term {
     child: Child,
-    keys: pty_process::blocking::Pty,
+    /// None once it was closed.
+    keys: Option<pty_process::blocking::Pty>,
     /// Kept open, so that the terminal's settings can be read after the program is gone.
     line: OwnedFd,
     shared: Arc<Shared>,
@@ -93,6 +94,8 @@ struct Seen {
     vt: vt100::Parser,
     bytes: Vec<u8>,
     is_over: bool,
+    /// Nobody sits at it any more.
+    is_closing: bool,
 }
 
 #[track_caller]
@@ -118,6 +121,7 @@ pub(crate) fn start(what: What, (columns, rows): (u16, u16), timeout: Duration) 
             vt: vt100::Parser::new(size(rows), size(columns), SCROLLBACK),
             bytes: Vec::new(),
             is_over: false,
+            is_closing: false,
         }),
         changed: Condvar::new(),
     });
@@ -126,7 +130,7 @@ pub(crate) fn start(what: What, (columns, rows): (u16, u16), timeout: Duration) 
     thread::spawn(move || follow(reader, &theirs));
     Term {
         child,
-        keys,
+        keys: Some(keys),
         line,
         shared,
         deadline: Instant::now() + timeout,
@@ -140,22 +144,34 @@ fn size(n: u16) -> NonZeroU16 {
 fn follow(fd: OwnedFd, shared: &Shared) {
     let mut file = std::fs::File::from(fd);
     let mut buffer = vec![0; READ_BYTES];
-    loop {
-        let read = file.read(&mut buffer);
+    while !shared.lock().is_closing {
+        if !is_readable(&file) {
+            continue;
+        }
+        let Ok(n @ 1..) = file.read(&mut buffer) else {
+            break;
+        };
         let mut seen = shared.lock();
-        match read {
-            Ok(n @ 1..) => {
-                let bytes = buffer.get(..n).unwrap_or_default();
-                seen.vt.process(bytes);
-                seen.bytes.extend_from_slice(bytes);
-            }
-            Ok(0) | Err(_) => seen.is_over = true,
-        }
+        let bytes = buffer.get(..n).unwrap_or_default();
+        seen.vt.process(bytes);
+        seen.bytes.extend_from_slice(bytes);
         shared.changed.notify_all();
-        if seen.is_over {
-            return;
-        }
     }
+    // Closed before anybody is told so.
+    drop(file);
+    shared.lock().is_over = true;
+    shared.changed.notify_all();
+}
+
+/// Waits a moment for something to read.
+fn is_readable(file: &std::fs::File) -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let moment = Timespec {
+        tv_sec: 0,
+        tv_nsec: i64::from(LOOK.subsec_nanos()),
+    };
+    let mut fds = [PollFd::new(file, PollFlags::IN)];
+    poll(&mut fds, Some(&moment)).is_ok_and(|ready| ready > 0)
 }
 
 impl Shared {
@@ -172,11 +188,11 @@ impl Term {
     /// Types, as bytes: `\r` is Enter, `\x1b` is Esc.
     #[track_caller]
     pub fn keys(&mut self, keys: &str) {
-        if let Err(error) = self
-            .keys
+        let terminal = self.keys.as_mut().expect("a terminal that is open");
+        let typed = terminal
             .write_all(keys.as_bytes())
-            .and_then(|()| self.keys.flush())
-        {
+            .and_then(|()| terminal.flush());
+        if let Err(error) = typed {
             panic!("the program takes no keys: {error}\n{}", self.screen());
         }
     }
@@ -189,14 +205,13 @@ impl Term {
 
     #[track_caller]
     pub fn resize(&mut self, columns: u16, rows: u16) {
-        self.keys
+        let terminal = self.keys.as_ref().expect("a terminal that is open");
+        // What the program paints for the new size must find it.
+        let mut seen = self.shared.lock();
+        seen.vt.screen_mut().set_size(size(rows), size(columns));
+        terminal
             .resize(pty_process::Size::new(rows, columns))
             .expect("a size");
-        self.shared
-            .lock()
-            .vt
-            .screen_mut()
-            .set_size(size(rows), size(columns));
     }
 
     /// The rows that are to be seen, without spaces at their ends.
@@ -358,6 +373,19 @@ impl Term {
             .and_then(rustix::process::Pid::from_raw);
         let sent = pid.map(|pid| rustix::process::kill_process(pid, signal));
         assert!(matches!(sent, Some(Ok(()))), "cannot signal: {sent:?}");
+    }
+
+    /// Closes the terminal, as somebody does who closes its window.
+    pub fn hang_up(&mut self) {
+        self.keys = None;
+        let mut seen = self.shared.lock();
+        seen.is_closing = true;
+        while !seen.is_over {
+            seen = match self.shared.changed.wait_timeout(seen, LOOK) {
+                Ok((seen, _)) => seen,
+                Err(poisoned) => poisoned.into_inner().0,
+            };
+        }
     }
 
     /// Waits for the end.

@@ -8,6 +8,7 @@ pub mod diff;
 pub mod editor;
 pub mod errands;
 pub mod fuzzy;
+pub mod grid;
 pub mod highlight;
 pub mod key;
 pub mod layer;

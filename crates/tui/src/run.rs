@@ -96,6 +96,9 @@ pub async fn run<H: Hub, S: Surroundings, W: Write>(
     }
     let mut raw = Raw::enter(&mut ui.out)?;
     let result = ui.go(client, &mut raw, stop).await;
+    // Whoever was stopped in the middle of a sentence finds it again.
+    let draft = ui.state.editor().draft().unwrap_or_default();
+    ui.surroundings.keep(Kept::Draft(draft));
     let left = ui.leave(&mut raw);
     result.and(left)?;
     Ok(Ended {

@@ -124,8 +124,16 @@ pub fn title_is(to: Language, title: &str) -> String {
 
 pub fn mode_is(to: Language, mode: &str, posture: &str) -> String {
     let mode = mode_word(mode).map_or(mode, |word| to.say(word));
-    let posture = posture_word(posture).map_or(posture, |word| to.say(word));
-    to.fill(Word::ModeChanged, &[mode, posture])
+    to.fill(Word::ModeChanged, &[mode, &posture_shown(to, posture)])
+}
+
+/// As the log has it, in the language of the person: `auto for 10m`.
+pub fn posture_shown(to: Language, posture: &str) -> String {
+    match (posture_word(posture), posture.strip_prefix("auto for ")) {
+        (Some(word), _) => to.say(word).to_owned(),
+        (None, Some(time)) => to.fill(Word::StanceUntil, &[time]),
+        (None, None) => posture.to_owned(),
+    }
 }
 
 pub fn mode_word(mode: &str) -> Option<Word> {
@@ -142,6 +150,8 @@ pub fn posture_word(posture: &str) -> Option<Word> {
         "ask" => Some(Word::PostureAsk),
         "auto" => Some(Word::PostureAuto),
         "yolo" => Some(Word::PostureYolo),
+        "yolo for commands" => Some(Word::StanceShell),
+        "refuse" => Some(Word::StanceNever),
         _ => None,
     }
 }

@@ -28,8 +28,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use work::Work;
 
-/// How long a first Ctrl-C or Esc waits for the second.
-const LEAVE_WITHIN: Duration = Duration::from_secs(2);
 /// How long a remark stands.
 const REMARK: Duration = Duration::from_secs(4);
 /// How long the draft may be unsaved while somebody types.
@@ -105,6 +103,8 @@ struct Moment {
     leaving: Option<Instant>,
     /// Until when another Esc goes back.
     escaped: Option<Instant>,
+    /// What leaving would stop, as the person was told, and until when that stands there.
+    warned: Option<(Vec<String>, Instant)>,
     remark: Option<(String, Instant)>,
     draft_changed: Option<Instant>,
     /// The last key in the composer.
@@ -303,7 +303,7 @@ impl State {
             Outcome::Moved => self.follow_menu(),
             Outcome::Changed => self.typed(now),
             Outcome::Submit => self.submit(Delivery::Steer, now),
-            Outcome::Leave => self.effects.push(Effect::Leave),
+            Outcome::Leave => self.leave(now),
         }
     }
 
@@ -344,30 +344,6 @@ impl State {
             Global::Suspend => self.effects.push(Effect::Suspend),
         }
         true
-    }
-
-    /// The second one in a row goes back, where there is nothing to stop and nothing is written.
-    fn esc_again(&mut self, is_free: bool, escaped: bool, now: Instant) {
-        if !is_free || !self.editor.is_empty() {
-            return;
-        }
-        match escaped {
-            true => self.command("rewind".into()),
-            false => self.moment.escaped = Some(now + LEAVE_WITHIN),
-        }
-    }
-
-    fn ctrl_c(&mut self, leaving: bool, now: Instant) {
-        if self.is_working() {
-            self.stop();
-        } else if !self.editor.is_empty() {
-            self.editor.set_text("");
-            self.typed(now);
-        } else if leaving {
-            self.effects.push(Effect::Leave);
-        } else {
-            self.moment.leaving = Some(now + LEAVE_WITHIN);
-        }
     }
 
     fn stop(&mut self) {
@@ -426,13 +402,13 @@ impl State {
         }
     }
 
-    pub fn image(&mut self, image: Result<Image, String>, now: Instant) {
+    pub fn image(&mut self, image: Option<Image>, now: Instant) {
         match image {
-            Ok(image) => {
+            Some(image) => {
                 self.editor.attach_image(image, "");
                 self.typed(now);
             }
-            Err(why) => self.remark(self.settings.language.fill(Word::NoImage, &[&why]), now),
+            None => self.remark(self.settings.language.say(Word::NoImage), now),
         }
     }
 
@@ -470,6 +446,7 @@ impl State {
                 self.layers.push(Layer::of(ask));
             }
             Event::Delta(Delta::Tasks { tasks }) => self.tasks(tasks, now),
+            Event::Delta(Delta::Jobs { running }) => self.status.jobs.clone_from(running),
             Event::Delta(Delta::View { view, .. }) => self.view(view, canvas, now),
             Event::Delta(Delta::Unrecorded { .. }) => {
                 self.transcript.event(event, now);
@@ -515,7 +492,6 @@ impl State {
             }
             Body::Usage(usage) => self.status.count(usage),
             Body::Compaction(compaction) => self.status.folded(compaction.tokens_after),
-            Body::ToolResult(result) => self.status.jobs(&result.output.to_value()),
             Body::Mode(mode) => self.status.mode = Some(mode.clone()),
             Body::Settings(settings) => {
                 if let Some(model) = &settings.model {
@@ -525,6 +501,7 @@ impl State {
             Body::Message(_)
             | Body::Meta(_)
             | Body::ToolUse(_)
+            | Body::ToolResult(_)
             | Body::Approval(_)
             | Body::Todo(_)
             | Body::Notice(_)

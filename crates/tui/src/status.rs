@@ -5,13 +5,9 @@ use crate::line::{Line, Span};
 use crate::theme::Role;
 use crate::{say, text};
 use ostler_wire::{Mode, Usage, Word};
-use serde_json::Value;
 
 /// Shares above which the number stands out.
 const FULL: u64 = 80;
-
-/// Jobs that are counted.
-const MAX_JOBS: usize = 999;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 // tidy: plain data
@@ -30,8 +26,8 @@ pub struct Status {
     input: u64,
     cached: u64,
     cost: Option<f64>,
-    /// Commands that go on in the background, as far as results have told.
-    jobs: Vec<String>,
+    /// Commands that go on in the background.
+    pub jobs: Vec<String>,
 }
 
 impl Status {
@@ -50,19 +46,6 @@ impl Status {
     /// The conversation has become shorter.
     pub fn folded(&mut self, tokens: u64) {
         self.context = tokens;
-    }
-
-    /// What the result of a call says of a command in the background.
-    pub fn jobs(&mut self, envelope: &Value) {
-        let data = &envelope["data"];
-        let Some(job) = data["job"].as_str().filter(|job| !job.is_empty()) else {
-            return;
-        };
-        self.jobs.retain(|known| known != job);
-        let is_over = data["exit_code"].is_i64() || data["state"] == "killed";
-        if !is_over && self.jobs.len() < MAX_JOBS {
-            self.jobs.push(job.to_owned());
-        }
     }
 
     /// All that is known, or what a form names: `{model} {branch}`.
@@ -94,11 +77,16 @@ impl Status {
                 "goal" => parts.push(("mode", say(Word::ModeGoal, Role::Accent))),
                 _ => {}
             }
-            let posture = match posture.as_str() {
-                "auto" => say(Word::PostureAuto, Role::Warning),
-                "yolo" => say(Word::PostureYolo, Role::Error),
-                _ => say(Word::PostureAsk, Role::Status),
+            let word = match posture.starts_with("auto") {
+                true => Word::PostureAuto,
+                false => say::posture_word(posture).unwrap_or(Word::PostureAsk),
             };
+            let role = match word {
+                Word::PostureAuto => Role::Warning,
+                Word::PostureYolo | Word::StanceShell => Role::Error,
+                _ => Role::Status,
+            };
+            let posture = say(word, role);
             parts.push(("posture", posture));
         }
         let host = self.host.iter().map(|h| canvas.span(h, Role::Accent));

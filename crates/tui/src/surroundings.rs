@@ -56,8 +56,12 @@ pub enum Fetch {
 
 #[derive(Debug)]
 pub enum Fetched {
-    Names { folder: String, names: Vec<Name> },
-    Image(Result<Image, String>),
+    Names {
+        folder: String,
+        names: Vec<Name>,
+    },
+    /// None without one, or without a program that can read it.
+    Image(Option<Image>),
     Branch(Option<String>),
 }
 

@@ -2,7 +2,7 @@
 //! style.
 
 use crate::line::{Color, Style};
-use ostler_wire::Language;
+use ostler_wire::{Act, Action, Deed, Item, Language, List, Word};
 
 /// The part a piece of text plays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -64,6 +64,24 @@ impl Look {
 
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|look| look.name() == name)
+    }
+
+    /// All of them, to choose from.
+    pub fn list(now: Self, language: Language) -> List {
+        let item = |look: Self| Item {
+            label: look.name().into(),
+            marked: look == now,
+            actions: vec![Action {
+                label: language.say(Word::ActUse).into(),
+                act: Act::Do(Deed::Theme(look.name().into())),
+            }],
+            ..Item::default()
+        };
+        List {
+            title: language.say(Word::ThemeTitle).into(),
+            items: Self::ALL.map(item).to_vec(),
+            ..List::default()
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use crate::line::Line;
 use crate::markdown::Stream;
 use crate::text;
 use crate::theme::Role as Part;
-use crate::{diff, markdown};
+use crate::{diff, grid, markdown};
 use ostler_wire::{Body, Delta, Entry, Event, Language, Message, Role, View};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,8 +19,6 @@ const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "�
 const LIVE_ROWS: usize = 6;
 /// Bytes of a streamed thought that are kept for its live tail; the entry brings it whole.
 const MAX_THOUGHT: usize = 64 << 10;
-/// Columns between two columns of a table.
-const GUTTER: usize = 2;
 
 /// A moving sign.
 pub fn spinner(since: Instant, now: Instant) -> &'static str {
@@ -118,7 +116,7 @@ impl Transcript {
             View::Error(text) => {
                 crate::rows::prose(text, canvas.style(Part::Error), canvas.columns)
             }
-            View::Table { columns, rows } => table(columns, rows, canvas),
+            View::Table { columns, rows } => grid::rows(columns, rows, canvas),
             View::List(_) | View::Do(_) => return,
         };
         self.keep(rows);
@@ -224,6 +222,7 @@ impl Transcript {
             Delta::View { .. }
             | Delta::Tasks { .. }
             | Delta::Budget { .. }
+            | Delta::Jobs { .. }
             | Delta::Standing { .. } => {}
         }
     }
@@ -283,9 +282,10 @@ impl Transcript {
                 self.end_turn();
             }
             Body::Approval(approval) if approval.decision == "once" => {}
+            // The answer to the command says it, and the status line.
+            Body::Mode(_) => {}
             Body::Meta(_)
             | Body::Settings(_)
-            | Body::Mode(_)
             | Body::Approval(_)
             | Body::Todo(_)
             | Body::Notice(_)
@@ -474,45 +474,4 @@ pub fn cells(entries: &[Arc<Entry>], to: Language) -> Vec<Cell> {
         }
     }
     cells
-}
-
-fn table(columns: &[String], rows: &[Vec<String>], canvas: &Canvas) -> Vec<Line> {
-    let count = columns
-        .len()
-        .max(rows.iter().map(Vec::len).max().unwrap_or(0));
-    let widest = |at: usize| {
-        let cells = rows
-            .iter()
-            .filter_map(|row| row.get(at))
-            .chain(columns.get(at));
-        cells.map(|cell| text::width(cell)).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..count).map(widest).collect();
-    let line = |row: &[String], role: Part| -> Vec<Line> {
-        let mut line = Line::default();
-        let mut before = 0;
-        for (at, width) in widths.iter().enumerate() {
-            let cell = row.get(at).map(String::as_str).unwrap_or_default();
-            let is_last = at + 1 == widths.len();
-            if is_last {
-                // The last column may need several rows.
-                let room = canvas.columns.saturating_sub(before).max(10);
-                let wrapped = text::wrap(&Line::new(cell, canvas.style(role)), room);
-                let first = std::mem::take(&mut line);
-                return crate::rows::indent(wrapped, &first, &crate::rows::spaces(before));
-            }
-            let pad = width.saturating_sub(text::width(cell)) + GUTTER;
-            line.push(canvas.span(format!("{cell}{}", " ".repeat(pad)), role));
-            before += width + GUTTER;
-        }
-        vec![line]
-    };
-    let mut out = Vec::new();
-    if columns.iter().any(|c| !c.is_empty()) {
-        out.extend(line(columns, Part::Faint));
-    }
-    for row in rows {
-        out.extend(line(row, Part::Text));
-    }
-    out
 }

@@ -61,6 +61,10 @@ pub enum Delta {
     Tasks {
         tasks: Vec<Task>,
     },
+    /// The commands that run in the background, by id, all of them, whenever one begins or ends.
+    Jobs {
+        running: Vec<String>,
+    },
 }
 
 /// A prompt that runs in the background, in a session of its own.

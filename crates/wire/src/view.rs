@@ -71,7 +71,9 @@ pub enum Deed {
     Copy(String),
     /// Into the composer, to be changed and sent.
     Compose(String),
+    /// Other colours, by name; the choice of them for an empty name.
     Theme(String),
+    /// Ends it, once the person knows what would be stopped.
     Leave,
 }
 

@@ -33,7 +33,7 @@ fn read(boot: &Boot, id: Option<String>) -> anyhow::Result<(String, Vec<Entry>)>
     };
     let path = path.map_err(|e| anyhow!(e))?;
     let (entries, damage) = log::read(&path)?;
-    if let Some(notice) = damage.notice() {
+    if let Some(notice) = damage.notice(ostler_wire::Language::English) {
         text::say(&notice);
     }
     let id = path.file_stem().map(|s| s.to_string_lossy().into_owned());
@@ -137,7 +137,7 @@ fn summary(rate: Option<f64>, breaks: &[&Break], lost: u64, cost: Option<f64>) -
 }
 
 fn check(id: &str, entries: &[Entry]) -> anyhow::Result<u8> {
-    let broken = cache::unplanned_breaks(entries);
+    let broken = cache::unplanned_breaks(entries, ostler_wire::Language::English);
     let requests = cache::requests(entries).len();
     let short = text::short(id);
     if broken.is_empty() {

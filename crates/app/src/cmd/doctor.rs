@@ -4,7 +4,9 @@ use super::probe::{Answer, Endpoint, Probe};
 use super::{health, text};
 use crate::boot::Boot;
 use crate::color::{self, Ink, Paint};
+use crate::config::diagnose::Notice;
 use crate::config::keys::KeyError;
+use crate::config::layers::{Loaded, RuleList};
 use crate::config::paths::config_files;
 use crate::config::providers::Provider;
 use crate::config::resolve::{LoginError, ResolveError, Resolver, UsableLogin};
@@ -16,6 +18,7 @@ use crate::flags::Doctor;
 use crate::lenient::Lenient;
 use ostler_engine::Models as _;
 use ostler_engine::confine::SandboxMode;
+use ostler_engine::policy::Rule;
 use ostler_host::sandbox::{self, Layer, Network};
 use ostler_llm::Target;
 use serde::Serialize;
@@ -168,7 +171,7 @@ fn configuration(boot: &Boot, fault: Option<String>) -> Vec<Finding> {
                 .fix("mend it; until then this report uses the defaults in its place, and other commands refuse to run"),
         );
     }
-    let overruled = crate::boot::overruled(&boot.loaded);
+    let overruled = overruled(&boot.loaded);
     let notices = boot.loaded.notices.iter().chain(&overruled);
     let notices = notices.map(ToString::to_string);
     let logins = boot.logins().warning(ostler_host::mode_of);
@@ -493,4 +496,31 @@ fn terminal(boot: &Boot) -> Finding {
         },
     );
     Finding::ok("terminal", parts.join(", "))
+}
+
+/// Allow rules that never count because another layer or list is stricter about the same thing.
+fn overruled(loaded: &Loaded) -> Vec<Notice> {
+    let rules: Vec<_> = loaded
+        .rules()
+        .into_iter()
+        .filter_map(|rule| Some((Rule::parse(&rule.text, "").ok()?.canonical(), rule)))
+        .collect();
+    let lists = |list: RuleList| rules.iter().filter(move |(_, rule)| rule.list == list);
+    let mut notices = Vec::new();
+    for (allowed, rule) in lists(RuleList::Allow) {
+        let family = allowed.split('(').next().unwrap_or_default();
+        let mut stricter = lists(RuleList::Deny).chain(lists(RuleList::Ask));
+        let over = stricter.find(|(other, _)| other == allowed || other == family);
+        if let Some((_, over)) = over {
+            let text = format!(
+                "the allow rule `{}` never counts: `{}` in `{}` ({}) wins",
+                rule.text,
+                over.text,
+                over.list.key(),
+                over.place
+            );
+            notices.push(Notice::warning(rule.place.clone(), text));
+        }
+    }
+    notices
 }

@@ -7,6 +7,7 @@ use crate::exec::OK;
 use crate::flags::Handoff as Args;
 use anyhow::{Context as _, anyhow};
 use ostler_engine::Models as _;
+use ostler_engine::budget::{Payer, Till, affordable, spent};
 use ostler_engine::handoff::{self, Handoff};
 use ostler_engine::ledger::{Ledger, Line};
 use ostler_engine::log;
@@ -27,7 +28,7 @@ pub async fn run(boot: &Boot, args: Args) -> anyhow::Result<u8> {
     };
     let path = path.map_err(|e| anyhow!(e))?;
     let (entries, damage) = log::read(&path)?;
-    if let Some(notice) = damage.notice() {
+    if let Some(notice) = damage.notice(ostler_wire::Language::English) {
         text::say(&notice);
     }
     let entries = log::branch(entries);
@@ -61,18 +62,33 @@ async fn improved(boot: &Boot, draft: Handoff, path: &Path, entries: &[Entry]) -
             return draft;
         }
     };
-    let improved = draft
-        .improved(&model, entries, &CancellationToken::new())
-        .await;
+    let session = path.file_stem().map(|s| s.to_string_lossy().into_owned());
+    let session = session.unwrap_or_default();
+    let budget = boot.budget();
+    if let Err(why) = affordable(&budget, &model) {
+        text::say(&format!("Without a model, from the log alone: {why}"));
+        return draft;
+    }
+    budget.remember(&session, spent(entries));
+    let till = Till {
+        budget: &budget,
+        payer: Payer {
+            session: &session,
+            purse: &session,
+            role: handoff::ROLE,
+        },
+    };
+    let cancel = CancellationToken::new();
+    let improved = draft.improved(&model, entries, &cancel, till).await;
     if let Some(usage) = improved.usage.filter(|_| !boot.global.no_save) {
-        let session = path.file_stem().map(|s| s.to_string_lossy().into_owned());
         // A ledger that cannot be written must not stop the work; `doctor` looks at it.
         let _ = Ledger::new(&boot.places.home).add(&Line {
             ts: log::now(),
-            session: session.unwrap_or_default(),
+            session: session.clone(),
             project: boot.store().project().to_owned(),
             role: handoff::ROLE.into(),
-            purse: None,
+            // It is not in the log that it is about.
+            purse: Some(session),
             tokens: (&usage).into(),
         });
     }

@@ -16,21 +16,43 @@ use crate::flags;
 use anyhow::{Context as _, anyhow, bail};
 use jiff::Timestamp;
 use ostler_host::signals::{Signals, Stop};
+use ostler_wire::{Language, Word};
 use serde_json::json;
 use std::io::{self, IsTerminal as _};
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
+use tokio::sync::mpsc;
 
 /// How long the person has to come back from the browser.
 const BROWSER_PATIENCE: Duration = Duration::from_secs(10 * 60);
 /// What is read of standard input at most.
 const MAX_PASTED_BYTES: u64 = 64 * 1024;
 
+/// Whoever logs in.
+pub struct Person {
+    pub language: Language,
+    pub say: Box<dyn Fn(&str) + Send + Sync>,
+    /// What they paste, where they can.
+    pub pasted: Option<mpsc::Receiver<String>>,
+    /// How to paste it.
+    pub hint: Word,
+}
+
 pub async fn login(boot: &Boot, args: flags::Login) -> anyhow::Result<u8> {
     let mut signals = Signals::new()?;
-    let work = log_in(boot, &args);
+    let may_paste = shown(boot, &args) == Show::Print || io::stdin().is_terminal();
+    let person = Person {
+        language: crate::front::language(boot),
+        say: Box::new(say),
+        pasted: may_paste.then(stdin_lines),
+        hint: Word::LoginPaste,
+    };
+    let work = log_in(boot, &args, person);
     let stop = tokio::select! {
-        done = work => return done.map(|()| OK),
+        done = work => {
+            text::print(&text::visible(&format!("{}\n", done?)))?;
+            return Ok(OK);
+        }
         stop = signals.next() => stop,
     };
     say("Stopped; nothing was changed.");
@@ -41,20 +63,30 @@ pub async fn login(boot: &Boot, args: flags::Login) -> anyhow::Result<u8> {
 }
 
 pub async fn logout(boot: &Boot, args: flags::Logout) -> anyhow::Result<u8> {
+    let language = crate::front::language(boot);
+    let done = log_out(boot, args.provider, language, &say).await?;
+    text::print(&text::visible(&format!("{done}\n")))?;
+    Ok(OK)
+}
+
+/// Forgets the login of a provider and takes it back at the issuer. What happened, for the person.
+pub async fn log_out(
+    boot: &Boot,
+    provider: Option<String>,
+    language: Language,
+    say: &(dyn Fn(&str) + Sync),
+) -> anyhow::Result<String> {
     let logins = boot.logins();
-    let provider = match args.provider {
+    let provider = match provider {
         Some(provider) => provider,
         None => {
             let mut names: Vec<String> = logins.all()?.into_iter().map(|l| l.provider).collect();
             names.dedup();
             match names.as_slice() {
-                [] => {
-                    text::print("There is no login.\n")?;
-                    return Ok(OK);
-                }
+                [] => return Ok(language.say(Word::NoLogin).into()),
                 [only] => only.clone(),
                 several => {
-                    let text = format!("which one? there are logins of {}", several.join(", "));
+                    let text = language.fill(Word::WhichLogin, &[&several.join(", ")]);
                     return Err(UsageError(text).into());
                 }
             }
@@ -62,10 +94,7 @@ pub async fn logout(boot: &Boot, args: flags::Logout) -> anyhow::Result<u8> {
     };
     let gone = logins.lock().await?.remove(&provider)?;
     if gone.is_empty() {
-        text::print(&text::visible(&format!(
-            "There was no login of {provider}.\n"
-        )))?;
-        return Ok(OK);
+        return Ok(language.fill(Word::NoLoginOf, &[&provider]));
     }
     let resolver = boot.resolver();
     let configured = resolver
@@ -78,13 +107,10 @@ pub async fn logout(boot: &Boot, args: flags::Logout) -> anyhow::Result<u8> {
     let http = Http::new(boot.ca_files());
     for login in &gone {
         if let Some(Err(error)) = revoke(login, secret, &http).await {
-            say(&format!(
-                "The issuer did not take the token back: {error:#}. It is valid there until it expires."
-            ));
+            say(&language.fill(Word::NotRevoked, &[&format!("{error:#}")]));
         }
     }
-    text::print(&text::visible(&format!("Logged out of {provider}.\n")))?;
-    Ok(OK)
+    Ok(language.fill(Word::LoggedOut, &[&provider]))
 }
 
 /// The logins there are, and the providers that could have one. No token is shown.
@@ -168,7 +194,9 @@ fn line(login: &Login, resolver: &Resolver<'_>, now: Timestamp) -> String {
     format!("{}: {}\n", login.provider, parts.join(", "))
 }
 
-async fn log_in(boot: &Boot, args: &flags::Login) -> anyhow::Result<()> {
+/// Logs in to a provider. What happened, for the person.
+pub async fn log_in(boot: &Boot, args: &flags::Login, person: Person) -> anyhow::Result<String> {
+    let language = person.language;
     let resolver = boot.resolver();
     let provider = chosen(boot, &resolver, args.provider.as_deref())?;
     let name = &provider.config.name;
@@ -194,9 +222,11 @@ async fn log_in(boot: &Boot, args: &flags::Login) -> anyhow::Result<()> {
     let from = Endpoints::find(name, oauth, &http).await?;
     let what = || format!("no login to {name}");
     let tokens = match way(boot, args, oauth, &from)? {
-        Way::Device => by_device(&from, oauth, &http).await.with_context(what)?,
+        Way::Device => by_device(&from, oauth, &http, &person)
+            .await
+            .with_context(what)?,
         Way::Browser(show) => {
-            let by_browser = by_browser(boot, &from, oauth, &http, show);
+            let by_browser = by_browser((boot, show), &from, oauth, &http, person);
             by_browser.await.with_context(what)?
         }
     };
@@ -206,12 +236,10 @@ async fn log_in(boot: &Boot, args: &flags::Login) -> anyhow::Result<()> {
     logins.lock().await?.put(login)?;
     let until = match (renews, end) {
         (true, _) | (false, None) => String::new(),
-        (false, Some(end)) => format!(" until {end}"),
+        (false, Some(end)) => language.fill(Word::LoginUntil, &[&end]),
     };
-    text::print(&text::visible(&format!(
-        "Logged in to {name}{until}. Its tokens are in {} and go to {origin} only.\n",
-        logins.path().display()
-    )))
+    let file = logins.path().display().to_string();
+    Ok(language.fill(Word::LoggedIn, &[name, &until, &file, &origin]))
 }
 
 /// The provider that is meant.
@@ -268,16 +296,20 @@ enum Show {
     Print,
 }
 
+fn shown(boot: &Boot, args: &flags::Login) -> Show {
+    match !args.no_browser && browser_is_here(&boot.env) {
+        true => Show::Open,
+        false => Show::Print,
+    }
+}
+
 fn way(
     boot: &Boot,
     args: &flags::Login,
     oauth: &OauthConfig,
     from: &Endpoints,
 ) -> anyhow::Result<Way> {
-    let show = match !args.no_browser && browser_is_here(&boot.env) {
-        true => Show::Open,
-        false => Show::Print,
-    };
+    let show = shown(boot, args);
     let flow = match args.device {
         true => LoginFlow::Device,
         false => oauth.flow,
@@ -300,47 +332,56 @@ fn way(
     }
 }
 
-async fn by_device(from: &Endpoints, oauth: &OauthConfig, http: &Http) -> anyhow::Result<Tokens> {
+async fn by_device(
+    from: &Endpoints,
+    oauth: &OauthConfig,
+    http: &Http,
+    person: &Person,
+) -> anyhow::Result<Tokens> {
     let device = Device::ask(from, &wanted(oauth), http).await?;
-    let mut lines = format!(
-        "On any device, open\n\n  {}\n\nand type in the code\n\n  {}\n",
-        device.address, device.user_code
+    let language = person.language;
+    let mut lines = language.fill(
+        Word::LoginDevice,
+        &[device.address.as_str(), &device.user_code],
     );
     if let Some(with_code) = &device.with_code {
-        lines.push_str(&format!("\nor open this, which has it:\n\n  {with_code}\n"));
+        lines.push_str(&language.fill(Word::LoginWithCode, &[with_code.as_str()]));
     }
-    let minutes = device.life.as_secs().div_ceil(60);
-    let minutes = text::many(usize::try_from(minutes).unwrap_or(0), "minute");
-    say(&format!("{lines}\nWaiting, {minutes} at most …"));
+    let minutes = device.life.as_secs().div_ceil(60).to_string();
+    lines.push_str(&language.fill(Word::LoginWaits, &[&minutes]));
+    (person.say)(&lines);
     device.tokens(from, http).await
 }
 
 async fn by_browser(
-    boot: &Boot,
+    (boot, show): (&Boot, Show),
     from: &Endpoints,
     oauth: &OauthConfig,
     http: &Http,
-    show: Show,
+    person: Person,
 ) -> anyhow::Result<Tokens> {
+    let Person {
+        language,
+        say,
+        mut pasted,
+        hint,
+    } = person;
     let loopback = Loopback::bind().await?;
     let attempt = Attempt::new(loopback.port);
     let url = attempt.url(from, &wanted(oauth))?;
-    say(&format!("Log in on this page:\n\n  {url}\n"));
+    say(&language.fill(Word::LoginPage, &[url.as_ref()]));
     if show == Show::Open
         && let Err(error) = open_browser(&url, &boot.env)
     {
-        say(&format!("No browser could be opened ({error})."));
+        say(&language.fill(Word::NoBrowser, &[&error.to_string()]));
     }
-    let may_paste = show == Show::Print || io::stdin().is_terminal();
-    if may_paste {
-        say(
-            "If the browser runs on another machine, paste the address here that it ends at (it begins with http://127.0.0.1).",
-        );
+    if pasted.is_some() {
+        say(language.say(hint));
     }
     let came_back = async {
         tokio::select! {
             query = loopback.query() => attempt.code(&query, from),
-            code = pasted(&attempt, from), if may_paste => Ok(code),
+            code = code_of(&mut pasted, &attempt, from, &say) => Ok(code),
         }
     };
     let code = match tokio::time::timeout(BROWSER_PATIENCE, came_back).await {
@@ -357,16 +398,35 @@ async fn by_browser(
 }
 
 /// The code in a line that the person pastes. Never ends when nobody does.
-async fn pasted(attempt: &Attempt, from: &Endpoints) -> String {
-    let mut lines = BufReader::new(tokio::io::stdin().take(MAX_PASTED_BYTES)).lines();
-    while let Ok(Some(line)) = lines.next_line().await {
+async fn code_of(
+    pasted: &mut Option<mpsc::Receiver<String>>,
+    attempt: &Attempt,
+    from: &Endpoints,
+    say: &(dyn Fn(&str) + Send + Sync),
+) -> String {
+    while let Some(lines) = pasted
+        && let Some(line) = lines.recv().await
+    {
         if line.trim().is_empty() {
             continue;
         }
         match attempt.pasted(&line, from) {
             Ok(code) => return code,
-            Err(error) => say(&format!("Not taken: {error:#}.")),
+            Err(error) => say(&format!("{error:#}.")),
         }
     }
     std::future::pending().await
+}
+
+fn stdin_lines() -> mpsc::Receiver<String> {
+    let (sender, receiver) = mpsc::channel(1);
+    tokio::spawn(async move {
+        let mut lines = BufReader::new(tokio::io::stdin().take(MAX_PASTED_BYTES)).lines();
+        while let Ok(Some(line)) = lines.next_line().await {
+            if sender.send(line).await.is_err() {
+                return;
+            }
+        }
+    });
+    receiver
 }

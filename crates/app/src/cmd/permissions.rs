@@ -458,7 +458,7 @@ fn audit(boot: &Boot, session: Option<String>, format: Listing) -> anyhow::Resul
         None => store.last(),
     };
     let (entries, damage) = log::read(&path.map_err(|e| anyhow!(e))?)?;
-    if let Some(notice) = damage.notice() {
+    if let Some(notice) = damage.notice(ostler_wire::Language::English) {
         text::say(&notice);
     }
     let calls = audit::audit(&entries, &scope_of(boot, &entries));

@@ -134,7 +134,7 @@ fn drawn(sessions: &[SessionInfo], which: Which) -> String {
 fn read(boot: &Boot, id: &str) -> anyhow::Result<(PathBuf, Vec<Entry>)> {
     let path = boot.store().find(id).map_err(|e| anyhow!(e))?;
     let (entries, damage) = log::read(&path)?;
-    if let Some(notice) = damage.notice() {
+    if let Some(notice) = damage.notice(ostler_wire::Language::English) {
         text::say(&notice);
     }
     Ok((path, entries))

@@ -63,6 +63,11 @@ impl Typed {
         }
     }
 
+    /// Listens again after an end that was none.
+    pub fn go_on(&mut self, lines: mpsc::Receiver<String>) {
+        (self.lines, self.closed) = (lines, false);
+    }
+
     /// Words for later.
     pub fn keep(&mut self, line: &str) {
         if !line.is_empty() && self.early.len() < MAX_EARLY {

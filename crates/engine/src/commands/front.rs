@@ -2,10 +2,7 @@
 
 use crate::desk::Desk;
 use crate::inbox::Inbox;
-use ostler_wire::{Act, Action, Body, Deed, Item, List, Role, View, Word};
-
-/// Looks that front ends have.
-const THEMES: [&str; 4] = ["ansi", "dark", "light", "mono"];
+use ostler_wire::{Body, Deed, Role, View, Word};
 
 pub fn help(desk: &mut Desk, _: &mut Inbox, name: &str) -> View {
     let language = desk.manner.language;
@@ -44,47 +41,12 @@ pub fn copy(desk: &mut Desk, _: &mut Inbox, which: &str) -> View {
     View::Do(Deed::Copy(text.unwrap_or_default()))
 }
 
-pub fn theme(desk: &mut Desk, _: &mut Inbox, name: &str) -> View {
-    if !name.is_empty() {
-        return View::Do(Deed::Theme(name.to_owned()));
-    }
-    let language = desk.manner.language;
-    let items = THEMES.map(|name| Item {
-        label: name.into(),
-        actions: vec![Action {
-            label: language.say(Word::ActUse).into(),
-            act: Act::Do(Deed::Theme(name.into())),
-        }],
-        ..Item::default()
-    });
-    View::List(List {
-        title: language.say(Word::ThemeTitle).into(),
-        items: items.to_vec(),
-        ..List::default()
-    })
+/// What colours there are is the front end's to say; without a name it lists them.
+pub fn theme(_: &mut Desk, _: &mut Inbox, name: &str) -> View {
+    View::Do(Deed::Theme(name.to_owned()))
 }
 
-/// Leaves, once somebody has said yes where prompts would be stopped by it.
-pub fn quit(inbox: &mut Inbox, sure: &str) -> View {
-    let running = inbox.children.names();
-    if running.is_empty() || sure == "yes" {
-        return View::Do(Deed::Leave);
-    }
-    let language = inbox.children.language;
-    let item = |label: Word, act: Act| Item {
-        label: language.say(label).into(),
-        actions: vec![Action {
-            label: language.say(label).into(),
-            act,
-        }],
-        ..Item::default()
-    };
-    View::List(List {
-        title: language.fill(Word::QuitTitle, &[&running]),
-        items: vec![
-            item(Word::QuitNo, Act::Do(Deed::Compose(String::new()))),
-            item(Word::QuitYes, Act::Command("quit yes".into())),
-        ],
-        ..List::default()
-    })
+/// Whoever shows the session asks first where that would stop something.
+pub fn quit(_: &mut Inbox, _: &str) -> View {
+    View::Do(Deed::Leave)
 }

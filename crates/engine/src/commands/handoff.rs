@@ -1,6 +1,7 @@
 //! `/handoff`: a document for a fresh session, in a file beside the work. The session goes on as it was.
 
 use super::Work;
+use crate::budget::Till;
 use crate::handoff::{Handoff, Improved, ROLE};
 use crate::inbox::Stopped;
 use crate::log;
@@ -32,8 +33,12 @@ async fn prepared(session: &mut Session, goal: &str) -> Result<View, String> {
     let model = desk.conversation.model.clone();
     let cancel = inbox.turn();
     desk.progress(ROLE, language.say(Word::HandingOff));
+    let till = Till {
+        budget: &desk.account.budget,
+        payer: desk.account.payer_in(Some(ROLE)),
+    };
     let improved = inbox
-        .attend(draft.improved(&model, &entries, &cancel))
+        .attend(draft.improved(&model, &entries, &cancel, till))
         .await;
     desk.progress(ROLE, "");
     let stopped = || View::Text(language.say(Word::HandoffStopped).into());
@@ -41,6 +46,7 @@ async fn prepared(session: &mut Session, goal: &str) -> Result<View, String> {
         handoff,
         fault,
         usage,
+        hold,
     } = match improved {
         Ok(improved) => improved,
         Err(Stopped) => return Ok(stopped()),
@@ -50,6 +56,7 @@ async fn prepared(session: &mut Session, goal: &str) -> Result<View, String> {
         desk.book(&usage);
         committed.map_err(|e| e.to_string())?;
     }
+    drop(hold);
     if cancel.is_cancelled() {
         return Ok(stopped());
     }

@@ -243,7 +243,7 @@ pub fn cache(desk: &mut Desk, _: &mut Inbox, _: &str) -> View {
         return View::Text(language.say(Word::NothingSpent).into());
     };
     let mut text = language.fill(Word::CacheRate, &[&format!("{:.0}", rate * 100.0)]);
-    let breaks = cache::unplanned_breaks(&entries);
+    let breaks = cache::unplanned_breaks(&entries, language);
     if breaks.is_empty() {
         text.push('\n');
         text.push_str(language.say(Word::CacheWhole));

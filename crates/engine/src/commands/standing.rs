@@ -79,9 +79,10 @@ fn changed(desk: &mut Desk, text: impl FnOnce(&Desk) -> String) -> View {
 
 /// How things stand with prompts, for people.
 pub fn posture(desk: &Desk) -> String {
-    let name = desk.standing.stance.name(Instant::now());
+    let language = desk.manner.language;
+    let name = desk.standing.stance.shown(Instant::now(), language);
     match desk.standing.window {
-        true => desk.manner.language.fill(Word::PlanWindow, &[&name]),
+        true => language.fill(Word::PlanWindow, &[&name]),
         false => name,
     }
 }
@@ -157,17 +158,22 @@ fn table(desk: &Desk) -> View {
         ),
         row(language.say(Word::RowApproval), posture(desk), ""),
     ];
+    let own = language.say(Word::ThisSession);
     let rules = &desk.policy.rules;
     for (verb, list) in [
         ("deny", &rules.deny),
         ("ask", &rules.ask),
         ("allow", &rules.allow),
     ] {
-        rows.extend(list.iter().map(|r| row(verb, r.canonical(), &r.from)));
+        let from = |rule: &Rule| match rule.from == SESSION {
+            true => own.to_owned(),
+            false => rule.from.clone(),
+        };
+        rows.extend(list.iter().map(|r| row(verb, r.canonical(), &from(r))));
     }
     for grant in &desk.standing.grants {
         if let Some(text) = granted(desk, grant) {
-            rows.push(row(language.say(Word::Granted), text, SESSION));
+            rows.push(row(language.say(Word::Granted), text, own));
         }
     }
     let terms = &desk.standing.terms;
@@ -178,7 +184,7 @@ fn table(desk: &Desk) -> View {
     let readable = terms.readable.iter().map(|p| path(Word::MayRead, p));
     let agent = terms.ssh_agent.then(|| may(Word::MayUseAgent, ""));
     for text in hosts.chain(writable).chain(readable).chain(agent) {
-        rows.push(row(language.say(Word::Sandbox), text, SESSION));
+        rows.push(row(language.say(Word::Sandbox), text, own));
     }
     View::Table {
         columns: [Word::ColWhat, Word::ColValue, Word::ColFrom]

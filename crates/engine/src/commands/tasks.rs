@@ -150,14 +150,17 @@ fn no_task(inbox: &Inbox, id: &str, language: Language) -> View {
     })
 }
 
-/// A session must not be left while prompts run below it.
+/// A session must not be left for another while something runs that would end with it.
 pub fn refusal(inbox: &Inbox, language: Language) -> Option<View> {
-    let running = inbox.children.names();
+    let tasks = inbox.children.list().into_iter().map(|task| task.id);
+    let running: Vec<String> = tasks.chain(inbox.children.jobs.running()).collect();
+    let running = running.join(", ");
     (!running.is_empty()).then(|| View::Error(language.fill(Word::TasksRun, &[&running])))
 }
 
 /// Says that a task is through.
 pub fn tell(desk: &mut Desk, ended: &Ended) {
+    desk.show_budget();
     let language = desk.manner.language;
     let word = match ended.how {
         How::Done => Word::TaskDone,

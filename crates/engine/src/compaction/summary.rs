@@ -94,8 +94,10 @@ async fn request(
         ts: String::new(),
         body: Body::Message(Message::note(format!("{}{focus}", INSTRUCTION.trim_end()))),
     });
-    let account = &desk.account;
-    let held = match account.budget.hold(account.payer(), desk.worst()) {
+    let payer = desk.account.payer_in(Some(ROLE));
+    let worst = desk.worst_of(&conversation);
+    // Nobody is asked about it: without a model's words there is still a digest.
+    let held = match desk.account.budget.hold(payer, worst) {
         Ok(held) => held,
         Err(breach) => return Reply::Of(Asked::answered(None, Err(breach.message()), None)),
     };
@@ -180,9 +182,10 @@ fn prose(answer: &Answer) -> Result<Prose, String> {
 }
 
 fn usage(desk: &Desk, answer: &Answer, sent: &Sent) -> Option<Usage> {
-    (answer.usage != TokenUsage::default()).then(|| Usage {
+    let tokens = answer.usage.plus(answer.wasted);
+    (tokens != TokenUsage::default()).then(|| Usage {
         role: Some(ROLE.into()),
         broke: None,
-        ..desk.usage(&answer.usage, sent)
+        ..desk.usage(&tokens, sent)
     })
 }

@@ -250,7 +250,7 @@ proptest! {
                 prop_assert!(pair[1].starts_with(&pair[0]), "{}: {}\n{}", kind.name(),
                     String::from_utf8_lossy(&pair[0]), String::from_utf8_lossy(&pair[1]));
             }
-            prop_assert_eq!(cache::unplanned_breaks(&run.log), Vec::<String>::new());
+            prop_assert_eq!(cache::unplanned_breaks(&run.log, ostler_wire::Language::English), Vec::<String>::new());
 
             let mut resumed = run.resumed("mock-model");
             let (body, sent) = resumed.request();
@@ -309,7 +309,10 @@ fn a_model_switch_is_one_break() {
         );
         run.step(&Answered::Text("Done."));
         assert_eq!(run.last_usage().unwrap().broke, None);
-        assert_eq!(cache::unplanned_breaks(&run.log), Vec::<String>::new());
+        assert_eq!(
+            cache::unplanned_breaks(&run.log, ostler_wire::Language::English),
+            Vec::<String>::new()
+        );
 
         // Resumed with the second model all is shared; with the first, what it had seen itself.
         let (_, sent) = run.resumed("another").request();

@@ -10,7 +10,7 @@ use crate::policy::{
     propose,
 };
 use crate::tool::ToolError;
-use ostler_wire::{Access, Approval, Ask, AskKind, Body, Choice, Notice};
+use ostler_wire::{Access, Approval, Ask, AskKind, Body, Choice, Notice, Word};
 use std::sync::Arc;
 
 /// What a call that may run was given beyond what holds anyway.
@@ -108,20 +108,18 @@ async fn trust(
         let why = "it only says itself that it reads, and nobody can be asked";
         return Ok(Err(planning(prepared, why)));
     }
+    let language = desk.manner.language;
     let ask = Ask {
         kind: AskKind::Trust,
-        subject: format!(
-            "Plan mode: {} says that it only reads. Trust it?",
-            subject(desk, prepared)
-        ),
+        subject: language.fill(Word::TrustAsk, &[&subject(desk, prepared)]),
         tool: Some(name.to_owned()),
         options: vec![
-            Choice::new("once", "this time"),
+            Choice::new("once", language.say(Word::TrustOnce)),
             Choice {
-                detail: Some(format!("{name} while planning")),
-                ..Choice::new("session", "for this session")
+                detail: Some(language.fill(Word::TrustScope, &[name])),
+                ..Choice::new("session", language.say(Word::TrustSession))
             },
-            Choice::new("deny", "no"),
+            Choice::new("deny", language.say(Word::DenyReason)),
         ],
         ..Ask::default()
     };
@@ -234,14 +232,15 @@ fn scopes(desk: &Desk, prepared: &Prepared) -> Scopes {
     let has = |wanted: fn(&Access) -> bool| prepared.accesses.iter().any(wanted);
     let runs = has(|a| matches!(a, Access::Run(_)));
     let by_rules = runs && !rules.is_empty();
+    let language = desk.manner.language;
     let session = if by_rules {
         texts(&rules)
     } else if runs {
-        "this exact command".into()
+        language.say(Word::ScopeCommand).into()
     } else if has(|a| matches!(a, Access::Write(_))) {
-        "editing files".into()
+        language.say(Word::MayEditAll).into()
     } else {
-        "exactly this".into()
+        language.say(Word::ScopeCall).into()
     };
     Scopes {
         rules,
@@ -264,20 +263,23 @@ fn would_allow(desk: &Desk, prepared: &Prepared, rules: &[Rule]) -> bool {
 }
 
 fn options(desk: &Desk, scopes: Option<&Scopes>) -> Vec<Choice> {
-    let mut options = vec![Choice::new("once", "allow once")];
+    let language = desk.manner.language;
+    let mut options = vec![Choice::new("once", language.say(Word::AllowOnce))];
     if let Some(scopes) = scopes {
         options.push(Choice {
             detail: Some(scopes.session.clone()),
-            ..Choice::new("session", "allow for this session")
+            ..Choice::new("session", language.say(Word::AllowSession))
         });
         if let (Some(store), false) = (&desk.shop.rules, scopes.rules.is_empty()) {
             options.push(Choice {
-                detail: Some(format!("{} in {}", texts(&scopes.rules), store.place())),
-                ..Choice::new("always", "always allow")
+                detail: Some(
+                    language.fill(Word::InPlace, &[&texts(&scopes.rules), &store.place()]),
+                ),
+                ..Choice::new("always", language.say(Word::AllowAlways))
             });
         }
     }
-    options.push(Choice::new("deny", "deny"));
+    options.push(Choice::new("deny", language.say(Word::DenyReason)));
     options
 }
 
@@ -304,12 +306,13 @@ pub async fn save(
     let Some(store) = desk.shop.rules.clone() else {
         return Ok(None);
     };
+    let language = desk.manner.language;
     let lines: Vec<String> = rules.iter().map(Rule::canonical).collect();
     let saving = tokio::task::spawn_blocking(move || save_all(&store, &lines));
     let saved = match inbox.attend(saving).await {
         Ok(Ok(saved)) => saved,
-        Ok(Err(_)) => Err("the rule could not be saved".into()),
-        Err(Stopped) => Err("the turn was stopped before the rule was saved".into()),
+        Ok(Err(_)) => Err(language.say(Word::SaveLost).into()),
+        Err(Stopped) => Err(language.say(Word::SaveStopped).into()),
     };
     match saved {
         Ok(place) => {
@@ -318,7 +321,7 @@ pub async fn save(
         }
         Err(why) => {
             desk.commit(vec![Body::Notice(Notice {
-                text: format!("Not saved, it holds for this session only: {why}"),
+                text: language.fill(Word::NotSaved, &[&why]),
             })])?;
             Ok(None)
         }

@@ -7,7 +7,7 @@ use crate::policy::Mode;
 use crate::tool::Typed as _;
 use crate::tool::{Done, Question, ToolError};
 use crate::tools::exit_plan_mode::{APPROVE, EDIT, ExitPlanMode, KEEP};
-use ostler_wire::{Ask, AskKind, Choice};
+use ostler_wire::{Ask, AskKind, Choice, Language, Word};
 use std::time::Instant;
 
 /// The person's answer; `None` when there is nobody to give one, or no words in it.
@@ -34,7 +34,7 @@ pub async fn put(
             ..Ask::default()
         },
         Question::Plan(plan) => match desk.standing.mode {
-            Mode::Plan => plan_ask(plan),
+            Mode::Plan => plan_ask(plan, desk.manner.language),
             Mode::Normal => {
                 return Err(ToolError::new(
                     "not_planning",
@@ -75,17 +75,17 @@ fn decision(mut answer: Answer) -> Answer {
     answer
 }
 
-fn plan_ask(plan: String) -> Ask {
+fn plan_ask(plan: String, language: Language) -> Ask {
     Ask {
         kind: AskKind::Plan,
-        subject: "Carry out this plan?".into(),
+        subject: language.say(Word::PlanAsk).into(),
         options: vec![
             Choice {
-                detail: Some("until the end of this turn whatever is not denied may run".into()),
-                ..Choice::new(APPROVE, "approve")
+                detail: Some(language.say(Word::PlanScope).into()),
+                ..Choice::new(APPROVE, language.say(Word::PlanApprove))
             },
-            Choice::new(EDIT, "approve with changes"),
-            Choice::new(KEEP, "keep planning"),
+            Choice::new(EDIT, language.say(Word::PlanEdit)),
+            Choice::new(KEEP, language.say(Word::PlanKeep)),
         ],
         free_text: true,
         preview: Some(plan),

@@ -9,7 +9,7 @@ use crate::inbox::{Answer, Inbox, Stopped};
 use crate::log::LogError;
 use crate::policy::{Call, Mode, Rule, Verdict};
 use crate::standing::merge;
-use ostler_wire::{Access, Ask, AskKind, Choice};
+use ostler_wire::{Access, Ask, AskKind, Choice, Language, Word};
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -47,7 +47,10 @@ pub async fn offer(
     };
     let yes = Answer {
         choice: answer.choice,
-        reason: Some(format!("sandbox: {}", describe(desk, &wanted))),
+        reason: Some(format!(
+            "sandbox: {}",
+            describe(desk, &wanted, Language::English)
+        )),
     };
     commit_approval(desk, prepared, &yes, (None, saved.clone()))?;
     if saved.is_some() {
@@ -68,7 +71,10 @@ pub async fn offer(
     if let Ok(done) = &mut result
         && let Some(data) = done.data.as_object_mut()
     {
-        data.insert("granted".into(), json!(describe(desk, &wanted)));
+        data.insert(
+            "granted".into(),
+            json!(describe(desk, &wanted, Language::English)),
+        );
     }
     Ok((result, first.1 + took))
 }
@@ -133,46 +139,47 @@ fn rules(wanted: &Terms) -> Vec<Rule> {
 }
 
 fn question(desk: &Desk, prepared: &Prepared, wanted: &Terms, rules: &[Rule]) -> Ask {
-    let what = describe(desk, wanted);
+    let language = desk.manner.language;
+    let what = describe(desk, wanted, language);
     let mut options = vec![
-        Choice::new("once", "allow once and run it again"),
+        Choice::new("once", language.say(Word::OnceAgain)),
         Choice {
-            detail: Some(format!("commands may {what}")),
-            ..Choice::new("session", "allow for this session")
+            detail: Some(language.fill(Word::CommandsMay, &[&what])),
+            ..Choice::new("session", language.say(Word::AllowSession))
         },
     ];
     if let (Some(store), false) = (&desk.shop.rules, rules.is_empty()) {
         let texts = super::permit::texts(rules);
         options.push(Choice {
-            detail: Some(format!("{texts} in {}", store.place())),
-            ..Choice::new("always", "always allow")
+            detail: Some(language.fill(Word::InPlace, &[&texts, &store.place()])),
+            ..Choice::new("always", language.say(Word::AllowAlways))
         });
     }
-    options.push(Choice::new("deny", "deny"));
+    options.push(Choice::new("deny", language.say(Word::DenyReason)));
     let call = super::permit::subject(desk, prepared);
     Ask {
         kind: AskKind::Permission,
-        subject: format!("The sandbox stopped {call}: let it {what}"),
+        subject: language.fill(Word::SandboxStopped, &[&call, &what]),
         tool: Some(prepared.tool.name().to_owned()),
         options,
         ..Ask::default()
     }
 }
 
-fn describe(desk: &Desk, wanted: &Terms) -> String {
-    let paths = |what: &str, paths: &[std::path::PathBuf]| -> Option<String> {
-        let shown: Vec<String> = paths.iter().map(|p| desk.scope.shown(p)).collect();
-        (!shown.is_empty()).then(|| format!("{what} {}", shown.join(", ")))
+/// What would be granted. The log and the model have it in English.
+fn describe(desk: &Desk, wanted: &Terms, language: Language) -> String {
+    let all = |word: Word, what: Vec<String>| {
+        (!what.is_empty()).then(|| language.fill(word, &[&what.join(", ")]))
     };
-    let hosts = (!wanted.hosts.is_empty()).then(|| format!("reach {}", wanted.hosts.join(", ")));
-    let agent = wanted
-        .ssh_agent
-        .then(|| "use the keys of the ssh agent".to_owned());
+    let paths = |paths: &[std::path::PathBuf]| -> Vec<String> {
+        paths.iter().map(|p| desk.scope.shown(p)).collect()
+    };
+    let agent = wanted.ssh_agent.then(|| language.say(Word::MayUseAgent));
     let parts: Vec<String> = [
-        hosts,
-        paths("write", &wanted.writable),
-        paths("read", &wanted.readable),
-        agent,
+        all(Word::MayReach, wanted.hosts.clone()),
+        all(Word::MayWrite, paths(&wanted.writable)),
+        all(Word::MayRead, paths(&wanted.readable)),
+        agent.map(str::to_owned),
     ]
     .into_iter()
     .flatten()

@@ -204,6 +204,9 @@ pub fn said(entry: &Entry) -> Option<(&'static str, String)> {
         };
         return Some((role, cut(message.text.clone())));
     }
+    if let Body::Compaction(compaction) = &entry.body {
+        return Some(("note", cut(compaction.digest.clone())));
+    }
     if let Body::ToolUse(call) = &entry.body {
         if call.name == OWN_RESULT {
             return None;
@@ -340,6 +343,8 @@ mod tests {
                 json!({"type": "tool_result", "tool_use_id": "c", "ok": true, "output": output});
             check(&line.to_string(), expect);
         }
+        let digest = json!({"type": "compaction", "through": 3, "digest": "folded", "by": "model"});
+        check(&digest.to_string(), Some(("note", "folded")));
         let title = json!({"type": "settings", "title": "T"}).to_string();
         check(&title, Some(("title", "T")));
         check(r#"{"role":"user","content":"old"}"#, Some(("user", "old")));

@@ -111,7 +111,10 @@ fn check_read(bytes: &[u8], expect: &[&str], bad_lines: usize, torn: bool) {
     let shown = String::from_utf8_lossy(bytes);
     assert_eq!(texts(&entries), expect, "{shown}");
     assert_eq!(damage, Damage { bad_lines, torn }, "{shown}");
-    assert_eq!(damage.notice().is_some(), bad_lines > 0 || torn);
+    assert_eq!(
+        damage.notice(ostler_wire::Language::English).is_some(),
+        bad_lines > 0 || torn
+    );
     // Whatever it was, it goes on after it, and nothing that was there is touched.
     log.append(vec![notice("more")]).unwrap();
     let now = std::fs::read(&path).unwrap();
@@ -349,7 +352,7 @@ fn a_branch_follows_parents_and_survives_their_loss() {
 
 #[test]
 fn damage_is_told_in_a_sentence() {
-    let say = |bad_lines, torn| Damage { bad_lines, torn }.notice();
+    let say = |bad_lines, torn| Damage { bad_lines, torn }.notice(ostler_wire::Language::English);
     assert_eq!(say(0, false), None);
     assert_eq!(
         say(0, true).unwrap(),

@@ -1,6 +1,7 @@
 //! What is done about prompts: the posture a session was started in, or what `/approve` made of it. Pure; the time comes in.
 
 use super::Posture;
+use ostler_wire::{Language, Word};
 use std::time::{Duration, Instant};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,19 +66,24 @@ impl Stance {
         }
     }
 
-    /// For people and for the log.
-    pub fn name(self, now: Instant) -> String {
+    /// For people.
+    pub fn shown(self, now: Instant, language: Language) -> String {
         match self {
             Stance::Posture(posture) => posture.name().into(),
-            Stance::Shell => "yolo for commands".into(),
-            Stance::Never => "refuse".into(),
+            Stance::Shell => language.say(Word::StanceShell).into(),
+            Stance::Never => language.say(Word::StanceNever).into(),
             Stance::Until(end) => match end.checked_duration_since(now) {
                 Some(left) if !left.is_zero() => {
-                    format!("auto for {}", time_shown(left))
+                    language.fill(Word::StanceUntil, &[&time_shown(left)])
                 }
                 Some(_) | None => Posture::Ask.name().into(),
             },
         }
+    }
+
+    /// For the log.
+    pub fn name(self, now: Instant) -> String {
+        self.shown(now, Language::English)
     }
 }
 

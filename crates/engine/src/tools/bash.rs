@@ -15,7 +15,7 @@ use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use bytes::Bytes;
 use live::Live;
 use ostler_host::{Command, Exit, Kind, Output, Process, Signal, Stdio};
-use ostler_wire::{Access, Body, Notice};
+use ostler_wire::{Access, Body, Notice, Word};
 pub use report::render;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -127,10 +127,10 @@ impl Typed for Bash {
             confined,
             cx,
         };
-        let jobs = run.cx.jobs.clone();
+        let (jobs, language) = (run.cx.jobs.clone(), run.cx.settings.language);
         let mut done = Done::from(run.go(args.command, wait).await?);
         if let Some(why) = missing.filter(|_| jobs.tells_unconfined()) {
-            let text = format!("Commands run without a sandbox, with all your rights: {why}.");
+            let text = language.fill(Word::Unconfined, &[&why.to_string()]);
             done.also.push(Body::Notice(Notice { text }));
         }
         Ok(done)

@@ -84,6 +84,7 @@ impl Bench {
                 search_url: String::new(),
                 ca_file: None,
                 envelope: false,
+                language: ostler_wire::Language::English,
                 sandbox: Default::default(),
             }),
             guard: Guard {

@@ -100,6 +100,8 @@ impl Approval {
         };
         self.chosen = at;
         match choice.id.as_str() {
+            // What the person began themselves needs no reason to be left, nor does a budget.
+            "deny" if self.ask.tool.is_none() => self.answer("deny".into(), None),
             "deny" | "keep" if self.ask.kind != AskKind::Budget => {
                 self.reason = Some((choice.id.clone(), Field::default()));
                 Step::Stay
@@ -147,7 +149,7 @@ impl Approval {
             (_, Some(tool), None) => canvas.fill(Word::WantsTo, &[tool]),
             (_, None, None) => canvas.fill(Word::WantsTo, &["ostler"]),
         };
-        let mut rows = vec![canvas.line(title, Role::Warning)];
+        let mut rows = text::wrap(&canvas.line(title, Role::Warning), canvas.columns);
         let bar = canvas.span("│ ", Role::Frame);
         let inner = canvas.narrower(2);
         let mut barred = |lines: Vec<Line>| {
@@ -157,7 +159,11 @@ impl Approval {
             }
         };
         if !(self.ask.kind == AskKind::Plan && self.ask.preview.is_some()) {
-            for line in self.ask.subject.lines() {
+            // The title names the tool already.
+            let tool = self.ask.tool.as_deref().unwrap_or_default();
+            let subject = self.ask.subject.strip_prefix(tool);
+            let subject = subject.and_then(|rest| rest.strip_prefix(": "));
+            for line in subject.unwrap_or(&self.ask.subject).lines() {
                 barred(text::wrap(&inner.line(line, Role::Strong), inner.columns));
             }
         }

@@ -32,6 +32,19 @@ pub fn line(canvas: &Canvas, is_chosen: bool, label: &str, detail: &str) -> Line
     line
 }
 
+/// Columns that labels take before their details, so that these stand below each other.
+pub fn label_columns<'a>(labels: impl Iterator<Item = &'a str>, canvas: &Canvas) -> usize {
+    let widest = labels.map(text::width).max().unwrap_or(0);
+    widest.min(canvas.columns / 2)
+}
+
+/// A label that takes so many columns.
+pub fn padded(label: &str, columns: usize) -> String {
+    let label = text::cut_text(label, columns);
+    let pad = columns.saturating_sub(text::width(&label));
+    format!("{label}{}", " ".repeat(pad))
+}
+
 /// The same, in as many rows as it needs.
 pub fn row(canvas: &Canvas, is_chosen: bool, label: &str, detail: &str) -> Vec<Line> {
     let line = line(canvas, is_chosen, label, detail);

@@ -1,7 +1,7 @@
 //! The menu under the composer while a slash command or an @-reference is typed. The composer keeps its keys; the menu
 //! takes arrows, Tab, Enter and Esc.
 
-use super::choices::{line, moved};
+use super::choices::{label_columns, line, moved, padded};
 use crate::canvas::Canvas;
 use crate::key::Key;
 use crate::line::Line;
@@ -93,11 +93,16 @@ impl Menu {
     pub fn rows(&self, canvas: &Canvas) -> Vec<Line> {
         let room = ROWS.min(canvas.rows / 2).max(1);
         let from = self.chosen.saturating_sub(room.saturating_sub(1));
+        let labels = self.all.iter().map(|entry| entry.label.as_str());
+        let columns = label_columns(labels, canvas);
         let shown = self.fits.iter().enumerate().skip(from).take(room);
         let mut rows: Vec<Line> = shown
             .filter_map(|(n, i)| Some((n, self.all.get(*i)?)))
             .map(|(n, entry)| {
-                let label = format!("{:<16}", entry.label);
+                let label = match entry.detail.is_empty() {
+                    true => entry.label.clone(),
+                    false => padded(&entry.label, columns),
+                };
                 let line = line(canvas, n == self.chosen, &label, &entry.detail);
                 text::cut(&line, canvas.columns)
             })

@@ -1,7 +1,7 @@
 //! A list that a command answered with: type to search, arrows to choose, Enter does the first action, Tab the next ones.
 
 use super::Step;
-use super::choices::{Field, line, moved};
+use super::choices::{Field, label_columns, line, moved, padded};
 use crate::canvas::Canvas;
 use crate::key::{Code, Key};
 use crate::line::{Line, Span};
@@ -116,6 +116,9 @@ impl Picker {
         );
         top.push(Span::plain(shown));
         let mut rows = vec![top];
+        let labels = self.list.items.iter().map(|item| item.label.as_str());
+        let columns = label_columns(labels, canvas);
+        let has_mark = self.list.items.iter().any(|item| item.marked);
         let room = MAX_SHOWN.min(canvas.rows.saturating_sub(5)).max(1);
         let from = self.chosen.saturating_sub(room.saturating_sub(1));
         for (n, item) in self
@@ -126,8 +129,16 @@ impl Picker {
             .take(room)
             .filter_map(|(n, i)| Some((n, self.list.items.get(*i)?)))
         {
-            let mark = if item.marked { "● " } else { "" };
-            let label = format!("{mark}{}", item.label);
+            let mark = match (item.marked, has_mark) {
+                (true, _) => "● ",
+                (false, true) => "  ",
+                (false, false) => "",
+            };
+            let label = match item.detail.is_empty() {
+                true => item.label.clone(),
+                false => padded(&item.label, columns),
+            };
+            let label = format!("{mark}{label}");
             let line = line(canvas, n == self.chosen, &label, &item.detail);
             rows.push(text::cut(&line, canvas.columns));
         }

@@ -1,9 +1,15 @@
-//! What only a front end can do: carried out here, or handed to the loop as an effect.
+//! What only a front end can do: colours, the clipboard, another session, and leaving, once it is known what that stops.
 
 use super::{Effect, State};
+use crate::layer::{Layer, Picker};
 use crate::theme::{Look, Theme};
 use ostler_wire::{Deed, Word};
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// How long a first Ctrl-C or Esc waits for the second.
+const LEAVE_WITHIN: Duration = Duration::from_secs(2);
+/// How long it stands there what leaving would stop, and leaving again means it.
+const WARNING: Duration = Duration::from_secs(10);
 
 impl State {
     pub(super) fn deed(&mut self, deed: Deed, now: Instant) {
@@ -16,7 +22,7 @@ impl State {
                 self.typed(now);
             }
             Deed::Theme(name) => self.set_theme(&name, now),
-            Deed::Leave => self.effects.push(Effect::Leave),
+            Deed::Leave => self.leave(now),
         }
     }
 
@@ -24,6 +30,10 @@ impl State {
         let language = self.settings.language;
         match Look::from_name(name) {
             Some(look) => self.theme = Theme::new(look).speaking(language),
+            None if name.is_empty() => {
+                let looks = Look::list(self.theme.look, language);
+                self.layers.push(Layer::Picker(Picker::new(looks)));
+            }
             None => {
                 let all = Look::ALL.map(Look::name).join(" ");
                 self.remark(language.fill(Word::NoTheme, &[name, &all]), now);
@@ -40,5 +50,53 @@ impl State {
             self.effects.push(Effect::Copy(text));
         }
         self.remark(self.settings.language.say(word), now);
+    }
+
+    /// The second one in a row goes back, where there is nothing to stop and nothing is written.
+    pub(super) fn esc_again(&mut self, is_free: bool, escaped: bool, now: Instant) {
+        if !is_free || !self.editor.is_empty() {
+            return;
+        }
+        match escaped {
+            true => self.command("rewind".into()),
+            false => self.moment.escaped = Some(now + LEAVE_WITHIN),
+        }
+    }
+
+    pub(super) fn ctrl_c(&mut self, leaving: bool, now: Instant) {
+        if self.is_working() {
+            self.stop();
+        } else if !self.editor.is_empty() {
+            self.editor.set_text("");
+            self.typed(now);
+        } else if leaving {
+            self.effects.push(Effect::Leave);
+        } else {
+            self.moment.leaving = Some(now + LEAVE_WITHIN);
+        }
+    }
+
+    /// Leaves; where that stops something, when it is asked for again.
+    pub(super) fn leave(&mut self, now: Instant) {
+        let running = self.running();
+        let warned = self.moment.warned.take();
+        let knows = warned
+            .is_some_and(|(ids, until)| until > now && running.iter().all(|id| ids.contains(id)));
+        if running.is_empty() || knows {
+            return self.effects.push(Effect::Leave);
+        }
+        let until = now + WARNING;
+        let text = self
+            .settings
+            .language
+            .fill(Word::LeaveStops, &[&running.join(", ")]);
+        self.moment.remark = Some((text, until));
+        self.moment.warned = Some((running, until));
+    }
+
+    /// What goes on in the background and ends with us.
+    pub(super) fn running(&self) -> Vec<String> {
+        let jobs = self.status.jobs.iter().cloned();
+        self.work.background.ids().chain(jobs).collect()
     }
 }

@@ -22,7 +22,10 @@ impl State {
             return;
         }
         let shown = sent.shown.trim_end().to_owned();
-        self.effects.push(Effect::KeepSent(shown));
+        // The address that a login ends at has a secret in it.
+        if !shown.starts_with("/login ") {
+            self.effects.push(Effect::KeepSent(shown));
+        }
         if sent.images.is_empty()
             && let Some(line) = as_command(&sent.text)
         {

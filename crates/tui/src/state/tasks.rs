@@ -27,6 +27,10 @@ impl Background {
         self.tasks.is_empty()
     }
 
+    pub fn ids(&self) -> impl Iterator<Item = String> + '_ {
+        self.tasks.iter().map(|task| task.id.clone())
+    }
+
     pub fn asks(&mut self, ask: &Ask) {
         if let Some(from) = &ask.from {
             self.asks.push((ask.ask.clone(), from.clone()));

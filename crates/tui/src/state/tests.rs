@@ -1,5 +1,7 @@
 //! What keys do in which state, and what is on the screen then: one snapshot, read as a table of `state | keys`.
 
+mod any;
+
 use super::*;
 use crate::editor::Options;
 use crate::key::keys;
@@ -7,7 +9,7 @@ use crate::surroundings::Name;
 use crate::testing::marked;
 use insta::assert_snapshot;
 use ostler_wire::{
-    Action, Ask, AskKind, Choice, Compaction, Delta, DigestBy, Interrupted, Item, Json, List,
+    Action, Ask, AskKind, Choice, Compaction, Deed, Delta, DigestBy, Interrupted, Item, Json, List,
     Message, Outcome as End, ToolResult, ToolUse, TurnEnd, Usage,
 };
 use serde_json::json;
@@ -200,10 +202,14 @@ fn permission() -> Ask {
             AskKind::Permission,
             "cargo test --all",
             &[
-                ("once", "", ""),
-                ("session", "", "cargo test:*"),
-                ("always", "", "Bash(cargo test:*) in ~/.ostler/config.toml"),
-                ("deny", "", ""),
+                ("once", "allow once", ""),
+                ("session", "allow for this session", "cargo test:*"),
+                (
+                    "always",
+                    "always allow",
+                    "Bash(cargo test:*) in ~/.ostler/config.toml",
+                ),
+                ("deny", "deny, and say why", ""),
             ],
         )
     }
@@ -218,6 +224,18 @@ fn bench(state: &str, columns: usize, look: Look) -> Bench {
     };
     match state {
         "idle" => {}
+        "busy" => {
+            bench.delta(Delta::Tasks {
+                tasks: vec![ostler_wire::Task {
+                    id: "t1".into(),
+                    prompt: "look around".into(),
+                    doing: ostler_wire::Doing::Thinking,
+                    seconds: 4,
+                }],
+            });
+            let running = vec!["j1".into(), "j2".into()];
+            bench.delta(Delta::Jobs { running });
+        }
         "working" => working(&mut bench),
         "speaking" => {
             working(&mut bench);
@@ -272,7 +290,11 @@ fn bench(state: &str, columns: usize, look: Look) -> Bench {
         }
         "plan" => {
             working(&mut bench);
-            let options = [("approve", "", ""), ("edit", "", ""), ("keep", "", "")];
+            let options = [
+                ("approve", "approve and go on", ""),
+                ("edit", "edit it first", ""),
+                ("keep", "keep planning, and say what to change", ""),
+            ];
             bench.event(&Event::Ask(Arc::new(Ask {
                 preview: Some("# Plan\n\n1. Look\n2. Fix".into()),
                 ..ask(AskKind::Plan, "plan", &options)
@@ -389,6 +411,11 @@ fn keys_in_the_composer() {
         ("idle", "<ctrl-c><ctrl-c>"),
         ("idle", "<ctrl-c><wait><ctrl-c>"),
         ("idle", "text<ctrl-c>"),
+        ("busy", "<ctrl-d>"),
+        ("busy", "<ctrl-d><wait><ctrl-d>"),
+        ("busy", "<ctrl-d><wait><wait><wait><wait><ctrl-d>"),
+        ("busy", "<ctrl-c>"),
+        ("busy", "<ctrl-c><ctrl-c>"),
     ]));
 }
 
@@ -634,16 +661,9 @@ fn the_title_says_whether_it_works_or_waits() {
 fn jobs_and_usage_are_in_the_status_line() {
     let mut bench = bench("running", 80, Look::Mono);
     bench.state.status.window = 1_000;
-    let result = |data| {
-        Body::ToolResult(ToolResult {
-            tool_use_id: "c1".into(),
-            output: Json::of(&json!({"ok": true, "data": data})),
-            ok: true,
-            duration_ms: 5,
-        })
-    };
     let status = |bench: &Bench| bench.state.status.line(&bench.canvas, None).text();
-    bench.entry(result(json!({"job": "j1", "state": "running"})));
+    let running = vec!["j1".into()];
+    bench.delta(Delta::Jobs { running });
     bench.entry(Body::Usage(Usage {
         input: 400,
         output: 100,
@@ -654,13 +674,25 @@ fn jobs_and_usage_are_in_the_status_line() {
         status(&bench),
         "wise-2 · ask · 50% context · 75% cached · jobs 1 · main"
     );
-    bench.entry(result(
-        json!({"job": "j1", "state": "exited", "exit_code": 0}),
-    ));
+    let running = Vec::new();
+    bench.delta(Delta::Jobs { running });
     assert_eq!(
         status(&bench),
         "wise-2 · ask · 50% context · 75% cached · main"
     );
+    for (posture, shown) in [
+        ("auto for 10m", "auto"),
+        ("yolo", "yolo"),
+        ("yolo for commands", "yolo for commands"),
+        ("refuse", "refuse"),
+    ] {
+        bench.entry(Body::Mode(ostler_wire::Mode {
+            mode: "plan".into(),
+            posture: posture.into(),
+        }));
+        let shown = format!("wise-2 · plan · {shown} · ");
+        assert!(status(&bench).starts_with(&shown), "{}", status(&bench));
+    }
 }
 
 #[test]

@@ -55,6 +55,9 @@ impl State {
         rows.drain(..over.min(rows.len()));
         let caret = below.caret.map(|(row, column)| (row + rows.len(), column));
         rows.append(&mut below.rows);
+        for row in rows.iter_mut().filter(|r| r.width() > canvas.columns) {
+            *row = text::cut(row, canvas.columns);
+        }
         Frame { rows, caret }
     }
 
@@ -84,10 +87,16 @@ impl State {
 
     fn status_line(&self, canvas: &Canvas, now: Instant) -> Line {
         if self.moment.leaving.is_some_and(|until| until > now) {
-            return canvas.line(canvas.say(Word::QuitAgain), Role::Warning);
+            let running = self.running().join(", ");
+            let said = match running.is_empty() {
+                true => canvas.say(Word::QuitAgain).to_owned(),
+                false => canvas.fill(Word::QuitStops, &[&running]),
+            };
+            return text::cut(&canvas.line(said, Role::Warning), canvas.columns);
         }
         if self.moment.escaped.is_some_and(|until| until > now) {
-            return canvas.line(canvas.say(Word::RewindAgain), Role::Faint);
+            let line = canvas.line(canvas.say(Word::RewindAgain), Role::Faint);
+            return text::cut(&line, canvas.columns);
         }
         if let Some((remark, until)) = &self.moment.remark
             && *until > now

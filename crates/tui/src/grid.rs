@@ -1,0 +1,119 @@
+//! The table that a command answers with: columns side by side, or each row as a short list where the terminal is too
+//! narrow for that.
+
+use crate::canvas::Canvas;
+use crate::line::Line;
+use crate::rows::{indent, spaces};
+use crate::text;
+use crate::theme::Role;
+
+/// Columns between two columns of a table.
+const GUTTER: usize = 2;
+/// The last column has at least this much room, or the others are not beside it.
+const ROOM: usize = 24;
+
+pub fn rows(columns: &[String], rows: &[Vec<String>], canvas: &Canvas) -> Vec<Line> {
+    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let count = count.max(columns.len());
+    let widest = |at: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(at));
+        let cells = cells.chain(columns.get(at));
+        cells.map(|cell| text::width(cell)).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..count).map(widest).collect();
+    let last = widths.last().copied().unwrap_or(0).min(ROOM);
+    let others = widths.iter().rev().skip(1).map(|width| width + GUTTER);
+    let mut out = Vec::new();
+    if others.sum::<usize>() + last > canvas.columns {
+        rows.iter()
+            .for_each(|row| out.extend(below(columns, row, canvas)));
+        return out;
+    }
+    if columns.iter().any(|c| !c.is_empty()) {
+        out.extend(beside(columns, &widths, Role::Faint, canvas));
+    }
+    for row in rows {
+        out.extend(beside(row, &widths, Role::Text, canvas));
+    }
+    out
+}
+
+/// One row; its last cell may need several.
+fn beside(row: &[String], widths: &[usize], role: Role, canvas: &Canvas) -> Vec<Line> {
+    let (mut line, mut before) = (Line::default(), 0);
+    for (at, width) in widths.iter().enumerate() {
+        let cell = row.get(at).map(String::as_str).unwrap_or_default();
+        if at + 1 == widths.len() {
+            let room = canvas.columns.saturating_sub(before);
+            let wrapped = text::wrap(&Line::new(cell, canvas.style(role)), room);
+            return indent(wrapped, &line, &spaces(before));
+        }
+        let pad = width.saturating_sub(text::width(cell)) + GUTTER;
+        line.push(canvas.span(format!("{cell}{}", " ".repeat(pad)), role));
+        before += width + GUTTER;
+    }
+    vec![line]
+}
+
+/// The first cell, and the others below it with the names of their columns.
+fn below(columns: &[String], row: &[String], canvas: &Canvas) -> Vec<Line> {
+    let inner = canvas.narrower(GUTTER);
+    let mut out = Vec::new();
+    for (at, cell) in row.iter().enumerate() {
+        if at == 0 {
+            let line = canvas.line(cell, Role::Text);
+            out.extend(text::wrap(&line, canvas.columns));
+            continue;
+        }
+        if cell.is_empty() {
+            continue;
+        }
+        let mut line = Line::default();
+        if let Some(name) = columns.get(at).filter(|name| !name.is_empty()) {
+            line.push(canvas.span(format!("{name}: "), Role::Faint));
+        }
+        line.push(canvas.span(cell, Role::Faint));
+        let wrapped = text::wrap(&line, inner.columns);
+        out.extend(indent(wrapped, &spaces(GUTTER), &spaces(GUTTER)));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::plain;
+    use crate::theme::Theme;
+
+    #[test]
+    fn columns_stand_beside_or_below_each_other() {
+        let rows = [
+            ["/help [command]", "this list"],
+            ["/mode", "show or change the mode of the session"],
+        ];
+        let rows = rows.map(|row| row.map(String::from).to_vec());
+        let drawn = |columns: usize, names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|n| (*n).to_owned()).collect();
+            let canvas = Canvas {
+                columns,
+                rows: 20,
+                theme: Theme::default(),
+            };
+            let drawn = plain(&super::rows(&names, &rows, &canvas));
+            let lines: Vec<&str> = drawn.lines().map(str::trim_end).collect();
+            lines.join("\n")
+        };
+        insta::assert_snapshot!(drawn(44, &[]), @r"
+        /help [command]  this list
+        /mode            show or change the mode of
+                         the session
+        ");
+        insta::assert_snapshot!(drawn(30, &["name", "what"]), @r"
+        /help [command]
+          what: this list
+        /mode
+          what: show or change the
+          mode of the session
+        ");
+    }
+}

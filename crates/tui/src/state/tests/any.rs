@@ -1,0 +1,456 @@
+//! Any keys, any events, any sizes: nothing panics, no row is wider than the terminal, and what a terminal shows at the
+//! end is the frame.
+
+use super::*;
+use crate::screen::{Narrowed, Screen};
+use ostler_wire::{
+    Approval, ErrorEntry, Image, Mode, Notice, Part, Stop, Task, Todo, TodoItem, TodoState,
+};
+use proptest::prelude::*;
+use std::num::NonZeroU16;
+
+const TOOLS: [&str; 9] = [
+    "bash",
+    "edit_file",
+    "read_file",
+    "grep",
+    "todo",
+    "bash_output",
+    "ask",
+    "ls",
+    "odd",
+];
+
+#[derive(Clone, Debug)]
+enum Step {
+    Key(String),
+    Paste(String),
+    Event(Event),
+    Size(u16, u16),
+    Wait(u16),
+    Focus(bool),
+    Answers(bool),
+}
+
+fn any_text() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        4 => "[a-z]{1,9}",
+        4 => Just(" ".to_owned()),
+        2 => Just("\n".to_owned()),
+        1 => Just("\n\n".to_owned()),
+        1 => proptest::sample::select(vec![
+            "# ", "- ", "1. ", "> ", "```rust\n", "```\n", "**", "`", "| a | b |\n|---|---|\n| ", " | ", "[x](y)", "---\n",
+            "\t", "\r", "\u{1b}[2J", "\u{202e}", "\u{200b}", "\u{301}", "👩‍👩‍👧", "中文字", "שלום", "🇩🇪", "@@ -1 +1 @@\n",
+            "\n-old\n+new\n", "\u{e0041}", "\u{9b}1A",
+        ])
+        .prop_map(str::to_owned),
+        1 => "[x中]{60,90}",
+    ];
+    proptest::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
+}
+
+fn any_key() -> impl Strategy<Value = String> {
+    let global = GLOBALS.iter().flat_map(|row| row.keys.iter());
+    let composer = crate::editor::ACTIONS
+        .iter()
+        .flat_map(|row| row.keys.iter());
+    let layers = ["pageup", "pagedown", "f1", "space", "/"];
+    let named: Vec<String> = global
+        .chain(composer)
+        .chain(&layers)
+        .map(|name| format!("<{name}>"))
+        .collect();
+    let letters: Vec<String> = "ysanek12 /@!#&gGqN中é\\"
+        .chars()
+        .map(String::from)
+        .collect();
+    prop_oneof![
+        3 => proptest::sample::select(named),
+        4 => proptest::sample::select(letters),
+        1 => Just("/mod".to_owned()),
+    ]
+}
+
+fn any_body() -> impl Strategy<Value = Body> {
+    let id = prop_oneof![Just("c1"), Just("c2")].prop_map(str::to_owned);
+    let tool = proptest::sample::select(TOOLS.to_vec()).prop_map(str::to_owned);
+    let answer = |text: String| {
+        let part = Part::Text {
+            text: text.clone(),
+            replay: None,
+        };
+        Body::Message(Message {
+            role: Role::Assistant,
+            parts: vec![part],
+            stop: Some(Stop::End),
+            ..Message::user(text)
+        })
+    };
+    let result = |(id, text, ok): (String, String, bool)| {
+        let output = match ok {
+            true => {
+                json!({"ok": true, "data": {"text": text, "output": text, "stdout": text, "diff": text,
+                "path": text, "exit_code": 1, "job": "j1", "matches": [text], "entries": [text]}})
+            }
+            false => json!({"ok": false, "error": {"code": "x", "message": text}}),
+        };
+        Body::ToolResult(ToolResult {
+            tool_use_id: id,
+            output: Json::of(&output),
+            ok,
+            duration_ms: 1_234,
+        })
+    };
+    let call = |(id, name, text, own): (String, String, String, bool)| {
+        let input = json!({"command": text, "path": text, "old": text, "new": text, "pattern": text, "question": text});
+        Body::ToolUse(ToolUse {
+            id,
+            name,
+            input: Json::of(&input),
+            by: own.then_some(ostler_wire::Caller::Person),
+            repair: None,
+        })
+    };
+    let ends = proptest::sample::select(vec![
+        End::Done,
+        End::Interrupted,
+        End::Error,
+        End::MaxSteps,
+        End::EmptyResponse,
+        End::Refusal,
+    ]);
+    let todo = |(text, n): (String, usize)| {
+        let states = [TodoState::Done, TodoState::InProgress, TodoState::Pending];
+        let item = |state: &TodoState| TodoItem {
+            text: text.clone(),
+            state: *state,
+        };
+        Body::Todo(Todo {
+            items: states.iter().cycle().take(n).map(item).collect(),
+        })
+    };
+    prop_oneof![
+        3 => any_text().prop_map(|text| user(&text)),
+        3 => any_text().prop_map(answer),
+        3 => (id.clone(), tool, any_text(), any::<bool>()).prop_map(call),
+        3 => (id.clone(), any_text(), any::<bool>()).prop_map(result),
+        2 => ends.prop_map(|outcome| Body::TurnEnd(TurnEnd { outcome })),
+        1 => (any_text(), 0_usize..9).prop_map(todo),
+        1 => any_text().prop_map(|text| Body::Notice(Notice { text })),
+        1 => any_text().prop_map(|message| Body::Error(ErrorEntry { kind: "x".into(), message, details: None })),
+        1 => Just(Body::Interrupted(Interrupted::default())),
+        1 => (id, any_text()).prop_map(|(tool_use_id, text)| Body::Approval(Approval {
+            tool_use_id, decision: "once".into(), rule: Some(text.clone()), reason: Some(text.clone()), saved: Some(text),
+        })),
+        1 => any::<u32>().prop_map(|n| Body::Usage(Usage { input: n.into(), output: 1, cost: Some(f64::from(n)), ..Usage::default() })),
+        1 => any_text().prop_map(|text| Body::Mode(Mode { mode: text.clone(), posture: text })),
+    ]
+}
+
+fn any_view() -> impl Strategy<Value = View> {
+    let rows = proptest::collection::vec(proptest::collection::vec(any_text(), 0..4), 0..5);
+    let deed = |text: String| {
+        vec![
+            Deed::Copy(text.clone()),
+            Deed::Compose(text.clone()),
+            Deed::Theme(text),
+            Deed::Theme(String::new()),
+            Deed::Theme("light".into()),
+            Deed::Leave,
+        ]
+    };
+    let list = |(title, label): (String, String)| {
+        let action = |line: &str| Action {
+            label: line.into(),
+            act: Act::Command(line.into()),
+        };
+        View::List(List {
+            items: vec![
+                Item {
+                    detail: label.clone(),
+                    label,
+                    marked: true,
+                    actions: vec![action("one"), action("two")],
+                },
+                Item::default(),
+            ],
+            empty: title.clone(),
+            title,
+            ..List::default()
+        })
+    };
+    prop_oneof![
+        any_text().prop_map(View::Text),
+        any_text().prop_map(View::Error),
+        any_text().prop_map(View::Diff),
+        (proptest::collection::vec(any_text(), 0..4), rows)
+            .prop_map(|(columns, rows)| View::Table { columns, rows }),
+        (any_text(), any_text()).prop_map(list),
+        any_text()
+            .prop_flat_map(move |text| proptest::sample::select(deed(text)))
+            .prop_map(View::Do),
+    ]
+}
+
+fn any_delta() -> impl Strategy<Value = Delta> {
+    let (id, name) = ("c1".to_owned(), "bash".to_owned());
+    let started = Delta::ToolStarted {
+        id: id.clone(),
+        name: name.clone(),
+    };
+    let output = move |chunk| Delta::ToolOutput {
+        id: id.clone(),
+        name: name.clone(),
+        chunk,
+    };
+    let tasks = |(text, n): (String, usize)| Delta::Tasks {
+        tasks: (0..n)
+            .map(|n| Task {
+                id: format!("t{n}"),
+                prompt: text.clone(),
+                doing: ostler_wire::Doing::Running(text.clone()),
+                seconds: 3,
+            })
+            .collect(),
+    };
+    prop_oneof![
+        4 => any_text().prop_map(|text| Delta::AssistantDelta { text }),
+        2 => any_text().prop_map(|text| Delta::ReasoningDelta { text }),
+        1 => Just(started),
+        2 => any_text().prop_map(output),
+        1 => any_text().prop_map(|reason| Delta::Retry { after_ms: 4_000, attempt: 2, reason }),
+        1 => any_text().prop_map(|text| Delta::Progress { id: "c1".into(), name: "bash".into(), text }),
+        1 => any_text().prop_map(|message| Delta::Unrecorded { message }),
+        1 => (any_text(), 0_usize..5).prop_map(tasks),
+        1 => (0_usize..3).prop_map(|n| Delta::Jobs { running: (0..n).map(|n| format!("j{n}")).collect() }),
+        3 => any_view().prop_map(|view| Delta::View { command: "x".into(), view }),
+    ]
+}
+
+fn any_ask() -> impl Strategy<Value = Ask> {
+    let kinds = proptest::sample::select(vec![
+        AskKind::Permission,
+        AskKind::Plan,
+        AskKind::Question,
+        AskKind::Trust,
+    ]);
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>());
+    (kinds, any_text(), any_text(), 0..99_u8, flags).prop_map(
+        |(kind, subject, text, id, (multi, free_text, child))| Ask {
+            ask: format!("a{id}"),
+            multi,
+            free_text,
+            from: child.then(|| "t1".into()),
+            tool: Some(text.clone()),
+            preview: child.then(|| text.clone()),
+            ..super::ask(
+                kind,
+                &subject,
+                &[
+                    ("once", &text, ""),
+                    ("deny", "no", &text),
+                    ("edit", "", &subject),
+                ],
+            )
+        },
+    )
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        12 => any_key().prop_map(Step::Key),
+        1 => any_text().prop_map(Step::Paste),
+        5 => any_body().prop_map(|body| Step::Event(Event::Entry(Arc::new(Entry {
+            entry: 0, parent: None, ts: String::new(), body,
+        })))),
+        6 => any_delta().prop_map(|delta| Step::Event(Event::Delta(delta))),
+        1 => any_ask().prop_map(|ask| Step::Event(Event::Ask(Arc::new(ask)))),
+        1 => (20_u16..140, 10_u16..40).prop_map(|(columns, rows)| Step::Size(columns, rows)),
+        2 => (0_u16..12_000).prop_map(Step::Wait),
+        1 => any::<bool>().prop_map(Step::Focus),
+        1 => any::<bool>().prop_map(Step::Answers),
+    ]
+}
+
+/// A state on a terminal.
+struct Stage {
+    state: State,
+    now: Instant,
+    size: (u16, u16),
+    seen: Vec<Arc<Entry>>,
+    /// Whatever is asked of the machine around us can be had.
+    can: bool,
+}
+
+impl Stage {
+    fn new(vim: bool) -> Self {
+        let settings = Settings {
+            notify: true,
+            show_reasoning: true,
+            ..Settings::default()
+        };
+        let options = Options {
+            vim,
+            ..Options::default()
+        };
+        let command = CommandInfo {
+            name: "model".into(),
+            help: "choose".into(),
+            arguments: "[x]".into(),
+        };
+        let editor = Editor::new(options);
+        Self {
+            state: State::new(settings, editor, vec![command], Status::default()),
+            now: Instant::now(),
+            size: (80, 24),
+            seen: Vec::new(),
+            can: true,
+        }
+    }
+
+    fn canvas(&self) -> Canvas {
+        let (columns, rows) = self.size;
+        self.state.canvas(usize::from(columns), usize::from(rows))
+    }
+
+    fn step(&mut self, step: Step) {
+        let (canvas, now) = (self.canvas(), self.now);
+        match step {
+            Step::Key(pressed) => {
+                for key in keys(&pressed) {
+                    self.state.input(Input::Key(key), &canvas, now);
+                }
+            }
+            Step::Paste(text) => self.state.input(Input::Paste(text), &canvas, now),
+            Step::Event(event) => {
+                if let Event::Entry(entry) = &event {
+                    self.seen.push(entry.clone());
+                }
+                self.state.event(&event, &canvas, now);
+            }
+            Step::Size(columns, rows) => self.size = (columns, rows),
+            Step::Wait(millis) => {
+                self.now += Duration::from_millis(millis.into());
+                self.state.passed(self.now);
+            }
+            Step::Focus(true) => self.state.input(Input::FocusGained, &canvas, now),
+            Step::Focus(false) => self.state.input(Input::FocusLost, &canvas, now),
+            Step::Answers(can) => self.can = can,
+        }
+        self.effects();
+    }
+
+    fn effects(&mut self) {
+        let canvas = self.canvas();
+        let given = |text: String, can: bool| match can {
+            true => Ok(text),
+            false => Err("no\u{1b}[2J".to_owned()),
+        };
+        for effect in self.state.take_effects() {
+            match effect {
+                Effect::List(folder) => {
+                    let name = |name: &str, is_folder| Name {
+                        name: name.into(),
+                        is_folder,
+                    };
+                    let names = vec![name("src", true), name("a\u{1b}[2J中.rs", false)];
+                    self.state.listed(&folder, names);
+                }
+                Effect::Page => self.state.page(&self.seen, &canvas),
+                Effect::Edit(text) => self.state.edited(given(text, self.can), self.now),
+                Effect::PasteImage => {
+                    let image = Image {
+                        media_type: "image/png".into(),
+                        data: String::new(),
+                    };
+                    self.state.image(self.can.then_some(image), self.now);
+                }
+                Effect::Open(_) => self.state.reopened(Vec::new(), Status::default()),
+                Effect::Send(_)
+                | Effect::Copy(_)
+                | Effect::KeepSent(_)
+                | Effect::KeepDraft(_)
+                | Effect::Notify(_)
+                | Effect::Look
+                | Effect::Suspend
+                | Effect::Redraw
+                | Effect::Leave => {}
+            }
+        }
+    }
+}
+
+fn terminal((columns, rows): (u16, u16)) -> vt100::Parser {
+    let size = |n: u16| NonZeroU16::new(n).unwrap();
+    vt100::Parser::new(size(rows), size(columns), 0)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_session_fits_its_terminal(steps in proptest::collection::vec(any_step(), 0..60), vim: bool) {
+        let mut stage = Stage::new(vim);
+        for step in steps {
+            let shown = format!("{step:?}");
+            stage.step(step);
+            let canvas = stage.canvas();
+            let done = stage.state.done(&canvas);
+            let frame = stage.state.frame(&canvas, stage.now);
+            for row in done.iter().chain(&frame.rows) {
+                let most = canvas.columns;
+                prop_assert!(row.width() <= most, "{} > {most}: {:?} after {shown}", row.width(), row.text());
+                prop_assert!(!row.text().chars().any(char::is_control), "{:?} after {shown}", row.text());
+            }
+            if let Some((row, column)) = frame.caret {
+                prop_assert!(row < frame.rows.len().max(1) && column <= canvas.columns, "caret {row} {column} after {shown}");
+            }
+            stage.state.wake(stage.now);
+            stage.state.title();
+        }
+    }
+
+    /// Painted bit by bit, and painted at once.
+    #[test]
+    fn the_terminal_shows_the_frame(steps in proptest::collection::vec(any_step(), 0..40)) {
+        let mut stage = Stage::new(false);
+        let mut vt = terminal(stage.size);
+        let mut screen = Screen::new(stage.size.0, stage.size.1, Narrowed::Cuts);
+        for step in steps {
+            let shown = format!("{step:?}");
+            // A terminal of another size is another terminal, and terminals disagree about joined letters.
+            let is_odd = ["\\u{200d}", "👩", "🇩", "\\u{301}"].iter().any(|odd| shown.contains(odd));
+            if is_odd || matches!(step, Step::Size(..)) {
+                continue;
+            }
+            stage.step(step);
+            let canvas = stage.canvas();
+            if stage.state.is_paging() {
+                continue;
+            }
+            let done = stage.state.done(&canvas);
+            let frame = stage.state.frame(&canvas, stage.now);
+            vt.process(screen.paint(&done, frame.clone()).as_bytes());
+            let mut anew = terminal(stage.size);
+            let mut fresh = Screen::new(stage.size.0, stage.size.1, Narrowed::Cuts);
+            anew.process(fresh.paint(&[], frame).as_bytes());
+            let rows = |vt: &vt100::Parser| -> Vec<String> {
+                let rows = vt.screen().rows(0, stage.size.0);
+                let mut rows: Vec<String> = rows.map(|row| row.trim_end().to_owned()).collect();
+                while rows.last().is_some_and(String::is_empty) {
+                    rows.pop();
+                }
+                rows
+            };
+            let (got, expect) = (rows(&vt), rows(&anew));
+            prop_assert!(got.ends_with(&expect), "{got:#?}\nfor {expect:#?}\nafter {shown}");
+            if !anew.screen().hide_cursor() {
+                let from_end = |vt: &vt100::Parser, rows: &[String]| {
+                    let (row, column) = vt.screen().cursor_position();
+                    (rows.len() as i64 - i64::from(row), column)
+                };
+                prop_assert_eq!(from_end(&vt, &got), from_end(&anew, &expect), "after {}", shown);
+            }
+        }
+    }
+}
