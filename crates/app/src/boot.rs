@@ -191,6 +191,7 @@ impl Boot {
                 effort: config.agent.effort.map(effort),
             },
             max_steps: config.agent.max_steps,
+            checkpoints: crate::cmd::checkpoint::wanted(self),
             context: config.context.settings(),
             budget: self.budget(),
             operator: self.operator()?,

@@ -408,6 +408,10 @@ impl Talk {
                 self.printer.lines(Ink::Plain, &text)?;
                 self.printer.flush()?;
             }
+            Deed::Compose(text) if !text.is_empty() => {
+                self.printer.lines(Ink::Grey, &text)?;
+                self.printer.flush()?;
+            }
             Deed::Theme(_) => {
                 let text = self.language.say(Word::NoThemes);
                 self.printer.note(Ink::Plain, text)?;

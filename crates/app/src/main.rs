@@ -123,6 +123,7 @@ async fn run(cli: Cli) -> anyhow::Result<u8> {
         Some(Command::Trust(args)) => cmd::trust::run(lenient()?, args),
         Some(Command::Usage(args)) => cmd::usage::run(&lenient()?.warned(), args),
         Some(Command::Cache(args)) => cmd::cache::run(&lenient()?.warned(), args),
+        Some(Command::Checkpoint(args)) => cmd::checkpoint::run(lenient()?.warned(), args).await,
         Some(Command::Demo(args)) => cmd::demo::run(global, args).await,
         Some(Command::Completions { shell }) => cmd::completions::completions(shell),
         Some(Command::Man) => cmd::completions::man(),
@@ -169,6 +170,7 @@ fn with_output(
         | Command::Trust(_)
         | Command::Usage(_)
         | Command::Cache(_)
+        | Command::Checkpoint(_)
         | Command::Completions { .. }
         | Command::Man => {
             return Err(UsageError(

@@ -216,7 +216,12 @@ impl<O: Write, E: Write> Printer<O, E> {
                     self.note(Ink::Grey, &text)?;
                 }
             }
-            Body::Meta(_) | Body::Settings(_) | Body::Mode(_) | Body::Approval(_) => {}
+            Body::Meta(_)
+            | Body::Settings(_)
+            | Body::Mode(_)
+            | Body::Approval(_)
+            | Body::Checkpoint(_)
+            | Body::Rewind(_) => {}
         }
         Ok(None)
     }

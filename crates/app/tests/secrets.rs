@@ -8,7 +8,7 @@ mod common;
 use common::{Scene, files, of_type};
 use ostler_testkit::{Kind, Output, Step};
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Each from another source.
 const ENV: &str = "sk-env-Q7w8e9r0t1y2";
@@ -81,8 +81,10 @@ impl Person {
             seen.push(("a request".into(), request.body.to_string()));
         }
         let sources = self.sources();
+        // A checkpoint holds the project's files as they are, for the person alone.
+        let is_pack = |path: &Path| path.extension().is_some_and(|e| e == "pack");
         for path in files(self.scene.space.user_home()) {
-            if !sources.contains(&path) {
+            if !sources.contains(&path) && !is_pack(&path) {
                 let text = String::from_utf8_lossy(&std::fs::read(&path).unwrap()).into_owned();
                 seen.push((path.display().to_string(), text));
             }
@@ -133,9 +135,10 @@ fn commands_and_files_that_hold_keys_show_none() {
     ]);
     let notes = ALL.map(|key| format!("key: {key}\n")).concat() + "one\n";
     person.scene.space.write("notes.txt", &notes);
-    let out = person.exec("json", "go").ok();
+    let out = person.exec("json", &format!("go with {}", ALL[0])).ok();
     person.nobody_saw(&[out]);
     let log = person.scene.log();
+    assert!(!of_type(&log, "checkpoint").is_empty());
     let results = results(&log);
     for (n, result) in results.iter().enumerate() {
         let beginning = result.get(..2000).unwrap_or(result);

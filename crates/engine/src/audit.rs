@@ -174,7 +174,9 @@ fn by_call(entries: &[Entry]) -> ById<'_> {
             | Body::Error(_)
             | Body::Interrupted(_)
             | Body::TurnEnd(_)
-            | Body::Compaction(_) => {}
+            | Body::Compaction(_)
+            | Body::Checkpoint(_)
+            | Body::Rewind(_) => {}
         }
     }
     (approvals, results)

@@ -83,7 +83,9 @@ fn usages(entries: &[Entry]) -> impl Iterator<Item = (u64, &Usage)> {
         | Body::Error(_)
         | Body::Interrupted(_)
         | Body::TurnEnd(_)
-        | Body::Compaction(_) => None,
+        | Body::Compaction(_)
+        | Body::Checkpoint(_)
+        | Body::Rewind(_) => None,
     })
 }
 

@@ -444,7 +444,9 @@ impl Seen {
             | Body::Todo(_)
             | Body::Notice(_)
             | Body::Interrupted(_)
-            | Body::Compaction(_) => None,
+            | Body::Compaction(_)
+            | Body::Checkpoint(_)
+            | Body::Rewind(_) => None,
         }
     }
 }

@@ -1,9 +1,11 @@
 //! Slash commands that the engine answers itself. What they show is a View; front ends only draw it. Those about the desk
 //! alone are heard while a turn runs, too.
 
+mod diff;
 mod front;
 mod handoff;
 pub mod resume;
+mod rewind;
 pub mod said;
 mod session;
 mod spent;
@@ -71,9 +73,10 @@ pub(crate) const COMMANDS: &[Command] = &[
     command("context", Word::HelpContext, "", Run::Now(spent::context)),
     command("copy", Word::HelpCopy, "[n]", Run::Now(front::copy)),
     command("cost", Word::HelpCost, "", Run::Now(spent::cost)),
+    command("diff", Word::HelpDiff, "[n]", Run::Work(diff::diff)),
     command("effort", Word::HelpEffort, "[none|minimal|low|medium|high|max]", Run::Between(session::effort)),
     command("export", Word::HelpExport, "[file.md|file.html|file.json]", Run::Between(session::export)),
-    command("fork", Word::HelpFork, "", Run::Between(session::fork)),
+    command("fork", Word::HelpFork, "[n]", Run::Between(session::fork)),
     command("handoff", Word::HelpHandoff, "<goal>", Run::Work(handoff::handoff)),
     command("help", Word::HelpHelp, "[command]", Run::Now(front::help)),
     command("kill", Word::HelpKill, "<id>", Run::AtOnce(tasks::kill)),
@@ -85,11 +88,14 @@ pub(crate) const COMMANDS: &[Command] = &[
     command("ps", Word::HelpPs, "", Run::AtOnce(tasks::ps)),
     command("quit", Word::HelpQuit, "", Run::AtOnce(front::quit)),
     command(resume::NAME, Word::HelpResume, "[id|words]", Run::Between(resume::resume)),
+    command(REWIND, Word::HelpRewind, "[n|undo]", Run::Work(rewind::rewind)),
     command("session", Word::HelpSession, "", Run::Between(session::session)),
     command("status", Word::HelpStatus, "", Run::Now(status)),
     command("theme", Word::HelpTheme, "[name]", Run::Now(front::theme)),
     command("timeout", Word::HelpTimeout, "<duration>|off [id]", Run::AtOnce(tasks::timeout)),
 ];
+
+const REWIND: &str = "rewind";
 
 /// Other names.
 const ALIASES: &[(&str, &str)] = &[("exit", "quit"), ("q", "quit"), ("?", "help")];
@@ -175,6 +181,11 @@ pub fn heed(desk: &mut Desk, inbox: &mut Inbox) {
             let view = now_run(command, desk, inbox, rest);
             show(desk, &line, view);
         }
+    }
+    // A turn cannot be taken back while it runs, and nobody means the one that comes after it.
+    for line in inbox.commands(|line| parts(line).0 == REWIND) {
+        let refused = View::Error(desk.manner.language.say(Word::RewindBusy).into());
+        show(desk, &line, refused);
     }
     while let Some(ended) = inbox.children.ended.pop_front() {
         tasks::tell(desk, &ended);

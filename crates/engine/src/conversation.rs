@@ -136,6 +136,22 @@ impl Conversation {
         Some(new)
     }
 
+    /// The same model told these entries instead: an earlier part of what it knows. The break in the prompt is kept for the
+    /// next request.
+    pub fn taken_back(&self, entries: &[Entry]) -> Self {
+        let mut new = self.anew();
+        new.read(entries);
+        if let Some(before) = self.previous.clone() {
+            let shared = match before.origin == *self.origin() {
+                true => new.shared_with(self).min(before.bytes),
+                false => 0,
+            };
+            new.broke = Some(new.transcript.break_at(shared, before.bytes, "rewind"));
+            new.previous = Some(before);
+        }
+        new
+    }
+
     /// Takes in an entry that was just committed.
     pub fn push(&mut self, entry: &Entry) {
         // A break is told once; a request of which the log knows nothing has told nobody.
@@ -172,7 +188,7 @@ impl Conversation {
                 }
                 self.compare(usage);
             }
-            Body::Message(_) | Body::Interrupted(_) => self.replayed = None,
+            Body::Message(_) | Body::Interrupted(_) | Body::Rewind(_) => self.replayed = None,
             Body::Meta(_)
             | Body::ToolUse(_)
             | Body::ToolResult(_)
@@ -183,7 +199,8 @@ impl Conversation {
             | Body::Notice(_)
             | Body::Error(_)
             | Body::TurnEnd(_)
-            | Body::Compaction(_) => {}
+            | Body::Compaction(_)
+            | Body::Checkpoint(_) => {}
         }
         self.take(entry);
     }

@@ -18,6 +18,7 @@ use crate::policy::{
     needs_a_fresh_yes,
 };
 use crate::resolve;
+use crate::saves::Saves;
 use crate::seen::Seen;
 use crate::standing::Standing;
 use crate::templates::Template;
@@ -26,7 +27,7 @@ use crate::tools::exit_plan_mode::ExitPlanMode;
 use crate::tools::{Tools, canonical_name};
 use ostler_host::Host;
 use ostler_llm::{Answer, Effort, TokenUsage};
-use ostler_wire::{Access, Body, Delta, Entry, Language, TodoItem, Usage};
+use ostler_wire::{Access, Body, Delta, Entry, Language, Rewind, TodoItem, Usage, When};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
@@ -84,6 +85,15 @@ pub struct Shop {
     pub rules: Option<Arc<dyn RuleStore>>,
     /// Held by whoever changes the tree.
     pub writing: Arc<Semaphore>,
+    pub saves: Saves,
+}
+
+/// What a desk knew before it went back.
+pub struct Left {
+    conversation: Conversation,
+    seen: Arc<Seen>,
+    todo: Arc<Vec<TodoItem>>,
+    told: Mode,
 }
 
 /// Under which names requests are written into the ledger.
@@ -173,6 +183,26 @@ impl Desk {
         });
     }
 
+    /// Knows what these entries say and nothing else, but for settings and call ids.
+    pub fn go_back(&mut self, past: &[Entry]) -> Left {
+        let anew = self.conversation.taken_back(past);
+        let left = Left {
+            conversation: std::mem::replace(&mut self.conversation, anew),
+            seen: std::mem::take(&mut self.shop.seen),
+            todo: std::mem::take(&mut self.shop.todo),
+            told: std::mem::take(&mut self.standing.told),
+        };
+        past.iter().for_each(|entry| self.remember(&entry.body));
+        left
+    }
+
+    pub fn undo_back(&mut self, left: Left) {
+        self.conversation = left.conversation;
+        self.shop.seen = left.seen;
+        self.shop.todo = left.todo;
+        self.standing.told = left.told;
+    }
+
     /// Call ids and file states that the session has seen, and how things stand.
     fn remember(&mut self, body: &Body) {
         if let Body::ToolUse(call) = body {
@@ -189,6 +219,16 @@ impl Desk {
         }
         if let Body::Mode(_) = body {
             self.standing.unrecorded = false;
+        }
+        if let Body::Checkpoint(checkpoint) = body
+            && checkpoint.when != When::Also
+        {
+            self.shop.saves.seen = Some(checkpoint.saved.clone());
+        } else if let Body::Rewind(Rewind {
+            seen: Some(seen), ..
+        }) = body
+        {
+            self.shop.saves.seen = Some(seen.clone());
         }
         if let Body::Message(message) = body
             && let Some(mode) = message.context.as_deref().and_then(briefing::told)

@@ -14,6 +14,7 @@ use crate::desk::Desk;
 use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
 use crate::policy::{Gate, Verdict};
+use crate::saves;
 use crate::tool::{Context, Done, Tool, ToolError};
 use futures_util::stream::FuturesOrdered;
 use futures_util::{FutureExt, StreamExt};
@@ -195,6 +196,10 @@ async fn run_alone(
         Ok(turn) => turn,
         Err(Stopped) => return refuse(desk, &prepared.call, never_ran(), done),
     };
+    let call = (prepared.call.id.as_str(), name);
+    if let Err(Stopped) = saves::before(desk, inbox, call, &prepared.accesses).await? {
+        return refuse(desk, &prepared.call, never_ran(), done);
+    }
     let finished = run_in_turn(desk, inbox, &prepared, cx, turn).await;
     let (mut result, took) =
         regrant::offer(desk, inbox, &prepared, &leave, finished, cancel).await?;

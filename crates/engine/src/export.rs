@@ -55,7 +55,9 @@ pub fn markdown(entries: &[Entry]) -> String {
             | Body::Mode(_)
             | Body::Approval(_)
             | Body::Todo(_)
-            | Body::TurnEnd(_) => Ok(()),
+            | Body::TurnEnd(_)
+            | Body::Checkpoint(_)
+            | Body::Rewind(_) => Ok(()),
         };
     }
     tame(&out)
@@ -93,7 +95,9 @@ pub fn html(entries: &[Entry]) -> String {
             | Body::Mode(_)
             | Body::Approval(_)
             | Body::Todo(_)
-            | Body::TurnEnd(_) => continue,
+            | Body::TurnEnd(_)
+            | Body::Checkpoint(_)
+            | Body::Rewind(_) => continue,
         };
         if class == "assistant" && text.trim().is_empty() {
             continue;

@@ -3,7 +3,9 @@
 
 use crate::tools;
 use ostler_llm::{AnswerPart, CallResult, Msg};
-use ostler_wire::{Body, Caller, Image, Message, Origin, Part, Replay, Role, ToolResult, ToolUse};
+use ostler_wire::{
+    Body, Caller, Image, Message, Origin, Part, Replay, Rewound, Role, ToolResult, ToolUse,
+};
 use std::collections::{HashMap, HashSet};
 
 #[cfg(test)]
@@ -12,6 +14,8 @@ mod tests;
 const INTERRUPTED_RESULT: &str =
     "Interrupted: this call has no result. It may or may not have run.";
 const INTERRUPTED_NOTE: &str = "[The person interrupted the work here.]";
+const CODE_REWOUND: &str = "[The person put files back to what they were at another moment. Read a file again before you rely on it.]";
+const CONVERSATION_REWOUND: &str = "[The person took the conversation to this point. Files were left as they are and may differ from what is said above.]";
 const LOST_START: &str = "[The start of this conversation is lost.]";
 /// Stands where the person's turn is missing between two answers, or after the last one.
 const GO_ON: &str = "[Go on.]";
@@ -123,6 +127,16 @@ impl Fold {
                 self.close(out);
                 self.say(INTERRUPTED_NOTE.into(), Vec::new(), out);
             }
+            Body::Rewind(rewind) => {
+                let note = match rewind.what {
+                    Rewound::Code => CODE_REWOUND,
+                    Rewound::Conversation => CONVERSATION_REWOUND,
+                    // What was said and what is there fit together.
+                    Rewound::Both => return,
+                };
+                self.close(out);
+                self.say(note.into(), Vec::new(), out);
+            }
             Body::Meta(_)
             | Body::Usage(_)
             | Body::Settings(_)
@@ -132,7 +146,8 @@ impl Fold {
             | Body::Notice(_)
             | Body::Error(_)
             | Body::TurnEnd(_)
-            | Body::Compaction(_) => {}
+            | Body::Compaction(_)
+            | Body::Checkpoint(_) => {}
         }
     }
 

@@ -293,7 +293,9 @@ fn starter(entries: &[Entry], goal: &str, files: &[String]) -> String {
         | Body::Error(_)
         | Body::Interrupted(_)
         | Body::TurnEnd(_)
-        | Body::Compaction(_) => None,
+        | Body::Compaction(_)
+        | Body::Checkpoint(_)
+        | Body::Rewind(_) => None,
     });
     let mut words: Vec<String> = words
         .take(MAX_WORDS)

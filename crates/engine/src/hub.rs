@@ -2,6 +2,7 @@
 
 use crate::artifacts::Artifacts;
 use crate::budget::{self, Budget, affordable, spent};
+use crate::checkpoint::Limits;
 use crate::children::{Children, Heir};
 use crate::compaction::{ContextSettings, Folding};
 use crate::conversation::Conversation;
@@ -16,6 +17,7 @@ use crate::log::{Backlog, Log, branch};
 use crate::policy::{Mode, Policy, Rule};
 use crate::prompt;
 use crate::redact::Redactor;
+use crate::saves::Saves;
 use crate::seen::Seen;
 use crate::session::Session;
 use crate::standing::{Standing, mode_of};
@@ -24,7 +26,7 @@ use crate::templates::{Shelf, Template};
 use crate::tool::{Scope, Tool, ToolSettings};
 use crate::tools::Tools;
 use crate::turn::Opening;
-use crate::{commands, instructions, prefixes, templates};
+use crate::{commands, instructions, points, prefixes, templates};
 use ostler_host::Host;
 use ostler_llm::{Model, Params, Prefix, Target, Transport};
 use ostler_wire::{
@@ -95,6 +97,8 @@ pub struct Options {
     pub models: Arc<dyn Models>,
     pub params: Params,
     pub max_steps: u64,
+    /// What checkpoints of the tree may cost; none are made without it.
+    pub checkpoints: Option<Limits>,
     pub context: ContextSettings,
     /// What may be spent, shared by all sessions of the process.
     pub budget: Budget,
@@ -179,9 +183,14 @@ impl LocalHub {
     fn past(&self, which: Open) -> Result<Past, HubError> {
         let store = self.store();
         let say = |e: crate::log::LogError| HubError(e.to_string());
+        let mut tip = None;
         let (path, copy) = match which {
             Open::New => return Ok(self.fresh(None, Vec::new())),
-            Open::Fork(id) => (store.find(&id), true),
+            Open::Fork(id) => {
+                let (id, end) = points::fork_point(&id);
+                tip = end;
+                (store.find(id), true)
+            }
             // Without saving, a session goes on as a copy in memory.
             Open::Resume(id) => (store.find(&id), !self.options.save),
             Open::Last => (store.last(), !self.options.save),
@@ -191,7 +200,10 @@ impl LocalHub {
             return self.resume(&path);
         }
         let (entries, damage) = crate::log::read(&path).map_err(say)?;
-        let entries = branch(entries);
+        let entries = match tip {
+            Some(tip) => points::branch_to(entries, tip),
+            None => branch(entries),
+        };
         let session = path.file_stem().map(|s| s.to_string_lossy().into_owned());
         let forked_from = ForkedFrom {
             session: session.unwrap_or_default(),
@@ -292,6 +304,7 @@ impl LocalHub {
             });
             let copied = std::mem::take(&mut past.entries);
             let bodies = crate::compaction::copied(copied).into_iter();
+            let bodies = bodies.map(points::copied);
             match past.forked_from {
                 None => opening.entries.push(meta),
                 Some(_) => {
@@ -345,7 +358,7 @@ pub(crate) fn params_for(options: &Options, model: &Model) -> Params {
 }
 
 /// The model and prefix that the last settings of these entries speak of.
-fn settings_of(past: &[Entry], opening: &[Body]) -> Settings {
+pub(crate) fn settings_of(past: &[Entry], opening: &[Body]) -> Settings {
     let mut out = Settings::default();
     for body in past.iter().map(|e| &e.body).chain(opening) {
         if let Body::Settings(s) = body {
@@ -376,6 +389,7 @@ fn shop(
         todo: Arc::default(),
         rules: options.rules.clone(),
         writing,
+        saves: Saves::of(options),
     }
 }
 
@@ -479,6 +493,7 @@ impl LocalHub {
             ),
             desk,
             discarded: false,
+            facts: opening.context.clone(),
             opening,
             transport: self.transport.clone(),
             options,

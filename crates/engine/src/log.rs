@@ -481,6 +481,12 @@ impl EntrySource for Backlog {
         self.source.entries_after(last)
     }
 
+    fn branch(&self) -> Vec<Arc<Entry>> {
+        let all = self.source.entries_after(None).into_iter();
+        let entries = branch(all.map(Arc::unwrap_or_clone).collect());
+        entries.into_iter().map(Arc::new).collect()
+    }
+
     fn pending_asks(&self) -> Vec<Arc<ostler_wire::Ask>> {
         self.asks.all()
     }

@@ -8,8 +8,9 @@ use crate::desk::Desk;
 use crate::extra::Tell;
 use crate::hub::{Options, params_for};
 use crate::inbox::{Inbox, Next, Prompt};
-use crate::log::{LogError, branch};
+use crate::log::LogError;
 use crate::prefixes;
+use crate::saves;
 use crate::store::Store;
 use crate::templates::Template;
 use crate::turn::{Opening, turn};
@@ -26,6 +27,8 @@ pub struct Session {
     pub(crate) discarded: bool,
     /// What goes before the first prompt of this process.
     pub(crate) opening: Opening,
+    /// The facts that go with it.
+    pub(crate) facts: Option<String>,
 }
 
 impl Session {
@@ -40,6 +43,7 @@ impl Session {
             }
         }
         self.inbox.children.close().await;
+        saves::settle(&mut self.desk).await;
         commands::heed(&mut self.desk, &mut self.inbox);
         self.desk.shop.jobs.close().await;
         if !self.options.save {
@@ -54,6 +58,7 @@ impl Session {
     }
 
     async fn prompt(&mut self, prompt: Prompt) {
+        saves::settle(&mut self.desk).await;
         let mut opening = std::mem::take(&mut self.opening);
         if let Some(notice) = self.tighten() {
             opening.entries.push(notice);
@@ -97,7 +102,7 @@ impl Session {
         Ok(())
     }
 
-    /// A fork begins its log with what it takes over, so that there is something to work on.
+    /// A fork begins its log with what it takes over, so that there is something to work on and to go back in.
     pub(crate) fn take_over(&mut self) -> Result<(), LogError> {
         match self.opening.past.is_empty() {
             true => Ok(()),
@@ -107,6 +112,7 @@ impl Session {
 
     async fn command(&mut self, line: &str) {
         self.inbox.begin_turn();
+        saves::settle(&mut self.desk).await;
         let carried_out = if commands::said::is_said(line) {
             self.said(line).await
         } else if let Some(look) = commands::resume::look(self, line) {
@@ -245,9 +251,7 @@ impl Session {
         let old = &self.desk.conversation;
         let envelope = self.desk.shop.settings.envelope;
         let mut new = Conversation::new(model, old.prefix.clone(), &params, envelope);
-        let entries = self.desk.log.source().entries_after(None);
-        let entries = branch(entries.into_iter().map(Arc::unwrap_or_clone).collect());
-        new.read(&entries);
+        new.read(&self.branch());
         new.replaces(old, cause);
         self.desk.conversation = new;
         if self.desk.log.is_empty() {

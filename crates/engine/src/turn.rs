@@ -13,6 +13,7 @@ use crate::log::{LogError, branch};
 use crate::redact::Redactor;
 use crate::references::Library;
 use crate::sample::{Sampled, sample};
+use crate::saves;
 use ostler_llm::{Answer, AnswerPart, Error, TokenUsage};
 use ostler_wire::{
     Body, Delta, ErrorEntry, Interrupted, Json, Message, Notice, Outcome, Stop, ToolResult,
@@ -68,6 +69,7 @@ pub async fn turn(
 ) -> Result<(), Opening> {
     let cancel = inbox.begin_turn();
     let said = heard(desk, prompt).await;
+    saves::begin(desk, &said.0.text);
     if let Err(error) = open(desk, said, opening.clone()) {
         fail(desk, &error);
         return Err(opening);
@@ -103,6 +105,7 @@ pub async fn turn(
     if outcome == Outcome::Interrupted {
         ending.push(Body::Interrupted(Interrupted::default()));
     }
+    ending.extend(saves::after(desk, inbox).await);
     ending.extend(compaction::warning(desk));
     ending.push(Body::TurnEnd(TurnEnd { outcome }));
     match desk.commit(ending) {
@@ -188,8 +191,11 @@ async fn steps(
         for more in inbox.steering() {
             let (message, mut also) = heard(desk, more).await;
             let context = desk.briefing();
-            also.insert(0, Body::Message(Message { context, ..message }));
-            desk.commit(also)?;
+            let mut bodies = saves::after(desk, inbox).await;
+            saves::begin(desk, &message.text);
+            bodies.push(Body::Message(Message { context, ..message }));
+            bodies.append(&mut also);
+            desk.commit(bodies)?;
         }
         let (answer, sent, hold) = match ask_model(desk, inbox, cancel).await? {
             Asked::Answer(answer, sent, hold) => (*answer, sent, hold),

@@ -60,9 +60,11 @@ async fn a_turn_asks_calls_and_asks_again_until_nothing_is_called() {
                 "message",
                 "tool_use",
                 "usage",
+                "checkpoint",
                 "tool_result",
                 "message",
                 "usage",
+                "checkpoint",
                 "turn_end",
             ]
         );

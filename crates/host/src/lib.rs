@@ -14,6 +14,7 @@ mod host;
 pub mod keyboard;
 mod local;
 mod process;
+pub mod raw;
 pub mod sandbox;
 pub mod signals;
 pub mod watchdog;

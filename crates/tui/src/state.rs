@@ -101,6 +101,8 @@ pub struct State {
 #[derive(Default)]
 struct Moment {
     leaving: Option<Instant>,
+    /// Until when another Esc goes back.
+    escaped: Option<Instant>,
     /// What leaving would stop, as the person was told, and until when that stands there.
     warned: Option<(Vec<String>, Instant)>,
     remark: Option<(String, Instant)>,
@@ -184,8 +186,10 @@ impl State {
         let remark = self.moment.remark.as_ref().map(|(_, until)| *until);
         let draft = self.moment.draft_changed.map(|at| at + KEEP_EVERY);
         let tasks = (!self.work.background.is_empty()).then(|| now + tasks::TICK);
-        [tick, tasks, remark, self.moment.leaving, draft]
+        let twice = [self.moment.leaving, self.moment.escaped];
+        [tick, tasks, remark, draft]
             .into_iter()
+            .chain(twice)
             .flatten()
             .min()
     }
@@ -194,6 +198,9 @@ impl State {
     pub fn passed(&mut self, now: Instant) {
         if self.moment.leaving.is_some_and(|until| until <= now) {
             self.moment.leaving = None;
+        }
+        if self.moment.escaped.is_some_and(|until| until <= now) {
+            self.moment.escaped = None;
         }
         if self
             .moment
@@ -235,7 +242,8 @@ impl State {
     }
 
     fn key(&mut self, key: Key, canvas: &Canvas, now: Instant) {
-        let leaving = self.moment.leaving.take().is_some_and(|until| until > now);
+        let [leaving, escaped] = [&mut self.moment.leaving, &mut self.moment.escaped]
+            .map(|moment| moment.take().is_some_and(|until| until > now));
         let global = self.settings.keys.get(key);
         match global {
             Some(Global::Redraw) => return self.effects.push(Effect::Redraw),
@@ -253,7 +261,9 @@ impl State {
         let searching = self.editor.is_searching();
         if !searching
             && (self.menu_key(key, now)
-                || global.is_some_and(|global| self.global(global, key, canvas, leaving, now)))
+                || global.is_some_and(|global| {
+                    self.global(global, key, canvas, [leaving, escaped], now)
+                }))
         {
             return;
         }
@@ -303,15 +313,16 @@ impl State {
         global: Global,
         key: Key,
         canvas: &Canvas,
-        leaving: bool,
+        [leaving, escaped]: [bool; 2],
         now: Instant,
     ) -> bool {
         match global {
             Global::Stop => {
                 // Vim's insert mode takes the first one, and a search in the history ends with it.
                 let is_free = self.editor.key(key, canvas.columns) == Outcome::Ignored;
-                if is_free && self.is_working() {
-                    self.stop();
+                match is_free && self.is_working() {
+                    true => self.stop(),
+                    false => self.esc_again(is_free, escaped, now),
                 }
             }
             Global::Interrupt => self.ctrl_c(leaving, now),
@@ -496,7 +507,9 @@ impl State {
             | Body::Todo(_)
             | Body::Notice(_)
             | Body::Error(_)
-            | Body::Interrupted(_) => {}
+            | Body::Interrupted(_)
+            | Body::Checkpoint(_)
+            | Body::Rewind(_) => {}
         }
     }
 

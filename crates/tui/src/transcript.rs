@@ -295,7 +295,9 @@ impl Transcript {
             | Body::Notice(_)
             | Body::Error(_)
             | Body::Interrupted(_)
-            | Body::Compaction(_) => self.cells(body),
+            | Body::Compaction(_)
+            | Body::Checkpoint(_)
+            | Body::Rewind(_) => self.cells(body),
         }
     }
 
@@ -470,7 +472,9 @@ pub fn cells(entries: &[Arc<Entry>], to: Language) -> Vec<Cell> {
             | Body::Error(_)
             | Body::Interrupted(_)
             | Body::TurnEnd(_)
-            | Body::Compaction(_) => cells.extend(Cell::of(&entry.body, to)),
+            | Body::Compaction(_)
+            | Body::Checkpoint(_)
+            | Body::Rewind(_) => cells.extend(Cell::of(&entry.body, to)),
         }
     }
     cells

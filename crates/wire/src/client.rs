@@ -12,6 +12,8 @@ const MAX_ASKED: usize = 256;
 pub trait EntrySource: Send + Sync {
     /// Entries after `last`, oldest first; all of them for `None`.
     fn entries_after(&self, last: Option<u64>) -> Vec<Arc<Entry>>;
+    /// What was said on the branch that goes on, oldest first.
+    fn branch(&self) -> Vec<Arc<Entry>>;
     /// Asks that still wait for an answer.
     fn pending_asks(&self) -> Vec<Arc<Ask>>;
 }
@@ -120,7 +122,7 @@ impl Subscription {
 
     /// The last entries of what was there before, oldest first.
     pub fn past(&self, limit: usize) -> Vec<Arc<Entry>> {
-        let mut all = self.source.entries_after(None);
+        let mut all = self.source.branch();
         let last = self.last;
         all.retain(|entry| last.is_some_and(|last| entry.entry <= last));
         let skip = all.len().saturating_sub(limit);

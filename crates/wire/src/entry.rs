@@ -30,6 +30,8 @@ pub enum Body {
     Interrupted(Interrupted),
     TurnEnd(TurnEnd),
     Compaction(Compaction),
+    Checkpoint(Checkpoint),
+    Rewind(Rewind),
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -276,6 +278,57 @@ pub enum DigestBy {
     Mechanical,
 }
 
+/// A saved tree. The id counts in a project's store; the hash tells it from what another store has under the same id.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Saved {
+    pub id: u64,
+    /// The beginning of the tree's hash.
+    pub tree: String,
+}
+
+/// The tree was saved, for what the person said last.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Checkpoint {
+    #[serde(flatten)]
+    pub saved: Saved,
+    pub when: When,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum When {
+    /// Before the first change.
+    Before,
+    /// Only the ignored files that a later call was about to change.
+    Also,
+    /// After the last change.
+    After,
+}
+
+/// Work was taken back: this entry follows the one before it, and what was said since is on a branch that has ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rewind {
+    pub what: Rewound,
+    /// The last entry of the branch that ended. A copy in another log has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<u64>,
+    /// The tree as it was before, if files were put back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Saved>,
+    /// The tree as the session last saw it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen: Option<Saved>,
+}
+
+/// What was taken back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rewound {
+    Code,
+    Conversation,
+    Both,
+}
+
 /// Why a line is not an entry of ours.
 #[derive(Debug)]
 pub enum EntryError {
@@ -338,6 +391,8 @@ impl Entry {
             Body::Interrupted(b) => serde_json::to_string(b),
             Body::TurnEnd(b) => serde_json::to_string(b),
             Body::Compaction(b) => serde_json::to_string(b),
+            Body::Checkpoint(b) => serde_json::to_string(b),
+            Body::Rewind(b) => serde_json::to_string(b),
         }?;
         let parent = self
             .parent
@@ -385,6 +440,8 @@ impl Entry {
             "interrupted" => Body::Interrupted(serde_json::from_str(line).map_err(unknown)?),
             "turn_end" => Body::TurnEnd(serde_json::from_str(line).map_err(unknown)?),
             "compaction" => Body::Compaction(serde_json::from_str(line).map_err(unknown)?),
+            "checkpoint" => Body::Checkpoint(serde_json::from_str(line).map_err(unknown)?),
+            "rewind" => Body::Rewind(serde_json::from_str(line).map_err(unknown)?),
             _ => return Err(not_ours(line, entry, parent)),
         };
         Ok(Self {
@@ -421,6 +478,8 @@ impl Body {
             Body::Interrupted(_) => "interrupted",
             Body::TurnEnd(_) => "turn_end",
             Body::Compaction(_) => "compaction",
+            Body::Checkpoint(_) => "checkpoint",
+            Body::Rewind(_) => "rewind",
         }
     }
 }

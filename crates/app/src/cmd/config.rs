@@ -5,8 +5,8 @@ use super::text;
 use crate::boot::{Boot, UsageError};
 use crate::config::diagnose::{ConfigError, Paint};
 use crate::config::edit::{self, Change};
+use crate::config::json_schema;
 use crate::config::paths::config_files;
-use crate::config::schema;
 use crate::config::show::{self, Origins, Setting};
 use crate::config::tree::Layer;
 use crate::exec::{self, OK};
@@ -36,7 +36,7 @@ pub fn run(start: Lenient, args: Config) -> anyhow::Result<u8> {
             };
             list(&start.warned(), origins, format)?;
         }
-        Config::Schema => text::print_json(&schema::json_schema())?,
+        Config::Schema => text::print_json(&json_schema::json_schema())?,
     }
     Ok(OK)
 }

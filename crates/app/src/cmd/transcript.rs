@@ -43,7 +43,9 @@ pub fn render(id: &str, entries: &[Entry]) -> String {
             | Body::Mode(_)
             | Body::Approval(_)
             | Body::Todo(_)
-            | Body::TurnEnd(_) => Ok(()),
+            | Body::TurnEnd(_)
+            | Body::Checkpoint(_)
+            | Body::Rewind(_) => Ok(()),
             Body::Compaction(c) => write!(
                 out,
                 "\n[Older work was folded here; this digest stands for it]\n{}",
@@ -91,7 +93,9 @@ fn heading(id: &str, entries: &[Entry]) -> String {
         | Body::Error(_)
         | Body::Interrupted(_)
         | Body::TurnEnd(_)
-        | Body::Compaction(_) => None,
+        | Body::Compaction(_)
+        | Body::Checkpoint(_)
+        | Body::Rewind(_) => None,
     });
     parts.extend(model);
     parts.retain(|part| !part.is_empty());

@@ -1,11 +1,11 @@
-//! `[context]`: what is done when the model's window fills up, as it is written and as the engine wants it.
+//! `[context]`: what a session keeps, of what was said and of the tree, as it is written and as the engine wants it.
 
-use super::units::share;
+use super::units::{ByteSize, share};
 use ostler_engine::compaction::{ContextSettings, Strategy};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What is done when the model's window fills up.
+/// What a session keeps, of what was said and of the tree.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ContextConfig {
@@ -15,6 +15,12 @@ pub struct ContextConfig {
     #[serde(deserialize_with = "share")]
     #[schemars(range(min = 0.1, max = 1.0))]
     pub compact_ratio: f64,
+    /// Save the tree before and after each turn that changes it, for /rewind and /diff.
+    pub checkpoints: bool,
+    /// What the checkpoints of a project may take, like "4GB". Only your own file may set this.
+    pub checkpoint_quota: ByteSize,
+    /// Seconds that one checkpoint may take. Only your own file may set this.
+    pub checkpoint_seconds: u64,
 }
 
 impl Default for ContextConfig {
@@ -22,6 +28,9 @@ impl Default for ContextConfig {
         Self {
             strategy: ContextStrategy::default(),
             compact_ratio: 0.8,
+            checkpoints: true,
+            checkpoint_quota: ByteSize(4_000_000_000),
+            checkpoint_seconds: 10,
         }
     }
 }

@@ -12,12 +12,14 @@ use super::tree::{At, Node, Place, Sources, Value, position, push_key};
 use super::trust::{Item, hash};
 
 /// Never from a project, trusted or not.
-const USER_ONLY: [&[&str]; 9] = [
+const USER_ONLY: [&[&str]; 11] = [
     &["agent", "max_steps"],
     &["agent", "planner_max_steps"],
     &["agent", "memory_compiler"],
     &["auth"],
     &["budget"],
+    &["context", "checkpoint_quota"],
+    &["context", "checkpoint_seconds"],
     &["sandbox", "layer"],
     &["serve"],
     &["sessions", "quota"],
@@ -52,7 +54,8 @@ const FILES: [&str; 2] = ["network.ca_file", "tools.shell.path"];
 const MAX_CONTENT: u64 = 16 * 1024 * 1024;
 
 /// Settings with an order, loosest first: (key, values, index of the default).
-const ORDERED: [(&[&str], &[&str], usize); 5] = [
+const ORDERED: [(&[&str], &[&str], usize); 6] = [
+    (&["context", "checkpoints"], &["false", "true"], 1),
     (&["permissions", "mode"], &["allow", "ask", "deny"], 1),
     (&["permissions", "headless"], &["allow", "deny"], 0),
     (&["permissions", "subagent"], &["headless", "inherit"], 1),

@@ -1,6 +1,7 @@
 //! `/new`, `/clear`, `/fork`, `/session`, `/model`, `/effort`, `/export`: which session, and with what.
 
 use super::tasks::refusal;
+use crate::points::Points;
 use crate::session::Session;
 use crate::{export, log};
 use ostler_llm::Effort;
@@ -42,14 +43,25 @@ pub fn clear(session: &mut Session, sure: &str) -> View {
     View::Do(Deed::Open(Open::New))
 }
 
-pub fn fork(session: &mut Session, _: &str) -> View {
-    if let Some(refused) = refusal(&session.inbox, session.options.language) {
+/// A copy of the whole, or of what was said before the n-th prompt.
+pub fn fork(session: &mut Session, number: &str) -> View {
+    let language = session.options.language;
+    if let Some(refused) = refusal(&session.inbox, language) {
         return refused;
     }
-    match session.desk.log.is_empty() {
-        true => View::Error(session.options.language.say(Word::NothingSaid).into()),
-        false => View::Do(Deed::Open(Open::Fork(session.desk.account.session.clone()))),
+    if session.desk.log.is_empty() {
+        return View::Error(language.say(Word::NothingSaid).into());
     }
+    let mut id = session.desk.account.session.clone();
+    if !number.is_empty() {
+        let points = Points::of(&session.branch());
+        let point = number.parse().ok().and_then(|n| points.get(n));
+        match point.and_then(|point| point.parent) {
+            Some(end) => id.push_str(&format!("@{end}")),
+            None => return View::Error(language.fill(Word::RewindNoPoint, &[number])),
+        }
+    }
+    View::Do(Deed::Open(Open::Fork(id)))
 }
 
 pub fn session(session: &mut Session, _: &str) -> View {

@@ -131,7 +131,9 @@ fn said(entries: &[Entry]) -> Vec<(Word, u64)> {
             | Body::Error(_)
             | Body::Interrupted(_)
             | Body::TurnEnd(_)
-            | Body::Compaction(_) => {}
+            | Body::Compaction(_)
+            | Body::Checkpoint(_)
+            | Body::Rewind(_) => {}
         }
     }
     /// What a picture weighs, roughly, in the bytes that stand for its tokens.

@@ -83,6 +83,8 @@ fn is_message(body: &Body) -> bool {
         | Body::Notice(_)
         | Body::Error(_)
         | Body::TurnEnd(_)
-        | Body::Compaction(_) => false,
+        | Body::Compaction(_)
+        | Body::Checkpoint(_)
+        | Body::Rewind(_) => false,
     }
 }

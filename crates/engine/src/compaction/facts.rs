@@ -2,7 +2,7 @@
 
 use crate::tools::canonical_name;
 use crate::tools::exit_plan_mode::{APPROVE, EDIT};
-use ostler_wire::{Body, Caller, Entry, TodoItem, TodoState, ToolResult, ToolUse};
+use ostler_wire::{Body, Caller, Entry, Rewound, TodoItem, TodoState, ToolResult, ToolUse};
 use serde_json::Value;
 use std::borrow::Borrow;
 use std::collections::HashMap;
@@ -14,6 +14,7 @@ const MAX_OUTCOME: usize = 120;
 
 /// Characters of what the person was asked, and of what they decided.
 const MAX_QUESTION: usize = 300;
+const PUT_BACK: &str = "The person put files back to what they were at another moment; changes made before may be gone.";
 const MAX_DECISION: usize = 4_000;
 
 /// All lists are in the order in which things happened first.
@@ -71,6 +72,10 @@ impl Facts {
                     let line = format!("{}: {}", error.kind, error.message);
                     facts.failures.push(short(&line, MAX_OUTCOME));
                 }
+                // Whatever was changed before may be gone.
+                Body::Rewind(rewind) if rewind.what == Rewound::Code => {
+                    facts.failures.push(PUT_BACK.into());
+                }
                 Body::Meta(_)
                 | Body::Message(_)
                 | Body::ToolResult(_)
@@ -81,7 +86,9 @@ impl Facts {
                 | Body::Notice(_)
                 | Body::Interrupted(_)
                 | Body::TurnEnd(_)
-                | Body::Compaction(_) => {}
+                | Body::Compaction(_)
+                | Body::Checkpoint(_)
+                | Body::Rewind(_) => {}
             }
         }
         facts.commands.retain(|fact| fact.times > 0);

@@ -127,7 +127,9 @@ fn under_way<E: Borrow<Entry>>(entries: &[E]) -> Option<usize> {
             | Body::Notice(_)
             | Body::Error(_)
             | Body::Interrupted(_)
-            | Body::Compaction(_) => {}
+            | Body::Compaction(_)
+            | Body::Checkpoint(_)
+            | Body::Rewind(_) => {}
         }
     }
     None
@@ -233,7 +235,9 @@ pub fn bytes_of(body: &Body) -> usize {
         | Body::Error(_)
         | Body::Interrupted(_)
         | Body::TurnEnd(_)
-        | Body::Compaction(_) => 0,
+        | Body::Compaction(_)
+        | Body::Checkpoint(_)
+        | Body::Rewind(_) => 0,
     }
 }
 
@@ -281,7 +285,9 @@ pub fn context_parts<E: Borrow<Entry>>(entries: &[E], upto: usize) -> Parts {
             | Body::Error(_)
             | Body::Interrupted(_)
             | Body::TurnEnd(_)
-            | Body::Compaction(_) => saves += size,
+            | Body::Compaction(_)
+            | Body::Checkpoint(_)
+            | Body::Rewind(_) => saves += size,
         }
     }
     let tokens = |bytes: usize| bytes as u64 / BYTES_PER_TOKEN;

@@ -6,6 +6,7 @@ use crate::desk::Desk;
 use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
 use crate::policy::{Gate, Verdict};
+use crate::saves;
 use crate::tool::{Tool, Typed as _};
 use crate::tools::{self, bash::Bash};
 use ostler_wire::{Ask, AskKind, Body, Caller, Choice, Json, ToolUse};
@@ -19,7 +20,13 @@ pub async fn own(
     command: &str,
     cancel: &CancellationToken,
 ) -> Result<(), LogError> {
+    // What was changed before it is not its doing.
+    let settled = saves::after(desk, inbox).await;
+    if !settled.is_empty() {
+        desk.commit(settled)?;
+    }
     let call = call(desk, command, Caller::Person)?;
+    saves::begin(desk, &format!("!{command}"));
     let mut done = Dispatched::default();
     let args = call.input.to_value();
     let accesses = match Tool::access(&Bash, &args, &desk.scope) {
@@ -43,9 +50,18 @@ pub async fn own(
     }
     let hosts = leave(&prepared).hosts;
     let cx = desk.context(&prepared.call.id, Bash::NAME, &hosts, cancel.clone());
+    let own = (prepared.call.id.as_str(), Bash::NAME);
+    if let Err(Stopped) = saves::before(desk, inbox, own, &prepared.accesses).await? {
+        return refuse(desk, &prepared.call, never_ran(), &mut done);
+    }
     // It is the person's tree: they wait for nobody.
     let (result, took) = run_in_turn(desk, inbox, &prepared, cx, None).await;
-    commit(desk, &prepared.call, result, took, &mut done)
+    commit(desk, &prepared.call, result, took, &mut done)?;
+    let settled = saves::after(desk, inbox).await;
+    match settled.is_empty() {
+        true => Ok(()),
+        false => desk.commit(settled),
+    }
 }
 
 /// The output of a piece of a Markdown command, which needs the same leave as a call of the model. The inner error says

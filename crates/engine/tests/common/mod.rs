@@ -106,6 +106,7 @@ impl Bench {
             }),
             params: Params::default(),
             max_steps: 0,
+            checkpoints: Some(Default::default()),
             context: Default::default(),
             budget: Budget::new(Limits::default(), Ledger::new(self.space.home())),
             operator: Vec::new(),

@@ -19,7 +19,7 @@ use crate::host::{Content, Entry, Kind, Listing, Roots, Span, Stat};
 use std::fs::{FileType, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-pub(crate) use system::{rename, write};
+pub(crate) use system::{open_to_read, rename, write};
 
 /// Names looked at in one folder before the rest is left out.
 const MAX_SCANNED: usize = 100_000;

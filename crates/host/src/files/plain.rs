@@ -13,7 +13,7 @@ pub(super) fn mode(_meta: &Metadata) -> Option<u32> {
     None
 }
 
-pub(super) fn open_to_read(path: &Path) -> io::Result<File> {
+pub(crate) fn open_to_read(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 

@@ -31,7 +31,7 @@ pub(super) fn mode(meta: &Metadata) -> Option<u32> {
 }
 
 /// Without waiting for the other end of a fifo, and without following a link put there meanwhile.
-pub(super) fn open_to_read(path: &Path) -> io::Result<File> {
+pub(crate) fn open_to_read(path: &Path) -> io::Result<File> {
     OpenOptions::new()
         .read(true)
         .custom_flags(WITHOUT_WAITING | libc::O_NOFOLLOW)

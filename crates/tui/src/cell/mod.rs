@@ -100,7 +100,11 @@ impl Cell {
                 .into_iter()
                 .collect(),
             Body::Compaction(compaction) => vec![Self::Folded(compaction.clone().into())],
-            Body::Meta(_) | Body::ToolResult(_) | Body::Usage(_) => Vec::new(),
+            Body::Meta(_)
+            | Body::ToolResult(_)
+            | Body::Usage(_)
+            | Body::Checkpoint(_)
+            | Body::Rewind(_) => Vec::new(),
         }
     }
 

@@ -6,7 +6,7 @@ use crate::theme::{Look, Theme};
 use ostler_wire::{Deed, Word};
 use std::time::{Duration, Instant};
 
-/// How long a first Ctrl-C waits for the second.
+/// How long a first Ctrl-C or Esc waits for the second.
 const LEAVE_WITHIN: Duration = Duration::from_secs(2);
 /// How long it stands there what leaving would stop, and leaving again means it.
 const WARNING: Duration = Duration::from_secs(10);
@@ -16,6 +16,7 @@ impl State {
         match deed {
             Deed::Open(open) => self.effects.push(Effect::Open(open)),
             Deed::Copy(text) => self.copy(text, now),
+            Deed::Compose(text) if text.is_empty() => {}
             Deed::Compose(text) => {
                 self.editor.set_text(&text);
                 self.typed(now);
@@ -49,6 +50,17 @@ impl State {
             self.effects.push(Effect::Copy(text));
         }
         self.remark(self.settings.language.say(word), now);
+    }
+
+    /// The second one in a row goes back, where there is nothing to stop and nothing is written.
+    pub(super) fn esc_again(&mut self, is_free: bool, escaped: bool, now: Instant) {
+        if !is_free || !self.editor.is_empty() {
+            return;
+        }
+        match escaped {
+            true => self.command("rewind".into()),
+            false => self.moment.escaped = Some(now + LEAVE_WITHIN),
+        }
     }
 
     pub(super) fn ctrl_c(&mut self, leaving: bool, now: Instant) {

@@ -19,7 +19,7 @@ pub enum Global {
 // tidy: table
 #[rustfmt::skip]
 pub const GLOBALS: &[Binding<Global>] = &[
-    Binding::new(Global::Stop, "stop", &["esc"], "stop the turn; first leaves a menu, a search or vim's insert mode"),
+    Binding::new(Global::Stop, "stop", &["esc"], "stop the turn; first leaves a menu, a search or vim's insert mode; twice when idle rewinds"),
     Binding::new(Global::Interrupt, "interrupt", &["ctrl-c"], "stop the turn, else empty the composer, else leave when pressed twice"),
     Binding::new(Global::Queue, "queue", &["tab"], "while it works: send as the next turn"),
     Binding::new(Global::NextMode, "next_mode", &["shift-tab"], "the next mode: normal, plan"),

@@ -94,6 +94,10 @@ impl State {
             };
             return text::cut(&canvas.line(said, Role::Warning), canvas.columns);
         }
+        if self.moment.escaped.is_some_and(|until| until > now) {
+            let line = canvas.line(canvas.say(Word::RewindAgain), Role::Faint);
+            return text::cut(&line, canvas.columns);
+        }
         if let Some((remark, until)) = &self.moment.remark
             && *until > now
         {

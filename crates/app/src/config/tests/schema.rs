@@ -1,8 +1,9 @@
 //! The schema, the documentation and the code say the same.
 
 use super::super::check::parse_base_url;
+use super::super::json_schema::json_schema;
 use super::super::paths::{Env, NoHome, Places, Platform, config_files};
-use super::super::schema::{Config, json_schema};
+use super::super::schema::Config;
 use super::super::show::{Origins, settings};
 use super::super::units::ByteSize;
 use super::Bench;

@@ -1,0 +1,259 @@
+//! `ostler checkpoint`: the saved states of this project's tree, looked at, compared and brought back.
+
+use super::table::{self, Column};
+use super::text;
+use crate::boot::{Boot, UsageError};
+use crate::config::units::ByteSize;
+use crate::exec::{FAILED, OK};
+use crate::flags::{Checkpoint, Listing};
+use anyhow::anyhow;
+use jiff::Timestamp;
+use ostler_engine::checkpoint::{
+    Change, Checkpoints, Covers, Error, Git, Guard, Ignored, Limits, Point, Record, Report, Scope,
+    Side, Unseen, What,
+};
+use std::sync::Arc;
+use std::time::Duration;
+
+pub async fn run(boot: Arc<Boot>, args: Checkpoint) -> anyhow::Result<u8> {
+    // It reads and writes many files; the runtime has other things to do.
+    tokio::task::spawn_blocking(move || blocking(&boot, args)).await?
+}
+
+fn blocking(boot: &Boot, args: Checkpoint) -> anyhow::Result<u8> {
+    let store = open(boot)?;
+    match args {
+        Checkpoint::List { format } => list(&store, format)?,
+        Checkpoint::Show { id, format } => show(&store, id, format)?,
+        Checkpoint::Diff { from, to, format } => {
+            let to = to.map_or(Point::Now, Point::At);
+            changes(&store.diff(from, to)?, format)?;
+        }
+        Checkpoint::Take { label, ignored } => {
+            let ignored = match ignored {
+                true => Ignored::Saved,
+                false => Ignored::LeftOut,
+            };
+            let label = label.unwrap_or_else(|| "by hand".into());
+            let scope = Scope {
+                ignored,
+                ..Scope::default()
+            };
+            let record = store.take(&label, &scope)?;
+            let files = text::count(record.stats.files);
+            text::print(&format!("Checkpoint {}: {files} files.\n", record.id))?;
+            left_out(&record);
+        }
+        Checkpoint::Restore(args) => {
+            let what = What {
+                paths: args.paths.iter().map(|p| boot.places.cwd.join(p)).collect(),
+                git: if args.git { Git::Restored } else { Git::Left },
+            };
+            let unseen = match (args.force, args.keep) {
+                (true, _) => Unseen::Overwrite,
+                (false, true) => Unseen::Keep,
+                (false, false) => Unseen::Refuse,
+            };
+            let guard = Guard {
+                expected: None,
+                unseen,
+            };
+            let report = store.restore(args.id, &what, &guard);
+            let hint = "`--keep` leaves them as they are, `--force` restores them as well.";
+            let report = report.map_err(|e| match e {
+                Error::Unseen { .. } => anyhow!("{e}. {hint}"),
+                other => other.into(),
+            })?;
+            return restored(&report, args.format);
+        }
+        Checkpoint::Gc { quota, format } => gc(boot, &store, (quota, format))?,
+    }
+    Ok(OK)
+}
+
+/// What checkpoints of sessions may cost; none when the configuration wants none.
+pub fn wanted(boot: &Boot) -> Option<Limits> {
+    boot.loaded.config.context.checkpoints.then(|| limits(boot))
+}
+
+fn limits(boot: &Boot) -> Limits {
+    let context = &boot.loaded.config.context;
+    Limits {
+        quota: context.checkpoint_quota.0,
+        time: Duration::from_secs(context.checkpoint_seconds),
+        user_home: boot.places.user_home.clone(),
+        excluded: vec![boot.places.home.clone(), boot.sessions_dir()],
+        ..Limits::default()
+    }
+}
+
+fn open(boot: &Boot) -> anyhow::Result<Checkpoints> {
+    let limits = limits(boot);
+    Ok(Checkpoints::open(
+        &boot.places.home,
+        &boot.places.root,
+        limits,
+    )?)
+}
+
+fn list(store: &Checkpoints, format: Listing) -> anyhow::Result<()> {
+    let records = store.list()?;
+    match format {
+        Listing::Json => text::print_json(&records),
+        Listing::Text if records.is_empty() => {
+            text::say("There are no checkpoints of this project.");
+            Ok(())
+        }
+        Listing::Text => {
+            let now = Timestamp::now();
+            let rows: Vec<Vec<String>> = records.iter().map(|r| row(r, now)).collect();
+            let columns = [
+                Column::Right("id"),
+                Column::Right("age"),
+                Column::Right("files"),
+                Column::Right("added"),
+                Column::Left("holds"),
+                Column::Flexible("label"),
+            ];
+            let mut out = table::render(&columns, &rows, table::terminal_width());
+            out.push_str(&format!("{} in all.\n", text::size(store.bytes()?)));
+            text::print(&out)
+        }
+    }
+}
+
+fn row(record: &Record, now: Timestamp) -> Vec<String> {
+    vec![
+        record.id.to_string(),
+        text::age(&record.ts, now),
+        text::count(record.stats.files),
+        text::size(record.stats.added),
+        holds(record.covers).into(),
+        text::one_line(&record.label),
+    ]
+}
+
+fn holds(covers: Covers) -> &'static str {
+    match covers {
+        Covers::Tree => "the tree",
+        Covers::Everything => "ignored files too",
+        Covers::Paths => "some files",
+    }
+}
+
+fn show(store: &Checkpoints, id: u64, format: Listing) -> anyhow::Result<()> {
+    let record = store.get(id)?;
+    if format == Listing::Json {
+        return text::print_json(&record);
+    }
+    let mut out = format!(
+        "Checkpoint {id}: {}\n{}, {}, holds {}: {} files, {}\n",
+        text::one_line(&record.label),
+        record.ts,
+        text::age(&record.ts, Timestamp::now()),
+        holds(record.covers),
+        text::count(record.stats.files),
+        text::size(record.stats.bytes),
+    );
+    if let Some(why) = record.degraded {
+        out.push_str(&format!("It does not hold the whole tree: {why}.\n"));
+    }
+    for path in &record.named {
+        out.push_str(&format!("named     {}\n", text::one_line(path)));
+    }
+    for left in &record.left_out {
+        let (path, why) = (text::one_line(&left.path), text::one_line(&left.why));
+        out.push_str(&format!("left out  {path}: {why}\n"));
+    }
+    text::print(&out)
+}
+
+fn changes(changes: &[Change], format: Listing) -> anyhow::Result<()> {
+    match format {
+        Listing::Json => text::print_json(&changes),
+        Listing::Text if changes.is_empty() => {
+            text::say("Nothing differs.");
+            Ok(())
+        }
+        Listing::Text => text::print(&changes.iter().map(line).collect::<String>()),
+    }
+}
+
+fn line(change: &Change) -> String {
+    let mode = |side: &Side| side.mode & 0o7777;
+    let (mark, note) = match (&change.before, &change.after) {
+        (None, _) => ("added", String::new()),
+        (_, None) => ("removed", String::new()),
+        (Some(a), Some(b)) if a.kind != b.kind => ("replaced", String::new()),
+        (Some(a), Some(b)) if mode(a) != mode(b) => {
+            ("changed", format!(" (mode {:o} to {:o})", mode(a), mode(b)))
+        }
+        (Some(_), Some(_)) => ("changed", String::new()),
+    };
+    format!("{mark:8}  {}{note}\n", text::one_line(&change.path))
+}
+
+fn restored(report: &Report, format: Listing) -> anyhow::Result<u8> {
+    let code = if report.kept.is_empty() { OK } else { FAILED };
+    if format == Listing::Json {
+        text::print_json(report)?;
+        return Ok(code);
+    }
+    let mut out: String = report
+        .changed
+        .iter()
+        .map(|path| format!("restored  {}\n", text::one_line(path)))
+        .collect();
+    let paths = text::many(report.changed.len(), "path");
+    out.push_str(&format!(
+        "{paths} as in checkpoint {}. Undo: ostler checkpoint restore {}\n",
+        report.restored, report.before
+    ));
+    text::print(&out)?;
+    for kept in &report.kept {
+        text::say(&format!(
+            "{} was left as it is: {}",
+            text::one_line(&kept.path),
+            kept.why
+        ));
+    }
+    Ok(code)
+}
+
+fn gc(
+    boot: &Boot,
+    store: &Checkpoints,
+    (quota, format): (Option<String>, Listing),
+) -> anyhow::Result<()> {
+    let quota = match quota {
+        None => limits(boot).quota,
+        Some(written) => {
+            let size = ByteSize::parse(&written).ok_or_else(|| {
+                UsageError(format!(
+                    "--quota {written} is not a size; write it like 500MB or 2GB"
+                ))
+            })?;
+            size.0
+        }
+    };
+    let collected = store.gc(quota)?;
+    if format == Listing::Json {
+        return text::print_json(&collected);
+    }
+    text::print(&format!(
+        "Removed {}; {} before, {} now.\n",
+        text::many(collected.removed.len(), "checkpoint"),
+        text::size(collected.bytes_before),
+        text::size(collected.bytes_after)
+    ))
+}
+
+fn left_out(record: &Record) {
+    for left in &record.left_out {
+        text::say(&format!(
+            "{} was left out: {}",
+            text::one_line(&left.path),
+            left.why
+        ));
+    }
+}

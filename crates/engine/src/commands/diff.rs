@@ -1,0 +1,58 @@
+//! `/diff`: what the session changed, as a whole or by what the person said.
+
+use super::Work;
+use crate::checkpoint::{Error, Point as Moment};
+use crate::points::Points;
+use crate::saves::{self, Place};
+use crate::session::Session;
+use ostler_wire::{Saved, View, Word};
+use std::sync::Arc;
+
+/// Bytes of a diff that are shown.
+const MAX_DIFF: usize = 256 * 1024;
+
+pub fn diff<'a>(session: &'a mut Session, words: &'a str) -> Work<'a> {
+    Box::pin(run(session, words))
+}
+
+async fn run(session: &mut Session, words: &str) -> View {
+    let language = session.options.language;
+    if let Err(error) = session.take_over() {
+        return View::Error(error.to_string());
+    }
+    let points = Points::of(&session.branch());
+    let (from, to) = match words.trim() {
+        "" => (points.tree_at(1).cloned(), None),
+        number => {
+            let number = number.parse().ok().filter(|n| points.get(*n).is_some());
+            let Some(number) = number else {
+                return View::Error(language.fill(Word::RewindNoPoint, &[words.trim()]));
+            };
+            let before = points.get(number).and_then(|point| point.before.clone());
+            (before, points.left_by(number).cloned())
+        }
+    };
+    let place = session.desk.shop.saves.place();
+    let (Some(from), Some(place)) = (from, place) else {
+        return View::Text(language.say(Word::NothingChanged).into());
+    };
+    let work = tokio::task::spawn_blocking(move || unified(&place, &from, to.as_ref()));
+    match session.inbox.attend(work).await {
+        Ok(Ok(Ok(text))) if text.is_empty() => {
+            View::Text(language.say(Word::NothingChanged).into())
+        }
+        Ok(Ok(Ok(text))) => View::Diff(text),
+        Ok(Ok(Err(error))) => View::Error(saves::reason(&error, language)),
+        Ok(Err(_)) | Err(_) => View::Error(language.say(Word::WasInterrupted).into()),
+    }
+}
+
+fn unified(place: &Arc<Place>, from: &Saved, to: Option<&Saved>) -> Result<String, Error> {
+    let store = place.open()?;
+    let from = saves::find(&store, from)?.id;
+    let to = match to {
+        Some(to) => Moment::At(saves::find(&store, to)?.id),
+        None => Moment::Now,
+    };
+    store.unified(from, to, MAX_DIFF)
+}

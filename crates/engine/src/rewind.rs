@@ -1,0 +1,79 @@
+//! Moving a session to another point of its log. The log is only appended to: what is said next follows an earlier entry,
+//! and the branch that ended stays where it is.
+
+use crate::hub::{reference, settings_of};
+use crate::log::{LogError, branch};
+use crate::points::branch_to;
+use crate::prefixes;
+use crate::session::Session;
+use crate::standing::mode_of;
+use ostler_wire::{Body, Entry, Notice, Rewind, Settings};
+use std::sync::Arc;
+
+impl Session {
+    /// What was said, on the branch that goes on.
+    pub(crate) fn branch(&self) -> Vec<Entry> {
+        branch(self.entries())
+    }
+
+    fn entries(&self) -> Vec<Entry> {
+        let entries = self.desk.log.source().entries_after(None);
+        entries.into_iter().map(Arc::unwrap_or_clone).collect()
+    }
+
+    /// Writes a rewind down, and goes on after the entry `to`, if there is one. Nothing has moved when this fails.
+    pub(crate) fn take_back(
+        &mut self,
+        to: Option<u64>,
+        rewind: Rewind,
+        text: String,
+    ) -> Result<(), LogError> {
+        let from = self.desk.log.head();
+        let (seen, known) = (rewind.seen.clone(), self.desk.shop.saves.seen.clone());
+        let mut bodies = vec![Body::Rewind(Rewind { from, ..rewind })];
+        let mut moved = None;
+        if let Some(to) = to {
+            let past = branch_to(self.entries(), to);
+            bodies.extend(self.still_holds(&past));
+            moved = Some(self.desk.go_back(&past));
+            self.desk.log.set_head(to);
+            self.remind(&past);
+        }
+        bodies.push(Body::Notice(Notice { text }));
+        let done = self.desk.commit(bodies);
+        match (&done, moved, from) {
+            (Ok(()), _, _) => self.desk.shop.saves.seen = seen,
+            (Err(_), Some(moved), Some(from)) => {
+                self.desk.log.set_head(from);
+                self.desk.undo_back(moved);
+                self.desk.shop.saves.seen = known;
+            }
+            (Err(_), _, _) => {}
+        }
+        done
+    }
+
+    /// Settings that were made on the branch that ends and hold on.
+    fn still_holds(&self, past: &[Entry]) -> Option<Body> {
+        let then = settings_of(past, &[]);
+        let model = reference(&self.desk.conversation.model);
+        let prefix = prefixes::hash(&self.desk.conversation.prefix);
+        let settings = Settings {
+            model: Some(model).filter(|m| then.model.as_ref() != Some(m)),
+            prefix: Some(prefix).filter(|p| then.prefix.as_ref() != Some(p)),
+            ..Settings::default()
+        };
+        (settings != Settings::default()).then_some(Body::Settings(settings))
+    }
+
+    /// What the next prompt has to say again because the one that said it is gone.
+    fn remind(&mut self, past: &[Entry]) {
+        let standing = &mut self.desk.standing;
+        standing.unrecorded |= mode_of(past) != standing.mode;
+        let Some(facts) = &self.facts else { return };
+        let has = |entry: &Entry| matches!(&entry.body, Body::Message(m) if m.context.as_ref().is_some_and(|c| c.contains(facts.as_str())));
+        if !past.iter().any(has) {
+            self.opening.context = Some(facts.clone());
+        }
+    }
+}

@@ -1,0 +1,490 @@
+//! When the tree of a session is saved: before the first change that the person's words lead to, and after the last one.
+//! What cannot be saved is told once, and the work goes on. How a tree is saved is in `checkpoint`.
+
+use crate::checkpoint::{Checkpoints, Error, Limits, Reach, Record, Scope, Target, Why};
+use crate::children::shortened;
+use crate::desk::Desk;
+use crate::hub::Options;
+use crate::inbox::{Inbox, Stopped};
+use crate::log::LogError;
+use ostler_wire::{Access, Body, Checkpoint, Delta, Language, Notice, Saved, Segment, When, Word};
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::JoinHandle;
+
+/// How long it may take before somebody is told what is waited for.
+const QUIET: Duration = Duration::from_millis(400);
+/// How long the end of a turn that was stopped waits for it.
+const LINGER: Duration = Duration::from_millis(300);
+/// Digits of a tree's hash that are written down.
+const HASH_DIGITS: usize = 12;
+/// Paths that the calls of one prompt are known to touch.
+const MAX_TOUCHED: usize = 1_000;
+/// Trees that were too much, after which only named paths are saved.
+const MAX_HEAVY: u32 = 4;
+
+/// Where the checkpoints of a session are.
+pub struct Place {
+    pub home: PathBuf,
+    pub root: PathBuf,
+    pub limits: Limits,
+}
+
+impl Place {
+    /// Makes no file.
+    pub fn open(&self) -> Result<Checkpoints, Error> {
+        Checkpoints::open(&self.home, &self.root, self.limits.clone())
+    }
+}
+
+#[derive(Default)]
+pub struct Saves {
+    /// None when nothing is to be saved.
+    place: Option<Arc<Place>>,
+    stage: Stage,
+    /// What the person said.
+    label: String,
+    named: Vec<PathBuf>,
+    touched: Vec<PathBuf>,
+    /// How often the tree was too much.
+    heavy: u32,
+    told: HashSet<Word>,
+    /// A save that the person did not wait for.
+    pending: Option<JoinHandle<Done>>,
+    /// The tree as this session last saw it.
+    pub seen: Option<Saved>,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Stage {
+    #[default]
+    Unchanged,
+    /// Something may have changed; what was there before is saved, as far as it can be.
+    Changing,
+}
+
+/// A piece of work for a thread of its own.
+struct Job {
+    place: Arc<Place>,
+    label: String,
+    when: When,
+    targets: Vec<Target>,
+    named: Vec<PathBuf>,
+    touched: Vec<PathBuf>,
+    /// Named paths alone.
+    in_part: bool,
+}
+
+struct Done {
+    record: Result<Option<Record>, Error>,
+    when: When,
+    named: Vec<PathBuf>,
+    /// Ignored and too large.
+    passed: Vec<PathBuf>,
+}
+
+impl Saves {
+    /// A session that leaves no trace keeps no trees, either.
+    pub fn of(options: &Options) -> Self {
+        let limits = options.checkpoints.clone().filter(|_| options.save);
+        let place = limits.map(|limits| Place {
+            home: options.home.clone(),
+            root: options.root.clone(),
+            limits,
+        });
+        Self {
+            place: place.map(Arc::new),
+            ..Self::default()
+        }
+    }
+
+    pub fn place(&self) -> Option<Arc<Place>> {
+        self.place.clone()
+    }
+
+    fn begin(&mut self, said: &str) {
+        self.stage = Stage::Unchanged;
+        self.label = shortened(said);
+        self.named.clear();
+        self.touched.clear();
+    }
+
+    fn before(&mut self, accesses: &[Access]) -> Option<Job> {
+        let place = self.place.clone()?;
+        if !accesses.iter().any(alters) {
+            return None;
+        }
+        let targets = targets(accesses, &place.root);
+        let when = match self.stage {
+            Stage::Unchanged => When::Before,
+            Stage::Changing if targets.is_empty() => return None,
+            Stage::Changing => When::Also,
+        };
+        self.stage = Stage::Changing;
+        let room = MAX_TOUCHED.saturating_sub(self.touched.len());
+        let new = targets.iter().map(|t| t.path.clone()).take(room);
+        self.touched.extend(new);
+        Some(Job {
+            place,
+            label: format!("before: {}", self.label),
+            when,
+            targets,
+            named: self.named.clone(),
+            touched: self.touched.clone(),
+            in_part: self.heavy >= MAX_HEAVY,
+        })
+    }
+
+    fn after(&mut self) -> Option<Job> {
+        if self.stage == Stage::Unchanged {
+            return None;
+        }
+        self.stage = Stage::Unchanged;
+        Some(Job {
+            place: self.place.clone()?,
+            label: format!("after: {}", self.label),
+            when: When::After,
+            targets: Vec::new(),
+            named: std::mem::take(&mut self.named),
+            touched: std::mem::take(&mut self.touched),
+            in_part: self.heavy >= MAX_HEAVY,
+        })
+    }
+
+    /// What became of it, for the log.
+    fn took(&mut self, done: Done, language: Language) -> Vec<Body> {
+        let mut bodies = Vec::new();
+        let Done {
+            record,
+            when,
+            named,
+            passed,
+        } = done;
+        self.named.extend(named);
+        let mut notices = Vec::new();
+        if let Some(path) = passed.first() {
+            let path = path.display().to_string();
+            notices.push((Word::IgnoredNotSaved, path));
+        }
+        match record {
+            Ok(None) => {}
+            Ok(Some(record)) => {
+                if let Some(why) = record.degraded {
+                    self.weighed(why);
+                    notices.push((Word::SavedInPart, reason(&Error::Stopped(why), language)));
+                }
+                let saved = saved(&record);
+                if when != When::Also {
+                    self.seen = Some(saved.clone());
+                }
+                bodies.push(Body::Checkpoint(Checkpoint { saved, when }));
+            }
+            Err(error) => {
+                match &error {
+                    Error::Refused { .. } => self.place = None,
+                    Error::Stopped(why) => self.weighed(*why),
+                    Error::Busy
+                    | Error::Full(_)
+                    | Error::NoSuch(_)
+                    | Error::Damaged(_)
+                    | Error::Unseen { .. }
+                    | Error::Io { .. } => {}
+                }
+                notices.push((Word::NoCheckpoint, reason(&error, language)));
+            }
+        }
+        for (word, value) in notices {
+            // That some is saved, and that none is, is one thing to be told.
+            let topic = match word {
+                Word::SavedInPart => Word::NoCheckpoint,
+                other => other,
+            };
+            if self.told.insert(topic) {
+                let text = language.fill(word, &[&value]);
+                bodies.push(Body::Notice(Notice { text }));
+            }
+        }
+        bodies
+    }
+
+    fn weighed(&mut self, why: Why) {
+        self.heavy += match why {
+            // The next look goes on where this one stopped.
+            Why::Time => 1,
+            Why::Files | Why::LeftOut | Why::Quota => MAX_HEAVY,
+        };
+    }
+}
+
+impl Job {
+    fn run(self) -> Done {
+        let when = self.when;
+        let (record, named, passed) = match self.save() {
+            Ok(saved) => saved,
+            Err(error) => (Err(error), Vec::new(), Vec::new()),
+        };
+        Done {
+            record,
+            when,
+            named,
+            passed,
+        }
+    }
+
+    #[expect(clippy::type_complexity, reason = "taken apart where it is made")]
+    fn save(self) -> Result<(Result<Option<Record>, Error>, Vec<PathBuf>, Vec<PathBuf>), Error> {
+        let store = self.place.open()?;
+        let doomed = match self.targets.is_empty() {
+            true => Default::default(),
+            false => store.doomed(&self.targets),
+        };
+        let new: Vec<PathBuf> = doomed.named.into_iter().collect();
+        let fresh = |path: &&PathBuf| !self.named.iter().any(|known| path.starts_with(known));
+        let new: Vec<PathBuf> = new.iter().filter(fresh).cloned().collect();
+        let mut paths = self.named;
+        paths.extend(new.iter().cloned());
+        let record = match (self.when, self.in_part) {
+            (When::Also, _) if new.is_empty() => Ok(None),
+            (When::Also, _) => store.keep_paths(&self.label, &new).map(Some),
+            (When::Before | When::After, true) => {
+                paths.extend(self.touched);
+                match paths.is_empty() {
+                    true => Ok(None),
+                    false => store.keep_paths(&self.label, &paths).map(Some),
+                }
+            }
+            (When::Before | When::After, false) => {
+                let scope = Scope {
+                    paths,
+                    touched: self.touched,
+                    ..Scope::default()
+                };
+                store.keep(&self.label, &scope).map(Some)
+            }
+        };
+        Ok((record, new, doomed.passed))
+    }
+}
+
+/// The person said something: what changes from now on is because of it.
+pub fn begin(desk: &mut Desk, said: &str) {
+    // It becomes a label in the store.
+    let said = desk.feed.redactor().text(said.to_owned());
+    desk.shop.saves.begin(&said);
+}
+
+/// Saves what a call is about to change, if nothing has saved it yet. A call that only reads waits for nothing.
+pub async fn before(
+    desk: &mut Desk,
+    inbox: &mut Inbox,
+    (id, tool): (&str, &str),
+    accesses: &[Access],
+) -> Result<Result<(), Stopped>, LogError> {
+    let Some(job) = desk.shop.saves.before(accesses) else {
+        return Ok(Ok(()));
+    };
+    let feed = desk.feed.clone();
+    let delta = Delta::Progress {
+        id: id.to_owned(),
+        name: tool.to_owned(),
+        text: desk.manner.language.say(Word::SavesFirst).into(),
+    };
+    let mut work = tokio::task::spawn_blocking(move || job.run());
+    let waiting = async {
+        let soon = tokio::time::timeout(QUIET, &mut work).await;
+        match soon {
+            Ok(done) => done,
+            Err(_) => {
+                feed.delta(delta);
+                work.await
+            }
+        }
+    };
+    let done = match inbox.attend(waiting).await {
+        Ok(done) => done,
+        Err(Stopped) => return Ok(Err(Stopped)),
+    };
+    // It fails only when the runtime ends.
+    if let Ok(done) = done {
+        let bodies = desk.shop.saves.took(done, desk.manner.language);
+        if !bodies.is_empty() {
+            desk.commit(bodies)?;
+        }
+    }
+    Ok(Ok(()))
+}
+
+/// Saves the tree if something may have changed since the last time. The entries are for whoever commits.
+pub async fn after(desk: &mut Desk, inbox: &mut Inbox) -> Vec<Body> {
+    let Some(job) = desk.shop.saves.after() else {
+        return Vec::new();
+    };
+    let mut work = tokio::task::spawn_blocking(move || job.run());
+    let done = match inbox.attend(&mut work).await {
+        Ok(done) => done,
+        // Whoever stops a turn often wants to take it back: that needs the tree as the turn left it.
+        Err(Stopped) => match tokio::time::timeout(LINGER, &mut work).await {
+            Ok(done) => done,
+            Err(_) => {
+                desk.shop.saves.pending = Some(work);
+                return Vec::new();
+            }
+        },
+    };
+    match done {
+        Ok(done) => desk.shop.saves.took(done, desk.manner.language),
+        Err(_) => Vec::new(),
+    }
+}
+
+/// Waits for a save that was not waited for, before anything else is said.
+pub async fn settle(desk: &mut Desk) {
+    let Some(work) = desk.shop.saves.pending.take() else {
+        return;
+    };
+    if let Ok(done) = work.await {
+        let bodies = desk.shop.saves.took(done, desk.manner.language);
+        // Without it the changes count as somebody else's.
+        let _ = desk.commit(bodies);
+    }
+}
+
+pub fn saved(record: &Record) -> Saved {
+    let tree: String = record.tree.chars().take(HASH_DIGITS).collect();
+    Saved {
+        id: record.id,
+        tree,
+    }
+}
+
+/// The checkpoint that was meant, if it is still there.
+pub fn find(store: &Checkpoints, saved: &Saved) -> Result<Record, Error> {
+    let record = store.get(saved.id)?;
+    match !saved.tree.is_empty() && record.tree.starts_with(&saved.tree) {
+        true => Ok(record),
+        false => Err(Error::NoSuch(saved.id)),
+    }
+}
+
+/// Why something could not be saved or brought back, for people.
+pub fn reason(error: &Error, language: Language) -> String {
+    let word = match error {
+        Error::Refused { .. } => Word::WhyNoProject,
+        Error::Busy => Word::WhyBusy,
+        Error::Full(_) => Word::WhyFull,
+        Error::Stopped(Why::Files) => Word::WhyFiles,
+        Error::Stopped(Why::Time) => Word::WhyTime,
+        Error::Stopped(Why::Quota) => Word::WhyQuota,
+        Error::Stopped(Why::LeftOut) => Word::WhyUnreadable,
+        Error::NoSuch(_) => Word::WhyGone,
+        Error::Damaged(what) => return language.fill(Word::WhyDamaged, &[what]),
+        Error::Unseen { .. } | Error::Io { .. } => return error.to_string(),
+    };
+    language.say(word).into()
+}
+
+/// Whether the tree may be different afterwards. Delegates save for themselves.
+fn alters(access: &Access) -> bool {
+    match access {
+        Access::Write(_) | Access::Mcp { .. } => true,
+        Access::Run(_) => !access.is_read_only(),
+        Access::Read(_)
+        | Access::Net(_)
+        | Access::Job(_)
+        | Access::Delegate(_)
+        | Access::Memory => false,
+    }
+}
+
+/// The paths that a call is known to change.
+fn targets(accesses: &[Access], root: &Path) -> Vec<Target> {
+    let mut out: Vec<Target> = Vec::new();
+    let mut add = |path: &Path| {
+        let (path, reach) = match path.ends_with("**") {
+            true => (path.parent().unwrap_or(path), Reach::Below),
+            false => (path, Reach::Itself),
+        };
+        let target = Target {
+            path: path.to_owned(),
+            reach,
+        };
+        if path.starts_with(root) && out.len() < MAX_TOUCHED && !out.contains(&target) {
+            out.push(target);
+        }
+    };
+    let write = |access: &Access, add: &mut dyn FnMut(&Path)| {
+        if let Access::Write(path) = access {
+            add(path);
+        }
+    };
+    for access in accesses {
+        write(access, &mut add);
+        if let Access::Run(segments) = access {
+            for segment in segments.iter().filter(|s| !s.read_only) {
+                let caused = segment.does.iter().chain(&segment.needs);
+                caused.for_each(|access| write(access, &mut add));
+                if cleans(segment) {
+                    add(&root.join("**"));
+                }
+            }
+        }
+    }
+    out
+}
+
+/// `git clean` that removes ignored files.
+fn cleans(segment: &Segment) -> bool {
+    let mut words = segment.argv.iter();
+    let flag = |word: &&String| {
+        word.starts_with('-') && !word.starts_with("--") && word.contains(['x', 'X'])
+    };
+    words.next().is_some_and(|name| name == "git")
+        && words.any(|word| word == "clean")
+        && words.any(|word| flag(&word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ostler_wire::Mark;
+
+    #[test]
+    fn what_a_command_is_about_to_change() {
+        let root = Path::new("/p");
+        let write = |path: &str| Access::Write(path.into());
+        let segment = |words: &str, does: Vec<Access>| {
+            let argv = words.split(' ').map(str::to_owned).collect();
+            let marks = vec![Mark::Delete];
+            Access::Run(vec![Segment {
+                argv,
+                does,
+                marks,
+                ..Segment::default()
+            }])
+        };
+        for (access, expect) in [
+            (write("/p/a"), "a"),
+            (write("/elsewhere/a"), ""),
+            (Access::Read("/p/a".into()), ""),
+            (
+                segment("rm -rf a", vec![write("/p/a"), write("/p/a/**")]),
+                "a a/**",
+            ),
+            (segment("git clean -fdx", vec![]), "/**"),
+            (segment("git clean -fd", vec![]), ""),
+            (segment("git -C . clean -f -X", vec![]), "/**"),
+        ] {
+            let shown: Vec<String> = targets(std::slice::from_ref(&access), root)
+                .into_iter()
+                .map(|t| {
+                    let path = t.path.strip_prefix(root).unwrap_or(&t.path);
+                    let below = if t.reach == Reach::Below { "/**" } else { "" };
+                    format!("{}{below}", path.display())
+                })
+                .collect();
+            assert_eq!(shown.join(" "), expect, "{access:?}");
+        }
+    }
+}

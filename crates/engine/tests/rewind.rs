@@ -1,0 +1,628 @@
+//! Checkpoints around turns, `/rewind`, `/diff` and `/fork` at a prompt: files, conversation or both, back and forth.
+#![cfg(unix)]
+
+mod common;
+
+use common::{Bench, Session};
+use ostler_engine::Options;
+use ostler_engine::checkpoint::Limits;
+use ostler_engine::policy::Posture;
+use ostler_testkit::{Kind, Step};
+use ostler_wire::{Act, Body, Deed, Delivery, Delta, Entry, Event, List, Op, Open, View, When};
+use serde_json::json;
+use std::time::Duration;
+
+fn attended(options: &mut Options) {
+    options.interactive = true;
+    options.policy.posture = Posture::Yolo;
+}
+
+fn done() -> Step {
+    Step::answer().text("Done.")
+}
+
+fn bash(command: &str) -> Step {
+    Step::answer().call("bash", json!({"command": command}))
+}
+
+/// What a command answers with, once it is there.
+async fn view(session: &mut Session, line: &str) -> View {
+    session.send(Op::Command { line: line.into() }).await;
+    loop {
+        if let Event::Delta(Delta::View { command, view }) = session.next().await
+            && command == line
+        {
+            return view;
+        }
+    }
+}
+
+async fn own(session: &mut Session, command: &str) {
+    let line = format!("!{command}");
+    session.send(Op::Command { line }).await;
+    loop {
+        if let Event::Entry(entry) = session.next().await
+            && let Body::ToolResult(_) = &entry.body
+        {
+            break;
+        }
+    }
+    // What follows the result is done before the next command is.
+    view(session, "session").await;
+}
+
+fn list(view: View) -> List {
+    match view {
+        View::List(list) => list,
+        other => panic!("no list: {other:?}"),
+    }
+}
+
+fn labels(list: &List) -> Vec<&str> {
+    list.items.iter().map(|i| i.label.as_str()).collect()
+}
+
+/// Label and detail, without the time of day.
+fn rows(list: &List) -> Vec<String> {
+    let row = |i: &ostler_wire::Item| {
+        let detail = i.detail.split_once(" · ").map_or("", |(_, rest)| rest);
+        format!("{} [{detail}]", i.label)
+    };
+    list.items.iter().map(row).collect()
+}
+
+fn whens(entries: &[Entry]) -> Vec<When> {
+    let of = |e: &Entry| match &e.body {
+        Body::Checkpoint(c) => Some(c.when),
+        _ => None,
+    };
+    entries.iter().filter_map(of).collect()
+}
+
+fn notices(entries: &[Entry]) -> Vec<String> {
+    let of = |e: &Entry| match &e.body {
+        Body::Notice(n) => Some(n.text.clone()),
+        _ => None,
+    };
+    entries.iter().filter_map(of).collect()
+}
+
+#[tokio::test]
+async fn only_turns_that_change_something_are_saved() {
+    use When::{After, Before};
+    let write =
+        |path: &str| Step::answer().call("write_file", json!({"path": path, "content": "x"}));
+    for (steps, expect) in [
+        (vec![done()], vec![]),
+        (vec![bash("true"), bash("ls; cat a"), done()], vec![]),
+        (vec![bash("echo 2 > a"), done()], vec![Before, After]),
+        (
+            vec![bash("ls"), write("b"), write("c"), bash("rm b"), done()],
+            vec![Before, After],
+        ),
+        (vec![bash("exit 3"), done()], vec![Before, After]),
+    ] {
+        let bench = Bench::new(Kind::Chat, steps);
+        bench.space.write("a", "1");
+        let mut session = bench.open_with(Open::New, attended).await;
+        session.run("go").await;
+        assert_eq!(whens(&session.entries()), expect);
+        let store = bench.space.home().join("checkpoints");
+        assert_eq!(store.exists(), !expect.is_empty());
+        session.close().await;
+    }
+}
+
+#[tokio::test]
+async fn files_and_conversation_go_back_and_forth() {
+    for kind in Kind::ALL {
+        let steps = [
+            bash("echo two > a; mkdir d; echo new > d/b"),
+            done(),
+            bash("rm -rf d a"),
+            done(),
+            done(),
+            done(),
+        ];
+        let bench = Bench::new(kind, steps);
+        bench.space.write("a", "one\n");
+        let mut session = bench.open_with(Open::New, attended).await;
+        session.run("ask-one").await;
+        session.run("ask-two").await;
+        let listed = list(view(&mut session, "rewind").await);
+        assert_eq!(
+            rows(&listed),
+            ["2  ask-two [2 files +0 -2]", "1  ask-one [2 files +2 -1]"]
+        );
+        let Act::Command(line) = &listed.items[0].actions[0].act else {
+            panic!("{listed:?}");
+        };
+        let choices = list(view(&mut session, line).await);
+        assert_eq!(
+            labels(&choices),
+            [
+                "files and conversation",
+                "files only",
+                "conversation only",
+                "leave everything as it is"
+            ]
+        );
+        // Files alone, and back.
+        assert!(matches!(
+            view(&mut session, "rewind 2 code").await,
+            View::Do(Deed::Compose(_))
+        ));
+        assert_eq!(
+            (bench.space.read("a"), bench.space.read("d/b")),
+            ("two\n".into(), "new\n".into())
+        );
+        view(&mut session, "rewind undo").await;
+        assert!(!bench.space.exists("a") && !bench.space.exists("d"));
+        // Both, to the very beginning.
+        let before = session.bytes();
+        let composed = view(&mut session, "rewind 1 both").await;
+        assert_eq!(composed, View::Do(Deed::Compose("ask-one".into())));
+        assert_eq!(bench.space.read("a"), "one\n");
+        assert!(!bench.space.exists("d"));
+        assert!(
+            session.bytes().starts_with(&before),
+            "the log is only appended to"
+        );
+        session.run("ask-other").await;
+        let prompt = String::from_utf8_lossy(&bench.request(4).prompt_bytes()).into_owned();
+        assert!(
+            !prompt.contains("ask-two") && !prompt.contains("echo two"),
+            "{prompt}"
+        );
+        assert!(
+            prompt.contains("<environment>") && prompt.contains("ask-other"),
+            "{prompt}"
+        );
+        // Another process goes on where this one is.
+        let id = session.id();
+        session.close().await;
+        let mut session = bench.open_with(Open::Resume(id.clone()), attended).await;
+        let listed = list(view(&mut session, "rewind").await);
+        assert_eq!(
+            rows(&listed),
+            ["1  ask-other []", "undo the last rewind []"]
+        );
+        view(&mut session, "rewind undo").await;
+        assert!(!bench.space.exists("a"));
+        let listed = list(view(&mut session, "rewind").await);
+        assert_eq!(
+            labels(&listed),
+            ["undo the last rewind", "2  ask-two", "1  ask-one"]
+        );
+        session.run("ask-three").await;
+        let (four, five) = (
+            bench.request(3).prompt_bytes(),
+            bench.request(5).prompt_bytes(),
+        );
+        assert!(five.starts_with(&four), "the old branch goes on");
+        session.close().await;
+    }
+}
+
+#[tokio::test]
+async fn the_model_is_told_what_no_longer_fits() {
+    let bench = Bench::new(Kind::Chat, [bash("echo two > a"), done(), done(), done()]);
+    bench.space.write("a", "one\n");
+    let mut session = bench.open_with(Open::New, attended).await;
+    session.run("ask-one").await;
+    view(&mut session, "rewind 1 code").await;
+    session.run("ask-two").await;
+    let prompt = |n| String::from_utf8_lossy(&bench.request(n).prompt_bytes()).into_owned();
+    assert!(
+        prompt(2).contains("[The person put files back"),
+        "{}",
+        prompt(2)
+    );
+    let shown = view(&mut session, "rewind 2 conversation").await;
+    assert_eq!(shown, View::Do(Deed::Compose("ask-two".into())));
+    session.run("ask-three").await;
+    assert!(
+        prompt(3).contains("Files were left as they are"),
+        "{}",
+        prompt(3)
+    );
+    assert!(!prompt(3).contains("ask-two"));
+    let broke = session
+        .entries()
+        .into_iter()
+        .rev()
+        .find_map(|e| match e.body {
+            Body::Usage(usage) => usage.broke,
+            _ => None,
+        });
+    let broke = broke.expect("a planned break");
+    assert_eq!(broke.cause, "rewind");
+    let shared = bench
+        .request(2)
+        .prompt_bytes()
+        .iter()
+        .zip(&bench.request(3).prompt_bytes())
+        .take_while(|(a, b)| a == b)
+        .count();
+    assert!(
+        broke.at > 0 && broke.at <= shared as u64,
+        "{broke:?} {shared}"
+    );
+    session.close().await;
+}
+
+#[tokio::test]
+async fn what_changed_outside_is_not_overwritten_unseen() {
+    for (how, kept) in [("keep", "mine\n"), ("force", "one\n")] {
+        let bench = Bench::new(Kind::Chat, [bash("echo two > a; echo x > b"), done()]);
+        bench.space.write("a", "one\n");
+        let mut session = bench.open_with(Open::New, attended).await;
+        session.run("ask-one").await;
+        bench.space.write("a", "mine\n");
+        let asked = list(view(&mut session, "rewind 1 both").await);
+        assert_eq!(asked.title, "1 changed outside this session:");
+        assert_eq!(labels(&asked)[3], "  a");
+        assert_eq!(
+            (bench.space.read("a"), bench.space.exists("b")),
+            ("mine\n".into(), true)
+        );
+        assert_eq!(
+            list(view(&mut session, "rewind").await).items.len(),
+            1,
+            "nothing has moved"
+        );
+        view(&mut session, &format!("rewind 1 both {how}")).await;
+        assert_eq!(
+            (bench.space.read("a").as_str(), bench.space.exists("b")),
+            (kept, false)
+        );
+        view(&mut session, "rewind undo").await;
+        assert_eq!(
+            (bench.space.read("a"), bench.space.exists("b")),
+            ("mine\n".into(), true)
+        );
+        session.close().await;
+    }
+}
+
+#[tokio::test]
+async fn commands_of_the_person_and_ignored_files_come_back() {
+    let bench = Bench::new(
+        Kind::Chat,
+        [
+            bash("echo more >> a"),
+            bash("rm -f .env && rm -rf out"),
+            done(),
+        ],
+    );
+    bench.space.git_init();
+    bench.space.write(".gitignore", ".env\nout/\n");
+    bench.space.write("a", "one\n");
+    bench.space.write(".env", "KEY=1\n");
+    bench.space.write("out/x/y", "built\n");
+    let mut session = bench.open_with(Open::New, attended).await;
+    session.run("clean").await;
+    assert_eq!(
+        whens(&session.entries()),
+        [When::Before, When::Also, When::After]
+    );
+    assert!(!bench.space.exists(".env"));
+    own(&mut session, "git clean -qfdx; rm -rf a .gitignore").await;
+    assert!(!bench.space.exists("a"));
+    let listed = list(view(&mut session, "rewind").await);
+    assert_eq!(
+        labels(&listed),
+        ["2  !git clean -qfdx; rm -rf a .gitignore", "1  clean"]
+    );
+    view(&mut session, "rewind 2 code").await;
+    assert_eq!(bench.space.read("a"), "one\nmore\n");
+    view(&mut session, "rewind 1 both").await;
+    assert_eq!(bench.space.read("a"), "one\n");
+    assert_eq!(bench.space.read(".env"), "KEY=1\n");
+    assert_eq!(bench.space.read("out/x/y"), "built\n");
+    session.close().await;
+}
+
+#[tokio::test]
+async fn what_cannot_be_saved_is_said_once_and_the_work_goes_on() {
+    type Change = fn(&Bench, &mut Options);
+    let cases: [(Change, &str); 4] = [
+        (
+            |_, o| o.user_home = Some(o.root.clone()),
+            "your home folder",
+        ),
+        (
+            |_, o| {
+                o.checkpoints = Some(Limits {
+                    files: 1,
+                    ..Limits::default()
+                })
+            },
+            "too many files",
+        ),
+        (
+            |_, o| {
+                o.checkpoints = Some(Limits {
+                    quota: 1,
+                    ..Limits::default()
+                })
+            },
+            "quota",
+        ),
+        (
+            |b, o| {
+                let blocked = b.space.home().join("checkpoints");
+                b.space.write(blocked, "in the way");
+                o.interactive = true;
+            },
+            "cannot",
+        ),
+    ];
+    for (change, why) in cases {
+        let bench = Bench::new(
+            Kind::Chat,
+            [bash("echo 1 > b"), done(), bash("echo 2 > b"), done()],
+        );
+        bench.space.write("a", "1");
+        bench.space.write("c", "1");
+        let mut session = bench
+            .open_with(Open::New, |options| {
+                attended(options);
+                let _ = std::fs::remove_file(bench.space.home().join("checkpoints"));
+                change(&bench, options);
+                if let (Some(limits), home) = (&mut options.checkpoints, options.user_home.clone())
+                {
+                    limits.user_home = home;
+                }
+            })
+            .await;
+        session.run("ask-one").await;
+        session.run("ask-two").await;
+        let said = notices(&session.entries());
+        assert_eq!(said.len(), 1, "{why}: {said:?}");
+        assert!(said[0].contains(why), "{why}: {said:?}");
+        assert_eq!(bench.space.read("b"), "2\n");
+        session.close().await;
+    }
+}
+
+#[tokio::test]
+async fn too_large_a_tree_keeps_what_tools_change_by_name() {
+    let write = |text: &str| {
+        Step::answer().call(
+            "write_file",
+            json!({"path": "a", "content": text, "overwrite": true}),
+        )
+    };
+    let read = Step::answer().call("read_file", json!({"path": "a"}));
+    let bench = Bench::new(Kind::Chat, [read, write("two"), done()]);
+    for n in 0..20 {
+        bench.space.write(format!("many/{n}"), "x");
+    }
+    bench.space.write("a", "one");
+    let mut session = bench
+        .open_with(Open::New, |options| {
+            attended(options);
+            options.checkpoints = Some(Limits {
+                files: 10,
+                ..Limits::default()
+            });
+        })
+        .await;
+    session.run("ask-one").await;
+    assert_eq!(bench.space.read("a"), "two", "{:?}", session.entries());
+    let said = notices(&session.entries());
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(
+        said[0].starts_with("Not the whole tree is saved"),
+        "{said:?}"
+    );
+    view(&mut session, "rewind 1 code").await;
+    assert_eq!(bench.space.read("a"), "one");
+    session.close().await;
+}
+
+#[tokio::test]
+async fn without_checkpoints_conversations_go_back_alone() {
+    let bench = Bench::new(Kind::Chat, [bash("echo 1 > b"), done(), done()]);
+    let mut session = bench
+        .open_with(Open::New, |options| {
+            attended(options);
+            options.checkpoints = None;
+        })
+        .await;
+    session.run("ask-one").await;
+    assert_eq!(whens(&session.entries()), []);
+    let choices = list(view(&mut session, "rewind 1").await);
+    assert_eq!(
+        labels(&choices),
+        ["conversation only", "leave everything as it is"]
+    );
+    assert!(matches!(
+        view(&mut session, "rewind 1 code").await,
+        View::Error(_)
+    ));
+    assert!(matches!(
+        view(&mut session, "rewind undo").await,
+        View::Error(_)
+    ));
+    assert!(matches!(
+        view(&mut session, "rewind 7").await,
+        View::Error(_)
+    ));
+    assert!(matches!(
+        view(&mut session, "rewind nonsense").await,
+        View::Error(_)
+    ));
+    assert_eq!(
+        view(&mut session, "diff").await,
+        View::Text("Nothing was changed.".into())
+    );
+    view(&mut session, "rewind 1 conversation").await;
+    session.run("ask-two").await;
+    assert!(!String::from_utf8_lossy(&bench.request(2).prompt_bytes()).contains("ask-one"));
+    session.close().await;
+}
+
+#[tokio::test]
+async fn diff_is_of_the_session_or_of_a_prompt() {
+    let bench = Bench::new(
+        Kind::Chat,
+        [
+            bash("echo two > a; ln -s a l"),
+            done(),
+            bash("rm a"),
+            done(),
+        ],
+    );
+    bench.space.write("a", "one\n");
+    let mut session = bench.open_with(Open::New, attended).await;
+    session.run("ask-one").await;
+    session.run("ask-two").await;
+    let diff = async |session: &mut Session, line: &str| match view(session, line).await {
+        View::Diff(text) => text,
+        other => panic!("no diff: {other:?}"),
+    };
+    assert_eq!(
+        diff(&mut session, "diff 1").await,
+        "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-one\n+two\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+a\n"
+    );
+    assert_eq!(
+        diff(&mut session, "diff 2").await,
+        "--- a/a\n+++ /dev/null\n@@ -1 +0,0 @@\n-two\n"
+    );
+    bench.space.write("later", "x\n");
+    assert_eq!(
+        diff(&mut session, "diff").await,
+        "--- a/a\n+++ /dev/null\n@@ -1 +0,0 @@\n-one\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+a\n--- /dev/null\n+++ b/later\n@@ -0,0 +1 @@\n+x\n"
+    );
+    assert!(matches!(view(&mut session, "diff 9").await, View::Error(_)));
+    session.close().await;
+}
+
+#[tokio::test]
+async fn a_fork_can_begin_before_any_prompt() {
+    let bench = Bench::new(Kind::Chat, [done(), done(), done()]);
+    let mut session = bench.open_with(Open::New, attended).await;
+    session.run("ask-one").await;
+    session.run("ask-two").await;
+    let forked = view(&mut session, "fork 2").await;
+    let View::Do(Deed::Open(open)) = forked else {
+        panic!("{forked:?}");
+    };
+    session.close().await;
+    let mut fork = bench.open_with(open, attended).await;
+    // Its past can be gone back in before anything is said in it.
+    assert_eq!(
+        labels(&list(view(&mut fork, "rewind").await)),
+        ["1  ask-one"]
+    );
+    fork.run("ask-three").await;
+    let prompt = String::from_utf8_lossy(&bench.request(2).prompt_bytes()).into_owned();
+    assert!(
+        prompt.contains("ask-one") && prompt.contains("ask-three"),
+        "{prompt}"
+    );
+    assert!(!prompt.contains("ask-two"), "{prompt}");
+    fork.close().await;
+}
+
+#[tokio::test]
+async fn nothing_is_rewound_while_something_runs() {
+    let wait = "until [ -e go ]; do sleep 0.01; done";
+    let bench = Bench::new(Kind::Chat, [bash(wait), done(), done()]);
+    let mut session = bench.open_with(Open::New, attended).await;
+    session.prompt("go", Delivery::Queue).await;
+    let mut refused = None;
+    session
+        .watch(async |session, event| match event {
+            Event::Delta(Delta::ToolStarted { .. }) => {
+                let line = "rewind 1 both".to_owned();
+                session.send(Op::Command { line }).await;
+                session
+                    .send(Op::Prompt {
+                        text: "more".into(),
+                        delivery: Delivery::Steer,
+                        images: Vec::new(),
+                    })
+                    .await;
+                bench.space.write("go", "");
+            }
+            Event::Delta(Delta::View { view, .. }) => refused = Some(view.clone()),
+            _ => {}
+        })
+        .await;
+    assert_eq!(
+        refused,
+        Some(View::Error(
+            "Not while it works: stop it first (esc), then rewind.".into()
+        ))
+    );
+    // What was steered is a point of its own, saved around.
+    let listed = list(view(&mut session, "rewind").await);
+    assert_eq!(labels(&listed), ["2  more", "1  go"]);
+    session.close().await;
+}
+
+#[tokio::test]
+async fn a_background_prompt_refuses_rewind_and_shares_the_tree() {
+    let bench = Bench::new(
+        Kind::Chat,
+        [
+            bash("echo 1 > a"),
+            done(),
+            Step::answer().text("late").pace(Duration::from_millis(400)),
+        ],
+    );
+    let mut session = bench.open_with(Open::New, attended).await;
+    session.run("ask-one").await;
+    view(&mut session, "bg slow").await;
+    let refused = view(&mut session, "rewind").await;
+    assert!(
+        matches!(&refused, View::Error(text) if text.contains("t1")),
+        "{refused:?}"
+    );
+    session.close().await;
+}
+
+#[tokio::test]
+async fn a_stopped_turn_is_taken_back_without_a_question() {
+    let bench = Bench::new(Kind::Chat, [bash("echo two > a; echo begun; sleep 100")]);
+    bench.space.write("a", "one\n");
+    let mut session = bench.open_with(Open::New, attended).await;
+    session.prompt("ask-one", Delivery::Queue).await;
+    session
+        .watch(async |session, event| {
+            if let Event::Delta(Delta::ToolOutput { .. }) = event {
+                session.send(Op::Interrupt).await;
+            }
+        })
+        .await;
+    assert_eq!(bench.space.read("a"), "two\n");
+    let shown = view(&mut session, "rewind 1 both").await;
+    assert_eq!(shown, View::Do(Deed::Compose("ask-one".into())));
+    assert_eq!(bench.space.read("a"), "one\n");
+    session.close().await;
+}
+
+#[tokio::test]
+async fn two_sessions_in_one_tree_do_not_undo_each_other_unseen() {
+    let steps = [bash("echo 1 > a"), done(), bash("echo 2 > b"), done()];
+    let bench = Bench::new(Kind::Chat, steps);
+    let mut one = bench.open_with(Open::New, attended).await;
+    let mut two = bench.open_with(Open::New, attended).await;
+    one.run("ask-one").await;
+    two.run("ask-two").await;
+    // What the other one made is not this session's to remove.
+    let asked = list(view(&mut one, "rewind 1 both").await);
+    assert_eq!(labels(&asked)[3..], ["  b"]);
+    view(&mut one, "rewind 1 both keep").await;
+    assert_eq!(
+        (bench.space.exists("a"), bench.space.exists("b")),
+        (false, true)
+    );
+    view(&mut two, "rewind 1 code").await;
+    assert!(!bench.space.exists("b"));
+    one.close().await;
+    two.close().await;
+}
