@@ -6,6 +6,7 @@ use crate::config::env::Override;
 use crate::config::keys::{self, Dotenv};
 use crate::config::layers::{self, Inputs, Loaded, RuleList};
 use crate::config::paths::{Env, Places, Platform};
+use crate::config::plugins::{self, Configured};
 use crate::config::providers;
 use crate::config::resolve::{ResolvedModel, Resolver, UsableLogin};
 use crate::config::schema::{self, ProviderConfig};
@@ -35,6 +36,7 @@ pub struct Boot {
     pub loaded: Loaded,
     pub dotenv: Dotenv,
     pub built_in: Vec<ProviderConfig>,
+    pub servers: Vec<Configured>,
     pub machine: Arc<Local>,
     /// Learns what nobody may see, also while a session runs.
     pub redactor: Redactor,
@@ -75,6 +77,9 @@ impl Boot {
         loaded.notices.extend(book.fault.map(Notice::plain));
         let strays = stray_tools(&loaded);
         loaded.notices.extend(strays);
+        let mut notices = Vec::new();
+        let servers = plugins::gather(&loaded, &places, &mut notices);
+        loaded.notices.extend(notices);
         let dotenv = Dotenv::load(&places.dotenv(), ostler_host::mode_of);
         Ok(Self {
             global: global.clone(),
@@ -83,6 +88,7 @@ impl Boot {
             loaded,
             dotenv,
             built_in: providers::built_in(ostler_llm::builtin_providers()),
+            servers,
             machine: Arc::new(Local::new()),
             redactor: Redactor::default(),
         })
@@ -182,6 +188,7 @@ impl Boot {
             rules: Some(self.rule_store()),
             tool_filter: self.tool_filter(),
             more_tools: Vec::new(),
+            mcp: Arc::new(crate::servers::settings(self)),
             redactor: self.redactor.clone(),
             tools,
             host: self.host(),
@@ -348,6 +355,11 @@ impl Boot {
         general.chain(named).chain(holding).collect()
     }
 
+    /// Whether a variable is where the key of a provider may be.
+    pub fn holds_a_key(&self, name: &str) -> bool {
+        self.key_variables().iter().any(|key| key == name)
+    }
+
     /// The environment of commands: ours without provider keys and what the configuration drops.
     fn command_env(&self, mut hidden: Vec<String>) -> Vec<(OsString, OsString)> {
         let shell = &self.loaded.config.tools.shell;
@@ -481,7 +493,9 @@ pub fn no_tool(name: &str) -> String {
 /// The name in an entry of a tool filter that no tool goes by. An empty entry selects nothing, which can be meant.
 fn stray(entry: &str) -> Option<&str> {
     let name = entry.trim_start_matches('!').trim();
-    let known = name.is_empty() || ostler_engine::tools::canonical_name(name).is_some();
+    let known = name.is_empty()
+        || name.starts_with(ostler_engine::mcp::PREFIX)
+        || ostler_engine::tools::canonical_name(name).is_some();
     Some(name).filter(|_| !known)
 }
 

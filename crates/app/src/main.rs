@@ -22,6 +22,7 @@ mod rule_store;
 mod rule_watch;
 mod sandbox;
 mod schema_check;
+mod servers;
 
 use boot::{Boot, UsageError};
 use clap::Parser;
@@ -116,6 +117,7 @@ async fn run(cli: Cli) -> anyhow::Result<u8> {
             cmd::login::status(&lenient()?.warned(), format)
         }
         Some(Command::Permissions(args)) => cmd::permissions::run(lenient()?, args).await,
+        Some(Command::Mcp(args)) => cmd::mcp::run(boot()?, args).await,
         Some(Command::Doctor(args)) => cmd::doctor::run(lenient()?, args).await,
         Some(Command::Trust(args)) => cmd::trust::run(lenient()?, args),
         Some(Command::Usage(args)) => cmd::usage::run(&lenient()?.warned(), args),
@@ -157,6 +159,7 @@ fn with_output(
         Command::Sessions(_)
         | Command::Config(_)
         | Command::Permissions(_)
+        | Command::Mcp(_)
         | Command::Setup(_)
         | Command::Login(_)
         | Command::Logout(_)

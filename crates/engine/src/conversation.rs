@@ -70,6 +70,16 @@ impl Conversation {
         Some(new)
     }
 
+    /// The same told anew with another prefix.
+    pub fn with_prefix(&self, prefix: Prefix, entries: &[Entry], envelope: bool) -> Self {
+        let mut new = Self::new(self.model.clone(), prefix, &self.params, envelope);
+        entries.iter().for_each(|entry| new.push(entry));
+        new.previous.clone_from(&self.previous);
+        let before = self.previous.as_ref();
+        new.broke = before.map(|before| new.transcript.break_at(0, before.bytes, "tools"));
+        new
+    }
+
     pub fn push(&mut self, entry: &Entry) {
         if let Body::Message(message) = &entry.body
             && message.role == Role::Assistant

@@ -9,6 +9,7 @@ use crate::hub::{Extra, RuleNews, RuleStore};
 use crate::jobs::Jobs;
 use crate::ledger::{Ledger, Line};
 use crate::log::{Log, LogError};
+use crate::mcp::Fleet;
 use crate::policy::{
     Call, Decision, Gate, Guard, Maker, Mode, Planned, Policy, Posture, Rule, Verdict, gate,
     needs_a_fresh_yes,
@@ -78,6 +79,7 @@ pub struct Shop {
     pub rules: Option<Arc<dyn RuleStore>>,
     /// Held by whoever changes the tree.
     pub writing: Arc<Semaphore>,
+    pub servers: Option<Arc<Fleet>>,
 }
 
 /// Under which names requests are written into the ledger.
@@ -149,11 +151,11 @@ impl Desk {
     }
 
     /// The rules as they bind a call of this tool.
-    pub fn guard(&self, tool: &'static str) -> Guard {
+    pub fn guard(&self, tool: &str) -> Guard {
         Guard {
             policy: self.policy.clone(),
             scope: self.scope.clone(),
-            tool,
+            tool: tool.into(),
             posture: match self.standing.mode {
                 // Nothing answers for the person while a plan is made.
                 Mode::Plan => Posture::Ask,
@@ -167,13 +169,13 @@ impl Desk {
     pub fn context(
         &self,
         call_id: &str,
-        tool: &'static str,
+        tool: &str,
         hosts: &[String],
         cancel: CancellationToken,
     ) -> Context {
         Context {
             call_id: call_id.to_owned(),
-            tool,
+            tool: tool.into(),
             scope: self.scope.clone(),
             host: self.shop.host.clone(),
             settings: self.shop.settings.clone(),

@@ -9,6 +9,8 @@ use crate::inbox::Inbox;
 use crate::jobs::Jobs;
 use crate::ledger::Ledger;
 use crate::log::{Backlog, Log, branch};
+use crate::mcp::{Fleet, McpSettings, Surroundings};
+use crate::muster::Mustered;
 use crate::policy::{Mode, Policy, Rule};
 use crate::prompt;
 use crate::redact::Redactor;
@@ -104,6 +106,8 @@ pub struct Options {
     pub tool_filter: Vec<String>,
     /// Tools that are not ours.
     pub more_tools: Vec<&'static dyn Tool>,
+    /// Servers whose tools are used.
+    pub mcp: Arc<McpSettings>,
     /// Knows the values that nobody may see: not the model, not the log, not a front end.
     pub redactor: Redactor,
     pub tools: ToolSettings,
@@ -115,6 +119,23 @@ pub struct Options {
     pub templates: Vec<Shelf>,
     /// Commands of the binary's own.
     pub extras: Vec<Arc<dyn Extra>>,
+}
+
+impl Options {
+    /// What servers are started with.
+    pub fn surroundings(&self) -> Surroundings {
+        Surroundings {
+            version: self.version.clone(),
+            host: self.host.clone(),
+            env: self.tools.env.clone(),
+            shell: self.tools.shell.clone(),
+            sandbox: self.tools.sandbox.clone(),
+            root: self.root.clone(),
+            cache: Some(self.home.join("cache/mcp")),
+            interactive: self.interactive,
+            settings: self.mcp.clone(),
+        }
+    }
 }
 
 /// A command that the binary answers.
@@ -130,6 +151,7 @@ pub struct LocalHub {
     transport: Arc<Transport>,
     /// Whoever changes the tree holds it: sessions of a hub take turns.
     writing: Arc<Semaphore>,
+    servers: Option<Arc<Fleet>>,
 }
 
 /// A log to go on with.
@@ -146,6 +168,7 @@ struct Past {
 impl LocalHub {
     pub fn new(options: Arc<Options>, transport: Arc<Transport>) -> Self {
         Self {
+            servers: Fleet::new(&options.mcp, || options.surroundings()).map(Arc::new),
             options,
             transport,
             writing: Arc::new(Semaphore::new(1)),
@@ -404,6 +427,7 @@ fn shop(options: &Options, artifacts: Artifacts, writing: Arc<Semaphore>) -> Sho
         todo: Arc::default(),
         rules: options.rules.clone(),
         writing,
+        servers: None,
     }
 }
 
@@ -417,10 +441,38 @@ struct Parts {
 }
 
 impl LocalHub {
-    fn new_session(&self, which: Open) -> Result<Client, HubError> {
+    fn tools(&self) -> Tools {
+        let tools = Tools::new(&self.options.tool_filter).and(&self.options.more_tools);
+        match &self.servers {
+            Some(servers) => tools.with_servers(servers.muster().tools),
+            None => tools,
+        }
+    }
+
+    /// Starts servers, and waits for those that a run cannot do without. What became of the others.
+    async fn call_servers(&self) -> Result<Vec<String>, HubError> {
+        let Some(servers) = &self.servers else {
+            return Ok(Vec::new());
+        };
+        servers.start();
+        if self.options.mcp.required {
+            let failed = servers.all_ready().await;
+            return match failed.is_empty() {
+                true => Ok(failed),
+                false => Err(HubError(format!("{} (--require-mcp)", failed.join("; ")))),
+            };
+        }
+        match self.options.interactive {
+            true => Ok(Vec::new()),
+            false => Ok(servers.ready().await),
+        }
+    }
+
+    fn new_session(&self, which: Open, failed: Vec<String>) -> Result<Client, HubError> {
         let past = self.past(which)?;
         let mut notes = past.notices.clone();
-        let tools = Tools::new(&self.options.tool_filter).and(&self.options.more_tools);
+        notes.extend(failed);
+        let tools = self.tools();
         let parts = Parts {
             prefix: self.prefix(&past, &tools, &mut notes),
             model: self.model(&past, &mut notes)?,
@@ -505,6 +557,7 @@ impl LocalHub {
             ),
             desk,
             discarded: false,
+            mustered: Mustered::default(),
             opening,
             transport: self.transport.clone(),
             options,
@@ -540,13 +593,16 @@ impl LocalHub {
             conversation,
             log: Log::memory(),
             feed,
-            tools: Tools::new(&options.tool_filter).and(&options.more_tools),
+            tools: self.tools(),
             policy: Arc::new(options.policy.clone()),
             scope: Arc::new(Scope {
                 root: options.root.clone(),
                 user_home: options.user_home.clone(),
             }),
-            shop: shop(options, artifacts, self.writing.clone()),
+            shop: Shop {
+                servers: self.servers.clone(),
+                ..shop(options, artifacts, self.writing.clone())
+            },
             manner: Manner {
                 interactive: options.interactive,
                 max_steps: options.max_steps,
@@ -583,7 +639,8 @@ fn take_in(desk: &mut Desk, entries: &[Entry], mode: Option<Mode>) {
 
 impl Hub for LocalHub {
     async fn open(&self, which: Open) -> Result<Client, HubError> {
-        self.new_session(which)
+        let failed = self.call_servers().await?;
+        self.new_session(which, failed)
     }
 
     fn list(&self) -> Result<Vec<SessionInfo>, HubError> {

@@ -24,6 +24,8 @@ pub mod instructions;
 mod jobs;
 pub mod ledger;
 pub mod log;
+pub mod mcp;
+mod muster;
 pub mod policy;
 pub mod prefixes;
 pub mod prompt;

@@ -6,6 +6,7 @@ use crate::desk::Desk;
 use crate::hub::{Options, params_for};
 use crate::inbox::{Inbox, Next, Prompt};
 use crate::log::{LogError, branch};
+use crate::muster::Mustered;
 use crate::prefixes;
 use crate::store::Store;
 use crate::templates::Template;
@@ -19,6 +20,8 @@ pub struct Session {
     pub(crate) inbox: Inbox,
     pub(crate) options: Arc<Options>,
     pub(crate) transport: Arc<Transport>,
+    /// What it has of servers.
+    pub(crate) mustered: Mustered,
     /// The log is to be thrown away when the session ends.
     pub(crate) discarded: bool,
     /// What goes before the first prompt of this process.
@@ -53,6 +56,7 @@ impl Session {
         if let Some(notice) = self.tighten() {
             opening.entries.push(notice);
         }
+        self.muster(&mut opening);
         self.keep_prefix(&opening);
         let kept = turn(&mut self.desk, &mut self.inbox, prompt, opening).await;
         // Nothing of the opening is on disk when the first write failed; it goes before the next prompt.

@@ -61,7 +61,7 @@ pub trait Typed: Send + Sync + 'static {
 
 /// The same with its types erased, as the registry holds it.
 pub trait Tool: Send + Sync {
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &str;
     fn spec(&self) -> ToolSpec;
     fn access(&self, args: &Value, scope: &Scope) -> Result<Vec<Access>, ToolError>;
     fn question(&self, args: &Value) -> Option<Question>;
@@ -135,7 +135,7 @@ pub fn normalise(path: &Path) -> PathBuf {
 #[derive(Clone)]
 pub struct Context {
     pub call_id: String,
-    pub tool: &'static str,
+    pub tool: Arc<str>,
     pub scope: Arc<Scope>,
     pub host: Arc<dyn Host>,
     pub settings: Arc<ToolSettings>,
@@ -160,7 +160,7 @@ impl Context {
     pub fn show(&self, chunk: &str) {
         self.feed.delta(Delta::ToolOutput {
             id: self.call_id.clone(),
-            name: self.tool.into(),
+            name: self.tool.to_string(),
             chunk: chunk.into(),
         });
     }
@@ -252,7 +252,7 @@ pub enum Question {
 }
 
 impl<T: Typed> Tool for T {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         T::NAME
     }
 

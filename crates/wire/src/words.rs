@@ -332,6 +332,9 @@ words! {
     MayEdit: "edit {}", "编辑 {}";
     MayEditAll: "editing files", "编辑文件";
     MayUseAgent: "use the ssh agent", "使用 ssh agent";
+    // Servers
+    McpChanged: "MCP servers say something else of these tools than before: {}", "MCP 服务器对这些工具的说明已改变：{}";
+    McpRestless: "MCP servers keep changing their tools; this session goes on with those it has", "MCP 服务器不断更改工具；本会话继续使用现有工具";
     // Plain lines
     Approve: " -- approve?", " -- 批准？";
     KeyOnce: "[y]es, once", "[y] 允许一次";

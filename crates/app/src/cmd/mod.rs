@@ -6,6 +6,7 @@ pub mod config;
 pub mod demo;
 pub mod doctor;
 pub mod login;
+pub mod mcp;
 pub mod permissions;
 pub mod resume;
 pub mod sessions;

@@ -1,0 +1,149 @@
+//! Our answers to what servers ask and tell on their own: where the work is done, how far a call has come, that a list has
+//! changed. Nothing of it changes a session by itself.
+#![expect(
+    deprecated,
+    reason = "servers of the revisions before 2026-07-28 still use roots and logging"
+)]
+
+use super::stdio::Noise;
+use super::text;
+use rmcp::ClientHandler;
+use rmcp::model::{
+    ClientCapabilities, ClientConfig, ErrorData, Implementation, ListRootsResult,
+    LoggingMessageNotificationParam, ProgressNotificationParam, ProgressToken, ProtocolVersion,
+    Root,
+};
+use rmcp::service::{NotificationContext, RequestContext, RoleClient};
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::{Notify, mpsc};
+
+/// Of a line that a server logs.
+const MAX_LINE: usize = 2_000;
+/// Signs of life of one call that may wait to be seen.
+const MAX_SIGNS: usize = 16;
+const MAX_MESSAGE: usize = 200;
+
+/// What servers tell while they work. Cheap to clone.
+#[derive(Clone, Default)]
+pub struct Talk(Arc<Told>);
+
+#[derive(Default)]
+struct Told {
+    /// Calls that want to hear how far they have come.
+    calls: Mutex<HashMap<ProgressToken, mpsc::Sender<String>>>,
+    changed: Notify,
+}
+
+impl Talk {
+    fn calls(&self) -> MutexGuard<'_, HashMap<ProgressToken, mpsc::Sender<String>>> {
+        self.0.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until a list has changed since the last time.
+    pub async fn changed(&self) {
+        self.0.changed.notified().await;
+    }
+
+    pub fn change(&self) {
+        self.0.changed.notify_one();
+    }
+
+    /// Signs of life of a call, for as long as this is held.
+    pub fn listen(&self, token: ProgressToken) -> (Listening, mpsc::Receiver<String>) {
+        let (sender, receiver) = mpsc::channel(MAX_SIGNS);
+        self.calls().insert(token.clone(), sender);
+        let talk = self.clone();
+        (Listening { talk, token }, receiver)
+    }
+}
+
+pub struct Listening {
+    talk: Talk,
+    token: ProgressToken,
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.talk.calls().remove(&self.token);
+    }
+}
+
+/// Our end of a connection.
+#[derive(Clone)]
+pub struct Handler {
+    pub version: String,
+    pub protocol: ProtocolVersion,
+    pub root: PathBuf,
+    pub noise: Noise,
+    pub talk: Talk,
+}
+
+impl ClientHandler for Handler {
+    fn get_info(&self) -> ClientConfig {
+        let mut capabilities = ClientCapabilities::default();
+        capabilities.roots = Some(Default::default());
+        let us = Implementation::new("ostler", self.version.clone());
+        ClientConfig::new(capabilities, us).with_protocol_version(self.protocol.clone())
+    }
+
+    async fn list_roots(
+        &self,
+        _: RequestContext<RoleClient>,
+    ) -> Result<ListRootsResult, ErrorData> {
+        let root = url::Url::from_directory_path(&self.root)
+            .map(|url| url.to_string())
+            .unwrap_or_default();
+        let root = Root::new(root.trim_end_matches('/'));
+        Ok(ListRootsResult::new(vec![root.with_name("workspace")]))
+    }
+
+    async fn on_progress(
+        &self,
+        params: ProgressNotificationParam,
+        _: NotificationContext<RoleClient>,
+    ) {
+        let sender = self.talk.calls().get(&params.progress_token).cloned();
+        if let Some(sender) = sender {
+            // Who is not heard now is heard with the next sign.
+            let _ = sender.try_send(far(&params));
+        }
+    }
+
+    async fn on_logging_message(
+        &self,
+        params: LoggingMessageNotificationParam,
+        _: NotificationContext<RoleClient>,
+    ) {
+        let data = match &params.data {
+            serde_json::Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        let line = format!("{:?}: {}\n", params.level, text::cut(&data, MAX_LINE));
+        self.noise.log(line.as_bytes());
+    }
+
+    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.talk.change();
+    }
+
+    async fn on_prompt_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.talk.change();
+    }
+
+    async fn on_resource_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.talk.change();
+    }
+}
+
+/// `3/10 reading`, for people.
+fn far(params: &ProgressNotificationParam) -> String {
+    let message = params.message.as_deref().unwrap_or_default();
+    let message = text::line(message, MAX_MESSAGE);
+    let done = match params.total.filter(|total| *total > 0.0) {
+        Some(total) => format!("{}/{total}", params.progress),
+        None => params.progress.to_string(),
+    };
+    format!("{done} {message}").trim_end().to_owned()
+}

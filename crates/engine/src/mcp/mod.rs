@@ -1,0 +1,65 @@
+//! Servers of others that speak the Model Context Protocol: their tools become tools of a session. What they say is
+//! somebody else's text: bounded, cleaned, and never waited for without end. Only `client` and `handler` know the
+//! protocol's library.
+
+mod cache;
+mod client;
+mod content;
+mod fleet;
+mod handler;
+mod keeper;
+mod names;
+mod settings;
+mod stdio;
+mod text;
+mod tool;
+
+pub use client::{About, Link};
+pub use content::render;
+pub use fleet::{Fleet, Muster};
+pub use keeper::{Kept, Snapshot, State, Wish};
+pub use names::{PREFIX, server_name, tool_name};
+pub use settings::{Address, Endpoint, McpSettings, Program, Server, Surroundings};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// What a server offers, cleaned and bounded.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Lists {
+    /// By name.
+    pub tools: Vec<ToolInfo>,
+    pub prompts: Vec<PromptInfo>,
+    pub resources: Vec<ResourceInfo>,
+    /// What had to be left out, for people.
+    pub left_out: Vec<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ToolInfo {
+    /// As its server calls it.
+    pub name: String,
+    pub description: String,
+    pub schema: Map<String, Value>,
+    pub read_only: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PromptInfo {
+    pub name: String,
+    pub description: String,
+    /// Names, those that must be given first.
+    pub arguments: Vec<String>,
+    pub required: usize,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ResourceInfo {
+    pub uri: String,
+    pub name: String,
+    pub description: String,
+}
