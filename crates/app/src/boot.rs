@@ -158,6 +158,8 @@ impl Boot {
         let config = &self.loaded.config;
         self.redactor
             .learn(self.secrets().iter().map(Secret::reveal));
+        self.redactor
+            .learn(self.server_secrets().iter().map(String::as_str));
         let hidden = self.key_variables();
         let tools = self.tool_settings(hidden.clone())?;
         // From here on the keys are in our own memory only, where no command can look.
@@ -341,6 +343,14 @@ impl Boot {
             );
         }
         all
+    }
+
+    /// The same of servers.
+    fn server_secrets(&self) -> Vec<String> {
+        match self.servers.is_empty() {
+            true => Vec::new(),
+            false => crate::servers::tokens(self).secrets(),
+        }
     }
 
     /// Variables that hold a key, or may: by their name, or because the value is in them under another.

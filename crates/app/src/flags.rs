@@ -386,6 +386,15 @@ pub enum Mcp {
     },
     /// Take over the servers of another program's file; without one, of all that are found
     Import { file: Option<PathBuf> },
+    /// Log in to a server that wants it, in the browser
+    Login {
+        name: String,
+        /// Open no browser: print what to open elsewhere
+        #[arg(long)]
+        no_browser: bool,
+    },
+    /// Forget the login of a server
+    Logout { name: String },
     /// Connect to a server and say what it offers, or why not
     Test {
         name: String,

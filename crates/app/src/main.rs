@@ -8,6 +8,7 @@ mod client;
 mod cmd;
 mod color;
 mod config;
+mod conformance;
 mod connect;
 mod exec;
 mod extras;
@@ -40,6 +41,9 @@ fn main() -> ExitCode {
     // The process may have been started to look after the commands of another one.
     ostler_host::watchdog::run_if_asked();
     if let Some(code) = connect::run_if_asked() {
+        return code;
+    }
+    if let Some(code) = conformance::run_if_asked() {
         return code;
     }
     let cli = match Cli::try_parse_from(arguments()) {

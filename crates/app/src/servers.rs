@@ -1,11 +1,13 @@
 //! From configured servers to what the engine needs: variables expanded, paths made absolute, what cannot work named.
 
+use crate::auth::ServerTokens;
 use crate::boot::Boot;
 use crate::config::keys::Dotenv;
 use crate::config::paths::absolute;
 use crate::config::plugins::{Configured, PluginConfig, PluginKind, Scope};
 use ostler_engine::mcp::{Address, Endpoint, McpSettings, Program, Server};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 pub fn settings(boot: &Boot) -> McpSettings {
@@ -17,7 +19,13 @@ pub fn settings(boot: &Boot) -> McpSettings {
         required: boot.global.require_mcp,
         schema_budget: tools.mcp_schema_budget,
         ca_files: boot.ca_files(),
+        tokens: Some(Arc::new(tokens(boot))),
     }
+}
+
+/// The logins of servers.
+pub fn tokens(boot: &Boot) -> ServerTokens {
+    ServerTokens::new(&boot.places.home, boot.redactor.clone())
 }
 
 /// Those that are not switched off.

@@ -466,7 +466,7 @@ fn a_changed_description_is_reported_and_the_log_goes_on() {
     let log = scene.log();
     let usage = of_type(&log, "usage");
     assert_eq!(
-        usage.last().unwrap()["broke"]["cause"],
+        usage.last().unwrap()["break"]["cause"],
         "tools",
         "{usage:?}"
     );

@@ -2,27 +2,34 @@
 
 use super::table::{self, Column};
 use super::text;
+use crate::auth::{Loopback, browser_is_here, open_browser};
 use crate::boot::{Boot, UsageError};
 use crate::config::diagnose::is_secret;
 use crate::config::files::{self, Access};
 use crate::config::layers::read_text;
 use crate::config::paths::absolute;
 use crate::config::plugins::{Configured, PluginConfig, PluginKind, Scope, ServerFile};
-use crate::exec::{FAILED, OK};
+use crate::exec::{FAILED, INTERRUPTED, OK};
 use crate::flags::{Listing, Mcp, McpAdd, McpScope};
 use crate::servers;
 use anyhow::{Context as _, anyhow};
-use ostler_engine::mcp::{Link, Lists, Server, Surroundings, tool_name};
+use ostler_engine::mcp::{
+    Endpoint, Link, Lists, Registration, Server, Surroundings, TokenStore as _, Visit, log_in,
+    tool_name,
+};
+use ostler_host::signals::Signals;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 /// Where other programs keep their servers.
 const IMPORTS: &str = include_str!("mcp_imports.txt");
 /// What stands for a secret.
 const COVER: &str = "********";
+/// How long the person has to come back from the browser.
+const BROWSER_PATIENCE: Duration = Duration::from_secs(10 * 60);
 /// Tools that a text names.
 const MAX_NAMED: usize = 100;
 
@@ -33,6 +40,8 @@ pub async fn run(boot: Arc<Boot>, args: Mcp) -> anyhow::Result<u8> {
         Mcp::Get { name } => get(&boot, &name),
         Mcp::Remove { name, scope } => remove(&boot, &name, scope),
         Mcp::Import { file } => import(&boot, file),
+        Mcp::Login { name, no_browser } => login(&boot, &name, no_browser).await,
+        Mcp::Logout { name } => logout(&boot, &name),
         Mcp::Test { name, format } => test(&boot, &name, format).await,
     }
 }
@@ -366,8 +375,92 @@ async fn test(boot: &Arc<Boot>, name: &str, format: Listing) -> anyhow::Result<u
     }
 }
 
+async fn login(boot: &Arc<Boot>, name: &str, no_browser: bool) -> anyhow::Result<u8> {
+    let configured = find(boot, name)?;
+    let server = servers::one(boot, configured);
+    let Endpoint::Address(address) = &server.endpoint else {
+        return Err(anyhow!(
+            "{name} is a program; only a server with an address has a login"
+        ));
+    };
+    let around = boot.options(false)?.surroundings();
+    let challenge = match Link::open(&server, &around, CancellationToken::new()).await {
+        Ok(_) => {
+            text::print_foreign(&format!("{name} lets us in; no login is needed.\n"))?;
+            return Ok(OK);
+        }
+        Err(failed) => failed
+            .challenge
+            .ok_or_else(|| anyhow!("{name}: {}", failed.why))?,
+    };
+    let oauth = configured.plugin.oauth.clone().unwrap_or_default();
+    let registration = Registration {
+        client_id: oauth.client_id,
+        client_secret: oauth.client_secret,
+        client_page: oauth.client_metadata_url,
+        scopes: oauth.scopes,
+    };
+    let loopback = Loopback::bind_to(oauth.callback_port.unwrap_or(0)).await?;
+    let redirect = format!("http://127.0.0.1:{}/callback", loopback.port);
+    let visit = Visit {
+        challenge: Some(&challenge),
+        redirect: &redirect,
+    };
+    let opens = !no_browser && browser_is_here(&boot.env);
+    let go = |page: String| came_back(boot, page, opens, (loopback, &redirect));
+    let mut signals = Signals::new()?;
+    tokio::select! {
+        done = log_in(address, &around, &registration, visit, go) => {
+            done.map_err(|why| anyhow!("no login to {name}: {why}"))?;
+        }
+        _ = signals.next() => {
+            text::say("Stopped; nothing was changed.");
+            return Ok(INTERRUPTED);
+        }
+    }
+    text::print_foreign(&format!(
+        "Logged in to {name}. Try it: ostler mcp test {name}\n"
+    ))?;
+    Ok(OK)
+}
+
+/// Takes the person to the page, and waits for the address that the browser ends at.
+async fn came_back(
+    boot: &Boot,
+    page: String,
+    opens: bool,
+    (loopback, redirect): (Loopback, &str),
+) -> Result<String, String> {
+    let url = url::Url::parse(&page).map_err(|e| e.to_string())?;
+    text::say(&format!("Log in on this page:\n\n  {url}\n"));
+    if opens && let Err(error) = open_browser(&url, &boot.env) {
+        text::say(&format!("No browser could be opened ({error})."));
+    }
+    let query = tokio::time::timeout(BROWSER_PATIENCE, loopback.query()).await;
+    let query = query.map_err(|_| "the browser did not come back".to_owned())?;
+    let mut pairs = url::form_urlencoded::parse(query.as_bytes());
+    match pairs.find(|(key, _)| key == "error") {
+        Some((_, error)) => Err(format!("the server says {}", text::one_line(&error))),
+        None => Ok(format!("{redirect}?{query}")),
+    }
+}
+
+fn logout(boot: &Boot, name: &str) -> anyhow::Result<u8> {
+    let server = servers::one(boot, find(boot, name)?);
+    if let Endpoint::Address(address) = &server.endpoint {
+        let tokens = servers::tokens(boot);
+        tokens
+            .save(&address.url, None)
+            .map_err(anyhow::Error::msg)?;
+    }
+    text::print_foreign(&format!("Logged out of {name}.\n"))?;
+    Ok(OK)
+}
+
 async fn tried(server: &Server, around: &Surroundings) -> Result<(Link, Lists), String> {
-    let link = Link::open(server, around, CancellationToken::new()).await?;
+    let link = Link::open(server, around, CancellationToken::new())
+        .await
+        .map_err(|failed| failed.why)?;
     let lists = link.lists(server).await?;
     Ok((link, lists))
 }

@@ -104,6 +104,9 @@ pub struct PluginOauth {
     #[serde(alias = "clientSecret")]
     pub client_secret: Option<String>,
     pub scopes: Vec<String>,
+    /// A page that says who we are, for issuers that read it instead of registering us.
+    #[serde(alias = "clientMetadataUrl")]
+    pub client_metadata_url: Option<String>,
     /// The port on this machine that the browser comes back to.
     #[serde(alias = "callbackPort")]
     pub callback_port: Option<u16>,

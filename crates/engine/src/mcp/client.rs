@@ -4,7 +4,7 @@
 use super::handler::{Handler, Talk};
 use super::settings::{Address, Endpoint, Program, Server, Surroundings};
 use super::stdio::{self, MAX_MESSAGE, Noise};
-use super::{Lists, PromptInfo, ResourceInfo, ToolInfo, text};
+use super::{Lists, PromptInfo, ResourceInfo, ToolInfo, auth, text};
 use crate::confine::SandboxSettings;
 use http::{HeaderName, HeaderValue};
 use ostler_host::sandbox::{Network, Plan, Policy};
@@ -18,9 +18,11 @@ use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, PeerRequestOptions, RequestContext, RunningService,
     serve_client_with_lifecycle_and_ct,
 };
-use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::async_rw::AsyncRwTransport;
-use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::transport::streamable_http_client::{
+    AuthRequiredError, InsufficientScopeError, StreamableHttpClientTransportConfig,
+};
+use rmcp::transport::{AuthClient, StreamableHttpClientTransport};
 use rmcp::{RoleClient, Service, ServiceError};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
@@ -78,6 +80,9 @@ pub enum CallError {
     Refused(String),
     #[error("the connection ended: {0}")]
     Ended(String),
+    /// Its words to whoever is to log in.
+    #[error("it wants a login")]
+    Login(String),
     #[error("stopped")]
     Stopped,
 }
@@ -88,20 +93,20 @@ impl Link {
         server: &Server,
         around: &Surroundings,
         cancel: CancellationToken,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Failed> {
         let auto = ClientLifecycleMode::Auto {
             preferred_versions: vec![ProtocolVersion::V_2026_07_28],
             legacy_version: Some(ProtocolVersion::V_2025_11_25),
         };
         match Self::open_as(server, around, auto, cancel.child_token()).await {
             Ok(link) => Ok(link),
-            Err(Failed { why, again: false }) => Err(why),
             // Some servers of old end at a question that they do not know.
-            Err(Failed { why, again: true }) => {
+            Err(first) if first.again => {
                 let mode = ClientLifecycleMode::Initialize;
                 let second = Self::open_as(server, around, mode, cancel.child_token()).await;
-                second.map_err(|_| why)
+                second.map_err(|_| first)
             }
+            Err(failed) => Err(failed),
         }
     }
 
@@ -118,6 +123,7 @@ impl Link {
             version: around.version.clone(),
             protocol: ProtocolVersion::V_2025_11_25,
             root: around.root.clone(),
+            attended: around.interactive,
             noise: noise.clone(),
             talk: talk.clone(),
         };
@@ -136,8 +142,22 @@ impl Link {
                 serve_client_with_lifecycle_and_ct(handler, transport, mode, over.clone()).await
             }
             Endpoint::Address(address) => {
-                let transport = reach(address, around).await.map_err(Failed::finally)?;
-                serve_client_with_lifecycle_and_ct(handler, transport, mode, over.clone()).await
+                let config = reach(address, around).await.map_err(Failed::finally)?;
+                let client = http_client(around).map_err(Failed::finally)?;
+                let known = auth::known(address, around).await;
+                match known.map_err(Failed::finally)? {
+                    Some(manager) => {
+                        let client = AuthClient::new(client, manager);
+                        let transport = StreamableHttpClientTransport::with_client(client, config);
+                        serve_client_with_lifecycle_and_ct(handler, transport, mode, over.clone())
+                            .await
+                    }
+                    None => {
+                        let transport = StreamableHttpClientTransport::with_client(client, config);
+                        serve_client_with_lifecycle_and_ct(handler, transport, mode, over.clone())
+                            .await
+                    }
+                }
             }
         };
         let service = match opened {
@@ -397,6 +417,10 @@ impl Link {
                     until = Instant::now() + limit;
                     hear(sign.unwrap_or_default());
                 }
+                // A person who is being asked has all the time that they want.
+                () = tokio::time::sleep_until(until), if self.talk.is_asking() => {
+                    until = Instant::now() + limit;
+                }
                 () = tokio::time::sleep_until(until) => break CallError::Timeout(limit),
             }
         };
@@ -441,7 +465,10 @@ impl Link {
         match error {
             ServiceError::McpError(_) => CallError::Refused(self.failed(error)),
             ServiceError::Cancelled { .. } => CallError::Refused("it cancelled the call".into()),
-            other => CallError::Ended(self.failed(other)),
+            other => match challenge(&other) {
+                Some(challenge) => CallError::Login(challenge),
+                None => CallError::Ended(self.failed(other)),
+            },
         }
     }
 
@@ -477,12 +504,18 @@ impl Drop for Link {
 /// Why a connection does not stand, and whether another way may.
 pub struct Failed {
     pub why: String,
+    /// Its words to whoever is to log in.
+    pub challenge: Option<String>,
     again: bool,
 }
 
 impl Failed {
     fn finally(why: String) -> Self {
-        Self { why, again: false }
+        Self {
+            why,
+            challenge: None,
+            again: false,
+        }
     }
 }
 
@@ -556,7 +589,7 @@ fn not_started(program: &Program, error: &ostler_host::Error) -> String {
 async fn reach(
     address: &Address,
     around: &Surroundings,
-) -> Result<StreamableHttpClientTransport<reqwest::Client>, String> {
+) -> Result<StreamableHttpClientTransportConfig, String> {
     let url =
         url::Url::parse(&address.url).map_err(|e| format!("{} is no URL: {e}", address.url))?;
     if !matches!(url.scheme(), "http" | "https") {
@@ -574,11 +607,10 @@ async fn reach(
         value.set_sensitive(true);
         headers.insert(parsed, value);
     }
-    let client = http_client(around)?;
     let config = StreamableHttpClientTransportConfig::with_uri(address.url.as_str())
         .custom_headers(headers)
         .max_sse_event_size(MAX_MESSAGE);
-    Ok(StreamableHttpClientTransport::with_client(client, config))
+    Ok(config)
 }
 
 /// Follows a redirect only on the same machine: headers may hold what no other should see.
@@ -639,10 +671,13 @@ async fn helped(helper: &str, around: &Surroundings) -> Result<Vec<(String, Stri
 
 fn explain(error: &ClientInitializeError, server: &Server, noise: &Noise) -> Failed {
     if error.is_authorization_required() || error.auth_challenge().is_some() {
-        return Failed::finally(format!(
-            "it wants you to log in: run `ostler mcp login {}`",
-            server.name
-        ));
+        return Failed {
+            challenge: error.auth_challenge().map(str::to_owned),
+            ..Failed::finally(format!(
+                "it wants you to log in: run `ostler mcp login {}`",
+                server.name
+            ))
+        };
     }
     let said = match error {
         ClientInitializeError::JsonRpcError(error) => {
@@ -680,7 +715,11 @@ fn explain(error: &ClientInitializeError, server: &Server, noise: &Noise) -> Fai
         None => said,
     };
     last_words(&mut why, noise);
-    Failed { why, again: true }
+    Failed {
+        why,
+        challenge: None,
+        again: true,
+    }
 }
 
 fn last_words(why: &mut String, noise: &Noise) {
@@ -690,8 +729,23 @@ fn last_words(why: &mut String, noise: &Noise) {
     }
 }
 
+/// What a server says to whoever is to log in, if that is why an error came.
+fn challenge(error: &(dyn std::error::Error + 'static)) -> Option<String> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(wanted) = error.downcast_ref::<AuthRequiredError>() {
+            return Some(wanted.www_authenticate_header.clone());
+        }
+        if let Some(wanted) = error.downcast_ref::<InsufficientScopeError>() {
+            return Some(wanted.www_authenticate_header.clone());
+        }
+        next = error.source();
+    }
+    None
+}
+
 /// An error with what lies below it.
-fn chain(error: &dyn std::error::Error) -> String {
+pub fn chain(error: &dyn std::error::Error) -> String {
     let mut out = error.to_string();
     let mut cause = error.source();
     while let Some(deeper) = cause {

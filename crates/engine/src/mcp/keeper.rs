@@ -223,7 +223,9 @@ impl Keeper {
         self.tell(State::Starting);
         let limit = self.around.settings.start;
         let opening = async {
-            let link = Link::open(&self.server, &self.around, self.cancel.child_token()).await?;
+            let link = Link::open(&self.server, &self.around, self.cancel.child_token())
+                .await
+                .map_err(|failed| failed.why)?;
             let lists = link.lists(&self.server).await?;
             Ok((link, lists))
         };

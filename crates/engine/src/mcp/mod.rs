@@ -2,10 +2,12 @@
 //! somebody else's text: bounded, cleaned, and never waited for without end. Only `client` and `handler` know the
 //! protocol's library.
 
+mod auth;
 mod cache;
 mod client;
 mod content;
 mod fleet;
+mod form;
 mod handler;
 mod keeper;
 mod names;
@@ -14,9 +16,11 @@ mod stdio;
 mod text;
 mod tool;
 
-pub use client::{About, Link};
+pub use auth::{Registration, TokenStore, Visit, log_in};
+pub use client::{About, CallError, Failed, Link};
 pub use content::render;
 pub use fleet::{Fleet, Muster};
+pub use form::{Asker, Field, Form, Kind, Reply};
 pub use keeper::{Kept, Snapshot, State, Wish};
 pub use names::{PREFIX, server_name, tool_name};
 pub use settings::{Address, Endpoint, McpSettings, Program, Server, Surroundings};

@@ -1,5 +1,6 @@
 //! What the binary says of servers: which there are, how they are reached and how long they may take. Plain data.
 
+use super::auth::TokenStore;
 use crate::confine::SandboxSettings;
 use ostler_host::Host;
 use sha2::{Digest, Sha256};
@@ -23,6 +24,8 @@ pub struct McpSettings {
     pub schema_budget: u64,
     /// Certificates to trust beside the system's.
     pub ca_files: Vec<PathBuf>,
+    /// Of servers that want a login.
+    pub tokens: Option<Arc<dyn TokenStore>>,
 }
 
 impl Default for McpSettings {
@@ -34,6 +37,7 @@ impl Default for McpSettings {
             required: false,
             schema_budget: 10_000,
             ca_files: Vec::new(),
+            tokens: None,
         }
     }
 }

@@ -78,6 +78,10 @@ impl ServerTool {
                 "server_lost",
                 format!("The connection to {server} ended during the call: {why}. It may have done a part of it."),
             ),
+            CallError::Login(_) => ToolError::new(
+                "login_needed",
+                format!("{server} wants a login, or more rights. The person has to run `ostler mcp login {server}`."),
+            ),
             CallError::Stopped => stopped(),
         })?;
         let is_error = result.is_error == Some(true);
