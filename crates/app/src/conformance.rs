@@ -7,7 +7,7 @@ use anyhow::{Context as _, anyhow};
 use futures_util::future::BoxFuture;
 use ostler_engine::mcp::{
     Address, Asker, CallError, Endpoint, Form, Link, Lists, McpSettings, Registration, Reply,
-    Server, Surroundings, TokenStore as _, Visit, log_in,
+    Server, Surroundings, TokenStore as _, ToolInfo, Visit, log_in,
 };
 use serde_json::{Map, Value, json};
 use std::io::Write as _;
@@ -130,16 +130,16 @@ async fn run(url: String) -> anyhow::Result<()> {
 impl Driver {
     async fn connect(&mut self) -> anyhow::Result<(Link, Lists)> {
         loop {
-            match Link::open(&self.server, &self.around, CancellationToken::new()).await {
-                Ok(link) => {
-                    let lists = link.lists(&self.server).await;
-                    return Ok((link, lists.map_err(anyhow::Error::msg)?));
-                }
-                Err(failed) => {
-                    let challenge = failed.challenge.ok_or_else(|| anyhow!("{}", failed.why))?;
-                    self.log_in(&challenge).await?;
-                }
-            }
+            let opened = Link::open(&self.server, &self.around, CancellationToken::new()).await;
+            let failed = match opened {
+                Ok(link) => match link.lists(&self.server).await {
+                    Ok(lists) => return Ok((link, lists)),
+                    Err(failed) => failed,
+                },
+                Err(failed) => failed,
+            };
+            let challenge = failed.challenge.ok_or_else(|| anyhow!("{}", failed.why))?;
+            self.log_in(&challenge).await?;
         }
     }
 
@@ -188,10 +188,16 @@ fn calls(lists: &Lists, context: &Value) -> Vec<(String, Map<String, Value>)> {
         };
         return wanted.iter().filter_map(call).collect();
     }
-    let tools = lists.tools.iter();
-    tools
-        .map(|tool| (tool.name.clone(), sample(&tool.schema)))
-        .collect()
+    let call = |tool: &ToolInfo| {
+        let mut args = sample(&tool.schema);
+        // One tool wants to see what we know of the other.
+        let other = lists.tools.iter().find(|other| other.name != tool.name);
+        if let (Some(Value::Object(schema)), Some(other)) = (args.get_mut("schema"), other) {
+            schema.clone_from(&other.schema);
+        }
+        (tool.name.clone(), args)
+    };
+    lists.tools.iter().map(call).collect()
 }
 
 fn sample(schema: &Map<String, Value>) -> Map<String, Value> {

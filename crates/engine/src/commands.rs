@@ -2,6 +2,7 @@
 //! alone are heard while a turn runs, too.
 
 mod front;
+mod mcp;
 pub mod said;
 mod session;
 mod spent;
@@ -113,6 +114,12 @@ pub(crate) const COMMANDS: &[Command] = &[
     between("fork", Word::HelpFork, "", session::fork),
     now("help", Word::HelpHelp, "[command]", front::help),
     at_once_command("kill", Word::HelpKill, "<id>", tasks::kill),
+    now(
+        "mcp",
+        Word::HelpMcp,
+        "[reconnect|trust|untrust NAME]",
+        mcp::panel,
+    ),
     now("mode", Word::HelpMode, "[normal|plan|next]", standing::mode),
     between("model", Word::HelpModel, "[provider/model]", session::model),
     between("new", Word::HelpNew, "", session::new),

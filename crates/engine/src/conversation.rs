@@ -1,7 +1,7 @@
 //! What the model has been told so far: the fold of the log, serialised for one model, with the measure of each request.
 
 use crate::fold::Fold;
-use crate::transcript::{Measure, Transcript};
+use crate::transcript::{Measure, Transcript, prefix_text};
 use bytes::Bytes;
 use ostler_llm::{Model, Msg, Params, Prefix};
 use ostler_wire::{Body, Break, Entry, Origin, Part, Role, Usage};
@@ -75,8 +75,11 @@ impl Conversation {
         let mut new = Self::new(self.model.clone(), prefix, &self.params, envelope);
         entries.iter().for_each(|entry| new.push(entry));
         new.previous.clone_from(&self.previous);
+        let (old, now) = (prefix_text(&self.prefix), prefix_text(&new.prefix));
+        let same = old.bytes().zip(now.bytes()).take_while(|(a, b)| a == b);
+        let at = same.count() as u64;
         let before = self.previous.as_ref();
-        new.broke = before.map(|before| new.transcript.break_at(0, before.bytes, "tools"));
+        new.broke = before.map(|before| new.transcript.break_at(at, before.bytes, "tools"));
         new
     }
 

@@ -10,6 +10,7 @@ use crate::jobs::Jobs;
 use crate::ledger::{Ledger, Line};
 use crate::log::{Log, LogError};
 use crate::mcp::Fleet;
+use crate::petition::Petitions;
 use crate::policy::{
     Call, Decision, Gate, Guard, Maker, Mode, Planned, Policy, Posture, Rule, Verdict, gate,
     needs_a_fresh_yes,
@@ -80,6 +81,8 @@ pub struct Shop {
     /// Held by whoever changes the tree.
     pub writing: Arc<Semaphore>,
     pub servers: Option<Arc<Fleet>>,
+    /// Where servers may ask the person, if there is one.
+    pub petitions: Option<Petitions>,
 }
 
 /// Under which names requests are written into the ledger.
@@ -189,6 +192,8 @@ impl Desk {
             terms: Arc::new(self.standing.terms(&self.policy.rules, hosts)),
             todo: self.shop.todo.clone(),
             answer: None,
+            petitions: self.shop.petitions.clone(),
+            language: self.manner.language,
         }
     }
 

@@ -428,6 +428,7 @@ fn shop(options: &Options, artifacts: Artifacts, writing: Arc<Semaphore>) -> Sho
         rules: options.rules.clone(),
         writing,
         servers: None,
+        petitions: None,
     }
 }
 
@@ -548,13 +549,11 @@ impl LocalHub {
         let events = Subscription::from_now(desk.log.head(), feed.subscribe(), backlog);
         let hub = self.clone();
         let opener = Box::new(move |heir| hub.open_heir(heir));
+        let children = Children::new(opener, desk.shop.jobs.clone(), options.language);
+        let inbox = Inbox::new(receiver, feed, asks, children);
+        desk.shop.petitions = options.interactive.then(|| inbox.petitions());
         let session = Session {
-            inbox: Inbox::new(
-                receiver,
-                feed,
-                asks,
-                Children::new(opener, desk.shop.jobs.clone(), options.language),
-            ),
+            inbox,
             desk,
             discarded: false,
             mustered: Mustered::default(),

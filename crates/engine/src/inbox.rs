@@ -4,6 +4,7 @@ use crate::asks::Pending;
 use crate::children::{Children, Ended, Report, What, post};
 use crate::commands;
 use crate::feed::Feed;
+use crate::petition::{self, Petition, Petitions};
 use ostler_wire::{Ask, Delivery, Delta, Doing, Image, Op, View};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -56,6 +57,8 @@ pub struct Inbox {
     asks: Pending,
     feed: Feed,
     pub children: Children,
+    /// Questions of those who carry out calls elsewhere.
+    petitions: (Petitions, mpsc::Receiver<Petition>),
     turn: CancellationToken,
     /// When work of a turn that was told to stop is dropped.
     overdue: Option<Instant>,
@@ -74,7 +77,9 @@ pub enum Next {
 
 impl Inbox {
     pub fn new(ops: mpsc::Receiver<Op>, feed: Feed, asks: Pending, children: Children) -> Self {
+        let (sender, receiver) = mpsc::channel(petition::MAX_WAITING);
         Self {
+            petitions: (Petitions(sender), receiver),
             ops,
             steer: VecDeque::new(),
             queue: VecDeque::new(),
@@ -108,8 +113,26 @@ impl Inbox {
             tokio::select! {
                 op = self.ops.recv() => self.take(op),
                 report = self.children.next() => self.hear(report),
+                petition = self.petitions.1.recv() => self.pass_on(petition),
             }
         }
+    }
+
+    /// Where questions are handed in.
+    pub fn petitions(&self) -> Petitions {
+        self.petitions.0.clone()
+    }
+
+    fn pass_on(&mut self, petition: Option<Petition>) {
+        let Some(Petition { mut ask, reply }) = petition.filter(|_| !self.closed) else {
+            return;
+        };
+        ask.ask = self.new_ask();
+        ask.subject = self.feed.redactor().text(ask.subject);
+        let ask = Arc::new(ask);
+        self.waiting.insert(ask.ask.clone(), reply);
+        self.asks.add(ask.clone());
+        self.feed.ask(ask);
     }
 
     /// What a child reports, made known to whoever is attached here.
@@ -162,6 +185,14 @@ impl Inbox {
 
     /// A new turn begins; its token stops everything in it.
     pub fn begin_turn(&mut self) -> CancellationToken {
+        // Whoever asked in the turn before and was stopped wants to know no longer.
+        let asks = &self.asks;
+        self.waiting.retain(|id, reply| {
+            if reply.is_closed() {
+                asks.remove(id);
+            }
+            !reply.is_closed()
+        });
         self.turn = CancellationToken::new();
         self.overdue = None;
         self.turn.clone()
@@ -214,6 +245,7 @@ impl Inbox {
                 output = &mut work => return Ok(output),
                 op = self.ops.recv(), if !self.closed => self.take(op),
                 report = self.children.next() => self.hear(report),
+                petition = self.petitions.1.recv() => self.pass_on(petition),
                 () = patience, if overdue.is_some() => return Err(Stopped),
             }
         }
@@ -298,6 +330,7 @@ impl Inbox {
                         );
                     }
                 } else if let Some(waiting) = self.waiting.remove(&ask) {
+                    self.asks.remove(&ask);
                     // The asker may have been stopped a moment ago.
                     let _ = waiting.send(Answer { choice, reason });
                 }

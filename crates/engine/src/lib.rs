@@ -26,6 +26,7 @@ pub mod ledger;
 pub mod log;
 pub mod mcp;
 mod muster;
+mod petition;
 pub mod policy;
 pub mod prefixes;
 pub mod prompt;

@@ -2,7 +2,7 @@
 //! says, and it does not happen too often.
 
 use crate::log::branch;
-use crate::mcp::{Muster, PREFIX};
+use crate::mcp::{Muster, PREFIX, is_theirs};
 use crate::prefixes;
 use crate::session::Session;
 use crate::turn::Opening;
@@ -107,10 +107,10 @@ fn merged(old: &[ToolSpec], new: Vec<ToolSpec>, unknown: &[String]) -> Vec<ToolS
         rest.is_some_and(|rest| rest.starts_with("__"))
     };
     let stays = |spec: &&ToolSpec| unknown.iter().any(|server| is_of(spec, server));
-    let ours = old.iter().filter(|spec| !spec.name.starts_with(PREFIX));
+    let ours = old.iter().filter(|spec| !is_theirs(&spec.name));
     let mut theirs: Vec<ToolSpec> = new
         .into_iter()
-        .filter(|spec| spec.name.starts_with(PREFIX))
+        .filter(|spec| is_theirs(&spec.name))
         .chain(old.iter().filter(stays).cloned())
         .collect();
     theirs.sort_by(|a, b| a.name.cmp(&b.name));

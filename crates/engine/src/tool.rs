@@ -5,12 +5,13 @@ use crate::confine::{Commons, SandboxSettings, Terms};
 use crate::feed::Feed;
 use crate::inbox::Answer;
 use crate::jobs::Jobs;
+use crate::petition::Petitions;
 use crate::policy::Guard;
 use crate::seen::Seen;
 use futures_util::future::BoxFuture;
 use ostler_host::Host;
 use ostler_llm::ToolSpec;
-use ostler_wire::{Access, Body, Delta, Image, Json, TodoItem};
+use ostler_wire::{Access, Body, Delta, Image, Json, Language, TodoItem};
 use schemars::JsonSchema;
 use serde::Deserialize as _;
 use serde::de::DeserializeOwned;
@@ -153,6 +154,9 @@ pub struct Context {
     pub todo: Arc<Vec<TodoItem>>,
     /// What the person said to `Typed::question`; `None` when nobody could be asked.
     pub answer: Option<Answer>,
+    /// For those who carry out a call elsewhere and want to know something; our own tools do not ask.
+    pub(crate) petitions: Option<Petitions>,
+    pub language: Language,
 }
 
 impl Context {

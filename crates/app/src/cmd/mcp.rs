@@ -461,7 +461,7 @@ async fn tried(server: &Server, around: &Surroundings) -> Result<(Link, Lists), 
     let link = Link::open(server, around, CancellationToken::new())
         .await
         .map_err(|failed| failed.why)?;
-    let lists = link.lists(server).await?;
+    let lists = link.lists(server).await.map_err(|failed| failed.why)?;
     Ok((link, lists))
 }
 

@@ -240,7 +240,7 @@ impl Link {
     }
 
     /// Everything that it offers.
-    pub async fn lists(&self, server: &Server) -> Result<Lists, String> {
+    pub async fn lists(&self, server: &Server) -> Result<Lists, Failed> {
         let mut lists = Lists::default();
         self.tools(server, &mut lists).await?;
         let has = self.service.peer_info().map(|info| {
@@ -260,7 +260,7 @@ impl Link {
         Ok(lists)
     }
 
-    async fn tools(&self, server: &Server, lists: &mut Lists) -> Result<(), String> {
+    async fn tools(&self, server: &Server, lists: &mut Lists) -> Result<(), Failed> {
         let mut cursor = None;
         let mut seen = Vec::new();
         for _ in 0..MAX_PAGES {
@@ -296,14 +296,21 @@ impl Link {
     }
 
     /// A server need not have tools.
-    fn no_tools(&self, error: ServiceError) -> Result<(), String> {
+    fn no_tools(&self, error: ServiceError) -> Result<(), Failed> {
         let info = self.service.peer_info();
         let promised = info.is_some_and(|info| info.capabilities.tools.is_some());
         match (error, promised) {
             (ServiceError::McpError(_), false) => Ok(()),
             (error, _) => {
-                let why = self.failed(error);
-                Err(format!("it does not list its tools: {why}"))
+                let challenge = wanted_login(&error);
+                let why = match &challenge {
+                    Some(_) => login_hint(&self.name),
+                    None => format!("it does not list its tools: {}", self.failed(error)),
+                };
+                Err(Failed {
+                    challenge,
+                    ..Failed::finally(why)
+                })
             }
         }
     }
@@ -465,7 +472,7 @@ impl Link {
         match error {
             ServiceError::McpError(_) => CallError::Refused(self.failed(error)),
             ServiceError::Cancelled { .. } => CallError::Refused("it cancelled the call".into()),
-            other => match challenge(&other) {
+            other => match wanted_login(&other) {
                 Some(challenge) => CallError::Login(challenge),
                 None => CallError::Ended(self.failed(other)),
             },
@@ -673,10 +680,7 @@ fn explain(error: &ClientInitializeError, server: &Server, noise: &Noise) -> Fai
     if error.is_authorization_required() || error.auth_challenge().is_some() {
         return Failed {
             challenge: error.auth_challenge().map(str::to_owned),
-            ..Failed::finally(format!(
-                "it wants you to log in: run `ostler mcp login {}`",
-                server.name
-            ))
+            ..Failed::finally(login_hint(&server.name))
         };
     }
     let said = match error {
@@ -722,6 +726,10 @@ fn explain(error: &ClientInitializeError, server: &Server, noise: &Noise) -> Fai
     }
 }
 
+fn login_hint(server: &str) -> String {
+    format!("it wants you to log in: run `ostler mcp login {server}`")
+}
+
 fn last_words(why: &mut String, noise: &Noise) {
     let words = noise.last_words(MAX_LAST_WORDS);
     if !words.is_empty() {
@@ -730,8 +738,11 @@ fn last_words(why: &mut String, noise: &Noise) {
 }
 
 /// What a server says to whoever is to log in, if that is why an error came.
-fn challenge(error: &(dyn std::error::Error + 'static)) -> Option<String> {
-    let mut next = Some(error);
+fn wanted_login(error: &ServiceError) -> Option<String> {
+    let ServiceError::TransportSend(error) = error else {
+        return None;
+    };
+    let mut next: Option<&(dyn std::error::Error + 'static)> = Some(error.error.as_ref());
     while let Some(error) = next {
         if let Some(wanted) = error.downcast_ref::<AuthRequiredError>() {
             return Some(wanted.www_authenticate_header.clone());

@@ -3,9 +3,11 @@
 
 use super::keeper::{Kept, Snapshot, State, Wish};
 use super::names::{other_name, server_name, tool_name};
+use super::search::{self, ToolSearch};
 use super::settings::{McpSettings, Surroundings};
 use super::tool::ServerTool;
 use crate::tool::Tool;
+use crate::transcript::BYTES_PER_TOKEN;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -101,6 +103,12 @@ impl Fleet {
 
     pub fn muster(&self) -> Muster {
         let mut out = Muster::default();
+        let mut deferred = Vec::new();
+        let mut room = self
+            .around
+            .settings
+            .schema_budget
+            .saturating_mul(BYTES_PER_TOKEN);
         let mut taken = HashSet::new();
         let mut kept: Vec<&Arc<Kept>> = self.kept.iter().collect();
         kept.sort_by(|a, b| a.server.name.cmp(&b.server.name));
@@ -124,9 +132,24 @@ impl Fleet {
                     out.trusted.push(name.clone());
                 }
                 let call = self.around.settings.call;
-                let tool = ServerTool::new(name, info.clone(), kept.clone(), call);
+                let tool = ServerTool::new(name.clone(), info.clone(), kept.clone(), call);
+                let spec = tool.spec();
+                let size = spec.description.len() + spec.parameters.get().len();
+                let size = u64::try_from(size).unwrap_or(u64::MAX);
+                let tool = match size <= room {
+                    true => tool,
+                    false => {
+                        deferred.push((name, info.clone()));
+                        tool.deferred()
+                    }
+                };
+                room = room.saturating_sub(size);
                 out.tools.push(Arc::new(tool));
             }
+        }
+        if !deferred.is_empty() {
+            out.trusted.push(search::NAME.to_owned());
+            out.tools.push(Arc::new(ToolSearch { tools: deferred }));
         }
         out
     }

@@ -226,8 +226,8 @@ impl Keeper {
             let link = Link::open(&self.server, &self.around, self.cancel.child_token())
                 .await
                 .map_err(|failed| failed.why)?;
-            let lists = link.lists(&self.server).await?;
-            Ok((link, lists))
+            let lists = link.lists(&self.server).await;
+            Ok((link, lists.map_err(|failed| failed.why)?))
         };
         let opened = tokio::time::timeout(limit, opening).await;
         match opened.unwrap_or_else(|_| {

@@ -11,6 +11,8 @@ mod form;
 mod handler;
 mod keeper;
 mod names;
+mod person;
+mod search;
 mod settings;
 mod stdio;
 mod text;
@@ -66,4 +68,9 @@ pub struct ResourceInfo {
     pub uri: String,
     pub name: String,
     pub description: String,
+}
+
+/// Whether a tool of that name is there because of servers.
+pub fn is_theirs(name: &str) -> bool {
+    name.starts_with(PREFIX) || name == search::NAME
 }

@@ -34,7 +34,6 @@ pub fn schema(given: &Map<String, Value>) -> Option<Map<String, Value>> {
     let Value::Object(mut out) = cleaned(&Value::Object(given.clone()), MAX_DEPTH)? else {
         return None;
     };
-    out.remove("$schema");
     out.insert("type".into(), "object".into());
     if !out.get("properties").is_some_and(Value::is_object) {
         out.insert("properties".into(), Value::Object(Map::new()));
@@ -101,7 +100,8 @@ mod tests {
         };
         let given =
             object(json!({"$schema": "x", "properties": {"a": {"description": "x\u{7}y"}}}));
-        let expect = json!({"properties": {"a": {"description": "xy"}}, "type": "object"});
+        let expect =
+            json!({"$schema": "x", "properties": {"a": {"description": "xy"}}, "type": "object"});
         assert_eq!(schema(&given).map(Value::Object), Some(expect));
         assert_eq!(schema(&Map::new()), Some(any_object()));
         assert!(schema(&object(nested(10))).is_some());

@@ -4,6 +4,7 @@ use super::client::CallError;
 use super::content::{Gathered, render};
 use super::keeper::Kept;
 use super::names::PREFIX;
+use super::person::Person;
 use super::{ToolInfo, text};
 use crate::policy::{mcp_accesses, mcp_looks};
 use crate::tool::{Context, Done, Question, Rendered, Scope, Tool, ToolError};
@@ -16,6 +17,8 @@ use std::time::Duration;
 
 /// Of what a server says goes wrong.
 const MAX_ERROR: usize = 8_000;
+/// Of the description of a deferred tool.
+const MAX_BRIEF: usize = 80;
 
 pub struct ServerTool {
     /// `mcp__server__tool`.
@@ -23,6 +26,8 @@ pub struct ServerTool {
     info: ToolInfo,
     kept: Arc<Kept>,
     limit: Duration,
+    /// The prompt has no room for what it is and takes.
+    deferred: bool,
 }
 
 impl ServerTool {
@@ -35,7 +40,14 @@ impl ServerTool {
             info,
             kept,
             limit,
+            deferred: false,
         }
+    }
+
+    /// The same, to be looked up by `tool_search`.
+    pub fn deferred(mut self) -> Self {
+        self.deferred = true;
+        self
     }
 
     async fn call(&self, args: Map<String, Value>, cx: Context) -> Result<Done, ToolError> {
@@ -61,6 +73,13 @@ impl ServerTool {
                 text: far,
             });
         };
+        let _lent = cx.petitions.clone().map(|petitions| {
+            link.talk.lend(Arc::new(Person {
+                server: server.clone(),
+                petitions,
+                language: cx.language,
+            }))
+        });
         let called = link.call(&self.info.name, args, self.limit, (&cx.cancel, hear));
         let result = called.await.map_err(|error| match error {
             CallError::Timeout(limit) => ToolError::new(
@@ -112,10 +131,21 @@ impl Tool for ServerTool {
     }
 
     fn spec(&self) -> ToolSpec {
+        if self.deferred {
+            let about = self.info.description.lines().next().unwrap_or_default();
+            return ToolSpec {
+                name: self.name.clone(),
+                description: format!("{} (see tool_search)", text::cut(about, MAX_BRIEF)),
+                parameters: Json::of(&text::any_object()),
+            };
+        }
+        let mut schema = self.info.schema.clone();
+        // Not for models, and not every vendor takes it.
+        schema.shift_remove("$schema");
         ToolSpec {
             name: self.name.clone(),
             description: self.info.description.clone(),
-            parameters: Json::of(&self.info.schema),
+            parameters: Json::of(&schema),
         }
     }
 

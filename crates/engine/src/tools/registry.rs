@@ -167,7 +167,7 @@ pub fn render(name: &str, output: &Json, envelope: bool) -> Rendered {
     let tool = canonical_name(name).and_then(|n| BUILTINS.iter().find(|t| t.name() == n));
     match tool {
         Some(tool) => tool.render(data),
-        None if name.starts_with(crate::mcp::PREFIX) => crate::mcp::render(data),
+        None if crate::mcp::is_theirs(name) => crate::mcp::render(data),
         None => data.to_string().into(),
     }
 }

@@ -91,6 +91,8 @@ impl Bench {
             terms: Arc::default(),
             todo: Arc::default(),
             answer: None,
+            petitions: None,
+            language: Default::default(),
         }
     }
 
