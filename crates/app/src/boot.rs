@@ -158,8 +158,7 @@ impl Boot {
         let config = &self.loaded.config;
         self.redactor
             .learn(self.secrets().iter().map(Secret::reveal));
-        self.redactor
-            .learn(self.server_secrets().iter().map(String::as_str));
+        crate::servers::hide_tokens(self);
         let hidden = self.key_variables();
         let tools = self.tool_settings(hidden.clone())?;
         // From here on the keys are in our own memory only, where no command can look.
@@ -345,16 +344,8 @@ impl Boot {
         all
     }
 
-    /// The same of servers.
-    fn server_secrets(&self) -> Vec<String> {
-        match self.servers.is_empty() {
-            true => Vec::new(),
-            false => crate::servers::tokens(self).secrets(),
-        }
-    }
-
     /// Variables that hold a key, or may: by their name, or because the value is in them under another.
-    fn key_variables(&self) -> Vec<String> {
+    pub fn key_variables(&self) -> Vec<String> {
         let named = self.built_in.iter().chain(&self.loaded.config.providers);
         let named = named.filter_map(|p| p.api_key_env.clone());
         let holds = |(name, value): &(&String, &String)| {
@@ -363,11 +354,6 @@ impl Boot {
         let holding = self.env.iter().filter(holds).map(|(name, _)| name.clone());
         let general = std::iter::once(keys::OVERRIDE.to_owned());
         general.chain(named).chain(holding).collect()
-    }
-
-    /// Whether a variable is where the key of a provider may be.
-    pub fn holds_a_key(&self, name: &str) -> bool {
-        self.key_variables().iter().any(|key| key == name)
     }
 
     /// The environment of commands: ours without provider keys and what the configuration drops.

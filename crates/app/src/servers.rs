@@ -28,6 +28,14 @@ pub fn tokens(boot: &Boot) -> ServerTokens {
     ServerTokens::new(&boot.places.home, boot.redactor.clone())
 }
 
+/// Nobody is to see a token of theirs.
+pub fn hide_tokens(boot: &Boot) {
+    if !boot.servers.is_empty() {
+        let secrets = tokens(boot).secrets();
+        boot.redactor.learn(secrets.iter().map(String::as_str));
+    }
+}
+
 /// Those that are not switched off.
 fn all(boot: &Boot) -> Vec<Server> {
     let on = boot.servers.iter().filter(|one| !one.plugin.disabled);
@@ -135,7 +143,8 @@ impl<'a> Names<'a> {
     }
 
     fn get(&mut self, name: &str, scope: Scope) -> Result<Option<String>, String> {
-        if scope.is_of_project() && self.boot.holds_a_key(name) {
+        let is_key = || self.boot.key_variables().iter().any(|key| key == name);
+        if scope.is_of_project() && is_key() {
             return Err(format!(
                 "it wants ${{{name}}}, which is the key of a model provider; a project's file may not have it"
             ));

@@ -161,8 +161,15 @@ pub fn list(desk: &Desk) -> Vec<CommandInfo> {
     let own = COMMANDS.iter().map(|c| c.info(language));
     let extras = desk.offers.extras.iter().map(|e| e.info(language));
     let templates = desk.offers.templates.iter().map(|t| t.info());
+    let servers = desk.shop.servers.as_ref();
+    let prompts = servers.map_or_else(Vec::new, |servers| servers.prompts());
+    let prompts = prompts.into_iter().map(|(name, _, info)| CommandInfo {
+        name,
+        help: info.description,
+        arguments: info.arguments.join(" "),
+    });
     let mut all: Vec<CommandInfo> = Vec::new();
-    for info in own.chain(extras).chain(templates) {
+    for info in own.chain(extras).chain(prompts).chain(templates) {
         if all.iter().all(|known| known.name != info.name) {
             all.push(info);
         }

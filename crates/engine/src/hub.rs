@@ -9,7 +9,7 @@ use crate::inbox::Inbox;
 use crate::jobs::Jobs;
 use crate::ledger::Ledger;
 use crate::log::{Backlog, Log, branch};
-use crate::mcp::{Fleet, McpSettings, Surroundings};
+use crate::mcp::{Fleet, McpSettings};
 use crate::muster::Mustered;
 use crate::policy::{Mode, Policy, Rule};
 use crate::prompt;
@@ -121,23 +121,6 @@ pub struct Options {
     pub extras: Vec<Arc<dyn Extra>>,
 }
 
-impl Options {
-    /// What servers are started with.
-    pub fn surroundings(&self) -> Surroundings {
-        Surroundings {
-            version: self.version.clone(),
-            host: self.host.clone(),
-            env: self.tools.env.clone(),
-            shell: self.tools.shell.clone(),
-            sandbox: self.tools.sandbox.clone(),
-            root: self.root.clone(),
-            cache: Some(self.home.join("cache/mcp")),
-            interactive: self.interactive,
-            settings: self.mcp.clone(),
-        }
-    }
-}
-
 /// A command that the binary answers.
 pub trait Extra: Send + Sync {
     fn info(&self, language: Language) -> CommandInfo;
@@ -147,11 +130,11 @@ pub trait Extra: Send + Sync {
 
 #[derive(Clone)]
 pub struct LocalHub {
-    options: Arc<Options>,
+    pub(crate) options: Arc<Options>,
     transport: Arc<Transport>,
     /// Whoever changes the tree holds it: sessions of a hub take turns.
     writing: Arc<Semaphore>,
-    servers: Option<Arc<Fleet>>,
+    pub(crate) servers: Option<Arc<Fleet>>,
 }
 
 /// A log to go on with.
@@ -442,33 +425,6 @@ struct Parts {
 }
 
 impl LocalHub {
-    fn tools(&self) -> Tools {
-        let tools = Tools::new(&self.options.tool_filter).and(&self.options.more_tools);
-        match &self.servers {
-            Some(servers) => tools.with_servers(servers.muster().tools),
-            None => tools,
-        }
-    }
-
-    /// Starts servers, and waits for those that a run cannot do without. What became of the others.
-    async fn call_servers(&self) -> Result<Vec<String>, HubError> {
-        let Some(servers) = &self.servers else {
-            return Ok(Vec::new());
-        };
-        servers.start();
-        if self.options.mcp.required {
-            let failed = servers.all_ready().await;
-            return match failed.is_empty() {
-                true => Ok(failed),
-                false => Err(HubError(format!("{} (--require-mcp)", failed.join("; ")))),
-            };
-        }
-        match self.options.interactive {
-            true => Ok(Vec::new()),
-            false => Ok(servers.ready().await),
-        }
-    }
-
     fn new_session(&self, which: Open, failed: Vec<String>) -> Result<Client, HubError> {
         let past = self.past(which)?;
         let mut notes = past.notices.clone();

@@ -1,17 +1,24 @@
 //! Between turns: tools of servers that came or changed are taken into a session. The prompt breaks there, which its log
 //! says, and it does not happen too often.
 
+use crate::desk::Desk;
+use crate::hub::{LocalHub, Options};
 use crate::log::branch;
-use crate::mcp::{Muster, PREFIX, is_theirs};
+use crate::mcp::{Kept, Muster, PREFIX, PromptInfo, Surroundings, is_theirs};
 use crate::prefixes;
 use crate::session::Session;
+use crate::tools::Tools;
 use crate::turn::Opening;
 use ostler_llm::{Prefix, ToolSpec};
-use ostler_wire::{Body, Notice, Settings, Word};
+use ostler_wire::{Body, HubError, Notice, Settings, Word};
 use std::sync::Arc;
 
 /// Breaks of one session's prompt that servers may cause.
 const MAX_CHANGES: u32 = 12;
+/// Resources of one prompt, and the bytes of each.
+const MAX_RESOURCES: usize = 10;
+const MAX_RESOURCE: usize = 100 << 10;
+const MAX_NAME: usize = 500;
 /// Notices about servers that are remembered, so that none is said twice.
 const MAX_TOLD: usize = 256;
 
@@ -21,6 +28,119 @@ pub struct Mustered {
     editions: Vec<u64>,
     changes: u32,
     told: Vec<String>,
+}
+
+impl Options {
+    /// What servers are started with.
+    pub fn surroundings(&self) -> Surroundings {
+        Surroundings {
+            version: self.version.clone(),
+            host: self.host.clone(),
+            env: self.tools.env.clone(),
+            shell: self.tools.shell.clone(),
+            sandbox: self.tools.sandbox.clone(),
+            root: self.root.clone(),
+            cache: Some(self.home.join("cache/mcp")),
+            interactive: self.interactive,
+            settings: self.mcp.clone(),
+        }
+    }
+}
+
+impl LocalHub {
+    pub(crate) fn tools(&self) -> Tools {
+        let tools = Tools::new(&self.options.tool_filter).and(&self.options.more_tools);
+        match &self.servers {
+            Some(servers) => tools.with_servers(servers.muster().tools),
+            None => tools,
+        }
+    }
+
+    /// Starts servers, and waits for those that a run cannot do without. What became of the others.
+    pub(crate) async fn call_servers(&self) -> Result<Vec<String>, HubError> {
+        let Some(servers) = &self.servers else {
+            return Ok(Vec::new());
+        };
+        servers.start();
+        if self.options.mcp.required {
+            let failed = servers.all_ready().await;
+            return match failed.is_empty() {
+                true => Ok(failed),
+                false => Err(HubError(format!("{} (--require-mcp)", failed.join("; ")))),
+            };
+        }
+        match self.options.interactive {
+            true => Ok(Vec::new()),
+            false => Ok(servers.ready().await),
+        }
+    }
+}
+
+/// The prompt of a server that a line calls, and what follows its name.
+pub fn prompt_of<'a>(desk: &Desk, line: &'a str) -> Option<(Arc<Kept>, PromptInfo, &'a str)> {
+    let servers = desk.shop.servers.as_ref()?;
+    let line = line.trim();
+    let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    servers
+        .prompts()
+        .into_iter()
+        .find_map(|(called, kept, info)| {
+            let found = called == name;
+            found.then(|| (kept, info, rest.trim()))
+        })
+}
+
+/// The words of a prompt whose arguments were given one after the other; the last takes the rest.
+pub async fn prompt_text(kept: &Kept, info: &PromptInfo, words: &str) -> Result<String, String> {
+    let mut args = serde_json::Map::new();
+    let mut rest = words;
+    for (n, name) in info.arguments.iter().enumerate() {
+        let (word, after) = match n + 1 == info.arguments.len() {
+            true => (rest, ""),
+            false => rest.split_once(char::is_whitespace).unwrap_or((rest, "")),
+        };
+        match word.trim() {
+            "" if n < info.required => return Err(format!("it needs {name}")),
+            "" => {}
+            word => {
+                args.insert(name.clone(), word.into());
+            }
+        }
+        rest = after.trim_start();
+    }
+    let link = kept.link().await?;
+    let got = link.prompt(&info.name, args, &Default::default()).await;
+    got.map_err(|error| error.to_string())
+}
+
+/// What `@server:uri` in a prompt leads to: blocks for its context, and what was left out.
+pub async fn resources(desk: &Desk, prompt: &str) -> (Vec<String>, Vec<String>) {
+    let (mut blocks, mut notices) = (Vec::new(), Vec::new());
+    let Some(servers) = &desk.shop.servers else {
+        return (blocks, notices);
+    };
+    let named = prompt.split_whitespace().filter_map(|word| {
+        let (server, uri) = word.strip_prefix('@')?.split_once(':')?;
+        let uri = uri.trim_end_matches(['.', ',', ';', '!', '?', ')']);
+        Some((servers.find(server)?, uri))
+    });
+    for (kept, uri) in named.take(MAX_RESOURCES) {
+        let reading = async {
+            let link = kept.link().await?;
+            let read = link.resource(uri, &Default::default()).await;
+            read.map_err(|error| error.to_string())
+        };
+        let name = format!("{}:{uri}", kept.server.name);
+        match reading.await {
+            Ok(text) => {
+                let text = crate::mcp::cut(&text, MAX_RESOURCE);
+                let name = crate::mcp::cut(&name.replace('"', "%22"), MAX_NAME);
+                blocks.push(format!("<resource ref=\"{name}\">\n{text}\n</resource>"));
+            }
+            Err(why) => notices.push(format!("@{name} was left out: {why}.")),
+        }
+    }
+    (blocks, notices)
 }
 
 impl Session {

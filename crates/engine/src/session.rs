@@ -6,7 +6,8 @@ use crate::desk::Desk;
 use crate::hub::{Options, params_for};
 use crate::inbox::{Inbox, Next, Prompt};
 use crate::log::{LogError, branch};
-use crate::muster::Mustered;
+use crate::mcp::{Kept, PromptInfo};
+use crate::muster::{self, Mustered};
 use crate::prefixes;
 use crate::store::Store;
 use crate::templates::Template;
@@ -111,6 +112,9 @@ impl Session {
                 commands::show(&self.desk, line, view);
             }
             Ok(())
+        } else if let Some((kept, info, words)) = muster::prompt_of(&self.desk, line) {
+            self.server_prompt(line, &kept, (&info, words)).await;
+            Ok(())
         } else if let Some((template, words)) = template::of(&self.desk, line) {
             self.template(line, &template, &words).await
         } else {
@@ -126,6 +130,33 @@ impl Session {
     async fn said(&mut self, line: &str) -> Result<(), LogError> {
         self.begin()?;
         commands::said::say(&mut self.desk, &mut self.inbox, line).await
+    }
+
+    /// A prompt that a server has the words of.
+    async fn server_prompt(&mut self, line: &str, kept: &Kept, (info, words): (&PromptInfo, &str)) {
+        let cancel = self.inbox.turn();
+        let fetching = async {
+            tokio::select! {
+                text = muster::prompt_text(kept, info, words) => text,
+                () = cancel.cancelled() => Err(String::new()),
+            }
+        };
+        let fetched = self.inbox.attend(fetching).await;
+        match fetched.unwrap_or_else(|_| Err(String::new())) {
+            Ok(text) => {
+                let prompt = Prompt {
+                    text,
+                    own_words: Some(words.to_owned()),
+                    ..Prompt::default()
+                };
+                self.prompt(prompt).await;
+            }
+            Err(why) => {
+                let language = self.options.language;
+                let text = language.fill(Word::McpPromptFailed, &[&info.name, &why]);
+                commands::show(&self.desk, line, View::Error(text));
+            }
+        }
     }
 
     async fn template(

@@ -132,7 +132,7 @@ async fn manager(address: &Address, around: &Surroundings) -> Result<Authorizati
     let manager = AuthorizationManager::new(address.url.as_str()).await;
     let mut manager = manager.map_err(|e| told(&e))?;
     if !around.settings.ca_files.is_empty() {
-        let client = super::client::http_client(around)?;
+        let client = super::connect::http_client(around)?;
         manager.with_client(client).map_err(|e| told(&e))?;
     }
     if let Some(tokens) = &around.settings.tokens {

@@ -1,6 +1,7 @@
 //! All servers of a process: started beside each other, asked together what they offer. Sessions take their tools from
 //! here between turns; nothing here touches a session.
 
+use super::PromptInfo;
 use super::keeper::{Kept, Snapshot, State, Wish};
 use super::names::{other_name, server_name, tool_name};
 use super::search::{self, ToolSearch};
@@ -152,6 +153,19 @@ impl Fleet {
             out.tools.push(Arc::new(ToolSearch { tools: deferred }));
         }
         out
+    }
+
+    /// Every prompt that is known, by the name it is called by.
+    pub fn prompts(&self) -> Vec<(String, Arc<Kept>, PromptInfo)> {
+        let of = |kept: &Arc<Kept>| {
+            let lists = kept.snapshot().lists.unwrap_or_default();
+            let prompts = lists.prompts.clone();
+            let named = move |info: PromptInfo| {
+                (tool_name(&kept.server.name, &info.name), kept.clone(), info)
+            };
+            prompts.into_iter().map(named).collect::<Vec<_>>()
+        };
+        self.kept.iter().flat_map(of).collect()
     }
 
     /// Every server by name, and how it stands.

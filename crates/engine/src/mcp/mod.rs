@@ -5,11 +5,13 @@
 mod auth;
 mod cache;
 mod client;
+mod connect;
 mod content;
 mod fleet;
 mod form;
 mod handler;
 mod keeper;
+mod listing;
 mod names;
 mod person;
 mod search;
@@ -19,13 +21,15 @@ mod text;
 mod tool;
 
 pub use auth::{Registration, TokenStore, Visit, log_in};
-pub use client::{About, CallError, Failed, Link};
+pub use client::{About, CallError, Link};
+pub use connect::Failed;
 pub use content::render;
 pub use fleet::{Fleet, Muster};
 pub use form::{Asker, Field, Form, Kind, Reply};
 pub use keeper::{Kept, Snapshot, State, Wish};
 pub use names::{PREFIX, server_name, tool_name};
 pub use settings::{Address, Endpoint, McpSettings, Program, Server, Surroundings};
+pub(crate) use text::cut;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
