@@ -178,7 +178,7 @@ impl Boot {
                 temperature: config.agent.temperature,
                 top_p: config.agent.top_p,
                 max_tokens: config.agent.max_tokens,
-                effort: config.agent.effort.map(effort),
+                effort: config.agent.effort.map(crate::models::effort),
             },
             max_steps: config.agent.max_steps,
             operator: self.operator()?,
@@ -458,17 +458,6 @@ fn variant_effort(resolved: &ResolvedModel, variant: &str, thinks: bool) -> Resu
         let (provider, model) = (&resolved.provider, &resolved.model);
         format!("{provider}/{model} has no variant `{variant}`; {which}")
     })
-}
-
-fn effort(effort: schema::Effort) -> Effort {
-    match effort {
-        schema::Effort::None => Effort::None,
-        schema::Effort::Minimal => Effort::Minimal,
-        schema::Effort::Low => Effort::Low,
-        schema::Effort::Medium => Effort::Medium,
-        schema::Effort::High => Effort::High,
-        schema::Effort::Max => Effort::Max,
-    }
 }
 
 /// `OSTLER_PROVIDERS__NAME__API_KEY` and its like: the environment form of a key in a configuration file.

@@ -5,7 +5,7 @@ use crate::briefing::{self, Way};
 use crate::confine::Commons;
 use crate::conversation::{Conversation, Sent};
 use crate::feed::Feed;
-use crate::hub::{Extra, RuleNews, RuleStore};
+use crate::hub::{Extra, Options, RuleNews, RuleStore};
 use crate::jobs::Jobs;
 use crate::ledger::{Ledger, Line};
 use crate::log::{Log, LogError};
@@ -83,6 +83,24 @@ pub struct Shop {
     pub servers: Option<Arc<Fleet>>,
     /// Where servers may ask the person, if there is one.
     pub petitions: Option<Petitions>,
+}
+
+impl Shop {
+    pub fn new(options: &Options, artifacts: Artifacts, writing: Arc<Semaphore>) -> Self {
+        Self {
+            host: options.host.clone(),
+            settings: Arc::new(options.tools.clone()),
+            jobs: Arc::new(Jobs::new(artifacts.clone())),
+            commons: Arc::default(),
+            artifacts,
+            seen: Arc::new(Seen::default()),
+            todo: Arc::default(),
+            rules: options.rules.clone(),
+            writing,
+            servers: None,
+            petitions: None,
+        }
+    }
 }
 
 /// Under which names requests are written into the ledger.

@@ -6,7 +6,6 @@ use crate::conversation::Conversation;
 use crate::desk::{Account, Desk, Manner, Offers, Shop};
 use crate::feed::Feed;
 use crate::inbox::Inbox;
-use crate::jobs::Jobs;
 use crate::ledger::Ledger;
 use crate::log::{Backlog, Log, branch};
 use crate::mcp::{Fleet, McpSettings};
@@ -14,7 +13,6 @@ use crate::muster::Mustered;
 use crate::policy::{Mode, Policy, Rule};
 use crate::prompt;
 use crate::redact::Redactor;
-use crate::seen::Seen;
 use crate::session::Session;
 use crate::standing::Standing;
 use crate::store::Store;
@@ -399,22 +397,6 @@ fn mode_of(past: &[Entry]) -> Mode {
     mode
 }
 
-fn shop(options: &Options, artifacts: Artifacts, writing: Arc<Semaphore>) -> Shop {
-    Shop {
-        host: options.host.clone(),
-        settings: Arc::new(options.tools.clone()),
-        jobs: Arc::new(Jobs::new(artifacts.clone())),
-        commons: Arc::default(),
-        artifacts,
-        seen: Arc::new(Seen::default()),
-        todo: Arc::default(),
-        rules: options.rules.clone(),
-        writing,
-        servers: None,
-        petitions: None,
-    }
-}
-
 /// What a session is put together from.
 struct Parts {
     past: Past,
@@ -556,7 +538,7 @@ impl LocalHub {
             }),
             shop: Shop {
                 servers: self.servers.clone(),
-                ..shop(options, artifacts, self.writing.clone())
+                ..Shop::new(options, artifacts, self.writing.clone())
             },
             manner: Manner {
                 interactive: options.interactive,

@@ -57,13 +57,20 @@ pub struct Inbox {
     asks: Pending,
     feed: Feed,
     pub children: Children,
-    /// Questions of those who carry out calls elsewhere.
-    petitions: (Petitions, mpsc::Receiver<Petition>),
     turn: CancellationToken,
     /// When work of a turn that was told to stop is dropped.
     overdue: Option<Instant>,
-    next_ask: u64,
+    asking: Asking,
     closed: bool,
+}
+
+/// What is asked, and by whom beside us.
+struct Asking {
+    /// The number of the next ask.
+    next: u64,
+    /// For those who carry out calls elsewhere.
+    sender: Petitions,
+    petitions: mpsc::Receiver<Petition>,
 }
 
 /// The next thing to do between turns.
@@ -77,9 +84,8 @@ pub enum Next {
 
 impl Inbox {
     pub fn new(ops: mpsc::Receiver<Op>, feed: Feed, asks: Pending, children: Children) -> Self {
-        let (sender, receiver) = mpsc::channel(petition::MAX_WAITING);
+        let (sender, petitions) = mpsc::channel(petition::MAX_WAITING);
         Self {
-            petitions: (Petitions(sender), receiver),
             ops,
             steer: VecDeque::new(),
             queue: VecDeque::new(),
@@ -90,7 +96,11 @@ impl Inbox {
             children,
             turn: CancellationToken::new(),
             overdue: None,
-            next_ask: 1,
+            asking: Asking {
+                next: 1,
+                sender: Petitions(sender),
+                petitions,
+            },
             closed: false,
         }
     }
@@ -113,14 +123,14 @@ impl Inbox {
             tokio::select! {
                 op = self.ops.recv() => self.take(op),
                 report = self.children.next() => self.hear(report),
-                petition = self.petitions.1.recv() => self.pass_on(petition),
+                petition = self.asking.petitions.recv() => self.pass_on(petition),
             }
         }
     }
 
     /// Where questions are handed in.
     pub fn petitions(&self) -> Petitions {
-        self.petitions.0.clone()
+        self.asking.sender.clone()
     }
 
     fn pass_on(&mut self, petition: Option<Petition>) {
@@ -178,8 +188,8 @@ impl Inbox {
     }
 
     fn new_ask(&mut self) -> String {
-        let id = format!("a{}", self.next_ask);
-        self.next_ask += 1;
+        let id = format!("a{}", self.asking.next);
+        self.asking.next += 1;
         id
     }
 
@@ -245,7 +255,7 @@ impl Inbox {
                 output = &mut work => return Ok(output),
                 op = self.ops.recv(), if !self.closed => self.take(op),
                 report = self.children.next() => self.hear(report),
-                petition = self.petitions.1.recv() => self.pass_on(petition),
+                petition = self.asking.petitions.recv() => self.pass_on(petition),
                 () = patience, if overdue.is_some() => return Err(Stopped),
             }
         }

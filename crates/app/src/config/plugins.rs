@@ -16,6 +16,7 @@ use super::tree::{Layer, Place};
 const MAX_SERVERS: usize = 256;
 
 /// A server of others. Its tools are called `mcp__<name>__<tool>`.
+// tidy: plain data
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PluginConfig {
     /// Part of the names of its tools.
