@@ -40,7 +40,8 @@ fn question_at(ask: &Ask, sign: &str, language: Language) -> String {
         None => one_line(&ask.subject),
     });
     match ask.kind {
-        AskKind::Permission | AskKind::Trust | AskKind::Budget => {
+        AskKind::Budget => text.push_str(&budget(ask)),
+        AskKind::Permission | AskKind::Trust => {
             text.push_str(language.say(Word::Approve));
             text.push('\n');
             text.push_str(&options(ask, language));
@@ -76,6 +77,21 @@ fn options(ask: &Ask, language: Language) -> String {
         Some(format!("  {key}{detail}\n"))
     };
     ask.options.iter().filter_map(line).collect()
+}
+
+/// Whether more may be spent.
+fn budget(ask: &Ask) -> String {
+    let line = |choice: &Choice| {
+        let letter = match choice.id.as_str() {
+            "deny" => 'n',
+            _ => 'y',
+        };
+        let detail = choice.detail.as_deref().map(one_line);
+        let detail = detail.map_or_else(String::new, |detail| format!(": {detail}"));
+        format!("\n  [{letter}] {}{detail}", printable(&choice.label))
+    };
+    let lines: String = ask.options.iter().map(line).collect();
+    lines + ": "
 }
 
 /// Options of a permission, and the letters they go by.

@@ -1,6 +1,9 @@
 //! From flags, environment and files to what the engine needs. The one place where the process is looked at.
 
-use crate::auth::{Http, LoginKey, LoginOf, Logins, known_secrets};
+mod target;
+
+use crate::auth::{Logins, known_secrets};
+use crate::config::budget::{self, Cap};
 use crate::config::diagnose::{self, ConfigError, Notice};
 use crate::config::env::Override;
 use crate::config::keys::{self, Dotenv};
@@ -8,20 +11,21 @@ use crate::config::layers::{self, Inputs, Loaded, RuleList};
 use crate::config::paths::{Env, Places, Platform};
 use crate::config::plugins::{self, Configured};
 use crate::config::providers;
-use crate::config::resolve::{ResolvedModel, Resolver, UsableLogin};
+use crate::config::resolve::Resolver;
 use crate::config::schema::{self, ProviderConfig};
 use crate::config::trust::{Approval, Book};
 use crate::flags::{Global, PermissionMode};
 use crate::rule_store;
 use crate::rule_watch::Watch;
 use anyhow::{Context as _, anyhow};
+use ostler_engine::budget::{Budget, Limits};
+use ostler_engine::ledger::Ledger;
 use ostler_engine::policy::{Fallback, Headless, Policy, Posture, Rule, Rules};
 use ostler_engine::redact::Redactor;
 use ostler_engine::tool::ToolSettings;
 use ostler_engine::{Options, RuleStore};
 use ostler_host::Local;
-use ostler_llm::{Effort, Key, Params, Price, Secret, Target, Transport, TransportOptions};
-use ostler_wire::{Json, Origin};
+use ostler_llm::{Effort, Params, Secret, Transport, TransportOptions};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -37,6 +41,8 @@ pub struct Boot {
     pub dotenv: Dotenv,
     pub built_in: Vec<ProviderConfig>,
     pub servers: Vec<Configured>,
+    /// What was spent; the limits are in the configuration.
+    pub budget: Budget,
     pub machine: Arc<Local>,
     /// Learns what nobody may see, also while a session runs.
     pub redactor: Redactor,
@@ -62,7 +68,10 @@ impl Boot {
 
     /// The configuration as it is now. The environment is that of the start: keys are no longer in the process's own.
     pub fn anew(&self) -> anyhow::Result<Self> {
-        Self::at(&self.global, self.env.clone(), self.places.clone())
+        let mut boot = Self::at(&self.global, self.env.clone(), self.places.clone())?;
+        // What was spent so far was spent.
+        boot.budget = self.budget.clone();
+        Ok(boot)
     }
 
     fn at(global: &Global, env: Env, places: Places) -> anyhow::Result<Self> {
@@ -77,12 +86,15 @@ impl Boot {
         loaded.notices.extend(book.fault.map(Notice::plain));
         let strays = stray_tools(&loaded);
         loaded.notices.extend(strays);
+        let strays = budget::strays(&loaded);
+        loaded.notices.extend(strays);
         let mut notices = Vec::new();
         let servers = plugins::gather(&loaded, &places, &mut notices);
         loaded.notices.extend(notices);
         let dotenv = Dotenv::load(&places.dotenv(), ostler_host::mode_of);
         Ok(Self {
             global: global.clone(),
+            budget: Budget::new(Limits::default(), Ledger::new(&places.home)),
             env,
             places,
             loaded,
@@ -178,9 +190,11 @@ impl Boot {
                 temperature: config.agent.temperature,
                 top_p: config.agent.top_p,
                 max_tokens: config.agent.max_tokens,
-                effort: config.agent.effort.map(crate::models::effort),
+                effort: config.agent.effort.map(effort),
             },
             max_steps: config.agent.max_steps,
+            context: config.context.settings(),
+            budget: self.budget.under(budget::limits(&config.budget)),
             operator: self.operator()?,
             policy: self.policy_for(interactive)?,
             watch: Some(Arc::new(Watch::new(self))),
@@ -369,74 +383,6 @@ impl Boot {
             .chain(quiet.clone())
             .collect()
     }
-
-    fn login_key(&self, provider: &str, login: &UsableLogin) -> Key {
-        let of = LoginOf {
-            provider,
-            origin: &login.origin,
-            name: &login.name,
-            client_secret: login.client_secret.as_ref(),
-        };
-        let (http, redactor) = (Http::new(self.ca_files()), self.redactor.clone());
-        Key::Source(Arc::new(LoginKey::new(of, self.logins(), http, redactor)))
-    }
-
-    pub fn target(&self, resolved: ResolvedModel) -> Result<Target, String> {
-        let facts = ostler_llm::lookup(&resolved.model);
-        let thinks = facts.as_ref().is_none_or(|facts| facts.reasoning);
-        let variant = match &resolved.variant {
-            Some(variant) => Some(variant_effort(&resolved, variant, thinks)?),
-            None => None,
-        };
-        let own = &resolved.quirks;
-        let quirks =
-            ostler_llm::quirks(&resolved.kind, &resolved.base_url, &resolved.model, &[own])
-                .map_err(|e| e.to_string())?;
-        let price = resolved
-            .price
-            .map(|p| Price {
-                input: p.input.unwrap_or(0.0),
-                cached_input: p.cached_input,
-                cache_write: p.cache_write,
-                output: p.output.unwrap_or(0.0),
-            })
-            .or(facts.as_ref().and_then(|f| f.price));
-        let key = match (resolved.key, resolved.login) {
-            (Some(key), _) => Some(key.value.from_source(key.source).into()),
-            (None, Some(login)) => Some(self.login_key(&resolved.provider, &login)),
-            (None, None) => None,
-        };
-        Ok(Target {
-            origin: Origin {
-                provider: resolved.provider,
-                model: resolved.model,
-            },
-            kind: resolved.kind,
-            base_url: resolved.base_url,
-            key,
-            headers: resolved.headers.into_iter().collect(),
-            extra_body: (!resolved.extra_body.is_empty())
-                .then(|| Json::from(serde_json::Value::Object(resolved.extra_body))),
-            quirks,
-            window: resolved
-                .context_window
-                .or(facts.as_ref().map(|f| f.window))
-                .unwrap_or(0),
-            max_output: resolved
-                .max_output
-                .or(facts.as_ref().and_then(|f| f.max_output)),
-            price,
-            // A model nobody knows is only asked to think when the person says how hard.
-            reasoning: facts.as_ref().map_or(
-                self.loaded.config.agent.effort.is_some() || variant.is_some(),
-                |f| f.reasoning,
-            ),
-            effort: variant,
-            images: facts.as_ref().is_none_or(|f| f.images),
-            stream: resolved.stream,
-            timeouts: resolved.timeouts,
-        })
-    }
 }
 
 fn mode(mode: crate::flags::Mode) -> ostler_engine::policy::Mode {
@@ -446,18 +392,15 @@ fn mode(mode: crate::flags::Mode) -> ostler_engine::policy::Mode {
     }
 }
 
-/// What `@variant` stands for: how hard the model thinks.
-fn variant_effort(resolved: &ResolvedModel, variant: &str, thinks: bool) -> Result<Effort, String> {
-    let known = Effort::ALL.into_iter().find(|e| e.name() == variant);
-    known.filter(|_| thinks).ok_or_else(|| {
-        let names: Vec<&str> = Effort::ALL.map(Effort::name).to_vec();
-        let which = match thinks {
-            true => format!("there are {} (how hard it thinks)", names.join(", ")),
-            false => "it does not think, so it has none".to_owned(),
-        };
-        let (provider, model) = (&resolved.provider, &resolved.model);
-        format!("{provider}/{model} has no variant `{variant}`; {which}")
-    })
+fn effort(effort: schema::Effort) -> Effort {
+    match effort {
+        schema::Effort::None => Effort::None,
+        schema::Effort::Minimal => Effort::Minimal,
+        schema::Effort::Low => Effort::Low,
+        schema::Effort::Medium => Effort::Medium,
+        schema::Effort::High => Effort::High,
+        schema::Effort::Max => Effort::Max,
+    }
 }
 
 /// `OSTLER_PROVIDERS__NAME__API_KEY` and its like: the environment form of a key in a configuration file.
@@ -589,6 +532,11 @@ fn overrides(global: &Global) -> Vec<Override> {
     }
     if let Some(steps) = global.max_steps {
         out.push(one("--max-steps", "agent.max_steps", steps.to_string()));
+    }
+    match global.budget {
+        Some(Cap::Usd(usd)) => out.push(one("--budget", "budget.run.usd", usd.to_string())),
+        Some(Cap::Tokens(n)) => out.push(one("--budget", "budget.run.tokens", n.to_string())),
+        None => {}
     }
     if global.no_color {
         out.push(one("--no-color", "display.color", "never".into()));

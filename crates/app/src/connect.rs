@@ -3,8 +3,10 @@
 
 use ostler_engine::confine::{CONNECT_MODE, authorization};
 use ostler_host::sandbox::PROXY;
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
+use std::os::fd::AsFd;
 use std::process::ExitCode;
 
 /// Longest answer of the proxy.
@@ -35,6 +37,7 @@ fn connect(host: &str, port: &str) -> io::Result<()> {
         false => host.to_owned(),
     };
     let mut server = TcpStream::connect(PROXY)?;
+    server.set_nodelay(true)?;
     let login = std::env::var("https_proxy")
         .ok()
         .as_deref()
@@ -48,12 +51,32 @@ fn connect(host: &str, port: &str) -> io::Result<()> {
         return Err(io::Error::other(why.trim().to_owned()));
     }
     let mut up = server.try_clone()?;
+    let (mut input, mut output) = (bare(&io::stdin())?, bare(&io::stdout())?);
     std::thread::spawn(move || {
-        let _gone = io::copy(&mut io::stdin(), &mut up);
+        let _gone = pump(&mut input, &mut up);
         let _gone = up.shutdown(Shutdown::Write);
     });
-    io::copy(&mut server, &mut io::stdout())?;
-    io::stdout().flush()
+    pump(&mut server, &mut output)
+}
+
+/// Passes on what comes, as it comes. `io::copy` has the kernel do it, which keeps back what it takes for the start of
+/// something longer, while the other side waits for just that.
+fn pump(from: &mut impl Read, to: &mut impl Write) -> io::Result<()> {
+    let mut buffer = [0; 16 << 10];
+    loop {
+        let count = match from.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(count) => count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        to.write_all(buffer.get(..count).unwrap_or_default())?;
+    }
+}
+
+/// Without the buffer of the usual one, which keeps back what does not end a line.
+fn bare(stream: &impl AsFd) -> io::Result<File> {
+    Ok(stream.as_fd().try_clone_to_owned()?.into())
 }
 
 /// Byte by byte: what follows belongs to the host.

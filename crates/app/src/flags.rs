@@ -72,6 +72,9 @@ pub struct Global {
     /// Most model requests of one turn; 0 means no limit
     #[arg(long, global = true, value_name = "N")]
     pub max_steps: Option<u32>,
+    /// Most that this run may cost: USD, or tokens like 500ktokens
+    #[arg(long, global = true, value_name = "LIMIT", value_parser = crate::config::budget::Cap::parse)]
+    pub budget: Option<crate::config::budget::Cap>,
     /// Another configuration file in place of the user's
     #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
@@ -113,6 +116,8 @@ pub enum Command {
     /// List, show, search, export and delete sessions
     #[command(subcommand)]
     Sessions(Sessions),
+    /// Write down what a fresh session needs to go on with the work of another one
+    Handoff(Handoff),
     /// Look at and change the configuration
     #[command(subcommand)]
     Config(Config),
@@ -278,6 +283,22 @@ pub enum Sessions {
         #[arg(long)]
         dry_run: bool,
     },
+}
+
+#[derive(Debug, Args)]
+pub struct Handoff {
+    /// What the next session is for, in your words
+    #[arg(long, value_name = "TEXT")]
+    pub goal: String,
+    /// The session, or the beginning of its id; the newest of this project when left out
+    #[arg(long, value_name = "ID")]
+    pub from_session: Option<String>,
+    /// A file instead of stdout
+    #[arg(long, short = 'o', value_name = "PATH")]
+    pub out: Option<PathBuf>,
+    /// From the log alone, without a request to a model
+    #[arg(long)]
+    pub no_model: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -523,6 +544,9 @@ pub struct Usage {
     /// What the sums are for
     #[arg(long, value_enum, default_value = "day")]
     pub by: UsageBy,
+    /// Draw bars beside the sums, also where the output is no terminal
+    #[arg(long)]
+    pub chart: bool,
     /// text, or json for programs
     #[arg(long, value_enum, default_value_t)]
     pub format: Listing,

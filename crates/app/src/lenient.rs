@@ -8,6 +8,8 @@ use crate::config::providers;
 use crate::config::trust::Approval;
 use crate::flags::Global;
 use anyhow::anyhow;
+use ostler_engine::budget::{Budget, Limits};
+use ostler_engine::ledger::Ledger;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -34,6 +36,7 @@ impl Lenient {
         };
         let boot = Boot {
             global: global.clone(),
+            budget: Budget::new(Limits::default(), Ledger::new(&places.home)),
             dotenv: Dotenv::load(&places.dotenv(), ostler_host::mode_of),
             built_in: providers::built_in(ostler_llm::builtin_providers()),
             env,

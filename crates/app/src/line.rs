@@ -316,6 +316,15 @@ impl Talk {
                     return Some(deed);
                 }
             }
+            Event::Delta(Delta::Progress { id, text, .. }) => {
+                // A command that tells what it is at may take its time.
+                if let Busy::Command { until, .. } = &mut self.busy
+                    && id.is_empty()
+                    && !text.is_empty()
+                {
+                    *until = None;
+                }
+            }
             Event::Delta(_) => {}
             Event::Entry(entry) => {
                 if let Body::Message(message) = &entry.body
@@ -477,10 +486,13 @@ impl Talk {
 
 /// Whether an event is seen, so that the sign has to make room.
 fn speaks(event: &Event) -> bool {
-    !matches!(
-        event,
-        Event::Delta(Delta::Tasks { .. } | Delta::ToolStarted { .. })
-    )
+    match event {
+        Event::Delta(Delta::Tasks { .. } | Delta::ToolStarted { .. } | Delta::Budget { .. }) => {
+            false
+        }
+        Event::Delta(Delta::Progress { text, .. }) => !text.is_empty(),
+        Event::Delta(_) | Event::Entry(_) | Event::Ask(_) => true,
+    }
 }
 
 /// The command that a line is, without its slash. A path at the start of a prompt is none.

@@ -9,6 +9,7 @@ mod cmd;
 mod color;
 mod config;
 mod conformance;
+#[cfg(unix)]
 mod connect;
 mod exec;
 mod extras;
@@ -40,6 +41,7 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 fn main() -> ExitCode {
     // The process may have been started to look after the commands of another one.
     ostler_host::watchdog::run_if_asked();
+    #[cfg(unix)]
     if let Some(code) = connect::run_if_asked() {
         return code;
     }
@@ -110,6 +112,7 @@ async fn run(cli: Cli) -> anyhow::Result<u8> {
         Some(Command::Resume(args)) => resume::run(boot()?, args).await,
         Some(Command::Setup(args)) => cmd::setup::run(&*boot()?, args).await,
         Some(Command::Sessions(args)) => cmd::sessions::run(lenient()?, args).await,
+        Some(Command::Handoff(args)) => cmd::handoff::run(&lenient()?.warned(), args).await,
         Some(Command::Config(args)) => cmd::config::run(lenient()?, args),
         Some(Command::Login(args)) => cmd::login::login(&*boot()?, args).await,
         Some(Command::Logout(args)) => cmd::login::logout(&lenient()?.warned(), args).await,
@@ -161,6 +164,7 @@ fn with_output(
         }
         Command::Demo(args) => &mut args.output,
         Command::Sessions(_)
+        | Command::Handoff(_)
         | Command::Config(_)
         | Command::Permissions(_)
         | Command::Mcp(_)

@@ -2,9 +2,8 @@
 
 use crate::boot::Boot;
 use crate::config::providers::Provider;
-use crate::config::schema;
 use ostler_engine::Models;
-use ostler_llm::{Effort, Target};
+use ostler_llm::Target;
 use ostler_wire::{Language, Word};
 
 /// Models in a list to choose from.
@@ -56,17 +55,5 @@ fn about(model: &str, language: Language) -> String {
             format!("{window} · {price}")
         }
         None => window,
-    }
-}
-
-/// How hard to think, in the words of the models.
-pub fn effort(effort: schema::Effort) -> Effort {
-    match effort {
-        schema::Effort::None => Effort::None,
-        schema::Effort::Minimal => Effort::Minimal,
-        schema::Effort::Low => Effort::Low,
-        schema::Effort::Medium => Effort::Medium,
-        schema::Effort::High => Effort::High,
-        schema::Effort::Max => Effort::Max,
     }
 }

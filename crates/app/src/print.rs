@@ -3,8 +3,8 @@
 
 use crate::color::{Ink, Paint};
 use ostler_wire::{
-    Act, Body, Caller, Deed, Delta, Entry, Event, Language, List, Open, Outcome, Role, ToolResult,
-    ToolUse, Usage, View, Word, is_tricky,
+    Act, Body, Caller, Compaction, Deed, Delta, Entry, Event, Language, List, Open, Outcome, Role,
+    ToolResult, ToolUse, Usage, View, Word, is_tricky,
 };
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -203,6 +203,7 @@ impl<O: Write, E: Write> Printer<O, E> {
                 self.note(Ink::Yellow, text)?;
             }
             Body::TurnEnd(end) => return Ok(Some(End::Turn(end.outcome))),
+            Body::Compaction(compaction) => self.folded(compaction)?,
             Body::Todo(todo) => {
                 let done = todo
                     .items
@@ -258,14 +259,33 @@ impl<O: Write, E: Write> Printer<O, E> {
                     self.live = true;
                 }
             }
-            Delta::Progress { text, .. } => {
-                if self.show.tool_calls {
+            Delta::Progress { id, text, .. } => {
+                // What belongs to no call is worth waiting for.
+                let is_shown = self.show.tool_calls || id.is_empty();
+                if is_shown && !text.is_empty() {
                     self.note(Ink::Grey, text)?;
                 }
             }
-            Delta::ToolStarted { .. } | Delta::Tasks { .. } | Delta::Standing { .. } => {}
+            Delta::ToolStarted { .. }
+            | Delta::Tasks { .. }
+            | Delta::Budget { .. }
+            | Delta::Standing { .. } => {}
         }
         Ok(None)
+    }
+
+    fn folded(&mut self, compaction: &Compaction) -> io::Result<()> {
+        let Compaction {
+            answers,
+            calls,
+            tokens_before,
+            tokens_after,
+            ..
+        } = compaction;
+        let numbers = [answers, calls, tokens_before, tokens_after].map(|n| n.to_string());
+        let numbers = numbers.each_ref().map(String::as_str);
+        let text = self.show.language.fill(Word::FoldedWork, &numbers);
+        self.note(Ink::Grey, &text)
     }
 
     /// The whole answer is there; what a dropped delta left out follows now.

@@ -777,3 +777,28 @@ fn a_cut_answer_is_counted_as_far_as_the_vendor_told() {
         .collect();
     assert_eq!(inputs, [Some(100), Some(100)]);
 }
+
+#[test]
+fn a_try_that_failed_is_counted_as_far_as_the_vendor_told() {
+    let usage = Usage {
+        input: 100,
+        output: 7,
+        ..Usage::default()
+    };
+    let step = |text| Step::answer().text(text).usage(usage);
+    let steps = [
+        step("a").error_at(Place::Text(0), Trouble::Overloaded),
+        step("b"),
+    ];
+    let scene = Scene::new(Kind::Messages, steps);
+    scene.exec("go").ok();
+    let ledger = json_lines(&scene.space.read(scene.space.home().join("ledger.jsonl")));
+    for lines in [of_type(&scene.log(), "usage"), ledger.iter().collect()] {
+        let counts: Vec<_> = lines
+            .iter()
+            .map(|l| (l["input"].as_u64(), l["output"].as_u64()))
+            .collect();
+        assert_eq!(counts.len(), 2, "{lines:?}");
+        assert_eq!((counts[0].0, counts[1]), (Some(100), (Some(100), Some(7))));
+    }
+}

@@ -9,6 +9,7 @@ use common::{Scene, of_type, skipped};
 use ostler_host::sandbox::{Layer, probe};
 use ostler_testkit::{Kind, Step};
 use serde_json::{Value, json};
+use std::os::unix::fs::MetadataExt;
 
 /// What came of some commands, in their order.
 struct Ran {
@@ -441,6 +442,35 @@ fn programs_are_led_to_the_proxy() {
     assert_eq!(told[0], "[]");
 }
 
+/// As with ssh, where each side waits for a few bytes of the other.
+#[test]
+fn a_tunnel_keeps_nothing_back() {
+    use std::io::{Read, Write};
+    let Some(layer) = layer() else { return };
+    if layer != Layer::Namespaces {
+        return skipped("there is a proxy only with namespaces");
+    }
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("its address").port();
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("a client");
+        // Until the other side leaves.
+        while stream.read_exact(&mut [0; 1208]).is_ok() {
+            stream.write_all(b"next").expect("it listens");
+        }
+    });
+    let program = env!("CARGO_BIN_EXE_ostler");
+    let command = format!(
+        "mkfifo in out; {program} __connect 127.0.0.1 {port} < in > out & exec 3> in 4< out; for i in $(seq 60); do printf '%01208d' $i >&3; dd bs=4 count=1 <&4 2>/dev/null; done; exec 3>&-; wait"
+    );
+    let rule = "[permissions]\nallow = ['Net(127.0.0.1)']\n";
+    let started = std::time::Instant::now();
+    let Ran { told, .. } = run(rule, &[], |_| {}, &[&command]);
+    assert_eq!(told[0].trim(), "next".repeat(60));
+    // A kernel that waits for more gives up after a fifth of a second, each time.
+    assert!(started.elapsed() < std::time::Duration::from_secs(10));
+}
+
 /// The environment of Ostler itself holds the provider's key.
 #[test]
 fn keys_of_ostler_itself_are_out_of_sight() {
@@ -617,5 +647,47 @@ fn files_that_hold_keys_are_hidden() {
     );
     for (told, shown) in ran.told.iter().zip(["SK-FILE", "SK-LITERAL", "OTHER"]) {
         assert_eq!(told.contains(shown), shown == "OTHER", "{told}");
+    }
+}
+
+/// The suite may run as root; most people do not.
+#[test]
+fn ordinary_users_have_it_too() {
+    const NOBODY: u32 = 65534;
+    let is_root = std::fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
+    if !is_root {
+        return skipped("every other test of this file runs as an ordinary user already");
+    }
+    let commands = ["echo in > new && cat new", OUT, SECRET];
+    let steps = commands
+        .map(|command| Step::answer().call("bash", json!({ "command": command })))
+        .into_iter()
+        .chain([Step::answer().text("ok")]);
+    let scene = Scene::with_config(Kind::Chat, "", steps);
+    project(&scene);
+    let base = scene.space.root().parent().expect("a folder of its own");
+    // Where the program lies may be closed to others.
+    let program = base.join("ostler");
+    let built = env!("CARGO_BIN_EXE_ostler");
+    std::fs::hard_link(built, &program)
+        .or_else(|_| std::fs::copy(built, &program).map(drop))
+        .expect("the program in a folder for all");
+    let owned = std::process::Command::new("chown")
+        .args(["-R", "65534:65534"])
+        .args([scene.space.root(), scene.space.user_home()])
+        .arg(base.join("tmp"))
+        .status();
+    assert!(owned.is_ok_and(|status| status.success()));
+    let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(base, open).expect("the folder opens");
+    let run = scene.space.run(&program).user(NOBODY);
+    run.args(["exec", "--yolo", "-p", "go"]).output().ok();
+    let results = scene.server.request(commands.len()).tool_results();
+    let told: Vec<String> = results.into_iter().map(|(_, text, _)| text).collect();
+    assert!(told[0].contains("in"), "{told:?}");
+    if layer().is_some() {
+        assert!(told[1].contains("allow_write"), "{told:?}");
+        assert!(told[2].contains("forbid_read"), "{told:?}");
+        assert!(!told[2].contains("private"), "{told:?}");
     }
 }

@@ -391,6 +391,8 @@ fn tokens_are_counted_as_the_vendor_counts_them() {
             kind,
             price,
             [
+                // What was never answered cost nothing.
+                Step::rate_limited(0),
                 Step::answer()
                     .reasoning("Hm.")
                     .call("time", json!({}))

@@ -5,7 +5,7 @@
 mod common;
 
 use common::{Scene, of_type, texts, wait_for};
-use ostler_testkit::{Kind, Place, Server, Signal, Step, Term, Trouble, config_text};
+use ostler_testkit::{Kind, Place, Server, Signal, Step, Term, Trouble, Usage, config_text};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
@@ -396,6 +396,7 @@ impl Tmux {
         let out = self
             .folder
             .run("tmux")
+            .env("SHELL", "/bin/sh")
             .args(["-S".as_ref(), socket.as_os_str()])
             .args(args);
         out.output().stdout
@@ -667,6 +668,65 @@ fn commands_show_choose_and_leave() {
     let third = scene.server.request(2);
     assert!(String::from_utf8_lossy(&third.raw).contains("One **answer**."));
     idle(&term);
+    term.keys("/quit\r");
+    assert!(term.wait().success());
+}
+
+#[test]
+fn a_budget_is_asked_about_and_work_goes_on() {
+    let usage = Usage {
+        input: 100,
+        output: 6,
+        ..Usage::default()
+    };
+    let steps = ["One.", "Two.", "Three."].map(|text| Step::answer().text(text).usage(usage));
+    let more =
+        "price = { input = 0, output = 10000 }\nmax_output = 10\n[budget]\nrun = { usd = 0.15 }\n";
+    let scene = Scene::with_config(Kind::Chat, more, steps);
+    let mut term = start(&scene, 80, 24);
+    term.keys("first\r");
+    term.wait_for("One.");
+    term.wait_for("40% budget");
+    idle(&term);
+    term.keys("second\r");
+    term.wait_for("The budget is reached");
+    term.wait_for("raise it and go on");
+    term.keys("n");
+    term.wait_for("Raise `[budget] run`");
+    idle(&term);
+    // It stays where it was, and asks again.
+    term.keys("third\r");
+    term.wait_until("the question", |s| {
+        s.contains("raise it and go on  to $0.3000, until Ostler ends")
+    });
+    term.keys("y");
+    term.wait_for("Two.");
+    idle(&term);
+    term.keys("/cost\r");
+    term.wait_for("$0.1200 of $0.3000 used");
+    term.keys("/quit\r");
+    assert!(term.wait().success());
+}
+
+#[test]
+fn sessions_are_found_by_what_was_said() {
+    let scene = scene([Step::answer().text("The quagga gateway listens on 7741.")]);
+    scene.exec("Which port is it?").ok();
+    scene.server.push(Step::answer().text("As I said."));
+    let mut term = start(&scene, 100, 24);
+    idle(&term);
+    term.keys("/resume\r");
+    term.wait_for("Which port is it?");
+    term.keys("quagga");
+    term.wait_for("look for it in what was said");
+    term.keys("\r");
+    term.wait_for("Resume: quagga");
+    term.wait_for("The quagga gateway listens");
+    term.keys("\r");
+    term.wait_for("· goes on with");
+    idle(&term);
+    term.keys("again\r");
+    term.wait_for("As I said.");
     term.keys("/quit\r");
     assert!(term.wait().success());
 }

@@ -173,7 +173,8 @@ fn by_call(entries: &[Entry]) -> ById<'_> {
             | Body::Notice(_)
             | Body::Error(_)
             | Body::Interrupted(_)
-            | Body::TurnEnd(_) => {}
+            | Body::TurnEnd(_)
+            | Body::Compaction(_) => {}
         }
     }
     (approvals, results)

@@ -19,7 +19,7 @@ pub struct Request {
 }
 
 pub fn requests(entries: &[Entry]) -> Vec<Request> {
-    usages(entries)
+    steps(entries)
         .map(|(entry, usage)| Request {
             entry,
             model: format!("{}/{}", usage.provider, usage.model),
@@ -36,7 +36,7 @@ pub fn requests(entries: &[Entry]) -> Vec<Request> {
 pub fn unplanned_breaks(entries: &[Entry]) -> Vec<String> {
     let mut found = Vec::new();
     let mut before: Option<u64> = None;
-    for (entry, usage) in usages(entries) {
+    for (entry, usage) in steps(entries) {
         match (&usage.broke, before) {
             (Some(broke), _) if PLANNED.contains(&broke.cause.as_str()) => {}
             (Some(broke), _) => found.push(format!(
@@ -61,6 +61,11 @@ pub fn hit_rate(entries: &[Entry]) -> Option<f64> {
     (input > 0).then(|| cached as f64 / input as f64)
 }
 
+/// Requests of the conversation itself. What was asked beside it is not continued by anything.
+fn steps(entries: &[Entry]) -> impl Iterator<Item = (u64, &Usage)> {
+    usages(entries).filter(|(_, usage)| usage.role.is_none())
+}
+
 fn usages(entries: &[Entry]) -> impl Iterator<Item = (u64, &Usage)> {
     entries.iter().filter_map(|e| match &e.body {
         Body::Usage(usage) => Some((e.entry, usage)),
@@ -75,7 +80,8 @@ fn usages(entries: &[Entry]) -> impl Iterator<Item = (u64, &Usage)> {
         | Body::Notice(_)
         | Body::Error(_)
         | Body::Interrupted(_)
-        | Body::TurnEnd(_) => None,
+        | Body::TurnEnd(_)
+        | Body::Compaction(_) => None,
     })
 }
 

@@ -34,6 +34,8 @@ pub struct Heir {
     pub entries: Vec<Entry>,
     /// The session that it comes from.
     pub parent: String,
+    /// The session whose budget it spends.
+    pub purse: String,
     pub prefix: Prefix,
     pub model: String,
     pub effort: Option<Effort>,
@@ -441,7 +443,8 @@ impl Seen {
             | Body::Approval(_)
             | Body::Todo(_)
             | Body::Notice(_)
-            | Body::Interrupted(_) => None,
+            | Body::Interrupted(_)
+            | Body::Compaction(_) => None,
         }
     }
 }

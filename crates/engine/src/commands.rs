@@ -2,7 +2,9 @@
 //! alone are heard while a turn runs, too.
 
 mod front;
+mod handoff;
 mod mcp;
+pub mod resume;
 pub mod said;
 mod session;
 mod spent;
@@ -10,12 +12,14 @@ mod standing;
 pub mod tasks;
 pub mod template;
 
+use crate::compaction;
 use crate::desk::Desk;
 use crate::hub::Extra;
 use crate::inbox::Inbox;
 use crate::session::Session;
 use ostler_wire::{CommandInfo, Delta, Language, View, Word};
 pub use standing::SESSION;
+use std::pin::Pin;
 use std::sync::Arc;
 
 pub(crate) struct Command {
@@ -32,7 +36,11 @@ enum Run {
     Now(fn(&mut Desk, &mut Inbox, &str) -> View),
     /// Between turns.
     Between(fn(&mut Session, &str) -> View),
+    /// Between turns, and it takes a while: the person can stop it.
+    Work(for<'a> fn(&'a mut Session, &'a str) -> Work<'a>),
 }
+
+type Work<'a> = Pin<Box<dyn Future<Output = View> + Send + 'a>>;
 
 impl Command {
     fn info(&self, language: Language) -> CommandInfo {
@@ -86,6 +94,20 @@ const fn between(
     }
 }
 
+const fn work(
+    name: &'static str,
+    help: Word,
+    arguments: &'static str,
+    run: for<'a> fn(&'a mut Session, &'a str) -> Work<'a>,
+) -> Command {
+    Command {
+        name,
+        help,
+        arguments,
+        run: Run::Work(run),
+    }
+}
+
 pub(crate) const COMMANDS: &[Command] = &[
     now(
         "approve",
@@ -96,6 +118,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     now("bg", Word::HelpBg, "<prompt>", tasks::bg),
     now("cache", Word::HelpCache, "", spent::cache),
     between("clear", Word::HelpClear, "", session::clear),
+    work("compact", Word::HelpCompact, "[focus]", compact),
     now("context", Word::HelpContext, "", spent::context),
     now("copy", Word::HelpCopy, "[n]", front::copy),
     now("cost", Word::HelpCost, "", spent::cost),
@@ -112,6 +135,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         session::export,
     ),
     between("fork", Word::HelpFork, "", session::fork),
+    work("handoff", Word::HelpHandoff, "<goal>", handoff::handoff),
     now("help", Word::HelpHelp, "[command]", front::help),
     at_once_command("kill", Word::HelpKill, "<id>", tasks::kill),
     now(
@@ -132,7 +156,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     now("plan", Word::HelpPlan, "[what]", standing::plan),
     at_once_command("ps", Word::HelpPs, "", tasks::ps),
     at_once_command("quit", Word::HelpQuit, "", front::quit),
-    between("resume", Word::HelpResume, "[id]", session::resume),
+    between(resume::NAME, Word::HelpResume, "[id|words]", resume::resume),
     between("session", Word::HelpSession, "", session::session),
     now("status", Word::HelpStatus, "", status),
     now(
@@ -192,13 +216,14 @@ pub fn is_ours(line: &str) -> bool {
     find(line).0.is_some()
 }
 
-pub fn run(session: &mut Session, line: &str) -> View {
+pub async fn run(session: &mut Session, line: &str) -> View {
     let (command, rest) = find(line);
     match command {
         Some(command) => match command.run {
             Run::AtOnce(run) => run(&mut session.inbox, rest),
             Run::Now(_) => now_run(command, &mut session.desk, &mut session.inbox, rest),
             Run::Between(run) => run(session, rest),
+            Run::Work(run) => run(session, rest).await,
         },
         None => {
             let name = line.split_whitespace().next().unwrap_or_default();
@@ -212,7 +237,7 @@ pub fn at_once(inbox: &mut Inbox, line: &str) -> Option<View> {
     let (command, rest) = find(line);
     match command?.run {
         Run::AtOnce(run) => Some(run(inbox, rest)),
-        Run::Now(_) | Run::Between(_) => None,
+        Run::Now(_) | Run::Between(_) | Run::Work(_) => None,
     }
 }
 
@@ -221,7 +246,7 @@ fn now_run(command: &Command, desk: &mut Desk, inbox: &mut Inbox, rest: &str) ->
         Run::Now(run) => run(desk, inbox, rest),
         Run::AtOnce(run) => run(inbox, rest),
         // Not called for these.
-        Run::Between(_) => return View::Text(String::new()),
+        Run::Between(_) | Run::Work(_) => return View::Text(String::new()),
     };
     let failed = matches!(view, View::Error(_));
     if FOR_ALL.contains(&command.name) && !rest.is_empty() && !failed {
@@ -264,6 +289,14 @@ fn parts(line: &str) -> (&str, &str) {
     let line = line.trim();
     let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     (name, rest.trim())
+}
+
+fn compact<'a>(session: &'a mut Session, focus: &'a str) -> Work<'a> {
+    Box::pin(compaction::on_wish(
+        &mut session.desk,
+        &mut session.inbox,
+        focus,
+    ))
 }
 
 fn status(desk: &mut Desk, inbox: &mut Inbox, _: &str) -> View {

@@ -164,7 +164,7 @@ pub async fn prepare(cx: &Context, cwd: PathBuf) -> Result<Outcome, ToolError> {
 async fn common(cx: &Context) -> Result<Option<&Common>, sandbox::Error> {
     let policy = &cx.settings.sandbox.policy;
     match policy.network {
-        Network::Proxy => cx.commons.get(policy.layer).await,
+        Network::Proxy => cx.commons.get(&*cx.host, policy.layer).await,
         Network::Off | Network::Loopback | Network::On => Ok(None),
     }
 }

@@ -1,10 +1,12 @@
 //! What the model has been told so far: the fold of the log, serialised for one model, with the measure of each request.
 
+use crate::compaction::Plan;
 use crate::fold::Fold;
 use crate::transcript::{Measure, Transcript, prefix_text};
 use bytes::Bytes;
 use ostler_llm::{Model, Msg, Params, Prefix};
-use ostler_wire::{Body, Break, Entry, Origin, Part, Role, Usage};
+use ostler_wire::{Body, Break, Compaction, Entry, Origin, Part, Role, Usage};
+use std::borrow::Borrow;
 
 #[cfg(test)]
 mod tests;
@@ -59,11 +61,75 @@ impl Conversation {
         }
     }
 
+    /// An empty one for the same model, prefix and settings.
+    pub fn anew(&self) -> Self {
+        let (model, prefix) = (self.model.clone(), self.prefix.clone());
+        Self {
+            fold: self.fold.anew(),
+            ..Self::new(model, prefix, &self.params, false)
+        }
+    }
+
+    /// Reads in a past, oldest first. What was folded costs next to nothing, and the prompts before the last fold are history.
+    pub fn read<E: Borrow<Entry>>(&mut self, entries: &[E]) {
+        let plan = Plan::of(entries);
+        for kept in plan.kept(entries) {
+            self.at = kept.entry;
+            self.fold.kept(kept.text, kept.images, &mut self.scratch);
+            self.settle();
+        }
+        for (place, entry) in entries.iter().enumerate().skip(plan.end) {
+            let entry: &Entry = entry.borrow();
+            if let Body::Compaction(compaction) = &entry.body
+                && plan.last == Some(place)
+            {
+                let before = entries.get(..place).unwrap_or_default();
+                let before = before.iter().rev().find_map(|e| prompt_of(e.borrow()));
+                self.folded(compaction, before);
+            }
+            match plan.last.is_some_and(|last| place < last) {
+                true => self.take(entry),
+                false => self.replay(entry),
+            }
+        }
+    }
+
+    /// The prompt continues another one up to the digest; that is the one break that was planned.
+    fn folded(&mut self, compaction: &Compaction, before: Option<&Usage>) {
+        self.replayed = None;
+        let Some(before) = before else {
+            return;
+        };
+        let Origin { provider, model } = self.origin().clone();
+        let own = provider == before.provider && model == before.model;
+        let (at, cause) = match own {
+            true => (
+                compaction.shared_bytes.min(before.prompt_bytes),
+                "compaction",
+            ),
+            false => (0, "model"),
+        };
+        self.broke = Some(self.transcript.break_at(at, before.prompt_bytes, cause));
+        self.previous = Some(Before {
+            origin: self.origin().clone(),
+            bytes: at,
+        });
+    }
+
+    /// Bytes at the start of this prompt that the last one sent of another conversation has, too.
+    pub fn shared_with(&self, other: &Conversation) -> u64 {
+        let shared = self.transcript.shared_with(&other.transcript);
+        match &other.broke {
+            Some(broke) => shared.min(broke.at),
+            None => shared,
+        }
+    }
+
     /// The same told anew, without what only the model can read of its earlier answers. None if there is none of that.
     pub fn without_replays(&self, entries: &[Entry]) -> Option<Self> {
         let mut new = Self::new(self.model.clone(), self.prefix.clone(), &self.params, false);
         new.fold = self.fold.without_replays()?;
-        entries.iter().for_each(|entry| new.push(entry));
+        new.read(entries);
         new.previous.clone_from(&self.previous);
         let before = new.previous.as_ref().map_or(0, |before| before.bytes);
         new.broke = Some(new.transcript.break_at(0, before, "replay"));
@@ -73,7 +139,7 @@ impl Conversation {
     /// The same told anew with another prefix.
     pub fn with_prefix(&self, prefix: Prefix, entries: &[Entry], envelope: bool) -> Self {
         let mut new = Self::new(self.model.clone(), prefix, &self.params, envelope);
-        entries.iter().for_each(|entry| new.push(entry));
+        new.read(entries);
         new.previous.clone_from(&self.previous);
         let (old, now) = (prefix_text(&self.prefix), prefix_text(&new.prefix));
         let same = old.bytes().zip(now.bytes()).take_while(|(a, b)| a == b);
@@ -83,7 +149,16 @@ impl Conversation {
         new
     }
 
+    /// Takes in an entry that was just committed.
     pub fn push(&mut self, entry: &Entry) {
+        // A break is told once; a request of which the log knows nothing has told nobody.
+        if prompt_of(entry).is_some() {
+            self.broke = None;
+        }
+        self.take(entry);
+    }
+
+    fn take(&mut self, entry: &Entry) {
         if let Body::Message(message) = &entry.body
             && message.role == Role::Assistant
         {
@@ -95,12 +170,14 @@ impl Conversation {
         self.settle();
     }
 
-    /// Reads in an entry of the past, checking that the prompts it belongs to come out as they were sent.
-    pub fn replay(&mut self, entry: &Entry) {
+    /// Takes in an entry of the past, checking that the prompts it belongs to come out as they were sent.
+    fn replay(&mut self, entry: &Entry) {
         match &entry.body {
             Body::Message(message) if message.role == Role::Assistant => {
                 self.replayed = Some(self.ready());
             }
+            // What was asked beside the conversation says nothing about it.
+            Body::Usage(usage) if usage.role.is_some() => {}
             Body::Usage(usage) => {
                 // An empty answer left no message: its request is the prompt as it stands.
                 if self.replayed.is_none() && !self.fold.is_open() {
@@ -118,15 +195,16 @@ impl Conversation {
             | Body::Todo(_)
             | Body::Notice(_)
             | Body::Error(_)
-            | Body::TurnEnd(_) => {}
+            | Body::TurnEnd(_)
+            | Body::Compaction(_) => {}
         }
-        self.push(entry);
+        self.take(entry);
     }
 
     /// The body of the next request and what it shares with the last.
     pub fn request(&mut self) -> (Vec<Bytes>, Sent) {
         let measure = self.ready();
-        let broke = self.broke.take();
+        let broke = self.broke.clone();
         let shared = match (&broke, &self.previous) {
             (Some(broke), _) => broke.at,
             (None, Some(previous)) => previous.bytes,
@@ -160,15 +238,15 @@ impl Conversation {
         self.answer_is_empty
     }
 
-    /// Takes the place of another conversation over the same log; the break in the prompt is kept for the next request.
+    /// Takes the place of another conversation over the same log, which it has read; the break in the prompt is kept for the
+    /// next request. One of the same model finds its own breaks by reading.
     pub fn replaces(&mut self, old: &Conversation, cause: &str) {
-        self.previous.clone_from(&old.previous);
-        self.broke = match &self.previous {
-            Some(before) if before.origin != *self.origin() => {
-                Some(self.transcript.break_at(0, before.bytes, cause))
-            }
-            Some(_) | None => None,
-        };
+        if let Some(before) = &old.previous
+            && before.origin != *self.origin()
+        {
+            self.broke = Some(self.transcript.break_at(0, before.bytes, cause));
+            self.previous = Some(before.clone());
+        }
     }
 
     fn compare(&mut self, usage: &Usage) {
@@ -211,4 +289,15 @@ impl Conversation {
     fn origin(&self) -> &Origin {
         &self.model.target().origin
     }
+}
+
+/// What the entry says about a prompt of the conversation.
+fn prompt_of(entry: &Entry) -> Option<&Usage> {
+    if let Body::Usage(usage) = &entry.body
+        && usage.role.is_none()
+        && !usage.prompt_hash.is_empty()
+    {
+        return Some(usage);
+    }
+    None
 }

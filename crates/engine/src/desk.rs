@@ -2,9 +2,12 @@
 
 use crate::artifacts::Artifacts;
 use crate::briefing::{self, Way};
+use crate::budget::{self, Amount, Booked, Budget, Payer};
+use crate::compaction::Folding;
 use crate::confine::Commons;
 use crate::conversation::{Conversation, Sent};
 use crate::feed::Feed;
+use crate::history::History;
 use crate::hub::{Extra, Options, RuleNews, RuleStore};
 use crate::jobs::Jobs;
 use crate::ledger::{Ledger, Line};
@@ -24,7 +27,7 @@ use crate::tools::exit_plan_mode::ExitPlanMode;
 use crate::tools::{Tools, canonical_name};
 use ostler_host::Host;
 use ostler_llm::{Effort, TokenUsage};
-use ostler_wire::{Access, Body, Entry, Language, TodoItem, Usage};
+use ostler_wire::{Access, Body, Delta, Entry, Language, TodoItem, Usage};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
@@ -56,6 +59,7 @@ pub struct Manner {
     pub language: Language,
     /// How hard the model is to think, as the person chose it in this session.
     pub effort: Option<Effort>,
+    pub folding: Folding,
 }
 
 /// Commands beside the engine's own.
@@ -73,6 +77,7 @@ pub struct Shop {
     pub artifacts: Artifacts,
     pub seen: Arc<Seen>,
     pub jobs: Arc<Jobs>,
+    pub history: Arc<History>,
     pub commons: Arc<Commons>,
     /// The task list as it stands.
     pub todo: Arc<Vec<TodoItem>>,
@@ -86,13 +91,19 @@ pub struct Shop {
 }
 
 impl Shop {
-    pub fn new(options: &Options, artifacts: Artifacts, writing: Arc<Semaphore>) -> Self {
+    pub fn new(
+        options: &Options,
+        artifacts: Artifacts,
+        history: History,
+        writing: Arc<Semaphore>,
+    ) -> Self {
         Self {
             host: options.host.clone(),
             settings: Arc::new(options.tools.clone()),
             jobs: Arc::new(Jobs::new(artifacts.clone())),
             commons: Arc::default(),
             artifacts,
+            history: Arc::new(history),
             seen: Arc::new(Seen::default()),
             todo: Arc::default(),
             rules: options.rules.clone(),
@@ -109,6 +120,23 @@ pub struct Account {
     pub session: String,
     pub project: String,
     pub role: &'static str,
+    /// The session whose budget is spent: this one, or the one that started it.
+    pub purse: String,
+    pub budget: Budget,
+    /// Most tokens of an answer, as the person set it.
+    pub max_tokens: Option<u64>,
+    /// Tokens and bytes of the last prompt.
+    pub pace: Option<(u64, u64)>,
+}
+
+impl Account {
+    pub fn payer(&self) -> Payer<'_> {
+        Payer {
+            session: &self.session,
+            purse: &self.purse,
+            role: self.role,
+        }
+    }
 }
 
 impl Desk {
@@ -121,11 +149,12 @@ impl Desk {
     pub fn commit_after(&mut self, past: Vec<Body>, bodies: Vec<Body>) -> Result<(), LogError> {
         let copied = past.len();
         let all = past.into_iter().chain(bodies).collect();
-        for (n, entry) in self.log.append(all)?.into_iter().enumerate() {
-            if n < copied {
-                self.replay(&entry);
-                continue;
-            }
+        let mut entries = self.log.append(all)?;
+        let new = entries.split_off(copied.min(entries.len()));
+        if copied > 0 {
+            self.read(&entries);
+        }
+        for entry in new {
             self.conversation.push(&entry);
             self.remember(&entry.body);
             self.feed.entry(entry);
@@ -133,10 +162,35 @@ impl Desk {
         Ok(())
     }
 
-    /// Takes in an entry of the past.
-    pub fn replay(&mut self, entry: &Entry) {
-        self.conversation.replay(entry);
-        self.remember(&entry.body);
+    /// Stores and shows a compaction and what belongs to it, and goes on with the conversation that follows from it.
+    pub fn commit_folded(
+        &mut self,
+        bodies: Vec<Body>,
+        conversation: Conversation,
+    ) -> Result<(), LogError> {
+        for entry in self.log.append(bodies)? {
+            self.remember(&entry.body);
+            self.feed.entry(entry);
+        }
+        self.conversation = conversation;
+        Ok(())
+    }
+
+    /// Takes in a past, oldest first.
+    pub fn read<E: std::borrow::Borrow<Entry>>(&mut self, entries: &[E]) {
+        self.conversation.read(entries);
+        for entry in entries {
+            self.remember(&entry.borrow().body);
+        }
+    }
+
+    /// Says what goes on beside calls; no text when it is over.
+    pub fn progress(&self, name: &str, text: &str) {
+        self.feed.delta(Delta::Progress {
+            id: String::new(),
+            name: name.into(),
+            text: text.into(),
+        });
     }
 
     /// Call ids and file states that the session has seen, and how things stand.
@@ -146,6 +200,12 @@ impl Desk {
         }
         if let Body::Todo(todo) = body {
             self.shop.todo = Arc::new(todo.items.clone());
+        }
+        self.manner.folding.gauge.note(body);
+        if let Body::Usage(usage) = body
+            && usage.role.is_none()
+        {
+            self.account.pace = Some((usage.input, usage.prompt_bytes));
         }
         if let Body::Mode(_) = body {
             self.standing.unrecorded = false;
@@ -205,6 +265,7 @@ impl Desk {
             artifacts: self.shop.artifacts.clone(),
             seen: self.shop.seen.clone(),
             jobs: self.shop.jobs.clone(),
+            history: self.shop.history.clone(),
             commons: self.shop.commons.clone(),
             guard: self.guard(tool),
             terms: Arc::new(self.standing.terms(&self.policy.rules, hosts)),
@@ -310,19 +371,43 @@ impl Desk {
             shared_bytes: sent.shared,
             prompt_hash: sent.measure.hash.clone(),
             broke: sent.broke.clone(),
+            role: None,
         }
+    }
+
+    /// The most that the next request can cost.
+    pub fn worst(&self) -> Amount {
+        let target = self.conversation.model.target();
+        let output = self.account.max_tokens.or(target.max_output);
+        budget::worst(
+            self.conversation.bytes(),
+            self.account.pace,
+            output,
+            target.price,
+        )
     }
 
     /// A ledger that cannot be written must not stop the work; `doctor` looks at it.
     pub fn book(&self, usage: &Usage) {
-        if let Some(ledger) = &self.account.ledger {
-            let _ = ledger.add(&Line {
+        let account = &self.account;
+        let booked = account.ledger.as_ref().map(|ledger| {
+            ledger.add(&Line {
                 ts: crate::log::now(),
-                session: self.account.session.clone(),
-                project: self.account.project.clone(),
-                role: self.account.role.into(),
+                session: account.session.clone(),
+                project: account.project.clone(),
+                role: usage.role.as_deref().unwrap_or(account.role).into(),
+                purse: Some(account.purse.clone()).filter(|purse| *purse != account.session),
                 tokens: usage.into(),
-            });
+            })
+        });
+        let booked = match booked {
+            Some(Ok(())) => Booked::Yes,
+            Some(Err(_)) | None => Booked::No,
+        };
+        let payer = account.payer();
+        account.budget.spend(payer, usage.into(), booked);
+        if let Some(percent) = account.budget.percent(payer) {
+            self.feed.delta(Delta::Budget { percent });
         }
     }
 }

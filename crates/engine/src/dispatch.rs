@@ -1,10 +1,13 @@
 //! Calls of one answer: prepared in order, permission asked here and nowhere else, readers together, writers alone,
 //! results committed in call order.
 
+mod afford;
 pub mod own;
 mod permit;
 mod question;
 mod regrant;
+
+pub use afford::{Afforded, afford};
 
 use crate::commands;
 use crate::desk::Desk;

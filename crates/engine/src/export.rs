@@ -48,6 +48,7 @@ pub fn markdown(entries: &[Entry]) -> String {
             Body::Notice(n) => write!(out, "\n> {}\n", n.text),
             Body::Error(e) => write!(out, "\n> Error ({}): {}\n", e.kind, e.message),
             Body::Interrupted(_) => write!(out, "\n> Interrupted\n"),
+            Body::Compaction(c) => write!(out, "\n## Digest\n\n{}\n", fenced(&c.digest, "")),
             Body::Meta(_)
             | Body::Usage(_)
             | Body::Settings(_)
@@ -85,6 +86,7 @@ pub fn html(entries: &[Entry]) -> String {
             Body::Notice(n) => ("note", "Notice", n.text.clone()),
             Body::Error(e) => ("error", "Error", e.message.clone()),
             Body::Interrupted(_) => ("note", "Interrupted", String::new()),
+            Body::Compaction(c) => ("note", "Digest", c.digest.clone()),
             Body::Meta(_)
             | Body::Usage(_)
             | Body::Settings(_)

@@ -69,6 +69,8 @@ impl Feed {
                 view: View::List(list),
                 ..
             } => {
+                clean(&mut list.title);
+                clean(&mut list.empty);
                 for item in &mut list.items {
                     clean(&mut item.label);
                     clean(&mut item.detail);
@@ -83,6 +85,7 @@ impl Feed {
             | Delta::ReasoningDelta { .. }
             | Delta::ToolStarted { .. }
             | Delta::ToolOutput { .. }
+            | Delta::Budget { .. }
             | Delta::Standing { .. } => {}
         }
         self.send(Event::Delta(delta));

@@ -1,5 +1,5 @@
 //! From the log to messages: one total function, fed entry by entry, that always leaves a valid conversation.
-//! It is the only place that repairs histories.
+//! It is the only place that repairs histories. What of a folded past it is given, the compactions decide.
 
 use crate::tools;
 use ostler_llm::{AnswerPart, CallResult, Msg};
@@ -82,6 +82,18 @@ impl Fold {
         }
     }
 
+    /// An empty one that goes by the same.
+    pub fn anew(&self) -> Self {
+        let replays = match self.replays {
+            Replays::Off => Replays::Off,
+            Replays::None | Replays::Some => Replays::None,
+        };
+        Self {
+            replays,
+            ..Self::new(self.origin.clone(), self.envelope)
+        }
+    }
+
     /// The same, but nothing that only the model can read is given back to it. None if there was nothing of the kind.
     pub fn without_replays(&self) -> Option<Self> {
         (self.replays == Replays::Some).then(|| Self {
@@ -119,8 +131,14 @@ impl Fold {
             | Body::Todo(_)
             | Body::Notice(_)
             | Body::Error(_)
-            | Body::TurnEnd(_) => {}
+            | Body::TurnEnd(_)
+            | Body::Compaction(_) => {}
         }
+    }
+
+    /// What a folded past still says comes before everything else.
+    pub fn kept(&mut self, text: String, images: Vec<Image>, out: &mut Vec<Msg>) {
+        self.say(text, images, out);
     }
 
     /// Ends what is open, as a request must: a call without a result gets one that says so, and the model is not last.

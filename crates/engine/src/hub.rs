@@ -1,7 +1,9 @@
 //! Opens sessions: new, resumed or forked. It puts the parts together; the session then runs as its own task.
 
 use crate::artifacts::Artifacts;
+use crate::budget::{self, Budget, affordable, spent};
 use crate::children::{Children, Heir};
+use crate::compaction::{ContextSettings, Folding};
 use crate::conversation::Conversation;
 use crate::desk::{Account, Desk, Manner, Offers, Shop};
 use crate::feed::Feed;
@@ -14,8 +16,8 @@ use crate::policy::{Mode, Policy, Rule};
 use crate::prompt;
 use crate::redact::Redactor;
 use crate::session::Session;
-use crate::standing::Standing;
-use crate::store::Store;
+use crate::standing::{Standing, mode_of};
+use crate::store::{Store, copied, moved};
 use crate::templates::{Shelf, Template};
 use crate::tool::{Scope, Tool, ToolSettings};
 use crate::tools::Tools;
@@ -91,6 +93,9 @@ pub struct Options {
     pub models: Arc<dyn Models>,
     pub params: Params,
     pub max_steps: u64,
+    pub context: ContextSettings,
+    /// What may be spent, shared by all sessions of the process.
+    pub budget: Budget,
     /// Lines for the operator section of the prompt.
     pub operator: Vec<String>,
     pub policy: Policy,
@@ -295,14 +300,12 @@ impl LocalHub {
                 forked_from: past.forked_from.clone(),
             });
             let copied = std::mem::take(&mut past.entries);
-            let bodies = copied.into_iter().map(|e| e.body);
+            let bodies = crate::compaction::copied(copied).into_iter();
             match past.forked_from {
                 None => opening.entries.push(meta),
                 Some(_) => {
                     opening.past.push(meta);
-                    opening
-                        .past
-                        .extend(bodies.filter(|b| !matches!(b, Body::Meta(_))));
+                    opening.past.extend(bodies);
                 }
             }
         }
@@ -334,28 +337,6 @@ impl LocalHub {
     }
 }
 
-/// Entries that a fork takes over.
-fn copied(entries: &[Entry]) -> u64 {
-    let counts = |e: &&Entry| !matches!(e.body, Body::Meta(_));
-    entries.iter().filter(counts).count() as u64
-}
-
-/// A session that goes on in another folder than it began in.
-fn moved(entries: &[Entry], root: &std::path::Path) -> Option<String> {
-    let roots = entries.iter().filter_map(|entry| {
-        if let Body::Meta(meta) = &entry.body {
-            Some(meta.root.as_str())
-        } else {
-            None
-        }
-    });
-    let began = roots.rev().find(|root| !root.is_empty())?;
-    let here = root.display().to_string();
-    (began != here).then(|| {
-        format!("This session began in {began}; it goes on in {here}. Paths in it may mean other files now.")
-    })
-}
-
 /// The model as a person would name it.
 pub(crate) fn reference(model: &Model) -> String {
     let Target { origin, effort, .. } = &**model.target();
@@ -384,17 +365,6 @@ fn settings_of(past: &[Entry], opening: &[Body]) -> Settings {
         }
     }
     out
-}
-
-/// The mode that a session was left in. One that this version does not know is none of ours.
-fn mode_of(past: &[Entry]) -> Mode {
-    let mut mode = Mode::default();
-    for entry in past {
-        if let Body::Mode(entry) = &entry.body {
-            mode = Mode::parse(&entry.mode).unwrap_or_default();
-        }
-    }
-    mode
 }
 
 /// What a session is put together from.
@@ -450,6 +420,7 @@ impl LocalHub {
             mut notes,
         } = parts;
         let options = self.options.clone();
+        affordable(&options.budget, &model).map_err(HubError)?;
         let reference = reference(&model);
         let (templates, left_out) = templates::load(&options.templates);
         notes.extend(left_out);
@@ -471,7 +442,8 @@ impl LocalHub {
             desk.policy = heir.policy;
             desk.standing.inherit(heir.standing);
             desk.manner.effort = effort;
-            desk.account.role = "task";
+            desk.account.role = budget::TASK;
+            desk.account.purse = heir.purse;
         }
         let is_new = desk.log.is_empty();
         let opening = self.opening(&mut past, is_new, (&reference, title), &prefix);
@@ -526,6 +498,7 @@ impl LocalHub {
         let options = &self.options;
         let artifacts =
             Artifacts::new(past.folder.clone()).redacting(self.options.redactor.clone());
+        let history = self.store().history(&options.home, Some(&past.id));
         Desk {
             conversation,
             log: Log::memory(),
@@ -538,13 +511,14 @@ impl LocalHub {
             }),
             shop: Shop {
                 servers: self.servers.clone(),
-                ..Shop::new(options, artifacts, self.writing.clone())
+                ..Shop::new(options, artifacts, history, self.writing.clone())
             },
             manner: Manner {
                 interactive: options.interactive,
                 max_steps: options.max_steps,
                 language: options.language,
                 effort: None,
+                folding: Folding::new(options.context, options.save.then(|| options.home.clone())),
             },
             used_ids: HashSet::new(),
             offers: Offers {
@@ -556,7 +530,11 @@ impl LocalHub {
                 ledger: options.save.then(|| Ledger::new(&options.home)),
                 session: past.id.clone(),
                 project: self.store().project().to_owned(),
-                role: "main",
+                role: budget::MAIN,
+                purse: past.id.clone(),
+                budget: options.budget.clone(),
+                max_tokens: options.params.max_tokens,
+                pace: None,
             },
         }
     }
@@ -566,7 +544,9 @@ impl LocalHub {
 fn take_in(desk: &mut Desk, entries: &[Entry], mode: Option<Mode>) {
     // A fork's entries are committed with its opening; a resumed log's are only read in.
     if !desk.log.is_empty() {
-        entries.iter().for_each(|entry| desk.replay(entry));
+        desk.read(entries);
+        let account = &desk.account;
+        account.budget.remember(&account.session, spent(entries));
     }
     desk.standing.mode = mode_of(entries);
     if let Some(mode) = mode {

@@ -2,7 +2,7 @@
 
 use ostler_wire::Usage;
 use serde::{Deserialize, Serialize};
-use std::io::{self, Write};
+use std::io::{self, Read as _, Seek as _, Write};
 use std::path::{Path, PathBuf};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -12,6 +12,9 @@ pub struct Line {
     pub project: String,
     #[serde(default)]
     pub role: String,
+    /// The session that started it, if the person did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub purse: Option<String>,
     #[serde(flatten)]
     pub tokens: Tokens,
 }
@@ -68,6 +71,27 @@ impl Ledger {
             .write_all(text.as_bytes())
     }
 
+    /// Every readable line from a byte on, and the byte to go on from. From the start when the file has become shorter.
+    pub fn since(&self, from: u64) -> io::Result<(Vec<Line>, u64)> {
+        let mut file = match std::fs::File::open(&self.path) {
+            Ok(file) => file,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok((Vec::new(), 0)),
+            Err(e) => return Err(e),
+        };
+        let from = if file.metadata()?.len() < from {
+            0
+        } else {
+            from
+        };
+        file.seek(io::SeekFrom::Start(from))?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        // A line without an end is still being written.
+        let whole = memchr::memrchr(b'\n', &bytes).map_or(0, |end| end + 1);
+        bytes.truncate(whole);
+        Ok((parsed(&bytes), from + whole as u64))
+    }
+
     /// Every readable line.
     pub fn lines(&self) -> io::Result<Vec<Line>> {
         let bytes = match std::fs::read(&self.path) {
@@ -75,11 +99,15 @@ impl Ledger {
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(e) => return Err(e),
         };
-        Ok(bytes
-            .split(|b| *b == b'\n')
-            .filter_map(|line| serde_json::from_slice(line).ok())
-            .collect())
+        Ok(parsed(&bytes))
     }
+}
+
+fn parsed(bytes: &[u8]) -> Vec<Line> {
+    bytes
+        .split(|b| *b == b'\n')
+        .filter_map(|line| serde_json::from_slice(line).ok())
+        .collect()
 }
 
 #[cfg(test)]
@@ -92,6 +120,7 @@ mod tests {
             session: session.into(),
             project: "app-00000000".into(),
             role: "main".into(),
+            purse: None,
             tokens: Tokens {
                 provider: "p".into(),
                 model: "m".into(),
@@ -128,6 +157,23 @@ mod tests {
         sessions.sort();
         sessions.dedup();
         assert_eq!(sessions.len(), 100);
+    }
+
+    #[test]
+    fn it_is_read_on_from_where_it_was_left() {
+        let dir = tempfile::tempdir().unwrap();
+        let ledger = Ledger::new(dir.path());
+        assert_eq!(ledger.since(9).unwrap(), (Vec::new(), 0));
+        ledger.add(&line("a", None)).unwrap();
+        let (lines, at) = ledger.since(0).unwrap();
+        assert_eq!(lines, [line("a", None)]);
+        ledger.add(&line("b", None)).unwrap();
+        let (lines, end) = ledger.since(at).unwrap();
+        assert_eq!((lines, end), (vec![line("b", None)], 2 * at));
+        let path = dir.path().join("ledger.jsonl");
+        let bytes = std::fs::read(&path).unwrap();
+        std::fs::write(&path, &bytes[..bytes.len() - 5]).unwrap();
+        assert_eq!(ledger.since(end).unwrap(), (vec![line("a", None)], at));
     }
 
     #[test]

@@ -231,6 +231,11 @@ impl Log {
         self.head
     }
 
+    /// The number that the next entry gets.
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+
     /// The next entry follows this one (rewind).
     pub fn set_head(&mut self, entry: u64) {
         self.head = Some(entry);

@@ -322,6 +322,8 @@ async fn guide(
 
 /// Both directions until both ends are done, or nobody says anything. At most `more` bytes go to the server.
 async fn pass(client: TcpStream, server: TcpStream, more: u64) {
+    // What is typed into a shell far away comes in small pieces; refused, they only come later.
+    let _later = client.set_nodelay(true).and(server.set_nodelay(true));
     let (from_client, mut to_client) = client.into_split();
     let (mut from_server, mut to_server) = server.into_split();
     let start = Instant::now();

@@ -10,6 +10,8 @@ use ostler_wire::Image;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
+/// What a block begins with.
+pub const FILE: &str = "<file path=\"";
 /// Bytes of one file.
 const MAX_FILE: u64 = 100 << 10;
 const MAX_PICTURE: u64 = 20 << 20;
@@ -166,7 +168,7 @@ fn block(path: &str, content: &str) -> String {
     // A file that contains the closing word must not end its block.
     let content = content.replace("</file>", "<\\/file>");
     format!(
-        "<file path=\"{path}\">\n{}\n</file>",
+        "{FILE}{path}\">\n{}\n</file>",
         content.trim_end_matches('\n')
     )
 }

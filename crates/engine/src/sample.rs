@@ -3,7 +3,7 @@
 use crate::feed::Feed;
 use crate::redact::Stream;
 use bytes::Bytes;
-use ostler_llm::{Answer, Assembler, Chunk, Error, MAX_RETRY_AFTER, Model, backoff};
+use ostler_llm::{Answer, Assembler, Chunk, Error, MAX_RETRY_AFTER, Model, TokenUsage, backoff};
 use ostler_wire::Delta;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -22,11 +22,35 @@ pub enum Sampled {
     Failed(Answer, Error),
 }
 
+impl Sampled {
+    fn answer_mut(&mut self) -> &mut Answer {
+        match self {
+            Sampled::Whole(answer)
+            | Sampled::Cut(answer, _)
+            | Sampled::Interrupted(answer)
+            | Sampled::Failed(answer, _) => answer,
+        }
+    }
+}
+
 pub async fn sample(
     model: &Model,
     body: Vec<Bytes>,
     feed: &Feed,
     cancel: &CancellationToken,
+) -> Sampled {
+    let mut wasted = TokenUsage::default();
+    let mut sampled = tries(model, body, feed, cancel, &mut wasted).await;
+    sampled.answer_mut().wasted = wasted;
+    sampled
+}
+
+async fn tries(
+    model: &Model,
+    body: Vec<Bytes>,
+    feed: &Feed,
+    cancel: &CancellationToken,
+    wasted: &mut TokenUsage,
 ) -> Sampled {
     let mut tries = 1;
     loop {
@@ -55,6 +79,7 @@ pub async fn sample(
         if assembler.is_visible() {
             return Sampled::Cut(assembler.finish(), error);
         }
+        add(wasted, assembler.finish().usage);
         if let Some(patience) = after.filter(|after| *after > MAX_RETRY_AFTER) {
             let message = format!("{message}. It wants {} to pass first", spoken(patience));
             let error = Error::Retryable {
@@ -165,6 +190,13 @@ impl<'a> Live<'a> {
             });
         }
     }
+}
+
+fn add(sum: &mut TokenUsage, more: TokenUsage) {
+    sum.input = sum.input.saturating_add(more.input);
+    sum.cached = sum.cached.saturating_add(more.cached);
+    sum.cache_write = sum.cache_write.saturating_add(more.cache_write);
+    sum.output = sum.output.saturating_add(more.output);
 }
 
 /// A long time in the words of a person.

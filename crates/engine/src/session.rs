@@ -1,5 +1,6 @@
 //! A session: one task that owns the desk and the inbox, and runs one turn after the other.
 
+use crate::budget::affordable;
 use crate::commands::{self, template};
 use crate::conversation::Conversation;
 use crate::desk::Desk;
@@ -101,8 +102,15 @@ impl Session {
         self.inbox.begin_turn();
         let carried_out = if commands::said::is_said(line) {
             self.said(line).await
+        } else if let Some(look) = commands::resume::look(self, line) {
+            let stop = self.inbox.turn();
+            let work = tokio::task::spawn_blocking(move || look.view(&|| stop.is_cancelled()));
+            if let Ok(Ok(view)) = self.inbox.attend(work).await {
+                commands::show(&self.desk, line, view);
+            }
+            Ok(())
         } else if commands::is_ours(line) {
-            let view = commands::run(self, line);
+            let view = commands::run(self, line).await;
             commands::show(&self.desk, line, view);
             Ok(())
         } else if let Some((extra, words)) = commands::extra(&self.desk, line) {
@@ -118,7 +126,7 @@ impl Session {
         } else if let Some((template, words)) = template::of(&self.desk, line) {
             self.template(line, &template, &words).await
         } else {
-            let view = commands::run(self, line);
+            let view = commands::run(self, line).await;
             commands::show(&self.desk, line, view);
             Ok(())
         };
@@ -253,6 +261,7 @@ impl Session {
         settings: Settings,
     ) -> Result<(), String> {
         let model = Model::new(target, self.transport.clone()).map_err(|e| e.to_string())?;
+        affordable(&self.options.budget, &model)?;
         let mut params = params_for(&self.options, &model);
         params.effort = self.desk.manner.effort.or(params.effort);
         let old = &self.desk.conversation;
@@ -260,7 +269,7 @@ impl Session {
         let mut new = Conversation::new(model, old.prefix.clone(), &params, envelope);
         let entries = self.desk.log.source().entries_after(None);
         let entries = branch(entries.into_iter().map(Arc::unwrap_or_clone).collect());
-        entries.iter().for_each(|entry| new.push(entry));
+        new.read(&entries);
         new.replaces(old, cause);
         self.desk.conversation = new;
         if self.desk.log.is_empty() {

@@ -3,7 +3,7 @@
 
 use crate::confine::Terms;
 use crate::policy::{Mode, Posture, Rules, Stance};
-use ostler_wire::{Access, Body};
+use ostler_wire::{Access, Body, Entry};
 use std::time::Instant;
 
 #[derive(Clone)]
@@ -161,6 +161,17 @@ fn add<T: PartialEq + Clone>(list: &mut Vec<T>, item: &T) {
     if !list.contains(item) {
         list.push(item.clone());
     }
+}
+
+/// The mode that a session was left in. One that this version does not know is none of ours.
+pub fn mode_of(past: &[Entry]) -> Mode {
+    let mut mode = Mode::default();
+    for entry in past {
+        if let Body::Mode(entry) = &entry.body {
+            mode = Mode::parse(&entry.mode).unwrap_or_default();
+        }
+    }
+    mode
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Sessions as files: where they lie, which there are, and how to look into them without owning them.
 
+use crate::history::History;
 use crate::log;
 use ostler_wire::{Body, Entry, Role, SessionInfo};
 use sha2::{Digest, Sha256};
@@ -19,15 +20,6 @@ pub struct Store {
     project: String,
 }
 
-/// A hit of a search.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
-pub struct Hit {
-    pub session: String,
-    pub title: String,
-    pub entry: u64,
-    pub text: String,
-}
-
 impl Store {
     pub fn new(sessions: &Path, root: &Path) -> Self {
         Self {
@@ -44,6 +36,16 @@ impl Store {
         self.sessions
             .join(&self.project)
             .join(format!("{id}.jsonl"))
+    }
+
+    /// What can be found again; `session` is who asks.
+    pub fn history(&self, home: &Path, session: Option<&str>) -> History {
+        History {
+            home: home.to_owned(),
+            sessions: self.sessions.clone(),
+            project: self.project.clone(),
+            session: session.map(str::to_owned),
+        }
     }
 
     /// The folder beside a log: artifacts and jobs.
@@ -109,39 +111,6 @@ impl Store {
     pub fn delete(&self, id: &str) -> Result<String, String> {
         let path = self.find(id)?;
         remove(&path).map_err(|e| format!("{} cannot be deleted: {e}.", path.display()))
-    }
-
-    /// Every message that has all the words, newest session first.
-    pub fn search(&self, words: &[String], limit: usize) -> Vec<Hit> {
-        let words: Vec<String> = words.iter().map(|w| w.to_lowercase()).collect();
-        let mut paths = self.all_logs();
-        paths.sort_by_key(|p| std::cmp::Reverse(modified(p)));
-        let mut hits = Vec::new();
-        for path in paths {
-            let Ok((entries, _)) = log::read(&path) else {
-                continue;
-            };
-            let title = title(&entries);
-            let session = stem(&path);
-            for entry in &entries {
-                let Body::Message(message) = &entry.body else {
-                    continue;
-                };
-                let lower = message.text.to_lowercase();
-                if !words.is_empty() && words.iter().all(|w| lower.contains(w)) {
-                    hits.push(Hit {
-                        session: session.clone(),
-                        title: title.clone(),
-                        entry: entry.entry,
-                        text: around(&message.text, words.first().map_or("", String::as_str)),
-                    });
-                    if hits.len() >= limit {
-                        return hits;
-                    }
-                }
-            }
-        }
-        hits
     }
 
     /// Removes the oldest sessions of all projects until the rest fits. Open ones and the newest stay.
@@ -258,11 +227,12 @@ fn first_line(body: &Body) -> Option<String> {
     if message.role != Role::User {
         return None;
     }
-    let line = message
-        .text
-        .lines()
-        .map(str::trim)
-        .find(|l| !l.is_empty())?;
+    title_line(&message.text)
+}
+
+/// What a prompt is called in lists.
+pub(crate) fn title_line(text: &str) -> Option<String> {
+    let line = text.lines().map(str::trim).find(|l| !l.is_empty())?;
     let mut title: String = line.chars().take(TITLE_CHARS).collect();
     if line.chars().count() > TITLE_CHARS {
         title.push('…');
@@ -303,8 +273,30 @@ fn info(path: &Path) -> Option<SessionInfo> {
     })
 }
 
+/// Entries that a fork takes over.
+pub fn copied(entries: &[Entry]) -> u64 {
+    let counts = |e: &&Entry| !matches!(e.body, Body::Meta(_));
+    entries.iter().filter(counts).count() as u64
+}
+
+/// A session that goes on in another folder than it began in.
+pub fn moved(entries: &[Entry], root: &Path) -> Option<String> {
+    let roots = entries.iter().filter_map(|entry| {
+        if let Body::Meta(meta) = &entry.body {
+            Some(meta.root.as_str())
+        } else {
+            None
+        }
+    });
+    let began = roots.rev().find(|root| !root.is_empty())?;
+    let here = root.display().to_string();
+    (began != here).then(|| {
+        format!("This session began in {began}; it goes on in {here}. Paths in it may mean other files now.")
+    })
+}
+
 /// How many of the entries after this first one are copies of another session's.
-fn copies(first: &Body) -> u64 {
+pub(crate) fn copies(first: &Body) -> u64 {
     if let Body::Meta(meta) = first {
         meta.forked_from.as_ref().map_or(0, |from| from.copied)
     } else {
@@ -360,24 +352,4 @@ fn remove(path: &Path) -> io::Result<String> {
         let _ = fs::remove_dir(project);
     }
     Ok(stem(path))
-}
-
-/// Some text around the first place of a word.
-fn around(text: &str, word: &str) -> String {
-    const BEFORE: usize = 40;
-    const LENGTH: usize = 160;
-    let flat: String = text
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect();
-    let lower = flat.to_lowercase();
-    let at = lower
-        .find(word)
-        .map_or(0, |i| lower.get(..i).map_or(0, |s| s.chars().count()));
-    flat.chars()
-        .skip(at.saturating_sub(BEFORE))
-        .take(LENGTH)
-        .collect::<String>()
-        .trim()
-        .to_owned()
 }

@@ -3,6 +3,7 @@
 use crate::artifacts::Artifacts;
 use crate::confine::{Commons, SandboxSettings, Terms};
 use crate::feed::Feed;
+use crate::history::History;
 use crate::inbox::Answer;
 use crate::jobs::Jobs;
 use crate::petition::Petitions;
@@ -145,6 +146,8 @@ pub struct Context {
     pub artifacts: Artifacts,
     pub seen: Arc<Seen>,
     pub jobs: Arc<Jobs>,
+    /// What was said before.
+    pub history: Arc<History>,
     pub commons: Arc<Commons>,
     /// What the rules say of things met on the way.
     pub guard: Guard,

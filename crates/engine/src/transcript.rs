@@ -153,6 +153,39 @@ impl Transcript {
         }
     }
 
+    /// How many bytes at the start of this prompt another one of the same model and prefix has, too: whole messages.
+    pub fn shared_with(&self, other: &Transcript) -> u64 {
+        let (own, others) = (self.joined(), other.joined());
+        let same = own.iter().zip(&others).take_while(|(a, b)| a == b).count();
+        // In the joined text each message has a comma before it, but the first.
+        let start = |i: usize, at: u64| at - self.prefix_bytes + i as u64;
+        let whole = |i: usize| match self.owners.get(i + 1) {
+            Some((at, _)) => start(i, *at),
+            None => own.len() as u64,
+        };
+        let count = self.owners.len();
+        let first = (0..count).find(|i| whole(*i) > same as u64);
+        match first.and_then(|i| self.owners.get(i)) {
+            Some((at, _)) => *at,
+            None => self.bytes(),
+        }
+    }
+
+    /// All messages, comma-separated.
+    fn joined(&self) -> Vec<u8> {
+        let mut out = self.rope.snapshot().concat();
+        if self.opened_with_item && !out.is_empty() {
+            out.remove(0);
+        }
+        for recent in &self.recent {
+            if !out.is_empty() {
+                out.push(b',');
+            }
+            out.extend_from_slice(&recent.plain);
+        }
+        out
+    }
+
     pub fn bytes(&self) -> u64 {
         self.prefix_bytes + self.message_bytes
     }

@@ -2,9 +2,11 @@
 
 use crate::accept::accept;
 use crate::briefing;
+use crate::budget::{Breach, Hold};
 use crate::commands;
+use crate::compaction;
 use crate::desk::Desk;
-use crate::dispatch::{Dispatched, Ran, dispatch};
+use crate::dispatch::{Afforded, Dispatched, Ran, afford, dispatch};
 use crate::inbox::{Inbox, Prompt, Stopped};
 use crate::ingest;
 use crate::log::{LogError, branch};
@@ -14,7 +16,8 @@ use crate::references::Library;
 use crate::sample::{Sampled, sample};
 use ostler_llm::{Answer, AnswerPart, Error, TokenUsage};
 use ostler_wire::{
-    Body, Delta, ErrorEntry, Interrupted, Json, Message, Notice, Outcome, Stop, ToolResult, TurnEnd,
+    Body, Delta, ErrorEntry, Interrupted, Json, Message, Notice, Outcome, Stop, ToolResult,
+    TurnEnd, Usage,
 };
 use serde_json::json;
 use std::sync::Arc;
@@ -70,6 +73,10 @@ pub async fn turn(
         fail(desk, &error);
         return Err(opening);
     }
+    if let Err(error) = compaction::before_turn(desk, inbox, &cancel).await {
+        fail(desk, &error);
+        return Ok(());
+    }
     let mut ending = Vec::new();
     let ended = steps(desk, inbox, &cancel).await;
     // What an approved plan may do it may do in its turn.
@@ -97,6 +104,7 @@ pub async fn turn(
     if outcome == Outcome::Interrupted {
         ending.push(Body::Interrupted(Interrupted::default()));
     }
+    ending.extend(compaction::warning(desk));
     ending.push(Body::TurnEnd(TurnEnd { outcome }));
     match desk.commit(ending) {
         Ok(()) => desk.log.sync_in_background(),
@@ -165,7 +173,7 @@ async fn steps(
     cancel: &CancellationToken,
 ) -> Result<Outcome, Trouble> {
     let mut breaker = Breaker::default();
-    let (mut steps, mut empty, mut cuts) = (0, 0, 0);
+    let (mut steps, mut empty, mut cuts, mut folds) = (0, 0, 0, 0);
     loop {
         steps += 1;
         if desk.manner.max_steps > 0 && steps > desk.manner.max_steps {
@@ -186,8 +194,8 @@ async fn steps(
             also.insert(0, Body::Message(Message { context, ..message }));
             desk.commit(also)?;
         }
-        let (answer, sent) = match ask_model(desk, inbox, cancel).await? {
-            Asked::Answer(answer, sent) => (answer, sent),
+        let (answer, sent, hold) = match ask_model(desk, inbox, cancel).await? {
+            Asked::Answer(answer, sent, hold) => (answer, sent, hold),
             Asked::Cut if cuts == 0 => {
                 cuts += 1;
                 desk.commit(vec![Body::Message(Message::note(CUT_NOTE))])?;
@@ -201,11 +209,21 @@ async fn steps(
                 ));
             }
             Asked::Again => continue,
+            Asked::TooLong(error) => {
+                folds += 1;
+                let shorter = folds == 1 && compaction::on_overflow(desk, inbox, cancel).await?;
+                match shorter {
+                    true => continue,
+                    false => return Err(failed(desk, &error)),
+                }
+            }
             Asked::Interrupted => return Ok(Outcome::Interrupted),
         };
-        cuts = 0;
+        (cuts, folds) = (0, 0);
         let stop = answer.stop.unwrap_or(Stop::End);
         let calls = commit_answer(desk, answer, stop, Some(sent))?;
+        // What it did cost is in the books now.
+        drop(hold);
         if calls.is_empty() {
             match finish(desk, inbox, stop, &mut empty)? {
                 Some(outcome) => return Ok(outcome),
@@ -222,8 +240,10 @@ async fn steps(
 }
 
 enum Asked {
-    Answer(Answer, crate::conversation::Sent),
+    Answer(Answer, crate::conversation::Sent, Box<Hold>),
     Cut,
+    /// The prompt does not fit the model's window.
+    TooLong(Error),
     /// Nothing came, and the next request is another one.
     Again,
     Interrupted,
@@ -234,11 +254,16 @@ async fn ask_model(
     inbox: &mut Inbox,
     cancel: &CancellationToken,
 ) -> Result<Asked, Trouble> {
+    let hold = match afford(desk, inbox).await? {
+        Afforded::Yes(hold) => hold,
+        Afforded::No(breach) => return Err(too_dear(&breach)),
+        Afforded::Stopped => return Ok(Asked::Interrupted),
+    };
     let (body, sent) = desk.conversation.request();
     let sampling = sample(&desk.conversation.model, body, &desk.feed, cancel);
     let sampled = inbox.attend(sampling).await;
     Ok(match sampled {
-        Ok(Sampled::Whole(answer)) => Asked::Answer(answer, sent),
+        Ok(Sampled::Whole(answer)) => Asked::Answer(answer, sent, hold),
         Ok(Sampled::Cut(partial, error)) => {
             commit_answer(desk, partial, Stop::Cut, Some(sent))?;
             desk.commit(vec![Body::Notice(Notice {
@@ -263,22 +288,39 @@ async fn ask_model(
         }
         Ok(Sampled::Failed(partial, error)) => {
             keep_part(desk, partial, Stop::Cut, sent)?;
+            if let Error::Overflow { .. } = error {
+                return Ok(Asked::TooLong(error));
+            }
             return Err(failed(desk, &error));
         }
         Err(Stopped) => Asked::Interrupted,
     })
 }
 
+fn too_dear(breach: &Breach) -> Trouble {
+    Trouble::Error {
+        kind: "budget",
+        message: breach.message(),
+        details: Some(Json::of(&breach.details())),
+        outcome: Outcome::Error,
+    }
+}
+
 /// What was shown of an answer is kept, and what it cost as far as that is known, whatever became of the rest.
 fn keep_part(
     desk: &mut Desk,
-    partial: Answer,
+    mut partial: Answer,
     stop: Stop,
     sent: crate::conversation::Sent,
 ) -> Result<(), LogError> {
     let spoke = |part: &AnswerPart| !matches!(part, AnswerPart::Call { .. });
-    if partial.parts.iter().any(spoke) {
-        let is_counted = partial.usage != TokenUsage::default();
+    let none = TokenUsage::default();
+    let is_counted = partial.usage != none || partial.wasted != none;
+    let spoke = partial.parts.iter().any(spoke);
+    if !spoke {
+        partial.parts.clear();
+    }
+    if spoke || is_counted {
         commit_answer(desk, partial, stop, is_counted.then_some(sent))?;
     }
     Ok(())
@@ -291,7 +333,7 @@ fn commit_answer(
     stop: Stop,
     sent: Option<crate::conversation::Sent>,
 ) -> Result<Vec<ostler_wire::ToolUse>, LogError> {
-    let usage = sent.map(|sent| desk.usage(&answer.usage, &sent));
+    let usages = sent.map_or_else(Vec::new, |sent| usages(desk, &answer, &sent));
     let origin = desk.conversation.model.target().origin.clone();
     clean_calls(desk.feed.redactor(), &mut answer);
     let accepted = accept(
@@ -306,16 +348,19 @@ fn commit_answer(
         bodies.push(Body::Message(accepted.message));
     }
     bodies.extend(accepted.calls.iter().cloned().map(Body::ToolUse));
-    if let Some(usage) = &usage {
-        bodies.push(Body::Usage(usage.clone()));
-    }
+    bodies.extend(usages.iter().cloned().map(Body::Usage));
     if !bodies.is_empty() {
         desk.commit(bodies)?;
     }
-    if let Some(usage) = usage {
-        desk.book(&usage);
-    }
+    usages.iter().for_each(|usage| desk.book(usage));
     Ok(accepted.calls)
+}
+
+/// What an answer has cost, after what the tries before it have.
+fn usages(desk: &Desk, answer: &Answer, sent: &crate::conversation::Sent) -> Vec<Usage> {
+    let wasted = Some(answer.wasted).filter(|wasted| *wasted != TokenUsage::default());
+    let wasted = wasted.iter().map(|wasted| desk.usage(wasted, sent));
+    wasted.chain([desk.usage(&answer.usage, sent)]).collect()
 }
 
 /// What runs is what the log says, so secrets leave a call before it is either.

@@ -133,6 +133,9 @@ fn any_line() -> impl Strategy<Value = Value> {
             .prop_map(|model| json!({"type": "settings", "model": model, "prefix": "00ff"})),
         1 => Just(json!({"type": "meta", "schema_version": 9, "session_id": "other", "prefix": "../x"})),
         1 => Just(json!({"type": "turn_end", "outcome": "done"})),
+        2 => (any_text(), prop_oneof![3 => 0u64..40, 1 => Just(u64::MAX)])
+            .prop_map(|(digest, through)| json!({"type": "compaction", "through": through, "digest": digest, "by": "model",
+                "archive": "/a", "shared_bytes": through})),
         1 => Just(json!({"type": "hologram", "size": 3})),
         1 => Just(json!({"no": "type"})),
     ]

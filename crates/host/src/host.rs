@@ -3,12 +3,15 @@
 use crate::command::Command;
 use crate::error::Result;
 use crate::process::Process;
+use crate::sandbox::{self, Choice, Opened};
 use bytes::Bytes;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::time::SystemTime;
 
+pub type NetworkFut<'a> =
+    Pin<Box<dyn Future<Output = std::result::Result<Opened, sandbox::Error>> + Send + 'a>>;
 pub type Fut<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
 
 /// A place where commands run and files lie. Paths are absolute.
@@ -32,6 +35,12 @@ pub trait Host: Send + Sync + 'static {
 
     /// The entries of a folder by name, at most `max_entries`.
     fn list(&self, path: &Path, max_entries: usize) -> Fut<'_, Listing>;
+
+    /// A network for the sandboxed commands of a session; `None` where this place or the layer has none to share.
+    fn network(&self, layer: Choice) -> NetworkFut<'_> {
+        let _ = layer;
+        Box::pin(async { Ok(None) })
+    }
 }
 
 /// The folders below which files may be changed.

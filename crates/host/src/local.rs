@@ -3,10 +3,14 @@
 use crate::command::Command;
 use crate::error::Error;
 use crate::files;
+#[cfg(target_os = "linux")]
+use crate::host::NetworkFut;
 use crate::host::{
     Content, Fut, Host, Listing, RenameOptions, Renamed, Span, Stat, WriteOptions, Written,
 };
 use crate::process::{self, Process};
+#[cfg(target_os = "linux")]
+use crate::sandbox::{self, Choice, SharedNetwork};
 #[cfg(unix)]
 use crate::watchdog::Spawner;
 use bytes::Bytes;
@@ -80,6 +84,18 @@ impl Host for Local {
 
     fn list(&self, path: &Path, max_entries: usize) -> Fut<'_, Listing> {
         blocking(path, move |path| files::list(path, max_entries))
+    }
+
+    #[cfg(target_os = "linux")]
+    fn network(&self, layer: Choice) -> NetworkFut<'_> {
+        Box::pin(async move {
+            let Some(way) = SharedNetwork::way(layer)? else {
+                return Ok(None);
+            };
+            let made = self.spawner.network(way).await;
+            let made = made.map_err(|source| sandbox::Error::Network { source })?;
+            Ok(Some(made))
+        })
     }
 }
 

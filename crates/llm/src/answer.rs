@@ -8,6 +8,8 @@ use ostler_wire::{Json, Stop};
 pub struct Answer {
     pub parts: Vec<AnswerPart>,
     pub usage: TokenUsage,
+    /// What sendings of the same request have cost that failed before it.
+    pub wasted: TokenUsage,
     pub stop: Option<Stop>,
 }
 

@@ -24,6 +24,7 @@ pub struct Run {
     args: Vec<OsString>,
     env: Vec<(OsString, OsString)>,
     cwd: Option<PathBuf>,
+    user: Option<u32>,
     stdin: Input,
     timeout: Duration,
 }
@@ -55,6 +56,7 @@ impl Run {
             args: vec![],
             env: vec![],
             cwd: None,
+            user: None,
             stdin: Input::Closed,
             timeout: TIMEOUT,
         }
@@ -84,6 +86,13 @@ impl Run {
 
     pub fn cwd(mut self, dir: impl AsRef<Path>) -> Run {
         self.cwd = Some(dir.as_ref().into());
+        self
+    }
+
+    /// As this user, which only root can do.
+    #[cfg(unix)]
+    pub fn user(mut self, id: u32) -> Run {
+        self.user = Some(id);
         self
     }
 
@@ -138,6 +147,11 @@ impl Run {
         });
         if let Some(cwd) = &self.cwd {
             command.current_dir(cwd);
+        }
+        #[cfg(unix)]
+        if let Some(id) = self.user {
+            std::os::unix::process::CommandExt::uid(&mut command, id);
+            std::os::unix::process::CommandExt::gid(&mut command, id);
         }
         own_group(&mut command);
         let shown = format!("{} {:?}", self.program.display(), self.args);

@@ -1,7 +1,7 @@
 //! The words of cells, one function each: what is counted, and in which form. The texts are those of the language;
 //! numbers come formatted with them.
 
-use ostler_wire::{Language, Word};
+use ostler_wire::{Compaction, Language, Word};
 use std::time::Duration;
 
 /// `one` for one of them, `many` with the number otherwise.
@@ -144,6 +144,13 @@ pub fn posture_word(posture: &str) -> Option<Word> {
         "yolo" => Some(Word::PostureYolo),
         _ => None,
     }
+}
+
+pub fn folded(to: Language, compaction: &Compaction) -> String {
+    let tokens = [compaction.tokens_before, compaction.tokens_after].map(tokens_short);
+    let [answers, calls] = [compaction.answers, compaction.calls].map(|n| n.to_string());
+    let [before, after] = tokens;
+    to.fill(Word::FoldedWork, &[&answers, &calls, &before, &after])
 }
 
 pub fn usage_input(to: Language, tokens: u64) -> String {

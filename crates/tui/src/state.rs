@@ -7,6 +7,7 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 mod view;
+mod work;
 
 pub use keys::{GLOBALS, Global, Keys};
 
@@ -22,9 +23,9 @@ use ostler_wire::{
     Act, Body, CommandInfo, Deed, Delivery, Delta, Entry, Event, Image, Language, Op, Open, Role,
     View, Word,
 };
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use work::Work;
 
 /// How long a first Ctrl-C waits for the second.
 const LEAVE_WITHIN: Duration = Duration::from_secs(2);
@@ -95,18 +96,6 @@ pub struct State {
     work: Work,
     moment: Moment,
     effects: Vec<Effect>,
-}
-
-/// What the session is at.
-#[derive(Default)]
-struct Work {
-    since: Option<Instant>,
-    stopping: bool,
-    /// The call of the person's own that runs outside a turn.
-    own: Option<String>,
-    /// Prompts that were sent and are not in the transcript yet.
-    waiting: VecDeque<(String, Delivery)>,
-    background: tasks::Background,
 }
 
 /// Things that pass by themselves.
@@ -476,6 +465,8 @@ impl State {
             // Jobs of a process that is gone are gone, too.
             if let Body::Usage(usage) = &entry.body {
                 self.status.count(usage);
+            } else if let Body::Compaction(compaction) = &entry.body {
+                self.status.folded(compaction.tokens_after);
             } else if let Body::Mode(mode) = &entry.body {
                 self.status.mode = Some(mode.clone());
             }
@@ -496,7 +487,11 @@ impl State {
                 self.transcript.event(event, now);
                 self.turn_ended(now);
             }
+            Event::Delta(Delta::Budget { percent }) => self.status.budget = Some(*percent),
             Event::Delta(Delta::Standing { mode }) => self.status.mode = Some(mode.clone()),
+            Event::Delta(Delta::Progress { id, text, .. }) if id.is_empty() => {
+                self.work.tells(text, now);
+            }
             Event::Delta(_) => self.transcript.event(event, now),
             Event::Entry(entry) => {
                 self.follow(&entry.body, now);
@@ -531,6 +526,7 @@ impl State {
                 self.work.stopping = false;
             }
             Body::Usage(usage) => self.status.count(usage),
+            Body::Compaction(compaction) => self.status.folded(compaction.tokens_after),
             Body::ToolResult(result) => self.status.jobs(&result.output.to_value()),
             Body::Mode(mode) => self.status.mode = Some(mode.clone()),
             Body::Settings(settings) => {
@@ -551,6 +547,7 @@ impl State {
 
     fn turn_ended(&mut self, now: Instant) {
         self.work.since = None;
+        self.work.at = None;
         self.work.stopping = false;
         // An ask of a turn that is over waits for nothing.
         let background = &self.work.background;

@@ -1,4 +1,4 @@
-//! The line under the composer: model, mode, posture, host, context, cache, cost, branch.
+//! The line under the composer: model, mode, posture, host, context, cache, cost, budget, branch.
 
 use crate::canvas::Canvas;
 use crate::line::{Line, Span};
@@ -23,6 +23,8 @@ pub struct Status {
     /// Tokens the model can take; 0 = unknown.
     pub window: u64,
     pub branch: Option<String>,
+    /// Percent of the budget that is used most.
+    pub budget: Option<u64>,
     /// Tokens of the last request and its answer.
     context: u64,
     input: u64,
@@ -34,12 +36,20 @@ pub struct Status {
 
 impl Status {
     pub fn count(&mut self, usage: &Usage) {
-        self.context = usage.input + usage.output;
+        // What was asked beside the conversation fills no window.
+        if usage.role.is_none() {
+            self.context = usage.input + usage.output;
+        }
         self.input += usage.input;
         self.cached += usage.cached;
         if let Some(cost) = usage.cost {
             *self.cost.get_or_insert(0.0) += cost;
         }
+    }
+
+    /// The conversation has become shorter.
+    pub fn folded(&mut self, tokens: u64) {
+        self.context = tokens;
     }
 
     /// What the result of a call says of a command in the background.
@@ -96,13 +106,7 @@ impl Status {
         if let Some(share) = (self.context * 100).checked_div(self.window)
             && self.context > 0
         {
-            let role = if share >= FULL {
-                Role::Warning
-            } else {
-                Role::Status
-            };
-            let text = canvas.fill(Word::Context, &[&share.to_string()]);
-            parts.push(("context", canvas.span(text, role)));
+            parts.push(("context", percent(Word::Context, share, canvas)));
         }
         if let Some(share) = (self.cached * 100).checked_div(self.input) {
             let text = canvas.fill(Word::Cached, &[&share.to_string()]);
@@ -110,6 +114,8 @@ impl Status {
         }
         let cost = self.cost.map(|c| canvas.span(say::cost(c), Role::Status));
         parts.extend(cost.map(|span| ("cost", span)));
+        let budget = self.budget.map(|b| percent(Word::Budget, b, canvas));
+        parts.extend(budget.map(|span| ("budget", span)));
         if !self.jobs.is_empty() {
             let text = canvas.fill(Word::Jobs, &[&self.jobs.len().to_string()]);
             parts.push(("jobs", canvas.span(text, Role::Accent)));
@@ -121,9 +127,19 @@ impl Status {
 }
 
 /// Names that a form can have.
-pub const NAMES: [&str; 9] = [
-    "model", "mode", "posture", "host", "context", "cached", "cost", "jobs", "branch",
+pub const NAMES: [&str; 10] = [
+    "model", "mode", "posture", "host", "context", "cached", "cost", "budget", "jobs", "branch",
 ];
+
+/// A share that stands out when little is left.
+fn percent(word: Word, share: u64, canvas: &Canvas) -> Span {
+    let role = if share >= FULL {
+        Role::Warning
+    } else {
+        Role::Status
+    };
+    canvas.span(canvas.fill(word, &[&share.to_string()]), role)
+}
 
 /// The form with what is known in the place of its names; what is not known leaves nothing.
 fn filled(form: &str, parts: &[(&str, Span)], canvas: &Canvas) -> Line {
@@ -180,10 +196,11 @@ mod tests {
             cost: Some(0.25),
             ..Usage::default()
         });
+        status.budget = Some(25);
         let text = status.line(&canvas(80), None).text();
         assert_eq!(
             text,
-            "wise-2 · plan · yolo · 50% context · 50% cached · $0.250 · main"
+            "wise-2 · plan · yolo · 50% context · 50% cached · $0.250 · 25% budget · main"
         );
         assert!(status.line(&canvas(40), None).width() <= 40);
         for (form, expect) in [

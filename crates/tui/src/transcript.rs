@@ -139,7 +139,8 @@ impl Transcript {
                 | Cell::Retry(_)
                 | Cell::Turn(_)
                 | Cell::Job(_)
-                | Cell::Picture(_) => true,
+                | Cell::Picture(_)
+                | Cell::Folded(_) => true,
             };
             if is_shown {
                 self.push(cell);
@@ -220,7 +221,10 @@ impl Transcript {
                 self.end_turn();
                 self.push(Cell::Notice(Notice::warning(message)));
             }
-            Delta::View { .. } | Delta::Tasks { .. } | Delta::Standing { .. } => {}
+            Delta::View { .. }
+            | Delta::Tasks { .. }
+            | Delta::Budget { .. }
+            | Delta::Standing { .. } => {}
         }
     }
 
@@ -262,7 +266,10 @@ impl Transcript {
             }
             Body::Usage(usage) => {
                 self.retry = None;
-                self.turn.add(usage);
+                // What was asked between two turns belongs to neither.
+                if usage.role.is_none() || self.turn_since.is_some() {
+                    self.turn.add(usage);
+                }
             }
             Body::TurnEnd(_) => {
                 self.cells(body);
@@ -283,7 +290,8 @@ impl Transcript {
             | Body::Todo(_)
             | Body::Notice(_)
             | Body::Error(_)
-            | Body::Interrupted(_) => self.cells(body),
+            | Body::Interrupted(_)
+            | Body::Compaction(_) => self.cells(body),
         }
     }
 
@@ -457,7 +465,8 @@ pub fn cells(entries: &[Arc<Entry>], to: Language) -> Vec<Cell> {
             | Body::Notice(_)
             | Body::Error(_)
             | Body::Interrupted(_)
-            | Body::TurnEnd(_) => cells.extend(Cell::of(&entry.body, to)),
+            | Body::TurnEnd(_)
+            | Body::Compaction(_) => cells.extend(Cell::of(&entry.body, to)),
         }
     }
     cells

@@ -29,6 +29,7 @@ pub enum Body {
     Error(ErrorEntry),
     Interrupted(Interrupted),
     TurnEnd(TurnEnd),
+    Compaction(Compaction),
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -120,6 +121,9 @@ pub struct Usage {
     pub prompt_hash: String,
     #[serde(default, rename = "break", skip_serializing_if = "Option::is_none")]
     pub broke: Option<Break>,
+    /// What the request was for, when it was not a step of the turn (`compaction`). Its prompt is nobody's beginning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
 }
 
 /// Where a prompt stopped being a continuation of the one before.
@@ -233,6 +237,45 @@ pub struct TurnEnd {
     pub outcome: Outcome,
 }
 
+/// Older work was folded: a digest stands in its place from now on. The entries themselves stay where they are.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Compaction {
+    /// The last entry that is folded.
+    pub through: u64,
+    /// What stands for it.
+    pub digest: String,
+    pub by: DigestBy,
+    /// What the person wanted it to look after.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub focus: Option<String>,
+    /// The file that holds the originals.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub archive: Option<String>,
+    /// How much work that was.
+    #[serde(default)]
+    pub answers: u64,
+    #[serde(default)]
+    pub calls: u64,
+    /// What the prompt weighed, and weighs now.
+    #[serde(default)]
+    pub tokens_before: u64,
+    #[serde(default)]
+    pub tokens_after: u64,
+    /// Bytes at the start of the prompt that stay as they were.
+    #[serde(default)]
+    pub shared_bytes: u64,
+}
+
+/// Who wrote a digest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DigestBy {
+    /// The session's model, with the facts that the log gives.
+    Model,
+    /// The log alone.
+    Mechanical,
+}
+
 /// Why a line is not an entry of ours.
 #[derive(Debug)]
 pub enum EntryError {
@@ -294,6 +337,7 @@ impl Entry {
             Body::Error(b) => serde_json::to_string(b),
             Body::Interrupted(b) => serde_json::to_string(b),
             Body::TurnEnd(b) => serde_json::to_string(b),
+            Body::Compaction(b) => serde_json::to_string(b),
         }?;
         let parent = self
             .parent
@@ -340,6 +384,7 @@ impl Entry {
             "error" => Body::Error(serde_json::from_str(line).map_err(unknown)?),
             "interrupted" => Body::Interrupted(serde_json::from_str(line).map_err(unknown)?),
             "turn_end" => Body::TurnEnd(serde_json::from_str(line).map_err(unknown)?),
+            "compaction" => Body::Compaction(serde_json::from_str(line).map_err(unknown)?),
             _ => return Err(not_ours(line, entry, parent)),
         };
         Ok(Self {
@@ -375,6 +420,7 @@ impl Body {
             Body::Error(_) => "error",
             Body::Interrupted(_) => "interrupted",
             Body::TurnEnd(_) => "turn_end",
+            Body::Compaction(_) => "compaction",
         }
     }
 }

@@ -48,6 +48,10 @@ pub enum Delta {
     Standing {
         mode: crate::Mode,
     },
+    /// How much of the budget that is used most is spent.
+    Budget {
+        percent: u64,
+    },
     /// A command was carried out; this is what it says.
     View {
         command: String,

@@ -17,9 +17,9 @@ pub use access::{Access, Mark, Segment};
 pub use ask::{Ask, AskKind, Choice};
 pub use client::{Client, EntrySource, Hub, HubError, Open, SessionInfo, Subscription};
 pub use entry::{
-    Approval, Body, Break, Caller, Entry, EntryError, ErrorEntry, ForkedFrom, Interrupted, Meta,
-    Mode, Notice, Outcome, Settings, Todo, TodoItem, TodoState, ToolResult, ToolUse, TurnEnd,
-    Usage,
+    Approval, Body, Break, Caller, Compaction, DigestBy, Entry, EntryError, ErrorEntry, ForkedFrom,
+    Interrupted, Meta, Mode, Notice, Outcome, Settings, Todo, TodoItem, TodoState, ToolResult,
+    ToolUse, TurnEnd, Usage,
 };
 pub use event::{Delta, Doing, Event, Task};
 pub use json::Json;

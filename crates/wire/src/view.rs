@@ -29,6 +29,9 @@ pub struct List {
     /// What to say when there are none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub empty: String,
+    /// The command that looks further for what is typed: it comes back with the words after it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

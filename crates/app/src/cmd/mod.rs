@@ -5,6 +5,7 @@ pub mod completions;
 pub mod config;
 pub mod demo;
 pub mod doctor;
+pub mod handoff;
 pub mod login;
 pub mod mcp;
 pub mod permissions;

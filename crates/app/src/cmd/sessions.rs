@@ -12,14 +12,18 @@ use crate::lenient::Lenient;
 use anyhow::{Context as _, anyhow, bail};
 use jiff::Timestamp;
 use ostler_engine::export;
+use ostler_engine::history::{Found, HistoryError, Hit, Query, Reach, Words};
 use ostler_engine::log;
-use ostler_engine::store::{DryRun, Hit, title};
-use ostler_wire::{Entry, SessionInfo};
+use ostler_engine::store::{DryRun, title};
+use ostler_wire::{Entry, Language, SessionInfo};
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Hits of a search that are shown.
 const MAX_HITS: usize = 50;
+/// How long a search works on its index before it shows what is there.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 pub async fn run(start: Lenient, args: Sessions) -> anyhow::Result<u8> {
     match args {
@@ -147,7 +151,28 @@ fn show(boot: &Boot, id: &str, format: Listing) -> anyhow::Result<()> {
 }
 
 fn search(boot: &Boot, words: &[String], format: Listing) -> anyhow::Result<()> {
-    let hits = boot.store().search(words, MAX_HITS);
+    // What the shell took as one word belongs together.
+    let held = |word: &String| match word.contains(char::is_whitespace) {
+        true => format!("\"{}\"", word.replace('"', " ")),
+        false => word.clone(),
+    };
+    let query = Query {
+        text: words.iter().map(held).collect::<Vec<_>>().join(" "),
+        words: Words::All,
+        reach: Reach::Global,
+        limit: MAX_HITS,
+        patience: PATIENCE,
+    };
+    let history = boot.store().history(&boot.places.home, None);
+    let found = match history.search(&query, &|| false) {
+        // Nothing but signs has no words in it, and so is nowhere.
+        Err(HistoryError::NoWords) => Found::default(),
+        other => other?,
+    };
+    if let Some(notice) = found.notice(Language::English) {
+        text::say(&notice);
+    }
+    let hits = together(found.hits);
     match format {
         Listing::Json => text::print_json(&hits),
         Listing::Text if hits.is_empty() => {
@@ -155,7 +180,7 @@ fn search(boot: &Boot, words: &[String], format: Listing) -> anyhow::Result<()> 
             Ok(())
         }
         Listing::Text => {
-            text::print(&found(&hits))?;
+            text::print(&listed(&hits))?;
             if hits.len() == MAX_HITS {
                 text::say(&format!(
                     "Only the first {MAX_HITS} are shown; more words find fewer."
@@ -166,7 +191,20 @@ fn search(boot: &Boot, words: &[String], format: Listing) -> anyhow::Result<()> 
     }
 }
 
-fn found(hits: &[Hit]) -> String {
+/// The hits of a session one after the other, the session with the best one first.
+fn together(hits: Vec<Hit>) -> Vec<Hit> {
+    let mut order: Vec<String> = Vec::new();
+    for hit in &hits {
+        if !order.contains(&hit.session) {
+            order.push(hit.session.clone());
+        }
+    }
+    let mut hits = hits;
+    hits.sort_by_key(|hit| order.iter().position(|id| *id == hit.session));
+    hits
+}
+
+fn listed(hits: &[Hit]) -> String {
     let mut out = String::new();
     let mut session = "";
     for hit in hits {

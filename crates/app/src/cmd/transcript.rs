@@ -44,6 +44,11 @@ pub fn render(id: &str, entries: &[Entry]) -> String {
             | Body::Approval(_)
             | Body::Todo(_)
             | Body::TurnEnd(_) => Ok(()),
+            Body::Compaction(c) => write!(
+                out,
+                "\n[Older work was folded here; this digest stands for it]\n{}",
+                indented(&c.digest, "  ")
+            ),
         };
     }
     out
@@ -85,7 +90,8 @@ fn heading(id: &str, entries: &[Entry]) -> String {
         | Body::Notice(_)
         | Body::Error(_)
         | Body::Interrupted(_)
-        | Body::TurnEnd(_) => None,
+        | Body::TurnEnd(_)
+        | Body::Compaction(_) => None,
     });
     parts.extend(model);
     parts.retain(|part| !part.is_empty());

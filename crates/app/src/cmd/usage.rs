@@ -48,7 +48,13 @@ pub fn run(boot: &Boot, args: Usage) -> anyhow::Result<u8> {
             )?;
         }
         Listing::Text if sums.is_empty() => text::say("No requests yet."),
-        Listing::Text => text::print(&drawn(&sums, &total, args.by))?,
+        Listing::Text => {
+            let chart = match args.chart || table::terminal_width().is_some() {
+                true => Chart::Bars,
+                false => Chart::None,
+            };
+            text::print(&drawn(&sums, &total, args.by, chart))?;
+        }
     }
     Ok(OK)
 }
@@ -109,7 +115,31 @@ fn word(by: UsageBy) -> &'static str {
     }
 }
 
-fn drawn(sums: &[(String, Sum)], total: &Sum, by: UsageBy) -> String {
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Chart {
+    Bars,
+    None,
+}
+
+/// Columns of the longest bar.
+const BAR: f64 = 20.0;
+
+/// A share of the largest, in eighths of a column. What is not nothing shows.
+fn bar(share: f64) -> String {
+    const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    let least = if share > 0.0 { 1 } else { 0 };
+    let eighths = ((share * BAR * 8.0).round() as usize).max(least);
+    let part = PARTS.get(eighths % 8).copied().unwrap_or_default();
+    "█".repeat(eighths / 8) + part
+}
+
+fn drawn(sums: &[(String, Sum)], total: &Sum, by: UsageBy, chart: Chart) -> String {
+    // Money where there is some, tokens where there is none.
+    let weight = |sum: &Sum| match total.cost {
+        Some(cost) if cost > 0.0 => sum.cost.unwrap_or(0.0),
+        Some(_) | None => sum.input.saturating_add(sum.output) as f64,
+    };
+    let most = sums.iter().map(|(_, sum)| weight(sum)).fold(0.0, f64::max);
     let row = |key: &str, sum: &Sum| {
         let key = match by {
             UsageBy::Session => text::short(key),
@@ -125,8 +155,13 @@ fn drawn(sums: &[(String, Sum)], total: &Sum, by: UsageBy) -> String {
         ]
     };
     let mut rows: Vec<Vec<String>> = sums.iter().map(|(key, sum)| row(key, sum)).collect();
+    if chart == Chart::Bars && most > 0.0 {
+        for (row, (_, sum)) in rows.iter_mut().zip(sums) {
+            row.push(bar(weight(sum) / most));
+        }
+    }
     rows.push(row("total", total));
-    let columns = [
+    let mut columns = vec![
         Column::Flexible(word(by)),
         Column::Right("requests"),
         Column::Right("input"),
@@ -134,6 +169,9 @@ fn drawn(sums: &[(String, Sum)], total: &Sum, by: UsageBy) -> String {
         Column::Right("output"),
         Column::Right("cost"),
     ];
+    if chart == Chart::Bars {
+        columns.push(Column::Left(""));
+    }
     let mut out = table::render(&columns, &rows, table::terminal_width());
     if total.unpriced > 0 && total.cost.is_some() {
         out.push_str(&format!(
@@ -143,4 +181,22 @@ fn drawn(sums: &[(String, Sum)], total: &Sum, by: UsageBy) -> String {
         ));
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_show_shares() {
+        for (share, expect) in [
+            (0.0, ""),
+            (0.0001, "▏"),
+            (0.05, "█"),
+            (0.075, "█▌"),
+            (1.0, "████████████████████"),
+        ] {
+            assert_eq!(bar(share), expect, "{share}");
+        }
+    }
 }

@@ -35,6 +35,18 @@ pub fn non_negative<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option
     finite(f64::deserialize(deserializer)?).map(Some)
 }
 
+/// For a share of a whole that is worth waiting for.
+pub fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    let number = f64::deserialize(deserializer)?;
+    match (0.1..=1.0).contains(&number) {
+        true => Ok(number),
+        false => Err(de::Error::invalid_value(
+            Unexpected::Float(number),
+            &"a number from 0.1 to 1",
+        )),
+    }
+}
+
 fn finite<E: de::Error>(number: f64) -> Result<f64, E> {
     if number.is_finite() && number >= 0.0 {
         Ok(number)

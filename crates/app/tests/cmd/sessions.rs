@@ -205,6 +205,7 @@ fn search_finds_messages() {
     exit 0
     aaaaaaaa  Fix the parser
            6  Fixed the [31m parser.
+           1  Fix the parser please
     ");
     let out = space
         .ostler(["sessions", "search", "--format", "json", "解析器"])
@@ -212,6 +213,10 @@ fn search_finds_messages() {
         .ok();
     let hits: Value = serde_json::from_str(&out.stdout).unwrap();
     assert_eq!(hits[0]["session"], B);
+    assert_eq!(
+        (&hits[0]["role"], &hits[0]["text"]),
+        (&json!("user"), &json!("修复解析器的错误"))
+    );
     let out = space
         .ostler(["sessions", "search", "nowhere", "to", "be", "found"])
         .output();

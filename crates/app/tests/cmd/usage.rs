@@ -47,6 +47,16 @@ fn sums_are_tables() {
     total              3  1,002,500  501,250      30  $1.5125
     The price of 1 of 3 requests is not known; the sums are without them.
     ");
+    let out = space.ostler(["usage", "--by", "model", "--chart"]).output();
+    insta::assert_snapshot!(space.shown(&out), @"
+    exit 0
+    MODEL       REQUESTS      INPUT   CACHED  OUTPUT     COST
+    mock/big           1  1,000,000  500,000      10  $1.5000  ████████████████████
+    mock/small         1      2,000    1,000      10  $0.0125  ▏
+    mock/local         1        500      250      10        –
+    total              3  1,002,500  501,250      30  $1.5125
+    The price of 1 of 3 requests is not known; the sums are without them.
+    ");
     let out = space.ostler(["usage", "--by", "project"]).output();
     insta::assert_snapshot!(space.shown(&out), @"
     exit 0

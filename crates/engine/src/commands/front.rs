@@ -60,7 +60,7 @@ pub fn theme(desk: &mut Desk, _: &mut Inbox, name: &str) -> View {
     View::List(List {
         title: language.say(Word::ThemeTitle).into(),
         items: items.to_vec(),
-        empty: String::new(),
+        ..List::default()
     })
 }
 
@@ -85,6 +85,6 @@ pub fn quit(inbox: &mut Inbox, sure: &str) -> View {
             item(Word::QuitNo, Act::Do(Deed::Compose(String::new()))),
             item(Word::QuitYes, Act::Command("quit yes".into())),
         ],
-        empty: String::new(),
+        ..List::default()
     })
 }

@@ -78,6 +78,7 @@ fn list(desk: &Desk, servers: &Fleet, language: Language) -> View {
         title: language.say(Word::McpTitle).into(),
         items: items.collect(),
         empty: language.say(Word::McpNone).into(),
+        ..List::default()
     })
 }
 

@@ -10,6 +10,8 @@ use ostler_wire::{Body, Message, View, Word};
 use std::io::{self, Write as _};
 use std::path::Path;
 
+/// How the model is told of a note.
+pub const NOTED: &str = "[The person added this to the instructions in ";
 /// Characters of one note.
 const MAX_NOTE: usize = 4_000;
 
@@ -54,7 +56,7 @@ async fn note(desk: &mut Desk, inbox: &mut Inbox, text: &str) -> Result<View, Lo
         return Ok(View::Error(language.fill(Word::NoteFailed, &[&file, &why])));
     }
     // The prompt of this session has the file as it was, and stays as it is.
-    let note = format!("[The person added this to the instructions in {file}: {text}]");
+    let note = format!("{NOTED}{file}: {text}]");
     desk.commit(vec![Body::Message(Message::note(note))])?;
     Ok(View::Text(language.fill(Word::NoteDone, &[&file])))
 }

@@ -1,4 +1,4 @@
-//! `/new`, `/clear`, `/resume`, `/fork`, `/session`, `/model`, `/effort`, `/export`: which session, and with what.
+//! `/new`, `/clear`, `/fork`, `/session`, `/model`, `/effort`, `/export`: which session, and with what.
 
 use super::tasks::refusal;
 use crate::session::Session;
@@ -6,9 +6,6 @@ use crate::{export, log};
 use ostler_llm::Effort;
 use ostler_wire::{Act, Action, Body, Deed, Item, List, Open, View, Word};
 use std::sync::Arc;
-
-/// Sessions in a list.
-const MAX_LISTED: usize = 200;
 
 pub fn new(session: &mut Session, _: &str) -> View {
     if let Some(refused) = refusal(&session.inbox, session.options.language) {
@@ -38,59 +35,11 @@ pub fn clear(session: &mut Session, sure: &str) -> View {
                 item(Word::ClearNo, Act::Do(Deed::Compose(String::new()))),
                 item(Word::ClearYes, Act::Command("clear yes".into())),
             ],
-            empty: String::new(),
+            ..List::default()
         });
     }
     session.discarded = true;
     View::Do(Deed::Open(Open::New))
-}
-
-pub fn resume(session: &mut Session, id: &str) -> View {
-    if let Some(refused) = refusal(&session.inbox, session.options.language) {
-        return refused;
-    }
-    if !id.is_empty() {
-        return View::Do(Deed::Open(Open::Resume(id.to_owned())));
-    }
-    let language = session.options.language;
-    let own = session.desk.account.session.clone();
-    let listed = match session.store().list() {
-        Ok(listed) => listed,
-        Err(why) => return View::Error(why),
-    };
-    let action = |word: Word, open: Open| Action {
-        label: language.say(word).into(),
-        act: Act::Do(Deed::Open(open)),
-    };
-    let items = listed
-        .into_iter()
-        .filter(|info| info.id != own)
-        .take(MAX_LISTED)
-        .map(|info| Item {
-            label: match info.title.is_empty() {
-                true => info.id.clone(),
-                false => info.title.clone(),
-            },
-            detail: format!(
-                "{} · {} · {}",
-                info.updated
-                    .get(..16)
-                    .unwrap_or(&info.updated)
-                    .replace('T', " "),
-                language.fill(Word::Turns, &[&info.turns.to_string()]),
-                info.id.get(..8).unwrap_or(&info.id),
-            ),
-            marked: false,
-            actions: vec![
-                action(Word::ActResume, Open::Resume(info.id.clone())),
-                action(Word::ActFork, Open::Fork(info.id)),
-            ],
-        });
-    View::List(List {
-        title: language.say(Word::ResumeTitle).into(),
-        items: items.collect(),
-        empty: language.say(Word::ResumeNone).into(),
-    })
 }
 
 pub fn fork(session: &mut Session, _: &str) -> View {
@@ -144,7 +93,7 @@ pub fn model(session: &mut Session, reference: &str) -> View {
     View::List(List {
         title: language.say(Word::ModelTitle).into(),
         items: items.collect(),
-        empty: String::new(),
+        ..List::default()
     })
 }
 
@@ -173,7 +122,7 @@ pub fn effort(session: &mut Session, name: &str) -> View {
         return View::List(List {
             title: language.say(Word::EffortTitle).into(),
             items: items.collect(),
-            empty: String::new(),
+            ..List::default()
         });
     }
     let Some((name, effort)) = EFFORTS.iter().find(|(n, _)| *n == name) else {

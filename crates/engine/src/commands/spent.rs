@@ -1,13 +1,23 @@
 //! `/context`, `/cost` and `/cache`: what fills the window, what it cost, and what became of the prompt cache.
 
+use crate::budget::State;
+use crate::compaction::{self, Plan};
 use crate::desk::Desk;
 use crate::inbox::Inbox;
 use crate::transcript::BYTES_PER_TOKEN;
-use crate::{cache, log};
+use crate::{cache, handoff, log};
 use ostler_wire::{Body, Entry, Part, Role, Usage, View, Word};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+const COST_COLUMNS: [Word; 6] = [
+    Word::ColModel,
+    Word::ColRequests,
+    Word::ColInput,
+    Word::ColCached,
+    Word::ColOutput,
+    Word::ColCost,
+];
 /// Cells of a bar that is full.
 const BAR: u64 = 20;
 
@@ -32,18 +42,12 @@ pub fn context(desk: &mut Desk, _: &mut Inbox, _: &str) -> View {
     ];
     parts.extend(said(&entries));
     let bytes: u64 = parts.iter().map(|(_, b)| b).sum();
-    let last = entries.iter().rev().find_map(|e| {
-        let Body::Usage(usage) = &e.body else {
-            return None;
-        };
-        Some(usage.input + usage.output)
-    });
-    let estimate = bytes / BYTES_PER_TOKEN;
-    let used = last.unwrap_or(estimate).max(1);
+    let used = compaction::tokens(desk).max(1);
+    let scaled = |part: u64| part.saturating_mul(used) / bytes.max(1);
     let window = desk.conversation.model.target().window;
     let mut rows = Vec::new();
     for (word, part) in parts.into_iter().filter(|(_, b)| *b > 0) {
-        let tokens = part.saturating_mul(used) / bytes.max(1);
+        let tokens = scaled(part);
         let full = if window > 0 { window } else { used };
         rows.push(vec![
             language.say(word).into(),
@@ -60,6 +64,14 @@ pub fn context(desk: &mut Desk, _: &mut Inbox, _: &str) -> View {
         total,
         String::new(),
     ]);
+    let outlook = compaction::outlook(desk, &entries);
+    for (word, tokens) in [
+        (Word::RowPinned, outlook.pinned),
+        (Word::RowSaves, outlook.saves),
+    ] {
+        let tokens = scaled(tokens * BYTES_PER_TOKEN).to_string();
+        rows.push(vec![language.say(word).into(), tokens, String::new()]);
+    }
     View::Table {
         columns: vec![
             language.say(Word::ColPart).into(),
@@ -79,7 +91,16 @@ fn bar(part: u64, of: u64) -> String {
 fn said(entries: &[Entry]) -> Vec<(Word, u64)> {
     let (mut user, mut answers, mut thoughts, mut calls, mut results, mut images) =
         (0, 0, 0, 0, 0, 0);
-    for entry in entries {
+    let plan = Plan::of(entries);
+    let mut digests = 0;
+    for kept in plan.kept(entries) {
+        match kept.is_digest {
+            true => digests += kept.text.len(),
+            false => user += kept.text.len(),
+        }
+        images += kept.images.len();
+    }
+    for entry in entries.get(plan.end..).unwrap_or_default() {
         match &entry.body {
             Body::Message(message) => match message.role {
                 Role::User | Role::System => {
@@ -109,13 +130,15 @@ fn said(entries: &[Entry]) -> Vec<(Word, u64)> {
             | Body::Notice(_)
             | Body::Error(_)
             | Body::Interrupted(_)
-            | Body::TurnEnd(_) => {}
+            | Body::TurnEnd(_)
+            | Body::Compaction(_) => {}
         }
     }
     /// What a picture weighs, roughly, in the bytes that stand for its tokens.
     const PICTURE: usize = 1_500 * BYTES_PER_TOKEN as usize;
     [
         (Word::PartUser, user),
+        (Word::PartDigests, digests),
         (Word::PartAnswers, answers),
         (Word::PartThoughts, thoughts),
         (Word::PartCalls, calls),
@@ -131,7 +154,15 @@ pub fn cost(desk: &mut Desk, _: &mut Inbox, _: &str) -> View {
     let mut by_model: BTreeMap<String, (u64, Usage)> = BTreeMap::new();
     for entry in entries(desk) {
         if let Body::Usage(usage) = entry.body {
-            let name = format!("{}/{}", usage.provider, usage.model);
+            let mut name = format!("{}/{}", usage.provider, usage.model);
+            if let Some(role) = &usage.role {
+                let role = match role.as_str() {
+                    compaction::ROLE => language.say(Word::RoleFolding),
+                    handoff::ROLE => language.say(Word::RoleHandoff),
+                    other => other,
+                };
+                name = format!("{name} ({role})");
+            }
             let (requests, sum) = by_model.entry(name).or_default();
             *requests += 1;
             sum.input += usage.input;
@@ -160,7 +191,8 @@ pub fn cost(desk: &mut Desk, _: &mut Inbox, _: &str) -> View {
             ]
         })
         .collect();
-    if rows.is_empty() {
+    let budgets = budgets(desk);
+    if rows.is_empty() && budgets.is_empty() {
         return View::Text(language.say(Word::NothingSpent).into());
     }
     let known: Vec<f64> = by_model.values().filter_map(|(_, sum)| sum.cost).collect();
@@ -175,18 +207,31 @@ pub fn cost(desk: &mut Desk, _: &mut Inbox, _: &str) -> View {
         ];
         rows.push(total);
     }
-    let columns = [
-        Word::ColModel,
-        Word::ColRequests,
-        Word::ColInput,
-        Word::ColCached,
-        Word::ColOutput,
-        Word::ColCost,
-    ];
+    rows.extend(budgets);
     View::Table {
-        columns: columns.map(|word| language.say(word).to_owned()).to_vec(),
+        columns: COST_COLUMNS
+            .map(|word| language.say(word).to_owned())
+            .to_vec(),
         rows,
     }
+}
+
+/// How the limits stand, in the last column.
+fn budgets(desk: &Desk) -> Vec<Vec<String>> {
+    let language = desk.manner.language;
+    let account = &desk.account;
+    let row = |state: State| {
+        let sums = [state.spent, state.limit, state.held, state.left];
+        let [spent, limit, held, left] = &sums.map(|sum| sum.say(language));
+        let mut row = vec![String::new(); COST_COLUMNS.len()];
+        if let [first, .., last] = row.as_mut_slice() {
+            *first = language.fill(Word::RowBudget, &[&state.pot.say(language)]);
+            *last = language.fill(Word::BudgetState, &[spent, limit, held, left]);
+        }
+        row
+    };
+    let states = account.budget.states(account.payer());
+    states.into_iter().map(row).collect()
 }
 
 pub fn cache(desk: &mut Desk, _: &mut Inbox, _: &str) -> View {

@@ -28,6 +28,7 @@ pub fn bg(desk: &mut Desk, inbox: &mut Inbox, prompt: &str) -> View {
     let heir = Heir {
         entries: settled(entries),
         parent: desk.account.session.clone(),
+        purse: desk.account.purse.clone(),
         prefix: desk.conversation.prefix.clone(),
         model: reference(&desk.conversation.model),
         effort: desk.manner.effort,

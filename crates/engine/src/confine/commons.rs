@@ -1,8 +1,8 @@
 //! What the commands of one session have in common: their network, made with the first of them, and the proxy on it.
 
 use crate::proxy::Proxy;
+use ostler_host::Host;
 use ostler_host::sandbox::{Choice, Error, SharedNetwork};
-use std::io;
 use std::sync::Arc;
 use tokio::sync::OnceCell;
 
@@ -19,18 +19,14 @@ pub struct Common {
 
 impl Commons {
     /// `None` where the layer has no network to share. What could not be made is tried again by the next command.
-    pub async fn get(&self, layer: Choice) -> Result<Option<&Common>, Error> {
-        let made = self.made.get_or_try_init(|| make(layer)).await?;
+    pub async fn get(&self, host: &dyn Host, layer: Choice) -> Result<Option<&Common>, Error> {
+        let made = self.made.get_or_try_init(|| make(host, layer)).await?;
         Ok(made.as_ref())
     }
 }
 
-async fn make(layer: Choice) -> Result<Option<Common>, Error> {
-    let opened = tokio::task::spawn_blocking(move || SharedNetwork::open(layer));
-    let lost = |_| Error::Network {
-        source: io::ErrorKind::Interrupted.into(),
-    };
-    let Some((network, door)) = opened.await.map_err(lost)?? else {
+async fn make(host: &dyn Host, layer: Choice) -> Result<Option<Common>, Error> {
+    let Some((network, door)) = host.network(layer).await? else {
         return Ok(None);
     };
     let proxy = Proxy::start(door).map_err(|source| Error::Network { source })?;

@@ -2,9 +2,12 @@
 
 use super::*;
 use crate::cache;
+use crate::compaction::boundary;
 use crate::testing::{called, model, numbered, params, prefix, result, said, tool_use};
 use ostler_testkit::{Captured, Kind};
-use ostler_wire::{Interrupted, Message, Notice, Origin, Outcome, Replay, Settings, Stop, TurnEnd};
+use ostler_wire::{
+    DigestBy, Interrupted, Message, Notice, Origin, Outcome, Replay, Settings, Stop, TurnEnd,
+};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -33,6 +36,8 @@ enum Answered {
     Interrupted,
     /// The request failed; there is nothing of it in the log.
     Failed,
+    /// Before the next request, all but so many bytes of the work are folded.
+    Folded(usize),
 }
 
 impl Run {
@@ -109,7 +114,43 @@ impl Run {
         self.commit(vec![Body::Message(Message::user(text))]);
     }
 
+    /// Folds as the session does.
+    fn fold(&mut self, keep: usize) {
+        let place = boundary(&self.log, self.log.len(), keep);
+        let Some(through) = place.checked_sub(1) else {
+            return;
+        };
+        let mut compaction = Compaction {
+            through: through as u64,
+            digest: format!("<digest>{through}</digest>"),
+            by: DigestBy::Mechanical,
+            focus: None,
+            archive: None,
+            answers: 0,
+            calls: 0,
+            tokens_before: 0,
+            tokens_after: 0,
+            shared_bytes: 0,
+        };
+        let bodies: Vec<Body> = self.log.drain(..).map(|e| e.body).collect();
+        let with = |compaction: &Compaction| {
+            let fold = Body::Compaction(compaction.clone());
+            let log = numbered(bodies.iter().cloned().chain([fold]));
+            let mut new = self.conversation.anew();
+            new.read(&log);
+            (log, new)
+        };
+        compaction.shared_bytes = with(&compaction).1.shared_with(&self.conversation);
+        let (log, new) = with(&compaction);
+        (self.log, self.conversation) = (log, new);
+        // What comes now continues nothing.
+        self.prompts.clear();
+    }
+
     fn step(&mut self, answered: &Answered) {
+        if let Answered::Folded(keep) = answered {
+            return self.fold(*keep);
+        }
         let sent = self.request();
         let usage = self.usage(&sent);
         let note = || Body::Message(Message::note("[Again.]"));
@@ -163,13 +204,14 @@ impl Run {
                 self.prompt("go on");
             }
             Answered::Failed => self.prompt("again"),
+            Answered::Folded(_) => {}
         }
     }
 
     /// The same log in another process.
     fn resumed(&self, name: &str) -> Conversation {
         let mut conversation = fresh(self.kind, name);
-        self.log.iter().for_each(|entry| conversation.replay(entry));
+        conversation.read(&self.log);
         conversation
     }
 
@@ -190,6 +232,7 @@ fn any_step() -> impl Strategy<Value = Answered> {
         1 => Just(Answered::Cut),
         1 => Just(Answered::Interrupted),
         1 => Just(Answered::Failed),
+        1 => prop::sample::select(vec![0, 50, 400]).prop_map(Answered::Folded),
     ]
 }
 
@@ -202,7 +245,7 @@ proptest! {
             let mut run = Run::new(kind);
             run.prompt("hello");
             steps.iter().for_each(|step| run.step(step));
-            run.request();
+            let live = run.request();
             for pair in run.prompts.windows(2) {
                 prop_assert!(pair[1].starts_with(&pair[0]), "{}: {}\n{}", kind.name(),
                     String::from_utf8_lossy(&pair[0]), String::from_utf8_lossy(&pair[1]));
@@ -213,8 +256,10 @@ proptest! {
             let (body, sent) = resumed.request();
             let request = Captured::of(kind, serde_json::from_slice(&body.concat()).unwrap());
             prop_assert_eq!(&request.prompt_bytes(), run.prompts.last().unwrap());
-            prop_assert_eq!(&sent.broke, &None);
-            prop_assert_eq!(sent.shared, run.last_usage().map_or(0, |u| u.prompt_bytes));
+            prop_assert_eq!(&sent.broke, &live.broke);
+            if live.broke.is_none() {
+                prop_assert_eq!(sent.shared, run.last_usage().map_or(0, |u| u.prompt_bytes));
+            }
         }
     }
 }
@@ -242,7 +287,7 @@ fn a_request_records_what_it_shares_with_the_one_before() {
 
 fn switched(old: &Run, name: &str) -> Conversation {
     let mut new = fresh(old.kind, name);
-    old.log.iter().for_each(|entry| new.push(entry));
+    new.read(&old.log);
     new.replaces(&old.conversation, "model");
     new
 }
@@ -332,7 +377,7 @@ fn a_changed_prefix_breaks_at_the_start() {
         ..prefix()
     };
     let mut resumed = Conversation::new(model(Kind::Gemini, "mock-model"), other, &params(), false);
-    run.log.iter().for_each(|entry| resumed.replay(entry));
+    resumed.read(&run.log);
     let (_, sent) = resumed.request();
     let broke = sent.broke.unwrap();
     assert_eq!(

@@ -7,14 +7,16 @@ use crate::testing::{
     answer, called, model, numbered, origin, params, prefix, result, said, tool_use, user,
 };
 use ostler_testkit::{Captured, Kind};
-use ostler_wire::{Entry, Image, Interrupted, Json, Notice, Outcome, Stop, TurnEnd, Usage};
+use ostler_wire::{
+    Compaction, DigestBy, Entry, Image, Interrupted, Json, Notice, Outcome, Stop, TurnEnd, Usage,
+};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 /// The request that a log leads to.
 fn request(kind: Kind, entries: &[Entry]) -> Captured {
     let mut conversation = Conversation::new(model(kind, "mock-model"), prefix(), &params(), false);
-    entries.iter().for_each(|entry| conversation.push(entry));
+    conversation.read(entries);
     let (body, _) = conversation.request();
     Captured::of(kind, serde_json::from_slice(&body.concat()).unwrap())
 }
@@ -579,6 +581,18 @@ fn any_body() -> impl Strategy<Value = Body> {
         1 => Just(Body::Usage(Usage { prompt_hash: "00".into(), ..Usage::default() })),
         1 => Just(Body::Notice(Notice { text: "n".into() })),
         1 => Just(Body::TurnEnd(TurnEnd { outcome: Outcome::Done })),
+        2 => (0u64..30, any_text()).prop_map(|(through, digest)| Body::Compaction(Compaction {
+            through,
+            digest,
+            by: DigestBy::Model,
+            focus: None,
+            archive: None,
+            answers: 0,
+            calls: 0,
+            tokens_before: 0,
+            tokens_after: 0,
+            shared_bytes: through,
+        })),
     ]
 }
 

@@ -176,46 +176,6 @@ fn titles_are_one_line_of_bounded_length() {
 }
 
 #[test]
-fn a_search_finds_all_words_in_any_case_newest_first() {
-    let shelf = Shelf::new();
-    shelf.put(
-        &shelf.store,
-        A,
-        3,
-        vec![user("The Parser fails on ÉCLAIR"), user("nothing")],
-    );
-    shelf.put(
-        &shelf.elsewhere(),
-        B,
-        1,
-        vec![user(&format!(
-            "{} parser\u{1b}[1m\nfails {}",
-            "x ".repeat(100),
-            "y".repeat(300)
-        ))],
-    );
-    let search = |words: &[&str], limit| {
-        let words: Vec<String> = words.iter().map(|w| (*w).to_owned()).collect();
-        shelf.store.search(&words, limit)
-    };
-    let found: Vec<String> = search(&["parser", "FAILS"], 9)
-        .into_iter()
-        .map(|h| h.session)
-        .collect();
-    assert_eq!(found, [B, A]);
-    assert_eq!(search(&["éclair"], 9)[0].text, "The Parser fails on ÉCLAIR");
-    let long = &search(&["parser", "fails"], 1)[0];
-    assert!(
-        long.text.chars().count() <= 160 && long.text.contains("parser"),
-        "{}",
-        long.text
-    );
-    assert!(!long.text.contains(char::is_control));
-    assert_eq!(search(&["parser", "missing"], 9), []);
-    assert_eq!(search(&[], 9), []);
-}
-
-#[test]
 fn deleting_takes_what_lies_beside_the_log() {
     let shelf = Shelf::new();
     shelf.put(&shelf.store, A, 1, vec![user("a")]);

@@ -11,6 +11,7 @@ pub mod exit_plan_mode;
 pub mod fetch_url;
 pub mod glob;
 pub mod grep;
+pub mod history;
 pub mod kill_job;
 pub mod ls;
 pub mod move_file;

@@ -21,6 +21,7 @@ static BUILTINS: &[&dyn Tool] = &[
     &fetch_url::FetchUrl,
     &glob::Glob,
     &grep::Grep,
+    &history::History,
     &kill_job::KillJob,
     &ls::Ls,
     &move_file::MoveFile,

@@ -1,6 +1,7 @@
 //! A workspace to try tools in, for tests only: a temporary root on this machine and a context around it.
 
 use crate::artifacts::Artifacts;
+use crate::history::History;
 use crate::jobs::Jobs;
 use crate::policy::{Guard, Policy, Posture};
 use crate::seen::Seen;
@@ -33,6 +34,17 @@ impl Bench {
 
     pub fn path(&self, name: impl AsRef<Path>) -> PathBuf {
         self.root().join(name)
+    }
+
+    /// Of sessions that lie outside of the root.
+    pub fn history(&self) -> History {
+        let home = self.dir.path().join("home");
+        History {
+            sessions: home.join("sessions"),
+            home,
+            project: "root-00000000".into(),
+            session: None,
+        }
     }
 
     /// Puts a file into the workspace, with its parents.
@@ -88,6 +100,7 @@ impl Bench {
             seen: self.seen.clone(),
             jobs: Arc::new(Jobs::new(Artifacts::new(self.dir.path().join("artifacts")))),
             commons: Arc::default(),
+            history: Arc::new(self.history()),
             terms: Arc::default(),
             todo: Arc::default(),
             answer: None,

@@ -2,6 +2,8 @@
 //! in the hands of a test.
 #![allow(dead_code, reason = "each test program uses its part")]
 
+use ostler_engine::budget::{Budget, Limits};
+use ostler_engine::ledger::Ledger;
 use ostler_engine::policy::Policy;
 use ostler_engine::store::Store;
 use ostler_engine::tool::ToolSettings;
@@ -23,6 +25,7 @@ const LIMIT: Duration = Duration::from_secs(30);
 struct Mock {
     kind: Kind,
     base_url: String,
+    window: u64,
 }
 
 impl Models for Mock {
@@ -42,7 +45,7 @@ impl Models for Mock {
             headers: Vec::new(),
             extra_body: None,
             quirks: Quirks::default(),
-            window: 0,
+            window: self.window,
             max_output: None,
             price: None,
             reasoning: true,
@@ -59,6 +62,8 @@ pub struct Bench {
     pub server: Server,
     pub space: TempWorkspace,
     pub kind: Kind,
+    /// Of every model, in tokens.
+    pub window: u64,
     transport: Arc<Transport>,
 }
 
@@ -72,6 +77,7 @@ impl Bench {
             server,
             space: TempWorkspace::new(),
             kind,
+            window: 0,
             transport: Arc::new(Transport::new(TransportOptions {
                 proxies: Proxies::None,
                 ..TransportOptions::default()
@@ -96,9 +102,12 @@ impl Bench {
             models: Arc::new(Mock {
                 kind: self.kind,
                 base_url: self.server.base_url_for(self.kind),
+                window: self.window,
             }),
             params: Params::default(),
             max_steps: 0,
+            context: Default::default(),
+            budget: Budget::new(Limits::default(), Ledger::new(self.space.home())),
             operator: Vec::new(),
             policy: Policy::default(),
             watch: None,

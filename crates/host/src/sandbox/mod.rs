@@ -227,12 +227,8 @@ impl Plan {
 #[derive(Debug, PartialEq, Eq)]
 pub enum SharedNetwork {}
 
-#[cfg(not(target_os = "linux"))]
-impl SharedNetwork {
-    pub fn open(_choice: Choice) -> Result<Option<(Self, std::net::TcpListener)>, Error> {
-        Ok(None)
-    }
-}
+/// A network for the commands of a session, with a listener at the proxy's address in it that does not block.
+pub type Opened = Option<(SharedNetwork, std::net::TcpListener)>;
 
 fn wanted(choice: Choice) -> &'static str {
     match choice {

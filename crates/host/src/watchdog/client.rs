@@ -6,9 +6,13 @@ use super::sys::{self, Forked};
 use super::{MODE, server, terminal, tree};
 use crate::command::Command;
 use crate::error::{Error, Result};
+#[cfg(target_os = "linux")]
+use crate::sandbox::{SharedNetwork, linux::Way};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, waitpid};
 use std::io::{self, PipeReader};
+#[cfg(target_os = "linux")]
+use std::net::TcpListener;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream as StdStream;
 use std::os::unix::process::CommandExt;
@@ -172,6 +176,16 @@ impl Spawner {
             return Ok(());
         }
         self.send(&frame::encode_release(), &[]).await
+    }
+
+    /// Has the watchdog make a network. A watchdog that dies meanwhile is an error; the next call has a new one.
+    #[cfg(target_os = "linux")]
+    pub(crate) async fn network(&self, way: Way) -> io::Result<(SharedNetwork, TcpListener)> {
+        let (ours, theirs) = StdStream::pair()?;
+        self.send(&frame::encode_network(way), &[theirs.as_fd()])
+            .await?;
+        drop(theirs);
+        tokio::task::spawn_blocking(move || SharedNetwork::receive(&ours, way)).await?
     }
 
     async fn send(&self, frame: &[u8], fds: &[BorrowedFd<'_>]) -> io::Result<()> {

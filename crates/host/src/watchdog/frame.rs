@@ -4,6 +4,8 @@
 use super::sys::RawTermios;
 use crate::command::{Command, Exit, Stdio};
 use crate::error::{Error, Result};
+#[cfg(target_os = "linux")]
+use crate::sandbox::linux::Way;
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
@@ -23,6 +25,8 @@ const HEAD_SIZE: usize = 8;
 const SPAWN: u32 = 1;
 const GUARD: u32 = 2;
 const RELEASE: u32 = 3;
+#[cfg(target_os = "linux")]
+const NETWORK: u32 = 4;
 
 /// The bytes of a request. Its descriptors travel beside the first of them.
 pub(super) fn encode_spawn(command: &Command) -> Result<Vec<u8>> {
@@ -79,6 +83,17 @@ pub(super) fn encode_release() -> Vec<u8> {
     with_head(RELEASE, &[])
 }
 
+/// For ordinary users it belongs to a user namespace of its own.
+#[cfg(target_os = "linux")]
+pub(super) fn encode_network(way: Way) -> Vec<u8> {
+    let way = match way {
+        Way::None => 0,
+        Way::Direct => 1,
+        Way::User => 2,
+    };
+    with_head(NETWORK, &[way])
+}
+
 fn with_head(kind: u32, body: &[u8]) -> Vec<u8> {
     let mut frame = Vec::with_capacity(HEAD_SIZE + body.len());
     frame.extend_from_slice(&kind.to_ne_bytes());
@@ -123,6 +138,12 @@ pub(super) enum Frame {
         reset: Vec<u8>,
     },
     Release,
+    /// A network is to be made and sent to `to`.
+    #[cfg(target_os = "linux")]
+    Network {
+        way: Way,
+        to: OwnedFd,
+    },
 }
 
 /// Waits for a whole frame; `None` when the other end is gone or talks nonsense.
@@ -148,6 +169,16 @@ pub(super) fn receive(socket: BorrowedFd<'_>) -> Option<Frame> {
             })
         }
         RELEASE => Some(Frame::Release),
+        #[cfg(target_os = "linux")]
+        NETWORK => Some(Frame::Network {
+            way: match body.as_slice() {
+                [0] => Way::None,
+                [1] => Way::Direct,
+                [2] => Way::User,
+                _ => return None,
+            },
+            to: fds.pop()?,
+        }),
         _ => None,
     }
 }

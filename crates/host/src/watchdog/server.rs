@@ -111,6 +111,12 @@ impl Watchdog {
                     });
                 }
                 Some(Frame::Release) => self.terminal = None,
+                // Its maker is waited for like a keeper.
+                #[cfg(target_os = "linux")]
+                Some(Frame::Network { way, to }) => {
+                    self.keepers
+                        .extend(crate::sandbox::linux::make_network(way, &to));
+                }
                 None => return,
             }
         }

@@ -18,6 +18,8 @@ fn main() -> std::process::ExitCode {
     if let Some(code) = tries::run_if_asked() {
         return code;
     }
+    // As the program does: what it starts must not need a look into it.
+    ostler_host::hide(std::iter::empty());
     common::run(cases::ALL)
 }
 
@@ -96,7 +98,7 @@ mod cases {
     async fn escapes_without_a_sandbox() {
         let mut idle = Vec::new();
         for attempt in ATTEMPTS.iter().filter(|attempt| attempt.control) {
-            let world = World::new(Choice::Off);
+            let world = World::new(Choice::Off).await;
             let out = world.attempt(attempt).await;
             if out.escaped.is_none() {
                 println!("  {}: {out:?}", attempt.name);
@@ -120,7 +122,7 @@ mod cases {
         };
         let mut wrong = Vec::new();
         for attempt @ Attempt { name, .. } in ATTEMPTS {
-            let world = World::new(choice);
+            let world = World::new(choice).await;
             let out = world.attempt(attempt).await;
             let held = attempt.held(layer);
             println!("  {name}: {}", out.shown());
@@ -159,7 +161,7 @@ mod cases {
                 println!("  {name}: skipped, there is no {needs}");
                 continue;
             }
-            let world = World::new(choice);
+            let world = World::new(choice).await;
             let ran = world.run(script).await;
             println!("  {name}: {:?}", ran.exit.code);
             if !ran.exit.success() || !ran.stdout.contains("WORKS") {
@@ -191,7 +193,7 @@ mod cases {
             let Some(choice) = usable(layer) else {
                 continue;
             };
-            let mut world = World::new(choice);
+            let mut world = World::new(choice).await;
             if in_writable {
                 world.policy.writable.push(world.home.clone());
                 // Of these, only a file that is there can be hidden then.
@@ -234,7 +236,7 @@ mod cases {
             let Some(choice) = usable(layer) else {
                 continue;
             };
-            let world = World::new(choice);
+            let world = World::new(choice).await;
             let local = Local::new();
             let mut process = local.spawn(world.command(ESCAPES)).await.unwrap();
             lines(&mut process, 4).await;
@@ -296,7 +298,7 @@ mod cases {
                 code(0),
             ),
         ] {
-            let world = World::new(choice);
+            let world = World::new(choice).await;
             if !has_own_processes(&world) {
                 return;
             }
@@ -318,7 +320,7 @@ mod cases {
                 continue;
             };
             for keeper_too in [true, false] {
-                let world = World::new(choice);
+                let world = World::new(choice).await;
                 let script = "setsid sh -c 'setsid sleep 1000 & sleep 1000' & echo up; wait";
                 let mut process = Local::new().spawn(world.command(script)).await.unwrap();
                 lines(&mut process, 1).await;
@@ -365,7 +367,7 @@ mod cases {
                     signal(9),
                 ),
             ] {
-                let world = World::new(choice);
+                let world = World::new(choice).await;
                 let mut process = Local::new().spawn(world.command(script)).await.unwrap();
                 lines(&mut process, 1).await;
                 process.signal(sent);
@@ -404,7 +406,7 @@ mod cases {
             let Some(choice) = usable(layer) else {
                 continue;
             };
-            let world = World::new(choice);
+            let world = World::new(choice).await;
             let command = Command {
                 stdio: ostler_host::Stdio::Pty { rows: 7, cols: 55 },
                 ..world.command("test -t 1 && stty size && echo hi > /dev/tty")
@@ -432,7 +434,7 @@ mod cases {
             let Some(choice) = usable(layer) else {
                 continue;
             };
-            let world = World::new(choice);
+            let world = World::new(choice).await;
             let system = ["/usr", "/bin", "/lib", "/lib64", "/etc/ld.so.cache"];
             let policy = Policy {
                 readable: Readable::List(system.iter().map(Into::into).collect()),
@@ -457,7 +459,7 @@ mod cases {
             let Some(choice) = usable(layer) else {
                 continue;
             };
-            let mut world = World::new(choice);
+            let mut world = World::new(choice).await;
             world.policy.network = Network::On;
             let ran = world.run("$TRY tcp $PORT; $TRY vsock").await;
             assert_eq!(ran.stdout, "ESCAPED tcp\n", "{ran:?}");
@@ -469,7 +471,7 @@ mod cases {
             let Some(choice) = usable(layer) else {
                 continue;
             };
-            let mut world = World::new(choice);
+            let mut world = World::new(choice).await;
             world.policy.network = Network::Off;
             let ran = world.run("$TRY inner-server; $TRY inner-pair").await;
             assert_eq!(ran.stdout, "WORKS inner-pair\n", "{ran:?}");
@@ -482,7 +484,7 @@ mod cases {
             let Some(choice) = usable(layer) else {
                 continue;
             };
-            let mut world = World::new(choice);
+            let mut world = World::new(choice).await;
             world.policy.sockets = vec![world.socket.clone()];
             let ran = world.run("$TRY unix $SOCK").await;
             assert_eq!(ran.stdout, "ESCAPED unix\n", "{ran:?}");
@@ -503,7 +505,7 @@ mod cases {
                 "mkdir $OUT/folder",
                 "rm $OUT/victim",
             ] {
-                let world = World::new(choice);
+                let world = World::new(choice).await;
                 let ran = world.run(script).await;
                 let denial =
                     sandbox::explain(&world.policy, layer, world.top(), ran.exit, &ran.stderr);
@@ -538,7 +540,7 @@ mod cases {
             "unix socket",
             "tcp to the loopback outside",
         ];
-        let missing = World::new(Choice::Bubblewrap);
+        let missing = World::new(Choice::Bubblewrap).await;
         let error = Plan::prepare(&missing.policy).unwrap_err();
         assert!(error.to_string().contains("bwrap"), "{error}");
         let Some(program) = found("bwrap") else {
@@ -547,7 +549,7 @@ mod cases {
         };
         let mut wrong = Vec::new();
         for attempt in ATTEMPTS.iter().filter(|a| HELD.contains(&a.name)) {
-            let mut world = World::new(Choice::Bubblewrap);
+            let mut world = World::new(Choice::Bubblewrap).await;
             world.policy.bubblewrap = Some(program.clone());
             if let Err(error) = Plan::prepare(&world.policy) {
                 println!("  skipped: {error}");
@@ -560,7 +562,7 @@ mod cases {
             }
         }
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-        let mut world = World::new(Choice::Bubblewrap);
+        let mut world = World::new(Choice::Bubblewrap).await;
         world.policy.bubblewrap = Some(program);
         let script = "echo x > made && cat made && $TRY inner-server && exit 5";
         let mut ran = world.run(script).await;
@@ -591,7 +593,7 @@ mod cases {
             let Some(choice) = usable(layer) else {
                 continue;
             };
-            let mut world = World::new(choice);
+            let mut world = World::new(choice).await;
             world.policy.writable.clear();
             world.policy.protect.clear();
             let script = "for f in $ROOT/new $TMPDIR/new /tmp/new-$$ /dev/shm/new-$$ /var/tmp/new-$$; do echo x 2>/dev/null > $f && echo wrote $f; done; echo x > /dev/null && echo a | cat; cat ostler.toml";
@@ -606,13 +608,13 @@ mod cases {
             return;
         };
         let local = Local::new();
-        let world = World::new(choice);
+        let world = World::new(choice).await;
         let mut server = local.spawn(world.command("$TRY listen")).await.unwrap();
         let port = lines(&mut server, 1).await.concat();
         let script = format!("$TRY tcp {port}");
         let reached = async |world: &World| world.run(&script).await.stdout == "ESCAPED tcp\n";
         assert!(reached(&world).await);
-        let mut planning = World::new(choice);
+        let mut planning = World::new(choice).await;
         assert!(!reached(&planning).await, "another session");
         planning.policy.shared = world.policy.shared.clone();
         planning.policy.writable.clear();
@@ -640,7 +642,7 @@ mod cases {
         let Some(choice) = usable(Layer::Namespaces) else {
             return;
         };
-        let mut world = World::new(choice);
+        let mut world = World::new(choice).await;
         let door = world.door.take().expect("a listener");
         let door = tokio::net::TcpListener::from_std(door).unwrap();
         let script = format!("$TRY tcp {}", sandbox::PROXY.port());
@@ -682,12 +684,13 @@ mod cases {
     async fn cost() {
         const ROUNDS: usize = 60;
         let local = Local::new();
-        let mut rows: Vec<_> = [Choice::Off, Choice::Landlock, Choice::Namespaces]
-            .into_iter()
-            .map(World::new)
-            .filter(|world| Plan::prepare(&world.policy).is_ok())
-            .map(|world| (world, Vec::new(), Vec::new()))
-            .collect();
+        let mut rows = Vec::new();
+        for layer in [Choice::Off, Choice::Landlock, Choice::Namespaces] {
+            let world = World::new(layer).await;
+            if Plan::prepare(&world.policy).is_ok() {
+                rows.push((world, Vec::new(), Vec::new()));
+            }
+        }
         for _ in 0..ROUNDS {
             for (world, preparing, running) in &mut rows {
                 let start = Instant::now();

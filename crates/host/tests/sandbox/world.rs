@@ -2,8 +2,8 @@
 
 use crate::attempts::Attempt;
 use crate::common::{Ran, env, run_to_end};
-use ostler_host::sandbox::{Choice, Network, Plan, Policy, SharedNetwork};
-use ostler_host::{Command, Local, Stdio};
+use ostler_host::sandbox::{self, Choice, Network, Plan, Policy};
+use ostler_host::{Command, Host, Local, Stdio};
 use rustix::fd::OwnedFd;
 use rustix::pty::{OpenptFlags, openpt, ptsname, unlockpt};
 use std::collections::BTreeMap;
@@ -73,7 +73,7 @@ impl Outcome {
 }
 
 impl World {
-    pub fn new(layer: Choice) -> Self {
+    pub async fn new(layer: Choice) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let top = folder.path().canonicalize().unwrap();
         let [root, out, home, tmp] = ["root", "out", "home", "tmp"].map(|name| top.join(name));
@@ -111,7 +111,12 @@ impl World {
             ".ostler",
             ".mcp.json",
         ];
-        let shared = SharedNetwork::open(layer).ok().flatten();
+        let shared = match Local::new().network(layer).await {
+            Ok(shared) => shared,
+            Err(error @ sandbox::Error::Network { .. }) => panic!("{error}"),
+            // A layer that this machine lacks; the cases say so.
+            Err(_) => None,
+        };
         let (shared, door) = shared.map(|(n, door)| (Arc::new(n), door)).unzip();
         let policy = Policy {
             writable: vec![root.clone(), tmp, "/dev/shm".into()],

@@ -4,6 +4,7 @@
 mod approval;
 mod assistant;
 mod error;
+mod folded;
 mod image;
 mod job;
 mod lines;
@@ -20,6 +21,7 @@ mod user;
 pub use approval::Approved;
 pub use assistant::Assistant;
 pub use error::Failure;
+pub use folded::Folded;
 pub use image::Picture;
 pub use job::{Job, JobState};
 pub use notice::{Notice, Tone};
@@ -61,6 +63,7 @@ pub enum Cell {
     Approved(Approved),
     Job(Job),
     Picture(Picture),
+    Folded(Folded),
 }
 
 impl Cell {
@@ -96,6 +99,7 @@ impl Cell {
                 .map(Self::Notice)
                 .into_iter()
                 .collect(),
+            Body::Compaction(compaction) => vec![Self::Folded(compaction.clone().into())],
             Body::Meta(_) | Body::ToolResult(_) | Body::Usage(_) => Vec::new(),
         }
     }
@@ -115,6 +119,7 @@ impl Cell {
             Self::Approved(cell) => cell.rows(columns, theme, fold),
             Self::Job(cell) => cell.rows(columns, theme, fold),
             Self::Picture(cell) => cell.rows(columns, theme, fold),
+            Self::Folded(cell) => cell.rows(columns, theme, fold),
         };
         // What the model says is bounded by its blocks and printed as it comes; here it is only looked at.
         if let Some(more @ 1..) = rows.len().checked_sub(MAX_OPEN_ROWS) {

@@ -6,8 +6,8 @@ use crate::testing::{marked, plain};
 use crate::theme::Look;
 use insta::assert_snapshot;
 use ostler_wire::{
-    Approval, ErrorEntry, Image, Interrupted, Json, Language, Message, Mode, Outcome, Settings,
-    Todo, TodoItem, TodoState, ToolResult, ToolUse, TurnEnd, Usage,
+    Approval, Compaction, DigestBy, ErrorEntry, Image, Interrupted, Json, Language, Message, Mode,
+    Outcome, Settings, Todo, TodoItem, TodoState, ToolResult, ToolUse, TurnEnd, Usage,
 };
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -256,6 +256,18 @@ fn others() -> Vec<Cell> {
         Body::Settings(Settings { model: Some("big".into()), effort: Some("high".into()), ..Settings::default() }),
         Body::Mode(Mode { mode: "plan".into(), posture: "ask".into() }),
         Body::TurnEnd(TurnEnd { outcome: Outcome::MaxSteps }),
+        Body::Compaction(Compaction {
+            through: 90,
+            digest: "<digest>\n## Goal\nShip the parser.\n</digest>".into(),
+            by: DigestBy::Mechanical,
+            focus: Some("the parser".into()),
+            archive: Some("/home/archive/a.jsonl".into()),
+            answers: 14,
+            calls: 32,
+            tokens_before: 98_400,
+            tokens_after: 9_120,
+            shared_bytes: 5_000,
+        }),
     ];
     let mut cells: Vec<Cell> = bodies
         .iter()

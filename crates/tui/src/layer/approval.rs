@@ -100,7 +100,7 @@ impl Approval {
         };
         self.chosen = at;
         match choice.id.as_str() {
-            "deny" | "keep" => {
+            "deny" | "keep" if self.ask.kind != AskKind::Budget => {
                 self.reason = Some((choice.id.clone(), Field::default()));
                 Step::Stay
             }
@@ -136,6 +136,10 @@ impl Approval {
     fn above(&self, canvas: &Canvas) -> Vec<Line> {
         let title = match (self.ask.kind, &self.ask.tool, &self.ask.from) {
             (AskKind::Plan, _, _) => canvas.say(Word::PlanReady).to_owned(),
+            (AskKind::Budget, _, Some(from)) => {
+                format!("{from}: {}", canvas.say(Word::BudgetReached))
+            }
+            (AskKind::Budget, _, None) => canvas.say(Word::BudgetReached).to_owned(),
             (_, tool, Some(from)) => {
                 let tool = tool.as_deref().unwrap_or_default();
                 canvas.fill(Word::ChildWantsTo, &[from, tool])
@@ -184,7 +188,7 @@ impl Approval {
         let mut rows = Vec::new();
         for (n, choice) in self.ask.options.iter().enumerate() {
             let letter = shortcut(&choice.id).map_or_else(String::new, |c| format!("{c}  "));
-            let label = format!("{letter}{}", label(choice, canvas));
+            let label = format!("{letter}{}", self.label(choice, canvas));
             let detail = choice.detail.as_deref().unwrap_or_default();
             rows.extend(row(canvas, n == self.chosen, &label, detail));
         }
@@ -193,6 +197,24 @@ impl Approval {
             Role::Faint,
         ));
         Frame { rows, caret: None }
+    }
+
+    /// In the person's language where the answer is one of the known ones.
+    fn label<'a>(&self, choice: &'a Choice, canvas: &Canvas) -> &'a str {
+        if self.ask.kind == AskKind::Budget {
+            return &choice.label;
+        }
+        let word = match choice.id.as_str() {
+            "once" => Word::AllowOnce,
+            "session" => Word::AllowSession,
+            "always" => Word::AllowAlways,
+            "deny" => Word::DenyReason,
+            "approve" => Word::PlanApprove,
+            "edit" => Word::PlanEdit,
+            "keep" => Word::PlanKeep,
+            _ => return &choice.label,
+        };
+        canvas.say(word)
     }
 }
 
@@ -207,19 +229,4 @@ fn shortcut(id: &str) -> Option<char> {
         "keep" => Some('k'),
         _ => None,
     }
-}
-
-/// In the person's language where the answer is one of the known ones.
-fn label<'a>(choice: &'a Choice, canvas: &Canvas) -> &'a str {
-    let word = match choice.id.as_str() {
-        "once" => Word::AllowOnce,
-        "session" => Word::AllowSession,
-        "always" => Word::AllowAlways,
-        "deny" => Word::DenyReason,
-        "approve" => Word::PlanApprove,
-        "edit" => Word::PlanEdit,
-        "keep" => Word::PlanKeep,
-        _ => return &choice.label,
-    };
-    canvas.say(word)
 }

@@ -8,7 +8,7 @@ use crate::line::{Line, Span};
 use crate::screen::Frame;
 use crate::text;
 use crate::theme::Role;
-use ostler_wire::{List, Word};
+use ostler_wire::{Act, List, Word};
 
 /// Items shown at a time.
 const MAX_SHOWN: usize = 12;
@@ -49,8 +49,19 @@ impl Picker {
         (self.chosen, self.action) = (0, 0);
     }
 
+    /// What looks further for the typed words: the last row.
+    fn deeper(&self) -> Option<Act> {
+        let words = self.search.text.trim();
+        let command = self.list.search.as_ref()?;
+        (!words.is_empty()).then(|| Act::Command(format!("{command} {words}")))
+    }
+
+    fn rows(&self) -> usize {
+        self.fits.len() + usize::from(self.deeper().is_some())
+    }
+
     pub fn key(&mut self, key: Key) -> Step {
-        if let Some(chosen) = moved(self.chosen, self.fits.len(), key) {
+        if let Some(chosen) = moved(self.chosen, self.rows(), key) {
             (self.chosen, self.action) = (chosen, 0);
             return Step::Stay;
         }
@@ -62,7 +73,7 @@ impl Picker {
             Code::Esc => Step::Close,
             Code::Char('c') if key.ctrl => Step::Close,
             Code::PageDown => {
-                self.chosen = (self.chosen + MAX_SHOWN).min(self.fits.len().saturating_sub(1));
+                self.chosen = (self.chosen + MAX_SHOWN).min(self.rows().saturating_sub(1));
                 Step::Stay
             }
             Code::PageUp => {
@@ -76,7 +87,10 @@ impl Picker {
             }
             Code::Enter => match item.and_then(|i| i.actions.get(self.action)) {
                 Some(action) => Step::Act(action.act.clone()),
-                None => Step::Close,
+                None => match self.deeper().filter(|_| item.is_none()) {
+                    Some(act) => Step::Act(act),
+                    None => Step::Close,
+                },
             },
             _ => {
                 if self.search.key(key) {
@@ -102,7 +116,7 @@ impl Picker {
         );
         top.push(Span::plain(shown));
         let mut rows = vec![top];
-        let room = MAX_SHOWN.min(canvas.rows.saturating_sub(4)).max(1);
+        let room = MAX_SHOWN.min(canvas.rows.saturating_sub(5)).max(1);
         let from = self.chosen.saturating_sub(room.saturating_sub(1));
         for (n, item) in self
             .fits
@@ -117,7 +131,7 @@ impl Picker {
             let line = line(canvas, n == self.chosen, &label, &item.detail);
             rows.push(text::cut(&line, canvas.columns));
         }
-        if self.fits.is_empty() {
+        if self.fits.is_empty() && self.deeper().is_none() {
             let said = match self.list.items.is_empty() && !self.list.empty.is_empty() {
                 true => self.list.empty.as_str(),
                 false => canvas.say(Word::NothingFits),
@@ -126,6 +140,10 @@ impl Picker {
         } else if self.fits.len() > from + room {
             let left = (self.fits.len() - from - room).to_string();
             rows.push(canvas.line(canvas.fill(Word::MoreRows, &[&left]), Role::Faint));
+        }
+        if self.deeper().is_some() {
+            let is_chosen = self.chosen == self.fits.len();
+            rows.push(line(canvas, is_chosen, canvas.say(Word::LookDeeper), ""));
         }
         rows.push(self.keys(canvas));
         Frame {

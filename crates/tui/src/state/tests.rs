@@ -7,8 +7,8 @@ use crate::surroundings::Name;
 use crate::testing::marked;
 use insta::assert_snapshot;
 use ostler_wire::{
-    Action, Ask, AskKind, Choice, Delta, Interrupted, Item, Json, List, Message, Outcome as End,
-    ToolResult, ToolUse, TurnEnd, Usage,
+    Action, Ask, AskKind, Choice, Compaction, Delta, DigestBy, Interrupted, Item, Json, List,
+    Message, Outcome as End, ToolResult, ToolUse, TurnEnd, Usage,
 };
 use serde_json::json;
 use std::fmt::Write as _;
@@ -278,6 +278,18 @@ fn bench(state: &str, columns: usize, look: Look) -> Bench {
                 ..ask(AskKind::Plan, "plan", &options)
             })));
         }
+        "budget" | "task budget" => {
+            working(&mut bench);
+            let options = [
+                ("once", "raise it and go on", "to $5.00, until Ostler ends"),
+                ("deny", "stop here", ""),
+            ];
+            let subject = "The budget of the run is $2.50: $2.25 is used or promised, and the next request may take $0.5000 more.";
+            bench.event(&Event::Ask(Arc::new(Ask {
+                from: Some("t1".to_owned()).filter(|_| state == "task budget"),
+                ..ask(AskKind::Budget, subject, &options)
+            })));
+        }
         "question" | "multi" | "words" => {
             working(&mut bench);
             let options: &[(&str, &str, &str)] = match state {
@@ -290,7 +302,7 @@ fn bench(state: &str, columns: usize, look: Look) -> Bench {
                 ..ask(AskKind::Question, "Which colour?", options)
             })));
         }
-        "picker" => {
+        "picker" | "sessions" => {
             let act = |label: &str, line: &str| Action {
                 label: label.into(),
                 act: Act::Command(line.into()),
@@ -312,6 +324,7 @@ fn bench(state: &str, columns: usize, look: Look) -> Bench {
                     item("gamma", false),
                 ],
                 empty: "none".into(),
+                search: Some("resume".to_owned()).filter(|_| state == "sessions"),
             };
             bench.delta(Delta::View {
                 command: "resume".into(),
@@ -465,6 +478,25 @@ fn keys_in_layers() {
 }
 
 #[test]
+fn keys_about_budgets_and_sessions() {
+    assert_snapshot!(table(&[
+        ("budget", ""),
+        ("budget", "y"),
+        ("budget", "n"),
+        ("budget", "<down><enter>"),
+        ("budget", "<esc>"),
+        ("task budget", ""),
+        ("sessions", ""),
+        ("sessions", "gam"),
+        ("sessions", "gam<enter>"),
+        ("sessions", "gam<down><enter>"),
+        ("sessions", "what was said"),
+        ("sessions", "what was said<enter>"),
+        ("sessions", " <enter>"),
+    ]));
+}
+
+#[test]
 fn layouts_at_every_width_and_look() {
     for (columns, look) in [
         (40, Look::Mono),
@@ -516,6 +548,8 @@ fn no_layout_is_larger_than_its_terminal() {
         "multi",
         "words",
         "picker",
+        "sessions",
+        "budget",
         "pager",
     ];
     for state in states {
@@ -624,4 +658,68 @@ fn jobs_and_usage_are_in_the_status_line() {
         status(&bench),
         "wise-2 · ask · 50% context · 75% cached · main"
     );
+}
+
+#[test]
+fn folding_is_shown_can_be_stopped_and_empties_the_window() {
+    let mut bench = bench("idle", 80, Look::Mono);
+    bench.state.status.window = 1_000;
+    let progress = |text: &str| Delta::Progress {
+        id: String::new(),
+        name: "compaction".into(),
+        text: text.into(),
+    };
+    let usage = |input, role: Option<&str>| {
+        Body::Usage(Usage {
+            input,
+            role: role.map(str::to_owned),
+            ..Usage::default()
+        })
+    };
+    let status = |bench: &Bench| bench.state.status.line(&bench.canvas, None).text();
+    bench.entry(user("go"));
+    bench.entry(usage(900, None));
+    bench.entry(Body::TurnEnd(TurnEnd { outcome: End::Done }));
+    bench.delta(progress("folding older work"));
+    assert!(bench.shown().contains("folding older work 0s · esc stops"));
+    bench.keys("<esc>");
+    assert_eq!(bench.effects, ["Send(Interrupt)"]);
+    assert!(bench.shown().contains("stopping"));
+    bench.delta(progress(""));
+    assert!(!bench.shown().contains("esc stops"));
+
+    bench.delta(progress("folding older work"));
+    bench.entry(usage(950, Some("compaction")));
+    assert_eq!(
+        status(&bench),
+        "wise-2 · ask · 90% context · 0% cached · main"
+    );
+    bench.entry(Body::Compaction(Compaction {
+        through: 7,
+        digest: "<digest></digest>".into(),
+        by: DigestBy::Model,
+        focus: None,
+        archive: None,
+        answers: 2,
+        calls: 3,
+        tokens_before: 900,
+        tokens_after: 120,
+        shared_bytes: 0,
+    }));
+    bench.delta(progress(""));
+    assert_eq!(
+        status(&bench),
+        "wise-2 · ask · 12% context · 0% cached · main"
+    );
+    let shown = bench.shown();
+    assert!(
+        shown.contains("Folded older work (2 answers, 3 calls): about 900 → 120 tokens"),
+        "{shown}"
+    );
+    // What it took belongs to no turn.
+    bench.entry(user("on"));
+    bench.entry(usage(200, None));
+    bench.entry(Body::TurnEnd(TurnEnd { outcome: End::Done }));
+    let shown = bench.shown();
+    assert!(shown.contains("200 in"), "{shown}");
 }

@@ -1,6 +1,6 @@
 //! The live region: what is going on, remarks, the layer or the composer with its menu, the status line.
 
-use super::{State, Work};
+use super::State;
 use crate::canvas::Canvas;
 use crate::line::{Line, Span};
 use crate::screen::Frame;
@@ -111,25 +111,5 @@ impl State {
             rows.extend(wrapped.into_iter().take(WAITING_ROWS));
         }
         rows
-    }
-}
-
-impl Work {
-    /// What it is doing, for how long, and how to stop it.
-    fn line(&self, canvas: &Canvas, now: Instant) -> Option<Line> {
-        let since = self.since?;
-        let word = if self.stopping {
-            Word::Stopping
-        } else {
-            Word::Working
-        };
-        let seconds = now.saturating_duration_since(since).as_secs();
-        let mut line =
-            Line::from(canvas.span(crate::transcript::spinner(since, now), Role::Accent));
-        line.push(Span::plain(" "));
-        line.push(canvas.span(canvas.say(word), Role::Text));
-        let rest = format!(" {seconds}s · {}", canvas.say(Word::StopKey));
-        line.push(canvas.span(rest, Role::Faint));
-        Some(text::cut(&line, canvas.columns))
     }
 }

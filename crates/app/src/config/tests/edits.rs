@@ -441,6 +441,8 @@ fn show_has_defaults_and_get_has_one() {
     agent.reasoning_language = "auto"  # default
     auth.store = "file"  # default
     auth.use_process_env = true  # default
+    context.compact_ratio = 0.8  # default
+    context.strategy = "compact"  # default
     display.color = "auto"  # default
     display.show_reasoning = true  # default
     display.show_tokens = true  # default

@@ -35,7 +35,7 @@ pub(super) const MAX_CARRIED: usize = 128;
 
 /// How the child comes to the right to mount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(crate) enum Way {
     /// No namespaces at all.
     None,
     /// As root, at once.

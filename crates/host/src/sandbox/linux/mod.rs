@@ -9,14 +9,14 @@ mod seccomp;
 mod shared;
 
 pub(crate) use enter::{Step, isolate, namespaces, restrict, retire};
-pub(crate) use jail::Jail;
+pub(crate) use jail::{Jail, Way};
 pub use shared::SharedNetwork;
-pub(crate) use shared::join;
+pub(crate) use shared::{join, make as make_network};
 
 use super::{
     Choice, Error, Layer, Missing, Network, Plan, Policy, Readable, Report, holder, wanted,
 };
-use jail::{Frame, Mount, User, Way};
+use jail::{Frame, Mount, User};
 use landlock::{DEVICE, READ, READ_DIR, Ruleset, Scope, WRITE};
 use places::Places;
 use rustix::fd::OwnedFd;

@@ -1,4 +1,4 @@
-//! The network that the commands of a session have in common. A short-lived copy of this process makes it; descriptors
+//! The network that the commands of a session have in common. A short-lived child of the watchdog makes it; descriptors
 //! keep it, so it is gone with the last of them, and the keeper of each command joins it by them.
 #![expect(unsafe_code, reason = "namespaces are made and joined by system calls")]
 
@@ -9,7 +9,7 @@ use crate::sandbox::{Choice, Error, Layer};
 use crate::watchdog::{send, take};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags, open};
-use rustix::process::{Pid, WaitOptions, waitpid};
+use rustix::process::Pid;
 use std::ffi::CStr;
 use std::io;
 use std::net::TcpListener;
@@ -32,19 +32,37 @@ impl PartialEq for SharedNetwork {
 impl Eq for SharedNetwork {}
 
 impl SharedNetwork {
-    /// Makes one, with a listener at `PROXY` in it that does not block. `None` where the layer has no network to share.
-    /// Takes as long as a fork of this process.
-    pub fn open(choice: Choice) -> Result<Option<(Self, TcpListener)>, Error> {
+    /// How one would be made; `None` where the layer has no network to share.
+    pub(crate) fn way(choice: Choice) -> Result<Option<Way>, Error> {
         if matches!(choice, Choice::Off | Choice::Bubblewrap) {
             return Ok(None);
         }
-        let layer = choose(choice, crate::sandbox::probe())?;
-        let way = match (layer, found()) {
-            (Layer::Namespaces, Ok(found)) => found.way,
-            (Layer::Namespaces | Layer::Landlock | Layer::Bubblewrap, _) => return Ok(None),
+        match (choose(choice, crate::sandbox::probe())?, found()) {
+            (Layer::Namespaces, Ok(found)) => Ok(Some(found.way)),
+            (Layer::Namespaces | Layer::Landlock | Layer::Bubblewrap, _) => Ok(None),
+        }
+    }
+
+    /// Waits for what [`make`] sends: a network with a listener at `PROXY` in it that does not block.
+    pub(crate) fn receive(from: &UnixStream, way: Way) -> io::Result<(Self, TcpListener)> {
+        let (mut errno, mut given) = ([0], Vec::new());
+        let count = rustix::io::retry_on_intr(|| take(from.as_fd(), &mut errno, &mut given))?;
+        let lost = || io::Error::from(io::ErrorKind::UnexpectedEof);
+        match (count, errno) {
+            (1.., [0]) => {}
+            (1.., [errno]) => return Err(io::Error::from_raw_os_error(errno.into())),
+            (0, _) => return Err(lost()),
+        }
+        let door = given.pop().ok_or_else(lost)?;
+        let network = given.pop().ok_or_else(lost)?;
+        let shared = Self {
+            user: given.pop(),
+            network,
         };
-        let made = make(way).map_err(|source| Error::Network { source })?;
-        Ok(Some(made))
+        match (way, &shared.user) {
+            (Way::User, None) => Err(lost()),
+            (Way::User | Way::Direct | Way::None, _) => Ok((shared, door.into())),
+        }
     }
 
     /// In the order in which `join` takes them.
@@ -63,8 +81,9 @@ pub(crate) fn join(namespaces: &[OwnedFd]) -> Result<(), (Step, io::Error)> {
     Ok(())
 }
 
-fn make(way: Way) -> io::Result<(SharedNetwork, TcpListener)> {
-    let (ours, theirs) = UnixStream::pair()?;
+/// Makes a network and sends its descriptors, or an error number alone. For the watchdog: we are closed to others of the
+/// same person, so that a copy of us may not map its user, and the watchdog knows no secrets. The copy is its child.
+pub(crate) fn make(way: Way, to: &OwnedFd) -> Option<Pid> {
     // Inside it has another number until it is mapped.
     let user = User::own();
     let own_user = match way {
@@ -72,46 +91,31 @@ fn make(way: Way) -> io::Result<(SharedNetwork, TcpListener)> {
         Way::Direct | Way::None => 0,
     };
     let flags = i64::from(own_user | libc::CLONE_NEWNET | libc::SIGCHLD);
+    let tell = |error: &io::Error| {
+        let errno = error.raw_os_error().unwrap_or(libc::EIO);
+        let _gone = send(to.as_fd(), &[errno as u8], &[]);
+    };
     // SAFETY: the child makes system calls only, then ends.
-    let child = match unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) } {
+    match unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) } {
         0 => {
-            let errno = match begin(way, user, &theirs) {
-                Ok(()) => 0,
-                Err(error) => error.raw_os_error().unwrap_or(libc::EIO),
-            };
-            if errno != 0 {
-                let _gone = send(theirs.as_fd(), &[errno as u8], &[]);
+            if let Err(error) = begin(way, user, to) {
+                tell(&error);
             }
             // SAFETY: ends the copy without running anything of ours.
             unsafe { libc::_exit(0) }
         }
-        pid => Pid::from_raw(pid.max(0) as i32),
-    };
-    let child = child.ok_or_else(io::Error::last_os_error)?;
-    drop(theirs);
-    let (mut errno, mut given) = ([0], Vec::new());
-    let count = rustix::io::retry_on_intr(|| take(ours.as_fd(), &mut errno, &mut given));
-    let _reaped = rustix::io::retry_on_intr(|| waitpid(Some(child), WaitOptions::empty()));
-    match (count?, errno) {
-        (1.., [0]) => {}
-        (1.., [errno]) => return Err(io::Error::from_raw_os_error(errno.into())),
-        (0, _) => return Err(io::ErrorKind::UnexpectedEof.into()),
-    }
-    let lost = || io::Error::from(io::ErrorKind::UnexpectedEof);
-    let door = given.pop().ok_or_else(lost)?;
-    let network = given.pop().ok_or_else(lost)?;
-    let shared = SharedNetwork {
-        user: given.pop(),
-        network,
-    };
-    match (way, &shared.user) {
-        (Way::User, None) => Err(lost()),
-        (Way::User | Way::Direct | Way::None, _) => Ok((shared, door.into())),
+        pid => {
+            let child = Pid::from_raw(pid.max(0) as i32);
+            if child.is_none() {
+                tell(&io::Error::last_os_error());
+            }
+            child
+        }
     }
 }
 
 /// In the new namespaces: starts the loopback and hands everything over.
-fn begin(way: Way, user: User, to: &UnixStream) -> io::Result<()> {
+fn begin(way: Way, user: User, to: &OwnedFd) -> io::Result<()> {
     let own = |path: &CStr| open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
     let network = own(c"/proc/self/ns/net")?;
     let owner = match way {

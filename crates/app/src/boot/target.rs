@@ -1,0 +1,92 @@
+//! From a resolved model to what a request needs: the address, the key, the price, what the catalog knows of it.
+
+use super::Boot;
+use crate::auth::{Http, LoginKey, LoginOf};
+use crate::config::resolve::{ResolvedModel, UsableLogin};
+use ostler_llm::{Effort, Key, Price, Target};
+use ostler_wire::{Json, Origin};
+use std::sync::Arc;
+
+impl Boot {
+    fn login_key(&self, provider: &str, login: &UsableLogin) -> Key {
+        let of = LoginOf {
+            provider,
+            origin: &login.origin,
+            name: &login.name,
+            client_secret: login.client_secret.as_ref(),
+        };
+        let (http, redactor) = (Http::new(self.ca_files()), self.redactor.clone());
+        Key::Source(Arc::new(LoginKey::new(of, self.logins(), http, redactor)))
+    }
+
+    pub fn target(&self, resolved: ResolvedModel) -> Result<Target, String> {
+        let facts = ostler_llm::lookup(&resolved.model);
+        let thinks = facts.as_ref().is_none_or(|facts| facts.reasoning);
+        let variant = match &resolved.variant {
+            Some(variant) => Some(variant_effort(&resolved, variant, thinks)?),
+            None => None,
+        };
+        let own = &resolved.quirks;
+        let quirks =
+            ostler_llm::quirks(&resolved.kind, &resolved.base_url, &resolved.model, &[own])
+                .map_err(|e| e.to_string())?;
+        let price = resolved
+            .price
+            .map(|p| Price {
+                input: p.input.unwrap_or(0.0),
+                cached_input: p.cached_input,
+                cache_write: p.cache_write,
+                output: p.output.unwrap_or(0.0),
+            })
+            .or(facts.as_ref().and_then(|f| f.price));
+        let key = match (resolved.key, resolved.login) {
+            (Some(key), _) => Some(key.value.from_source(key.source).into()),
+            (None, Some(login)) => Some(self.login_key(&resolved.provider, &login)),
+            (None, None) => None,
+        };
+        Ok(Target {
+            origin: Origin {
+                provider: resolved.provider,
+                model: resolved.model,
+            },
+            kind: resolved.kind,
+            base_url: resolved.base_url,
+            key,
+            headers: resolved.headers.into_iter().collect(),
+            extra_body: (!resolved.extra_body.is_empty())
+                .then(|| Json::from(serde_json::Value::Object(resolved.extra_body))),
+            quirks,
+            window: resolved
+                .context_window
+                .or(facts.as_ref().map(|f| f.window))
+                .unwrap_or(0),
+            max_output: resolved
+                .max_output
+                .or(facts.as_ref().and_then(|f| f.max_output)),
+            price,
+            // A model nobody knows is only asked to think when the person says how hard.
+            reasoning: facts.as_ref().map_or(
+                self.loaded.config.agent.effort.is_some() || variant.is_some(),
+                |f| f.reasoning,
+            ),
+            effort: variant,
+            images: facts.as_ref().is_none_or(|f| f.images),
+            stream: resolved.stream,
+            timeouts: resolved.timeouts,
+        })
+    }
+}
+
+/// What `@variant` stands for: how hard the model thinks.
+fn variant_effort(resolved: &ResolvedModel, variant: &str, thinks: bool) -> Result<Effort, String> {
+    let known = Effort::ALL.into_iter().find(|e| e.name() == variant);
+    known.filter(|_| thinks).ok_or_else(|| {
+        let names: Vec<&str> = Effort::ALL.map(Effort::name).to_vec();
+        let which = match thinks {
+            true => format!("there are {} (how hard it thinks)", names.join(", ")),
+            false => "it does not think, so it has none".to_owned(),
+        };
+        let (provider, model) = (&resolved.provider, &resolved.model);
+        format!("{provider}/{model} has no variant `{variant}`; {which}")
+    })
+}

@@ -1,0 +1,108 @@
+//! Budgets as they are written: on the command line, and in files for the engine.
+
+use super::diagnose::{Notice, nearest};
+use super::layers::Loaded;
+use super::schema::{BudgetConfig, BudgetLimit};
+use ostler_engine::budget::{Limit, Limits, ROLES};
+
+/// A limit as `--budget` takes it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Cap {
+    Usd(f64),
+    Tokens(u64),
+}
+
+impl Cap {
+    /// `2.5`, `$2.50` and `2.5usd` are money; `500000tokens`, `500ktokens` and `2Mtokens` are tokens.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let fault = || "write USD like 2.5, or tokens like 500000tokens or 500ktokens".to_owned();
+        let lower = text.trim().to_lowercase();
+        let number = |text: &str| {
+            let number: f64 = text.trim().parse().map_err(|_| fault())?;
+            match number.is_finite() && number >= 0.0 {
+                true => Ok(number),
+                false => Err(fault()),
+            }
+        };
+        let tokens = ["tokens", "token"]
+            .iter()
+            .find_map(|unit| lower.strip_suffix(unit));
+        if let Some(tokens) = tokens {
+            let tokens = tokens.trim();
+            let (digits, factor) = match tokens.strip_suffix('k') {
+                Some(digits) => (digits, 1e3),
+                None => match tokens.strip_suffix('m') {
+                    Some(digits) => (digits, 1e6),
+                    None => (tokens, 1.0),
+                },
+            };
+            // A float becomes the nearest whole number that there is.
+            return Ok(Cap::Tokens((number(digits)? * factor) as u64));
+        }
+        let money = lower.strip_prefix('$').or(lower.strip_suffix("usd"));
+        number(money.unwrap_or(&lower)).map(Cap::Usd)
+    }
+}
+
+pub fn limits(config: &BudgetConfig) -> Limits {
+    let limit = |limit: &BudgetLimit| Limit {
+        usd: limit.usd,
+        tokens: limit.tokens,
+    };
+    Limits {
+        run: limit(&config.run),
+        session: limit(&config.session),
+        day: limit(&config.day),
+        child: limit(&config.child),
+        roles: config
+            .roles
+            .iter()
+            .map(|(role, most)| (role.clone(), limit(most)))
+            .collect(),
+    }
+}
+
+/// Limits for roles that nothing is sent in.
+pub fn strays(loaded: &Loaded) -> Vec<Notice> {
+    let roles = loaded.config.budget.roles.keys();
+    let unknown = roles.filter(|role| !ROLES.contains(&role.as_str()));
+    let notice = |role: &String| {
+        let place = loaded.place(&["budget", "roles", role])?;
+        let near = nearest(role, ROLES);
+        let hint = near.map_or_else(
+            || format!("there are {}", ROLES.join(" and ")),
+            |near| format!("did you mean `{near}`?"),
+        );
+        let text = format!("`budget.roles`: there is no role `{role}`; {hint}");
+        Some(Notice::warning(place, text))
+    };
+    unknown.filter_map(notice).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn money_and_tokens() {
+        for (text, expect) in [
+            ("2.5", Some(Cap::Usd(2.5))),
+            ("$0.10", Some(Cap::Usd(0.1))),
+            ("3 USD", Some(Cap::Usd(3.0))),
+            ("0", Some(Cap::Usd(0.0))),
+            ("500000tokens", Some(Cap::Tokens(500_000))),
+            ("1 token", Some(Cap::Tokens(1))),
+            ("500k tokens", Some(Cap::Tokens(500_000))),
+            ("1.5Mtokens", Some(Cap::Tokens(1_500_000))),
+            ("", None),
+            ("-1", None),
+            ("nan", None),
+            ("inf", None),
+            ("500k", None),
+            ("tokens", None),
+            ("1e400", None),
+        ] {
+            assert_eq!(Cap::parse(text).ok(), expect, "{text}");
+        }
+    }
+}

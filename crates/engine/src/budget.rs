@@ -1,0 +1,314 @@
+//! What may be spent: by this run, by a session, in a day, by a child or in a role. The worst that a request can cost is
+//! held before it is sent, so that requests beside each other do not together spend what each alone might. It asks nobody;
+//! the turn does.
+
+mod books;
+mod breach;
+#[cfg(test)]
+mod tests;
+
+use crate::hub::reference;
+use crate::ledger::{Ledger, Line};
+use crate::store::copies;
+use books::{Books, Pot};
+pub use books::{Payer, Span, State};
+pub use breach::{Breach, RAISE, Sum};
+use jiff::Timestamp;
+use ostler_llm::{Model, Price, TokenUsage};
+use ostler_wire::{Body, Entry, Usage};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Tokens of an answer whose limit nobody knows.
+const UNKNOWN_OUTPUT: u64 = 16_000;
+/// Tokens per byte of what no answer has counted yet. Plain English has half of it, Chinese comes near.
+const PACE: f64 = 0.5;
+
+/// What the person types, and prompts in the background.
+pub const MAIN: &str = "main";
+pub const TASK: &str = "task";
+/// Every role that requests are sent in.
+pub const ROLES: [&str; 2] = [MAIN, TASK];
+
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Limit {
+    pub usd: Option<f64>,
+    pub tokens: Option<u64>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Limits {
+    pub run: Limit,
+    /// By a session and those it started.
+    pub session: Limit,
+    pub day: Limit,
+    /// By each session that another one started.
+    pub child: Limit,
+    /// By all requests of a role, in this run.
+    pub roles: BTreeMap<String, Limit>,
+}
+
+impl Limits {
+    pub fn in_usd(&self) -> bool {
+        let all = [self.run, self.session, self.day, self.child];
+        let mut all = all.iter().chain(self.roles.values());
+        all.any(|limit| limit.usd.is_some())
+    }
+
+    fn of(&self, pot: &Pot) -> Limit {
+        match pot.span {
+            Span::Run => self.run,
+            Span::Session => self.session,
+            Span::Day => self.day,
+            Span::Child => self.child,
+            Span::Role => self.roles.get(&pot.name).copied().unwrap_or_default(),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Amount {
+    pub usd: f64,
+    pub tokens: u64,
+}
+
+impl Amount {
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            usd: self.usd + other.usd,
+            tokens: self.tokens.saturating_add(other.tokens),
+        }
+    }
+
+    fn minus(self, other: Self) -> Self {
+        Self {
+            usd: (self.usd - other.usd).max(0.0),
+            tokens: self.tokens.saturating_sub(other.tokens),
+        }
+    }
+}
+
+impl From<&Usage> for Amount {
+    fn from(usage: &Usage) -> Self {
+        Self {
+            usd: usage.cost.unwrap_or(0.0),
+            tokens: usage.input.saturating_add(usage.output),
+        }
+    }
+}
+
+impl From<&Line> for Amount {
+    fn from(line: &Line) -> Self {
+        Self {
+            usd: line.tokens.cost.unwrap_or(0.0),
+            tokens: line.tokens.input.saturating_add(line.tokens.output),
+        }
+    }
+}
+
+/// The most that a request can cost. `before` is what the last one had: its tokens and bytes.
+pub fn worst(
+    bytes: u64,
+    before: Option<(u64, u64)>,
+    max_output: Option<u64>,
+    price: Option<Price>,
+) -> Amount {
+    let fresh = |bytes: u64| (bytes as f64 * PACE).ceil() as u64;
+    let input = match before {
+        // No token is less than a byte.
+        Some((tokens, then)) if tokens > 0 && then <= bytes => {
+            tokens.min(then).saturating_add(fresh(bytes - then))
+        }
+        Some(_) | None => fresh(bytes),
+    };
+    let output = max_output.unwrap_or(UNKNOWN_OUTPUT);
+    // Nothing of it cached, or all of it written to the cache, whichever is dearer.
+    let usd = price.map_or(0.0, |price| {
+        let plain = TokenUsage {
+            input,
+            output,
+            ..TokenUsage::default()
+        };
+        let written = TokenUsage {
+            cache_write: input,
+            ..plain
+        };
+        price.of(&plain).max(price.of(&written))
+    });
+    Amount {
+        usd,
+        tokens: input.saturating_add(output),
+    }
+}
+
+/// A budget in money cannot be kept with a model whose price nobody knows.
+pub fn affordable(budget: &Budget, model: &Model) -> Result<(), String> {
+    match (budget.limits.in_usd(), model.target().price) {
+        (true, None) => Err(format!(
+            "There is a budget in USD, and the price of {} is not known. Set `price` of its provider (0 for a free one), or a budget in tokens.",
+            reference(model)
+        )),
+        (true, Some(_)) | (false, _) => Ok(()),
+    }
+}
+
+/// What a session has cost by its log. What it has copied was paid in another.
+pub fn spent(entries: &[Entry]) -> Amount {
+    let copied = entries.first().map_or(0, |first| copies(&first.body));
+    let own = entries.iter().filter(|entry| entry.entry > copied);
+    let mut sum = Amount::default();
+    for entry in own {
+        if let Body::Usage(usage) = &entry.body {
+            sum = sum.plus(usage.into());
+        }
+    }
+    sum
+}
+
+/// Whether a cost is in the ledger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Booked {
+    Yes,
+    No,
+}
+
+/// The budget of a process, shared by all its sessions.
+#[derive(Clone, Debug)]
+pub struct Budget {
+    limits: Limits,
+    shared: Arc<Mutex<Shared>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    books: Books,
+    ledger: Ledger,
+    /// The day that was read, and how far.
+    date: jiff::civil::Date,
+    read: u64,
+}
+
+impl Budget {
+    pub fn new(limits: Limits, ledger: Ledger) -> Self {
+        Self {
+            limits,
+            shared: Arc::new(Mutex::new(Shared {
+                books: Books::default(),
+                ledger,
+                date: jiff::civil::Date::MIN,
+                read: 0,
+            })),
+        }
+    }
+
+    /// The same books under other limits.
+    pub fn under(&self, limits: Limits) -> Self {
+        Self {
+            limits,
+            shared: self.shared.clone(),
+        }
+    }
+
+    /// Holds what a request may cost until the hold is dropped.
+    pub fn hold(&self, payer: Payer<'_>, worst: Amount) -> Result<Hold, Breach> {
+        let mut shared = self.lock();
+        self.look_at_day(&mut shared);
+        let pots = shared.books.hold(&self.limits, payer, worst)?;
+        Ok(Hold {
+            budget: self.clone(),
+            pots,
+            worst,
+        })
+    }
+
+    /// What a request did cost.
+    pub fn spend(&self, payer: Payer<'_>, amount: Amount, booked: Booked) {
+        self.lock().books.spend(payer, amount, booked);
+    }
+
+    /// What a session that goes on has cost before, and those that it started.
+    pub fn remember(&self, session: &str, own: Amount) {
+        let mut shared = self.lock();
+        // One that was opened before in this process is known already.
+        if shared.books.knows(session) {
+            return;
+        }
+        let mut sum = own;
+        if self.limits.session != Limit::default() {
+            let lines = shared.ledger.lines().unwrap_or_default();
+            let theirs = lines.iter().filter(|l| l.purse.as_deref() == Some(session));
+            sum = theirs.fold(sum, |sum, line| sum.plus(line.into()));
+        }
+        shared.books.remember(session, sum);
+    }
+
+    /// The person wants to spend more, until the process ends.
+    pub fn raise(&self, breach: &Breach) {
+        self.lock().books.raise(breach);
+    }
+
+    /// How every limit of this payer stands.
+    pub fn states(&self, payer: Payer<'_>) -> Vec<State> {
+        let mut shared = self.lock();
+        self.look_at_day(&mut shared);
+        shared.books.states(&self.limits, payer)
+    }
+
+    /// How much of the limit that is used most is spent, in percent.
+    pub fn percent(&self, payer: Payer<'_>) -> Option<u64> {
+        let states = self.states(payer);
+        states.iter().map(State::percent).max()
+    }
+
+    fn look_at_day(&self, shared: &mut Shared) {
+        if self.limits.day != Limit::default() {
+            shared.read_day(jiff::Zoned::now());
+        }
+    }
+
+    /// Sums are right whoever panicked while holding them: each change is one assignment.
+    fn lock(&self) -> std::sync::MutexGuard<'_, Shared> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Shared {
+    /// Adds what was written to the ledger since the last look. A ledger that cannot be read counts as it did.
+    fn read_day(&mut self, now: jiff::Zoned) {
+        if now.date() != self.date {
+            self.date = now.date();
+            self.books.new_day();
+        }
+        let Ok(start) = now.start_of_day().map(|start| start.timestamp()) else {
+            return;
+        };
+        let Ok((lines, read)) = self.ledger.since(self.read) else {
+            return;
+        };
+        // It was replaced by a shorter one, and is read anew.
+        if read < self.read {
+            self.books.booked = Amount::default();
+        }
+        self.read = read;
+        for line in lines {
+            let is_today = line.ts.parse::<Timestamp>().is_ok_and(|ts| ts >= start);
+            if is_today {
+                self.books.booked = self.books.booked.plus((&line).into());
+            }
+        }
+    }
+}
+
+/// What is kept for a request. Dropping it gives it back.
+#[derive(Debug)]
+pub struct Hold {
+    budget: Budget,
+    pots: Vec<Pot>,
+    worst: Amount,
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.budget.lock().books.release(&self.pots, self.worst);
+    }
+}

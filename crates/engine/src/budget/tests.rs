@@ -1,0 +1,341 @@
+//! What fits a budget and what does not, by tables, beside each other and over a day.
+
+use super::books::DUST;
+use super::*;
+use crate::ledger::Tokens;
+use ostler_wire::Language;
+
+const PRICE: Price = Price {
+    input: 2.0,
+    cached_input: Some(0.2),
+    cache_write: Some(2.5),
+    output: 10.0,
+};
+
+fn usd(usd: f64) -> Limit {
+    Limit {
+        usd: Some(usd),
+        tokens: None,
+    }
+}
+
+fn tokens(tokens: u64) -> Limit {
+    Limit {
+        usd: None,
+        tokens: Some(tokens),
+    }
+}
+
+fn amount(usd: f64, tokens: u64) -> Amount {
+    Amount { usd, tokens }
+}
+
+/// A session that the person began.
+fn of(session: &str) -> Payer<'_> {
+    Payer {
+        session,
+        purse: session,
+        role: "main",
+    }
+}
+
+/// One that `parent` began.
+fn child<'a>(session: &'a str, parent: &'a str) -> Payer<'a> {
+    Payer {
+        session,
+        purse: parent,
+        role: "task",
+    }
+}
+
+#[test]
+fn the_worst_is_told_from_bytes_and_the_last_usage() {
+    for (bytes, before, output, price, expect) in [
+        (
+            2_000_000,
+            None,
+            Some(100_000),
+            Some(PRICE),
+            amount(3.5, 1_100_000),
+        ),
+        // What was counted stays, what is new is guessed.
+        (
+            4_000_000,
+            Some((1_000_000, 2_000_000)),
+            Some(0),
+            Some(PRICE),
+            amount(5.0, 2_000_000),
+        ),
+        // Shorter than before: guessed as a whole.
+        (
+            2_000,
+            Some((9_000, 3_000)),
+            Some(0),
+            None,
+            amount(0.0, 1_000),
+        ),
+        (2_000, Some((0, 0)), Some(0), None, amount(0.0, 1_000)),
+        // A count that cannot be.
+        (10, Some((1_000_000, 10)), Some(0), None, amount(0.0, 10)),
+        (0, None, None, None, amount(0.0, UNKNOWN_OUTPUT)),
+    ] {
+        let got = worst(bytes, before, output, price);
+        assert!(
+            (got.usd - expect.usd).abs() < DUST && got.tokens == expect.tokens,
+            "{got:?} {expect:?}"
+        );
+    }
+    let cheap_writes = Price {
+        cache_write: Some(0.1),
+        ..PRICE
+    };
+    assert!((worst(2_000_000, None, Some(0), Some(cheap_writes)).usd - 2.0).abs() < DUST);
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let none = Limits::default;
+    let spent = amount(1.0, 1000);
+    let next = amount(0.5, 500);
+    for (limits, expect) in [
+        (none(), None),
+        (
+            Limits {
+                run: usd(1.5),
+                ..none()
+            },
+            None,
+        ),
+        (
+            Limits {
+                run: usd(1.49),
+                ..none()
+            },
+            Some(Span::Run),
+        ),
+        (
+            Limits {
+                session: tokens(1500),
+                ..none()
+            },
+            None,
+        ),
+        (
+            Limits {
+                session: tokens(1499),
+                ..none()
+            },
+            Some(Span::Session),
+        ),
+        (
+            Limits {
+                day: usd(3.5),
+                ..none()
+            },
+            None,
+        ),
+        (
+            Limits {
+                day: usd(3.4),
+                ..none()
+            },
+            Some(Span::Day),
+        ),
+        (
+            Limits {
+                run: usd(0.0),
+                ..none()
+            },
+            Some(Span::Run),
+        ),
+        (
+            Limits {
+                run: Limit {
+                    usd: Some(9.0),
+                    tokens: Some(1),
+                },
+                ..none()
+            },
+            Some(Span::Run),
+        ),
+    ] {
+        let mut books = Books::default();
+        books.booked = amount(2.0, 2000);
+        books.spend(of("a"), spent, Booked::No);
+        let got = books.hold(&limits, of("a"), next).err().map(|b| b.pot.span);
+        assert_eq!(got, expect, "{limits:?}");
+    }
+    // Another session has a budget of its own.
+    let mut books = Books::default();
+    books.spend(of("a"), spent, Booked::No);
+    let limits = Limits {
+        session: tokens(1000),
+        ..none()
+    };
+    assert!(books.hold(&limits, of("a"), next).is_err());
+    assert!(books.hold(&limits, of("b"), next).is_ok());
+}
+
+#[test]
+fn a_breach_says_what_to_do() {
+    let limits = Limits {
+        run: usd(2.5),
+        ..Limits::default()
+    };
+    let mut books = Books::default();
+    books.spend(of("a"), amount(2.25, 9), Booked::Yes);
+    let breach = books.hold(&limits, of("a"), amount(0.5, 9)).unwrap_err();
+    assert_eq!(
+        breach.message(),
+        "The budget of the run is $2.50: $2.25 is used or promised, and the next request may take $0.5000 more. \
+         Raise `[budget] run` or `--budget`, or lower `[agent] max_tokens`, which bounds what an answer can cost."
+    );
+    for (language, subject, detail) in [
+        (
+            Language::English,
+            "The budget of the run is $2.50: $2.25 is used or promised, and the next request may take $0.5000 more.",
+            "to $5.00, until Ostler ends",
+        ),
+        (
+            Language::Chinese,
+            "本次运行的预算为 $2.50：已用或已预留 $2.25，下一个请求最多还需 $0.5000。",
+            "至 $5.00，直到 Ostler 退出",
+        ),
+    ] {
+        let ask = breach.ask(language);
+        let got = (ask.subject.as_str(), ask.options[0].detail.as_deref());
+        assert_eq!(got, (subject, Some(detail)));
+    }
+    books.raise(&breach);
+    assert!(books.hold(&limits, of("a"), amount(2.7, 9)).is_ok());
+    assert!(books.hold(&limits, of("a"), amount(0.1, 9)).is_err());
+}
+
+#[test]
+fn requests_beside_each_other_never_spend_more_than_there_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let limits = Limits {
+        run: tokens(10_000),
+        ..Limits::default()
+    };
+    let budget = Budget::new(limits, Ledger::new(dir.path()));
+    std::thread::scope(|scope| {
+        for n in 0..8 {
+            let budget = budget.clone();
+            scope.spawn(move || {
+                let session = format!("s{n}");
+                while let Ok(hold) = budget.hold(of(&session), amount(0.0, 100)) {
+                    budget.spend(of(&session), amount(0.0, 90), Booked::No);
+                    drop(hold);
+                }
+            });
+        }
+    });
+    let states = budget.states(of("s1"));
+    let (Sum::Tokens(spent), held) = (states[0].spent, states[0].held) else {
+        panic!("{states:?}");
+    };
+    assert!((9_000..=10_000).contains(&spent), "{spent}");
+    assert_eq!(held, Sum::Tokens(0));
+}
+
+#[test]
+fn the_day_is_what_all_processes_wrote() {
+    let dir = tempfile::tempdir().unwrap();
+    let ledger = Ledger::new(dir.path());
+    let book = |ts: &str, tokens| {
+        ledger
+            .add(&Line {
+                ts: ts.into(),
+                session: "x".into(),
+                project: "p".into(),
+                role: "main".into(),
+                purse: None,
+                tokens: Tokens {
+                    input: tokens,
+                    ..Tokens::default()
+                },
+            })
+            .unwrap();
+    };
+    let now = jiff::Timestamp::now().to_string();
+    book("2020-01-01T00:00:00Z", 5000);
+    book("nonsense", 5000);
+    book(&now, 400);
+    let limits = Limits {
+        day: tokens(1000),
+        ..Limits::default()
+    };
+    let budget = Budget::new(limits, ledger.clone());
+    let fits = |tokens| budget.hold(of("a"), amount(0.0, tokens)).is_ok();
+    assert!(fits(600) && !fits(601));
+    book(&now, 100);
+    assert!(fits(500) && !fits(501));
+    budget.spend(of("a"), amount(0.0, 100), Booked::Yes);
+    assert!(fits(500));
+    budget.spend(of("a"), amount(0.0, 100), Booked::No);
+    assert!(fits(400) && !fits(401));
+    std::fs::remove_file(dir.path().join("ledger.jsonl")).unwrap();
+    assert!(fits(900) && !fits(901));
+}
+
+#[test]
+fn children_spend_what_their_parent_has_and_no_more_than_a_child_may() {
+    let limits = Limits {
+        session: tokens(1000),
+        child: tokens(300),
+        roles: BTreeMap::from([("task".to_owned(), tokens(500))]),
+        ..Limits::default()
+    };
+    let mut books = Books::default();
+    let mut hold = |payer, tokens| {
+        let held = books.hold(&limits, payer, amount(0.0, tokens));
+        held.err().map(|breach| breach.pot.span)
+    };
+    for (payer, tokens, expect) in [
+        (child("c1", "p"), 301, Some(Span::Child)),
+        (child("c1", "p"), 300, None),
+        (child("c1", "p"), 1, Some(Span::Child)),
+        (child("c2", "p"), 201, Some(Span::Role)),
+        (child("c2", "p"), 200, None),
+        (of("p"), 501, Some(Span::Session)),
+        (of("p"), 500, None),
+        (of("p"), 1, Some(Span::Session)),
+        (of("q"), 1000, None),
+    ] {
+        assert_eq!(hold(payer, tokens), expect, "{payer:?} {tokens}");
+    }
+}
+
+#[test]
+fn what_a_session_and_its_children_spent_is_remembered() {
+    let dir = tempfile::tempdir().unwrap();
+    let ledger = Ledger::new(dir.path());
+    for (session, purse) in [("p", None), ("c", Some("p")), ("d", Some("q"))] {
+        let line = Line {
+            ts: "2020-01-01T00:00:00Z".into(),
+            session: session.into(),
+            project: "x".into(),
+            role: "main".into(),
+            purse: purse.map(str::to_owned),
+            tokens: Tokens {
+                input: 100,
+                ..Tokens::default()
+            },
+        };
+        ledger.add(&line).unwrap();
+    }
+    let limits = Limits {
+        session: tokens(1000),
+        ..Limits::default()
+    };
+    let budget = Budget::new(limits, ledger);
+    // Opened twice, counted once; the log says what it spent itself.
+    budget.remember("p", amount(0.0, 70));
+    budget.remember("p", amount(0.0, 70));
+    let state = &budget.states(of("p"))[0];
+    assert_eq!(
+        (state.spent, state.left),
+        (Sum::Tokens(170), Sum::Tokens(830))
+    );
+}

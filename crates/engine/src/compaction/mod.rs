@@ -1,0 +1,554 @@
+//! Folding older work into a digest when the window fills up: when it is done, how, and what the person is told.
+//! What a folded log means to a prompt is decided in `past`.
+
+mod archive;
+mod digest;
+mod facts;
+mod past;
+mod summary;
+#[cfg(test)]
+mod tests;
+
+pub use digest::{Digest, MAX_DIGEST, Prose};
+pub(crate) use facts::cut;
+pub use facts::{CommandFact, Facts, FileFact};
+#[cfg(test)]
+pub(crate) use past::boundary;
+pub use past::{Kept, MAX_PINNED, Parts, Plan, context_parts};
+pub use summary::ROLE;
+
+use crate::desk::Desk;
+use crate::inbox::Inbox;
+use crate::log::{LogError, branch};
+use crate::transcript::BYTES_PER_TOKEN;
+use ostler_wire::{
+    Body, Compaction, DigestBy, Entry, Notice, Role, TodoItem, TodoState, View, Word,
+};
+use std::mem::{Discriminant, discriminant};
+use std::path::PathBuf;
+use std::sync::Arc;
+use summary::{Asked, Material, Summary};
+use tokio_util::sync::CancellationToken;
+
+/// Bytes of the latest steps that are not folded, at most.
+const MAX_TAIL: u64 = 32_000;
+/// The share of the window, and of the prompt, that they may take.
+const TAIL_OF_WINDOW: u64 = 10;
+const TAIL_OF_PROMPT: u64 = 8;
+/// The share of the window that a digest may take.
+const DIGEST_OF_WINDOW: u64 = 16;
+/// Tokens that a fold must save to be worth a break of the prompt cache, when a person asked for it.
+const MIN_SAVED: u64 = 250;
+/// And the share of the prompt when nobody did.
+const MIN_SHARE_SAVED: u64 = 10;
+/// How full the window is when the person is told, and when nothing will fold it.
+const WARN_AT: f64 = 0.7;
+const WARN_LATE: f64 = 0.8;
+/// The window that is assumed for a warning when nobody knows the real one.
+const ASSUMED_WINDOW: u64 = 128_000;
+/// Characters of a focus.
+const MAX_FOCUS: usize = 1_000;
+
+/// What is done when the window fills up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Strategy {
+    #[default]
+    Compact,
+    /// A handoff is offered.
+    Handoff,
+    /// It is told, no more.
+    Warn,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ContextSettings {
+    pub strategy: Strategy,
+    /// How full the window is when work is folded.
+    pub ratio: f64,
+}
+
+impl Default for ContextSettings {
+    fn default() -> Self {
+        Self {
+            strategy: Strategy::Compact,
+            ratio: 0.8,
+        }
+    }
+}
+
+/// What folding goes by in a session.
+pub struct Folding {
+    pub settings: ContextSettings,
+    pub gauge: Gauge,
+    /// Where what is folded is archived; nowhere when nothing is saved.
+    pub archive: Option<PathBuf>,
+}
+
+impl Folding {
+    pub fn new(settings: ContextSettings, archive: Option<PathBuf>) -> Self {
+        Self {
+            settings,
+            gauge: Gauge::default(),
+            archive,
+        }
+    }
+}
+
+/// How full the window was at the last request, and what was said about it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Gauge {
+    tokens: Option<u64>,
+    warned: bool,
+    /// Why nothing was folded, as the person was told.
+    told: Option<Discriminant<Pointless>>,
+    /// The window and the bytes of the prompt when a fold was of no use.
+    tried: Option<(u64, u64)>,
+}
+
+impl Gauge {
+    pub fn note(&mut self, body: &Body) {
+        if let Body::Usage(usage) = body
+            && usage.role.is_none()
+        {
+            self.tokens = Some(usage.input + usage.output).filter(|tokens| *tokens > 0);
+        }
+        if let Body::Compaction(_) = body {
+            *self = Self::default();
+        }
+    }
+
+    /// Whether too little has changed since the last time to look through the log again.
+    fn is_hopeless(&self, window: u64, bytes: u64) -> bool {
+        let least = |before: u64| before + before / MIN_SHARE_SAVED;
+        self.tried
+            .is_some_and(|(then, before)| then == window && bytes < least(before))
+    }
+
+    /// Whether this is news for the person.
+    fn tells(&mut self, why: Pointless) -> bool {
+        let why = discriminant(&why);
+        self.told.replace(why) != Some(why)
+    }
+}
+
+/// Why work is folded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Occasion {
+    /// The window is nearly full; the prompt of the new turn is in the log.
+    Due,
+    /// The provider says that the prompt is too long.
+    Overflow,
+    /// The person wants it.
+    Wish { focus: Option<String> },
+}
+
+impl Occasion {
+    fn focus(&self) -> Option<String> {
+        match self {
+            Occasion::Wish { focus } => focus.clone(),
+            Occasion::Due | Occasion::Overflow => None,
+        }
+    }
+}
+
+enum Folded {
+    Done(Box<Compaction>),
+    Not(Pointless),
+    Interrupted,
+}
+
+/// Why a fold would be of no use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pointless {
+    /// There is next to nothing to fold.
+    Little,
+    /// What no fold takes fills the window.
+    Pinned { tokens: u64 },
+}
+
+/// Folds before the first request of a turn, when the one before it came near the end of the window.
+pub(crate) async fn before_turn(
+    desk: &mut Desk,
+    inbox: &mut Inbox,
+    cancel: &CancellationToken,
+) -> Result<(), LogError> {
+    let ContextSettings { strategy, ratio } = desk.manner.folding.settings;
+    let window = window(desk);
+    let full = tokens(desk) as f64 >= ratio * window as f64;
+    let bytes = desk.conversation.bytes();
+    let gauge = &desk.manner.folding.gauge;
+    if strategy != Strategy::Compact || window == 0 || !full || gauge.is_hopeless(window, bytes) {
+        return Ok(());
+    }
+    if let Folded::Not(why) = fold(desk, inbox, cancel, Occasion::Due).await? {
+        let gauge = &mut desk.manner.folding.gauge;
+        gauge.tried = Some((window, bytes));
+        if gauge.tells(why) {
+            desk.commit(vec![notice(reason(desk, why))])?;
+        }
+    }
+    Ok(())
+}
+
+/// Folds because the provider refused a prompt for its length. True when there is a shorter one to send.
+pub(crate) async fn on_overflow(
+    desk: &mut Desk,
+    inbox: &mut Inbox,
+    cancel: &CancellationToken,
+) -> Result<bool, LogError> {
+    if desk.manner.folding.settings.strategy != Strategy::Compact {
+        let text = desk
+            .manner
+            .language
+            .fill(Word::PromptTooLong, &[&handoff_command(desk)]);
+        desk.commit(vec![notice(text)])?;
+        return Ok(false);
+    }
+    Ok(match fold(desk, inbox, cancel, Occasion::Overflow).await? {
+        Folded::Done(_) => true,
+        Folded::Not(why) => {
+            desk.commit(vec![notice(reason(desk, why))])?;
+            false
+        }
+        // The turn sees for itself that it was stopped.
+        Folded::Interrupted => true,
+    })
+}
+
+/// `/compact [focus]`.
+pub(crate) async fn on_wish(desk: &mut Desk, inbox: &mut Inbox, focus: &str) -> View {
+    let focus: String = focus.trim().chars().take(MAX_FOCUS).collect();
+    let focus = Some(focus).filter(|focus| !focus.is_empty());
+    let language = desk.manner.language;
+    let cancel = inbox.turn();
+    match fold(desk, inbox, &cancel, Occasion::Wish { focus }).await {
+        Ok(Folded::Done(done)) => View::Text(match done.archive {
+            Some(path) => language.fill(Word::FoldDone, &[&path]),
+            None => language.say(Word::FoldDoneOnly).into(),
+        }),
+        Ok(Folded::Not(Pointless::Little)) => View::Text(language.say(Word::FoldNothing).into()),
+        Ok(Folded::Not(why)) => View::Text(reason(desk, why)),
+        Ok(Folded::Interrupted) => View::Text(language.say(Word::FoldStopped).into()),
+        Err(error) => View::Error(error.to_string()),
+    }
+}
+
+/// What the person should know about the window at the end of a turn, once.
+pub(crate) fn warning(desk: &mut Desk) -> Option<Body> {
+    let ContextSettings { strategy, ratio } = desk.manner.folding.settings;
+    let (tokens, known) = (tokens(desk), window(desk));
+    let folds = strategy == Strategy::Compact && known > 0;
+    let window = if known > 0 { known } else { ASSUMED_WINDOW };
+    let limit = match (folds, strategy) {
+        (true, _) => WARN_AT,
+        (false, Strategy::Handoff) if known > 0 => ratio,
+        (false, Strategy::Handoff | Strategy::Compact | Strategy::Warn) => WARN_LATE,
+    };
+    let share = tokens as f64 / window as f64;
+    if share < limit || desk.manner.folding.gauge.warned {
+        return None;
+    }
+    desk.manner.folding.gauge.warned = true;
+    let language = desk.manner.language;
+    let anew = handoff_command(desk);
+    let tokens = tokens.to_string();
+    if known == 0 {
+        return Some(notice(
+            language.fill(Word::WindowUnknown, &[&tokens, &anew]),
+        ));
+    }
+    let then = match strategy {
+        Strategy::Compact if share >= ratio => language.say(Word::WindowFoldsNext).to_owned(),
+        Strategy::Compact => language.fill(Word::WindowFoldsAt, &[&percent(ratio)]),
+        Strategy::Handoff => language.fill(Word::WindowHandoff, &[&anew]),
+        Strategy::Warn => language.fill(Word::WindowOnlyWarns, &[&anew]),
+    };
+    let (full, window) = (percent(share), window.to_string());
+    let words = [full.as_str(), &tokens, &window, &then];
+    Some(notice(language.fill(Word::WindowFull, &words)))
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0}", share * 100.0)
+}
+
+/// What a fork's log starts with: the entries of the other one without its first line, under their new numbers.
+pub(crate) fn copied(entries: Vec<Entry>) -> Vec<Body> {
+    let kept: Vec<Entry> = entries
+        .into_iter()
+        .filter(|e| !matches!(e.body, Body::Meta(_)))
+        .collect();
+    let numbers: Vec<u64> = kept.iter().map(|e| e.entry).collect();
+    let mut bodies: Vec<Body> = kept.into_iter().map(|e| e.body).collect();
+    for body in &mut bodies {
+        if let Body::Compaction(compaction) = body {
+            // The new first line is entry 0, so the n-th copy is entry n.
+            compaction.through = numbers.partition_point(|n| *n <= compaction.through) as u64;
+        }
+    }
+    bodies
+}
+
+/// What is to be folded: the branch, and how much of it.
+struct Work {
+    entries: Vec<Entry>,
+    /// The model is shown so many.
+    upto: usize,
+    /// So many are folded, and the last of them has this number.
+    place: usize,
+    through: u64,
+}
+
+async fn fold(
+    desk: &mut Desk,
+    inbox: &mut Inbox,
+    cancel: &CancellationToken,
+    occasion: Occasion,
+) -> Result<Folded, LogError> {
+    let work = match work(desk, &occasion) {
+        Ok(work) => work,
+        Err(why) => return Ok(Folded::Not(why)),
+    };
+    desk.progress(ROLE, desk.manner.language.say(Word::Folding));
+    let folded = carry_out(desk, inbox, cancel, occasion, work).await;
+    desk.progress(ROLE, "");
+    folded
+}
+
+fn work(desk: &Desk, occasion: &Occasion) -> Result<Work, Pointless> {
+    let entries = desk.log.source().entries_after(None);
+    let entries = branch(entries.into_iter().map(Arc::unwrap_or_clone).collect());
+    let upto = match occasion {
+        Occasion::Due => last_prompt(&entries),
+        Occasion::Overflow | Occasion::Wish { .. } => entries.len(),
+    };
+    let place = past::boundary(&entries, upto, tail(desk));
+    if let Some(why) = pointless(desk, context_parts(&entries, place), occasion) {
+        return Err(why);
+    }
+    let last = place.checked_sub(1).and_then(|i| entries.get(i));
+    let through = last.map(|e| e.entry).ok_or(Pointless::Little)?;
+    Ok(Work {
+        entries,
+        upto,
+        place,
+        through,
+    })
+}
+
+async fn carry_out(
+    desk: &mut Desk,
+    inbox: &mut Inbox,
+    cancel: &CancellationToken,
+    occasion: Occasion,
+    work: Work,
+) -> Result<Folded, LogError> {
+    let Work {
+        mut entries,
+        upto,
+        place,
+        through,
+    } = work;
+    let language = desk.manner.language;
+    let focus = occasion.focus();
+    let material = Material {
+        entries: entries.get(..upto).unwrap_or_default(),
+        too_long: occasion == Occasion::Overflow,
+        focus: focus.as_deref(),
+    };
+    let Summary { held, prose, usage } = match summary::ask(desk, inbox, cancel, material).await {
+        Asked::Interrupted => return Ok(Folded::Interrupted),
+        Asked::Answered(summary) => *summary,
+    };
+    let start = Plan::of(&entries).end;
+    let folded = entries.get(start..place).unwrap_or_default();
+    let mut bodies: Vec<Body> = usage.iter().cloned().map(Body::Usage).collect();
+    let archive = match archived(desk, folded) {
+        Ok(archive) => archive,
+        Err(fault) => {
+            bodies.push(notice(fault));
+            None
+        }
+    };
+    let by = match &prose {
+        Ok(_) => DigestBy::Model,
+        Err(why) => {
+            bodies.push(notice(language.fill(Word::FoldNoSummary, &[why])));
+            DigestBy::Mechanical
+        }
+    };
+    let digest = Digest {
+        focus: focus.clone(),
+        archive: archive.clone(),
+        // In the middle of a turn no message of the person brings it.
+        mode: desk.briefing().filter(|_| occasion == Occasion::Overflow),
+        ..Digest::new(prose.ok(), facts_for(desk, folded))
+    };
+    let compaction = Compaction {
+        through,
+        digest: desk.feed.redactor().text(digest.render(digest_room(desk))),
+        by,
+        focus,
+        archive,
+        answers: count(
+            folded,
+            |body| matches!(body, Body::Message(m) if m.role == Role::Assistant),
+        ),
+        calls: count(folded, |body| matches!(body, Body::ToolUse(_))),
+        tokens_before: tokens(desk),
+        tokens_after: 0,
+        shared_bytes: 0,
+    };
+    let number = desk.log.next() + bodies.len() as u64;
+    let (compaction, conversation) = rebuilt(desk, &mut entries, compaction, number);
+    bodies.push(Body::Compaction(compaction.clone()));
+    desk.commit_folded(bodies, conversation)?;
+    if let Some(usage) = &usage {
+        desk.book(usage);
+    }
+    drop(held);
+    Ok(Folded::Done(Box::new(compaction)))
+}
+
+fn count(entries: &[Entry], wanted: impl Fn(&Body) -> bool) -> u64 {
+    entries.iter().filter(|e| wanted(&e.body)).count() as u64
+}
+
+/// What is pinned of this branch, and what `/compact` would take out of the prompt.
+pub(crate) fn outlook(desk: &Desk, entries: &[Entry]) -> Parts {
+    context_parts(entries, past::boundary(entries, entries.len(), tail(desk)))
+}
+
+/// Why a fold would not be worth it.
+fn pointless(desk: &Desk, parts: Parts, occasion: &Occasion) -> Option<Pointless> {
+    let window = window(desk);
+    if window > 0 && parts.pinned > window / 2 {
+        return Some(Pointless::Pinned {
+            tokens: parts.pinned,
+        });
+    }
+    let least = match occasion {
+        Occasion::Wish { .. } => MIN_SAVED,
+        Occasion::Due | Occasion::Overflow => {
+            let prompt = desk.conversation.bytes() / BYTES_PER_TOKEN;
+            (prompt / MIN_SHARE_SAVED).max(MIN_SAVED)
+        }
+    };
+    (parts.saves < least).then_some(Pointless::Little)
+}
+
+fn reason(desk: &Desk, why: Pointless) -> String {
+    let (language, anew) = (desk.manner.language, handoff_command(desk));
+    match why {
+        Pointless::Little => language.fill(Word::FoldLittle, &[&anew]),
+        Pointless::Pinned { tokens } => {
+            let numbers = [tokens, window(desk)].map(|n| n.to_string());
+            let [tokens, window] = numbers.each_ref().map(String::as_str);
+            language.fill(Word::FoldPinned, &[tokens, window, &anew])
+        }
+    }
+}
+
+/// The conversation as it is after this compaction, which then knows what it changed.
+fn rebuilt(
+    desk: &Desk,
+    entries: &mut Vec<Entry>,
+    compaction: Compaction,
+    number: u64,
+) -> (Compaction, crate::conversation::Conversation) {
+    let old = &desk.conversation;
+    let after = |entries: &[Entry]| {
+        let mut new = old.anew();
+        new.read(entries);
+        new
+    };
+    let entry = |compaction: &Compaction| Entry {
+        entry: number,
+        parent: None,
+        ts: String::new(),
+        body: Body::Compaction(compaction.clone()),
+    };
+    entries.push(entry(&compaction));
+    let draft = after(entries);
+    let compaction = Compaction {
+        tokens_after: draft.bytes() / BYTES_PER_TOKEN,
+        shared_bytes: draft.shared_with(old),
+        ..compaction
+    };
+    entries.pop();
+    entries.push(entry(&compaction));
+    (compaction, after(entries))
+}
+
+/// What the log knows of these entries, and the tasks as they stand now.
+fn facts_for(desk: &Desk, folded: &[Entry]) -> Facts {
+    let open = |item: &&TodoItem| item.state != TodoState::Done;
+    Facts {
+        todos: desk.shop.todo.iter().filter(open).cloned().collect(),
+        ..Facts::of(folded, &desk.scope.root.display().to_string())
+    }
+}
+
+/// Keeps the originals. A disk that cannot take them costs the archive alone: the log has everything.
+fn archived(desk: &Desk, folded: &[Entry]) -> Result<Option<String>, String> {
+    let Some(home) = &desk.manner.folding.archive else {
+        return Ok(None);
+    };
+    let path = archive::path(home, &desk.account.session);
+    match archive::write(&path, folded) {
+        Ok(()) => Ok(Some(path.display().to_string())),
+        Err(error) => {
+            let (path, why) = (path.display().to_string(), error.to_string());
+            Err(desk
+                .manner
+                .language
+                .fill(Word::FoldNoArchive, &[&path, &why]))
+        }
+    }
+}
+
+fn last_prompt(entries: &[Entry]) -> usize {
+    let is_prompt = |e: &Entry| matches!(&e.body, Body::Message(m) if m.role == Role::User);
+    entries.iter().rposition(is_prompt).unwrap_or(entries.len())
+}
+
+/// Tokens of the last request and its answer, as reported; by bytes when nobody has counted.
+pub(crate) fn tokens(desk: &Desk) -> u64 {
+    let counted = desk.manner.folding.gauge.tokens;
+    counted.unwrap_or_else(|| desk.conversation.bytes() / BYTES_PER_TOKEN)
+}
+
+fn window(desk: &Desk) -> u64 {
+    desk.conversation.model.target().window
+}
+
+fn tail(desk: &Desk) -> usize {
+    let mut bytes = MAX_TAIL.min(desk.conversation.bytes() / TAIL_OF_PROMPT);
+    let window = window(desk);
+    if window > 0 {
+        bytes = bytes.min(window * BYTES_PER_TOKEN / TAIL_OF_WINDOW);
+    }
+    usize::try_from(bytes).unwrap_or(usize::MAX)
+}
+
+fn digest_room(desk: &Desk) -> usize {
+    match window(desk) {
+        0 => MAX_DIGEST,
+        window => usize::try_from(window * BYTES_PER_TOKEN / DIGEST_OF_WINDOW)
+            .unwrap_or(MAX_DIGEST)
+            .min(MAX_DIGEST),
+    }
+}
+
+/// How the person gets a handoff of this session.
+fn handoff_command(desk: &Desk) -> String {
+    if desk.manner.interactive {
+        return "`/handoff …`.".into();
+    }
+    let id: String = desk.account.session.chars().take(8).collect();
+    format!("`ostler handoff --goal \"…\" --from-session {id}`.")
+}
+
+fn notice(text: String) -> Body {
+    Body::Notice(Notice { text })
+}

@@ -1,0 +1,189 @@
+//! Budgets over sessions and their tasks: nothing is sent that might not fit, however many run at once.
+#![cfg(unix)]
+
+mod common;
+
+use common::{Bench, Session};
+use ostler_engine::Options;
+use ostler_engine::budget::{Budget, Limit, Limits};
+use ostler_engine::ledger::Ledger;
+use ostler_testkit::{Kind, Server, Step, Usage};
+use ostler_wire::{AskKind, Body, Delta, Event, Op, Open, View};
+use serde_json::json;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier};
+
+const USAGE: Usage = Usage {
+    input: 1_000,
+    cached: 0,
+    cache_write: 0,
+    output: 100,
+    reasoning: 0,
+};
+/// What each request takes.
+const TAKES: u64 = 1_100;
+
+fn tokens(tokens: u64) -> Limit {
+    Limit {
+        usd: None,
+        tokens: Some(tokens),
+    }
+}
+
+fn budget(bench: &Bench, limits: Limits) -> Budget {
+    Budget::new(limits, Ledger::new(bench.space.home()))
+}
+
+fn attended(budget: &Budget) -> impl Fn(&mut Options) {
+    let budget = budget.clone();
+    move |options| {
+        options.interactive = true;
+        options.budget = budget.clone();
+        options.params.max_tokens = Some(USAGE.output);
+    }
+}
+
+async fn command(session: &mut Session, line: &str) -> View {
+    session.send(Op::Command { line: line.into() }).await;
+    loop {
+        if let Event::Delta(Delta::View { command, view }) = session.next().await
+            && command == line
+        {
+            return view;
+        }
+    }
+}
+
+/// Says no to every ask until this many tasks have ended. How many asks there were.
+async fn refuse(session: &mut Session, tasks: usize) -> usize {
+    let (mut ended, mut asks) = (0, 0);
+    while ended < tasks {
+        match session.next().await {
+            Event::Ask(ask) => {
+                assert_eq!(ask.kind, AskKind::Budget, "{ask:?}");
+                assert!(ask.from.is_some(), "{ask:?}");
+                asks += 1;
+                session.send(Session::answer(&ask, "deny", None)).await;
+            }
+            Event::Delta(Delta::View { command, .. }) if command == "bg" => ended += 1,
+            Event::Delta(_) | Event::Entry(_) => {}
+        }
+    }
+    asks
+}
+
+fn spent(bench: &Bench) -> u64 {
+    let lines = Ledger::new(bench.space.home()).lines().unwrap();
+    lines.iter().map(|l| l.tokens.input + l.tokens.output).sum()
+}
+
+#[tokio::test]
+async fn many_tasks_at_once_never_spend_more_than_there_is() {
+    const SESSIONS: usize = 3;
+    const EACH: usize = 4;
+    const LIMIT: u64 = 160_000;
+    let asked = AtomicUsize::new(0);
+    // All of them are under way before the first one gets an answer.
+    let together = Barrier::new(SESSIONS * EACH);
+    let server = Server::answering(move |_| {
+        let n = asked.fetch_add(1, Ordering::SeqCst);
+        if n < SESSIONS * EACH {
+            together.wait();
+        }
+        let pattern = format!("none-{n}");
+        Step::answer()
+            .call("glob", json!({"pattern": pattern}))
+            .usage(USAGE)
+    });
+    let bench = Bench::with(Kind::Chat, server);
+    let limits = Limits {
+        run: tokens(LIMIT),
+        ..Limits::default()
+    };
+    let budget = budget(&bench, limits);
+    let mut sessions = Vec::new();
+    for _ in 0..SESSIONS {
+        let mut session = bench.open_with(Open::New, attended(&budget)).await;
+        for n in 0..EACH {
+            command(&mut session, &format!("bg task {n}")).await;
+        }
+        sessions.push(session);
+    }
+    let watched = sessions.iter_mut().map(|session| refuse(session, EACH));
+    let asks: usize = futures_util::future::join_all(watched).await.iter().sum();
+    assert_eq!(asks, SESSIONS * EACH);
+    let spent = spent(&bench);
+    assert!(spent <= LIMIT, "{spent}");
+    // The last one to stop had it all for itself, and one more might not have fitted.
+    assert!(spent > LIMIT - 4 * TAKES, "{spent}");
+    for session in sessions {
+        session.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_session_pays_for_its_tasks_and_remembers_it() {
+    let bench = Bench::with(
+        Kind::Chat,
+        Server::answering(|_| Step::answer().text("Done it.").usage(USAGE)),
+    );
+    let limits = Limits {
+        session: tokens(50_000),
+        child: tokens(40_000),
+        ..Limits::default()
+    };
+    let shown = |view: View| {
+        let View::Table { rows, .. } = view else {
+            panic!("{view:?}");
+        };
+        let budgets = rows.iter().filter(|row| row[0].starts_with("budget"));
+        let budgets: Vec<String> = budgets
+            .map(|row| format!("{}: {}", row[0], row[5]))
+            .collect();
+        budgets.join("\n")
+    };
+    let first = budget(&bench, limits.clone());
+    let mut session = bench.open_with(Open::New, attended(&first)).await;
+    assert_eq!(
+        shown(command(&mut session, "cost").await),
+        "budget of the session: 0 tokens of 50000 tokens used, 0 tokens held, 50000 tokens left"
+    );
+    session.run("first").await;
+    command(&mut session, "bg second").await;
+    loop {
+        if let Event::Entry(entry) = session.next().await
+            && let Body::Notice(notice) = &entry.body
+        {
+            assert!(notice.text.contains("is done after"), "{}", notice.text);
+            break;
+        }
+    }
+    let expect =
+        "budget of the session: 2200 tokens of 50000 tokens used, 0 tokens held, 47800 tokens left";
+    assert_eq!(shown(command(&mut session, "cost").await), expect);
+    let id = session.id();
+    session.close().await;
+    // Another process reads it from the log and the ledger.
+    let again = budget(&bench, limits);
+    let mut session = bench.open_with(Open::Resume(id), attended(&again)).await;
+    assert_eq!(shown(command(&mut session, "cost").await), expect);
+    session.close().await;
+}
+
+#[tokio::test]
+async fn a_task_has_no_more_than_a_task_may_have() {
+    let bench = Bench::new(Kind::Chat, [Step::answer().text("Yes.").usage(USAGE)]);
+    let limits = Limits {
+        child: tokens(200),
+        ..Limits::default()
+    };
+    let budget = budget(&bench, limits);
+    let mut session = bench.open_with(Open::New, attended(&budget)).await;
+    command(&mut session, "bg try").await;
+    assert_eq!(refuse(&mut session, 1).await, 1);
+    // Who started it is not held to that.
+    session.run("go").await;
+    session.close().await;
+    let requests: Arc<[_]> = bench.server.requests().into();
+    assert_eq!(requests.len(), 1);
+}

@@ -1,0 +1,672 @@
+//! Compaction with a scripted model: nothing that the person said and nothing that was done is lost, whatever becomes of the
+//! summary, and the prompt breaks where it was planned and nowhere else.
+#![cfg(unix)]
+
+mod common;
+
+use common::{Bench, Session, Shown};
+use ostler_engine::cache;
+use ostler_engine::compaction::{ContextSettings, Strategy};
+use ostler_engine::ledger::Ledger;
+use ostler_testkit::{Captured, Kind, Server, Step, Stop, Usage};
+use ostler_wire::{
+    Body, Compaction, Delivery, Delta, DigestBy, Entry, Event, Op, Open, Outcome, View,
+};
+use serde_json::json;
+
+const WINDOW: u64 = 100_000;
+/// What the instruction to sum up has and nothing else.
+const ASKED: &str = "The conversation is about to be folded";
+const SUMMARY: &str = "## Goal\nGet all turns done.\n## Notes\nIt goes well.";
+
+fn is_summary(request: &Captured) -> bool {
+    request.last_user_text().contains(ASKED)
+}
+
+fn reporting(step: Step, tokens: u64) -> Step {
+    step.usage(Usage {
+        input: tokens,
+        cached: 0,
+        cache_write: 0,
+        output: 10,
+        reasoning: 0,
+    })
+}
+
+fn filler(n: usize) -> String {
+    format!("{n} is done. ").repeat(200)
+}
+
+fn compactions(entries: &[Entry]) -> Vec<Compaction> {
+    let of = |e: &Entry| match &e.body {
+        Body::Compaction(c) => Some(c.clone()),
+        _ => None,
+    };
+    entries.iter().filter_map(of).collect()
+}
+
+fn notices(shown: &Shown) -> Vec<String> {
+    let of = |e: &std::sync::Arc<Entry>| match &e.body {
+        Body::Notice(n) => Some(n.text.clone()),
+        _ => None,
+    };
+    shown.entries.iter().filter_map(of).collect()
+}
+
+/// Sends a command and waits for what it shows.
+async fn command(session: &mut Session, line: &str) -> View {
+    session.send(Op::Command { line: line.into() }).await;
+    loop {
+        if let Event::Delta(Delta::View { view, .. }) = session.next().await {
+            return view;
+        }
+    }
+}
+
+/// Every turn runs a command of its own and talks a lot; every tenth reports a full window.
+fn worker() -> Server {
+    Server::answering(|request| {
+        if is_summary(request) {
+            return Step::answer().text(SUMMARY);
+        }
+        let text = request.last_user_text();
+        let turn: usize = text
+            .rsplit_once("turn ")
+            .and_then(|(_, n)| n.split(':').next()?.parse().ok())
+            .unwrap();
+        let command = format!("echo run-{turn}; echo {turn} >>ran.txt");
+        let ran = |(_, _, args): &(String, String, String)| args.contains(&format!("run-{turn};"));
+        match request.tool_calls().iter().any(ran) {
+            false => Step::answer().call("bash", json!({"command": command})),
+            true => {
+                let tokens = if turn % 10 == 9 { 85_000 } else { 10_000 };
+                reporting(Step::answer().text(&filler(turn)), tokens)
+            }
+        }
+    })
+}
+
+fn constraint(n: usize) -> String {
+    format!(
+        "Rule {n}: the value of key{n} is never above {} units.",
+        n * 37
+    )
+}
+
+#[tokio::test]
+async fn a_hundred_rules_and_commands_outlive_ten_folds() {
+    let mut bench = Bench::with(Kind::Chat, worker());
+    bench.window = WINDOW;
+    let mut session = bench.open().await;
+    for turn in 0..101 {
+        let shown = session
+            .run(&format!("turn {turn}: {}", constraint(turn)))
+            .await;
+        assert_eq!(shown.outcome(), Some(Outcome::Done), "{:?}", shown.error());
+    }
+    let entries = session.entries();
+    let folds = compactions(&entries);
+    assert_eq!(folds.len(), 10);
+    assert!(
+        folds
+            .iter()
+            .all(|c| c.by == DigestBy::Model && c.tokens_after < c.tokens_before)
+    );
+    let last = bench.server.requests().pop().unwrap();
+    let prompt = String::from_utf8(last.prompt_bytes()).unwrap();
+    for n in 0..101 {
+        assert_eq!(prompt.matches(&constraint(n)).count(), 1, "rule {n}");
+        assert!(prompt.contains(&format!("echo run-{n};")), "command {n}");
+    }
+    for (n, fold) in folds.iter().enumerate() {
+        assert_eq!(prompt.matches("<digest>").count(), 10, "{n}");
+        assert!(fold.digest.contains("Get all turns done."));
+    }
+    assert_eq!(bench.space.read("ran.txt").lines().count(), 101);
+    let id = session.id();
+    session.close().await;
+    assert_eq!(
+        cache::unplanned_breaks(&bench.store().read(&id).unwrap().0),
+        [""; 0]
+    );
+    // What the summaries cost is in the books.
+    let lines = Ledger::new(bench.space.home()).lines().unwrap();
+    assert_eq!(lines.iter().filter(|l| l.role == "compaction").count(), 10);
+}
+
+/// A session of two turns that ran a command with much output each.
+async fn worked(bench: &Bench) -> Session {
+    let mut session = bench.open().await;
+    for turn in 0..2 {
+        let shown = session
+            .run(&format!("turn {turn}: {}", constraint(turn)))
+            .await;
+        assert_eq!(shown.outcome(), Some(Outcome::Done));
+    }
+    session
+}
+
+#[tokio::test]
+async fn another_process_goes_on_byte_for_byte_and_so_does_a_fork() {
+    for kind in Kind::ALL {
+        let mut bench = Bench::with(kind, worker());
+        bench.window = WINDOW;
+        let mut session = worked(&bench).await;
+        let view = command(&mut session, "compact the rules").await;
+        assert!(
+            matches!(&view, View::Text(text) if text.starts_with("Folded. ")),
+            "{view:?}"
+        );
+        session.run("turn 2: more").await;
+        let id = session.id();
+        session.close().await;
+        let before = bench.server.requests().pop().unwrap();
+
+        for which in [Open::Resume(id.clone()), Open::Fork(id.clone())] {
+            let forked = matches!(which, Open::Fork(_));
+            let mut session = bench.open_with(which, |_| {}).await;
+            assert_eq!(
+                session.run("turn 3: on").await.outcome(),
+                Some(Outcome::Done)
+            );
+            let at = bench.server.requests().len();
+            // It is the first request of that turn, not its last.
+            let first = bench.request(at - 2);
+            assert!(
+                first.prompt_bytes().starts_with(&before.prompt_bytes()),
+                "{} {forked}",
+                kind.name()
+            );
+            let own = session.id();
+            session.close().await;
+            let (entries, _) = bench.store().read(&own).unwrap();
+            assert_eq!(
+                cache::unplanned_breaks(&entries),
+                [""; 0],
+                "{}",
+                kind.name()
+            );
+            let causes = cache::requests(&entries)
+                .into_iter()
+                .filter_map(|r| r.broke);
+            let causes: Vec<String> = causes.map(|b| b.cause).collect();
+            assert_eq!(causes, ["compaction"], "{} {forked}", kind.name());
+            if forked {
+                continue;
+            }
+            let fold = compactions(&entries).pop().unwrap();
+            assert_eq!(fold.focus.as_deref(), Some("the rules"));
+            let summary = bench
+                .server
+                .requests()
+                .into_iter()
+                .find(is_summary)
+                .unwrap();
+            assert!(summary.last_user_text().contains("the rules"));
+            let archive = fold.archive.unwrap();
+            let text = std::fs::read_to_string(&archive).unwrap();
+            assert!(
+                text.contains(&constraint(0)) && text.contains("run-0"),
+                "{text}"
+            );
+            let mode = std::os::unix::fs::PermissionsExt::mode(
+                &std::fs::metadata(&archive).unwrap().permissions(),
+            );
+            assert_eq!(mode & 0o777, 0o600);
+        }
+        bench.server.forgive();
+    }
+}
+
+#[tokio::test]
+async fn a_fold_that_no_request_followed_is_told_by_the_next_process() {
+    let bench = Bench::with(Kind::Messages, worker());
+    let mut session = worked(&bench).await;
+    command(&mut session, "compact").await;
+    let id = session.id();
+    session.close().await;
+    let mut session = bench.resume(&id).await;
+    session.run("turn 2: on").await;
+    session.close().await;
+    let (entries, _) = bench.store().read(&id).unwrap();
+    assert_eq!(cache::unplanned_breaks(&entries), [""; 0]);
+    let fold = compactions(&entries).pop().unwrap();
+    let broke = cache::requests(&entries)
+        .into_iter()
+        .find_map(|r| r.broke)
+        .unwrap();
+    assert_eq!(
+        (broke.cause.as_str(), broke.at),
+        ("compaction", fold.shared_bytes)
+    );
+    // System, tools and the first message of the person come again as they were.
+    assert!(fold.shared_bytes > 1_000);
+}
+
+#[tokio::test]
+async fn another_model_gets_the_same_fold() {
+    for kind in Kind::ALL {
+        let bench = Bench::with(kind, worker());
+        let mut session = worked(&bench).await;
+        command(&mut session, "compact").await;
+        session.run("turn 2: more").await;
+        command(&mut session, "model mock/another").await;
+        assert_eq!(
+            session.run("turn 3: on").await.outcome(),
+            Some(Outcome::Done)
+        );
+        let last = bench.server.requests().pop().unwrap();
+        let prompt = String::from_utf8(last.prompt_bytes()).unwrap();
+        assert!(prompt.contains("<digest>") && prompt.contains(&constraint(0)));
+        assert!(!prompt.contains(&filler(0)), "{}", kind.name());
+        assert_eq!(cache::unplanned_breaks(&session.entries()), [""; 0]);
+    }
+}
+
+#[tokio::test]
+async fn a_prompt_that_is_too_long_is_folded_and_sent_again() {
+    for kind in Kind::ALL {
+        let call = |n: usize| {
+            let command = format!("echo run-{n}; printf 'x%.0s' $(seq 3000)");
+            Step::answer().call("bash", json!({"command": command}))
+        };
+        let steps = [
+            call(0),
+            call(1),
+            Step::overflow(),
+            Step::answer().text(SUMMARY),
+            call(2),
+            Step::answer().text("Done."),
+            Step::answer().text("Bye."),
+        ];
+        let bench = Bench::new(kind, steps);
+        let mut session = bench.open().await;
+        let prompt = format!("turn 0: {}", constraint(0));
+        let shown = session.run(&prompt).await;
+        assert_eq!(shown.outcome(), Some(Outcome::Done), "{:?}", shown.error());
+        let folds = compactions(&session.entries());
+        assert_eq!(folds.len(), 1, "{}", kind.name());
+        assert!(
+            folds[0].digest.contains("echo run-0;"),
+            "{}",
+            folds[0].digest
+        );
+        // What was too long is not sent again to be summed up.
+        let (refused, summary, again) = (bench.request(2), bench.request(3), bench.request(4));
+        assert!(is_summary(&summary));
+        assert!(summary.prompt_bytes().len() < refused.prompt_bytes().len());
+        assert!(again.prompt_bytes().len() < refused.prompt_bytes().len());
+        let text = String::from_utf8(again.prompt_bytes()).unwrap();
+        assert_eq!(text.matches(&constraint(0)).count(), 1);
+        session.run("thanks").await;
+        assert_eq!(cache::unplanned_breaks(&session.entries()), [""; 0]);
+        bench.server.assert_done();
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_made_to_fit_ends_the_turn() {
+    let call = Step::answer().call("bash", json!({"command": "printf 'x%.0s' $(seq 9000)"}));
+    let bench = Bench::new(
+        Kind::Chat,
+        [
+            call,
+            Step::overflow(),
+            Step::overflow(),
+            Step::overflow(),
+            Step::answer().text("Done."),
+        ],
+    );
+    let mut session = bench.open().await;
+    let shown = session.run("go").await;
+    assert_eq!(shown.error().unwrap().0, "overflow");
+    assert_eq!(compactions(&session.entries()).len(), 1);
+    assert_eq!(session.run("again").await.outcome(), Some(Outcome::Done));
+    bench.server.assert_done();
+}
+
+#[tokio::test]
+async fn a_summary_that_fails_costs_its_prose_alone() {
+    let cases = [
+        ("empty", Step::answer()),
+        (
+            "refused in words",
+            Step::answer().text("I am sorry, I cannot do that."),
+        ),
+        ("refused", Step::answer().text(SUMMARY).stop(Stop::Refused)),
+        (
+            "calls",
+            Step::answer().call("bash", json!({"command": "touch called"})),
+        ),
+        (
+            "an error",
+            Step::status(400, r#"{"error": {"message": "no"}}"#),
+        ),
+        (
+            "cut",
+            Step::answer()
+                .text(SUMMARY)
+                .cut(ostler_testkit::Place::Text(2)),
+        ),
+    ];
+    for (name, summary) in cases {
+        let server = Server::answering(move |request| match is_summary(request) {
+            true => summary.clone(),
+            false => reporting(Step::answer().text(&filler(1)), 85_000),
+        });
+        let mut bench = Bench::with(Kind::Chat, server);
+        bench.window = WINDOW;
+        let mut session = bench.open().await;
+        session.run("turn 0: one").await;
+        session.run("turn 1: two").await;
+        let shown = session.run("turn 2: three").await;
+        assert_eq!(shown.outcome(), Some(Outcome::Done), "{name}");
+        let fold = compactions(&session.entries()).pop().unwrap();
+        assert_eq!(fold.by, DigestBy::Mechanical, "{name}");
+        let said = notices(&shown);
+        assert!(
+            said.iter().any(|n| n.contains("made from the log alone")),
+            "{name}: {said:?}"
+        );
+        assert!(!bench.space.exists("called"), "{name}");
+        assert_eq!(
+            cache::unplanned_breaks(&session.entries()),
+            [""; 0],
+            "{name}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_interrupted_fold_leaves_everything_as_it_was() {
+    let server = Server::answering(|request| match is_summary(request) {
+        true => Step::stall_headers(),
+        false => Step::answer().text(&filler(1)),
+    });
+    let bench = Bench::with(Kind::Chat, server);
+    let mut session = bench.open().await;
+    session.run("one").await;
+    session.run("two").await;
+    let before = session.bytes();
+    session
+        .send(Op::Command {
+            line: "compact".into(),
+        })
+        .await;
+    while !bench.server.requests().iter().any(is_summary) {
+        common::settle().await;
+        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+    }
+    session.send(Op::Interrupt).await;
+    let view = loop {
+        if let Event::Delta(Delta::View { view, .. }) = session.next().await {
+            break view;
+        }
+    };
+    assert_eq!(view, View::Text("Interrupted; nothing was folded.".into()));
+    assert_eq!(session.bytes(), before);
+    assert!(!bench.space.home().join("archive").exists());
+    session.run("three").await;
+    let requests = bench.server.requests();
+    let (second, third) = (&requests[1], requests.last().unwrap());
+    assert!(third.prompt_bytes().starts_with(&second.prompt_bytes()));
+}
+
+#[tokio::test]
+async fn a_turn_that_is_stopped_while_it_folds_can_be_sent_again() {
+    let stalls = std::sync::atomic::AtomicBool::new(true);
+    let server = Server::answering(move |request| match is_summary(request) {
+        true if stalls.swap(false, std::sync::atomic::Ordering::SeqCst) => Step::stall_headers(),
+        true => Step::answer().text(SUMMARY),
+        false => reporting(Step::answer().text(&filler(1)), 85_000),
+    });
+    let mut bench = Bench::with(Kind::Chat, server);
+    bench.window = WINDOW;
+    let mut session = bench.open().await;
+    session.run("one").await;
+    session.prompt("two", Delivery::Queue).await;
+    bench.asked(2).await;
+    session.send(Op::Interrupt).await;
+    let shown = session.finish().await;
+    assert_eq!(shown.outcome(), Some(Outcome::Interrupted));
+    assert!(compactions(&session.entries()).is_empty());
+    let shown = session.run("three").await;
+    assert_eq!(shown.outcome(), Some(Outcome::Done));
+    assert_eq!(compactions(&session.entries()).len(), 1);
+    let last = bench.server.requests().pop().unwrap();
+    let prompt = String::from_utf8(last.prompt_bytes()).unwrap();
+    assert!(
+        ["one", "two", "three"]
+            .iter()
+            .all(|said| prompt.contains(&format!("{said}\""))),
+        "{prompt}"
+    );
+    assert_eq!(cache::unplanned_breaks(&session.entries()), [""; 0]);
+}
+
+#[tokio::test]
+async fn folding_again_folds_what_is_left_and_no_more() {
+    let bench = Bench::with(Kind::Chat, worker());
+    let mut session = worked(&bench).await;
+    let nothing = View::Text("There is nothing to fold yet.".into());
+    let mut folds = 0;
+    while command(&mut session, "compact").await != nothing {
+        folds += 1;
+        assert!(folds < 5);
+    }
+    let all = compactions(&session.entries());
+    assert!(!all.is_empty());
+    for fold in all {
+        assert!(fold.answers + fold.calls > 0, "{fold:?}");
+    }
+    assert_eq!(
+        session.run("turn 2: on").await.outcome(),
+        Some(Outcome::Done)
+    );
+}
+
+/// The second column of a view's row.
+fn row(view: &View, name: &str) -> u64 {
+    let View::Table { rows, .. } = view else {
+        panic!("{view:?}");
+    };
+    let row = rows.iter().find(|row| row[0] == name);
+    let number = row.and_then(|row| row[1].split(' ').next());
+    number
+        .and_then(|n| n.parse().ok())
+        .unwrap_or_else(|| panic!("{name}: {rows:?}"))
+}
+
+#[tokio::test]
+async fn the_context_shows_what_is_pinned_and_what_a_fold_takes_out() {
+    let mut bench = Bench::with(Kind::Chat, worker());
+    bench.window = WINDOW;
+    let mut session = worked(&bench).await;
+    let before = command(&mut session, "context").await;
+    let takes = row(&before, "a fold would take out");
+    assert!(
+        takes > 500 && row(&before, "pinned: no fold takes it") > 0,
+        "{before:?}"
+    );
+    command(&mut session, "compact").await;
+    let after = command(&mut session, "context").await;
+    assert!(row(&after, "digests of folded work") > 0);
+    assert!(row(&after, "a fold would take out") < takes, "{after:?}");
+    assert!(row(&after, "total") < row(&before, "total"), "{after:?}");
+    // What the summary took is no part of the prompt, and is told apart.
+    let cost = command(&mut session, "cost").await;
+    assert_eq!(row(&cost, "mock/mock-model (folding)"), 1, "{cost:?}");
+}
+
+#[tokio::test]
+async fn a_handoff_is_written_beside_the_work() {
+    let better = "## Starter prompt\nRead a.rs first.\n## Open tasks\n- Ship it\n";
+    for (step, expect) in [
+        (Step::answer().text(better), "Read a.rs first."),
+        (Step::answer().text("I cannot."), "from the log alone"),
+        (Step::status(400, "{}"), "from the log alone"),
+    ] {
+        let steps = [
+            Step::answer().text("Hi."),
+            step,
+            Step::answer().text("Bye."),
+        ];
+        let bench = Bench::new(Kind::Messages, steps);
+        let mut session = bench.open().await;
+        let view = command(&mut session, "handoff ship").await;
+        assert_eq!(view, View::Error("nothing was said yet".into()));
+        session.run("Never touch lexer.rs.").await;
+        assert!(matches!(
+            command(&mut session, "handoff").await,
+            View::Error(_)
+        ));
+        let View::Text(text) = command(&mut session, "handoff Ship *it*").await else {
+            panic!("no handoff");
+        };
+        assert!(text.contains(expect), "{text}");
+        let name = format!("handoff-{}.md", &session.id()[..8]);
+        let written = bench.space.read(&name);
+        assert!(
+            written.contains("## Goal\n\nShip *it*\n") && text.contains(&name),
+            "{text}"
+        );
+        // The conversation does not know of it.
+        session.run("Bye.").await;
+        let (first, last) = (bench.request(0), bench.request(2));
+        assert!(last.prompt_bytes().starts_with(&first.prompt_bytes()));
+        assert_eq!(cache::unplanned_breaks(&session.entries()), [""; 0]);
+        bench.server.assert_done();
+    }
+}
+
+#[tokio::test]
+async fn a_disk_that_takes_no_archive_costs_the_archive_alone() {
+    let bench = Bench::with(Kind::Chat, worker());
+    bench
+        .space
+        .write(bench.space.home().join("archive"), "in the way");
+    let mut session = worked(&bench).await;
+    assert!(matches!(
+        command(&mut session, "compact").await,
+        View::Text(_)
+    ));
+    let entries = session.entries();
+    assert_eq!(compactions(&entries).pop().unwrap().archive, None);
+    let told =
+        |e: &Entry| matches!(&e.body, Body::Notice(n) if n.text.contains("still has everything"));
+    assert!(entries.iter().any(told));
+}
+
+#[tokio::test]
+async fn there_may_be_nothing_to_fold() {
+    let bench = Bench::new(Kind::Chat, [Step::answer().text("Hi.")]);
+    let mut session = bench.open().await;
+    let nothing = View::Text("There is nothing to fold yet.".into());
+    assert_eq!(command(&mut session, "compact").await, nothing);
+    session.run("hi").await;
+    assert_eq!(command(&mut session, "compact").await, nothing);
+    bench.server.assert_done();
+}
+
+/// Notices of a session whose turns report these tokens.
+async fn told(strategy: Strategy, window: u64, reports: &'static [u64]) -> (Vec<String>, usize) {
+    let server = Server::answering(|request| {
+        if is_summary(request) {
+            return Step::answer().text(SUMMARY);
+        }
+        let turn: usize = request
+            .last_user_text()
+            .rsplit(' ')
+            .next()
+            .unwrap()
+            .parse()
+            .unwrap();
+        reporting(Step::answer().text(&filler(turn)), reports[turn])
+    });
+    let mut bench = Bench::with(Kind::Chat, server);
+    bench.window = window;
+    let change = move |options: &mut ostler_engine::Options| {
+        options.context = ContextSettings {
+            strategy,
+            ratio: 0.8,
+        };
+    };
+    let mut session = bench.open_with(Open::New, change).await;
+    let mut told = Vec::new();
+    for turn in 0..reports.len() {
+        told.extend(notices(&session.run(&format!("do {turn}")).await));
+    }
+    let folds = compactions(&session.entries()).len();
+    (told, folds)
+}
+
+#[tokio::test]
+async fn the_person_is_told_before_the_window_is_full() {
+    let full = &[10, 69_000, 71_000, 72_000, 81_000, 10];
+    /// Window, prompt tokens by turn, what is said, folds.
+    type Case = (
+        Strategy,
+        u64,
+        &'static [u64],
+        &'static [&'static str],
+        usize,
+    );
+    let cases: [Case; 5] = [
+        (Strategy::Compact, WINDOW, full, &["71 % full"], 1),
+        (
+            Strategy::Warn,
+            WINDOW,
+            full,
+            &["Nothing folds it by itself"],
+            0,
+        ),
+        (
+            Strategy::Handoff,
+            WINDOW,
+            full,
+            &["ostler handoff --goal"],
+            0,
+        ),
+        (Strategy::Compact, 0, full, &[], 0),
+        (
+            Strategy::Compact,
+            0,
+            &[10, 103_000, 104_000],
+            &["window of this model is not known"],
+            0,
+        ),
+    ];
+    for (strategy, window, reports, expect, folds) in cases {
+        let (said, folded) = told(strategy, window, reports).await;
+        assert_eq!(
+            (said.len(), folded),
+            (expect.len(), folds),
+            "{strategy:?}: {said:?}"
+        );
+        for (said, expect) in said.iter().zip(expect) {
+            assert!(said.contains(expect), "{said}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_pinned_is_not_folded_to_death() {
+    let server = Server::answering(|request| match is_summary(request) {
+        true => Step::answer().text(SUMMARY),
+        false => reporting(Step::answer().text(&filler(1)), 9_500),
+    });
+    let mut bench = Bench::with(Kind::Chat, server);
+    bench.window = 10_000;
+    let mut session = bench.open().await;
+    let words = "Remember every word of this. ".repeat(240);
+    let mut said = Vec::new();
+    for _ in 0..5 {
+        said.extend(notices(&session.run(&words).await));
+    }
+    let stuck: Vec<&String> = said
+        .iter()
+        .filter(|n| n.contains("folding more would not help"))
+        .collect();
+    assert_eq!(stuck.len(), 1, "{said:?}");
+    assert!(stuck[0].contains("ostler handoff"));
+}
