@@ -402,6 +402,7 @@ words! {
     McpTrusted: "The tools of {} that only read, as it says, may be used while planning.", "计划模式下可使用 {} 声明为只读的工具。";
     McpUntrusted: "Tools of {} ask again while planning.", "计划模式下 {} 的工具会再次询问。";
     McpLogin: "copy the command to log in", "复制登录命令";
+    McpLoginCommand: "ostler mcp login {}", "ostler mcp login {}";
     McpWantsPage: "{} asks: {} Open {} in a browser.", "{} 请求：{} 请在浏览器中打开 {}。";
     McpWantsField: "{} asks: {} {}", "{} 询问：{} {}";
     McpWasThere: "done", "已完成";

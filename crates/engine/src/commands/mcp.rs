@@ -62,7 +62,7 @@ fn list(desk: &Desk, servers: &Fleet, language: Language) -> View {
             true => action(Word::McpUntrust, command("untrust")),
             false => action(Word::McpTrust, command("trust")),
         };
-        let login = Deed::Copy(format!("ostler mcp login {name}"));
+        let login = Deed::Copy(language.fill(Word::McpLoginCommand, &[&name]));
         Item {
             detail: detail(&snapshot, language),
             marked: snapshot.state == State::Ready,
