@@ -1,6 +1,7 @@
 //! Servers that we did not write, as people use them. They are installed by name with `cargo xtask mcp install`; where they
 //! are not, these tests say so and prove nothing.
 #![cfg(unix)]
+#![expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 
 mod common;
 
