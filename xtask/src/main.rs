@@ -9,6 +9,7 @@
 mod bench;
 mod ci;
 mod docs;
+mod mcp;
 mod ostler;
 mod pictures;
 mod schema;
@@ -22,6 +23,7 @@ cargo xtask ci                        everything that has to pass: fmt, tidy, cl
 cargo xtask tidy                      the countable rules of the house
 cargo xtask docs                      links, the configuration schema and the commands that documents name
 cargo xtask schema                    write docs/ostler.schema.json
+cargo xtask mcp install|conformance   servers and the conformance suite of others
 cargo xtask pictures                  draw docs/images from real terminal output (needs chromium)
 cargo xtask bench [--quick] [--terminal] [--bin PATH] [--kind KIND]
                                       speed and size beside a bare loop, on the mock server";
@@ -34,6 +36,7 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(),
         ["docs"] => docs::run(),
         ["schema"] => schema::run(),
+        ["mcp", options @ ..] => mcp::run(options),
         ["pictures"] => pictures::run(),
         ["bench", options @ ..] => bench::run(options),
         [bench::BARE, url, prompt] => bench::bare(url, prompt),

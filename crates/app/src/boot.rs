@@ -9,6 +9,7 @@ use crate::config::env::Override;
 use crate::config::keys::{self, Dotenv};
 use crate::config::layers::{self, Inputs, Loaded, RuleList};
 use crate::config::paths::{Env, Places, Platform};
+use crate::config::plugins::{self, Configured};
 use crate::config::providers;
 use crate::config::resolve::Resolver;
 use crate::config::schema::{self, ProviderConfig};
@@ -39,6 +40,7 @@ pub struct Boot {
     pub loaded: Loaded,
     pub dotenv: Dotenv,
     pub built_in: Vec<ProviderConfig>,
+    pub servers: Vec<Configured>,
     /// What was spent; the limits are in the configuration.
     pub spent: Budget,
     pub machine: Arc<Local>,
@@ -86,6 +88,9 @@ impl Boot {
         loaded.notices.extend(strays);
         let strays = budget::strays(&loaded);
         loaded.notices.extend(strays);
+        let mut notices = Vec::new();
+        let servers = plugins::gather(&loaded, &places, &mut notices);
+        loaded.notices.extend(notices);
         let dotenv = Dotenv::load(&places.dotenv(), ostler_host::mode_of);
         Ok(Self {
             global: global.clone(),
@@ -95,6 +100,7 @@ impl Boot {
             loaded,
             dotenv,
             built_in: providers::built_in(ostler_llm::builtin_providers()),
+            servers,
             machine: Arc::new(Local::new()),
             redactor: Redactor::default(),
         })
@@ -169,6 +175,7 @@ impl Boot {
         let config = &self.loaded.config;
         self.redactor
             .learn(self.secrets().iter().map(Secret::reveal));
+        crate::servers::hide_tokens(self);
         let hidden = self.key_variables();
         let tools = self.tool_settings(hidden.clone())?;
         // From here on the keys are in our own memory only, where no command can look.
@@ -202,6 +209,7 @@ impl Boot {
             rules: Some(self.rule_store()),
             tool_filter: self.tool_filter(),
             more_tools: Vec::new(),
+            mcp: Arc::new(crate::servers::settings(self)),
             redactor: self.redactor.clone(),
             tools,
             host: self.host(),
@@ -358,7 +366,7 @@ impl Boot {
     }
 
     /// Variables that hold a key, or may: by their name, or because the value is in them under another.
-    fn key_variables(&self) -> Vec<String> {
+    pub fn key_variables(&self) -> Vec<String> {
         let named = self.built_in.iter().chain(&self.loaded.config.providers);
         let named = named.filter_map(|p| p.api_key_env.clone());
         let holds = |(name, value): &(&String, &String)| {
@@ -420,7 +428,9 @@ pub fn no_tool(name: &str) -> String {
 /// The name in an entry of a tool filter that no tool goes by. An empty entry selects nothing, which can be meant.
 fn stray(entry: &str) -> Option<&str> {
     let name = entry.trim_start_matches('!').trim();
-    let known = name.is_empty() || ostler_engine::tools::canonical_name(name).is_some();
+    let known = name.is_empty()
+        || name.starts_with(ostler_engine::mcp::PREFIX)
+        || ostler_engine::tools::canonical_name(name).is_some();
     Some(name).filter(|_| !known)
 }
 

@@ -40,6 +40,7 @@ impl Lenient {
             dotenv: Dotenv::load(&places.dotenv(), ostler_host::mode_of),
             built_in: providers::built_in(ostler_llm::builtin_providers()),
             env,
+            servers: crate::config::plugins::gather(&loaded, &places, &mut Vec::new()),
             places,
             loaded,
             machine: Arc::new(ostler_host::Local::new()),

@@ -8,6 +8,7 @@ mod client;
 mod cmd;
 mod color;
 mod config;
+mod conformance;
 #[cfg(unix)]
 mod connect;
 mod exec;
@@ -23,6 +24,7 @@ mod rule_store;
 mod rule_watch;
 mod sandbox;
 mod schema_check;
+mod servers;
 
 use boot::{Boot, UsageError};
 use clap::Parser;
@@ -41,6 +43,9 @@ fn main() -> ExitCode {
     ostler_host::watchdog::run_if_asked();
     #[cfg(unix)]
     if let Some(code) = connect::run_if_asked() {
+        return code;
+    }
+    if let Some(code) = conformance::run_if_asked() {
         return code;
     }
     let cli = match Cli::try_parse_from(arguments()) {
@@ -119,6 +124,7 @@ async fn run(cli: Cli) -> anyhow::Result<u8> {
             cmd::login::status(&lenient()?.warned(), format)
         }
         Some(Command::Permissions(args)) => cmd::permissions::run(lenient()?, args).await,
+        Some(Command::Mcp(args)) => cmd::mcp::run(boot()?, args).await,
         Some(Command::Doctor(args)) => cmd::doctor::run(lenient()?, args).await,
         Some(Command::Trust(args)) => cmd::trust::run(lenient()?, args),
         Some(Command::Usage(args)) => cmd::usage::run(&lenient()?.warned(), args),
@@ -162,6 +168,7 @@ fn with_output(
         | Command::Handoff(_)
         | Command::Config(_)
         | Command::Permissions(_)
+        | Command::Mcp(_)
         | Command::Setup(_)
         | Command::Login(_)
         | Command::Logout(_)

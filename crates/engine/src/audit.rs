@@ -213,7 +213,7 @@ fn add(access: &Access, scope: &Scope, out: &mut BTreeSet<Touched>) {
         Access::Read(path) => push(Kind::Read, scope.shown(path)),
         Access::Write(path) => push(Kind::Write, scope.shown(path)),
         Access::Net(host) => push(Kind::Net, host.clone()),
-        Access::Mcp { server, tool } => push(Kind::Mcp, format!("{server} {tool}")),
+        Access::Mcp { server, tool, .. } => push(Kind::Mcp, format!("{server} {tool}")),
         Access::Job(id) => push(Kind::Job, id.clone()),
         Access::Delegate(role) => push(Kind::Delegate, role.clone()),
         Access::Memory => push(Kind::Memory, "memory".into()),

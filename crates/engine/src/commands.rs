@@ -4,6 +4,7 @@
 mod diff;
 mod front;
 mod handoff;
+mod mcp;
 pub mod resume;
 mod rewind;
 pub mod said;
@@ -80,6 +81,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     command("handoff", Word::HelpHandoff, "<goal>", Run::Work(handoff::handoff)),
     command("help", Word::HelpHelp, "[command]", Run::Now(front::help)),
     command("kill", Word::HelpKill, "<id>", Run::AtOnce(tasks::kill)),
+    command("mcp", Word::HelpMcp, "[reconnect|trust|untrust NAME]", Run::Now(mcp::panel)),
     command("mode", Word::HelpMode, "[normal|plan|next]", Run::Now(standing::mode)),
     command("model", Word::HelpModel, "[provider/model]", Run::Between(session::model)),
     command("new", Word::HelpNew, "", Run::Between(session::new)),
@@ -109,8 +111,15 @@ pub fn list(desk: &Desk) -> Vec<CommandInfo> {
     let own = COMMANDS.iter().map(|c| c.info(language));
     let extras = desk.offers.extras.iter().map(|e| e.info(language));
     let templates = desk.offers.templates.iter().map(|t| t.info());
+    let servers = desk.shop.servers.as_ref();
+    let prompts = servers.map_or_else(Vec::new, |servers| servers.prompts());
+    let prompts = prompts.into_iter().map(|(name, _, info)| CommandInfo {
+        name,
+        help: info.description,
+        arguments: info.arguments.join(" "),
+    });
     let mut all: Vec<CommandInfo> = Vec::new();
-    for info in own.chain(extras).chain(templates) {
+    for info in own.chain(extras).chain(prompts).chain(templates) {
         if all.iter().all(|known| known.name != info.name) {
             all.push(info);
         }

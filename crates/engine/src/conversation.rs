@@ -2,7 +2,7 @@
 
 use crate::compaction::Plan;
 use crate::fold::Fold;
-use crate::transcript::{Measure, Transcript};
+use crate::transcript::{Measure, Transcript, prefix_text};
 use bytes::Bytes;
 use ostler_llm::{Model, Msg, Params, Prefix};
 use ostler_wire::{Body, Break, Compaction, Entry, Origin, Part, Role, Usage};
@@ -149,6 +149,19 @@ impl Conversation {
             new.broke = Some(new.transcript.break_at(shared, before.bytes, "rewind"));
             new.previous = Some(before);
         }
+        new
+    }
+
+    /// The same told anew with another prefix.
+    pub fn with_prefix(&self, prefix: Prefix, entries: &[Entry], envelope: bool) -> Self {
+        let mut new = Self::new(self.model.clone(), prefix, &self.params, envelope);
+        new.read(entries);
+        new.previous.clone_from(&self.previous);
+        let (old, now) = (prefix_text(&self.prefix), prefix_text(&new.prefix));
+        let same = old.bytes().zip(now.bytes()).take_while(|(a, b)| a == b);
+        let at = same.count() as u64;
+        let before = self.previous.as_ref();
+        new.broke = before.map(|before| new.transcript.break_at(at, before.bytes, "tools"));
         new
     }
 

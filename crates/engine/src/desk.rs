@@ -9,10 +9,12 @@ use crate::conversation::{Conversation, Sent};
 use crate::extra::Extra;
 use crate::feed::Feed;
 use crate::history::History;
-use crate::hub::{RuleNews, RuleStore};
+use crate::hub::{Options, RuleNews, RuleStore};
 use crate::jobs::Jobs;
 use crate::ledger::{Ledger, Line};
 use crate::log::{Log, LogError};
+use crate::mcp::Fleet;
+use crate::petition::Petitions;
 use crate::policy::{
     Call, Decision, Gate, Guard, Maker, Mode, Planned, Policy, Posture, Rule, Verdict, gate,
     needs_a_fresh_yes,
@@ -86,6 +88,35 @@ pub struct Shop {
     /// Held by whoever changes the tree.
     pub writing: Arc<Semaphore>,
     pub saves: Saves,
+    pub servers: Option<Arc<Fleet>>,
+    /// Where servers may ask the person, if there is one.
+    pub petitions: Option<Petitions>,
+}
+
+impl Shop {
+    pub fn new(
+        options: &Options,
+        artifacts: Artifacts,
+        feed: &Feed,
+        history: History,
+        writing: Arc<Semaphore>,
+    ) -> Self {
+        Self {
+            host: options.host.clone(),
+            settings: Arc::new(options.tools.clone()),
+            jobs: Arc::new(Jobs::new(artifacts.clone()).telling(feed.clone())),
+            commons: Arc::default(),
+            artifacts,
+            history: Arc::new(history),
+            seen: Arc::new(Seen::default()),
+            todo: Arc::default(),
+            rules: options.rules.clone(),
+            writing,
+            saves: Saves::of(options),
+            servers: None,
+            petitions: None,
+        }
+    }
 }
 
 /// What a desk knew before it went back.
@@ -252,11 +283,11 @@ impl Desk {
     }
 
     /// The rules as they bind a call of this tool.
-    pub fn guard(&self, tool: &'static str) -> Guard {
+    pub fn guard(&self, tool: &str) -> Guard {
         Guard {
             policy: self.policy.clone(),
             scope: self.scope.clone(),
-            tool,
+            tool: tool.into(),
             posture: match self.standing.mode {
                 // Nothing answers for the person while a plan is made.
                 Mode::Plan => Posture::Ask,
@@ -270,13 +301,13 @@ impl Desk {
     pub fn context(
         &self,
         call_id: &str,
-        tool: &'static str,
+        tool: &str,
         hosts: &[String],
         cancel: CancellationToken,
     ) -> Context {
         Context {
             call_id: call_id.to_owned(),
-            tool,
+            tool: tool.into(),
             scope: self.scope.clone(),
             host: self.shop.host.clone(),
             settings: self.shop.settings.clone(),
@@ -291,6 +322,8 @@ impl Desk {
             terms: Arc::new(self.standing.terms(&self.policy.rules, hosts)),
             todo: self.shop.todo.clone(),
             answer: None,
+            petitions: self.shop.petitions.clone(),
+            language: self.manner.language,
         }
     }
 

@@ -15,7 +15,8 @@ use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
 use crate::policy::{Gate, Verdict};
 use crate::saves;
-use crate::tool::{Context, Done, Tool, ToolError};
+use crate::tool::{Context, Done, ToolError};
+use crate::tools::Held;
 use futures_util::stream::FuturesOrdered;
 use futures_util::{FutureExt, StreamExt};
 use ostler_wire::{Access, Body, Delta, Json, ToolResult, ToolUse, Word};
@@ -35,7 +36,7 @@ const MAX_ERROR_CHARS: usize = 8_000;
 /// A call that may run.
 struct Prepared {
     call: ToolUse,
-    tool: &'static dyn Tool,
+    tool: Held,
     args: Value,
     accesses: Vec<Access>,
 }
@@ -132,7 +133,7 @@ fn prepare(desk: &Desk, call: ToolUse) -> Result<Prepared, Box<(ToolUse, ToolErr
 
 /// Whether a reader may run beside others: nobody has to be asked. A stop while that is found out is a no.
 async fn allowed_quietly(desk: &Desk, inbox: &mut Inbox, prepared: &Prepared) -> bool {
-    let gate = desk.gate(prepared.tool, &prepared.accesses);
+    let gate = desk.gate(&*prepared.tool, &prepared.accesses);
     let deciding = desk.decide(prepared.tool.name(), &prepared.accesses, gate);
     let decision = inbox.attend(deciding).await;
     gate == Gate::Open && decision.is_ok_and(|d| d.verdict == Verdict::Allow)
@@ -150,7 +151,7 @@ async fn run_together(
     for prepared in batch.drain(..) {
         let cx = desk.context(&prepared.call.id, prepared.tool.name(), &[], cancel.clone());
         started(desk, &prepared);
-        running.push_back(timed(prepared.tool, prepared.args.clone(), cx));
+        running.push_back(timed(prepared.tool.clone(), prepared.args.clone(), cx));
         calls.push(prepared);
     }
     let mut stopped = false;
@@ -254,7 +255,7 @@ async fn run_in_turn(
     turn: Option<OwnedSemaphorePermit>,
 ) -> Finished {
     started(desk, prepared);
-    let running = timed(prepared.tool, prepared.args.clone(), cx);
+    let running = timed(prepared.tool.clone(), prepared.args.clone(), cx);
     let finished = match inbox.attend(running).await {
         Ok(finished) => finished,
         Err(Stopped) => (Err(interrupted()), Duration::ZERO),
@@ -275,14 +276,15 @@ fn changes(access: &Access) -> bool {
     match access {
         Access::Read(_) | Access::Net(_) | Access::Job(_) => false,
         Access::Run(_) => !access.is_read_only(),
-        Access::Write(_) | Access::Mcp { .. } | Access::Delegate(_) | Access::Memory => true,
+        Access::Mcp { read_only, .. } => !read_only,
+        Access::Write(_) | Access::Delegate(_) | Access::Memory => true,
     }
 }
 
 /// How a run ended, and how long it took.
 type Finished = (Result<Done, ToolError>, Duration);
 
-async fn timed(tool: &'static dyn Tool, args: Value, cx: Context) -> Finished {
+async fn timed(tool: Held, args: Value, cx: Context) -> Finished {
     let start = Instant::now();
     let running = std::panic::AssertUnwindSafe(tool.run(args, cx));
     // A fault in a tool costs its call, not the session.
@@ -393,7 +395,7 @@ mod tests {
     #[tokio::test]
     async fn a_fault_in_a_tool_is_a_result() {
         let cx = Bench::new().context("faulty");
-        let (result, _) = timed(&Faulty, json!({}), cx).await;
+        let (result, _) = timed(Held::Ours(&Faulty), json!({}), cx).await;
         assert_eq!(result.err().map(|e| e.code), Some("internal_error"));
     }
 

@@ -9,16 +9,14 @@ use crate::conversation::Conversation;
 use crate::desk::{Account, Desk, Manner, Offers, Shop};
 use crate::extra::Extra;
 use crate::feed::Feed;
-use crate::history::History;
 use crate::inbox::Inbox;
-use crate::jobs::Jobs;
 use crate::ledger::Ledger;
 use crate::log::{Backlog, Log, branch};
+use crate::mcp::{Fleet, McpSettings};
+use crate::muster::Mustered;
 use crate::policy::{Mode, Policy, Rule};
 use crate::prompt;
 use crate::redact::Redactor;
-use crate::saves::Saves;
-use crate::seen::Seen;
 use crate::session::Session;
 use crate::standing::{Standing, mode_of};
 use crate::store::{Store, copied, moved};
@@ -115,6 +113,8 @@ pub struct Options {
     pub tool_filter: Vec<String>,
     /// Tools that are not ours.
     pub more_tools: Vec<&'static dyn Tool>,
+    /// Servers whose tools are used.
+    pub mcp: Arc<McpSettings>,
     /// Knows the values that nobody may see: not the model, not the log, not a front end.
     pub redactor: Redactor,
     pub tools: ToolSettings,
@@ -130,10 +130,11 @@ pub struct Options {
 
 #[derive(Clone)]
 pub struct LocalHub {
-    options: Arc<Options>,
+    pub(crate) options: Arc<Options>,
     transport: Arc<Transport>,
     /// Whoever changes the tree holds it: sessions of a hub take turns.
     writing: Arc<Semaphore>,
+    pub(crate) servers: Option<Arc<Fleet>>,
 }
 
 /// A log to go on with.
@@ -150,6 +151,7 @@ struct Past {
 impl LocalHub {
     pub fn new(options: Arc<Options>, transport: Arc<Transport>) -> Self {
         Self {
+            servers: Fleet::new(&options.mcp, || options.surroundings()).map(Arc::new),
             options,
             transport,
             writing: Arc::new(Semaphore::new(1)),
@@ -371,28 +373,6 @@ pub(crate) fn settings_of(past: &[Entry], opening: &[Body]) -> Settings {
     out
 }
 
-fn shop(
-    options: &Options,
-    artifacts: Artifacts,
-    feed: &Feed,
-    history: History,
-    writing: Arc<Semaphore>,
-) -> Shop {
-    Shop {
-        host: options.host.clone(),
-        settings: Arc::new(options.tools.clone()),
-        jobs: Arc::new(Jobs::new(artifacts.clone()).telling(feed.clone())),
-        commons: Arc::default(),
-        artifacts,
-        history: Arc::new(history),
-        seen: Arc::new(Seen::default()),
-        todo: Arc::default(),
-        rules: options.rules.clone(),
-        writing,
-        saves: Saves::of(options),
-    }
-}
-
 /// What a session is put together from.
 struct Parts {
     past: Past,
@@ -403,10 +383,11 @@ struct Parts {
 }
 
 impl LocalHub {
-    fn new_session(&self, which: Open) -> Result<Client, HubError> {
+    fn new_session(&self, which: Open, failed: Vec<String>) -> Result<Client, HubError> {
         let past = self.past(which)?;
         let mut notes = past.notices.clone();
-        let tools = Tools::new(&self.options.tool_filter).and(&self.options.more_tools);
+        notes.extend(failed);
+        let tools = self.tools();
         let parts = Parts {
             prefix: self.prefix(&past, &tools, &mut notes),
             model: self.model(&past, &mut notes)?,
@@ -484,16 +465,15 @@ impl LocalHub {
         let events = Subscription::from_now(desk.log.head(), feed.subscribe(), backlog);
         let hub = self.clone();
         let opener = Box::new(move |heir| hub.open_heir(heir));
+        let children = Children::new(opener, desk.shop.jobs.clone(), options.language);
+        let inbox = Inbox::new(receiver, feed, asks, children);
+        desk.shop.petitions = options.interactive.then(|| inbox.petitions());
         let session = Session {
-            inbox: Inbox::new(
-                receiver,
-                feed,
-                asks,
-                Children::new(opener, desk.shop.jobs.clone(), options.language),
-            ),
+            inbox,
             desk,
             discarded: false,
             facts: opening.context.clone(),
+            mustered: Mustered::default(),
             opening,
             transport: self.transport.clone(),
             options,
@@ -526,12 +506,15 @@ impl LocalHub {
         let artifacts =
             Artifacts::new(past.folder.clone()).redacting(self.options.redactor.clone());
         let history = self.store().history(&options.home, Some(&past.id));
-        let shop = shop(options, artifacts, &feed, history, self.writing.clone());
+        let shop = Shop {
+            servers: self.servers.clone(),
+            ..Shop::new(options, artifacts, &feed, history, self.writing.clone())
+        };
         Desk {
             conversation,
             log: Log::memory(),
             feed,
-            tools: Tools::new(&options.tool_filter).and(&options.more_tools),
+            tools: self.tools(),
             policy: Arc::new(options.policy.clone()),
             scope: Arc::new(Scope {
                 root: options.root.clone(),
@@ -581,7 +564,8 @@ fn take_in(desk: &mut Desk, entries: &[Entry], mode: Option<Mode>) {
 
 impl Hub for LocalHub {
     async fn open(&self, which: Open) -> Result<Client, HubError> {
-        self.new_session(which)
+        let failed = self.call_servers().await?;
+        self.new_session(which, failed)
     }
 
     fn list(&self) -> Result<Vec<SessionInfo>, HubError> {

@@ -4,6 +4,7 @@ use crate::asks::Pending;
 use crate::children::{Children, Ended, Report, What, post};
 use crate::commands;
 use crate::feed::Feed;
+use crate::petition::{self, Petition, Petitions};
 use ostler_wire::{Ask, Delivery, Delta, Doing, Image, Op, View, Word};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -59,8 +60,17 @@ pub struct Inbox {
     turn: CancellationToken,
     /// When work of a turn that was told to stop is dropped.
     overdue: Option<Instant>,
-    next_ask: u64,
+    asking: Asking,
     closed: bool,
+}
+
+/// What is asked, and by whom beside us.
+struct Asking {
+    /// The number of the next ask.
+    next: u64,
+    /// For those who carry out calls elsewhere.
+    sender: Petitions,
+    petitions: mpsc::Receiver<Petition>,
 }
 
 /// The next thing to do between turns.
@@ -74,6 +84,7 @@ pub enum Next {
 
 impl Inbox {
     pub fn new(ops: mpsc::Receiver<Op>, feed: Feed, asks: Pending, children: Children) -> Self {
+        let (sender, petitions) = mpsc::channel(petition::MAX_WAITING);
         Self {
             ops,
             steer: VecDeque::new(),
@@ -85,7 +96,11 @@ impl Inbox {
             children,
             turn: CancellationToken::new(),
             overdue: None,
-            next_ask: 1,
+            asking: Asking {
+                next: 1,
+                sender: Petitions(sender),
+                petitions,
+            },
             closed: false,
         }
     }
@@ -108,8 +123,26 @@ impl Inbox {
             tokio::select! {
                 op = self.ops.recv() => self.take(op),
                 report = self.children.next() => self.hear(report),
+                petition = self.asking.petitions.recv() => self.pass_on(petition),
             }
         }
+    }
+
+    /// Where questions are handed in.
+    pub fn petitions(&self) -> Petitions {
+        self.asking.sender.clone()
+    }
+
+    fn pass_on(&mut self, petition: Option<Petition>) {
+        let Some(Petition { mut ask, reply }) = petition.filter(|_| !self.closed) else {
+            return;
+        };
+        ask.ask = self.new_ask();
+        ask.subject = self.feed.redactor().text(ask.subject);
+        let ask = Arc::new(ask);
+        self.waiting.insert(ask.ask.clone(), reply);
+        self.asks.add(ask.clone());
+        self.feed.ask(ask);
     }
 
     /// What a child reports, made known to whoever is attached here.
@@ -155,13 +188,21 @@ impl Inbox {
     }
 
     fn new_ask(&mut self) -> String {
-        let id = format!("a{}", self.next_ask);
-        self.next_ask += 1;
+        let id = format!("a{}", self.asking.next);
+        self.asking.next += 1;
         id
     }
 
     /// A new turn begins; its token stops everything in it.
     pub fn begin_turn(&mut self) -> CancellationToken {
+        // Whoever asked in the turn before and was stopped wants to know no longer.
+        let asks = &self.asks;
+        self.waiting.retain(|id, reply| {
+            if reply.is_closed() {
+                asks.remove(id);
+            }
+            !reply.is_closed()
+        });
         self.turn = CancellationToken::new();
         self.overdue = None;
         self.turn.clone()
@@ -214,6 +255,7 @@ impl Inbox {
                 output = &mut work => return Ok(output),
                 op = self.ops.recv(), if !self.closed => self.take(op),
                 report = self.children.next() => self.hear(report),
+                petition = self.asking.petitions.recv() => self.pass_on(petition),
                 () = patience, if overdue.is_some() => return Err(Stopped),
             }
         }
@@ -301,6 +343,7 @@ impl Inbox {
                         );
                     }
                 } else if let Some(waiting) = self.waiting.remove(&ask) {
+                    self.asks.remove(&ask);
                     // The asker may have been stopped a moment ago.
                     let _ = waiting.send(Answer { choice, reason });
                 }

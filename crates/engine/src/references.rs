@@ -304,7 +304,7 @@ mod tests {
                 ..Policy::default()
             }),
             scope: scope.clone(),
-            tool: "read_file",
+            tool: "read_file".into(),
             posture: Posture::Ask,
             attended: true,
         };

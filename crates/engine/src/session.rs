@@ -9,6 +9,8 @@ use crate::extra::Tell;
 use crate::hub::{Options, params_for};
 use crate::inbox::{Inbox, Next, Prompt};
 use crate::log::LogError;
+use crate::mcp::{Kept, PromptInfo};
+use crate::muster::{self, Mustered};
 use crate::prefixes;
 use crate::saves;
 use crate::store::Store;
@@ -23,6 +25,8 @@ pub struct Session {
     pub(crate) inbox: Inbox,
     pub(crate) options: Arc<Options>,
     pub(crate) transport: Arc<Transport>,
+    /// What it has of servers.
+    pub(crate) mustered: Mustered,
     /// The log is to be thrown away when the session ends.
     pub(crate) discarded: bool,
     /// What goes before the first prompt of this process.
@@ -63,6 +67,7 @@ impl Session {
         if let Some(notice) = self.tighten() {
             opening.entries.push(notice);
         }
+        self.muster(&mut opening);
         self.keep_prefix(&opening);
         let kept = turn(&mut self.desk, &mut self.inbox, prompt, opening).await;
         // Nothing of the opening is on disk when the first write failed; it goes before the next prompt.
@@ -134,6 +139,9 @@ impl Session {
                 commands::show(&self.desk, line, view);
             }
             Ok(())
+        } else if let Some((kept, info, words)) = muster::prompt_of(&self.desk, line) {
+            self.server_prompt(line, &kept, (&info, words)).await;
+            Ok(())
         } else if let Some((template, words)) = template::of(&self.desk, line) {
             self.template(line, &template, &words).await
         } else {
@@ -149,6 +157,33 @@ impl Session {
     async fn said(&mut self, line: &str) -> Result<(), LogError> {
         self.begin()?;
         commands::said::say(&mut self.desk, &mut self.inbox, line).await
+    }
+
+    /// A prompt that a server has the words of.
+    async fn server_prompt(&mut self, line: &str, kept: &Kept, (info, words): (&PromptInfo, &str)) {
+        let cancel = self.inbox.turn();
+        let fetching = async {
+            tokio::select! {
+                text = muster::prompt_text(kept, info, words) => text,
+                () = cancel.cancelled() => Err(String::new()),
+            }
+        };
+        let fetched = self.inbox.attend(fetching).await;
+        match fetched.unwrap_or_else(|_| Err(String::new())) {
+            Ok(text) => {
+                let prompt = Prompt {
+                    text,
+                    own_words: Some(words.to_owned()),
+                    ..Prompt::default()
+                };
+                self.prompt(prompt).await;
+            }
+            Err(why) => {
+                let language = self.options.language;
+                let text = language.fill(Word::McpPromptFailed, &[&info.name, &why]);
+                commands::show(&self.desk, line, View::Error(text));
+            }
+        }
     }
 
     async fn template(

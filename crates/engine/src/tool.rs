@@ -6,6 +6,7 @@ use crate::feed::Feed;
 use crate::history::History;
 use crate::inbox::Answer;
 use crate::jobs::Jobs;
+use crate::petition::Petitions;
 use crate::policy::Guard;
 use crate::seen::Seen;
 use futures_util::future::BoxFuture;
@@ -62,7 +63,7 @@ pub trait Typed: Send + Sync + 'static {
 
 /// The same with its types erased, as the registry holds it.
 pub trait Tool: Send + Sync {
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &str;
     fn spec(&self) -> ToolSpec;
     fn access(&self, args: &Value, scope: &Scope) -> Result<Vec<Access>, ToolError>;
     fn question(&self, args: &Value) -> Option<Question>;
@@ -136,7 +137,7 @@ pub fn normalise(path: &Path) -> PathBuf {
 #[derive(Clone)]
 pub struct Context {
     pub call_id: String,
-    pub tool: &'static str,
+    pub tool: Arc<str>,
     pub scope: Arc<Scope>,
     pub host: Arc<dyn Host>,
     pub settings: Arc<ToolSettings>,
@@ -156,6 +157,9 @@ pub struct Context {
     pub todo: Arc<Vec<TodoItem>>,
     /// What the person said to `Typed::question`; `None` when nobody could be asked.
     pub answer: Option<Answer>,
+    /// For those who carry out a call elsewhere and want to know something; our own tools do not ask.
+    pub(crate) petitions: Option<Petitions>,
+    pub language: Language,
 }
 
 impl Context {
@@ -163,7 +167,7 @@ impl Context {
     pub fn show(&self, chunk: &str) {
         self.feed.delta(Delta::ToolOutput {
             id: self.call_id.clone(),
-            name: self.tool.into(),
+            name: self.tool.to_string(),
             chunk: chunk.into(),
         });
     }
@@ -257,7 +261,7 @@ pub enum Question {
 }
 
 impl<T: Typed> Tool for T {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         T::NAME
     }
 

@@ -10,6 +10,7 @@ use crate::dispatch::{Afforded, Dispatched, Ran, afford, dispatch};
 use crate::inbox::{Inbox, Prompt, Stopped};
 use crate::ingest;
 use crate::log::{LogError, branch};
+use crate::muster;
 use crate::redact::Redactor;
 use crate::references::Library;
 use crate::sample::{Sampled, sample};
@@ -133,8 +134,12 @@ async fn heard(desk: &Desk, prompt: Prompt) -> (Message, Vec<Body>) {
             message.context = Some(found.blocks.join("\n"));
         }
         message.images.extend(found.images);
+        let (resources, left_out) = muster::resources(desk, &words).await;
+        if !resources.is_empty() {
+            message.context = briefing::join(message.context, Some(resources.join("\n")));
+        }
         let notice = |text| Body::Notice(Notice { text });
-        notices.extend(found.notices.into_iter().map(notice));
+        notices.extend(found.notices.into_iter().chain(left_out).map(notice));
     }
     (message, notices)
 }

@@ -71,6 +71,7 @@ static SERVER: Standin = Standin {
     access: || Access::Mcp {
         server: "s".into(),
         tool: "look".into(),
+        read_only: false,
     },
     says_read_only: true,
     run: |_| json!({"ran": true}),

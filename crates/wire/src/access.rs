@@ -10,7 +10,13 @@ pub enum Access {
     Write(PathBuf),
     Run(Vec<Segment>),
     Net(String),
-    Mcp { server: String, tool: String },
+    Mcp {
+        server: String,
+        tool: String,
+        /// It only looks, as its server says or the person knows.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        read_only: bool,
+    },
     Job(String),
     Delegate(String),
     Memory,
@@ -85,9 +91,9 @@ impl Access {
         match self {
             Access::Read(_) => true,
             Access::Run(segments) => segments.iter().all(|s| s.read_only),
+            Access::Mcp { read_only, .. } => *read_only,
             Access::Write(_)
             | Access::Net(_)
-            | Access::Mcp { .. }
             | Access::Job(_)
             | Access::Delegate(_)
             | Access::Memory => false,

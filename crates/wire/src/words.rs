@@ -212,6 +212,7 @@ words! {
     HelpExport: "write the transcript to a file", "将记录写入文件";
     HelpFork: "go on in a copy of this session, or of what came before its n-th prompt", "在此会话的副本中继续，或从第 n 条提示之前";
     HelpHelp: "this list", "此列表";
+    HelpMcp: "servers of others: state, trust, reconnect", "MCP 服务器：状态、信任、重连";
     HelpMode: "show or change the mode", "查看或更改模式";
     HelpModel: "choose the model, or go on with the one named", "选择模型，或改用指定的模型";
     HelpNew: "a new session; this one is kept", "新会话；保留当前会话";
@@ -510,6 +511,31 @@ words! {
     ImportNone: "there is no such file", "没有此文件";
     CacheBroke: "entry {}: the prompt broke at byte {} ({}), cause: {}; about {} tokens were read again", "第 {} 条：提示在第 {} 字节处中断（{}），原因：{}；约重读 {} 词元";
     CacheShares: "entry {}: only {} of the {} bytes of the prompt before are shared", "第 {} 条：与前一提示仅共享 {} 字节，共 {} 字节";
+    // Servers
+    McpNone: "No MCP servers. Add one: ostler mcp add <name> -- <command>", "没有 MCP 服务器。添加：ostler mcp add <名称> -- <命令>";
+    McpNoServer: "There is no MCP server {}.", "没有 MCP 服务器 {}。";
+    McpTitle: "MCP servers", "MCP 服务器";
+    McpIdle: "starts when it is needed", "需要时启动";
+    McpStarting: "starting", "正在启动";
+    McpReady: "ready", "就绪";
+    McpCounts: "{} tools, {} prompts, {} resources", "{} 个工具，{} 个提示，{} 个资源";
+    McpReconnect: "reconnect", "重新连接";
+    McpReconnects: "{} is being connected anew.", "正在重新连接 {}。";
+    McpTrust: "trust its read-only tools while planning", "计划模式下信任其只读工具";
+    McpUntrust: "trust it no longer", "不再信任";
+    McpTrusted: "The tools of {} that only read, as it says, may be used while planning.", "计划模式下可使用 {} 声明为只读的工具。";
+    McpUntrusted: "Tools of {} ask again while planning.", "计划模式下 {} 的工具会再次询问。";
+    McpLogin: "copy the command to log in", "复制登录命令";
+    McpLoginCommand: "ostler mcp login {}", "ostler mcp login {}";
+    McpWantsPage: "{} asks: {} Open {} in a browser.", "{} 请求：{} 请在浏览器中打开 {}。";
+    McpWantsField: "{} asks: {} {}", "{} 询问：{} {}";
+    McpWasThere: "done", "已完成";
+    McpDecline: "do not answer", "不回答";
+    McpYes: "yes", "是";
+    McpNo: "no", "否";
+    McpPromptFailed: "The prompt {} was not sent: {}", "提示 {} 未发送：{}";
+    McpChanged: "MCP servers say something else of these tools than before: {}", "MCP 服务器对这些工具的说明已改变：{}";
+    McpRestless: "MCP servers keep changing their tools; this session goes on with those it has", "MCP 服务器不断更改工具；本会话继续使用现有工具";
     // Plain lines
     Approve: " -- approve?", " -- 批准？";
     KeyOnce: "[y]es, once", "[y] 允许一次";

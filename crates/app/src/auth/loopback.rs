@@ -23,8 +23,13 @@ pub struct Loopback {
 
 impl Loopback {
     pub async fn bind() -> anyhow::Result<Self> {
+        Self::bind_to(0).await
+    }
+
+    /// The same on a port of one's own choice.
+    pub async fn bind_to(port: u16) -> anyhow::Result<Self> {
         let what = "no port of this machine can be listened on";
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await;
         let listener = listener.context(what)?;
         let port = listener.local_addr().context(what)?.port();
         Ok(Self { listener, port })

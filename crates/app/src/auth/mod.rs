@@ -8,6 +8,7 @@ mod http;
 mod loopback;
 mod pkce;
 mod refresh;
+mod server_tokens;
 mod store;
 #[cfg(test)]
 mod tests;
@@ -20,6 +21,7 @@ pub use http::Http;
 pub use loopback::Loopback;
 pub use pkce::Attempt;
 pub use refresh::{LoginKey, LoginOf};
+pub use server_tokens::{SERVER_TOKENS, ServerTokens};
 pub use store::{AUTH_FILE, Login, Logins};
 pub use tokens::Tokens;
 

@@ -8,6 +8,7 @@ pub mod demo;
 pub mod doctor;
 pub mod handoff;
 pub mod login;
+pub mod mcp;
 pub mod permissions;
 pub mod resume;
 pub mod sessions;

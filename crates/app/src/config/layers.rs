@@ -375,6 +375,19 @@ impl Loaded {
         Some(self.sources.place(node.at))
     }
 
+    /// Who says what a server of `[[plugins]]` is, and where.
+    pub fn plugin_place(&self, name: &str) -> (Layer, Option<Place>) {
+        let items = self.tree.get(&["plugins"]).and_then(Node::as_array);
+        let node = items
+            .unwrap_or(&[])
+            .iter()
+            .find(|item| item.name() == Some(name));
+        match node {
+            Some(node) => (self.highest(node), Some(self.sources.place(node.at))),
+            None => (Layer::Default, None),
+        }
+    }
+
     /// Where a key was set, if it was.
     pub fn place(&self, path: &[&str]) -> Option<Place> {
         self.tree.get(path).map(|node| self.sources.place(node.at))

@@ -54,6 +54,7 @@ fn merge_at(below: &mut Node, above: Node, path: &mut Vec<String>, sources: &Sou
     let keys: Vec<&str> = path.iter().map(String::as_str).collect();
     let adds = ADDING.contains(&keys.as_slice());
     let providers = keys == ["providers"];
+    let plugins = keys == ["plugins"];
     match (&mut below.value, above.value) {
         (Value::Table(lower), Value::Table(upper)) => {
             for (key, node) in upper {
@@ -73,6 +74,11 @@ fn merge_at(below: &mut Node, above: Node, path: &mut Vec<String>, sources: &Sou
             upper
                 .into_iter()
                 .for_each(|item| merge_provider(lower, item, sources));
+        }
+        // A server is one thing: half of one and half of another would be neither.
+        (Value::Array(lower), Value::Array(upper)) if plugins => {
+            lower.retain(|there| upper.iter().all(|item| !same_name(there, item, sources)));
+            lower.extend(upper);
         }
         (Value::Array(lower), Value::Array(upper)) if adds => lower.extend(upper),
         (_, value) => {

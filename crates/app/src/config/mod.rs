@@ -17,6 +17,7 @@ pub mod legacy;
 pub mod merge;
 pub mod oauth;
 pub mod paths;
+pub mod plugins;
 pub mod project;
 pub mod providers;
 pub mod resolve;

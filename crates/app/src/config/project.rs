@@ -64,7 +64,7 @@ const ORDERED: [(&[&str], &[&str], usize); 6] = [
 ];
 
 /// Servers that a project names beside its configuration.
-const SERVERS: &str = ".mcp.json";
+pub const SERVERS: [&str; 2] = [".mcp.json", ".ostler/mcp.local.json"];
 
 /// Takes out what the person alone may say.
 pub fn drop_user_only(root: &mut Node, sources: &Sources, notices: &mut Vec<Notice>) {
@@ -178,7 +178,12 @@ pub fn allow_item(rule: &str, place: Place) -> Item {
 
 /// What a project brings beside its configuration that would run. A new kind of file is gathered here.
 pub fn file_items(places: &Places) -> Vec<Item> {
-    let path = places.root.join(SERVERS);
+    let items = SERVERS.iter().flat_map(|file| server_items(file, places));
+    items.collect()
+}
+
+fn server_items(file: &str, places: &Places) -> Vec<Item> {
+    let path = places.root.join(file);
     let name = places.shown(&path);
     let place = |position| Place {
         name: name.clone(),
@@ -188,20 +193,20 @@ pub fn file_items(places: &Places) -> Vec<Item> {
         Ok(None) => return Vec::new(),
         Ok(Some(text)) => text,
         Err(report) => {
-            let what = SERVERS.to_owned();
+            let what = file.to_owned();
             return vec![Item::new(what, place(None), &report.title, &report.title)];
         }
     };
     let json = serde_json::from_str(&text).ok().and_then(from_json);
     let servers = json.as_ref().and_then(|json| json.get(&["mcpServers"]));
     let Some(servers) = servers.and_then(Node::as_table) else {
-        let what = SERVERS.to_owned();
+        let what = file.to_owned();
         return vec![Item::new(what, place(None), "not a list of servers", &text)];
     };
     let one = |(server, settings): (&String, &Node)| {
         let quoted = serde_json::Value::from(server.as_str()).to_string();
         let at = text.find(&quoted).map(|at| position(&text, at));
-        item(SERVERS, Some(server), settings, place(at))
+        item(file, Some(server), settings, place(at))
     };
     servers.iter().map(one).collect()
 }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::budget::BudgetConfig;
 use super::context::ContextConfig;
 use super::oauth::TokenStore;
+use super::plugins::PluginConfig;
 use super::units::{ByteSize, ColorChoice, non_negative};
 
 mod providers;
@@ -32,6 +33,8 @@ pub struct Config {
     pub models: BTreeMap<String, ModelProfile>,
     /// Which tools the model gets and how they run.
     pub tools: ToolsConfig,
+    /// Servers of others whose tools the model gets too (MCP).
+    pub plugins: Vec<PluginConfig>,
     /// What may run without asking.
     pub permissions: PermissionsConfig,
     /// What commands can reach, whatever was permitted.
@@ -111,6 +114,12 @@ pub struct ToolsConfig {
     pub result_format: ResultFormat,
     /// When a foreground command is killed; 0 means never.
     pub bash_timeout_seconds: u64,
+    /// How long a server's tool may go without a sign of life; 0 means without limit.
+    pub mcp_call_timeout_seconds: u64,
+    /// How long a server may take to start. Runs without a conversation wait that long for servers they know nothing of.
+    pub mcp_start_seconds: u64,
+    /// Tokens of the prompt that descriptions and schemas of servers' tools may take. Those beyond are shown by tool_search.
+    pub mcp_schema_budget: u64,
     /// The shell that commands run in.
     pub shell: ShellConfig,
     /// How much of a result the model gets.
@@ -128,6 +137,9 @@ impl Default for ToolsConfig {
             enabled: Vec::new(),
             result_format: ResultFormat::default(),
             bash_timeout_seconds: 120,
+            mcp_call_timeout_seconds: 300,
+            mcp_start_seconds: 30,
+            mcp_schema_budget: 10_000,
             shell: ShellConfig::default(),
             limits: LimitsConfig::default(),
             web: WebConfig::default(),

@@ -8,7 +8,7 @@ use crate::log::LogError;
 use crate::policy::{Gate, Verdict};
 use crate::saves;
 use crate::tool::{Tool, Typed as _};
-use crate::tools::{self, bash::Bash};
+use crate::tools::{self, Held, bash::Bash};
 use ostler_wire::{Ask, AskKind, Body, Caller, Choice, Json, ToolUse};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -35,7 +35,7 @@ pub async fn own(
     };
     let prepared = Prepared {
         call,
-        tool: &Bash,
+        tool: Held::Ours(&Bash),
         args,
         accesses,
     };

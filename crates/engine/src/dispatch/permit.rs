@@ -37,7 +37,7 @@ pub async fn permit(
     prepared: &Prepared,
 ) -> Result<Result<Leave, ToolError>, LogError> {
     commands::heed(desk, inbox);
-    let gate = desk.gate(prepared.tool, &prepared.accesses);
+    let gate = desk.gate(&*prepared.tool, &prepared.accesses);
     if let Gate::Shut(why) = gate {
         return Ok(Err(planning(prepared, why)));
     }
@@ -388,7 +388,7 @@ pub fn subject(desk: &Desk, prepared: &Prepared) -> String {
                 texts.join("; ")
             }
             Access::Net(host) => host.clone(),
-            Access::Mcp { server, tool } => format!("{server} {tool}"),
+            Access::Mcp { server, tool, .. } => format!("{server} {tool}"),
             Access::Job(id) => id.clone(),
             Access::Delegate(role) => role.clone(),
             Access::Memory => "memory".into(),

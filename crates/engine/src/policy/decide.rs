@@ -316,7 +316,7 @@ impl<'a> Call<'a> {
                 Access::Read(path) => out.push(format!("read {}", self.scope.shown(path))),
                 Access::Write(path) => out.push(format!("write {}", self.scope.shown(path))),
                 Access::Net(host) => out.push(format!("net {host}")),
-                Access::Mcp { server, tool } => out.push(format!("mcp {server} {tool}")),
+                Access::Mcp { server, tool, .. } => out.push(format!("mcp {server} {tool}")),
                 Access::Job(id) => out.push(format!("job {id}")),
                 Access::Delegate(role) => out.push(format!("delegate {role}")),
                 Access::Memory => out.push("memory".into()),

@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub struct Guard {
     pub policy: Arc<Policy>,
     pub scope: Arc<Scope>,
-    pub tool: &'static str,
+    pub tool: Arc<str>,
     pub posture: Posture,
     /// Somebody could be asked, by a call of its own.
     pub attended: bool,
@@ -33,7 +33,7 @@ impl Guard {
 
     fn allows(&self, access: Access) -> bool {
         let call = Call {
-            tool: self.tool,
+            tool: &self.tool,
             accesses: &[access],
             scope: &self.scope,
             resolved: &[],
@@ -72,7 +72,7 @@ mod tests {
                 root: "/repo".into(),
                 user_home: None,
             }),
-            tool: "grep",
+            tool: "grep".into(),
             posture: Posture::Ask,
             attended,
         };

@@ -14,6 +14,7 @@ pub fn mcp_accesses(server: &str, tool: &str, args: &Value, scope: &Scope) -> Ve
     let mut out = vec![Access::Mcp {
         server: server.to_owned(),
         tool: tool.to_owned(),
+        read_only: false,
     }];
     let mut paths: Vec<PathBuf> = Vec::new();
     for key in ["path", "file_path", "paths", "uri"] {
@@ -38,6 +39,25 @@ pub fn mcp_accesses(server: &str, tool: &str, args: &Value, scope: &Scope) -> Ve
         out.push(Access::Write(path));
     }
     out
+}
+
+/// The same of a call that only looks: what it names is read, and nothing is written.
+pub fn mcp_looks(accesses: Vec<Access>) -> Vec<Access> {
+    let look = |access: Access| match access {
+        Access::Mcp { server, tool, .. } => Some(Access::Mcp {
+            server,
+            tool,
+            read_only: true,
+        }),
+        Access::Write(_) => None,
+        Access::Read(_)
+        | Access::Run(_)
+        | Access::Net(_)
+        | Access::Job(_)
+        | Access::Delegate(_)
+        | Access::Memory => Some(access),
+    };
+    accesses.into_iter().filter_map(look).collect()
 }
 
 /// A path, or the path of a `file:` address. Other addresses name no file.

@@ -15,7 +15,7 @@ pub use decide::{
     needs_a_fresh_yes,
 };
 pub use guard::Guard;
-pub use mcp::mcp_accesses;
+pub use mcp::{mcp_accesses, mcp_looks};
 pub use plan::{Gate, Maker, Mode, Planned, gate};
 pub use propose::propose;
 pub use rules::{FAMILIES, Rule, RuleError, Rules};

@@ -218,6 +218,7 @@ mod tests {
         let server = || Access::Mcp {
             server: "s".into(),
             tool: "t".into(),
+            read_only: false,
         };
         let hint = |says_read_only| Maker::Other { says_read_only };
         for (tool, maker, accesses, expect) in [

@@ -39,7 +39,7 @@ pub fn propose(tool: &str, accesses: &[Access], scope: &Scope) -> Vec<String> {
     };
     let shell = accesses.iter().any(|a| matches!(a, Access::Run(_)));
     let server = accesses.iter().find_map(|access| {
-        let Access::Mcp { server, tool } = access else {
+        let Access::Mcp { server, tool, .. } = access else {
             return None;
         };
         Some((server, tool))
@@ -306,6 +306,7 @@ mod tests {
                 Access::Mcp {
                     server: "files".into(),
                     tool: "write".into(),
+                    read_only: false,
                 },
                 &["mcp__files__write"],
             ),

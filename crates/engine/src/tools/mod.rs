@@ -32,5 +32,5 @@ mod wait;
 mod walk;
 pub(crate) mod web;
 
-pub use registry::{Tools, all_names, canonical_name, render};
+pub use registry::{Held, Tools, all_names, canonical_name, render};
 pub(crate) use wait::duration;

@@ -5,6 +5,8 @@ use crate::tool::{Rendered, Tool};
 use ostler_llm::ToolSpec;
 use ostler_wire::Json;
 use serde_json::Value;
+use std::ops::Deref;
+use std::sync::Arc;
 
 /// All of them, sorted by name: the order they have in the prefix.
 static BUILTINS: &[&dyn Tool] = &[
@@ -41,10 +43,30 @@ const ALIASES: &[(&str, &str)] = &[
     ("web_fetch", "fetch_url"),
 ];
 
+/// A tool as a session has it.
+#[derive(Clone)]
+pub enum Held {
+    Ours(&'static dyn Tool),
+    /// Of a server; it may be gone in the next turn.
+    Theirs(Arc<dyn Tool>),
+}
+
+impl Deref for Held {
+    type Target = dyn Tool;
+
+    fn deref(&self) -> &Self::Target {
+        match self {
+            Self::Ours(tool) => *tool,
+            Self::Theirs(tool) => &**tool,
+        }
+    }
+}
+
 /// The tools of one session.
 #[derive(Clone)]
 pub struct Tools {
-    enabled: Vec<&'static dyn Tool>,
+    enabled: Vec<Held>,
+    filter: Arc<[String]>,
 }
 
 impl Tools {
@@ -63,26 +85,54 @@ impl Tools {
             .copied()
             .filter(|t| chosen.is_empty() || name(t.name(), &chosen))
             .filter(|t| !name(t.name(), &out))
+            .map(Held::Ours)
             .collect();
-        Self { enabled }
+        Self {
+            enabled,
+            filter: filter.into(),
+        }
     }
 
     /// The same with tools that are not ours, after all others.
     pub fn and(mut self, more: &[&'static dyn Tool]) -> Self {
-        self.enabled.extend(more);
+        self.enabled.extend(more.iter().copied().map(Held::Ours));
         self
+    }
+
+    /// The same with these tools of servers, in place of those it had. They come last.
+    pub fn with_servers(mut self, tools: Vec<Arc<dyn Tool>>) -> Self {
+        self.enabled.retain(|held| matches!(held, Held::Ours(_)));
+        let admitted = tools.into_iter().filter(|t| self.admits(t.name()));
+        let admitted: Vec<Held> = admitted.map(Held::Theirs).collect();
+        self.enabled.extend(admitted);
+        self
+    }
+
+    /// Whether the filter lets a tool of a server through: by its name, or by `mcp__server`.
+    fn admits(&self, name: &str) -> bool {
+        let speaks_of = |entry: &str| {
+            name.strip_prefix(entry)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with("__"))
+        };
+        let mut chosen = self
+            .filter
+            .iter()
+            .filter(|f| !f.starts_with('!'))
+            .peekable();
+        let out = self.filter.iter().filter_map(|f| f.strip_prefix('!'));
+        (chosen.peek().is_none() || chosen.any(|f| speaks_of(f))) && !out.into_iter().any(speaks_of)
     }
 
     pub fn specs(&self) -> Vec<ToolSpec> {
         self.enabled.iter().map(|t| t.spec()).collect()
     }
 
-    pub fn find(&self, name: &str) -> Option<&'static dyn Tool> {
+    pub fn find(&self, name: &str) -> Option<Held> {
         let name = canonical_name(name).unwrap_or(name);
-        self.enabled.iter().copied().find(|t| t.name() == name)
+        self.enabled.iter().find(|t| t.name() == name).cloned()
     }
 
-    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+    pub fn names(&self) -> impl Iterator<Item = &str> {
         self.enabled.iter().map(|t| t.name())
     }
 }
@@ -118,6 +168,7 @@ pub fn render(name: &str, output: &Json, envelope: bool) -> Rendered {
     let tool = canonical_name(name).and_then(|n| BUILTINS.iter().find(|t| t.name() == n));
     match tool {
         Some(tool) => tool.render(data),
+        None if crate::mcp::is_theirs(name) => crate::mcp::render(data),
         None => data.to_string().into(),
     }
 }

@@ -59,12 +59,12 @@ impl Bench {
         std::fs::read(self.path(name)).unwrap()
     }
 
-    pub fn context(&self, tool: &'static str) -> Context {
+    pub fn context(&self, tool: &str) -> Context {
         self.context_under(tool, Policy::default())
     }
 
     /// The same under rules.
-    pub fn context_under(&self, tool: &'static str, policy: Policy) -> Context {
+    pub fn context_under(&self, tool: &str, policy: Policy) -> Context {
         let root = self.root();
         let scope = Arc::new(Scope {
             root: root.clone(),
@@ -72,7 +72,7 @@ impl Bench {
         });
         Context {
             call_id: "call-1".into(),
-            tool,
+            tool: tool.into(),
             host: Arc::new(Local::new()),
             settings: Arc::new(ToolSettings {
                 shell: vec!["sh".into(), "-c".into()],
@@ -90,7 +90,7 @@ impl Bench {
             guard: Guard {
                 policy: Arc::new(policy),
                 scope: scope.clone(),
-                tool,
+                tool: tool.into(),
                 posture: Posture::Ask,
                 attended: false,
             },
@@ -105,6 +105,8 @@ impl Bench {
             terms: Arc::default(),
             todo: Arc::default(),
             answer: None,
+            petitions: None,
+            language: Default::default(),
         }
     }
 

@@ -117,6 +117,7 @@ impl Bench {
             rules: None,
             tool_filter: Vec::new(),
             more_tools: Vec::new(),
+            mcp: Default::default(),
             redactor: Default::default(),
             tools: ToolSettings {
                 shell: vec!["sh".into(), "-c".into()],

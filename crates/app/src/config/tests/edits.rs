@@ -466,6 +466,9 @@ fn show_has_defaults_and_get_has_one() {
     tools.bash_timeout_seconds = 120  # default
     tools.enabled = []  # default
     tools.limits.bash_max_bytes = 32768  # default
+    tools.mcp_call_timeout_seconds = 300  # default
+    tools.mcp_schema_budget = 10000  # default
+    tools.mcp_start_seconds = 30  # default
     tools.result_format = "text"  # default
     tools.shell.env_drop = []  # default
     tools.shell.env_pass = []  # default

@@ -1,0 +1,87 @@
+//! A plugin to read and to try: an MCP server with two tools that speaks JSON, a message a line, over stdin and stdout.
+//! `ostler mcp add example -- ostler-plugin-example` adds it. It needs no library and keeps no state.
+
+use serde_json::{Value, json};
+use std::io::{self, BufRead, Write};
+
+const VERSION: &str = "2025-11-25";
+/// Of the standard.
+const NO_METHOD: i64 = -32601;
+const BAD_PARAMS: i64 = -32602;
+
+fn main() -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    for line in io::stdin().lock().lines() {
+        let Ok(message) = serde_json::from_str::<Value>(&line?) else {
+            continue;
+        };
+        // What has no id wants no answer.
+        let (Some(id), Some(method)) = (message.get("id"), message["method"].as_str()) else {
+            continue;
+        };
+        let answer = match answer(method, &message["params"]) {
+            Ok(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
+            Err((code, message)) => {
+                json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}})
+            }
+        };
+        writeln!(out, "{answer}")?;
+        out.flush()?;
+    }
+    Ok(())
+}
+
+fn answer(method: &str, params: &Value) -> Result<Value, (i64, String)> {
+    match method {
+        "initialize" => Ok(json!({
+            "protocolVersion": params["protocolVersion"].as_str().unwrap_or(VERSION),
+            "capabilities": {"tools": {}},
+            "serverInfo": {"name": "ostler-plugin-example", "version": env!("CARGO_PKG_VERSION")},
+        })),
+        "ping" => Ok(json!({})),
+        "tools/list" => Ok(json!({"tools": [
+            tool("echo", "Says the text again."),
+            tool("wordcount", "Counts lines, words and characters of a text."),
+        ]})),
+        "tools/call" => call(params),
+        _ => Err((NO_METHOD, format!("there is no method {method}"))),
+    }
+}
+
+fn tool(name: &str, about: &str) -> Value {
+    json!({
+        "name": name,
+        "description": about,
+        "inputSchema": {
+            "type": "object",
+            "properties": {"text": {"type": "string"}},
+            "required": ["text"],
+        },
+        "annotations": {"readOnlyHint": true},
+    })
+}
+
+fn call(params: &Value) -> Result<Value, (i64, String)> {
+    let name = params["name"].as_str().unwrap_or_default();
+    let Some(text) = params["arguments"]["text"].as_str() else {
+        return Ok(json!({
+            "content": [{"type": "text", "text": format!("{name} needs a `text`")}],
+            "isError": true,
+        }));
+    };
+    match name {
+        "echo" => Ok(json!({"content": [{"type": "text", "text": text}]})),
+        "wordcount" => {
+            let counts = json!({
+                "lines": text.lines().count(),
+                "words": text.split_whitespace().count(),
+                "characters": text.chars().count(),
+            });
+            Ok(json!({
+                "content": [{"type": "text", "text": counts.to_string()}],
+                "structuredContent": counts,
+            }))
+        }
+        _ => Err((BAD_PARAMS, format!("there is no tool {name}"))),
+    }
+}

@@ -1,0 +1,500 @@
+//! `ostler mcp`: servers of others, looked at, added, taken out and tried. What they offer is used by sessions.
+
+use super::table::{self, Column};
+use super::text;
+use crate::auth::{Loopback, browser_is_here, open_browser};
+use crate::boot::{Boot, UsageError};
+use crate::config::diagnose::is_secret;
+use crate::config::files::{self, Access};
+use crate::config::layers::read_text;
+use crate::config::paths::absolute;
+use crate::config::plugins::{Configured, PluginConfig, PluginKind, Scope, ServerFile};
+use crate::exec::{FAILED, INTERRUPTED, OK};
+use crate::flags::{Listing, Mcp, McpAdd, McpScope};
+use crate::servers;
+use anyhow::{Context as _, anyhow};
+use ostler_engine::mcp::{
+    Endpoint, Link, Lists, Registration, Server, Surroundings, TokenStore as _, Visit, log_in,
+    tool_name,
+};
+use ostler_host::signals::Signals;
+use serde_json::{Map, Value, json};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio_util::sync::CancellationToken;
+
+/// Where other programs keep their servers.
+const IMPORTS: &str = include_str!("mcp_imports.txt");
+/// What stands for a secret.
+const COVER: &str = "********";
+/// How long the person has to come back from the browser.
+const BROWSER_PATIENCE: Duration = Duration::from_secs(10 * 60);
+/// Tools that a text names.
+const MAX_NAMED: usize = 100;
+
+pub async fn run(boot: Arc<Boot>, args: Mcp) -> anyhow::Result<u8> {
+    match args {
+        Mcp::Add(args) => add(&boot, args),
+        Mcp::List { format } => list(&boot, format),
+        Mcp::Get { name } => get(&boot, &name),
+        Mcp::Remove { name, scope } => remove(&boot, &name, scope),
+        Mcp::Import { file } => import(&boot, file),
+        Mcp::Login { name, no_browser } => login(&boot, &name, no_browser).await,
+        Mcp::Logout { name } => logout(&boot, &name),
+        Mcp::Test { name, format } => test(&boot, &name, format).await,
+    }
+}
+
+fn path_of(boot: &Boot, scope: McpScope) -> PathBuf {
+    match scope {
+        McpScope::User => boot.places.home.join("mcp.json"),
+        McpScope::Project => boot.places.root.join(".mcp.json"),
+        McpScope::Local => boot.places.root.join(".ostler/mcp.local.json"),
+    }
+}
+
+fn add(boot: &Boot, args: McpAdd) -> anyhow::Result<u8> {
+    let usage = |why: String| anyhow!(UsageError(why));
+    let (first, rest) = args.what.split_first().context("nothing to add")?;
+    let is_address = first.starts_with("http://") || first.starts_with("https://");
+    let mut entry = Map::new();
+    if is_address {
+        if !rest.is_empty() || !args.env.is_empty() {
+            return Err(usage("an address takes headers (-H), no arguments".into()));
+        }
+        entry.insert("type".into(), "http".into());
+        entry.insert("url".into(), first.as_str().into());
+        let mut headers = Map::new();
+        for header in &args.header {
+            let (name, value) = header
+                .split_once(':')
+                .ok_or_else(|| usage(format!("`{header}` is no header; write \"Name: value\"")))?;
+            headers.insert(name.trim().into(), value.trim().into());
+        }
+        if !headers.is_empty() {
+            entry.insert("headers".into(), headers.into());
+        }
+    } else {
+        if !args.header.is_empty() {
+            return Err(usage(
+                "only an address has headers; a program has -e".into(),
+            ));
+        }
+        entry.insert("command".into(), first.as_str().into());
+        entry.insert("args".into(), json!(rest));
+        let mut env = Map::new();
+        for pair in &args.env {
+            let (name, value) = pair
+                .split_once('=')
+                .ok_or_else(|| usage(format!("`{pair}` is no variable; write NAME=VALUE")))?;
+            env.insert(name.into(), value.into());
+        }
+        if !env.is_empty() {
+            entry.insert("env".into(), env.into());
+        }
+    }
+    let path = path_of(boot, args.scope);
+    change(boot, &path, |file| {
+        if file.servers.contains_key(&args.name) {
+            return Err(anyhow!(
+                "there is a server `{}` already; `ostler mcp remove {}` takes it out",
+                args.name,
+                args.name
+            ));
+        }
+        file.servers.insert(args.name.clone(), entry.into());
+        Ok(())
+    })?;
+    let shown = boot.places.shown(&path);
+    let mut said = format!("Added {} to {shown}.\n", text::one_line(&args.name));
+    said.push_str(match args.scope {
+        McpScope::User => "",
+        McpScope::Project | McpScope::Local => {
+            "It takes effect once the project is trusted: ostler trust\n"
+        }
+    });
+    said.push_str(&format!(
+        "Try it: ostler mcp test {}\n",
+        text::one_line(&args.name)
+    ));
+    text::print_foreign(&said)?;
+    Ok(OK)
+}
+
+/// Reads a file, changes it and writes it back, while no other process does.
+fn change(
+    boot: &Boot,
+    path: &Path,
+    with: impl FnOnce(&mut ServerFile) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let _lock = files::lock(&boot.places.home)
+        .with_context(|| format!("{} cannot be locked", boot.places.home.display()))?;
+    let mut file = read(boot, path)?;
+    with(&mut file)?;
+    let text = serde_json::to_string_pretty(&file)? + "\n";
+    files::write(path, text.as_bytes(), Access::AsBefore)
+        .with_context(|| format!("{} cannot be written", path.display()))
+}
+
+fn read(boot: &Boot, path: &Path) -> anyhow::Result<ServerFile> {
+    let name = boot.places.shown(path);
+    match read_text(path, &name) {
+        Ok(None) => Ok(ServerFile::default()),
+        Ok(Some(text)) => {
+            serde_json::from_str(&text).with_context(|| format!("{name} is no list of servers"))
+        }
+        Err(report) => Err(anyhow!("{name}: {}", report.title)),
+    }
+}
+
+fn list(boot: &Boot, format: Listing) -> anyhow::Result<u8> {
+    match format {
+        Listing::Json => text::print_json(
+            &boot
+                .servers
+                .iter()
+                .map(|one| {
+                    json!({
+                        "name": one.plugin.name, "type": kind(&one.plugin), "target": target(&one.plugin),
+                        "scope": one.scope.name(), "place": one.place, "disabled": one.plugin.disabled,
+                    })
+                })
+                .collect::<Vec<_>>(),
+        )?,
+        Listing::Text if boot.servers.is_empty() => {
+            text::print("No servers. Add one: ostler mcp add <name> -- <command> <arguments>\n")?;
+        }
+        Listing::Text => {
+            let row = |one: &Configured| {
+                let state = if one.plugin.disabled { "off" } else { "on" };
+                let cells = [
+                    one.plugin.name.as_str(),
+                    kind(&one.plugin),
+                    state,
+                    one.scope.name(),
+                    &target(&one.plugin),
+                ];
+                cells.map(text::one_line).to_vec()
+            };
+            let rows: Vec<Vec<String>> = boot.servers.iter().map(row).collect();
+            let columns = ["name", "type", "", "scope", "what"].map(Column::Left);
+            text::print_foreign(&table::render(&columns, &rows, table::terminal_width()))?;
+        }
+    }
+    if !boot.loaded.workspace.is_trusted() {
+        text::say(
+            "This project is not trusted, so its own servers are not among them: ostler trust",
+        );
+    }
+    Ok(OK)
+}
+
+fn kind(plugin: &PluginConfig) -> &'static str {
+    match (plugin.kind, &plugin.url) {
+        (Some(kind), _) => kind.name(),
+        (None, Some(_)) => PluginKind::Http.name(),
+        (None, None) => PluginKind::Stdio.name(),
+    }
+}
+
+fn target(plugin: &PluginConfig) -> String {
+    match (&plugin.url, &plugin.command) {
+        (Some(url), _) => url.clone(),
+        (None, Some(command)) => {
+            let words = std::iter::once(command).chain(&plugin.args);
+            words.cloned().collect::<Vec<_>>().join(" ")
+        }
+        (None, None) => String::new(),
+    }
+}
+
+fn get(boot: &Boot, name: &str) -> anyhow::Result<u8> {
+    let one = find(boot, name)?;
+    let mut shown = serde_json::to_value(&one.plugin)?;
+    if let Value::Object(fields) = &mut shown {
+        fields.retain(|_, value| match value {
+            Value::Null | Value::Bool(false) => false,
+            Value::Array(items) => !items.is_empty(),
+            Value::Object(fields) => !fields.is_empty(),
+            Value::Bool(true) | Value::Number(_) | Value::String(_) => true,
+        });
+        for key in ["env", "headers", "oauth"] {
+            if let Some(Value::Object(pairs)) = fields.get_mut(key) {
+                for (name, value) in pairs.iter_mut() {
+                    let open = value.as_str().is_some_and(|text| text.starts_with("${"));
+                    if !open && (key == "headers" || is_secret(name)) {
+                        *value = COVER.into();
+                    }
+                }
+            }
+        }
+        fields.insert("place".into(), one.place.as_str().into());
+    }
+    text::print_json(&shown)?;
+    Ok(OK)
+}
+
+fn find<'a>(boot: &'a Boot, name: &str) -> anyhow::Result<&'a Configured> {
+    let found = boot.servers.iter().find(|one| one.plugin.name == name);
+    found.ok_or_else(|| {
+        let names: Vec<&str> = boot
+            .servers
+            .iter()
+            .map(|s| s.plugin.name.as_str())
+            .collect();
+        let names = match names.is_empty() {
+            true => "there are none".to_owned(),
+            false => format!("there are {}", names.join(", ")),
+        };
+        let untrusted = match boot.loaded.workspace.is_trusted() {
+            true => "",
+            false => ", and this project is not trusted (ostler trust)",
+        };
+        anyhow!("there is no server `{name}`; {names}{untrusted}")
+    })
+}
+
+fn remove(boot: &Boot, name: &str, scope: Option<McpScope>) -> anyhow::Result<u8> {
+    let scopes = match scope {
+        Some(scope) => vec![scope],
+        None => vec![McpScope::Local, McpScope::Project, McpScope::User],
+    };
+    for scope in scopes {
+        let path = path_of(boot, scope);
+        if !read(boot, &path)?.servers.contains_key(name) {
+            continue;
+        }
+        change(boot, &path, |file| {
+            file.servers.shift_remove(name);
+            Ok(())
+        })?;
+        let shown = boot.places.shown(&path);
+        text::print_foreign(&format!("Took {} out of {shown}.\n", text::one_line(name)))?;
+        return Ok(OK);
+    }
+    let toml = boot.servers.iter().find(|one| one.plugin.name == name);
+    match toml.map(|one| (one.scope, &one.place)) {
+        Some((Scope::User | Scope::Project, place)) => Err(anyhow!(
+            "`{name}` stands in [[plugins]] at {place}; take it out there"
+        )),
+        Some(_) | None => Err(anyhow!("there is no server `{name}` in these files")),
+    }
+}
+
+fn import(boot: &Boot, file: Option<PathBuf>) -> anyhow::Result<u8> {
+    let home = boot.places.user_home.as_deref();
+    let files: Vec<PathBuf> = match file {
+        Some(file) => vec![boot.places.cwd.join(file)],
+        None => {
+            let all = IMPORTS
+                .lines()
+                .map(|line| absolute(line, &boot.places.root, home));
+            all.filter(|path| path.is_file()).collect()
+        }
+    };
+    let mut found = Map::new();
+    for path in &files {
+        let name = boot.places.shown(path);
+        let text = match read_text(path, &name) {
+            Ok(text) => text.with_context(|| format!("{name} is not there"))?,
+            Err(report) => return Err(anyhow!("{name}: {}", report.title)),
+        };
+        let Ok(value) = serde_json::from_str::<Value>(&text) else {
+            text::say(&format!("{name}: no JSON; left alone"));
+            continue;
+        };
+        let servers = ["mcpServers", "servers"]
+            .iter()
+            .find_map(|key| value.get(key)?.as_object());
+        for (server, entry) in servers.into_iter().flatten() {
+            found.entry(server.clone()).or_insert_with(|| entry.clone());
+        }
+    }
+    if found.is_empty() {
+        text::say("No servers were found. Name a file: ostler mcp import <file>");
+        return Ok(FAILED);
+    }
+    let path = path_of(boot, McpScope::User);
+    let mut said = String::new();
+    change(boot, &path, |file| {
+        for (name, entry) in found {
+            let shown = text::one_line(&name);
+            if let Err(error) = serde_json::from_value::<PluginConfig>(entry.clone()) {
+                said.push_str(&format!("{shown}: left out, {error}\n"));
+            } else if file.servers.contains_key(&name) {
+                said.push_str(&format!("{shown}: there is one already\n"));
+            } else {
+                file.servers.insert(name, entry);
+                said.push_str(&format!("{shown}: added\n"));
+            }
+        }
+        Ok(())
+    })?;
+    text::print_foreign(&said)?;
+    Ok(OK)
+}
+
+async fn test(boot: &Arc<Boot>, name: &str, format: Listing) -> anyhow::Result<u8> {
+    let server = servers::one(boot, find(boot, name)?);
+    let around = boot.options(false)?.surroundings();
+    let start = Instant::now();
+    let tried = tokio::time::timeout(around.settings.start, tried(&server, &around)).await;
+    let tried = tried.unwrap_or_else(|_| {
+        Err(format!(
+            "it was not ready within {} s ([tools] mcp_start_seconds)",
+            around.settings.start.as_secs()
+        ))
+    });
+    let took = start.elapsed().as_millis();
+    match (tried, format) {
+        (Ok((link, lists)), Listing::Json) => {
+            let about = link.about();
+            let tools = lists.tools.iter().map(|tool| {
+                json!({"name": tool_name(name, &tool.name), "read_only": tool.read_only, "description": tool.description})
+            });
+            text::print_json(&json!({
+                "ok": true, "server": about.server, "protocol": about.protocol, "ms": took,
+                "tools": tools.collect::<Vec<_>>(), "prompts": lists.prompts, "resources": lists.resources,
+                "left_out": lists.left_out,
+            }))?;
+            Ok(OK)
+        }
+        (Ok((link, lists)), Listing::Text) => {
+            text::print_foreign(&works(name, &link, &lists, took))?;
+            Ok(OK)
+        }
+        (Err(why), Listing::Json) => {
+            text::print_json(&json!({"ok": false, "error": why, "ms": took}))?;
+            Ok(FAILED)
+        }
+        (Err(why), Listing::Text) => {
+            text::say(&format!("{name} does not work: {why}"));
+            Ok(FAILED)
+        }
+    }
+}
+
+async fn login(boot: &Arc<Boot>, name: &str, no_browser: bool) -> anyhow::Result<u8> {
+    let configured = find(boot, name)?;
+    let server = servers::one(boot, configured);
+    let Endpoint::Address(address) = &server.endpoint else {
+        return Err(anyhow!(
+            "{name} is a program; only a server with an address has a login"
+        ));
+    };
+    let around = boot.options(false)?.surroundings();
+    let challenge = match Link::open(&server, &around, CancellationToken::new()).await {
+        Ok(_) => {
+            text::print_foreign(&format!("{name} lets us in; no login is needed.\n"))?;
+            return Ok(OK);
+        }
+        Err(failed) => failed
+            .challenge
+            .ok_or_else(|| anyhow!("{name}: {}", failed.why))?,
+    };
+    let oauth = configured.plugin.oauth.clone().unwrap_or_default();
+    let registration = Registration {
+        client_id: oauth.client_id,
+        client_secret: oauth.client_secret,
+        client_page: oauth.client_metadata_url,
+        scopes: oauth.scopes,
+    };
+    let loopback = Loopback::bind_to(oauth.callback_port.unwrap_or(0)).await?;
+    let redirect = format!("http://127.0.0.1:{}/callback", loopback.port);
+    let visit = Visit {
+        challenge: Some(&challenge),
+        redirect: &redirect,
+    };
+    let opens = !no_browser && browser_is_here(&boot.env);
+    let go = |page: String| came_back(boot, page, opens, (loopback, &redirect));
+    let mut signals = Signals::new()?;
+    tokio::select! {
+        done = log_in(address, &around, &registration, visit, go) => {
+            done.map_err(|why| anyhow!("no login to {name}: {why}"))?;
+        }
+        _ = signals.next() => {
+            text::say("Stopped; nothing was changed.");
+            return Ok(INTERRUPTED);
+        }
+    }
+    text::print_foreign(&format!(
+        "Logged in to {name}. Try it: ostler mcp test {name}\n"
+    ))?;
+    Ok(OK)
+}
+
+/// Takes the person to the page, and waits for the address that the browser ends at.
+async fn came_back(
+    boot: &Boot,
+    page: String,
+    opens: bool,
+    (loopback, redirect): (Loopback, &str),
+) -> Result<String, String> {
+    let url = url::Url::parse(&page).map_err(|e| e.to_string())?;
+    text::say(&format!("Log in on this page:\n\n  {url}\n"));
+    if opens && let Err(error) = open_browser(&url, &boot.env) {
+        text::say(&format!("No browser could be opened ({error})."));
+    }
+    let query = tokio::time::timeout(BROWSER_PATIENCE, loopback.query()).await;
+    let query = query.map_err(|_| "the browser did not come back".to_owned())?;
+    let mut pairs = url::form_urlencoded::parse(query.as_bytes());
+    match pairs.find(|(key, _)| key == "error") {
+        Some((_, error)) => Err(format!("the server says {}", text::one_line(&error))),
+        None => Ok(format!("{redirect}?{query}")),
+    }
+}
+
+fn logout(boot: &Boot, name: &str) -> anyhow::Result<u8> {
+    let server = servers::one(boot, find(boot, name)?);
+    if let Endpoint::Address(address) = &server.endpoint {
+        let tokens = servers::tokens(boot);
+        tokens
+            .save(&address.url, None)
+            .map_err(anyhow::Error::msg)?;
+    }
+    text::print_foreign(&format!("Logged out of {name}.\n"))?;
+    Ok(OK)
+}
+
+async fn tried(server: &Server, around: &Surroundings) -> Result<(Link, Lists), String> {
+    let link = Link::open(server, around, CancellationToken::new())
+        .await
+        .map_err(|failed| failed.why)?;
+    let lists = link.lists(server).await.map_err(|failed| failed.why)?;
+    Ok((link, lists))
+}
+
+fn works(name: &str, link: &Link, lists: &Lists, took: u128) -> String {
+    let about = link.about();
+    let mut out = format!(
+        "{name} works: {}, protocol {}, {took} ms\n",
+        match about.server.as_str() {
+            "" => "a server without a name",
+            server => server,
+        },
+        about.protocol
+    );
+    out.push_str(&format!("{}\n", text::many(lists.tools.len(), "tool")));
+    for tool in lists.tools.iter().take(MAX_NAMED) {
+        let reads = if tool.read_only { " (reads only)" } else { "" };
+        let about = tool.description.lines().next().unwrap_or_default();
+        out.push_str(&format!(
+            "  {}{reads}  {}\n",
+            text::one_line(&tool.name),
+            table::cut(about, 80)
+        ));
+    }
+    for (count, what) in [
+        (lists.prompts.len(), "prompt"),
+        (lists.resources.len(), "resource"),
+    ] {
+        if count > 0 {
+            out.push_str(&format!("{}\n", text::many(count, what)));
+        }
+    }
+    for note in &lists.left_out {
+        out.push_str(&format!("Note: {note}\n"));
+    }
+    out
+}

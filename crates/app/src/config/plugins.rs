@@ -1,0 +1,235 @@
+//! Servers of others (MCP), as TOML and the JSON files of the field have them: read, joined, and where each came from.
+//! Variables in them are expanded elsewhere.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::diagnose::Notice;
+use super::layers::{Loaded, read_text};
+use super::paths::Places;
+use super::project::SERVERS;
+use super::tree::{Layer, Place};
+
+/// Of one file; nobody has more.
+const MAX_SERVERS: usize = 256;
+
+/// A server of others. Its tools are called `mcp__<name>__<tool>`.
+// tidy: plain data
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PluginConfig {
+    /// Part of the names of its tools.
+    #[serde(default)]
+    pub name: String,
+    /// stdio: a program; http: an address. Unset: whichever of `command` and `url` is given.
+    #[serde(default, rename = "type")]
+    pub kind: Option<PluginKind>,
+    /// The program. `${VAR}` and `${VAR:-default}` are expanded here and in args, env, url and headers.
+    #[serde(default)]
+    pub command: Option<String>,
+    /// Its arguments.
+    #[serde(default)]
+    pub args: Vec<String>,
+    /// Variables beside those that commands get.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// The folder it starts in; the root when unset.
+    #[serde(default)]
+    pub cwd: Option<String>,
+    /// The address of a server that is reached over HTTP.
+    #[serde(default)]
+    pub url: Option<String>,
+    /// HTTP headers.
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
+    /// A command that prints more headers, as a JSON object.
+    #[serde(default, alias = "headersHelper")]
+    pub headers_helper: Option<String>,
+    /// Only these tools, as the server calls them. Empty means all.
+    #[serde(default, alias = "enabledTools")]
+    pub enabled_tools: Vec<String>,
+    /// All but these.
+    #[serde(default, alias = "disabledTools")]
+    pub disabled_tools: Vec<String>,
+    /// How long a call may go without a sign of life, over `[tools] mcp_call_timeout_seconds`; 0 means without limit.
+    #[serde(default)]
+    pub call_timeout_seconds: Option<u64>,
+    /// The same for single tools, as the server calls them.
+    #[serde(default)]
+    pub tool_timeout_seconds: BTreeMap<String, u64>,
+    /// Tools that you know to read only: they run unasked, in plan mode too.
+    #[serde(default)]
+    pub trusted_read_only_tools: Vec<String>,
+    /// Whether the program runs in the sandbox that commands run in.
+    #[serde(default)]
+    pub sandbox: bool,
+    /// Left out, without being forgotten.
+    #[serde(default)]
+    pub disabled: bool,
+    /// How `ostler mcp login` registers, where the server cannot tell.
+    #[serde(default)]
+    pub oauth: Option<PluginOauth>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PluginKind {
+    Stdio,
+    #[serde(
+        alias = "streamable-http",
+        alias = "streamable_http",
+        alias = "streamableHttp"
+    )]
+    Http,
+    /// The transport of old; its servers have an `http` address today.
+    Sse,
+}
+
+impl PluginKind {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Stdio => "stdio",
+            Self::Http => "http",
+            Self::Sse => "sse",
+        }
+    }
+}
+
+/// An application that was registered by hand.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct PluginOauth {
+    #[serde(alias = "clientId")]
+    pub client_id: Option<String>,
+    #[serde(alias = "clientSecret")]
+    pub client_secret: Option<String>,
+    pub scopes: Vec<String>,
+    /// A page that says who we are, for issuers that read it instead of registering us.
+    #[serde(alias = "clientMetadataUrl")]
+    pub client_metadata_url: Option<String>,
+    /// The port on this machine that the browser comes back to.
+    #[serde(alias = "callbackPort")]
+    pub callback_port: Option<u16>,
+}
+
+/// Which file a server stands in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// `[[plugins]]` of the person's file.
+    User,
+    /// `[[plugins]]` of the project's file.
+    Project,
+    /// `<home>/mcp.json`.
+    UserJson,
+    /// `.mcp.json`.
+    ProjectJson,
+    /// `.ostler/mcp.local.json`.
+    LocalJson,
+}
+
+impl Scope {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::User | Self::UserJson => "user",
+            Self::Project | Self::ProjectJson => "project",
+            Self::LocalJson => "local",
+        }
+    }
+
+    /// Whether a repository says it, and not the person.
+    pub fn is_of_project(self) -> bool {
+        match self {
+            Self::User | Self::UserJson => false,
+            Self::Project | Self::ProjectJson | Self::LocalJson => true,
+        }
+    }
+}
+
+/// A server, and who says so.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Configured {
+    pub plugin: PluginConfig,
+    pub scope: Scope,
+    pub place: String,
+}
+
+/// `.mcp.json` and its like.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ServerFile {
+    #[serde(rename = "mcpServers")]
+    pub servers: serde_json::Map<String, serde_json::Value>,
+    #[serde(flatten)]
+    pub rest: serde_json::Map<String, serde_json::Value>,
+}
+
+/// Every server of this run, by name; TOML wins over JSON, and of the files the nearest.
+pub fn gather(loaded: &Loaded, places: &Places, notices: &mut Vec<Notice>) -> Vec<Configured> {
+    let mut out: Vec<Configured> = Vec::new();
+    for plugin in &loaded.config.plugins {
+        let (layer, place) = loaded.plugin_place(&plugin.name);
+        out.push(Configured {
+            plugin: plugin.clone(),
+            scope: match layer {
+                Layer::Project => Scope::Project,
+                Layer::Default | Layer::User | Layer::Environment | Layer::Flag => Scope::User,
+            },
+            place: place.map_or_else(String::new, |place| place.to_string()),
+        });
+    }
+    let [project, local] = SERVERS;
+    let files = [
+        (Scope::LocalJson, places.root.join(local)),
+        (Scope::ProjectJson, places.root.join(project)),
+        (Scope::UserJson, places.home.join("mcp.json")),
+    ];
+    for (scope, path) in files {
+        if scope.is_of_project() && !loaded.workspace.is_trusted() {
+            continue;
+        }
+        let name = places.shown(&path);
+        let place = Place {
+            name: name.clone(),
+            position: None,
+        };
+        let text = match read_text(&path, &name) {
+            Ok(Some(text)) => text,
+            Ok(None) => continue,
+            Err(report) => {
+                notices.push(Notice::warning(place, report.title));
+                continue;
+            }
+        };
+        let file: ServerFile = match serde_json::from_str(&text) {
+            Ok(file) => file,
+            Err(error) => {
+                notices.push(Notice::warning(
+                    place,
+                    format!("no list of servers: {error}"),
+                ));
+                continue;
+            }
+        };
+        for (server, value) in file.servers.into_iter().take(MAX_SERVERS) {
+            match serde_json::from_value::<PluginConfig>(value) {
+                Ok(plugin) => out.push(Configured {
+                    plugin: PluginConfig {
+                        name: server,
+                        ..plugin
+                    },
+                    scope,
+                    place: name.clone(),
+                }),
+                Err(error) => {
+                    let text = format!("the server `{server}` is left out: {error}");
+                    notices.push(Notice::warning(place.clone(), text));
+                }
+            }
+        }
+    }
+    let mut names = std::collections::BTreeSet::new();
+    out.retain(|one| names.insert(one.plugin.name.clone()));
+    out.sort_by(|a, b| a.plugin.name.cmp(&b.plugin.name));
+    out
+}

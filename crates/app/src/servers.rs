@@ -1,0 +1,187 @@
+//! From configured servers to what the engine needs: variables expanded, paths made absolute, what cannot work named.
+
+use crate::auth::ServerTokens;
+use crate::boot::Boot;
+use crate::config::keys::Dotenv;
+use crate::config::paths::absolute;
+use crate::config::plugins::{Configured, PluginConfig, PluginKind, Scope};
+use ostler_engine::mcp::{Address, Endpoint, McpSettings, Program, Server};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub fn settings(boot: &Boot) -> McpSettings {
+    let tools = &boot.loaded.config.tools;
+    McpSettings {
+        servers: all(boot),
+        start: Duration::from_secs(tools.mcp_start_seconds.max(1)),
+        call: Duration::from_secs(tools.mcp_call_timeout_seconds),
+        required: boot.global.require_mcp,
+        schema_budget: tools.mcp_schema_budget,
+        ca_files: boot.ca_files(),
+        tokens: Some(Arc::new(tokens(boot))),
+    }
+}
+
+/// The logins of servers.
+pub fn tokens(boot: &Boot) -> ServerTokens {
+    ServerTokens::new(&boot.places.home, boot.redactor.clone())
+}
+
+/// Nobody is to see a token of theirs.
+pub fn hide_tokens(boot: &Boot) {
+    if !boot.servers.is_empty() {
+        let secrets = tokens(boot).secrets();
+        boot.redactor.learn(secrets.iter().map(String::as_str));
+    }
+}
+
+/// Those that are not switched off.
+fn all(boot: &Boot) -> Vec<Server> {
+    let on = boot.servers.iter().filter(|one| !one.plugin.disabled);
+    let mut names = Names::new(boot);
+    on.map(|one| server(one, &mut names, &boot.places.root))
+        .collect()
+}
+
+/// One of them, for looking at it alone.
+pub fn one(boot: &Boot, configured: &Configured) -> Server {
+    server(configured, &mut Names::new(boot), &boot.places.root)
+}
+
+fn server(one: &Configured, names: &mut Names<'_>, root: &Path) -> Server {
+    let PluginConfig {
+        name,
+        enabled_tools,
+        disabled_tools,
+        call_timeout_seconds,
+        tool_timeout_seconds,
+        trusted_read_only_tools,
+        ..
+    } = &one.plugin;
+    let endpoint = endpoint(one, names, root).unwrap_or_else(Endpoint::Unusable);
+    Server {
+        enabled_tools: enabled_tools.clone(),
+        disabled_tools: disabled_tools.clone(),
+        call_timeout: call_timeout_seconds.map(Duration::from_secs),
+        tool_timeouts: tool_timeout_seconds
+            .iter()
+            .map(|(tool, seconds)| (tool.clone(), Duration::from_secs(*seconds)))
+            .collect(),
+        trusted_read_only_tools: trusted_read_only_tools.clone(),
+        ..Server::new(name.clone(), endpoint)
+    }
+}
+
+fn endpoint(one: &Configured, names: &mut Names<'_>, root: &Path) -> Result<Endpoint, String> {
+    let plugin = &one.plugin;
+    let given = |text: &Option<String>| text.as_deref().is_some_and(|t| !t.trim().is_empty());
+    if plugin.name.trim().is_empty() {
+        return Err("it has no name".into());
+    }
+    let kind = match plugin.kind {
+        Some(kind) => kind,
+        None if given(&plugin.command) => PluginKind::Stdio,
+        None if given(&plugin.url) => PluginKind::Http,
+        None => return Err("it has neither `command` nor `url`".into()),
+    };
+    let mut expand = |text: &str| names.expand(text, one.scope);
+    match kind {
+        PluginKind::Sse => Err(
+            "`type = \"sse\"` is the transport of old; use `type = \"http\"` with the server's streamable HTTP address, which mostly ends in /mcp".into(),
+        ),
+        PluginKind::Stdio => {
+            let command = plugin.command.as_deref().filter(|c| !c.trim().is_empty());
+            let command = command.ok_or("`type = \"stdio\"` needs a `command`")?;
+            let mut argv = vec![expand(command)?.into()];
+            for arg in &plugin.args {
+                argv.push(expand(arg)?.into());
+            }
+            let mut env = Vec::new();
+            for (name, value) in &plugin.env {
+                env.push((name.into(), expand(value)?.into()));
+            }
+            let cwd = match &plugin.cwd {
+                Some(cwd) => absolute(&expand(cwd)?, root, names.boot.places.user_home.as_deref()),
+                None => root.to_owned(),
+            };
+            Ok(Endpoint::Program(Program {
+                argv,
+                cwd,
+                env,
+                sandbox: plugin.sandbox,
+            }))
+        }
+        PluginKind::Http => {
+            let url = plugin.url.as_deref().filter(|url| !url.trim().is_empty());
+            let url = expand(url.ok_or("`type = \"http\"` needs a `url`")?)?;
+            let mut headers = Vec::new();
+            for (name, value) in &plugin.headers {
+                headers.push((name.clone(), expand(value)?));
+            }
+            Ok(Endpoint::Address(Address {
+                url,
+                headers,
+                headers_helper: plugin.headers_helper.clone(),
+            }))
+        }
+    }
+}
+
+/// What `${VAR}` stands for. A project's `.env` is read when the first variable is looked for.
+struct Names<'a> {
+    boot: &'a Boot,
+    project: Option<Dotenv>,
+}
+
+impl<'a> Names<'a> {
+    fn new(boot: &'a Boot) -> Self {
+        Self {
+            boot,
+            project: None,
+        }
+    }
+
+    fn get(&mut self, name: &str, scope: Scope) -> Result<Option<String>, String> {
+        let is_key = || self.boot.key_variables().iter().any(|key| key == name);
+        if scope.is_of_project() && is_key() {
+            return Err(format!(
+                "it wants ${{{name}}}, which is the key of a model provider; a project's file may not have it"
+            ));
+        }
+        if let Some(value) = self.boot.env.get(name).filter(|v| !v.is_empty()) {
+            return Ok(Some(value.clone()));
+        }
+        if !self.boot.loaded.workspace.is_trusted() {
+            return Ok(None);
+        }
+        let file = self.boot.places.root.join(".env");
+        let project = self
+            .project
+            .get_or_insert_with(|| Dotenv::load(&file, |_| None));
+        Ok(project.get(name).map(str::to_owned))
+    }
+
+    fn expand(&mut self, text: &str, scope: Scope) -> Result<String, String> {
+        let mut out = String::new();
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once("${") {
+            out.push_str(before);
+            let Some((inner, after)) = after.split_once('}') else {
+                return Err(format!("a `}}` is missing in `{text}`"));
+            };
+            let (name, default) = match inner.split_once(":-") {
+                Some((name, default)) => (name, Some(default)),
+                None => (inner, None),
+            };
+            let value = self.get(name, scope)?;
+            let value = value.or(default.map(str::to_owned));
+            out.push_str(&value.ok_or_else(|| {
+                format!("the variable {name} is not set; set it, or write ${{{name}:-something}}")
+            })?);
+            rest = after;
+        }
+        out.push_str(rest);
+        Ok(out)
+    }
+}

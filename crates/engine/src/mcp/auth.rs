@@ -1,0 +1,182 @@
+//! Logging in to a server: OAuth 2.1 with discovery, registration and PKCE by the protocol's library. Where tokens are kept
+//! and how the person gets to the page is up to the binary.
+
+use super::settings::{Address, Surroundings};
+use super::text;
+use futures_util::future::BoxFuture;
+use rmcp::transport::auth::{
+    AuthError, AuthorizationManager, AuthorizationRequest, AuthorizationSession,
+    CredentialRefreshGuard, CredentialStore, StoredCredentials, WWWAuthenticateParams,
+};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Of what an issuer says goes wrong.
+const MAX_SAID: usize = 2_000;
+
+/// Keeps the tokens of servers, each by its address.
+pub trait TokenStore: Send + Sync + std::fmt::Debug {
+    fn load(&self, url: &str) -> Result<Option<Value>, String>;
+    /// `None` takes them out.
+    fn save(&self, url: &str, tokens: Option<Value>) -> Result<(), String>;
+    /// Held while one process renews a token; others wait.
+    fn lock(&self) -> BoxFuture<'_, Result<Box<dyn Send>, String>>;
+}
+
+/// How we are known to the server's issuer, where it cannot be found out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Registration {
+    pub client_id: Option<String>,
+    pub client_secret: Option<String>,
+    /// A page of ours that says who we are, for issuers that read it.
+    pub client_page: Option<String>,
+    pub scopes: Vec<String>,
+}
+
+/// Why the server wants a login, and where its answer goes.
+pub struct Visit<'a> {
+    /// What the server said when it refused us.
+    pub challenge: Option<&'a str>,
+    /// The address on this machine that the browser comes back to.
+    pub redirect: &'a str,
+}
+
+/// Gets tokens and keeps them. `go` takes the person to a page and gives the address that the browser came back to.
+pub async fn log_in<F>(
+    address: &Address,
+    around: &Surroundings,
+    registration: &Registration,
+    visit: Visit<'_>,
+    go: impl FnOnce(String) -> F,
+) -> Result<(), String>
+where
+    F: Future<Output = Result<String, String>>,
+{
+    let mut manager = manager(address, around).await?;
+    let found = manager.resolve_metadata_from_challenge(visit.challenge);
+    let found = found.await.map_err(|e| told(&e))?;
+    manager.set_metadata(found.metadata);
+    let mut request = AuthorizationRequest::new(visit.redirect)
+        .with_client_name("Ostler")
+        .with_initial_scope_selection();
+    if let Some(id) = &registration.client_id {
+        request = request.with_preregistered_client(id);
+    }
+    if let Some(secret) = &registration.client_secret {
+        request = request.with_client_secret(secret);
+    }
+    if let Some(page) = &registration.client_page {
+        request = request.with_client_metadata_url(page);
+    }
+    let scopes = scopes(address, around, registration, visit.challenge);
+    if !scopes.is_empty() {
+        request = request.with_scopes(scopes);
+    }
+    if let Some(challenge) = visit.challenge {
+        request = request.with_challenge(challenge);
+    }
+    let session = AuthorizationSession::new(manager, request).await;
+    let session = session.map_err(|(_, e)| told(&e))?;
+    let back = go(session.get_authorization_url().to_owned()).await?;
+    let exchanged = session.handle_callback_url(&back).await;
+    exchanged.map(drop).map_err(|e| told(&e))
+}
+
+/// The person's own words; or, where more rights are wanted, those we have and those.
+fn scopes(
+    address: &Address,
+    around: &Surroundings,
+    registration: &Registration,
+    challenge: Option<&str>,
+) -> Vec<String> {
+    let mut scopes = registration.scopes.clone();
+    let base = url::Url::parse(&address.url);
+    if let (Some(challenge), Ok(base)) = (challenge, base) {
+        let params = WWWAuthenticateParams::parse(challenge, &base);
+        if params.is_insufficient_scope() {
+            let wanted = params.scope.unwrap_or_default();
+            let have = stored(address, around).map_or_else(Vec::new, |s| s.granted_scopes);
+            let wanted = wanted.split_whitespace().map(str::to_owned);
+            scopes.extend(have.into_iter().chain(wanted));
+        }
+    }
+    let mut seen = std::collections::HashSet::new();
+    scopes.retain(|scope| seen.insert(scope.clone()));
+    scopes
+}
+
+fn stored(address: &Address, around: &Surroundings) -> Option<StoredCredentials> {
+    let tokens = around.settings.tokens.as_ref()?;
+    let value = tokens.load(&address.url).ok()??;
+    serde_json::from_value(value).ok()
+}
+
+/// Knows the tokens of a server and renews them; `None` where there are none.
+pub async fn known(
+    address: &Address,
+    around: &Surroundings,
+) -> Result<Option<AuthorizationManager>, String> {
+    if stored(address, around).is_none() {
+        return Ok(None);
+    }
+    let mut manager = manager(address, around).await?;
+    manager
+        .initialize_from_store()
+        .await
+        .map_err(|e| told(&e))?;
+    Ok(Some(manager))
+}
+
+async fn manager(address: &Address, around: &Surroundings) -> Result<AuthorizationManager, String> {
+    ostler_llm::install_crypto();
+    let manager = AuthorizationManager::new(address.url.as_str()).await;
+    let mut manager = manager.map_err(|e| told(&e))?;
+    if !around.settings.ca_files.is_empty() {
+        let client = super::connect::http_client(around)?;
+        manager.with_client(client).map_err(|e| told(&e))?;
+    }
+    if let Some(tokens) = &around.settings.tokens {
+        manager.set_credential_store(Kept {
+            tokens: tokens.clone(),
+            url: address.url.clone(),
+        });
+    }
+    Ok(manager)
+}
+
+fn told(error: &AuthError) -> String {
+    text::cut(&super::client::chain(error), MAX_SAID)
+}
+
+struct Kept {
+    tokens: Arc<dyn TokenStore>,
+    url: String,
+}
+
+#[async_trait::async_trait]
+impl CredentialStore for Kept {
+    async fn load(&self) -> Result<Option<StoredCredentials>, AuthError> {
+        let value = self.tokens.load(&self.url);
+        let value = value.map_err(AuthError::CredentialStoreError)?;
+        // What cannot be read is no login.
+        Ok(value.and_then(|value| serde_json::from_value(value).ok()))
+    }
+
+    async fn save(&self, credentials: StoredCredentials) -> Result<(), AuthError> {
+        let value = serde_json::to_value(credentials);
+        let value = value.map_err(|e| AuthError::CredentialStoreError(e.to_string()))?;
+        let saved = self.tokens.save(&self.url, Some(value));
+        saved.map_err(AuthError::CredentialStoreError)
+    }
+
+    async fn clear(&self) -> Result<(), AuthError> {
+        let cleared = self.tokens.save(&self.url, None);
+        cleared.map_err(AuthError::CredentialStoreError)
+    }
+
+    async fn acquire_refresh_guard(&self) -> Result<Option<CredentialRefreshGuard>, AuthError> {
+        let guard = self.tokens.lock().await;
+        let guard = guard.map_err(AuthError::CredentialStoreError)?;
+        Ok(Some(CredentialRefreshGuard::new(guard)))
+    }
+}

@@ -1,0 +1,239 @@
+//! Our answers to what servers ask and tell on their own: where the work is done, how far a call has come, that a list has
+//! changed. Nothing of it changes a session by itself.
+#![expect(
+    deprecated,
+    reason = "servers of the revisions before 2026-07-28 still use roots and logging"
+)]
+
+use super::form::{Asker, Form, Reply};
+use super::stdio::Noise;
+use super::text;
+use rmcp::ClientHandler;
+use rmcp::model::{
+    ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
+    ElicitationCapability, ErrorData, FormElicitationCapability, Implementation, ListRootsResult,
+    LoggingMessageNotificationParam, ProgressNotificationParam, ProgressToken, ProtocolVersion,
+    Root,
+};
+use rmcp::service::{NotificationContext, RequestContext, RoleClient};
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::{Notify, mpsc};
+
+/// Of a line that a server logs.
+const MAX_LINE: usize = 2_000;
+/// Signs of life of one call that may wait to be seen.
+const MAX_SIGNS: usize = 16;
+const MAX_MESSAGE: usize = 200;
+
+/// What servers tell while they work. Cheap to clone.
+#[derive(Clone, Default)]
+pub struct Talk(Arc<Told>);
+
+#[derive(Default)]
+struct Told {
+    /// Those whose calls are under way and who can ask somebody, the newest last.
+    askers: Mutex<Vec<Arc<dyn Asker>>>,
+    /// Questions that wait for somebody's answer.
+    asking: AtomicUsize,
+    /// Calls that want to hear how far they have come.
+    calls: Mutex<HashMap<ProgressToken, mpsc::Sender<String>>>,
+    changed: Notify,
+}
+
+impl Talk {
+    fn calls(&self) -> MutexGuard<'_, HashMap<ProgressToken, mpsc::Sender<String>>> {
+        self.0.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until a list has changed since the last time.
+    pub async fn changed(&self) {
+        self.0.changed.notified().await;
+    }
+
+    pub fn change(&self) {
+        self.0.changed.notify_one();
+    }
+
+    fn askers(&self) -> MutexGuard<'_, Vec<Arc<dyn Asker>>> {
+        self.0.askers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whom the server's questions go to, for as long as this is held.
+    pub fn lend(&self, asker: Arc<dyn Asker>) -> Lent {
+        self.askers().push(asker.clone());
+        Lent {
+            talk: self.clone(),
+            asker,
+        }
+    }
+
+    /// Whether the person is being asked: they have all the time that they want.
+    pub fn is_asking(&self) -> bool {
+        self.0.asking.load(Ordering::Relaxed) > 0
+    }
+
+    /// Whoever made the last call is asked. Where nobody can be, nobody answers.
+    async fn ask(&self, form: Form) -> Reply {
+        let asker = self.askers().last().cloned();
+        let Some(asker) = asker else {
+            return Reply::Cancel;
+        };
+        self.0.asking.fetch_add(1, Ordering::Relaxed);
+        let reply = asker.ask(form).await;
+        self.0.asking.fetch_sub(1, Ordering::Relaxed);
+        reply
+    }
+
+    /// Signs of life of a call, for as long as this is held.
+    pub fn listen(&self, token: ProgressToken) -> (Listening, mpsc::Receiver<String>) {
+        let (sender, receiver) = mpsc::channel(MAX_SIGNS);
+        self.calls().insert(token.clone(), sender);
+        let talk = self.clone();
+        (Listening { talk, token }, receiver)
+    }
+}
+
+pub struct Lent {
+    talk: Talk,
+    asker: Arc<dyn Asker>,
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        let mut askers = self.talk.askers();
+        let own = askers.iter().rposition(|a| Arc::ptr_eq(a, &self.asker));
+        if let Some(own) = own {
+            askers.remove(own);
+        }
+    }
+}
+
+pub struct Listening {
+    talk: Talk,
+    token: ProgressToken,
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.talk.calls().remove(&self.token);
+    }
+}
+
+/// Our end of a connection.
+#[derive(Clone)]
+pub struct Handler {
+    pub version: String,
+    pub protocol: ProtocolVersion,
+    pub root: PathBuf,
+    /// Somebody can be asked.
+    pub attended: bool,
+    pub noise: Noise,
+    pub talk: Talk,
+}
+
+impl ClientHandler for Handler {
+    fn get_info(&self) -> ClientConfig {
+        let mut capabilities = ClientCapabilities::default();
+        capabilities.roots = Some(Default::default());
+        if self.attended {
+            let mut elicitation = ElicitationCapability::default();
+            elicitation.form = Some(FormElicitationCapability::default());
+            elicitation.url = Some(Default::default());
+            capabilities.elicitation = Some(elicitation);
+        }
+        let us = Implementation::new("ostler", self.version.clone());
+        ClientConfig::new(capabilities, us).with_protocol_version(self.protocol.clone())
+    }
+
+    async fn list_roots(
+        &self,
+        _: RequestContext<RoleClient>,
+    ) -> Result<ListRootsResult, ErrorData> {
+        let root = url::Url::from_directory_path(&self.root)
+            .map(|url| url.to_string())
+            .unwrap_or_default();
+        let root = Root::new(root.trim_end_matches('/'));
+        Ok(ListRootsResult::new(vec![root.with_name("workspace")]))
+    }
+
+    async fn create_elicitation(
+        &self,
+        request: ElicitRequestParams,
+        _: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        let form = match &request {
+            ElicitRequestParams::FormElicitationParams {
+                message,
+                requested_schema,
+                ..
+            } => {
+                let schema = serde_json::to_value(requested_schema).unwrap_or_default();
+                Form::new(message, &schema)
+            }
+            ElicitRequestParams::UrlElicitationParams { message, url, .. } => {
+                Form::page(message, url)
+            }
+            _ => return Ok(ElicitResult::new(ElicitationAction::Decline)),
+        };
+        let is_page = form.page.is_some();
+        Ok(match self.talk.ask(form).await {
+            Reply::Accept(_) if is_page => ElicitResult::new(ElicitationAction::Accept),
+            Reply::Accept(values) => {
+                ElicitResult::new(ElicitationAction::Accept).with_content(values.into())
+            }
+            Reply::Decline => ElicitResult::new(ElicitationAction::Decline),
+            Reply::Cancel => ElicitResult::new(ElicitationAction::Cancel),
+        })
+    }
+
+    async fn on_progress(
+        &self,
+        params: ProgressNotificationParam,
+        _: NotificationContext<RoleClient>,
+    ) {
+        let sender = self.talk.calls().get(&params.progress_token).cloned();
+        if let Some(sender) = sender {
+            // Who is not heard now is heard with the next sign.
+            let _ = sender.try_send(far(&params));
+        }
+    }
+
+    async fn on_logging_message(
+        &self,
+        params: LoggingMessageNotificationParam,
+        _: NotificationContext<RoleClient>,
+    ) {
+        let data = match &params.data {
+            serde_json::Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        let line = format!("{:?}: {}\n", params.level, text::cut(&data, MAX_LINE));
+        self.noise.log(line.as_bytes());
+    }
+
+    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.talk.change();
+    }
+
+    async fn on_prompt_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.talk.change();
+    }
+
+    async fn on_resource_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.talk.change();
+    }
+}
+
+/// `3/10 reading`, for people.
+fn far(params: &ProgressNotificationParam) -> String {
+    let message = params.message.as_deref().unwrap_or_default();
+    let message = text::line(message, MAX_MESSAGE);
+    let done = match params.total.filter(|total| *total > 0.0) {
+        Some(total) => format!("{}/{total}", params.progress),
+        None => params.progress.to_string(),
+    };
+    format!("{done} {message}").trim_end().to_owned()
+}

@@ -1,0 +1,80 @@
+//! Servers of others that speak the Model Context Protocol: their tools become tools of a session. What they say is
+//! somebody else's text: bounded, cleaned, and never waited for without end. Only `client` and `handler` know the
+//! protocol's library.
+
+mod auth;
+mod cache;
+mod client;
+mod connect;
+mod content;
+mod fleet;
+mod form;
+mod handler;
+mod keeper;
+mod listing;
+mod names;
+mod person;
+mod search;
+mod settings;
+mod stdio;
+mod text;
+mod tool;
+
+pub use auth::{Registration, TokenStore, Visit, log_in};
+pub use client::{About, CallError, Link};
+pub use connect::Failed;
+pub use content::render;
+pub use fleet::{Fleet, Muster};
+pub use form::{Asker, Field, Form, Kind, Reply};
+pub use keeper::{Kept, Snapshot, State, Wish};
+pub use names::{PREFIX, server_name, tool_name};
+pub use settings::{Address, Endpoint, McpSettings, Program, Server, Surroundings};
+pub(crate) use text::cut;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// What a server offers, cleaned and bounded.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Lists {
+    /// By name.
+    pub tools: Vec<ToolInfo>,
+    pub prompts: Vec<PromptInfo>,
+    pub resources: Vec<ResourceInfo>,
+    /// What had to be left out, for people.
+    pub left_out: Vec<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ToolInfo {
+    /// As its server calls it.
+    pub name: String,
+    pub description: String,
+    pub schema: Map<String, Value>,
+    pub read_only: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PromptInfo {
+    pub name: String,
+    pub description: String,
+    /// Names, those that must be given first.
+    pub arguments: Vec<String>,
+    pub required: usize,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ResourceInfo {
+    pub uri: String,
+    pub name: String,
+    pub description: String,
+}
+
+/// Whether a tool of that name is there because of servers.
+pub fn is_theirs(name: &str) -> bool {
+    name.starts_with(PREFIX) || name == search::NAME
+}

@@ -1,0 +1,132 @@
+//! What the binary says of servers: which there are, how they are reached and how long they may take. Plain data.
+
+use super::auth::TokenStore;
+use crate::confine::SandboxSettings;
+use ostler_host::Host;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Servers and the limits that hold for all of them.
+#[derive(Clone, Debug)]
+pub struct McpSettings {
+    pub servers: Vec<Server>,
+    /// How long a server may take until it has said what it offers.
+    pub start: Duration,
+    /// How long a call may go without a sign of life; zero is without limit.
+    pub call: Duration,
+    /// A session does not begin without all of them.
+    pub required: bool,
+    /// Tokens that descriptions and schemas of all servers together may take of the prompt.
+    pub schema_budget: u64,
+    /// Certificates to trust beside the system's.
+    pub ca_files: Vec<PathBuf>,
+    /// Of servers that want a login.
+    pub tokens: Option<Arc<dyn TokenStore>>,
+}
+
+impl Default for McpSettings {
+    fn default() -> Self {
+        Self {
+            servers: Vec::new(),
+            start: Duration::from_secs(30),
+            call: Duration::from_secs(300),
+            required: false,
+            schema_budget: 10_000,
+            ca_files: Vec::new(),
+            tokens: None,
+        }
+    }
+}
+
+/// A server as it is configured, everything expanded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Server {
+    pub name: String,
+    pub endpoint: Endpoint,
+    /// As the server calls them; empty means all.
+    pub enabled_tools: Vec<String>,
+    pub disabled_tools: Vec<String>,
+    pub call_timeout: Option<Duration>,
+    /// For single tools, as the server calls them.
+    pub tool_timeouts: BTreeMap<String, Duration>,
+    /// Tools that the person knows to read only.
+    pub trusted_read_only_tools: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Endpoint {
+    Program(Program),
+    Address(Address),
+    /// It cannot be reached the way it is configured: why, and what to do.
+    Unusable(String),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    pub argv: Vec<OsString>,
+    /// Absolute.
+    pub cwd: PathBuf,
+    /// Beside the environment of all commands.
+    pub env: Vec<(OsString, OsString)>,
+    pub sandbox: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Address {
+    pub url: String,
+    pub headers: Vec<(String, String)>,
+    /// A command whose output, a JSON object, is more headers.
+    pub headers_helper: Option<String>,
+}
+
+impl Server {
+    pub fn new(name: impl Into<String>, endpoint: Endpoint) -> Self {
+        Self {
+            name: name.into(),
+            endpoint,
+            enabled_tools: Vec::new(),
+            disabled_tools: Vec::new(),
+            call_timeout: None,
+            tool_timeouts: BTreeMap::new(),
+            trusted_read_only_tools: Vec::new(),
+        }
+    }
+
+    /// Names what was configured: another program or address may offer something else.
+    pub fn fingerprint(&self) -> String {
+        let shown = format!("{} {:?}", self.name, self.endpoint);
+        crate::hex::short(&Sha256::digest(shown.as_bytes()), 16)
+    }
+
+    pub fn offers(&self, tool: &str) -> bool {
+        let names = |list: &[String]| list.iter().any(|name| name == tool);
+        (self.enabled_tools.is_empty() || names(&self.enabled_tools))
+            && !names(&self.disabled_tools)
+    }
+
+    pub fn trusts(&self, tool: &str) -> bool {
+        self.trusted_read_only_tools.iter().any(|name| name == tool)
+    }
+}
+
+/// What every server is started with.
+#[derive(Clone)]
+pub struct Surroundings {
+    pub version: String,
+    pub host: Arc<dyn Host>,
+    /// The environment of commands, which has no key of a provider.
+    pub env: Vec<(OsString, OsString)>,
+    pub shell: Vec<OsString>,
+    pub sandbox: SandboxSettings,
+    /// What servers may look at; canonical.
+    pub root: PathBuf,
+    /// Where lists are kept.
+    pub cache: Option<PathBuf>,
+    /// Somebody may add a prompt later, so that a server that is slow need not be waited for.
+    pub interactive: bool,
+    pub settings: Arc<McpSettings>,
+}

@@ -1,0 +1,186 @@
+//! A tool of a server as a session has it: judged, run and shown like ours, carried out elsewhere.
+
+use super::client::CallError;
+use super::content::{Gathered, render};
+use super::keeper::Kept;
+use super::names::PREFIX;
+use super::person::Person;
+use super::{ToolInfo, text};
+use crate::policy::{mcp_accesses, mcp_looks};
+use crate::tool::{Context, Done, Question, Rendered, Scope, Tool, ToolError};
+use futures_util::future::BoxFuture;
+use ostler_llm::ToolSpec;
+use ostler_wire::{Access, Delta, Json};
+use serde_json::{Map, Value};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Of what a server says goes wrong.
+const MAX_ERROR: usize = 8_000;
+/// Of the description of a deferred tool.
+const MAX_BRIEF: usize = 80;
+
+pub struct ServerTool {
+    /// `mcp__server__tool`.
+    name: String,
+    info: ToolInfo,
+    kept: Arc<Kept>,
+    limit: Duration,
+    /// The prompt has no room for what it is and takes.
+    deferred: bool,
+}
+
+impl ServerTool {
+    pub fn new(name: String, info: ToolInfo, kept: Arc<Kept>, call: Duration) -> Self {
+        let server = &kept.server;
+        let own = server.tool_timeouts.get(&info.name).copied();
+        let limit = own.or(server.call_timeout).unwrap_or(call);
+        Self {
+            name,
+            info,
+            kept,
+            limit,
+            deferred: false,
+        }
+    }
+
+    /// The same, to be looked up by `tool_search`.
+    pub fn deferred(mut self) -> Self {
+        self.deferred = true;
+        self
+    }
+
+    async fn call(&self, args: Map<String, Value>, cx: Context) -> Result<Done, ToolError> {
+        let server = &self.kept.server.name;
+        let connecting = async {
+            tokio::select! {
+                link = self.kept.link() => Some(link),
+                () = cx.cancel.cancelled() => None,
+            }
+        };
+        let link = match connecting.await {
+            Some(Ok(link)) => link,
+            Some(Err(why)) => {
+                let message = format!("The server {server} cannot be used: {why}.");
+                return Err(ToolError::new("server_unavailable", message));
+            }
+            None => return Err(stopped()),
+        };
+        let hear = |far: String| {
+            cx.feed.delta(Delta::Progress {
+                id: cx.call_id.clone(),
+                name: self.name.clone(),
+                text: far,
+            });
+        };
+        let _lent = cx.petitions.clone().map(|petitions| {
+            link.talk.lend(Arc::new(Person {
+                server: server.clone(),
+                petitions,
+                language: cx.language,
+            }))
+        });
+        let called = link.call(&self.info.name, args, self.limit, (&cx.cancel, hear));
+        let result = called.await.map_err(|error| match error {
+            CallError::Timeout(limit) => ToolError::new(
+                "timeout",
+                format!(
+                    "{server} gave no sign of life for {} s, so the call was cancelled. It may have done a part of it.",
+                    limit.as_secs()
+                ),
+            ),
+            CallError::Refused(why) => ToolError::new(
+                "server_error",
+                format!("{server} says: {}", text::cut(&why, MAX_ERROR)),
+            ),
+            CallError::Ended(why) => ToolError::new(
+                "server_lost",
+                format!("The connection to {server} ended during the call: {why}. It may have done a part of it."),
+            ),
+            CallError::Login(_) => ToolError::new(
+                "login_needed",
+                format!("{server} wants a login, or more rights. The person has to run `ostler mcp login {server}`."),
+            ),
+            CallError::Stopped => stopped(),
+        })?;
+        let is_error = result.is_error == Some(true);
+        let gathered = Gathered::new(result.content, result.structured_content);
+        if is_error {
+            let said = text::cut(&gathered.text, MAX_ERROR);
+            let said = if said.is_empty() {
+                "it failed and does not say why".into()
+            } else {
+                said
+            };
+            return Err(ToolError::new("tool_error", said));
+        }
+        Ok(gathered.finish(&cx).await.into())
+    }
+}
+
+fn stopped() -> ToolError {
+    ToolError::new(
+        "interrupted",
+        "The call was interrupted. It may have run in part.",
+    )
+}
+
+impl Tool for ServerTool {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn spec(&self) -> ToolSpec {
+        if self.deferred {
+            let about = self.info.description.lines().next().unwrap_or_default();
+            return ToolSpec {
+                name: self.name.clone(),
+                description: format!("{} (see tool_search)", text::cut(about, MAX_BRIEF)),
+                parameters: Json::of(&text::any_object()),
+            };
+        }
+        let mut schema = self.info.schema.clone();
+        // Not for models, and not every vendor takes it.
+        schema.shift_remove("$schema");
+        ToolSpec {
+            name: self.name.clone(),
+            description: self.info.description.clone(),
+            parameters: Json::of(&schema),
+        }
+    }
+
+    fn access(&self, args: &Value, scope: &Scope) -> Result<Vec<Access>, ToolError> {
+        let rest = self.name.strip_prefix(PREFIX).unwrap_or(&self.name);
+        let (server, tool) = rest.split_once("__").unwrap_or((rest, ""));
+        let accesses = mcp_accesses(server, tool, args, scope);
+        let looks = self.info.read_only || self.kept.server.trusts(&self.info.name);
+        Ok(if looks { mcp_looks(accesses) } else { accesses })
+    }
+
+    fn question(&self, _: &Value) -> Option<Question> {
+        None
+    }
+
+    fn run(&self, args: Value, cx: Context) -> BoxFuture<'_, Result<Done, ToolError>> {
+        Box::pin(async move {
+            match args {
+                Value::Object(args) => self.call(args, cx).await,
+                Value::Null => self.call(Map::new(), cx).await,
+                Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+                    Err(ToolError::new(
+                        "invalid_input",
+                        format!("Invalid arguments for {}: an object is wanted.", self.name),
+                    ))
+                }
+            }
+        })
+    }
+
+    fn render(&self, data: &Value) -> Rendered {
+        render(data)
+    }
+
+    fn says_read_only(&self) -> bool {
+        self.info.read_only
+    }
+}

@@ -1,0 +1,303 @@
+//! Between turns: tools of servers that came or changed are taken into a session. The prompt breaks there, which its log
+//! says, and it does not happen too often.
+
+use crate::desk::Desk;
+use crate::hub::{LocalHub, Options};
+use crate::log::branch;
+use crate::mcp::{Kept, Muster, PREFIX, PromptInfo, Surroundings, is_theirs};
+use crate::prefixes;
+use crate::session::Session;
+use crate::tools::Tools;
+use crate::turn::Opening;
+use ostler_llm::{Prefix, ToolSpec};
+use ostler_wire::{Body, HubError, Notice, Settings, Word};
+use std::sync::Arc;
+
+/// Breaks of one session's prompt that servers may cause.
+const MAX_CHANGES: u32 = 12;
+/// Resources of one prompt, and the bytes of each.
+const MAX_RESOURCES: usize = 10;
+const MAX_RESOURCE: usize = 100 << 10;
+const MAX_NAME: usize = 500;
+/// Notices about servers that are remembered, so that none is said twice.
+const MAX_TOLD: usize = 256;
+
+/// What a session has of servers.
+#[derive(Default)]
+pub struct Mustered {
+    editions: Vec<u64>,
+    changes: u32,
+    told: Vec<String>,
+}
+
+impl Options {
+    /// What servers are started with.
+    pub fn surroundings(&self) -> Surroundings {
+        Surroundings {
+            version: self.version.clone(),
+            host: self.host.clone(),
+            env: self.tools.env.clone(),
+            shell: self.tools.shell.clone(),
+            sandbox: self.tools.sandbox.clone(),
+            root: self.root.clone(),
+            cache: Some(self.home.join("cache/mcp")),
+            interactive: self.interactive,
+            settings: self.mcp.clone(),
+        }
+    }
+}
+
+impl LocalHub {
+    pub(crate) fn tools(&self) -> Tools {
+        let tools = Tools::new(&self.options.tool_filter).and(&self.options.more_tools);
+        match &self.servers {
+            Some(servers) => tools.with_servers(servers.muster().tools),
+            None => tools,
+        }
+    }
+
+    /// Starts servers, and waits for those that a run cannot do without. What became of the others.
+    pub(crate) async fn call_servers(&self) -> Result<Vec<String>, HubError> {
+        let Some(servers) = &self.servers else {
+            return Ok(Vec::new());
+        };
+        servers.start();
+        if self.options.mcp.required {
+            let failed = servers.all_ready().await;
+            return match failed.is_empty() {
+                true => Ok(failed),
+                false => Err(HubError(format!("{} (--require-mcp)", failed.join("; ")))),
+            };
+        }
+        match self.options.interactive {
+            true => Ok(Vec::new()),
+            false => Ok(servers.ready().await),
+        }
+    }
+}
+
+/// The prompt of a server that a line calls, and what follows its name.
+pub fn prompt_of<'a>(desk: &Desk, line: &'a str) -> Option<(Arc<Kept>, PromptInfo, &'a str)> {
+    let servers = desk.shop.servers.as_ref()?;
+    let line = line.trim();
+    let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    servers
+        .prompts()
+        .into_iter()
+        .find_map(|(called, kept, info)| {
+            let found = called == name;
+            found.then(|| (kept, info, rest.trim()))
+        })
+}
+
+/// The words of a prompt whose arguments were given one after the other; the last takes the rest.
+pub async fn prompt_text(kept: &Kept, info: &PromptInfo, words: &str) -> Result<String, String> {
+    let mut args = serde_json::Map::new();
+    let mut rest = words;
+    for (n, name) in info.arguments.iter().enumerate() {
+        let (word, after) = match n + 1 == info.arguments.len() {
+            true => (rest, ""),
+            false => rest.split_once(char::is_whitespace).unwrap_or((rest, "")),
+        };
+        match word.trim() {
+            "" if n < info.required => return Err(format!("it needs {name}")),
+            "" => {}
+            word => {
+                args.insert(name.clone(), word.into());
+            }
+        }
+        rest = after.trim_start();
+    }
+    let link = kept.link().await?;
+    let got = link.prompt(&info.name, args, &Default::default()).await;
+    got.map_err(|error| error.to_string())
+}
+
+/// What `@server:uri` in a prompt leads to: blocks for its context, and what was left out.
+pub async fn resources(desk: &Desk, prompt: &str) -> (Vec<String>, Vec<String>) {
+    let (mut blocks, mut notices) = (Vec::new(), Vec::new());
+    let Some(servers) = &desk.shop.servers else {
+        return (blocks, notices);
+    };
+    let named = prompt.split_whitespace().filter_map(|word| {
+        let (server, uri) = word.strip_prefix('@')?.split_once(':')?;
+        let uri = uri.trim_end_matches(['.', ',', ';', '!', '?', ')']);
+        Some((servers.find(server)?, uri))
+    });
+    for (kept, uri) in named.take(MAX_RESOURCES) {
+        let reading = async {
+            let link = kept.link().await?;
+            let read = link.resource(uri, &Default::default()).await;
+            read.map_err(|error| error.to_string())
+        };
+        let name = format!("{}:{uri}", kept.server.name);
+        match reading.await {
+            Ok(text) => {
+                let text = crate::mcp::cut(&text, MAX_RESOURCE);
+                let name = crate::mcp::cut(&name.replace('"', "%22"), MAX_NAME);
+                blocks.push(format!("<resource ref=\"{name}\">\n{text}\n</resource>"));
+            }
+            Err(why) => notices.push(format!("@{name} was left out: {why}.")),
+        }
+    }
+    (blocks, notices)
+}
+
+impl Session {
+    /// Takes in what servers offer now, and says what became of them. Nobody is waited for.
+    pub(crate) fn muster(&mut self, opening: &mut Opening) {
+        let Some(servers) = self.desk.shop.servers.clone() else {
+            return;
+        };
+        for text in servers.failures() {
+            self.tell_once(opening, text);
+        }
+        let muster = servers.muster();
+        if muster.editions == self.mustered.editions {
+            return;
+        }
+        self.mustered.editions.clone_from(&muster.editions);
+        self.retool(opening, muster);
+    }
+
+    fn retool(&mut self, opening: &mut Opening, muster: Muster) {
+        let Muster {
+            tools,
+            unknown,
+            trusted,
+            ..
+        } = muster;
+        let tools = self.desk.tools.clone().with_servers(tools);
+        let old = &self.desk.conversation.prefix;
+        let specs = merged(&old.tools, tools.specs(), &unknown);
+        for name in trusted {
+            if !self.desk.standing.trusted.contains(&name) {
+                self.desk.standing.trusted.push(name);
+            }
+        }
+        if specs == old.tools {
+            self.desk.tools = tools;
+            return;
+        }
+        if self.mustered.changes == MAX_CHANGES {
+            let text = self.options.language.say(Word::McpRestless).to_owned();
+            return self.tell_once(opening, text);
+        }
+        let changed = changed(&old.tools, &specs).join(", ");
+        let prefix = Prefix {
+            system: old.system.clone(),
+            tools: specs,
+        };
+        self.mustered.changes += 1;
+        self.desk.tools = tools;
+        if !changed.is_empty() {
+            let text = self.options.language.fill(Word::McpChanged, &[&changed]);
+            self.tell_once(opening, text);
+        }
+        let hash = prefixes::hash(&prefix);
+        let entries = self.desk.log.source().entries_after(None);
+        let entries = branch(entries.into_iter().map(Arc::unwrap_or_clone).collect());
+        let envelope = self.desk.shop.settings.envelope;
+        let anew = self
+            .desk
+            .conversation
+            .with_prefix(prefix, &entries, envelope);
+        self.desk.conversation = anew;
+        name_prefix(opening, hash);
+        if self.options.save {
+            // One that cannot be kept shows again when the log cannot be written.
+            let _ = prefixes::keep(&self.options.home, &self.desk.conversation.prefix);
+        }
+    }
+
+    fn tell_once(&mut self, opening: &mut Opening, text: String) {
+        let told = &mut self.mustered.told;
+        if told.len() < MAX_TOLD && !told.contains(&text) {
+            told.push(text.clone());
+            opening.entries.push(Body::Notice(Notice { text }));
+        }
+    }
+}
+
+/// Ours as they are, then those of servers. Of a server that has not said yet what it offers, what it offered stays.
+fn merged(old: &[ToolSpec], new: Vec<ToolSpec>, unknown: &[String]) -> Vec<ToolSpec> {
+    let is_of = |spec: &ToolSpec, server: &String| {
+        let rest = spec.name.strip_prefix(PREFIX);
+        let rest = rest.and_then(|rest| rest.strip_prefix(server.as_str()));
+        rest.is_some_and(|rest| rest.starts_with("__"))
+    };
+    let stays = |spec: &&ToolSpec| unknown.iter().any(|server| is_of(spec, server));
+    let ours = old.iter().filter(|spec| !is_theirs(&spec.name));
+    let mut theirs: Vec<ToolSpec> = new
+        .into_iter()
+        .filter(|spec| is_theirs(&spec.name))
+        .chain(old.iter().filter(stays).cloned())
+        .collect();
+    theirs.sort_by(|a, b| a.name.cmp(&b.name));
+    ours.cloned().chain(theirs).collect()
+}
+
+/// Tools that say something else of themselves than they did to this session.
+fn changed<'a>(old: &[ToolSpec], new: &'a [ToolSpec]) -> Vec<&'a str> {
+    let differs = |spec: &&ToolSpec| {
+        let mut before = old.iter().filter(|before| before.name == spec.name);
+        before.any(|before| before != *spec)
+    };
+    new.iter()
+        .filter(differs)
+        .map(|spec| spec.name.as_str())
+        .collect()
+}
+
+/// The log says with which prefix it goes on: in its first line, or where it changes.
+fn name_prefix(opening: &mut Opening, hash: String) {
+    let mut first = opening.past.iter_mut().chain(&mut opening.entries);
+    let meta = first.find_map(|body| {
+        let Body::Meta(meta) = body else {
+            return None;
+        };
+        Some(meta)
+    });
+    match meta {
+        Some(meta) => meta.prefix = hash,
+        None => opening.entries.push(Body::Settings(Settings {
+            prefix: Some(hash),
+            ..Settings::default()
+        })),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ostler_wire::Json;
+
+    #[test]
+    fn tools_of_servers_come_and_go_and_ours_stay() {
+        let specs = |names: &[&str]| -> Vec<ToolSpec> {
+            let spec = |name: &&str| ToolSpec {
+                name: (*name).to_owned(),
+                description: String::new(),
+                parameters: Json::of(&serde_json::json!({})),
+            };
+            names.iter().map(spec).collect()
+        };
+        let old = ["bash", "ls", "mcp__a__x", "mcp__ab__y", "mcp__gone__z"];
+        for (new, unknown, expect) in [
+            (
+                &["bash", "mcp__a__x"][..],
+                &[][..],
+                &["bash", "ls", "mcp__a__x"][..],
+            ),
+            (
+                &["mcp__c__n"],
+                &["a"],
+                &["bash", "ls", "mcp__a__x", "mcp__c__n"],
+            ),
+            (&[], &["ab"], &["bash", "ls", "mcp__ab__y"]),
+        ] {
+            let unknown: Vec<String> = unknown.iter().map(|s| (*s).to_owned()).collect();
+            assert_eq!(merged(&specs(&old), specs(new), &unknown), specs(expect));
+        }
+    }
+}
