@@ -1,5 +1,11 @@
 //! The command line: one table of commands and flags. What they do is elsewhere.
 
+mod checkpoint;
+mod mcp;
+
+pub use checkpoint::Checkpoint;
+pub use mcp::{Mcp, McpAdd, McpScope};
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -389,75 +395,6 @@ pub enum Permissions {
     },
 }
 
-#[derive(Debug, Subcommand)]
-pub enum Mcp {
-    /// Add a server: a program with its arguments after --, or an address
-    Add(McpAdd),
-    /// Every server, and where it is configured
-    List {
-        /// text, or json for programs
-        #[arg(long, value_enum, default_value_t)]
-        format: Listing,
-    },
-    /// One server as it is configured, secrets covered
-    Get { name: String },
-    /// Take a server out of the file that holds it
-    Remove {
-        name: String,
-        /// Only from this file
-        #[arg(long, value_enum)]
-        scope: Option<McpScope>,
-    },
-    /// Take over the servers of another program's file; without one, of all that are found
-    Import { file: Option<PathBuf> },
-    /// Log in to a server that wants it, in the browser
-    Login {
-        name: String,
-        /// Open no browser: print what to open elsewhere
-        #[arg(long)]
-        no_browser: bool,
-    },
-    /// Forget the login of a server
-    Logout { name: String },
-    /// Connect to a server and say what it offers, or why not
-    Test {
-        name: String,
-        /// text, or json for programs
-        #[arg(long, value_enum, default_value_t)]
-        format: Listing,
-    },
-}
-
-#[derive(Debug, Args)]
-pub struct McpAdd {
-    pub name: String,
-    /// The program and its arguments, or an address
-    #[arg(
-        required = true,
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        value_name = "COMMAND|URL"
-    )]
-    pub what: Vec<String>,
-    /// Where it is kept: user (every project), project (.mcp.json) or local (this project, not shared)
-    #[arg(long, short = 's', value_enum, default_value = "user")]
-    pub scope: McpScope,
-    /// A variable for the program, NAME=VALUE
-    #[arg(long, short = 'e', value_name = "NAME=VALUE")]
-    pub env: Vec<String>,
-    /// A header for an address, "Name: value"
-    #[arg(long, short = 'H', value_name = "HEADER")]
-    pub header: Vec<String>,
-}
-
-/// A file that holds servers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum McpScope {
-    User,
-    Project,
-    Local,
-}
-
 /// A file that holds rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum RuleLayer {
@@ -575,70 +512,6 @@ pub enum Cache {
     },
     /// Fail when a prompt of the session did not continue the one before
     Check { id: Option<String> },
-}
-
-#[derive(Debug, Subcommand)]
-pub enum Checkpoint {
-    /// The checkpoints of this project, oldest first
-    List {
-        /// text, or json for programs
-        #[arg(long, value_enum, default_value_t)]
-        format: Listing,
-    },
-    /// What one holds and what was left out of it
-    Show {
-        id: u64,
-        /// text, or json for programs
-        #[arg(long, value_enum, default_value_t)]
-        format: Listing,
-    },
-    /// What changed from one to another, or to now
-    Diff {
-        from: u64,
-        /// The tree as it is now when left out
-        to: Option<u64>,
-        /// text, or json for programs
-        #[arg(long, value_enum, default_value_t)]
-        format: Listing,
-    },
-    /// Save the tree as it is now
-    Take {
-        #[arg(long, value_name = "TEXT")]
-        label: Option<String>,
-        /// Save ignored files, too
-        #[arg(long)]
-        ignored: bool,
-    },
-    /// Bring the tree back as it was; that can be undone
-    Restore(CheckpointRestore),
-    /// Remove the oldest ones until the rest fits a size
-    Gc {
-        /// Like 500MB or 2GB; that of the configuration when left out
-        #[arg(long, value_name = "SIZE")]
-        quota: Option<String>,
-        /// text, or json for programs
-        #[arg(long, value_enum, default_value_t)]
-        format: Listing,
-    },
-}
-
-#[derive(Debug, Args)]
-pub struct CheckpointRestore {
-    pub id: u64,
-    /// Only these and what is below them
-    pub paths: Vec<PathBuf>,
-    /// Leave files that changed since the newest checkpoint as they are
-    #[arg(long)]
-    pub keep: bool,
-    /// Restore files that changed since the newest checkpoint, too
-    #[arg(long, conflicts_with = "keep")]
-    pub force: bool,
-    /// HEAD, refs and index of the repository, too
-    #[arg(long)]
-    pub git: bool,
-    /// text, or json for programs
-    #[arg(long, value_enum, default_value_t)]
-    pub format: Listing,
 }
 
 #[derive(Debug, Args)]

@@ -62,6 +62,8 @@ pub struct Manner {
     /// How hard the model is to think, as the person chose it in this session.
     pub effort: Option<Effort>,
     pub folding: Folding,
+    /// Where servers may ask the person, if there is one.
+    pub petitions: Option<Petitions>,
 }
 
 /// Commands beside the engine's own.
@@ -89,8 +91,6 @@ pub struct Shop {
     pub writing: Arc<Semaphore>,
     pub saves: Saves,
     pub servers: Option<Arc<Fleet>>,
-    /// Where servers may ask the person, if there is one.
-    pub petitions: Option<Petitions>,
 }
 
 impl Shop {
@@ -114,7 +114,6 @@ impl Shop {
             writing,
             saves: Saves::of(options),
             servers: None,
-            petitions: None,
         }
     }
 }
@@ -322,7 +321,7 @@ impl Desk {
             terms: Arc::new(self.standing.terms(&self.policy.rules, hosts)),
             todo: self.shop.todo.clone(),
             answer: None,
-            petitions: self.shop.petitions.clone(),
+            petitions: self.manner.petitions.clone(),
             language: self.manner.language,
         }
     }

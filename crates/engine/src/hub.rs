@@ -467,7 +467,7 @@ impl LocalHub {
         let opener = Box::new(move |heir| hub.open_heir(heir));
         let children = Children::new(opener, desk.shop.jobs.clone(), options.language);
         let inbox = Inbox::new(receiver, feed, asks, children);
-        desk.shop.petitions = options.interactive.then(|| inbox.petitions());
+        desk.manner.petitions = options.interactive.then(|| inbox.petitions());
         let session = Session {
             inbox,
             desk,
@@ -527,6 +527,7 @@ impl LocalHub {
                 language: options.language,
                 effort: None,
                 folding: Folding::new(options.context, options.save.then(|| options.home.clone())),
+                petitions: None,
             },
             used_ids: HashSet::new(),
             offers: Offers {

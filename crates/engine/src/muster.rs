@@ -115,6 +115,7 @@ pub async fn prompt_text(kept: &Kept, info: &PromptInfo, words: &str) -> Result<
 
 /// What `@server:uri` in a prompt leads to: blocks for its context, and what was left out.
 pub async fn resources(desk: &Desk, prompt: &str) -> (Vec<String>, Vec<String>) {
+    let language = desk.manner.language;
     let (mut blocks, mut notices) = (Vec::new(), Vec::new());
     let Some(servers) = &desk.shop.servers else {
         return (blocks, notices);
@@ -137,7 +138,7 @@ pub async fn resources(desk: &Desk, prompt: &str) -> (Vec<String>, Vec<String>) 
                 let name = crate::mcp::cut(&name.replace('"', "%22"), MAX_NAME);
                 blocks.push(format!("<resource ref=\"{name}\">\n{text}\n</resource>"));
             }
-            Err(why) => notices.push(format!("@{name} was left out: {why}.")),
+            Err(why) => notices.push(language.fill(Word::RefLeft, &[&name, &why])),
         }
     }
     (blocks, notices)

@@ -18,7 +18,7 @@ pub fn rows(columns: &[String], rows: &[Vec<String>], canvas: &Canvas) -> Vec<Li
     let widest = |at: usize| {
         let cells = rows.iter().filter_map(|row| row.get(at));
         let cells = cells.chain(columns.get(at));
-        cells.map(|cell| text::width(cell)).max().unwrap_or(0)
+        cells.map(|cell| shown_width(cell)).max().unwrap_or(0)
     };
     let widths: Vec<usize> = (0..count).map(widest).collect();
     let last = widths.last().copied().unwrap_or(0).min(ROOM);
@@ -38,6 +38,11 @@ pub fn rows(columns: &[String], rows: &[Vec<String>], canvas: &Canvas) -> Vec<Li
     out
 }
 
+/// Of a cell as it is drawn: what cannot be seen is shown by a sign.
+fn shown_width(cell: &str) -> usize {
+    Line::plain(cell).width()
+}
+
 /// One row; its last cell may need several.
 fn beside(row: &[String], widths: &[usize], role: Role, canvas: &Canvas) -> Vec<Line> {
     let (mut line, mut before) = (Line::default(), 0);
@@ -48,7 +53,7 @@ fn beside(row: &[String], widths: &[usize], role: Role, canvas: &Canvas) -> Vec<
             let wrapped = text::wrap(&Line::new(cell, canvas.style(role)), room);
             return indent(wrapped, &line, &spaces(before));
         }
-        let pad = width.saturating_sub(text::width(cell)) + GUTTER;
+        let pad = width.saturating_sub(shown_width(cell)) + GUTTER;
         line.push(canvas.span(format!("{cell}{}", " ".repeat(pad)), role));
         before += width + GUTTER;
     }

@@ -102,7 +102,8 @@ impl Pager {
             .iter()
             .skip(self.top)
             .take(room)
-            .cloned()
+            // They were wrapped for the terminal as it was when the pager was opened.
+            .map(|row| crate::text::cut(row, canvas.columns))
             .collect();
         rows.resize(room, Line::default());
         let (line, caret) = match &self.typing {
