@@ -33,7 +33,11 @@ fn called(program: &str, args: &[&str], tool: &str, input: Value) -> Option<Valu
     let scene = Scene::new(Kind::Chat, steps);
     scene.space.git_init();
     let mut entry = json!({"command": path, "args": args});
-    entry["env"] = json!({"PATH": std::env::var("PATH").unwrap_or_default()});
+    entry["env"] = json!({
+        "PATH": std::env::var("PATH").unwrap_or_default(),
+        // Or it remembers across tests, in its own package.
+        "MEMORY_FILE_PATH": scene.space.root().join("memory.jsonl"),
+    });
     let file = json!({"mcpServers": {"real": entry}});
     scene
         .space
