@@ -31,6 +31,17 @@ fn script(cases: &str) -> String {
     )
 }
 
+/// Runs a turn that calls the one tool of such a server.
+fn called_once(cases: &str) -> Scene {
+    let scene = scene(
+        "\n[tools]\nmcp_call_timeout_seconds = 1\n",
+        &[("fake", script(cases))],
+        [call("mcp__fake__go", json!({})), done()],
+    );
+    scene.exec("go").ok();
+    scene
+}
+
 /// A scene with servers by name, each a shell script.
 fn scene(more: &str, servers: &[(&str, String)], steps: impl IntoIterator<Item = Step>) -> Scene {
     let scene = Scene::with_config(Kind::Chat, more, steps);
@@ -185,12 +196,7 @@ fn a_call_that_goes_wrong_is_a_clear_result() {
             "something else",
         ),
     ] {
-        let scene = scene(
-            "\n[tools]\nmcp_call_timeout_seconds = 1\n",
-            &[("fake", script(cases))],
-            [call("mcp__fake__go", json!({})), done()],
-        );
-        scene.exec("go").ok();
+        let scene = called_once(cases);
         let result = result(&scene);
         assert_eq!(result["error"]["code"], code, "{name}: {result}");
         let message = result["error"]["message"].as_str().unwrap();
@@ -243,12 +249,7 @@ fn odd_servers_work_all_the_same() {
             "endless",
         ),
     ] {
-        let scene = scene(
-            "\n[tools]\nmcp_call_timeout_seconds = 1\n",
-            &[("fake", script(cases))],
-            [call("mcp__fake__go", json!({})), done()],
-        );
-        scene.exec("go").ok();
+        let scene = called_once(cases);
         let result = result(&scene);
         assert_eq!(result["data"]["text"], expect, "{name}: {result}");
         let tools = scene.server.requests()[0].tool_names();

@@ -506,8 +506,12 @@ fn odd_texts_do_not_break_the_layout() {
         .map(|(_, text)| Step::answer().text_in(50, text));
     let scene = scene(steps.collect::<Vec<_>>());
     let mut term = start(&scene, 60, 20);
-    for (name, _) in &answers {
+    for (n, (name, _)) in answers.iter().enumerate() {
         term.keys(&format!("{name}\r"));
+        // The prompt of before is still there; two lines at once would be a paste.
+        term.wait_until(&format!("{name} is sent"), |_| {
+            scene.server.requests().len() > n
+        });
         let is_back = |screen: &str| {
             let rows: Vec<&str> = screen.lines().collect();
             let last = rows

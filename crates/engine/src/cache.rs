@@ -1,6 +1,6 @@
 //! What became of the prompt cache in a recorded session: `cache why` and `cache check`. Pure over the log.
 
-use ostler_wire::{Body, Break, Entry, Language, Usage, Word};
+use ostler_wire::{Break, Entry, Language, Usage, Word};
 
 /// Causes that somebody asked for: they break the prefix, but not unseen.
 const PLANNED: &[&str] = &["model", "rewind", "compaction"];
@@ -69,30 +69,16 @@ fn steps(entries: &[Entry]) -> impl Iterator<Item = (u64, &Usage)> {
 }
 
 fn usages(entries: &[Entry]) -> impl Iterator<Item = (u64, &Usage)> {
-    entries.iter().filter_map(|e| match &e.body {
-        Body::Usage(usage) => Some((e.entry, usage)),
-        Body::Meta(_)
-        | Body::Message(_)
-        | Body::ToolUse(_)
-        | Body::ToolResult(_)
-        | Body::Settings(_)
-        | Body::Mode(_)
-        | Body::Approval(_)
-        | Body::Todo(_)
-        | Body::Notice(_)
-        | Body::Error(_)
-        | Body::Interrupted(_)
-        | Body::TurnEnd(_)
-        | Body::Compaction(_)
-        | Body::Checkpoint(_)
-        | Body::Rewind(_) => None,
-    })
+    entries
+        .iter()
+        .filter_map(|e| Some((e.entry, e.body.usage()?)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::{numbered, user};
+    use ostler_wire::Body;
 
     fn usage(prompt_bytes: u64, shared_bytes: u64, cause: Option<&str>) -> Body {
         Body::Usage(Usage {

@@ -11,7 +11,7 @@ use crate::feed::Feed;
 use crate::history::History;
 use crate::hub::{Options, RuleNews, RuleStore};
 use crate::jobs::Jobs;
-use crate::ledger::{Ledger, Line};
+use crate::ledger::{Ledger, Line, usage_of};
 use crate::log::{Log, LogError};
 use crate::mcp::Fleet;
 use crate::petition::Petitions;
@@ -408,20 +408,12 @@ impl Desk {
 
     /// The usage entry of a request, and its line in the ledger.
     pub fn usage(&self, tokens: &TokenUsage, sent: &Sent) -> Usage {
-        let target = self.conversation.model.target();
         Usage {
-            provider: target.origin.provider.clone(),
-            model: target.origin.model.clone(),
-            input: tokens.input,
-            cached: tokens.cached,
-            cache_write: tokens.cache_write,
-            output: tokens.output,
-            cost: target.price.map(|price| price.of(tokens)),
             prompt_bytes: sent.measure.bytes,
             shared_bytes: sent.shared,
             prompt_hash: sent.measure.hash.clone(),
             broke: sent.broke.clone(),
-            role: None,
+            ..usage_of(self.conversation.model.target(), tokens)
         }
     }
 

@@ -5,6 +5,7 @@ use crate::budget::{self, Amount, Hold, Till};
 use crate::compaction::{Facts, MAX_PINNED, Plan, cut};
 use crate::conversation::Conversation;
 use crate::feed::Feed;
+use crate::ledger::usage_of;
 use crate::sample::{Sampled, sample};
 use ostler_llm::{Answer, AnswerPart, Model, Params, Prefix, TokenUsage};
 use ostler_wire::{Body, Entry, Message, Outcome, Role, Stop, Usage};
@@ -207,15 +208,8 @@ fn usage(model: &Model, answer: &Answer) -> Option<Usage> {
     let target = model.target();
     let tokens = answer.usage.plus(answer.wasted);
     (tokens != TokenUsage::default()).then(|| Usage {
-        provider: target.origin.provider.clone(),
-        model: target.origin.model.clone(),
-        input: tokens.input,
-        cached: tokens.cached,
-        cache_write: tokens.cache_write,
-        output: tokens.output,
-        cost: target.price.map(|price| price.of(&tokens)),
         role: Some(ROLE.into()),
-        ..Usage::default()
+        ..usage_of(target, &tokens)
     })
 }
 
@@ -278,25 +272,9 @@ fn sections(text: &str) -> Option<(String, Vec<String>)> {
 
 fn starter(entries: &[Entry], goal: &str, files: &[String]) -> String {
     let mut out = format!("Go on with work that another session began. The goal: {goal}\n");
-    let words = entries.iter().rev().filter_map(|e| match &e.body {
-        Body::Message(m) if m.role == Role::User && !m.text.trim().is_empty() => Some(&m.text),
-        Body::Message(_)
-        | Body::Meta(_)
-        | Body::ToolUse(_)
-        | Body::ToolResult(_)
-        | Body::Usage(_)
-        | Body::Settings(_)
-        | Body::Mode(_)
-        | Body::Approval(_)
-        | Body::Todo(_)
-        | Body::Notice(_)
-        | Body::Error(_)
-        | Body::Interrupted(_)
-        | Body::TurnEnd(_)
-        | Body::Compaction(_)
-        | Body::Checkpoint(_)
-        | Body::Rewind(_) => None,
-    });
+    let messages = entries.iter().rev().filter_map(|e| e.body.message());
+    let asked = |m: &&Message| m.role == Role::User && !m.text.trim().is_empty();
+    let words = messages.filter(asked).map(|m| &m.text);
     let mut words: Vec<String> = words
         .take(MAX_WORDS)
         .map(|text| format!("- {}\n", one_line(&cut(text.trim(), MAX_WORD_BYTES))))

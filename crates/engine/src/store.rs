@@ -279,16 +279,15 @@ pub fn copied(entries: &[Entry]) -> u64 {
     entries.iter().filter(counts).count() as u64
 }
 
+/// Where a session worked, as far as its log says.
+pub fn root_of(entries: &[Entry]) -> Option<&str> {
+    let roots = entries.iter().rev().filter_map(|e| e.body.meta());
+    roots.map(|m| m.root.as_str()).find(|root| !root.is_empty())
+}
+
 /// A session that goes on in another folder than it began in.
 pub fn moved(entries: &[Entry], root: &Path, language: Language) -> Option<String> {
-    let roots = entries.iter().filter_map(|entry| {
-        if let Body::Meta(meta) = &entry.body {
-            Some(meta.root.as_str())
-        } else {
-            None
-        }
-    });
-    let began = roots.rev().find(|root| !root.is_empty())?;
+    let began = root_of(entries)?;
     let here = root.display().to_string();
     (began != here).then(|| language.fill(Word::SessionMoved, &[began, &here]))
 }

@@ -8,7 +8,7 @@ use ostler_engine::Options;
 use ostler_engine::budget::{Budget, Limit, Limits};
 use ostler_engine::ledger::Ledger;
 use ostler_testkit::{Kind, Server, Step, Usage};
-use ostler_wire::{AskKind, Body, Delta, DigestBy, Event, Op, Open, View};
+use ostler_wire::{AskKind, Body, Delta, DigestBy, Event, Open, View};
 use serde_json::json;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
@@ -40,17 +40,6 @@ fn attended(budget: &Budget) -> impl Fn(&mut Options) {
         options.interactive = true;
         options.budget = budget.clone();
         options.params.max_tokens = Some(USAGE.output);
-    }
-}
-
-async fn command(session: &mut Session, line: &str) -> View {
-    session.send(Op::Command { line: line.into() }).await;
-    loop {
-        if let Event::Delta(Delta::View { command, view }) = session.next().await
-            && command == line
-        {
-            return view;
-        }
     }
 }
 
@@ -105,7 +94,7 @@ async fn many_tasks_at_once_never_spend_more_than_there_is() {
     for _ in 0..SESSIONS {
         let mut session = bench.open_with(Open::New, attended(&budget)).await;
         for n in 0..EACH {
-            command(&mut session, &format!("bg task {n}")).await;
+            session.command(&format!("bg task {n}")).await;
         }
         sessions.push(session);
     }
@@ -145,11 +134,11 @@ async fn a_session_pays_for_its_tasks_and_remembers_it() {
     let first = budget(&bench, limits.clone());
     let mut session = bench.open_with(Open::New, attended(&first)).await;
     assert_eq!(
-        shown(command(&mut session, "cost").await),
+        shown(session.command("cost").await),
         "budget of the session: 0 tokens of 50000 tokens used, 0 tokens held, 50000 tokens left"
     );
     session.run("first").await;
-    command(&mut session, "bg second").await;
+    session.command("bg second").await;
     loop {
         if let Event::Entry(entry) = session.next().await
             && let Body::Notice(notice) = &entry.body
@@ -160,13 +149,13 @@ async fn a_session_pays_for_its_tasks_and_remembers_it() {
     }
     let expect =
         "budget of the session: 2200 tokens of 50000 tokens used, 0 tokens held, 47800 tokens left";
-    assert_eq!(shown(command(&mut session, "cost").await), expect);
+    assert_eq!(shown(session.command("cost").await), expect);
     let id = session.id();
     session.close().await;
     // Another process reads it from the log and the ledger.
     let again = budget(&bench, limits);
     let mut session = bench.open_with(Open::Resume(id), attended(&again)).await;
-    assert_eq!(shown(command(&mut session, "cost").await), expect);
+    assert_eq!(shown(session.command("cost").await), expect);
     session.close().await;
 }
 
@@ -179,7 +168,7 @@ async fn a_task_has_no_more_than_a_task_may_have() {
     };
     let budget = budget(&bench, limits);
     let mut session = bench.open_with(Open::New, attended(&budget)).await;
-    command(&mut session, "bg try").await;
+    session.command("bg try").await;
     assert_eq!(refuse(&mut session, 1).await, 1);
     // Who started it is not held to that.
     session.run("go").await;
@@ -222,7 +211,7 @@ async fn a_digest_and_a_handoff_that_do_not_fit_need_no_model() {
         _ => false,
     });
     assert!(said, "{entries:?}");
-    let View::Text(text) = command(&mut session, "handoff go on").await else {
+    let View::Text(text) = session.command("handoff go on").await else {
         panic!("no handoff");
     };
     assert!(text.contains("The budget of the role handoff"), "{text}");

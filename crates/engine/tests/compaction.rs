@@ -53,16 +53,6 @@ fn notices(shown: &Shown) -> Vec<String> {
     shown.entries.iter().filter_map(of).collect()
 }
 
-/// Sends a command and waits for what it shows.
-async fn command(session: &mut Session, line: &str) -> View {
-    session.send(Op::Command { line: line.into() }).await;
-    loop {
-        if let Event::Delta(Delta::View { view, .. }) = session.next().await {
-            return view;
-        }
-    }
-}
-
 /// Every turn runs a command of its own and talks a lot; every tenth reports a full window.
 fn worker() -> Server {
     Server::answering(|request| {
@@ -159,7 +149,7 @@ async fn another_process_goes_on_byte_for_byte_and_so_does_a_fork() {
         let mut bench = Bench::with(kind, worker());
         bench.window = WINDOW;
         let mut session = worked(&bench).await;
-        let view = command(&mut session, "compact the rules").await;
+        let view = session.command("compact the rules").await;
         assert!(
             matches!(&view, View::Text(text) if text.starts_with("Folded. ")),
             "{view:?}"
@@ -224,7 +214,7 @@ async fn another_process_goes_on_byte_for_byte_and_so_does_a_fork() {
 async fn a_fold_that_no_request_followed_is_told_by_the_next_process() {
     let bench = Bench::with(Kind::Messages, worker());
     let mut session = worked(&bench).await;
-    command(&mut session, "compact").await;
+    session.command("compact").await;
     let id = session.id();
     session.close().await;
     let mut session = bench.resume(&id).await;
@@ -250,9 +240,9 @@ async fn another_model_gets_the_same_fold() {
     for kind in Kind::ALL {
         let bench = Bench::with(kind, worker());
         let mut session = worked(&bench).await;
-        command(&mut session, "compact").await;
+        session.command("compact").await;
         session.run("turn 2: more").await;
-        command(&mut session, "model mock/another").await;
+        session.command("model mock/another").await;
         assert_eq!(
             session.run("turn 3: on").await.outcome(),
             Some(Outcome::Done)
@@ -450,7 +440,7 @@ async fn a_fork_can_be_folded_before_anything_is_said_in_it() {
     let before = session.bytes();
     session.close().await;
     let mut fork = bench.open_with(Open::Fork(id.clone()), |_| {}).await;
-    let view = command(&mut fork, "compact").await;
+    let view = fork.command("compact").await;
     assert!(
         matches!(&view, View::Text(text) if text.starts_with("Folded. ")),
         "{view:?}"
@@ -475,7 +465,7 @@ async fn folding_again_folds_what_is_left_and_no_more() {
     let mut session = worked(&bench).await;
     let nothing = View::Text("There is nothing to fold yet.".into());
     let mut folds = 0;
-    while command(&mut session, "compact").await != nothing {
+    while session.command("compact").await != nothing {
         folds += 1;
         assert!(folds < 5);
     }
@@ -507,19 +497,19 @@ async fn the_context_shows_what_is_pinned_and_what_a_fold_takes_out() {
     let mut bench = Bench::with(Kind::Chat, worker());
     bench.window = WINDOW;
     let mut session = worked(&bench).await;
-    let before = command(&mut session, "context").await;
+    let before = session.command("context").await;
     let takes = row(&before, "a fold would take out");
     assert!(
         takes > 500 && row(&before, "pinned: no fold takes it") > 0,
         "{before:?}"
     );
-    command(&mut session, "compact").await;
-    let after = command(&mut session, "context").await;
+    session.command("compact").await;
+    let after = session.command("context").await;
     assert!(row(&after, "digests of folded work") > 0);
     assert!(row(&after, "a fold would take out") < takes, "{after:?}");
     assert!(row(&after, "total") < row(&before, "total"), "{after:?}");
     // What the summary took is no part of the prompt, and is told apart.
-    let cost = command(&mut session, "cost").await;
+    let cost = session.command("cost").await;
     assert_eq!(row(&cost, "mock/mock-model (folding)"), 1, "{cost:?}");
 }
 
@@ -538,14 +528,11 @@ async fn a_handoff_is_written_beside_the_work() {
         ];
         let bench = Bench::new(Kind::Messages, steps);
         let mut session = bench.open().await;
-        let view = command(&mut session, "handoff ship").await;
+        let view = session.command("handoff ship").await;
         assert_eq!(view, View::Error("nothing was said yet".into()));
         session.run("Never touch lexer.rs.").await;
-        assert!(matches!(
-            command(&mut session, "handoff").await,
-            View::Error(_)
-        ));
-        let View::Text(text) = command(&mut session, "handoff Ship *it*").await else {
+        assert!(matches!(session.command("handoff").await, View::Error(_)));
+        let View::Text(text) = session.command("handoff Ship *it*").await else {
             panic!("no handoff");
         };
         assert!(text.contains(expect), "{text}");
@@ -571,10 +558,7 @@ async fn a_disk_that_takes_no_archive_costs_the_archive_alone() {
         .space
         .write(bench.space.home().join("archive"), "in the way");
     let mut session = worked(&bench).await;
-    assert!(matches!(
-        command(&mut session, "compact").await,
-        View::Text(_)
-    ));
+    assert!(matches!(session.command("compact").await, View::Text(_)));
     let entries = session.entries();
     assert_eq!(compactions(&entries).pop().unwrap().archive, None);
     let told =
@@ -587,9 +571,9 @@ async fn there_may_be_nothing_to_fold() {
     let bench = Bench::new(Kind::Chat, [Step::answer().text("Hi.")]);
     let mut session = bench.open().await;
     let nothing = View::Text("There is nothing to fold yet.".into());
-    assert_eq!(command(&mut session, "compact").await, nothing);
+    assert_eq!(session.command("compact").await, nothing);
     session.run("hi").await;
-    assert_eq!(command(&mut session, "compact").await, nothing);
+    assert_eq!(session.command("compact").await, nothing);
     bench.server.assert_done();
 }
 

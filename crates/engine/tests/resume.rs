@@ -5,25 +5,14 @@ mod common;
 use common::{Bench, Session};
 use ostler_engine::Options;
 use ostler_testkit::{Kind, Server, Step};
-use ostler_wire::{Act, Deed, Delta, Event, List, Op, Open, View};
+use ostler_wire::{Act, Deed, List, Open, View};
 
 fn attended(options: &mut Options) {
     options.interactive = true;
 }
 
-async fn command(session: &mut Session, line: &str) -> View {
-    session.send(Op::Command { line: line.into() }).await;
-    loop {
-        if let Event::Delta(Delta::View { command, view }) = session.next().await
-            && command == line
-        {
-            return view;
-        }
-    }
-}
-
 async fn listed(session: &mut Session, line: &str) -> List {
-    match command(session, line).await {
+    match session.command(line).await {
         View::List(list) => list,
         other => panic!("{other:?}"),
     }
@@ -100,7 +89,7 @@ async fn sessions_are_found_by_what_was_said() {
         );
     }
     for (id, expect) in [(&port[..8], &port[..8]), ("01234567", "01234567")] {
-        let view = command(&mut session, &format!("resume {id}")).await;
+        let view = session.command(&format!("resume {id}")).await;
         assert_eq!(view, View::Do(Deed::Open(Open::Resume(expect.into()))));
     }
     // An index that is broken is made anew, and that is said.

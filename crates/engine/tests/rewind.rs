@@ -25,18 +25,6 @@ fn bash(command: &str) -> Step {
     Step::answer().call("bash", json!({"command": command}))
 }
 
-/// What a command answers with, once it is there.
-async fn view(session: &mut Session, line: &str) -> View {
-    session.send(Op::Command { line: line.into() }).await;
-    loop {
-        if let Event::Delta(Delta::View { command, view }) = session.next().await
-            && command == line
-        {
-            return view;
-        }
-    }
-}
-
 async fn own(session: &mut Session, command: &str) {
     let line = format!("!{command}");
     session.send(Op::Command { line }).await;
@@ -48,7 +36,7 @@ async fn own(session: &mut Session, command: &str) {
         }
     }
     // What follows the result is done before the next command is.
-    view(session, "session").await;
+    session.command("session").await;
 }
 
 fn list(view: View) -> List {
@@ -129,7 +117,7 @@ async fn files_and_conversation_go_back_and_forth() {
         let mut session = bench.open_with(Open::New, attended).await;
         session.run("ask-one").await;
         session.run("ask-two").await;
-        let listed = list(view(&mut session, "rewind").await);
+        let listed = list(session.command("rewind").await);
         assert_eq!(
             rows(&listed),
             ["2  ask-two [2 files +0 -2]", "1  ask-one [2 files +2 -1]"]
@@ -137,7 +125,7 @@ async fn files_and_conversation_go_back_and_forth() {
         let Act::Command(line) = &listed.items[0].actions[0].act else {
             panic!("{listed:?}");
         };
-        let choices = list(view(&mut session, line).await);
+        let choices = list(session.command(line).await);
         assert_eq!(
             labels(&choices),
             [
@@ -149,18 +137,18 @@ async fn files_and_conversation_go_back_and_forth() {
         );
         // Files alone, and back.
         assert!(matches!(
-            view(&mut session, "rewind 2 code").await,
+            session.command("rewind 2 code").await,
             View::Do(Deed::Compose(_))
         ));
         assert_eq!(
             (bench.space.read("a"), bench.space.read("d/b")),
             ("two\n".into(), "new\n".into())
         );
-        view(&mut session, "rewind undo").await;
+        session.command("rewind undo").await;
         assert!(!bench.space.exists("a") && !bench.space.exists("d"));
         // Both, to the very beginning.
         let before = session.bytes();
-        let composed = view(&mut session, "rewind 1 both").await;
+        let composed = session.command("rewind 1 both").await;
         assert_eq!(composed, View::Do(Deed::Compose("ask-one".into())));
         assert_eq!(bench.space.read("a"), "one\n");
         assert!(!bench.space.exists("d"));
@@ -182,14 +170,14 @@ async fn files_and_conversation_go_back_and_forth() {
         let id = session.id();
         session.close().await;
         let mut session = bench.open_with(Open::Resume(id.clone()), attended).await;
-        let listed = list(view(&mut session, "rewind").await);
+        let listed = list(session.command("rewind").await);
         assert_eq!(
             rows(&listed),
             ["1  ask-other []", "undo the last rewind []"]
         );
-        view(&mut session, "rewind undo").await;
+        session.command("rewind undo").await;
         assert!(!bench.space.exists("a"));
-        let listed = list(view(&mut session, "rewind").await);
+        let listed = list(session.command("rewind").await);
         assert_eq!(
             labels(&listed),
             ["undo the last rewind", "2  ask-two", "1  ask-one"]
@@ -210,7 +198,7 @@ async fn the_model_is_told_what_no_longer_fits() {
     bench.space.write("a", "one\n");
     let mut session = bench.open_with(Open::New, attended).await;
     session.run("ask-one").await;
-    view(&mut session, "rewind 1 code").await;
+    session.command("rewind 1 code").await;
     session.run("ask-two").await;
     let prompt = |n| String::from_utf8_lossy(&bench.request(n).prompt_bytes()).into_owned();
     assert!(
@@ -218,7 +206,7 @@ async fn the_model_is_told_what_no_longer_fits() {
         "{}",
         prompt(2)
     );
-    let shown = view(&mut session, "rewind 2 conversation").await;
+    let shown = session.command("rewind 2 conversation").await;
     assert_eq!(shown, View::Do(Deed::Compose("ask-two".into())));
     session.run("ask-three").await;
     assert!(
@@ -259,7 +247,7 @@ async fn what_changed_outside_is_not_overwritten_unseen() {
         let mut session = bench.open_with(Open::New, attended).await;
         session.run("ask-one").await;
         bench.space.write("a", "mine\n");
-        let asked = list(view(&mut session, "rewind 1 both").await);
+        let asked = list(session.command("rewind 1 both").await);
         assert_eq!(asked.title, "1 changed outside this session:");
         assert_eq!(labels(&asked)[3], "  a");
         assert_eq!(
@@ -267,16 +255,16 @@ async fn what_changed_outside_is_not_overwritten_unseen() {
             ("mine\n".into(), true)
         );
         assert_eq!(
-            list(view(&mut session, "rewind").await).items.len(),
+            list(session.command("rewind").await).items.len(),
             1,
             "nothing has moved"
         );
-        view(&mut session, &format!("rewind 1 both {how}")).await;
+        session.command(&format!("rewind 1 both {how}")).await;
         assert_eq!(
             (bench.space.read("a").as_str(), bench.space.exists("b")),
             (kept, false)
         );
-        view(&mut session, "rewind undo").await;
+        session.command("rewind undo").await;
         assert_eq!(
             (bench.space.read("a"), bench.space.exists("b")),
             ("mine\n".into(), true)
@@ -309,14 +297,14 @@ async fn commands_of_the_person_and_ignored_files_come_back() {
     assert!(!bench.space.exists(".env"));
     own(&mut session, "git clean -qfdx; rm -rf a .gitignore").await;
     assert!(!bench.space.exists("a"));
-    let listed = list(view(&mut session, "rewind").await);
+    let listed = list(session.command("rewind").await);
     assert_eq!(
         labels(&listed),
         ["2  !git clean -qfdx; rm -rf a .gitignore", "1  clean"]
     );
-    view(&mut session, "rewind 2 code").await;
+    session.command("rewind 2 code").await;
     assert_eq!(bench.space.read("a"), "one\nmore\n");
-    view(&mut session, "rewind 1 both").await;
+    session.command("rewind 1 both").await;
     assert_eq!(bench.space.read("a"), "one\n");
     assert_eq!(bench.space.read(".env"), "KEY=1\n");
     assert_eq!(bench.space.read("out/x/y"), "built\n");
@@ -417,7 +405,7 @@ async fn too_large_a_tree_keeps_what_tools_change_by_name() {
         said[0].starts_with("Not the whole tree is saved"),
         "{said:?}"
     );
-    view(&mut session, "rewind 1 code").await;
+    session.command("rewind 1 code").await;
     assert_eq!(bench.space.read("a"), "one");
     session.close().await;
 }
@@ -433,32 +421,29 @@ async fn without_checkpoints_conversations_go_back_alone() {
         .await;
     session.run("ask-one").await;
     assert_eq!(whens(&session.entries()), []);
-    let choices = list(view(&mut session, "rewind 1").await);
+    let choices = list(session.command("rewind 1").await);
     assert_eq!(
         labels(&choices),
         ["conversation only", "leave everything as it is"]
     );
     assert!(matches!(
-        view(&mut session, "rewind 1 code").await,
+        session.command("rewind 1 code").await,
         View::Error(_)
     ));
     assert!(matches!(
-        view(&mut session, "rewind undo").await,
+        session.command("rewind undo").await,
         View::Error(_)
     ));
+    assert!(matches!(session.command("rewind 7").await, View::Error(_)));
     assert!(matches!(
-        view(&mut session, "rewind 7").await,
-        View::Error(_)
-    ));
-    assert!(matches!(
-        view(&mut session, "rewind nonsense").await,
+        session.command("rewind nonsense").await,
         View::Error(_)
     ));
     assert_eq!(
-        view(&mut session, "diff").await,
+        session.command("diff").await,
         View::Text("Nothing was changed.".into())
     );
-    view(&mut session, "rewind 1 conversation").await;
+    session.command("rewind 1 conversation").await;
     session.run("ask-two").await;
     assert!(!String::from_utf8_lossy(&bench.request(2).prompt_bytes()).contains("ask-one"));
     session.close().await;
@@ -479,7 +464,7 @@ async fn diff_is_of_the_session_or_of_a_prompt() {
     let mut session = bench.open_with(Open::New, attended).await;
     session.run("ask-one").await;
     session.run("ask-two").await;
-    let diff = async |session: &mut Session, line: &str| match view(session, line).await {
+    let diff = async |session: &mut Session, line: &str| match session.command(line).await {
         View::Diff(text) => text,
         other => panic!("no diff: {other:?}"),
     };
@@ -496,7 +481,7 @@ async fn diff_is_of_the_session_or_of_a_prompt() {
         diff(&mut session, "diff").await,
         "--- a/a\n+++ /dev/null\n@@ -1 +0,0 @@\n-one\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+a\n--- /dev/null\n+++ b/later\n@@ -0,0 +1 @@\n+x\n"
     );
-    assert!(matches!(view(&mut session, "diff 9").await, View::Error(_)));
+    assert!(matches!(session.command("diff 9").await, View::Error(_)));
     session.close().await;
 }
 
@@ -506,17 +491,14 @@ async fn a_fork_can_begin_before_any_prompt() {
     let mut session = bench.open_with(Open::New, attended).await;
     session.run("ask-one").await;
     session.run("ask-two").await;
-    let forked = view(&mut session, "fork 2").await;
+    let forked = session.command("fork 2").await;
     let View::Do(Deed::Open(open)) = forked else {
         panic!("{forked:?}");
     };
     session.close().await;
     let mut fork = bench.open_with(open, attended).await;
     // Its past can be gone back in before anything is said in it.
-    assert_eq!(
-        labels(&list(view(&mut fork, "rewind").await)),
-        ["1  ask-one"]
-    );
+    assert_eq!(labels(&list(fork.command("rewind").await)), ["1  ask-one"]);
     fork.run("ask-three").await;
     let prompt = String::from_utf8_lossy(&bench.request(2).prompt_bytes()).into_owned();
     assert!(
@@ -559,7 +541,7 @@ async fn nothing_is_rewound_while_something_runs() {
         ))
     );
     // What was steered is a point of its own, saved around.
-    let listed = list(view(&mut session, "rewind").await);
+    let listed = list(session.command("rewind").await);
     assert_eq!(labels(&listed), ["2  more", "1  go"]);
     session.close().await;
 }
@@ -576,8 +558,8 @@ async fn a_background_prompt_refuses_rewind_and_shares_the_tree() {
     );
     let mut session = bench.open_with(Open::New, attended).await;
     session.run("ask-one").await;
-    view(&mut session, "bg slow").await;
-    let refused = view(&mut session, "rewind").await;
+    session.command("bg slow").await;
+    let refused = session.command("rewind").await;
     assert!(
         matches!(&refused, View::Error(text) if text.contains("t1")),
         "{refused:?}"
@@ -599,7 +581,7 @@ async fn a_stopped_turn_is_taken_back_without_a_question() {
         })
         .await;
     assert_eq!(bench.space.read("a"), "two\n");
-    let shown = view(&mut session, "rewind 1 both").await;
+    let shown = session.command("rewind 1 both").await;
     assert_eq!(shown, View::Do(Deed::Compose("ask-one".into())));
     assert_eq!(bench.space.read("a"), "one\n");
     session.close().await;
@@ -614,14 +596,14 @@ async fn two_sessions_in_one_tree_do_not_undo_each_other_unseen() {
     one.run("ask-one").await;
     two.run("ask-two").await;
     // What the other one made is not this session's to remove.
-    let asked = list(view(&mut one, "rewind 1 both").await);
+    let asked = list(one.command("rewind 1 both").await);
     assert_eq!(labels(&asked)[3..], ["  b"]);
-    view(&mut one, "rewind 1 both keep").await;
+    one.command("rewind 1 both keep").await;
     assert_eq!(
         (bench.space.exists("a"), bench.space.exists("b")),
         (false, true)
     );
-    view(&mut two, "rewind 1 code").await;
+    two.command("rewind 1 code").await;
     assert!(!bench.space.exists("b"));
     one.close().await;
     two.close().await;

@@ -166,15 +166,6 @@ async fn turn(session: &mut Session, answers: Answers<'_>) -> Shown {
     session.answered(answers).await
 }
 
-async fn command(session: &mut Session, line: &str) -> View {
-    session.send(Op::Command { line: line.into() }).await;
-    loop {
-        if let Event::Delta(Delta::View { view, .. }) = session.next().await {
-            return view;
-        }
-    }
-}
-
 fn modes(shown: &Shown) -> Vec<(String, String)> {
     let of = |e: &Arc<ostler_wire::Entry>| match &e.body {
         Body::Mode(mode) => Some((mode.mode.clone(), mode.posture.clone())),
@@ -681,7 +672,7 @@ async fn approve_changes_who_is_asked() {
     ] {
         let bench = Bench::new(Kind::Chat, [bash("touch a"), write("b"), done()]);
         let mut session = bench.open_with(Open::New, attended).await;
-        let View::Text(_) = command(&mut session, line).await else {
+        let View::Text(_) = session.command(line).await else {
             panic!("{line}")
         };
         let asked: Vec<&str> = [shell, edit].into_iter().flatten().collect();
@@ -693,14 +684,14 @@ async fn approve_changes_who_is_asked() {
     }
     let bench = Bench::new(Kind::Chat, [bash("touch a"), done()]);
     let mut session = bench.open_with(Open::New, attended).await;
-    command(&mut session, "approve none").await;
+    session.command("approve none").await;
     let shown = turn(&mut session, &[]).await;
     assert_eq!(
         (shown.codes(), shown.approvals()),
         (vec!["blocked".into()], vec!["deny".into()])
     );
     assert_eq!(modes(&shown), [("normal".to_owned(), "refuse".to_owned())]);
-    let View::Error(_) = command(&mut session, "approve perhaps").await else {
+    let View::Error(_) = session.command("approve perhaps").await else {
         panic!("it knows no such thing")
     };
     session.close().await;
@@ -757,7 +748,7 @@ async fn commands_are_heard_while_a_turn_runs() {
         "{rows:?}"
     );
     // The rule was heard, too: a yolo posture does not lift a deny.
-    command(&mut session, "mode normal").await;
+    session.command("mode normal").await;
     assert_eq!(turn(&mut session, &[]).await.codes(), ["blocked"]);
     session.close().await;
 }
@@ -774,8 +765,8 @@ async fn permissions_are_shown_and_changed_for_the_session() {
             options.policy.rules.deny = rules(&["Read(.env)"]);
         })
         .await;
-    command(&mut session, "permissions allow bash(touch a)").await;
-    let View::Table { rows, .. } = command(&mut session, "permissions").await else {
+    session.command("permissions allow bash(touch a)").await;
+    let View::Table { rows, .. } = session.command("permissions").await else {
         panic!("no table")
     };
     let row = |cells: [&str; 3]| cells.map(str::to_owned).to_vec();
@@ -796,12 +787,12 @@ async fn permissions_are_shown_and_changed_for_the_session() {
         ("permissions grant x", "Write /permissions"),
         ("permissions allow", "Write /permissions"),
     ] {
-        let View::Error(text) = command(&mut session, line).await else {
+        let View::Error(text) = session.command(line).await else {
             panic!("{line}")
         };
         assert!(text.contains(told), "{line}: {text}");
     }
-    command(&mut session, "permissions remove Bash(touch a)").await;
+    session.command("permissions remove Bash(touch a)").await;
     turn(&mut session, &[("once", None)]).await;
     session.close().await;
 }

@@ -7,7 +7,7 @@ use common::{Bench, Session};
 use ostler_engine::Options;
 use ostler_engine::policy::Posture;
 use ostler_testkit::{Captured, Kind, Place, Server, Step};
-use ostler_wire::{Body, Delta, Doing, Event, Op, Open, Task, View};
+use ostler_wire::{Body, Delta, Doing, Event, Open, Task, View};
 use serde_json::json;
 
 fn attended(options: &mut Options) {
@@ -30,17 +30,6 @@ fn runs(command: impl Fn(&str) -> String + Send + Sync + 'static) -> Server {
         true => Step::answer().call("bash", json!({"command": command(&says(request))})),
         false => Step::answer().text("Done it."),
     })
-}
-
-async fn command(session: &mut Session, line: &str) -> View {
-    session.send(Op::Command { line: line.into() }).await;
-    loop {
-        if let Event::Delta(Delta::View { command, view }) = session.next().await
-            && command == line
-        {
-            return view;
-        }
-    }
 }
 
 fn text(view: &View) -> &str {
@@ -86,16 +75,16 @@ async fn two_run_at_once_and_writers_take_turns() {
     });
     let bench = Bench::with(Kind::Chat, server);
     let mut session = bench.open_with(Open::New, trusting).await;
-    let started = command(&mut session, "bg one").await;
+    let started = session.command("bg one").await;
     assert_eq!(text(&started), "t1 runs in the background: one");
-    command(&mut session, "bg two &").await;
+    session.command("bg two &").await;
     tasks_are(&mut session, |tasks| {
         let doing: Vec<&Doing> = tasks.iter().map(|t| &t.doing).collect();
         let running = Doing::Running("bash".into());
         doing.contains(&&running) && doing.contains(&&Doing::Queueing)
     })
     .await;
-    let listed = command(&mut session, "ps").await;
+    let listed = session.command("ps").await;
     let View::Table { rows, .. } = listed else {
         panic!("{listed:?}");
     };
@@ -126,7 +115,7 @@ async fn two_run_at_once_and_writers_take_turns() {
     titles.sort();
     assert_eq!(titles, ["one", "two"]);
     assert_eq!(
-        text(&command(&mut session, "ps").await),
+        text(&session.command("ps").await),
         "Nothing runs in the background."
     );
     session.close().await;
@@ -144,7 +133,7 @@ async fn a_task_goes_on_from_what_was_said_and_its_end_is_a_notice() {
     );
     let mut session = bench.open_with(Open::New, attended).await;
     session.run("first").await;
-    command(&mut session, "bg second").await;
+    session.command("bg second").await;
     let end = news(&mut session).await;
     let short = bench
         .store()
@@ -172,7 +161,7 @@ async fn asks_of_a_task_come_to_the_foreground_by_name() {
     for (choice, made) in [("once", true), ("deny", false)] {
         let bench = Bench::with(Kind::Chat, runs(|_| "touch made".into()));
         let mut session = bench.open_with(Open::New, attended).await;
-        command(&mut session, "bg go").await;
+        session.command("bg go").await;
         let ask = loop {
             if let Event::Ask(ask) = session.next().await {
                 break ask;
@@ -202,9 +191,9 @@ async fn a_task_can_be_stopped_and_given_a_limit() {
     ] {
         let bench = Bench::new(Kind::Chat, [step]);
         let mut session = bench.open_with(Open::New, trusting).await;
-        command(&mut session, "bg go").await;
+        session.command("bg go").await;
         bench.asked(1).await;
-        let view = command(&mut session, line).await;
+        let view = session.command(line).await;
         assert!(matches!(view, View::Text(_)), "{view:?}");
         let end = news(&mut session).await;
         assert!(end.starts_with(expect), "{line}: {end}");
@@ -218,7 +207,7 @@ async fn what_would_leave_the_session_waits_for_its_tasks() {
     let bench = Bench::new(Kind::Chat, [stalled(), stalled(), stalled(), stalled()]);
     let mut session = bench.open_with(Open::New, trusting).await;
     for n in 1..=4 {
-        let view = command(&mut session, &format!("bg number {n}")).await;
+        let view = session.command(&format!("bg number {n}")).await;
         assert!(text(&view).starts_with(&format!("t{n} runs")), "{view:?}");
     }
     bench.asked(4).await;
@@ -233,7 +222,7 @@ async fn what_would_leave_the_session_waits_for_its_tasks() {
         ("kill t9", "There is no task or job t9"),
         ("timeout soon", "Write a time such as 10m"),
     ] {
-        let view = command(&mut session, line).await;
+        let view = session.command(line).await;
         assert!(
             matches!(&view, View::Error(text) if text.starts_with(why)),
             "{line}: {view:?}"

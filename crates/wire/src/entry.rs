@@ -240,7 +240,7 @@ pub struct TurnEnd {
 }
 
 /// Older work was folded: a digest stands in its place from now on. The entries themselves stay where they are.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Compaction {
     /// The last entry that is folded.
     pub through: u64,
@@ -269,12 +269,13 @@ pub struct Compaction {
 }
 
 /// Who wrote a digest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DigestBy {
     /// The session's model, with the facts that the log gives.
     Model,
     /// The log alone.
+    #[default]
     Mechanical,
 }
 
@@ -480,6 +481,30 @@ impl Body {
             Body::Compaction(_) => "compaction",
             Body::Checkpoint(_) => "checkpoint",
             Body::Rewind(_) => "rewind",
+        }
+    }
+
+    pub fn message(&self) -> Option<&Message> {
+        if let Body::Message(message) = self {
+            Some(message)
+        } else {
+            None
+        }
+    }
+
+    pub fn meta(&self) -> Option<&Meta> {
+        if let Body::Meta(meta) = self {
+            Some(meta)
+        } else {
+            None
+        }
+    }
+
+    pub fn usage(&self) -> Option<&Usage> {
+        if let Body::Usage(usage) = self {
+            Some(usage)
+        } else {
+            None
         }
     }
 }

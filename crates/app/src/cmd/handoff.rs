@@ -12,8 +12,9 @@ use ostler_engine::feed::Feed;
 use ostler_engine::handoff::{self, Handoff};
 use ostler_engine::ledger::{Ledger, Line};
 use ostler_engine::log;
+use ostler_engine::store::root_of;
 use ostler_llm::Model;
-use ostler_wire::{Body, Entry};
+use ostler_wire::Entry;
 use std::path::Path;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -33,7 +34,9 @@ pub async fn run(boot: &Boot, args: Args) -> anyhow::Result<u8> {
         text::say(&notice);
     }
     let entries = log::branch(entries);
-    let mut document = Handoff::draft(&entries, &args.goal, &root(boot, &entries));
+    let own = boot.places.root.display().to_string();
+    let root = root_of(&entries).map_or(own, str::to_owned);
+    let mut document = Handoff::draft(&entries, &args.goal, &root);
     if !args.no_model {
         document = improved(boot, document, &path, &entries).await;
     }
@@ -101,17 +104,4 @@ async fn improved(boot: &Boot, draft: Handoff, path: &Path, entries: &[Entry]) -
         ));
     }
     improved.handoff
-}
-
-/// Where the session worked.
-fn root(boot: &Boot, entries: &[Entry]) -> String {
-    let mut roots = entries.iter().rev().filter_map(|entry| {
-        if let Body::Meta(meta) = &entry.body {
-            Some(meta.root.clone()).filter(|root| !root.is_empty())
-        } else {
-            None
-        }
-    });
-    let own = boot.places.root.display().to_string();
-    roots.next().unwrap_or(own)
 }

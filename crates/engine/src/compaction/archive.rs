@@ -72,19 +72,8 @@ pub fn write<E: Borrow<Entry>>(path: &Path, entries: &[E]) -> io::Result<()> {
 }
 
 fn is_message(body: &Body) -> bool {
-    match body {
-        Body::Message(_) | Body::ToolUse(_) | Body::ToolResult(_) | Body::Interrupted(_) => true,
-        Body::Meta(_)
-        | Body::Usage(_)
-        | Body::Settings(_)
-        | Body::Mode(_)
-        | Body::Approval(_)
-        | Body::Todo(_)
-        | Body::Notice(_)
-        | Body::Error(_)
-        | Body::TurnEnd(_)
-        | Body::Compaction(_)
-        | Body::Checkpoint(_)
-        | Body::Rewind(_) => false,
-    }
+    matches!(
+        body,
+        Body::Message(_) | Body::ToolUse(_) | Body::ToolResult(_) | Body::Interrupted(_)
+    )
 }

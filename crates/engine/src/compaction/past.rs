@@ -112,24 +112,12 @@ impl Stand<'_> {
 /// The person's message that has no end of its turn after it.
 fn under_way<E: Borrow<Entry>>(entries: &[E]) -> Option<usize> {
     for (at, entry) in entries.iter().enumerate().rev() {
-        match &entry.borrow().body {
-            Body::Message(message) if message.role == Role::User => return Some(at),
-            Body::TurnEnd(_) => return None,
-            Body::Message(_)
-            | Body::Meta(_)
-            | Body::ToolUse(_)
-            | Body::ToolResult(_)
-            | Body::Usage(_)
-            | Body::Settings(_)
-            | Body::Mode(_)
-            | Body::Approval(_)
-            | Body::Todo(_)
-            | Body::Notice(_)
-            | Body::Error(_)
-            | Body::Interrupted(_)
-            | Body::Compaction(_)
-            | Body::Checkpoint(_)
-            | Body::Rewind(_) => {}
+        let body = &entry.borrow().body;
+        if let Body::TurnEnd(_) = body {
+            return None;
+        }
+        if body.message().is_some_and(|m| m.role == Role::User) {
+            return Some(at);
         }
     }
     None
@@ -259,36 +247,19 @@ pub fn context_parts<E: Borrow<Entry>>(entries: &[E], upto: usize) -> Parts {
     for (at, entry) in entries.iter().enumerate().skip(plan.end) {
         let body = &entry.borrow().body;
         let size = if at < upto { bytes_of(body) } else { 0 };
-        match body {
-            Body::Message(message) if is_persons(message) => {
-                let (text, images) = self::pinned(message, None).unwrap_or_default();
-                let kept = Kept {
-                    entry: 0,
-                    text: with_context(message, text),
-                    images,
-                    is_digest: false,
-                };
-                let kept = weight_of(&kept);
-                pinned += kept;
-                saves += size.saturating_sub(kept);
-            }
-            Body::Message(_)
-            | Body::Meta(_)
-            | Body::ToolUse(_)
-            | Body::ToolResult(_)
-            | Body::Usage(_)
-            | Body::Settings(_)
-            | Body::Mode(_)
-            | Body::Approval(_)
-            | Body::Todo(_)
-            | Body::Notice(_)
-            | Body::Error(_)
-            | Body::Interrupted(_)
-            | Body::TurnEnd(_)
-            | Body::Compaction(_)
-            | Body::Checkpoint(_)
-            | Body::Rewind(_) => saves += size,
-        }
+        let Some(message) = body.message().filter(|m| is_persons(m)) else {
+            saves += size;
+            continue;
+        };
+        let (text, images) = self::pinned(message, None).unwrap_or_default();
+        let kept = weight_of(&Kept {
+            entry: 0,
+            text: with_context(message, text),
+            images,
+            is_digest: false,
+        });
+        pinned += kept;
+        saves += size.saturating_sub(kept);
     }
     let tokens = |bytes: usize| bytes as u64 / BYTES_PER_TOKEN;
     Parts {

@@ -9,7 +9,7 @@ use crate::desk::Desk;
 use crate::inbox::{Inbox, Stopped};
 use crate::sample::{Sampled, sample};
 use ostler_llm::{Answer, AnswerPart, Error, TokenUsage};
-use ostler_wire::{Body, Compaction, DigestBy, Entry, Message, Stop, Usage};
+use ostler_wire::{Body, Compaction, Entry, Message, Stop, Usage};
 use tokio_util::sync::CancellationToken;
 
 const INSTRUCTION: &str = include_str!("instruction.md");
@@ -146,14 +146,7 @@ fn shown(desk: &Desk, material: Material<'_>, share: Share) -> (Conversation, u6
         body: Body::Compaction(Compaction {
             through: through.map_or(0, |e| e.entry),
             digest: LEFT_OUT.into(),
-            by: DigestBy::Mechanical,
-            focus: None,
-            archive: None,
-            answers: 0,
-            calls: 0,
-            tokens_before: 0,
-            tokens_after: 0,
-            shared_bytes: 0,
+            ..Compaction::default()
         }),
     });
     conversation.read(&entries);

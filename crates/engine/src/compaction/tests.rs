@@ -11,13 +11,8 @@ fn compaction(through: u64, digest: &str) -> Body {
         through,
         digest: digest.into(),
         by: DigestBy::Model,
-        focus: None,
         archive: Some(format!("/home/archive/{digest}.jsonl")),
-        answers: 0,
-        calls: 0,
-        tokens_before: 0,
-        tokens_after: 0,
-        shared_bytes: 0,
+        ..Compaction::default()
     })
 }
 

@@ -5,9 +5,7 @@ use crate::cache;
 use crate::compaction::boundary;
 use crate::testing::{called, model, numbered, params, prefix, result, said, tool_use};
 use ostler_testkit::{Captured, Kind};
-use ostler_wire::{
-    DigestBy, Interrupted, Message, Notice, Origin, Outcome, Replay, Settings, Stop, TurnEnd,
-};
+use ostler_wire::{Interrupted, Message, Notice, Origin, Outcome, Replay, Settings, Stop, TurnEnd};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -123,14 +121,7 @@ impl Run {
         let mut compaction = Compaction {
             through: through as u64,
             digest: format!("<digest>{through}</digest>"),
-            by: DigestBy::Mechanical,
-            focus: None,
-            archive: None,
-            answers: 0,
-            calls: 0,
-            tokens_before: 0,
-            tokens_after: 0,
-            shared_bytes: 0,
+            ..Compaction::default()
         };
         let bodies: Vec<Body> = self.log.drain(..).map(|e| e.body).collect();
         let with = |compaction: &Compaction| {

@@ -585,13 +585,8 @@ fn any_body() -> impl Strategy<Value = Body> {
             through,
             digest,
             by: DigestBy::Model,
-            focus: None,
-            archive: None,
-            answers: 0,
-            calls: 0,
-            tokens_before: 0,
-            tokens_after: 0,
             shared_bytes: through,
+            ..Compaction::default()
         })),
     ]
 }

@@ -207,7 +207,7 @@ mod tests {
                 json!({"pattern": format!("{root}/src/*.py")}),
                 json!(["src/x.py"]),
             ),
-            (json!({"pattern": "../root/*.rs"}), json!(["old.rs"])),
+            (json!({"pattern": "../project/*.rs"}), json!(["old.rs"])),
             (json!({"pattern": "old.rs"}), json!(["old.rs"])),
             (json!({"pattern": "**/*.yml"}), json!([".github/w.yml"])),
             (json!({"pattern": "target/*"}), json!(["target/y.rs"])),

@@ -20,7 +20,7 @@ pub struct Bench {
 impl Bench {
     pub fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        std::fs::create_dir(dir.path().join("root")).unwrap();
+        std::fs::create_dir(dir.path().join("project")).unwrap();
         Self {
             dir,
             seen: Arc::default(),
@@ -29,7 +29,7 @@ impl Bench {
 
     /// Canonical.
     pub fn root(&self) -> PathBuf {
-        self.dir.path().canonicalize().unwrap().join("root")
+        self.dir.path().canonicalize().unwrap().join("project")
     }
 
     pub fn path(&self, name: impl AsRef<Path>) -> PathBuf {

@@ -12,7 +12,8 @@ use ostler_host::Local;
 use ostler_llm::{Params, Proxies, Quirks, Secret, Target, Timeouts, Transport, TransportOptions};
 use ostler_testkit::{Captured, KEY, Kind, Server, Step, TempWorkspace};
 use ostler_wire::{
-    Ask, Body, Client, Delivery, Delta, Entry, Event, Hub as _, Language, Op, Open, Origin, Outcome,
+    Ask, Body, Client, Delivery, Delta, Entry, Event, Hub as _, Language, Op, Open, Origin,
+    Outcome, View,
 };
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -255,6 +256,18 @@ impl Session {
         event
             .expect("the session hangs")
             .expect("the session ended")
+    }
+
+    /// Sends a command and waits for what it shows.
+    pub async fn command(&mut self, line: &str) -> View {
+        self.send(Op::Command { line: line.into() }).await;
+        loop {
+            if let Event::Delta(Delta::View { command, view }) = self.next().await
+                && command == line
+            {
+                return view;
+            }
+        }
     }
 
     /// Sends a prompt and watches it to the end of its turn.

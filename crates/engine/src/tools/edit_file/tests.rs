@@ -221,19 +221,19 @@ async fn errors_say_what_to_do() {
             "nothing",
             "a",
             "b",
-            "path_error: DIR/root/nothing does not exist. Use write_file to make it, or glob to find it.",
+            "path_error: DIR/project/nothing does not exist. Use write_file to make it, or glob to find it.",
         ),
         (
             "dir",
             "a",
             "b",
-            "path_error: DIR/root/dir is a directory, not a file.",
+            "path_error: DIR/project/dir is a directory, not a file.",
         ),
         (
             "way-out",
             "safe",
             "b",
-            "path_error: DIR/outside lies outside of the folders that may be written (DIR/root).",
+            "path_error: DIR/outside lies outside of the folders that may be written (DIR/project).",
         ),
         (
             "latin",

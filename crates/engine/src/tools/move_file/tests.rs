@@ -88,12 +88,12 @@ async fn errors_say_what_is_wrong() {
     bench.put("dir/a", "x");
     bench.put("file", "x");
     std::fs::write(bench.dir.path().join("outside"), "safe").unwrap();
-    let outside = "lies outside of the folders that may be written (DIR/root).";
+    let outside = "lies outside of the folders that may be written (DIR/project).";
     for (from, to, expect) in [
         (
             "nothing",
             "b",
-            "not_found: DIR/root/nothing does not exist.".to_owned(),
+            "not_found: DIR/project/nothing does not exist.".to_owned(),
         ),
         (
             "dir",
@@ -119,7 +119,7 @@ async fn errors_say_what_is_wrong() {
         (
             "file",
             "dir/a/b",
-            "path_error: DIR/root/dir/a is not a directory.".into(),
+            "path_error: DIR/project/dir/a is not a directory.".into(),
         ),
         ("file", "", "invalid_input: The path is empty.".into()),
     ] {

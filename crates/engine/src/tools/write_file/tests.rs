@@ -111,15 +111,15 @@ async fn errors_say_what_is_wrong() {
     std::fs::write(bench.dir.path().join("outside"), "safe").unwrap();
     symlink(bench.dir.path().join("outside"), bench.path("way-out")).unwrap();
     symlink(bench.dir.path(), bench.path("dir-out")).unwrap();
-    let outside = "lies outside of the folders that may be written (DIR/root).";
+    let outside = "lies outside of the folders that may be written (DIR/project).";
     for (path, expect) in [
         (
             "dir",
-            "write_error: DIR/root/dir is a directory, not a file.".to_owned(),
+            "write_error: DIR/project/dir is a directory, not a file.".to_owned(),
         ),
         (
             "file/x",
-            "mkdir_error: DIR/root/file is not a directory.".into(),
+            "mkdir_error: DIR/project/file is not a directory.".into(),
         ),
         ("../outside", format!("write_error: DIR/outside {outside}")),
         ("way-out", format!("write_error: DIR/outside {outside}")),
@@ -130,7 +130,7 @@ async fn errors_say_what_is_wrong() {
         ),
         (
             "a\0b",
-            "invalid_input: DIR/root/a\0b must be an absolute path without NUL bytes.".into(),
+            "invalid_input: DIR/project/a\0b must be an absolute path without NUL bytes.".into(),
         ),
         ("", "invalid_input: The path is empty.".into()),
     ] {
@@ -161,11 +161,11 @@ async fn a_read_only_folder_is_told_apart() {
     if std::fs::write(bench.path("locked/probe"), "").is_err() {
         assert_eq!(
             wrote(&bench, "locked/new", "").await,
-            "write_error: permission denied for DIR/root/locked/new."
+            "write_error: permission denied for DIR/project/locked/new."
         );
         let sub = wrote(&bench, "locked/sub/new", "").await;
         assert!(
-            sub.starts_with("mkdir_error: cannot make the directory DIR/root/locked/sub"),
+            sub.starts_with("mkdir_error: cannot make the directory DIR/project/locked/sub"),
             "{sub}"
         );
     }
