@@ -492,7 +492,6 @@ fn odd_texts_do_not_break_the_layout() {
         + &"中".repeat(90)
         + " |\n";
     let answers = [
-        ("a long line", "x".repeat(10 << 20)),
         ("a wide table", wide),
         ("right to left", "שלום עולם — مرحبا بالعالم".repeat(8)),
         (
@@ -500,6 +499,8 @@ fn odd_texts_do_not_break_the_layout() {
             "a\u{200b}\u{200d}\u{feff}\u{301}\u{301}\u{301}b ".repeat(60),
         ),
         ("many emoji", "👩‍👩‍👧‍👦🏳️‍🌈".repeat(50)),
+        // It fills the window, so that a further prompt would be folded first.
+        ("a long line", "x".repeat(10 << 20)),
     ];
     let steps = answers
         .iter()
