@@ -202,6 +202,9 @@ async fn steps(
             bodies.append(&mut also);
             desk.commit(bodies)?;
         }
+        if steps > 1 {
+            compaction::between_steps(desk, inbox, cancel).await?;
+        }
         let (answer, sent, hold) = match ask_model(desk, inbox, cancel).await? {
             Asked::Answer(answer, sent, hold) => (*answer, sent, hold),
             Asked::Cut if cuts == 0 => {

@@ -668,3 +668,151 @@ async fn what_is_pinned_is_not_folded_to_death() {
     assert_eq!(stuck.len(), 1, "{said:?}");
     assert!(stuck[0].contains("ostler handoff"));
 }
+
+const STEPS: usize = 40;
+
+/// One turn of many steps, each with a command of its own and much output. It reports what the prompt weighs.
+fn laborious() -> Server {
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    Server::answering(move |request| {
+        if is_summary(request) {
+            return Step::answer().text(SUMMARY);
+        }
+        // What was run last is there to be read, whatever was folded.
+        let n = next.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        let results = request.tool_results();
+        let last = results.last().map(|(_, text, _)| text.clone());
+        if (1..=STEPS).contains(&n) {
+            let before = format!("out-{}.", n - 1);
+            assert!(last.is_some_and(|text| text.contains(&before)));
+        }
+        let tokens = request.prompt_bytes().len() as u64 / 4;
+        let command =
+            format!("echo out-{n}.; echo {n} >>ran.txt; printf 'word %.0s' $(seq 1200)");
+        let step = match n < STEPS {
+            true => Step::answer().call("bash", json!({"command": command})),
+            false => Step::answer().text("Done."),
+        };
+        reporting(step, tokens)
+    })
+}
+
+#[tokio::test]
+async fn a_long_turn_folds_between_its_steps_and_goes_on() {
+    for kind in Kind::ALL {
+        let mut bench = Bench::with(kind, laborious());
+        bench.window = 30_000;
+        let mut session = bench.open().await;
+        let prompt = format!("go: {}", constraint(7));
+        let shown = session.run(&prompt).await;
+        assert_eq!(shown.outcome(), Some(Outcome::Done), "{:?}", shown.error());
+        let entries = session.entries();
+        let folds = compactions(&entries);
+        assert!((2..8).contains(&folds.len()), "{}", folds.len());
+        for fold in &folds {
+            assert!(fold.tokens_after < fold.tokens_before / 2, "{fold:?}");
+        }
+        // Nothing was run twice and nothing left out; the mock itself refuses a result without its call.
+        let ran: Vec<String> = (0..STEPS).map(|n| n.to_string()).collect();
+        let file = bench.space.read("ran.txt");
+        assert_eq!(file.lines().collect::<Vec<_>>(), ran);
+        for request in bench.server.requests() {
+            let text = String::from_utf8(request.prompt_bytes()).unwrap();
+            assert_eq!(text.matches(&constraint(7)).count(), 1, "{}", kind.name());
+            assert!(text.len() < 30_000 * 4, "{}", text.len());
+        }
+        let last = bench.server.requests().pop().unwrap();
+        let text = String::from_utf8(last.prompt_bytes()).unwrap();
+        for n in 0..STEPS {
+            assert!(text.contains(&format!("echo out-{n}.")), "command {n}");
+        }
+        assert_eq!(breaks(&entries), [""; 0]);
+        let id = session.id();
+        session.close().await;
+        let mut session = bench.resume(&id).await;
+        session.run("and now?").await;
+        let next = bench.server.requests().pop().unwrap();
+        assert!(next.prompt_bytes().starts_with(&last.prompt_bytes()));
+        session.close().await;
+        let (entries, _) = bench.store().read(&id).unwrap();
+        assert_eq!(breaks(&entries), [""; 0], "{}", kind.name());
+    }
+}
+
+#[tokio::test]
+async fn a_long_turn_is_folded_by_that_strategy_alone() {
+    for strategy in [Strategy::Warn, Strategy::Handoff] {
+        let mut bench = Bench::with(Kind::Chat, laborious());
+        bench.window = 30_000;
+        let change = move |options: &mut ostler_engine::Options| {
+            options.context.strategy = strategy;
+        };
+        let mut session = bench.open_with(Open::New, change).await;
+        session.run("go").await;
+        assert_eq!(compactions(&session.entries()).len(), 0);
+    }
+}
+
+fn forbids(request: &Captured) -> bool {
+    let text = request.body.to_string();
+    text.contains(r#""tool_choice""#) || text.contains(r#""toolConfig""#)
+}
+
+/// Whether calls were forbidden in each request for a digest, what made the digest, and how many requests are in the books.
+async fn digests(kind: Kind, server: Server) -> (Vec<bool>, DigestBy, usize) {
+    let bench = Bench::with(kind, server);
+    let mut session = worked(&bench).await;
+    session.command("compact").await;
+    let requests = bench.server.requests();
+    assert!(requests.iter().all(|r| !r.tool_names().is_empty()));
+    let asked = requests.iter().filter(|r| is_summary(r));
+    let by = compactions(&session.entries()).pop().unwrap().by;
+    let lines = Ledger::new(bench.space.home()).lines().unwrap();
+    let booked = lines.iter().filter(|l| l.role == "compaction").count();
+    bench.server.forgive();
+    (asked.map(forbids).collect(), by, booked)
+}
+
+#[tokio::test]
+async fn calls_are_forbidden_in_a_digest_where_that_keeps_the_cache() {
+    let call = || Step::answer().call("bash", json!({"command": "touch called"}));
+    for kind in Kind::ALL {
+        let keeps = matches!(kind, Kind::Chat | Kind::Responses);
+        assert_eq!(
+            digests(kind, answering(|_| Step::answer().text(SUMMARY))).await,
+            (vec![keeps], DigestBy::Model, 1)
+        );
+        // A model that goes on with the work instead is asked once more, and may not.
+        let stubborn = answering(move |request| match forbids(request) {
+            true => Step::answer().text(SUMMARY),
+            false => call(),
+        });
+        let (asked, by, booked) = digests(kind, stubborn).await;
+        let expect = if keeps { vec![true] } else { vec![false, true] };
+        assert_eq!((asked.len(), by), (booked, DigestBy::Model));
+        assert_eq!(asked, expect, "{}", kind.name());
+        // One that never stops gets no third chance.
+        let (asked, by, _) = digests(kind, answering(move |_| call())).await;
+        assert_eq!((asked, by), (expect, DigestBy::Mechanical));
+    }
+}
+
+#[tokio::test]
+async fn an_endpoint_that_takes_no_tool_choice_is_asked_without() {
+    for kind in [Kind::Chat, Kind::Responses] {
+        let strict = answering(|request| match forbids(request) {
+            true => Step::status(400, r#"{"error": {"message": "no such field: tool_choice"}}"#),
+            false => Step::answer().text(SUMMARY),
+        });
+        let (asked, by, booked) = digests(kind, strict).await;
+        assert_eq!((asked, by, booked), (vec![true, false], DigestBy::Model, 1));
+    }
+}
+
+/// Works as ever, and answers what is asked for a digest like this.
+fn answering(digest: impl Fn(&Captured) -> Step + Send + Sync + 'static) -> Server {
+    Server::answering(move |request| match is_summary(request) {
+        true => digest(request),
+        false => Step::answer().text(&filler(1)),
+    })
+}

@@ -42,6 +42,8 @@ const DIGEST_OF_WINDOW: u64 = 16;
 const MIN_SAVED: u64 = 250;
 /// And the share of the prompt when nobody did.
 const MIN_SHARE_SAVED: u64 = 10;
+/// And the share of the window in the middle of a turn, so that a long one is not folded again and again.
+const MIN_WINDOW_SAVED: u64 = 4;
 /// How full the window is when the person is told, and when nothing will fold it.
 const WARN_AT: f64 = 0.7;
 const WARN_LATE: f64 = 0.8;
@@ -137,6 +139,8 @@ impl Gauge {
 enum Occasion {
     /// The window is nearly full; the prompt of the new turn is in the log.
     Due,
+    /// The same between two steps of a turn.
+    Midway,
     /// The provider says that the prompt is too long.
     Overflow,
     /// The person wants it.
@@ -147,7 +151,15 @@ impl Occasion {
     fn focus(&self) -> Option<String> {
         match self {
             Occasion::Wish { focus } => focus.clone(),
-            Occasion::Due | Occasion::Overflow => None,
+            Occasion::Due | Occasion::Midway | Occasion::Overflow => None,
+        }
+    }
+
+    /// Whether the person's message came before, and brings nothing any more.
+    fn is_within_turn(&self) -> bool {
+        match self {
+            Occasion::Midway | Occasion::Overflow => true,
+            Occasion::Due | Occasion::Wish { .. } => false,
         }
     }
 }
@@ -173,6 +185,24 @@ pub(crate) async fn before_turn(
     inbox: &mut Inbox,
     cancel: &CancellationToken,
 ) -> Result<(), LogError> {
+    when_full(desk, inbox, cancel, Occasion::Due).await
+}
+
+/// Folds between two steps of a turn that has come near the end of the window. What the model has not yet seen stays.
+pub(crate) async fn between_steps(
+    desk: &mut Desk,
+    inbox: &mut Inbox,
+    cancel: &CancellationToken,
+) -> Result<(), LogError> {
+    when_full(desk, inbox, cancel, Occasion::Midway).await
+}
+
+async fn when_full(
+    desk: &mut Desk,
+    inbox: &mut Inbox,
+    cancel: &CancellationToken,
+    occasion: Occasion,
+) -> Result<(), LogError> {
     let ContextSettings { strategy, ratio } = desk.manner.folding.settings;
     let window = window(desk);
     let full = tokens(desk) as f64 >= ratio * window as f64;
@@ -181,7 +211,7 @@ pub(crate) async fn before_turn(
     if strategy != Strategy::Compact || window == 0 || !full || gauge.is_hopeless(window, bytes) {
         return Ok(());
     }
-    if let Folded::Not(why) = fold(desk, inbox, cancel, Occasion::Due).await? {
+    if let Folded::Not(why) = fold(desk, inbox, cancel, occasion).await? {
         let gauge = &mut desk.manner.folding.gauge;
         gauge.tried = Some((window, bytes));
         if gauge.tells(why) {
@@ -322,9 +352,12 @@ fn work(desk: &Desk, occasion: &Occasion) -> Result<Work, Pointless> {
     let entries = branch(entries.into_iter().map(Arc::unwrap_or_clone).collect());
     let upto = match occasion {
         Occasion::Due => last_prompt(&entries),
-        Occasion::Overflow | Occasion::Wish { .. } => entries.len(),
+        Occasion::Midway | Occasion::Overflow | Occasion::Wish { .. } => entries.len(),
     };
-    let place = past::boundary(&entries, upto, tail(desk));
+    let mut place = past::boundary(&entries, upto, tail(desk));
+    if *occasion == Occasion::Midway {
+        place = place.min(last_step(&entries)).max(Plan::of(&entries).end);
+    }
     if let Some(why) = pointless(desk, context_parts(&entries, place), occasion) {
         return Err(why);
     }
@@ -383,7 +416,7 @@ async fn carry_out(
         focus: focus.clone(),
         archive: archive.clone(),
         // In the middle of a turn no message of the person brings it.
-        mode: desk.briefing().filter(|_| occasion == Occasion::Overflow),
+        mode: desk.briefing().filter(|_| occasion.is_within_turn()),
         ..Digest::new(prose.ok(), facts_for(desk, folded))
     };
     let compaction = Compaction {
@@ -406,9 +439,7 @@ async fn carry_out(
     bodies.push(Body::Compaction(compaction.clone()));
     let committed = desk.commit_folded(bodies, conversation);
     // It is paid for all the same.
-    if let Some(usage) = &usage {
-        desk.book(usage);
-    }
+    usage.iter().for_each(|usage| desk.book(usage));
     drop(held);
     committed?;
     Ok(Folded::Done(Box::new(compaction)))
@@ -437,6 +468,7 @@ fn pointless(desk: &Desk, parts: Parts, occasion: &Occasion) -> Option<Pointless
             let prompt = desk.conversation.bytes() / BYTES_PER_TOKEN;
             (prompt / MIN_SHARE_SAVED).max(MIN_SAVED)
         }
+        Occasion::Midway => (window / MIN_WINDOW_SAVED).max(MIN_SAVED),
     };
     (parts.saves < least).then_some(Pointless::Little)
 }
@@ -514,6 +546,12 @@ fn archived(desk: &Desk, folded: &[Entry]) -> Result<Option<String>, String> {
 fn last_prompt(entries: &[Entry]) -> usize {
     let is_prompt = |e: &Entry| matches!(&e.body, Body::Message(m) if m.role == Role::User);
     entries.iter().rposition(is_prompt).unwrap_or(entries.len())
+}
+
+/// Where the answer begins whose results nobody has seen yet.
+fn last_step(entries: &[Entry]) -> usize {
+    let is_answer = |e: &Entry| matches!(&e.body, Body::Message(m) if m.role == Role::Assistant);
+    entries.iter().rposition(is_answer).unwrap_or(entries.len())
 }
 
 /// Tokens of the last request and its answer, as reported; by bytes when nobody has counted.
