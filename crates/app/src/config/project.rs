@@ -18,6 +18,7 @@ const USER_ONLY: [&[&str]; 11] = [
     &["agent", "memory_compiler"],
     &["auth"],
     &["budget"],
+    &["context", "archive_quota"],
     &["context", "checkpoint_quota"],
     &["context", "checkpoint_seconds"],
     &["sandbox", "layer"],

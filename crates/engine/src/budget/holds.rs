@@ -139,7 +139,9 @@ fn read(file: &mut File) -> Amount {
     let tokens = words.next().and_then(|word| word.parse().ok());
     let usd = words.next().and_then(|word| word.parse().ok());
     Amount {
-        usd: usd.filter(|usd: &f64| usd.is_finite() && *usd >= 0.0).unwrap_or(0.0),
+        usd: usd
+            .filter(|usd: &f64| usd.is_finite() && *usd >= 0.0)
+            .unwrap_or(0.0),
         tokens: tokens.unwrap_or(0),
     }
 }

@@ -385,7 +385,9 @@ fn what_another_process_holds_counts_as_long_as_it_lives() {
     assert!(fits(&here, 800) && !fits(&here, 801));
     // Nothing of them is left behind.
     drop((here, there));
-    let left: Vec<_> = std::fs::read_dir(dir.path().join("holds")).unwrap().collect();
+    let left: Vec<_> = std::fs::read_dir(dir.path().join("holds"))
+        .unwrap()
+        .collect();
     assert_eq!(left.len(), 1, "{left:?}");
 }
 

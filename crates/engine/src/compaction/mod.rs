@@ -19,11 +19,13 @@ pub use past::{Kept, MAX_PINNED, Parts, Plan, context_parts};
 pub use summary::ROLE;
 
 use crate::desk::Desk;
+use crate::handoff;
 use crate::inbox::Inbox;
 use crate::log::{LogError, branch};
 use crate::transcript::BYTES_PER_TOKEN;
 use ostler_wire::{
-    Body, Compaction, DigestBy, Entry, Notice, Role, TodoItem, TodoState, View, Word,
+    Ask, AskKind, Body, Choice, Compaction, DigestBy, Entry, Notice, Outcome, Role, TodoItem,
+    TodoState, View, Word,
 };
 use std::mem::{Discriminant, discriminant};
 use std::path::PathBuf;
@@ -52,6 +54,10 @@ const ASSUMED_WINDOW: u64 = 128_000;
 /// Characters of a focus.
 const MAX_FOCUS: usize = 1_000;
 
+/// Answers of the person.
+const HAND_OVER: &str = "handoff";
+const FOLD: &str = "compact";
+
 /// What is done when the window fills up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strategy {
@@ -68,6 +74,8 @@ pub struct ContextSettings {
     pub strategy: Strategy,
     /// How full the window is when work is folded.
     pub ratio: f64,
+    /// Bytes that the originals of all sessions may take.
+    pub archive_quota: u64,
 }
 
 impl Default for ContextSettings {
@@ -75,6 +83,7 @@ impl Default for ContextSettings {
         Self {
             strategy: Strategy::Compact,
             ratio: 0.8,
+            archive_quota: 500_000_000,
         }
     }
 }
@@ -102,6 +111,8 @@ impl Folding {
 pub struct Gauge {
     tokens: Option<u64>,
     warned: bool,
+    /// What to do about it, once.
+    asked: bool,
     /// Why nothing was folded, as the person was told.
     told: Option<Discriminant<Pointless>>,
     /// The window and the bytes of the prompt when a fold was of no use.
@@ -179,22 +190,90 @@ enum Pointless {
     Pinned { tokens: u64 },
 }
 
-/// Folds before the first request of a turn, when the one before it came near the end of the window.
-pub(crate) async fn before_turn(
-    desk: &mut Desk,
-    inbox: &mut Inbox,
-    cancel: &CancellationToken,
-) -> Result<(), LogError> {
-    when_full(desk, inbox, cancel, Occasion::Due).await
+/// When a request is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Moment {
+    /// The first of a turn.
+    Turn,
+    /// Between two steps of one.
+    Step,
 }
 
-/// Folds between two steps of a turn that has come near the end of the window. What the model has not yet seen stays.
-pub(crate) async fn between_steps(
+/// What became of it.
+pub(crate) enum Room {
+    /// There is as much of it as there can be.
+    Made,
+    /// The person wants to go on in a fresh session.
+    Handoff,
+    /// The person stopped the turn instead of an answer.
+    Stopped,
+}
+
+/// Looks whether the window is nearly full before a request is sent. Then it folds, or asks what to do.
+pub(crate) async fn make_room(
     desk: &mut Desk,
     inbox: &mut Inbox,
     cancel: &CancellationToken,
-) -> Result<(), LogError> {
-    when_full(desk, inbox, cancel, Occasion::Midway).await
+    moment: Moment,
+) -> Result<Room, LogError> {
+    let occasion = match moment {
+        Moment::Turn => Occasion::Due,
+        Moment::Step => Occasion::Midway,
+    };
+    if !is_full(desk) {
+        return Ok(Room::Made);
+    }
+    match desk.manner.folding.settings.strategy {
+        Strategy::Compact => when_full(desk, inbox, cancel, occasion).await?,
+        Strategy::Handoff if desk.manner.interactive && !desk.manner.folding.gauge.asked => {
+            let Ok(answer) = inbox.ask(offer(desk)).await else {
+                return Ok(Room::Stopped);
+            };
+            desk.manner.folding.gauge.asked = true;
+            match answer.choice.as_str() {
+                HAND_OVER => return Ok(Room::Handoff),
+                FOLD => when_full(desk, inbox, cancel, occasion).await?,
+                _ => {}
+            }
+        }
+        Strategy::Handoff | Strategy::Warn => {}
+    }
+    Ok(Room::Made)
+}
+
+fn is_full(desk: &Desk) -> bool {
+    let window = window(desk);
+    let ratio = desk.manner.folding.settings.ratio;
+    window > 0 && tokens(desk) as f64 >= ratio * window as f64
+}
+
+/// A handoff, a fold or neither?
+fn offer(desk: &Desk) -> Ask {
+    let language = desk.manner.language;
+    let choice = |id: &str, label: Word, detail: Word| Choice {
+        detail: Some(language.say(detail).into()),
+        ..Choice::new(id, language.say(label))
+    };
+    Ask {
+        kind: AskKind::Question,
+        subject: how_full(desk, language.say(Word::OfferHow)),
+        options: vec![
+            choice(HAND_OVER, Word::OfferHandoff, Word::OfferHandoffMore),
+            choice(FOLD, Word::OfferFold, Word::OfferFoldMore),
+            choice("go_on", Word::OfferGoOn, Word::OfferGoOnMore),
+        ],
+        ..Ask::default()
+    }
+}
+
+/// How full the window is, and what follows from it.
+fn how_full(desk: &Desk, then: &str) -> String {
+    let (tokens, window) = (tokens(desk), window(desk).max(1));
+    // As the status line counts it.
+    let full = tokens * 100 / window;
+    let [full, tokens, window] = [full, tokens, window].map(|n| n.to_string());
+    let words = [full.as_str(), &tokens, &window, then];
+    desk.manner.language.fill(Word::WindowFull, &words)
 }
 
 async fn when_full(
@@ -203,12 +282,8 @@ async fn when_full(
     cancel: &CancellationToken,
     occasion: Occasion,
 ) -> Result<(), LogError> {
-    let ContextSettings { strategy, ratio } = desk.manner.folding.settings;
-    let window = window(desk);
-    let full = tokens(desk) as f64 >= ratio * window as f64;
-    let bytes = desk.conversation.bytes();
-    let gauge = &desk.manner.folding.gauge;
-    if strategy != Strategy::Compact || window == 0 || !full || gauge.is_hopeless(window, bytes) {
+    let (window, bytes) = (window(desk), desk.conversation.bytes());
+    if desk.manner.folding.gauge.is_hopeless(window, bytes) {
         return Ok(());
     }
     if let Folded::Not(why) = fold(desk, inbox, cancel, occasion).await? {
@@ -265,8 +340,10 @@ pub(crate) async fn on_wish(desk: &mut Desk, inbox: &mut Inbox, focus: &str) -> 
 }
 
 /// What the person should know about the window at the end of a turn, once.
-pub(crate) fn warning(desk: &mut Desk) -> Option<Body> {
-    let ContextSettings { strategy, ratio } = desk.manner.folding.settings;
+pub(crate) fn warning(desk: &mut Desk, outcome: Outcome) -> Option<Body> {
+    let ContextSettings {
+        strategy, ratio, ..
+    } = desk.manner.folding.settings;
     let (tokens, known) = (tokens(desk), window(desk));
     let folds = strategy == Strategy::Compact && known > 0;
     let window = if known > 0 { known } else { ASSUMED_WINDOW };
@@ -276,7 +353,8 @@ pub(crate) fn warning(desk: &mut Desk) -> Option<Body> {
         (false, Strategy::Handoff | Strategy::Compact | Strategy::Warn) => WARN_LATE,
     };
     let share = tokens as f64 / window as f64;
-    if share < limit || desk.manner.folding.gauge.warned {
+    let gauge = desk.manner.folding.gauge;
+    if share < limit || gauge.warned || gauge.asked {
         return None;
     }
     desk.manner.folding.gauge.warned = true;
@@ -294,14 +372,15 @@ pub(crate) fn warning(desk: &mut Desk) -> Option<Body> {
             let ratio = format!("{:.0}", ratio * 100.0);
             language.fill(Word::WindowFoldsAt, &[&ratio])
         }
-        Strategy::Handoff => language.fill(Word::WindowHandoff, &[&anew]),
+        Strategy::Handoff if desk.manner.interactive => language.say(Word::WindowAsks).into(),
+        // Nobody is there to be asked, and the log tells what a fresh session needs.
+        Strategy::Handoff => match handoff::leave(desk, outcome) {
+            Ok(path) => language.fill(Word::WindowHandedOff, &[&path, &anew]),
+            Err(why) => language.fill(Word::WindowHandoff, &[&why, &anew]),
+        },
         Strategy::Warn => language.fill(Word::WindowOnlyWarns, &[&anew]),
     };
-    // As the status line counts it.
-    let full = (share * 100.0).floor().to_string();
-    let window = window.to_string();
-    let words = [full.as_str(), &tokens, &window, &then];
-    Some(notice(language.fill(Word::WindowFull, &words)))
+    Some(notice(how_full(desk, &then)))
 }
 
 /// What a fork's log starts with: the entries of the other one without its first line, under their new numbers.
@@ -532,7 +611,11 @@ fn archived(desk: &Desk, folded: &[Entry]) -> Result<Option<String>, String> {
     };
     let path = archive::path(home, &desk.account.session);
     match archive::write(&path, folded) {
-        Ok(()) => Ok(Some(path.display().to_string())),
+        Ok(()) => {
+            let quota = desk.manner.folding.settings.archive_quota;
+            archive::trim(home, &desk.account.session, quota);
+            Ok(Some(path.display().to_string()))
+        }
         Err(error) => {
             let (path, why) = (path.display().to_string(), error.to_string());
             Err(desk

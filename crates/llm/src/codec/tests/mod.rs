@@ -8,8 +8,8 @@ mod responses;
 
 use super::{Codec, Frame, Mark};
 use crate::{
-    AnswerPart, Assembler, CallResult, Calls, Chunk, Effort, Error, Msg, Params, Prefix, Quirks, Target,
-    Timeouts, ToolSpec,
+    AnswerPart, Assembler, CallResult, Calls, Chunk, Effort, Error, Msg, Params, Prefix, Quirks,
+    Target, Timeouts, ToolSpec,
 };
 use ostler_wire::{Image, Json, Origin};
 
