@@ -987,3 +987,29 @@ async fn where_nobody_can_be_asked_the_handoff_is_written() {
         (2, 1)
     );
 }
+
+#[tokio::test]
+async fn what_was_taken_back_fills_the_window_no_more() {
+    for strategy in [Strategy::Compact, Strategy::Handoff] {
+        let mut bench = Bench::with(Kind::Chat, nearly_full());
+        bench.window = WINDOW;
+        let change = move |options: &mut ostler_engine::Options| {
+            asking(options);
+            options.context.strategy = strategy;
+        };
+        let mut session = bench.open_with(Open::New, change).await;
+        session.run("one").await;
+        session.command("rewind 1 conversation").await;
+        let left = |e: &Entry| match &e.body {
+            Body::Rewind(rewind) => rewind.tokens,
+            _ => None,
+        };
+        let left = session.entries().iter().find_map(left).unwrap();
+        assert!(left < WINDOW / 10, "{left}");
+        let shown = deciding(&mut session, "another", "compact").await;
+        assert_eq!(shown.asks.len(), 0, "{strategy:?}");
+        assert_eq!(compactions(&session.entries()).len(), 0, "{strategy:?}");
+        let said = notices(&shown);
+        assert!(!said.iter().any(|n| n.contains("would save")), "{said:?}");
+    }
+}

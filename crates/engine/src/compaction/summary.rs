@@ -231,7 +231,10 @@ fn prose(answer: &Answer) -> Result<Prose, String> {
         })
         .collect();
     if text.trim().is_empty() {
-        return Err("its answer was empty".into());
+        return Err(match calls(answer) {
+            true => "it called tools instead of answering".into(),
+            false => "its answer was empty".into(),
+        });
     }
     Prose::parse(&text).ok_or_else(|| "its answer was none of what it was asked for".into())
 }
