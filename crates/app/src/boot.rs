@@ -201,6 +201,7 @@ impl Boot {
                 top_p: config.agent.top_p,
                 max_tokens: config.agent.max_tokens,
                 effort: config.agent.effort.map(effort),
+                ..Params::default()
             },
             max_steps: config.agent.max_steps,
             checkpoints: crate::cmd::checkpoint::wanted(self),

@@ -3,7 +3,7 @@
 
 mod diff;
 mod front;
-mod handoff;
+pub mod handoff;
 mod mcp;
 pub mod resume;
 mod rewind;

@@ -3,7 +3,7 @@
 use crate::artifacts::Artifacts;
 use crate::briefing::{self, Way};
 use crate::budget::{self, Amount, Booked, Budget, Payer};
-use crate::compaction::Folding;
+use crate::compaction::{Folding, Gauge};
 use crate::confine::Commons;
 use crate::conversation::{Conversation, Sent};
 use crate::extra::Extra;
@@ -126,6 +126,7 @@ pub struct Left {
     seen: Arc<Seen>,
     todo: Arc<Vec<TodoItem>>,
     told: Mode,
+    gauge: Gauge,
 }
 
 /// Under which names requests are written into the ledger.
@@ -223,6 +224,7 @@ impl Desk {
             seen: std::mem::take(&mut self.shop.seen),
             todo: std::mem::take(&mut self.shop.todo),
             told: std::mem::take(&mut self.standing.told),
+            gauge: std::mem::take(&mut self.manner.folding.gauge),
         };
         past.iter().for_each(|entry| self.remember(&entry.body));
         left
@@ -233,6 +235,7 @@ impl Desk {
         self.shop.seen = left.seen;
         self.shop.todo = left.todo;
         self.standing.told = left.told;
+        self.manner.folding.gauge = left.gauge;
     }
 
     /// Call ids and file states that the session has seen, and how things stand.
