@@ -9,6 +9,7 @@ use crate::conversation::{Conversation, Sent};
 use crate::extra::Extra;
 use crate::feed::Feed;
 use crate::history::History;
+use crate::hooks::Hooks;
 use crate::hub::{Options, RuleNews, RuleStore};
 use crate::jobs::Jobs;
 use crate::ledger::{Ledger, Line, usage_of};
@@ -64,6 +65,7 @@ pub struct Manner {
     pub folding: Folding,
     /// Where servers may ask the person, if there is one.
     pub petitions: Option<Petitions>,
+    pub hooks: Hooks,
 }
 
 /// Commands beside the engine's own.

@@ -547,6 +547,18 @@ words! {
     McpPromptFailed: "The prompt {} was not sent: {}", "提示 {} 未发送：{}";
     McpChanged: "MCP servers say something else of these tools than before: {}", "MCP 服务器对这些工具的说明已改变：{}";
     McpRestless: "MCP servers keep changing their tools; this session goes on with those it has", "MCP 服务器不断更改工具；本会话继续使用现有工具";
+    // Hooks
+    HelpHooks: "the hooks that are set, and where they come from", "已设置的钩子及其来源";
+    HooksNone: "No hooks are set. See [[hooks]] in docs/hooks.md.", "没有设置钩子。见 docs/hooks.md 中的 [[hooks]]。";
+    ColEvent: "event", "事件";
+    ColMatch: "match", "匹配";
+    ColCommand: "command", "命令";
+    HookFailed: "The hook `{}` ({}) failed, and the work goes on: {}", "钩子 `{}`（{}）失败，工作继续：{}";
+    HookTimedOut: "it took longer than {} s and was killed", "超过 {} 秒，已终止";
+    HookExit: "exit {}: {}", "退出码 {}：{}";
+    HookRefuses: "A hook did not let this prompt in: {}", "钩子未放行此提示：{}";
+    HookHalts: "A hook ended the turn: {}", "钩子结束了本回合：{}";
+    HookStops: "A hook has sent the model on {} times; the turn ends here.", "钩子已让模型继续 {} 次；本回合到此结束。";
     // Plain lines
     Approve: " -- approve?", " -- 批准？";
     KeyOnce: "[y]es, once", "[y] 允许一次";

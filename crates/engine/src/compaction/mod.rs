@@ -20,6 +20,7 @@ pub use summary::ROLE;
 
 use crate::desk::Desk;
 use crate::handoff;
+use crate::hooks;
 use crate::inbox::Inbox;
 use crate::log::{LogError, branch};
 use crate::transcript::BYTES_PER_TOKEN;
@@ -159,6 +160,14 @@ enum Occasion {
 }
 
 impl Occasion {
+    /// As hooks know it.
+    fn trigger(&self) -> &'static str {
+        match self {
+            Occasion::Wish { .. } => "manual",
+            Occasion::Due | Occasion::Overflow => "auto",
+        }
+    }
+
     fn focus(&self) -> Option<String> {
         match self {
             Occasion::Wish { focus } => focus.clone(),
@@ -420,6 +429,13 @@ async fn fold(
         Ok(work) => work,
         Err(why) => return Ok(Folded::Not(why)),
     };
+    hooks::before_fold(
+        desk,
+        inbox,
+        occasion.focus().as_deref(),
+        (occasion.trigger(), cancel),
+    )
+    .await?;
     desk.progress(ROLE, desk.manner.language.say(Word::Folding));
     let folded = carry_out(desk, inbox, cancel, occasion, work).await;
     desk.progress(ROLE, "");
