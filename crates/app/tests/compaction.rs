@@ -289,14 +289,14 @@ fn a_full_window_can_be_handed_over_on_the_terminal_and_on_plain_lines() {
     let on_screen = scene(vec![Step::answer().text("It is all built.")]);
     let mut term = on_screen.ostler([]).on_terminal(100, 40);
     term.wait_for("› Ask, or /help");
-    term.keys(&format!("{RULE}<enter>"));
-    term.wait_for("you are asked how to go on");
-    term.keys("Ship the parser.<enter>");
+    term.keys(&format!("{RULE}\r"));
+    term.wait_for("90 % full");
+    term.keys("Ship the parser.\r");
     term.wait_for("1. Hand over to a fresh session");
     term.keys("1");
     let screen = term.wait_for("› Go on with @handoff-");
     assert!(screen.contains("a new session"), "{screen}");
-    term.keys("<esc><enter>");
+    term.keys("\r");
     term.wait_for("It is all built.");
     let request = on_screen.server.requests().pop().unwrap();
     let first = request.last_user_text();
