@@ -1,12 +1,14 @@
 //! One turn: ask the model, run its calls, again, until it has nothing more to call.
 
+mod breaker;
+
 use crate::accept::accept;
 use crate::briefing;
 use crate::budget::{Breach, Hold};
 use crate::commands;
 use crate::compaction::{self, Moment, Room};
 use crate::desk::Desk;
-use crate::dispatch::{Afforded, Dispatched, Ran, afford, dispatch};
+use crate::dispatch::{Afforded, afford, dispatch};
 use crate::handoff;
 use crate::hooks::{self, Greeting, Start};
 use crate::inbox::{Inbox, Prompt, Stopped};
@@ -17,6 +19,7 @@ use crate::redact::Redactor;
 use crate::references::Library;
 use crate::sample::{Sampled, sample};
 use crate::saves;
+use breaker::Breaker;
 use ostler_llm::{Answer, AnswerPart, Error, TokenUsage};
 use ostler_wire::{
     Body, Delta, ErrorEntry, Interrupted, Json, Message, Notice, Outcome, Stop, ToolResult,
@@ -26,11 +29,6 @@ use serde_json::json;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio_util::sync::CancellationToken;
-
-/// Equal consecutive calls with equal results after which the model is told, and one more after which the turn ends.
-const MAX_REPEATS: u32 = 3;
-/// The same for a call that may have changed something each time.
-const MAX_WRITES: u32 = 10;
 
 const CUT_NOTE: &str = "[The connection broke in the middle of your last answer; what arrived is above. Continue from there without repeating it.]";
 const EMPTY_NOTE: &str =
@@ -253,9 +251,6 @@ async fn steps(
         }
         commands::heed(desk, inbox);
         commands::said::heed(desk, inbox).await?;
-        if cancel.is_cancelled() {
-            return Ok(Outcome::Interrupted);
-        }
         make_room(desk, inbox, cancel, steps).await?;
         if cancel.is_cancelled() {
             return Ok(Outcome::Interrupted);
@@ -588,52 +583,4 @@ fn trouble(kind: &'static str, message: String, outcome: Outcome) -> Trouble {
         details: None,
         outcome,
     }
-}
-
-/// Notices a model that goes in circles.
-#[derive(Default)]
-struct Breaker {
-    last: Option<Ran>,
-    repeats: u32,
-}
-
-impl Breaker {
-    fn check(&mut self, desk: &mut Desk, done: &Dispatched) -> Result<(), Trouble> {
-        let before = self.repeats;
-        let mut neighbour = None;
-        for call in &done.calls {
-            // Waiting for a job looks alike every time, and equal calls of one answer were made before any had a result.
-            if call.name == "bash_output" || neighbour.replace(call) == Some(call) {
-                continue;
-            }
-            if self.last.as_ref() == Some(call) {
-                self.repeats += 1;
-            } else {
-                self.last = Some(call.clone());
-                self.repeats = 1;
-            }
-            if self.repeats > limit(call) {
-                return Err(trouble(
-                    "repeated_calls",
-                    desk.manner.language.fill(Word::EndRepeats, &[&call.name]),
-                    Outcome::Error,
-                ));
-            }
-        }
-        let Some(last) = &self.last else {
-            return Ok(());
-        };
-        if self.repeats == limit(last) && before < limit(last) {
-            let times = if last.wrote { "ten" } else { "three" };
-            let note = format!(
-                "[You made the same call {times} times with the same result. Do something else, or finish with what you know.]"
-            );
-            desk.commit(vec![Body::Message(Message::note(note))])?;
-        }
-        Ok(())
-    }
-}
-
-fn limit(call: &Ran) -> u32 {
-    if call.wrote { MAX_WRITES } else { MAX_REPEATS }
 }
