@@ -2,12 +2,14 @@
 //! results committed in call order.
 
 mod afford;
+mod offer;
 pub mod own;
 mod permit;
 mod question;
 mod regrant;
 
 pub use afford::{Afforded, afford};
+pub use offer::{Offered, offer};
 
 use crate::commands;
 use crate::desk::Desk;

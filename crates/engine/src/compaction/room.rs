@@ -5,10 +5,11 @@ use super::{
     ContextSettings, Occasion, Strategy, handoff_command, notice, tokens, when_full, window,
 };
 use crate::desk::Desk;
+use crate::dispatch::{Offered, offer};
 use crate::handoff;
 use crate::inbox::Inbox;
 use crate::log::LogError;
-use ostler_wire::{Ask, AskKind, Body, Choice, Outcome, Word};
+use ostler_wire::{Body, Outcome, Word};
 use tokio_util::sync::CancellationToken;
 
 /// How full the window is when the person is told, and when nothing will fold it.
@@ -16,10 +17,6 @@ const WARN_AT: f64 = 0.7;
 const WARN_LATE: f64 = 0.8;
 /// The window that is assumed for a warning when nobody knows the real one.
 const ASSUMED_WINDOW: u64 = 128_000;
-
-/// Answers of the person.
-const HAND_OVER: &str = "handoff";
-const FOLD: &str = "compact";
 
 /// When a request is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,14 +54,15 @@ pub(crate) async fn make_room(
     match desk.manner.folding.settings.strategy {
         Strategy::Compact => when_full(desk, inbox, cancel, occasion).await?,
         Strategy::Handoff if desk.manner.interactive && !desk.manner.folding.gauge.asked => {
-            let Ok(answer) = inbox.ask(offer(desk)).await else {
-                return Ok(Room::Stopped);
-            };
-            desk.manner.folding.gauge.asked = true;
-            match answer.choice.as_str() {
-                HAND_OVER => return Ok(Room::Handoff),
-                FOLD => when_full(desk, inbox, cancel, occasion).await?,
-                _ => {}
+            let how = how_full(desk, desk.manner.language.say(Word::OfferHow));
+            let offered = offer(desk, inbox, how).await;
+            // Whoever stops it instead is asked again.
+            desk.manner.folding.gauge.asked = !matches!(offered, Offered::Stopped);
+            match offered {
+                Offered::Handoff => return Ok(Room::Handoff),
+                Offered::Stopped => return Ok(Room::Stopped),
+                Offered::Fold => when_full(desk, inbox, cancel, occasion).await?,
+                Offered::GoOn => {}
             }
         }
         Strategy::Handoff | Strategy::Warn => {}
@@ -76,25 +74,6 @@ fn is_full(desk: &Desk) -> bool {
     let window = window(desk);
     let ratio = desk.manner.folding.settings.ratio;
     window > 0 && tokens(desk) as f64 >= ratio * window as f64
-}
-
-/// A handoff, a fold or neither?
-fn offer(desk: &Desk) -> Ask {
-    let language = desk.manner.language;
-    let choice = |id: &str, label: Word, detail: Word| Choice {
-        detail: Some(language.say(detail).into()),
-        ..Choice::new(id, language.say(label))
-    };
-    Ask {
-        kind: AskKind::Question,
-        subject: how_full(desk, language.say(Word::OfferHow)),
-        options: vec![
-            choice(HAND_OVER, Word::OfferHandoff, Word::OfferHandoffMore),
-            choice(FOLD, Word::OfferFold, Word::OfferFoldMore),
-            choice("go_on", Word::OfferGoOn, Word::OfferGoOnMore),
-        ],
-        ..Ask::default()
-    }
 }
 
 /// How full the window is, and what follows from it.
