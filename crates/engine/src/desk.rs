@@ -14,6 +14,7 @@ use crate::jobs::Jobs;
 use crate::ledger::{Ledger, Line, usage_of};
 use crate::log::{Log, LogError};
 use crate::mcp::Fleet;
+use crate::memory::Mind;
 use crate::petition::Petitions;
 use crate::policy::{
     Call, Decision, Gate, Guard, Maker, Mode, Planned, Policy, Posture, Rule, Verdict, gate,
@@ -64,6 +65,7 @@ pub struct Manner {
     pub folding: Folding,
     /// Where servers may ask the person, if there is one.
     pub petitions: Option<Petitions>,
+    pub mind: Mind,
 }
 
 /// Commands beside the engine's own.
@@ -124,6 +126,8 @@ pub struct Left {
     seen: Arc<Seen>,
     todo: Arc<Vec<TodoItem>>,
     told: Mode,
+    /// Facts that it was told.
+    known: HashSet<String>,
 }
 
 /// Under which names requests are written into the ledger.
@@ -221,6 +225,7 @@ impl Desk {
             seen: std::mem::take(&mut self.shop.seen),
             todo: std::mem::take(&mut self.shop.todo),
             told: std::mem::take(&mut self.standing.told),
+            known: std::mem::take(&mut self.manner.mind.known),
         };
         past.iter().for_each(|entry| self.remember(&entry.body));
         left
@@ -231,6 +236,7 @@ impl Desk {
         self.shop.seen = left.seen;
         self.shop.todo = left.todo;
         self.standing.told = left.told;
+        self.manner.mind.known = left.known;
     }
 
     /// Call ids and file states that the session has seen, and how things stand.
@@ -242,6 +248,7 @@ impl Desk {
             self.shop.todo = Arc::new(todo.items.clone());
         }
         self.manner.folding.gauge.note(body);
+        self.manner.mind.note(body);
         if let Body::Usage(usage) = body
             && usage.role.is_none()
         {
@@ -316,6 +323,7 @@ impl Desk {
             seen: self.shop.seen.clone(),
             jobs: self.shop.jobs.clone(),
             history: self.shop.history.clone(),
+            memory: self.manner.mind.memory.clone(),
             commons: self.shop.commons.clone(),
             guard: self.guard(tool),
             terms: Arc::new(self.standing.terms(&self.policy.rules, hosts)),
