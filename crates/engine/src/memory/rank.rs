@@ -5,11 +5,11 @@ use super::index::{Index, State};
 use super::terms::Term;
 
 const K1: f32 = 1.2;
-const B: f32 = 0.4;
+const B: f32 = 0.25;
 /// What a common word counts beside others.
 const WEAK: f32 = 0.4;
 /// Of the best one's score, below which a match is by accident.
-pub const FLOOR: f32 = 0.55;
+pub const FLOOR: f32 = 0.6;
 /// Facts that may have a term that tells much: so many, or so large a part of all.
 const RARE: (usize, usize) = (2, 50);
 const MEDIUM: (usize, usize) = (4, 10);

@@ -10,7 +10,7 @@ const FACTS: usize = 5_000;
 /// Of the prompts about a fact, those that bring it.
 const RIGHT: f64 = 0.95;
 /// Of the facts that are told with a prompt about one fact: how many at most, on average.
-const TOLD: f64 = 2.0;
+const TOLD: f64 = 2.5;
 /// Prompts about something else that bring anything.
 const ASTRAY: f64 = 0.2;
 
@@ -73,6 +73,46 @@ impl Dice {
             .wrapping_add(1_442_695_040_888_963_407);
         from[(self.0 >> 33) as usize % from.len()]
     }
+}
+
+/// Pieces of what the facts that count say.
+fn pieces(facts: &[Fact]) -> (Vec<&str>, Vec<String>) {
+    let (mut english, mut chinese) = (Vec::new(), Vec::new());
+    for fact in facts {
+        for text in [&fact.name, &fact.body] {
+            match text.is_ascii() {
+                true => english.extend(text.split_whitespace().filter(|word| word.len() > 3)),
+                false => {
+                    let letters: Vec<char> = text.chars().collect();
+                    chinese.extend(letters.chunks(4).map(|piece| piece.iter().collect()));
+                }
+            }
+        }
+    }
+    (english, chinese)
+}
+
+/// One that shares words with those that count, and says something else.
+fn lookalike(number: usize, dice: &mut Dice, (english, chinese): (&[&str], &[&str])) -> Fact {
+    if number.is_multiple_of(2) {
+        let parts: Vec<&str> = (0..3).map(|_| dice.pick(chinese)).collect();
+        let body = format!(
+            "会议记录：{}，另见{}，{}待定。",
+            parts[0], parts[1], parts[2]
+        );
+        return fact(number, &format!("记录{number}"), "会议", &body);
+    }
+    let parts: Vec<&str> = (0..3).map(|_| dice.pick(english)).collect();
+    let body = format!(
+        "Somebody mentioned {} and {} in the {} meeting.",
+        parts[0], parts[1], parts[2]
+    );
+    fact(
+        number,
+        &format!("Minutes {number}"),
+        "minutes of a meeting",
+        &body,
+    )
 }
 
 /// Facts as a busy team would have them: the same words in ever new company.
@@ -222,7 +262,12 @@ fn shelved(set: &Set<'_>) -> (tempfile::TempDir, Memory) {
     let shelf = Shelf::new(&dir.path().join("memory"), "app-00000000", Place::Project);
     std::fs::create_dir_all(shelf.dir()).unwrap();
     let mut dice = Dice(7);
-    let filler = (set.facts.len()..FACTS).map(|number| filler(number, &mut dice));
+    let (english, chinese) = pieces(&set.facts);
+    let chinese: Vec<&str> = chinese.iter().map(String::as_str).collect();
+    let filler = (set.facts.len()..FACTS).map(|number| match number % 5 {
+        0 | 1 => lookalike(number, &mut dice, (&english, &chinese)),
+        _ => filler(number, &mut dice),
+    });
     for fact in set.facts.iter().cloned().chain(filler) {
         let bytes = fact::render(&fact, None);
         std::fs::write(shelf.path(&format!("{}.md", fact.id)), bytes).unwrap();
@@ -263,6 +308,12 @@ fn prompts_bring_the_right_facts_to_mind_and_generic_turns_none() {
     }
     let all = set.prompts.len() as f64;
     let right = 1.0 - missed.len() as f64 / all;
+    println!(
+        "{:.1} % of {all} prompts bring the right fact, {:.2} facts each",
+        right * 100.0,
+        count as f64 / all
+    );
+    println!("missed: {missed:#?}");
     assert!(right >= RIGHT, "{right}: {missed:#?}");
     assert!(
         count as f64 / all <= TOLD,
