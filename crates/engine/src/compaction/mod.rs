@@ -164,7 +164,7 @@ impl Occasion {
     fn trigger(&self) -> &'static str {
         match self {
             Occasion::Wish { .. } => "manual",
-            Occasion::Due | Occasion::Overflow => "auto",
+            Occasion::Due | Occasion::Midway | Occasion::Overflow => "auto",
         }
     }
 
