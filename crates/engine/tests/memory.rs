@@ -8,7 +8,7 @@ use ostler_engine::Options;
 use ostler_engine::policy::{Mode, Posture};
 use ostler_engine::store::project_name;
 use ostler_testkit::{Kind, Step};
-use ostler_wire::{AskKind, Body, Open, View};
+use ostler_wire::{AskKind, Body, Delivery, Open, View};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -309,6 +309,23 @@ async fn notes_are_folded_and_come_back_when_they_matter() {
         "{folded:?} {raw}"
     );
     assert_eq!(raw.matches("<memory>").count(), 1, "{folded:?} {raw}");
+    session.close().await;
+}
+
+#[tokio::test]
+async fn words_that_steer_bring_facts_and_files_along() {
+    let wait = json!({"command": "until [ -e go ]; do sleep 0.01; done"});
+    let bench = Bench::new(Kind::Chat, [Step::answer().call("bash", wait), done()]);
+    put(&bench, "ports", "The payment gateway is 7741.");
+    bench.space.write("plan.txt", "the plan");
+    let mut session = bench.open().await;
+    session.prompt("go", Delivery::Queue).await;
+    bench.asked(1).await;
+    session.prompt("mind the gateway, see @plan.txt", Delivery::Steer).await;
+    bench.space.write("go", "");
+    session.finish().await;
+    let said = bench.request(1).last_user_text();
+    assert!(said.contains("7741") && said.contains("the plan"), "{said}");
     session.close().await;
 }
 
