@@ -3,12 +3,13 @@
 use crate::artifacts::Artifacts;
 use crate::briefing::{self, Way};
 use crate::budget::{self, Amount, Booked, Budget, Payer};
-use crate::compaction::Folding;
+use crate::compaction::{Folding, Gauge};
 use crate::confine::Commons;
 use crate::conversation::{Conversation, Sent};
 use crate::extra::Extra;
 use crate::feed::Feed;
 use crate::history::History;
+use crate::hooks::Hooks;
 use crate::hub::{Options, RuleNews, RuleStore};
 use crate::jobs::Jobs;
 use crate::ledger::{Ledger, Line, usage_of};
@@ -65,6 +66,7 @@ pub struct Manner {
     pub folding: Folding,
     /// Where servers may ask the person, if there is one.
     pub petitions: Option<Petitions>,
+    pub hooks: Hooks,
     pub mind: Mind,
 }
 
@@ -126,6 +128,7 @@ pub struct Left {
     seen: Arc<Seen>,
     todo: Arc<Vec<TodoItem>>,
     told: Mode,
+    gauge: Gauge,
     /// Facts that it was told.
     known: HashSet<String>,
 }
@@ -225,6 +228,7 @@ impl Desk {
             seen: std::mem::take(&mut self.shop.seen),
             todo: std::mem::take(&mut self.shop.todo),
             told: std::mem::take(&mut self.standing.told),
+            gauge: std::mem::take(&mut self.manner.folding.gauge),
             known: std::mem::take(&mut self.manner.mind.known),
         };
         past.iter().for_each(|entry| self.remember(&entry.body));
@@ -236,6 +240,7 @@ impl Desk {
         self.shop.seen = left.seen;
         self.shop.todo = left.todo;
         self.standing.told = left.told;
+        self.manner.folding.gauge = left.gauge;
         self.manner.mind.known = left.known;
     }
 

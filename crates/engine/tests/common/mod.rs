@@ -114,6 +114,7 @@ impl Bench {
             operator: Vec::new(),
             policy: Policy::default(),
             watch: None,
+            hooks: Default::default(),
             mode: None,
             plan_tools: Vec::new(),
             rules: None,
