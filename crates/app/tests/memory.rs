@@ -181,7 +181,7 @@ fn nothing_is_kept_where_nobody_can_be_asked() {
         .ostler(["exec", "--yolo", "-p", "keep it"])
         .output()
         .ok();
-    let (_, result) = scene.server.request(1).tool_results().pop().unwrap();
+    let (_, result, _) = scene.server.request(1).tool_results().pop().unwrap();
     assert!(
         result.contains("needs the person's yes each time"),
         "{result}"

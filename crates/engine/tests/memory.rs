@@ -321,7 +321,9 @@ async fn words_that_steer_bring_facts_and_files_along() {
     let mut session = bench.open().await;
     session.prompt("go", Delivery::Queue).await;
     bench.asked(1).await;
-    session.prompt("mind the gateway, see @plan.txt", Delivery::Steer).await;
+    session
+        .prompt("mind the gateway, see @plan.txt", Delivery::Steer)
+        .await;
     bench.space.write("go", "");
     session.finish().await;
     let said = bench.request(1).last_user_text();
