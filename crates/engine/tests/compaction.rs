@@ -753,9 +753,11 @@ async fn a_long_turn_folds_between_its_steps_and_goes_on() {
         let mut session = bench.resume(&id).await;
         session.run("and now?").await;
         let next = bench.server.requests().pop().unwrap();
-        assert!(next.prompt_bytes().starts_with(&last.prompt_bytes()));
         session.close().await;
         let (entries, _) = bench.store().read(&id).unwrap();
+        // The prompt may have been full again by then.
+        let folded_again = compactions(&entries).len() > folds.len();
+        assert!(folded_again || next.prompt_bytes().starts_with(&last.prompt_bytes()));
         assert_eq!(breaks(&entries), [""; 0], "{}", kind.name());
     }
 }
