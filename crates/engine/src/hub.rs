@@ -9,6 +9,7 @@ use crate::conversation::Conversation;
 use crate::desk::{Account, Desk, Manner, Offers, Shop};
 use crate::extra::Extra;
 use crate::feed::Feed;
+use crate::goal::Goal;
 use crate::hooks::{Bell, Hook, Hooks};
 use crate::inbox::Inbox;
 use crate::ledger::Ledger;
@@ -569,6 +570,7 @@ fn take_in(desk: &mut Desk, entries: &[Entry], mode: Option<Mode>) {
         account.budget.remember(&account.session, spent(entries));
     }
     desk.standing.mode = mode_of(entries);
+    desk.standing.goal = Goal::of(entries);
     if let Some(mode) = mode {
         desk.standing.enter(mode);
     }

@@ -20,6 +20,7 @@ pub mod export;
 mod extra;
 pub mod feed;
 mod fold;
+pub mod goal;
 pub mod handoff;
 mod hex;
 pub mod history;

@@ -7,8 +7,9 @@ use crate::commands;
 use crate::compaction;
 use crate::desk::Desk;
 use crate::dispatch::{Afforded, Dispatched, Ran, afford, dispatch};
+use crate::goal;
 use crate::hooks::{self, Greeting, Start};
-use crate::inbox::{Inbox, Prompt, Stopped};
+use crate::inbox::{Inbox, Prompt, Purpose, Stopped};
 use crate::ingest;
 use crate::log::{LogError, branch};
 use crate::muster;
@@ -73,7 +74,11 @@ pub async fn turn(
     opening: Opening,
 ) -> Result<(), Opening> {
     let cancel = inbox.begin_turn();
-    let said = heard(desk, prompt).await;
+    let continues = prompt.purpose == Purpose::Continuation;
+    let said = match continues {
+        true => (Message::note(prompt.text), Vec::new()),
+        false => heard(desk, prompt).await,
+    };
     let start = match (
         &opening.context,
         desk.log.is_empty() && opening.past.is_empty(),
@@ -82,7 +87,10 @@ pub async fn turn(
         (Some(_), true) => Start::New,
         (Some(_), false) => Start::Resumed,
     };
-    let greeting = hooks::greet(desk, inbox, &said.0.text, start, &cancel).await;
+    let greeting = match continues {
+        true => Greeting::default(),
+        false => hooks::greet(desk, inbox, &said.0.text, start, &cancel).await,
+    };
     if let Some(why) = greeting.block {
         return turn_away(desk, &why, greeting.notices, opening);
     }
@@ -123,6 +131,7 @@ pub async fn turn(
     if outcome == Outcome::Interrupted {
         ending.push(Body::Interrupted(Interrupted::default()));
     }
+    ending.extend(goal::conclude(desk, outcome));
     ending.extend(saves::after(desk, inbox).await);
     ending.extend(compaction::warning(desk));
     ending.push(Body::TurnEnd(TurnEnd { outcome }));
@@ -143,6 +152,7 @@ fn turn_away(
     let mut entries = opening.entries.clone();
     entries.extend(close_dangling(desk));
     entries.extend(notices);
+    entries.extend(goal::conclude(desk, Outcome::Error));
     entries.push(Body::Error(ErrorEntry {
         kind: HOOK.into(),
         message: desk.manner.language.fill(Word::HookRefuses, &[why]),
@@ -175,7 +185,7 @@ fn joined(
 
 /// What the person said, with what they point at.
 async fn heard(desk: &Desk, prompt: Prompt) -> (Message, Vec<Body>) {
-    let own_words = prompt.own_words.clone();
+    let (own_words, context) = (prompt.own_words.clone(), prompt.context.clone());
     let (mut message, mut notices) = ingest::message(prompt, desk.manner.language).await;
     let words = own_words.unwrap_or_else(|| message.text.clone());
     if words.contains('@') {
@@ -198,6 +208,7 @@ async fn heard(desk: &Desk, prompt: Prompt) -> (Message, Vec<Body>) {
         let notice = |text| Body::Notice(Notice { text });
         notices.extend(found.notices.into_iter().chain(left_out).map(notice));
     }
+    message.context = briefing::join(context, message.context);
     (message, notices)
 }
 
