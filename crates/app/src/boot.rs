@@ -201,10 +201,12 @@ impl Boot {
                 top_p: config.agent.top_p,
                 max_tokens: config.agent.max_tokens,
                 effort: config.agent.effort.map(effort),
+                ..Params::default()
             },
             max_steps: config.agent.max_steps,
             checkpoints: crate::cmd::checkpoint::wanted(self),
             context: config.context.settings(),
+            recall: config.agent.memory_compiler.enabled,
             budget: self.budget(),
             operator: self.operator()?,
             policy: self.policy_for(interactive)?,

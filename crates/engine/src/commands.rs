@@ -3,8 +3,9 @@
 
 mod diff;
 mod front;
-mod handoff;
+pub mod handoff;
 mod mcp;
+mod memory;
 pub mod resume;
 mod rewind;
 pub mod said;
@@ -85,6 +86,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     command("hooks", Word::HelpHooks, "", Run::Now(hooks)),
     command("kill", Word::HelpKill, "<id>", Run::AtOnce(tasks::kill)),
     command("mcp", Word::HelpMcp, "[reconnect|trust|untrust NAME]", Run::Now(mcp::panel)),
+    command("memory", Word::HelpMemory, "[show|edit|archive|restore ID|search WORDS|recall]", Run::Work(memory::memory)),
     command("mode", Word::HelpMode, "[normal|plan|goal|next]", Run::Now(standing::mode)),
     command("model", Word::HelpModel, "[provider/model]", Run::Between(session::model)),
     command("new", Word::HelpNew, "", Run::Between(session::new)),

@@ -2,12 +2,13 @@
 
 use crate::accept::accept;
 use crate::briefing;
-use crate::budget::{Breach, Hold};
+use crate::budget::{self, Breach, Hold};
 use crate::commands;
-use crate::compaction;
+use crate::compaction::{self, Moment, Room};
 use crate::desk::Desk;
 use crate::dispatch::{Afforded, Dispatched, Ran, afford, dispatch};
 use crate::goal;
+use crate::handoff;
 use crate::hooks::{self, Greeting, Start};
 use crate::inbox::{Inbox, Prompt, Purpose, Stopped};
 use crate::ingest;
@@ -20,7 +21,7 @@ use crate::saves;
 use ostler_llm::{Answer, AnswerPart, Error, TokenUsage};
 use ostler_wire::{
     Body, Delta, ErrorEntry, Interrupted, Json, Message, Notice, Outcome, Stop, ToolResult,
-    TurnEnd, Usage, Word,
+    TurnEnd, Usage, View, Word,
 };
 use serde_json::json;
 use std::sync::Arc;
@@ -48,6 +49,8 @@ enum Trouble {
         details: Option<Json>,
         outcome: Outcome,
     },
+    /// The person goes on in another session; what the front end does for that.
+    HandedOver(Vec<View>),
 }
 
 impl From<LogError> for Trouble {
@@ -100,11 +103,7 @@ pub async fn turn(
         fail(desk, &error);
         return Err(opening);
     }
-    if let Err(error) = compaction::before_turn(desk, inbox, &cancel).await {
-        fail(desk, &error);
-        return Ok(());
-    }
-    let mut ending = Vec::new();
+    let (mut ending, mut then) = (Vec::new(), Vec::new());
     let ended = steps(desk, inbox, &cancel).await;
     // What an approved plan may do it may do in its turn.
     desk.standing.window = false;
@@ -127,17 +126,24 @@ pub async fn turn(
             }));
             outcome
         }
+        Err(Trouble::HandedOver(views)) => {
+            then = views;
+            Outcome::Done
+        }
     };
     if outcome == Outcome::Interrupted {
         ending.push(Body::Interrupted(Interrupted::default()));
     }
     ending.extend(goal::conclude(desk, outcome));
     ending.extend(saves::after(desk, inbox).await);
-    ending.extend(compaction::warning(desk));
+    ending.extend(compaction::warning(desk, outcome));
     ending.push(Body::TurnEnd(TurnEnd { outcome }));
     match desk.commit(ending) {
         Ok(()) => desk.log.sync_in_background(),
         Err(error) => fail(desk, &error),
+    }
+    for view in then {
+        commands::show(desk, handoff::ROLE, view);
     }
     Ok(())
 }
@@ -184,7 +190,7 @@ fn joined(
 }
 
 /// What the person said, with what they point at.
-async fn heard(desk: &Desk, prompt: Prompt) -> (Message, Vec<Body>) {
+async fn heard(desk: &mut Desk, prompt: Prompt) -> (Message, Vec<Body>) {
     let (own_words, context) = (prompt.own_words.clone(), prompt.context.clone());
     let (mut message, mut notices) = ingest::message(prompt, desk.manner.language).await;
     let words = own_words.unwrap_or_else(|| message.text.clone());
@@ -209,6 +215,13 @@ async fn heard(desk: &Desk, prompt: Prompt) -> (Message, Vec<Body>) {
         notices.extend(found.notices.into_iter().chain(left_out).map(notice));
     }
     message.context = briefing::join(context, message.context);
+    // What a task is told was said by somebody who knows.
+    if desk.account.role == budget::MAIN {
+        let language = desk.manner.language;
+        let (notes, said) = desk.manner.mind.recall(&words, language).await;
+        message.context = briefing::join(message.context, notes);
+        notices.extend(said.into_iter().map(Body::Notice));
+    }
     (message, notices)
 }
 
@@ -258,6 +271,10 @@ async fn steps(
         }
         commands::heed(desk, inbox);
         commands::said::heed(desk, inbox).await?;
+        if cancel.is_cancelled() {
+            return Ok(Outcome::Interrupted);
+        }
+        make_room(desk, inbox, cancel, steps).await?;
         if cancel.is_cancelled() {
             return Ok(Outcome::Interrupted);
         }
@@ -339,6 +356,33 @@ async fn steer(
     bodies.push(Body::Message(Message { context, ..message }));
     bodies.append(&mut also);
     desk.commit(bodies)
+}
+
+/// Folds what fills the window, or ends the turn because another session goes on with it.
+async fn make_room(
+    desk: &mut Desk,
+    inbox: &mut Inbox,
+    cancel: &CancellationToken,
+    steps: u64,
+) -> Result<(), Trouble> {
+    let moment = match steps {
+        1 => Moment::Turn,
+        _ => Moment::Step,
+    };
+    match compaction::make_room(desk, inbox, cancel, moment).await? {
+        Room::Made => Ok(()),
+        Room::Stopped => {
+            cancel.cancel();
+            Ok(())
+        }
+        Room::Handoff => match commands::handoff::hand_over(desk, inbox).await? {
+            Some(views) => Err(Trouble::HandedOver(views)),
+            None => {
+                cancel.cancel();
+                Ok(())
+            }
+        },
+    }
 }
 
 enum Asked {

@@ -13,12 +13,13 @@ use super::tree::{At, Node, Place, Sources, Value, position, push_key};
 use super::trust::{Item, hash};
 
 /// Never from a project, trusted or not.
-const USER_ONLY: [&[&str]; 11] = [
+const USER_ONLY: [&[&str]; 12] = [
     &["agent", "max_steps"],
     &["agent", "planner_max_steps"],
     &["agent", "memory_compiler"],
     &["auth"],
     &["budget"],
+    &["context", "archive_quota"],
     &["context", "checkpoint_quota"],
     &["context", "checkpoint_seconds"],
     &["sandbox", "layer"],
