@@ -228,19 +228,15 @@ impl<O: Write, E: Write> Printer<O, E> {
         Ok(None)
     }
 
-    /// What the end of a turn is: nothing while a goal goes on, and no success where it does not.
+    /// Nothing while a goal goes on, and no success where it does not.
     fn ended(&mut self, outcome: Outcome) -> Option<End> {
         let outcome = match (self.tally.goal, outcome) {
-            (Some(GoalState::Active), _) => {
-                self.printed = 0;
-                return None;
-            }
+            (Some(GoalState::Active), _) => return None,
             (Some(GoalState::Blocked | GoalState::Limit | GoalState::Failed), Outcome::Done) => {
                 Outcome::Error
             }
             (Some(_) | None, outcome) => outcome,
         };
-        self.tally.goal = None;
         Some(End::Turn(outcome))
     }
 

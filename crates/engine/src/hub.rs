@@ -480,10 +480,7 @@ impl LocalHub {
         let opener = Box::new(move |heir| hub.open_heir(heir));
         let children = Children::new(opener, desk.shop.jobs.clone(), options.language);
         let mut inbox = Inbox::new(receiver, feed, asks, children);
-        // A child's asks are put to the person by its parent.
-        if desk.account.role != budget::TASK {
-            inbox.hang(Bell::new(&desk));
-        }
+        inbox.hang(Bell::new(&desk));
         desk.manner.petitions = options.interactive.then(|| inbox.petitions());
         let session = Session {
             inbox,

@@ -22,6 +22,7 @@ pub mod feed;
 mod fold;
 pub mod goal;
 pub mod handoff;
+mod heard;
 mod hex;
 pub mod history;
 pub mod hooks;

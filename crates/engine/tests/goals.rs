@@ -5,7 +5,7 @@ mod common;
 
 use common::{Bench, Session, Shown};
 use ostler_engine::policy::Mode;
-use ostler_testkit::{Kind, Step};
+use ostler_testkit::{Kind, Step, Usage};
 use ostler_wire::{Body, Delivery, Event, GoalState, Op, Open, Outcome, Role, View};
 use serde_json::json;
 
@@ -393,4 +393,38 @@ async fn a_strong_prompt_asks_and_a_weak_one_does_not() {
     let bench = Bench::new(Kind::Chat, [text("hi")]);
     let shown = bench.open().await.run(strong).await;
     assert_eq!(goal(&shown), None);
+}
+
+/// What a goal did in its earlier turns can be folded, although the person said nothing since.
+#[tokio::test]
+async fn a_full_window_is_folded_between_its_turns() {
+    let full = Usage {
+        input: 17_500,
+        output: 100,
+        ..Usage::default()
+    };
+    let mut bench = Bench::new(
+        Kind::Chat,
+        [
+            Step::answer().call("bash", json!({"command": "seq 1 9000"})),
+            Step::answer().call("bash", json!({"command": "seq 1 9000"})),
+            text("Half of it.\nGOAL: working: the rest").usage(full),
+            text("## Goal\nreach it"),
+            text("GOAL: done"),
+        ],
+    );
+    bench.window = 20_000;
+    let mut session = bench.open().await;
+    start(&mut session, "goal reach it").await;
+    let turns = to_the_end(&mut session).await;
+    assert_eq!(goal(turns.last().unwrap()), Some(GoalState::Done));
+    let folded = session
+        .entries()
+        .iter()
+        .any(|e| matches!(e.body, Body::Compaction(_)));
+    assert!(folded, "{:?}", turns.last().unwrap().types());
+    let said = bench.request(4).last_user_text();
+    assert!(said.contains("[Goal, turn 1"), "{said}");
+    let prompt = String::from_utf8(bench.request(4).prompt_bytes()).unwrap();
+    assert!(prompt.contains("<goal>"));
 }

@@ -1,6 +1,5 @@
 //! Every text that a person reads in more than one language: one table, filled at compile time. What models read, logs and
 //! errors of the system stay in English.
-// tidy: table
 
 /// A language of the surface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -69,6 +68,7 @@ macro_rules! words {
     };
 }
 
+// tidy: table
 words! {
     // Approvals and questions
     WantsTo: "{} wants your permission", "{} 请求许可";
@@ -573,6 +573,7 @@ words! {
     ColMatch: "match", "匹配";
     ColCommand: "command", "命令";
     HookFailed: "The hook `{}` ({}) failed, and the work goes on: {}", "钩子 `{}`（{}）失败，工作继续：{}";
+    HookRuns: "hook: {}", "钩子：{}";
     HookTimedOut: "it took longer than {} s and was killed", "超过 {} 秒，已终止";
     HookExit: "exit {}: {}", "退出码 {}：{}";
     HookRefuses: "A hook did not let this prompt in: {}", "钩子未放行此提示：{}";

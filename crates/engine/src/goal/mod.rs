@@ -129,11 +129,12 @@ impl Goal {
 
     /// The goal that a session was left with: it is shown, and waits.
     pub fn of(past: &[Entry]) -> Option<Self> {
-        let modes = past.iter().rev().filter_map(|entry| match &entry.body {
-            Body::Mode(mode) => Some(mode),
-            _ => None,
-        });
-        let last = modes.into_iter().next()?;
+        let last = past.iter().rev().find_map(|entry| {
+            let Body::Mode(mode) = &entry.body else {
+                return None;
+            };
+            Some(mode)
+        })?;
         let goal = last
             .goal
             .as_ref()

@@ -68,30 +68,7 @@ pub fn cut(content: &str, node: Node<'_>, grammar: &Grammar) -> Cut {
         };
     }
     if alone {
-        (from, to) = (begins, ends);
-        let above = blank_lines_above(content, from);
-        let below = blank_lines_below(content, to);
-        let head = content.get(..from).unwrap_or_default();
-        let opens = head.trim_end().is_empty()
-            || head
-                .trim_end_matches([' ', '\t', '\r', '\n'])
-                .ends_with(['{', ':', '('])
-                && above.is_empty();
-        let tail = content.get(to..).unwrap_or_default();
-        let closes = tail.trim_start().is_empty()
-            || below.is_empty() && tail.trim_start().starts_with(['}', ')', ']']);
-        if opens && above.is_empty() {
-            to = below.last().copied().unwrap_or(to);
-        } else if closes {
-            from = above.last().copied().unwrap_or(from);
-        } else {
-            let most = above.len().min(below.len());
-            to = most
-                .checked_sub(1)
-                .and_then(|n| below.get(n))
-                .copied()
-                .unwrap_or(to);
-        }
+        (from, to) = widened(content, begins, ends);
     }
     let mut kept = content.get(..from).unwrap_or_default().to_owned();
     if to == content.len() && !content.ends_with('\n') {
@@ -103,6 +80,26 @@ pub fn cut(content: &str, node: Node<'_>, grammar: &Grammar) -> Cut {
         content: kept,
         line,
         lines,
+    }
+}
+
+/// Whole lines with the blank ones around them that would be too many: of two gaps the larger stays, at the ends of a block
+/// none.
+fn widened(content: &str, from: usize, to: usize) -> (usize, usize) {
+    let above = blank_lines_above(content, from);
+    let below = blank_lines_below(content, to);
+    let head = content.get(..from).unwrap_or_default().trim_end();
+    let opens = above.is_empty() && (head.is_empty() || head.ends_with(['{', ':', '(']));
+    let tail = content.get(to..).unwrap_or_default().trim_start();
+    let closes = tail.is_empty() || below.is_empty() && tail.starts_with(['}', ')', ']']);
+    if opens {
+        (from, below.last().copied().unwrap_or(to))
+    } else if closes {
+        (above.last().copied().unwrap_or(from), to)
+    } else {
+        let most = above.len().min(below.len());
+        let gap = most.checked_sub(1).and_then(|n| below.get(n));
+        (from, gap.copied().unwrap_or(to))
     }
 }
 
