@@ -276,6 +276,9 @@ async fn run_alone(
     if let Some(ran) = done.calls.last_mut() {
         ran.wrote = wrote;
     }
+    if let Some(goal) = desk.standing.goal.as_mut().filter(|_| wrote) {
+        goal.changed();
+    }
     Ok(())
 }
 

@@ -503,8 +503,9 @@ fn archived(desk: &Desk, folded: &[Entry]) -> Result<Option<String>, String> {
     }
 }
 
+/// What the new turn begins with: the person's words, or the note by which a goal goes on.
 fn last_prompt(entries: &[Entry]) -> usize {
-    let is_prompt = |e: &Entry| matches!(&e.body, Body::Message(m) if m.role == Role::User);
+    let is_prompt = |e: &Entry| matches!(&e.body, Body::Message(m) if m.role != Role::Assistant);
     entries.iter().rposition(is_prompt).unwrap_or(entries.len())
 }
 
