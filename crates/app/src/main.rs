@@ -25,6 +25,7 @@ mod rule_watch;
 mod sandbox;
 mod schema_check;
 mod servers;
+mod trusted_tools;
 
 use boot::{Boot, UsageError};
 use clap::Parser;

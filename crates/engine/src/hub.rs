@@ -1,6 +1,7 @@
 //! Opens sessions: new, resumed or forked. It puts the parts together; the session then runs as its own task.
 
 use crate::artifacts::Artifacts;
+use crate::aside::Asides;
 use crate::budget::{self, Budget, affordable, spent};
 use crate::checkpoint::Limits;
 use crate::children::{Children, Heir};
@@ -528,6 +529,7 @@ impl LocalHub {
                 effort: None,
                 folding: Folding::new(options.context, options.save.then(|| options.home.clone())),
                 petitions: None,
+                asides: Asides::new(options.models.clone(), self.transport.clone()),
             },
             used_ids: HashSet::new(),
             offers: Offers {

@@ -138,7 +138,9 @@ impl Inbox {
             return;
         };
         ask.ask = self.new_ask();
-        ask.subject = self.feed.redactor().text(ask.subject);
+        let redactor = self.feed.redactor();
+        ask.subject = redactor.text(ask.subject);
+        ask.preview = ask.preview.map(|text| redactor.text(text));
         let ask = Arc::new(ask);
         self.waiting.insert(ask.ask.clone(), reply);
         self.asks.add(ask.clone());

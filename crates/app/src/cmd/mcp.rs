@@ -41,7 +41,7 @@ pub async fn run(boot: Arc<Boot>, args: Mcp) -> anyhow::Result<u8> {
         Mcp::Remove { name, scope } => remove(&boot, &name, scope),
         Mcp::Import { file } => import(&boot, file),
         Mcp::Login { name, no_browser } => login(&boot, &name, no_browser).await,
-        Mcp::Logout { name } => logout(&boot, &name),
+        Mcp::Logout { name } => logout(&boot, &name).await,
         Mcp::Test { name, format } => test(&boot, &name, format).await,
     }
 }
@@ -445,12 +445,13 @@ async fn came_back(
     }
 }
 
-fn logout(boot: &Boot, name: &str) -> anyhow::Result<u8> {
+async fn logout(boot: &Boot, name: &str) -> anyhow::Result<u8> {
     let server = servers::one(boot, find(boot, name)?);
     if let Endpoint::Address(address) = &server.endpoint {
         let tokens = servers::tokens(boot);
         tokens
             .save(&address.url, None)
+            .await
             .map_err(anyhow::Error::msg)?;
     }
     text::print_foreign(&format!("Logged out of {name}.\n"))?;

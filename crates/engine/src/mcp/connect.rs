@@ -4,7 +4,7 @@
 use super::auth;
 use super::client::{Link, MAX_SAID, chain};
 use super::handler::{Handler, Talk};
-use super::settings::{Address, Endpoint, Program, Server, Surroundings};
+use super::settings::{Address, Endpoint, Program, Sampling, Server, Surroundings};
 use super::stdio::{self, MAX_MESSAGE, Noise};
 use super::text;
 use crate::confine::SandboxSettings;
@@ -66,6 +66,11 @@ impl Link {
             protocol: ProtocolVersion::V_2025_11_25,
             root: around.root.clone(),
             attended: around.interactive,
+            sampling: match server.sampling {
+                Sampling::Ask => around.interactive,
+                Sampling::Allow => true,
+                Sampling::Deny => false,
+            },
             noise: noise.clone(),
             talk: talk.clone(),
         };

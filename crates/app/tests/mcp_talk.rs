@@ -1,0 +1,312 @@
+//! Servers of others in a conversation: what they ask the person, what they want of a model, and what the person says of
+//! them.
+#![cfg(unix)]
+
+mod common;
+
+use common::shell::{answer, call, command, done, driven, prompt, result, scene, script};
+use common::{Scene, of_type};
+use ostler_testkit::{Step, json_lines};
+use serde_json::{Value, json};
+
+/// Asks back with the given request and says what it was told, without quotes.
+fn asking_back(method: &str, params: &Value) -> String {
+    let request = json!({"jsonrpc": "2.0", "id": 900, "method": method, "params": params});
+    let told = r#"t=$(printf %s "$line" | tr -d '"\\'); id=$own; say "$t""#;
+    script(&format!(
+        "tools/call) own=$id; printf '%s\\n' '{request}'; next; {told};;"
+    ))
+}
+
+/// A scene whose server's list is known, and whose model calls its tool once.
+fn known(more: &str, server: String, steps: impl IntoIterator<Item = Step>) -> Scene {
+    let first = [done(), call("mcp__fake__go", json!({}))];
+    let steps = first.into_iter().chain(steps);
+    let scene = scene(more, &[("fake", server)], steps);
+    scene.exec("learn").ok();
+    for log in scene.logs() {
+        std::fs::remove_file(log).unwrap();
+    }
+    scene
+}
+
+#[track_caller]
+fn said(scene: &Scene) -> String {
+    let result = result(scene);
+    let text = result["data"]["text"].as_str();
+    text.unwrap_or_else(|| panic!("{result}")).to_owned()
+}
+
+/// As the configuration of `fake` instead of the JSON file's.
+fn plugin(more: &str) -> String {
+    format!(
+        "\n[permissions]\nmode = \"allow\"\n[[plugins]]\nname = \"fake\" # mine\ncommand = \"sh\"\nargs = [\"${{OSTLER_HOME}}/fake.sh\"]\n{more}\n"
+    )
+}
+
+fn wanted() -> Value {
+    let user = |text: &str| json!({"role": "user", "content": {"type": "text", "text": text}});
+    json!({"messages": [user("What is up?")], "systemPrompt": "Be brief.", "maxTokens": 50, "stopSequences": ["STOP"]})
+}
+
+#[test]
+fn a_server_gets_a_models_word_when_the_person_says_so() {
+    let server = asking_back("sampling/createMessage", &wanted());
+    let steps = [Step::answer().text("All fine. STOP no more"), done()];
+    let scene = known(&plugin(""), server, steps);
+    let mut running = driven(&scene);
+    running.write(&prompt("go"));
+    let ask = answer(&mut running, 1, "accept");
+    assert_eq!(ask["kind"], "elicitation");
+    let subject = ask["subject"].as_str().unwrap();
+    assert!(
+        subject.contains("fake wants mock/mock-model") && subject.contains("50 tokens"),
+        "{subject}"
+    );
+    let preview = ask["preview"].as_str().unwrap();
+    assert_eq!(preview, "[system]\nBe brief.\n\n[user]\nWhat is up?");
+    running.wait().ok();
+    let text = said(&scene);
+    for part in [
+        "text:All fine. }",
+        "stopReason:stopSequence",
+        "model:mock-model",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let request = scene.server.request(2);
+    assert!(request.tool_names().is_empty());
+    assert_eq!(request.last_user_text(), "What is up?");
+    assert!(request.body.to_string().contains("Be brief."));
+    assert_eq!(request.body["max_tokens"], 50);
+    // It is paid for, and the log and the ledger say so.
+    let log = scene.log();
+    let roles: Vec<&Value> = of_type(&log, "usage").iter().map(|u| &u["role"]).collect();
+    assert_eq!(roles, [&Value::Null, &json!("sampling"), &Value::Null]);
+    let ledger = json_lines(&scene.space.read(scene.space.home().join("ledger.jsonl")));
+    assert_eq!(ledger[2]["role"], "sampling");
+}
+
+#[test]
+fn sampling_is_refused_in_words() {
+    let server = || asking_back("sampling/createMessage", &wanted());
+    for (more, choice, words) in [
+        ("", Some("decline"), "the person does not want it"),
+        ("", None, "nobody is there to be asked"),
+        (
+            "sampling = \"deny\"",
+            Some("none"),
+            "the configuration refuses it",
+        ),
+    ] {
+        let scene = known(&plugin(more), server(), [done()]);
+        match choice {
+            None => drop(scene.exec("go").ok()),
+            Some(choice) => {
+                let mut running = driven(&scene);
+                running.write(&prompt("go"));
+                if choice != "none" {
+                    answer(&mut running, 1, choice);
+                }
+                running.wait().ok();
+            }
+        }
+        let text = said(&scene);
+        assert!(text.contains(words) && text.contains("code:-1"), "{text}");
+        assert_eq!(scene.server.requests().len(), 3);
+    }
+    let image = json!({"type": "image", "data": "AA==", "mimeType": "image/png"});
+    let odd = json!({"messages": [{"role": "user", "content": image}], "maxTokens": 5});
+    let server = asking_back("sampling/createMessage", &odd);
+    let scene = known(&plugin("sampling = \"allow\""), server, [done()]);
+    scene.exec("go").ok();
+    assert!(said(&scene).contains("only text is taken"));
+}
+
+#[test]
+fn sampling_that_is_allowed_needs_nobody_and_keeps_to_the_budget() {
+    let server = || asking_back("sampling/createMessage", &wanted());
+    let allowed = plugin("sampling = \"allow\"");
+    let steps = [Step::answer().text("Alone."), done()];
+    let scene = known(&allowed, server(), steps);
+    scene.exec("go").ok();
+    assert!(said(&scene).contains("text:Alone."));
+    let tight = format!("{allowed}\n[budget.roles]\nsampling = {{ tokens = 10 }}\n");
+    let scene = known(&tight, server(), [done()]);
+    scene.exec("go").ok();
+    let text = said(&scene);
+    assert!(
+        text.contains("sampling") && text.contains("code:-1"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_server_that_wants_word_after_word_is_stopped() {
+    let request = json!({"jsonrpc": "2.0", "id": 900, "method": "sampling/createMessage", "params": wanted()});
+    let server = script(&format!(
+        "tools/call) own=$id; for i in 1 2 3 4 5 6 7 8 9 10; do printf '%s\\n' '{request}'; next; done; t=$(printf %s \"$line\" | tr -d '\"\\\\'); id=$own; say \"$t\";;"
+    ));
+    let words = (0..8).map(|_| Step::answer().text("word"));
+    let scene = known(
+        &plugin("sampling = \"allow\""),
+        server,
+        words.chain([done()]),
+    );
+    scene.exec("go").ok();
+    assert!(said(&scene).contains("8 of them at most"));
+    scene.server.assert_done();
+}
+
+#[test]
+fn forms_and_pages_are_put_to_the_person() {
+    let form = json!({"message": "Who are you?", "requestedSchema": {"type": "object", "properties": {
+        "age": {"type": "integer"},
+        "name": {"type": "string", "title": "Name"},
+        "sure": {"type": "boolean"},
+        "size": {"type": "string", "enum": ["s", "l"]},
+    }, "required": ["name"]}});
+    let page = json!({"mode": "url", "message": "Sign here.", "elicitationId": "e1", "url": "https://sign.example/x"});
+    type Answers = &'static [(&'static str, &'static str)];
+    let table: [(&Value, Answers, &[&str]); 4] = [
+        (
+            &form,
+            &[
+                ("age", "old"),
+                ("a number is wanted", "7"),
+                ("Name", "Ann"),
+                ("sure", "yes"),
+                ("size", "l"),
+            ],
+            &["action:accept", "age:7", "name:Ann", "sure:true", "size:l"],
+        ),
+        (&form, &[("age", "decline")], &["action:decline"]),
+        (
+            &page,
+            &[("https://sign.example/x", "accept")],
+            &["action:accept"],
+        ),
+        (&page, &[("Sign here.", "decline")], &["action:decline"]),
+    ];
+    for (params, answers, expect) in table {
+        let server = asking_back("elicitation/create", params);
+        let scene = known(&plugin(""), server, [done()]);
+        let mut running = driven(&scene);
+        running.write(&prompt("go"));
+        for (n, (asked, choice)) in answers.iter().enumerate() {
+            let ask = answer(&mut running, n + 1, choice);
+            let subject = ask["subject"].as_str().unwrap();
+            assert!(
+                subject.contains("fake") && subject.contains(asked),
+                "{subject}"
+            );
+        }
+        running.wait().ok();
+        let text = said(&scene);
+        for part in expect {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+    }
+    // Nobody is there: nobody answers, and nothing waits.
+    let scene = known("", asking_back("elicitation/create", &form), [done()]);
+    scene.exec("go").ok();
+    assert!(said(&scene).contains("action:cancel"));
+}
+
+const READER: &str = r#"tools/list) answer '{"tools":[{"name":"go","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}},{"name":"write it","inputSchema":{"type":"object"}}]}';; tools/call) say ran;;"#;
+
+#[test]
+fn trust_while_planning_is_asked_once_and_kept() {
+    let again = || call("mcp__fake__go", json!({}));
+    // Yolo does not answer for the person.
+    for flags in [["--mode", "plan"], ["--yolo", "--mode=plan"]] {
+        let scene = known(&plugin(""), script(READER), [done(), again(), done()]);
+        let run = scene.ostler(["exec", "--input-format", "stream-json"]);
+        let mut running = run.args(flags).open_stdin().spawn();
+        running.write(&prompt("look"));
+        let ask = answer(&mut running, 1, "always");
+        assert_eq!(ask["kind"], "trust");
+        let options = ask["options"].to_string();
+        assert!(
+            options.contains("trusted_read_only_tools = [\\\"go\\\"]")
+                && options.contains("config.toml"),
+            "{options}"
+        );
+        running.wait().ok();
+        assert_eq!(said(&scene), "ran");
+        let log = scene.log();
+        let approval = of_type(&log, "approval")[0].clone();
+        assert_eq!(approval["decision"], "always");
+        let config = scene.space.read(scene.space.home().join("config.toml"));
+        assert!(
+            config.contains("name = \"fake\" # mine")
+                && config.contains("trusted_read_only_tools = [\"go\"]"),
+            "{config}"
+        );
+        // The next run knows it, also where nobody can be asked.
+        std::fs::remove_file(scene.log_path()).unwrap();
+        let run = scene.ostler(["--mode", "plan", "exec", "-p", "look"]);
+        run.output().ok();
+        assert_eq!(said(&scene), "ran");
+    }
+}
+
+#[test]
+fn the_panel_trusts_and_untrusts_for_good() {
+    let scene = scene("", &[("fake", script(READER))], [done()]);
+    scene.exec("learn").ok();
+    let file = || scene.space.read(scene.space.home().join("mcp.json"));
+    let mut running = driven(&scene);
+    running.write(&command("mcp"));
+    let shown = running.wait_stdout("MCP servers");
+    assert!(shown.contains("2 tools, 0 prompts, 0 resources"), "{shown}");
+    for action in [
+        "mcp reconnect fake",
+        "mcp trust fake",
+        "ostler mcp login fake",
+    ] {
+        assert!(shown.contains(action), "{action}: {shown}");
+    }
+    running.write(&command("mcp trust fake"));
+    running.wait_stdout("may be used while planning: go. Kept in");
+    assert!(file().contains("trusted_read_only_tools"), "{}", file());
+    running.write(&command("mcp"));
+    running.wait_stdout("mcp untrust fake");
+    running.write(&command("mcp untrust fake"));
+    running.wait_stdout("ask again while planning: go. Kept in");
+    assert!(!file().contains("\"go\""), "{}", file());
+    running.write(&command("mcp trust nobody"));
+    running.wait_stdout("There is no MCP server nobody.");
+    running.write(&command("mcp reconnect fake"));
+    running.wait_stdout("fake is being connected anew.");
+    running.wait().ok();
+}
+
+#[test]
+fn a_trusted_project_stays_trusted_when_its_server_is() {
+    let scene = Scene::new(ostler_testkit::Kind::Chat, [done(), done(), done()]);
+    let script = scene.space.write("fake.sh", script(READER));
+    let server = json!({"command": "sh", "args": [script]});
+    let file = json!({"mcpServers": {"fake": server, "other": {"command": "true"}}});
+    scene.space.write(".mcp.json", file.to_string());
+    scene.ostler(["trust", "--yes"]).output().ok();
+    scene.exec("learn").ok();
+    let mut running = driven(&scene);
+    running.write(&command("mcp trust fake"));
+    running.wait_stdout("Kept in");
+    running.wait().ok();
+    assert!(scene.space.read(".mcp.json").contains("\"go\""));
+    let out = scene.exec("still").ok();
+    assert!(!out.stderr.contains("has changed"), "{}", out.stderr);
+    // Of a project that is trusted for a run only, nothing is kept.
+    let text = scene.space.read(".mcp.json").replace("\"go\"", "");
+    scene.space.write(".mcp.json", text);
+    let run = scene.ostler(["--trust-workspace", "exec", "--input-format", "stream-json"]);
+    let mut running = run.open_stdin().spawn();
+    running.write(&prompt("again"));
+    running.wait_stdout("\"result\":\"Done.\"");
+    running.write(&command("mcp trust fake"));
+    running.wait_stdout("for this session only");
+    running.wait().ok();
+    assert!(!scene.space.read(".mcp.json").contains("\"go\""));
+}
