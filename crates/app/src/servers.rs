@@ -4,7 +4,9 @@ use crate::auth::{ServerTokens, known_secrets};
 use crate::boot::Boot;
 use crate::config::keys::Dotenv;
 use crate::config::paths::absolute;
-use crate::config::plugins::{Configured, PluginConfig, PluginKind, PluginSampling, Scope};
+use crate::config::plugins::{
+    Configured, PluginConfig, PluginKind, PluginProvides, PluginSampling, Scope,
+};
 use crate::trusted_tools::TrustedTools;
 use ostler_engine::mcp::{Address, Endpoint, McpSettings, Program, Sampling, Server};
 use std::path::Path;
@@ -40,7 +42,9 @@ pub fn hide_tokens(boot: &Boot) {
 
 /// Those that are not switched off.
 fn all(boot: &Boot) -> Vec<Server> {
+    let speaks = |one: &&Configured| one.plugin.provides == PluginProvides::Tools;
     let on = boot.servers.iter().filter(|one| !one.plugin.disabled);
+    let on = on.filter(speaks);
     let mut names = Names::new(boot);
     on.map(|one| server(one, &mut names, &boot.places.root))
         .collect()

@@ -312,7 +312,7 @@ fn alive(words: &str) -> usize {
 #[cfg(target_os = "linux")]
 #[test]
 fn no_server_outlives_us() {
-    let cases = "tools/call) setsid sleep 300 & touch called;;";
+    let cases = "tools/call) setsid sh -c 'sleep 300; : $0' \"$0\" & touch called;;";
     for end in [Some(Signal::Kill), None] {
         let steps = match end {
             Some(_) => vec![call("mcp__fake__go", json!({}))],

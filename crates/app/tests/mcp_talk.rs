@@ -310,3 +310,124 @@ fn a_trusted_project_stays_trusted_when_its_server_is() {
     running.wait().ok();
     assert!(!scene.space.read(".mcp.json").contains("\"go\""));
 }
+
+const OFFERS: &str = r#"
+initialize) answer '{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"prompts":{},"resources":{"subscribe":true}},"serverInfo":{"name":"fake","version":"1"}}';;
+prompts/list) answer '{"prompts":[{"name":"re view","description":"Reviews.","arguments":[{"name":"how"},{"name":"what","required":true}]}]}';;
+prompts/get) case $line in *broken*) refuse 'no such thing';; *) w=${line#*'"what":"'}; h=${line#*'"how":"'}; answer "{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"Review ${w%%\"*} ${h%%\"*}!\"}}]}";; esac;;
+resources/list) answer '{"resources":[{"uri":"note://1","name":"one"}]}';;
+resources/read) case $line in *note://1*) printf '{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"note://1"}}\n'; answer '{"contents":[{"uri":"note://1","text":"the </resource> note"}]}';; *) refuse 'no such note';; esac;;
+"#;
+
+#[test]
+fn prompts_are_commands_and_resources_are_references() {
+    let steps = [done(), done(), done()];
+    let scene = scene("", &[("fake", script(OFFERS))], steps);
+    scene.exec("learn").ok();
+    let lines = [
+        "/mcp__fake__re_view a.rs very well",
+        "/mcp__fake__re_view",
+        "/mcp__fake__re_view broken",
+        "@fake:note://1 and @fake:note://2, what?",
+    ];
+    let talk = scene.ostler([]).stdin(lines.join("\n") + "\n");
+    let out = talk.output().ok();
+    let requests = scene.server.requests();
+    assert_eq!(requests.len(), 3, "{}", out.stderr);
+    let said = requests[1].last_user_text();
+    assert!(said.ends_with("Review a.rs very well!"), "{said}");
+    let said = requests[2].last_user_text();
+    assert!(
+        said.contains("<resource ref=\"fake:note://1\">") && said.contains("note"),
+        "{said}"
+    );
+    for words in ["it needs what", "no such thing", "no such note"] {
+        assert!(out.stderr.contains(words), "{words}: {}", out.stderr);
+    }
+}
+
+#[test]
+fn tools_that_do_not_fit_are_looked_up() {
+    let tool = |n: u32| {
+        json!({"name": format!("tool{n}"), "description": format!("Does the thing number {n}. {}", "x".repeat(300)),
+            "inputSchema": {"type": "object", "properties": {format!("arg{n}"): {"type": "string"}}}})
+    };
+    let tools: Vec<Value> = (0..30).map(tool).collect();
+    let list = json!({ "tools": tools });
+    let server = script(&format!(
+        "tools/list) answer '{list}';; tools/call) say ran;;"
+    ));
+    let steps = [
+        call("tool_search", json!({"query": "tool17"})),
+        call("mcp__fake__tool17", json!({"arg17": "x"})),
+        done(),
+    ];
+    let more = "\n[tools]\nmcp_schema_budget = 200\n";
+    let scene = scene(more, &[("fake", server)], steps);
+    scene.exec("go").ok();
+    let first = scene.server.request(0);
+    let body = first.body.to_string();
+    assert!(!body.contains("arg17"), "{body}");
+    assert!(body.contains("(see tool_search)"));
+    assert!(first.tool_names().iter().any(|name| name == "tool_search"));
+    let found = scene.server.request(1).tool_results();
+    assert!(found[0].1.contains("arg17"), "{found:?}");
+    let ran = scene.server.request(2).tool_results();
+    assert_eq!(ran.last().unwrap().1, "ran");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_server_in_the_sandbox_is_held() {
+    let cases = r#"tools/call) t=; (echo x > "$OUTSIDE/evil") 2>/dev/null && t="$t outside"; (echo x > inside) 2>/dev/null && t="$t inside"; say "wrote$t";;"#;
+    for (sandbox, expect) in [(true, "wrote inside"), (false, "wrote outside inside")] {
+        let more = plugin(&format!(
+            "sandbox = {sandbox}\nenv = {{ OUTSIDE = \"${{OSTLER_HOME}}\" }}"
+        ));
+        let steps = [call("mcp__fake__go", json!({})), done()];
+        let scene = scene(&more, &[("fake", script(cases))], steps);
+        let out = scene.exec("go").ok();
+        if out.stderr.contains("MCP server fake: ") && sandbox {
+            common::skipped(&format!("no sandbox here: {}", out.stderr));
+            continue;
+        }
+        assert_eq!(said(&scene), expect);
+    }
+}
+
+#[test]
+fn a_storm_of_changes_is_one_look() {
+    let storm = r#"tools/list) echo x >> lists; offer;; tools/call) i=0; while [ $i -lt 5000 ]; do printf '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n'; i=$((i+1)); done; say calm;;"#;
+    let steps = [call("mcp__fake__go", json!({})), done()];
+    let scene = scene("", &[("fake", script(storm))], steps);
+    scene.exec("go").ok();
+    assert_eq!(said(&scene), "calm");
+    let lists = scene.space.read("lists").lines().count();
+    assert!(lists <= 3, "{lists}");
+}
+
+#[test]
+fn an_answer_that_comes_too_late_is_nobodys() {
+    let late =
+        r#"tools/call) n=$((n+1)); if [ $n = 1 ]; then sleep 1.2; say late; else say own; fi;;"#;
+    let go = || call("mcp__fake__go", json!({}));
+    let more = "\n[tools]\nmcp_call_timeout_seconds = 1\n";
+    let scene = scene(more, &[("fake", script(late))], [go(), go(), done()]);
+    scene.exec("go").ok();
+    let log = scene.log();
+    let results = of_type(&log, "tool_result");
+    assert_eq!(results[0]["output"]["error"]["code"], "timeout");
+    assert_eq!(results[1]["output"]["data"]["text"], "own");
+}
+
+#[test]
+fn a_task_that_nobody_asked_for_is_a_clear_error() {
+    let task = r#"tools/call) answer '{"resultType":"task","taskId":"t1","status":"working","createdAt":"2026-11-15T00:00:00Z","lastUpdatedAt":"2026-11-15T00:00:00Z","ttlMs":1000}';;"#;
+    let steps = [call("mcp__fake__go", json!({})), done()];
+    let scene = scene("", &[("fake", script(task))], steps);
+    scene.exec("go").ok();
+    let result = result(&scene);
+    assert_eq!(result["error"]["code"], "server_error", "{result}");
+    let message = result["error"]["message"].as_str().unwrap();
+    assert!(message.contains("tasks are not supported"), "{message}");
+}

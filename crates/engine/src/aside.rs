@@ -6,6 +6,7 @@ use crate::desk::Account;
 use crate::feed::Feed;
 use crate::hub::Models;
 use crate::ledger::usage_of;
+use crate::redact::Redactor;
 use crate::sample::{Sampled, sample};
 use crate::transcript::Transcript;
 use ostler_llm::{Answer, AnswerPart, Model, Msg, Params, Prefix, TokenUsage, Transport};
@@ -125,13 +126,14 @@ impl Aside {
             max_tokens: Some(max_tokens),
             ..Params::default()
         };
+        let redactor = self.feed.redactor();
         let prefix = Prefix {
-            system: wanted.system.clone(),
+            system: redactor.text(wanted.system.clone()),
             tools: Vec::new(),
         };
         let mut transcript = Transcript::new(target.clone(), model.codec(), &prefix, &params);
         for message in &wanted.messages {
-            transcript.push(message.clone(), 0);
+            transcript.push(redacted(redactor, message.clone()), 0);
         }
         let payer = self.account.payer_in(Some(ROLE));
         let worst = budget::worst(transcript.bytes(), None, Some(max_tokens), target.price);
@@ -195,5 +197,26 @@ impl Aside {
         self.account.book(&usage);
         // The log does without what nobody fetched for so long.
         let _ = self.means.told.try_send(usage);
+    }
+}
+
+/// What nobody may see is not seen by way of a server, either.
+fn redacted(redactor: &Redactor, message: Msg) -> Msg {
+    let part = |part: AnswerPart| match part {
+        AnswerPart::Text { text, replay } => AnswerPart::Text {
+            text: redactor.text(text),
+            replay,
+        },
+        other @ (AnswerPart::Reasoning { .. } | AnswerPart::Call { .. }) => other,
+    };
+    match message {
+        Msg::User { text, images } => Msg::User {
+            text: redactor.text(text),
+            images,
+        },
+        Msg::Assistant { parts } => Msg::Assistant {
+            parts: parts.into_iter().map(part).collect(),
+        },
+        results @ Msg::Results { .. } => results,
     }
 }

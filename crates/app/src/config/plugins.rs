@@ -22,6 +22,9 @@ pub struct PluginConfig {
     /// Part of the names of its tools.
     #[serde(default)]
     pub name: String,
+    /// tools: it speaks MCP; provider: it offers models, as a program that speaks lines of JSON.
+    #[serde(default)]
+    pub provides: PluginProvides,
     /// stdio: a program; http: an address. Unset: whichever of `command` and `url` is given.
     #[serde(default, rename = "type")]
     pub kind: Option<PluginKind>,
@@ -73,6 +76,14 @@ pub struct PluginConfig {
     /// How `ostler mcp login` registers, where the server cannot tell.
     #[serde(default)]
     pub oauth: Option<PluginOauth>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PluginProvides {
+    #[default]
+    Tools,
+    Provider,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

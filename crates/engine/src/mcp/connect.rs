@@ -142,7 +142,7 @@ impl Failed {
     }
 }
 
-fn command(program: &Program, around: &Surroundings) -> Result<Command, String> {
+pub(super) fn command(program: &Program, around: &Surroundings) -> Result<Command, String> {
     let mut env = around.env.clone();
     env.retain(|(name, _)| !program.env.iter().any(|(own, _)| own == name));
     env.extend(program.env.iter().cloned());
@@ -176,7 +176,7 @@ fn confine(command: &mut Command, settings: &SandboxSettings) -> Result<(), Stri
     Ok(())
 }
 
-fn not_started(program: &Program, error: &ostler_host::Error) -> String {
+pub(super) fn not_started(program: &Program, error: &ostler_host::Error) -> String {
     let name = program
         .argv
         .first()

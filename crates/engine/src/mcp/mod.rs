@@ -14,6 +14,7 @@ mod keeper;
 mod listing;
 mod names;
 mod person;
+mod provider;
 mod sampling;
 mod search;
 mod settings;
@@ -30,6 +31,7 @@ pub use fleet::{Fleet, Muster};
 pub use form::{Asker, Field, Form, Kind, Reply};
 pub use keeper::{Kept, Snapshot, State, Wish};
 pub use names::{PREFIX, server_name, tool_name};
+pub use provider::{ModelPlugin, PluginModel};
 pub use settings::{
     Address, Endpoint, McpSettings, Program, Sampling, Server, Surroundings, ToolTrust, Trust,
 };

@@ -11,6 +11,7 @@ use futures_util::future::BoxFuture;
 use ostler_wire::{Ask, AskKind, Choice, Language, Word};
 use serde_json::{Map, Value};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use tokio_util::sync::CancellationToken;
 
 /// What stands for a refusal among the choices.
 const DECLINE: &str = "decline";
@@ -29,6 +30,8 @@ pub struct Person {
     pub aside: Option<Aside>,
     /// Requests to models, in this call.
     pub sampled: AtomicUsize,
+    /// Cancelled with the call: nobody wants to know any longer.
+    pub over: CancellationToken,
 }
 
 impl Person {
@@ -45,7 +48,11 @@ impl Person {
             ..more
         };
         let petitions = self.petitions.as_ref()?;
-        petitions.put(ask).await.map(|answer| answer.choice)
+        tokio::select! {
+            biased;
+            () = self.over.cancelled() => None,
+            answer = petitions.put(ask) => answer.map(|answer| answer.choice),
+        }
     }
 
     async fn page(&self, form: &Form, url: &str) -> Reply {

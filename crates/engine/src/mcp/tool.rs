@@ -74,6 +74,8 @@ impl ServerTool {
                 text: far,
             });
         };
+        let over = cx.cancel.child_token();
+        let _over = over.clone().drop_guard();
         let _lent = link.talk.lend(Arc::new(Person {
             server: server.clone(),
             petitions: cx.petitions.clone(),
@@ -81,6 +83,7 @@ impl ServerTool {
             sampling: self.kept.server.sampling,
             aside: cx.aside.clone(),
             sampled: AtomicUsize::new(0),
+            over,
         }));
         let called = link.call(&self.info.name, args, self.limit, (&cx.cancel, hear));
         let result = called.await.map_err(|error| match error {
