@@ -4,12 +4,13 @@ use crate::artifacts::Artifacts;
 use crate::aside::{Aside, Asides};
 use crate::briefing::{self, Way};
 use crate::budget::{self, Amount, Booked, Budget, Payer};
-use crate::compaction::Folding;
+use crate::compaction::{Folding, Gauge};
 use crate::confine::Commons;
 use crate::conversation::{Conversation, Sent};
 use crate::extra::Extra;
 use crate::feed::Feed;
 use crate::history::History;
+use crate::hooks::Hooks;
 use crate::hub::{Options, RuleNews, RuleStore};
 use crate::jobs::Jobs;
 use crate::ledger::{Ledger, Line, usage_of};
@@ -67,6 +68,7 @@ pub struct Manner {
     pub petitions: Option<Petitions>,
     /// Requests that calls send beside the conversation.
     pub asides: Asides,
+    pub hooks: Hooks,
 }
 
 /// Commands beside the engine's own.
@@ -127,6 +129,7 @@ pub struct Left {
     seen: Arc<Seen>,
     todo: Arc<Vec<TodoItem>>,
     told: Mode,
+    gauge: Gauge,
 }
 
 /// Under which names requests are written into the ledger.
@@ -245,6 +248,7 @@ impl Desk {
             seen: std::mem::take(&mut self.shop.seen),
             todo: std::mem::take(&mut self.shop.todo),
             told: std::mem::take(&mut self.standing.told),
+            gauge: std::mem::take(&mut self.manner.folding.gauge),
         };
         past.iter().for_each(|entry| self.remember(&entry.body));
         left
@@ -255,6 +259,7 @@ impl Desk {
         self.shop.seen = left.seen;
         self.shop.todo = left.todo;
         self.standing.told = left.told;
+        self.manner.folding.gauge = left.gauge;
     }
 
     /// Call ids and file states that the session has seen, and how things stand.

@@ -10,6 +10,7 @@ use crate::conversation::Conversation;
 use crate::desk::{Account, Desk, Manner, Offers, Shop};
 use crate::extra::Extra;
 use crate::feed::Feed;
+use crate::hooks::{Bell, Hook, Hooks};
 use crate::inbox::Inbox;
 use crate::ledger::Ledger;
 use crate::log::{Backlog, Log, branch};
@@ -105,6 +106,8 @@ pub struct Options {
     pub operator: Vec<String>,
     pub policy: Policy,
     pub watch: Option<Arc<dyn RuleWatch>>,
+    /// Commands that run at fixed moments.
+    pub hooks: Arc<[Hook]>,
     /// As the person named it for this run; a resumed session keeps its own otherwise.
     pub mode: Option<Mode>,
     /// Tools of others that may be used while planning.
@@ -467,7 +470,11 @@ impl LocalHub {
         let hub = self.clone();
         let opener = Box::new(move |heir| hub.open_heir(heir));
         let children = Children::new(opener, desk.shop.jobs.clone(), options.language);
-        let inbox = Inbox::new(receiver, feed, asks, children);
+        let mut inbox = Inbox::new(receiver, feed, asks, children);
+        // A child's asks are put to the person by its parent.
+        if desk.account.role != budget::TASK {
+            inbox.hang(Bell::new(&desk));
+        }
         desk.manner.petitions = options.interactive.then(|| inbox.petitions());
         let session = Session {
             inbox,
@@ -530,6 +537,10 @@ impl LocalHub {
                 folding: Folding::new(options.context, options.save.then(|| options.home.clone())),
                 petitions: None,
                 asides: Asides::new(options.models.clone(), self.transport.clone()),
+                hooks: Hooks::new(
+                    options.hooks.clone(),
+                    options.save.then(|| past.folder.with_extension("jsonl")),
+                ),
             },
             used_ids: HashSet::new(),
             offers: Offers {

@@ -24,6 +24,7 @@ mod fold;
 pub mod handoff;
 mod hex;
 pub mod history;
+pub mod hooks;
 pub mod hub;
 mod inbox;
 mod ingest;

@@ -406,7 +406,16 @@ words! {
     WindowFull: "The context is {} % full ({} of {} tokens). {}", "上下文已用 {} %（{} / {} 词元）。{}";
     WindowFoldsNext: "Older work is folded before the next turn; /compact does it now.", "下一回合前将折叠较早的工作；/compact 立即折叠。";
     WindowFoldsAt: "Older work is folded at {} %; /compact does it now.", "到 {} % 时折叠较早的工作；/compact 立即折叠。";
-    WindowHandoff: "Write a handoff and begin anew: {} Or fold it with /compact.", "请写交接文档并重新开始：{} 或用 /compact 折叠。";
+    WindowAsks: "Before the next prompt you are asked how to go on: hand over, fold, or as it is.", "下一条提示之前会询问如何继续：交接、折叠，或照旧。";
+    WindowHandoff: "The handoff could not be written ({}). Begin anew: {}", "无法写入交接文档（{}）。请重新开始：{}";
+    WindowHandedOff: "What a fresh session needs is in {}. In better words: {}", "新会话所需的内容已写入 {}。如需更好的表述：{}";
+    OfferHow: "How shall it go on?", "如何继续？";
+    OfferHandoff: "Hand over to a fresh session", "交接给新会话";
+    OfferHandoffMore: "writes what it needs to a file, which you see, and begins it; your prompt is its goal", "将所需内容写入文件并展示，然后开始新会话；你的提示即其目标";
+    OfferFold: "Fold older work into a digest", "将较早的工作折叠为摘要";
+    OfferFoldMore: "this session goes on; what you said stays word for word", "本会话继续；你说的话逐字保留";
+    OfferGoOn: "Go on as it is", "照旧继续";
+    OfferGoOnMore: "until the window is full", "直到窗口用满";
     WindowOnlyWarns: "Nothing folds it by itself: use /compact, or begin anew: {}", "不会自动折叠：请用 /compact，或重新开始：{}";
     WindowUnknown: "The prompt has about {} tokens, and the window of this model is not known (context_window). Before it is full, fold it with /compact, or begin anew: {}", "提示约有 {} 词元，而此模型的窗口未知（context_window）。在用满之前，请用 /compact 折叠，或重新开始：{}";
     HelpHandoff: "write what a fresh session needs to go on, to a file", "将新会话继续工作所需的内容写入文件";
@@ -415,6 +424,8 @@ words! {
     HandoffStopped: "Interrupted; nothing was written.", "已中断；没有写入任何内容。";
     HandoffDraft: "The model's words could not be used ({}); this is from the log alone.", "无法使用模型的文字（{}）；以上仅依据日志。";
     HandoffDone: "Written to {}. Begin anew with /new, then: go on with @{}", "已写入 {}。用 /new 重新开始，然后输入：继续 @{}";
+    HandoffOver: "Written to {}. Send the first message of the new session when you have read it.", "已写入 {}。阅读后发送新会话的第一条消息即可。";
+    HandoffGoOn: "Go on with @{}", "继续 @{}";
     PartDigests: "digests of folded work", "折叠摘要";
     RowPinned: "pinned: no fold takes it", "固定：折叠时保留";
     RowSaves: "a fold would take out", "折叠可移出";
@@ -543,6 +554,18 @@ words! {
     McpPromptFailed: "The prompt {} was not sent: {}", "提示 {} 未发送：{}";
     McpChanged: "MCP servers say something else of these tools than before: {}", "MCP 服务器对这些工具的说明已改变：{}";
     McpRestless: "MCP servers keep changing their tools; this session goes on with those it has", "MCP 服务器不断更改工具；本会话继续使用现有工具";
+    // Hooks
+    HelpHooks: "the hooks that are set, and where they come from", "已设置的钩子及其来源";
+    HooksNone: "No hooks are set. See [[hooks]] in docs/hooks.md.", "没有设置钩子。见 docs/hooks.md 中的 [[hooks]]。";
+    ColEvent: "event", "事件";
+    ColMatch: "match", "匹配";
+    ColCommand: "command", "命令";
+    HookFailed: "The hook `{}` ({}) failed, and the work goes on: {}", "钩子 `{}`（{}）失败，工作继续：{}";
+    HookTimedOut: "it took longer than {} s and was killed", "超过 {} 秒，已终止";
+    HookExit: "exit {}: {}", "退出码 {}：{}";
+    HookRefuses: "A hook did not let this prompt in: {}", "钩子未放行此提示：{}";
+    HookHalts: "A hook ended the turn: {}", "钩子结束了本回合：{}";
+    HookStops: "A hook has sent the model on {} times; the turn ends here.", "钩子已让模型继续 {} 次；本回合到此结束。";
     // Plain lines
     Approve: " -- approve?", " -- 批准？";
     KeyOnce: "[y]es, once", "[y] 允许一次";

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::budget::BudgetConfig;
 use super::context::ContextConfig;
+use super::hooks::HookConfig;
 use super::oauth::TokenStore;
 use super::plugins::PluginConfig;
 use super::units::{ByteSize, ColorChoice, non_negative};
@@ -35,6 +36,8 @@ pub struct Config {
     pub tools: ToolsConfig,
     /// Servers of others whose tools the model gets too (MCP).
     pub plugins: Vec<PluginConfig>,
+    /// Commands that run at moments of a session. Those of all files run.
+    pub hooks: Vec<HookConfig>,
     /// What may run without asking.
     pub permissions: PermissionsConfig,
     /// What commands can reach, whatever was permitted.

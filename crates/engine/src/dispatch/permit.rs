@@ -3,6 +3,7 @@
 use super::{Prepared, never_ran};
 use crate::commands::{self, SESSION};
 use crate::desk::Desk;
+use crate::hooks::Permission;
 use crate::inbox::{Answer, Inbox, Stopped};
 use crate::log::LogError;
 use crate::mcp::{Fleet, Kept, Trust};
@@ -44,9 +45,12 @@ pub async fn permit(
     }
     let name = prepared.tool.name();
     let deciding = desk.decide(name, &prepared.accesses, gate);
-    let Ok(decision) = inbox.attend(deciding).await else {
+    let Ok(mut decision) = inbox.attend(deciding).await else {
         return Ok(Err(never_ran()));
     };
+    if gate == Gate::Open {
+        hooked(prepared, &mut decision);
+    }
     if gate == Gate::Trust
         && decision.verdict != Verdict::Deny
         && let Err(error) = trust(desk, inbox, prepared).await?
@@ -69,6 +73,22 @@ pub async fn permit(
             record(desk, prepared, &decision, &Answer::from("deny"), None)?;
             Ok(Err(blocked(desk, prepared, &decision)))
         }
+    }
+}
+
+/// A hook answers for the person where no rule speaks, and may always want them asked. A deny is a deny.
+fn hooked(prepared: &Prepared, decision: &mut Decision) {
+    let fresh = needs_a_fresh_yes(&prepared.accesses);
+    match (prepared.permission, decision.verdict) {
+        (Permission::Allow, Verdict::Ask) if decision.rule.is_none() && !fresh => {
+            decision.verdict = Verdict::Allow;
+            decision.reason = "a hook allowed it".into();
+        }
+        (Permission::Ask, Verdict::Allow) => {
+            decision.verdict = Verdict::Ask;
+            decision.reason = "a hook wants it asked".into();
+        }
+        (Permission::AsEver | Permission::Allow | Permission::Ask, _) => {}
     }
 }
 

@@ -113,6 +113,7 @@ impl Bench {
             operator: Vec::new(),
             policy: Policy::default(),
             watch: None,
+            hooks: Default::default(),
             mode: None,
             plan_tools: Vec::new(),
             rules: None,

@@ -1,7 +1,7 @@
 //! Writes a request as one line.
 
 use super::super::write::{List, Object, number};
-use crate::{AnswerPart, CallResult, Msg, Params, Prefix, Target};
+use crate::{AnswerPart, CallResult, Calls, Msg, Params, Prefix, Target};
 use ostler_wire::{Image, Json};
 
 pub fn open(target: &Target, prefix: &Prefix, out: &mut Vec<u8>) {
@@ -108,6 +108,10 @@ pub fn close(params: &Params, out: &mut Vec<u8>) {
     }
     if let Some(effort) = params.effort {
         item.text("effort", effort.name());
+    }
+    match params.calls {
+        Calls::Free => {}
+        Calls::Forbidden => item.text("calls", "none"),
     }
     item.close();
     out.push(b'}');
