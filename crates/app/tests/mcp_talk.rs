@@ -88,6 +88,22 @@ fn a_server_gets_a_models_word_when_the_person_says_so() {
 }
 
 #[test]
+fn what_a_server_wants_of_a_model_is_read_on_the_terminal() {
+    let server = asking_back("sampling/createMessage", &wanted());
+    let scene = known(&plugin(""), server, [Step::answer().text("Fine."), done()]);
+    let mut term = scene.ostler([]).on_terminal(90, 24);
+    term.wait_for("› Ask, or /help");
+    term.keys("go\r");
+    let screen = term.wait_for("ask the model");
+    for words in ["fake wants mock/mock-model", "Be brief.", "What is up?"] {
+        assert!(screen.contains(words), "{words}: {screen}");
+    }
+    term.keys("1");
+    term.wait_for("Done.");
+    assert!(said(&scene).contains("text:Fine."));
+}
+
+#[test]
 fn sampling_is_refused_in_words() {
     let server = || asking_back("sampling/createMessage", &wanted());
     for (more, choice, words) in [
@@ -219,8 +235,13 @@ const READER: &str = r#"tools/list) answer '{"tools":[{"name":"go","inputSchema"
 fn trust_while_planning_is_asked_once_and_kept() {
     let again = || call("mcp__fake__go", json!({}));
     // Yolo does not answer for the person.
-    for flags in [["--mode", "plan"], ["--yolo", "--mode=plan"]] {
-        let scene = known(&plugin(""), script(READER), [done(), again(), done()]);
+    let kept = "trusted_read_only_tools = [\n  # long ago\n  \"old\", # why\n]";
+    let added = "  # long ago\n  \"old\", # why\n  \"go\",\n]";
+    for (flags, more, expect) in [
+        (["--mode", "plan"], "", "trusted_read_only_tools = [\"go\"]"),
+        (["--yolo", "--mode=plan"], kept, added),
+    ] {
+        let scene = known(&plugin(more), script(READER), [done(), again(), done()]);
         let run = scene.ostler(["exec", "--input-format", "stream-json"]);
         let mut running = run.args(flags).open_stdin().spawn();
         running.write(&prompt("look"));
@@ -239,8 +260,7 @@ fn trust_while_planning_is_asked_once_and_kept() {
         assert_eq!(approval["decision"], "always");
         let config = scene.space.read(scene.space.home().join("config.toml"));
         assert!(
-            config.contains("name = \"fake\" # mine")
-                && config.contains("trusted_read_only_tools = [\"go\"]"),
+            config.contains("name = \"fake\" # mine") && config.contains(expect),
             "{config}"
         );
         // The next run knows it, also where nobody can be asked.
