@@ -451,3 +451,35 @@ fn a_task_that_nobody_asked_for_is_a_clear_error() {
     let message = result["error"]["message"].as_str().unwrap();
     assert!(message.contains("tasks are not supported"), "{message}");
 }
+
+#[test]
+fn a_list_that_changes_is_taken_in_between_turns() {
+    let restless = r#"tools/list) n=$((n+1)); echo x >> lists; answer "{\"tools\":[{\"name\":\"go\",\"description\":\"Edition $n.\",\"inputSchema\":{\"type\":\"object\"}}]}";; tools/call) printf '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n'; say ran;;"#;
+    let more = (0..6).map(|_| done());
+    let scene = known(&plugin(""), script(restless), more);
+    let mut running = driven(&scene);
+    running.write(&prompt("one"));
+    running.wait_stdout("\"result\":\"Done.\"");
+    common::wait_for("the new list", || {
+        (scene.space.read("lists").lines().count() == 3).then_some(())
+    });
+    for n in 0..5 {
+        running.write(&prompt("more"));
+        scene.server.wait_for(4 + n);
+    }
+    running.wait().ok();
+    let requests = scene.server.requests();
+    let edition = |n: usize| requests[n].body.to_string().contains("Edition 2.");
+    assert_eq!([edition(1), edition(2), edition(7)], [false, false, true]);
+    let log = scene.log();
+    let told = of_type(&log, "notice");
+    assert!(
+        told.iter().any(|n| n["text"].as_str().is_some_and(|t| t.contains("mcp__fake__go"))),
+        "{told:?}"
+    );
+    let usage = of_type(&log, "usage");
+    assert_eq!(
+        usage.iter().filter(|u| u["break"]["cause"] == "tools").count(),
+        1
+    );
+}

@@ -113,7 +113,8 @@ impl Shared {
             "tools/call" => {
                 let own = |(name, _): &&(String, String)| name.starts_with("x-");
                 let own = request.headers.iter().filter(own);
-                let own: Vec<String> = own.map(|(k, v)| format!("{k}={v}")).collect();
+                let mut own: Vec<String> = own.map(|(k, v)| format!("{k}={v}")).collect();
+                own.sort();
                 json!({"content": [{"type": "text", "text": own.join(" ")}]})
             }
             "ping" => json!({}),
