@@ -213,6 +213,7 @@ impl Boot {
             max_steps: config.agent.max_steps,
             checkpoints: crate::cmd::checkpoint::wanted(self),
             context: config.context.settings(),
+            recall: config.agent.memory_compiler.enabled,
             budget: self.budget(),
             operator: self.operator()?,
             policy: self.policy_for(interactive)?,

@@ -5,6 +5,7 @@ mod diff;
 mod front;
 pub mod handoff;
 mod mcp;
+mod memory;
 pub mod resume;
 mod rewind;
 pub mod said;
@@ -84,6 +85,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     command("hooks", Word::HelpHooks, "", Run::Now(hooks)),
     command("kill", Word::HelpKill, "<id>", Run::AtOnce(tasks::kill)),
     command("mcp", Word::HelpMcp, "[reconnect|trust|untrust NAME]", Run::Now(mcp::panel)),
+    command("memory", Word::HelpMemory, "[show|edit|archive|restore ID|search WORDS|recall]", Run::Work(memory::memory)),
     command("mode", Word::HelpMode, "[normal|plan|next]", Run::Now(standing::mode)),
     command("model", Word::HelpModel, "[provider/model]", Run::Between(session::model)),
     command("new", Word::HelpNew, "", Run::Between(session::new)),

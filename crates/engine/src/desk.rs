@@ -16,6 +16,7 @@ use crate::jobs::Jobs;
 use crate::ledger::{Ledger, Line, usage_of};
 use crate::log::{Log, LogError};
 use crate::mcp::Fleet;
+use crate::memory::Mind;
 use crate::petition::Petitions;
 use crate::policy::{
     Call, Decision, Gate, Guard, Maker, Mode, Planned, Policy, Posture, Rule, Verdict, gate,
@@ -69,6 +70,7 @@ pub struct Manner {
     /// Requests that calls send beside the conversation.
     pub asides: Asides,
     pub hooks: Hooks,
+    pub mind: Mind,
 }
 
 /// Commands beside the engine's own.
@@ -130,6 +132,8 @@ pub struct Left {
     todo: Arc<Vec<TodoItem>>,
     told: Mode,
     gauge: Gauge,
+    /// Facts that it was told.
+    known: HashSet<String>,
 }
 
 /// Under which names requests are written into the ledger.
@@ -249,6 +253,7 @@ impl Desk {
             todo: std::mem::take(&mut self.shop.todo),
             told: std::mem::take(&mut self.standing.told),
             gauge: std::mem::take(&mut self.manner.folding.gauge),
+            known: std::mem::take(&mut self.manner.mind.known),
         };
         past.iter().for_each(|entry| self.remember(&entry.body));
         left
@@ -260,6 +265,7 @@ impl Desk {
         self.shop.todo = left.todo;
         self.standing.told = left.told;
         self.manner.folding.gauge = left.gauge;
+        self.manner.mind.known = left.known;
     }
 
     /// Call ids and file states that the session has seen, and how things stand.
@@ -271,6 +277,7 @@ impl Desk {
             self.shop.todo = Arc::new(todo.items.clone());
         }
         self.manner.folding.gauge.note(body);
+        self.manner.mind.note(body);
         if let Body::Usage(usage) = body
             && usage.role.is_none()
         {
@@ -345,6 +352,7 @@ impl Desk {
             seen: self.shop.seen.clone(),
             jobs: self.shop.jobs.clone(),
             history: self.shop.history.clone(),
+            memory: self.manner.mind.memory.clone(),
             commons: self.shop.commons.clone(),
             guard: self.guard(tool),
             terms: Arc::new(self.standing.terms(&self.policy.rules, hosts)),

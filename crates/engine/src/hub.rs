@@ -15,13 +15,14 @@ use crate::inbox::Inbox;
 use crate::ledger::Ledger;
 use crate::log::{Backlog, Log, branch};
 use crate::mcp::{Fleet, McpSettings};
+use crate::memory::{Memory, Mind};
 use crate::muster::Mustered;
 use crate::policy::{Mode, Policy, Rule};
 use crate::prompt;
 use crate::redact::Redactor;
 use crate::session::Session;
 use crate::standing::{Standing, mode_of};
-use crate::store::{Store, copied, moved};
+use crate::store::{Store, copied, moved, project_name};
 use crate::templates::{Shelf, Template};
 use crate::tool::{Scope, Tool, ToolSettings};
 use crate::tools::Tools;
@@ -100,6 +101,8 @@ pub struct Options {
     /// What checkpoints of the tree may cost; none are made without it.
     pub checkpoints: Option<Limits>,
     pub context: ContextSettings,
+    /// Facts that a prompt is about go with it unasked.
+    pub recall: bool,
     /// What may be spent, shared by all sessions of the process.
     pub budget: Budget,
     /// Lines for the operator section of the prompt.
@@ -139,6 +142,7 @@ pub struct LocalHub {
     /// Whoever changes the tree holds it: sessions of a hub take turns.
     writing: Arc<Semaphore>,
     pub(crate) servers: Option<Arc<Fleet>>,
+    memory: Arc<Memory>,
 }
 
 /// A log to go on with.
@@ -156,6 +160,11 @@ impl LocalHub {
     pub fn new(options: Arc<Options>, transport: Arc<Transport>) -> Self {
         Self {
             servers: Fleet::new(&options.mcp, || options.surroundings()).map(Arc::new),
+            memory: Arc::new(Memory::new(
+                &options.home,
+                &project_name(&options.root),
+                options.redactor.clone(),
+            )),
             options,
             transport,
             writing: Arc::new(Semaphore::new(1)),
@@ -541,6 +550,7 @@ impl LocalHub {
                     options.hooks.clone(),
                     options.save.then(|| past.folder.with_extension("jsonl")),
                 ),
+                mind: Mind::new(self.memory.clone(), options.recall),
             },
             used_ids: HashSet::new(),
             offers: Offers {
@@ -578,6 +588,10 @@ fn take_in(desk: &mut Desk, entries: &[Entry], mode: Option<Mode>) {
 
 impl Hub for LocalHub {
     async fn open(&self, which: Open) -> Result<Client, HubError> {
+        if self.options.recall && self.memory.is_there() {
+            let memory = self.memory.clone();
+            drop(tokio::task::spawn_blocking(move || memory.warm()));
+        }
         let failed = self.call_servers().await?;
         self.new_session(which, failed)
     }

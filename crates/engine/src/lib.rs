@@ -33,6 +33,7 @@ mod jobs;
 pub mod ledger;
 pub mod log;
 pub mod mcp;
+pub mod memory;
 mod muster;
 mod petition;
 mod points;

@@ -2,7 +2,7 @@
 
 use crate::accept::accept;
 use crate::briefing;
-use crate::budget::{Breach, Hold};
+use crate::budget::{self, Breach, Hold};
 use crate::commands;
 use crate::compaction::{self, Moment, Room};
 use crate::desk::Desk;
@@ -180,7 +180,7 @@ fn joined(
 }
 
 /// What the person said, with what they point at.
-async fn heard(desk: &Desk, prompt: Prompt) -> (Message, Vec<Body>) {
+async fn heard(desk: &mut Desk, prompt: Prompt) -> (Message, Vec<Body>) {
     let own_words = prompt.own_words.clone();
     let (mut message, mut notices) = ingest::message(prompt, desk.manner.language).await;
     let words = own_words.unwrap_or_else(|| message.text.clone());
@@ -203,6 +203,13 @@ async fn heard(desk: &Desk, prompt: Prompt) -> (Message, Vec<Body>) {
         }
         let notice = |text| Body::Notice(Notice { text });
         notices.extend(found.notices.into_iter().chain(left_out).map(notice));
+    }
+    // What a task is told was said by somebody who knows.
+    if desk.account.role == budget::MAIN {
+        let language = desk.manner.language;
+        let (notes, said) = desk.manner.mind.recall(&words, language).await;
+        message.context = briefing::join(message.context, notes);
+        notices.extend(said.into_iter().map(Body::Notice));
     }
     (message, notices)
 }

@@ -109,6 +109,7 @@ impl Bench {
             max_steps: 0,
             checkpoints: Some(Default::default()),
             context: Default::default(),
+            recall: true,
             budget: Budget::new(Limits::default(), Ledger::new(self.space.home())),
             operator: Vec::new(),
             policy: Policy::default(),
