@@ -474,12 +474,17 @@ fn a_list_that_changes_is_taken_in_between_turns() {
     let log = scene.log();
     let told = of_type(&log, "notice");
     assert!(
-        told.iter().any(|n| n["text"].as_str().is_some_and(|t| t.contains("mcp__fake__go"))),
+        told.iter().any(|n| n["text"]
+            .as_str()
+            .is_some_and(|t| t.contains("mcp__fake__go"))),
         "{told:?}"
     );
     let usage = of_type(&log, "usage");
     assert_eq!(
-        usage.iter().filter(|u| u["break"]["cause"] == "tools").count(),
+        usage
+            .iter()
+            .filter(|u| u["break"]["cause"] == "tools")
+            .count(),
         1
     );
 }

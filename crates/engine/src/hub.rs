@@ -18,7 +18,6 @@ use crate::mcp::{Fleet, McpSettings};
 use crate::memory::{Memory, Mind};
 use crate::muster::Mustered;
 use crate::policy::{Mode, Policy, Rule};
-use crate::prompt;
 use crate::redact::Redactor;
 use crate::session::Session;
 use crate::standing::{Standing, mode_of};
@@ -27,7 +26,7 @@ use crate::templates::{Shelf, Template};
 use crate::tool::{Scope, Tool, ToolSettings};
 use crate::tools::Tools;
 use crate::turn::Opening;
-use crate::{commands, instructions, points, prefixes, templates};
+use crate::{commands, instructions, points, prefixes, prompt, templates};
 use ostler_host::Host;
 use ostler_llm::{Model, Params, Prefix, Target, Transport};
 use ostler_wire::{

@@ -80,7 +80,7 @@ fn told((role, text): (Role, String)) -> Msg {
         Role::Assistant => Msg::Assistant {
             parts: vec![AnswerPart::Text { text, replay: None }],
         },
-        _ => Msg::User {
+        Role::User => Msg::User {
             text,
             images: Vec::new(),
         },
