@@ -1,7 +1,7 @@
 //! `cargo xtask ci`: every check in turn, with their output as it comes, and a summary at the end.
 
 use crate::ostler::cargo;
-use crate::{docs, tidy};
+use crate::{docs, mcp, tidy};
 use anyhow::Context as _;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -17,6 +17,8 @@ const STEPS: &[(&str, Check)] = &[
     ("doctests", || {
         passes(&["test", "--workspace", "--doc", "--locked"])
     }),
+    ("servers", mcp::offer),
+    ("mcp", mcp::conformance),
     ("tests", tests),
 ];
 

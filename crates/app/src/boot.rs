@@ -1,5 +1,6 @@
 //! From flags, environment and files to what the engine needs. The one place where the process is looked at.
 
+pub mod plugins;
 mod target;
 
 use crate::auth::{Logins, known_secrets};
@@ -10,7 +11,7 @@ use crate::config::hooks::{self, Gathered};
 use crate::config::keys::{self, Dotenv};
 use crate::config::layers::{self, Inputs, Loaded, RuleList};
 use crate::config::paths::{Env, Places, Platform};
-use crate::config::plugins::{self, Configured};
+use crate::config::plugins::{Configured, gather};
 use crate::config::providers;
 use crate::config::resolve::Resolver;
 use crate::config::schema::{self, ProviderConfig};
@@ -92,9 +93,14 @@ impl Boot {
         let strays = budget::strays(&loaded);
         loaded.notices.extend(strays);
         let mut notices = Vec::new();
-        let servers = plugins::gather(&loaded, &places, &mut notices);
+        let servers = gather(&loaded, &places, &mut notices);
         let hooks = hooks::gather(&loaded, &places, &mut notices);
         loaded.notices.extend(notices);
+        let named =
+            |one: &ProviderConfig| loaded.config.providers.iter().any(|p| p.name == one.name);
+        let mut offered = plugins::providers(&servers, &places);
+        offered.retain(|one| !named(one));
+        loaded.config.providers.extend(offered);
         let dotenv = Dotenv::load(&places.dotenv(), ostler_host::mode_of);
         Ok(Self {
             global: global.clone(),
@@ -141,10 +147,11 @@ impl Boot {
     }
 
     pub fn transport(&self) -> Arc<Transport> {
-        Arc::new(Transport::new(TransportOptions {
+        let transport = Transport::new(TransportOptions {
             ca_files: self.ca_files(),
             ..TransportOptions::default()
-        }))
+        });
+        Arc::new(transport.with_plugins(self.plugin_ways()))
     }
 
     /// What was spent, under the limits that hold.

@@ -2,12 +2,13 @@
 //! get, logs in where it must, and calls every tool there is. Nothing of the person's configuration takes part.
 
 use crate::VERSION;
-use crate::auth::ServerTokens;
+use crate::auth::{Logins, ServerTokens};
+use crate::config::oauth::TokenStore as TokenStoreKind;
 use anyhow::{Context as _, anyhow};
 use futures_util::future::BoxFuture;
 use ostler_engine::mcp::{
-    Address, Asker, CallError, Endpoint, Form, Link, Lists, McpSettings, Registration, Reply,
-    Server, Surroundings, TokenStore as _, ToolInfo, Visit, log_in,
+    Address, Asker, CallError, End, Endpoint, Form, Link, Lists, McpSettings, Registration, Reply,
+    Said, Server, Surroundings, TokenStore as _, ToolInfo, Visit, Wanted, log_in,
 };
 use serde_json::{Map, Value, json};
 use std::io::Write as _;
@@ -53,6 +54,16 @@ impl Asker for Willing {
     fn ask(&self, form: Form) -> BoxFuture<'_, Reply> {
         Box::pin(async move { Reply::Accept(form.defaults()) })
     }
+
+    fn sample(&self, _: Wanted) -> BoxFuture<'_, Result<Said, String>> {
+        Box::pin(async {
+            Ok(Said {
+                text: "A word.".into(),
+                model: "none".into(),
+                end: End::Turn,
+            })
+        })
+    }
 }
 
 struct Driver {
@@ -73,7 +84,11 @@ async fn run(url: String) -> anyhow::Result<()> {
         headers: Vec::new(),
         headers_helper: None,
     };
-    let tokens = Arc::new(ServerTokens::new(home.path(), Default::default()));
+    let tokens = Arc::new(ServerTokens::new(
+        home.path(),
+        Logins::new(home.path(), TokenStoreKind::File),
+        Default::default(),
+    ));
     let word = |key: &str| context.get(key).and_then(Value::as_str).map(str::to_owned);
     let mut driver = Driver {
         server: Server::new("suite", Endpoint::Address(address.clone())),
@@ -156,7 +171,7 @@ impl Driver {
         let done = log_in(&self.address, &self.around, &self.registration, visit, go).await;
         if done.is_err() {
             // Tokens of another issuer are worth nothing here.
-            let _ = self.tokens.save(&self.address.url, None);
+            let _ = self.tokens.save(&self.address.url, None).await;
         }
         done.map_err(anyhow::Error::msg)
     }

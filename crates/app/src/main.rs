@@ -25,7 +25,9 @@ mod rule_watch;
 mod sandbox;
 mod schema_check;
 mod servers;
+mod trusted_tools;
 
+use boot::plugins::learn;
 use boot::{Boot, UsageError};
 use clap::Parser;
 use cmd::resume;
@@ -94,7 +96,7 @@ async fn run(cli: Cli) -> anyhow::Result<u8> {
         if cli.command.is_some() {
             return Err(UsageError("-p goes without a command, or after `exec`".into()).into());
         }
-        let boot = Arc::new(Boot::new(&cli.global)?);
+        let boot = learn(Arc::new(Boot::new(&cli.global)?)).await?;
         let args = flags::Exec {
             words: Vec::new(),
             prompt: Some(prompt),
@@ -108,8 +110,8 @@ async fn run(cli: Cli) -> anyhow::Result<u8> {
     let boot = || Boot::new(&global).map(Arc::new);
     let lenient = || Lenient::new(&global);
     match with_output(cli.command, cli.output)? {
-        Some(Command::Exec(args)) => exec::exec(boot()?, args).await,
-        Some(Command::Resume(args)) => resume::run(boot()?, args).await,
+        Some(Command::Exec(args)) => exec::exec(learn(boot()?).await?, args).await,
+        Some(Command::Resume(args)) => resume::run(learn(boot()?).await?, args).await,
         Some(Command::Setup(args)) => cmd::setup::run(&*boot()?, args).await,
         Some(Command::Sessions(args)) => cmd::sessions::run(lenient()?, args).await,
         Some(Command::Handoff(args)) => cmd::handoff::run(&lenient()?.warned(), args).await,
@@ -135,7 +137,7 @@ async fn run(cli: Cli) -> anyhow::Result<u8> {
         Some(Command::Completions { shell }) => cmd::completions::completions(shell),
         Some(Command::Man) => cmd::completions::man(),
         None => {
-            let boot = boot()?;
+            let boot = learn(boot()?).await?;
             let which = exec::which(&boot);
             talk(boot, which).await
         }

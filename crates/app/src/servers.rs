@@ -1,11 +1,14 @@
 //! From configured servers to what the engine needs: variables expanded, paths made absolute, what cannot work named.
 
-use crate::auth::ServerTokens;
+use crate::auth::{ServerTokens, known_secrets};
 use crate::boot::Boot;
 use crate::config::keys::Dotenv;
 use crate::config::paths::absolute;
-use crate::config::plugins::{Configured, PluginConfig, PluginKind, Scope};
-use ostler_engine::mcp::{Address, Endpoint, McpSettings, Program, Server};
+use crate::config::plugins::{
+    Configured, PluginConfig, PluginKind, PluginProvides, PluginSampling, Scope,
+};
+use crate::trusted_tools::TrustedTools;
+use ostler_engine::mcp::{Address, Endpoint, McpSettings, Program, Sampling, Server};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,25 +23,28 @@ pub fn settings(boot: &Boot) -> McpSettings {
         schema_budget: tools.mcp_schema_budget,
         ca_files: boot.ca_files(),
         tokens: Some(Arc::new(tokens(boot))),
+        trust: Some(Arc::new(TrustedTools::new(boot))),
     }
 }
 
 /// The logins of servers.
 pub fn tokens(boot: &Boot) -> ServerTokens {
-    ServerTokens::new(&boot.places.home, boot.redactor.clone())
+    ServerTokens::new(&boot.places.home, boot.logins(), boot.redactor.clone())
 }
 
 /// Nobody is to see a token of theirs.
 pub fn hide_tokens(boot: &Boot) {
     if !boot.servers.is_empty() {
-        let secrets = tokens(boot).secrets();
+        let secrets = known_secrets(&boot.places.home);
         boot.redactor.learn(secrets.iter().map(String::as_str));
     }
 }
 
 /// Those that are not switched off.
 fn all(boot: &Boot) -> Vec<Server> {
+    let speaks = |one: &&Configured| one.plugin.provides == PluginProvides::Tools;
     let on = boot.servers.iter().filter(|one| !one.plugin.disabled);
+    let on = on.filter(speaks);
     let mut names = Names::new(boot);
     on.map(|one| server(one, &mut names, &boot.places.root))
         .collect()
@@ -57,6 +63,7 @@ fn server(one: &Configured, names: &mut Names<'_>, root: &Path) -> Server {
         call_timeout_seconds,
         tool_timeout_seconds,
         trusted_read_only_tools,
+        sampling,
         ..
     } = &one.plugin;
     let endpoint = endpoint(one, names, root).unwrap_or_else(Endpoint::Unusable);
@@ -69,6 +76,11 @@ fn server(one: &Configured, names: &mut Names<'_>, root: &Path) -> Server {
             .map(|(tool, seconds)| (tool.clone(), Duration::from_secs(*seconds)))
             .collect(),
         trusted_read_only_tools: trusted_read_only_tools.clone(),
+        sampling: match sampling {
+            PluginSampling::Ask => Sampling::Ask,
+            PluginSampling::Allow => Sampling::Allow,
+            PluginSampling::Deny => Sampling::Deny,
+        },
         ..Server::new(name.clone(), endpoint)
     }
 }

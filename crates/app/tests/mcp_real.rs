@@ -5,10 +5,12 @@
 
 mod common;
 
-use common::{Scene, of_type};
+use common::{Scene, of_type, wait_for};
 use ostler_testkit::{Kind, Step};
 use serde_json::{Value, json};
+use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
 
 /// Where the packages lie.
 fn installed(name: &str) -> Option<PathBuf> {
@@ -38,6 +40,10 @@ fn called(program: &str, args: &[&str], tool: &str, input: Value) -> Option<Valu
         // Or it remembers across tests, in its own package.
         "MEMORY_FILE_PATH": scene.space.root().join("memory.jsonl"),
     });
+    Some(result(&scene, &entry))
+}
+
+fn result(scene: &Scene, entry: &Value) -> Value {
     let file = json!({"mcpServers": {"real": entry}});
     scene
         .space
@@ -45,7 +51,7 @@ fn called(program: &str, args: &[&str], tool: &str, input: Value) -> Option<Valu
     scene.exec("go").ok();
     let log = scene.log();
     let results = of_type(&log, "tool_result");
-    Some(results[0]["output"].clone())
+    results[0]["output"].clone()
 }
 
 #[track_caller]
@@ -109,4 +115,61 @@ fn git() {
 fn time() {
     let input = json!({"timezone": "Etc/UTC"});
     check("mcp-server-time", &[], "get_current_time", input, "Etc/UTC");
+}
+
+/// It would listen on every interface.
+const ONLY_HERE: &str = "const net = require('net'); const listen = net.Server.prototype.listen;
+net.Server.prototype.listen = function (port, ...rest) {
+  if (typeof port === 'object') return listen.call(this, port, ...rest);
+  const then = rest.filter((one) => typeof one === 'function');
+  return listen.call(this, { port: Number(port), host: '127.0.0.1' }, ...then);
+};
+";
+
+/// Ends with the test.
+struct Served(Child);
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        // One that has ended already needs no end.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn everything_over_http() {
+    let Some(path) = installed("mcp-server-everything") else {
+        return;
+    };
+    let steps = [
+        Step::answer().call("mcp__real__get-sum", json!({"a": 2, "b": 40})),
+        Step::answer().text("Done."),
+    ];
+    let scene = Scene::new(Kind::Chat, steps);
+    let free = TcpListener::bind(("127.0.0.1", 0)).expect("a loopback port");
+    let port = free.local_addr().expect("its address").port();
+    drop(free);
+    let hook = scene.space.write("only-here.cjs", ONLY_HERE);
+    let serving = Command::new(path)
+        .arg("streamableHttp")
+        .env("PORT", port.to_string())
+        .env("NODE_OPTIONS", format!("--require {}", hook.display()))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("a server");
+    let _served = Served(serving);
+    wait_for("the server", || {
+        TcpStream::connect(("127.0.0.1", port))
+            .is_ok()
+            .then_some(())
+    });
+    let entry = json!({"url": format!("http://127.0.0.1:{port}/mcp")});
+    let result = result(&scene, &entry);
+    let text = result["data"]["text"].as_str().unwrap_or_default();
+    assert!(text.contains("42"), "{result}");
+    let tested = scene.ostler(["mcp", "test", "real"]).output().ok();
+    assert!(tested.stdout.contains("real works: "), "{}", tested.stdout);
 }

@@ -30,7 +30,13 @@ const PACE: f64 = 0.5;
 pub const MAIN: &str = "main";
 pub const TASK: &str = "task";
 /// Every role that requests are sent in.
-pub const ROLES: [&str; 4] = [MAIN, TASK, crate::compaction::ROLE, crate::handoff::ROLE];
+pub const ROLES: [&str; 5] = [
+    MAIN,
+    TASK,
+    crate::compaction::ROLE,
+    crate::handoff::ROLE,
+    crate::aside::ROLE,
+];
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limit {

@@ -1,6 +1,7 @@
 //! What a turn works on: the log and its feed, the conversation, the tools and the policy. One owner, no locks.
 
 use crate::artifacts::Artifacts;
+use crate::aside::{Aside, Asides};
 use crate::briefing::{self, Way};
 use crate::budget::{self, Amount, Booked, Budget, Payer};
 use crate::compaction::{Folding, Gauge};
@@ -66,6 +67,8 @@ pub struct Manner {
     pub folding: Folding,
     /// Where servers may ask the person, if there is one.
     pub petitions: Option<Petitions>,
+    /// Requests that calls send beside the conversation.
+    pub asides: Asides,
     pub hooks: Hooks,
     pub mind: Mind,
 }
@@ -134,6 +137,7 @@ pub struct Left {
 }
 
 /// Under which names requests are written into the ledger.
+#[derive(Clone)]
 pub struct Account {
     pub ledger: Option<Ledger>,
     pub session: String,
@@ -163,6 +167,26 @@ impl Account {
             role: role.unwrap_or(self.role),
             ..self.payer()
         }
+    }
+
+    /// A ledger that cannot be written must not stop the work; `doctor` looks at it.
+    pub fn book(&self, usage: &Usage) {
+        let payer = self.payer_in(usage.role.as_deref());
+        let booked = self.ledger.as_ref().map(|ledger| {
+            ledger.add(&Line {
+                ts: crate::log::now(),
+                session: self.session.clone(),
+                project: self.project.clone(),
+                role: payer.role.into(),
+                purse: Some(self.purse.clone()).filter(|purse| *purse != self.session),
+                tokens: usage.into(),
+            })
+        });
+        let booked = match booked {
+            Some(Ok(())) => Booked::Yes,
+            Some(Err(_)) | None => Booked::No,
+        };
+        self.budget.spend(payer, usage.into(), booked);
     }
 }
 
@@ -327,7 +351,7 @@ impl Desk {
             scope: self.scope.clone(),
             host: self.shop.host.clone(),
             settings: self.shop.settings.clone(),
-            cancel,
+            cancel: cancel.clone(),
             feed: self.feed.clone(),
             artifacts: self.shop.artifacts.clone(),
             seen: self.shop.seen.clone(),
@@ -340,6 +364,7 @@ impl Desk {
             todo: self.shop.todo.clone(),
             answer: None,
             petitions: self.manner.petitions.clone(),
+            aside: Some(self.aside(cancel)),
             language: self.manner.language,
         }
     }
@@ -460,26 +485,19 @@ impl Desk {
         self.show_budget();
     }
 
-    /// A ledger that cannot be written must not stop the work; `doctor` looks at it.
     pub fn book(&self, usage: &Usage) {
-        let account = &self.account;
-        let payer = account.payer_in(usage.role.as_deref());
-        let booked = account.ledger.as_ref().map(|ledger| {
-            ledger.add(&Line {
-                ts: crate::log::now(),
-                session: account.session.clone(),
-                project: account.project.clone(),
-                role: payer.role.into(),
-                purse: Some(account.purse.clone()).filter(|purse| *purse != account.session),
-                tokens: usage.into(),
-            })
-        });
-        let booked = match booked {
-            Some(Ok(())) => Booked::Yes,
-            Some(Err(_)) | None => Booked::No,
-        };
-        account.budget.spend(payer, usage.into(), booked);
+        self.account.book(usage);
         self.show_budget();
+    }
+
+    fn aside(&self, cancel: CancellationToken) -> Aside {
+        Aside {
+            account: self.account.clone(),
+            model: self.conversation.model.clone(),
+            feed: self.feed.clone(),
+            means: self.manner.asides.means.clone(),
+            cancel,
+        }
     }
 
     /// How much of the budget is spent, if there is one.

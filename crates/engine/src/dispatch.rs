@@ -427,6 +427,7 @@ fn commit(
         duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
     })];
     bodies.extend(also);
+    bodies.extend(desk.manner.asides.costs());
     desk.commit(bodies)
 }
 

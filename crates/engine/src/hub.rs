@@ -1,6 +1,7 @@
 //! Opens sessions: new, resumed or forked. It puts the parts together; the session then runs as its own task.
 
 use crate::artifacts::Artifacts;
+use crate::aside::Asides;
 use crate::budget::{self, Budget, affordable, spent};
 use crate::checkpoint::Limits;
 use crate::children::{Children, Heir};
@@ -18,7 +19,6 @@ use crate::mcp::{Fleet, McpSettings};
 use crate::memory::{Memory, Mind};
 use crate::muster::Mustered;
 use crate::policy::{Mode, Policy, Rule};
-use crate::prompt;
 use crate::redact::Redactor;
 use crate::session::Session;
 use crate::standing::{Standing, mode_of};
@@ -27,7 +27,7 @@ use crate::templates::{Shelf, Template};
 use crate::tool::{Scope, Tool, ToolSettings};
 use crate::tools::Tools;
 use crate::turn::Opening;
-use crate::{commands, instructions, points, prefixes, templates};
+use crate::{commands, instructions, points, prefixes, prompt, templates};
 use ostler_host::Host;
 use ostler_llm::{Model, Params, Prefix, Target, Transport};
 use ostler_wire::{
@@ -542,6 +542,7 @@ impl LocalHub {
                 effort: None,
                 folding: Folding::new(options.context, options.save.then(|| options.home.clone())),
                 petitions: None,
+                asides: Asides::new(options.models.clone(), self.transport.clone()),
                 hooks: Hooks::new(
                     options.hooks.clone(),
                     options.save.then(|| past.folder.with_extension("jsonl")),

@@ -170,7 +170,9 @@ impl Inbox {
             return;
         };
         ask.ask = self.new_ask();
-        ask.subject = self.feed.redactor().text(ask.subject);
+        let redactor = self.feed.redactor();
+        ask.subject = redactor.text(ask.subject);
+        ask.preview = ask.preview.map(|text| redactor.text(text));
         self.waiting.insert(ask.ask.clone(), reply);
         self.show_ask(Arc::new(ask));
     }

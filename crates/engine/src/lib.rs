@@ -2,6 +2,7 @@
 
 mod accept;
 mod artifacts;
+mod aside;
 mod asks;
 pub mod audit;
 mod briefing;

@@ -1,6 +1,7 @@
 //! What a tool is: typed arguments, one declaration of what a call touches, and a run that never asks anyone.
 
 use crate::artifacts::Artifacts;
+use crate::aside::Aside;
 use crate::confine::{Commons, SandboxSettings, Terms};
 use crate::feed::Feed;
 use crate::history::History;
@@ -175,6 +176,8 @@ pub struct Context {
     pub answer: Option<Answer>,
     /// For those who carry out a call elsewhere and want to know something; our own tools do not ask.
     pub(crate) petitions: Option<Petitions>,
+    /// The same for those who want a model's word.
+    pub(crate) aside: Option<Aside>,
     pub language: Language,
 }
 

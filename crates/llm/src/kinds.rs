@@ -31,6 +31,8 @@ pub enum Protocol {
     Responses,
     Messages,
     Gemini,
+    /// Ours, for plugins.
+    Lines,
 }
 
 /// Where the key goes.
@@ -178,6 +180,7 @@ impl Kind {
             Protocol::Responses => &codec::Responses,
             Protocol::Messages => &codec::Messages,
             Protocol::Gemini => &codec::Gemini,
+            Protocol::Lines => &codec::Lines,
         }
     }
 

@@ -10,6 +10,7 @@ mod http;
 mod key;
 mod kinds;
 mod model;
+mod plugin;
 mod quirks;
 pub mod repair;
 mod request;
@@ -30,6 +31,7 @@ pub use http::{
 pub use key::{Key, KeyFuture, KeySource};
 pub use kinds::{Auth, BuiltinProvider, Kind, Protocol, builtin_providers, kind, kinds, quirks};
 pub use model::{Forbidding, Model, Reply, backoff};
+pub use plugin::{KIND as PLUGIN_KIND, Plugin, PluginFuture, PluginLines};
 pub use quirks::{
     EffortField, MaxTokensField, Quirks, ReasoningBack, SystemRole, ThinkTags, Thinking,
     ThinkingOff,

@@ -1,9 +1,9 @@
-//! One model as the engine sees it: a codec and a way to send. Which way (a server, or the script of the demo) is decided here.
+//! One model as the engine sees it: a codec and a way to send. Which way (a server, a plugin, the demo's script) is decided here.
 //! Nothing is retried here; `backoff` says how long to wait before that.
 
 use crate::http::{Progress, Response, Transport};
 use crate::kinds::{self, Kind};
-use crate::{Chunk, Codec, Decoder, Error, Target, demo};
+use crate::{Chunk, Codec, Decoder, Error, Target, demo, plugin};
 use bytes::Bytes;
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,6 +38,7 @@ pub struct Reply {
 enum Source {
     Http(Box<Response>),
     Demo(demo::Playback),
+    Plugin(plugin::Answer),
 }
 
 impl Model {
@@ -84,6 +85,9 @@ impl Model {
     pub async fn call(&self, body: Vec<Bytes>, cancel: &CancellationToken) -> Result<Reply, Error> {
         let source = if self.kind.name == demo::KIND {
             Source::Demo(demo::Playback::new(&body, cancel))
+        } else if self.kind.name == plugin::KIND {
+            let way = self.transport.plugin(&self.target.origin.provider);
+            Source::Plugin(plugin::Answer::new(way, &self.target, body, cancel).await?)
         } else {
             let answer = self.transport.send(&self.target, self.kind, body, cancel);
             Source::Http(Box::new(answer.await?))
@@ -105,6 +109,7 @@ impl Reply {
                 Progress::Done => Ok(false),
             },
             Source::Demo(playback) => playback.next(&mut *self.decoder, out).await,
+            Source::Plugin(answer) => answer.next(&mut *self.decoder, out).await,
         }
     }
 }

@@ -30,6 +30,7 @@
 mod captured;
 mod kind;
 mod lines;
+mod mcp;
 mod oauth;
 mod run;
 mod script;
@@ -42,6 +43,7 @@ mod workspace;
 pub use captured::{Captured, Fate};
 pub use kind::Kind;
 pub use lines::{json_lines, only, types};
+pub use mcp::McpServer;
 pub use oauth::{CLIENT_ID, Hitch, Issuer, USER_CODE, browse, redirect_of};
 pub use run::{Output, Run, Running, Signal};
 pub use script::{Break, Place, Step, Stop, Trouble, Usage};

@@ -296,7 +296,10 @@ impl Shared {
             "/token" => state.token(&form),
             "/device" => state.device(),
             "/revoke" => state.revoke(&form),
-            "/.well-known/openid-configuration" => state.document(),
+            "/.well-known/openid-configuration" | "/.well-known/oauth-authorization-server" => {
+                state.document()
+            }
+            "/register" => reply(201, &json!({"client_id": CLIENT_ID, "redirect_uris": []})),
             _ => reply(404, &json!({"error": "not_found"})),
         }
     }
@@ -424,7 +427,10 @@ impl State {
             &json!({"issuer": url, "authorization_endpoint": format!("{url}/authorize"),
                 "token_endpoint": format!("{url}/token"),
                 "device_authorization_endpoint": format!("{url}/device"),
-                "revocation_endpoint": format!("{url}/revoke")}),
+                "revocation_endpoint": format!("{url}/revoke"),
+                "registration_endpoint": format!("{url}/register"),
+                "response_types_supported": ["code"],
+                "code_challenge_methods_supported": ["S256"]}),
         )
     }
 }

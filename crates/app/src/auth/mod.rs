@@ -21,7 +21,7 @@ pub use http::Http;
 pub use loopback::Loopback;
 pub use pkce::Attempt;
 pub use refresh::{LoginKey, LoginOf};
-pub use server_tokens::{SERVER_TOKENS, ServerTokens};
+pub use server_tokens::{OLD_TOKENS, ServerTokens};
 pub use store::{AUTH_FILE, Login, Logins};
 pub use tokens::Tokens;
 
@@ -30,10 +30,11 @@ use std::path::Path;
 
 /// Every token in `auth.json`, to be kept out of whatever is written or sent. A damaged file has none.
 pub fn known_secrets(home: &Path) -> Vec<String> {
-    let logins = Logins::new(home, TokenStore::File).all();
-    let logins = logins.unwrap_or_default();
-    let tokens = logins.iter().flat_map(Login::tokens);
-    tokens.filter(|token| !token.is_empty()).cloned().collect()
+    let store = Logins::new(home, TokenStore::File);
+    let logins = store.all().unwrap_or_default();
+    let tokens = logins.iter().flat_map(Login::tokens).cloned();
+    let tokens = tokens.chain(server_tokens::secrets(home, &store));
+    tokens.filter(|token| !token.is_empty()).collect()
 }
 
 /// Makes a login's tokens invalid at the issuer. None when the issuer does not offer that.

@@ -1,11 +1,11 @@
-//! `mcp-auth.json`: the tokens of MCP servers by address, readable by their owner alone. What they are good for is the
-//! engine's business.
+//! The logins of MCP servers in `auth.json`, by address. What they are good for is the engine's business. They once lay in a
+//! file of their own, which is still read, and gone with the next change.
 
-use crate::config::files::{self, Access};
+use super::store::Logins;
 use futures_util::future::BoxFuture;
 use ostler_engine::mcp::TokenStore;
 use ostler_engine::redact::Redactor;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs::{File, TryLockError};
@@ -14,7 +14,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::time::Instant;
 
-pub const SERVER_TOKENS: &str = "mcp-auth.json";
+/// Where they lay before.
+pub const OLD_TOKENS: &str = "mcp-auth.json";
+/// Held while a token is renewed. `auth.lock` is only held for a change of the file, which a renewal ends with.
 const LOCK: &str = "mcp-auth.lock";
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
 const LOCK_PATIENCE: Duration = Duration::from_secs(60);
@@ -26,51 +28,49 @@ const SECRETS: [&str; 2] = ["access_token", "refresh_token"];
 #[derive(Clone)]
 pub struct ServerTokens {
     home: PathBuf,
+    logins: Logins,
     redactor: Redactor,
 }
 
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(default)]
-struct Content {
+struct OldFile {
     servers: BTreeMap<String, Value>,
 }
 
 impl ServerTokens {
-    pub fn new(home: &Path, redactor: Redactor) -> Self {
+    pub fn new(home: &Path, logins: Logins, redactor: Redactor) -> Self {
         Self {
             home: home.to_owned(),
+            logins,
             redactor,
         }
     }
 
-    fn path(&self) -> PathBuf {
-        self.home.join(SERVER_TOKENS)
+    fn learn<'a>(&self, logins: impl IntoIterator<Item = &'a Value>) {
+        let known: Vec<String> = logins.into_iter().flat_map(tokens).collect();
+        self.redactor.learn(known.iter().map(String::as_str));
     }
+}
 
-    fn read(&self) -> Result<Content, String> {
-        let shown = self.path().display().to_string();
-        let file = match File::open(self.path()) {
-            Ok(file) => file,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Content::default()),
-            Err(e) => return Err(format!("{shown} cannot be read: {e}")),
-        };
+/// What the old file has; one that cannot be read has nothing.
+fn old(home: &Path) -> BTreeMap<String, Value> {
+    let read = || -> Option<OldFile> {
+        let file = File::open(home.join(OLD_TOKENS)).ok()?;
         let mut bytes = Vec::new();
-        let read = file.take(MAX_FILE_BYTES).read_to_end(&mut bytes);
-        read.map_err(|e| format!("{shown} cannot be read: {e}"))?;
-        // The words of the parser may quote a token.
-        serde_json::from_slice(&bytes).map_err(|e| {
-            format!(
-                "{shown} is damaged at line {}; mend it or move it away",
-                e.line()
-            )
-        })
-    }
+        file.take(MAX_FILE_BYTES).read_to_end(&mut bytes).ok()?;
+        serde_json::from_slice(&bytes).ok()
+    };
+    read().unwrap_or_default().servers
+}
 
-    /// Every token there is.
-    pub fn secrets(&self) -> Vec<String> {
-        let content = self.read().unwrap_or_default();
-        content.servers.values().flat_map(tokens).collect()
-    }
+/// Every token of servers there is.
+pub fn secrets(home: &Path, logins: &Logins) -> Vec<String> {
+    let now = logins.servers().unwrap_or_default();
+    now.values()
+        .chain(old(home).values())
+        .flat_map(tokens)
+        .collect()
 }
 
 fn tokens(login: &Value) -> Vec<String> {
@@ -81,36 +81,43 @@ fn tokens(login: &Value) -> Vec<String> {
 
 impl std::fmt::Debug for ServerTokens {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "ServerTokens({})", self.path().display())
+        write!(f, "ServerTokens({})", self.logins.path().display())
     }
 }
 
 impl TokenStore for ServerTokens {
     fn load(&self, url: &str) -> Result<Option<Value>, String> {
-        let login = self.read()?.servers.remove(url);
-        let known = login.iter().flat_map(tokens).collect::<Vec<_>>();
-        self.redactor.learn(known.iter().map(String::as_str));
+        let mut now = self.logins.servers().map_err(|e| e.to_string())?;
+        let login = now.remove(url).or_else(|| old(&self.home).remove(url));
+        self.learn(&login);
         Ok(login)
     }
 
-    fn save(&self, url: &str, login: Option<Value>) -> Result<(), String> {
-        let known = login.iter().flat_map(tokens).collect::<Vec<_>>();
-        self.redactor.learn(known.iter().map(String::as_str));
-        let _lock = files::lock(&self.home).map_err(|e| e.to_string())?;
-        let mut content = self.read()?;
-        match login {
-            Some(login) => content.servers.insert(url.to_owned(), login),
-            None => content.servers.remove(url),
-        };
-        let bytes = serde_json::to_vec_pretty(&content).map_err(|e| e.to_string())?;
-        files::write(&self.path(), &bytes, Access::Private)
-            .map_err(|e| format!("{} cannot be written: {e}", self.path().display()))
+    fn save<'a>(&'a self, url: &'a str, login: Option<Value>) -> BoxFuture<'a, Result<(), String>> {
+        self.learn(&login);
+        Box::pin(async move {
+            let lock = self.logins.lock().await.map_err(|e| e.to_string())?;
+            let saved = lock.change_servers(|servers| {
+                for (url, login) in old(&self.home) {
+                    servers.entry(url).or_insert(login);
+                }
+                match login {
+                    Some(login) => servers.insert(url.to_owned(), login),
+                    None => servers.remove(url),
+                };
+            });
+            saved.map_err(|e| e.to_string())?;
+            // All that it had is where it belongs now.
+            let _ = std::fs::remove_file(self.home.join(OLD_TOKENS));
+            Ok(())
+        })
     }
 
     fn lock(&self) -> BoxFuture<'_, Result<Box<dyn Send>, String>> {
         Box::pin(async move {
             let path = self.home.join(LOCK);
             let fail = |e: std::io::Error| format!("{}: {e}", path.display());
+            std::fs::create_dir_all(&self.home).map_err(fail)?;
             let file = File::options()
                 .create(true)
                 .truncate(false)
@@ -137,33 +144,55 @@ impl TokenStore for ServerTokens {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::auth::known_secrets;
+    use crate::config::oauth::TokenStore as Store;
     use serde_json::json;
 
-    #[test]
-    fn tokens_come_back_and_are_known_as_secrets() {
+    #[tokio::test]
+    async fn tokens_come_back_and_are_known_as_secrets() {
         let home = tempfile::tempdir().unwrap();
         let redactor = Redactor::default();
-        let store = ServerTokens::new(home.path(), redactor.clone());
+        let logins = Logins::new(home.path(), Store::File);
+        let store = ServerTokens::new(home.path(), logins.clone(), redactor.clone());
         assert_eq!(store.load("https://a.test/mcp"), Ok(None));
-        let login = json!({"client_id": "c", "token_response": {"access_token": "at-12345678", "refresh_token": "rt-12345678"}});
+        let login = |token: &str| json!({"client_id": "c", "token_response": {"access_token": format!("at-{token}"), "refresh_token": format!("rt-{token}")}});
+        let old = json!({"servers": {"https://o.test/mcp": login("old")}});
+        std::fs::write(home.path().join(OLD_TOKENS), old.to_string()).unwrap();
+        assert_eq!(store.load("https://o.test/mcp"), Ok(Some(login("old"))));
+        assert_eq!(known_secrets(home.path()), ["at-old", "rt-old"]);
         store
-            .save("https://a.test/mcp", Some(login.clone()))
+            .save("https://a.test/mcp", Some(login("12345678")))
+            .await
             .unwrap();
-        store.save("https://b.test/mcp", Some(json!({}))).unwrap();
-        assert_eq!(store.load("https://a.test/mcp"), Ok(Some(login)));
-        assert_eq!(store.load("https://c.test/mcp"), Ok(None));
-        assert_eq!(store.secrets(), ["at-12345678", "rt-12345678"]);
+        assert!(!home.path().join(OLD_TOKENS).exists());
+        assert_eq!(store.load("https://o.test/mcp"), Ok(Some(login("old"))));
+        store.save("https://o.test/mcp", None).await.unwrap();
+        assert_eq!(store.load("https://o.test/mcp"), Ok(None));
+        assert_eq!(
+            store.load("https://a.test/mcp"),
+            Ok(Some(login("12345678")))
+        );
+        assert_eq!(known_secrets(home.path()), ["at-12345678", "rt-12345678"]);
         assert!(redactor.has_secret("x at-12345678 y"));
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt as _;
-            let mode = store.path().metadata().unwrap().permissions().mode();
+            let mode = logins.path().metadata().unwrap().permissions().mode();
             assert_eq!(mode & 0o777, 0o600);
         }
-        store.save("https://a.test/mcp", None).unwrap();
-        assert_eq!(store.load("https://a.test/mcp"), Ok(None));
-        std::fs::write(store.path(), "{").unwrap();
+        std::fs::write(logins.path(), "{").unwrap();
         assert!(store.load("x").unwrap_err().contains("damaged"));
-        assert!(store.secrets().is_empty());
+        assert!(known_secrets(home.path()).is_empty());
+        assert!(store.save("x", None).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn a_token_is_saved_while_it_is_renewed() {
+        let home = tempfile::tempdir().unwrap();
+        let logins = Logins::new(home.path(), Store::File);
+        let store = ServerTokens::new(home.path(), logins, Redactor::default());
+        let _renewing = store.lock().await.unwrap();
+        store.save("https://a.test", Some(json!({}))).await.unwrap();
+        assert_eq!(store.load("https://a.test"), Ok(Some(json!({}))));
     }
 }

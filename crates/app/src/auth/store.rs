@@ -6,6 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use ostler_llm::Secret;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read};
@@ -126,6 +127,9 @@ pub struct Logins {
 struct Content {
     #[serde(default)]
     logins: Vec<Login>,
+    /// Of servers of others, by address; what is in them is their library's business.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    servers: BTreeMap<String, Value>,
     #[serde(flatten)]
     other: Map<String, Value>,
 }
@@ -160,6 +164,11 @@ impl Logins {
     pub fn find(&self, provider: &str, origin: &str) -> Result<Option<Login>, StoreError> {
         let is_it = |login: &Login| login.provider == provider && login.origin == origin;
         Ok(self.all()?.into_iter().find(is_it))
+    }
+
+    /// The logins of servers, by address.
+    pub fn servers(&self) -> Result<BTreeMap<String, Value>, StoreError> {
+        Ok(self.read()?.servers)
     }
 
     /// Waits until no other process changes the logins. Dropping the answer lets the next one in.
@@ -278,6 +287,16 @@ impl Locked<'_> {
             self.write(&content)?;
         }
         Ok(gone)
+    }
+
+    /// Changes the logins of servers.
+    pub fn change_servers(
+        &self,
+        with: impl FnOnce(&mut BTreeMap<String, Value>),
+    ) -> Result<(), StoreError> {
+        let mut content = self.logins.read()?;
+        with(&mut content.servers);
+        self.write(&content)
     }
 
     fn write(&self, content: &Content) -> Result<(), StoreError> {

@@ -1,5 +1,6 @@
 //! A plugin to read and to try: an MCP server with two tools that speaks JSON, a message a line, over stdin and stdout.
-//! `ostler mcp add example -- ostler-plugin-example` adds it. It needs no library and keeps no state.
+//! `ostler mcp add example -- ostler-plugin-example` adds it. With the argument `models` it offers a model instead, which
+//! says again what it is told. It needs no library and keeps no state.
 
 use serde_json::{Value, json};
 use std::io::{self, BufRead, Write};
@@ -11,6 +12,9 @@ const BAD_PARAMS: i64 = -32602;
 
 fn main() -> io::Result<()> {
     let mut out = io::stdout().lock();
+    if std::env::args().nth(1).as_deref() == Some("models") {
+        return offer_models(&mut out);
+    }
     for line in io::stdin().lock().lines() {
         let Ok(message) = serde_json::from_str::<Value>(&line?) else {
             continue;
@@ -84,4 +88,50 @@ fn call(params: &Value) -> Result<Value, (i64, String)> {
         }
         _ => Err((BAD_PARAMS, format!("there is no tool {name}"))),
     }
+}
+
+/// Answers requests for models, one after the other: each is a line, and so is each piece of an answer.
+fn offer_models(out: &mut impl Write) -> io::Result<()> {
+    for line in io::stdin().lock().lines() {
+        let Ok(request) = serde_json::from_str::<Value>(&line?) else {
+            continue;
+        };
+        let pieces = match request["type"].as_str() {
+            Some("models") => vec![json!({"type": "models", "models": [
+                {"name": "echo", "window": 32_000, "price": {"input": 0.0, "output": 0.0}},
+            ]})],
+            Some("request") => echo(&request),
+            _ => continue,
+        };
+        for piece in pieces {
+            writeln!(out, "{piece}")?;
+            out.flush()?;
+        }
+    }
+    Ok(())
+}
+
+/// Says the last line again, word by word; `call <tool>` calls a tool, whose result is then said.
+fn echo(request: &Value) -> Vec<Value> {
+    let last = request["messages"].as_array().and_then(|all| all.last());
+    let last = last.cloned().unwrap_or_default();
+    let said = last["results"][0]["text"]
+        .as_str()
+        .or(last["text"].as_str());
+    let said = said.unwrap_or_default().lines().last().unwrap_or_default();
+    let mut pieces = Vec::new();
+    match said
+        .strip_prefix("call ")
+        .filter(|_| last["role"] == "user")
+    {
+        Some(tool) => pieces.push(json!({"type": "call", "name": tool, "arguments": {}})),
+        None => {
+            let words = said.split_inclusive(' ');
+            pieces.extend(words.map(|word| json!({"type": "text", "text": word})));
+        }
+    }
+    let words = said.split_whitespace().count();
+    pieces.push(json!({"type": "usage", "input": words, "output": words}));
+    pieces.push(json!({"type": "end"}));
+    pieces
 }

@@ -3,7 +3,7 @@
 use super::Boot;
 use crate::auth::{Http, LoginKey, LoginOf};
 use crate::config::resolve::{ResolvedModel, UsableLogin};
-use ostler_llm::{Effort, Key, Price, Target};
+use ostler_llm::{Effort, Key, PLUGIN_KIND, Price, Target};
 use ostler_wire::{Json, Origin};
 use std::sync::Arc;
 
@@ -20,7 +20,10 @@ impl Boot {
     }
 
     pub fn target(&self, resolved: ResolvedModel) -> Result<Target, String> {
-        let facts = ostler_llm::lookup(&resolved.model);
+        let facts = match resolved.kind == PLUGIN_KIND {
+            true => self.plugin_facts(&resolved.provider, &resolved.model),
+            false => ostler_llm::lookup(&resolved.model),
+        };
         let thinks = facts.as_ref().is_none_or(|facts| facts.reasoning);
         let variant = match &resolved.variant {
             Some(variant) => Some(variant_effort(&resolved, variant, thinks)?),

@@ -8,7 +8,9 @@ use crate::config::diagnose::is_secret;
 use crate::config::files::{self, Access};
 use crate::config::layers::read_text;
 use crate::config::paths::absolute;
-use crate::config::plugins::{Configured, PluginConfig, PluginKind, Scope, ServerFile};
+use crate::config::plugins::{
+    Configured, PluginConfig, PluginKind, PluginProvides, Scope, ServerFile,
+};
 use crate::exec::{FAILED, INTERRUPTED, OK};
 use crate::flags::{Listing, Mcp, McpAdd, McpScope};
 use crate::servers;
@@ -41,7 +43,7 @@ pub async fn run(boot: Arc<Boot>, args: Mcp) -> anyhow::Result<u8> {
         Mcp::Remove { name, scope } => remove(&boot, &name, scope),
         Mcp::Import { file } => import(&boot, file),
         Mcp::Login { name, no_browser } => login(&boot, &name, no_browser).await,
-        Mcp::Logout { name } => logout(&boot, &name),
+        Mcp::Logout { name } => logout(&boot, &name).await,
         Mcp::Test { name, format } => test(&boot, &name, format).await,
     }
 }
@@ -336,7 +338,11 @@ fn import(boot: &Boot, file: Option<PathBuf>) -> anyhow::Result<u8> {
 }
 
 async fn test(boot: &Arc<Boot>, name: &str, format: Listing) -> anyhow::Result<u8> {
-    let server = servers::one(boot, find(boot, name)?);
+    let configured = find(boot, name)?;
+    if configured.plugin.provides == PluginProvides::Provider {
+        return test_models(boot, configured, format).await;
+    }
+    let server = servers::one(boot, configured);
     let around = boot.options(false)?.surroundings();
     let start = Instant::now();
     let tried = tokio::time::timeout(around.settings.start, tried(&server, &around)).await;
@@ -370,6 +376,37 @@ async fn test(boot: &Arc<Boot>, name: &str, format: Listing) -> anyhow::Result<u
         }
         (Err(why), Listing::Text) => {
             text::say(&format!("{name} does not work: {why}"));
+            Ok(FAILED)
+        }
+    }
+}
+
+/// The same for a plugin that offers models.
+async fn test_models(boot: &Boot, one: &Configured, format: Listing) -> anyhow::Result<u8> {
+    let name = &one.plugin.name;
+    let start = Instant::now();
+    let models = boot.ask_models(one).await;
+    let took = start.elapsed().as_millis();
+    match (models, format) {
+        (Ok(models), Listing::Json) => {
+            text::print_json(&json!({"ok": true, "ms": took, "models": models}))?;
+            Ok(OK)
+        }
+        (Ok(models), Listing::Text) => {
+            let count = text::many(models.len(), "model");
+            let mut out = format!("{name} works: {count}, {took} ms\n");
+            for model in models.iter().take(MAX_NAMED) {
+                out.push_str(&format!("  {name}/{}\n", model.name));
+            }
+            text::print_foreign(&out)?;
+            Ok(OK)
+        }
+        (Err(why), Listing::Json) => {
+            text::print_json(&json!({"ok": false, "error": format!("{why:#}"), "ms": took}))?;
+            Ok(FAILED)
+        }
+        (Err(why), Listing::Text) => {
+            text::say(&format!("{name} does not work: {why:#}"));
             Ok(FAILED)
         }
     }
@@ -445,12 +482,13 @@ async fn came_back(
     }
 }
 
-fn logout(boot: &Boot, name: &str) -> anyhow::Result<u8> {
+async fn logout(boot: &Boot, name: &str) -> anyhow::Result<u8> {
     let server = servers::one(boot, find(boot, name)?);
     if let Endpoint::Address(address) = &server.endpoint {
         let tokens = servers::tokens(boot);
         tokens
             .save(&address.url, None)
+            .await
             .map_err(anyhow::Error::msg)?;
     }
     text::print_foreign(&format!("Logged out of {name}.\n"))?;

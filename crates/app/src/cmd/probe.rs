@@ -84,6 +84,8 @@ fn address(endpoint: &Endpoint, kind: &Kind) -> Result<Url, String> {
         Protocol::Chat | Protocol::Responses => "/models",
         Protocol::Messages => "/v1/models?limit=1000",
         Protocol::Gemini => "/v1beta/models?pageSize=1000",
+        // It has no address to ask.
+        Protocol::Lines => "",
     };
     let listing = Kind {
         path: path.into(),

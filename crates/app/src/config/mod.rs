@@ -27,6 +27,7 @@ pub mod schema;
 pub mod show;
 pub mod tree;
 pub mod trust;
+pub mod trusted;
 pub mod units;
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Where things live: Ostler's home, the two configuration files, and what a path written in one
 //! of them means. It follows links where it must, and reads no file.
 
-use crate::auth::{AUTH_FILE, SERVER_TOKENS};
+use crate::auth::{AUTH_FILE, OLD_TOKENS};
 use ostler_engine::tool::normalise;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -99,12 +99,12 @@ impl Places {
         let mut all = vec![
             self.dotenv(),
             self.home.join(AUTH_FILE),
-            self.home.join(SERVER_TOKENS),
+            self.home.join(OLD_TOKENS),
         ];
         let home = self.home.canonicalize().ok();
         let placed = home
             .iter()
-            .flat_map(|home| [".env", AUTH_FILE, SERVER_TOKENS].map(|name| home.join(name)));
+            .flat_map(|home| [".env", AUTH_FILE, OLD_TOKENS].map(|name| home.join(name)));
         let real = all.iter().filter_map(|path| path.canonicalize().ok());
         let more: Vec<PathBuf> = placed.chain(real).collect();
         all.extend(more);

@@ -22,6 +22,9 @@ pub struct PluginConfig {
     /// Part of the names of its tools.
     #[serde(default)]
     pub name: String,
+    /// tools: it speaks MCP; provider: it offers models, as a program that speaks lines of JSON.
+    #[serde(default)]
+    pub provides: PluginProvides,
     /// stdio: a program; http: an address. Unset: whichever of `command` and `url` is given.
     #[serde(default, rename = "type")]
     pub kind: Option<PluginKind>,
@@ -61,6 +64,9 @@ pub struct PluginConfig {
     /// Tools that you know to read only: they run unasked, in plan mode too.
     #[serde(default)]
     pub trusted_read_only_tools: Vec<String>,
+    /// Whether it may have a model's word at your cost: ask (when you say so, each time), allow or deny.
+    #[serde(default)]
+    pub sampling: PluginSampling,
     /// Whether the program runs in the sandbox that commands run in.
     #[serde(default)]
     pub sandbox: bool,
@@ -70,6 +76,23 @@ pub struct PluginConfig {
     /// How `ostler mcp login` registers, where the server cannot tell.
     #[serde(default)]
     pub oauth: Option<PluginOauth>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PluginProvides {
+    #[default]
+    Tools,
+    Provider,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PluginSampling {
+    #[default]
+    Ask,
+    Allow,
+    Deny,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -167,6 +167,11 @@ impl Provider {
         }
     }
 
+    /// Whether a program answers, and no server.
+    fn is_program(&self) -> bool {
+        self.config.kind.as_deref() == Some(ostler_llm::PLUGIN_KIND)
+    }
+
     /// Where requests go. None for a built-in provider that has no server.
     pub fn address(&self, env: &Env) -> Result<Option<Address>, String> {
         let names = [Some(BASE_URL_OVERRIDE), self.config.base_url_env.as_deref()];
@@ -184,7 +189,7 @@ impl Provider {
                 url,
                 from_env: None,
             })),
-            None if self.built_in => Ok(None),
+            None if self.built_in || self.is_program() => Ok(None),
             None => Err("it has no `base_url`; say where its requests go".into()),
         }
     }

@@ -27,10 +27,10 @@ pub struct RuleFile<'a> {
 }
 
 /// A file that was read and can be edited.
-struct Draft<'a> {
+pub(super) struct Draft<'a> {
     file: RuleFile<'a>,
     old: String,
-    document: DocumentMut,
+    pub(super) document: DocumentMut,
 }
 
 impl<'a> RuleFile<'a> {
@@ -91,7 +91,7 @@ impl<'a> RuleFile<'a> {
         Ok(lists.flat_map(|list| draft.list(list)).collect())
     }
 
-    fn draft(self) -> Result<Draft<'a>, ConfigError> {
+    pub(super) fn draft(self) -> Result<Draft<'a>, ConfigError> {
         let name = self.places.shown(self.path);
         let old = read_text(self.path, &name).map_err(|report| ConfigError::new(vec![*report]))?;
         let old = match (old, self.layer) {
@@ -140,7 +140,7 @@ impl Draft<'_> {
             .map_err(|message| ConfigError::new(vec![Report::plain(message)]))
     }
 
-    fn finish(self) -> Result<(), ConfigError> {
+    pub(super) fn finish(self) -> Result<(), ConfigError> {
         let RuleFile {
             path,
             layer,
@@ -158,7 +158,7 @@ impl Draft<'_> {
 }
 
 /// Appends in the layout of the list: a line of its own where the others have one, and below their comments.
-fn push(array: &mut Array, rule: &str) {
+pub(super) fn push(array: &mut Array, rule: &str) {
     let mut value = Value::from(rule);
     let prefix_of = |value: &Value| {
         let prefix = value.decor().prefix().and_then(|p| p.as_str());
@@ -203,7 +203,7 @@ fn push(array: &mut Array, rule: &str) {
 }
 
 /// Takes out one element with the comments that belong to it: the lines above it, and what stands behind it on its line.
-fn take_out(array: &mut Array, index: usize) {
+pub(super) fn take_out(array: &mut Array, index: usize) {
     let removed = array.remove(index);
     let prefix = removed.decor().prefix().and_then(|p| p.as_str());
     let prefix = prefix.unwrap_or_default();

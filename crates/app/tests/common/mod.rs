@@ -2,6 +2,9 @@
 
 #![allow(dead_code, reason = "every test file uses its own part of this")]
 
+#[cfg(unix)]
+pub mod shell;
+
 use ostler_testkit::{
     Kind, Output, Run, Running, Server, Step, TempWorkspace, config_text, json_lines,
 };

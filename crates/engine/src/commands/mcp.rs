@@ -2,7 +2,7 @@
 
 use crate::desk::Desk;
 use crate::inbox::Inbox;
-use crate::mcp::{Fleet, Snapshot, State, tool_name};
+use crate::mcp::{Fleet, Snapshot, State, Trust, tool_name};
 use ostler_wire::{Act, Action, Deed, Item, Language, List, View, Word};
 
 pub fn panel(desk: &mut Desk, _: &mut Inbox, words: &str) -> View {
@@ -21,31 +21,39 @@ pub fn panel(desk: &mut Desk, _: &mut Inbox, words: &str) -> View {
             servers.restart(name);
             View::Text(language.fill(Word::McpReconnects, &[name]))
         }
-        "trust" => {
-            for tool in readers(&servers, name) {
-                if !desk.standing.trusted.contains(&tool) {
-                    desk.standing.trusted.push(tool);
-                }
-            }
-            View::Text(language.fill(Word::McpTrusted, &[name]))
-        }
-        "untrust" => {
-            let tools = readers(&servers, name);
-            desk.standing.trusted.retain(|tool| !tools.contains(tool));
-            View::Text(language.fill(Word::McpUntrusted, &[name]))
-        }
+        "trust" => trust(desk, &servers, name, Trust::Yes),
+        "untrust" => trust(desk, &servers, name, Trust::No),
         _ => View::Error(language.fill(Word::McpNoServer, &[verb])),
     }
 }
 
-/// Tools that their server says only read.
-fn readers(servers: &Fleet, name: &str) -> Vec<String> {
-    let all = servers.snapshots();
-    let lists = all.into_iter().find(|(server, _)| server == name);
-    let lists = lists.and_then(|(_, snapshot)| snapshot.lists);
-    let tools = lists.as_ref().map_or(&[][..], |lists| &lists.tools);
-    let reading = tools.iter().filter(|tool| tool.read_only);
-    reading.map(|tool| tool_name(name, &tool.name)).collect()
+/// The person's word on all tools of a server that only read.
+fn trust(desk: &mut Desk, servers: &Fleet, name: &str, trust: Trust) -> View {
+    let language = desk.manner.language;
+    let Some(kept) = servers.find(name) else {
+        return View::Error(language.fill(Word::McpNoServer, &[name]));
+    };
+    let tools = kept.readers();
+    if tools.is_empty() {
+        return View::Text(language.fill(Word::McpNoReaders, &[name]));
+    }
+    let place = servers.trust(&kept, &tools, trust);
+    let trusted = &mut desk.standing.trusted;
+    let names: Vec<String> = tools.iter().map(|tool| tool_name(name, tool)).collect();
+    trusted.retain(|tool| !names.contains(tool));
+    let said = match trust {
+        Trust::Yes => {
+            trusted.extend(names);
+            Word::McpTrusted
+        }
+        Trust::No => Word::McpUntrusted,
+    };
+    let said = language.fill(said, &[name, &tools.join(", ")]);
+    View::Text(match place {
+        Ok(Some(place)) => format!("{said} {}", language.fill(Word::McpTrustKept, &[&place])),
+        Ok(None) => said,
+        Err(why) => format!("{said} {}", language.fill(Word::McpTrustLost, &[&why])),
+    })
 }
 
 fn list(desk: &Desk, servers: &Fleet, language: Language) -> View {
@@ -55,9 +63,11 @@ fn list(desk: &Desk, servers: &Fleet, language: Language) -> View {
             act,
         };
         let command = |verb: &str| Act::Command(format!("mcp {verb} {name}"));
-        let trusted = readers(servers, &name);
-        let is_trusted =
-            !trusted.is_empty() && trusted.iter().all(|t| desk.standing.trusted.contains(t));
+        let readers = servers
+            .find(&name)
+            .map_or_else(Vec::new, |kept| kept.readers());
+        let trusted = |tool: &String| desk.standing.trusted.contains(&tool_name(&name, tool));
+        let is_trusted = !readers.is_empty() && readers.iter().all(trusted);
         let trust = match is_trusted {
             true => action(Word::McpUntrust, command("untrust")),
             false => action(Word::McpTrust, command("trust")),

@@ -18,7 +18,8 @@ const MAX_SAID: usize = 2_000;
 pub trait TokenStore: Send + Sync + std::fmt::Debug {
     fn load(&self, url: &str) -> Result<Option<Value>, String>;
     /// `None` takes them out.
-    fn save(&self, url: &str, tokens: Option<Value>) -> Result<(), String>;
+    fn save<'a>(&'a self, url: &'a str, tokens: Option<Value>)
+    -> BoxFuture<'a, Result<(), String>>;
     /// Held while one process renews a token; others wait.
     fn lock(&self) -> BoxFuture<'_, Result<Box<dyn Send>, String>>;
 }
@@ -165,12 +166,12 @@ impl CredentialStore for Kept {
     async fn save(&self, credentials: StoredCredentials) -> Result<(), AuthError> {
         let value = serde_json::to_value(credentials);
         let value = value.map_err(|e| AuthError::CredentialStoreError(e.to_string()))?;
-        let saved = self.tokens.save(&self.url, Some(value));
+        let saved = self.tokens.save(&self.url, Some(value)).await;
         saved.map_err(AuthError::CredentialStoreError)
     }
 
     async fn clear(&self) -> Result<(), AuthError> {
-        let cleared = self.tokens.save(&self.url, None);
+        let cleared = self.tokens.save(&self.url, None).await;
         cleared.map_err(AuthError::CredentialStoreError)
     }
 

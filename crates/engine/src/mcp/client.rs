@@ -150,6 +150,12 @@ impl Link {
                     params.input_responses = answers;
                     params.request_state = state;
                 }
+                ServerResult::CreateTaskResult(_) => {
+                    return Err(CallError::Refused(
+                        "it made a task of the call, which nobody asked for; tasks are not supported"
+                            .into(),
+                    ));
+                }
                 _ => {
                     return Err(CallError::Refused(
                         "it answered with something else than a result".into(),

@@ -4,7 +4,7 @@
 use super::auth;
 use super::client::{Link, MAX_SAID, chain};
 use super::handler::{Handler, Talk};
-use super::settings::{Address, Endpoint, Program, Server, Surroundings};
+use super::settings::{Address, Endpoint, Program, Sampling, Server, Surroundings};
 use super::stdio::{self, MAX_MESSAGE, Noise};
 use super::text;
 use crate::confine::SandboxSettings;
@@ -66,6 +66,11 @@ impl Link {
             protocol: ProtocolVersion::V_2025_11_25,
             root: around.root.clone(),
             attended: around.interactive,
+            sampling: match server.sampling {
+                Sampling::Ask => around.interactive,
+                Sampling::Allow => true,
+                Sampling::Deny => false,
+            },
             noise: noise.clone(),
             talk: talk.clone(),
         };
@@ -137,7 +142,7 @@ impl Failed {
     }
 }
 
-fn command(program: &Program, around: &Surroundings) -> Result<Command, String> {
+pub(super) fn command(program: &Program, around: &Surroundings) -> Result<Command, String> {
     let mut env = around.env.clone();
     env.retain(|(name, _)| !program.env.iter().any(|(own, _)| own == name));
     env.extend(program.env.iter().cloned());
@@ -171,7 +176,7 @@ fn confine(command: &mut Command, settings: &SandboxSettings) -> Result<(), Stri
     Ok(())
 }
 
-fn not_started(program: &Program, error: &ostler_host::Error) -> String {
+pub(super) fn not_started(program: &Program, error: &ostler_host::Error) -> String {
     let name = program
         .argv
         .first()

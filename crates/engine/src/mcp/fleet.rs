@@ -5,7 +5,7 @@ use super::PromptInfo;
 use super::keeper::{Kept, Snapshot, State, Wish};
 use super::names::{other_name, server_name, tool_name};
 use super::search::{self, ToolSearch};
-use super::settings::{McpSettings, Surroundings};
+use super::settings::{McpSettings, Surroundings, Trust};
 use super::tool::ServerTool;
 use crate::tool::Tool;
 use crate::transcript::BYTES_PER_TOKEN;
@@ -129,7 +129,7 @@ impl Fleet {
                         continue;
                     }
                 }
-                if kept.server.trusts(tool) {
+                if kept.trusts(tool) {
                     out.trusted.push(name.clone());
                 }
                 let call = self.around.settings.call;
@@ -177,6 +177,38 @@ impl Fleet {
     pub fn find(&self, name: &str) -> Option<Arc<Kept>> {
         let mut kept = self.kept.iter();
         kept.find(|kept| kept.server.name == name).cloned()
+    }
+
+    /// Whose tool that is, and what the server calls it.
+    pub fn owner(&self, name: &str) -> Option<(Arc<Kept>, String)> {
+        self.kept.iter().find_map(|kept| {
+            let server = &kept.server.name;
+            let lists = kept.snapshot().lists?;
+            let mut tools = lists.tools.iter().map(|tool| &tool.name);
+            let is_it = |tool: &&String| {
+                tool_name(server, tool) == name || other_name(server, tool) == name
+            };
+            Some((kept.clone(), tools.find(is_it)?.clone()))
+        })
+    }
+
+    /// Trusts tools of a server, or no longer, and keeps that. Where it was written; none where it cannot be kept.
+    pub fn trust(
+        &self,
+        kept: &Kept,
+        tools: &[String],
+        trust: Trust,
+    ) -> Result<Option<String>, String> {
+        kept.trust(tools, trust);
+        let store = self.around.settings.trust.as_ref();
+        let place = store.map(|store| store.set(&kept.server.name, tools, trust));
+        place.transpose()
+    }
+
+    /// Where that is kept, ready to show.
+    pub fn trust_place(&self, kept: &Kept) -> Option<String> {
+        let store = self.around.settings.trust.as_ref()?;
+        store.place(&kept.server.name)
     }
 
     /// Connects a server anew. Whether there is one of that name.

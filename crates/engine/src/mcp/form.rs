@@ -1,6 +1,7 @@
 //! What a server wants to know of the person: a form of simple fields, or a page to visit. Pure.
 
 use super::text;
+use crate::aside::{Said, Wanted};
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 
@@ -45,9 +46,12 @@ pub enum Reply {
     Cancel,
 }
 
-/// Puts forms to a person.
+/// Stands between a server and the person: what it wants to know, and what it wants a model to say.
 pub trait Asker: Send + Sync {
     fn ask(&self, form: Form) -> BoxFuture<'_, Reply>;
+
+    /// A model's word, if the person lets the server have it. The error says why not.
+    fn sample(&self, wanted: Wanted) -> BoxFuture<'_, Result<Said, String>>;
 }
 
 impl Form {

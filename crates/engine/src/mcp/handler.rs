@@ -6,12 +6,15 @@
 )]
 
 use super::form::{Asker, Form, Reply};
+use super::sampling;
 use super::stdio::Noise;
 use super::text;
+use crate::aside::{Said, Wanted};
 use rmcp::ClientHandler;
 use rmcp::model::{
-    ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
-    ElicitationCapability, ErrorData, FormElicitationCapability, Implementation, ListRootsResult,
+    ClientCapabilities, ClientConfig, CreateMessageRequestParams, CreateMessageResult,
+    ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationCapability, ErrorCode,
+    ErrorData, FormElicitationCapability, Implementation, ListRootsResult,
     LoggingMessageNotificationParam, ProgressNotificationParam, ProgressToken, ProtocolVersion,
     Root,
 };
@@ -27,6 +30,8 @@ const MAX_LINE: usize = 2_000;
 /// Signs of life of one call that may wait to be seen.
 const MAX_SIGNS: usize = 16;
 const MAX_MESSAGE: usize = 200;
+/// Of the standard, for a person who says no.
+const REFUSED: ErrorCode = ErrorCode(-1);
 
 /// What servers tell while they work. Cheap to clone.
 #[derive(Clone, Default)]
@@ -77,14 +82,27 @@ impl Talk {
 
     /// Whoever made the last call is asked. Where nobody can be, nobody answers.
     async fn ask(&self, form: Form) -> Reply {
-        let asker = self.askers().last().cloned();
-        let Some(asker) = asker else {
+        let Some(asker) = self.asker() else {
             return Reply::Cancel;
         };
+        let _asking = self.asking();
+        asker.ask(form).await
+    }
+
+    async fn sample(&self, wanted: Wanted) -> Result<Said, String> {
+        let asker = self.asker().ok_or("no call of it is under way")?;
+        let _asking = self.asking();
+        asker.sample(wanted).await
+    }
+
+    fn asker(&self) -> Option<Arc<dyn Asker>> {
+        self.askers().last().cloned()
+    }
+
+    /// Whoever waits may be dropped while it does.
+    fn asking(&self) -> Asking {
         self.0.asking.fetch_add(1, Ordering::Relaxed);
-        let reply = asker.ask(form).await;
-        self.0.asking.fetch_sub(1, Ordering::Relaxed);
-        reply
+        Asking(self.clone())
     }
 
     /// Signs of life of a call, for as long as this is held.
@@ -93,6 +111,14 @@ impl Talk {
         self.calls().insert(token.clone(), sender);
         let talk = self.clone();
         (Listening { talk, token }, receiver)
+    }
+}
+
+struct Asking(Talk);
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        self.0.0.asking.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -130,6 +156,8 @@ pub struct Handler {
     pub root: PathBuf,
     /// Somebody can be asked.
     pub attended: bool,
+    /// It may have a model's word, now or when the person says so.
+    pub sampling: bool,
     pub noise: Noise,
     pub talk: Talk,
 }
@@ -143,6 +171,9 @@ impl ClientHandler for Handler {
             elicitation.form = Some(FormElicitationCapability::default());
             elicitation.url = Some(Default::default());
             capabilities.elicitation = Some(elicitation);
+        }
+        if self.sampling {
+            capabilities.sampling = Some(Default::default());
         }
         let us = Implementation::new("ostler", self.version.clone());
         ClientConfig::new(capabilities, us).with_protocol_version(self.protocol.clone())
@@ -187,6 +218,18 @@ impl ClientHandler for Handler {
             Reply::Decline => ElicitResult::new(ElicitationAction::Decline),
             Reply::Cancel => ElicitResult::new(ElicitationAction::Cancel),
         })
+    }
+
+    async fn create_message(
+        &self,
+        request: CreateMessageRequestParams,
+        _: RequestContext<RoleClient>,
+    ) -> Result<CreateMessageResult, ErrorData> {
+        let wanted = sampling::wanted(request);
+        let wanted = wanted.map_err(|why| ErrorData::invalid_params(why, None))?;
+        let said = self.talk.sample(wanted).await;
+        said.map(sampling::result)
+            .map_err(|why| ErrorData::new(REFUSED, format!("No sampling: {why}."), None))
     }
 
     async fn on_progress(

@@ -2,9 +2,10 @@
 //! lost, later each time it fails, and tells how things stand. It owns the connection; everybody else asks it.
 
 use super::client::{About, Link};
-use super::settings::{Server, Surroundings};
-use super::{Lists, cache};
-use std::sync::Arc;
+use super::settings::{Server, Surroundings, Trust};
+use super::{Lists, ToolInfo, cache};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
@@ -67,6 +68,8 @@ pub struct Kept {
     pub server: Arc<Server>,
     wishes: mpsc::Sender<Wish>,
     seen: watch::Receiver<Snapshot>,
+    /// Tools that the person trusts to read only, as the server calls them; they may change their mind.
+    trusted: Mutex<BTreeSet<String>>,
 }
 
 impl Kept {
@@ -98,11 +101,39 @@ impl Kept {
                 () = cancel.cancelled() => {}
             }
         });
+        let trusted = server.trusted_read_only_tools.iter().cloned().collect();
         Self {
             server,
             wishes,
             seen,
+            trusted: Mutex::new(trusted),
         }
+    }
+
+    fn trusted(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.trusted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn trusts(&self, tool: &str) -> bool {
+        self.trusted().contains(tool)
+    }
+
+    pub fn trust(&self, tools: &[String], trust: Trust) {
+        let mut trusted = self.trusted();
+        for tool in tools {
+            match trust {
+                Trust::Yes => trusted.insert(tool.clone()),
+                Trust::No => trusted.remove(tool),
+            };
+        }
+    }
+
+    /// Tools that it says only read, and those that are trusted to, as it calls them.
+    pub fn readers(&self) -> Vec<String> {
+        let lists = self.snapshot().lists.unwrap_or_default();
+        let reads = |tool: &&ToolInfo| tool.read_only || self.trusts(&tool.name);
+        let readers = lists.tools.iter().filter(reads);
+        readers.map(|tool| tool.name.clone()).collect()
     }
 
     pub fn snapshot(&self) -> Snapshot {

@@ -14,12 +14,15 @@ mod keeper;
 mod listing;
 mod names;
 mod person;
+mod provider;
+mod sampling;
 mod search;
 mod settings;
 mod stdio;
 mod text;
 mod tool;
 
+pub use crate::aside::{End, Said, Wanted};
 pub use auth::{Registration, TokenStore, Visit, log_in};
 pub use client::{About, CallError, Link};
 pub use connect::Failed;
@@ -28,7 +31,10 @@ pub use fleet::{Fleet, Muster};
 pub use form::{Asker, Field, Form, Kind, Reply};
 pub use keeper::{Kept, Snapshot, State, Wish};
 pub use names::{PREFIX, server_name, tool_name};
-pub use settings::{Address, Endpoint, McpSettings, Program, Server, Surroundings};
+pub use provider::{ModelPlugin, PluginModel};
+pub use settings::{
+    Address, Endpoint, McpSettings, Program, Sampling, Server, Surroundings, ToolTrust, Trust,
+};
 pub(crate) use text::cut;
 
 use serde::{Deserialize, Serialize};

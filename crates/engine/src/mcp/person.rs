@@ -1,21 +1,37 @@
-//! Forms of servers, put to the person field by field. Whoever says no to one says no to the form.
+//! Forms of servers, put to the person field by field; whoever says no to one says no to the form. And a model's word for
+//! a server, once the person has read what it is to be asked.
 
 use super::form::{Asker, Field, Form, Kind, Reply};
+use super::sampling;
+use super::settings::Sampling;
+use crate::aside::{Aside, Said, Wanted};
+use crate::hub::reference;
 use crate::petition::Petitions;
 use futures_util::future::BoxFuture;
 use ostler_wire::{Ask, AskKind, Choice, Language, Word};
 use serde_json::{Map, Value};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tokio_util::sync::CancellationToken;
 
 /// What stands for a refusal among the choices.
 const DECLINE: &str = "decline";
 const ACCEPT: &str = "accept";
 /// Tries at one field.
 const MAX_TRIES: usize = 3;
+/// Requests to models that one call may lead to.
+const MAX_SAMPLED: usize = 8;
 
 pub struct Person {
     pub server: String,
-    pub petitions: Petitions,
+    /// None where nobody can be asked.
+    pub petitions: Option<Petitions>,
     pub language: Language,
+    pub sampling: Sampling,
+    pub aside: Option<Aside>,
+    /// Requests to models, in this call.
+    pub sampled: AtomicUsize,
+    /// Cancelled with the call: nobody wants to know any longer.
+    pub over: CancellationToken,
 }
 
 impl Person {
@@ -31,7 +47,12 @@ impl Person {
             options,
             ..more
         };
-        self.petitions.put(ask).await.map(|answer| answer.choice)
+        let petitions = self.petitions.as_ref()?;
+        tokio::select! {
+            biased;
+            () = self.over.cancelled() => None,
+            answer = petitions.put(ask) => answer.map(|answer| answer.choice),
+        }
     }
 
     async fn page(&self, form: &Form, url: &str) -> Reply {
@@ -94,7 +115,58 @@ impl Person {
     }
 }
 
+impl Person {
+    /// Whether the server may have this request; the error says why not.
+    async fn lets(&self, wanted: &Wanted, model: &str) -> Result<(), String> {
+        match self.sampling {
+            Sampling::Allow => return Ok(()),
+            Sampling::Deny => return Err("the configuration refuses it".into()),
+            Sampling::Ask if self.petitions.is_none() => {
+                return Err(
+                    "nobody is there to be asked; `sampling = \"allow\"` of the server would let it"
+                        .into(),
+                );
+            }
+            Sampling::Ask => {}
+        }
+        let most = wanted.max_tokens.to_string();
+        let subject = self
+            .language
+            .fill(Word::McpWantsModel, &[&self.server, model, &most]);
+        let options = vec![
+            self.choice(ACCEPT, Word::McpLetModel),
+            self.choice(DECLINE, Word::McpDecline),
+        ];
+        let more = Ask {
+            preview: Some(sampling::shown(wanted)),
+            ..Ask::default()
+        };
+        match self.put(subject, options, more).await.as_deref() {
+            Some(ACCEPT) => Ok(()),
+            Some(_) | None => Err("the person does not want it".into()),
+        }
+    }
+
+    async fn word(&self, wanted: Wanted) -> Result<Said, String> {
+        if self.sampled.fetch_add(1, Ordering::Relaxed) >= MAX_SAMPLED {
+            return Err(format!("a call gets {MAX_SAMPLED} of them at most"));
+        }
+        let aside = self.aside.as_ref().ok_or("there is no model to ask")?;
+        // Where nobody looks, nothing goes to another provider than the person chose.
+        let model = match self.sampling {
+            Sampling::Ask => aside.hinted(&wanted.hints),
+            Sampling::Allow | Sampling::Deny => aside.model.clone(),
+        };
+        self.lets(&wanted, &reference(&model)).await?;
+        aside.ask(&model, &wanted).await
+    }
+}
+
 impl Asker for Person {
+    fn sample(&self, wanted: Wanted) -> BoxFuture<'_, Result<Said, String>> {
+        Box::pin(self.word(wanted))
+    }
+
     fn ask(&self, form: Form) -> BoxFuture<'_, Reply> {
         Box::pin(async move {
             if let Some(url) = &form.page {

@@ -26,6 +26,8 @@ pub struct McpSettings {
     pub ca_files: Vec<PathBuf>,
     /// Of servers that want a login.
     pub tokens: Option<Arc<dyn TokenStore>>,
+    /// Where it is kept which tools the person trusts; without it that holds for a session.
+    pub trust: Option<Arc<dyn ToolTrust>>,
 }
 
 impl Default for McpSettings {
@@ -38,8 +40,23 @@ impl Default for McpSettings {
             schema_budget: 10_000,
             ca_files: Vec::new(),
             tokens: None,
+            trust: None,
         }
     }
+}
+
+/// Keeps which tools of a server the person trusts to read only. The binary implements it on the configuration.
+pub trait ToolTrust: Send + Sync + std::fmt::Debug {
+    /// The file that `set` would write to, ready to show.
+    fn place(&self, server: &str) -> Option<String>;
+    /// Adds tools, as the server calls them, or takes them out. Where that was written, ready to show.
+    fn set(&self, server: &str, tools: &[String], trust: Trust) -> Result<String, String>;
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trust {
+    Yes,
+    No,
 }
 
 /// A server as it is configured, everything expanded.
@@ -55,6 +72,17 @@ pub struct Server {
     pub tool_timeouts: BTreeMap<String, Duration>,
     /// Tools that the person knows to read only.
     pub trusted_read_only_tools: Vec<String>,
+    pub sampling: Sampling,
+}
+
+/// Whether a server may have a model's word.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sampling {
+    /// When the person says so, each time.
+    #[default]
+    Ask,
+    Allow,
+    Deny,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,6 +121,7 @@ impl Server {
             call_timeout: None,
             tool_timeouts: BTreeMap::new(),
             trusted_read_only_tools: Vec::new(),
+            sampling: Sampling::default(),
         }
     }
 
@@ -106,10 +135,6 @@ impl Server {
         let names = |list: &[String]| list.iter().any(|name| name == tool);
         (self.enabled_tools.is_empty() || names(&self.enabled_tools))
             && !names(&self.disabled_tools)
-    }
-
-    pub fn trusts(&self, tool: &str) -> bool {
-        self.trusted_read_only_tools.iter().any(|name| name == tool)
     }
 }
 

@@ -45,6 +45,10 @@ impl Noise {
         heard.log.extend(tail);
     }
 
+    pub fn exited(&self, exit: Exit) {
+        self.heard().exit = Some(exit);
+    }
+
     fn fail(&self, why: String) {
         self.heard().fault.get_or_insert(why);
     }
@@ -152,7 +156,7 @@ async fn carry_out(
             }
             Output::Stderr(bytes) => noise.log(&bytes),
             Output::Exited(exit) => {
-                noise.heard().exit = Some(exit);
+                noise.exited(exit);
                 return;
             }
         }

@@ -13,6 +13,7 @@ use ostler_llm::ToolSpec;
 use ostler_wire::{Access, Delta, Json};
 use serde_json::{Map, Value};
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 /// Of what a server says goes wrong.
@@ -73,13 +74,17 @@ impl ServerTool {
                 text: far,
             });
         };
-        let _lent = cx.petitions.clone().map(|petitions| {
-            link.talk.lend(Arc::new(Person {
-                server: server.clone(),
-                petitions,
-                language: cx.language,
-            }))
-        });
+        let over = cx.cancel.child_token();
+        let _over = over.clone().drop_guard();
+        let _lent = link.talk.lend(Arc::new(Person {
+            server: server.clone(),
+            petitions: cx.petitions.clone(),
+            language: cx.language,
+            sampling: self.kept.server.sampling,
+            aside: cx.aside.clone(),
+            sampled: AtomicUsize::new(0),
+            over,
+        }));
         let called = link.call(&self.info.name, args, self.limit, (&cx.cancel, hear));
         let result = called.await.map_err(|error| match error {
             CallError::Timeout(limit) => ToolError::new(
@@ -153,7 +158,7 @@ impl Tool for ServerTool {
         let rest = self.name.strip_prefix(PREFIX).unwrap_or(&self.name);
         let (server, tool) = rest.split_once("__").unwrap_or((rest, ""));
         let accesses = mcp_accesses(server, tool, args, scope);
-        let looks = self.info.read_only || self.kept.server.trusts(&self.info.name);
+        let looks = self.info.read_only || self.kept.trusts(&self.info.name);
         Ok(if looks { mcp_looks(accesses) } else { accesses })
     }
 

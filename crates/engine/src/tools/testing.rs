@@ -117,6 +117,7 @@ impl Bench {
             todo: Arc::default(),
             answer: None,
             petitions: None,
+            aside: None,
             language: Default::default(),
         }
     }

@@ -1,11 +1,12 @@
 //! A codec is two pure functions: request to body, and stream frame plus state to chunks.
 //! A body is written in three strokes (open, messages, close), so that a growing conversation is appended to, never rebuilt.
-//! The four protocols share one layout: `mod.rs` names the codec, `encode.rs` writes bodies, `decode.rs` reads answers.
+//! The protocols share one layout: `mod.rs` names the codec, `encode.rs` writes bodies, `decode.rs` reads answers.
 
 mod chat;
 mod effort;
 mod fault;
 mod gemini;
+mod lines;
 mod loose;
 mod messages;
 mod responses;
@@ -15,6 +16,7 @@ mod write;
 
 pub use chat::Chat;
 pub use gemini::Gemini;
+pub use lines::Lines;
 pub use messages::Messages;
 pub use responses::Responses;
 

@@ -14,11 +14,12 @@ pub use response::{MAX_WHOLE_BYTES, Progress, Response};
 pub use tls::install_crypto;
 
 use crate::kinds::{Auth, Kind};
-use crate::{Error, Secret, Target};
+use crate::{Error, Plugin, Secret, Target};
 use bytes::Bytes;
 use fault::{Clock, Place};
 use http::StatusCode;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -54,6 +55,8 @@ pub enum Proxies {
 /// Made once per process; costs nothing until the first request.
 pub struct Transport {
     proxies: Proxies,
+    /// By the name of the provider.
+    plugins: BTreeMap<String, Arc<dyn Plugin>>,
     verifier: Arc<LazyVerifier>,
     client: OnceLock<Result<reqwest::Client, String>>,
     /// Stops what still reads the rest of an answer when the transport goes away.
@@ -64,10 +67,23 @@ impl Transport {
     pub fn new(options: TransportOptions) -> Self {
         Self {
             proxies: options.proxies,
+            plugins: BTreeMap::new(),
             verifier: Arc::new(LazyVerifier::new(options.ca_files)),
             client: OnceLock::new(),
             closing: CancellationToken::new(),
         }
+    }
+
+    /// The same with programs that offer models, by the name of the provider.
+    #[must_use]
+    pub fn with_plugins(mut self, plugins: BTreeMap<String, Arc<dyn Plugin>>) -> Self {
+        self.plugins = plugins;
+        self
+    }
+
+    /// The way to the models of a program.
+    pub(crate) fn plugin(&self, provider: &str) -> Option<&Arc<dyn Plugin>> {
+        self.plugins.get(provider)
     }
 
     /// Sends a request and waits for the head of its answer. Cancelling or dropping closes the connection at once;

@@ -68,7 +68,7 @@ impl Layer {
     pub fn key(&mut self, key: Key, canvas: &Canvas) -> Step {
         match self {
             Self::Approval(layer) => layer.key(key, canvas),
-            Self::Question(layer) => layer.key(key),
+            Self::Question(layer) => layer.key(key, canvas),
             Self::Picker(layer) => layer.key(key),
             Self::Pager(layer) => layer.key(key, canvas),
         }

@@ -17,6 +17,8 @@ pub struct Question {
     chosen: usize,
     marked: Vec<bool>,
     words: Field,
+    /// Rows of what is asked that are scrolled away.
+    scrolled: usize,
 }
 
 impl Question {
@@ -25,6 +27,7 @@ impl Question {
             marked: vec![false; ask.options.len()],
             chosen: 0,
             words: Field::default(),
+            scrolled: 0,
             ask,
         }
     }
@@ -41,7 +44,7 @@ impl Question {
         self.has_words() && self.chosen >= self.ask.options.len()
     }
 
-    pub fn key(&mut self, key: Key) -> Step {
+    pub fn key(&mut self, key: Key, canvas: &Canvas) -> Step {
         let len = self.ask.options.len() + usize::from(self.has_words());
         if let Some(chosen) = moved(self.chosen, len, key) {
             self.chosen = chosen;
@@ -51,6 +54,15 @@ impl Question {
             Code::Esc => Step::Stop,
             Code::Char('c') if key.ctrl => Step::Stop,
             Code::Enter => self.send(),
+            Code::PageDown => {
+                let most = self.above(canvas).len().saturating_sub(1);
+                self.scrolled = (self.scrolled + canvas.rows / 2).min(most);
+                Step::Stay
+            }
+            Code::PageUp => {
+                self.scrolled = self.scrolled.saturating_sub(canvas.rows / 2);
+                Step::Stay
+            }
             Code::Char(' ') if self.ask.multi && !self.is_writing() => {
                 if let Some(mark) = self.marked.get_mut(self.chosen) {
                     *mark = !*mark;
@@ -110,6 +122,19 @@ impl Question {
         })
     }
 
+    /// The question, and what is to be read before it is answered.
+    fn above(&self, canvas: &Canvas) -> Vec<Line> {
+        let mut asked = Vec::new();
+        for line in self.ask.subject.lines() {
+            asked.extend(text::wrap(&canvas.line(line, Role::Strong), canvas.columns));
+        }
+        let preview = self.ask.preview.as_deref().unwrap_or_default();
+        for line in preview.lines() {
+            asked.extend(text::wrap(&canvas.line(line, Role::Text), canvas.columns));
+        }
+        asked
+    }
+
     pub fn frame(&self, canvas: &Canvas) -> Frame {
         let mut below = Vec::new();
         for (n, choice) in self.ask.options.iter().enumerate() {
@@ -145,12 +170,8 @@ impl Question {
             text::cut_text(canvas.say(keys), canvas.columns),
             Role::Faint,
         ));
-        let mut asked = Vec::new();
-        for line in self.ask.subject.lines() {
-            asked.extend(text::wrap(&canvas.line(line, Role::Strong), canvas.columns));
-        }
         let room = canvas.rows.saturating_sub(below.len() + 1).max(2);
-        let mut rows = window(&asked, 0, room, canvas);
+        let mut rows = window(&self.above(canvas), self.scrolled, room, canvas);
         let caret = caret.map(|(row, column)| (row + rows.len(), column));
         rows.extend(below);
         Frame { rows, caret }

@@ -316,7 +316,7 @@ fn protocols_follow_from_kind_and_api() {
     p/m [openai] http://127.0.0.1:1 no key
     ! provider `p` (~/.ostler/config.toml:1:1): `api` does not go with kind "anthropic"
     ! provider `p` (~/.ostler/config.toml:1:1): there is no kind "opnai"; did you mean "openai"?
-    ! provider `p` (~/.ostler/config.toml:1:1): there is no kind "nonsense"; there are openai, openai-responses, anthropic, gemini, demo
+    ! provider `p` (~/.ostler/config.toml:1:1): there is no kind "nonsense"; there are openai, openai-responses, anthropic, gemini, demo, plugin
     ! provider `p` (~/.ostler/config.toml:1:1): it has no `kind`; say which wire protocol it speaks
     "#);
     let bench = Bench::new().user("[models.fast]\napi_base_url = 'http://127.0.0.1:1'\n[models.new]\napi_base_url = 'http://127.0.0.1:1'\napi = 'responses'\nmodel = 'real'\n");

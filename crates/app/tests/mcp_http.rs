@@ -1,0 +1,153 @@
+//! Servers with an address: headers, logins by a browser, and where their tokens lie.
+#![cfg(unix)]
+
+mod common;
+
+use common::shell::{call, done, result};
+use common::{Scene, files};
+use ostler_testkit::{Issuer, Kind, McpServer, Output, browse};
+use serde_json::{Value, json};
+use std::os::unix::fs::PermissionsExt as _;
+use std::sync::Arc;
+
+fn scene(url: &str, more: &str) -> Scene {
+    let more = format!("\n[[plugins]]\nname = \"work\"\nurl = \"{url}\"\n{more}\n");
+    let steps = [call("mcp__work__headers", json!({})), done()];
+    Scene::with_config(Kind::Chat, &more, steps)
+}
+
+#[test]
+fn headers_are_sent_and_made_by_a_command() {
+    let server = McpServer::start("", |_| true);
+    let more =
+        "headers = { X-Plain = \"a\" }\nheaders_helper = \"echo '{\\\"X-Made\\\": \\\"b c\\\"}'\"";
+    let scene = scene(server.url(), more);
+    scene.exec("go").ok();
+    assert_eq!(result(&scene)["data"]["text"], "x-made=b c x-plain=a");
+    for (helper, words) in [
+        ("echo no", "a JSON object of strings"),
+        ("exit 3", "headers_helper failed"),
+    ] {
+        let more = format!("headers_helper = \"{helper}\"");
+        let scene = self::scene(server.url(), &more);
+        let out = scene.ostler(["mcp", "test", "work"]).output().exits(1);
+        assert!(out.stderr.contains(words), "{}", out.stderr);
+    }
+}
+
+/// A server that wants a token of this issuer.
+fn guarded() -> (Arc<Issuer>, McpServer) {
+    let issuer = Arc::new(Issuer::start());
+    let asked = issuer.clone();
+    let server = McpServer::start(&issuer.url(), move |request| {
+        asked.accepts(request.header("authorization"))
+    });
+    (issuer, server)
+}
+
+/// Logs in, with the test as the browser.
+#[track_caller]
+fn log_in(scene: &Scene) -> Output {
+    let running = scene
+        .ostler(["mcp", "login", "work", "--no-browser"])
+        .spawn();
+    let shown = running.wait_stderr("code_challenge=");
+    let page = shown
+        .split_whitespace()
+        .find(|word| word.starts_with("http://"));
+    browse(page.expect("an address"));
+    running.wait()
+}
+
+#[test]
+fn a_browser_logs_in_and_the_tokens_stay_ours() {
+    let (issuer, server) = guarded();
+    let scene = scene(server.url(), "");
+    let out = scene.ostler(["mcp", "test", "work"]).output().exits(1);
+    assert!(
+        out.stderr.contains("ostler mcp login work"),
+        "{}",
+        out.stderr
+    );
+    let login = log_in(&scene).ok();
+    assert!(
+        login.stdout.contains("Logged in to work"),
+        "{}",
+        login.stdout
+    );
+    let auth = scene.space.home().join("auth.json");
+    let mode = std::fs::metadata(&auth).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let kept: Value = serde_json::from_str(&scene.space.read(&auth)).unwrap();
+    let token = &kept["servers"][server.url()]["token_response"]["access_token"];
+    assert!(
+        token.as_str().is_some_and(|t| t.starts_with("access-")),
+        "{kept}"
+    );
+    let tested = scene.ostler(["mcp", "test", "work"]).output().ok();
+    scene.exec("go").ok();
+    assert_eq!(result(&scene)["data"]["text"], "");
+    // Nobody sees a token, and no file but the one has it.
+    let outputs = [&login, &tested];
+    for secret in issuer.secrets() {
+        for out in outputs {
+            assert!(!out.stdout.contains(&secret) && !out.stderr.contains(&secret));
+        }
+        let holders = files(scene.space.home());
+        let holders = holders.iter().filter(|path| **path != auth);
+        for path in holders {
+            let text = std::fs::read(path).unwrap_or_default();
+            assert!(
+                !String::from_utf8_lossy(&text).contains(&secret),
+                "{}",
+                path.display()
+            );
+        }
+    }
+    scene.ostler(["mcp", "logout", "work"]).output().ok();
+    assert!(!scene.space.read(&auth).contains("access-"));
+    scene.ostler(["mcp", "test", "work"]).output().exits(1);
+}
+
+#[test]
+fn a_token_that_ended_is_renewed_by_one_of_many() {
+    let (issuer, server) = guarded();
+    issuer.life(Some(1));
+    let scene = scene(server.url(), "");
+    log_in(&scene).ok();
+    issuer.life(Some(3600));
+    let before = issuer.requests("/token").len();
+    std::thread::scope(|scope| {
+        let tries: Vec<_> = (0..3)
+            .map(|_| scope.spawn(|| scene.ostler(["mcp", "test", "work"]).output().ok()))
+            .collect();
+        tries.into_iter().for_each(|t| drop(t.join().unwrap()));
+    });
+    // A refresh token that is used twice would end the login.
+    let renewed = issuer.requests("/token").len() - before;
+    assert!((1..=3).contains(&renewed), "{renewed}");
+    scene.ostler(["mcp", "test", "work"]).output().ok();
+}
+
+#[test]
+fn a_login_that_fails_says_why() {
+    let (issuer, server) = guarded();
+    let scene = scene(server.url(), "");
+    issuer.hitch("/authorize", ostler_testkit::Hitch::Denied);
+    let out = log_in(&scene).exits(1);
+    assert!(out.stderr.contains("access_denied"), "{}", out.stderr);
+    issuer.hitch("/token", ostler_testkit::Hitch::Error("invalid_grant"));
+    let out = log_in(&scene).exits(1);
+    assert!(out.stderr.contains("no login to work"), "{}", out.stderr);
+    let plain = Scene::with_config(
+        Kind::Chat,
+        "\n[[plugins]]\nname = \"work\"\ncommand = \"true\"\n",
+        [],
+    );
+    let out = plain.ostler(["mcp", "login", "work"]).output().exits(1);
+    assert!(
+        out.stderr.contains("only a server with an address"),
+        "{}",
+        out.stderr
+    );
+}

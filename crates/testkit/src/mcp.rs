@@ -1,0 +1,130 @@
+//! An MCP server on 127.0.0.1 over streamable HTTP, of the revision 2025-11-25, with one tool that says which headers it
+//! was called with. It may want a token, and says where to get one.
+
+use crate::captured::Captured;
+use crate::server::http::{Wire, pair, read_request};
+use serde_json::{Value, json};
+use std::io::{self, BufReader};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+type Guard = Box<dyn Fn(&Captured) -> bool + Send + Sync>;
+
+/// The running server. Its threads end with the test.
+pub struct McpServer {
+    url: String,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    origin: String,
+    issuer: String,
+    lets_in: Guard,
+    requests: Mutex<Vec<Captured>>,
+}
+
+impl McpServer {
+    /// Whoever `lets_in` refuses is sent to the issuer. Panics when no port can be had.
+    pub fn start(
+        issuer: &str,
+        lets_in: impl Fn(&Captured) -> bool + Send + Sync + 'static,
+    ) -> McpServer {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a loopback port");
+        let addr = listener.local_addr().expect("the port's address");
+        let origin = format!("http://{addr}");
+        let shared = Arc::new(Shared {
+            origin: origin.clone(),
+            issuer: issuer.into(),
+            lets_in: Box::new(lets_in),
+            requests: Mutex::default(),
+        });
+        let ours = shared.clone();
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let shared = ours.clone();
+                thread::spawn(move || shared.serve(&stream).is_ok());
+            }
+        });
+        McpServer {
+            url: format!("{origin}/mcp"),
+            shared,
+        }
+    }
+
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Every request so far.
+    pub fn requests(&self) -> Vec<Captured> {
+        let requests = self.shared.requests.lock();
+        requests.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Shared {
+    fn serve(&self, stream: &TcpStream) -> io::Result<()> {
+        let mut reader = BufReader::new(stream);
+        let Some(request) = read_request(&mut reader, stream)? else {
+            return Ok(());
+        };
+        let seen = self.requests.lock();
+        seen.unwrap_or_else(PoisonError::into_inner)
+            .push(request.clone());
+        let (status, more, body) = self.answer(&request);
+        let mut headers = vec![pair("connection", "close")];
+        headers.extend(more);
+        let body = if body.is_null() {
+            String::new()
+        } else {
+            body.to_string()
+        };
+        Wire::new(stream).fixed(status, "application/json", &headers, body.as_bytes())
+    }
+
+    fn answer(&self, request: &Captured) -> (u16, Option<(String, String)>, Value) {
+        let page = "/.well-known/oauth-protected-resource";
+        if request.path.starts_with(page) {
+            let body = json!({"resource": format!("{}/mcp", self.origin), "authorization_servers": [self.issuer]});
+            return (200, None, body);
+        }
+        if request.method != "POST" || request.path != "/mcp" {
+            return (405, None, Value::Null);
+        }
+        if !(self.lets_in)(request) {
+            let challenge = format!("Bearer resource_metadata=\"{}{page}\"", self.origin);
+            let header = pair("www-authenticate", &challenge);
+            return (401, Some(header), json!({"error": "unauthorized"}));
+        }
+        let body = &request.body;
+        if body["id"].is_null() {
+            return (202, None, Value::Null);
+        }
+        let result = match body["method"].as_str().unwrap_or_default() {
+            "initialize" => json!({
+                "protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+                "serverInfo": {"name": "mock", "version": "1"},
+            }),
+            "tools/list" => json!({"tools": [{
+                "name": "headers", "inputSchema": {"type": "object"},
+                "annotations": {"readOnlyHint": true},
+            }]}),
+            "tools/call" => {
+                let own = |(name, _): &&(String, String)| name.starts_with("x-");
+                let own = request.headers.iter().filter(own);
+                let mut own: Vec<String> = own.map(|(k, v)| format!("{k}={v}")).collect();
+                own.sort();
+                json!({"content": [{"type": "text", "text": own.join(" ")}]})
+            }
+            "ping" => json!({}),
+            _ => {
+                let error = json!({"code": -32601, "message": "no such method"});
+                let body = json!({"jsonrpc": "2.0", "id": body["id"], "error": error});
+                return (200, None, body);
+            }
+        };
+        let body = json!({"jsonrpc": "2.0", "id": body["id"], "result": result});
+        (200, None, body)
+    }
+}
