@@ -67,7 +67,7 @@ pub fn read(tool: &str, input: &Value, envelope: Value, to: Language) -> Outcome
             command(data, to)
         }
         "read_file" | "read" => file(data, to),
-        "edit_file" | "edit" | "multi_edit" | "delete_range" => edit(data),
+        "edit_file" | "edit" | "multi_edit" | "delete_range" | "delete_symbol" => edit(data),
         "write_file" | "write" => written(input, data, to),
         "grep" => listed(data, "matches", |n, data| {
             say::matches(to, count(data, "count").unwrap_or(n))

@@ -37,6 +37,7 @@ pub fn subject(tool: &str, input: &Value) -> String {
         "read_file" | "read" => format!("{}{}", get(PATH), range(input)),
         "write_file" | "write" | "edit_file" | "edit" | "multi_edit" | "delete_range"
         | "notebook_edit" => get(PATH).to_owned(),
+        "delete_symbol" => place_after(get(&["symbol", "name"]), pick(input, PATH)),
         "move_file" => {
             let from = get(&["source_path", "source", "from"]);
             format!(
@@ -75,9 +76,9 @@ pub fn whole(tool: &str, input: &Value) -> Option<String> {
         "bash_input" => pick(input, &["text", "input"])?.to_owned(),
         "remember" => return pick(input, &["content", "body", "text"]).map(str::to_owned),
         "bash_output" | "kill_job" | "read_file" | "read" | "write_file" | "write"
-        | "edit_file" | "edit" | "multi_edit" | "delete_range" | "notebook_edit" | "move_file"
-        | "grep" | "glob" | "ls" | "fetch_url" | "web_fetch" | "web_search" | "todo" | "time"
-        | "memory" | "forget" => {
+        | "edit_file" | "edit" | "multi_edit" | "delete_range" | "delete_symbol"
+        | "notebook_edit" | "move_file" | "grep" | "glob" | "ls" | "fetch_url" | "web_fetch"
+        | "web_search" | "todo" | "time" | "memory" | "forget" => {
             return None;
         }
         _ => return serde_json::to_string_pretty(input).ok(),
