@@ -87,7 +87,6 @@ mod tests {
         };
         let bytes = render(&tools, &[], "").len() + specs.iter().map(of).sum::<usize>();
         // JSON has shorter tokens than prose: three bytes each are more than any tokenizer needs.
-        println!("{bytes} bytes in {} tools", specs.len());
         assert!(bytes / 3 <= MAX_TOKENS, "{bytes} bytes");
     }
 

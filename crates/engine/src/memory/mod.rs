@@ -8,8 +8,6 @@ mod mind;
 mod notes;
 mod rank;
 mod recall;
-#[cfg(test)]
-mod recall_tests;
 mod shelf;
 mod terms;
 #[cfg(all(test, unix))]

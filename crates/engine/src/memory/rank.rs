@@ -46,6 +46,9 @@ pub struct Ranking {
     pub worth: Vec<Worth>,
 }
 
+/// A fact that has any of the terms: its shelf, its place there, its length, and its terms with what they count.
+type Matched = (usize, usize, f32, Vec<(usize, f32)>);
+
 pub fn rank(indexes: &[&Index], asked: &[Term]) -> Ranking {
     let mut wanted: Vec<(u32, usize)> = asked.iter().map(|t| t.hash).zip(0..).collect();
     wanted.sort_unstable();
@@ -55,8 +58,7 @@ pub fn rank(indexes: &[&Index], asked: &[Term]) -> Ranking {
             *bit = true;
         }
     }
-    // Of each fact that has any: its terms, and what they count there.
-    let mut found: Vec<(usize, usize, f32, Vec<(usize, f32)>)> = Vec::new();
+    let mut found: Vec<Matched> = Vec::new();
     let mut counts = vec![0usize; asked.len()];
     let (mut all, mut length) = (0usize, 0u64);
     for (shelf, index) in indexes.iter().enumerate() {

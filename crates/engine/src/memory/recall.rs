@@ -52,6 +52,9 @@ pub enum Fate {
     Full,
 }
 
+/// A match with what its file says.
+type Found = (Candidate, Fact);
+
 impl Memory {
     /// What a prompt brings to mind. `known` are the facts that the session was told, as `told` names them.
     pub fn recall(&self, text: &str, known: &HashSet<String>) -> Result<Recalled, MemoryError> {
@@ -104,10 +107,7 @@ impl Memory {
     }
 
     /// The best matches, read from disk: what is told is what is there.
-    fn candidates(
-        &self,
-        asked: &[Term],
-    ) -> Result<(Vec<(Candidate, Fact)>, Vec<Worth>), MemoryError> {
+    fn candidates(&self, asked: &[Term]) -> Result<(Vec<Found>, Vec<Worth>), MemoryError> {
         let indexes = self.refreshed(Look::Quick)?;
         let none = Index::default();
         let all: Vec<&Index> = indexes

@@ -1,5 +1,7 @@
 //! Facts on a real disk: hand-made files, nonsense, races, faults, and what a session was told already.
 
+mod recall;
+
 use super::*;
 use ostler_wire::Language;
 use std::collections::HashSet;
@@ -157,7 +159,7 @@ fn archived_facts_are_found_no_more_and_come_back_whole() {
     assert!(matches!(memory.read(&fact.id), Err(MemoryError::NoFact(_))));
     // Another of the same name and file meanwhile.
     let other = memory.remember(&wish("Gateway", "Another.")).unwrap();
-    assert_eq!(memory.archived().unwrap(), [fact.clone()]);
+    assert_eq!(memory.archived().unwrap(), std::slice::from_ref(&fact));
     assert_eq!(memory.restore(&fact.id).unwrap(), fact);
     assert!(matches!(
         memory.restore(&fact.id),

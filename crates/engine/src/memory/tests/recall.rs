@@ -1,7 +1,7 @@
 //! Five thousand facts, and what prompts bring to mind of them: the right ones, and nothing where nothing is meant.
 
-use super::shelf::Shelf;
-use super::*;
+use crate::memory::shelf::Shelf;
+use crate::memory::*;
 use std::collections::HashSet;
 use std::time::Instant;
 
@@ -236,7 +236,7 @@ fn filler(number: usize, dice: &mut Dice) -> Fact {
         "按照合同约定",
     ];
     let serial = number * 7 + 1000;
-    if number % 3 == 0 {
+    if number.is_multiple_of(3) {
         let (area, thing, why) = (dice.pick(ZH_AREAS), dice.pick(ZH_THINGS), dice.pick(ZH_WHY));
         let (other, more) = (dice.pick(ZH_AREAS), dice.pick(ZH_THINGS));
         let body = format!("{area}的{thing}编号是{serial}，{why}，与{other}的{more}有关。");
@@ -285,6 +285,7 @@ fn told(memory: &Memory, prompt: &str) -> Vec<String> {
 }
 
 #[test]
+#[expect(clippy::print_stdout, reason = "its figures are of interest")]
 fn prompts_bring_the_right_facts_to_mind_and_generic_turns_none() {
     let set = set();
     let (english, chinese): (Vec<_>, Vec<_>) = set.prompts.iter().partition(|(p, _)| p.is_ascii());
@@ -313,7 +314,6 @@ fn prompts_bring_the_right_facts_to_mind_and_generic_turns_none() {
         right * 100.0,
         count as f64 / all
     );
-    println!("missed: {missed:#?}");
     assert!(right >= RIGHT, "{right}: {missed:#?}");
     assert!(
         count as f64 / all <= TOLD,
@@ -363,6 +363,7 @@ fn a_few_facts_are_told_apart_as_well() {
 /// Prints how long it takes. `cargo nextest run --release -p ostler-engine --run-ignored only recall_takes --no-capture`
 #[test]
 #[ignore = "a measurement"]
+#[expect(clippy::print_stdout, reason = "it is there for its figures")]
 fn recall_takes() {
     let set = set();
     let (dir, memory) = shelved(&set);
