@@ -8,7 +8,7 @@ use crate::feed::Feed;
 use crate::ledger::usage_of;
 use crate::sample::{Sampled, sample};
 use ostler_llm::{Answer, AnswerPart, Model, Params, Prefix, TokenUsage};
-use ostler_wire::{Body, Entry, Message, Outcome, Role, Stop, Usage};
+use ostler_wire::{Body, Entry, Language, Message, Outcome, Role, Stop, Usage};
 use std::fmt::Write as _;
 use tokio_util::sync::CancellationToken;
 
@@ -121,7 +121,7 @@ impl Handoff {
             Err(breach) => {
                 return Improved {
                     handoff: self,
-                    fault: Some(breach.message()),
+                    fault: Some(breach.message(Language::English)),
                     usage: None,
                     hold: None,
                 };

@@ -27,6 +27,8 @@ pub struct Prompt {
     pub images: Vec<Image>,
     /// Where references are looked for, if not in the whole text.
     pub own_words: Option<String>,
+    /// The command that it stands for, as it was typed.
+    pub typed: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -320,7 +322,7 @@ impl Inbox {
                 Prompt {
                     text,
                     images,
-                    own_words: None,
+                    ..Prompt::default()
                 },
                 delivery,
             ),

@@ -17,8 +17,8 @@ use crate::sample::{Sampled, sample};
 use crate::saves;
 use ostler_llm::{Answer, AnswerPart, Error, TokenUsage};
 use ostler_wire::{
-    Body, Delta, ErrorEntry, Interrupted, Json, Message, Notice, Outcome, Stop, ToolResult,
-    TurnEnd, Usage, Word,
+    Body, Delta, ErrorEntry, Interrupted, Json, Language, Message, Notice, Outcome, Stop,
+    ToolResult, TurnEnd, Usage, Word,
 };
 use serde_json::json;
 use std::sync::Arc;
@@ -184,7 +184,11 @@ async fn steps(
         if desk.manner.max_steps > 0 && steps > desk.manner.max_steps {
             return Err(trouble(
                 "max_steps",
-                language.fill(Word::EndMaxSteps, &[&desk.manner.max_steps.to_string()]),
+                language.many(
+                    Word::EndMaxSteps,
+                    desk.manner.max_steps as usize,
+                    &[&desk.manner.max_steps.to_string()],
+                ),
                 Outcome::MaxSteps,
             ));
         }
@@ -265,7 +269,7 @@ async fn ask_model(
     let language = desk.manner.language;
     let hold = match afford(desk, inbox).await? {
         Afforded::Yes(hold) => hold,
-        Afforded::No(breach) => return Err(too_dear(&breach)),
+        Afforded::No(breach) => return Err(too_dear(&breach, desk.manner.language)),
         Afforded::Stopped => return Ok(Asked::Interrupted),
     };
     let (body, sent) = desk.conversation.request();
@@ -306,10 +310,10 @@ async fn ask_model(
     })
 }
 
-fn too_dear(breach: &Breach) -> Trouble {
+fn too_dear(breach: &Breach, language: Language) -> Trouble {
     Trouble::Error {
         kind: "budget",
-        message: breach.message(),
+        message: breach.message(language),
         details: Some(Json::of(&breach.details())),
         outcome: Outcome::Error,
     }

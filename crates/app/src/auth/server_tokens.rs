@@ -2,9 +2,11 @@
 //! engine's business.
 
 use crate::config::files::{self, Access};
+use crate::speech::filled;
 use futures_util::future::BoxFuture;
 use ostler_engine::mcp::TokenStore;
 use ostler_engine::redact::Redactor;
+use ostler_wire::Word;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -52,18 +54,14 @@ impl ServerTokens {
         let file = match File::open(self.path()) {
             Ok(file) => file,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Content::default()),
-            Err(e) => return Err(format!("{shown} cannot be read: {e}")),
+            Err(e) => return Err(filled(Word::CannotRead, &[&shown, &e])),
         };
         let mut bytes = Vec::new();
         let read = file.take(MAX_FILE_BYTES).read_to_end(&mut bytes);
-        read.map_err(|e| format!("{shown} cannot be read: {e}"))?;
+        read.map_err(|e| filled(Word::CannotRead, &[&shown, &e]))?;
         // The words of the parser may quote a token.
-        serde_json::from_slice(&bytes).map_err(|e| {
-            format!(
-                "{shown} is damaged at line {}; mend it or move it away",
-                e.line()
-            )
-        })
+        serde_json::from_slice(&bytes)
+            .map_err(|e| filled(Word::AuthFileDamaged, &[&shown, &e.line()]))
     }
 
     /// Every token there is.
@@ -104,7 +102,7 @@ impl TokenStore for ServerTokens {
         };
         let bytes = serde_json::to_vec_pretty(&content).map_err(|e| e.to_string())?;
         files::write(&self.path(), &bytes, Access::Private)
-            .map_err(|e| format!("{} cannot be written: {e}", self.path().display()))
+            .map_err(|e| filled(Word::CannotWrite, &[&self.path().display(), &e]))
     }
 
     fn lock(&self) -> BoxFuture<'_, Result<Box<dyn Send>, String>> {
@@ -126,7 +124,7 @@ impl TokenStore for ServerTokens {
                         tokio::time::sleep(LOCK_LOOK).await;
                     }
                     Err(TryLockError::WouldBlock) => {
-                        return Err(format!("another process keeps {} locked", path.display()));
+                        return Err(filled(Word::KeepsLocked, &[&path.display()]));
                     }
                 }
             }

@@ -98,7 +98,13 @@ async fn request(
     // Nobody is asked about it: without a model's words there is still a digest.
     let held = match desk.account.budget.hold(payer, worst) {
         Ok(held) => held,
-        Err(breach) => return Reply::Of(Asked::answered(None, Err(breach.message()), None)),
+        Err(breach) => {
+            return Reply::Of(Asked::answered(
+                None,
+                Err(breach.message(desk.manner.language)),
+                None,
+            ));
+        }
     };
     let (body, sent) = conversation.request();
     let feed = desk.feed.hushed();

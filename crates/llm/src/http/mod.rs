@@ -19,6 +19,7 @@ use bytes::Bytes;
 use fault::{Clock, Place};
 use http::StatusCode;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use ostler_wire::{Language, Word};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -41,6 +42,8 @@ pub struct TransportOptions {
     /// PEM files with certificates to trust beside the system's (`SSL_CERT_FILE`, `ca_file`).
     pub ca_files: Vec<PathBuf>,
     pub proxies: Proxies,
+    /// What is wrong with a request is said in it.
+    pub language: Language,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,6 +57,7 @@ pub enum Proxies {
 /// Made once per process; costs nothing until the first request.
 pub struct Transport {
     proxies: Proxies,
+    language: Language,
     verifier: Arc<LazyVerifier>,
     client: OnceLock<Result<reqwest::Client, String>>,
     /// Stops what still reads the rest of an answer when the transport goes away.
@@ -64,6 +68,7 @@ impl Transport {
     pub fn new(options: TransportOptions) -> Self {
         Self {
             proxies: options.proxies,
+            language: options.language,
             verifier: Arc::new(LazyVerifier::new(options.ca_files)),
             client: OnceLock::new(),
             closing: CancellationToken::new(),
@@ -89,7 +94,7 @@ impl Transport {
         };
         let mut is_second = false;
         let (place, progress, answer) = loop {
-            let place = Place::new(target, key.as_ref(), &url);
+            let place = Place::new(target, key.as_ref(), &url, self.language);
             let headers = headers(target, key.as_ref(), kind)?;
             let progress = Arc::new(upload::Progress::new());
             let body = reqwest::Body::wrap(Upload::new(body.clone(), progress.clone()));
@@ -114,7 +119,7 @@ impl Transport {
         }
         if content_type(&answer).starts_with("text/html") {
             let body = read_some(answer, cancel).await;
-            return Err(place.not_an_answer("a web page", &body));
+            return Err(place.not_an_answer(Word::LlmWebPage, &body));
         }
         Ok(Response::new(
             answer,

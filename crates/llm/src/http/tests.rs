@@ -196,6 +196,7 @@ fn transport() -> Transport {
     Transport::new(TransportOptions {
         ca_files: Vec::new(),
         proxies: Proxies::None,
+        ..TransportOptions::default()
     })
 }
 
