@@ -26,13 +26,12 @@ const OTHER_TABLES: [&str; 8] = [
 ];
 
 /// What is typed, read by models or programs, or names kinds of values inside the configuration.
-const ALLOWED: [&str; 27] = [
+const ALLOWED: [&str; 22] = [
     "ostler resume",
     "ostler sessions show",
     "ostler setup",
     "not now",
     "nobody is there to",
-    "mode next",
     "clear yes",
     "this session",
     "[The person added this",
@@ -50,10 +49,6 @@ const ALLOWED: [&str; 27] = [
     "a value was asked for before its key",
     "a whole number",
     "true or false",
-    "whole number, 0 or greater",
-    "session log of",
-    "with a key",
-    "git grep",
 ];
 
 fn crates() -> PathBuf {

@@ -78,7 +78,11 @@ pub async fn expand(
     Ok(Ok(Prompt {
         text,
         own_words: Some(own_words),
-        typed: Some(format!("/{} {arguments}", template.name).trim_end().to_owned()),
+        typed: Some(
+            format!("/{} {arguments}", template.name)
+                .trim_end()
+                .to_owned(),
+        ),
         ..Prompt::default()
     }))
 }

@@ -630,7 +630,10 @@ fn who_begins_to_write_gives_no_answer() {
     bench.keys("y");
     assert!(!bench.state.is_asking());
     let sent = bench.state.take_effects();
-    assert!(matches!(sent.as_slice(), [Effect::Send(Op::Answer { .. })]), "{sent:?}");
+    assert!(
+        matches!(sent.as_slice(), [Effect::Send(Op::Answer { .. })]),
+        "{sent:?}"
+    );
     assert!(bench.shown().contains("/resume"));
 }
 
