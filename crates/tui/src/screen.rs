@@ -271,6 +271,9 @@ mod tests {
             let done: Vec<Line> = done.iter().map(|t| Line::plain(*t)).collect();
             let rows = live.iter().map(|t| Line::plain(*t)).collect();
             let bytes = self.screen.paint(&done, Frame { rows, caret });
+            // From the first cell on some terminals would keep a copy.
+            let erased = bytes.matches("\x1b[J").count();
+            assert_eq!(erased, bytes.matches("\x1b[B\x1b[J").count(), "{bytes:?}");
             self.vt.process(bytes.as_bytes());
             bytes.len()
         }
