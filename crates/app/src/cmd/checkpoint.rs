@@ -202,7 +202,11 @@ fn line(change: &Change) -> String {
         ),
         (Some(_), Some(_)) => (spoken(Word::MarkChanged), String::new()),
     };
-    format!("{mark:8}  {}{note}\n", text::one_line(&change.path))
+    format!(
+        "{}  {}{note}\n",
+        table::pad(mark, 8),
+        text::one_line(&change.path)
+    )
 }
 
 fn restored(report: &Report, format: Listing) -> anyhow::Result<u8> {

@@ -13,6 +13,7 @@ pub mod permissions;
 pub mod resume;
 pub mod sessions;
 pub mod setup;
+pub mod table;
 pub mod trust;
 pub mod usage;
 
@@ -21,7 +22,6 @@ mod health;
 mod local;
 mod plan;
 mod probe;
-mod table;
 mod text;
 mod transcript;
 
