@@ -128,6 +128,7 @@ async fn run(cli: Cli) -> anyhow::Result<u8> {
             cmd::login::status(&lenient()?.warned(), format)
         }
         Some(Command::Permissions(args)) => cmd::permissions::run(lenient()?, args).await,
+        Some(Command::Memory(args)) => cmd::memory::run(&lenient()?.warned(), args),
         Some(Command::Mcp(args)) => cmd::mcp::run(boot()?, args).await,
         Some(Command::Doctor(args)) => cmd::doctor::run(lenient()?, args).await,
         Some(Command::Trust(args)) => cmd::trust::run(lenient()?, args),
@@ -173,6 +174,7 @@ fn with_output(
         | Command::Handoff(_)
         | Command::Config(_)
         | Command::Permissions(_)
+        | Command::Memory(_)
         | Command::Mcp(_)
         | Command::Setup(_)
         | Command::Login(_)

@@ -9,17 +9,19 @@ use crate::conversation::Conversation;
 use crate::desk::{Account, Desk, Manner, Offers, Shop};
 use crate::extra::Extra;
 use crate::feed::Feed;
+use crate::hooks::{Bell, Hook, Hooks};
 use crate::inbox::Inbox;
 use crate::ledger::Ledger;
 use crate::log::{Backlog, Log, branch};
 use crate::mcp::{Fleet, McpSettings};
+use crate::memory::{Memory, Mind};
 use crate::muster::Mustered;
 use crate::policy::{Mode, Policy, Rule};
 use crate::prompt;
 use crate::redact::Redactor;
 use crate::session::Session;
 use crate::standing::{Standing, mode_of};
-use crate::store::{Store, copied, moved};
+use crate::store::{Store, copied, moved, project_name};
 use crate::templates::{Shelf, Template};
 use crate::tool::{Scope, Tool, ToolSettings};
 use crate::tools::Tools;
@@ -98,12 +100,16 @@ pub struct Options {
     /// What checkpoints of the tree may cost; none are made without it.
     pub checkpoints: Option<Limits>,
     pub context: ContextSettings,
+    /// Facts that a prompt is about go with it unasked.
+    pub recall: bool,
     /// What may be spent, shared by all sessions of the process.
     pub budget: Budget,
     /// Lines for the operator section of the prompt.
     pub operator: Vec<String>,
     pub policy: Policy,
     pub watch: Option<Arc<dyn RuleWatch>>,
+    /// Commands that run at fixed moments.
+    pub hooks: Arc<[Hook]>,
     /// As the person named it for this run; a resumed session keeps its own otherwise.
     pub mode: Option<Mode>,
     /// Tools of others that may be used while planning.
@@ -135,6 +141,7 @@ pub struct LocalHub {
     /// Whoever changes the tree holds it: sessions of a hub take turns.
     writing: Arc<Semaphore>,
     pub(crate) servers: Option<Arc<Fleet>>,
+    memory: Arc<Memory>,
 }
 
 /// A log to go on with.
@@ -152,6 +159,11 @@ impl LocalHub {
     pub fn new(options: Arc<Options>, transport: Arc<Transport>) -> Self {
         Self {
             servers: Fleet::new(&options.mcp, || options.surroundings()).map(Arc::new),
+            memory: Arc::new(Memory::new(
+                &options.home,
+                &project_name(&options.root),
+                options.redactor.clone(),
+            )),
             options,
             transport,
             writing: Arc::new(Semaphore::new(1)),
@@ -467,7 +479,11 @@ impl LocalHub {
         let hub = self.clone();
         let opener = Box::new(move |heir| hub.open_heir(heir));
         let children = Children::new(opener, desk.shop.jobs.clone(), options.language);
-        let inbox = Inbox::new(receiver, feed, asks, children);
+        let mut inbox = Inbox::new(receiver, feed, asks, children);
+        // A child's asks are put to the person by its parent.
+        if desk.account.role != budget::TASK {
+            inbox.hang(Bell::new(&desk));
+        }
         desk.manner.petitions = options.interactive.then(|| inbox.petitions());
         let session = Session {
             inbox,
@@ -529,6 +545,11 @@ impl LocalHub {
                 effort: None,
                 folding: Folding::new(options.context, options.save.then(|| options.home.clone())),
                 petitions: None,
+                hooks: Hooks::new(
+                    options.hooks.clone(),
+                    options.save.then(|| past.folder.with_extension("jsonl")),
+                ),
+                mind: Mind::new(self.memory.clone(), options.recall),
             },
             used_ids: HashSet::new(),
             offers: Offers {
@@ -566,6 +587,10 @@ fn take_in(desk: &mut Desk, entries: &[Entry], mode: Option<Mode>) {
 
 impl Hub for LocalHub {
     async fn open(&self, which: Open) -> Result<Client, HubError> {
+        if self.options.recall && self.memory.is_there() {
+            let memory = self.memory.clone();
+            drop(tokio::task::spawn_blocking(move || memory.warm()));
+        }
         let failed = self.call_servers().await?;
         self.new_session(which, failed)
     }

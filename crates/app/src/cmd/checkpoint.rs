@@ -148,15 +148,17 @@ fn show(store: &Checkpoints, id: u64, format: Listing) -> anyhow::Result<()> {
     if format == Listing::Json {
         return text::print_json(&record);
     }
+    let seconds = record.ts.get(..19).unwrap_or(&record.ts);
+    let files = usize::try_from(record.stats.files).unwrap_or(usize::MAX);
     let mut out = filled(
         Word::CpShown,
         &[
             &id,
             &text::one_line(&record.label),
-            &record.ts,
+            &seconds.replace('T', " "),
             &text::age(&record.ts, Timestamp::now()),
             &holds(record.covers),
-            &text::count(record.stats.files),
+            &many(files, Word::Files),
             &text::size(record.stats.bytes),
         ],
     );

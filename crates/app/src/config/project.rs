@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::Read as _;
 
 use super::diagnose::Notice;
+use super::hooks;
 use super::layers::read_text;
 use super::paths::{Places, absolute, is_inside};
 use super::show::{from_json, node_text};
@@ -14,12 +15,13 @@ use super::tree::{At, Node, Place, Sources, Value, position, push_key};
 use super::trust::{Item, hash};
 
 /// Never from a project, trusted or not.
-const USER_ONLY: [&[&str]; 11] = [
+const USER_ONLY: [&[&str]; 12] = [
     &["agent", "max_steps"],
     &["agent", "planner_max_steps"],
     &["agent", "memory_compiler"],
     &["auth"],
     &["budget"],
+    &["context", "archive_quota"],
     &["context", "checkpoint_quota"],
     &["context", "checkpoint_seconds"],
     &["sandbox", "layer"],
@@ -177,8 +179,8 @@ pub fn allow_item(rule: &str, place: Place) -> Item {
 
 /// What a project brings beside its configuration that would run. A new kind of file is gathered here.
 pub fn file_items(places: &Places) -> Vec<Item> {
-    let items = SERVERS.iter().flat_map(|file| server_items(file, places));
-    items.collect()
+    let servers = SERVERS.iter().flat_map(|file| server_items(file, places));
+    servers.chain(hooks::items(places)).collect()
 }
 
 fn server_items(file: &str, places: &Places) -> Vec<Item> {
@@ -216,7 +218,7 @@ fn server_items(file: &str, places: &Places) -> Vec<Item> {
 }
 
 /// `name` is that of a table below the key.
-fn item(key: &str, name: Option<&str>, node: &Node, place: Place) -> Item {
+pub(super) fn item(key: &str, name: Option<&str>, node: &Node, place: Place) -> Item {
     let mut what = key.to_owned();
     if let Some(name) = name {
         push_key(&mut what, name);

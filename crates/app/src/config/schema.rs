@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::budget::BudgetConfig;
 use super::context::ContextConfig;
+use super::hooks::HookConfig;
 use super::oauth::TokenStore;
 use super::plugins::PluginConfig;
 use super::units::{ByteSize, ColorChoice, non_negative};
@@ -35,6 +36,8 @@ pub struct Config {
     pub tools: ToolsConfig,
     /// Servers of others whose tools the model gets too (MCP).
     pub plugins: Vec<PluginConfig>,
+    /// Commands that run at moments of a session. Those of all files run.
+    pub hooks: Vec<HookConfig>,
     /// What may run without asking.
     pub permissions: PermissionsConfig,
     /// What commands can reach, whatever was permitted.
@@ -79,8 +82,24 @@ pub struct AgentConfig {
     pub effort: Option<Effort>,
     /// Language of the visible reasoning.
     pub reasoning_language: ReasoningLanguage,
+    /// Facts from memory that a prompt is about go with it. Only your own file may set this.
+    pub memory_compiler: MemoryConfig,
     /// Tools of servers that may be used in plan mode because they only read. It unlocks no tool that writes.
     pub plan_mode_allowed_tools: Vec<String>,
+}
+
+/// Recall of remembered facts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct MemoryConfig {
+    /// Whether facts are recalled. The tools for memory stay either way.
+    pub enabled: bool,
+}
+
+impl Default for MemoryConfig {
+    fn default() -> Self {
+        Self { enabled: true }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
