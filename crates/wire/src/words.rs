@@ -458,6 +458,24 @@ words! {
     RoleFolding: "folding", "折叠";
     RoleHandoff: "handoff", "交接";
     // Standing
+    // Why a call may run, or not
+    WhyKeys: "Ostler keeps keys in it", "Ostler 在其中保存密钥";
+    WhyDenyRule: "a deny rule speaks of it", "有 deny 规则涉及它";
+    WhyRemembered: "what is remembered needs a fresh yes", "记忆的内容需要再次确认";
+    WhyYolo: "everything that is not denied may run", "未被拒绝的均可运行";
+    WhyAskRule: "an ask rule speaks of it", "有 ask 规则涉及它";
+    WhyNothing: "it changes nothing", "它不做任何更改";
+    WhyAllowed: "allow rules cover all of it", "allow 规则已全部覆盖";
+    WhyModeDeny: "no rule allows it, and the mode is deny", "没有规则允许它，且模式为 deny";
+    WhyHidden: "what it does cannot be told for sure, and there are rules that it might break", "无法确定它的作用，且它可能违反现有规则";
+    WhyNoRuleAgainst: "no rule speaks against it", "没有规则反对";
+    WhyUnsure: "what it does cannot be told for sure", "无法确定它的作用";
+    WhyNoRule: "no rule allows it", "没有规则允许它";
+    WhyLeaves: "it leaves this machine while a plan is made", "计划期间它会离开本机";
+    WhySession: "the person allowed it for this session", "你已在本次会话内允许";
+    WhyHookAllowed: "a hook allowed it", "钩子允许了它";
+    WhyHookAsks: "a hook wants it asked", "钩子要求询问";
+    // How a session stands
     RowMode: "mode", "模式";
     RowApproval: "approval", "批准";
     RowKey: "key", "密钥";
@@ -735,6 +753,7 @@ words! {
     ServerUnset: "the variable {} is not set; set it, or write ${{}:-something}", "未设置变量 {}；请设置，或写 ${{}:-something}";
     FormatNoPrompt: "an output format goes with a prompt: add -p \"…\"", "输出格式需要提示：请加 -p \"…\"";
     // Doctor
+    DocMendHook: "mend the hook; one that cannot be read stops every session", "请修复该钩子；无法读取的钩子会阻止所有会话";
     TopicVersion: "version", "版本";
     TopicConfig: "config", "配置";
     TopicModel: "model", "模型";
@@ -889,6 +908,12 @@ words! {
     AuthNeither: "`oauth` has neither `authorize_url` nor `device_url`", "`oauth` 既没有 `authorize_url` 也没有 `device_url`";
     AuthBrowserLate: "the browser did not come back within {} minutes; run `ostler login` again", "浏览器在 {} 分钟内没有返回；请重新运行 `ostler login`";
     // Configuration
+    CfgRecallOn: "on: facts that a prompt is about go with it\n", "开：与提示有关的记忆随之发送\n";
+    CfgRecallOff: "off: facts are found only where they are looked for\n", "关：记忆只在查找时使用\n";
+    HookNoCommand: "{}: this hook has no `command`", "{}：此钩子没有 `command`";
+    HooksLeft: "its hooks are left out: {}", "其钩子已略过：{}";
+    HookUnknown: "a hook for `{}` is left out: this version has no such hooks", "事件 `{}` 的钩子已略过：此版本没有这种钩子";
+    HookLeft: "a hook for `{}` is left out: {}", "事件 `{}` 的钩子已略过：{}";
     KeyInVariable: "variable {}", "变量 {}";
     KeyInPath: "file {}", "文件 {}";
     CfgDirectory: "a directory", "目录";
@@ -1105,7 +1130,7 @@ words! {
     TrustNotListed: "{} is not in the list; `ostler trust --list` shows it", "{} 不在列表中；见 `ostler trust --list`";
     TrustGone: "{} is not trusted any more.\n", "{} 不再受信任。\n";
     // Utilities: checkpoint
-    CpMade: "Checkpoint {}: {} files.\n", "检查点 {}：{} 个文件。\n";
+    CpMade: "Checkpoint {}: {}.\n", "检查点 {}：{}。\n";
     CpInAll: "{} in all.\n", "共 {}。\n";
     CpShown: "Checkpoint {}: {}\n{} UTC, {}, holds {}: {}, {}\n", "检查点 {}：{}\n{} UTC，{}，包含{}：{}，{}\n";
     CpNamed: "named     {}\n", "指定      {}\n";
@@ -1260,6 +1285,15 @@ words! {
     NoStdout: "stdout cannot be written", "无法写入标准输出";
     OlderFolded: "\n[Older work was folded here; this digest stands for it]\n{}", "\n[此处折叠了较早的工作；以下摘要代替它]\n{}";
     ResumeInUse: "the start of the program is still in use", "程序的启动仍在进行";
+    // Utilities: memory
+    ColUpdated: "updated", "更新";
+    ColAbout: "description", "说明";
+    MemArchived: "Archived", "已归档";
+    MemRestored: "Restored", "已恢复";
+    MemLeft: "{} was left out: {}.", "{} 已略过：{}。";
+    MemNone: "No facts.", "没有记忆。";
+    MemNoEditor: "$VISUAL and $EDITOR are not set. The file is {}; edit it with what you like", "未设置 $VISUAL 与 $EDITOR。文件是 {}；请用其他方式编辑";
+    CannotStart: "{} cannot be started", "无法启动 {}";
     // Tables of the utilities
     ColEntry: "entry", "条目";
     ColPrompt: "prompt", "提示";

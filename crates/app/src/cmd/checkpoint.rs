@@ -42,7 +42,8 @@ fn blocking(boot: &Boot, args: Checkpoint) -> anyhow::Result<u8> {
                 ..Scope::default()
             };
             let record = store.take(&label, &scope)?;
-            let files = text::count(record.stats.files);
+            let files = usize::try_from(record.stats.files).unwrap_or(usize::MAX);
+            let files = many(files, Word::Files);
             text::print(&filled(Word::CpMade, &[&record.id, &files]))?;
             left_out(&record);
         }

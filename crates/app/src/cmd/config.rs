@@ -152,8 +152,8 @@ fn memory(start: &Lenient, switch: MemorySwitch) -> anyhow::Result<()> {
         MemorySwitch::Status => {
             let on = start.boot.loaded.config.agent.memory_compiler.enabled;
             return text::print(match on {
-                true => "on: facts that a prompt is about go with it\n",
-                false => "off: facts are found only where they are looked for\n",
+                true => spoken(Word::CfgRecallOn),
+                false => spoken(Word::CfgRecallOff),
             });
         }
     };

@@ -193,7 +193,7 @@ fn hooks(boot: &Boot) -> Vec<Finding> {
             format!("{}{matcher}: {command}, from {from}", moment.name()),
         )
     };
-    let fix = "mend the hook; one that cannot be read stops every session";
+    let fix = spoken(Word::DocMendHook);
     let fault = |fault: &String| Finding::new(Status::Problem, "hooks", fault.clone()).fix(fix);
     let Gathered { hooks, faults } = &boot.hooks;
     hooks

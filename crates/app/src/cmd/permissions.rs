@@ -19,7 +19,7 @@ use ostler_engine::policy::{self, Call, Policy, Posture, Rule, Verdict};
 use ostler_engine::tool::Scope;
 use ostler_engine::tools::Tools;
 use ostler_engine::{log, resolve};
-use ostler_wire::{Access, Entry, Word};
+use ostler_wire::{Access, Entry, Language, Word};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -69,7 +69,7 @@ struct Checked {
     decision: &'static str,
     rule: Option<String>,
     layer: Option<&'static str>,
-    reason: String,
+    reason: &'static str,
     effects: Vec<String>,
 }
 
@@ -96,7 +96,10 @@ async fn check(boot: &Boot, tool: &str, args: &str, format: Listing) -> anyhow::
         decision: word(decision.verdict),
         rule: decision.rule,
         layer: written.map(|rule| rule.layer.name()),
-        reason: decision.reason,
+        reason: match format {
+            Listing::Json => Language::English.say(decision.reason),
+            Listing::Text => spoken(decision.reason),
+        },
         effects: decision.effects,
     };
     if format == Listing::Json {
