@@ -26,7 +26,9 @@ const OTHER_TABLES: [&str; 8] = [
 ];
 
 /// What is typed, read by models or programs, or names kinds of values inside the configuration.
-const ALLOWED: [&str; 22] = [
+const ALLOWED: [&str; 24] = [
+    "memory search",
+    "facts, those changed last; search for others",
     "ostler resume",
     "ostler sessions show",
     "ostler setup",

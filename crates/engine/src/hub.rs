@@ -230,9 +230,8 @@ impl LocalHub {
     }
 
     fn resume(&self, path: &std::path::Path) -> Result<Past, HubError> {
-        let (log, entries, damage) =
-            Log::open(path).map_err(|e| HubError(e.say(self.options.language)))?;
         let language = self.options.language;
+        let (log, entries, damage) = Log::open(path).map_err(|e| HubError(e.say(language)))?;
         let moved = moved(&entries, &self.options.root, language);
         Ok(Past {
             log: log.redacting(self.options.redactor.clone()),

@@ -252,15 +252,9 @@ async fn steps(
     loop {
         steps += 1;
         if desk.manner.max_steps > 0 && steps > desk.manner.max_steps {
-            return Err(trouble(
-                "max_steps",
-                language.many(
-                    Word::EndMaxSteps,
-                    desk.manner.max_steps as usize,
-                    &[&desk.manner.max_steps.to_string()],
-                ),
-                Outcome::MaxSteps,
-            ));
+            let most = desk.manner.max_steps;
+            let text = language.many(Word::EndMaxSteps, most as usize, &[&most.to_string()]);
+            return Err(trouble("max_steps", text, Outcome::MaxSteps));
         }
         commands::heed(desk, inbox);
         commands::said::heed(desk, inbox).await?;

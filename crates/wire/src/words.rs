@@ -1,6 +1,5 @@
 //! Every text that a person reads in more than one language: one table, filled at compile time. What models read, logs and
 //! errors of the system stay in English.
-// tidy: table
 
 /// A language of the surface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -99,6 +98,7 @@ macro_rules! words {
     };
 }
 
+// tidy: table
 words! {
     // Approvals and questions
     WantsTo: "{} wants your permission", "{} 请求许可";
