@@ -31,7 +31,9 @@ use crate::tools::exit_plan_mode::ExitPlanMode;
 use crate::tools::{Tools, canonical_name};
 use ostler_host::Host;
 use ostler_llm::{Answer, Effort, TokenUsage};
-use ostler_wire::{Access, Body, Delta, Entry, Language, Rewind, TodoItem, Usage, When, Word};
+use ostler_wire::{
+    Access, Body, Delta, Entry, Language, Rewind, Role, TodoItem, Usage, When, Word,
+};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
@@ -262,6 +264,11 @@ impl Desk {
         if let Body::Mode(_) = body {
             self.standing.unrecorded = false;
         }
+        if let (Body::Message(message), Some(goal)) = (body, &mut self.standing.goal)
+            && message.role == Role::Assistant
+        {
+            goal.answered(&message.text);
+        }
         if let Body::Checkpoint(checkpoint) = body
             && checkpoint.when != When::Also
         {
@@ -302,7 +309,7 @@ impl Desk {
             posture: match self.standing.mode {
                 // Nothing answers for the person while a plan is made.
                 Mode::Plan => Posture::Ask,
-                Mode::Normal => self.standing.posture(tool, Instant::now()),
+                Mode::Normal | Mode::Goal => self.standing.posture(tool, Instant::now()),
             },
             attended: self.manner.interactive,
         }
@@ -349,7 +356,7 @@ impl Desk {
     /// Whether the mode lets such a call through to the rules.
     pub fn gate(&self, tool: &dyn Tool, accesses: &[Access]) -> Gate {
         match self.standing.mode {
-            Mode::Normal => Gate::Open,
+            Mode::Normal | Mode::Goal => Gate::Open,
             Mode::Plan => gate(Planned {
                 tool: tool.name(),
                 maker: match canonical_name(tool.name()) {
@@ -416,7 +423,8 @@ impl Desk {
             Some(_) if self.manner.interactive => Way::Tool,
             Some(_) | None => Way::Answer,
         };
-        (mode != self.standing.told).then(|| briefing::text(mode, way))
+        let was = self.standing.told;
+        (mode != was).then(|| briefing::text(mode, was, way))
     }
 
     /// The usage entry of a request, and its line in the ledger.

@@ -9,6 +9,7 @@ use crate::conversation::Conversation;
 use crate::desk::{Account, Desk, Manner, Offers, Shop};
 use crate::extra::Extra;
 use crate::feed::Feed;
+use crate::goal::Goal;
 use crate::hooks::{Bell, Hook, Hooks};
 use crate::inbox::Inbox;
 use crate::ledger::Ledger;
@@ -479,10 +480,7 @@ impl LocalHub {
         let opener = Box::new(move |heir| hub.open_heir(heir));
         let children = Children::new(opener, desk.shop.jobs.clone(), options.language);
         let mut inbox = Inbox::new(receiver, feed, asks, children);
-        // A child's asks are put to the person by its parent.
-        if desk.account.role != budget::TASK {
-            inbox.hang(Bell::new(&desk));
-        }
+        inbox.hang(Bell::new(&desk));
         desk.manner.petitions = options.interactive.then(|| inbox.petitions());
         let session = Session {
             inbox,
@@ -579,6 +577,7 @@ fn take_in(desk: &mut Desk, entries: &[Entry], mode: Option<Mode>) {
         account.budget.remember(&account.session, spent(entries));
     }
     desk.standing.mode = mode_of(entries);
+    desk.standing.goal = Goal::of(entries);
     if let Some(mode) = mode {
         desk.standing.enter(mode);
     }

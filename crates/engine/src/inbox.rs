@@ -4,6 +4,7 @@ use crate::asks::Pending;
 use crate::children::{Children, Ended, Report, What, post};
 use crate::commands;
 use crate::feed::Feed;
+use crate::goal::Strategy;
 use crate::hooks::Bell;
 use crate::petition::{self, Petition, Petitions};
 use ostler_wire::{Ask, Delivery, Delta, Doing, Image, Op, View, Word};
@@ -30,6 +31,20 @@ pub struct Prompt {
     pub own_words: Option<String>,
     /// The command that it stands for, as it was typed.
     pub typed: Option<String>,
+    pub purpose: Purpose,
+    /// What the model is told before the words.
+    pub context: Option<String>,
+}
+
+/// What a prompt is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Purpose {
+    #[default]
+    Words,
+    /// It names a goal.
+    Goal(Strategy),
+    /// Nobody said it: a goal goes on.
+    Continuation,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -237,8 +252,15 @@ impl Inbox {
         !self.steer.is_empty()
     }
 
-    /// Commands that came in so far and need not wait for the end of the turn.
-    pub fn commands(&mut self, wanted: impl Fn(&str) -> bool) -> Vec<String> {
+    /// Whether nothing waits for its turn, and nobody has left.
+    pub fn is_quiet(&mut self) -> bool {
+        self.listen();
+        let waits = [&self.steer, &self.queue].iter().any(|q| !q.is_empty());
+        !waits && self.commands.is_empty() && self.children.ended.is_empty() && !self.closed
+    }
+
+    /// Takes in what has come so far.
+    fn listen(&mut self) {
         while !self.closed
             && let Ok(op) = self.ops.try_recv()
         {
@@ -247,6 +269,11 @@ impl Inbox {
         while let Some(report) = self.children.try_next() {
             self.hear(Some(report));
         }
+    }
+
+    /// Commands that came in so far and need not wait for the end of the turn.
+    pub fn commands(&mut self, wanted: impl Fn(&str) -> bool) -> Vec<String> {
+        self.listen();
         let (now, later): (Vec<_>, Vec<_>) = self.commands.drain(..).partition(|line| wanted(line));
         self.commands.extend(later);
         now

@@ -437,6 +437,7 @@ fn show_has_defaults_and_get_has_one() {
     assert_snapshot!(render(&settings(&loaded), Origins::Shown), @r#"
     agent.effort = "low"  # ostler.toml:2:1
     agent.max_steps = 0  # default
+    agent.memory_compiler.enabled = true  # default
     agent.plan_mode_allowed_tools = []  # default
     agent.reasoning_language = "auto"  # default
     auth.store = "file"  # default
