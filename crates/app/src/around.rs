@@ -1,8 +1,9 @@
 //! What the terminal UI needs of this machine: names in folders, the person's editor and clipboard, prompts of before.
 
+use crate::speech::filled;
 use ostler_host::keyboard::{Keyboard, Typed};
 use ostler_tui::surroundings::{self, Fetch, Fetched, Kept, Name, Surroundings, Work};
-use ostler_wire::Image;
+use ostler_wire::{Image, Word};
 use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
@@ -147,7 +148,7 @@ impl Surroundings for Around {
             let name = words.next().unwrap_or(EDITOR);
             let status = Command::new(name).args(words).arg(file.path()).status()?;
             if !status.success() {
-                return Err(io::Error::other(format!("{name} ended with {status}")));
+                return Err(io::Error::other(filled(Word::EndedWith, &[&name, &status])));
             }
             fs::read_to_string(file.path())
         })

@@ -10,7 +10,7 @@ use crate::config::env::Override;
 use crate::config::hooks::{self, Gathered};
 use crate::config::keys::{self, Dotenv};
 use crate::config::layers::{self, Inputs, Loaded, RuleList};
-use crate::config::paths::{Env, Places, Platform};
+use crate::config::paths::{Env, Places, Platform, config_files};
 use crate::config::plugins::{Configured, gather};
 use crate::config::providers;
 use crate::config::resolve::Resolver;
@@ -19,6 +19,7 @@ use crate::config::trust::{Approval, Book};
 use crate::flags::{Global, PermissionMode};
 use crate::rule_store;
 use crate::rule_watch::Watch;
+use crate::speech::{self, filled, spoken};
 use anyhow::{Context as _, anyhow};
 use ostler_engine::budget::{Budget, Limits};
 use ostler_engine::hooks::Hook;
@@ -29,6 +30,7 @@ use ostler_engine::tool::ToolSettings;
 use ostler_engine::{Options, RuleStore};
 use ostler_host::Local;
 use ostler_llm::{Effort, Params, Secret, Transport, TransportOptions};
+use ostler_wire::Word;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -67,7 +69,10 @@ impl std::error::Error for UsageError {}
 impl Boot {
     pub fn new(global: &Global) -> anyhow::Result<Self> {
         let (env, places) = surroundings(global)?;
-        Self::at(global, env, places)
+        let boot = Self::at(global, env, places)?;
+        let setting = boot.loaded.config.language.as_deref();
+        speech::set(speech::chosen(setting, &boot.env));
+        Ok(boot)
     }
 
     /// The configuration as it is now. The environment is that of the start: keys are no longer in the process's own.
@@ -148,6 +153,7 @@ impl Boot {
 
     pub fn transport(&self) -> Arc<Transport> {
         let transport = Transport::new(TransportOptions {
+            language: speech::language(),
             ca_files: self.ca_files(),
             ..TransportOptions::default()
         });
@@ -180,6 +186,7 @@ impl Boot {
 
     pub fn store(&self) -> ostler_engine::store::Store {
         ostler_engine::store::Store::new(&self.sessions_dir(), &self.places.root)
+            .speaking(speech::language())
     }
 
     /// Everything the engine needs. `interactive`: somebody can answer asks.
@@ -229,7 +236,7 @@ impl Boot {
             tools,
             host: self.host(),
             system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
-            language: crate::front::language(self),
+            language: crate::speech::language(),
             templates: crate::front::command_folders(self),
             extras: crate::extras::all(self),
         })
@@ -246,7 +253,7 @@ impl Boot {
             (Some(text), _, _) | (None, None, Some(text)) => lines.push(text.trim().to_owned()),
             (None, Some(file), _) => {
                 let text = std::fs::read_to_string(file)
-                    .with_context(|| format!("system_prompt_file {file} cannot be read"))?;
+                    .with_context(|| filled(Word::BootPromptFile, &[&file]))?;
                 lines.push(text.trim().to_owned());
             }
             (None, None, None) => {}
@@ -286,14 +293,12 @@ impl Boot {
                     (RuleList::Allow, _) => rules.allow.push(parsed),
                     (RuleList::Ask, _) => rules.ask.push(parsed),
                     (RuleList::Deny, None) => rules.deny.push(parsed),
-                    (RuleList::Deny, Some(name)) => faults.push(format!(
-                        "{}: the rule `{}` stops nothing: {}",
-                        rule.place,
-                        rule.text,
-                        no_tool(name)
+                    (RuleList::Deny, Some(name)) => faults.push(filled(
+                        Word::BootRuleIdle,
+                        &[&rule.place, &rule.text, &no_tool(name)],
                     )),
                 },
-                Err(error) => faults.push(error.to_string()),
+                Err(error) => faults.push(error.say(speech::language())),
             }
         }
         // A rule that cannot be read might be the one that should have stopped something.
@@ -363,7 +368,7 @@ impl Boot {
                 .unwrap_or_else(|| DEFAULT_SEARCH.trim().to_owned()),
             ca_file: config.network.ca_file.clone().map(PathBuf::from),
             envelope: tools.result_format == schema::ResultFormat::Envelope,
-            language: crate::front::language(self),
+            language: crate::speech::language(),
             sandbox: crate::sandbox::wanted(self)?,
         })
     }
@@ -443,8 +448,8 @@ fn is_key_setting(name: &str) -> bool {
 pub fn no_tool(name: &str) -> String {
     let names = ostler_engine::tools::all_names().chain(ostler_engine::policy::FAMILIES);
     match diagnose::nearest(name, names) {
-        Some(near) => format!("there is no tool `{name}`; did you mean `{near}`?"),
-        None => format!("there is no tool `{name}`"),
+        Some(near) => filled(Word::BootNoToolNear, &[&name, &near]),
+        None => filled(Word::BootNoTool, &[&name]),
     }
 }
 
@@ -478,7 +483,7 @@ fn stray_tools(loaded: &Loaded) -> Vec<Notice> {
             continue;
         };
         if let (RuleList::Allow | RuleList::Ask, Some(name)) = (rule.list, parsed.unknown_tool()) {
-            let text = format!("the rule `{}` does nothing: {}", rule.text, no_tool(name));
+            let text = filled(Word::BootRuleNothing, &[&rule.text, &no_tool(name)]);
             notices.push(Notice::warning(rule.place, text));
         }
     }
@@ -504,13 +509,22 @@ pub fn load(
 
 /// The environment as text, and the folders that follow from it. The root is canonical.
 pub fn surroundings(global: &Global) -> anyhow::Result<(Env, Places)> {
-    let env: Env = std::env::vars_os()
-        .filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)))
-        .collect();
-    let cwd = std::env::current_dir().context("the current directory cannot be read")?;
+    let env = environment();
+    let cwd = std::env::current_dir().context(spoken(Word::BootNoCwd))?;
     let mut places = Places::find(&env, &cwd, global.root.as_deref(), Platform::CURRENT)?;
     places.root = canonical_root(&places.root)?;
+    // The nearer file wins; what is wrong with either is said in the language that it names.
+    let files = config_files(&places, global.config.as_deref());
+    let setting = files.iter().rev().find_map(|f| speech::peeked(&f.path));
+    speech::set(speech::chosen(setting.as_deref(), &env));
     Ok((env, places))
+}
+
+/// The environment as text.
+pub fn environment() -> Env {
+    std::env::vars_os()
+        .filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)))
+        .collect()
 }
 
 fn canonical_root(root: &Path) -> anyhow::Result<PathBuf> {
@@ -518,7 +532,7 @@ fn canonical_root(root: &Path) -> anyhow::Result<PathBuf> {
         .canonicalize()
         .map_err(|e| UsageError(format!("--root {}: {e}", root.display())))?;
     if !canonical.is_dir() {
-        return Err(UsageError(format!("--root {} is not a folder", root.display())).into());
+        return Err(UsageError(filled(Word::BootRootNoFolder, &[&root.display()])).into());
     }
     Ok(canonical)
 }

@@ -1,6 +1,8 @@
 //! The HTTP client for what is no request to a model: lists of models and logins. It follows no redirect.
 
+use crate::speech::filled;
 use anyhow::Context as _;
+use ostler_wire::Word;
 use std::path::PathBuf;
 
 /// A client that trusts these certificates (PEM) beside the system's.
@@ -8,7 +10,7 @@ pub fn builder(ca_files: &[PathBuf]) -> anyhow::Result<reqwest::ClientBuilder> {
     ostler_llm::install_crypto();
     let mut certificates = Vec::new();
     for path in ca_files {
-        let what = || format!("the certificate file {} cannot be used", path.display());
+        let what = || filled(Word::CertUnusable, &[&path.display()]);
         let pem = std::fs::read(path).with_context(what)?;
         certificates.extend(reqwest::Certificate::from_pem_bundle(&pem).with_context(what)?);
     }

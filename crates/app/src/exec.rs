@@ -4,10 +4,11 @@ use crate::boot::{Boot, UsageError};
 use crate::color::{self, Ink, Paint};
 use crate::flags::{Exec, Format as FlagFormat, InputFormat, Output, OutputFormat};
 use crate::print::{End, Format, Printer, Show};
+use crate::speech::{filled, spoken};
 use anyhow::Context as _;
 use ostler_engine::LocalHub;
 use ostler_host::signals::{Signals, Stop};
-use ostler_wire::{Ask, Client, Delivery, Event, Hub as _, Language, Op, Open, Outcome};
+use ostler_wire::{Ask, Client, Delivery, Event, Hub as _, Language, Op, Open, Outcome, Word};
 use std::io::{self, IsTerminal, Read, Write};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -69,8 +70,7 @@ pub async fn exec(boot: Arc<Boot>, args: Exec) -> anyhow::Result<u8> {
         .transpose()?;
     if args.input_format == InputFormat::StreamJson {
         if args.prompt.is_some() || !args.words.is_empty() || schema.is_some() {
-            let why =
-                "--input-format stream-json takes its prompts from stdin, and no --output-schema";
+            let why = spoken(Word::ExecStreamOnly);
             return Err(UsageError(why.into()).into());
         }
         return crate::ops::run(boot, format(&args.output)).await;
@@ -109,7 +109,7 @@ pub async fn run(boot: Arc<Boot>, job: Job) -> anyhow::Result<u8> {
     };
     let mut signals = Signals::new()?;
     let answers = if interactive {
-        Answers::Terminal(crate::front::language(&boot))
+        Answers::Terminal(crate::speech::language())
     } else {
         Answers::Nobody
     };
@@ -151,9 +151,7 @@ pub fn code(end: &End) -> u8 {
 /// Says that a session that exists keeps its prompt.
 pub fn warn_of_prompt(boot: &Boot, which: &Open) {
     if boot.global.system_prompt.is_some() && !matches!(which, Open::New) {
-        crate::cmd::say(
-            "--system-prompt has no effect here: a session keeps the prompt it began with",
-        );
+        crate::cmd::say(spoken(Word::ExecSystemKept));
     }
 }
 
@@ -209,7 +207,7 @@ pub fn printer(boot: &Boot, format: Format) -> Printer<Out, Err> {
             reasoning: display.show_reasoning,
             tokens: display.show_tokens && (boot.global.verbose || wants_tokens(boot)),
             on_terminal: io::stdout().is_terminal(),
-            language: crate::front::language(boot),
+            language: crate::speech::language(),
         },
         paint(boot),
     )
@@ -247,7 +245,7 @@ pub fn warn(boot: &Boot, printer: &mut Printer<Out, Err>) -> io::Result<()> {
 /// Says on stderr what a person should know before the answer comes.
 pub fn announce(boot: &Boot, client: &Client, printer: &mut Printer<Out, Err>) -> io::Result<()> {
     if boot.wanted_model().is_none() && boot.loaded.config.default_model.is_none() {
-        printer.note(Ink::Grey, &format!("Model: {}", client.model))?;
+        printer.note(Ink::Grey, &filled(Word::ModelHeadline, &[&client.model]))?;
     }
     // Most have no key in a file, and pay for no second look.
     if boot
@@ -288,7 +286,11 @@ pub async fn turn(
         delivery: Delivery::Queue,
         images: Vec::new(),
     };
-    client.ops.send(op).await.context("the session ended")?;
+    client
+        .ops
+        .send(op)
+        .await
+        .context(spoken(Word::SessionEnded))?;
     let mut stops = 0;
     loop {
         let event = tokio::select! {
@@ -299,9 +301,7 @@ pub async fn turn(
             },
         };
         let Some(event) = event else {
-            anyhow::bail!(
-                "the session ended unexpectedly; `ostler resume` goes on with what was saved"
-            );
+            anyhow::bail!(spoken(Word::EndedBadly));
         };
         match show(client, printer, event) {
             Ok(Shown::End(end)) => return Ok(Ended::Turn(end)),
@@ -326,11 +326,11 @@ pub async fn turn(
                     .ops
                     .send(Op::Interrupt)
                     .await
-                    .context("the session ended")?;
+                    .context(spoken(Word::SessionEnded))?;
                 wait_for_end(client).await;
                 return Ok(Ended::ClosedPipe);
             }
-            Err(e) => return Err(e).context("stdout cannot be written"),
+            Err(e) => return Err(e).context(spoken(Word::NoStdout)),
         }
     }
 }
@@ -345,7 +345,7 @@ async fn stopped(
 ) -> anyhow::Result<Option<Ended>> {
     *stops += 1;
     let interrupt = client.ops.send(Op::Interrupt).await;
-    interrupt.context("the session ended")?;
+    interrupt.context(spoken(Word::SessionEnded))?;
     let ended = match stop {
         Stop::Interrupt if *stops == 1 => return Ok(None),
         Stop::Interrupt => Ended::Turn(End::Turn(Outcome::Interrupted)),
@@ -433,10 +433,7 @@ async fn hold_to(
     let Err(why) = schema.check(&printer.tally.text) else {
         return Ok(end);
     };
-    printer.note(
-        Ink::Yellow,
-        &format!("The answer does not fit the schema ({why}); asking once more."),
-    )?;
+    printer.note(Ink::Yellow, &filled(Word::ExecSchemaAgain, &[&why]))?;
     let again = turn(
         client,
         printer,
@@ -448,8 +445,8 @@ async fn hold_to(
     if matches!(again, Ended::Turn(End::Turn(Outcome::Done)))
         && let Err(why) = schema.check(&printer.tally.text)
     {
-        let message = format!("the answer does not fit the output schema: {why}");
-        printer.note(Ink::Red, &format!("Error: {message}"))?;
+        let message = filled(Word::ExecSchemaBad, &[&why]);
+        printer.note(Ink::Red, &filled(Word::ErrorIs, &[&message]))?;
         printer.tally.error = Some(("output_schema".into(), message));
         return Ok(Ended::Turn(End::Turn(Outcome::Error)));
     }
@@ -481,18 +478,16 @@ fn prompt(args: &Exec) -> anyhow::Result<String> {
     let stdin = io::stdin();
     let Some(given) = given else {
         if stdin.is_terminal() {
-            return Err(
-                UsageError("no prompt: give one with -p \"…\", or pipe it in".into()).into(),
-            );
+            return Err(UsageError(spoken(Word::ExecNoPrompt).into()).into());
         }
         let text = read_all(stdin.lock())?;
         if text.trim().is_empty() {
-            return Err(UsageError("the prompt on stdin is empty".into()).into());
+            return Err(UsageError(spoken(Word::ExecStdinEmpty).into()).into());
         }
         return Ok(text);
     };
     if given.trim().is_empty() {
-        return Err(UsageError("the prompt is empty".into()).into());
+        return Err(UsageError(spoken(Word::ExecEmpty).into()).into());
     }
     if stdin.is_terminal() {
         return Ok(given);
@@ -501,7 +496,7 @@ fn prompt(args: &Exec) -> anyhow::Result<String> {
         Some(text) if text.trim().is_empty() => given,
         Some(text) => format!("{given}\n\n<stdin>\n{text}\n</stdin>"),
         None => {
-            let _ = writeln!(io::stderr(), "stdin is a pipe without data; left alone");
+            let _ = writeln!(io::stderr(), "{}", spoken(Word::ExecNoData));
             given
         }
     })
@@ -527,7 +522,7 @@ fn piped() -> anyhow::Result<Option<String>> {
         return Ok(None);
     }
     match receiver.recv() {
-        Ok(Some(bytes)) => Ok(Some(cut(bytes.context("stdin cannot be read")?))),
+        Ok(Some(bytes)) => Ok(Some(cut(bytes.context(spoken(Word::ExecNoStdin))?))),
         Ok(None) | Err(_) => Ok(None),
     }
 }
@@ -537,7 +532,7 @@ fn read_all(input: impl Read) -> anyhow::Result<String> {
     input
         .take(MAX_STDIN + 1)
         .read_to_end(&mut bytes)
-        .context("stdin cannot be read")?;
+        .context(spoken(Word::ExecNoStdin))?;
     Ok(cut(bytes))
 }
 
@@ -546,10 +541,7 @@ fn cut(mut bytes: Vec<u8>) -> String {
     if bytes.len() as u64 > MAX_STDIN {
         bytes.truncate(usize::try_from(MAX_STDIN).unwrap_or(usize::MAX));
         let most = MAX_STDIN >> 20;
-        let _ = writeln!(
-            io::stderr(),
-            "stdin has more than {most} MiB; the rest is left out"
-        );
+        let _ = writeln!(io::stderr(), "{}", filled(Word::ExecStdinLong, &[&most]));
     }
     String::from_utf8_lossy(&bytes).into_owned()
 }

@@ -72,6 +72,7 @@ impl Extra for Doctor {
     fn run(&self, _: &str, language: Language, _: &Tell) -> View {
         let findings = doctor::findings(&self.0, None);
         let row = |finding: doctor::Finding| {
+            let topic = finding.topic().to_owned();
             let text = match finding.fix {
                 Some(fix) => format!("{} → {fix}", finding.text.trim_end()),
                 None => finding.text,
@@ -81,7 +82,7 @@ impl Extra for Doctor {
                 doctor::Status::Note => Word::StatusNote,
                 doctor::Status::Problem => Word::StatusProblem,
             };
-            vec![language.say(word).to_owned(), finding.topic.into(), text]
+            vec![language.say(word).to_owned(), topic, text]
         };
         View::Table {
             columns: Vec::new(),

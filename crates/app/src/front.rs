@@ -5,6 +5,7 @@ use crate::boot::Boot;
 use crate::color;
 use crate::config::units::ColorChoice;
 use crate::exec::{OK, TERMINATED};
+use crate::speech::{filled, spoken};
 use anyhow::{Context as _, anyhow};
 use ostler_engine::{LocalHub, Shelf};
 use ostler_host::signals::{Signals, Stop};
@@ -60,7 +61,7 @@ pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
     if stopped.get() || (ended.is_err() && !io::stdin().is_terminal()) {
         return Ok(TERMINATED);
     }
-    let ended = ended.context("the terminal cannot be used")?;
+    let ended = ended.context(spoken(Word::NoTerminal))?;
     if boot.store().find(&ended.session).is_ok() {
         let id = ended.session.get(..8).unwrap_or(&ended.session);
         let _ = writeln!(io::stderr(), "ostler resume {id}");
@@ -154,21 +155,11 @@ fn look(boot: &Boot) -> anyhow::Result<Look> {
     };
     Look::from_name(name).ok_or_else(|| {
         let all = Look::ALL.map(Look::name).join(", ");
-        anyhow!("`ui.theme`: there is no theme {name:?}; there are: {all}")
+        anyhow!(filled(
+            Word::ThemeUnknown,
+            &[&format_args!("{:?}", name), &all]
+        ))
     })
-}
-
-/// The language of the surface: the setting, `OSTLER_LANG`, the locale.
-pub fn language(boot: &Boot) -> Language {
-    let set = boot.loaded.config.language.as_deref();
-    let env = ["OSTLER_LANG", "LC_ALL", "LC_MESSAGES", "LANG"];
-    let named = env
-        .iter()
-        .filter_map(|name| boot.env.get(*name).map(String::as_str));
-    set.into_iter()
-        .chain(named)
-        .find_map(Language::from_name)
-        .unwrap_or_default()
 }
 
 /// Folders of Markdown commands, the nearer first. What comes with a project allows nothing by itself: trust that was

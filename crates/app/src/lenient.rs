@@ -7,9 +7,11 @@ use crate::config::paths::{Env, Places};
 use crate::config::providers;
 use crate::config::trust::Approval;
 use crate::flags::Global;
+use crate::speech::filled;
 use anyhow::anyhow;
 use ostler_engine::budget::{Budget, Limits};
 use ostler_engine::ledger::Ledger;
+use ostler_wire::Word;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -64,7 +66,7 @@ impl Lenient {
     /// For what can do without: says the fault on stderr and goes on.
     pub fn warned(self) -> Arc<Boot> {
         if let Some(fault) = &self.fault {
-            crate::cmd::say(&format!("{fault}\nGoing on without it."));
+            crate::cmd::say(&filled(Word::GoingOn, &[&fault]));
         }
         self.boot
     }

@@ -7,6 +7,7 @@ use crate::boot::Boot;
 use crate::color::{Ink, Paint};
 use crate::exec::{self, OK, TERMINATED};
 use crate::print::{Format, Printer};
+use crate::speech::spoken;
 use anyhow::Context as _;
 use ostler_engine::LocalHub;
 use ostler_host::signals::{Signals, Stop};
@@ -155,8 +156,7 @@ impl Talk {
                 event = self.client.events.next() => match event {
                     Some(event) => self.events(event).await?,
                     None => anyhow::bail!(
-                        "the session ended unexpectedly; `ostler resume` goes on with what was saved"
-                    ),
+                        spoken(Word::EndedBadly)),
                 },
                 line = self.lines.next(want), if listens => self.line(line).await?,
                 () = patience => {
@@ -233,7 +233,11 @@ impl Talk {
     }
 
     async fn send(&self, op: Op) -> anyhow::Result<()> {
-        self.client.ops.send(op).await.context("the session ended")
+        self.client
+            .ops
+            .send(op)
+            .await
+            .context(spoken(Word::SessionEnded))
     }
 
     async fn line(&mut self, line: Option<String>) -> anyhow::Result<Option<Over>> {

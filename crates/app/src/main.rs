@@ -25,14 +25,17 @@ mod rule_watch;
 mod sandbox;
 mod schema_check;
 mod servers;
+mod speech;
 mod trusted_tools;
 
+use crate::speech::spoken;
 use boot::plugins::learn;
 use boot::{Boot, UsageError};
 use clap::Parser;
 use cmd::resume;
 use flags::{Cli, Command};
 use lenient::Lenient;
+use ostler_wire::Word;
 use std::ffi::OsString;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -50,6 +53,7 @@ fn main() -> ExitCode {
     if let Some(code) = conformance::run_if_asked() {
         return code;
     }
+    speech::set(speech::chosen(None, &boot::environment()));
     let cli = match Cli::try_parse_from(arguments()) {
         Ok(cli) => cli,
         Err(error) => {
@@ -94,7 +98,7 @@ fn arguments() -> Vec<OsString> {
 async fn run(cli: Cli) -> anyhow::Result<u8> {
     if let Some(prompt) = cli.prompt {
         if cli.command.is_some() {
-            return Err(UsageError("-p goes without a command, or after `exec`".into()).into());
+            return Err(UsageError(spoken(Word::PromptAlone).into()).into());
         }
         let boot = learn(Arc::new(Boot::new(&cli.global)?)).await?;
         let args = flags::Exec {
@@ -160,7 +164,8 @@ fn with_output(
     if !before.is_set() {
         return Ok(command);
     }
-    let mut command = command.ok_or_else(|| UsageError(resume::FORMAT_WITHOUT_PROMPT.into()))?;
+    let mut command = command
+        .ok_or_else(|| UsageError(speech::spoken(ostler_wire::Word::FormatNoPrompt).into()))?;
     let own = match &mut command {
         Command::Exec(args) => &mut args.output,
         Command::Resume(args) | Command::Sessions(flags::Sessions::Resume(args)) => {
@@ -184,9 +189,7 @@ fn with_output(
         | Command::Checkpoint(_)
         | Command::Completions { .. }
         | Command::Man => {
-            return Err(UsageError(
-                "an output format goes after this command, where it has one".into(),
-            ));
+            return Err(UsageError(spoken(Word::FormatAfter).into()));
         }
     };
     *own = own.or(before);

@@ -13,7 +13,7 @@ impl Models for Boot {
     /// Of every provider that a file names or that has a key.
     fn list(&self) -> Vec<(String, String)> {
         let resolver = self.resolver();
-        let language = crate::front::language(self);
+        let language = crate::speech::language();
         let usable = |p: &&Provider| p.configured || resolver.key(p).is_ok_and(|key| key.is_some());
         let of = |provider: &Provider| -> Vec<(String, String)> {
             let name = &provider.config.name;

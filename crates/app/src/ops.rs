@@ -125,7 +125,11 @@ impl Talk {
     }
 
     async fn send(&mut self, op: Op) -> anyhow::Result<()> {
-        self.client.ops.send(op).await.context("the session ended")
+        self.client
+            .ops
+            .send(op)
+            .await
+            .context(crate::speech::spoken(ostler_wire::Word::SessionEnded))
     }
 
     fn event(&mut self, event: &Event) -> anyhow::Result<()> {

@@ -1,6 +1,7 @@
 //! Shows a session on stdout and stderr: the assistant's text or the event stream on the one, everything else on the other.
 //! It draws events; it knows no engine.
 
+use crate::cmd::table;
 use crate::color::{Ink, Paint};
 use ostler_wire::{
     Act, Body, Caller, Compaction, Deed, Delta, Entry, Event, GoalState, Language, List, Open,
@@ -435,20 +436,10 @@ impl<O: Write, E: Write> Printer<O, E> {
             // The loop does it.
             View::Do(_) => Ok(()),
             View::List(list) => self.list(list),
-            View::Table { rows, .. } => {
-                let width = rows
-                    .iter()
-                    .filter_map(|r| r.first())
-                    .map(|c| c.chars().count())
-                    .max()
-                    .unwrap_or(0);
-                for row in rows {
-                    let (first, rest) = row
-                        .split_first()
-                        .map_or((String::new(), String::new()), |(f, r)| {
-                            (f.clone(), r.join("  "))
-                        });
-                    self.note(Ink::Plain, &format!("{first:width$}  {rest}"))?;
+            View::Table { columns, rows } => {
+                let head = Some(columns).filter(|columns| !columns.is_empty());
+                for row in table::aligned(head.into_iter().chain(rows)) {
+                    self.note(Ink::Plain, &row)?;
                 }
                 Ok(())
             }

@@ -11,28 +11,26 @@ use crate::config::rules::RuleFile;
 use crate::config::tree::{Layer, Place};
 use crate::config::trust::{Answer, Approval, Book, MAX_ITEMS, Record, State, TrustError};
 use crate::flags::{Global, RuleLayer};
+use crate::speech::{filled, spoken};
 use ostler_engine::RuleStore;
 use ostler_engine::policy::Rule;
+use ostler_wire::Word;
 use std::io;
 use std::path::PathBuf;
 
 #[derive(Debug, thiserror::Error)]
 pub enum RuleStoreError {
-    #[error("the rule cannot be read: {0}")]
+    #[error("{}", filled(Word::StoreBadRule, &[.0]))]
     Rule(String),
     #[error("{0}")]
     Config(#[from] ConfigError),
     #[error("{0}")]
     Trust(#[from] TrustError),
-    #[error("{} cannot be locked: {source}; nothing was saved", home.display())]
+    #[error("{}", filled(Word::StoreLocked, &[&home.display(), &source]))]
     Lock { home: PathBuf, source: io::Error },
-    #[error(
-        "ostler.toml has changed since it was trusted; look at it with `ostler trust`. The rule was not saved"
-    )]
+    #[error("{}", spoken(Word::StoreChanged))]
     Changed,
-    #[error(
-        "the name of this folder cannot be written in a rule (it has `*`, `?`, or is not UTF-8); nothing was saved"
-    )]
+    #[error("{}", spoken(Word::StoreBadFolder))]
     Root,
 }
 
@@ -173,9 +171,9 @@ impl Saved {
         let added = self.put(&rule)?;
         let file = self.shown(self.target);
         Ok(match (added.is_empty(), self.target) {
-            (true, _) => format!("{file} (it was there already)"),
+            (true, _) => filled(Word::StoreThere, &[&file]),
             (false, Target::User) if !rule.is_about_paths() => {
-                format!("{file} (it holds in every project)")
+                filled(Word::StoreEverywhere, &[&file])
             }
             (false, Target::User | Target::Project) => file,
         })
@@ -305,11 +303,7 @@ impl RuleStore for Saved {
         let file = self.shown(self.target);
         match self.target {
             Target::Project => file,
-            Target::User => {
-                format!(
-                    "{file} (your own file: a rule for commands or hosts holds in every project)"
-                )
-            }
+            Target::User => filled(Word::StoreOwn, &[&file]),
         }
     }
 
@@ -329,7 +323,7 @@ fn target(loaded: &Loaded, places: &Places) -> Target {
 }
 
 fn parse(rule: &str) -> Result<Rule, RuleStoreError> {
-    Rule::parse(rule, "").map_err(|error| RuleStoreError::Rule(error.why.to_owned()))
+    Rule::parse(rule, "").map_err(|error| RuleStoreError::Rule(spoken(error.why).to_owned()))
 }
 
 /// Whether two texts are the same rule, in whichever form.

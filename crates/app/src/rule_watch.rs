@@ -33,7 +33,7 @@ impl Watch {
             global: boot.global.clone(),
             env: boot.env.clone(),
             places: boot.places.clone(),
-            language: crate::front::language(boot),
+            language: crate::speech::language(),
             seen: Mutex::new(Seen {
                 files: boot.loaded.files.clone(),
                 rules: boot

@@ -6,11 +6,13 @@ use crate::boot::Boot;
 use crate::config::keys;
 use crate::config::paths::{Env, absolute, is_inside};
 use crate::config::schema;
+use crate::speech::{filled, spoken};
 use anyhow::{anyhow, bail};
 use denied::Denied;
 use ostler_engine::confine::{SandboxMode, SandboxSettings};
 use ostler_engine::tool::Scope;
 use ostler_host::sandbox::{self, Choice, Layer, Network, Plan, Policy};
+use ostler_wire::Word;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -58,9 +60,7 @@ pub fn wanted(boot: &Boot) -> anyhow::Result<SandboxSettings> {
     if mode(boot) == SandboxMode::Require
         && let Err(why) = active(boot)
     {
-        bail!(
-            "`[sandbox] bash = \"require\"`, but no sandbox works here: {why}. `ostler doctor` says more; `bash = \"enforce\"` starts all the same, and commands then run with all your rights"
-        );
+        bail!(filled(Word::SandboxRequired, &[&why]));
     }
     settings(boot)
 }
@@ -132,7 +132,7 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
                 inner: path.clone(),
                 outer: outer.clone(),
             };
-            bail!("{conflict}: see `[sandbox] forbid_read`; --no-sandbox goes without");
+            bail!(filled(Word::SandboxConflict, &[&conflict]));
         }
     }
     // Nobody asked for these, so they give way.
@@ -197,9 +197,7 @@ pub fn nothing_holds(boot: &Boot) -> Option<String> {
         SandboxMode::Enforce => {}
     }
     let why = active(boot).err()?;
-    Some(format!(
-        "No sandbox works here: commands run with all your rights ({why}). `ostler doctor` says more."
-    ))
+    Some(filled(Word::SandboxNone, &[&why]))
 }
 
 /// Of rules that cannot be read the start itself complains.
@@ -242,21 +240,23 @@ fn expand(text: &str, env: &Env) -> Result<String, String> {
     while let Some((before, after)) = rest.split_once("${") {
         let (inner, after) = after
             .split_once('}')
-            .ok_or_else(|| "a `}` is missing".to_owned())?;
+            .ok_or_else(|| spoken(Word::NoBrace).to_owned())?;
         let (name, default) = match inner.split_once(":-") {
             Some((name, default)) => (name, Some(default)),
             None => (inner, None),
         };
         let value = env.get(name).map(String::as_str).filter(|v| !v.is_empty());
         out.push_str(before);
-        out.push_str(value.or(default).ok_or_else(|| {
-            format!("the variable {name} is not set; write ${{{name}:-something}}")
-        })?);
+        out.push_str(
+            value
+                .or(default)
+                .ok_or_else(|| filled(Word::UnsetVariable, &[&name, &name]))?,
+        );
         rest = after;
     }
     out.push_str(rest);
     match out.is_empty() {
-        true => Err("it is empty".into()),
+        true => Err(spoken(Word::IsEmpty).into()),
         false => Ok(out),
     }
 }

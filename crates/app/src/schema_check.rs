@@ -1,7 +1,9 @@
 //! `--output-schema`: the answer must be JSON that fits a JSON Schema.
 
 use crate::boot::UsageError;
+use crate::speech::filled;
 use anyhow::Context as _;
+use ostler_wire::Word;
 use serde_json::Value;
 use std::path::Path;
 
@@ -13,13 +15,12 @@ pub struct Schema {
 impl Schema {
     pub fn load(path: &Path) -> anyhow::Result<Self> {
         let shown = path.display();
-        let text = std::fs::read_to_string(path)
-            .with_context(|| format!("--output-schema {shown} cannot be read"))?;
+        let text =
+            std::fs::read_to_string(path).with_context(|| filled(Word::SchemaUnread, &[&shown]))?;
         let value: Value = serde_json::from_str(&text)
-            .map_err(|e| UsageError(format!("--output-schema {shown} is not JSON: {e}")))?;
-        let validator = jsonschema::validator_for(&value).map_err(|e| {
-            UsageError(format!("--output-schema {shown} is not a JSON Schema: {e}"))
-        })?;
+            .map_err(|e| UsageError(filled(Word::SchemaNoJson, &[&shown, &e])))?;
+        let validator = jsonschema::validator_for(&value)
+            .map_err(|e| UsageError(filled(Word::SchemaNone, &[&shown, &e])))?;
         Ok(Self {
             text: value.to_string(),
             validator,

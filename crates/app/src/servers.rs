@@ -7,8 +7,10 @@ use crate::config::paths::absolute;
 use crate::config::plugins::{
     Configured, PluginConfig, PluginKind, PluginProvides, PluginSampling, Scope,
 };
+use crate::speech::{filled, spoken};
 use crate::trusted_tools::TrustedTools;
 use ostler_engine::mcp::{Address, Endpoint, McpSettings, Program, Sampling, Server};
+use ostler_wire::Word;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -89,22 +91,20 @@ fn endpoint(one: &Configured, names: &mut Names<'_>, root: &Path) -> Result<Endp
     let plugin = &one.plugin;
     let given = |text: &Option<String>| text.as_deref().is_some_and(|t| !t.trim().is_empty());
     if plugin.name.trim().is_empty() {
-        return Err("it has no name".into());
+        return Err(spoken(Word::ServerNoName).into());
     }
     let kind = match plugin.kind {
         Some(kind) => kind,
         None if given(&plugin.command) => PluginKind::Stdio,
         None if given(&plugin.url) => PluginKind::Http,
-        None => return Err("it has neither `command` nor `url`".into()),
+        None => return Err(spoken(Word::ServerNoCommand).into()),
     };
     let mut expand = |text: &str| names.expand(text, one.scope);
     match kind {
-        PluginKind::Sse => Err(
-            "`type = \"sse\"` is the transport of old; use `type = \"http\"` with the server's streamable HTTP address, which mostly ends in /mcp".into(),
-        ),
+        PluginKind::Sse => Err(spoken(Word::ServerSse).into()),
         PluginKind::Stdio => {
             let command = plugin.command.as_deref().filter(|c| !c.trim().is_empty());
-            let command = command.ok_or("`type = \"stdio\"` needs a `command`")?;
+            let command = command.ok_or_else(|| spoken(Word::ServerNeedsCommand))?;
             let mut argv = vec![expand(command)?.into()];
             for arg in &plugin.args {
                 argv.push(expand(arg)?.into());
@@ -126,7 +126,7 @@ fn endpoint(one: &Configured, names: &mut Names<'_>, root: &Path) -> Result<Endp
         }
         PluginKind::Http => {
             let url = plugin.url.as_deref().filter(|url| !url.trim().is_empty());
-            let url = expand(url.ok_or("`type = \"http\"` needs a `url`")?)?;
+            let url = expand(url.ok_or_else(|| spoken(Word::ServerNeedsUrl))?)?;
             let mut headers = Vec::new();
             for (name, value) in &plugin.headers {
                 headers.push((name.clone(), expand(value)?));
@@ -157,9 +157,7 @@ impl<'a> Names<'a> {
     fn get(&mut self, name: &str, scope: Scope) -> Result<Option<String>, String> {
         let is_key = || self.boot.key_variables().iter().any(|key| key == name);
         if scope.is_of_project() && is_key() {
-            return Err(format!(
-                "it wants ${{{name}}}, which is the key of a model provider; a project's file may not have it"
-            ));
+            return Err(filled(Word::ServerWantsKey, &[&name]));
         }
         if let Some(value) = self.boot.env.get(name).filter(|v| !v.is_empty()) {
             return Ok(Some(value.clone()));
@@ -180,7 +178,7 @@ impl<'a> Names<'a> {
         while let Some((before, after)) = rest.split_once("${") {
             out.push_str(before);
             let Some((inner, after)) = after.split_once('}') else {
-                return Err(format!("a `}}` is missing in `{text}`"));
+                return Err(filled(Word::NoBraceIn, &[&text]));
             };
             let (name, default) = match inner.split_once(":-") {
                 Some((name, default)) => (name, Some(default)),
@@ -188,9 +186,7 @@ impl<'a> Names<'a> {
             };
             let value = self.get(name, scope)?;
             let value = value.or(default.map(str::to_owned));
-            out.push_str(&value.ok_or_else(|| {
-                format!("the variable {name} is not set; set it, or write ${{{name}:-something}}")
-            })?);
+            out.push_str(&value.ok_or_else(|| filled(Word::ServerUnset, &[&name, &name]))?);
             rest = after;
         }
         out.push_str(rest);

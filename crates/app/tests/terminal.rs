@@ -360,6 +360,36 @@ fn resizing_within_tmux() {
     }
 }
 
+/// A region that begins in the first row of the terminal is drawn anew without a copy of it in the scrollback.
+#[test]
+fn a_full_terminal_within_tmux() {
+    let Ok(tmux) = Tmux::start() else {
+        return common::skipped("tmux is not installed");
+    };
+    let scene = scene([]);
+    tmux.ostler(&scene);
+    tmux.wait(|screen| screen.contains(COMPOSER));
+    for line in 1..8 {
+        tmux.call(&["send-keys", "-l", &format!("line {line} of a draft")]);
+        tmux.call(&["send-keys", "C-j"]);
+    }
+    tmux.call(&["send-keys", "-l", "line 8 of a draft"]);
+    tmux.wait(|screen| screen.contains("line 8 of a draft"));
+    for rows in ["4", "24", "3", "5", "24"] {
+        tmux.call(&["resize-window", "-y", rows]);
+        tmux.wait(|screen| {
+            screen.matches("mock-model · ask").count() == 1 && screen.contains("line 8 of a draft")
+        });
+        tmux.call(&["send-keys", "C-j"]);
+        tmux.call(&["send-keys", "BSpace"]);
+    }
+    tmux.wait(|screen| screen.contains("› line 1 of a draft"));
+    let history = tmux.call(&["capture-pane", "-p", "-S", "-"]);
+    for once in ["mock-model · ask", "line 8 of a draft"] {
+        assert_eq!(history.matches(once).count(), 1, "{once}: {history}");
+    }
+}
+
 /// A tmux server of its own.
 struct Tmux {
     folder: ostler_testkit::TempWorkspace,

@@ -3,19 +3,20 @@
 use std::path::{Path, PathBuf};
 
 /// Files and folders whose texts people read.
-const FRONT_ENDS: [&str; 8] = [
-    "app/src/line.rs",
-    "app/src/line",
-    "app/src/asking.rs",
-    "app/src/print.rs",
-    "app/src/front.rs",
-    "app/src/extras.rs",
+const FRONT_ENDS: [&str; 7] = [
+    "app/src",
     "engine/src/commands",
+    "engine/src/log.rs",
+    "engine/src/policy/rules.rs",
+    "engine/src/store.rs",
+    "llm/src/http/fault.rs",
     "tui/src",
 ];
 
-/// Tables of their own, and what only looks like a text.
-const OTHER_TABLES: [&str; 6] = [
+/// Tables of their own, what only looks like a text, and modes for programs alone.
+const OTHER_TABLES: [&str; 8] = [
+    "app/src/bin",
+    "app/src/conformance.rs",
     "tui/src/say.rs",
     "tui/src/editor/keymap.rs",
     "tui/src/state/keys.rs",
@@ -24,18 +25,32 @@ const OTHER_TABLES: [&str; 6] = [
     "tui/src/testing.rs",
 ];
 
-/// What is typed, read by models, or an error of the system.
-const ALLOWED: [&str; 10] = [
+/// What is typed, read by models or programs, or names kinds of values inside the configuration.
+const ALLOWED: [&str; 24] = [
+    "memory search",
+    "facts, those changed last; search for others",
     "ostler resume",
-    "the session ended",
+    "ostler sessions show",
+    "ostler setup",
+    "not now",
     "nobody is there to",
-    "the terminal cannot be used",
-    "`ui.theme`: there is no theme",
-    "mode next",
     "clear yes",
     "this session",
     "[The person added this",
     "deny|remove RULE",
+    "Think in ",
+    "The test of this small project fails",
+    "Your final answer must be",
+    "Your answer is not valid",
+    "it is not JSON",
+    "the top",
+    "this line is not an op",
+    "404 Not Found",
+    "Ostler configuration",
+    "# Settings of Ostler for this project",
+    "a value was asked for before its key",
+    "a whole number",
+    "true or false",
 ];
 
 fn crates() -> PathBuf {

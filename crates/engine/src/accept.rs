@@ -74,6 +74,7 @@ pub fn accept(
         message: Message {
             role: Role::Assistant,
             text,
+            typed: None,
             context: None,
             images: Vec::new(),
             parts,

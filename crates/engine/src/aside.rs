@@ -10,7 +10,7 @@ use crate::redact::Redactor;
 use crate::sample::{Sampled, sample};
 use crate::transcript::Transcript;
 use ostler_llm::{Answer, AnswerPart, Model, Msg, Params, Prefix, TokenUsage, Transport};
-use ostler_wire::{Body, Stop, Usage};
+use ostler_wire::{Body, Language, Stop, Usage};
 use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -138,7 +138,7 @@ impl Aside {
         let payer = self.account.payer_in(Some(ROLE));
         let worst = budget::worst(transcript.bytes(), None, Some(max_tokens), target.price);
         let held = self.account.budget.hold(payer, worst);
-        let _held = held.map_err(|breach| breach.message())?;
+        let _held = held.map_err(|breach| breach.message(Language::English))?;
         let feed = self.feed.hushed();
         let sampled = sample(model, transcript.body(), &feed, &self.cancel).await;
         let (answer, failed) = match sampled {

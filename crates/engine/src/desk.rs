@@ -32,7 +32,9 @@ use crate::tools::exit_plan_mode::ExitPlanMode;
 use crate::tools::{Tools, canonical_name};
 use ostler_host::Host;
 use ostler_llm::{Answer, Effort, TokenUsage};
-use ostler_wire::{Access, Body, Delta, Entry, Language, Rewind, Role, TodoItem, Usage, When};
+use ostler_wire::{
+    Access, Body, Delta, Entry, Language, Rewind, Role, TodoItem, Usage, When, Word,
+};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
@@ -409,14 +411,14 @@ impl Desk {
         let by_rule = decision.rule.is_some();
         if gate == Gate::Ask && decision.verdict == Verdict::Allow && !by_rule {
             decision.verdict = Verdict::Ask;
-            decision.reason = "it leaves this machine while a plan is made".into();
+            decision.reason = Word::WhyLeaves;
         }
         if decision.verdict == Verdict::Ask
             && !needs_a_fresh_yes(accesses)
             && self.standing.is_granted(accesses, decision.rule.as_deref())
         {
             decision.verdict = Verdict::Allow;
-            decision.reason = "the person allowed it for this session".into();
+            decision.reason = Word::WhySession;
         }
         decision
     }

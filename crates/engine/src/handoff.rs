@@ -10,7 +10,7 @@ use crate::ledger::usage_of;
 use crate::log::branch;
 use crate::sample::{Sampled, sample};
 use ostler_llm::{Answer, AnswerPart, Model, Params, Prefix, TokenUsage};
-use ostler_wire::{Body, Entry, Message, Outcome, Role, Stop, TurnEnd, Usage};
+use ostler_wire::{Body, Entry, Language, Message, Outcome, Role, Stop, TurnEnd, Usage};
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -128,7 +128,7 @@ impl Handoff {
             Err(breach) => {
                 return Improved {
                     handoff: self,
-                    fault: Some(breach.message()),
+                    fault: Some(breach.message(Language::English)),
                     usage: None,
                     hold: None,
                 };

@@ -172,7 +172,7 @@ impl LocalHub {
     }
 
     fn store(&self) -> Store {
-        Store::new(&self.options.sessions, &self.options.root)
+        Store::new(&self.options.sessions, &self.options.root).speaking(self.options.language)
     }
 
     /// A log that does not exist yet, and what it is to begin with.
@@ -197,7 +197,7 @@ impl LocalHub {
 
     fn past(&self, which: Open) -> Result<Past, HubError> {
         let store = self.store();
-        let say = |e: crate::log::LogError| HubError(e.to_string());
+        let say = |e: crate::log::LogError| HubError(e.say(self.options.language));
         let mut tip = None;
         let (path, copy) = match which {
             Open::New => return Ok(self.fresh(None, Vec::new())),
@@ -231,8 +231,8 @@ impl LocalHub {
     }
 
     fn resume(&self, path: &std::path::Path) -> Result<Past, HubError> {
-        let (log, entries, damage) = Log::open(path).map_err(|e| HubError(e.to_string()))?;
         let language = self.options.language;
+        let (log, entries, damage) = Log::open(path).map_err(|e| HubError(e.say(language)))?;
         let moved = moved(&entries, &self.options.root, language);
         Ok(Past {
             log: log.redacting(self.options.redactor.clone()),

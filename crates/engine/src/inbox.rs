@@ -29,6 +29,8 @@ pub struct Prompt {
     pub images: Vec<Image>,
     /// Where references are looked for, if not in the whole text.
     pub own_words: Option<String>,
+    /// The command that it stands for, as it was typed.
+    pub typed: Option<String>,
     pub purpose: Purpose,
     /// What the model is told before the words.
     pub context: Option<String>,

@@ -15,7 +15,10 @@ const NO_PICTURE: &str = "[The pictures of this message could not be used.]";
 /// The message and what the person should know about it.
 pub async fn message(prompt: Prompt, language: Language) -> (Message, Vec<Body>) {
     let Prompt {
-        mut text, images, ..
+        mut text,
+        images,
+        typed,
+        ..
     } = prompt;
     let given = images.len();
     let (mut usable, mut notices) = (Vec::new(), Vec::new());
@@ -35,6 +38,7 @@ pub async fn message(prompt: Prompt, language: Language) -> (Message, Vec<Body>)
     }
     let message = Message {
         images: usable,
+        typed,
         ..Message::user(text)
     };
     (message, notices)

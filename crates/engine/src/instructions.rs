@@ -69,7 +69,9 @@ pub fn load(
             Ok(text) => {
                 let (text, dropped) = seen(&text);
                 if dropped > 0 {
-                    told.tell(Word::FileHidden, &[&shown, &dropped.to_string()]);
+                    let values = [shown.as_str(), &dropped.to_string()];
+                    let text = language.many(Word::FileHidden, dropped, &values);
+                    told.texts.push(text);
                 }
                 let title = if out.text.is_empty() {
                     "# Project Context\n\n"

@@ -13,17 +13,36 @@ mod tests;
 
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
-    #[error(
-        "Session {id} is open in another process. Close it there, or continue on a copy with `--fork {id}`."
-    )]
+    #[error("{}", self.say(Language::English))]
     Locked { id: String },
-    #[error("The session log {} {doing}: {source}. {hint}", path.display())]
+    #[error("{}", self.say(Language::English))]
     Io {
         path: PathBuf,
-        doing: &'static str,
+        doing: Word,
         source: io::Error,
-        hint: &'static str,
     },
+}
+
+impl LogError {
+    pub fn say(&self, language: Language) -> String {
+        match self {
+            LogError::Locked { id } => language.fill(Word::LogLocked, &[id, id]),
+            LogError::Io {
+                path,
+                doing,
+                source,
+            } => {
+                let (path, why) = (path.display().to_string(), source.to_string());
+                let values = [
+                    &path,
+                    language.say(*doing),
+                    &why,
+                    language.say(hint(source)),
+                ];
+                language.fill(Word::LogFault, &values)
+            }
+        }
+    }
 }
 
 /// What was wrong with a log that opened all the same.
@@ -45,8 +64,7 @@ impl Damage {
         match (self.bad_lines, self.torn) {
             (0, false) => None,
             (0, true) => Some(language.say(Word::DamageTorn).into()),
-            (1, _) => Some(language.fill(Word::DamageLine, &[also])),
-            (n, _) => Some(language.fill(Word::DamageLines, &[&n.to_string(), also])),
+            (n, _) => Some(language.many(Word::DamageLines, n, &[&n.to_string(), also])),
         }
     }
 }
@@ -100,13 +118,13 @@ impl Log {
             return Ok(());
         };
         if let Some(dir) = path.parent() {
-            ostler_host::private_dir(dir).map_err(|e| fault(path, "cannot be created", e))?;
+            ostler_host::private_dir(dir).map_err(|e| fault(path, Word::LogNotMade, e))?;
         }
         let file = OpenOptions::new()
             .append(true)
             .create_new(true)
             .open(path)
-            .map_err(|e| fault(path, "cannot be created", e))?;
+            .map_err(|e| fault(path, Word::LogNotMade, e))?;
         lock(&file, path)?;
         self.sink = Sink::File {
             file,
@@ -133,9 +151,9 @@ impl Log {
             .append(true)
             .read(true)
             .open(path)
-            .map_err(|e| fault(path, "cannot be opened", e))?;
+            .map_err(|e| fault(path, Word::LogNotOpened, e))?;
         lock(&file, path)?;
-        let bytes = std::fs::read(path).map_err(|e| fault(path, "cannot be read", e))?;
+        let bytes = std::fs::read(path).map_err(|e| fault(path, Word::LogNotRead, e))?;
         let (entries, next, damage) = parse(&bytes);
         let log = Self {
             sink: Sink::File {
@@ -187,7 +205,7 @@ impl Log {
             Sink::File { file, path } => {
                 if let Err(e) = file.write_all(text.as_bytes()) {
                     self.unended = true;
-                    return Err(fault(path, "cannot be written", e));
+                    return Err(fault(path, Word::LogNotWritten, e));
                 }
                 self.unended = false;
             }
@@ -277,7 +295,7 @@ impl Source {
 
 /// Reads a log that nobody has to own: lists, exports, searches.
 pub fn read(path: &Path) -> Result<(Vec<Entry>, Damage), LogError> {
-    let bytes = std::fs::read(path).map_err(|e| fault(path, "cannot be read", e))?;
+    let bytes = std::fs::read(path).map_err(|e| fault(path, Word::LogNotRead, e))?;
     let (entries, _, damage) = parse(&bytes);
     Ok((entries, damage))
 }
@@ -446,27 +464,26 @@ fn lock(file: &File, path: &Path) -> Result<(), LogError> {
         }),
         // Some network file systems have no locks; a session there is better than none.
         Err(TryLockError::Error(e)) if e.kind() == io::ErrorKind::Unsupported => Ok(()),
-        Err(TryLockError::Error(e)) => Err(fault(path, "cannot be locked", e)),
+        Err(TryLockError::Error(e)) => Err(fault(path, Word::LogNotLocked, e)),
     }
 }
 
-fn fault(path: &Path, doing: &'static str, source: io::Error) -> LogError {
-    let hint = match source.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            "Free some space and send the prompt again, or run with --no-save."
-        }
-        io::ErrorKind::PermissionDenied
-        | io::ErrorKind::ReadOnlyFilesystem
-        | io::ErrorKind::NotADirectory => {
-            "Make the folder writable, set OSTLER_HOME to one that is, or run with --no-save."
-        }
-        _ => "Check the disk, or run with --no-save.",
-    };
+fn fault(path: &Path, doing: Word, source: io::Error) -> LogError {
     LogError::Io {
         path: path.to_owned(),
         doing,
         source,
-        hint,
+    }
+}
+
+/// What to do about it.
+fn hint(source: &io::Error) -> Word {
+    match source.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Word::LogHintSpace,
+        io::ErrorKind::PermissionDenied
+        | io::ErrorKind::ReadOnlyFilesystem
+        | io::ErrorKind::NotADirectory => Word::LogHintRights,
+        _ => Word::LogHintDisk,
     }
 }
 

@@ -47,7 +47,7 @@ impl Points {
             {
                 own = None;
                 out.all.push(Point {
-                    text: message.text.clone(),
+                    text: message.shown().to_owned(),
                     ..template.take().unwrap_or_else(start)
                 });
             } else if let Body::ToolUse(call) = &entry.body {

@@ -192,6 +192,7 @@ impl Session {
                 let prompt = Prompt {
                     text,
                     own_words: Some(words.to_owned()),
+                    typed: Some(format!("/{line}")),
                     ..Prompt::default()
                 };
                 self.prompt(prompt).await;
@@ -258,7 +259,7 @@ impl Session {
     }
 
     pub(crate) fn store(&self) -> Store {
-        Store::new(&self.options.sessions, &self.options.root)
+        Store::new(&self.options.sessions, &self.options.root).speaking(self.options.language)
     }
 
     /// Goes on with another model: the log is folded anew for it, and the break in the prompt cache is recorded.

@@ -18,6 +18,7 @@ const TITLE_CHARS: usize = 60;
 pub struct Store {
     sessions: PathBuf,
     project: String,
+    language: Language,
 }
 
 impl Store {
@@ -25,7 +26,14 @@ impl Store {
         Self {
             sessions: sessions.to_owned(),
             project: project_name(root),
+            language: Language::default(),
         }
+    }
+
+    /// The same, saying what is wrong in a language.
+    pub fn speaking(mut self, language: Language) -> Self {
+        self.language = language;
+        self
     }
 
     pub fn project(&self) -> &str {
@@ -56,9 +64,7 @@ impl Store {
     /// A session of any project by its id or a unique beginning of it.
     pub fn find(&self, id: &str) -> Result<PathBuf, String> {
         if id.len() < 4 || !id.chars().all(|c| c.is_ascii_hexdigit() || c == '-') {
-            return Err(format!(
-                "`{id}` is not a session id. `ostler sessions list` shows them; the first 8 characters are enough."
-            ));
+            return Err(self.language.fill(Word::StoreNoId, &[id]));
         }
         let mut found: Vec<PathBuf> = self
             .all_logs()
@@ -69,14 +75,11 @@ impl Store {
             })
             .collect();
         match (found.pop(), found.is_empty()) {
-            (None, _) => Err(format!(
-                "There is no session {id}. `ostler sessions list` shows them."
-            )),
+            (None, _) => Err(self.language.fill(Word::StoreNoSession, &[id])),
             (Some(path), true) => Ok(path),
-            (Some(_), false) => Err(format!(
-                "{} sessions begin with {id}; give more of it.",
-                found.len() + 1
-            )),
+            (Some(_), false) => Err(self
+                .language
+                .fill(Word::StoreSeveral, &[&(found.len() + 1).to_string(), id])),
         }
     }
 
@@ -86,10 +89,7 @@ impl Store {
         logs_in(&self.sessions.join(&self.project))
             .into_iter()
             .max_by_key(|p| modified(p))
-            .ok_or_else(|| {
-                "There is no session of this project yet. Start one with `ostler` or `ostler exec`."
-                    .to_owned()
-            })
+            .ok_or_else(|| self.language.say(Word::StoreNone).to_owned())
     }
 
     /// Sessions of this project, newest first.
@@ -104,13 +104,17 @@ impl Store {
     }
 
     pub fn read(&self, id: &str) -> Result<(Vec<Entry>, log::Damage), String> {
-        log::read(&self.find(id)?).map_err(|e| e.to_string())
+        log::read(&self.find(id)?).map_err(|e| e.say(self.language))
     }
 
     /// Removes a session and what lies beside it.
     pub fn delete(&self, id: &str) -> Result<String, String> {
         let path = self.find(id)?;
-        remove(&path).map_err(|e| format!("{} cannot be deleted: {e}.", path.display()))
+        remove(&path).map_err(|e| {
+            let values = [&path.display().to_string(), &e.to_string()];
+            self.language
+                .fill(Word::StoreUndeleted, &values.map(String::as_str))
+        })
     }
 
     /// Removes the oldest sessions of all projects until the rest fits. Open ones and the newest stay.
@@ -161,7 +165,11 @@ impl Store {
         for folder in [&self.sessions, &self.sessions.join(&self.project)] {
             match fs::read_dir(folder) {
                 Err(e) if e.kind() != io::ErrorKind::NotFound => {
-                    return Err(format!("{} cannot be read: {e}.", folder.display()));
+                    return Err({
+                        let values = [&folder.display().to_string(), &e.to_string()];
+                        self.language
+                            .fill(Word::FileUnread, &values.map(String::as_str))
+                    });
                 }
                 Ok(_) | Err(_) => {}
             }
@@ -227,7 +235,7 @@ fn first_line(body: &Body) -> Option<String> {
     if message.role != Role::User {
         return None;
     }
-    title_line(&message.text)
+    title_line(message.shown())
 }
 
 /// What a prompt is called in lists.

@@ -138,7 +138,7 @@ pub fn load(folders: &[Shelf], language: Language) -> (Vec<Template>, Vec<String
         gather(folder, 0, &mut files);
         files.sort();
         for path in files.into_iter().take(MAX_FILES) {
-            let read = read(&path).and_then(|text| parse(&path, folder, &text));
+            let read = read(&path, language).and_then(|text| parse(&path, folder, &text, language));
             match read {
                 Ok(template) if templates.iter().all(|t| t.name != template.name) => {
                     templates.push(Template {
@@ -189,18 +189,19 @@ fn gather(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) {
     }
 }
 
-fn read(path: &Path) -> Result<String, String> {
+fn read(path: &Path, language: Language) -> Result<String, String> {
     let size = std::fs::metadata(path).map_err(|e| e.to_string())?.len();
     if size > MAX_BYTES {
-        return Err(format!("it has {size} bytes, more than {MAX_BYTES}"));
+        let values = [size.to_string(), MAX_BYTES.to_string()];
+        return Err(language.fill(Word::TemplateLarge, &values.each_ref().map(String::as_str)));
     }
     std::fs::read_to_string(path).map_err(|e| e.to_string())
 }
 
-fn parse(path: &Path, folder: &Path, text: &str) -> Result<Template, String> {
-    let name = name(path, folder).ok_or("its name has characters that cannot be typed")?;
+fn parse(path: &Path, folder: &Path, text: &str, language: Language) -> Result<Template, String> {
+    let name = name(path, folder).ok_or_else(|| language.say(Word::TemplateName))?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let (front, body) = split(text)?;
+    let (front, body) = split(text).ok_or_else(|| language.say(Word::TemplateOpen))?;
     let mut template = Template {
         name,
         body: body.trim().to_owned(),
@@ -214,7 +215,7 @@ fn parse(path: &Path, folder: &Path, text: &str) -> Result<Template, String> {
     {
         let (key, value) = line
             .split_once(':')
-            .ok_or_else(|| format!("its front matter has a line without a colon: {line:?}"))?;
+            .ok_or_else(|| language.fill(Word::TemplateLine, &[line]))?;
         let value = value.trim().trim_matches(['"', '\'']);
         match key.trim() {
             "description" => template.description = value.to_owned(),
@@ -232,7 +233,7 @@ fn parse(path: &Path, folder: &Path, text: &str) -> Result<Template, String> {
         }
     }
     if template.body.is_empty() {
-        return Err("it is empty".into());
+        return Err(language.say(Word::TemplateEmpty).into());
     }
     if template.description.is_empty() {
         let first = template.body.lines().next().unwrap_or_default();
@@ -245,22 +246,23 @@ fn parse(path: &Path, folder: &Path, text: &str) -> Result<Template, String> {
     Ok(template)
 }
 
-fn split(text: &str) -> Result<(&str, &str), String> {
+/// Front matter and body; nothing for front matter without an end.
+fn split(text: &str) -> Option<(&str, &str)> {
     let Some(rest) = text
         .strip_prefix(FENCE)
         .and_then(|r| r.strip_prefix('\n').or(r.strip_prefix("\r\n")))
     else {
-        return Ok(("", text));
+        return Some(("", text));
     };
     let mut at = 0;
     for line in rest.split_inclusive('\n') {
         if line.trim_end() == FENCE {
             let body = rest.get(at + line.len()..).unwrap_or_default();
-            return Ok((rest.get(..at).unwrap_or_default(), body));
+            return Some((rest.get(..at).unwrap_or_default(), body));
         }
         at += line.len();
     }
-    Err("its front matter has no end".into())
+    None
 }
 
 fn name(path: &Path, folder: &Path) -> Option<String> {

@@ -21,8 +21,8 @@ use crate::saves;
 use breaker::Breaker;
 use ostler_llm::{Answer, AnswerPart, Error, TokenUsage};
 use ostler_wire::{
-    Body, Delta, ErrorEntry, Interrupted, Json, Message, Notice, Outcome, Stop, ToolResult,
-    TurnEnd, Usage, View, Word,
+    Body, Delta, ErrorEntry, Interrupted, Json, Language, Message, Notice, Outcome, Stop,
+    ToolResult, TurnEnd, Usage, View, Word,
 };
 use serde_json::json;
 use std::sync::Arc;
@@ -197,11 +197,9 @@ async fn steps(
     loop {
         steps += 1;
         if desk.manner.max_steps > 0 && steps > desk.manner.max_steps {
-            return Err(trouble(
-                "max_steps",
-                language.fill(Word::EndMaxSteps, &[&desk.manner.max_steps.to_string()]),
-                Outcome::MaxSteps,
-            ));
+            let most = desk.manner.max_steps;
+            let text = language.many(Word::EndMaxSteps, most as usize, &[&most.to_string()]);
+            return Err(trouble("max_steps", text, Outcome::MaxSteps));
         }
         commands::heed(desk, inbox);
         commands::said::heed(desk, inbox).await?;
@@ -309,7 +307,7 @@ async fn ask_model(
     let language = desk.manner.language;
     let hold = match afford(desk, inbox).await? {
         Afforded::Yes(hold) => hold,
-        Afforded::No(breach) => return Err(too_dear(&breach)),
+        Afforded::No(breach) => return Err(too_dear(&breach, desk.manner.language)),
         Afforded::Stopped => return Ok(Asked::Interrupted),
     };
     let (body, sent) = desk.conversation.request();
@@ -350,10 +348,10 @@ async fn ask_model(
     })
 }
 
-fn too_dear(breach: &Breach) -> Trouble {
+fn too_dear(breach: &Breach, language: Language) -> Trouble {
     Trouble::Error {
         kind: "budget",
-        message: breach.message(),
+        message: breach.message(language),
         details: Some(Json::of(&breach.details())),
         outcome: Outcome::Error,
     }

@@ -248,7 +248,7 @@ async fn what_changed_outside_is_not_overwritten_unseen() {
         session.run("ask-one").await;
         bench.space.write("a", "mine\n");
         let asked = list(session.command("rewind 1 both").await);
-        assert_eq!(asked.title, "1 changed outside this session:");
+        assert_eq!(asked.title, "1 file changed outside this session:");
         assert_eq!(labels(&asked)[3], "  a");
         assert_eq!(
             (bench.space.read("a"), bench.space.exists("b")),

@@ -2,6 +2,7 @@
 //! source is not known here.
 
 use crate::{Error, Secret};
+use ostler_wire::{Language, Word};
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -55,9 +56,9 @@ impl Key {
         }
     }
 
-    pub(crate) fn remedy(&self) -> String {
+    pub(crate) fn remedy(&self, language: Language) -> String {
         match self {
-            Key::Fixed(_) => "Check it, or run `ostler setup`".into(),
+            Key::Fixed(_) => language.say(Word::LlmCheckKey).into(),
             Key::Source(source) => source.remedy(),
         }
     }

@@ -4,28 +4,20 @@
 use ostler_wire::{Compaction, Language, Word};
 use std::time::Duration;
 
-/// `one` for one of them, `many` with the number otherwise.
-fn counted(to: Language, number: usize, one: Word, many: Word) -> String {
-    match number {
-        1 => to.say(one).to_owned(),
-        n => to.fill(many, &[&count(n)]),
-    }
-}
-
 pub fn bytes_left_out(bytes: usize) -> String {
     format!("[… +{} B]", count(bytes))
 }
 
 pub fn more_lines(to: Language, lines: usize) -> String {
-    counted(to, lines, Word::MoreLine, Word::MoreLines)
+    to.many(Word::MoreLines, lines, &[&count(lines)])
 }
 
 pub fn earlier_lines(to: Language, lines: usize) -> String {
-    counted(to, lines, Word::EarlierLine, Word::EarlierLines)
+    to.many(Word::EarlierLines, lines, &[&count(lines)])
 }
 
 pub fn more_rows(to: Language, rows: usize) -> String {
-    counted(to, rows, Word::MoreRow, Word::MoreRows)
+    to.many(Word::MoreRows, rows, &[&count(rows)])
 }
 
 pub fn image(to: Language, name: &str) -> String {
@@ -33,23 +25,23 @@ pub fn image(to: Language, name: &str) -> String {
 }
 
 pub fn lines(to: Language, lines: usize) -> String {
-    counted(to, lines, Word::Line, Word::Lines)
+    to.many(Word::Lines, lines, &[&count(lines)])
 }
 
 pub fn matches(to: Language, matches: usize) -> String {
-    counted(to, matches, Word::Match, Word::Matches)
+    to.many(Word::Matches, matches, &[&count(matches)])
 }
 
 pub fn files(to: Language, files: usize) -> String {
-    counted(to, files, Word::File, Word::Files)
+    to.many(Word::Files, files, &[&count(files)])
 }
 
 pub fn entries(to: Language, entries: usize) -> String {
-    counted(to, entries, Word::Entry, Word::Entries)
+    to.many(Word::Entries, entries, &[&count(entries)])
 }
 
 pub fn results(to: Language, results: usize) -> String {
-    counted(to, results, Word::Result, Word::Results)
+    to.many(Word::Results, results, &[&count(results)])
 }
 
 pub fn thought(to: Language, took: Option<Duration>) -> String {

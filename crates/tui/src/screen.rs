@@ -12,6 +12,10 @@ const END: &str = "\x1b[?2026l";
 const NO_WRAP: &str = "\x1b[?7l";
 const WRAP: &str = "\x1b[?7h";
 
+/// Erases the row of the cursor from there on, and all below it. In two steps: where everything is erased at once from the
+/// first cell of the terminal, some keep a copy of what stood there in their scrollback.
+const ERASE: &str = "\x1b[K\x1b7\x1b[B\x1b[J\x1b8";
+
 /// The live region, top to bottom.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Frame {
@@ -114,7 +118,8 @@ impl Screen {
     pub fn leave(&mut self) -> String {
         let mut out = String::from(BEGIN);
         self.to_top(&mut out);
-        out.push_str("\x1b[J\x1b[?25h");
+        out.push_str(ERASE);
+        out.push_str("\x1b[?25h");
         out.push_str(END);
         self.forget();
         out
@@ -139,7 +144,7 @@ impl Screen {
 
     fn whole(&mut self, out: &mut String, done: &[Line], frame: &Frame) {
         self.to_top(out);
-        out.push_str("\x1b[J");
+        out.push_str(ERASE);
         let rows = done.iter().chain(&frame.rows);
         for (n, row) in rows.enumerate() {
             if n > 0 {
@@ -266,6 +271,9 @@ mod tests {
             let done: Vec<Line> = done.iter().map(|t| Line::plain(*t)).collect();
             let rows = live.iter().map(|t| Line::plain(*t)).collect();
             let bytes = self.screen.paint(&done, Frame { rows, caret });
+            // From the first cell on some terminals would keep a copy.
+            let erased = bytes.matches("\x1b[J").count();
+            assert_eq!(erased, bytes.matches("\x1b[B\x1b[J").count(), "{bytes:?}");
             self.vt.process(bytes.as_bytes());
             bytes.len()
         }

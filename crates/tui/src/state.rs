@@ -255,6 +255,9 @@ impl State {
         }
         if let Some(layer) = self.layers.last_mut() {
             let step = layer.key(key, canvas);
+            if step == Step::Write {
+                return self.type_on(key, canvas, now);
+            }
             return self.step(step, now);
         }
         // A search in the history has the keys to itself.
@@ -358,7 +361,7 @@ impl State {
     /// What a key in a layer led to.
     fn step(&mut self, step: Step, now: Instant) {
         match step {
-            Step::Stay => {}
+            Step::Stay | Step::Write => {}
             Step::Close => {
                 self.layers.pop();
             }

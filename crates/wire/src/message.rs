@@ -72,6 +72,9 @@ pub struct Image {
 pub struct Message {
     pub role: Role,
     pub text: String,
+    /// What the person typed, where the text is what a command of theirs stands for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub typed: Option<String>,
     /// Volatile facts that ride in this user turn, before its text (environment, references, recall).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
@@ -86,6 +89,11 @@ pub struct Message {
 }
 
 impl Message {
+    /// As the person knows it.
+    pub fn shown(&self) -> &str {
+        self.typed.as_deref().unwrap_or(&self.text)
+    }
+
     pub fn user(text: impl Into<String>) -> Self {
         Self::plain(Role::User, text)
     }
@@ -98,6 +106,7 @@ impl Message {
         Self {
             role,
             text: text.into(),
+            typed: None,
             context: None,
             images: Vec::new(),
             parts: Vec::new(),

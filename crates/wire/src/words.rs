@@ -37,19 +37,49 @@ impl Language {
         }
     }
 
-    /// The same with its `{}` filled in order. What is left over is left out.
+    /// The same with its holes filled: `{}` in order, `{1}` by its number. What is left over is left out.
     pub fn fill(self, word: Word, values: &[&str]) -> String {
-        let mut out = String::new();
-        let mut values = values.iter();
-        let mut rest = self.say(word);
-        while let Some((before, after)) = rest.split_once("{}") {
-            out.push_str(before);
-            out.push_str(values.next().copied().unwrap_or_default());
-            rest = after;
-        }
-        out.push_str(rest);
-        out
+        filled(self.say(word), values)
     }
+
+    /// The form for one (`{} file¦{} files`: before the bar) or for many, filled. Chinese has one form.
+    pub fn many(self, word: Word, number: usize, values: &[&str]) -> String {
+        let text = self.say(word);
+        let form = match (text.split_once('¦'), number) {
+            (Some((one, _)), 1) => one,
+            (Some((_, many)), _) => many,
+            (None, _) => text,
+        };
+        filled(form, values)
+    }
+}
+
+fn filled(text: &str, values: &[&str]) -> String {
+    let mut out = String::new();
+    let mut next = 0;
+    let mut rest = text;
+    while let Some((start, end, at)) = hole(rest) {
+        out.push_str(&rest[..start]);
+        let index = at.unwrap_or(next);
+        next += usize::from(at.is_none());
+        out.push_str(values.get(index).copied().unwrap_or_default());
+        rest = &rest[end..];
+    }
+    out.push_str(rest);
+    out
+}
+
+/// Where the next hole begins and ends, and its number if it has one.
+fn hole(text: &str) -> Option<(usize, usize, Option<usize>)> {
+    text.match_indices('{').find_map(|(start, _)| {
+        let (inner, _) = text[start + 1..].split_once('}')?;
+        let number = match inner {
+            "" => None,
+            digit if digit.len() == 1 => Some(digit.parse().ok()?),
+            _ => return None,
+        };
+        Some((start, start + inner.len() + 2, number))
+    })
 }
 
 macro_rules! words {
@@ -84,6 +114,9 @@ words! {
     PlanKeep: "keep planning, and say what to change", "继续计划并说明修改意见";
     BudgetReached: "The budget is reached", "已达预算上限";
     BudgetBreach: "The budget of the {} is {}: {} is used or promised, and the next request may take {} more.", "{}的预算为 {}：已用或已预留 {}，下一个请求最多还需 {}。";
+    BudgetEnds: "{} Raise {}, or lower `[agent] max_tokens`, which bounds what an answer can cost.", "{}请提高 {}，或降低限定回答费用的 `[agent] max_tokens`。";
+    BudgetRunKeys: "`[budget] run` or `--budget`", "`[budget] run` 或 `--budget`";
+    BudgetRaised: "The budget of the {} was raised.", "{}的预算已提高。";
     BudgetRaise: "raise it and go on", "提高预算并继续";
     BudgetTo: "to {}, until Ostler ends", "至 {}，直到 Ostler 退出";
     BudgetStop: "stop here", "到此为止";
@@ -98,7 +131,7 @@ words! {
     ActionKeys: "tab the next · esc close", "tab 下一个 · esc 关闭";
     AskKeys: "↑↓ choose · enter take · esc stop · pgup/pgdn scroll", "↑↓ 选择 · 回车确认 · esc 停止 · pgup/pgdn 滚动";
     MultiKeys: "space marks · enter sends · esc stop", "空格标记 · 回车发送 · esc 停止";
-    MoreRows: "… {} more rows", "……还有 {} 行";
+    MoreRows: "… {} more row¦… {} more rows", "……还有 {} 行";
     NothingFits: "nothing fits", "没有匹配项";
     // Work
     Working: "working", "工作中";
@@ -141,22 +174,14 @@ words! {
     ImageChip: "[image #{n} {label}]", "[图片 #{n} {label}]";
     TooLarge: "that is more than a prompt can take", "超出提示可容纳的大小";
     // Cells
-    MoreLine: "… 1 more line", "……还有 1 行";
-    MoreLines: "… {} more lines", "……还有 {} 行";
-    EarlierLine: "… +1 line", "……前面 1 行";
-    EarlierLines: "… +{} lines", "……前面 {} 行";
-    MoreRow: "… 1 more row", "……还有 1 行";
+    MoreLines: "… {} more line¦… {} more lines", "……还有 {} 行";
+    EarlierLines: "… +{} line¦… +{} lines", "……前面 {} 行";
     Picture: "[image: {}]", "[图片：{}]";
-    Line: "1 line", "1 行";
-    Lines: "{} lines", "{} 行";
-    Match: "1 match", "1 处匹配";
-    Matches: "{} matches", "{} 处匹配";
-    File: "1 file", "1 个文件";
-    Files: "{} files", "{} 个文件";
-    Entry: "1 entry", "1 项";
-    Entries: "{} entries", "{} 项";
-    Result: "1 result", "1 条结果";
-    Results: "{} results", "{} 条结果";
+    Lines: "{} line¦{} lines", "{} 行";
+    Matches: "{} match¦{} matches", "{} 处匹配";
+    Files: "{} file¦{} files", "{} 个文件";
+    Entries: "{} entry¦{} entries", "{} 项";
+    Results: "{} result¦{} results", "{} 条结果";
     Thought: "Thought", "已思考";
     ThoughtFor: "Thought for {}", "思考了 {}";
     ThinkingFor: "Thinking… {}", "思考中…… {}";
@@ -173,6 +198,7 @@ words! {
     TimedOut: "timed out", "超时";
     NewFile: "new file", "新文件";
     Overwritten: "overwritten", "已覆盖";
+    NotChanged: "unchanged", "未改变";
     NoOutput: "(no output)", "（无输出）";
     NotCompared: "(too large to compare)", "（过大，无法比较）";
     TodoTitle: "Plan", "计划";
@@ -232,7 +258,7 @@ words! {
     ResumeFound: "Resume: {}", "继续：{}";
     ResumeNothing: "no session of this project has: {}", "此项目的会话中没有：{}";
     LookDeeper: "look for it in what was said", "在会话内容中查找";
-    HistoryBehind: "The index is still being made: {} of {} logs are missing in part. Search again for more.", "索引仍在建立：{}/{} 个日志尚不完整。请再次搜索。";
+    HistoryBehind: "The index is still being made: {} of {} logs is missing in part. Search again for more.¦The index is still being made: {} of {} logs are missing in part. Search again for more.", "索引仍在建立：{}/{} 个日志尚不完整。请再次搜索。";
     HistoryBusy: "{} of {} logs may be missing in part: another session is writing to the index.", "{}/{} 个日志可能不完整：另一个会话正在写入索引。";
     HistoryStuck: "{} of {} logs may be missing in part: the index cannot be written ({}).", "{}/{} 个日志可能不完整：无法写入索引（{}）。";
     HistoryUnkept: "The index cannot be kept at {}: {}.", "索引无法保存在 {}：{}。";
@@ -240,7 +266,7 @@ words! {
     ActResume: "resume", "继续";
     ActFork: "fork", "复制";
     ActUse: "use", "使用";
-    Turns: "{} turns", "{} 回合";
+    Turns: "{} turn¦{} turns", "{} 回合";
     NothingSaid: "nothing was said yet", "尚无内容";
     NothingSpent: "no request was sent yet", "尚未发送请求";
     RowSession: "session", "会话";
@@ -293,7 +319,7 @@ words! {
     LoginNone: "No login waits for an address; /login begins one.", "没有等待地址的登录；请先用 /login。";
     LoginDevice: "On any device, open\n\n  {}\n\nand type in the code\n\n  {}\n", "在任意设备上打开\n\n  {}\n\n并输入代码\n\n  {}\n";
     LoginWithCode: "\nor open this, which has it:\n\n  {}\n", "\n或直接打开带有代码的页面：\n\n  {}\n";
-    LoginWaits: "\nWaiting, {} minutes at most …", "\n等待中，最多 {} 分钟……";
+    LoginWaits: "\nWaiting, {} minute at most …¦\nWaiting, {} minutes at most …", "\n等待中，最多 {} 分钟……";
     LoginUntil: " until {}", "，有效至 {}";
     LoggedIn: "Logged in to {}{}. Its tokens are in {} and go to {} only.", "已登录 {}{}。令牌保存在 {}，只发送给 {}。";
     NoBrowser: "No browser could be opened ({}).", "无法打开浏览器（{}）。";
@@ -366,14 +392,14 @@ words! {
     RewindNoFiles: "No files were saved then.", "当时没有保存文件。";
     RewindNoUndo: "There is no rewind to undo.", "没有可取消的撤回。";
     RewindFailed: "Nothing was rewound: {}.", "未撤回：{}。";
-    RewindUnseen: "{} changed outside this session:", "有 {} 个在会话之外被修改：";
+    RewindUnseen: "{} file changed outside this session:¦{} files changed outside this session:", "有 {} 个文件在会话之外被修改：";
     RewindKeep: "rewind the others, keep these", "撤回其他，保留这些";
     RewindForce: "rewind these as well (undo brings them back)", "也撤回这些（可取消）";
     RewindKept: "Left as they are: {}", "保持不变：{}";
     RewoundBoth: "Rewound to before “{}”: the conversation, and files ({} changed). /rewind undo brings it all back.", "已撤回到“{}”之前：对话与文件（{} 处）。/rewind undo 可取消。";
     RewoundCode: "Files are as they were before “{}” ({} changed). /rewind undo brings them back.", "文件已恢复到“{}”之前（{} 处）。/rewind undo 可取消。";
     RewoundTalk: "The conversation is as it was before “{}”; files stay. /rewind undo brings it back.", "对话已撤回到“{}”之前；文件不变。/rewind undo 可取消。";
-    RewindUndone: "The rewind is undone ({} files changed). /rewind undo takes it back again.", "已取消撤回（{} 处文件）。再次 /rewind undo 可恢复。";
+    RewindUndone: "The rewind is undone ({} file changed). /rewind undo takes it back again.¦The rewind is undone ({} files changed). /rewind undo takes it back again.", "已取消撤回（{} 处文件）。再次 /rewind undo 可恢复。";
     RewindAgain: "esc again rewinds", "再按 esc 撤回";
     ActRewind: "rewind", "撤回";
     ActDiff: "diff", "改动";
@@ -432,6 +458,24 @@ words! {
     RoleFolding: "folding", "折叠";
     RoleHandoff: "handoff", "交接";
     // Standing
+    // Why a call may run, or not
+    WhyKeys: "Ostler keeps keys in it", "Ostler 在其中保存密钥";
+    WhyDenyRule: "a deny rule speaks of it", "有 deny 规则涉及它";
+    WhyRemembered: "what is remembered needs a fresh yes", "记忆的内容需要再次确认";
+    WhyYolo: "everything that is not denied may run", "未被拒绝的均可运行";
+    WhyAskRule: "an ask rule speaks of it", "有 ask 规则涉及它";
+    WhyNothing: "it changes nothing", "它不做任何更改";
+    WhyAllowed: "allow rules cover all of it", "allow 规则已全部覆盖";
+    WhyModeDeny: "no rule allows it, and the mode is deny", "没有规则允许它，且模式为 deny";
+    WhyHidden: "what it does cannot be told for sure, and there are rules that it might break", "无法确定它的作用，且它可能违反现有规则";
+    WhyNoRuleAgainst: "no rule speaks against it", "没有规则反对";
+    WhyUnsure: "what it does cannot be told for sure", "无法确定它的作用";
+    WhyNoRule: "no rule allows it", "没有规则允许它";
+    WhyLeaves: "it leaves this machine while a plan is made", "计划期间它会离开本机";
+    WhySession: "the person allowed it for this session", "你已在本次会话内允许";
+    WhyHookAllowed: "a hook allowed it", "钩子允许了它";
+    WhyHookAsks: "a hook wants it asked", "钩子要求询问";
+    // How a session stands
     RowMode: "mode", "模式";
     RowApproval: "approval", "批准";
     RowKey: "key", "密钥";
@@ -447,6 +491,11 @@ words! {
     NoMode: "There is no mode `{}`. Write {}.", "没有模式 `{}`。请写 {}。";
     PlanWindow: "{}; the approved plan runs without asking until the turn ends", "{}；已批准的计划在本回合内不再询问";
     PermissionsUsage: "Write /permissions allow|ask|deny|remove RULE, such as /permissions allow Bash(cargo test:*).", "请写 /permissions allow|ask|deny|remove 规则，例如 /permissions allow Bash(cargo test:*)。";
+    RuleUnread: "{}: the rule `{}` cannot be read: {}. Write `Tool`, `Tool(spec)` or `Bash(words:*)`.", "{}：无法读取规则 `{}`：{}。请写 `Tool`、`Tool(spec)` 或 `Bash(words:*)`。";
+    RuleNoEnd: "`)` is missing", "缺少 `)`";
+    RuleNoName: "the tool's name is missing", "缺少工具名称";
+    RuleBadName: "a tool's name has only letters, digits, `_` and `-`", "工具名称只能含有字母、数字、`_` 和 `-`";
+    RuleEmptyPart: "the part in brackets is empty", "括号中为空";
     RuleIdle: "The rule `{}` would stop nothing: there is no tool `{}`.", "规则 `{}` 不起作用：没有工具 `{}`。";
     RuleHolds: "{} {}, for this session", "{} {}，仅本会话";
     NoRule: "There is no rule `{}`. /permissions shows them.", "没有规则 `{}`。见 /permissions。";
@@ -486,7 +535,7 @@ words! {
     CutAskAgain: "The answer was cut off ({}); asking again.", "回答中断（{}）；正在重新请求。";
     ReplayAgain: "{}. Asking again without the reasoning of earlier answers.", "{}。将不带先前的思考重新请求。";
     OutputLimit: "The answer stopped at the model's output limit; raise [agent] max_tokens or ask it to go on.", "回答达到模型的输出上限；请提高 [agent] max_tokens，或让它继续。";
-    EndMaxSteps: "Stopped after {} steps (max_steps).", "已在 {} 步后停止（max_steps）。";
+    EndMaxSteps: "Stopped after {} step (max_steps).¦Stopped after {} steps (max_steps).", "已在 {} 步后停止（max_steps）。";
     EndCutTwice: "The answer was cut off twice in a row. Check the connection and send the prompt again.", "回答连续两次中断。请检查网络后重新发送。";
     EndRefusal: "The model refused to answer. Say it differently, or use another model.", "模型拒绝回答。请换种说法，或换用其他模型。";
     EndEmpty: "The model answered with nothing, twice. Try again, or use another model.", "模型两次给出空回答。请重试，或换用其他模型。";
@@ -504,18 +553,66 @@ words! {
     Unconfined: "Commands run without a sandbox, with all your rights: {}.", "命令在没有沙箱的情况下以你的全部权限运行：{}。";
     RulesBroken: "The configuration has changed and cannot be used ({}); the rules from before hold.", "配置已更改但无法使用（{}）；沿用先前的规则。";
     RulesNew: "New rules hold from now on: {}", "新规则即刻生效：{}";
+    // Models and their endpoints
+    LlmOverflow: "the prompt does not fit {} ({}){}", "提示超出 {} 的窗口（{}）{}";
+    LlmRefused: "{} refused the request ({}){}", "{} 拒绝了请求（{}）{}";
+    LlmNoModel: "model {} not found at {} (404){}. Check the model's name and the base_url of {}", "在 {1} 找不到模型 {0}（404）{2}。请检查模型名称与 {3} 的 base_url";
+    LlmRedirects: "{} redirects to {}. Set the base_url of {} to the new address", "{} 转到 {}。请将 {} 的 base_url 设为新地址";
+    LlmUnknownPlace: "an unknown place", "未知地址";
+    LlmAnswered: "{} answered {}{}", "{} 回答 {}{}";
+    LlmAuth: "{} {} ({}){}. {}", "{} {}（{}）{}。{}";
+    LlmBadKey: "refused the key", "拒绝了密钥";
+    LlmBadKeyFrom: "refused the key from {}", "拒绝了来自 {} 的密钥";
+    LlmNoKey: "wants a key and none is set", "需要密钥，但没有设置";
+    LlmSetKey: "Set its api_key_env, or run `ostler setup`", "请设置其 api_key_env，或运行 `ostler setup`";
+    LlmCheckKey: "Check it, or run `ostler setup`", "请检查，或运行 `ostler setup`";
+    LlmNoTls: "no secure connection to {}: {}. Behind a company proxy, name its certificate with SSL_CERT_FILE or ca_file", "无法与 {} 建立安全连接：{}。若在公司代理之后，请用 SSL_CERT_FILE 或 ca_file 指定其证书";
+    LlmNoHost: "the address of {} cannot be found ({}). Check the base_url of {} and the network", "找不到 {} 的地址（{}）。请检查 {} 的 base_url 与网络";
+    LlmNoServer: "{} refused the connection. Is the server running, and is the base_url of {} right?", "{} 拒绝连接。服务器是否在运行，{} 的 base_url 是否正确？";
+    LlmNoLine: "no connection to {}: {}", "无法连接 {}：{}";
+    LlmBrokeWithin: "the connection to {} broke in the middle of the answer ({})", "与 {} 的连接在回答中途断开（{}）";
+    LlmBrokeBefore: "the connection to {} broke before an answer came ({})", "与 {} 的连接在回答之前断开（{}）";
+    LlmLateConnect: "no connection to {} within {} (connect timeout)", "未能在 {1} 内连接 {0}（connect 超时）";
+    LlmLateHeaders: "{} took the request but did not answer within {} (headers timeout)", "{} 收到请求，但 {} 内没有回答（headers 超时）";
+    LlmLateToken: "{} sent no token within {} (first-token timeout)", "{} 在 {} 内没有发送词元（first-token 超时）";
+    LlmLateIdle: "nothing more came from {} for {} (idle timeout)", "{} 已有 {} 没有发送内容（idle 超时）";
+    LlmCut: "{} closed the connection before the answer was complete", "{} 在回答完成之前关闭了连接";
+    LlmNoAnswer: "{} answered with {} instead of a model's answer: \"{}\". Check the base_url of {}", "{} 回答的是{}，而不是模型的回答：“{}”。请检查 {} 的 base_url";
+    LlmSomething: "something else", "其他内容";
+    LlmWebPage: "a web page", "网页";
+    LlmTooLarge: "{} sent an answer of more than {} MiB", "{} 的回答超过 {} MiB";
+    // Logs and sessions that cannot be used
+    LogLocked: "Session {} is open in another process. Close it there, or continue on a copy with `--fork {}`.", "会话 {} 在另一个进程中打开。请在那里关闭，或用 `--fork {}` 在副本中继续。";
+    LogFault: "The session log {} {}: {}. {}", "会话日志 {} {}：{}。{}";
+    LogNotMade: "cannot be created", "无法创建";
+    LogNotOpened: "cannot be opened", "无法打开";
+    LogNotRead: "cannot be read", "无法读取";
+    LogNotWritten: "cannot be written", "无法写入";
+    LogNotLocked: "cannot be locked", "无法锁定";
+    LogHintSpace: "Free some space and send the prompt again, or run with --no-save.", "请腾出空间后重新发送，或使用 --no-save。";
+    LogHintRights: "Make the folder writable, set OSTLER_HOME to one that is, or run with --no-save.", "请使文件夹可写，将 OSTLER_HOME 设为可写的文件夹，或使用 --no-save。";
+    LogHintDisk: "Check the disk, or run with --no-save.", "请检查磁盘，或使用 --no-save。";
+    StoreNoId: "`{}` is not a session id. `ostler sessions list` shows them; the first 8 characters are enough.", "`{}` 不是会话编号。见 `ostler sessions list`；前 8 个字符即可。";
+    StoreNoSession: "There is no session {}. `ostler sessions list` shows them.", "没有会话 {}。见 `ostler sessions list`。";
+    StoreSeveral: "{} sessions begin with {}; give more of it.", "有 {} 个会话以 {} 开头；请多写几位。";
+    StoreNone: "There is no session of this project yet. Start one with `ostler` or `ostler exec`.", "此项目还没有会话。请用 `ostler` 或 `ostler exec` 开始一个。";
+    StoreUndeleted: "{} cannot be deleted: {}.", "无法删除 {}：{}。";
     // What a session is opened with
     DamageTorn: "The last entry of this session was cut off and is lost.", "此会话的最后一条记录不完整，已丢失。";
-    DamageLine: "1 unreadable line of this session log was left out{}.", "此会话日志有 1 行无法读取，已略过{}。";
-    DamageLines: "{} unreadable lines of this session log were left out{}.", "此会话日志有 {} 行无法读取，已略过{}。";
+    DamageLines: "{} unreadable line of this session log was left out{}.¦{} unreadable lines of this session log were left out{}.", "此会话日志有 {} 行无法读取，已略过{}。";
     DamageAlso: ", and the last entry was cut off", "，且最后一条记录不完整";
     PromptGone: "The stored prompt of this session is gone; it goes on with a new one, so the prompt cache starts over.", "此会话保存的提示已丢失；将使用新提示，缓存重新开始。";
     InstructionsFrom: "Instructions: {}", "指令文件：{}";
     ModelGone: "This session was with {}, which cannot be used now ({}); it goes on with {}.", "此会话原用 {}，现在无法使用（{}）；改用 {}。";
     SessionMoved: "This session began in {}; it goes on in {}. Paths in it may mean other files now.", "此会话始于 {}；现在于 {} 继续。其中的路径可能指向其他文件。";
+    TemplateLarge: "it has {} bytes, more than {}", "有 {} 字节，超过 {}";
+    TemplateName: "its name has characters that cannot be typed", "名称含有无法输入的字符";
+    TemplateOpen: "its front matter has no end", "前言没有结尾";
+    TemplateLine: "its front matter has a line without a colon: “{}”", "前言有一行没有冒号：“{}”";
+    TemplateEmpty: "it is empty", "为空";
     TemplateLeft: "The command {} was left out: {}.", "命令 {} 已略过：{}。";
     FileLeft: "{} was left out: instruction files are over {} bytes together.", "{} 已略过：指令文件合计超过 {} 字节。";
-    FileHidden: "{} has {} characters that nobody can see (control characters, hidden or reversed text); they were left out.", "{} 含 {} 个不可见字符（控制字符、隐藏或反向文本），已去除。";
+    FileHidden: "{} has {} character that nobody can see (control characters, hidden or reversed text); it was left out.¦{} has {} characters that nobody can see (control characters, hidden or reversed text); they were left out.", "{} 含 {} 个不可见字符（控制字符、隐藏或反向文本），已去除。";
     FileUnread: "{} cannot be read: {}.", "无法读取 {}：{}。";
     FileElsewhere: "it is a link to a file elsewhere", "它链接到别处的文件";
     ImportLeft: "The import @{} in {} was left out: {}.", "导入 @{}（{}）已略过：{}。";
@@ -531,7 +628,6 @@ words! {
     McpIdle: "starts when it is needed", "需要时启动";
     McpStarting: "starting", "正在启动";
     McpReady: "ready", "就绪";
-    McpCounts: "{} tools, {} prompts, {} resources", "{} 个工具，{} 个提示，{} 个资源";
     McpReconnect: "reconnect", "重新连接";
     McpReconnects: "{} is being connected anew.", "正在重新连接 {}。";
     McpTrust: "trust its read-only tools while planning", "计划模式下信任其只读工具";
@@ -629,6 +725,653 @@ words! {
     FateFaint: "others match much better", "其他匹配更好";
     FateFull: "there was no more room", "已达上限";
     MemoryNoMore: "not rare here", "此处不罕见";
+    // The program
+    ModelHeadline: "Model: {}", "模型：{}";
+    SessionEnded: "the session ended", "会话已结束";
+    EndedWith: "{} ended with {}", "{} 以 {} 结束";
+    BootPromptFile: "system_prompt_file {} cannot be read", "无法读取 system_prompt_file {}";
+    BootRuleIdle: "{}: the rule `{}` stops nothing: {}", "{}：规则 `{}` 不起作用：{}";
+    BootNoToolNear: "there is no tool `{}`; did you mean `{}`?", "没有工具 `{}`；是否指 `{}`？";
+    BootNoTool: "there is no tool `{}`", "没有工具 `{}`";
+    BootRuleNothing: "the rule `{}` does nothing: {}", "规则 `{}` 不起作用：{}";
+    BootNoCwd: "the current directory cannot be read", "无法读取当前目录";
+    BootRootNoFolder: "--root {} is not a folder", "--root {} 不是文件夹";
+    TargetThinks: "there are {} (how hard it thinks)", "可用：{}（思考强度）";
+    TargetNoThink: "it does not think, so it has none", "它不思考，因此没有";
+    TargetNoVariant: "{}/{} has no variant `{}`; {}", "{}/{} 没有变体 `{}`；{}";
+    CertUnusable: "the certificate file {} cannot be used", "无法使用证书文件 {}";
+    ExecStreamOnly: "--input-format stream-json takes its prompts from stdin, and no --output-schema", "--input-format stream-json 从标准输入读取提示，且不能用 --output-schema";
+    ExecSystemKept: "--system-prompt has no effect here: a session keeps the prompt it began with", "--system-prompt 在此无效：会话保留其开始时的提示";
+    EndedBadly: "the session ended unexpectedly; `ostler resume` goes on with what was saved", "会话意外结束；`ostler resume` 可继续已保存的内容";
+    ExecSchemaAgain: "The answer does not fit the schema ({}); asking once more.", "回答不符合模式（{}）；再问一次。";
+    ExecSchemaBad: "the answer does not fit the output schema: {}", "回答不符合输出模式：{}";
+    ExecNoPrompt: "no prompt: give one with -p \"…\", or pipe it in", "没有提示：请用 -p \"…\" 给出，或通过管道输入";
+    ExecStdinEmpty: "the prompt on stdin is empty", "标准输入的提示为空";
+    ExecEmpty: "the prompt is empty", "提示为空";
+    ExecNoData: "stdin is a pipe without data; left alone", "标准输入是没有数据的管道；已忽略";
+    ExecNoStdin: "stdin cannot be read", "无法读取标准输入";
+    ExecStdinLong: "stdin has more than {} MiB; the rest is left out", "标准输入超过 {} MiB；其余略过";
+    NoTerminal: "the terminal cannot be used", "无法使用终端";
+    ThemeUnknown: "`ui.theme`: there is no theme {}; there are: {}", "`ui.theme`：没有主题 {}；可用：{}";
+    GoingOn: "{}\nGoing on without it.", "{}\n将不使用它继续。";
+    PromptAlone: "-p goes without a command, or after `exec`", "-p 不与命令同用，或放在 `exec` 之后";
+    FormatAfter: "an output format goes after this command, where it has one", "输出格式写在此命令之后（若它支持）";
+    StoreBadRule: "the rule cannot be read: {}", "无法读取规则：{}";
+    StoreLocked: "{} cannot be locked: {}; nothing was saved", "无法锁定 {}：{}；没有保存";
+    StoreChanged: "ostler.toml has changed since it was trusted; look at it with `ostler trust`. The rule was not saved", "ostler.toml 在信任之后已更改；请用 `ostler trust` 查看。规则未保存";
+    StoreBadFolder: "the name of this folder cannot be written in a rule (it has `*`, `?`, or is not UTF-8); nothing was saved", "此文件夹的名称不能写入规则（含有 `*`、`?`，或不是 UTF-8）；没有保存";
+    StoreThere: "{} (it was there already)", "{}（已存在）";
+    StoreEverywhere: "{} (it holds in every project)", "{}（对所有项目有效）";
+    StoreOwn: "{} (your own file: a rule for commands or hosts holds in every project)", "{}（你自己的文件：命令或主机的规则对所有项目有效）";
+    SandboxRequired: "`[sandbox] bash = \"require\"`, but no sandbox works here: {}. `ostler doctor` says more; `bash = \"enforce\"` starts all the same, and commands then run with all your rights", "`[sandbox] bash = \"require\"`，但这里没有可用的沙箱：{}。详见 `ostler doctor`；`bash = \"enforce\"` 仍会启动，命令以你的全部权限运行";
+    SandboxConflict: "{}: see `[sandbox] forbid_read`; --no-sandbox goes without", "{}：见 `[sandbox] forbid_read`；--no-sandbox 不使用沙箱";
+    SandboxNone: "No sandbox works here: commands run with all your rights ({}). `ostler doctor` says more.", "这里没有可用的沙箱：命令以你的全部权限运行（{}）。详见 `ostler doctor`。";
+    NoBrace: "a `}` is missing", "缺少 `}`";
+    UnsetVariable: "the variable {} is not set; write ${{}:-something}", "未设置变量 {}；请写 ${{}:-something}";
+    IsEmpty: "it is empty", "为空";
+    SchemaUnread: "--output-schema {} cannot be read", "无法读取 --output-schema {}";
+    SchemaNoJson: "--output-schema {} is not JSON: {}", "--output-schema {} 不是 JSON：{}";
+    SchemaNone: "--output-schema {} is not a JSON Schema: {}", "--output-schema {} 不是 JSON Schema：{}";
+    ServerNoName: "it has no name", "没有名称";
+    ServerNoCommand: "it has neither `command` nor `url`", "既没有 `command` 也没有 `url`";
+    ServerSse: "`type = \"sse\"` is the transport of old; use `type = \"http\"` with the server's streamable HTTP address, which mostly ends in /mcp", "`type = \"sse\"` 是旧的传输方式；请用 `type = \"http\"` 与服务器的 streamable HTTP 地址（多以 /mcp 结尾）";
+    ServerWantsKey: "it wants ${{}}, which is the key of a model provider; a project's file may not have it", "它需要 ${{}}，那是模型提供商的密钥；项目的文件不能使用";
+    NoBraceIn: "a `}` is missing in `{}`", "`{}` 中缺少 `}`";
+    ServerUnset: "the variable {} is not set; set it, or write ${{}:-something}", "未设置变量 {}；请设置，或写 ${{}:-something}";
+    FormatNoPrompt: "an output format goes with a prompt: add -p \"…\"", "输出格式需要提示：请加 -p \"…\"";
+    // Doctor
+    DocMendHook: "mend the hook; one that cannot be read stops every session", "请修复该钩子；无法读取的钩子会阻止所有会话";
+    TopicVersion: "version", "版本";
+    TopicConfig: "config", "配置";
+    TopicModel: "model", "模型";
+    TopicProvider: "provider", "提供商";
+    TopicOnline: "online", "在线";
+    TopicTrust: "trust", "信任";
+    TopicSandbox: "sandbox", "沙箱";
+    TopicTerminal: "terminal", "终端";
+    TopicHome: "home", "主目录";
+    TopicSessions: "sessions", "会话";
+    TopicLedger: "ledger", "账本";
+    DocNoProblems: "No problems.\n", "没有问题。\n";
+    DocVersion: "ostler {} on {} {}", "ostler {}，{} {}";
+    DocNotThere: " (not there)", "（不存在）";
+    DocRunSetup: "run `ostler setup`", "请运行 `ostler setup`";
+    DocAnswers: "{}: answers, {}", "{}：有回答，{}";
+    DocActive: "{} active", "{} 已启用";
+    DocMissing: "{}\nmissing: {}", "{}\n缺少：{}";
+    DocIsTerminal: "a terminal", "是终端";
+    DocNoTerminal: "not a terminal", "不是终端";
+    DocScreen: "{} columns, {} lines", "{} 列，{} 行";
+    Doc256: "256 colours", "256 色";
+    Doc16: "16 colours", "16 色";
+    DocSessions: "{}, {}, in {}", "{}，{}，位于 {}";
+    DocHas: "{} has {}", "{} 有 {}";
+    DocRequestsIn: "{} in {}", "{}，位于 {}";
+    DocMendConfig: "mend it; until then this report uses the defaults in its place, and other commands refuse to run", "请修复；在此之前本报告使用默认值，其他命令拒绝运行";
+    DocMendRule: "mend the rule; a rule that cannot be read stops every session", "请修复该规则；无法读取的规则会阻止所有会话";
+    DocKeyIn: "key in {}", "密钥在 {}";
+    DocNeedsNone: "needs no key", "无需密钥";
+    DocProviderKey: "{}: key in {}", "{}：密钥在 {}";
+    DocProviderNone: "{}: needs no key", "{}：无需密钥";
+    DocProviderNoKey: "{}: no key ({} is not set)", "{}：没有密钥（未设置 {}）";
+    DocSaveKey: "save one with `ostler setup`", "用 `ostler setup` 保存一个";
+    DocNoList: "{}: answers, has no list of models", "{}：有回答，但没有模型列表";
+    DocNotRunning: "{}: not running", "{}：未运行";
+    DocTrustNone: "nothing in this project needs trust", "此项目没有需要信任的内容";
+    DocTrusted: "this project is trusted ({} in force)", "此项目受信任（{}生效）";
+    DocTrustedRun: "this project is trusted for this run only ({} in force)", "此项目仅在本次运行中受信任（{}生效）";
+    DocUntrusted: "this project is untrusted: {} ignored", "此项目未受信任：{}被忽略";
+    DocTrustChanged: "this project has changed since it was trusted: {} ignored", "此项目在信任之后已更改：{}被忽略";
+    DocRefused: "this project is not trusted, as you decided: {} ignored", "按你的决定，此项目不受信任：{}被忽略";
+    DocLookTrust: "look at it with `ostler trust`", "用 `ostler trust` 查看";
+    DocSandboxOff: "off: commands run with your rights", "关闭：命令以你的权限运行";
+    DocContain: "let it work in a container or a virtual machine where that matters", "如有必要，请在容器或虚拟机中运行";
+    DocNoStart: "no session starts (sandbox.bash = \"require\")", "任何会话都不会启动（sandbox.bash = \"require\"）";
+    DocYourRights: "commands run with your rights", "命令以你的权限运行";
+    DocNoLayer: "no layer works here: {}\n{}", "这里没有可用的隔离层：{}\n{}";
+    DocNetwork: "; {}", "；{}";
+    DocNetOpen: "network open", "网络开放";
+    DocNetGranted: "no network but hosts granted by rules", "仅可访问规则允许的主机";
+    DocNetNone: "no network", "无网络";
+    DocLandlock: ", with landlock {}", "，并有 landlock {}";
+    DocNotOnPath: "not found on PATH", "PATH 中没有";
+    DocInstallGit: "install it: models use it to look at changes", "请安装：模型用它查看改动";
+    DocShellGone: "{} is not found", "找不到 {}";
+    DocInstallShell: "install it, or name another one: ostler config set tools.shell.path /path/to/sh", "请安装，或指定另一个：ostler config set tools.shell.path /path/to/sh";
+    DocStdin: "stdin is {}", "标准输入{}";
+    DocStdout: "stdout is {}", "标准输出{}";
+    DocNoColorSet: "no colours (NO_COLOR)", "无颜色（NO_COLOR）";
+    DocTrueColor: "true colours", "真彩色";
+    DocNoColor: "no colours", "无颜色";
+    DocAllowIdle: "the allow rule `{}` never counts: `{}` in `{}` ({}) wins", "允许规则 `{}` 不起作用：`{}`（{}，{}）优先";
+    DocHomeFine: "{} can be written", "{} 可写";
+    DocHomeFix: "make it writable, set OSTLER_HOME to a folder that is, or run with --no-save", "请使其可写，将 OSTLER_HOME 设为可写的文件夹，或使用 --no-save";
+    NoFolder: "{} is not a folder", "{} 不是文件夹";
+    DocCheckRights: "check its permissions", "请检查其权限";
+    DocOnlyNewest: "; only the newest {} were read", "；只读取了最新的 {} 个";
+    DocDamagedOpen: "they open all the same, without the lost lines; `ostler sessions delete ID` removes one", "它们仍可打开，只缺丢失的行；`ostler sessions delete ID` 可删除";
+    DocUnreadable: "cannot be read", "无法读取";
+    DocCutOff: "cut off", "不完整";
+    DocAlsoCut: "{}, cut off", "{}，不完整";
+    DocNoRequests: "no requests yet", "还没有请求";
+    DocLedgerBad: "{} of {} in {} cannot be read; `ostler usage` leaves them out", "{}（共 {}，位于 {}）无法读取；`ostler usage` 会略过";
+    DocLedgerFix: "check its permissions; `ostler usage` needs it", "请检查其权限；`ostler usage` 需要它";
+    // Logins of the program
+    AuthRunLogin: "Run `ostler login {}`", "请运行 `ostler login {}`";
+    AuthAtLine: "line {}, column {}", "第 {} 行，第 {} 列";
+    AuthFor: "for {}", "用于 {}";
+    AuthEnds: "ends {}", "有效至 {}";
+    AuthNoOpener: "there is no program to open it with", "没有可用来打开它的程序";
+    AuthNoDeviceUrl: "it has no `device_url`", "没有 `device_url`";
+    AuthNoDeviceCode: "the issuer's answer has no code for another device; check `device_url`", "颁发方的回答中没有用于其他设备的代码；请检查 `device_url`";
+    AuthBadPage: "the issuer names a page to open, but {}", "颁发方给出了要打开的页面，但 {}";
+    AuthCodeLate: "the code was not typed in before it expired; run `ostler login` again", "代码在过期前没有输入；请重新运行 `ostler login`";
+    AuthRefusedThere: "the login was refused on the other device", "登录在另一台设备上被拒绝";
+    AuthTableUnusable: "`oauth` of provider `{}` cannot be used", "提供商 `{}` 的 `oauth` 无法使用";
+    AuthNoClient: "{}: it has no `client_id`", "{}：没有 `client_id`";
+    AuthNoTokenUrl: "{}: it has neither `issuer` nor `token_url`", "{}：既没有 `issuer` 也没有 `token_url`";
+    AuthOtherDocument: "{} is the document of another issuer; check `issuer`", "{} 是另一个颁发方的文档；请检查 `issuer`";
+    AuthNoAddresses: "{} publishes no addresses; set `token_url` and `authorize_url` or `device_url`", "{} 没有公布地址；请设置 `token_url` 以及 `authorize_url` 或 `device_url`";
+    AuthSaidNo: "{} said no: {}", "{} 拒绝：{}";
+    HttpNoClient: "the HTTP client cannot be set up: {}", "无法建立 HTTP 客户端：{}";
+    HttpTooLarge: "{} answered with more than {} MiB", "{} 的回答超过 {} MiB";
+    HttpLater: "{} answered {}; try again later", "{} 回答 {}；请稍后再试";
+    AuthNoJson: "{} answered with something that is no JSON object; check the addresses in `oauth`", "{} 的回答不是 JSON 对象；请检查 `oauth` 中的地址";
+    AuthRedirects: "{} redirects elsewhere ({}); check the addresses in `oauth`", "{} 转到别处（{}）；请检查 `oauth` 中的地址";
+    AuthNoReason: "{} answered {} without saying why; check the addresses in `oauth`", "{} 回答 {}，未说明原因；请检查 `oauth` 中的地址";
+    HttpNoTime: "{} did not answer in time", "{} 未及时回答";
+    HttpNoAnswer: "no answer from {}: {}", "{} 没有回答：{}";
+    AuthCloseTab: "You can close this tab and go back to the terminal.", "可以关闭此标签页并回到终端。";
+    AuthNothingHere: "There is nothing here.", "这里什么也没有。";
+    AuthNoPort: "no port of this machine can be listened on", "无法监听本机的任何端口";
+    AuthNoAuthorizeUrl: "it has no `authorize_url`", "没有 `authorize_url`";
+    AuthOtherState: "the answer does not belong to this login (its `state` differs), so it was not used; run `ostler login` again", "该回答不属于这次登录（`state` 不同），未使用；请重新运行 `ostler login`";
+    AuthRefused: "the login was refused in the browser", "登录在浏览器中被拒绝";
+    AuthFailed: "the login failed: {}", "登录失败：{}";
+    AuthFailedWith: "the login failed: {} ({})", "登录失败：{}（{}）";
+    AuthOtherIssuer: "the answer came from another issuer, so it was not used", "该回答来自另一个颁发方，未使用";
+    AuthNoCode: "the answer has no code in it; run `ostler login` again", "回答中没有代码；请重新运行 `ostler login`";
+    AuthNotAddress: "this is not the address that the browser ended at", "这不是浏览器最终停留的地址";
+    AuthNotRenewed: "the login could not be renewed: {}", "无法续期登录：{}";
+    AuthGone: "is gone", "已不存在";
+    AuthExpired: "has expired", "已过期";
+    AuthNotAccepted: "is no longer accepted", "不再被接受";
+    AuthCannotRenew: "cannot be renewed: {}", "无法续期：{}";
+    AuthLoginNotRenewed: "the login of {} cannot be renewed: {}", "{} 的登录无法续期：{}";
+    AuthLoginAgain: "the login of {} {}. Run `ostler login {}`", "{} 的登录{}。请运行 `ostler login {}`";
+    CannotRead: "{} cannot be read: {}", "无法读取 {}：{}";
+    AuthFileDamaged: "{} is damaged at line {}; mend it or move it away", "{} 的第 {} 行已损坏；请修复或移走它";
+    CannotWrite: "{} cannot be written: {}", "无法写入 {}：{}";
+    KeepsLocked: "another process keeps {} locked", "另一个进程锁定了 {}";
+    UnknownDay: "an unknown day", "未知日期";
+    LoginOf: "login of {}", "{} 的登录";
+    AuthStoreDamaged: "{} is damaged ({}); it is left as it is. Mend it, or move it away and run `ostler login` again", "{} 已损坏（{}）；保持原样。请修复，或移走后重新运行 `ostler login`";
+    AuthHeld: "another process has held {} for {} s; end it and try again", "另一个进程已占用 {} {} 秒；请结束它后再试";
+    AuthNoKeyring: "this build of ostler has no keyring; set `store = \"file\"` in [auth] of your config file", "此版本的 ostler 没有密钥环；请在配置文件的 [auth] 中设置 `store = \"file\"`";
+    AuthOpenFile: "{}: can be read by others (mode {}); run: chmod 600 {}", "{}：他人可读（权限 {}）；请运行：chmod 600 {}";
+    AuthNotTokens: "it is not a file with tokens in it", "不是保存令牌的文件";
+    AuthNotLogin: "an entry is not a login", "有一项不是登录";
+    AuthNoToken: "the issuer's answer has no access token", "颁发方的回答中没有访问令牌";
+    AuthBadToken: "the issuer's token has characters that cannot be sent, or too many", "颁发方的令牌含有无法发送的字符，或过长";
+    AuthNotBearer: "the issuer's token is not a bearer token, which is all ostler can send", "颁发方的令牌不是 bearer 令牌，而 ostler 只能发送这种";
+    StoppedUnchanged: "Stopped; nothing was changed.", "已停止；没有任何更改。";
+    AuthNotIn: "{}: not logged in; run `ostler login {}`\n", "{}：未登录；请运行 `ostler login {}`\n";
+    AuthNoneAtAll: "There is no login, and no provider in the configuration has an `oauth` table.\n", "没有登录，配置中也没有带 `oauth` 表的提供商。\n";
+    AuthRenews: "renews itself", "自动续期";
+    AuthNoEnd: "no end known", "有效期未知";
+    AuthIsExpired: "expired; run `ostler login {}`", "已过期；请运行 `ostler login {}`";
+    AuthNoSuch: "no such provider in the configuration", "配置中没有此提供商";
+    AuthNotUsed: "not in use: the key in {} comes first", "未使用：{} 中的密钥优先";
+    AuthNoTable: "provider `{}` has no login: its configuration has no `oauth` table. If it takes a key, run `ostler setup --use {}`", "提供商 `{}` 没有登录：其配置没有 `oauth` 表。若它使用密钥，请运行 `ostler setup --use {}`";
+    AuthByProject: "provider `{}` is changed by this project's ostler.toml; log in from another folder, or put it into your own config file", "提供商 `{}` 被此项目的 ostler.toml 更改；请在其他文件夹登录，或写入你自己的配置文件";
+    AuthNoPlace: "provider `{}` has no address", "提供商 `{}` 没有地址";
+    AuthNoLoginTo: "no login to {}", "无法登录 {}";
+    NoProvider: "no provider is called `{}`", "没有名为 `{}` 的提供商";
+    AuthNoProvider: "no provider is called `{}`; a login have {}", "没有名为 `{}` 的提供商；可登录的有 {}";
+    AuthNoProviders: "no provider in the configuration has a login; `[providers.oauth]` says how", "配置中没有可登录的提供商；见 `[providers.oauth]`";
+    AuthWhich: "which one? these have a login: {}", "哪一个？可登录的有：{}";
+    AuthNoDevice: "the issuer offers no login with another device (`oauth` has no `device_url`)", "颁发方不支持用其他设备登录（`oauth` 没有 `device_url`）";
+    AuthNoWeb: "the issuer offers no login with a browser (`oauth` has no `authorize_url`)", "颁发方不支持用浏览器登录（`oauth` 没有 `authorize_url`）";
+    AuthNeither: "`oauth` has neither `authorize_url` nor `device_url`", "`oauth` 既没有 `authorize_url` 也没有 `device_url`";
+    AuthBrowserLate: "the browser did not come back within {} minutes; run `ostler login` again", "浏览器在 {} 分钟内没有返回；请重新运行 `ostler login`";
+    // Configuration
+    CfgRecallOn: "on: facts that a prompt is about go with it\n", "开：与提示有关的记忆随之发送\n";
+    CfgRecallOff: "off: facts are found only where they are looked for\n", "关：记忆只在查找时使用\n";
+    HookNoCommand: "{}: this hook has no `command`", "{}：此钩子没有 `command`";
+    HooksLeft: "its hooks are left out: {}", "其钩子已略过：{}";
+    HookUnknown: "a hook for `{}` is left out: this version has no such hooks", "事件 `{}` 的钩子已略过：此版本没有这种钩子";
+    HookLeft: "a hook for `{}` is left out: {}", "事件 `{}` 的钩子已略过：{}";
+    KeyInVariable: "variable {}", "变量 {}";
+    KeyInPath: "file {}", "文件 {}";
+    CfgDirectory: "a directory", "目录";
+    CfgExpected: "expected {}", "应为{}";
+    CfgString: "a string", "字符串";
+    CfgList: "a list", "列表";
+    CfgTable: "a table", "表";
+    CfgAnyNumber: "a number", "数";
+    CfgBool: "true or false", "true 或 false";
+    CfgWhole: "a whole number", "整数";
+    CfgWholePositive: "a whole number, 0 or greater", "不小于 0 的整数";
+    CfgWholeTo: "a whole number from 0 to {}", "0 到 {} 的整数";
+    CfgProvider: "provider `{}`{}: {}", "提供商 `{}`{}：{}";
+    CfgDate: "a date", "日期";
+    ServerNeedsCommand: "`type = \"stdio\"` needs a `command`", "`type = \"stdio\"` 需要 `command`";
+    ServerNeedsUrl: "`type = \"http\"` needs a `url`", "`type = \"http\"` 需要 `url`";
+    CfgMoney: "write USD like 2.5, or tokens like 500000tokens or 500ktokens", "请写美元如 2.5，或词元如 500000tokens、500ktokens";
+    DidYouMean: "did you mean `{}`?", "是否指 `{}`？";
+    CfgNoRole: "`budget.roles`: there is no role `{}`; {}", "`budget.roles`：没有角色 `{}`；{}";
+    IsIgnored: "it is ignored", "已忽略";
+    CfgUnknownKey: "unknown key `{}`; {}", "未知的键 `{}`；{}";
+    CfgTwoNamed: "two providers are named `{}`", "有两个提供商名为 `{}`";
+    CfgUsedBefore: "used before in this file", "此文件中已使用";
+    CfgOwnName: "give each its own name, or put the models of both into one entry", "请各起不同的名称，或将两者的模型写入同一项";
+    CfgModelOrModels: "`model` and `models` cannot both be given", "`model` 与 `models` 不能同时给出";
+    CfgOneOfTwo: "one of the two", "二者之一";
+    CfgKeepModels: "keep `models`, and say `default = …` for the one to use first", "保留 `models`，并用 `default = …` 指定首选";
+    CfgBadName: "a provider's name may have no `/`, `@` or space in it", "提供商的名称不能含有 `/`、`@` 或空格";
+    CfgNoName: "not a usable name", "不能用作名称";
+    CfgTwoKeys: "`models.{}` has more than one key", "`models.{}` 有多个密钥";
+    CfgSecond: "a second one", "第二个";
+    CfgKeepOne: "keep one of `api_key_env`, `api_key_file`, `api_key`", "请保留 `api_key_env`、`api_key_file`、`api_key` 之一";
+    CfgNameTaken: "`models.{}` has the name of a provider in the same file", "`models.{}` 与同一文件中的提供商重名";
+    CfgAlsoUsed: "used by [[providers]] too", "[[providers]] 也使用了它";
+    CfgRename: "give one of them another name", "请为其中之一改名";
+    CfgNoAddress: "not an address", "不是地址";
+    CfgWriteAddress: "write it like \"https://host/v1\" or \"http://127.0.0.1:8080/v1\"", "请写如 \"https://host/v1\" 或 \"http://127.0.0.1:8080/v1\"";
+    CfgNoToken: "no token may go there", "令牌不能发往那里";
+    CfgBadBase: "this base URL is not valid: {}", "此基础地址无效：{}";
+    CfgBaseForm: "a base URL must start with http:// or https:// and name a host", "基础地址必须以 http:// 或 https:// 开头并写明主机";
+    CfgUnsendable: "cannot be sent", "无法发送";
+    CfgNoHeader: "this is not the name of an HTTP header", "这不是 HTTP 请求头的名称";
+    CfgHeaderValue: "a header value may have no line breaks or control characters", "请求头的值不能含有换行或控制字符";
+    CfgMustNow: "must be {}; it is {}", "必须是{}；现在是 {}";
+    CfgMustNot: "must be {}, not {}", "必须是{}，而不是{}";
+    CfgNearText: "did you mean \"{}\"?", "是否指 \"{}\"？";
+    CfgOneOf: "must be one of {}", "必须是 {} 之一";
+    CfgNoneOf: "not one of these", "不在其中";
+    CfgHasNo: "has no `{}`", "没有 `{}`";
+    CfgMissing: "`{}` is missing here", "此处缺少 `{}`";
+    CfgAddField: "add `{} = …` to this table", "请在此表中添加 `{} = …`";
+    CfgUnquote: "write {} without the quotes", "请写 {}，不加引号";
+    CfgBrackets: "put it in brackets: [\"…\"]", "请放入方括号：[\"…\"]";
+    CfgQuote: "put it in quotes: \"{}\"", "请放入引号：\"{}\"";
+    CfgMoreErrors: "and {} more errors", "另有 {} 个错误";
+    CfgNoUtf8: "this file is not UTF-8 text", "此文件不是 UTF-8 文本";
+    CfgSaveUtf8: "save it as UTF-8 and try again", "请存为 UTF-8 后重试";
+    CfgEditIt: "edit it, or use `ostler config set KEY VALUE`", "请编辑它，或用 `ostler config set KEY VALUE`";
+    CfgExists: "this configuration file exists already; it was left alone", "此配置文件已存在；未作更改";
+    CfgNotWritten: "this configuration file cannot be written: {}", "无法写入此配置文件：{}";
+    CfgCheckFolder: "check the permissions of its directory; nothing was changed", "请检查其目录的权限；没有任何更改";
+    CfgNeedsKey: "a key is needed, like `agent.max_steps`", "需要一个键，如 `agent.max_steps`";
+    CfgRenameInFile: "a provider's name is part of its key; rename it in the file", "提供商的名称是键的一部分；请在文件中改名";
+    CfgNoTable: "`{}` is not a table, so nothing can be set below it", "`{}` 不是表，不能在其下设置";
+    CfgNotAdded: "the provider could not be added", "无法添加提供商";
+    CfgOneList: "`{}` is written as one list; add `{}` to it by hand", "`{}` 写成了一个列表；请手动添加 `{}`";
+    CfgNoTableList: "`{}` is not a list of tables", "`{}` 不是表的列表";
+    CfgEnvIgnored: "is ignored: it names no key", "已忽略：没有指明键";
+    CfgEnvNoKey: "`{}` names no key", "`{}` 没有指明键";
+    CfgEnvBadKey: "`{}` is not a key like `agent.max_steps`", "`{}` 不是如 `agent.max_steps` 的键";
+    CfgLocked: "another process keeps it locked", "另一个进程锁定了它";
+    KeyNone: "no key for `{}`; looked at: {}", "没有 `{}` 的密钥；已查找：{}";
+    KeyFile: "the key file of `{}` cannot be used: {}: {}", "无法使用 `{}` 的密钥文件：{}：{}";
+    KeyUnsendable: "the key of `{}` from {} has characters that cannot be sent; copy it again without line breaks", "`{}` 的密钥（来自 {}）含有无法发送的字符；请不带换行重新复制";
+    KeyEnvOff: "variable {} (turned off by [auth] use_process_env = false)", "变量 {}（已被 [auth] use_process_env = false 关闭）";
+    KeyInFile: "api_key in the config file", "配置文件中的 api_key";
+    KeyMove: "the key of `{}` stands in a config file; `ostler setup` moves keys to {}", "`{}` 的密钥写在配置文件中；`ostler setup` 会将密钥移到 {}";
+    KeyNoFile: "it is not a small file with a key in it", "不是保存密钥的小文件";
+    KeyUnread: "cannot be read: {}", "无法读取：{}";
+    KeyOpen: "can be read by others (mode {}); run: chmod 600 {}", "他人可读（权限 {}）；请运行：chmod 600 {}";
+    KeyBadLine: "{}:{}: this line is not NAME=value; it is ignored", "{}:{}：此行不是 NAME=value，已忽略";
+    KeyBadName: "`{}` cannot be the name of a variable; use letters, digits and `_`", "`{}` 不能用作变量名；请使用字母、数字和 `_`";
+    KeyOneLine: "a key is one line of visible characters", "密钥是一行可见字符";
+    CfgFileGone: "this configuration file does not exist", "此配置文件不存在";
+    CfgCheckPath: "check the path given with --config", "请检查 --config 给出的路径";
+    CfgNoFit: "the configuration does not fit together: {}", "配置相互矛盾：{}";
+    CfgNoToml: "this file is not valid TOML", "此文件不是有效的 TOML";
+    CfgUnread: "this configuration file cannot be read: {}", "无法读取此配置文件：{}";
+    CfgCheckFile: "check the permissions of the file and its directory", "请检查文件及其目录的权限";
+    CfgIrregular: "not a regular file", "不是普通文件";
+    CfgShouldFile: "this should be a configuration file, but it is {}", "这里应为配置文件，却是{}";
+    CfgMoveAway: "move it away, or name another file with --config", "请移走它，或用 --config 指定其他文件";
+    CfgTooLarge: "this configuration file has {} bytes; {} are the most", "此配置文件有 {} 字节；最多 {}";
+    CfgMoveText: "move large texts into files of their own, like system_prompt_file", "请将长文本移到单独的文件，如 system_prompt_file";
+    CfgCheckRights: "check the permissions of the file", "请检查文件的权限";
+    CfgNotYet: "not used by this version yet: {}", "此版本尚未使用：{}";
+    CfgOldIgnored: "`{}` is ignored: `{}` says the same and is newer", "`{}` 已忽略：`{}` 含义相同且较新";
+    CfgOldName: "`{}` is an older name; write `{}`", "`{}` 是旧名称；请写 `{}`";
+    CfgBadUrl: "this address is not valid: {}", "此地址无效：{}";
+    CfgLoginHttps: "a login needs https://, except for a server on this machine", "登录需要 https://，本机的服务器除外";
+    CfgUrlForm: "an address must start with https:// and name a host", "地址必须以 https:// 开头并写明主机";
+    NoHome: "no home directory: neither OSTLER_HOME nor {} is set; set OSTLER_HOME to a directory for Ostler's files", "没有主目录：OSTLER_HOME 与 {} 均未设置；请将 OSTLER_HOME 设为存放 Ostler 文件的目录";
+    PlugNoList: "no list of servers: {}", "不是服务器列表：{}";
+    PlugLeft: "the server `{}` is left out: {}", "服务器 `{}` 已略过：{}";
+    CfgUserOnly: "`{}` is ignored in a project file; only your own config file may set it", "`{}` 在项目文件中被忽略；只有你自己的配置文件可以设置";
+    PlugNoServers: "not a list of servers", "不是服务器列表";
+    ProvNoKind: "it has no `kind`; say which wire protocol it speaks", "没有 `kind`；请写明它使用的协议";
+    ProvApiKind: "`api` does not go with kind \"{}\"", "`api` 与 kind \"{}\" 不符";
+    ProvApi: "api \"{}\" is not known", "未知的 api \"{}\"";
+    ProvNoBase: "it has no `base_url`; say where its requests go", "没有 `base_url`；请写明请求发往何处";
+    ModelNone: "no model is configured and no provider key was found{}\nrun `ostler setup`, or set one of {}\nor see it work without an account: `ostler demo`", "没有配置模型，也没有找到提供商的密钥{}\n请运行 `ostler setup`，或设置 {} 之一\n或无需账号先看效果：`ostler demo`";
+    ModelNoKey: "{}\nset one of these, or save the key with `ostler setup`", "{}\n请设置其中之一，或用 `ostler setup` 保存密钥";
+    ModelRedirected: "provider `{}`{}: the key from {} belongs to {}, but the project sends it to {}; refused\nname another key for it, or put this provider into your own config file", "提供商 `{}`{}：来自 {} 的密钥属于 {}，但项目将它发往 {}；已拒绝\n请为它指定其他密钥，或将此提供商写入你自己的配置文件";
+    ModelUnknown: "no provider or model is called `{}`{}\nproviders: {}; any of their models can be named as provider/model", "没有名为 `{}` 的提供商或模型{}\n提供商：{}；可用 provider/model 指定其任一模型";
+    ModelPickKey: "no default_model is set; {} has a key in {}", "未设置 default_model；{} 的密钥在 {}";
+    ModelPickLogin: "no default_model is set; {} has a {}", "未设置 default_model；{} 有{}";
+    ModelPickPlain: "no default_model is set; {} is configured", "未设置 default_model；{} 已配置";
+    ModelNeedsName: " ({} is set, but needs a model: use --model)", "（{} 已设置，但需要模型：请用 --model）";
+    ModelNoList: "it has no model; add `models = […]`", "没有模型；请添加 `models = […]`";
+    ItsHeaders: "its headers", "其请求头";
+    OwnProviders: "providers of your own", "你自己的提供商";
+    ProvNoKindNear: "there is no kind \"{}\"; did you mean \"{}\"?", "没有类型 \"{}\"；是否指 \"{}\"？";
+    ProvNoKindOf: "there is no kind \"{}\"; there are {}", "没有类型 \"{}\"；可用：{}";
+    ModelNoLogin: "no key and no login for `{}`\nrun `ostler login {}`", "`{}` 没有密钥，也没有登录\n请运行 `ostler login {}`";
+    ModelLoginElsewhere: "the login of `{}` is for {}, but its requests go to {}; it is not sent there\n{}", "`{}` 的登录属于 {}，但其请求发往 {}；不会发送到那里\n{}";
+    ModelNoOauth: "provider `{}` wants a login (`auth = \"login\"`), but has no `oauth`\nsay in `[providers.oauth]` where its tokens come from", "提供商 `{}` 需要登录（`auth = \"login\"`），但没有 `oauth`\n请在 `[providers.oauth]` 中写明令牌的来源";
+    ModelByProject: "this project's ostler.toml has changed the address", "此项目的 ostler.toml 更改了地址";
+    ModelLoginFor: "run `ostler login {}` to log in for {}", "请运行 `ostler login {}` 登录 {}";
+    CfgNoKey: "there is no key `{}`{}", "没有键 `{}`{}";
+    CfgNotSet: "`{}` is not set and has no default", "`{}` 未设置，也没有默认值";
+    CfgBigNumber: "this number does not fit in 64 bits", "此数字超出 64 位";
+    TrustSettingsIgnored: "so these settings are ignored", "因此忽略这些设置";
+    TrustRunOnly: "this project is trusted for this run only (--trust-workspace): {}", "此项目仅在本次运行中受信任（--trust-workspace）：{}";
+    TrustNotYet: "this project is not trusted, {}: {}; `ostler trust` shows them and asks", "此项目未受信任，{}：{}；`ostler trust` 显示它们并询问";
+    TrustHasChanged: "this project has changed since you trusted it, {}: {}; `ostler trust` shows what is new and asks", "此项目在你信任之后已更改，{}：{}；`ostler trust` 显示新内容并询问";
+    TrustAsDecided: "this project is not trusted, as you decided, {}: {}; `ostler trust` asks again", "按你的决定，此项目不受信任，{}：{}；`ostler trust` 会再次询问";
+    TrustNoUtf8: "the name of this folder is not UTF-8, so it cannot be remembered as trusted", "此文件夹的名称不是 UTF-8，无法记住对它的信任";
+    TrustTooMany: "this project has {} items that need trust, more than the {} that anybody would read; it stays untrusted", "此项目有 {} 项需要信任，超过任何人会读的 {} 项；保持不受信任";
+    TrustTooLarge: "{} would be too large; forget old projects with `ostler trust --remove PATH`", "{} 将过大；请用 `ostler trust --remove PATH` 忘记旧项目";
+    TrustBookBad: "{}: {}; no project is trusted until you run `ostler trust` there", "{}：{}；在那里运行 `ostler trust` 之前，任何项目都不受信任";
+    TrustOther: "written by another version of Ostler", "由其他版本的 Ostler 写入";
+    TrustUnread: "cannot be read ({})", "无法读取（{}）";
+    TrustNoSmall: "not a small file", "不是小文件";
+    TrustManyDamaged: "too many damaged files beside it", "旁边的损坏文件过多";
+    CfgShare: "a number from 0.1 to 1", "0.1 到 1 的数";
+    CfgNumber: "a number, 0 or greater", "不小于 0 的数";
+    CfgSize: "a size like \"2GB\" or \"500MiB\", or a number of bytes", "大小如 \"2GB\" 或 \"500MiB\"，或字节数";
+    CfgColor: "\"auto\", \"always\", \"never\", true or false", "\"auto\"、\"always\"、\"never\"、true 或 false";
+    // Utilities: sessions
+    SesUnreadable: "(unreadable)", "（无法读取）";
+    SesGone: "Deleted {}  {}\n", "已删除 {}  {}\n";
+    SesDid: "Deleted", "已删除";
+    SesNoneHere: "No sessions of this project yet. `ostler sessions list --all` shows those of every project.", "此项目还没有会话。`ostler sessions list --all` 列出所有项目的会话。";
+    SesNone: "No sessions yet. Start one with `ostler`, or watch `ostler demo`.", "还没有会话。用 `ostler` 开始一个，或看 `ostler demo`。";
+    SesNoMessage: "No message has all of: {}", "没有消息同时包含：{}";
+    SesOnlyFirst: "Only the first {} are shown; more words find fewer.", "只显示前 {} 条；多写几个词可缩小范围。";
+    SesOpen: "Session {} is open in another process. Close it there first.", "会话 {} 在另一个进程中打开。请先在那里关闭。";
+    SesNoQuota: "The quota is 0, which keeps everything.", "配额为 0，即全部保留。";
+    SesWould: "Would delete", "将删除";
+    SesNothing: "Nothing to delete: the quota is {}.\n", "无需删除：配额为 {}。\n";
+    SesDeleted: "{} {}, {}, to keep {}.\n", "{} {}，{}，以保持 {}。\n";
+    SesPrefixes: "{} {} that no session needs, {}.\n", "{} {}（没有会话需要），{}。\n";
+    // Utilities: permissions
+    PermByRule: "  rule    {} ({})", "  规则    {}（{}）";
+    PermEffect: "  effect  {}", "  效果    {}";
+    PermRemoved: "Removed {} from {} in {} ({})\n", "已从 {1}（{2}，{3}）移除 {0}\n";
+    ListOr: " or ", "或";
+    PermFailed: ", failed", "，失败";
+    PermBy: " by", " 按";
+    PermWasSaved: ", saved", "，已保存";
+    PermAllowedBy: "  allowed by  {}", "  由此规则允许  {}";
+    PermHow: "write them like '{\"path\": \"src/main.rs\"}'", "请写如 '{\"path\": \"src/main.rs\"}'";
+    PermNoObject: "the arguments are not a JSON object; {}", "参数不是 JSON 对象；{}";
+    PermNoJson: "the arguments are not JSON ({}); {}", "参数不是 JSON（{}）；{}";
+    PermNoRules: "No rules. Readers are allowed; for the rest `permissions.mode` decides.", "没有规则。读取均允许；其余由 `permissions.mode` 决定。";
+    PermUnread: "cannot be read: {}", "无法读取：{}";
+    PermIdle: "matches nothing: {}", "不匹配任何内容：{}";
+    PermDenied: "never holds: deny {} covers it", "永不生效：deny {} 已覆盖";
+    PermAsked: "never holds: ask {} covers it", "永不生效：ask {} 已覆盖";
+    PermSame: "says no more than {} in {}", "与 {}（{}）重复";
+    PermNoFile: "The rule {} stands in no file but in {}; change it there.", "规则 {} 不在文件中，而在 {}；请在那里更改。";
+    PermDidYouMean: "Did you mean `{}`?", "是否指 `{}`？";
+    PermListShows: "`ostler permissions list` shows those there are.", "`ostler permissions list` 列出现有规则。";
+    PermNoRule: "There is no rule `{}` in {}. {}", "{1} 中没有规则 `{0}`。{2}";
+    PermBadSince: "--since {} is no time; write it like 12h, 30d or 4w", "--since {} 不是时间；请写如 12h、30d 或 4w";
+    PermNothingByHand: "Nothing was allowed by hand that a rule could allow.", "没有手动批准过可由规则允许的调用。";
+    PermNoRuleFor: "No rule would allow just what {} allowed.", "没有规则恰好允许{}所允许的内容。";
+    PermSaved: "Saved {} in {}. `ostler permissions remove RULE` takes one back.", "已在 {1} 保存 {0}。`ostler permissions remove RULE` 可撤回。";
+    PermOnlyFirst: "Only the first {} calls are shown.", "只显示前 {} 次调用。";
+    PermNoCalls: "This session called no tool.", "此会话没有调用工具。";
+    PermDidNotRun: ", did not run", "，未运行";
+    PermNoResult: ", no result", "，没有结果";
+    PermAndMore: "       and {} more; --format json has all\n", "       另有 {} 个；--format json 列出全部\n";
+    PermMaybeMore: "       maybe more: its words do not tell everything\n", "       可能还有：命令本身没有说明全部\n";
+    // Utilities: trust
+    TrustType: "Type t, n or v.", "请输入 t、n 或 v。";
+    TrustYesNo: "Trust it? [y/N] ", "信任它吗？[y/N] ";
+    WasInstead: "{}   (was {})", "{}   （原为 {}）";
+    AnswerTrusted: "trusted", "信任";
+    AnswerRefused: "refused", "拒绝";
+    TrustKeys: "[t]rust it, [n]ot now, ne[v]er for this content: ", "[t] 信任，[n] 暂不，[v] 对此内容永不：";
+    TrustNothing: "Nothing in this project needs trust.\n", "此项目没有需要信任的内容。\n";
+    TrustNobody: "nobody is there to ask; say yes with `ostler trust --yes`", "无人可以询问；请用 `ostler trust --yes` 确认";
+    Unchanged: "Nothing was changed.", "没有任何更改。";
+    TrustDone: "Trusted. A change to any of this asks again.\n", "已信任。其中任何更改都会再次询问。\n";
+    TrustBroken: "with this project trusted nothing would start; mend it first", "信任此项目后将无法启动；请先修复";
+    TrustDamaged: "{} was damaged; it is kept as {}", "{} 已损坏；已保留为 {}";
+    TrustIs: "{} is trusted, with {} in force:", "{} 受信任，{}生效：";
+    TrustIsRun: "{} is trusted for this run only. With trust, this holds:", "{} 仅在本次运行中受信任。信任后以下内容生效：";
+    TrustIsNot: "{} is not trusted. With trust, this takes effect:", "{} 未受信任。信任后以下内容生效：";
+    TrustIsRefused: "{} was refused. With trust, this takes effect:", "{} 已被拒绝。信任后以下内容生效：";
+    TrustIsChanged: "{} has changed since you trusted it. With trust, this takes effect:", "{} 在你信任之后已更改。信任后以下内容生效：";
+    TrustNoProject: "No project was decided about.\n", "尚未对任何项目作出决定。\n";
+    TrustNotListed: "{} is not in the list; `ostler trust --list` shows it", "{} 不在列表中；见 `ostler trust --list`";
+    TrustGone: "{} is not trusted any more.\n", "{} 不再受信任。\n";
+    // Utilities: checkpoint
+    CpMade: "Checkpoint {}: {}.\n", "检查点 {}：{}。\n";
+    CpInAll: "{} in all.\n", "共 {}。\n";
+    CpShown: "Checkpoint {}: {}\n{} UTC, {}, holds {}: {}, {}\n", "检查点 {}：{}\n{} UTC，{}，包含{}：{}，{}\n";
+    CpNamed: "named     {}\n", "指定      {}\n";
+    CpModes: " (mode {} to {})", "（权限 {} 改为 {}）";
+    CpBack: "restored  {}\n", "已恢复    {}\n";
+    CpRemoved: "Removed {}; {} before, {} now.\n", "已移除 {}；之前 {}，现在 {}。\n";
+    CpByHand: "by hand", "手动";
+    CpKeepForce: "`--keep` leaves them as they are, `--force` restores them as well.", "`--keep` 保持它们不变，`--force` 也恢复它们。";
+    CpNone: "There are no checkpoints of this project.", "此项目没有检查点。";
+    CpTree: "the tree", "目录树";
+    CpIgnoredToo: "ignored files too", "包括被忽略的文件";
+    CpSome: "some files", "部分文件";
+    CpInPart: "It does not hold the whole tree: {}.\n", "未保存整个目录树：{}。\n";
+    CpLeftOut: "left out  {}: {}\n", "略过  {}：{}\n";
+    CpNoDiffers: "Nothing differs.", "没有差别。";
+    CpRestored: "{} as in checkpoint {}. Undo: ostler checkpoint restore {}\n", "{}已恢复为检查点 {} 的状态。撤销：ostler checkpoint restore {}\n";
+    CpLeftAsIs: "{} was left as it is: {}", "{} 保持不变：{}";
+    BadQuota: "--quota {} is not a size; write it like 500MB or 2GB", "--quota {} 不是大小；请写如 500MB 或 2GB";
+    CpWasLeft: "{} was left out: {}", "{} 已略过：{}";
+    // Utilities: mcp
+    ColName: "name", "名称";
+    ColType: "type", "类型";
+    ColScope: "scope", "范围";
+    McpAdded: "Added {} to {}.\n", "已将 {} 添加到 {}。\n";
+    McpOff: "off", "停用";
+    McpOn: "on", "启用";
+    McpWasAdded: "{}: added\n", "{}：已添加\n";
+    McpWorks: "{} works: {}, protocol {}, {} ms\n", "{} 可用：{}，协议 {}，{} 毫秒\n";
+    PluginWorks: "{} works: {}, {} ms", "{} 可用：{}，{} 毫秒";
+    CountModels: "{} model¦{} models", "{} 个模型";
+    McpReads: " (reads only)", "（只读）";
+    McpNote: "Note: {}\n", "注意：{}\n";
+    McpNothingToAdd: "nothing to add", "没有可添加的内容";
+    McpAddressArgs: "an address takes headers (-H), no arguments", "地址使用请求头（-H），没有参数";
+    McpBadHeader: "`{}` is no header; write \"Name: value\"", "`{}` 不是请求头；请写 \"名称: 值\"";
+    McpProgramHeaders: "only an address has headers; a program has -e", "只有地址有请求头；程序使用 -e";
+    McpBadPair: "`{}` is no variable; write NAME=VALUE", "`{}` 不是变量；请写 NAME=VALUE";
+    McpExists: "there is a server `{}` already; `ostler mcp remove {}` takes it out", "已有服务器 `{}`；`ostler mcp remove {}` 可移除";
+    McpAfterTrust: "It takes effect once the project is trusted: ostler trust\n", "项目受信任后生效：ostler trust\n";
+    McpTryIt: "Try it: ostler mcp test {}\n", "试一试：ostler mcp test {}\n";
+    CannotBeLocked: "{} cannot be locked", "无法锁定 {}";
+    McpNoListFile: "{} is no list of servers", "{} 不是服务器列表";
+    McpNoServers: "No servers. Add one: ostler mcp add <name> -- <command> <arguments>\n", "没有服务器。添加：ostler mcp add <名称> -- <命令> <参数>\n";
+    McpProjectLeft: "This project is not trusted, so its own servers are not among them: ostler trust", "此项目未受信任，因此不含它自己的服务器：ostler trust";
+    ThereAreNone: "there are none", "没有任何";
+    ThereAre: "there are {}", "可用：{}";
+    McpNotTrusted: ", and this project is not trusted (ostler trust)", "，且此项目未受信任（ostler trust）";
+    McpNoSuch: "there is no server `{}`; {}{}", "没有服务器 `{}`；{}{}";
+    McpTookOut: "Took {} out of {}.\n", "已从 {1} 移除 {0}。\n";
+    McpInPlugins: "`{}` stands in [[plugins]] at {}; take it out there", "`{}` 写在 {} 的 [[plugins]] 中；请在那里移除";
+    McpNotInFiles: "there is no server `{}` in these files", "这些文件中没有服务器 `{}`";
+    McpFileGone: "{} is not there", "{} 不存在";
+    McpFileNoJson: "{}: no JSON; left alone", "{}：不是 JSON；未处理";
+    McpNothingFound: "No servers were found. Name a file: ostler mcp import <file>", "没有找到服务器。请指定文件：ostler mcp import <文件>";
+    McpLeftOut: "{}: left out, {}\n", "{}：略过，{}\n";
+    McpThereAlready: "{}: there is one already\n", "{}：已存在\n";
+    McpNotReady: "it was not ready within {} s ([tools] mcp_start_seconds)", "{} 秒内未就绪（[tools] mcp_start_seconds）";
+    McpBroken: "{} does not work: {}", "{} 不能工作：{}";
+    McpIsProgram: "{} is a program; only a server with an address has a login", "{} 是程序；只有带地址的服务器才有登录";
+    McpNoLoginNeeded: "{} lets us in; no login is needed.\n", "{} 无需登录。\n";
+    McpNoLogin: "no login to {}: {}", "无法登录 {}：{}";
+    McpLoggedIn: "Logged in to {}. Try it: ostler mcp test {}\n", "已登录 {}。试一试：ostler mcp test {}\n";
+    McpBrowserGone: "the browser did not come back", "浏览器没有返回";
+    McpServerSays: "the server says {}", "服务器说 {}";
+    McpLoggedOut: "Logged out of {}.\n", "已退出 {}。\n";
+    McpNameless: "a server without a name", "没有名称的服务器";
+    // Utilities: setup
+    PlanWhich: "Which provider?", "哪个提供商？";
+    SetWhichModel: "Which model?", "哪个模型？";
+    SetWrote: "Wrote {} = {} to {}", "已将 {} = {} 写入 {}";
+    ChooseMore: "      … and {} more; type a name\n", "      ……还有 {} 个；请输入名称\n";
+    ChooseNo: "There is no {}; choose 1 to {}.", "没有 {}；请选择 1 到 {}。";
+    OrNear: "; did you mean `{}`?", "；是否指 `{}`？";
+    PlanNoProvider: "no provider is called `{}`{}\nproviders: {}; a new one needs its --base-url", "没有名为 `{}` 的提供商{}\n提供商：{}；新的需要 --base-url";
+    PlanEmptyUrl: "--base-url is empty", "--base-url 为空";
+    PlanNoKind: "there is no kind `{}`{}\nkinds: {}", "没有类型 `{}`{}\n类型：{}";
+    PlanByProject: "provider `{}` is defined by this project's ostler.toml; run setup in another folder, or put it into your own config file", "提供商 `{}` 由此项目的 ostler.toml 定义；请在其他文件夹运行 setup，或写入你自己的配置文件";
+    PlanByLogin: "provider `{}` is used with a login; run `ostler login {}`", "提供商 `{}` 使用登录；请运行 `ostler login {}`";
+    PlanSeveral: "several can be used: {}; choose one with --use", "有多个可用：{}；请用 --use 选择";
+    PlanByAddress: "a server by its address", "按地址指定服务器";
+    PlanNoName: "no provider is called `{}`; `ostler setup --use NAME --base-url URL` adds one", "没有名为 `{}` 的提供商；`ostler setup --use NAME --base-url URL` 可添加";
+    PlanAskUrl: "Base URL (like http://127.0.0.1:8080/v1): ", "基础地址（如 http://127.0.0.1:8080/v1）：";
+    PlanRunning: "running at {}", "运行于 {}";
+    PlanConfigured: "configured, needs no key", "已配置，无需密钥";
+    PlanNoKeyYet: "no key yet", "还没有密钥";
+    PlanBadKey: "its key cannot be used", "其密钥无法使用";
+    PlanNothing: "no key and no model server on this machine was found\nset one of {}, or run `ostler setup --use PROVIDER --key -`\nor see it work without an account: `ostler demo`", "没有找到密钥，本机也没有模型服务器\n请设置 {} 之一，或运行 `ostler setup --use PROVIDER --key -`\n或无需账号先看效果：`ostler demo`";
+    ProbeNoClient: "the HTTP client cannot be set up", "无法建立 HTTP 客户端";
+    ProbeNoKind: "there is no kind `{}`", "没有类型 `{}`";
+    ProbeBadHeader: "the header `{}` has characters that cannot be sent", "请求头 `{}` 含有无法发送的字符";
+    ProbeNoList: "{} answered, but not with a list of models. Check the base URL of {}", "{} 有回答，但不是模型列表。请检查 {} 的基础地址";
+    ProbeNoJson: "{} answered with something that is no JSON. Check the base URL of {}", "{} 的回答不是 JSON。请检查 {} 的基础地址";
+    ProbeBadKey: "{} refused the key ({}){}. Check that it is whole and not expired", "{} 拒绝了密钥（{}）{}。请检查它是否完整、是否过期";
+    ProbeWantsKey: "{} wants a key and there is none ({}){}", "{} 需要密钥，但没有（{}）{}";
+    ProbeRefused: "{} refused the request (400){}", "{} 拒绝了请求（400）{}";
+    ProbeRedirects: "{} redirects elsewhere ({}). Set the base URL of {} to the new address", "{} 转到别处（{}）。请将 {} 的基础地址设为新地址";
+    ProbeLater: "{} answered {}{}. Try again later", "{} 回答 {}{}。请稍后再试";
+    ProbeNoServer: "{} refused the connection. Is the server running, and is the base URL right?", "{} 拒绝连接。服务器是否在运行，基础地址是否正确？";
+    ProbeNoTime: "{} did not answer in time. Check the base URL and the network", "{} 未及时回答。请检查基础地址与网络";
+    ProbeNoLine: "no connection to {}: {}. Check the base URL and the network", "无法连接 {}：{}。请检查基础地址与网络";
+    NothingWritten: "Nothing was written.", "没有写入任何内容。";
+    SetEmptyKey: "the key is empty", "密钥为空";
+    SetNoKey: "there is no key for {}\nset {}, or pipe the key into `ostler setup --use {} --key -`", "没有 {} 的密钥\n请设置 {}，或将密钥通过管道传给 `ostler setup --use {} --key -`";
+    SetAskKey: "Key for {}: ", "{} 的密钥：";
+    SetAnswers: "{} answers and has {}.", "{} 有回答，共 {}。";
+    SetNoModels: "{} answers, but lists no models.", "{} 有回答，但没有列出模型。";
+    SetFailed: "{}\nNothing was written; `--offline` skips the test", "{}\n没有写入任何内容；`--offline` 跳过检查";
+    SetUnlisted: "{} does not list `{}`; it is written all the same.", "{} 没有列出 `{}`；仍然写入。";
+    SetWhich: "which model of {}? Name one with --model", "{} 的哪个模型？请用 --model 指定";
+    SetSavedKey: "Saved the key as {} in {}", "已将密钥存为 {}，位于 {}";
+    SetNext: "Next: ostler exec -p \"explain this project\"", "下一步：ostler exec -p \"explain this project\"";
+    SetOverruled: "In this folder {} says `{}` instead.", "在此文件夹中 {} 指定了 `{}`。";
+    // Utilities: cache and usage
+    ColDay: "day", "日期";
+    ColSession: "session", "会话";
+    CostMore: "{} more", "多花 {}";
+    CacheSessionBroken: "Session {}: {} in {}.\n", "会话 {}：{}（{}）。\n";
+    CacheNoRequests: "Session {} has no requests yet.", "会话 {} 还没有请求。";
+    CacheBreakAt: "at byte {} ({}): {}, about {} tokens again{}", "在第 {} 字节（{}）：{}，约 {} 词元需重读{}";
+    CacheFromProvider: "{}% of the prompt tokens came from the provider's cache", "{}% 的提示词元来自提供商的缓存";
+    CacheNoTokens: "The provider reported no tokens", "提供商没有报告词元数";
+    CacheAllContinued: "{}; every prompt continued the one before.\n", "{}；每个提示都接续前一个。\n";
+    CacheUnknownPrice: "at an unknown price", "价格未知";
+    CacheBreaksCost: "{}; {} cost about {} tokens, {}.\n", "{}；{}，约耗费 {} 词元，{}。\n";
+    CacheSessionWhole: "Session {}: {}, no unplanned break.\n", "会话 {}：{}，没有计划外的中断。\n";
+    CannotBeRead: "{} cannot be read", "无法读取 {}";
+    DocNoRequestsYet: "No requests yet.", "还没有请求。";
+    UsageUnpriced: "The price of {} of {} requests is not known; the sums are without it.\n¦The price of {} of {} requests is not known; the sums are without them.\n", "{} 个请求（共 {} 个）的价格未知；合计不含它们。\n";
+    // Utilities: others
+    Found: "found", "存在";
+    WroteLine: "Wrote {}\n", "已写入 {}\n";
+    WasBefore: " (was {})", "（原为 {}）";
+    CfgSetTo: "{} = {}{} in {}\n", "{} = {}{}（{}）\n";
+    DemoFolder: "Folder", "文件夹";
+    DemoLog: "Log", "日志";
+    DemoNext: "Next", "下一步";
+    Wrote: "Wrote {}", "已写入 {}";
+    AgeNow: "now", "刚才";
+    TranscriptError: "\n[Error ({}): {}]\n", "\n[错误（{}）：{}]\n";
+    TranscriptStopped: "\n[Interrupted]\n", "\n[已中断]\n";
+    TranscriptMore: "    … {} more lines\n", "    ……还有 {} 行\n";
+    NotThere: "not there", "不存在";
+    CfgUntrustedNow: "this project is not trusted as it is now; `ostler trust` shows what that holds up", "此项目目前未受信任；`ostler trust` 显示因此停用的内容";
+    CfgIsSet: "{} is set in {}\n", "{} 已设置于 {}\n";
+    DemoTitle: "Offline demo: a script plays the model, everything else is real; no account, no network", "离线演示：由脚本扮演模型，其余均为真实；无需账号与网络";
+    DemoReadIt: "Read it", "查看";
+    CannotMake: "{} cannot be made", "无法创建 {}";
+    DemoNoTemp: "no temporary folder can be made; name one with --dir", "无法创建临时文件夹；请用 --dir 指定";
+    CannotBeOpened: "{} cannot be opened", "无法打开 {}";
+    DemoExists: "{} exists already; choose an empty folder with --dir", "{} 已存在；请用 --dir 选择空文件夹";
+    CannotBeWritten: "{} cannot be written", "无法写入 {}";
+    HandoffNoGoal: "--goal is empty; say what the next session is for", "--goal 为空；请写明下一个会话的目标";
+    HandoffNoModel: "Without a model, from the log alone: {}", "没有模型，仅依据日志：{}";
+    NoStdout: "stdout cannot be written", "无法写入标准输出";
+    OlderFolded: "\n[Older work was folded here; this digest stands for it]\n{}", "\n[此处折叠了较早的工作；以下摘要代替它]\n{}";
+    ResumeInUse: "the start of the program is still in use", "程序的启动仍在进行";
+    // Utilities: memory
+    ColUpdated: "updated", "更新";
+    ColAbout: "description", "说明";
+    MemArchived: "Archived", "已归档";
+    MemRestored: "Restored", "已恢复";
+    MemLeft: "{} was left out: {}.", "{} 已略过：{}。";
+    MemNone: "No facts.", "没有记忆。";
+    MemNoEditor: "$VISUAL and $EDITOR are not set. The file is {}; edit it with what you like", "未设置 $VISUAL 与 $EDITOR。文件是 {}；请用其他方式编辑";
+    CannotStart: "{} cannot be started", "无法启动 {}";
+    // Tables of the utilities
+    ColEntry: "entry", "条目";
+    ColPrompt: "prompt", "提示";
+    ColShared: "shared", "共享";
+    ColBreak: "break", "中断";
+    ColAge: "age", "时间";
+    ColFiles: "files", "文件";
+    ColAdded: "added", "新增";
+    ColHolds: "holds", "包含";
+    ColLabel: "label", "说明";
+    MarkAdded: "added", "新增";
+    MarkRemoved: "removed", "移除";
+    MarkReplaced: "replaced", "替换";
+    MarkChanged: "changed", "更改";
+    ColLayer: "layer", "层";
+    ColFile: "file", "文件";
+    ColList: "list", "列表";
+    ColRule: "rule", "规则";
+    ColWhere: "where", "位置";
+    ColNote: "note", "备注";
+    ColAsked: "asked", "询问";
+    ColRules: "rules", "规则";
+    ColExample: "example", "例子";
+    ColTurns: "turns", "回合";
+    ColTitle: "title", "标题";
+    ColProject: "project", "项目";
+    MarkNew: "new", "新";
+    ColText: "text", "文本";
+    ColAnswer: "answer", "决定";
+    ColItems: "items", "项";
+    // Counts
+    Comma: ", ", "，";
+    ManyProblems: "{} problem¦{} problems", "{} 个问题";
+    ManyItems: "{} item¦{} items", "{} 项";
+    ManyModels: "{} model¦{} models", "{} 个模型";
+    ManySessions: "{} session¦{} sessions", "{} 个会话";
+    ManyDamagedLogs: "{} damaged log¦{} damaged logs", "{} 个损坏的日志";
+    ManyBadLines: "{} bad line¦{} bad lines", "{} 行损坏";
+    ManyRequests: "{} request¦{} requests", "{} 个请求";
+    ManyPrefixes: "{} kept prompt beginning¦{} kept prompt beginnings", "{} 个保存的提示开头";
+    ManyTools: "{} tool¦{} tools", "{} 个工具";
+    ManyPrompts: "{} prompt¦{} prompts", "{} 个提示";
+    ManyResources: "{} resource¦{} resources", "{} 个资源";
+    ManyBreaks: "{} break¦{} breaks", "{} 次中断";
+    ManyUnplanned: "{} unplanned break¦{} unplanned breaks", "{} 次计划外的中断";
+    ManyAnswers: "{} more answer¦{} more answers", "另外 {} 次答复";
+    ManyRules: "{} allow rule¦{} allow rules", "{} 条允许规则";
+    ManyPaths: "{} path¦{} paths", "{} 个路径";
+    ManyCheckpoints: "{} checkpoint¦{} checkpoints", "{} 个检查点";
     // Plain lines
     Approve: " -- approve?", " -- 批准？";
     KeyOnce: "[y]es, once", "[y] 允许一次";
@@ -661,9 +1404,41 @@ mod tests {
                 !english.trim().is_empty() && !chinese.trim().is_empty(),
                 "{word:?}"
             );
-            let holes = |text: &str| text.matches("{}").count();
-            assert_eq!(holes(english), holes(chinese), "{word:?}");
+            let (one, many) = english.split_once('¦').unwrap_or((english, english));
+            assert!(!chinese.contains('¦'), "{word:?}");
+            assert_eq!(holes(many), holes(chinese), "{word:?}");
+            // `1 line` needs no hole.
+            assert!(holes(one) <= holes(many), "{word:?}");
         }
+    }
+
+    /// How many values a text takes.
+    fn holes(text: &str) -> usize {
+        let (mut rest, mut plain, mut numbered) = (text, 0, 0);
+        while let Some((_, end, at)) = hole(rest) {
+            plain += usize::from(at.is_none());
+            numbered = numbered.max(at.map_or(0, |n| n + 1));
+            rest = &rest[end..];
+        }
+        assert!(plain == 0 || numbered == 0, "{text}");
+        plain + numbered
+    }
+
+    #[test]
+    fn holes_are_filled() {
+        for (text, expect) in [
+            ("a {} b {}", "a 1 b 2"),
+            ("{1} before {0}", "2 before 1"),
+            ("${{}}", "${1}"),
+            ("a `}` and { b }", "a `}` and { b }"),
+            ("{} {} {}", "1 2 "),
+        ] {
+            assert_eq!(filled(text, &["1", "2"]), expect, "{text}");
+        }
+        let say = |n| Language::English.many(Word::Files, n, &[&n.to_string()]);
+        assert_eq!([say(0), say(1), say(2)], ["0 files", "1 file", "2 files"]);
+        let say = |n| Language::Chinese.many(Word::Files, n, &[&n.to_string()]);
+        assert_eq!(say(1), "1 个文件");
     }
 
     #[test]

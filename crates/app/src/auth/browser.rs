@@ -1,6 +1,8 @@
 //! The person's browser: whether there is one here, and how it is sent to a page. The page's address is printed anyway.
 
 use crate::config::paths::Env;
+use crate::speech::spoken;
+use ostler_wire::Word;
 use std::process::Stdio;
 use tokio::process::Command;
 use url::Url;
@@ -20,7 +22,7 @@ pub fn is_here(env: &Env) -> bool {
 pub fn open(url: &Url, env: &Env) -> Result<(), String> {
     let words = words(env.get("BROWSER").map(String::as_str), url);
     let Some((program, arguments)) = words.split_first() else {
-        return Err("there is no program to open it with".into());
+        return Err(spoken(Word::AuthNoOpener).into());
     };
     let mut command = Command::new(program);
     command.args(arguments);

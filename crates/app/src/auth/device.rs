@@ -4,7 +4,9 @@ use super::endpoints::Endpoints;
 use super::http::{Form, Http, IssuerError, quote};
 use super::tokens::Tokens;
 use crate::config::oauth::parse_address;
+use crate::speech::{filled, spoken};
 use anyhow::{Context as _, anyhow, bail};
+use ostler_wire::Word;
 use serde_json::{Map, Value};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -32,7 +34,10 @@ pub struct Device {
 
 impl Device {
     pub async fn ask(from: &Endpoints, wanted: &Form, http: &Http) -> anyhow::Result<Self> {
-        let url = from.device.as_ref().context("it has no `device_url`")?;
+        let url = from
+            .device
+            .as_ref()
+            .context(spoken(Word::AuthNoDeviceUrl))?;
         let mut form = from.form(None);
         form.extend(wanted.iter().cloned());
         Self::read(&http.post(url, &form).await?)
@@ -46,11 +51,10 @@ impl Device {
         let (Some(code), Some(user_code), Some(address)) =
             (text("device_code"), text("user_code"), address)
         else {
-            bail!("the issuer's answer has no code for another device; check `device_url`");
+            bail!(spoken(Word::AuthNoDeviceCode));
         };
-        let page = |text: &str| {
-            parse_address(text).map_err(|e| anyhow!("the issuer names a page to open, but {e}"))
-        };
+        let page =
+            |text: &str| parse_address(text).map_err(|e| anyhow!(filled(Word::AuthBadPage, &[&e])));
         let life = seconds("expires_in").map_or(USUAL_LIFE, Duration::from_secs);
         let interval = seconds("interval").map_or(USUAL_INTERVAL, Duration::from_secs);
         Ok(Self {
@@ -78,11 +82,9 @@ impl Device {
                 Step::Wait(longer) => interval = longer,
             }
         }
-        bail!(EXPIRED)
+        bail!(spoken(Word::AuthCodeLate))
     }
 }
-
-const EXPIRED: &str = "the code was not typed in before it expired; run `ostler login` again";
 
 enum Step {
     Done(Tokens),
@@ -102,8 +104,8 @@ fn judge(
         IssuerError::Refused { error: word, .. } => match word.as_str() {
             "authorization_pending" => Ok(Step::Wait(interval)),
             "slow_down" => Ok(Step::Wait((interval + SLOWER).min(MAX_INTERVAL))),
-            "expired_token" => bail!(EXPIRED),
-            "access_denied" => bail!("the login was refused on the other device"),
+            "expired_token" => bail!(spoken(Word::AuthCodeLate)),
+            "access_denied" => bail!(spoken(Word::AuthRefusedThere)),
             _ => Err(error.into()),
         },
         // The person may be typing meanwhile, so a short outage costs time and nothing else.

@@ -2,7 +2,9 @@
 
 use super::http::{Form, Http};
 use crate::config::oauth::{OauthConfig, parse_address};
+use crate::speech::filled;
 use anyhow::{Context as _, bail};
+use ostler_wire::Word;
 use serde_json::{Map, Value};
 use url::Url;
 
@@ -21,10 +23,10 @@ pub struct Endpoints {
 
 impl Endpoints {
     pub async fn find(provider: &str, oauth: &OauthConfig, http: &Http) -> anyhow::Result<Self> {
-        let what = || format!("`oauth` of provider `{provider}` cannot be used");
+        let what = || filled(Word::AuthTableUnusable, &[&provider]);
         let set = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
         let Some(client_id) = set(&oauth.client_id) else {
-            bail!("{}: it has no `client_id`", what());
+            bail!(filled(Word::AuthNoClient, &[&what()]));
         };
         let published = match set(&oauth.issuer) {
             Some(issuer) => discover(&issuer, http).await.with_context(what)?,
@@ -36,7 +38,7 @@ impl Endpoints {
             url.map_err(|e| anyhow::anyhow!("{}: {key}: {e}", what()))
         };
         let Some(token) = address(&oauth.token_url, "token_endpoint")? else {
-            bail!("{}: it has neither `issuer` nor `token_url`", what());
+            bail!(filled(Word::AuthNoTokenUrl, &[&what()]));
         };
         Ok(Self {
             issuer: published
@@ -91,12 +93,12 @@ async fn discover(issuer: &str, http: &Http) -> anyhow::Result<Map<String, Value
                 .unwrap_or_default();
             // One issuer must not speak for another.
             if name.trim_end_matches('/') != issuer.trim_end_matches('/') {
-                bail!("{place} is the document of another issuer; check `issuer`");
+                bail!(filled(Word::AuthOtherDocument, &[&place]));
             }
             return Ok(found);
         }
     }
-    bail!("{issuer} publishes no addresses; set `token_url` and `authorize_url` or `device_url`")
+    bail!(filled(Word::AuthNoAddresses, &[&issuer]))
 }
 
 fn places(issuer: &Url) -> [Url; 2] {

@@ -2,6 +2,8 @@
 
 use crate::client;
 use crate::cmd::one_line;
+use crate::speech::filled;
+use ostler_wire::Word;
 use serde_json::{Map, Value};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -22,7 +24,7 @@ pub type Form = Vec<(String, String)>;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IssuerError {
     /// The issuer understood and said no.
-    #[error("{host} said no: {}", said(error, description))]
+    #[error("{}", filled(Word::AuthSaidNo, &[&host, &said(error, description)]))]
     Refused {
         host: String,
         /// A word of the protocol.
@@ -87,7 +89,7 @@ impl Http {
             builder.build().map_err(|e| e.to_string())
         };
         let made = self.client.get_or_try_init(make).await;
-        made.map_err(|e| IssuerError::Unreachable(format!("the HTTP client cannot be set up: {e}")))
+        made.map_err(|e| IssuerError::Unreachable(filled(Word::HttpNoClient, &[&e])))
     }
 
     async fn send(
@@ -103,9 +105,9 @@ impl Http {
         while let Some(chunk) = answer.chunk().await.map_err(lost)? {
             body.extend_from_slice(&chunk);
             if body.len() > MAX_BYTES {
-                return Err(IssuerError::NotAnIssuer(format!(
-                    "{host} answered with more than {} MiB",
-                    MAX_BYTES / (1024 * 1024)
+                return Err(IssuerError::NotAnIssuer(filled(
+                    Word::HttpTooLarge,
+                    &[&host, &(MAX_BYTES / (1024 * 1024))],
                 )));
             }
         }
@@ -135,8 +137,9 @@ fn judge(
     };
     let error = object.as_ref().and_then(|object| text(object, "error"));
     match (status, object, error) {
-        (500..=599 | 429 | 408, _, _) => Err(IssuerError::Unreachable(format!(
-            "{host} answered {status}; try again later"
+        (500..=599 | 429 | 408, _, _) => Err(IssuerError::Unreachable(filled(
+            Word::HttpLater,
+            &[&host, &status],
         ))),
         (_, Some(object), Some(error)) => Err(IssuerError::Refused {
             host: host.to_owned(),
@@ -144,14 +147,14 @@ fn judge(
             error,
         }),
         (200..=299, Some(object), None) => Ok(object),
-        (200..=299, None, _) => Err(IssuerError::NotAnIssuer(format!(
-            "{host} answered with something that is no JSON object; check the addresses in `oauth`"
+        (200..=299, None, _) => Err(IssuerError::NotAnIssuer(filled(Word::AuthNoJson, &[&host]))),
+        (300..=399, _, _) => Err(IssuerError::NotAnIssuer(filled(
+            Word::AuthRedirects,
+            &[&host, &status],
         ))),
-        (300..=399, _, _) => Err(IssuerError::NotAnIssuer(format!(
-            "{host} redirects elsewhere ({status}); check the addresses in `oauth`"
-        ))),
-        (status, _, _) => Err(IssuerError::NotAnIssuer(format!(
-            "{host} answered {status} without saying why; check the addresses in `oauth`"
+        (status, _, _) => Err(IssuerError::NotAnIssuer(filled(
+            Word::AuthNoReason,
+            &[&host, &status],
         ))),
     }
 }
@@ -181,9 +184,9 @@ fn transport(error: &reqwest::Error, host: &str) -> String {
         cause = below;
     }
     if error.is_timeout() {
-        return format!("{host} did not answer in time");
+        return filled(Word::HttpNoTime, &[&host]);
     }
-    format!("no answer from {host}: {cause}")
+    filled(Word::HttpNoAnswer, &[&host, &cause])
 }
 
 /// Host and port as a person would write them.

@@ -1,7 +1,9 @@
 //! The address on this machine that the browser comes back to. It takes one request for one path and is gone.
 
 use super::pkce::PATH;
+use crate::speech::spoken;
 use anyhow::Context as _;
+use ostler_wire::Word;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -12,9 +14,6 @@ use tokio::task::JoinSet;
 const MAX_CONNECTIONS: usize = 16;
 const MAX_HEAD_BYTES: usize = 16 * 1024;
 const HEAD_TIME: Duration = Duration::from_secs(10);
-
-const TAKEN: &str = "You can close this tab and go back to the terminal.";
-const NOT_HERE: &str = "There is nothing here.";
 
 pub struct Loopback {
     listener: TcpListener,
@@ -28,7 +27,7 @@ impl Loopback {
 
     /// The same on a port of one's own choice.
     pub async fn bind_to(port: u16) -> anyhow::Result<Self> {
-        let what = "no port of this machine can be listened on";
+        let what = spoken(Word::AuthNoPort);
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await;
         let listener = listener.context(what)?;
         let port = listener.local_addr().context(what)?.port();
@@ -69,8 +68,8 @@ async fn serve(mut stream: TcpStream) -> Option<String> {
     }
     let query = asked(&head);
     let (status, text) = match &query {
-        Some(_) => ("200 OK", TAKEN),
-        None => ("404 Not Found", NOT_HERE),
+        Some(_) => ("200 OK", spoken(Word::AuthCloseTab)),
+        None => ("404 Not Found", spoken(Word::AuthNothingHere)),
     };
     // The person is told on the terminal, too.
     let _ = stream.write_all(page(status, text).as_bytes()).await;

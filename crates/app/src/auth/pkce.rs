@@ -3,9 +3,11 @@
 
 use super::endpoints::Endpoints;
 use super::http::{Form, quote};
+use crate::speech::{filled, spoken};
 use anyhow::{Context as _, anyhow, bail};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ostler_wire::Word;
 use sha2::{Digest as _, Sha256};
 use url::Url;
 use uuid::Uuid;
@@ -37,7 +39,7 @@ impl Attempt {
         let mut url = from
             .authorize
             .clone()
-            .context("it has no `authorize_url`")?;
+            .context(spoken(Word::AuthNoAuthorizeUrl))?;
         url.query_pairs_mut()
             .append_pair("response_type", "code")
             .append_pair("client_id", &from.client_id)
@@ -56,27 +58,27 @@ impl Attempt {
             pairs.find(|(name, _)| name == key).map(|(_, v)| v)
         };
         if find("state").is_none_or(|state| *state != *self.state) {
-            bail!(
-                "the answer does not belong to this login (its `state` differs), so it was not used; run `ostler login` again"
-            );
+            bail!(spoken(Word::AuthOtherState));
         }
         if let Some(error) = find("error") {
             let why = find("error_description").unwrap_or_default();
             return Err(match (&*error, &*why) {
-                ("access_denied", "") => anyhow!("the login was refused in the browser"),
-                (error, "") => anyhow!("the login failed: {}", quote(error)),
-                (error, why) => anyhow!("the login failed: {} ({})", quote(why), quote(error)),
+                ("access_denied", "") => anyhow!(spoken(Word::AuthRefused)),
+                (error, "") => anyhow!(filled(Word::AuthFailed, &[&quote(error)])),
+                (error, why) => {
+                    anyhow!(filled(Word::AuthFailedWith, &[&quote(why), &quote(error)]))
+                }
             });
         }
         // RFC 9207: an answer of another issuer is not for us.
         if let (Some(named), Some(issuer)) = (find("iss"), &from.issuer)
             && named.trim_end_matches('/') != issuer.trim_end_matches('/')
         {
-            bail!("the answer came from another issuer, so it was not used");
+            bail!(spoken(Word::AuthOtherIssuer));
         }
         let code = find("code").filter(|code| !code.is_empty());
         code.map(|code| code.into_owned())
-            .context("the answer has no code in it; run `ostler login` again")
+            .context(spoken(Word::AuthNoCode))
     }
 
     /// The code in what a person copied from the browser's address bar.
@@ -84,7 +86,7 @@ impl Attempt {
         let url = Url::parse(text.trim()).ok();
         match url.as_ref().and_then(Url::query) {
             Some(query) => self.code(query, from),
-            None => bail!("this is not the address that the browser ended at"),
+            None => bail!(spoken(Word::AuthNotAddress)),
         }
     }
 

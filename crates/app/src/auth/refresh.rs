@@ -5,9 +5,11 @@ use super::http::{Form, Http, IssuerError};
 use super::store::{Login, Logins, StoreError};
 use super::tokens::Tokens;
 use crate::config::oauth::parse_address;
+use crate::speech::{filled, spoken};
 use jiff::Timestamp;
 use ostler_engine::redact::Redactor;
 use ostler_llm::{Error, KeyFuture, KeySource, Secret};
+use ostler_wire::Word;
 use std::sync::Arc;
 
 /// The login of a provider at an origin.
@@ -56,7 +58,7 @@ impl LoginKey {
         // A turn may be stopped in the middle of it. A rotated token that is not saved is a lost login, so this goes on.
         let renewing = tokio::spawn(async move { inner.renew(&worn, why).await });
         renewing.await.map_err(|error| Error::Fatal {
-            message: format!("the login could not be renewed: {error}"),
+            message: filled(Word::AuthNotRenewed, &[&error]),
             status: None,
         })?
     }
@@ -86,7 +88,7 @@ impl KeySource for LoginKey {
     }
 
     fn remedy(&self) -> String {
-        format!("Run `ostler login {}`", self.inner.provider)
+        filled(Word::AuthRunLogin, &[&self.inner.provider])
     }
 
     fn name(&self) -> String {
@@ -107,7 +109,7 @@ impl Inner {
         let found = self.logins.find(&self.provider, &self.origin);
         let found = found
             .map_err(broken)?
-            .ok_or_else(|| self.ended("is gone"))?;
+            .ok_or_else(|| self.ended(spoken(Word::AuthGone)))?;
         self.learn(&found);
         Ok(found)
     }
@@ -123,13 +125,13 @@ impl Inner {
             return match why {
                 // Near its end it still works; after it there is no way on.
                 Why::Age if !login.is_expired(Timestamp::now()) => Ok(login.secret()),
-                Why::Age => Err(self.ended("has expired")),
-                Why::Refused => Err(self.ended("is no longer accepted")),
+                Why::Age => Err(self.ended(spoken(Word::AuthExpired))),
+                Why::Refused => Err(self.ended(spoken(Word::AuthNotAccepted))),
             };
         };
         // The address is the one that the token came from, whatever a configuration says by now.
         let url = parse_address(&login.token_url)
-            .map_err(|error| self.ended(&format!("cannot be renewed: {error}")))?;
+            .map_err(|error| self.ended(&filled(Word::AuthCannotRenew, &[&error])))?;
         let answer = self.http.post(&url, &self.form(&login, refresh)).await;
         match answer.and_then(|answer| Tokens::read(&answer)) {
             Ok(tokens) => {
@@ -145,15 +147,12 @@ impl Inner {
                 Ok(login.secret())
             }
             Err(IssuerError::Unreachable(message)) => Err(Error::Retryable {
-                message: format!(
-                    "the login of {} cannot be renewed: {message}",
-                    self.provider
-                ),
+                message: filled(Word::AuthLoginNotRenewed, &[&self.provider, &message]),
                 status: None,
                 after: None,
             }),
             Err(error @ (IssuerError::Refused { .. } | IssuerError::NotAnIssuer(_))) => {
-                Err(self.ended(&format!("cannot be renewed: {error}")))
+                Err(self.ended(&filled(Word::AuthCannotRenew, &[&error])))
             }
         }
     }
@@ -176,7 +175,7 @@ impl Inner {
     fn ended(&self, how: &str) -> Error {
         let provider = &self.provider;
         Error::LoginRequired {
-            message: format!("the login of {provider} {how}. Run `ostler login {provider}`"),
+            message: filled(Word::AuthLoginAgain, &[&provider, &how, &provider]),
         }
     }
 }

@@ -2,9 +2,11 @@
 //! file of their own, which is still read, and gone with the next change.
 
 use super::store::Logins;
+use crate::speech::filled;
 use futures_util::future::BoxFuture;
 use ostler_engine::mcp::TokenStore;
 use ostler_engine::redact::Redactor;
+use ostler_wire::Word;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -133,7 +135,7 @@ impl TokenStore for ServerTokens {
                         tokio::time::sleep(LOCK_LOOK).await;
                     }
                     Err(TryLockError::WouldBlock) => {
-                        return Err(format!("another process keeps {} locked", path.display()));
+                        return Err(filled(Word::KeepsLocked, &[&path.display()]));
                     }
                 }
             }

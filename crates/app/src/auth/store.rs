@@ -2,8 +2,10 @@
 
 use crate::config::files::{self, Access};
 use crate::config::oauth::TokenStore;
+use crate::speech::{filled, spoken};
 use jiff::{SignedDuration, Timestamp};
 use ostler_llm::Secret;
+use ostler_wire::Word;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -54,9 +56,9 @@ pub struct Login {
 impl Login {
     /// For people: "login of 2026-11-15".
     pub fn name(&self) -> String {
-        format!(
-            "login of {}",
-            self.since.get(..10).unwrap_or("an unknown day")
+        filled(
+            Word::LoginOf,
+            &[&self.since.get(..10).unwrap_or(spoken(Word::UnknownDay))],
         )
     }
 
@@ -97,22 +99,17 @@ impl fmt::Debug for Login {
 
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    #[error("{path} cannot be read: {error}")]
+    #[error("{}", filled(Word::CannotRead, &[&path, &error]))]
     Read { path: String, error: io::Error },
     #[error(
-        "{path} is damaged ({what}); it is left as it is. Mend it, or move it away and run `ostler login` again"
-    )]
+        "{}", filled(Word::AuthStoreDamaged, &[&path, &what]))]
     Damaged { path: String, what: String },
-    #[error("{path} cannot be written: {error}")]
+    #[error("{}", filled(Word::CannotWrite, &[&path, &error]))]
     Write { path: String, error: io::Error },
     #[error(
-        "another process has held {path} for {} s; end it and try again",
-        LOCK_PATIENCE.as_secs()
-    )]
+        "{}", filled(Word::AuthHeld, &[&path, &LOCK_PATIENCE.as_secs()]))]
     Busy { path: String },
-    #[error(
-        "this build of ostler has no keyring; set `store = \"file\"` in [auth] of your config file"
-    )]
+    #[error("{}", spoken(Word::AuthNoKeyring))]
     Keyring,
 }
 
@@ -151,9 +148,9 @@ impl Logins {
         let path = self.path();
         let mode = mode_of(&path).filter(|mode| mode & OTHERS != 0)?;
         let shown = path.display();
-        Some(format!(
-            "{shown}: can be read by others (mode {:03o}); run: chmod 600 {shown}",
-            mode & 0o777
+        Some(filled(
+            Word::AuthOpenFile,
+            &[&shown, &format_args!("{:03o}", mode & 0o777), &shown],
         ))
     }
 
@@ -220,7 +217,7 @@ impl Logins {
         };
         let bytes = match read_small(&path) {
             Ok(Some(bytes)) => bytes,
-            Ok(None) => return Err(damaged("it is not a file with tokens in it")),
+            Ok(None) => return Err(damaged(spoken(Word::AuthNotTokens))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Content::default()),
             Err(error) => {
                 return Err(StoreError::Read {
@@ -231,8 +228,8 @@ impl Logins {
         };
         // The words of the parser may quote a token, so only its position is told.
         serde_json::from_slice(&bytes).map_err(|error| match error.line() {
-            0 => damaged("an entry is not a login"),
-            line => damaged(&format!("line {line}, column {}", error.column())),
+            0 => damaged(spoken(Word::AuthNotLogin)),
+            line => damaged(&filled(Word::AuthAtLine, &[&line, &error.column()])),
         })
     }
 }

@@ -3,7 +3,9 @@
 use super::endpoints::Endpoints;
 use super::http::IssuerError;
 use super::store::Login;
+use crate::speech::spoken;
 use jiff::{SignedDuration, Timestamp};
+use ostler_wire::Word;
 use serde_json::{Map, Value};
 
 /// No header takes more.
@@ -26,13 +28,13 @@ impl Tokens {
             text.filter(|text| !text.is_empty()).map(str::to_owned)
         };
         let Some(access) = text("access_token") else {
-            return fault("the issuer's answer has no access token");
+            return fault(spoken(Word::AuthNoToken));
         };
         if !is_sendable(&access) {
-            return fault("the issuer's token has characters that cannot be sent, or too many");
+            return fault(spoken(Word::AuthBadToken));
         }
         if text("token_type").is_some_and(|kind| !kind.eq_ignore_ascii_case("bearer")) {
-            return fault("the issuer's token is not a bearer token, which is all ostler can send");
+            return fault(spoken(Word::AuthNotBearer));
         }
         Ok(Self {
             access,

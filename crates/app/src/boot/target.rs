@@ -3,8 +3,9 @@
 use super::Boot;
 use crate::auth::{Http, LoginKey, LoginOf};
 use crate::config::resolve::{ResolvedModel, UsableLogin};
+use crate::speech::{filled, spoken};
 use ostler_llm::{Effort, Key, PLUGIN_KIND, Price, Target};
-use ostler_wire::{Json, Origin};
+use ostler_wire::{Json, Origin, Word};
 use std::sync::Arc;
 
 impl Boot {
@@ -86,10 +87,13 @@ fn variant_effort(resolved: &ResolvedModel, variant: &str, thinks: bool) -> Resu
     known.filter(|_| thinks).ok_or_else(|| {
         let names: Vec<&str> = Effort::ALL.map(Effort::name).to_vec();
         let which = match thinks {
-            true => format!("there are {} (how hard it thinks)", names.join(", ")),
-            false => "it does not think, so it has none".to_owned(),
+            true => filled(Word::TargetThinks, &[&names.join(", ")]),
+            false => spoken(Word::TargetNoThink).to_owned(),
         };
         let (provider, model) = (&resolved.provider, &resolved.model);
-        format!("{provider}/{model} has no variant `{variant}`; {which}")
+        filled(
+            Word::TargetNoVariant,
+            &[&provider, &model, &variant, &which],
+        )
     })
 }

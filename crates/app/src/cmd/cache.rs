@@ -5,10 +5,11 @@ use super::text;
 use crate::boot::Boot;
 use crate::exec::{FAILED, OK};
 use crate::flags::{Cache, Listing};
+use crate::speech::{filled, many, spoken};
 use anyhow::anyhow;
 use ostler_engine::cache::{self, Request};
 use ostler_engine::log;
-use ostler_wire::{Break, Entry};
+use ostler_wire::{Break, Entry, Word};
 use serde_json::json;
 
 pub fn run(boot: &Boot, args: Cache) -> anyhow::Result<u8> {
@@ -33,7 +34,7 @@ fn read(boot: &Boot, id: Option<String>) -> anyhow::Result<(String, Vec<Entry>)>
     };
     let path = path.map_err(|e| anyhow!(e))?;
     let (entries, damage) = log::read(&path)?;
-    if let Some(notice) = damage.notice(ostler_wire::Language::English) {
+    if let Some(notice) = damage.notice(crate::speech::language()) {
         text::say(&notice);
     }
     let id = path.file_stem().map(|s| s.to_string_lossy().into_owned());
@@ -56,7 +57,7 @@ fn why(id: &str, entries: &[Entry], format: Listing) -> anyhow::Result<()> {
             "requests": requests,
         })),
         Listing::Text if requests.is_empty() => {
-            text::say(&format!("Session {} has no requests yet.", text::short(id)));
+            text::say(&filled(Word::CacheNoRequests, &[&text::short(id)]));
             Ok(())
         }
         Listing::Text => {
@@ -68,12 +69,12 @@ fn why(id: &str, entries: &[Entry], format: Listing) -> anyhow::Result<()> {
                 .map(|(request, before)| row(request, before))
                 .collect();
             let columns = [
-                Column::Right("entry"),
-                Column::Left("model"),
-                Column::Right("prompt"),
-                Column::Right("shared"),
-                Column::Right("cached"),
-                Column::Flexible("break"),
+                Column::Right(spoken(Word::ColEntry)),
+                Column::Left(spoken(Word::ColModel)),
+                Column::Right(spoken(Word::ColPrompt)),
+                Column::Right(spoken(Word::ColShared)),
+                Column::Right(spoken(Word::ColCached)),
+                Column::Flexible(spoken(Word::ColBreak)),
             ];
             let mut out = table::render(&columns, &rows, table::terminal_width());
             out.push_str(&summary(rate, &breaks, lost, cost));
@@ -88,12 +89,15 @@ fn row(request: &Request, before: u64) -> Vec<String> {
         let price = b
             .cost
             .map_or_else(String::new, |usd| format!(", {}", text::cost(Some(usd))));
-        format!(
-            "at byte {} ({}): {}, about {} tokens again{price}",
-            b.at,
-            b.owner,
-            b.cause,
-            text::count(b.lost_tokens)
+        filled(
+            Word::CacheBreakAt,
+            &[
+                &b.at,
+                &b.owner,
+                &b.cause,
+                &text::count(b.lost_tokens),
+                &price,
+            ],
         )
     });
     vec![
@@ -116,34 +120,38 @@ fn share(part: u64, whole: u64) -> String {
 
 fn summary(rate: Option<f64>, breaks: &[&Break], lost: u64, cost: Option<f64>) -> String {
     let rate = match rate {
-        Some(rate) => format!(
-            "{:.0}% of the prompt tokens came from the provider's cache",
-            rate * 100.0
+        Some(rate) => filled(
+            Word::CacheFromProvider,
+            &[&format_args!("{:.0}", rate * 100.0)],
         ),
-        None => "The provider reported no tokens".into(),
+        None => spoken(Word::CacheNoTokens).into(),
     };
     if breaks.is_empty() {
-        return format!("{rate}; every prompt continued the one before.\n");
+        return filled(Word::CacheAllContinued, &[&rate]);
     }
     let price = match cost {
-        Some(usd) => format!("{} more", text::cost(Some(usd))),
-        None => "at an unknown price".into(),
+        Some(usd) => filled(Word::CostMore, &[&text::cost(Some(usd))]),
+        None => spoken(Word::CacheUnknownPrice).into(),
     };
-    format!(
-        "{rate}; {} cost about {} tokens, {price}.\n",
-        text::many(breaks.len(), "break"),
-        text::count(lost)
+    filled(
+        Word::CacheBreaksCost,
+        &[
+            &rate,
+            &many(breaks.len(), Word::ManyBreaks),
+            &text::count(lost),
+            &price,
+        ],
     )
 }
 
 fn check(id: &str, entries: &[Entry]) -> anyhow::Result<u8> {
-    let broken = cache::unplanned_breaks(entries, ostler_wire::Language::English);
+    let broken = cache::unplanned_breaks(entries, crate::speech::language());
     let requests = cache::requests(entries).len();
     let short = text::short(id);
     if broken.is_empty() {
-        text::print(&format!(
-            "Session {short}: {}, no unplanned break.\n",
-            text::many(requests, "request")
+        text::print(&filled(
+            Word::CacheSessionWhole,
+            &[&short, &many(requests, Word::ManyRequests)],
         ))?;
         return Ok(OK);
     }
@@ -151,10 +159,13 @@ fn check(id: &str, entries: &[Entry]) -> anyhow::Result<u8> {
         .iter()
         .map(|line| text::one_line(line) + "\n")
         .collect();
-    let head = format!(
-        "Session {short}: {} in {}.\n",
-        text::many(broken.len(), "unplanned break"),
-        text::many(requests, "request")
+    let head = filled(
+        Word::CacheSessionBroken,
+        &[
+            &short,
+            &many(broken.len(), Word::ManyUnplanned),
+            &many(requests, Word::ManyRequests),
+        ],
     );
     text::print(&(head + &lines))?;
     Ok(FAILED)

@@ -6,12 +6,14 @@ use crate::boot::{Boot, UsageError};
 use crate::config::units::ByteSize;
 use crate::exec::{FAILED, OK};
 use crate::flags::{Checkpoint, Listing};
+use crate::speech::{filled, many, spoken};
 use anyhow::anyhow;
 use jiff::Timestamp;
 use ostler_engine::checkpoint::{
     Change, Checkpoints, Covers, Error, Git, Guard, Ignored, Limits, Point, Record, Report, Scope,
     Side, Unseen, What,
 };
+use ostler_wire::Word;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -34,14 +36,15 @@ fn blocking(boot: &Boot, args: Checkpoint) -> anyhow::Result<u8> {
                 true => Ignored::Saved,
                 false => Ignored::LeftOut,
             };
-            let label = label.unwrap_or_else(|| "by hand".into());
+            let label = label.unwrap_or_else(|| spoken(Word::CpByHand).into());
             let scope = Scope {
                 ignored,
                 ..Scope::default()
             };
             let record = store.take(&label, &scope)?;
-            let files = text::count(record.stats.files);
-            text::print(&format!("Checkpoint {}: {files} files.\n", record.id))?;
+            let files = usize::try_from(record.stats.files).unwrap_or(usize::MAX);
+            let files = many(files, Word::Files);
+            text::print(&filled(Word::CpMade, &[&record.id, &files]))?;
             left_out(&record);
         }
         Checkpoint::Restore(args) => {
@@ -59,7 +62,7 @@ fn blocking(boot: &Boot, args: Checkpoint) -> anyhow::Result<u8> {
                 unseen,
             };
             let report = store.restore(args.id, &what, &guard);
-            let hint = "`--keep` leaves them as they are, `--force` restores them as well.";
+            let hint = spoken(Word::CpKeepForce);
             let report = report.map_err(|e| match e {
                 Error::Unseen { .. } => anyhow!("{e}. {hint}"),
                 other => other.into(),
@@ -101,22 +104,22 @@ fn list(store: &Checkpoints, format: Listing) -> anyhow::Result<()> {
     match format {
         Listing::Json => text::print_json(&records),
         Listing::Text if records.is_empty() => {
-            text::say("There are no checkpoints of this project.");
+            text::say(spoken(Word::CpNone));
             Ok(())
         }
         Listing::Text => {
             let now = Timestamp::now();
             let rows: Vec<Vec<String>> = records.iter().map(|r| row(r, now)).collect();
             let columns = [
-                Column::Right("id"),
-                Column::Right("age"),
-                Column::Right("files"),
-                Column::Right("added"),
-                Column::Left("holds"),
-                Column::Flexible("label"),
+                Column::Right(spoken(Word::ColId)),
+                Column::Right(spoken(Word::ColAge)),
+                Column::Right(spoken(Word::ColFiles)),
+                Column::Right(spoken(Word::ColAdded)),
+                Column::Left(spoken(Word::ColHolds)),
+                Column::Flexible(spoken(Word::ColLabel)),
             ];
             let mut out = table::render(&columns, &rows, table::terminal_width());
-            out.push_str(&format!("{} in all.\n", text::size(store.bytes()?)));
+            out.push_str(&filled(Word::CpInAll, &[&text::size(store.bytes()?)]));
             text::print(&out)
         }
     }
@@ -135,9 +138,9 @@ fn row(record: &Record, now: Timestamp) -> Vec<String> {
 
 fn holds(covers: Covers) -> &'static str {
     match covers {
-        Covers::Tree => "the tree",
-        Covers::Everything => "ignored files too",
-        Covers::Paths => "some files",
+        Covers::Tree => spoken(Word::CpTree),
+        Covers::Everything => spoken(Word::CpIgnoredToo),
+        Covers::Paths => spoken(Word::CpSome),
     }
 }
 
@@ -146,28 +149,29 @@ fn show(store: &Checkpoints, id: u64, format: Listing) -> anyhow::Result<()> {
     if format == Listing::Json {
         return text::print_json(&record);
     }
-    let files = match record.stats.files {
-        1 => "1 file".to_owned(),
-        many => format!("{} files", text::count(many)),
-    };
     let seconds = record.ts.get(..19).unwrap_or(&record.ts);
-    let mut out = format!(
-        "Checkpoint {id}: {}\n{} UTC, {}, holds {}: {files}, {}\n",
-        text::one_line(&record.label),
-        seconds.replace('T', " "),
-        text::age(&record.ts, Timestamp::now()),
-        holds(record.covers),
-        text::size(record.stats.bytes),
+    let files = usize::try_from(record.stats.files).unwrap_or(usize::MAX);
+    let mut out = filled(
+        Word::CpShown,
+        &[
+            &id,
+            &text::one_line(&record.label),
+            &seconds.replace('T', " "),
+            &text::age(&record.ts, Timestamp::now()),
+            &holds(record.covers),
+            &many(files, Word::Files),
+            &text::size(record.stats.bytes),
+        ],
     );
     if let Some(why) = record.degraded {
-        out.push_str(&format!("It does not hold the whole tree: {why}.\n"));
+        out.push_str(&filled(Word::CpInPart, &[&why]));
     }
     for path in &record.named {
-        out.push_str(&format!("named     {}\n", text::one_line(path)));
+        out.push_str(&filled(Word::CpNamed, &[&text::one_line(path)]));
     }
     for left in &record.left_out {
         let (path, why) = (text::one_line(&left.path), text::one_line(&left.why));
-        out.push_str(&format!("left out  {path}: {why}\n"));
+        out.push_str(&filled(Word::CpLeftOut, &[&path, &why]));
     }
     text::print(&out)
 }
@@ -176,7 +180,7 @@ fn changes(changes: &[Change], format: Listing) -> anyhow::Result<()> {
     match format {
         Listing::Json => text::print_json(&changes),
         Listing::Text if changes.is_empty() => {
-            text::say("Nothing differs.");
+            text::say(spoken(Word::CpNoDiffers));
             Ok(())
         }
         Listing::Text => text::print(&changes.iter().map(line).collect::<String>()),
@@ -186,15 +190,26 @@ fn changes(changes: &[Change], format: Listing) -> anyhow::Result<()> {
 fn line(change: &Change) -> String {
     let mode = |side: &Side| side.mode & 0o7777;
     let (mark, note) = match (&change.before, &change.after) {
-        (None, _) => ("added", String::new()),
-        (_, None) => ("removed", String::new()),
-        (Some(a), Some(b)) if a.kind != b.kind => ("replaced", String::new()),
-        (Some(a), Some(b)) if mode(a) != mode(b) => {
-            ("changed", format!(" (mode {:o} to {:o})", mode(a), mode(b)))
-        }
-        (Some(_), Some(_)) => ("changed", String::new()),
+        (None, _) => (spoken(Word::MarkAdded), String::new()),
+        (_, None) => (spoken(Word::MarkRemoved), String::new()),
+        (Some(a), Some(b)) if a.kind != b.kind => (spoken(Word::MarkReplaced), String::new()),
+        (Some(a), Some(b)) if mode(a) != mode(b) => (
+            spoken(Word::MarkChanged),
+            filled(
+                Word::CpModes,
+                &[
+                    &format_args!("{:o}", mode(a)),
+                    &format_args!("{:o}", mode(b)),
+                ],
+            ),
+        ),
+        (Some(_), Some(_)) => (spoken(Word::MarkChanged), String::new()),
     };
-    format!("{mark:8}  {}{note}\n", text::one_line(&change.path))
+    format!(
+        "{}  {}{note}\n",
+        table::pad(mark, 8),
+        text::one_line(&change.path)
+    )
 }
 
 fn restored(report: &Report, format: Listing) -> anyhow::Result<u8> {
@@ -206,19 +221,18 @@ fn restored(report: &Report, format: Listing) -> anyhow::Result<u8> {
     let mut out: String = report
         .changed
         .iter()
-        .map(|path| format!("restored  {}\n", text::one_line(path)))
+        .map(|path| filled(Word::CpBack, &[&text::one_line(path)]))
         .collect();
-    let paths = text::many(report.changed.len(), "path");
-    out.push_str(&format!(
-        "{paths} as in checkpoint {}. Undo: ostler checkpoint restore {}\n",
-        report.restored, report.before
+    let paths = many(report.changed.len(), Word::ManyPaths);
+    out.push_str(&filled(
+        Word::CpRestored,
+        &[&paths, &report.restored, &report.before],
     ));
     text::print(&out)?;
     for kept in &report.kept {
-        text::say(&format!(
-            "{} was left as it is: {}",
-            text::one_line(&kept.path),
-            kept.why
+        text::say(&filled(
+            Word::CpLeftAsIs,
+            &[&text::one_line(&kept.path), &kept.why],
         ));
     }
     Ok(code)
@@ -232,11 +246,8 @@ fn gc(
     let quota = match quota {
         None => limits(boot).quota,
         Some(written) => {
-            let size = ByteSize::parse(&written).ok_or_else(|| {
-                UsageError(format!(
-                    "--quota {written} is not a size; write it like 500MB or 2GB"
-                ))
-            })?;
+            let size = ByteSize::parse(&written)
+                .ok_or_else(|| UsageError(filled(Word::BadQuota, &[&written])))?;
             size.0
         }
     };
@@ -244,20 +255,21 @@ fn gc(
     if format == Listing::Json {
         return text::print_json(&collected);
     }
-    text::print(&format!(
-        "Removed {}; {} before, {} now.\n",
-        text::many(collected.removed.len(), "checkpoint"),
-        text::size(collected.bytes_before),
-        text::size(collected.bytes_after)
+    text::print(&filled(
+        Word::CpRemoved,
+        &[
+            &many(collected.removed.len(), Word::ManyCheckpoints),
+            &text::size(collected.bytes_before),
+            &text::size(collected.bytes_after),
+        ],
     ))
 }
 
 fn left_out(record: &Record) {
     for left in &record.left_out {
-        text::say(&format!(
-            "{} was left out: {}",
-            text::one_line(&left.path),
-            left.why
+        text::say(&filled(
+            Word::CpWasLeft,
+            &[&text::one_line(&left.path), &left.why],
         ));
     }
 }

@@ -1,6 +1,8 @@
 //! Asks the person at the terminal by numbered lines. Without a terminal nobody is asked.
 
 use super::text;
+use crate::speech::filled;
+use ostler_wire::Word;
 use std::io::{self, BufRead, IsTerminal, Read, Write};
 
 /// Options that are shown; others can be typed.
@@ -70,7 +72,7 @@ pub fn pick(question: &str, options: &[String], first: usize) -> io::Result<Pick
         .checked_sub(MAX_SHOWN)
         .filter(|more| *more > 0)
     {
-        list.push_str(&format!("      … and {more} more; type a name\n"));
+        list.push_str(&filled(Word::ChooseMore, &[&more]));
     }
     let question = format!("{list}{question} [{}] ", first + 1);
     loop {
@@ -79,10 +81,7 @@ pub fn pick(question: &str, options: &[String], first: usize) -> io::Result<Pick
         };
         match meant(&line, options, first) {
             Some(picked) => return Ok(picked),
-            None => text::say(&format!(
-                "There is no {line}; choose 1 to {}.",
-                options.len()
-            )),
+            None => text::say(&filled(Word::ChooseNo, &[&line, &options.len()])),
         }
     }
 }

@@ -12,7 +12,9 @@ use crate::config::tree::Layer;
 use crate::exec::{self, OK};
 use crate::flags::{Config, Listing, MemorySwitch};
 use crate::lenient::Lenient;
+use crate::speech::{filled, spoken};
 use anyhow::anyhow;
+use ostler_wire::Word;
 use std::path::PathBuf;
 
 pub fn run(start: Lenient, args: Config) -> anyhow::Result<u8> {
@@ -68,7 +70,11 @@ fn path(boot: &Boot) -> anyhow::Result<()> {
     let rows: Vec<Vec<String>> = config_files(&boot.places, boot.global.config.as_deref())
         .into_iter()
         .map(|file| {
-            let there = if file.exists { "found" } else { "not there" };
+            let there = if file.exists {
+                spoken(Word::Found)
+            } else {
+                spoken(Word::NotThere)
+            };
             vec![
                 file.what.into(),
                 there.into(),
@@ -77,16 +83,16 @@ fn path(boot: &Boot) -> anyhow::Result<()> {
         })
         .collect();
     let columns = [
-        Column::Left("layer"),
-        Column::Left("state"),
-        Column::Left("file"),
+        Column::Left(spoken(Word::ColLayer)),
+        Column::Left(spoken(Word::ColState)),
+        Column::Left(spoken(Word::ColFile)),
     ];
     text::print(&table::render(&columns, &rows, None))
 }
 
 fn init(boot: &Boot) -> anyhow::Result<()> {
     let written = edit::init(&user_file(boot), &boot.places).map_err(|e| failed(boot, &e))?;
-    text::print(&format!("Wrote {}\n", written.display()))
+    text::print(&filled(Word::WroteLine, &[&written.display()]))
 }
 
 fn get(boot: &Boot, key: &str) -> anyhow::Result<()> {
@@ -122,21 +128,19 @@ fn set(boot: &Boot, layer: Layer, key: &str, value: &str) -> anyhow::Result<()> 
         && let Ok(now) = boot.anew()
         && !now.loaded.workspace.is_trusted()
     {
-        text::say(
-            "this project is not trusted as it is now; `ostler trust` shows what that holds up",
-        );
+        text::say(spoken(Word::CfgUntrustedNow));
     }
     let file = boot.places.shown(&changed.path);
     if is_secret(&changed.key) {
-        return text::print(&format!("{} is set in {file}\n", changed.key));
+        return text::print(&filled(Word::CfgIsSet, &[&changed.key, &file]));
     }
     let before = match &changed.before {
-        Some(before) if *before != changed.after => format!(" (was {before})"),
+        Some(before) if *before != changed.after => filled(Word::WasBefore, &[&before]),
         Some(_) | None => String::new(),
     };
-    text::print_foreign(&format!(
-        "{} = {}{before} in {file}\n",
-        changed.key, changed.after
+    text::print_foreign(&filled(
+        Word::CfgSetTo,
+        &[&changed.key, &changed.after, &before, &file],
     ))
 }
 
@@ -148,8 +152,8 @@ fn memory(start: &Lenient, switch: MemorySwitch) -> anyhow::Result<()> {
         MemorySwitch::Status => {
             let on = start.boot.loaded.config.agent.memory_compiler.enabled;
             return text::print(match on {
-                true => "on: facts that a prompt is about go with it\n",
-                false => "off: facts are found only where they are looked for\n",
+                true => spoken(Word::CfgRecallOn),
+                false => spoken(Word::CfgRecallOff),
             });
         }
     };

@@ -5,9 +5,10 @@ use crate::boot::Boot;
 use crate::color::Ink;
 use crate::exec::{self, Farewell, Job};
 use crate::flags::{Demo, Global};
+use crate::speech::{filled, spoken};
 use anyhow::{Context as _, bail};
 use ostler_llm::demo::{KIND, MARKER, scratch_files};
-use ostler_wire::Open;
+use ostler_wire::{Open, Word};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -23,8 +24,7 @@ pub async fn run(mut global: Global, args: Demo) -> anyhow::Result<u8> {
     let boot = Arc::new(Boot::new(&global)?);
     let paint = exec::paint(&boot);
     let mut err = io::stderr();
-    let head =
-        "Offline demo: a script plays the model, everything else is real; no account, no network";
+    let head = spoken(Word::DemoTitle);
     let _ = writeln!(err, "{}\n", paint.with(Ink::Green, head));
     let _ = writeln!(err, "{}\n", paint.with(Ink::Green, &format!("> {REQUEST}")));
     let job = Job {
@@ -40,20 +40,20 @@ pub async fn run(mut global: Global, args: Demo) -> anyhow::Result<u8> {
         let _ = writeln!(io::stderr(), "{what} {}", text::visible(value));
     };
     let _ = writeln!(err);
-    row("Folder", &dir.display().to_string());
+    row(spoken(Word::DemoFolder), &dir.display().to_string());
     // Nothing is saved with --no-save.
     if let Ok(log) = boot.store().last() {
-        row("Log", &log.display().to_string());
+        row(spoken(Word::DemoLog), &log.display().to_string());
         let id = log
             .file_stem()
             .map(|s| s.to_string_lossy().into_owned())
             .unwrap_or_default();
         row(
-            "Read it",
+            spoken(Word::DemoReadIt),
             &format!("ostler sessions show {}", text::short(&id)),
         );
     }
-    row("Next", "ostler setup");
+    row(spoken(Word::DemoNext), "ostler setup");
     Ok(code)
 }
 
@@ -61,32 +61,29 @@ pub async fn run(mut global: Global, args: Demo) -> anyhow::Result<u8> {
 fn scratch(wanted: Option<&Path>) -> anyhow::Result<PathBuf> {
     let dir = match wanted {
         Some(dir) => {
-            fs::create_dir_all(dir).with_context(|| format!("{} cannot be made", dir.display()))?;
+            fs::create_dir_all(dir).with_context(|| filled(Word::CannotMake, &[&dir.display()]))?;
             dir.to_owned()
         }
         None => tempfile::Builder::new()
             .prefix("ostler-demo-")
             .tempdir()
-            .context("no temporary folder can be made; name one with --dir")?
+            .context(spoken(Word::DemoNoTemp))?
             .keep(),
     };
     let dir = dir
         .canonicalize()
-        .with_context(|| format!("{} cannot be opened", dir.display()))?;
+        .with_context(|| filled(Word::CannotBeOpened, &[&dir.display()]))?;
     if let Some((name, _)) = scratch_files()
         .iter()
         .find(|(name, _)| dir.join(name).exists())
     {
-        bail!(
-            "{} exists already; choose an empty folder with --dir",
-            dir.join(name).display()
-        );
+        bail!(filled(Word::DemoExists, &[&dir.join(name).display()]));
     }
     for (name, contents) in scratch_files() {
         let path = dir.join(name);
         File::create_new(&path)
             .and_then(|mut file| file.write_all(contents.as_bytes()))
-            .with_context(|| format!("{} cannot be written", path.display()))?;
+            .with_context(|| filled(Word::CannotBeWritten, &[&path.display()]))?;
     }
     Ok(dir)
 }

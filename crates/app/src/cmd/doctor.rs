@@ -1,7 +1,7 @@
 //! `ostler doctor`: what is there, what is missing, and what to do about it. A broken configuration is a finding like others.
 
 use super::probe::{Answer, Endpoint, Probe};
-use super::{health, text};
+use super::{health, table, text};
 use crate::boot::Boot;
 use crate::color::{self, Ink, Paint};
 use crate::config::diagnose::Notice;
@@ -17,12 +17,14 @@ use crate::config::units::ColorChoice;
 use crate::exec::{FAILED, OK};
 use crate::flags::Doctor;
 use crate::lenient::Lenient;
+use crate::speech::{filled, many, spoken};
 use ostler_engine::Models as _;
 use ostler_engine::confine::SandboxMode;
 use ostler_engine::hooks::Hook;
 use ostler_engine::policy::Rule;
 use ostler_host::sandbox::{self, Layer, Network};
 use ostler_llm::Target;
+use ostler_wire::Word;
 use serde::Serialize;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
@@ -62,6 +64,25 @@ impl Finding {
         Self::new(Status::Ok, topic, text)
     }
 
+    /// The topic for people.
+    pub fn topic(&self) -> &'static str {
+        const TOPICS: [(&str, Word); 11] = [
+            ("version", Word::TopicVersion),
+            ("config", Word::TopicConfig),
+            ("model", Word::TopicModel),
+            ("provider", Word::TopicProvider),
+            ("online", Word::TopicOnline),
+            ("trust", Word::TopicTrust),
+            ("sandbox", Word::TopicSandbox),
+            ("terminal", Word::TopicTerminal),
+            ("home", Word::TopicHome),
+            ("sessions", Word::TopicSessions),
+            ("ledger", Word::TopicLedger),
+        ];
+        let known = TOPICS.iter().find(|(topic, _)| *topic == self.topic);
+        known.map_or(self.topic, |(_, word)| spoken(*word))
+    }
+
     pub fn fix(mut self, fix: impl Into<String>) -> Self {
         self.fix = Some(fix.into());
         self
@@ -70,6 +91,10 @@ impl Finding {
 
 pub async fn run(start: Lenient, args: Doctor) -> anyhow::Result<u8> {
     let Lenient { boot, fault } = start;
+    if args.json {
+        // What programs read does not change with the person.
+        crate::speech::set(ostler_wire::Language::English);
+    }
     let mut findings = findings(&boot, fault);
     if args.online {
         findings.extend(reachability(&boot).await);
@@ -111,13 +136,15 @@ fn drawn(findings: &[Finding], paint: Paint) -> String {
     let mut out = String::new();
     for finding in findings {
         let status = match finding.status {
-            Status::Ok => paint.with(Ink::Green, "ok      "),
-            Status::Note => paint.with(Ink::Yellow, "note    "),
-            Status::Problem => paint.with(Ink::Red, "problem "),
+            Status::Ok => (Ink::Green, Word::StatusOk),
+            Status::Note => (Ink::Yellow, Word::StatusNote),
+            Status::Problem => (Ink::Red, Word::StatusProblem),
         };
+        let status = paint.with(status.0, &table::pad(spoken(status.1), 8));
         let indent = format!("\n{}", " ".repeat(20));
         let text = text::visible(finding.text.trim_end()).replace('\n', &indent);
-        out.push_str(&format!("{status} {:10} {text}\n", finding.topic));
+        let topic = table::pad(finding.topic(), 10);
+        out.push_str(&format!("{status} {topic} {text}\n"));
         if let Some(fix) = &finding.fix {
             let fix = text::visible(fix).replace('\n', &format!("{indent}  "));
             out.push_str(&format!(
@@ -132,8 +159,8 @@ fn drawn(findings: &[Finding], paint: Paint) -> String {
         .filter(|f| f.status == Status::Problem)
         .count();
     out.push_str(&match problems {
-        0 => "No problems.\n".to_owned(),
-        n => format!("{}.\n", text::many(n, "problem")),
+        0 => spoken(Word::DocNoProblems).to_owned(),
+        n => format!("{}.\n", many(n, Word::ManyProblems)),
     });
     out
 }
@@ -166,7 +193,7 @@ fn hooks(boot: &Boot) -> Vec<Finding> {
             format!("{}{matcher}: {command}, from {from}", moment.name()),
         )
     };
-    let fix = "mend the hook; one that cannot be read stops every session";
+    let fix = spoken(Word::DocMendHook);
     let fault = |fault: &String| Finding::new(Status::Problem, "hooks", fault.clone()).fix(fix);
     let Gathered { hooks, faults } = &boot.hooks;
     hooks
@@ -180,7 +207,7 @@ fn version() -> Finding {
     let (os, arch) = (std::env::consts::OS, std::env::consts::ARCH);
     Finding::ok(
         "version",
-        format!("ostler {} on {os} {arch}", crate::VERSION),
+        filled(Word::DocVersion, &[&crate::VERSION, &os, &arch]),
     )
 }
 
@@ -188,7 +215,11 @@ fn configuration(boot: &Boot, fault: Option<String>) -> Vec<Finding> {
     let mut findings: Vec<Finding> = config_files(&boot.places, boot.global.config.as_deref())
         .into_iter()
         .map(|file| {
-            let there = if file.exists { "" } else { " (not there)" };
+            let there = if file.exists {
+                ""
+            } else {
+                spoken(Word::DocNotThere)
+            };
             Finding::ok(
                 "config",
                 format!("{}: {}{there}", file.what, file.path.display()),
@@ -196,10 +227,8 @@ fn configuration(boot: &Boot, fault: Option<String>) -> Vec<Finding> {
         })
         .collect();
     if let Some(fault) = fault {
-        findings.push(
-            Finding::new(Status::Problem, "config", fault)
-                .fix("mend it; until then this report uses the defaults in its place, and other commands refuse to run"),
-        );
+        findings
+            .push(Finding::new(Status::Problem, "config", fault).fix(spoken(Word::DocMendConfig)));
     }
     let overruled = overruled(&boot.loaded);
     let notices = boot.loaded.notices.iter().chain(&overruled);
@@ -210,7 +239,7 @@ fn configuration(boot: &Boot, fault: Option<String>) -> Vec<Finding> {
         findings.push(Finding::new(Status::Note, "config", notice));
     }
     if let Err(error) = boot.policy() {
-        let fix = "mend the rule; a rule that cannot be read stops every session";
+        let fix = spoken(Word::DocMendRule);
         findings.push(Finding::new(Status::Problem, "config", format!("{error:#}")).fix(fix));
     }
     findings
@@ -225,17 +254,17 @@ fn model(boot: &Boot) -> Finding {
     match resolved {
         Ok(model) => {
             let key = match (&model.key, &model.login) {
-                (Some(key), _) => format!("key in {}", key.source),
+                (Some(key), _) => filled(Word::DocKeyIn, &[&key.source]),
                 (None, Some(login)) => login.name.clone(),
-                (None, None) => "needs no key".into(),
+                (None, None) => spoken(Word::DocNeedsNone).into(),
             };
-            Finding::ok("model", format!("{}, {key}", model.reference()))
+            Finding::ok("model", model.reference() + spoken(Word::Comma) + &key)
         }
         Err(error) => {
             let whole = error.to_string();
             let (text, fix) = whole
                 .split_once('\n')
-                .unwrap_or((&whole, "run `ostler setup`"));
+                .unwrap_or((&whole, spoken(Word::DocRunSetup)));
             let finding = Finding::new(Status::Problem, "model", text);
             match error {
                 ResolveError::NoModel { .. }
@@ -269,20 +298,23 @@ fn one_provider(resolver: &Resolver<'_>, provider: &Provider) -> Finding {
     }
     match key {
         Ok(Some(key)) => match key.warning {
-            None => Finding::ok("provider", format!("{name}: key in {}", key.source)),
+            None => Finding::ok(
+                "provider",
+                filled(Word::DocProviderKey, &[&name, &key.source]),
+            ),
             Some(warning) => Finding::new(Status::Note, "provider", format!("{name}: {warning}")),
         },
-        Ok(None) => Finding::ok("provider", format!("{name}: needs no key")),
+        Ok(None) => Finding::ok("provider", filled(Word::DocProviderNone, &[&name])),
         Err(KeyError::Missing { .. }) if !provider.configured => {
             let variable = provider.config.api_key_env.as_deref().unwrap_or_default();
             Finding::ok(
                 "provider",
-                format!("{name}: no key ({variable} is not set)"),
+                filled(Word::DocProviderNoKey, &[&name, &variable]),
             )
         }
         Err(error @ KeyError::Missing { .. }) => {
             Finding::new(Status::Note, "provider", format!("{name}: {error}"))
-                .fix("save one with `ostler setup`")
+                .fix(spoken(Word::DocSaveKey))
         }
         Err(error @ (KeyError::File { .. } | KeyError::Unsendable { .. })) => {
             Finding::new(Status::Problem, "provider", format!("{name}: {error}"))
@@ -366,46 +398,34 @@ fn online(name: &str, answer: Result<Answer, String>, silence: Status) -> Option
     Some(match answer {
         Ok(Answer::Models(models)) => Finding::ok(
             "online",
-            format!("{name}: answers, {}", text::many(models.len(), "model")),
+            filled(
+                Word::DocAnswers,
+                &[&name, &many(models.len(), Word::ManyModels)],
+            ),
         ),
-        Ok(Answer::NoList) => {
-            Finding::ok("online", format!("{name}: answers, has no list of models"))
-        }
+        Ok(Answer::NoList) => Finding::ok("online", filled(Word::DocNoList, &[&name])),
         Ok(Answer::NoServer) => return None,
-        Err(_) if silence == Status::Ok => Finding::ok("online", format!("{name}: not running")),
+        Err(_) if silence == Status::Ok => {
+            Finding::ok("online", filled(Word::DocNotRunning, &[&name]))
+        }
         Err(message) => Finding::new(silence, "online", format!("{name}: {message}")),
     })
 }
 
 fn trust(boot: &Boot) -> Finding {
     let workspace = &boot.loaded.workspace;
-    let items = text::many(workspace.items.len(), "item");
+    let items = many(workspace.items.len(), Word::ManyItems);
     let (status, said) = match workspace.state {
-        State::NotNeeded => (Status::Ok, "nothing in this project needs trust".to_owned()),
-        State::Trusted => (
-            Status::Ok,
-            format!("this project is trusted ({items} in force)"),
-        ),
-        State::ThisRun => (
-            Status::Ok,
-            format!("this project is trusted for this run only ({items} in force)"),
-        ),
-        State::Untrusted => (
-            Status::Note,
-            format!("this project is untrusted: {items} ignored"),
-        ),
-        State::Changed => (
-            Status::Note,
-            format!("this project has changed since it was trusted: {items} ignored"),
-        ),
-        State::Refused => (
-            Status::Ok,
-            format!("this project is not trusted, as you decided: {items} ignored"),
-        ),
+        State::NotNeeded => (Status::Ok, spoken(Word::DocTrustNone).to_owned()),
+        State::Trusted => (Status::Ok, filled(Word::DocTrusted, &[&items])),
+        State::ThisRun => (Status::Ok, filled(Word::DocTrustedRun, &[&items])),
+        State::Untrusted => (Status::Note, filled(Word::DocUntrusted, &[&items])),
+        State::Changed => (Status::Note, filled(Word::DocTrustChanged, &[&items])),
+        State::Refused => (Status::Ok, filled(Word::DocRefused, &[&items])),
     };
     let finding = Finding::new(status, "trust", said);
     match status {
-        Status::Note => finding.fix("look at it with `ostler trust`"),
+        Status::Note => finding.fix(spoken(Word::DocLookTrust)),
         Status::Ok | Status::Problem => finding,
     }
 }
@@ -414,9 +434,8 @@ fn sandbox(boot: &Boot) -> Finding {
     let finding = |status, text: String| Finding::new(status, "sandbox", text);
     let mode = crate::sandbox::mode(boot);
     if mode == SandboxMode::Off {
-        let text = "off: commands run with your rights";
-        return finding(Status::Note, text.into())
-            .fix("let it work in a container or a virtual machine where that matters");
+        let text = spoken(Word::DocSandboxOff);
+        return finding(Status::Note, text.into()).fix(spoken(Word::DocContain));
     }
     let settings = match crate::sandbox::settings(boot) {
         Ok(settings) => settings,
@@ -433,41 +452,38 @@ fn sandbox(boot: &Boot) -> Finding {
         Ok(active) => active,
         Err(why) => {
             let (status, commands) = match mode {
-                SandboxMode::Require => (
-                    Status::Problem,
-                    "no session starts (sandbox.bash = \"require\")",
-                ),
+                SandboxMode::Require => (Status::Problem, spoken(Word::DocNoStart)),
                 SandboxMode::Enforce | SandboxMode::Off => {
-                    (Status::Note, "commands run with your rights")
+                    (Status::Note, spoken(Word::DocYourRights))
                 }
             };
-            let text = format!("no layer works here: {commands}\n{why}");
-            let fix = "let it work in a container or a virtual machine where that matters";
+            let text = filled(Word::DocNoLayer, &[&commands, &why]);
+            let fix = spoken(Word::DocContain);
             return finding(status, text).fix(fix);
         }
     };
     let network = match settings.policy.network {
-        Network::On => "network open",
-        Network::Proxy if active == Layer::Namespaces => "no network but hosts granted by rules",
-        Network::Proxy | Network::Loopback | Network::Off => "no network",
+        Network::On => spoken(Word::DocNetOpen),
+        Network::Proxy if active == Layer::Namespaces => spoken(Word::DocNetGranted),
+        Network::Proxy | Network::Loopback | Network::Off => spoken(Word::DocNetNone),
     };
-    let mut text = format!("{} active", active.name());
+    let mut text = filled(Word::DocActive, &[&active.name()]);
     // The mounts stand behind the rules of Landlock, where there are any.
     if active == Layer::Namespaces && report.landlock_abi > 0 {
-        text.push_str(&format!(", with landlock {}", report.landlock_abi));
+        text.push_str(&filled(Word::DocLandlock, &[&report.landlock_abi]));
     }
-    text.push_str(&format!("; {network}"));
+    text.push_str(&filled(Word::DocNetwork, &[&network]));
     if missing.is_empty() {
         return Finding::ok("sandbox", text);
     }
-    finding(Status::Ok, format!("{text}\nmissing: {missing}"))
+    finding(Status::Ok, filled(Word::DocMissing, &[&text, &missing]))
 }
 
 fn programs(boot: &Arc<Boot>) -> Vec<Finding> {
     let git = match find_program(boot, "git") {
         Some(path) => Finding::ok("git", path.display().to_string()),
-        None => Finding::new(Status::Note, "git", "not found on PATH")
-            .fix("install it: models use it to look at changes"),
+        None => Finding::new(Status::Note, "git", spoken(Word::DocNotOnPath))
+            .fix(spoken(Word::DocInstallGit)),
     };
     let mut findings = vec![git];
     // Without options no session starts either, which has been said.
@@ -480,9 +496,12 @@ fn programs(boot: &Arc<Boot>) -> Vec<Finding> {
             .unwrap_or_default();
         findings.push(match find_program(boot, &shell) {
             Some(path) => Finding::ok("shell", path.display().to_string()),
-            None => Finding::new(Status::Problem, "shell", format!("{shell} is not found")).fix(
-                "install it, or name another one: ostler config set tools.shell.path /path/to/sh",
-            ),
+            None => Finding::new(
+                Status::Problem,
+                "shell",
+                filled(Word::DocShellGone, &[&shell]),
+            )
+            .fix(spoken(Word::DocInstallShell)),
         });
     }
     findings
@@ -502,13 +521,19 @@ fn find_program(boot: &Boot, name: &str) -> Option<PathBuf> {
 }
 
 fn terminal(boot: &Boot) -> Finding {
-    let on = |yes: bool| if yes { "a terminal" } else { "not a terminal" };
+    let on = |yes: bool| {
+        if yes {
+            spoken(Word::DocIsTerminal)
+        } else {
+            spoken(Word::DocNoTerminal)
+        }
+    };
     let mut parts = vec![
-        format!("stdin is {}", on(io::stdin().is_terminal())),
-        format!("stdout is {}", on(io::stdout().is_terminal())),
+        filled(Word::DocStdin, &[&on(io::stdin().is_terminal())]),
+        filled(Word::DocStdout, &[&on(io::stdout().is_terminal())]),
     ];
     if let Some((width, height)) = terminal_size::terminal_size() {
-        parts.push(format!("{} columns, {} lines", width.0, height.0));
+        parts.push(filled(Word::DocScreen, &[&width.0, &height.0]));
     }
     let value = |name: &str| boot.env.get(name).filter(|v| !v.is_empty());
     parts.extend(value("TERM").map(|term| format!("TERM {term}")));
@@ -518,14 +543,14 @@ fn terminal(boot: &Boot) -> Finding {
             value("COLORTERM").map(String::as_str),
             value("TERM").map(String::as_str),
         ) {
-            (Some(_), _, _) => "no colours (NO_COLOR)".into(),
-            (None, Some("truecolor" | "24bit"), _) => "true colours".into(),
-            (None, _, None | Some("dumb")) => "no colours".into(),
-            (None, _, Some(term)) if term.contains("256") => "256 colours".into(),
-            (None, _, Some(_)) => "16 colours".into(),
+            (Some(_), _, _) => spoken(Word::DocNoColorSet).into(),
+            (None, Some("truecolor" | "24bit"), _) => spoken(Word::DocTrueColor).into(),
+            (None, _, None | Some("dumb")) => spoken(Word::DocNoColor).into(),
+            (None, _, Some(term)) if term.contains("256") => spoken(Word::Doc256).into(),
+            (None, _, Some(_)) => spoken(Word::Doc16).into(),
         },
     );
-    Finding::ok("terminal", parts.join(", "))
+    Finding::ok("terminal", parts.join(spoken(Word::Comma)))
 }
 
 /// Allow rules that never count because another layer or list is stricter about the same thing.
@@ -542,12 +567,9 @@ fn overruled(loaded: &Loaded) -> Vec<Notice> {
         let mut stricter = lists(RuleList::Deny).chain(lists(RuleList::Ask));
         let over = stricter.find(|(other, _)| other == allowed || other == family);
         if let Some((_, over)) = over {
-            let text = format!(
-                "the allow rule `{}` never counts: `{}` in `{}` ({}) wins",
-                rule.text,
-                over.text,
-                over.list.key(),
-                over.place
+            let text = filled(
+                Word::DocAllowIdle,
+                &[&rule.text, &over.text, &over.list.key(), &over.place],
             );
             notices.push(Notice::warning(rule.place.clone(), text));
         }

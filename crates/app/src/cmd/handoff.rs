@@ -5,6 +5,7 @@ use crate::boot::{Boot, UsageError};
 use crate::config::files::{self, Access};
 use crate::exec::OK;
 use crate::flags::Handoff as Args;
+use crate::speech::{filled, spoken};
 use anyhow::{Context as _, anyhow};
 use ostler_engine::Models as _;
 use ostler_engine::budget::{Payer, Till, affordable, spent};
@@ -14,14 +15,14 @@ use ostler_engine::ledger::{Ledger, Line};
 use ostler_engine::log;
 use ostler_engine::store::root_of;
 use ostler_llm::Model;
-use ostler_wire::Entry;
+use ostler_wire::{Entry, Word};
 use std::path::Path;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 pub async fn run(boot: &Boot, args: Args) -> anyhow::Result<u8> {
     if args.goal.trim().is_empty() {
-        return Err(UsageError("--goal is empty; say what the next session is for".into()).into());
+        return Err(UsageError(spoken(Word::HandoffNoGoal).into()).into());
     }
     let store = boot.store();
     let path = match &args.from_session {
@@ -30,7 +31,7 @@ pub async fn run(boot: &Boot, args: Args) -> anyhow::Result<u8> {
     };
     let path = path.map_err(|e| anyhow!(e))?;
     let (entries, damage) = log::read(&path)?;
-    if let Some(notice) = damage.notice(ostler_wire::Language::English) {
+    if let Some(notice) = damage.notice(crate::speech::language()) {
         text::say(&notice);
     }
     let entries = log::branch(entries);
@@ -47,8 +48,8 @@ pub async fn run(boot: &Boot, args: Args) -> anyhow::Result<u8> {
     };
     let place = boot.places.cwd.join(&out);
     files::write(&place, document.as_bytes(), Access::AsBefore)
-        .with_context(|| format!("{} cannot be written", out.display()))?;
-    text::say(&format!("Wrote {}", out.display()));
+        .with_context(|| filled(Word::CannotBeWritten, &[&out.display()]))?;
+    text::say(&filled(Word::Wrote, &[&out.display()]));
     Ok(OK)
 }
 
@@ -62,7 +63,7 @@ async fn improved(boot: &Boot, draft: Handoff, path: &Path, entries: &[Entry]) -
         Ok(model) => model,
         Err(why) => {
             let why = why.lines().next().unwrap_or_default().to_owned();
-            text::say(&format!("Without a model, from the log alone: {why}"));
+            text::say(&filled(Word::HandoffNoModel, &[&why]));
             return draft;
         }
     };
@@ -70,7 +71,7 @@ async fn improved(boot: &Boot, draft: Handoff, path: &Path, entries: &[Entry]) -
     let session = session.unwrap_or_default();
     let budget = boot.budget();
     if let Err(why) = affordable(&budget, &model) {
-        text::say(&format!("Without a model, from the log alone: {why}"));
+        text::say(&filled(Word::HandoffNoModel, &[&why]));
         return draft;
     }
     budget.remember(&session, spent(entries));
@@ -99,9 +100,7 @@ async fn improved(boot: &Boot, draft: Handoff, path: &Path, entries: &[Entry]) -
         });
     }
     if let Some(why) = improved.fault {
-        text::say(&format!(
-            "The model's words could not be used ({why}); this is from the log alone."
-        ));
+        text::say(&filled(Word::HandoffDraft, &[&why]));
     }
     improved.handoff
 }

@@ -3,8 +3,10 @@
 
 use super::doctor::{Finding, Status};
 use super::text;
+use crate::speech::{filled, many, spoken};
 use ostler_engine::ledger::Ledger;
 use ostler_engine::log;
+use ostler_wire::Word;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,13 +24,13 @@ const MAX_NAMED: usize = 5;
 pub fn home(home: &Path) -> Finding {
     let shown = home.display();
     match writable(home) {
-        Ok(()) => Finding::ok("home", format!("{shown} can be written")),
+        Ok(()) => Finding::ok("home", filled(Word::DocHomeFine, &[&shown])),
         Err(error) => Finding::new(
             Status::Problem,
             "home",
-            format!("{shown} cannot be written: {error}"),
+            filled(Word::CannotWrite, &[&shown, &error]),
         )
-        .fix("make it writable, set OSTLER_HOME to a folder that is, or run with --no-save"),
+        .fix(spoken(Word::DocHomeFix)),
     }
 }
 
@@ -39,9 +41,9 @@ fn writable(home: &Path) -> io::Result<()> {
         match folder.metadata() {
             Ok(metadata) if metadata.is_dir() => break,
             Ok(_) => {
-                return Err(io::Error::other(format!(
-                    "{} is not a folder",
-                    folder.display()
+                return Err(io::Error::other(filled(
+                    Word::NoFolder,
+                    &[&folder.display()],
                 )));
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => match folder.parent() {
@@ -64,9 +66,9 @@ pub fn sessions(dir: &Path) -> Vec<Finding> {
     let mut logs = match logs(dir) {
         Ok(logs) => logs,
         Err(error) => {
-            let text = format!("{} cannot be read: {error}", dir.display());
+            let text = filled(Word::CannotRead, &[&dir.display(), &error]);
             return vec![
-                Finding::new(Status::Problem, "sessions", text).fix("check its permissions"),
+                Finding::new(Status::Problem, "sessions", text).fix(spoken(Word::DocCheckRights)),
             ];
         }
     };
@@ -81,26 +83,26 @@ pub fn sessions(dir: &Path) -> Vec<Finding> {
         looked += 1;
         damaged.extend(harm(&log.path));
     }
-    let mut text = format!(
-        "{}, {}, in {}",
-        text::many(logs.len(), "session"),
-        text::size(total),
-        dir.display()
+    let mut text = filled(
+        Word::DocSessions,
+        &[
+            &many(logs.len(), Word::ManySessions),
+            &text::size(total),
+            &dir.display(),
+        ],
     );
     if looked < logs.len() {
-        text.push_str(&format!("; only the newest {looked} were read"));
+        text.push_str(&filled(Word::DocOnlyNewest, &[&looked]));
     }
     let mut findings = vec![Finding::ok("sessions", text)];
     if !damaged.is_empty() {
         let text = format!(
             "{}: {}",
-            text::many(damaged.len(), "damaged log"),
+            many(damaged.len(), Word::ManyDamagedLogs),
             named(&damaged)
         );
-        findings.push(
-            Finding::new(Status::Note, "sessions", text)
-                .fix("they open all the same, without the lost lines; `ostler sessions delete ID` removes one"),
-        );
+        findings
+            .push(Finding::new(Status::Note, "sessions", text).fix(spoken(Word::DocDamagedOpen)));
     }
     findings
 }
@@ -137,12 +139,12 @@ fn harm(path: &Path) -> Option<String> {
         .map(|s| s.to_string_lossy().into_owned())
         .unwrap_or_default();
     let what = match log::read(path) {
-        Err(_) => "cannot be read".into(),
+        Err(_) => spoken(Word::DocUnreadable).into(),
         Ok((_, damage)) => match (damage.bad_lines, damage.torn) {
             (0, false) => return None,
-            (0, true) => "cut off".into(),
-            (lines, false) => text::many(lines, "bad line"),
-            (lines, true) => format!("{}, cut off", text::many(lines, "bad line")),
+            (0, true) => spoken(Word::DocCutOff).into(),
+            (lines, false) => many(lines, Word::ManyBadLines),
+            (lines, true) => filled(Word::DocAlsoCut, &[&many(lines, Word::ManyBadLines)]),
         },
     };
     Some(format!("{} ({what})", text::short(&id)))
@@ -155,7 +157,7 @@ fn named(damaged: &[String]) -> String {
         .checked_sub(MAX_NAMED)
         .filter(|more| *more > 0)
     {
-        names.push(format!("and {more} more"));
+        names.push(filled(Word::AndMore, &[&more]));
     }
     names.join(", ")
 }
@@ -165,14 +167,14 @@ pub fn ledger(home: &Path) -> Finding {
     let bytes = match fs::metadata(&path) {
         Ok(metadata) => metadata.len(),
         Err(error) if is_absent(&error) => {
-            return Finding::ok("ledger", "no requests yet");
+            return Finding::ok("ledger", spoken(Word::DocNoRequests));
         }
         Err(error) => return unreadable(&path, &error),
     };
     if bytes > MAX_LEDGER {
         return Finding::ok(
             "ledger",
-            format!("{} has {}", path.display(), text::size(bytes)),
+            filled(Word::DocHas, &[&path.display(), &text::size(bytes)]),
         );
     }
     let (lines, all) = match (Ledger::new(home).lines(), fs::read(&path)) {
@@ -188,15 +190,17 @@ pub fn ledger(home: &Path) -> Finding {
     match all.saturating_sub(lines) {
         0 => Finding::ok(
             "ledger",
-            format!("{} in {}", text::many(lines, "request"), path.display()),
+            filled(
+                Word::DocRequestsIn,
+                &[&many(lines, Word::ManyRequests), &path.display()],
+            ),
         ),
         bad => Finding::new(
             Status::Note,
             "ledger",
-            format!(
-                "{} of {all} in {} cannot be read; `ostler usage` leaves them out",
-                text::many(bad, "line"),
-                path.display()
+            filled(
+                Word::DocLedgerBad,
+                &[&many(bad, Word::Lines), &all, &path.display()],
             ),
         ),
     }
@@ -214,7 +218,7 @@ fn unreadable(path: &Path, error: &io::Error) -> Finding {
     Finding::new(
         Status::Problem,
         "ledger",
-        format!("{} cannot be read: {error}", path.display()),
+        filled(Word::CannotRead, &[&path.display(), &error]),
     )
-    .fix("check its permissions; `ostler usage` needs it")
+    .fix(spoken(Word::DocLedgerFix))
 }

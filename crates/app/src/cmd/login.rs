@@ -13,6 +13,7 @@ use crate::config::schema::AuthKind;
 use crate::config::tree::Layer;
 use crate::exec::{INTERRUPTED, OK, TERMINATED};
 use crate::flags;
+use crate::speech::{filled, spoken};
 use anyhow::{Context as _, anyhow, bail};
 use jiff::Timestamp;
 use ostler_host::signals::{Signals, Stop};
@@ -42,7 +43,7 @@ pub async fn login(boot: &Boot, args: flags::Login) -> anyhow::Result<u8> {
     let mut signals = Signals::new()?;
     let may_paste = shown(boot, &args) == Show::Print || io::stdin().is_terminal();
     let person = Person {
-        language: crate::front::language(boot),
+        language: crate::speech::language(),
         say: Box::new(say),
         pasted: may_paste.then(stdin_lines),
         hint: Word::LoginPaste,
@@ -55,7 +56,7 @@ pub async fn login(boot: &Boot, args: flags::Login) -> anyhow::Result<u8> {
         }
         stop = signals.next() => stop,
     };
-    say("Stopped; nothing was changed.");
+    say(spoken(Word::StoppedUnchanged));
     Ok(match stop {
         Stop::Interrupt => INTERRUPTED,
         Stop::Terminate => TERMINATED,
@@ -63,7 +64,7 @@ pub async fn login(boot: &Boot, args: flags::Login) -> anyhow::Result<u8> {
 }
 
 pub async fn logout(boot: &Boot, args: flags::Logout) -> anyhow::Result<u8> {
-    let language = crate::front::language(boot);
+    let language = crate::speech::language();
     let done = log_out(boot, args.provider, language, &say).await?;
     text::print(&text::visible(&format!("{done}\n")))?;
     Ok(OK)
@@ -132,12 +133,10 @@ pub fn status(boot: &Boot, format: flags::Listing) -> anyhow::Result<u8> {
                 out.push_str(&line(login, &resolver, now));
             }
             for name in without_login(&resolver, &all) {
-                out.push_str(&format!(
-                    "{name}: not logged in; run `ostler login {name}`\n"
-                ));
+                out.push_str(&filled(Word::AuthNotIn, &[&name, &name]));
             }
             if out.is_empty() {
-                out.push_str("There is no login, and no provider in the configuration has an `oauth` table.\n");
+                out.push_str(spoken(Word::AuthNoneAtAll));
             }
             text::print(&text::visible(&out))?;
         }
@@ -168,26 +167,24 @@ fn row(login: &Login, now: Timestamp) -> serde_json::Value {
 }
 
 fn line(login: &Login, resolver: &Resolver<'_>, now: Timestamp) -> String {
-    let mut parts = vec![login.name(), format!("for {}", login.origin)];
+    let mut parts = vec![login.name(), filled(Word::AuthFor, &[&login.origin])];
     let expired = login.is_expired(now);
     parts.push(match (&login.expires, login.refresh_token.is_some()) {
-        (_, true) => "renews itself".into(),
-        (None, false) => "no end known".into(),
-        (Some(_), false) if expired => {
-            format!("expired; run `ostler login {}`", login.provider)
-        }
-        (Some(end), false) => format!("ends {end}"),
+        (_, true) => spoken(Word::AuthRenews).into(),
+        (None, false) => spoken(Word::AuthNoEnd).into(),
+        (Some(_), false) if expired => filled(Word::AuthIsExpired, &[&login.provider]),
+        (Some(end), false) => filled(Word::AuthEnds, &[&end]),
     });
     let provider = resolver
         .providers()
         .iter()
         .find(|p| p.config.name == login.provider);
     match provider {
-        None => parts.push("no such provider in the configuration".into()),
+        None => parts.push(spoken(Word::AuthNoSuch).into()),
         Some(provider) if provider.config.auth == Some(AuthKind::Login) => {}
         Some(provider) => {
             if let Ok(Some(key)) = resolver.key(provider) {
-                parts.push(format!("not in use: the key in {} comes first", key.source));
+                parts.push(filled(Word::AuthNotUsed, &[&key.source]));
             }
         }
     }
@@ -201,26 +198,22 @@ pub async fn log_in(boot: &Boot, args: &flags::Login, person: Person) -> anyhow:
     let provider = chosen(boot, &resolver, args.provider.as_deref())?;
     let name = &provider.config.name;
     let Some(oauth) = &provider.config.oauth else {
-        bail!(
-            "provider `{name}` has no login: its configuration has no `oauth` table. If it takes a key, run `ostler setup --use {name}`"
-        );
+        bail!(filled(Word::AuthNoTable, &[&name, &name]));
     };
     // Otherwise a checked-out folder could have tokens sent wherever it likes.
     if provider.layer == Layer::Project {
-        bail!(
-            "provider `{name}` is changed by this project's ostler.toml; log in from another folder, or put it into your own config file"
-        );
+        bail!(filled(Word::AuthByProject, &[&name]));
     }
     let address = provider.address(&boot.env);
-    let address = address.map_err(|e| anyhow!("provider `{name}`: {e}"))?;
-    let address = address.with_context(|| format!("provider `{name}` has no address"))?;
+    let address = address.map_err(|e| anyhow!(filled(Word::CfgProvider, &[&name, &"", &e])))?;
+    let address = address.with_context(|| filled(Word::AuthNoPlace, &[&name]))?;
     let origin = address.url.origin().ascii_serialization();
     let logins = boot.logins();
     // Better said before the person has been to the browser and back.
     logins.all()?;
     let http = Http::new(boot.ca_files());
     let from = Endpoints::find(name, oauth, &http).await?;
-    let what = || format!("no login to {name}");
+    let what = || filled(Word::AuthNoLoginTo, &[&name]);
     let tokens = match way(boot, args, oauth, &from)? {
         Way::Device => by_device(&from, oauth, &http, &person)
             .await
@@ -258,8 +251,8 @@ fn chosen<'a>(
         let found = all.iter().find(|p| p.config.name == named);
         return found.ok_or_else(|| {
             let text = match able.len() {
-                0 => format!("no provider is called `{named}`"),
-                _ => format!("no provider is called `{named}`; a login have {}", names()),
+                0 => filled(Word::NoProvider, &[&named]),
+                _ => filled(Word::AuthNoProvider, &[&named, &names()]),
             };
             UsageError(text).into()
         });
@@ -276,11 +269,8 @@ fn chosen<'a>(
     match (of_model, able.as_slice()) {
         (Some(provider), _) => Ok(provider),
         (None, [only]) => Ok(only),
-        (None, []) => Err(UsageError(
-            "no provider in the configuration has a login; `[providers.oauth]` says how".into(),
-        )
-        .into()),
-        (None, _) => Err(UsageError(format!("which one? these have a login: {}", names())).into()),
+        (None, []) => Err(UsageError(spoken(Word::AuthNoProviders).into()).into()),
+        (None, _) => Err(UsageError(filled(Word::AuthWhich, &[&names()])).into()),
     }
 }
 
@@ -317,17 +307,17 @@ fn way(
     match (flow, &from.authorize, &from.device) {
         (LoginFlow::Device, _, Some(_)) => Ok(Way::Device),
         (LoginFlow::Device, _, None) => {
-            bail!("the issuer offers no login with another device (`oauth` has no `device_url`)")
+            bail!(spoken(Word::AuthNoDevice))
         }
         (LoginFlow::Browser, Some(_), _) => Ok(Way::Browser(show)),
         (LoginFlow::Browser, None, _) => {
-            bail!("the issuer offers no login with a browser (`oauth` has no `authorize_url`)")
+            bail!(spoken(Word::AuthNoWeb))
         }
         (LoginFlow::Auto, Some(_), _) if show == Show::Open => Ok(Way::Browser(show)),
         (LoginFlow::Auto, _, Some(_)) => Ok(Way::Device),
         (LoginFlow::Auto, Some(_), None) => Ok(Way::Browser(show)),
         (LoginFlow::Auto, None, None) => {
-            bail!("`oauth` has neither `authorize_url` nor `device_url`")
+            bail!(spoken(Word::AuthNeither))
         }
     }
 }
@@ -347,8 +337,8 @@ async fn by_device(
     if let Some(with_code) = &device.with_code {
         lines.push_str(&language.fill(Word::LoginWithCode, &[with_code.as_str()]));
     }
-    let minutes = device.life.as_secs().div_ceil(60).to_string();
-    lines.push_str(&language.fill(Word::LoginWaits, &[&minutes]));
+    let minutes = device.life.as_secs().div_ceil(60) as usize;
+    lines.push_str(&language.many(Word::LoginWaits, minutes, &[&minutes.to_string()]));
     (person.say)(&lines);
     device.tokens(from, http).await
 }
@@ -386,10 +376,10 @@ async fn by_browser(
     };
     let code = match tokio::time::timeout(BROWSER_PATIENCE, came_back).await {
         Ok(code) => code?,
-        Err(_) => bail!(
-            "the browser did not come back within {} minutes; run `ostler login` again",
-            BROWSER_PATIENCE.as_secs() / 60
-        ),
+        Err(_) => bail!(filled(
+            Word::AuthBrowserLate,
+            &[&(BROWSER_PATIENCE.as_secs() / 60)]
+        )),
     };
     let answer = http
         .post(&from.token, &attempt.exchange(code, from))

@@ -14,12 +14,14 @@ use crate::config::plugins::{
 use crate::exec::{FAILED, INTERRUPTED, OK};
 use crate::flags::{Listing, Mcp, McpAdd, McpScope};
 use crate::servers;
+use crate::speech::{filled, many, spoken};
 use anyhow::{Context as _, anyhow};
 use ostler_engine::mcp::{
     Endpoint, Link, Lists, Registration, Server, Surroundings, TokenStore as _, Visit, log_in,
     tool_name,
 };
 use ostler_host::signals::Signals;
+use ostler_wire::Word;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -58,12 +60,15 @@ fn path_of(boot: &Boot, scope: McpScope) -> PathBuf {
 
 fn add(boot: &Boot, args: McpAdd) -> anyhow::Result<u8> {
     let usage = |why: String| anyhow!(UsageError(why));
-    let (first, rest) = args.what.split_first().context("nothing to add")?;
+    let (first, rest) = args
+        .what
+        .split_first()
+        .context(spoken(Word::McpNothingToAdd))?;
     let is_address = first.starts_with("http://") || first.starts_with("https://");
     let mut entry = Map::new();
     if is_address {
         if !rest.is_empty() || !args.env.is_empty() {
-            return Err(usage("an address takes headers (-H), no arguments".into()));
+            return Err(usage(spoken(Word::McpAddressArgs).into()));
         }
         entry.insert("type".into(), "http".into());
         entry.insert("url".into(), first.as_str().into());
@@ -71,7 +76,7 @@ fn add(boot: &Boot, args: McpAdd) -> anyhow::Result<u8> {
         for header in &args.header {
             let (name, value) = header
                 .split_once(':')
-                .ok_or_else(|| usage(format!("`{header}` is no header; write \"Name: value\"")))?;
+                .ok_or_else(|| usage(filled(Word::McpBadHeader, &[&header])))?;
             headers.insert(name.trim().into(), value.trim().into());
         }
         if !headers.is_empty() {
@@ -79,9 +84,7 @@ fn add(boot: &Boot, args: McpAdd) -> anyhow::Result<u8> {
         }
     } else {
         if !args.header.is_empty() {
-            return Err(usage(
-                "only an address has headers; a program has -e".into(),
-            ));
+            return Err(usage(spoken(Word::McpProgramHeaders).into()));
         }
         entry.insert("command".into(), first.as_str().into());
         entry.insert("args".into(), json!(rest));
@@ -89,7 +92,7 @@ fn add(boot: &Boot, args: McpAdd) -> anyhow::Result<u8> {
         for pair in &args.env {
             let (name, value) = pair
                 .split_once('=')
-                .ok_or_else(|| usage(format!("`{pair}` is no variable; write NAME=VALUE")))?;
+                .ok_or_else(|| usage(filled(Word::McpBadPair, &[&pair])))?;
             env.insert(name.into(), value.into());
         }
         if !env.is_empty() {
@@ -99,27 +102,18 @@ fn add(boot: &Boot, args: McpAdd) -> anyhow::Result<u8> {
     let path = path_of(boot, args.scope);
     change(boot, &path, |file| {
         if file.servers.contains_key(&args.name) {
-            return Err(anyhow!(
-                "there is a server `{}` already; `ostler mcp remove {}` takes it out",
-                args.name,
-                args.name
-            ));
+            return Err(anyhow!(filled(Word::McpExists, &[&args.name, &args.name])));
         }
         file.servers.insert(args.name.clone(), entry.into());
         Ok(())
     })?;
     let shown = boot.places.shown(&path);
-    let mut said = format!("Added {} to {shown}.\n", text::one_line(&args.name));
+    let mut said = filled(Word::McpAdded, &[&text::one_line(&args.name), &shown]);
     said.push_str(match args.scope {
         McpScope::User => "",
-        McpScope::Project | McpScope::Local => {
-            "It takes effect once the project is trusted: ostler trust\n"
-        }
+        McpScope::Project | McpScope::Local => spoken(Word::McpAfterTrust),
     });
-    said.push_str(&format!(
-        "Try it: ostler mcp test {}\n",
-        text::one_line(&args.name)
-    ));
+    said.push_str(&filled(Word::McpTryIt, &[&text::one_line(&args.name)]));
     text::print_foreign(&said)?;
     Ok(OK)
 }
@@ -131,12 +125,12 @@ fn change(
     with: impl FnOnce(&mut ServerFile) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let _lock = files::lock(&boot.places.home)
-        .with_context(|| format!("{} cannot be locked", boot.places.home.display()))?;
+        .with_context(|| filled(Word::CannotBeLocked, &[&boot.places.home.display()]))?;
     let mut file = read(boot, path)?;
     with(&mut file)?;
     let text = serde_json::to_string_pretty(&file)? + "\n";
     files::write(path, text.as_bytes(), Access::AsBefore)
-        .with_context(|| format!("{} cannot be written", path.display()))
+        .with_context(|| filled(Word::CannotBeWritten, &[&path.display()]))
 }
 
 fn read(boot: &Boot, path: &Path) -> anyhow::Result<ServerFile> {
@@ -144,7 +138,7 @@ fn read(boot: &Boot, path: &Path) -> anyhow::Result<ServerFile> {
     match read_text(path, &name) {
         Ok(None) => Ok(ServerFile::default()),
         Ok(Some(text)) => {
-            serde_json::from_str(&text).with_context(|| format!("{name} is no list of servers"))
+            serde_json::from_str(&text).with_context(|| filled(Word::McpNoListFile, &[&name]))
         }
         Err(report) => Err(anyhow!("{name}: {}", report.title)),
     }
@@ -165,11 +159,11 @@ fn list(boot: &Boot, format: Listing) -> anyhow::Result<u8> {
                 .collect::<Vec<_>>(),
         )?,
         Listing::Text if boot.servers.is_empty() => {
-            text::print("No servers. Add one: ostler mcp add <name> -- <command> <arguments>\n")?;
+            text::print(spoken(Word::McpNoServers))?;
         }
         Listing::Text => {
             let row = |one: &Configured| {
-                let state = if one.plugin.disabled { "off" } else { "on" };
+                let state = if one.plugin.disabled { spoken(Word::McpOff) } else { spoken(Word::McpOn) };
                 let cells = [
                     one.plugin.name.as_str(),
                     kind(&one.plugin),
@@ -180,14 +174,19 @@ fn list(boot: &Boot, format: Listing) -> anyhow::Result<u8> {
                 cells.map(text::one_line).to_vec()
             };
             let rows: Vec<Vec<String>> = boot.servers.iter().map(row).collect();
-            let columns = ["name", "type", "", "scope", "what"].map(Column::Left);
+            let columns = [
+                spoken(Word::ColName),
+                spoken(Word::ColType),
+                "",
+                spoken(Word::ColScope),
+                spoken(Word::ColWhat),
+            ]
+            .map(Column::Left);
             text::print_foreign(&table::render(&columns, &rows, table::terminal_width()))?;
         }
     }
     if !boot.loaded.workspace.is_trusted() {
-        text::say(
-            "This project is not trusted, so its own servers are not among them: ostler trust",
-        );
+        text::say(spoken(Word::McpProjectLeft));
     }
     Ok(OK)
 }
@@ -246,14 +245,14 @@ fn find<'a>(boot: &'a Boot, name: &str) -> anyhow::Result<&'a Configured> {
             .map(|s| s.plugin.name.as_str())
             .collect();
         let names = match names.is_empty() {
-            true => "there are none".to_owned(),
-            false => format!("there are {}", names.join(", ")),
+            true => spoken(Word::ThereAreNone).to_owned(),
+            false => filled(Word::ThereAre, &[&names.join(", ")]),
         };
         let untrusted = match boot.loaded.workspace.is_trusted() {
             true => "",
-            false => ", and this project is not trusted (ostler trust)",
+            false => spoken(Word::McpNotTrusted),
         };
-        anyhow!("there is no server `{name}`; {names}{untrusted}")
+        anyhow!(filled(Word::McpNoSuch, &[&name, &names, &untrusted]))
     })
 }
 
@@ -272,15 +271,15 @@ fn remove(boot: &Boot, name: &str, scope: Option<McpScope>) -> anyhow::Result<u8
             Ok(())
         })?;
         let shown = boot.places.shown(&path);
-        text::print_foreign(&format!("Took {} out of {shown}.\n", text::one_line(name)))?;
+        text::print_foreign(&filled(Word::McpTookOut, &[&text::one_line(name), &shown]))?;
         return Ok(OK);
     }
     let toml = boot.servers.iter().find(|one| one.plugin.name == name);
     match toml.map(|one| (one.scope, &one.place)) {
-        Some((Scope::User | Scope::Project, place)) => Err(anyhow!(
-            "`{name}` stands in [[plugins]] at {place}; take it out there"
-        )),
-        Some(_) | None => Err(anyhow!("there is no server `{name}` in these files")),
+        Some((Scope::User | Scope::Project, place)) => {
+            Err(anyhow!(filled(Word::McpInPlugins, &[&name, &place])))
+        }
+        Some(_) | None => Err(anyhow!(filled(Word::McpNotInFiles, &[&name]))),
     }
 }
 
@@ -299,11 +298,11 @@ fn import(boot: &Boot, file: Option<PathBuf>) -> anyhow::Result<u8> {
     for path in &files {
         let name = boot.places.shown(path);
         let text = match read_text(path, &name) {
-            Ok(text) => text.with_context(|| format!("{name} is not there"))?,
+            Ok(text) => text.with_context(|| filled(Word::McpFileGone, &[&name]))?,
             Err(report) => return Err(anyhow!("{name}: {}", report.title)),
         };
         let Ok(value) = serde_json::from_str::<Value>(&text) else {
-            text::say(&format!("{name}: no JSON; left alone"));
+            text::say(&filled(Word::McpFileNoJson, &[&name]));
             continue;
         };
         let servers = ["mcpServers", "servers"]
@@ -314,7 +313,7 @@ fn import(boot: &Boot, file: Option<PathBuf>) -> anyhow::Result<u8> {
         }
     }
     if found.is_empty() {
-        text::say("No servers were found. Name a file: ostler mcp import <file>");
+        text::say(spoken(Word::McpNothingFound));
         return Ok(FAILED);
     }
     let path = path_of(boot, McpScope::User);
@@ -323,12 +322,12 @@ fn import(boot: &Boot, file: Option<PathBuf>) -> anyhow::Result<u8> {
         for (name, entry) in found {
             let shown = text::one_line(&name);
             if let Err(error) = serde_json::from_value::<PluginConfig>(entry.clone()) {
-                said.push_str(&format!("{shown}: left out, {error}\n"));
+                said.push_str(&filled(Word::McpLeftOut, &[&shown, &error]));
             } else if file.servers.contains_key(&name) {
-                said.push_str(&format!("{shown}: there is one already\n"));
+                said.push_str(&filled(Word::McpThereAlready, &[&shown]));
             } else {
                 file.servers.insert(name, entry);
-                said.push_str(&format!("{shown}: added\n"));
+                said.push_str(&filled(Word::McpWasAdded, &[&shown]));
             }
         }
         Ok(())
@@ -347,9 +346,9 @@ async fn test(boot: &Arc<Boot>, name: &str, format: Listing) -> anyhow::Result<u
     let start = Instant::now();
     let tried = tokio::time::timeout(around.settings.start, tried(&server, &around)).await;
     let tried = tried.unwrap_or_else(|_| {
-        Err(format!(
-            "it was not ready within {} s ([tools] mcp_start_seconds)",
-            around.settings.start.as_secs()
+        Err(filled(
+            Word::McpNotReady,
+            &[&around.settings.start.as_secs()],
         ))
     });
     let took = start.elapsed().as_millis();
@@ -375,7 +374,7 @@ async fn test(boot: &Arc<Boot>, name: &str, format: Listing) -> anyhow::Result<u
             Ok(FAILED)
         }
         (Err(why), Listing::Text) => {
-            text::say(&format!("{name} does not work: {why}"));
+            text::say(&filled(Word::McpBroken, &[&name, &why]));
             Ok(FAILED)
         }
     }
@@ -393,8 +392,9 @@ async fn test_models(boot: &Boot, one: &Configured, format: Listing) -> anyhow::
             Ok(OK)
         }
         (Ok(models), Listing::Text) => {
-            let count = text::many(models.len(), "model");
-            let mut out = format!("{name} works: {count}, {took} ms\n");
+            let count = many(models.len(), Word::CountModels);
+            let mut out = filled(Word::PluginWorks, &[name, &count, &took]);
+            out.push('\n');
             for model in models.iter().take(MAX_NAMED) {
                 out.push_str(&format!("  {name}/{}\n", model.name));
             }
@@ -406,7 +406,7 @@ async fn test_models(boot: &Boot, one: &Configured, format: Listing) -> anyhow::
             Ok(FAILED)
         }
         (Err(why), Listing::Text) => {
-            text::say(&format!("{name} does not work: {why:#}"));
+            text::say(&filled(Word::McpBroken, &[name, &format!("{why:#}")]));
             Ok(FAILED)
         }
     }
@@ -416,14 +416,12 @@ async fn login(boot: &Arc<Boot>, name: &str, no_browser: bool) -> anyhow::Result
     let configured = find(boot, name)?;
     let server = servers::one(boot, configured);
     let Endpoint::Address(address) = &server.endpoint else {
-        return Err(anyhow!(
-            "{name} is a program; only a server with an address has a login"
-        ));
+        return Err(anyhow!(filled(Word::McpIsProgram, &[&name])));
     };
     let around = boot.options(false)?.surroundings();
     let challenge = match Link::open(&server, &around, CancellationToken::new()).await {
         Ok(_) => {
-            text::print_foreign(&format!("{name} lets us in; no login is needed.\n"))?;
+            text::print_foreign(&filled(Word::McpNoLoginNeeded, &[&name]))?;
             return Ok(OK);
         }
         Err(failed) => failed
@@ -448,16 +446,14 @@ async fn login(boot: &Arc<Boot>, name: &str, no_browser: bool) -> anyhow::Result
     let mut signals = Signals::new()?;
     tokio::select! {
         done = log_in(address, &around, &registration, visit, go) => {
-            done.map_err(|why| anyhow!("no login to {name}: {why}"))?;
+            done.map_err(|why| anyhow!(filled(Word::McpNoLogin, &[&name, &why])))?;
         }
         _ = signals.next() => {
-            text::say("Stopped; nothing was changed.");
+            text::say(spoken(Word::StoppedUnchanged));
             return Ok(INTERRUPTED);
         }
     }
-    text::print_foreign(&format!(
-        "Logged in to {name}. Try it: ostler mcp test {name}\n"
-    ))?;
+    text::print_foreign(&filled(Word::McpLoggedIn, &[&name, &name]))?;
     Ok(OK)
 }
 
@@ -469,15 +465,15 @@ async fn came_back(
     (loopback, redirect): (Loopback, &str),
 ) -> Result<String, String> {
     let url = url::Url::parse(&page).map_err(|e| e.to_string())?;
-    text::say(&format!("Log in on this page:\n\n  {url}\n"));
+    text::say(&filled(Word::LoginPage, &[&url]));
     if opens && let Err(error) = open_browser(&url, &boot.env) {
-        text::say(&format!("No browser could be opened ({error})."));
+        text::say(&filled(Word::NoBrowser, &[&error]));
     }
     let query = tokio::time::timeout(BROWSER_PATIENCE, loopback.query()).await;
-    let query = query.map_err(|_| "the browser did not come back".to_owned())?;
+    let query = query.map_err(|_| spoken(Word::McpBrowserGone).to_owned())?;
     let mut pairs = url::form_urlencoded::parse(query.as_bytes());
     match pairs.find(|(key, _)| key == "error") {
-        Some((_, error)) => Err(format!("the server says {}", text::one_line(&error))),
+        Some((_, error)) => Err(filled(Word::McpServerSays, &[&text::one_line(&error)])),
         None => Ok(format!("{redirect}?{query}")),
     }
 }
@@ -491,7 +487,7 @@ async fn logout(boot: &Boot, name: &str) -> anyhow::Result<u8> {
             .await
             .map_err(anyhow::Error::msg)?;
     }
-    text::print_foreign(&format!("Logged out of {name}.\n"))?;
+    text::print_foreign(&filled(Word::McpLoggedOut, &[&name]))?;
     Ok(OK)
 }
 
@@ -505,17 +501,25 @@ async fn tried(server: &Server, around: &Surroundings) -> Result<(Link, Lists), 
 
 fn works(name: &str, link: &Link, lists: &Lists, took: u128) -> String {
     let about = link.about();
-    let mut out = format!(
-        "{name} works: {}, protocol {}, {took} ms\n",
-        match about.server.as_str() {
-            "" => "a server without a name",
-            server => server,
-        },
-        about.protocol
+    let mut out = filled(
+        Word::McpWorks,
+        &[
+            &name,
+            &match about.server.as_str() {
+                "" => spoken(Word::McpNameless),
+                server => server,
+            },
+            &about.protocol,
+            &took,
+        ],
     );
-    out.push_str(&format!("{}\n", text::many(lists.tools.len(), "tool")));
+    out.push_str(&format!("{}\n", many(lists.tools.len(), Word::ManyTools)));
     for tool in lists.tools.iter().take(MAX_NAMED) {
-        let reads = if tool.read_only { " (reads only)" } else { "" };
+        let reads = if tool.read_only {
+            spoken(Word::McpReads)
+        } else {
+            ""
+        };
         let about = tool.description.lines().next().unwrap_or_default();
         out.push_str(&format!(
             "  {}{reads}  {}\n",
@@ -524,15 +528,15 @@ fn works(name: &str, link: &Link, lists: &Lists, took: u128) -> String {
         ));
     }
     for (count, what) in [
-        (lists.prompts.len(), "prompt"),
-        (lists.resources.len(), "resource"),
+        (lists.prompts.len(), Word::ManyPrompts),
+        (lists.resources.len(), Word::ManyResources),
     ] {
         if count > 0 {
-            out.push_str(&format!("{}\n", text::many(count, what)));
+            out.push_str(&format!("{}\n", many(count, what)));
         }
     }
     for note in &lists.left_out {
-        out.push_str(&format!("Note: {note}\n"));
+        out.push_str(&filled(Word::McpNote, &[&note]));
     }
     out
 }

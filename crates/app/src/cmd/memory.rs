@@ -5,10 +5,11 @@ use super::text;
 use crate::boot::Boot;
 use crate::exec::{FAILED, OK};
 use crate::flags::{Listing, Memory as Args};
+use crate::speech::{filled, spoken};
 use anyhow::{Context as _, anyhow};
 use ostler_engine::memory::{Fact, Memory, Place};
 use ostler_engine::store::project_name;
-use ostler_wire::Language;
+use ostler_wire::{Language, Word};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -36,9 +37,9 @@ pub fn run(boot: &Boot, args: Args) -> anyhow::Result<u8> {
         Args::Edit { id } => return edit(boot, &memory, &id),
         Args::Archive { id, format } => {
             let fact = memory.archive(&id, None)?;
-            done("Archived", &fact, format)?;
+            done(Word::MemArchived, &fact, format)?;
         }
-        Args::Restore { id, format } => done("Restored", &memory.restore(&id)?, format)?,
+        Args::Restore { id, format } => done(Word::MemRestored, &memory.restore(&id)?, format)?,
         Args::Path { id, format } => paths(&memory, id.as_deref(), format)?,
     }
     Ok(OK)
@@ -48,7 +49,7 @@ pub fn run(boot: &Boot, args: Args) -> anyhow::Result<u8> {
 fn complain(memory: &Memory) -> anyhow::Result<()> {
     for left in memory.left_out()? {
         let why = left.fault.say(Language::English);
-        text::say(&format!("{} was left out: {why}.", left.path.display()));
+        text::say(&filled(Word::MemLeft, &[&left.path.display(), &why]));
     }
     Ok(())
 }
@@ -65,17 +66,17 @@ fn list(facts: &[Fact], format: Listing) -> anyhow::Result<()> {
     match format {
         Listing::Json => text::print_json(&facts.iter().map(value).collect::<Vec<_>>()),
         Listing::Text if facts.is_empty() => {
-            text::say("No facts.");
+            text::say(spoken(Word::MemNone));
             Ok(())
         }
         Listing::Text => {
             let columns = [
-                Column::Left("id"),
-                Column::Left("scope"),
-                Column::Left("type"),
-                Column::Left("updated"),
-                Column::Left("name"),
-                Column::Flexible("description"),
+                Column::Left(spoken(Word::ColId)),
+                Column::Left(spoken(Word::ColScope)),
+                Column::Left(spoken(Word::ColType)),
+                Column::Left(spoken(Word::ColUpdated)),
+                Column::Left(spoken(Word::ColName)),
+                Column::Flexible(spoken(Word::ColAbout)),
             ];
             let row = |fact: &Fact| {
                 let date = fact.updated.get(..10).unwrap_or_default();
@@ -106,12 +107,12 @@ fn show(fact: &Fact, format: Listing) -> anyhow::Result<()> {
     }
 }
 
-fn done(what: &str, fact: &Fact, format: Listing) -> anyhow::Result<()> {
+fn done(what: Word, fact: &Fact, format: Listing) -> anyhow::Result<()> {
     match format {
         Listing::Json => text::print_json(&value(fact)),
         Listing::Text => {
             let name = text::one_line(&fact.name);
-            text::print(&format!("{what}: {name} ({})\n", fact.id))
+            text::print(&format!("{}: {name} ({})\n", spoken(what), fact.id))
         }
     }
 }
@@ -136,12 +137,9 @@ fn edit(boot: &Boot, memory: &Memory, id: &str) -> anyhow::Result<u8> {
     let set = |name: &&str| boot.env.get(*name).filter(|value| !value.trim().is_empty());
     let editor = ["VISUAL", "EDITOR"].iter().find_map(set);
     let Some(editor) = editor else {
-        return Err(anyhow!(
-            "$VISUAL and $EDITOR are not set. The file is {}; edit it with what you like",
-            path.display()
-        ));
+        return Err(anyhow!(filled(Word::MemNoEditor, &[&path.display()])));
     };
-    let status = opened(editor, &path).with_context(|| format!("{editor} cannot be started"))?;
+    let status = opened(editor, &path).with_context(|| filled(Word::CannotStart, &[&editor]))?;
     // What is no fact any more is told at once, while it can still be mended.
     complain(memory)?;
     Ok(if status.success() { OK } else { FAILED })

@@ -14,6 +14,7 @@ pub mod permissions;
 pub mod resume;
 pub mod sessions;
 pub mod setup;
+pub mod table;
 pub mod trust;
 pub mod usage;
 
@@ -22,7 +23,6 @@ mod health;
 mod local;
 mod plan;
 mod probe;
-mod table;
 mod text;
 mod transcript;
 

@@ -11,6 +11,7 @@ use crate::exec::OK;
 use crate::flags::{Listing, Permissions, RuleLayer};
 use crate::lenient::Lenient;
 use crate::rule_store;
+use crate::speech::{filled, many, spoken};
 use anyhow::anyhow;
 use jiff::Timestamp;
 use ostler_engine::audit::{self, Audited, Fate, Kind};
@@ -18,7 +19,7 @@ use ostler_engine::policy::{self, Call, Policy, Posture, Rule, Verdict};
 use ostler_engine::tool::Scope;
 use ostler_engine::tools::Tools;
 use ostler_engine::{log, resolve};
-use ostler_wire::{Access, Entry};
+use ostler_wire::{Access, Entry, Language, Word};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -68,7 +69,7 @@ struct Checked {
     decision: &'static str,
     rule: Option<String>,
     layer: Option<&'static str>,
-    reason: String,
+    reason: &'static str,
     effects: Vec<String>,
 }
 
@@ -95,7 +96,10 @@ async fn check(boot: &Boot, tool: &str, args: &str, format: Listing) -> anyhow::
         decision: word(decision.verdict),
         rule: decision.rule,
         layer: written.map(|rule| rule.layer.name()),
-        reason: decision.reason,
+        reason: match format {
+            Listing::Json => Language::English.say(decision.reason),
+            Listing::Text => spoken(decision.reason),
+        },
         effects: decision.effects,
     };
     if format == Listing::Json {
@@ -104,13 +108,22 @@ async fn check(boot: &Boot, tool: &str, args: &str, format: Listing) -> anyhow::
     let mut lines = vec![format!("{}: {}", checked.decision, checked.reason)];
     if let Some(rule) = &checked.rule {
         let from = decision.from.unwrap_or_default();
-        lines.push(format!("  rule    {rule} ({from})"));
+        lines.push(filled(Word::PermByRule, &[&rule, &from]));
     }
-    lines.extend(checked.effects.iter().map(|e| format!("  effect  {e}")));
+    lines.extend(
+        checked
+            .effects
+            .iter()
+            .map(|e| filled(Word::PermEffect, &[&e])),
+    );
     // No allow rule is stronger than an ask rule.
     if decision.verdict == Verdict::Ask && checked.rule.is_none() {
         let rules = policy::propose(&name, &accesses, &scope);
-        lines.extend(rules.iter().map(|rule| format!("  allowed by  {rule}")));
+        lines.extend(
+            rules
+                .iter()
+                .map(|rule| filled(Word::PermAllowedBy, &[&rule])),
+        );
     }
     let lines: Vec<String> = lines
         .iter()
@@ -156,11 +169,11 @@ fn accesses(tool: &str, args: &str, scope: &Scope) -> anyhow::Result<(String, Ve
 }
 
 fn object(args: &str) -> Result<Value, String> {
-    let how = "write them like '{\"path\": \"src/main.rs\"}'";
+    let how = spoken(Word::PermHow);
     match serde_json::from_str::<Value>(args) {
         Ok(value) if value.is_object() => Ok(value),
-        Ok(_) => Err(format!("the arguments are not a JSON object; {how}")),
-        Err(error) => Err(format!("the arguments are not JSON ({error}); {how}")),
+        Ok(_) => Err(filled(Word::PermNoObject, &[&how])),
+        Err(error) => Err(filled(Word::PermNoJson, &[&error, &how])),
     }
 }
 
@@ -178,16 +191,16 @@ fn list(boot: &Boot, format: Listing) -> anyhow::Result<()> {
     match format {
         Listing::Json => text::print_json(&rows),
         Listing::Text if rows.is_empty() => {
-            text::say("No rules. Readers are allowed; for the rest `permissions.mode` decides.");
+            text::say(spoken(Word::PermNoRules));
             Ok(())
         }
         Listing::Text => {
             let columns = [
-                Column::Left("list"),
-                Column::Left("rule"),
-                Column::Left("layer"),
-                Column::Left("where"),
-                Column::Left("note"),
+                Column::Left(spoken(Word::ColList)),
+                Column::Left(spoken(Word::ColRule)),
+                Column::Left(spoken(Word::ColLayer)),
+                Column::Left(spoken(Word::ColWhere)),
+                Column::Left(spoken(Word::ColNote)),
             ];
             let cells: Vec<Vec<String>> = rows
                 .iter()
@@ -220,10 +233,10 @@ fn rows(written: &[layers::Rule], scope: &Scope) -> Vec<Row> {
     for (i, (rule, own)) in rules.iter().zip(&parsed).enumerate() {
         let mut notes = Vec::new();
         match own {
-            Err(error) => notes.push(format!("cannot be read: {}", error.why)),
+            Err(error) => notes.push(filled(Word::PermUnread, &[&spoken(error.why)])),
             Ok(own) => {
                 if let Some(name) = own.unknown_tool() {
-                    notes.push(format!("matches nothing: {}", boot::no_tool(name)));
+                    notes.push(filled(Word::PermIdle, &[&boot::no_tool(name)]));
                 }
                 let others = rules.iter().zip(&parsed).enumerate();
                 for (j, (other, theirs)) in others {
@@ -237,11 +250,11 @@ fn rows(written: &[layers::Rule], scope: &Scope) -> Vec<Row> {
                     }
                     let name = &theirs.text;
                     notes.push(match (stronger, other.list) {
-                        (true, RuleList::Deny) => format!("never holds: deny {name} covers it"),
+                        (true, RuleList::Deny) => filled(Word::PermDenied, &[&name]),
                         (true, RuleList::Ask | RuleList::Allow) => {
-                            format!("never holds: ask {name} covers it")
+                            filled(Word::PermAsked, &[&name])
                         }
-                        (false, _) => format!("says no more than {name} in {}", theirs.from),
+                        (false, _) => filled(Word::PermSame, &[&name, &theirs.from]),
                     });
                 }
             }
@@ -268,12 +281,14 @@ fn name_of(list: RuleList) -> &'static str {
 fn remove(boot: &Boot, rule: &str, layer: Option<RuleLayer>) -> anyhow::Result<()> {
     let mut said = String::new();
     for one in rule_store::remove(boot, rule, layer)? {
-        said.push_str(&format!(
-            "Removed {} from {} in {} ({})\n",
-            one.text.trim(),
-            name_of(one.list),
-            one.file,
-            one.layer.name()
+        said.push_str(&filled(
+            Word::PermRemoved,
+            &[
+                &one.text.trim(),
+                &name_of(one.list),
+                &one.file,
+                &one.layer.name(),
+            ],
         ));
     }
     if !said.is_empty() {
@@ -284,21 +299,18 @@ fn remove(boot: &Boot, rule: &str, layer: Option<RuleLayer>) -> anyhow::Result<(
             && rule_store::is_same(&other.text, rule)
     });
     if let Some(other) = elsewhere {
-        return Err(anyhow!(
-            "The rule {rule} stands in no file but in {}; change it there.",
-            other.place
-        ));
+        return Err(anyhow!(filled(Word::PermNoFile, &[&rule, &other.place])));
     }
     let (known, names) = rule_store::written(boot, layer)?;
     let near = diagnose::nearest(rule, known.iter().map(String::as_str));
     let hint = match near {
-        Some(near) => format!("Did you mean `{near}`?"),
-        None => "`ostler permissions list` shows those there are.".into(),
+        Some(near) => filled(Word::PermDidYouMean, &[&near]),
+        None => spoken(Word::PermListShows).into(),
     };
-    Err(anyhow!(
-        "There is no rule `{rule}` in {}. {hint}",
-        names.join(" or ")
-    ))
+    Err(anyhow!(filled(
+        Word::PermNoRule,
+        &[&rule, &names.join(spoken(Word::ListOr)), &hint]
+    )))
 }
 
 /// Rules that would have spared a question.
@@ -319,11 +331,7 @@ struct Suggestions {
 }
 
 fn since_when(since: &str, now: Timestamp) -> anyhow::Result<Timestamp> {
-    let wrong = || {
-        UsageError(format!(
-            "--since {since} is no time; write it like 12h, 30d or 4w"
-        ))
-    };
+    let wrong = || UsageError(filled(Word::PermBadSince, &[&since]));
     let (number, unit) = since
         .split_at_checked(since.len().saturating_sub(1))
         .ok_or_else(wrong)?;
@@ -409,7 +417,7 @@ fn show_suggestions(found: &Suggestions, format: Listing) -> anyhow::Result<()> 
         return text::print_json(found);
     }
     if found.suggestions.is_empty() {
-        text::say("Nothing was allowed by hand that a rule could allow.");
+        text::say(spoken(Word::PermNothingByHand));
     } else {
         let rows: Vec<Vec<String>> = found
             .suggestions
@@ -420,15 +428,15 @@ fn show_suggestions(found: &Suggestions, format: Listing) -> anyhow::Result<()> 
             })
             .collect();
         let columns = [
-            Column::Right("asked"),
-            Column::Left("rules"),
-            Column::Flexible("example"),
+            Column::Right(spoken(Word::ColAsked)),
+            Column::Left(spoken(Word::ColRules)),
+            Column::Flexible(spoken(Word::ColExample)),
         ];
         text::print(&table::render(&columns, &rows, table::terminal_width()))?;
     }
     if found.without > 0 {
-        let many = text::many(found.without, "more answer");
-        text::say(&format!("No rule would allow just what {many} allowed."));
+        let many = many(found.without, Word::ManyAnswers);
+        text::say(&filled(Word::PermNoRuleFor, &[&many]));
     }
     Ok(())
 }
@@ -444,9 +452,9 @@ fn save(boot: &Boot, found: &Suggestions, layer: RuleLayer) -> anyhow::Result<()
         return Ok(());
     }
     let (added, file) = rule_store::allow(boot, &rules, layer)?;
-    text::say(&format!(
-        "Saved {} in {file}. `ostler permissions remove RULE` takes one back.",
-        text::many(added, "allow rule"),
+    text::say(&filled(
+        Word::PermSaved,
+        &[&many(added, Word::ManyRules), &file],
     ));
     Ok(())
 }
@@ -458,20 +466,17 @@ fn audit(boot: &Boot, session: Option<String>, format: Listing) -> anyhow::Resul
         None => store.last(),
     };
     let (entries, damage) = log::read(&path.map_err(|e| anyhow!(e))?)?;
-    if let Some(notice) = damage.notice(ostler_wire::Language::English) {
+    if let Some(notice) = damage.notice(crate::speech::language()) {
         text::say(&notice);
     }
     let calls = audit::audit(&entries, &scope_of(boot, &entries));
     if calls.len() == audit::MAX_CALLS {
-        text::say(&format!(
-            "Only the first {} calls are shown.",
-            audit::MAX_CALLS
-        ));
+        text::say(&filled(Word::PermOnlyFirst, &[&audit::MAX_CALLS]));
     }
     match format {
         Listing::Json => text::print_json(&calls),
         Listing::Text if calls.is_empty() => {
-            text::say("This session called no tool.");
+            text::say(spoken(Word::PermNoCalls));
             Ok(())
         }
         Listing::Text => text::print(&told(&calls)),
@@ -483,16 +488,16 @@ fn told(calls: &[Audited]) -> String {
     for call in calls {
         let fate = match call.fate {
             Fate::Done => "",
-            Fate::Failed => ", failed",
-            Fate::Refused => ", did not run",
-            Fate::Open => ", no result",
+            Fate::Failed => spoken(Word::PermFailed),
+            Fate::Refused => spoken(Word::PermDidNotRun),
+            Fate::Open => spoken(Word::PermNoResult),
         };
         let told = |word: &str, what: &Option<String>| {
             let what = what.as_deref().map(text::one_line);
             what.map_or_else(String::new, |what| format!("{word} {what}"))
         };
-        let rule = told(" by", &call.rule);
-        let saved = told(", saved", &call.saved);
+        let rule = told(spoken(Word::PermBy), &call.rule);
+        let saved = told(spoken(Word::PermWasSaved), &call.saved);
         out.push_str(&format!(
             "{:>5}  {} {}  [{}{rule}{saved}{fate}]\n",
             call.entry,
@@ -517,10 +522,10 @@ fn told(calls: &[Audited]) -> String {
             ));
         }
         if let Some(more) = call.touched.len().checked_sub(MAX_SHOWN).filter(|n| *n > 0) {
-            out.push_str(&format!("       and {more} more; --format json has all\n"));
+            out.push_str(&filled(Word::PermAndMore, &[&more]));
         }
         if call.unsure {
-            out.push_str("       maybe more: its words do not tell everything\n");
+            out.push_str(spoken(Word::PermMaybeMore));
         }
     }
     out

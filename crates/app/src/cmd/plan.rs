@@ -11,8 +11,10 @@ use crate::config::providers::{Provider, usual_kind};
 use crate::config::resolve::Resolver;
 use crate::config::tree::Layer;
 use crate::flags::Setup;
+use crate::speech::{filled, spoken};
 use anyhow::{anyhow, bail};
 use ostler_llm::Secret;
+use ostler_wire::Word;
 
 /// The name of a server that is given by its address alone.
 const UNNAMED: &str = "custom";
@@ -90,11 +92,11 @@ fn by_flags(
             let name = named.unwrap_or_default();
             let names = || resolver.providers().iter().map(|p| p.config.name.as_str());
             let hint = nearest(&name, names())
-                .map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+                .map_or_else(String::new, |near| filled(Word::OrNear, &[&near]));
             let all: Vec<&str> = names().collect();
-            Err(UsageError(format!(
-                "no provider is called `{name}`{hint}\nproviders: {}; a new one needs its --base-url",
-                all.join(", ")
+            Err(UsageError(filled(
+                Word::PlanNoProvider,
+                &[&name, &hint, &all.join(", ")],
             ))
             .into())
         }
@@ -104,7 +106,7 @@ fn by_flags(
 fn address(written: &str) -> anyhow::Result<String> {
     match parse_base_url(written) {
         Ok(Some(url)) => Ok(url.as_str().trim_end_matches('/').to_owned()),
-        Ok(None) => Err(UsageError("--base-url is empty".into()).into()),
+        Ok(None) => Err(UsageError(spoken(Word::PlanEmptyUrl).into()).into()),
         Err(message) => Err(UsageError(format!("--base-url {written}: {message}")).into()),
     }
 }
@@ -118,12 +120,8 @@ fn known_kind(kind: &str) -> anyhow::Result<String> {
         .map(|k| k.name.as_str())
         .collect();
     let hint = nearest(kind, names.iter().copied())
-        .map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-    Err(UsageError(format!(
-        "there is no kind `{kind}`{hint}\nkinds: {}",
-        names.join(", ")
-    ))
-    .into())
+        .map_or_else(String::new, |near| filled(Word::OrNear, &[&near]));
+    Err(UsageError(filled(Word::PlanNoKind, &[&kind, &hint, &names.join(", ")])).into())
 }
 
 fn of_provider(boot: &Boot, resolver: &Resolver<'_>, provider: &Provider) -> anyhow::Result<Plan> {
@@ -131,9 +129,7 @@ fn of_provider(boot: &Boot, resolver: &Resolver<'_>, provider: &Provider) -> any
     let name = &config.name;
     // Otherwise a checked-out folder could have a key sent wherever it likes.
     if provider.layer == Layer::Project {
-        bail!(
-            "provider `{name}` is defined by this project's ostler.toml; run setup in another folder, or put it into your own config file"
-        );
+        bail!(filled(Word::PlanByProject, &[&name]));
     }
     let key = match resolver.key(provider) {
         Ok(key) => key,
@@ -143,7 +139,7 @@ fn of_provider(boot: &Boot, resolver: &Resolver<'_>, provider: &Provider) -> any
         }
     };
     if key.is_none() && config.oauth.is_some() {
-        bail!("provider `{name}` is used with a login; run `ostler login {name}`");
+        bail!(filled(Word::PlanByLogin, &[&name, &name]));
     }
     let mut models: Vec<String> = Vec::new();
     for model in provider
@@ -157,13 +153,13 @@ fn of_provider(boot: &Boot, resolver: &Resolver<'_>, provider: &Provider) -> any
     }
     let base = provider
         .address(&boot.env)
-        .map_err(|e| anyhow!("provider `{name}`: {e}"))?;
+        .map_err(|e| anyhow!(filled(Word::CfgProvider, &[&name, &"", &e])))?;
     Ok(Plan {
         endpoint: Endpoint {
             provider: name.clone(),
             kind: provider
                 .kind()
-                .map_err(|e| anyhow!("provider `{name}`: {e}"))?,
+                .map_err(|e| anyhow!(filled(Word::CfgProvider, &[&name, &"", &e])))?,
             base_url: base.map(|address| address.base()).unwrap_or_default(),
             key: key.as_ref().map(|key| Secret::new(key.value.reveal())),
             headers: config.headers.clone().into_iter().collect(),
@@ -219,31 +215,25 @@ async fn by_choice(
         (Person::Away, 1) => 0,
         (Person::Away, _) => {
             let names: Vec<&str> = all.iter().map(|c| c.name.as_str()).collect();
-            return Err(UsageError(format!(
-                "several can be used: {}; choose one with --use",
-                names.join(", ")
-            ))
-            .into());
+            return Err(UsageError(filled(Word::PlanSeveral, &[&names.join(", ")])).into());
         }
         (Person::Here, _) => {
             all.extend(without_key);
             all.push(Candidate {
                 name: "another".into(),
-                why: "a server by its address".into(),
+                why: spoken(Word::PlanByAddress).into(),
                 what: What::Elsewhere,
             });
             let options: Vec<String> = all
                 .iter()
                 .map(|c| format!("{:12} {}", c.name, c.why))
                 .collect();
-            match choose::pick("Which provider?", &options, 0)? {
+            match choose::pick(spoken(Word::PlanWhich), &options, 0)? {
                 Picked::Option(i) => i,
                 Picked::Left => return Ok(None),
                 Picked::Other(name) => match all.iter().position(|c| c.name == name) {
                     Some(i) => i,
-                    None => bail!(
-                        "no provider is called `{name}`; `ostler setup --use NAME --base-url URL` adds one"
-                    ),
+                    None => bail!(filled(Word::PlanNoName, &[&name])),
                 },
             }
         }
@@ -258,7 +248,7 @@ async fn by_choice(
             plan.models = server.models;
             Ok(Some(plan))
         }
-        Some(What::Elsewhere) => match choose::ask("Base URL (like http://127.0.0.1:8080/v1): ")? {
+        Some(What::Elsewhere) => match choose::ask(spoken(Word::PlanAskUrl))? {
             Some(url) => Ok(Some(of_address(UNNAMED.into(), address(&url)?))),
             None => Ok(None),
         },
@@ -287,24 +277,28 @@ fn candidates(
         // `setup` is about keys; a login has a command of its own.
         let is_login = provider.config.oauth.is_some();
         match (resolver.key(provider), running) {
-            (Ok(Some(Key { source, .. })), _) => ready.push(candidate(format!("key in {source}"))),
+            (Ok(Some(Key { source, .. })), _) => {
+                ready.push(candidate(filled(Word::DocKeyIn, &[&source])))
+            }
             (Ok(None), Some(server)) => {
-                ready.push(candidate(format!("running at {}", server.base_url)))
+                ready.push(candidate(filled(Word::PlanRunning, &[&server.base_url])))
             }
             (Ok(None), None) if provider.configured && !is_login => {
-                ready.push(candidate("configured, needs no key".into()))
+                ready.push(candidate(spoken(Word::PlanConfigured).into()))
             }
             (Ok(None), None) => {}
             (Err(KeyError::Missing { .. }), _) if is_login => {}
-            (Err(KeyError::Missing { .. }), _) => without_key.push(candidate("no key yet".into())),
+            (Err(KeyError::Missing { .. }), _) => {
+                without_key.push(candidate(spoken(Word::PlanNoKeyYet).into()))
+            }
             (Err(KeyError::File { .. } | KeyError::Unsendable { .. }), _) => {
-                without_key.push(candidate("its key cannot be used".into()));
+                without_key.push(candidate(spoken(Word::PlanBadKey).into()));
             }
         }
     }
     ready.extend(servers.into_iter().map(|server| Candidate {
         name: server.name.clone(),
-        why: format!("running at {}", server.base_url),
+        why: filled(Word::PlanRunning, &[&server.base_url]),
         what: What::Server(server),
     }));
     (ready, without_key)
@@ -316,8 +310,5 @@ fn nothing_found(resolver: &Resolver<'_>) -> anyhow::Error {
         .iter()
         .filter_map(|p| p.config.api_key_env.as_deref())
         .collect();
-    anyhow!(
-        "no key and no model server on this machine was found\nset one of {}, or run `ostler setup --use PROVIDER --key -`\nor see it work without an account: `ostler demo`",
-        variables.join(", ")
-    )
+    anyhow!(filled(Word::PlanNothing, &[&variables.join(", ")]))
 }

@@ -3,9 +3,10 @@
 use super::text::one_line;
 use crate::boot::Boot;
 use crate::client;
+use crate::speech::{filled, spoken};
 use anyhow::Context as _;
 use ostler_llm::{Auth, Kind, Protocol, Quirks, Secret, Target, Timeouts};
-use ostler_wire::Origin;
+use ostler_wire::{Origin, Word};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 use std::error::Error as StdError;
@@ -58,7 +59,7 @@ impl Probe {
             .connect_timeout(CONNECT)
             .timeout(WHOLE)
             .build()
-            .context("the HTTP client cannot be set up")?;
+            .context(spoken(Word::ProbeNoClient))?;
         Ok(Self { client })
     }
 
@@ -68,7 +69,7 @@ impl Probe {
             return Ok(Answer::NoServer);
         }
         let kind = ostler_llm::kind(&endpoint.kind)
-            .ok_or_else(|| format!("there is no kind `{}`", endpoint.kind))?;
+            .ok_or_else(|| filled(Word::ProbeNoKind, &[&endpoint.kind]))?;
         let url = address(endpoint, kind)?;
         let host = host(&url);
         let request = self.client.get(url).headers(headers(endpoint, kind)?);
@@ -133,12 +134,8 @@ fn headers(endpoint: &Endpoint, kind: &Kind) -> Result<HeaderMap, String> {
             .ok()
             .zip(HeaderValue::from_str(value.trim()).ok());
         // The value may be a key, so it is not shown.
-        let (name, mut value) = parsed.ok_or_else(|| {
-            format!(
-                "the header `{}` has characters that cannot be sent",
-                one_line(&name)
-            )
-        })?;
+        let (name, mut value) =
+            parsed.ok_or_else(|| filled(Word::ProbeBadHeader, &[&one_line(&name)]))?;
         value.set_sensitive(true);
         map.insert(name, value);
     }
@@ -179,28 +176,18 @@ fn judge(endpoint: &Endpoint, host: &str, status: u16, body: &[u8]) -> Result<An
     match (status, value) {
         (200..=299, Some(value)) => match listed(&value) {
             Some(models) => Ok(Answer::Models(models)),
-            None => Err(format!(
-                "{host} answered, but not with a list of models. Check the base URL of {provider}"
-            )),
+            None => Err(filled(Word::ProbeNoList, &[&host, &provider])),
         },
-        (200..=299, None) => Err(format!(
-            "{host} answered with something that is no JSON. Check the base URL of {provider}"
-        )),
-        (401 | 403, _) if endpoint.key.is_some() => Err(format!(
-            "{provider} refused the key ({status}){said}. Check that it is whole and not expired"
-        )),
-        (401 | 403, _) => Err(format!(
-            "{provider} wants a key and there is none ({status}){said}"
-        )),
+        (200..=299, None) => Err(filled(Word::ProbeNoJson, &[&host, &provider])),
+        (401 | 403, _) if endpoint.key.is_some() => {
+            Err(filled(Word::ProbeBadKey, &[&provider, &status, &said]))
+        }
+        (401 | 403, _) => Err(filled(Word::ProbeWantsKey, &[&provider, &status, &said])),
         // A key that is no key at all is a bad request to some.
-        (400, _) if !said.is_empty() => Err(format!("{provider} refused the request (400){said}")),
+        (400, _) if !said.is_empty() => Err(filled(Word::ProbeRefused, &[&provider, &said])),
         (404 | 405 | 501, _) => Ok(Answer::NoList),
-        (300..=399, _) => Err(format!(
-            "{host} redirects elsewhere ({status}). Set the base URL of {provider} to the new address"
-        )),
-        (status, _) => Err(format!(
-            "{provider} answered {status}{said}. Try again later"
-        )),
+        (300..=399, _) => Err(filled(Word::ProbeRedirects, &[&host, &status, &provider])),
+        (status, _) => Err(filled(Word::ProbeLater, &[&provider, &status, &said])),
     }
 }
 
@@ -243,14 +230,12 @@ fn transport(error: &reqwest::Error, host: &str) -> String {
         refused |= io.is_some_and(|e| e.kind() == std::io::ErrorKind::ConnectionRefused);
     }
     if refused {
-        return format!(
-            "{host} refused the connection. Is the server running, and is the base URL right?"
-        );
+        return filled(Word::ProbeNoServer, &[&host]);
     }
     if error.is_timeout() {
-        return format!("{host} did not answer in time. Check the base URL and the network");
+        return filled(Word::ProbeNoTime, &[&host]);
     }
-    format!("no connection to {host}: {cause}. Check the base URL and the network")
+    filled(Word::ProbeNoLine, &[&host, &cause])
 }
 
 fn host(url: &Url) -> String {

@@ -3,23 +3,22 @@
 use crate::boot::{Boot, UsageError};
 use crate::exec;
 use crate::flags::{Exec, InputFormat, Resume};
+use crate::speech::spoken;
 use anyhow::anyhow;
-use ostler_wire::Open;
+use ostler_wire::{Open, Word};
 use std::sync::Arc;
 
 /// A conversation is shown as text.
-pub const FORMAT_WITHOUT_PROMPT: &str = "an output format goes with a prompt: add -p \"…\"";
 
 pub async fn run(mut boot: Arc<Boot>, args: Resume) -> anyhow::Result<u8> {
     let open = which(&boot, &args);
     let Some(prompt) = args.prompt else {
         if args.output.is_set() {
-            return Err(UsageError(FORMAT_WITHOUT_PROMPT.into()).into());
+            return Err(UsageError(spoken(Word::FormatNoPrompt).into()).into());
         }
         return crate::talk(boot, open).await;
     };
-    let own = Arc::get_mut(&mut boot)
-        .ok_or_else(|| anyhow!("the start of the program is still in use"))?;
+    let own = Arc::get_mut(&mut boot).ok_or_else(|| anyhow!(spoken(Word::ResumeInUse)))?;
     match open {
         Open::Fork(id) => own.global.fork = Some(id),
         Open::Resume(id) => own.global.session = Some(id),

@@ -9,6 +9,7 @@ use crate::config::units::ByteSize;
 use crate::exec::OK;
 use crate::flags::{ExportFormat, Listing, Sessions};
 use crate::lenient::Lenient;
+use crate::speech::{filled, many, spoken};
 use anyhow::{Context as _, anyhow, bail};
 use jiff::Timestamp;
 use ostler_engine::compaction;
@@ -16,7 +17,7 @@ use ostler_engine::export;
 use ostler_engine::history::{Found, HistoryError, Hit, Query, Reach, Words};
 use ostler_engine::log;
 use ostler_engine::store::{DryRun, title};
-use ostler_wire::{Entry, Language, SessionInfo};
+use ostler_wire::{Entry, SessionInfo, Word};
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -50,11 +51,8 @@ pub async fn run(start: Lenient, args: Sessions) -> anyhow::Result<u8> {
             quota: Some(written),
             dry_run,
         } => {
-            let quota = ByteSize::parse(&written).ok_or_else(|| {
-                UsageError(format!(
-                    "--quota {written} is not a size; write it like 500MB or 2GB"
-                ))
-            })?;
+            let quota = ByteSize::parse(&written)
+                .ok_or_else(|| UsageError(filled(Word::BadQuota, &[&written])))?;
             gc(&start.warned(), quota, dry(dry_run))?;
         }
     }
@@ -81,13 +79,11 @@ fn list(boot: &Boot, which: Which, format: Listing) -> anyhow::Result<()> {
     match (format, sessions.is_empty(), which) {
         (Listing::Json, _, _) => text::print_json(&sessions),
         (Listing::Text, true, Which::Project) => {
-            text::say(
-                "No sessions of this project yet. `ostler sessions list --all` shows those of every project.",
-            );
+            text::say(spoken(Word::SesNoneHere));
             Ok(())
         }
         (Listing::Text, true, Which::All) => {
-            text::say("No sessions yet. Start one with `ostler`, or watch `ostler demo`.");
+            text::say(spoken(Word::SesNone));
             Ok(())
         }
         (Listing::Text, false, which) => text::print(&drawn(&sessions, which)),
@@ -97,21 +93,21 @@ fn list(boot: &Boot, which: Which, format: Listing) -> anyhow::Result<()> {
 fn drawn(sessions: &[SessionInfo], which: Which) -> String {
     let now = Timestamp::now();
     let mut columns = vec![
-        Column::Left("id"),
-        Column::Right("age"),
-        Column::Right("turns"),
-        Column::Right("cost"),
-        Column::Flexible("title"),
+        Column::Left(spoken(Word::ColId)),
+        Column::Right(spoken(Word::ColAge)),
+        Column::Right(spoken(Word::ColTurns)),
+        Column::Right(spoken(Word::ColCost)),
+        Column::Flexible(spoken(Word::ColTitle)),
     ];
     if which == Which::All {
-        columns.insert(1, Column::Left("project"));
+        columns.insert(1, Column::Left(spoken(Word::ColProject)));
     }
     let rows: Vec<Vec<String>> = sessions
         .iter()
         .map(|session| {
             // A log without a single readable line has no time either.
             let title = if session.updated.is_empty() {
-                "(unreadable)"
+                spoken(Word::SesUnreadable)
             } else {
                 &session.title
             };
@@ -135,7 +131,7 @@ fn drawn(sessions: &[SessionInfo], which: Which) -> String {
 fn read(boot: &Boot, id: &str) -> anyhow::Result<(PathBuf, Vec<Entry>)> {
     let path = boot.store().find(id).map_err(|e| anyhow!(e))?;
     let (entries, damage) = log::read(&path)?;
-    if let Some(notice) = damage.notice(ostler_wire::Language::English) {
+    if let Some(notice) = damage.notice(crate::speech::language()) {
         text::say(&notice);
     }
     Ok((path, entries))
@@ -170,22 +166,20 @@ fn search(boot: &Boot, words: &[String], format: Listing) -> anyhow::Result<()> 
         Err(HistoryError::NoWords) => Found::default(),
         other => other?,
     };
-    if let Some(notice) = found.notice(Language::English) {
+    if let Some(notice) = found.notice(crate::speech::language()) {
         text::say(&notice);
     }
     let hits = together(found.hits);
     match format {
         Listing::Json => text::print_json(&hits),
         Listing::Text if hits.is_empty() => {
-            text::say(&format!("No message has all of: {}", words.join(" ")));
+            text::say(&filled(Word::SesNoMessage, &[&words.join(" ")]));
             Ok(())
         }
         Listing::Text => {
             text::print(&listed(&hits))?;
             if hits.len() == MAX_HITS {
-                text::say(&format!(
-                    "Only the first {MAX_HITS} are shown; more words find fewer."
-                ));
+                text::say(&filled(Word::SesOnlyFirst, &[&MAX_HITS]));
             }
             Ok(())
         }
@@ -243,8 +237,8 @@ fn export_to(
     };
     let path = boot.places.cwd.join(&out);
     files::write(&path, document.as_bytes(), Access::AsBefore)
-        .with_context(|| format!("{} cannot be written", out.display()))?;
-    text::say(&format!("Wrote {}", out.display()));
+        .with_context(|| filled(Word::CannotBeWritten, &[&out.display()]))?;
+    text::say(&filled(Word::Wrote, &[&out.display()]));
     Ok(())
 }
 
@@ -252,20 +246,16 @@ fn delete(boot: &Boot, id: &str) -> anyhow::Result<()> {
     let store = boot.store();
     let path = store.find(id).map_err(|e| anyhow!(e))?;
     if is_open(&path) {
-        bail!(
-            "Session {} is open in another process. Close it there first.",
-            text::short(&stem(&path))
-        );
+        bail!(filled(Word::SesOpen, &[&text::short(&stem(&path))]));
     }
     let title = log::read(&path)
         .map(|(entries, _)| title(&entries))
         .unwrap_or_default();
     let gone = store.delete(&stem(&path)).map_err(|e| anyhow!(e))?;
     compaction::forget(&boot.places.home, &gone);
-    text::print(&format!(
-        "Deleted {}  {}\n",
-        text::short(&gone),
-        text::one_line(&title)
+    text::print(&filled(
+        Word::SesGone,
+        &[&text::short(&gone), &text::one_line(&title)],
     ))
 }
 
@@ -275,7 +265,7 @@ fn is_open(path: &Path) -> bool {
 
 fn gc(boot: &Boot, quota: ByteSize, dry_run: DryRun) -> anyhow::Result<()> {
     if quota.0 == 0 {
-        text::say("The quota is 0, which keeps everything.");
+        text::say(spoken(Word::SesNoQuota));
         return Ok(());
     }
     let gone = boot.store().gc(quota.0, dry_run);
@@ -285,8 +275,8 @@ fn gc(boot: &Boot, quota: ByteSize, dry_run: DryRun) -> anyhow::Result<()> {
         }
     }
     let verb = match dry_run {
-        DryRun::Yes => "Would delete",
-        DryRun::No => "Deleted",
+        DryRun::Yes => spoken(Word::SesWould),
+        DryRun::No => spoken(Word::SesDid),
     };
     let mut out: String = gone
         .iter()
@@ -294,20 +284,27 @@ fn gc(boot: &Boot, quota: ByteSize, dry_run: DryRun) -> anyhow::Result<()> {
         .collect();
     let bytes = gone.iter().map(|(_, bytes)| bytes).sum();
     out.push_str(&match gone.len() {
-        0 => format!("Nothing to delete: the quota is {quota}.\n"),
-        n => format!(
-            "{verb} {}, {}, to keep {quota}.\n",
-            text::many(n, "session"),
-            text::size(bytes)
+        0 => filled(Word::SesNothing, &[&quota]),
+        n => filled(
+            Word::SesDeleted,
+            &[
+                &verb,
+                &many(n, Word::ManySessions),
+                &text::size(bytes),
+                &quota,
+            ],
         ),
     });
     let prefixes = sweep(boot, dry_run);
     if !prefixes.is_empty() {
         let bytes = prefixes.iter().map(|(_, bytes)| bytes).sum();
-        out.push_str(&format!(
-            "{verb} {} that no session needs, {}.\n",
-            text::many(prefixes.len(), "kept prompt beginning"),
-            text::size(bytes)
+        out.push_str(&filled(
+            Word::SesPrefixes,
+            &[
+                &verb,
+                &many(prefixes.len(), Word::ManyPrefixes),
+                &text::size(bytes),
+            ],
         ));
     }
     text::print(&out)

@@ -10,8 +10,10 @@ use crate::config::keys;
 use crate::config::tree::{Layer, push_key};
 use crate::exec::{FAILED, OK};
 use crate::flags::Setup;
+use crate::speech::{filled, many, spoken};
 use anyhow::bail;
 use ostler_llm::Secret;
+use ostler_wire::Word;
 use std::path::Path;
 
 pub async fn run(boot: &Boot, args: Setup) -> anyhow::Result<u8> {
@@ -37,7 +39,7 @@ pub async fn run(boot: &Boot, args: Setup) -> anyhow::Result<u8> {
 }
 
 fn left() -> anyhow::Result<u8> {
-    text::say("Nothing was written.");
+    text::say(spoken(Word::NothingWritten));
     Ok(FAILED)
 }
 
@@ -51,18 +53,19 @@ fn find_key(plan: &mut Plan, args: &Setup, person: Person) -> anyhow::Result<Opt
     };
     let key = match (given, &plan.endpoint.key, &plan.key_name, person) {
         (Some(key), _, _, _) if key.is_empty() => {
-            return Err(UsageError("the key is empty".into()).into());
+            return Err(UsageError(spoken(Word::SetEmptyKey).into()).into());
         }
         (Some(key), _, _, _) => key,
         (None, Some(_), _, _) | (None, None, None, _) => return Ok(Some(())),
-        (None, None, Some(name), Person::Away) => bail!(
-            "there is no key for {provider}\nset {name}, or pipe the key into `ostler setup --use {provider} --key -`"
-        ),
-        (None, None, Some(_), Person::Here) => match choose::ask(&format!("Key for {provider}: "))?
-        {
-            Some(key) if !key.is_empty() => key,
-            Some(_) | None => return Ok(None),
-        },
+        (None, None, Some(name), Person::Away) => {
+            bail!(filled(Word::SetNoKey, &[&provider, &name, &provider]))
+        }
+        (None, None, Some(_), Person::Here) => {
+            match choose::ask(&filled(Word::SetAskKey, &[&provider]))? {
+                Some(key) if !key.is_empty() => key,
+                Some(_) | None => return Ok(None),
+            }
+        }
     };
     plan.endpoint.key = Some(Secret::new(key));
     plan.key_source = None;
@@ -95,18 +98,18 @@ async fn test(probe: &Probe, plan: &Plan) -> anyhow::Result<Vec<String>> {
     let name = &plan.endpoint.provider;
     match probe.models(&plan.endpoint).await {
         Ok(Answer::Models(models)) => {
-            text::say(&format!(
-                "{name} answers and has {}.",
-                text::many(models.len(), "model")
+            text::say(&filled(
+                Word::SetAnswers,
+                &[&name, &many(models.len(), Word::ManyModels)],
             ));
             Ok(models)
         }
         Ok(Answer::NoList) => {
-            text::say(&format!("{name} answers, but lists no models."));
+            text::say(&filled(Word::SetNoModels, &[&name]));
             Ok(Vec::new())
         }
         Ok(Answer::NoServer) => Ok(Vec::new()),
-        Err(message) => bail!("{message}\nNothing was written; `--offline` skips the test"),
+        Err(message) => bail!(filled(Word::SetFailed, &[&message])),
     }
 }
 
@@ -119,9 +122,7 @@ fn choose_model(
     let provider = &plan.endpoint.provider;
     if let Some(wanted) = wanted_model(boot, provider) {
         if !listed.is_empty() && !listed.contains(&wanted) {
-            text::say(&format!(
-                "{provider} does not list `{wanted}`; it is written all the same."
-            ));
+            text::say(&filled(Word::SetUnlisted, &[&provider, &wanted]));
         }
         return Ok(Some(wanted));
     }
@@ -133,16 +134,16 @@ fn choose_model(
     let mut options: Vec<String> = known.cloned().collect();
     options.extend(listed.iter().filter(|m| !plan.models.contains(m)).cloned());
     match (options.as_slice(), person) {
-        ([], _) => {
-            Err(UsageError(format!("which model of {provider}? Name one with --model")).into())
-        }
+        ([], _) => Err(UsageError(filled(Word::SetWhich, &[&provider])).into()),
         ([only], _) => Ok(Some(only.clone())),
         ([first, ..], Person::Away) => Ok(Some(first.clone())),
-        (_, Person::Here) => Ok(match choose::pick("Which model?", &options, 0)? {
-            Picked::Option(i) => options.get(i).cloned(),
-            Picked::Other(name) => Some(name),
-            Picked::Left => None,
-        }),
+        (_, Person::Here) => Ok(
+            match choose::pick(spoken(Word::SetWhichModel), &options, 0)? {
+                Picked::Option(i) => options.get(i).cloned(),
+                Picked::Other(name) => Some(name),
+                Picked::Left => None,
+            },
+        ),
     }
 }
 
@@ -163,7 +164,7 @@ fn write(boot: &Boot, mut plan: Plan, model: &str) -> anyhow::Result<()> {
     let mut lines = Vec::new();
     if let (Some(key), Some(name), None) = (&plan.endpoint.key, &plan.key_name, &plan.key_source) {
         let path = keys::save_key(&boot.places.home, name, key)?;
-        lines.push(format!("Saved the key as {name} in {}", path.display()));
+        lines.push(filled(Word::SetSavedKey, &[&name, &path.display()]));
     }
     let file = config_command::user_file(boot);
     if !file.exists() {
@@ -186,7 +187,7 @@ fn write(boot: &Boot, mut plan: Plan, model: &str) -> anyhow::Result<()> {
         lines.push(set(boot, &file, &key, &value)?);
     }
     lines.push(set(boot, &file, "default_model", &quoted(&reference))?);
-    lines.push("Next: ostler exec -p \"explain this project\"".into());
+    lines.push(spoken(Word::SetNext).into());
     text::print_foreign(&(lines.join("\n") + "\n"))?;
     say_if_overridden(boot, &reference);
     Ok(())
@@ -201,11 +202,9 @@ fn set(boot: &Boot, file: &Path, key: &str, value: &str) -> anyhow::Result<Strin
     };
     let changed = edit::set(change, &boot.places, &config_command::tools())
         .map_err(|e| config_command::failed(boot, &e))?;
-    Ok(format!(
-        "Wrote {} = {} to {}",
-        changed.key,
-        changed.after,
-        changed.path.display()
+    Ok(filled(
+        Word::SetWrote,
+        &[&changed.key, &changed.after, &changed.path.display()],
     ))
 }
 
@@ -222,9 +221,9 @@ fn say_if_overridden(boot: &Boot, reference: &str) {
     if now != Some(reference)
         && let Some(place) = again.loaded.place(&["default_model"])
     {
-        text::say(&format!(
-            "In this folder {place} says `{}` instead.",
-            now.unwrap_or_default()
+        text::say(&filled(
+            Word::SetOverruled,
+            &[&place, &now.unwrap_or_default()],
         ));
     }
 }

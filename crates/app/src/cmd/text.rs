@@ -1,9 +1,10 @@
 //! How the utilities print: results to stdout, remarks to stderr, sizes and ages for people, and nothing from a log that
 //! drives the terminal.
 
+use crate::speech::spoken;
 use anyhow::Context as _;
 use jiff::Timestamp;
-use ostler_wire::is_tricky;
+use ostler_wire::{Word, is_tricky};
 use serde::Serialize;
 use std::io::{self, IsTerminal, Write};
 
@@ -17,7 +18,7 @@ pub fn print(text: &str) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        other => other.context("stdout cannot be written"),
+        other => other.context(spoken(Word::NoStdout)),
     }
 }
 
@@ -78,7 +79,7 @@ pub fn age(ts: &str, now: Timestamp) -> String {
     };
     let minutes = (now.as_second() - then.as_second()).max(0) / 60;
     match (minutes, minutes / 60, minutes / 60 / 24) {
-        (0, _, _) => "now".into(),
+        (0, _, _) => spoken(Word::AgeNow).into(),
         (minutes, 0, _) => format!("{minutes}m"),
         (_, hours, 0) => format!("{hours}h"),
         (_, _, days) if days <= MAX_DAYS => format!("{days}d"),
@@ -110,11 +111,6 @@ pub fn count(number: u64) -> String {
         out.push(digit);
     }
     out
-}
-
-/// `1 session`, `2 sessions`.
-pub fn many(number: usize, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! A session as plain text to read: prompts, answers, calls and the beginning of their results. Pure over the log.
 
 use super::text::one_line;
+use crate::speech::{filled, spoken};
 use ostler_engine::store::title;
 use ostler_engine::tools;
-use ostler_wire::{Body, Entry, Role, ToolResult};
+use ostler_wire::{Body, Entry, Role, ToolResult, Word};
 use std::collections::HashMap;
 use std::fmt::Write;
 
@@ -33,8 +34,12 @@ pub fn render(id: &str, entries: &[Entry]) -> String {
                 write!(out, "\n* {} {input}\n{result}", one_line(&call.name))
             }
             Body::Notice(notice) => write!(out, "\n[{}]\n", notice.text.trim_end()),
-            Body::Error(error) => write!(out, "\n[Error ({}): {}]\n", error.kind, error.message),
-            Body::Interrupted(_) => write!(out, "\n[Interrupted]\n"),
+            Body::Error(error) => write!(
+                out,
+                "{}",
+                filled(Word::TranscriptError, &[&error.kind, &error.message])
+            ),
+            Body::Interrupted(_) => write!(out, "{}", spoken(Word::TranscriptStopped)),
             // A result stands below its call.
             Body::ToolResult(_)
             | Body::Meta(_)
@@ -48,8 +53,8 @@ pub fn render(id: &str, entries: &[Entry]) -> String {
             | Body::Rewind(_) => Ok(()),
             Body::Compaction(c) => write!(
                 out,
-                "\n[Older work was folded here; this digest stands for it]\n{}",
-                indented(&c.digest, "  ")
+                "{}",
+                filled(Word::OlderFolded, &[&indented(&c.digest, "  ")])
             ),
         };
     }
@@ -118,7 +123,7 @@ fn beginning(text: &str) -> String {
         .checked_sub(RESULT_LINES)
         .filter(|more| *more > 0)
     {
-        out.push_str(&format!("    … {more} more lines\n"));
+        out.push_str(&filled(Word::TranscriptMore, &[&more]));
     }
     out
 }

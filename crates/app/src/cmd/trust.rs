@@ -12,7 +12,9 @@ use crate::config::trust::{
 use crate::exec::{FAILED, OK};
 use crate::flags::{Listing, Trust};
 use crate::lenient::Lenient;
+use crate::speech::{filled, many, spoken};
 use anyhow::{Context as _, anyhow};
+use ostler_wire::Word;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -38,13 +40,13 @@ pub fn at_start(boot: Arc<Boot>) -> anyhow::Result<Arc<Boot>> {
     }
     text::say(shown(&boot.places.root, workspace).trim_end());
     let answer = loop {
-        let question = "[t]rust it, [n]ot now, ne[v]er for this content: ";
+        let question = spoken(Word::TrustKeys);
         let line = choose::ask(question)?.unwrap_or_default();
         match line.to_ascii_lowercase().as_str() {
             "t" | "trust" => break Answer::Trusted,
             "v" | "never" => break Answer::Refused,
             "" | "n" | "no" | "not now" => return Ok(boot),
-            _ => text::say("Type t, n or v."),
+            _ => text::say(spoken(Word::TrustType)),
         }
     };
     match decide(&boot, answer) {
@@ -60,7 +62,7 @@ fn trust(boot: &Boot, sure: bool) -> anyhow::Result<u8> {
     let workspace = &boot.loaded.workspace;
     match workspace.state {
         State::NotNeeded => {
-            text::print("Nothing in this project needs trust.\n")?;
+            text::print(spoken(Word::TrustNothing))?;
             return Ok(OK);
         }
         State::Trusted | State::ThisRun | State::Untrusted | State::Changed | State::Refused => {}
@@ -76,20 +78,20 @@ fn trust(boot: &Boot, sure: bool) -> anyhow::Result<u8> {
     let yes = match (sure, Person::look()) {
         (true, _) => true,
         (false, Person::Here) => {
-            let line = choose::ask("Trust it? [y/N] ")?.unwrap_or_default();
+            let line = choose::ask(spoken(Word::TrustYesNo))?.unwrap_or_default();
             matches!(line.to_ascii_lowercase().as_str(), "y" | "yes")
         }
         (false, Person::Away) => {
-            let why = "nobody is there to ask; say yes with `ostler trust --yes`";
+            let why = spoken(Word::TrustNobody);
             return Err(UsageError(why.into()).into());
         }
     };
     if !yes {
-        text::say("Nothing was changed.");
+        text::say(spoken(Word::Unchanged));
         return Ok(FAILED);
     }
     decide(boot, Answer::Trusted)?;
-    text::print("Trusted. A change to any of this asks again.\n")?;
+    text::print(spoken(Word::TrustDone))?;
     Ok(OK)
 }
 
@@ -105,8 +107,7 @@ fn decide(boot: &Boot, answer: Answer) -> anyhow::Result<()> {
     if answer == Answer::Trusted {
         let error = boot::load(global, (env, places), Approval::ThisRun).err();
         if let Some(error) = error {
-            return Err(super::config::failed(boot, &error)
-                .context("with this project trusted nothing would start; mend it first"));
+            return Err(super::config::failed(boot, &error).context(spoken(Word::TrustBroken)));
         }
     }
     let now = jiff::Timestamp::now().to_string();
@@ -116,14 +117,13 @@ fn decide(boot: &Boot, answer: Answer) -> anyhow::Result<()> {
 
 fn write(boot: &Boot, root: &Path, record: Option<Record>) -> anyhow::Result<()> {
     let _lock = files::lock(&boot.places.home)
-        .with_context(|| format!("{} cannot be locked", boot.places.home.display()))?;
+        .with_context(|| filled(Word::CannotBeLocked, &[&boot.places.home.display()]))?;
     let path = boot.places.trust();
     let aside = Book::load(&path).set(&path, root, record)?;
     if let Some(aside) = aside {
-        text::say(&format!(
-            "{} was damaged; it is kept as {}",
-            path.display(),
-            aside.display()
+        text::say(&filled(
+            Word::TrustDamaged,
+            &[&path.display(), &aside.display()],
         ));
     }
     Ok(())
@@ -132,15 +132,13 @@ fn write(boot: &Boot, root: &Path, record: Option<Record>) -> anyhow::Result<()>
 /// The items as a table, with what became of them since they were trusted.
 fn shown(root: &Path, workspace: &Workspace) -> String {
     let root = text::one_line(&root.display().to_string());
-    let items = text::many(workspace.items.len(), "item");
+    let items = many(workspace.items.len(), Word::ManyItems);
     let head = match workspace.state {
-        State::NotNeeded | State::Trusted => format!("{root} is trusted, with {items} in force:"),
-        State::ThisRun => format!("{root} is trusted for this run only. With trust, this holds:"),
-        State::Untrusted => format!("{root} is not trusted. With trust, this takes effect:"),
-        State::Refused => format!("{root} was refused. With trust, this takes effect:"),
-        State::Changed => {
-            format!("{root} has changed since you trusted it. With trust, this takes effect:")
-        }
+        State::NotNeeded | State::Trusted => filled(Word::TrustIs, &[&root, &items]),
+        State::ThisRun => filled(Word::TrustIsRun, &[&root]),
+        State::Untrusted => filled(Word::TrustIsNot, &[&root]),
+        State::Refused => filled(Word::TrustIsRefused, &[&root]),
+        State::Changed => filled(Word::TrustIsChanged, &[&root]),
     };
     let row = |mark: &str, what: &str, place: String, text: String| {
         let cells = [mark, what, &place, &text];
@@ -152,7 +150,7 @@ fn shown(root: &Path, workspace: &Workspace) -> String {
         .map(|difference| match difference {
             Difference::Added(item) => {
                 let mark = match workspace.state {
-                    State::Changed => "new",
+                    State::Changed => spoken(Word::MarkNew),
                     State::NotNeeded
                     | State::Trusted
                     | State::ThisRun
@@ -162,10 +160,20 @@ fn shown(root: &Path, workspace: &Workspace) -> String {
                 row(mark, &item.what, item.place.to_string(), item.text.clone())
             }
             Difference::Changed(item, old) => {
-                let text = format!("{}   (was {})", item.text, old.text);
-                row("changed", &item.what, item.place.to_string(), text)
+                let text = filled(Word::WasInstead, &[&item.text, &old.text]);
+                row(
+                    spoken(Word::MarkChanged),
+                    &item.what,
+                    item.place.to_string(),
+                    text,
+                )
             }
-            Difference::Removed(old) => row("removed", &old.what, String::new(), old.text.clone()),
+            Difference::Removed(old) => row(
+                spoken(Word::MarkRemoved),
+                &old.what,
+                String::new(),
+                old.text.clone(),
+            ),
             Difference::Same(item) => {
                 row("", &item.what, item.place.to_string(), item.text.clone())
             }
@@ -173,9 +181,9 @@ fn shown(root: &Path, workspace: &Workspace) -> String {
         .collect();
     let columns = [
         Column::Left(""),
-        Column::Left("what"),
-        Column::Left("where"),
-        Column::Left("text"),
+        Column::Left(spoken(Word::ColWhat)),
+        Column::Left(spoken(Word::ColWhere)),
+        Column::Left(spoken(Word::ColText)),
     ];
     format!("{head}\n{}", table::render(&columns, &rows, None))
 }
@@ -205,12 +213,12 @@ fn list(boot: &Boot, format: Listing) -> anyhow::Result<u8> {
         .collect();
     match format {
         Listing::Json => text::print_json(&all)?,
-        Listing::Text if all.is_empty() => text::print("No project was decided about.\n")?,
+        Listing::Text if all.is_empty() => text::print(spoken(Word::TrustNoProject))?,
         Listing::Text => {
             let row = |one: &Listed<'_>| {
                 let answer = match one.answer {
-                    Answer::Trusted => "trusted",
-                    Answer::Refused => "refused",
+                    Answer::Trusted => spoken(Word::AnswerTrusted),
+                    Answer::Refused => spoken(Word::AnswerRefused),
                 };
                 let since = text::age(one.since, jiff::Timestamp::now());
                 let items = one.items.len().to_string();
@@ -219,10 +227,10 @@ fn list(boot: &Boot, format: Listing) -> anyhow::Result<u8> {
             };
             let rows: Vec<Vec<String>> = all.iter().map(row).collect();
             let columns = [
-                Column::Left("answer"),
-                Column::Right("age"),
-                Column::Right("items"),
-                Column::Left("project"),
+                Column::Left(spoken(Word::ColAnswer)),
+                Column::Right(spoken(Word::ColAge)),
+                Column::Right(spoken(Word::ColItems)),
+                Column::Left(spoken(Word::ColProject)),
             ];
             text::print(&table::render(&columns, &rows, None))?;
         }
@@ -241,11 +249,9 @@ fn remove(boot: &Boot, path: Option<PathBuf>) -> anyhow::Result<u8> {
     };
     let shown = text::one_line(&root.display().to_string());
     if Book::load(&boot.places.trust()).record(&root).is_none() {
-        return Err(anyhow!(
-            "{shown} is not in the list; `ostler trust --list` shows it"
-        ));
+        return Err(anyhow!(filled(Word::TrustNotListed, &[&shown])));
     }
     write(boot, &root, None)?;
-    text::print(&format!("{shown} is not trusted any more.\n"))?;
+    text::print(&filled(Word::TrustGone, &[&shown]))?;
     Ok(OK)
 }

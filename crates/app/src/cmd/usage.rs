@@ -5,9 +5,11 @@ use super::text;
 use crate::boot::Boot;
 use crate::exec::OK;
 use crate::flags::{Listing, Usage, UsageBy};
+use crate::speech::{filled, spoken};
 use anyhow::Context as _;
 use jiff::tz::TimeZone;
 use ostler_engine::ledger::{Ledger, Line};
+use ostler_wire::Word;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -34,9 +36,9 @@ struct Row<'a> {
 pub fn run(boot: &Boot, args: Usage) -> anyhow::Result<u8> {
     let lines = Ledger::new(&boot.places.home).lines();
     let lines = lines.with_context(|| {
-        format!(
-            "{} cannot be read",
-            boot.places.home.join("ledger.jsonl").display()
+        filled(
+            Word::CannotBeRead,
+            &[&boot.places.home.join("ledger.jsonl").display()],
         )
     })?;
     let (sums, total) = summed(&lines, args.by, &TimeZone::system());
@@ -47,7 +49,7 @@ pub fn run(boot: &Boot, args: Usage) -> anyhow::Result<u8> {
                 &serde_json::json!({"by": word(args.by), "rows": rows, "total": total}),
             )?;
         }
-        Listing::Text if sums.is_empty() => text::say("No requests yet."),
+        Listing::Text if sums.is_empty() => text::say(spoken(Word::DocNoRequestsYet)),
         Listing::Text => {
             let chart = match args.chart || table::terminal_width().is_some() {
                 true => Chart::Bars,
@@ -115,6 +117,15 @@ fn word(by: UsageBy) -> &'static str {
     }
 }
 
+fn heading(by: UsageBy) -> &'static str {
+    spoken(match by {
+        UsageBy::Day => Word::ColDay,
+        UsageBy::Model => Word::ColModel,
+        UsageBy::Project => Word::ColProject,
+        UsageBy::Session => Word::ColSession,
+    })
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Chart {
     Bars,
@@ -160,24 +171,25 @@ fn drawn(sums: &[(String, Sum)], total: &Sum, by: UsageBy, chart: Chart) -> Stri
             row.push(bar(weight(sum) / most));
         }
     }
-    rows.push(row("total", total));
+    rows.push(row(spoken(Word::RowTotal), total));
     let mut columns = vec![
-        Column::Flexible(word(by)),
-        Column::Right("requests"),
-        Column::Right("input"),
-        Column::Right("cached"),
-        Column::Right("output"),
-        Column::Right("cost"),
+        Column::Flexible(heading(by)),
+        Column::Right(spoken(Word::ColRequests)),
+        Column::Right(spoken(Word::ColInput)),
+        Column::Right(spoken(Word::ColCached)),
+        Column::Right(spoken(Word::ColOutput)),
+        Column::Right(spoken(Word::ColCost)),
     ];
     if chart == Chart::Bars {
         columns.push(Column::Left(""));
     }
     let mut out = table::render(&columns, &rows, table::terminal_width());
     if total.unpriced > 0 && total.cost.is_some() {
-        out.push_str(&format!(
-            "The price of {} of {} requests is not known; the sums are without them.\n",
-            text::count(total.unpriced),
-            text::count(total.requests)
+        let values = [text::count(total.unpriced), text::count(total.requests)];
+        out.push_str(&crate::speech::language().many(
+            Word::UsageUnpriced,
+            total.unpriced as usize,
+            &values.each_ref().map(String::as_str),
         ));
     }
     out

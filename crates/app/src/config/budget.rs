@@ -3,7 +3,9 @@
 use super::diagnose::{Notice, nearest};
 use super::layers::Loaded;
 use super::units::non_negative;
+use crate::speech::{filled, spoken};
 use ostler_engine::budget::{Limit, Limits, ROLES};
+use ostler_wire::Word;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -46,7 +48,7 @@ pub enum Cap {
 impl Cap {
     /// `2.5`, `$2.50` and `2.5usd` are money; `500000tokens`, `500ktokens` and `2Mtokens` are tokens.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let fault = || "write USD like 2.5, or tokens like 500000tokens or 500ktokens".to_owned();
+        let fault = || spoken(Word::CfgMoney).to_owned();
         let lower = text.trim().to_lowercase();
         let number = |text: &str| {
             let number: f64 = text.trim().parse().map_err(|_| fault())?;
@@ -101,10 +103,10 @@ pub fn strays(loaded: &Loaded) -> Vec<Notice> {
         let place = loaded.place(&["budget", "roles", role])?;
         let near = nearest(role, ROLES);
         let hint = near.map_or_else(
-            || format!("there are {}", ROLES.join(" and ")),
-            |near| format!("did you mean `{near}`?"),
+            || filled(Word::ThereAre, &[&ROLES.join(" and ")]),
+            |near| filled(Word::DidYouMean, &[&near]),
         );
-        let text = format!("`budget.roles`: there is no role `{role}`; {hint}");
+        let text = filled(Word::CfgNoRole, &[&role, &hint]);
         Some(Notice::warning(place, text))
     };
     unknown.filter_map(notice).collect()

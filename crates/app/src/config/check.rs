@@ -1,6 +1,8 @@
 //! Whether a layer makes sense: its types, and beyond them names that clash and addresses that
 //! are none. It also rewrites the short forms into the long ones.
 
+use crate::speech::{filled, spoken};
+use ostler_wire::Word;
 use url::Url;
 
 use super::de::{self, Unknown, fields_of};
@@ -143,10 +145,13 @@ fn unknown_key(root: &Node, unknown: &Unknown, sources: &Sources) -> Notice {
 
 fn unknown_notice(sources: &Sources, at: At, key: &str, near: Option<&str>) -> Notice {
     let hint = match near {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => "it is ignored".to_owned(),
+        Some(near) => filled(Word::DidYouMean, &[&near]),
+        None => spoken(Word::IsIgnored).to_owned(),
     };
-    Notice::warning(sources.place(at), format!("unknown key `{key}`; {hint}"))
+    Notice::warning(
+        sources.place(at),
+        filled(Word::CfgUnknownKey, &[&key, &hint]),
+    )
 }
 
 /// The full name of a key that was put into the wrong section.
@@ -178,10 +183,10 @@ fn check_providers(root: &Node, sources: &Sources, reports: &mut Vec<Report>) {
     for item in items {
         if let (Some(name), Some(node)) = (item.name(), item.get(&["name"])) {
             if seen.contains(&name) {
-                let title = format!("two providers are named `{name}`");
+                let title = filled(Word::CfgTwoNamed, &[&name]);
                 let report = Report::at(sources, node.at, node.at.value, title)
-                    .label("used before in this file")
-                    .help("give each its own name, or put the models of both into one entry");
+                    .label(spoken(Word::CfgUsedBefore))
+                    .help(spoken(Word::CfgOwnName));
                 reports.push(report);
             }
             seen.push(name);
@@ -191,10 +196,10 @@ fn check_providers(root: &Node, sources: &Sources, reports: &mut Vec<Report>) {
         check_headers(item, sources, reports);
         check_oauth(item, sources, reports);
         if let (Some(model), Some(_)) = (item.get(&["model"]), item.get(&["models"])) {
-            let title = "`model` and `models` cannot both be given";
+            let title = spoken(Word::CfgModelOrModels);
             let report = Report::at(sources, model.at, model.at.key, title)
-                .label("one of the two")
-                .help("keep `models`, and say `default = …` for the one to use first");
+                .label(spoken(Word::CfgOneOfTwo))
+                .help(spoken(Word::CfgKeepModels));
             reports.push(report);
         }
     }
@@ -205,9 +210,9 @@ fn check_name(name: &str, at: At, span: Span, (sources, reports): (&Sources, &mu
     let odd =
         |letter: char| matches!(letter, '/' | '@') || letter.is_whitespace() || letter.is_control();
     if name.is_empty() || name.contains(odd) {
-        let title = "a provider's name may have no `/`, `@` or space in it";
+        let title = spoken(Word::CfgBadName);
         let report = Report::at(sources, at, span, title);
-        reports.push(report.label("not a usable name"));
+        reports.push(report.label(spoken(Word::CfgNoName)));
     }
 }
 
@@ -225,10 +230,10 @@ fn check_models(root: &Node, sources: &Sources, reports: &mut Vec<Report>) {
             .filter_map(|key| profile.get(&[key]))
             .collect();
         if let [_, second, ..] = keys.as_slice() {
-            let title = format!("`models.{name}` has more than one key");
+            let title = filled(Word::CfgTwoKeys, &[&name]);
             let report = Report::at(sources, second.at, second.at.key, title)
-                .label("a second one")
-                .help("keep one of `api_key_env`, `api_key_file`, `api_key`");
+                .label(spoken(Word::CfgSecond))
+                .help(spoken(Word::CfgKeepOne));
             reports.push(report);
         }
         let taken = providers
@@ -236,10 +241,10 @@ fn check_models(root: &Node, sources: &Sources, reports: &mut Vec<Report>) {
             .iter()
             .any(|item| item.name() == Some(name));
         if taken {
-            let title = format!("`models.{name}` has the name of a provider in the same file");
+            let title = filled(Word::CfgNameTaken, &[&name]);
             let report = Report::at(sources, profile.at, profile.at.key, title)
-                .label("used by [[providers]] too")
-                .help("give one of them another name");
+                .label(spoken(Word::CfgAlsoUsed))
+                .help(spoken(Word::CfgRename));
             reports.push(report);
         }
     }
@@ -250,8 +255,8 @@ fn check_url(node: Option<&Node>, sources: &Sources, reports: &mut Vec<Report>) 
     let Some(text) = node.text() else { return };
     if let Err(message) = parse_base_url(text) {
         let report = Report::at(sources, node.at, node.at.value, message)
-            .label("not an address")
-            .help("write it like \"https://host/v1\" or \"http://127.0.0.1:8080/v1\"");
+            .label(spoken(Word::CfgNoAddress))
+            .help(spoken(Word::CfgWriteAddress));
         reports.push(report);
     }
 }
@@ -264,7 +269,7 @@ fn check_oauth(item: &Node, sources: &Sources, reports: &mut Vec<Report>) {
         let Some(text) = node.text() else { continue };
         if let Err(message) = oauth::parse_address(text) {
             let report = Report::at(sources, node.at, node.at.value, message);
-            reports.push(report.label("no token may go there"));
+            reports.push(report.label(spoken(Word::CfgNoToken)));
         }
     }
 }
@@ -274,9 +279,9 @@ pub fn parse_base_url(text: &str) -> Result<Option<Url>, String> {
     if text.is_empty() {
         return Ok(None);
     }
-    let url = Url::parse(text).map_err(|error| format!("this base URL is not valid: {error}"))?;
+    let url = Url::parse(text).map_err(|error| filled(Word::CfgBadBase, &[&error]))?;
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
-        return Err("a base URL must start with http:// or https:// and name a host".into());
+        return Err(spoken(Word::CfgBaseForm).into());
     }
     Ok(Some(url))
 }
@@ -289,19 +294,16 @@ fn check_headers(item: &Node, sources: &Sources, reports: &mut Vec<Report>) {
     for (name, node) in headers {
         let mut bad = |span: Span, title: &str| {
             let report = Report::at(sources, node.at, span, title);
-            reports.push(report.label("cannot be sent"));
+            reports.push(report.label(spoken(Word::CfgUnsendable)));
         };
         if name.is_empty() || !name.bytes().all(token) {
-            bad(node.at.key, "this is not the name of an HTTP header");
+            bad(node.at.key, spoken(Word::CfgNoHeader));
         }
         if node
             .as_str()
             .is_some_and(|value| value.contains(char::is_control))
         {
-            bad(
-                node.at.value,
-                "a header value may have no line breaks or control characters",
-            );
+            bad(node.at.value, spoken(Word::CfgHeaderValue));
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Reads a [`Node`] tree into the schema's structs. Unlike a plain deserializer it says where a
 //! value of the wrong type stands, finds more than one, and lists the keys nobody asked for.
 
+use crate::speech::{filled, spoken};
+use ostler_wire::Word;
 use std::cell::RefCell;
 use std::fmt;
 
@@ -492,30 +494,51 @@ fn in_words(expected: &str) -> String {
     }
 }
 
+/// A kind of value in the language of the person.
+fn for_people(kind: &str) -> String {
+    const KINDS: [(&str, Word); 8] = [
+        ("a string", Word::CfgString),
+        ("a list", Word::CfgList),
+        ("a table", Word::CfgTable),
+        ("a number", Word::CfgAnyNumber),
+        ("a date", Word::CfgDate),
+        ("true or false", Word::CfgBool),
+        ("a whole number", Word::CfgWhole),
+        ("a whole number, 0 or greater", Word::CfgWholePositive),
+    ];
+    if let Some(most) = kind.strip_prefix("a whole number from 0 to ") {
+        return filled(Word::CfgWholeTo, &[&most]);
+    }
+    let known = KINDS.iter().find(|(name, _)| *name == kind);
+    known.map_or_else(|| kind.to_owned(), |(_, word)| spoken(*word).to_owned())
+}
+
 impl Fault {
     fn into_problem(self, path: Vec<Step>, at: At) -> Problem {
         let (message, label, help, on_key) = match self {
             Fault::Type { found, expected } => {
                 let help = hint(&found, &expected, path.len());
+                let (expected, words) = (for_people(&expected), for_people(&found.words));
                 let message = if found.in_kind {
-                    format!("must be {expected}; it is {}", found.words)
+                    filled(Word::CfgMustNow, &[&expected, &words])
                 } else {
-                    format!("must be {expected}, not {}", found.words)
+                    filled(Word::CfgMustNot, &[&expected, &words])
                 };
-                (message, format!("expected {expected}"), help, false)
+                let label = filled(Word::CfgExpected, &[&expected]);
+                (message, label, help, false)
             }
             Fault::Choice { found, choices } => {
                 let list = quoted(choices);
                 let help = found
                     .and_then(|text| nearest(&text, choices.iter().copied()))
-                    .map(|near| format!("did you mean \"{near}\"?"));
-                let message = format!("must be one of {list}");
-                (message, "not one of these".into(), help, false)
+                    .map(|near| filled(Word::CfgNearText, &[&near]));
+                let message = filled(Word::CfgOneOf, &[&list]);
+                (message, spoken(Word::CfgNoneOf).into(), help, false)
             }
             Fault::Missing(field) => (
-                format!("has no `{field}`"),
-                format!("`{field}` is missing here"),
-                Some(format!("add `{field} = …` to this table")),
+                filled(Word::CfgHasNo, &[&field]),
+                filled(Word::CfgMissing, &[&field]),
+                Some(filled(Word::CfgAddField, &[&field])),
                 true,
             ),
             Fault::Other(message) => (message.clone(), message, None, false),
@@ -546,11 +569,11 @@ fn hint(found: &Found, expected: &str, depth: usize) -> Option<String> {
             _ => expected.starts_with("a whole number") && text.parse::<i64>().is_ok(),
         };
         if unquoted {
-            return Some(format!("write {text} without the quotes"));
+            return Some(filled(Word::CfgUnquote, &[&text]));
         }
         // Lists at the top level hold tables.
         let in_brackets = expected == "a list" && depth > 1;
-        return in_brackets.then(|| "put it in brackets: [\"…\"]".into());
+        return in_brackets.then(|| spoken(Word::CfgBrackets).into());
     }
-    (expected == "a string" && !found.in_kind).then(|| format!("put it in quotes: \"{text}\""))
+    (expected == "a string" && !found.in_kind).then(|| filled(Word::CfgQuote, &[&text]))
 }

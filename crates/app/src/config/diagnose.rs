@@ -1,6 +1,8 @@
 //! What is wrong with the configuration, in words: errors with an excerpt of the file, notices
 //! with a position, and guesses at what was meant. It renders; finding problems is done elsewhere.
 
+use crate::speech::{filled, spoken};
+use ostler_wire::Word;
 use std::fmt;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
@@ -42,7 +44,7 @@ impl ConfigError {
             .map(|report| report.render(paint))
             .collect();
         if let Some(more) = self.reports.len().checked_sub(MAX_REPORTS + 1) {
-            out.push(format!("and {} more errors", more + 1));
+            out.push(filled(Word::CfgMoreErrors, &[&(more + 1)]));
         }
         out.join("\n\n")
     }
@@ -291,8 +293,7 @@ pub fn decode(name: &str, bytes: Vec<u8>) -> Result<String, Box<Report>> {
             let valid = error.utf8_error().valid_up_to();
             let before = String::from_utf8_lossy(&error.as_bytes()[..valid]).into_owned();
             let position = position(&before, before.len());
-            let mut report =
-                Report::plain("this file is not UTF-8 text").help("save it as UTF-8 and try again");
+            let mut report = Report::plain(spoken(Word::CfgNoUtf8)).help(spoken(Word::CfgSaveUtf8));
             report.place = Some(Place {
                 name: name.to_owned(),
                 position: Some(position),

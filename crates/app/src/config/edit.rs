@@ -1,6 +1,8 @@
 //! Changing a configuration file by key, so that comments, order and layout stay, and starting
 //! one. A change that would make the file worse is refused before anything is written.
 
+use crate::speech::{filled, spoken};
+use ostler_wire::Word;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -109,12 +111,8 @@ pub fn init(path: &Path, places: &Places) -> Result<PathBuf, ConfigError> {
         Err(error) => {
             let name = places.shown(path);
             let report = if error.kind() == io::ErrorKind::AlreadyExists {
-                let help = "edit it, or use `ostler config set KEY VALUE`";
-                file_report(
-                    &name,
-                    "this configuration file exists already; it was left alone",
-                    help,
-                )
+                let help = spoken(Word::CfgEditIt);
+                file_report(&name, spoken(Word::CfgExists), help)
             } else {
                 unwritable(&name, &error)
             };
@@ -129,12 +127,8 @@ pub(super) fn save(path: &Path, name: &str, text: &str) -> Result<(), ConfigErro
 }
 
 fn unwritable(name: &str, error: &io::Error) -> Report {
-    let title = format!("this configuration file cannot be written: {error}");
-    file_report(
-        name,
-        title,
-        "check the permissions of its directory; nothing was changed",
-    )
+    let title = filled(Word::CfgNotWritten, &[&error]);
+    file_report(name, title, spoken(Word::CfgCheckFolder))
 }
 
 pub(super) fn starts_with_bom(path: &Path) -> bool {
@@ -197,10 +191,10 @@ pub(super) fn put(
     value: Value,
 ) -> Result<Option<String>, String> {
     let (Some((last, parents)), Some(first)) = (keys.split_last(), keys.first()) else {
-        return Err("a key is needed, like `agent.max_steps`".into());
+        return Err(spoken(Word::CfgNeedsKey).into());
     };
     if last == "name" && parents.first().is_some_and(|key| key == "providers") {
-        return Err("a provider's name is part of its key; rename it in the file".into());
+        return Err(spoken(Word::CfgRenameInFile).into());
     }
     let is_new = !document.contains_key(first);
     let comment = if is_new {
@@ -225,7 +219,7 @@ pub(super) fn put(
         });
         table = item
             .as_table_like_mut()
-            .ok_or_else(|| format!("`{key}` is not a table, so nothing can be set below it"))?;
+            .ok_or_else(|| filled(Word::CfgNoTable, &[&key]))?;
     }
     let before = replace(table, last, value);
     if let Some(comment) = comment {
@@ -334,16 +328,14 @@ fn named_table<'a>(
                 tables.push(made);
             }
             let found = tables.get_mut(index);
-            Ok(found.ok_or("the provider could not be added")?)
+            Ok(found.ok_or(spoken(Word::CfgNotAdded))?)
         }
         Item::Value(Value::Array(values)) => values
             .iter_mut()
             .filter_map(Value::as_inline_table_mut)
             .find(|table| is_named(*table))
             .map(|table| table as &mut dyn TableLike)
-            .ok_or_else(|| format!("`{list}` is written as one list; add `{name}` to it by hand")),
-        Item::None | Item::Value(_) | Item::Table(_) => {
-            Err(format!("`{list}` is not a list of tables"))
-        }
+            .ok_or_else(|| filled(Word::CfgOneList, &[&list, &name])),
+        Item::None | Item::Value(_) | Item::Table(_) => Err(filled(Word::CfgNoTableList, &[&list])),
     }
 }

@@ -4,6 +4,8 @@
 use super::diagnose::{Notice, Report};
 use super::paths::Env;
 use super::tree::{At, Layer, Node, Source, Sources, Table, Value, item_named, parse_typed};
+use crate::speech::{filled, spoken};
+use ostler_wire::Word;
 
 const PREFIX: &str = "OSTLER_";
 const SEPARATOR: &str = "__";
@@ -48,7 +50,7 @@ pub fn from_env(env: &Env, sources: &mut Sources, notices: &mut Vec<Notice>) -> 
         let path: Vec<&str> = key.split(SEPARATOR).collect();
         if insert(&mut root, &path, parse_typed(value, source)).is_err() {
             let place = sources.place(At::whole(source));
-            notices.push(Notice::warning(place, "is ignored: it names no key"));
+            notices.push(Notice::warning(place, spoken(Word::CfgEnvIgnored)));
         }
     }
     root
@@ -68,7 +70,7 @@ pub fn from_flags(overrides: &[Override], sources: &mut Sources) -> Result<Node,
         let keys = split_key(&item.key).map_err(fail)?;
         let path: Vec<&str> = keys.iter().map(String::as_str).collect();
         insert(&mut root, &path, parse_typed(&item.value, source))
-            .map_err(|()| fail(format!("`{}` names no key", item.key)))?;
+            .map_err(|()| fail(filled(Word::CfgEnvNoKey, &[&item.key])))?;
     }
     Ok(root)
 }
@@ -77,7 +79,7 @@ pub fn from_flags(overrides: &[Override], sources: &mut Sources) -> Result<Node,
 pub fn split_key(dotted: &str) -> Result<Vec<String>, String> {
     toml_edit::Key::parse(dotted)
         .map(|keys| keys.iter().map(|key| key.get().to_owned()).collect())
-        .map_err(|_| format!("`{dotted}` is not a key like `agent.max_steps`"))
+        .map_err(|_| filled(Word::CfgEnvBadKey, &[&dotted]))
 }
 
 /// Puts a value under its keys, the last one given winning. Providers are found by name.

@@ -1,5 +1,7 @@
 //! Writing small files so that a crash leaves the old or the new one, never half of either.
 
+use crate::speech::spoken;
+use ostler_wire::Word;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::path::Path;
@@ -37,7 +39,7 @@ pub fn lock(home: &Path) -> io::Result<Lock> {
                 thread::sleep(LOCK_PAUSE);
             }
             Err(TryLockError::WouldBlock) => {
-                return Err(io::Error::other("another process keeps it locked"));
+                return Err(io::Error::other(spoken(Word::CfgLocked)));
             }
             Err(TryLockError::Error(e)) => return Err(e),
         }

@@ -8,7 +8,9 @@ use super::show::from_json;
 use super::tree::{Node, Place, position};
 use super::trust::Item;
 use super::units::Seconds;
+use crate::speech::filled;
 use ostler_engine::hooks::{Hook, Matcher, Moment, TIMEOUT};
+use ostler_wire::Word;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -92,8 +94,7 @@ pub fn gather(loaded: &Loaded, places: &Places, notices: &mut Vec<Notice>) -> Ga
     for (n, config) in loaded.config.hooks.iter().enumerate() {
         let from = places_of.get(n).map_or_else(String::new, Place::to_string);
         if config.command.trim().is_empty() {
-            out.faults
-                .push(format!("{from}: this hook has no `command`"));
+            out.faults.push(filled(Word::HookNoCommand, &[&from]));
             continue;
         }
         match Matcher::parse(&config.matcher, &from) {
@@ -128,7 +129,7 @@ fn of_settings(file: &str, places: &Places, notices: &mut Vec<Notice>) -> Vec<Ho
     let foreign = match read(file, places) {
         Ok(foreign) => foreign,
         Err(why) => {
-            left_out(format!("its hooks are left out: {why}"));
+            left_out(filled(Word::HooksLeft, &[&why]));
             return Vec::new();
         }
     };
@@ -143,9 +144,7 @@ fn of_settings(file: &str, places: &Places, notices: &mut Vec<Notice>) -> Vec<Ho
         } = one;
         let moment = Moment::ALL.into_iter().find(|m| m.common_name() == event);
         let (Some(moment), Some(command)) = (moment, command) else {
-            left_out(format!(
-                "a hook for `{event}` is left out: this version has no such hooks"
-            ));
+            left_out(filled(Word::HookUnknown, &[&event]));
             continue;
         };
         match Matcher::parse(&matcher, &name) {
@@ -157,7 +156,7 @@ fn of_settings(file: &str, places: &Places, notices: &mut Vec<Notice>) -> Vec<Ho
                 env: variables(places),
                 from: name.clone(),
             }),
-            Err(error) => left_out(format!("a hook for `{event}` is left out: {error}")),
+            Err(error) => left_out(filled(Word::HookLeft, &[&event, &error])),
         }
     }
     hooks

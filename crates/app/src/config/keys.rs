@@ -1,6 +1,8 @@
 //! Where a provider's key comes from, in a fixed order, and how one is saved. A key's text leaves
 //! this module only as a [`Secret`].
 
+use crate::speech::{filled, spoken};
+use ostler_wire::Word;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -33,20 +35,19 @@ pub struct Key {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
-    #[error("no key for `{provider}`; looked at: {}", places.join(", "))]
+    #[error("{}", filled(Word::KeyNone, &[&provider, &places.join(", ")]))]
     Missing {
         provider: String,
         places: Vec<String>,
     },
-    #[error("the key file of `{provider}` cannot be used: {path}: {reason}")]
+    #[error("{}", filled(Word::KeyFile, &[&provider, &path, &reason]))]
     File {
         provider: String,
         path: String,
         reason: String,
     },
     #[error(
-        "the key of `{provider}` from {source_name} has characters that cannot be sent; copy it again without line breaks"
-    )]
+        "{}", filled(Word::KeyUnsendable, &[&provider, &source_name]))]
     Unsendable {
         provider: String,
         source_name: String,
@@ -94,9 +95,9 @@ pub fn find(wanted: Wanted<'_>, places: KeyPlaces<'_>) -> Result<Option<Key>, Ke
         Layer::Project => {}
         Layer::Default | Layer::User | Layer::Environment | Layer::Flag => {
             if let Some(value) = set(OVERRIDE) {
-                return wanted.key(value, format!("variable {OVERRIDE}"));
+                return wanted.key(value, filled(Word::KeyInVariable, &[&OVERRIDE]));
             }
-            looked.push(format!("variable {OVERRIDE}"));
+            looked.push(filled(Word::KeyInVariable, &[&OVERRIDE]));
         }
     }
     if let Some(name) = wanted.env_name {
@@ -107,24 +108,21 @@ pub fn find(wanted: Wanted<'_>, places: KeyPlaces<'_>) -> Result<Option<Key>, Ke
         }
         match (places.process_env, set(name)) {
             (ProcessEnv::Use, Some(value)) => {
-                return wanted.key(value, format!("variable {name}"));
+                return wanted.key(value, filled(Word::KeyInVariable, &[&name]));
             }
-            (ProcessEnv::Use, None) => looked.push(format!("variable {name}")),
-            (ProcessEnv::Ignore, _) => looked.push(format!(
-                "variable {name} (turned off by [auth] use_process_env = false)"
-            )),
+            (ProcessEnv::Use, None) => looked.push(filled(Word::KeyInVariable, &[&name])),
+            (ProcessEnv::Ignore, _) => looked.push(filled(Word::KeyEnvOff, &[&name])),
         }
     }
     if let Some(path) = wanted.file {
         return wanted.read_file(path);
     }
     if let Some(literal) = wanted.literal.filter(|text| !text.trim().is_empty()) {
-        let key = wanted.key(literal, "api_key in the config file".into())?;
+        let key = wanted.key(literal, spoken(Word::KeyInFile).into())?;
         return Ok(key.map(|key| Key {
-            warning: Some(format!(
-                "the key of `{}` stands in a config file; `ostler setup` moves keys to {}",
-                wanted.provider,
-                places.dotenv.path.display()
+            warning: Some(filled(
+                Word::KeyMove,
+                &[&wanted.provider, &places.dotenv.path.display()],
             )),
             ..key
         }));
@@ -202,16 +200,16 @@ impl Wanted<'_> {
         };
         let text = read_small(Path::new(path)).map_err(|error| fail(error.to_string()))?;
         if text.trim().is_empty() {
-            return Err(fail("it is empty".into()));
+            return Err(fail(spoken(Word::IsEmpty).into()));
         }
-        self.key(&text, format!("file {path}"))
+        self.key(&text, filled(Word::KeyInPath, &[&path]))
     }
 }
 
 fn read_small(path: &Path) -> io::Result<String> {
     let metadata = fs::metadata(path)?;
     if !metadata.is_file() || metadata.len() > MAX_KEY_FILE {
-        return Err(io::Error::other("it is not a small file with a key in it"));
+        return Err(io::Error::other(spoken(Word::KeyNoFile)));
     }
     let mut text = String::new();
     File::open(path)?
@@ -240,15 +238,14 @@ impl Dotenv {
         match read_small(path) {
             Ok(text) => dotenv.read(&text),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return dotenv,
-            Err(error) => dotenv.warn(format!("cannot be read: {error}")),
+            Err(error) => dotenv.warn(filled(Word::KeyUnread, &[&error])),
         }
         if let Some(mode) = mode_of(path)
             && mode & OTHERS != 0
         {
-            dotenv.warn(format!(
-                "can be read by others (mode {:03o}); run: chmod 600 {}",
-                mode & 0o777,
-                path.display()
+            dotenv.warn(filled(
+                Word::KeyOpen,
+                &[&format_args!("{:03o}", mode & 0o777), &path.display()],
             ));
         }
         dotenv
@@ -273,10 +270,9 @@ impl Dotenv {
                 Line::Entry(name, value) => {
                     self.values.insert(name.to_owned(), Secret::new(value));
                 }
-                Line::Bad => self.warnings.push(format!(
-                    "{}:{}: this line is not NAME=value; it is ignored",
-                    self.path.display(),
-                    index + 1
+                Line::Bad => self.warnings.push(filled(
+                    Word::KeyBadLine,
+                    &[&self.path.display(), &(index + 1)],
                 )),
             }
         }
@@ -349,11 +345,11 @@ fn is_comment(rest: &str) -> bool {
 /// A key could not be saved.
 #[derive(Debug, thiserror::Error)]
 pub enum SaveError {
-    #[error("`{0}` cannot be the name of a variable; use letters, digits and `_`")]
+    #[error("{}", filled(Word::KeyBadName, &[.0]))]
     Name(String),
-    #[error("a key is one line of visible characters")]
+    #[error("{}", spoken(Word::KeyOneLine))]
     Value,
-    #[error("{path} cannot be written: {error}")]
+    #[error("{}", filled(Word::CannotWrite, &[&path, &error]))]
     Write { path: String, error: io::Error },
 }
 

@@ -1,6 +1,8 @@
 //! From files, variables and flags to one configuration: read, check, filter, merge. The merged
 //! tree keeps the origin of every value. All inputs are passed in.
 
+use crate::speech::{filled, spoken};
+use ostler_wire::Word;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -114,8 +116,8 @@ pub fn load(inputs: &Inputs<'_>) -> Result<Loaded, ConfigError> {
         let user = loader.finish(user, Layer::User, &user_path);
         merge(&mut tree, user, &loader.sources);
     } else if inputs.config_flag.is_some() && loader.reports.is_empty() {
-        let title = "this configuration file does not exist";
-        let help = "check the path given with --config";
+        let title = spoken(Word::CfgFileGone);
+        let help = spoken(Word::CfgCheckPath);
         let name = inputs.places.shown(&user_path);
         loader.reports.push(file_report(&name, title, help));
     }
@@ -295,10 +297,7 @@ impl<'a> Loader<'a> {
             }),
             // Each layer passed alone, so only their sum can be at fault.
             Err(problem) => {
-                let title = format!(
-                    "the configuration does not fit together: {}",
-                    problem.message
-                );
+                let title = filled(Word::CfgNoFit, &[&problem.message]);
                 let report = Report::at(&self.sources, problem.at, problem.at.value, title);
                 self.reports.push(report.label(problem.label));
                 Err(ConfigError::new(self.reports))
@@ -325,7 +324,7 @@ fn syntax_reports(
     errors
         .into_iter()
         .map(|error| {
-            let title = "this file is not valid TOML";
+            let title = spoken(Word::CfgNoToml);
             Report::at(sources, at, error.span, title).label(error.message)
         })
         .collect()
@@ -421,42 +420,30 @@ pub fn read_text(path: &Path, name: &str) -> Result<Option<String>, Box<Report>>
         Ok(metadata) => metadata,
         Err(error) if absent(&error) => return Ok(None),
         Err(error) => {
-            let title = format!("this configuration file cannot be read: {error}");
-            return Err(report(
-                title,
-                "check the permissions of the file and its directory",
-            ));
+            let title = filled(Word::CfgUnread, &[&error]);
+            return Err(report(title, spoken(Word::CfgCheckFile)));
         }
     };
     // Also keeps pipes and devices, which may never end, from being opened.
     if !metadata.is_file() {
         let what = if metadata.is_dir() {
-            "a directory"
+            spoken(Word::CfgDirectory)
         } else {
-            "not a regular file"
+            spoken(Word::CfgIrregular)
         };
-        let title = format!("this should be a configuration file, but it is {what}");
-        return Err(report(
-            title,
-            "move it away, or name another file with --config",
-        ));
+        let title = filled(Word::CfgShouldFile, &[&what]);
+        return Err(report(title, spoken(Word::CfgMoveAway)));
     }
     if metadata.len() > MAX_FILE_BYTES {
-        let title = format!(
-            "this configuration file has {} bytes; {MAX_FILE_BYTES} are the most",
-            metadata.len()
-        );
-        return Err(report(
-            title,
-            "move large texts into files of their own, like system_prompt_file",
-        ));
+        let title = filled(Word::CfgTooLarge, &[&metadata.len(), &MAX_FILE_BYTES]);
+        return Err(report(title, spoken(Word::CfgMoveText)));
     }
     let mut bytes = Vec::new();
     File::open(path)
         .and_then(|file| file.take(MAX_FILE_BYTES).read_to_end(&mut bytes))
         .map_err(|error| {
-            let title = format!("this configuration file cannot be read: {error}");
-            report(title, "check the permissions of the file")
+            let title = filled(Word::CfgUnread, &[&error]);
+            report(title, spoken(Word::CfgCheckRights))
         })?;
     decode(name, bytes).map(Some)
 }

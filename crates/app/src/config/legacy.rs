@@ -3,6 +3,8 @@
 
 use super::diagnose::Notice;
 use super::tree::{Node, Sources, Value, item_named};
+use crate::speech::filled;
+use ostler_wire::Word;
 
 /// Older key → today's. `model` and `provider` are joined first, see [`join_model`].
 const MOVED: [(&[&str], &[&str]); 9] = [
@@ -97,7 +99,7 @@ pub fn set_aside(root: &mut Node, sources: &Sources, notices: &mut Vec<Notice>) 
         }
     }
     if let Some(at) = first {
-        let text = format!("not used by this version yet: {}", found.join(", "));
+        let text = filled(Word::CfgNotYet, &[&found.join(", ")]);
         notices.push(Notice::note(sources.place(at), text));
     }
 }
@@ -137,10 +139,7 @@ fn shift(
         Ok(()) => notices.push(notice),
         Err(_) => notices.push(Notice::warning(
             place,
-            format!(
-                "`{old}` is ignored: `{}` says the same and is newer",
-                new.join(".")
-            ),
+            filled(Word::CfgOldIgnored, &[&old, &new.join(".")]),
         )),
     }
 }
@@ -148,6 +147,6 @@ fn shift(
 fn older(sources: &Sources, node: &Node, old: &str, new: &str) -> Notice {
     Notice::note(
         sources.place(node.at),
-        format!("`{old}` is an older name; write `{new}`"),
+        filled(Word::CfgOldName, &[&old, &new]),
     )
 }

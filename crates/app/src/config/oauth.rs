@@ -1,5 +1,7 @@
 //! The `oauth` table of a provider: where `ostler login` gets tokens for it. Nothing here sends anything.
 
+use crate::speech::{filled, spoken};
+use ostler_wire::Word;
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -64,14 +66,12 @@ pub enum TokenStore {
 
 /// An address that tokens may be sent to: others must not be able to listen.
 pub fn parse_address(text: &str) -> Result<Url, String> {
-    let url = Url::parse(text).map_err(|error| format!("this address is not valid: {error}"))?;
+    let url = Url::parse(text).map_err(|error| filled(Word::CfgBadUrl, &[&error]))?;
     match (url.scheme(), url.host()) {
         ("https", Some(_)) => Ok(url),
         ("http", Some(host)) if is_loopback(&host) => Ok(url),
-        ("http", Some(_)) => {
-            Err("a login needs https://, except for a server on this machine".into())
-        }
-        _ => Err("an address must start with https:// and name a host".into()),
+        ("http", Some(_)) => Err(spoken(Word::CfgLoginHttps).into()),
+        _ => Err(spoken(Word::CfgUrlForm).into()),
     }
 }
 

@@ -2,7 +2,9 @@
 //! of them means. It follows links where it must, and reads no file.
 
 use crate::auth::{AUTH_FILE, OLD_TOKENS};
+use crate::speech::filled;
 use ostler_engine::tool::normalise;
+use ostler_wire::Word;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -38,8 +40,7 @@ impl Platform {
 /// No place for Ostler's files was found.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "no home directory: neither OSTLER_HOME nor {0} is set; set OSTLER_HOME to a directory for Ostler's files"
-)]
+    "{}", filled(Word::NoHome, &[.0]))]
 pub struct NoHome(pub &'static str);
 
 /// The directories that everything else is relative to.

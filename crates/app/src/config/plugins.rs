@@ -1,6 +1,8 @@
 //! Servers of others (MCP), as TOML and the JSON files of the field have them: read, joined, and where each came from.
 //! Variables in them are expanded elsewhere.
 
+use crate::speech::filled;
+use ostler_wire::Word;
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -227,10 +229,7 @@ pub fn gather(loaded: &Loaded, places: &Places, notices: &mut Vec<Notice>) -> Ve
         let file: ServerFile = match serde_json::from_str(&text) {
             Ok(file) => file,
             Err(error) => {
-                notices.push(Notice::warning(
-                    place,
-                    format!("no list of servers: {error}"),
-                ));
+                notices.push(Notice::warning(place, filled(Word::PlugNoList, &[&error])));
                 continue;
             }
         };
@@ -245,7 +244,7 @@ pub fn gather(loaded: &Loaded, places: &Places, notices: &mut Vec<Notice>) -> Ve
                     place: name.clone(),
                 }),
                 Err(error) => {
-                    let text = format!("the server `{server}` is left out: {error}");
+                    let text = filled(Word::PlugLeft, &[&server, &error]);
                     notices.push(Notice::warning(place.clone(), text));
                 }
             }

@@ -1,6 +1,8 @@
 //! What a project's file may do. A repository is somebody else's text: it may tighten at once,
 //! what runs code or sends data waits for trust, and some keys belong to the person alone.
 
+use crate::speech::{filled, spoken};
+use ostler_wire::Word;
 use std::fs::File;
 use std::io::Read as _;
 
@@ -72,10 +74,7 @@ pub const SERVERS: [&str; 2] = [".mcp.json", ".ostler/mcp.local.json"];
 pub fn drop_user_only(root: &mut Node, sources: &Sources, notices: &mut Vec<Notice>) {
     for path in USER_ONLY {
         if let Some(node) = root.take(path) {
-            let text = format!(
-                "`{}` is ignored in a project file; only your own config file may set it",
-                path.join(".")
-            );
+            let text = filled(Word::CfgUserOnly, &[&path.join(".")]);
             notices.push(Notice::warning(sources.place(node.at), text));
         }
     }
@@ -203,7 +202,12 @@ fn server_items(file: &str, places: &Places) -> Vec<Item> {
     let servers = json.as_ref().and_then(|json| json.get(&["mcpServers"]));
     let Some(servers) = servers.and_then(Node::as_table) else {
         let what = file.to_owned();
-        return vec![Item::new(what, place(None), "not a list of servers", &text)];
+        return vec![Item::new(
+            what,
+            place(None),
+            spoken(Word::PlugNoServers),
+            &text,
+        )];
     };
     let one = |(server, settings): (&String, &Node)| {
         let quoted = serde_json::Value::from(server.as_str()).to_string();

@@ -1,6 +1,8 @@
 //! The providers there are: the built-in ones with the configuration laid over them, and what
 //! follows from an entry (its protocol, its address, its models). It picks none.
 
+use crate::speech::{filled, spoken};
+use ostler_wire::Word;
 use std::collections::BTreeMap;
 
 use ostler_llm::BuiltinProvider;
@@ -152,7 +154,7 @@ impl Provider {
         let config = &self.config;
         match (config.kind.as_deref(), config.api) {
             (Some(kind), None) => Ok(kind.to_owned()),
-            (None, None) => Err("it has no `kind`; say which wire protocol it speaks".into()),
+            (None, None) => Err(spoken(Word::ProvNoKind).into()),
             (kind, Some(api)) => {
                 let kinds = kinds_of_apis();
                 match (kind, kinds.get(api.as_str())) {
@@ -160,8 +162,8 @@ impl Provider {
                     (Some(kind), Some(meant)) if kinds.values().any(|known| known == kind) => {
                         Ok(meant.clone())
                     }
-                    (Some(kind), _) => Err(format!("`api` does not go with kind \"{kind}\"")),
-                    (None, None) => Err(format!("api \"{}\" is not known", api.as_str())),
+                    (Some(kind), _) => Err(filled(Word::ProvApiKind, &[&kind])),
+                    (None, None) => Err(filled(Word::ProvApi, &[&api.as_str()])),
                 }
             }
         }
@@ -190,7 +192,7 @@ impl Provider {
                 from_env: None,
             })),
             None if self.built_in || self.is_program() => Ok(None),
-            None => Err("it has no `base_url`; say where its requests go".into()),
+            None => Err(spoken(Word::ProvNoBase).into()),
         }
     }
 }

@@ -5,6 +5,8 @@ mod login;
 
 pub use login::{LoginError, UsableLogin};
 
+use crate::speech::{filled, spoken};
+use ostler_wire::Word;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -72,21 +74,18 @@ pub enum ResolveError {
     },
     /// Three lines: what is the matter, what to do, how to look around first.
     #[error(
-        "no model is configured and no provider key was found{}\nrun `ostler setup`, or set one of {}\nor see it work without an account: `ostler demo`",
-        general.as_deref().unwrap_or_default(),
-        variables.join(", ")
-    )]
+        "{}", filled(Word::ModelNone, &[&general.as_deref().unwrap_or_default(), &variables.join(", ")]))]
     NoModel {
         variables: Vec<String>,
         general: Option<String>,
     },
-    #[error("provider `{provider}`{}: {message}", at(place.as_ref()))]
+    #[error("{}", filled(Word::CfgProvider, &[&provider, &at(place.as_ref()), &message]))]
     Unusable {
         provider: String,
         message: String,
         place: Option<Place>,
     },
-    #[error("{0}\nset one of these, or save the key with `ostler setup`")]
+    #[error("{}", filled(Word::ModelNoKey, &[.0]))]
     Key(KeyError),
     #[error("{0}")]
     KeySource(KeyError),
@@ -99,9 +98,7 @@ pub enum ResolveError {
 /// A project's file sends a key to another host than the person meant it for.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error(
-    "provider `{provider}`{}: the key from {source_name} belongs to {bound}, but the project sends it to {now}; refused\nname another key for it, or put this provider into your own config file",
-    at(place.as_ref())
-)]
+    "{}", filled(Word::ModelRedirected, &[&provider, &at(place.as_ref()), &source_name, &bound, &now]))]
 pub struct Redirected {
     pub provider: String,
     pub source_name: String,
@@ -116,13 +113,10 @@ fn at(place: Option<&Place>) -> String {
 
 fn unknown_text(reference: &str, suggestion: Option<&str>, known: &[String]) -> String {
     let hint = match suggestion {
-        Some(near) => format!("; did you mean `{near}`?"),
+        Some(near) => filled(Word::OrNear, &[&near]),
         None => String::new(),
     };
-    format!(
-        "no provider or model is called `{reference}`{hint}\nproviders: {}; any of their models can be named as provider/model",
-        known.join(", ")
-    )
+    filled(Word::ModelUnknown, &[&reference, &hint, &known.join(", ")])
 }
 
 /// Answers which model a reference means.
@@ -345,18 +339,9 @@ impl<'a> Resolver<'a> {
         let model = provider.default_model().unwrap_or_default();
         let mut resolved = self.complete(provider, model, None)?;
         resolved.picked = Some(match (&resolved.key, &resolved.login) {
-            (Some(key), _) => format!(
-                "no default_model is set; {} has a key in {}",
-                resolved.provider, key.source
-            ),
-            (None, Some(login)) => format!(
-                "no default_model is set; {} has a {}",
-                resolved.provider, login.name
-            ),
-            (None, None) => format!(
-                "no default_model is set; {} is configured",
-                resolved.provider
-            ),
+            (Some(key), _) => filled(Word::ModelPickKey, &[&resolved.provider, &key.source]),
+            (None, Some(login)) => filled(Word::ModelPickLogin, &[&resolved.provider, &login.name]),
+            (None, None) => filled(Word::ModelPickPlain, &[&resolved.provider]),
         });
         Ok(resolved)
     }
@@ -374,12 +359,7 @@ impl<'a> Resolver<'a> {
         let general = Some(()).filter(|()| self.general_key());
         ResolveError::NoModel {
             variables: variables.collect(),
-            general: general.map(|()| {
-                format!(
-                    " ({} is set, but needs a model: use --model)",
-                    keys::OVERRIDE
-                )
-            }),
+            general: general.map(|()| filled(Word::ModelNeedsName, &[&keys::OVERRIDE])),
         }
     }
 
@@ -435,7 +415,7 @@ impl<'a> Resolver<'a> {
             place: provider.place.clone(),
         };
         if model.is_empty() {
-            return Err(unusable("it has no model; add `models = […]`".into()));
+            return Err(unusable(spoken(Word::ModelNoList).into()));
         }
         let kind = provider.kind().map_err(&unusable)?;
         if ostler_llm::kind(&kind).is_none() {
@@ -507,7 +487,7 @@ impl<'a> Resolver<'a> {
         let headed =
             |entry: &&ProviderConfig| entry.name == config.name && !entry.headers.is_empty();
         if let Some(bound) = origins(&before, headed).into_iter().find(|o| *o != now) {
-            return refused("its headers".into(), bound);
+            return refused(spoken(Word::ItsHeaders).into(), bound);
         }
         let Ok(Some(key)) = self.key(provider) else {
             return Ok(());
@@ -522,7 +502,7 @@ impl<'a> Resolver<'a> {
         match bound.first() {
             Some(first) if !bound.contains(&now) => refused(key.source, first.clone()),
             None if general == Some(key.value.reveal()) => {
-                refused(key.source, "providers of your own".into())
+                refused(key.source, spoken(Word::OwnProviders).into())
             }
             Some(_) | None => Ok(()),
         }
@@ -540,11 +520,8 @@ fn unknown_kind(kind: &str) -> String {
         .map(|known| known.name.as_str())
         .collect();
     match nearest(kind, names.iter().copied()) {
-        Some(near) => format!("there is no kind \"{kind}\"; did you mean \"{near}\"?"),
-        None => format!(
-            "there is no kind \"{kind}\"; there are {}",
-            names.join(", ")
-        ),
+        Some(near) => filled(Word::ProvNoKindNear, &[&kind, &near]),
+        None => filled(Word::ProvNoKindOf, &[&kind, &names.join(", ")]),
     }
 }
 

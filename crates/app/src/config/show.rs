@@ -1,6 +1,8 @@
 //! The configuration in effect, key by key, with origins, for `config show` and `config get`.
 //! Secrets are covered.
 
+use crate::speech::filled;
+use ostler_wire::Word;
 use serde::Serialize;
 
 use super::check::written;
@@ -54,9 +56,9 @@ pub enum Origins {
 pub enum GetError {
     #[error("{0}")]
     Syntax(String),
-    #[error("there is no key `{key}`{}", near.as_ref().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default())]
+    #[error("{}", filled(Word::CfgNoKey, &[&key, &near.as_ref().map(|near| filled(Word::OrNear, &[near])).unwrap_or_default()]))]
     Unknown { key: String, near: Option<String> },
-    #[error("`{0}` is not set and has no default")]
+    #[error("{}", filled(Word::CfgNotSet, &[.0]))]
     Unset(String),
 }
 

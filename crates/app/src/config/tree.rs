@@ -1,6 +1,8 @@
 //! Configuration as a tree in which every value remembers where it was written.
 //! It knows TOML syntax and positions; it knows no key and no default.
 
+use crate::speech::spoken;
+use ostler_wire::Word;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
@@ -404,7 +406,7 @@ fn from_value(value: DeValue<'_>, at: At, errors: &mut Vec<SyntaxError>) -> Valu
             Ok(number) => Value::Integer(number),
             Err(_) => {
                 errors.push(SyntaxError {
-                    message: "this number does not fit in 64 bits".into(),
+                    message: spoken(Word::CfgBigNumber).into(),
                     span: at.value,
                 });
                 Value::Integer(0)

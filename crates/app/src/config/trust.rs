@@ -1,6 +1,8 @@
 //! Which projects the person trusts, and with what in them. An item is one thing of a repository that runs, sends or
 //! loosens; a record has the items that were looked at. What is not in it takes no effect. Asking is elsewhere.
 
+use crate::speech::{filled, spoken};
+use ostler_wire::Word;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -192,22 +194,14 @@ impl Workspace {
 
     /// One sentence for the start of a session; None where there is nothing to say.
     pub fn notice(&self) -> Option<String> {
-        let ignored = "so these settings are ignored";
+        let ignored = spoken(Word::TrustSettingsIgnored);
         let names = self.names();
         Some(match self.state {
             State::NotNeeded | State::Trusted => return None,
-            State::ThisRun => {
-                format!("this project is trusted for this run only (--trust-workspace): {names}")
-            }
-            State::Untrusted => format!(
-                "this project is not trusted, {ignored}: {names}; `ostler trust` shows them and asks"
-            ),
-            State::Changed => format!(
-                "this project has changed since you trusted it, {ignored}: {names}; `ostler trust` shows what is new and asks"
-            ),
-            State::Refused => format!(
-                "this project is not trusted, as you decided, {ignored}: {names}; `ostler trust` asks again"
-            ),
+            State::ThisRun => filled(Word::TrustRunOnly, &[&names]),
+            State::Untrusted => filled(Word::TrustNotYet, &[&ignored, &names]),
+            State::Changed => filled(Word::TrustHasChanged, &[&ignored, &names]),
+            State::Refused => filled(Word::TrustAsDecided, &[&ignored, &names]),
         })
     }
 
@@ -279,13 +273,12 @@ struct Page {
 pub enum TrustError {
     #[error("{}: {source}", path.display())]
     File { path: PathBuf, source: io::Error },
-    #[error("the name of this folder is not UTF-8, so it cannot be remembered as trusted")]
+    #[error("{}", spoken(Word::TrustNoUtf8))]
     Name,
     #[error(
-        "this project has {0} items that need trust, more than the {MAX_ITEMS} that anybody would read; it stays untrusted"
-    )]
+        "{}", filled(Word::TrustTooMany, &[.0, &MAX_ITEMS]))]
     TooMany(usize),
-    #[error("{} would be too large; forget old projects with `ostler trust --remove PATH`", .0.display())]
+    #[error("{}", filled(Word::TrustTooLarge, &[&_0.display()]))]
     Full(PathBuf),
 }
 
@@ -302,10 +295,7 @@ impl Book {
     pub fn load(path: &Path) -> Self {
         let fault = |why: String| Self {
             workspaces: BTreeMap::new(),
-            fault: Some(format!(
-                "{}: {why}; no project is trusted until you run `ostler trust` there",
-                path.display()
-            )),
+            fault: Some(filled(Word::TrustBookBad, &[&path.display(), &why])),
         };
         match read(path) {
             Ok(None) => Self::default(),
@@ -314,10 +304,10 @@ impl Book {
                     workspaces: page.workspaces,
                     fault: None,
                 },
-                Ok(_) => fault("written by another version of Ostler".into()),
+                Ok(_) => fault(spoken(Word::TrustOther).into()),
                 Err(error) => fault(format!("damaged ({error})")),
             },
-            Err(error) => fault(format!("cannot be read ({error})")),
+            Err(error) => fault(filled(Word::TrustUnread, &[&error])),
         }
     }
 
@@ -372,7 +362,7 @@ fn read(path: &Path) -> io::Result<Option<String>> {
         Err(error) => return Err(error),
     };
     if !metadata.is_file() || metadata.len() > MAX_BYTES {
-        return Err(io::Error::other("not a small file"));
+        return Err(io::Error::other(spoken(Word::TrustNoSmall)));
     }
     let mut text = String::new();
     File::open(path)?
@@ -386,7 +376,7 @@ fn set_aside(path: &Path) -> io::Result<PathBuf> {
     const MOST: u32 = 1000;
     let name = |n: u32| path.with_extension(format!("json.damaged-{n}"));
     let free = (1..=MOST).map(name).find(|path| !path.exists());
-    let aside = free.ok_or_else(|| io::Error::other("too many damaged files beside it"))?;
+    let aside = free.ok_or_else(|| io::Error::other(spoken(Word::TrustManyDamaged)))?;
     fs::rename(path, &aside)?;
     Ok(aside)
 }

@@ -1,5 +1,7 @@
 //! Values that are more than a number or a word: seconds, sizes, colour. Parsing and printing only.
 
+use crate::speech::spoken;
+use ostler_wire::Word;
 use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
@@ -42,7 +44,7 @@ pub fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error
         true => Ok(number),
         false => Err(de::Error::invalid_value(
             Unexpected::Float(number),
-            &"a number from 0.1 to 1",
+            &spoken(Word::CfgShare),
         )),
     }
 }
@@ -53,7 +55,7 @@ fn finite<E: de::Error>(number: f64) -> Result<f64, E> {
     } else {
         Err(E::invalid_value(
             Unexpected::Float(number),
-            &"a number, 0 or greater",
+            &spoken(Word::CfgNumber),
         ))
     }
 }
@@ -128,7 +130,7 @@ impl<'de> Deserialize<'de> for ByteSize {
             type Value = ByteSize;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a size like \"2GB\" or \"500MiB\", or a number of bytes")
+                f.write_str(spoken(Word::CfgSize))
             }
 
             fn visit_str<E: de::Error>(self, text: &str) -> Result<ByteSize, E> {
@@ -192,7 +194,7 @@ impl<'de> Deserialize<'de> for ColorChoice {
             type Value = ColorChoice;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("\"auto\", \"always\", \"never\", true or false")
+                f.write_str(spoken(Word::CfgColor))
             }
 
             fn visit_bool<E: de::Error>(self, on: bool) -> Result<ColorChoice, E> {

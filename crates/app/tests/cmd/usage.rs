@@ -35,7 +35,7 @@ fn sums_are_tables() {
     2020-01-05         1  1,000,000  500,000      10  $1.5000
     2020-01-06         2      2,500    1,250      20  $0.0125
     total              3  1,002,500  501,250      30  $1.5125
-    The price of 1 of 3 requests is not known; the sums are without them.
+    The price of 1 of 3 requests is not known; the sums are without it.
     ");
     let out = space.ostler(["usage", "--by", "model"]).output();
     insta::assert_snapshot!(space.shown(&out), @"
@@ -45,7 +45,7 @@ fn sums_are_tables() {
     mock/small         1      2,000    1,000      10  $0.0125
     mock/local         1        500      250      10        –
     total              3  1,002,500  501,250      30  $1.5125
-    The price of 1 of 3 requests is not known; the sums are without them.
+    The price of 1 of 3 requests is not known; the sums are without it.
     ");
     let out = space.ostler(["usage", "--by", "model", "--chart"]).output();
     insta::assert_snapshot!(space.shown(&out), @"
@@ -55,7 +55,7 @@ fn sums_are_tables() {
     mock/small         1      2,000    1,000      10  $0.0125  ▏
     mock/local         1        500      250      10        –
     total              3  1,002,500  501,250      30  $1.5125
-    The price of 1 of 3 requests is not known; the sums are without them.
+    The price of 1 of 3 requests is not known; the sums are without it.
     ");
     let out = space.ostler(["usage", "--by", "project"]).output();
     insta::assert_snapshot!(space.shown(&out), @"
@@ -63,7 +63,7 @@ fn sums_are_tables() {
     PROJECT        REQUESTS      INPUT   CACHED  OUTPUT     COST
     shop-12345678         3  1,002,500  501,250      30  $1.5125
     total                 3  1,002,500  501,250      30  $1.5125
-    The price of 1 of 3 requests is not known; the sums are without them.
+    The price of 1 of 3 requests is not known; the sums are without it.
     ");
     let out = space.ostler(["usage", "--by", "session"]).output();
     insta::assert_snapshot!(space.shown(&out), @"
@@ -72,7 +72,7 @@ fn sums_are_tables() {
     aaaaaaaa         1  1,000,000  500,000      10  $1.5000
     bbbbbbbb         2      2,500    1,250      20  $0.0125
     total            3  1,002,500  501,250      30  $1.5125
-    The price of 1 of 3 requests is not known; the sums are without them.
+    The price of 1 of 3 requests is not known; the sums are without it.
     ");
 }
 

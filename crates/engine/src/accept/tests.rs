@@ -74,6 +74,7 @@ fn parts_keep_their_order_and_their_blobs() {
         Message {
             role: Role::Assistant,
             text: "One. Two.".into(),
+            typed: None,
             context: None,
             images: Vec::new(),
             parts: vec![

@@ -67,18 +67,15 @@ impl Breach {
     }
 
     /// What ends a turn, with what to do about it.
-    pub fn message(&self) -> String {
-        let (key, also) = match self.pot.span {
-            Span::Run => ("[budget] run".to_owned(), " or `--budget`"),
-            Span::Session => ("[budget] session".to_owned(), ""),
-            Span::Day => ("[budget] day".to_owned(), ""),
-            Span::Child => ("[budget] child".to_owned(), ""),
-            Span::Role => (format!("[budget.roles] {}", self.pot.name), ""),
+    pub fn message(&self, language: Language) -> String {
+        let keys = match self.pot.span {
+            Span::Run => language.say(Word::BudgetRunKeys).to_owned(),
+            Span::Session => "`[budget] session`".to_owned(),
+            Span::Day => "`[budget] day`".to_owned(),
+            Span::Child => "`[budget] child`".to_owned(),
+            Span::Role => format!("`[budget.roles] {}`", self.pot.name),
         };
-        format!(
-            "{} Raise `{key}`{also}, or lower `[agent] max_tokens`, which bounds what an answer can cost.",
-            self.say(Language::English)
-        )
+        language.fill(Word::BudgetEnds, &[&self.say(language), &keys])
     }
 
     /// The same for programs.
@@ -92,8 +89,7 @@ impl Breach {
     }
 
     /// What became of a yes.
-    pub fn raised(&self) -> String {
-        let span = self.pot.say(Language::English);
-        format!("The budget of the {span} was raised.")
+    pub fn raised(&self, language: Language) -> String {
+        language.fill(Word::BudgetRaised, &[&self.pot.say(language)])
     }
 }

@@ -103,12 +103,12 @@ fn detail(snapshot: &Snapshot, language: Language) -> String {
         return state;
     };
     let counts = [
-        lists.tools.len(),
-        lists.prompts.len(),
-        lists.resources.len(),
+        (lists.tools.len(), Word::ManyTools),
+        (lists.prompts.len(), Word::ManyPrompts),
+        (lists.resources.len(), Word::ManyResources),
     ];
-    let counts = counts.map(|n| n.to_string());
-    let counts = language.fill(Word::McpCounts, &[&counts[0], &counts[1], &counts[2]]);
+    let counts = counts.map(|(n, word)| language.many(word, n, &[&n.to_string()]));
+    let counts = counts.join(language.say(Word::Comma));
     [state, counts, snapshot.about.server.clone()]
         .into_iter()
         .filter(|part| !part.is_empty())

@@ -41,7 +41,7 @@ pub fn resume(session: &mut Session, id: &str) -> View {
             detail: format!(
                 "{} · {} · {}",
                 minute(&info.updated),
-                language.fill(Word::Turns, &[&info.turns.to_string()]),
+                language.many(Word::Turns, info.turns as usize, &[&info.turns.to_string()]),
                 info.id.get(..SHORT_ID).unwrap_or(&info.id),
             ),
             ..item(&info.id, &info.title, language)

@@ -154,10 +154,7 @@ fn detail(point: &Point, tally: Option<&Tally>, language: Language) -> String {
 }
 
 fn counted(tally: &Tally, language: Language) -> String {
-    let files = match tally.files {
-        1 => language.say(Word::File).to_owned(),
-        n => language.fill(Word::Files, &[&n.to_string()]),
-    };
+    let files = language.many(Word::Files, tally.files, &[&tally.files.to_string()]);
     format!("{files} +{} -{}", tally.added, tally.removed)
 }
 
@@ -294,14 +291,11 @@ async fn undo(session: &mut Session, points: &Points, unseen: Unseen) -> View {
     }
     let text = match &report {
         Some(report) => {
-            let paths = report.changed.len().to_string();
-            with_kept(
-                language.fill(Word::RewindUndone, &[&paths]),
-                report,
-                language,
-            )
+            let paths = report.changed.len();
+            let text = language.many(Word::RewindUndone, paths, &[&paths.to_string()]);
+            with_kept(text, report, language)
         }
-        None => language.fill(Word::RewindUndone, &["0"]),
+        None => language.many(Word::RewindUndone, 0, &["0"]),
     };
     let to = last.from.filter(|_| talk);
     match session.take_back(to, done(last.what, report.as_ref(), points), text) {
@@ -432,7 +426,7 @@ fn unseen_list(paths: &[String], again: &str, language: Language) -> View {
         });
     }
     View::List(List {
-        title: language.fill(Word::RewindUnseen, &[&paths.len().to_string()]),
+        title: language.many(Word::RewindUnseen, paths.len(), &[&paths.len().to_string()]),
         items,
         ..List::default()
     })

@@ -156,7 +156,7 @@ pub fn permissions(desk: &mut Desk, _: &mut Inbox, words: &str) -> View {
 fn add(desk: &mut Desk, verb: &str, text: &str) -> View {
     let rule = match Rule::parse(text, SESSION) {
         Ok(rule) => rule,
-        Err(error) => return View::Error(error.to_string()),
+        Err(error) => return View::Error(error.say(desk.manner.language)),
     };
     if let Some(name) = rule.unknown_tool().filter(|_| verb == "deny") {
         return View::Error(desk.manner.language.fill(Word::RuleIdle, &[text, name]));

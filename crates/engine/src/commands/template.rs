@@ -31,7 +31,7 @@ pub fn allow(desk: &mut Desk, template: &Template) -> Result<(), LogError> {
         match Rule::parse(text, &template.from) {
             Ok(rule) => rules.push(rule),
             Err(error) => notices.push(Body::Notice(Notice {
-                text: error.to_string(),
+                text: error.say(language),
             })),
         }
     }
@@ -78,6 +78,11 @@ pub async fn expand(
     Ok(Ok(Prompt {
         text,
         own_words: Some(own_words),
+        typed: Some(
+            format!("/{} {arguments}", template.name)
+                .trim_end()
+                .to_owned(),
+        ),
         ..Prompt::default()
     }))
 }

@@ -136,7 +136,7 @@ async fn request(
     match desk.account.budget.hold(payer, worst) {
         Ok(held) => summary.held.push(held),
         Err(breach) => {
-            summary.prose = Err(breach.message());
+            summary.prose = Err(breach.message(desk.manner.language));
             return Reply::Answered;
         }
     }

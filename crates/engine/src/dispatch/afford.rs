@@ -29,7 +29,7 @@ pub async fn afford(desk: &mut Desk, inbox: &mut Inbox) -> Result<Afforded, LogE
             Err(Stopped) => return Ok(Afforded::Stopped),
         }
         desk.commit(vec![Body::Notice(Notice {
-            text: breach.raised(),
+            text: breach.raised(desk.manner.language),
         })])?;
     }
 }

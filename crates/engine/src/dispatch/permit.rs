@@ -12,7 +12,7 @@ use crate::policy::{
     propose,
 };
 use crate::tool::ToolError;
-use ostler_wire::{Access, Approval, Ask, AskKind, Body, Choice, Notice, Word};
+use ostler_wire::{Access, Approval, Ask, AskKind, Body, Choice, Language, Notice, Word};
 use std::sync::Arc;
 
 /// Characters of a fact's name that are shown.
@@ -85,11 +85,11 @@ fn hooked(prepared: &Prepared, decision: &mut Decision) {
     match (prepared.permission, decision.verdict) {
         (Permission::Allow, Verdict::Ask) if decision.rule.is_none() && !fresh => {
             decision.verdict = Verdict::Allow;
-            decision.reason = "a hook allowed it".into();
+            decision.reason = Word::WhyHookAllowed;
         }
         (Permission::Ask, Verdict::Allow) => {
             decision.verdict = Verdict::Ask;
-            decision.reason = "a hook wants it asked".into();
+            decision.reason = Word::WhyHookAsks;
         }
         (Permission::AsEver | Permission::Allow | Permission::Ask, _) => {}
     }
@@ -116,7 +116,10 @@ pub fn blocked(desk: &Desk, prepared: &Prepared, decision: &Decision) -> ToolErr
     let subject = subject(desk, prepared);
     let by = match (&decision.rule, decision.verdict) {
         (Some(rule), _) if decision.from.as_deref() == Some(BUILT_IN) => {
-            format!(" by the built-in rule {rule}, because {}", decision.reason)
+            format!(
+                " by the built-in rule {rule}, because {}",
+                Language::English.say(decision.reason)
+            )
         }
         (Some(rule), _) => format!(" by the rule {rule}"),
         (None, Verdict::Ask) => ", because nobody can be asked".to_owned(),

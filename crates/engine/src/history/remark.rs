@@ -31,7 +31,7 @@ pub enum Remark {
 impl Remark {
     pub fn say(&self, language: Language) -> String {
         let count = |word, logs: &usize, of: &usize, why: &str| {
-            language.fill(word, &[&logs.to_string(), &of.to_string(), why])
+            language.many(word, *logs, &[&logs.to_string(), &of.to_string(), why])
         };
         match self {
             Remark::Behind { logs, of } => count(Word::HistoryBehind, logs, of, ""),

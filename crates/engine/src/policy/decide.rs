@@ -2,7 +2,7 @@
 
 use super::rules::{Rule, Rules};
 use crate::tool::Scope;
-use ostler_wire::{Access, Mark, Segment};
+use ostler_wire::{Access, Mark, Segment, Word};
 use std::path::{Path, PathBuf};
 
 /// Where a rule stands that is in no file.
@@ -71,7 +71,7 @@ pub struct Decision {
     /// Where that rule was written.
     pub from: Option<String>,
     /// Why, as a sentence without its end.
-    pub reason: String,
+    pub reason: Word,
     /// What the call would do, one per line.
     pub effects: Vec<String>,
 }
@@ -100,7 +100,7 @@ impl Policy {
                 verdict: Verdict::Deny,
                 rule: Some(format!("Read({})", path.display())),
                 from: Some(BUILT_IN.to_owned()),
-                reason: "Ostler keeps keys in it".into(),
+                reason: Word::WhyKeys,
                 effects: call.effects(),
             };
         }
@@ -109,58 +109,46 @@ impl Policy {
             verdict,
             rule: rule.map(|r| r.text.clone()),
             from: rule.map(|r| r.from.clone()),
-            reason: reason.to_owned(),
+            reason,
             effects: call.effects(),
         }
     }
 
-    fn verdict(&self, posture: Posture, call: Call<'_>) -> (Verdict, Option<&Rule>, &'static str) {
+    fn verdict(&self, posture: Posture, call: Call<'_>) -> (Verdict, Option<&Rule>, Word) {
         if let Some(rule) = self.rules.deny.iter().find(|r| call.is_hit_by(r)) {
-            return (Verdict::Deny, Some(rule), "a deny rule speaks of it");
+            return (Verdict::Deny, Some(rule), Word::WhyDenyRule);
         }
         if needs_a_fresh_yes(call.accesses) {
-            return (Verdict::Ask, None, "what is remembered needs a fresh yes");
+            return (Verdict::Ask, None, Word::WhyRemembered);
         }
         if posture == Posture::Yolo {
-            return (
-                Verdict::Allow,
-                None,
-                "everything that is not denied may run",
-            );
+            return (Verdict::Allow, None, Word::WhyYolo);
         }
         if let Some(rule) = self.rules.ask.iter().find(|r| call.is_hit_by(r)) {
-            return (Verdict::Ask, Some(rule), "an ask rule speaks of it");
+            return (Verdict::Ask, Some(rule), Word::WhyAskRule);
         }
         if !call.accesses.iter().any(Access::needs_permission) {
-            return (Verdict::Allow, None, "it changes nothing");
+            return (Verdict::Allow, None, Word::WhyNothing);
         }
         if let Some(rule) = self.allowed_by(call) {
-            return (Verdict::Allow, Some(rule), "allow rules cover all of it");
+            return (Verdict::Allow, Some(rule), Word::WhyAllowed);
         }
         let hidden = call.is_unsure() && self.restricts();
         match (posture, self.fallback) {
-            (Posture::Ask | Posture::Auto, Fallback::Deny) => (
-                Verdict::Deny,
-                None,
-                "no rule allows it, and the mode is deny",
-            ),
-            (Posture::Ask, Fallback::Allow) if hidden => (
-                Verdict::Ask,
-                None,
-                "what it does cannot be told for sure, and there are rules that it might break",
-            ),
+            (Posture::Ask | Posture::Auto, Fallback::Deny) => {
+                (Verdict::Deny, None, Word::WhyModeDeny)
+            }
+            (Posture::Ask, Fallback::Allow) if hidden => (Verdict::Ask, None, Word::WhyHidden),
             (Posture::Ask, Fallback::Allow) | (Posture::Auto, Fallback::Allow | Fallback::Ask) => {
-                (Verdict::Allow, None, "no rule speaks against it")
+                (Verdict::Allow, None, Word::WhyNoRuleAgainst)
             }
             (Posture::Ask, Fallback::Ask) if call.is_unsure() => {
-                (Verdict::Ask, None, "what it does cannot be told for sure")
+                (Verdict::Ask, None, Word::WhyUnsure)
             }
-            (Posture::Ask, Fallback::Ask) => (Verdict::Ask, None, "no rule allows it"),
-            (Posture::Yolo, Fallback::Ask | Fallback::Allow | Fallback::Deny) => (
-                Verdict::Allow,
-                None,
-                "everything that is not denied may run",
-            ),
+            (Posture::Ask, Fallback::Ask) => (Verdict::Ask, None, Word::WhyNoRule),
+            (Posture::Yolo, Fallback::Ask | Fallback::Allow | Fallback::Deny) => {
+                (Verdict::Allow, None, Word::WhyYolo)
+            }
         }
     }
 

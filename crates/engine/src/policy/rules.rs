@@ -4,7 +4,7 @@ use super::glob::{matches, overlap};
 use super::shell::{DEEP, DEEP_VISIBLE};
 use crate::tool::Scope;
 use crate::tools::canonical_name;
-use ostler_wire::Segment;
+use ostler_wire::{Language, Segment, Word};
 use std::borrow::Cow;
 use std::path::Path;
 
@@ -38,13 +38,18 @@ enum Spec {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{from}: the rule `{text}` cannot be read: {why}. Write `Tool`, `Tool(spec)` or `Bash(words:*)`."
-)]
+#[error("{}", self.say(Language::English))]
 pub struct RuleError {
     pub text: String,
     pub from: String,
-    pub why: &'static str,
+    pub why: Word,
+}
+
+impl RuleError {
+    pub fn say(&self, language: Language) -> String {
+        let values = [self.from.as_str(), &self.text, language.say(self.why)];
+        language.fill(Word::RuleUnread, &values)
+    }
 }
 
 /// The three lists.
@@ -108,23 +113,23 @@ impl Rule {
             (Some((name, rest)), _) => {
                 let spec = rest
                     .strip_suffix(')')
-                    .ok_or_else(|| fail("`)` is missing"))?;
+                    .ok_or_else(|| fail(Word::RuleNoEnd))?;
                 (name.trim(), Some(spec.trim()))
             }
             (None, Some((name, literal))) => (name.trim(), Some(literal.trim())),
             (None, None) => (trimmed, None),
         };
         if name.is_empty() {
-            return Err(fail("the tool's name is missing"));
+            return Err(fail(Word::RuleNoName));
         }
         if !name
             .chars()
             .all(|c| c.is_ascii_alphanumeric() || "_-".contains(c))
         {
-            return Err(fail("a tool's name has only letters, digits, `_` and `-`"));
+            return Err(fail(Word::RuleBadName));
         }
         if spec == Some("") {
-            return Err(fail("the part in brackets is empty"));
+            return Err(fail(Word::RuleEmptyPart));
         }
         let family = family(name);
         let spec = spec.map(|spec| match (&family, spec.strip_suffix(":*")) {
@@ -579,13 +584,10 @@ mod tests {
     #[test]
     fn rules_that_cannot_be_read_say_why() {
         for (text, why) in [
-            ("Bash(ls", "`)` is missing"),
-            ("(ls)", "the tool's name is missing"),
-            (
-                "Ba sh",
-                "a tool's name has only letters, digits, `_` and `-`",
-            ),
-            ("Read()", "the part in brackets is empty"),
+            ("Bash(ls", Word::RuleNoEnd),
+            ("(ls)", Word::RuleNoName),
+            ("Ba sh", Word::RuleBadName),
+            ("Read()", Word::RuleEmptyPart),
         ] {
             assert_eq!(Rule::parse(text, "x:1").unwrap_err().why, why, "{text}");
         }

@@ -39,7 +39,12 @@ impl Typed for WriteFile {
 
     async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {
         let path = resolve(&cx.scope, &args.path)?;
-        let coding = coding_to_keep(&cx, &path).await?;
+        let Old { coding, text } = replaced(&cx, &path).await?;
+        // For the person: what of the file is really new.
+        let diff = match text.filter(|_| cx.guard.reads(&path)) {
+            Some(old) => rewrite::difference(old, args.content.clone()).await,
+            None => None,
+        };
         let (bytes, coding) = match text::encode(&args.content, coding) {
             Ok(bytes) => (bytes, coding),
             // All of the file is replaced, so a new encoding damages nothing.
@@ -55,6 +60,9 @@ impl Typed for WriteFile {
         });
         if let Some(label) = coding.label() {
             data["encoding"] = label.into();
+        }
+        if let Some(diff) = diff.filter(|_| !written.created) {
+            data["diff"] = diff.into();
         }
         Ok(data.into())
     }
@@ -84,13 +92,27 @@ impl Typed for WriteFile {
     }
 }
 
-/// The encoding of the file that is there, unless the session has seen another state of it.
-async fn coding_to_keep(cx: &Context, path: &Path) -> Result<Coding, ToolError> {
+/// What is there before the writing.
+struct Old {
+    coding: Coding,
+    /// Where it is text.
+    text: Option<String>,
+}
+
+impl Old {
+    const NOTHING: Self = Self {
+        coding: Coding::UTF8,
+        text: None,
+    };
+}
+
+/// The file that is there, unless the session has seen another state of it.
+async fn replaced(cx: &Context, path: &Path) -> Result<Old, ToolError> {
     let failed = async |fault| Err(Faults::Write.tell(cx, path, fault).await);
     let old = match read(cx, path, Span::head(rewrite::MAX_BYTES)).await {
         Ok(old) => old,
         // What is wrong with the path is told by the writing itself.
-        Err(Fault::Host(_)) => return Ok(Coding::UTF8),
+        Err(Fault::Host(_)) => return Ok(Old::NOTHING),
         Err(fault @ (Fault::Timeout | Fault::Interrupted)) => return failed(fault).await,
     };
     if let Some(known) = cx.seen.known(&old.stat.path) {
@@ -107,16 +129,20 @@ async fn coding_to_keep(cx: &Context, path: &Path) -> Result<Coding, ToolError> 
         }
     }
     if old.truncated {
-        return Ok(Coding::UTF8);
+        return Ok(Old::NOTHING);
     }
-    Ok(match text::decode(&old.bytes) {
+    let Ok(text) = text::decode(&old.bytes) else {
+        return Ok(Old::NOTHING);
+    };
+    let coding = match text.coding {
         // Stray bytes go with the text they were in.
-        Ok(text) => match text.coding {
-            Coding::Damaged { bom } => Coding::Utf8 { bom },
-            Coding::Legacy(_) if !text.faithful => Coding::UTF8,
-            coding @ (Coding::Utf8 { .. } | Coding::Utf16 { .. } | Coding::Legacy(_)) => coding,
-        },
-        Err(_) => Coding::UTF8,
+        Coding::Damaged { bom } => Coding::Utf8 { bom },
+        Coding::Legacy(_) if !text.faithful => Coding::UTF8,
+        coding @ (Coding::Utf8 { .. } | Coding::Utf16 { .. } | Coding::Legacy(_)) => coding,
+    };
+    Ok(Old {
+        coding,
+        text: Some(text.content),
     })
 }
 

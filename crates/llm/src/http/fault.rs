@@ -3,6 +3,7 @@
 use crate::kinds::without_secrets;
 use crate::{Error, REDACTED, Secret, Target, rows};
 use http::HeaderMap;
+use ostler_wire::{Language, Word};
 use serde::Deserialize;
 use serde_json::Value;
 use std::error::Error as StdError;
@@ -32,6 +33,8 @@ pub(super) struct Place {
     /// What to do when the key is refused.
     remedy: Option<String>,
     secrets: Vec<Secret>,
+    /// What messages are in.
+    language: Language,
 }
 
 /// Which of the four clocks ran out.
@@ -70,7 +73,12 @@ pub fn says_overflow(text: &str) -> bool {
 }
 
 impl Place {
-    pub(super) fn new(target: &Target, key: Option<&Secret>, url: &Url) -> Self {
+    pub(super) fn new(
+        target: &Target,
+        key: Option<&Secret>,
+        url: &Url,
+        language: Language,
+    ) -> Self {
         let headers = target.headers.iter().map(|(name, value)| (name, value));
         let mut secrets = secrets_beside_key(headers, Some(url));
         secrets.extend(key.cloned());
@@ -85,8 +93,9 @@ impl Place {
             },
             url: without_secrets(url.as_str()),
             key_source: key.map(|key| key.source().to_owned()),
-            remedy: target.key.as_ref().map(crate::Key::remedy),
+            remedy: target.key.as_ref().map(|key| key.remedy(language)),
             secrets,
+            language,
         }
     }
 
@@ -100,42 +109,37 @@ impl Place {
         };
         let (provider, host) = (&self.provider, &self.host);
         let ruled = rule_for(status, body);
+        let code = status.to_string();
+        let say = |word, values: &[&str]| self.language.fill(word, values);
+        let refused = || say(Word::LlmRefused, &[provider, &code, &said]);
         let error = match (ruled, status) {
             (Some(RuleKind::Overflow), _) => Error::Overflow {
-                message: format!("the prompt does not fit {} ({status}){said}", self.model),
+                message: say(Word::LlmOverflow, &[&self.model, &code, &said]),
             },
-            (Some(RuleKind::Replay), _) => Error::Replay {
-                message: format!("{provider} refused the request ({status}){said}"),
-            },
+            (Some(RuleKind::Replay), _) => Error::Replay { message: refused() },
             (Some(RuleKind::Auth), _) | (None, 401 | 403) => self.auth(status, &said),
             (Some(RuleKind::Fatal), _) => Error::Fatal {
-                message: format!("{provider} refused the request ({status}){said}"),
+                message: refused(),
                 status: Some(status),
             },
             (None, 404) => Error::Fatal {
-                message: format!(
-                    "model {} not found at {} (404){said}. Check the model's name and the base_url of {provider}",
-                    self.model, self.url
-                ),
+                message: say(Word::LlmNoModel, &[&self.model, &self.url, &said, provider]),
                 status: Some(status),
             },
             (None, 300..=399) => Error::Fatal {
-                message: format!(
-                    "{host} redirects to {}. Set the base_url of {provider} to the new address",
-                    headers
-                        .get(http::header::LOCATION)
-                        .and_then(|to| to.to_str().ok())
-                        .map_or_else(|| "an unknown place".to_owned(), without_secrets)
+                message: say(
+                    Word::LlmRedirects,
+                    &[host, &self.redirect(headers), provider],
                 ),
                 status: Some(status),
             },
             (None, 408 | 409 | 425 | 429 | 500..=599) => Error::Retryable {
-                message: format!("{provider} answered {status}{said}"),
+                message: say(Word::LlmAnswered, &[provider, &code, &said]),
                 status: Some(status),
                 after: retry_after(headers, body, jiff::Timestamp::now()),
             },
             (None, _) => Error::Fatal {
-                message: format!("{provider} refused the request ({status}){said}"),
+                message: refused(),
                 status: Some(status),
             },
         };
@@ -143,17 +147,27 @@ impl Place {
     }
 
     fn auth(&self, status: u16, said: &str) -> Error {
-        let provider = &self.provider;
+        let (to, provider) = (self.language, &self.provider);
         let what = match self.key_source.as_deref() {
-            Some("") => "refused the key".to_owned(),
-            Some(source) => format!("refused the key from {source}"),
-            None => "wants a key and none is set".to_owned(),
+            Some("") => to.say(Word::LlmBadKey).to_owned(),
+            Some(source) => to.fill(Word::LlmBadKeyFrom, &[source]),
+            None => to.say(Word::LlmNoKey).to_owned(),
         };
         let todo = self.remedy.as_deref();
-        let todo = todo.unwrap_or("Set its api_key_env, or run `ostler setup`");
+        let todo = todo.unwrap_or(to.say(Word::LlmSetKey));
+        let values = [provider, what.as_str(), &status.to_string(), said, todo];
         Error::Auth {
-            message: format!("{provider} {what} ({status}){said}. {todo}"),
+            message: to.fill(Word::LlmAuth, &values),
         }
+    }
+
+    fn redirect(&self, headers: &HeaderMap) -> String {
+        let to = headers.get(http::header::LOCATION);
+        let to = to.and_then(|to| to.to_str().ok());
+        to.map_or_else(
+            || self.language.say(Word::LlmUnknownPlace).to_owned(),
+            without_secrets,
+        )
     }
 
     /// The request did not get through, or the answer broke off.
@@ -162,11 +176,10 @@ impl Place {
         let detail = root_cause(error);
         let io = find::<std::io::Error>(error).map(std::io::Error::kind);
         let tls = find_tls(error);
+        let say = |word, values: &[&str]| self.language.fill(word, values);
         let message = match (tls, io) {
             (Some(tls), _) => {
-                let message = format!(
-                    "no secure connection to {host}: {tls}. Behind a company proxy, name its certificate with SSL_CERT_FILE or ca_file"
-                );
+                let message = say(Word::LlmNoTls, &[host, &tls.to_string()]);
                 if matches!(
                     tls,
                     rustls::Error::InvalidCertificate(_) | rustls::Error::General(_)
@@ -178,63 +191,49 @@ impl Place {
                 }
                 message
             }
-            (None, _) if error.is_dns() => format!(
-                "the address of {host} cannot be found ({detail}). Check the base_url of {} and the network",
-                self.provider
-            ),
-            (None, Some(std::io::ErrorKind::ConnectionRefused)) => format!(
-                "{host} refused the connection. Is the server running, and is the base_url of {} right?",
-                self.provider
-            ),
-            (None, _) if error.is_connect() => format!("no connection to {host}: {detail}"),
-            (None, _) if error.is_body() || error.is_decode() => {
-                format!("the connection to {host} broke in the middle of the answer ({detail})")
+            (None, _) if error.is_dns() => say(Word::LlmNoHost, &[host, &detail, &self.provider]),
+            (None, Some(std::io::ErrorKind::ConnectionRefused)) => {
+                say(Word::LlmNoServer, &[host, &self.provider])
             }
-            (None, _) => format!("the connection to {host} broke before an answer came ({detail})"),
+            (None, _) if error.is_connect() => say(Word::LlmNoLine, &[host, &detail]),
+            (None, _) if error.is_body() || error.is_decode() => {
+                say(Word::LlmBrokeWithin, &[host, &detail])
+            }
+            (None, _) => say(Word::LlmBrokeBefore, &[host, &detail]),
         };
         self.redact(retryable(message))
     }
 
     pub(super) fn timeout(&self, clock: Clock, after: Duration) -> Error {
-        let (host, secs) = (&self.host, seconds(after));
-        retryable(match clock {
-            Clock::Connect => format!("no connection to {host} within {secs} (connect timeout)"),
-            Clock::Headers => {
-                format!(
-                    "{host} took the request but did not answer within {secs} (headers timeout)"
-                )
-            }
-            Clock::FirstToken => {
-                format!("{host} sent no token within {secs} (first-token timeout)")
-            }
-            Clock::Idle => format!("nothing more came from {host} for {secs} (idle timeout)"),
-        })
+        let word = match clock {
+            Clock::Connect => Word::LlmLateConnect,
+            Clock::Headers => Word::LlmLateHeaders,
+            Clock::FirstToken => Word::LlmLateToken,
+            Clock::Idle => Word::LlmLateIdle,
+        };
+        retryable(self.language.fill(word, &[&self.host, &seconds(after)]))
     }
 
     pub(super) fn cut(&self) -> Error {
-        retryable(format!(
-            "{} closed the connection before the answer was complete",
-            self.host
-        ))
+        retryable(self.language.fill(Word::LlmCut, &[&self.host]))
     }
 
     /// A success whose body is not the protocol.
-    pub(super) fn not_an_answer(&self, what: &str, body: &[u8]) -> Error {
+    pub(super) fn not_an_answer(&self, what: Word, body: &[u8]) -> Error {
         let quote = quote(&String::from_utf8_lossy(body), QUOTE_CHARS);
         self.redact(Error::InvalidResponse {
-            message: format!(
-                "{} answered with {what} instead of a model's answer: \"{quote}\". Check the base_url of {}",
-                self.url, self.provider
+            message: self.language.fill(
+                Word::LlmNoAnswer,
+                &[&self.url, self.language.say(what), &quote, &self.provider],
             ),
         })
     }
 
     pub(super) fn too_large(&self, cap: usize) -> Error {
         Error::InvalidResponse {
-            message: format!(
-                "{} sent an answer of more than {} MiB",
-                self.host,
-                cap / (1024 * 1024)
+            message: self.language.fill(
+                Word::LlmTooLarge,
+                &[&self.host, &(cap / (1024 * 1024)).to_string()],
             ),
         }
     }

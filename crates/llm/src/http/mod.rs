@@ -19,6 +19,7 @@ use bytes::Bytes;
 use fault::{Clock, Place};
 use http::StatusCode;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use ostler_wire::{Language, Word};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -42,6 +43,8 @@ pub struct TransportOptions {
     /// PEM files with certificates to trust beside the system's (`SSL_CERT_FILE`, `ca_file`).
     pub ca_files: Vec<PathBuf>,
     pub proxies: Proxies,
+    /// What is wrong with a request is said in it.
+    pub language: Language,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -57,6 +60,7 @@ pub struct Transport {
     proxies: Proxies,
     /// By the name of the provider.
     plugins: BTreeMap<String, Arc<dyn Plugin>>,
+    language: Language,
     verifier: Arc<LazyVerifier>,
     client: OnceLock<Result<reqwest::Client, String>>,
     /// Stops what still reads the rest of an answer when the transport goes away.
@@ -68,6 +72,7 @@ impl Transport {
         Self {
             proxies: options.proxies,
             plugins: BTreeMap::new(),
+            language: options.language,
             verifier: Arc::new(LazyVerifier::new(options.ca_files)),
             client: OnceLock::new(),
             closing: CancellationToken::new(),
@@ -105,7 +110,7 @@ impl Transport {
         };
         let mut is_second = false;
         let (place, progress, answer) = loop {
-            let place = Place::new(target, key.as_ref(), &url);
+            let place = Place::new(target, key.as_ref(), &url, self.language);
             let headers = headers(target, key.as_ref(), kind)?;
             let progress = Arc::new(upload::Progress::new());
             let body = reqwest::Body::wrap(Upload::new(body.clone(), progress.clone()));
@@ -130,7 +135,7 @@ impl Transport {
         }
         if content_type(&answer).starts_with("text/html") {
             let body = read_some(answer, cancel).await;
-            return Err(place.not_an_answer("a web page", &body));
+            return Err(place.not_an_answer(Word::LlmWebPage, &body));
         }
         Ok(Response::new(
             answer,

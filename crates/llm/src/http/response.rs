@@ -5,6 +5,7 @@ use super::{cancelled, content_type};
 use crate::{Chunk, Decoder, Error, Sse, Timeouts};
 use bytes::Bytes;
 use futures_util::FutureExt;
+use ostler_wire::Word;
 use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -188,7 +189,7 @@ impl Response {
                     Guess::Events => self.shape = Shape::Events(Sse::default()),
                     Guess::Json => self.shape = Shape::Whole(Vec::new()),
                     Guess::Neither => {
-                        return Err(self.place.not_an_answer("something else", &head));
+                        return Err(self.place.not_an_answer(Word::LlmSomething, &head));
                     }
                 }
                 self.feed(&head, decoder, out)
@@ -217,7 +218,7 @@ impl Response {
                 decoder.whole(&String::from_utf8_lossy(&body), out)?;
             }
             Shape::Unknown(head) if head.trim_ascii().is_empty() => return Err(self.place.cut()),
-            Shape::Unknown(head) => return Err(self.place.not_an_answer("something else", head)),
+            Shape::Unknown(head) => return Err(self.place.not_an_answer(Word::LlmSomething, head)),
         }
         Ok(Progress::Done)
     }

@@ -197,6 +197,7 @@ fn transport() -> Transport {
     Transport::new(TransportOptions {
         ca_files: Vec::new(),
         proxies: Proxies::None,
+        ..TransportOptions::default()
     })
 }
 

@@ -144,6 +144,11 @@ fn tools() -> Vec<Cell> {
             json!({"created": true, "bytes": 9}),
         ),
         ok(
+            "write_file",
+            json!({"path": "src/main.rs", "content": "whole"}),
+            json!({"created": false, "bytes": 9, "diff": diff}),
+        ),
+        ok(
             "notebook_edit",
             json!({"path": "n.ipynb", "cell": "2", "source": "x = 1"}),
             json!({"cell": 2, "cells": 5, "done": "replaced"}),

@@ -14,6 +14,8 @@ const FOLDED: usize = 20;
 pub struct User {
     /// As it is to be shown: a front end may have put names where something was pasted.
     pub text: String,
+    /// The command that it stands for: all that the transcript shows.
+    pub typed: Option<String>,
     /// Names of pictures.
     pub images: Vec<String>,
     /// What rode along, which only the open form shows.
@@ -29,6 +31,7 @@ impl From<&Message> for User {
         });
         Self {
             text: message.text.clone(),
+            typed: message.typed.clone(),
             images: images.collect(),
             context: message.context.clone(),
         }
@@ -43,7 +46,12 @@ impl User {
             Fold::Closed => FOLDED,
             Fold::Open => usize::MAX,
         };
-        let mut said = lines::head(&self.text, count, style, width, theme);
+        let text = match (fold, &self.typed) {
+            (Fold::Closed, Some(typed)) => typed.clone(),
+            (Fold::Open, Some(typed)) => format!("{typed}\n\n{}", self.text),
+            (Fold::Closed | Fold::Open, None) => self.text.clone(),
+        };
+        let mut said = lines::head(&text, count, style, width, theme);
         for name in &self.images {
             said.extend(rows::prose(
                 &say::image(theme.language, name),

@@ -77,7 +77,8 @@ impl Approval {
                 let of = |choice: &Choice| shortcut(&choice.id) == Some(letter);
                 match self.ask.options.iter().position(of) {
                     Some(at) => self.take(at),
-                    None => Step::Stay,
+                    None if c.is_ascii_digit() || c == ' ' => Step::Stay,
+                    None => Step::Write,
                 }
             }
             _ => Step::Stay,

@@ -33,6 +33,8 @@ pub enum Layer {
 pub enum Step {
     /// The layer stays as it is or has changed.
     Stay,
+    /// The key answers nothing: somebody begins to write.
+    Write,
     /// It is done with.
     Close,
     /// It is done with, and this goes to the session.
@@ -111,7 +113,7 @@ fn window(rows: &[Line], from: usize, room: usize, canvas: &Canvas) -> Vec<Line>
     let from = from.min(rows.len().saturating_sub(shown));
     let left = rows.len().saturating_sub(from + shown);
     let mut out: Vec<Line> = rows.iter().skip(from).take(shown).cloned().collect();
-    let note = canvas.fill(ostler_wire::Word::MoreRows, &[&left.to_string()]);
+    let note = crate::say::more_rows(canvas.theme.language, left);
     out.push(canvas.line(note, crate::theme::Role::Faint));
     out
 }

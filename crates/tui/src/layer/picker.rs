@@ -5,6 +5,7 @@ use super::choices::{Field, label_columns, line, moved, padded};
 use crate::canvas::Canvas;
 use crate::key::{Code, Key};
 use crate::line::{Line, Span};
+use crate::say;
 use crate::screen::Frame;
 use crate::text;
 use crate::theme::Role;
@@ -149,8 +150,8 @@ impl Picker {
             };
             rows.push(canvas.line(said, Role::Faint));
         } else if self.fits.len() > from + room {
-            let left = (self.fits.len() - from - room).to_string();
-            rows.push(canvas.line(canvas.fill(Word::MoreRows, &[&left]), Role::Faint));
+            let left = self.fits.len() - from - room;
+            rows.push(canvas.line(say::more_rows(canvas.theme.language, left), Role::Faint));
         }
         if self.deeper().is_some() {
             let is_chosen = self.chosen == self.fits.len();

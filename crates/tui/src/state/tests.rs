@@ -621,6 +621,24 @@ fn a_turn_that_ends_leaves_nothing_behind() {
 }
 
 #[test]
+fn who_begins_to_write_gives_no_answer() {
+    // The `s` of `/resume` is no leave for the session; a letter after a pause is.
+    let mut bench = bench("approval", 60, Look::Mono);
+    bench.keys("/resume");
+    assert!(bench.state.is_asking());
+    bench.passes(1_000);
+    bench.state.take_effects();
+    bench.keys("y");
+    assert!(!bench.state.is_asking());
+    let sent = bench.state.take_effects();
+    assert!(
+        matches!(sent.as_slice(), [Effect::Send(Op::Answer { .. })]),
+        "{sent:?}"
+    );
+    assert!(bench.shown().contains("/resume"));
+}
+
+#[test]
 fn the_person_is_told_only_when_away() {
     let told = |input: &str, away: u64| {
         let mut bench = bench("working", 60, Look::Mono);

@@ -5,7 +5,9 @@ use super::super::providers::{Address, Provider};
 use super::super::schema::AuthKind;
 use super::super::tree::Layer;
 use super::{ResolveError, Resolver, origin};
+use crate::speech::{filled, spoken};
 use ostler_llm::Secret;
+use ostler_wire::Word;
 
 /// A login that requests can be sent with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,11 +22,10 @@ pub struct UsableLogin {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LoginError {
-    #[error("no key and no login for `{provider}`\nrun `ostler login {provider}`")]
+    #[error("{}", filled(Word::ModelNoLogin, &[&provider, &provider]))]
     Missing { provider: String },
     #[error(
-        "the login of `{provider}` is for {bound}, but its requests go to {now}; it is not sent there\n{todo}"
-    )]
+        "{}", filled(Word::ModelLoginElsewhere, &[&provider, &bound, &now, &todo]))]
     Elsewhere {
         provider: String,
         bound: String,
@@ -32,8 +33,7 @@ pub enum LoginError {
         todo: String,
     },
     #[error(
-        "provider `{provider}` wants a login (`auth = \"login\"`), but has no `oauth`\nsay in `[providers.oauth]` where its tokens come from"
-    )]
+        "{}", filled(Word::ModelNoOauth, &[&provider]))]
     NoIssuer { provider: String },
     #[error("{0}")]
     Store(String),
@@ -106,11 +106,9 @@ impl Resolver<'_> {
                     provider: name.clone(),
                     bound: other.origin.clone(),
                     todo: match provider.layer {
-                        Layer::Project => {
-                            "this project's ostler.toml has changed the address".into()
-                        }
+                        Layer::Project => spoken(Word::ModelByProject).into(),
                         Layer::Default | Layer::User | Layer::Environment | Layer::Flag => {
-                            format!("run `ostler login {name}` to log in for {now}")
+                            filled(Word::ModelLoginFor, &[&name, &now])
                         }
                     },
                     now,

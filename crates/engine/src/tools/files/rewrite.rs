@@ -104,6 +104,14 @@ pub async fn preview(
     .ok()
 }
 
+/// What differs between two texts, where neither is too large to be compared.
+pub async fn difference(old: String, new: String) -> Option<String> {
+    let bytes = old.len() + new.len();
+    (bytes as u64 <= 2 * MAX_PREVIEWED).then_some(())?;
+    let diff = move || Ok(diff::unified(&old, &new, MAX_PREVIEW));
+    compute(bytes, diff).await.ok()
+}
+
 /// The same for a file that is made.
 pub fn preview_new(content: &str) -> String {
     diff::unified("", content, MAX_PREVIEW)

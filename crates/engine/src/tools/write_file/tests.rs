@@ -45,6 +45,38 @@ async fn files_are_made_with_their_parents() {
 }
 
 #[tokio::test]
+async fn what_is_overwritten_is_kept_as_a_diff() {
+    for (old, new, expect) in [
+        (
+            "a\nb\nc\n",
+            "a\nB\nc\n",
+            json!("@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n"),
+        ),
+        ("same\n", "same\n", json!("")),
+        ("\0binary", "text", Value::Null),
+    ] {
+        let bench = Bench::new();
+        bench.put("f", old);
+        let args = json!({"path": "f", "content": new});
+        let got = bench.envelope(&WriteFile, args).await;
+        assert_eq!(got["data"]["diff"], expect, "{old:?}");
+    }
+    // The log is no place for a file twice.
+    let (old, new) = ("old line\n".repeat(9_000), "new line\n".repeat(9_000));
+    let bench = Bench::new();
+    bench.put("f", &old);
+    let got = bench
+        .envelope(&WriteFile, json!({"path": "f", "content": new}))
+        .await;
+    let diff = got["data"]["diff"].as_str().unwrap();
+    assert!(
+        diff.len() < 20_000 && diff.ends_with("more lines\n"),
+        "{}",
+        diff.len()
+    );
+}
+
+#[tokio::test]
 async fn only_a_state_that_was_seen_is_overwritten() {
     let bench = Bench::new();
     bench.put("f", "one");

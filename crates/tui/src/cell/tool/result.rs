@@ -257,6 +257,24 @@ fn edit(data: &Value) -> Outcome {
 fn written(input: &Value, data: &Value, to: Language) -> Outcome {
     let is_new = data.get("created").and_then(Value::as_bool) == Some(true);
     let content = pick(input, &["content", "contents", "text"]).unwrap_or_default();
+    if let Some(diff) = data.get("diff").and_then(Value::as_str) {
+        let diff = Diff::unified(diff);
+        let facts = match diff.is_empty() {
+            true => vec![to.say(Word::NotChanged).into()],
+            false => vec![
+                to.say(Word::Overwritten).into(),
+                format!("+{} -{}", diff.added, diff.removed),
+            ],
+        };
+        return Outcome {
+            facts,
+            went_wrong: false,
+            body: vec![Part::Diff {
+                diff,
+                folded: FOLDED_DIFF,
+            }],
+        };
+    }
     let fact = if is_new {
         to.say(Word::NewFile)
     } else {
