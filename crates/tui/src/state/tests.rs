@@ -9,8 +9,8 @@ use crate::surroundings::Name;
 use crate::testing::marked;
 use insta::assert_snapshot;
 use ostler_wire::{
-    Action, Ask, AskKind, Choice, Compaction, Deed, Delta, DigestBy, Interrupted, Item, Json, List,
-    Message, Outcome as End, ToolResult, ToolUse, TurnEnd, Usage,
+    Action, Ask, AskKind, Choice, Compaction, Deed, Delta, DigestBy, Goal, GoalState, Interrupted,
+    Item, Json, List, Message, Outcome as End, ToolResult, ToolUse, TurnEnd, Usage,
 };
 use serde_json::json;
 use std::fmt::Write as _;
@@ -708,9 +708,38 @@ fn jobs_and_usage_are_in_the_status_line() {
         bench.entry(Body::Mode(ostler_wire::Mode {
             mode: "plan".into(),
             posture: posture.into(),
+            goal: None,
         }));
         let shown = format!("wise-2 · plan · {shown} · ");
         assert!(status(&bench).starts_with(&shown), "{}", status(&bench));
+    }
+}
+
+#[test]
+fn a_goal_is_shown_and_goes_on_between_its_turns() {
+    let mut bench = bench("running", 80, Look::Mono);
+    let status = |bench: &Bench| bench.state.status.line(&bench.canvas, None).text();
+    for (state, shown, works) in [
+        (GoalState::Active, "goal 3/50", true),
+        (GoalState::Blocked, "goal waits", false),
+    ] {
+        bench.entry(Body::Message(Message::user("go")));
+        bench.entry(Body::Mode(ostler_wire::Mode {
+            mode: "goal".into(),
+            posture: "ask".into(),
+            goal: Some(Goal {
+                objective: "reach it".into(),
+                state,
+                turn: 3,
+                most: 50,
+                folder: None,
+                why: None,
+            }),
+        }));
+        bench.entry(Body::TurnEnd(TurnEnd { outcome: End::Done }));
+        let shown = format!("wise-2 · {shown} · ");
+        assert!(status(&bench).starts_with(&shown), "{}", status(&bench));
+        assert_eq!(bench.state.is_working(), works, "{state:?}");
     }
 }
 
