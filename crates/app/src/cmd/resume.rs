@@ -8,8 +8,6 @@ use anyhow::anyhow;
 use ostler_wire::{Open, Word};
 use std::sync::Arc;
 
-/// A conversation is shown as text.
-
 pub async fn run(mut boot: Arc<Boot>, args: Resume) -> anyhow::Result<u8> {
     let open = which(&boot, &args);
     let Some(prompt) = args.prompt else {
