@@ -15,8 +15,9 @@ use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
 use crate::policy::{Gate, Verdict};
 use crate::saves;
-use crate::tool::{Context, Done, ToolError};
-use crate::tools::Held;
+use crate::skills::RunAs;
+use crate::tool::{Context, Done, ToolError, Typed as _};
+use crate::tools::{Held, skill::Skill};
 use futures_util::stream::FuturesOrdered;
 use futures_util::{FutureExt, StreamExt};
 use ostler_wire::{Access, Body, Delta, Json, ToolResult, ToolUse, Word};
@@ -28,6 +29,8 @@ use tokio_util::sync::CancellationToken;
 
 /// Readers of one answer that run at the same time.
 const MAX_TOGETHER: usize = 16;
+/// Calls of one answer that have others work and are under way together; how many of those work at once is up to `children`.
+const MAX_DELEGATED: usize = 64;
 
 /// Of a tool's name that is none.
 const MAX_NAME_SHOWN: usize = 100;
@@ -85,6 +88,14 @@ pub async fn dispatch(
         let reader = prepared.accesses.iter().all(Access::is_read_only)
             && prepared.tool.question(&prepared.args).is_none()
             && !prepared.tool.runs_alone();
+        if delegates(&prepared) {
+            delegate(desk, inbox, prepared, &mut together, cancel, &mut done).await?;
+            continue;
+        }
+        // What others write, the call after them reads.
+        if together.iter().any(delegates) {
+            run_together(desk, inbox, &mut together, cancel, &mut done).await?;
+        }
         if reader && allowed_quietly(desk, inbox, &prepared).await {
             together.push(prepared);
             if together.len() == MAX_TOGETHER {
@@ -122,13 +133,67 @@ fn prepare(desk: &Desk, call: ToolUse) -> Result<Prepared, Box<(ToolUse, ToolErr
     let args = call.input.to_value();
     match tool.access(&args, &desk.scope) {
         Ok(accesses) => Ok(Prepared {
+            accesses: match is_only_read(desk, tool.name(), &args) {
+                true => Vec::new(),
+                false => accesses,
+            },
             call,
             tool,
             args,
-            accesses,
         }),
         Err(error) => Err(Box::new((call, error))),
     }
+}
+
+/// The text of a skill that this session follows itself is no work of others.
+fn is_only_read(desk: &Desk, tool: &str, args: &Value) -> bool {
+    let name = args.get("name").and_then(Value::as_str);
+    let skill = name.and_then(|name| desk.offers.offer.skills.find(name));
+    tool == Skill::NAME && skill.is_some_and(|skill| skill.run_as == RunAs::Inline)
+}
+
+/// Others do the work, and may write.
+fn delegates(prepared: &Prepared) -> bool {
+    let writes = |access: &Access| {
+        matches!(
+            access,
+            Access::Delegate {
+                read_only: false,
+                ..
+            }
+        )
+    };
+    !prepared.accesses.is_empty() && prepared.accesses.iter().all(writes)
+}
+
+/// Takes a call to those that have others work beside each other, if it may run. Results stay in the order of the calls.
+async fn delegate(
+    desk: &mut Desk,
+    inbox: &mut Inbox,
+    prepared: Prepared,
+    together: &mut Vec<Prepared>,
+    cancel: &CancellationToken,
+    done: &mut Dispatched,
+) -> Result<(), LogError> {
+    if together.len() == MAX_DELEGATED || !together.iter().all(delegates) {
+        run_together(desk, inbox, together, cancel, done).await?;
+    }
+    let call = (prepared.call.id.clone(), prepared.tool.name().to_owned());
+    let error = match permit::permit(desk, inbox, &prepared).await? {
+        Err(error) => error,
+        Ok(_) => {
+            let call = (call.0.as_str(), call.1.as_str());
+            match saves::before(desk, inbox, call, &prepared.accesses).await? {
+                Ok(()) => {
+                    together.push(prepared);
+                    return Ok(());
+                }
+                Err(Stopped) => never_ran(),
+            }
+        }
+    };
+    run_together(desk, inbox, together, cancel, done).await?;
+    refuse(desk, &prepared.call, error, done)
 }
 
 /// Whether a reader may run beside others: nobody has to be asked. A stop while that is found out is a no.
@@ -223,7 +288,7 @@ async fn turn_to_write(
     cancel: &CancellationToken,
 ) -> Result<Option<OwnedSemaphorePermit>, Stopped> {
     // A delegate's own calls take their turns.
-    let takes = |access: &Access| changes(access) && !matches!(access, Access::Delegate(_));
+    let takes = |access: &Access| changes(access) && !matches!(access, Access::Delegate { .. });
     if !prepared.accesses.iter().any(takes) {
         return Ok(None);
     }
@@ -276,8 +341,8 @@ fn changes(access: &Access) -> bool {
     match access {
         Access::Read(_) | Access::Net(_) | Access::Job(_) => false,
         Access::Run(_) => !access.is_read_only(),
-        Access::Mcp { read_only, .. } => !read_only,
-        Access::Write(_) | Access::Delegate(_) | Access::Memory => true,
+        Access::Mcp { read_only, .. } | Access::Delegate { read_only, .. } => !read_only,
+        Access::Write(_) | Access::Memory => true,
     }
 }
 

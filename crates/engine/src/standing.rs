@@ -21,6 +21,8 @@ pub struct Standing {
     pub told: Mode,
     /// A change that is not in the log.
     pub unrecorded: bool,
+    /// It plays a role that changes nothing.
+    pub read_only: bool,
 }
 
 /// A scope that was granted once: all editing, one exact command with all it does, or one exact host.
@@ -42,6 +44,7 @@ impl Standing {
             trusted,
             told: Mode::Normal,
             unrecorded: false,
+            read_only: false,
         }
     }
 
@@ -93,7 +96,7 @@ impl Standing {
         let mut terms = self.terms.clone();
         terms.read_only = match self.mode {
             Mode::Plan => true,
-            Mode::Normal => false,
+            Mode::Normal => self.read_only,
         };
         for host in rules.hosts().iter().chain(hosts) {
             add(&mut terms.hosts, host);
@@ -116,7 +119,7 @@ impl Standing {
                 | Access::Net(_)
                 | Access::Mcp { .. }
                 | Access::Job(_)
-                | Access::Delegate(_) => self.grants.push(Grant::Exactly(access.clone())),
+                | Access::Delegate { .. } => self.grants.push(Grant::Exactly(access.clone())),
                 Access::Memory => {}
             }
         }

@@ -2,6 +2,7 @@
 
 use crate::artifacts::Artifacts;
 use crate::confine::{Commons, SandboxSettings, Terms};
+use crate::crew::Hand;
 use crate::feed::Feed;
 use crate::history::History;
 use crate::inbox::Answer;
@@ -159,6 +160,8 @@ pub struct Context {
     pub answer: Option<Answer>,
     /// For those who carry out a call elsewhere and want to know something; our own tools do not ask.
     pub(crate) petitions: Option<Petitions>,
+    /// For calls that have others do the work.
+    pub(crate) hand: Option<Arc<Hand>>,
     pub language: Language,
 }
 

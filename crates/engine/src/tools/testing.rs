@@ -106,6 +106,7 @@ impl Bench {
             todo: Arc::default(),
             answer: None,
             petitions: None,
+            hand: None,
             language: Default::default(),
         }
     }
