@@ -215,6 +215,7 @@ impl Boot {
             host: self.host(),
             system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
             language: crate::front::language(self),
+            crew: Arc::new(crate::config::crew::settings(&self.loaded, &self.places)),
             templates: crate::front::command_folders(self),
             extras: crate::extras::all(self),
         })

@@ -1,9 +1,11 @@
 //! The command line: one table of commands and flags. What they do is elsewhere.
 
 mod checkpoint;
+mod crew;
 mod mcp;
 
 pub use checkpoint::Checkpoint;
+pub use crew::{Agents, Skills};
 pub use mcp::{Mcp, McpAdd, McpScope};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -133,6 +135,12 @@ pub enum Command {
     /// Servers of others whose tools the model gets too: add, list, test, log in
     #[command(subcommand)]
     Mcp(Mcp),
+    /// Skills: what the model can be told about certain work
+    #[command(subcommand)]
+    Skills(Skills),
+    /// Roles that sub-agents can play
+    #[command(subcommand)]
+    Agents(Agents),
     /// Find keys and local servers, test the connection, write a configuration
     Setup(Setup),
     /// Log in to a provider, in the browser or with a code on another device

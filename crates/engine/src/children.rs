@@ -479,11 +479,15 @@ pub fn post(ops: &mpsc::Sender<Op>, op: Op) {
 fn first(prompt: &str) -> Op {
     match prompt.strip_prefix('/') {
         Some(line) => Op::Command { line: line.into() },
-        None => Op::Prompt {
-            text: prompt.into(),
-            delivery: Delivery::Queue,
-            images: Vec::new(),
-        },
+        None => post_prompt(prompt.into()),
+    }
+}
+
+pub fn post_prompt(text: String) -> Op {
+    Op::Prompt {
+        text,
+        delivery: Delivery::Queue,
+        images: Vec::new(),
     }
 }
 

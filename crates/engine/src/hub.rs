@@ -164,7 +164,7 @@ impl LocalHub {
         }
     }
 
-    fn store(&self) -> Store {
+    pub(crate) fn store(&self) -> Store {
         Store::new(&self.options.sessions, &self.project)
     }
 

@@ -5,6 +5,7 @@ use crate::briefing;
 use crate::budget::{Breach, Hold};
 use crate::commands;
 use crate::compaction;
+use crate::crew::planner;
 use crate::desk::Desk;
 use crate::dispatch::{Afforded, Dispatched, Ran, afford, dispatch};
 use crate::inbox::{Inbox, Prompt, Stopped};
@@ -70,12 +71,17 @@ pub async fn turn(
 ) -> Result<(), Opening> {
     let cancel = inbox.begin_turn();
     let said = heard(desk, prompt).await;
+    let words = said.0.text.clone();
     saves::begin(desk, &said.0.text);
     if let Err(error) = open(desk, said, opening.clone()) {
         fail(desk, &error);
         return Err(opening);
     }
     if let Err(error) = compaction::before_turn(desk, inbox, &cancel).await {
+        fail(desk, &error);
+        return Ok(());
+    }
+    if let Err(error) = planner::before_turn(desk, inbox, &cancel, &words).await {
         fail(desk, &error);
         return Ok(());
     }

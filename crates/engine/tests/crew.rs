@@ -292,7 +292,7 @@ async fn what_goes_wrong_with_a_child_is_said() {
                     "slow".into(),
                     with(RoleSettings {
                         prompt: Some("Slow.".into()),
-                timeout_secs: Some(1),
+                        timeout_secs: Some(1),
                         ..RoleSettings::default()
                     }),
                 );
@@ -575,4 +575,413 @@ async fn a_parent_that_was_killed_says_that_its_child_was_lost() {
     let shown = session.run("and now?").await;
     assert_eq!(shown.codes(), ["interrupted"]);
     session.close().await;
+}
+
+#[tokio::test]
+async fn a_planner_plans_and_the_other_model_carries_it_out() {
+    let server = Server::answering(|request| match role(request).as_deref() {
+        Some("planner") if request.tool_results().is_empty() => {
+            Step::answer().call("ls", json!({}))
+        }
+        Some("planner") => Step::answer().text(&format!("1. Do {}.", says(request))),
+        _ => Step::answer().text("Done it."),
+    });
+    let bench = Bench::with(Kind::Chat, server);
+    let planned = crew(|settings| {
+        settings.planner = Some(ostler_engine::crew::PlannerSettings {
+            model: "mock/planner".into(),
+            max_steps: 0,
+        });
+    });
+    let mut session = bench.open_with(Open::New, planned).await;
+    let shown = session.run("first thing").await;
+    assert_eq!(shown.outcome(), Some(Outcome::Done));
+    let notices: Vec<String> = shown
+        .entries
+        .iter()
+        .filter_map(|e| match &e.body {
+            Body::Notice(notice) => Some(notice.text.clone()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(notices, ["Plan:\n1. Do first thing."]);
+    let [plans, looks, does] = [0, 1, 2].map(|n| bench.request(n));
+    assert_eq!(
+        [plans.model(), looks.model(), does.model()],
+        ["planner", "planner", "mock-model"]
+    );
+    assert!(!plans.tool_names().contains(&"write_file".to_owned()));
+    let told = does.last_user_text();
+    assert!(
+        told.contains("<plan>\n1. Do first thing.\n</plan>"),
+        "{told}"
+    );
+    // Each goes on with its own prompt.
+    session.run("second thing").await;
+    let all = bench.server.requests();
+    let planner: Vec<Vec<u8>> = all
+        .iter()
+        .filter(|r| r.model() == "planner")
+        .map(Captured::prompt_bytes)
+        .collect();
+    let doer: Vec<Vec<u8>> = all
+        .iter()
+        .filter(|r| r.model() != "planner")
+        .map(Captured::prompt_bytes)
+        .collect();
+    for pair in planner.windows(2).chain(doer.windows(2)) {
+        assert!(pair[1].starts_with(&pair[0]));
+    }
+    let last = String::from_utf8_lossy(planner.last().unwrap()).into_owned();
+    assert!(last.contains("ended its turn with: Done it."), "{last}");
+    session.close().await;
+}
+
+#[tokio::test]
+async fn without_a_plan_the_turn_goes_on() {
+    let server = Server::answering(|request| match role(request) {
+        Some(_) => Step::status(400, "no"),
+        None => Step::answer().text("Done it."),
+    });
+    let bench = Bench::with(Kind::Chat, server);
+    for (model, part) in [("mock/planner", "no"), ("nowhere/x", "There is no model")] {
+        let planned = crew(|settings| {
+            settings.planner = Some(ostler_engine::crew::PlannerSettings {
+                model: model.into(),
+                max_steps: 3,
+            });
+        });
+        let shown = outcome(&bench, planned).await;
+        assert_eq!(shown.outcome(), Some(Outcome::Done));
+        let said = format!("{:?}", shown.entries);
+        assert!(
+            said.contains("The planner gave no plan") && said.contains(part),
+            "{said}"
+        );
+    }
+}
+
+fn git(bench: &Bench, args: &[&str]) -> String {
+    let out = std::process::Command::new("git")
+        .args([
+            "-c",
+            "user.name=T",
+            "-c",
+            "user.email=t@localhost",
+            "-c",
+            "commit.gpgSign=false",
+        ])
+        .args(args)
+        .current_dir(bench.space.root())
+        .output()
+        .unwrap();
+    assert!(out.status.success(), "{args:?}: {out:?}");
+    String::from_utf8(out.stdout).unwrap()
+}
+
+#[tokio::test]
+async fn writers_in_worktrees_leave_branches_and_a_report() {
+    let calls: Vec<(&str, Value)> = ["one", "two", "none"]
+        .map(|name| ("task", json!({"prompt": name, "worktree": true})))
+        .to_vec();
+    let server = delegating(calls, |request| {
+        let name = says(request);
+        match (name.as_str(), request.tool_results().is_empty()) {
+            ("none", _) | (_, false) => Step::answer().text("Done."),
+            (_, true) => Step::answer().calls([
+                ("write_file", json!({"path": "shared.txt", "content": name})),
+                ("bash", json!({"command": format!("echo x > {name}.txt")})),
+            ]),
+        }
+    });
+    let bench = Bench::with(Kind::Chat, server);
+    git(&bench, &["init", "-q", "-b", "main"]);
+    bench.space.write("shared.txt", "old");
+    git(&bench, &["add", "."]);
+    git(&bench, &["commit", "-qm", "begin"]);
+    bench.space.write("two.txt", "mine");
+    let shown = outcome(&bench, trusting).await;
+    assert_eq!(shown.codes(), ["ok"; 3]);
+    let results = shown.results();
+    let [one, two, none] = [0, 1, 2].map(|n| &results[n]["data"]["worktree"]);
+    assert_eq!(none, &Value::Null);
+    assert_eq!(one["files"], json!(["A\tone.txt", "M\tshared.txt"]));
+    assert_eq!(
+        (&one["clean"], &one["in_the_way"]),
+        (&json!(true), &json!([]))
+    );
+    assert_eq!(two["in_the_way"], json!(["two.txt"]));
+    // The person's own tree is as it was, and what was done can be taken.
+    assert_eq!(bench.space.read("shared.txt"), "old");
+    assert!(!bench.space.exists("one.txt"));
+    let branch = one["branch"].as_str().unwrap();
+    git(&bench, &["merge", "-q", branch]);
+    assert_eq!(bench.space.read("shared.txt"), "one");
+    // Two trees are left, both outside of the repository.
+    let trees = git(&bench, &["worktree", "list"]);
+    assert_eq!(trees.lines().count(), 3, "{trees}");
+    let path = std::path::Path::new(one["path"].as_str().unwrap());
+    assert!(path.starts_with(bench.space.home()), "{path:?}");
+    let told = bench.server.requests().last().unwrap().tool_results();
+    assert!(
+        told[0].1.contains("It merges cleanly into HEAD.")
+            && told[0].1.contains("Take: git merge ostler/"),
+        "{told:?}"
+    );
+    // A second one now conflicts with what was merged.
+    let branch = two["branch"].as_str().unwrap();
+    let tried = std::process::Command::new("git")
+        .args(["merge-tree", "--write-tree", "HEAD", branch])
+        .current_dir(bench.space.root())
+        .output()
+        .unwrap();
+    assert!(!tried.status.success());
+}
+
+fn skilled(bench: &Bench) -> impl Fn(&mut Options) + use<> {
+    let path = bench.space.home().join("skills");
+    move |options| {
+        trusting(options);
+        let mut settings = CrewSettings::default();
+        settings.skills.sources = vec![ostler_engine::sources::Source {
+            path: path.clone(),
+            owner: ostler_engine::sources::Owner::Person,
+        }];
+        settings.models.insert("apart".into(), "mock/other".into());
+        options.crew = Arc::new(settings);
+    }
+}
+
+fn put_skill(bench: &Bench, name: &str, text: &str) {
+    let folder = bench.space.home().join("skills").join(name);
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("SKILL.md"), text).unwrap();
+}
+
+#[tokio::test]
+async fn skills_are_followed_here_or_apart() {
+    let calls = vec![
+        ("skill", json!({"name": "here", "arguments": "a b"})),
+        ("skill", json!({"name": "apart", "arguments": "c"})),
+        ("skill", json!({"name": "nothing like it"})),
+        ("skill", json!({"name": "private"})),
+    ];
+    let server = delegating(calls, |request| {
+        Step::answer().text(&format!("{} by {}", says(request), request.model()))
+    });
+    let bench = Bench::with(Kind::Chat, server);
+    put_skill(
+        &bench,
+        "here",
+        "---\ndescription: Do it here\n---\nFirst $1, then $2. See more.md.",
+    );
+    std::fs::write(bench.space.home().join("skills/here/more.md"), "x").unwrap();
+    put_skill(
+        &bench,
+        "apart",
+        "---\ndescription: Do it apart\nrunAs: subagent\nrole: explore\n---\nLook: !`echo seen`\nFind $1",
+    );
+    put_skill(
+        &bench,
+        "private",
+        "---\ndisable-model-invocation: true\n---\nx",
+    );
+    let mut session = bench.open_with(Open::New, skilled(&bench)).await;
+    let shown = session.run("go").await;
+    assert_eq!(
+        shown.codes(),
+        ["ok", "ok", "unknown_skill", "unknown_skill"]
+    );
+    let results = shown.results();
+    let here = results[0]["data"]["text"].as_str().unwrap();
+    assert!(
+        here.contains("when the text speaks of them: more.md]")
+            && here.ends_with("First a, then b. See more.md."),
+        "{here}"
+    );
+    assert_eq!(results[1]["data"]["text"], "Find c by other");
+    let child = bench
+        .server
+        .requests()
+        .into_iter()
+        .find(|r| role(r).is_some())
+        .unwrap();
+    assert!(
+        child.last_user_text().contains("Look: seen"),
+        "{}",
+        child.last_user_text()
+    );
+    // Names and descriptions are in the prompt, texts are not.
+    let system = bench.request(0).system_text();
+    assert!(
+        system.contains("- apart: Do it apart\n")
+            && !system.contains("First $1")
+            && !system.contains("private"),
+        "{system}"
+    );
+    let View::List(list) = session.command("skills").await else {
+        panic!();
+    };
+    assert!(list.items.iter().any(|item| item.label == "private"));
+    session.close().await;
+}
+
+#[tokio::test]
+async fn a_skill_that_calls_itself_comes_to_an_end() {
+    // Apart: one below the other until the limit; here: the same call again and again until the turn ends.
+    for (name, run_as, expect) in [
+        ("apart", "subagent", Outcome::Done),
+        ("here", "inline", Outcome::Error),
+    ] {
+        let server = Server::answering(move |request| match request.tool_results().last() {
+            Some((_, text, _)) if name == "apart" => Step::answer().text(text),
+            _ => Step::answer().call("skill", json!({"name": name})),
+        });
+        let bench = Bench::with(Kind::Chat, server);
+        put_skill(
+            &bench,
+            name,
+            &format!("---\nrunAs: {run_as}\n---\nCall {name}."),
+        );
+        let shown = outcome(&bench, skilled(&bench)).await;
+        assert_eq!(shown.outcome(), Some(expect), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn skills_are_commands_of_the_person_too() {
+    let server = Server::answering(|request| Step::answer().text(&request.last_user_text()));
+    let bench = Bench::with(Kind::Chat, server);
+    put_skill(
+        &bench,
+        "here",
+        "---\ndescription: x\n---\nDo $ARGUMENTS here.",
+    );
+    put_skill(
+        &bench,
+        "apart",
+        "---\nrunAs: subagent\n---\nDo $ARGUMENTS apart.",
+    );
+    let mut session = bench.open_with(Open::New, skilled(&bench)).await;
+    for (line, part) in [
+        ("here this", "Do this here."),
+        (
+            "apart that",
+            "Call skill with the name apart and the arguments: that.",
+        ),
+        ("review", "Call read_only_skill with the name review."),
+    ] {
+        session.send(Op::Command { line: line.into() }).await;
+        let shown = session.finish().await;
+        assert!(shown.text().contains(part), "{line}: {}", shown.text());
+    }
+    session.close().await;
+}
+
+/// Many children in parallel against a budget that is too small for all. `OSTLER_CREW_RUNS=100` is the full run.
+#[tokio::test]
+async fn fifty_children_at_once_lose_no_result_and_no_money() {
+    const CHILDREN: usize = 50;
+    const LIMIT: u64 = 150_000;
+    let runs = std::env::var("OSTLER_CREW_RUNS").ok();
+    let runs: usize = runs.and_then(|n| n.parse().ok()).unwrap_or(2);
+    let usage = Usage {
+        input: 2_000,
+        output: 100,
+        ..Usage::default()
+    };
+    for run in 0..runs {
+        let task = |n: usize| ("read_only_task", json!({"prompt": format!("number {n}")}));
+        let server = delegating(
+            (0..CHILDREN).map(task).collect(),
+            move |request| match request.tool_results().len() {
+                0 => Step::answer().call("time", json!({})).usage(usage),
+                _ => Step::answer().text(&says(request)).usage(usage),
+            },
+        );
+        let bench = Bench::with(Kind::Chat, server);
+        let ledger = ostler_engine::ledger::Ledger::new(bench.space.home());
+        let limits = ostler_engine::budget::Limits {
+            session: ostler_engine::budget::Limit {
+                usd: None,
+                tokens: Some(LIMIT),
+            },
+            ..Default::default()
+        };
+        let budget = ostler_engine::budget::Budget::new(limits, ledger.clone());
+        let change = |options: &mut Options| {
+            options.params.max_tokens = Some(100);
+            options.budget = budget.clone();
+            options.crew = Arc::new(CrewSettings {
+                max_children: CHILDREN,
+                ..CrewSettings::default()
+            });
+        };
+        let shown = outcome(&bench, change).await;
+        let results = shown.results();
+        assert_eq!(results.len(), CHILDREN, "run {run}");
+        for (n, result) in results.iter().enumerate() {
+            let text = result["data"]["text"].as_str();
+            let why = result["error"]["message"].as_str().unwrap_or_default();
+            assert!(
+                text == Some(&format!("number {n}")) || why.contains("budget"),
+                "run {run}: {result}"
+            );
+        }
+        let lines = ledger.lines().unwrap();
+        let spent: u64 = lines.iter().map(|l| l.tokens.input + l.tokens.output).sum();
+        assert!(spent <= LIMIT, "run {run}: {spent}");
+        let lost = results.iter().filter(|r| r["ok"] != true).count();
+        assert!(
+            lost > 0 && lost < CHILDREN,
+            "run {run}: {lost} without an answer"
+        );
+    }
+}
+
+/// `cargo nextest run -p ostler-engine --run-ignored only starting_a_child --no-capture`
+#[tokio::test]
+#[ignore = "it measures"]
+async fn starting_a_child() {
+    let server = delegating(vec![("read_only_task", json!({"prompt": "x"}))], |_| {
+        Step::answer().text("Done.")
+    });
+    let bench = Bench::with(Kind::Chat, server);
+    for n in 0..100 {
+        put_skill(
+            &bench,
+            &format!("s{n}"),
+            &format!("---\ndescription: Number {n}\n---\n{}", "word ".repeat(500)),
+        );
+    }
+    let (mut first, mut child) = (Vec::new(), Vec::new());
+    for _ in 0..20 {
+        let mut session = bench.open_with(Open::New, skilled(&bench)).await;
+        let before = bench.server.requests().len();
+        let since = std::time::Instant::now();
+        session.prompt("go", Delivery::Queue).await;
+        while bench.server.requests().len() < before + 1 {
+            tokio::task::yield_now().await;
+        }
+        first.push(since.elapsed());
+        while !matches!(
+            session.next().await,
+            Event::Delta(Delta::ToolStarted { .. })
+        ) {}
+        let since = std::time::Instant::now();
+        while bench.server.requests().len() < before + 2 {
+            tokio::task::yield_now().await;
+        }
+        child.push(since.elapsed());
+        session.finish().await;
+        session.close().await;
+    }
+    let median = |times: &mut Vec<std::time::Duration>| {
+        times.sort();
+        times[times.len() / 2]
+    };
+    let (first, child) = (median(&mut first), median(&mut child));
+    println!(
+        "from a prompt to its request {first:?}, from a call to the child's request {child:?}"
+    );
 }

@@ -518,6 +518,8 @@ words! {
     SkillUse: "use", "使用";
     SkillShow: "show", "查看";
     NoSkill: "There is no skill {}.", "没有技能 {}。";
+    PlanMade: "Plan:\n{}", "计划：\n{}";
+    NoPlan: "The planner gave no plan, so the turn goes on without one. {}", "规划模型未给出计划，回合继续。{}";
     SkillLeft: "The skill {} is left out: {}.", "技能 {} 已忽略：{}。";
     RoleLeft: "The role {} is left out: {}.", "角色 {} 已忽略：{}。";
     TemplateLeft: "The command {} was left out: {}.", "命令 {} 已略过：{}。";

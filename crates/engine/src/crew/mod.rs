@@ -2,6 +2,7 @@
 //! child itself is a session like any other; `children` looks after it.
 
 mod open;
+pub mod planner;
 mod send;
 
 use crate::children::{Errand, Heir, Slots, Spent};
@@ -87,6 +88,8 @@ pub struct Crew {
     pub skill: Option<String>,
     /// Where worktrees are put.
     pub home: PathBuf,
+    /// The session of its planner.
+    pub planned: Option<String>,
     /// Where children are asked for, and the places they have.
     pub door: Option<(mpsc::Sender<Errand>, Slots)>,
 }
@@ -110,6 +113,8 @@ pub struct Duty {
     pub attended: bool,
     /// 0 = no limit.
     pub max_steps: u64,
+    /// A session whose conversation it goes on with.
+    pub continues: Option<String>,
 }
 
 /// What a call that delegates works with.

@@ -6,6 +6,7 @@ use crate::children::Heir;
 use crate::desk::Desk;
 use crate::hub::{LocalHub, Options, Parts};
 use crate::instructions;
+use crate::log::branch;
 use crate::prompt;
 use crate::roles::Roles;
 use crate::saves::Saves;
@@ -42,9 +43,18 @@ impl Offer {
 
 impl LocalHub {
     pub(crate) fn open_heir(&self, mut heir: Heir) -> Result<(Client, JoinHandle<()>), HubError> {
-        let entries = std::mem::take(&mut heir.entries);
+        let mut entries = std::mem::take(&mut heir.entries);
+        let mut source = heir.parent.clone();
+        let continues = heir.duty.as_ref().and_then(|duty| duty.continues.clone());
+        // One that cannot be read any more begins anew.
+        if let Some(id) = continues
+            && let Ok((past, _)) = self.store().read(&id)
+        {
+            entries = branch(past);
+            source = id;
+        }
         let from = entries.last().map(|last| ForkedFrom {
-            session: heir.parent.clone(),
+            session: source,
             entry: last.entry,
             copied: copied(&entries),
         });

@@ -2,13 +2,13 @@
 //! what became of it.
 
 use super::{Bill, Duty, Hand};
-use crate::children::{Caller, Ended, Errand, How, shortened};
+use crate::children::{Caller, Ended, Errand, How, post_prompt, shortened};
 use crate::cut::Capture;
 use crate::policy::{Mode, Rule, time_shown};
 use crate::roles::{PLANNER, Role};
 use crate::tool::{Context, ToolError};
 use crate::worktree::{self, Worktree};
-use ostler_wire::{Delivery, Delta, Op, Word};
+use ostler_wire::{Delta, Op, Word};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,11 +39,7 @@ impl Order {
         Self {
             role: role.to_owned(),
             title: shortened(&title.unwrap_or_else(|| prompt.clone())),
-            first: Op::Prompt {
-                text: prompt,
-                delivery: Delivery::Queue,
-                images: Vec::new(),
-            },
+            first: post_prompt(prompt),
             read_only: false,
             worktree: false,
             skill: None,
@@ -176,6 +172,7 @@ fn assign(
         root: tree.map(|tree| tree.root.clone()),
         attended: hand.crew.settings.attended,
         max_steps: 0,
+        continues: None,
     });
 }
 
@@ -186,7 +183,7 @@ pub enum Failed {
 }
 
 /// Waits for a place, starts it, and waits for its end.
-async fn errand(
+pub async fn errand(
     cx: &Context,
     hand: &Hand,
     heir: crate::children::Heir,
