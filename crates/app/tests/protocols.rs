@@ -8,8 +8,8 @@ use ostler_testkit::{
 };
 use serde_json::{Value, json};
 
-/// 2,500 tokens at four bytes each.
-const MAX_FIRST_PROMPT: usize = 10_000;
+/// 4,000 tokens at four bytes each, with every built-in tool.
+const MAX_FIRST_PROMPT: usize = 16_000;
 /// A model that nobody knows is only asked for its thoughts when the person says how hard to think.
 const THINKING: &str = "[agent]\neffort = \"medium\"\n";
 /// Eight by eight red pixels.

@@ -113,11 +113,7 @@ pub fn items(places: &Places) -> Vec<Item> {
     let mut out = Vec::new();
     for (folder, wanted) in PROJECT {
         for file in sources::files(&places.root.join(folder), wanted) {
-            let name = places.shown(&file);
-            let place = Place {
-                name: name.clone(),
-                position: None,
-            };
+            let (name, place) = named(&file, places);
             let text = match is_inside(&file, &places.root) {
                 true => sources::text(&file),
                 false => Err("it leads out of the project".into()),
@@ -129,6 +125,16 @@ pub fn items(places: &Places) -> Vec<Item> {
         }
     }
     out
+}
+
+/// What a file is called wherever one stands, and where it is from here.
+fn named(file: &Path, places: &Places) -> (String, Place) {
+    let inner = file.strip_prefix(&places.root).unwrap_or(file);
+    let place = Place {
+        name: places.shown(file),
+        position: None,
+    };
+    (inner.display().to_string(), place)
 }
 
 /// The files of a project that somebody looked at, by their content.
@@ -143,15 +149,11 @@ fn vouched(loaded: &Loaded, places: &Places) -> Vouched {
             .collect();
         for (folder, wanted) in PROJECT {
             for file in sources::files(&places.root.join(folder), wanted) {
-                let name = places.shown(&file);
                 let Ok(text) = sources::text(&file) else {
                     continue;
                 };
                 let hash = sources::hash(&text);
-                let place = Place {
-                    name: name.clone(),
-                    position: None,
-                };
+                let (name, place) = named(&file, places);
                 // It may have changed since the start.
                 if trusted.contains(Item::new(name, place, &text, &hash).hash.as_str()) {
                     known.insert(hash);

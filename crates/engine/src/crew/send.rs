@@ -289,10 +289,10 @@ fn data(cx: &Context, ended: Ended, left: Option<Value>) -> Value {
         cost: ended.spent.cost,
     };
     let mut data = json!({
-        "session": ended.session,
-        "role": ended.role,
         "text": captured.text,
         "truncated": captured.truncated,
+        "role": ended.role,
+        "session": ended.session,
         "seconds": ended.took.as_secs(),
         "spent": bill,
     });
