@@ -6,6 +6,7 @@ use crate::auth::{Logins, known_secrets};
 use crate::config::budget::{self, Cap};
 use crate::config::diagnose::{self, ConfigError, Notice};
 use crate::config::env::Override;
+use crate::config::hooks::{self, Gathered};
 use crate::config::keys::{self, Dotenv};
 use crate::config::layers::{self, Inputs, Loaded, RuleList};
 use crate::config::paths::{Env, Places, Platform};
@@ -19,6 +20,7 @@ use crate::rule_store;
 use crate::rule_watch::Watch;
 use anyhow::{Context as _, anyhow};
 use ostler_engine::budget::{Budget, Limits};
+use ostler_engine::hooks::Hook;
 use ostler_engine::ledger::Ledger;
 use ostler_engine::policy::{Fallback, Headless, Policy, Posture, Rule, Rules};
 use ostler_engine::redact::Redactor;
@@ -41,6 +43,7 @@ pub struct Boot {
     pub dotenv: Dotenv,
     pub built_in: Vec<ProviderConfig>,
     pub servers: Vec<Configured>,
+    pub hooks: Gathered,
     /// What was spent; the limits are in the configuration.
     pub spent: Budget,
     pub machine: Arc<Local>,
@@ -90,6 +93,7 @@ impl Boot {
         loaded.notices.extend(strays);
         let mut notices = Vec::new();
         let servers = plugins::gather(&loaded, &places, &mut notices);
+        let hooks = hooks::gather(&loaded, &places, &mut notices);
         loaded.notices.extend(notices);
         let dotenv = Dotenv::load(&places.dotenv(), ostler_host::mode_of);
         Ok(Self {
@@ -101,6 +105,7 @@ impl Boot {
             dotenv,
             built_in: providers::built_in(ostler_llm::builtin_providers()),
             servers,
+            hooks,
             machine: Arc::new(Local::new()),
             redactor: Redactor::default(),
         })
@@ -196,14 +201,17 @@ impl Boot {
                 top_p: config.agent.top_p,
                 max_tokens: config.agent.max_tokens,
                 effort: config.agent.effort.map(effort),
+                ..Params::default()
             },
             max_steps: config.agent.max_steps,
             checkpoints: crate::cmd::checkpoint::wanted(self),
             context: config.context.settings(),
+            recall: config.agent.memory_compiler.enabled,
             budget: self.budget(),
             operator: self.operator()?,
             policy: self.policy_for(interactive)?,
             watch: Some(Arc::new(Watch::new(self))),
+            hooks: self.wanted_hooks()?,
             mode: self.global.mode.map(mode),
             plan_tools: config.agent.plan_mode_allowed_tools.clone(),
             rules: Some(self.rule_store()),
@@ -244,6 +252,13 @@ impl Boot {
         }
         lines.retain(|line| !line.is_empty());
         Ok(lines)
+    }
+
+    fn wanted_hooks(&self) -> anyhow::Result<Arc<[Hook]>> {
+        match self.hooks.faults.as_slice() {
+            [] => Ok(self.hooks.hooks.clone().into()),
+            faults => Err(anyhow!("{}", crate::print::printable(&faults.join("\n")))),
+        }
     }
 
     /// Whoever wants to be asked, and cannot be, gets a no.

@@ -3,10 +3,12 @@
 mod checkpoint;
 mod crew;
 mod mcp;
+mod memory;
 
 pub use checkpoint::Checkpoint;
 pub use crew::{Agents, Skills};
 pub use mcp::{Mcp, McpAdd, McpScope};
+pub use memory::{Memory, MemorySwitch};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -132,6 +134,9 @@ pub enum Command {
     /// What the rules say: try a call, list and remove rules, find new ones, see what a session touched
     #[command(subcommand)]
     Permissions(Permissions),
+    /// What is remembered over sessions: list, show, search, edit, archive, restore
+    #[command(subcommand)]
+    Memory(Memory),
     /// Servers of others whose tools the model gets too: add, list, test, log in
     #[command(subcommand)]
     Mcp(Mcp),
@@ -349,6 +354,12 @@ pub enum Config {
         /// text, or json for programs
         #[arg(long, value_enum, default_value_t)]
         format: Listing,
+    },
+    /// Whether remembered facts are recalled with your prompts
+    #[command(alias = "memory-v5")]
+    Memory {
+        #[arg(value_enum, default_value = "status")]
+        switch: MemorySwitch,
     },
     /// The JSON Schema of the file, for editors
     Schema,

@@ -124,6 +124,7 @@ async fn run(cli: Cli) -> anyhow::Result<u8> {
             cmd::login::status(&lenient()?.warned(), format)
         }
         Some(Command::Permissions(args)) => cmd::permissions::run(lenient()?, args).await,
+        Some(Command::Memory(args)) => cmd::memory::run(&lenient()?.warned(), args),
         Some(Command::Mcp(args)) => cmd::mcp::run(boot()?, args).await,
         Some(Command::Skills(args)) => cmd::crew::skills(&lenient()?.warned(), args),
         Some(Command::Agents(args)) => cmd::crew::agents(&lenient()?.warned(), args),
@@ -170,6 +171,7 @@ fn with_output(
         | Command::Handoff(_)
         | Command::Config(_)
         | Command::Permissions(_)
+        | Command::Memory(_)
         | Command::Mcp(_)
         | Command::Skills(_)
         | Command::Agents(_)

@@ -166,3 +166,56 @@ fn the_result_object_says_so() {
         "{result}"
     );
 }
+
+#[cfg(unix)]
+#[test]
+fn what_a_process_holds_binds_the_others_until_it_is_killed() {
+    // Each may take 10 cents: a day of 15 has room for one at a time.
+    let config = format!("{PRICED}[budget]\nday = {{ usd = 0.15 }}\n");
+    let steps = [Step::stall_headers(), answer("mine", 4), answer("more", 4)];
+    let scene = Scene::with_config(Kind::Chat, &config, steps);
+    let first = scene.ostler(["exec", "-p", "waits"]).spawn();
+    common::wait_for("a request", || {
+        (scene.server.requests().len() == 1).then_some(())
+    });
+    let out = scene.exec("too much").exits(1);
+    assert!(
+        fault(&out).contains("The budget of the day is $0.1500: $0.1000 is used or promised"),
+        "{out:?}"
+    );
+    assert_eq!(scene.server.requests().len(), 1);
+    first.signal(ostler_testkit::Signal::Kill);
+    first.wait();
+    scene.exec("now it fits").ok();
+    assert_eq!(scene.server.requests().len(), 2);
+    scene.server.forgive();
+}
+
+#[cfg(unix)]
+#[test]
+fn processes_beside_each_other_stay_within_a_day() {
+    // Each takes the 10 cents that it may take: three fit, whoever they are.
+    let config = format!("{PRICED}[budget]\nday = {{ usd = 0.35 }}\n");
+    let server = ostler_testkit::Server::answering(|_| {
+        answer("slowly", 10).pace(std::time::Duration::from_millis(50))
+    });
+    let scene = Scene::of(Kind::Chat, &config, server);
+    let runs: Vec<_> = (0..8)
+        .map(|n| scene.ostler(["exec", "-p", &format!("{n}")]).spawn())
+        .collect();
+    let ended: Vec<Output> = runs
+        .into_iter()
+        .map(ostler_testkit::Running::wait)
+        .collect();
+    let done = ended.iter().filter(|out| out.code == Some(0));
+    let told = ended.iter().filter(|out| fault(out).contains("of the day"));
+    assert_eq!((done.count(), told.count()), (3, 5), "{ended:?}");
+    assert_eq!(scene.server.requests().len(), 3);
+    assert!(
+        scene
+            .exec("one more")
+            .exits(1)
+            .stderr
+            .contains("of the day")
+    );
+}

@@ -4,6 +4,7 @@
 
 mod books;
 mod breach;
+mod holds;
 #[cfg(test)]
 mod tests;
 
@@ -13,6 +14,7 @@ use crate::store::copies;
 use books::{Books, Pot};
 pub use books::{Payer, Span, State};
 pub use breach::{Breach, RAISE, Sum};
+use holds::{Door, Holds};
 use jiff::Timestamp;
 use ostler_llm::{Answer, AnswerPart, Model, Price, TokenUsage};
 use ostler_wire::{Body, Entry, Usage};
@@ -196,6 +198,7 @@ pub struct Budget {
 struct Shared {
     books: Books,
     ledger: Ledger,
+    holds: Holds,
     /// The day that was read, and how far.
     date: jiff::civil::Date,
     read: u64,
@@ -207,6 +210,7 @@ impl Budget {
             limits,
             shared: Arc::new(Mutex::new(Shared {
                 books: Books::default(),
+                holds: Holds::new(ledger.home()),
                 ledger,
                 date: jiff::civil::Date::MIN,
                 read: 0,
@@ -225,8 +229,18 @@ impl Budget {
     /// Holds what a request may cost until the hold is dropped.
     pub fn hold(&self, payer: Payer<'_>, worst: Amount) -> Result<Hold, Breach> {
         let mut shared = self.lock();
-        self.look_at_day(&mut shared);
-        let pots = shared.books.hold(&self.limits, payer, worst)?;
+        let pots = match self.limits.day == Limit::default() {
+            true => shared.books.hold(&self.limits, payer, worst)?,
+            false => {
+                // Nobody else is promised anything between the look and the promise.
+                let door = shared.holds.enter();
+                shared.books.elsewhere = shared.holds.of_others(&door);
+                self.look_at_day(&mut shared);
+                let pots = shared.books.hold(&self.limits, payer, worst)?;
+                shared.tell(&door);
+                pots
+            }
+        };
         Ok(Hold {
             budget: self.clone(),
             pots,
@@ -268,6 +282,10 @@ impl Budget {
     /// How every limit of this payer stands.
     pub fn states(&self, payer: Payer<'_>) -> Vec<State> {
         let mut shared = self.lock();
+        if self.limits.day != Limit::default() {
+            let door = shared.holds.enter();
+            shared.books.elsewhere = shared.holds.of_others(&door);
+        }
         self.look_at_day(&mut shared);
         shared.books.states(&self.limits, payer)
     }
@@ -291,6 +309,12 @@ impl Budget {
 }
 
 impl Shared {
+    /// Lets other processes know what is held here.
+    fn tell(&mut self, door: &Door) {
+        let held = self.books.held_today();
+        self.holds.tell(held, door);
+    }
+
     /// Adds what was written to the ledger since the last look. A ledger that cannot be read counts as it did.
     fn read_day(&mut self, now: jiff::Zoned) {
         if now.date() != self.date {
@@ -334,6 +358,12 @@ pub struct Hold {
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        self.budget.lock().books.release(&self.pots, self.worst);
+        let mut shared = self.budget.lock();
+        if self.budget.limits.day == Limit::default() {
+            return shared.books.release(&self.pots, self.worst);
+        }
+        let door = shared.holds.enter();
+        shared.books.release(&self.pots, self.worst);
+        shared.tell(&door);
     }
 }

@@ -4,8 +4,9 @@
 mod crew;
 mod diff;
 mod front;
-mod handoff;
+pub mod handoff;
 mod mcp;
+mod memory;
 pub mod resume;
 mod rewind;
 pub mod said;
@@ -18,6 +19,7 @@ pub mod template;
 use crate::compaction;
 use crate::desk::Desk;
 use crate::extra::Extra;
+use crate::hooks::Hook;
 use crate::inbox::Inbox;
 use crate::session::Session;
 use ostler_wire::{CommandInfo, Delta, Language, View, Word};
@@ -82,8 +84,10 @@ pub(crate) const COMMANDS: &[Command] = &[
     command("fork", Word::HelpFork, "[n]", Run::Between(session::fork)),
     command("handoff", Word::HelpHandoff, "<goal>", Run::Work(handoff::handoff)),
     command("help", Word::HelpHelp, "[command]", Run::Now(front::help)),
+    command("hooks", Word::HelpHooks, "", Run::Now(hooks)),
     command("kill", Word::HelpKill, "<id>", Run::AtOnce(tasks::kill)),
     command("mcp", Word::HelpMcp, "[reconnect|trust|untrust NAME]", Run::Now(mcp::panel)),
+    command("memory", Word::HelpMemory, "[show|edit|archive|restore ID|search WORDS|recall]", Run::Work(memory::memory)),
     command("mode", Word::HelpMode, "[normal|plan|next]", Run::Now(standing::mode)),
     command("model", Word::HelpModel, "[provider/model]", Run::Between(session::model)),
     command("new", Word::HelpNew, "", Run::Between(session::new)),
@@ -238,6 +242,33 @@ fn compact<'a>(session: &'a mut Session, focus: &'a str) -> Work<'a> {
             Err(error) => View::Error(error.to_string()),
         }
     })
+}
+
+fn hooks(desk: &mut Desk, _: &mut Inbox, _: &str) -> View {
+    let language = desk.manner.language;
+    let all = desk.manner.hooks.all();
+    if all.is_empty() {
+        return View::Text(language.say(Word::HooksNone).into());
+    }
+    let row = |hook: &Hook| {
+        vec![
+            hook.moment.name().to_owned(),
+            hook.matcher.text().to_owned(),
+            hook.command.clone(),
+            hook.from.clone(),
+        ]
+    };
+    View::Table {
+        columns: [
+            Word::ColEvent,
+            Word::ColMatch,
+            Word::ColCommand,
+            Word::ColFrom,
+        ]
+        .map(|word| language.say(word).to_owned())
+        .to_vec(),
+        rows: all.iter().map(row).collect(),
+    }
 }
 
 fn status(desk: &mut Desk, inbox: &mut Inbox, _: &str) -> View {

@@ -4,7 +4,7 @@ use crate::compaction::Plan;
 use crate::fold::Fold;
 use crate::transcript::{Measure, Transcript, prefix_text};
 use bytes::Bytes;
-use ostler_llm::{Model, Msg, Params, Prefix};
+use ostler_llm::{Calls, Model, Msg, Params, Prefix};
 use ostler_wire::{Body, Break, Compaction, Entry, Origin, Part, Role, Usage};
 use std::borrow::Borrow;
 
@@ -67,6 +67,15 @@ impl Conversation {
         Self {
             fold: self.fold.anew(),
             ..Self::new(model, prefix, &self.params, false)
+        }
+    }
+
+    /// The answers from now on may call no tools, as far as the endpoint keeps to it.
+    pub fn forbid_calls(&mut self) {
+        // Without tools there is nothing to forbid, and saying so is refused.
+        if !self.prefix.tools.is_empty() {
+            self.params.calls = Calls::Forbidden;
+            self.transcript.set(&self.params);
         }
     }
 

@@ -3,18 +3,20 @@
 use crate::artifacts::Artifacts;
 use crate::briefing::{self, Way};
 use crate::budget::{self, Amount, Booked, Budget, Payer};
-use crate::compaction::Folding;
+use crate::compaction::{Folding, Gauge};
 use crate::confine::Commons;
 use crate::conversation::{Conversation, Sent};
 use crate::crew::{Crew, Offer};
 use crate::extra::Extra;
 use crate::feed::Feed;
 use crate::history::History;
+use crate::hooks::Hooks;
 use crate::hub::{Options, RuleNews, RuleStore};
 use crate::jobs::Jobs;
 use crate::ledger::{Ledger, Line, usage_of};
 use crate::log::{Log, LogError};
 use crate::mcp::Fleet;
+use crate::memory::Mind;
 use crate::petition::Petitions;
 use crate::policy::{
     Call, Decision, Gate, Guard, Maker, Mode, Planned, Policy, Posture, Rule, Verdict, gate,
@@ -76,6 +78,8 @@ pub struct Manner {
     pub folding: Folding,
     /// Where servers may ask the person, if there is one.
     pub petitions: Option<Petitions>,
+    pub hooks: Hooks,
+    pub mind: Mind,
 }
 
 /// What there is beside the engine's own.
@@ -138,6 +142,9 @@ pub struct Left {
     seen: Arc<Seen>,
     todo: Arc<Vec<TodoItem>>,
     told: Mode,
+    gauge: Gauge,
+    /// Facts that it was told.
+    known: HashSet<String>,
 }
 
 /// Under which names requests are written into the ledger.
@@ -235,6 +242,8 @@ impl Desk {
             seen: std::mem::take(&mut self.shop.seen),
             todo: std::mem::take(&mut self.shop.todo),
             told: std::mem::take(&mut self.standing.told),
+            gauge: std::mem::take(&mut self.manner.folding.gauge),
+            known: std::mem::take(&mut self.manner.mind.known),
         };
         past.iter().for_each(|entry| self.remember(&entry.body));
         left
@@ -245,6 +254,8 @@ impl Desk {
         self.shop.seen = left.seen;
         self.shop.todo = left.todo;
         self.standing.told = left.told;
+        self.manner.folding.gauge = left.gauge;
+        self.manner.mind.known = left.known;
     }
 
     /// Call ids and file states that the session has seen, and how things stand.
@@ -256,6 +267,7 @@ impl Desk {
             self.shop.todo = Arc::new(todo.items.clone());
         }
         self.manner.folding.gauge.note(body);
+        self.manner.mind.note(body);
         if let Body::Usage(usage) = body
             && usage.role.is_none()
         {
@@ -330,6 +342,7 @@ impl Desk {
             seen: self.shop.seen.clone(),
             jobs: self.shop.jobs.clone(),
             history: self.shop.history.clone(),
+            memory: self.manner.mind.memory.clone(),
             commons: self.shop.commons.clone(),
             guard: self.guard(tool),
             terms: Arc::new(self.standing.terms(&self.policy.rules, hosts)),

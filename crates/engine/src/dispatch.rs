@@ -11,6 +11,7 @@ pub use afford::{Afforded, afford};
 
 use crate::commands;
 use crate::desk::Desk;
+use crate::hooks::{self, Permission, Said};
 use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
 use crate::policy::{Gate, Verdict};
@@ -20,7 +21,7 @@ use crate::tool::{Context, Done, ToolError, Typed as _};
 use crate::tools::{Held, skill::Skill};
 use futures_util::stream::FuturesOrdered;
 use futures_util::{FutureExt, StreamExt};
-use ostler_wire::{Access, Body, Delta, Json, ToolResult, ToolUse, Word};
+use ostler_wire::{Access, Body, Delta, Json, Message, ToolResult, ToolUse, Word};
 use permit::Leave;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -37,11 +38,13 @@ const MAX_NAME_SHOWN: usize = 100;
 const MAX_ERROR_CHARS: usize = 8_000;
 
 /// A call that may run.
-struct Prepared {
-    call: ToolUse,
-    tool: Held,
-    args: Value,
-    accesses: Vec<Access>,
+pub(crate) struct Prepared {
+    pub call: ToolUse,
+    pub tool: Held,
+    pub args: Value,
+    pub accesses: Vec<Access>,
+    /// What hooks said of it.
+    pub permission: Permission,
 }
 
 /// What happened to the calls, for the turn's breaker.
@@ -49,6 +52,17 @@ struct Prepared {
 pub struct Dispatched {
     /// In order.
     pub calls: Vec<Ran>,
+    /// What hooks have for the model, which comes after all results.
+    notes: Vec<String>,
+    /// Why a hook wants the turn ended.
+    pub halt: Option<String>,
+}
+
+impl Dispatched {
+    fn hear(&mut self, said: Said) {
+        self.notes.extend(hooks::note(&said));
+        self.halt = self.halt.take().or(said.halt);
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,12 +84,13 @@ pub async fn dispatch(
     let mut done = Dispatched::default();
     let mut together: Vec<Prepared> = Vec::new();
     for call in calls {
-        if cancel.is_cancelled() {
+        if cancel.is_cancelled() || done.halt.is_some() {
             run_together(desk, inbox, &mut together, cancel, &mut done).await?;
-            refuse(desk, &call, never_ran(), &mut done)?;
+            let why = done.halt.as_deref().map_or_else(never_ran, by_hook);
+            refuse(desk, &call, why, &mut done)?;
             continue;
         }
-        let prepared = match prepare(desk, call) {
+        let mut prepared = match prepare(desk, call) {
             Ok(prepared) => prepared,
             Err(refused) => {
                 let (call, error) = *refused;
@@ -85,16 +100,26 @@ pub async fn dispatch(
             }
         };
         commands::heed(desk, inbox);
-        let reader = prepared.accesses.iter().all(Access::is_read_only)
-            && prepared.tool.question(&prepared.args).is_none()
-            && !prepared.tool.runs_alone();
+        let reader = is_reader(&prepared);
+        let gathers = match together.first() {
+            Some(first) if delegates(first) => delegates(&prepared),
+            Some(_) | None => reader,
+        };
+        if !gathers {
+            run_together(desk, inbox, &mut together, cancel, &mut done).await?;
+        }
+        let mut said = hooks::before_call(desk, inbox, &prepared, cancel).await?;
+        if let Some(why) = said.refusal() {
+            run_together(desk, inbox, &mut together, cancel, &mut done).await?;
+            refuse(desk, &prepared.call, by_hook(&why), &mut done)?;
+            done.hear(said);
+            continue;
+        }
+        prepared.permission = said.permission;
+        done.hear(said);
         if delegates(&prepared) {
             delegate(desk, inbox, prepared, &mut together, cancel, &mut done).await?;
             continue;
-        }
-        // What others write, the call after them reads.
-        if together.iter().any(delegates) {
-            run_together(desk, inbox, &mut together, cancel, &mut done).await?;
         }
         if reader && allowed_quietly(desk, inbox, &prepared).await {
             together.push(prepared);
@@ -112,7 +137,42 @@ pub async fn dispatch(
         run_alone(desk, inbox, prepared, cancel, &mut done).await?;
     }
     run_together(desk, inbox, &mut together, cancel, &mut done).await?;
+    if !done.notes.is_empty() {
+        let notes = format!("[Hooks say: {}]", done.notes.join("\n"));
+        desk.commit(vec![Body::Message(Message::note(notes))])?;
+    }
     Ok(done)
+}
+
+/// Whether it may run beside others of its kind.
+fn is_reader(prepared: &Prepared) -> bool {
+    prepared.accesses.iter().all(Access::is_read_only)
+        && prepared.tool.question(&prepared.args).is_none()
+        && !prepared.tool.runs_alone()
+}
+
+fn by_hook(why: &str) -> ToolError {
+    ToolError::new("blocked", format!("Blocked by a hook: {why}"))
+}
+
+/// Stores a result, and lets hooks look at it.
+async fn conclude(
+    desk: &mut Desk,
+    inbox: &mut Inbox,
+    prepared: &Prepared,
+    (result, took): Finished,
+    (cancel, done): (&CancellationToken, &mut Dispatched),
+) -> Result<(), LogError> {
+    let data = match &result {
+        Ok(ended) if hooks::want_results(desk) => Some(ended.data.clone()),
+        Ok(_) | Err(_) => None,
+    };
+    commit(desk, &prepared.call, result, took, done)?;
+    if let Some(data) = data {
+        let said = hooks::after_call(desk, inbox, prepared, data, cancel).await?;
+        done.hear(said);
+    }
+    Ok(())
 }
 
 fn prepare(desk: &Desk, call: ToolUse) -> Result<Prepared, Box<(ToolUse, ToolError)>> {
@@ -140,6 +200,7 @@ fn prepare(desk: &Desk, call: ToolUse) -> Result<Prepared, Box<(ToolUse, ToolErr
             call,
             tool,
             args,
+            permission: Permission::AsEver,
         }),
         Err(error) => Err(Box::new((call, error))),
     }
@@ -201,7 +262,8 @@ async fn allowed_quietly(desk: &Desk, inbox: &mut Inbox, prepared: &Prepared) ->
     let gate = desk.gate(&*prepared.tool, &prepared.accesses);
     let deciding = desk.decide(prepared.tool.name(), &prepared.accesses, gate);
     let decision = inbox.attend(deciding).await;
-    gate == Gate::Open && decision.is_ok_and(|d| d.verdict == Verdict::Allow)
+    let asks = prepared.permission == Permission::Ask;
+    !asks && gate == Gate::Open && decision.is_ok_and(|d| d.verdict == Verdict::Allow)
 }
 
 async fn run_together(
@@ -233,7 +295,7 @@ async fn run_together(
         };
         let (result, took) =
             regrant::offer(desk, inbox, &prepared, &Leave::default(), finished, cancel).await?;
-        commit(desk, &prepared.call, result, took, done)?;
+        conclude(desk, inbox, &prepared, (result, took), (cancel, done)).await?;
     }
     Ok(())
 }
@@ -273,7 +335,7 @@ async fn run_alone(
         question::settle(desk, name, answer.as_ref(), ended);
     }
     let wrote = result.is_ok() && prepared.accesses.iter().any(changes);
-    commit(desk, &prepared.call, result, took, done)?;
+    conclude(desk, inbox, &prepared, (result, took), (cancel, done)).await?;
     if let Some(ran) = done.calls.last_mut() {
         ran.wrote = wrote;
     }

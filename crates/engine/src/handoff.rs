@@ -1,17 +1,24 @@
 //! A handoff: what a fresh session needs to go on with the work of another one, as Markdown. It is read off the log; a model
-//! may say it better. No history is touched.
+//! may say it better. No history is touched; a document goes to a file beside the work.
 
 use crate::budget::{self, Amount, Hold, Till};
 use crate::compaction::{Facts, MAX_PINNED, Plan, cut};
 use crate::conversation::Conversation;
+use crate::desk::Desk;
 use crate::feed::Feed;
 use crate::ledger::usage_of;
+use crate::log::branch;
 use crate::sample::{Sampled, sample};
 use ostler_llm::{Answer, AnswerPart, Model, Params, Prefix, TokenUsage};
-use ostler_wire::{Body, Entry, Message, Outcome, Role, Stop, Usage};
+use ostler_wire::{Body, Entry, Message, Outcome, Role, Stop, TurnEnd, Usage};
 use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
+/// Documents of one session.
+const MAX_DOCUMENTS: usize = 100;
 /// Entries of each list.
 const MAX_FILES: usize = 30;
 const MAX_COMMANDS: usize = 20;
@@ -148,6 +155,73 @@ impl Handoff {
                 usage,
                 hold,
             },
+        }
+    }
+}
+
+/// Writes it beside the work. How the person names the file, and what is in it.
+pub(crate) fn write(desk: &Desk, handoff: &Handoff) -> Result<(String, String), String> {
+    let document = desk.feed.redactor().text(handoff.render());
+    let session = &desk.account.session;
+    let id = session.get(..8).unwrap_or(session);
+    let (path, written) = new_file(&desk.scope.root, &format!("handoff-{id}"), &document);
+    let shown = desk.scope.shown(&path);
+    match written {
+        Ok(()) => Ok((shown, document)),
+        Err(error) => Err(format!("{shown}: {error}")),
+    }
+}
+
+/// The same from the log alone, at the end of a turn. The name of the file.
+pub(crate) fn leave(desk: &Desk, outcome: Outcome) -> Result<String, String> {
+    let entries = desk.log.source().entries_after(None);
+    let mut entries = branch(entries.into_iter().map(Arc::unwrap_or_clone).collect());
+    // The log says so in a moment.
+    entries.push(Entry {
+        entry: u64::MAX,
+        parent: None,
+        ts: String::new(),
+        body: Body::TurnEnd(TurnEnd { outcome }),
+    });
+    let root = desk.scope.root.display().to_string();
+    let draft = Handoff::draft(&entries, &goal(&entries), &root);
+    write(desk, &draft).map(|(shown, _)| shown)
+}
+
+/// What the person wanted last.
+pub(crate) fn goal(entries: &[Entry]) -> String {
+    let words = |entry: &Entry| {
+        let message = entry.body.message().filter(|m| m.role == Role::User)?;
+        (!message.text.trim().is_empty()).then(|| message.text.trim().to_owned())
+    };
+    entries.iter().rev().find_map(words).unwrap_or_default()
+}
+
+/// A file of this name that was not there before.
+fn new_file(folder: &Path, name: &str, text: &str) -> (PathBuf, io::Result<()>) {
+    let mut number = 1;
+    loop {
+        let more = match number {
+            1 => String::new(),
+            n => format!("-{n}"),
+        };
+        let path = folder.join(format!("{name}{more}.md"));
+        let file = std::fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&path);
+        match file {
+            Err(error)
+                if error.kind() == io::ErrorKind::AlreadyExists && number < MAX_DOCUMENTS =>
+            {
+                number += 1;
+            }
+            file => {
+                return (
+                    path,
+                    file.and_then(|mut file| file.write_all(text.as_bytes())),
+                );
+            }
         }
     }
 }

@@ -10,16 +10,18 @@ use crate::crew::{self, Crew, CrewSettings, Offer, listing};
 use crate::desk::{Account, Desk, Manner, Offers, Shop};
 use crate::extra::Extra;
 use crate::feed::Feed;
+use crate::hooks::{Bell, Hook, Hooks};
 use crate::inbox::Inbox;
 use crate::ledger::Ledger;
 use crate::log::{Backlog, Log, branch};
 use crate::mcp::{Fleet, McpSettings};
+use crate::memory::{Memory, Mind};
 use crate::muster::Mustered;
 use crate::policy::{Mode, Policy, Rule};
 use crate::redact::Redactor;
 use crate::session::Session;
 use crate::standing::{Standing, mode_of};
-use crate::store::{Store, copied, moved};
+use crate::store::{Store, copied, moved, project_name};
 use crate::templates::Shelf;
 use crate::tool::{Scope, Tool, ToolSettings};
 use crate::turn::Opening;
@@ -98,12 +100,16 @@ pub struct Options {
     /// What checkpoints of the tree may cost; none are made without it.
     pub checkpoints: Option<Limits>,
     pub context: ContextSettings,
+    /// Facts that a prompt is about go with it unasked.
+    pub recall: bool,
     /// What may be spent, shared by all sessions of the process.
     pub budget: Budget,
     /// Lines for the operator section of the prompt.
     pub operator: Vec<String>,
     pub policy: Policy,
     pub watch: Option<Arc<dyn RuleWatch>>,
+    /// Commands that run at fixed moments.
+    pub hooks: Arc<[Hook]>,
     /// As the person named it for this run; a resumed session keeps its own otherwise.
     pub mode: Option<Mode>,
     /// Tools of others that may be used while planning.
@@ -139,6 +145,7 @@ pub struct LocalHub {
     /// The root that sessions are kept under, also of those that work in another tree.
     project: PathBuf,
     pub(crate) servers: Option<Arc<Fleet>>,
+    memory: Arc<Memory>,
 }
 
 /// A log to go on with.
@@ -157,6 +164,11 @@ impl LocalHub {
     pub fn new(options: Arc<Options>, transport: Arc<Transport>) -> Self {
         Self {
             servers: Fleet::new(&options.mcp, || options.surroundings()).map(Arc::new),
+            memory: Arc::new(Memory::new(
+                &options.home,
+                &project_name(&options.root),
+                options.redactor.clone(),
+            )),
             transport,
             writing: Arc::new(Semaphore::new(1)),
             project: options.root.clone(),
@@ -430,6 +442,7 @@ impl LocalHub {
         desk.log = std::mem::replace(&mut past.log, Log::memory());
         take_in(&mut desk, &past.entries, options.mode);
         let title = heir.as_ref().map(|heir| heir.title.clone());
+        let is_child = heir.is_some();
         if let Some(heir) = heir {
             crew::settle(&mut desk, heir);
         }
@@ -451,7 +464,11 @@ impl LocalHub {
         let jobs = desk.shop.jobs.clone();
         let children = Children::new(opener, jobs, options.language, slots.clone());
         desk.offers.crew.door = Some((children.handed.clone(), slots));
-        let inbox = Inbox::new(receiver, feed, asks, children);
+        let mut inbox = Inbox::new(receiver, feed, asks, children);
+        // A child's asks are put to the person by its parent.
+        if !is_child {
+            inbox.hang(Bell::new(&desk));
+        }
         desk.manner.petitions = options.interactive.then(|| inbox.petitions());
         let session = Session {
             inbox,
@@ -507,6 +524,11 @@ impl LocalHub {
                 effort: None,
                 folding: Folding::new(options.context, options.save.then(|| options.home.clone())),
                 petitions: None,
+                hooks: Hooks::new(
+                    options.hooks.clone(),
+                    options.save.then(|| past.folder.with_extension("jsonl")),
+                ),
+                mind: Mind::new(self.memory.clone(), options.recall),
             },
             used_ids: HashSet::new(),
             offers: Offers {
@@ -545,6 +567,10 @@ fn take_in(desk: &mut Desk, entries: &[Entry], mode: Option<Mode>) {
 
 impl Hub for LocalHub {
     async fn open(&self, which: Open) -> Result<Client, HubError> {
+        if self.options.recall && self.memory.is_there() {
+            let memory = self.memory.clone();
+            drop(tokio::task::spawn_blocking(move || memory.warm()));
+        }
         let failed = self.call_servers().await?;
         self.new_session(which, failed)
     }

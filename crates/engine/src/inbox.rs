@@ -4,6 +4,7 @@ use crate::asks::Pending;
 use crate::children::{Children, Ended, Report, What, post};
 use crate::commands;
 use crate::feed::Feed;
+use crate::hooks::Bell;
 use crate::petition::{self, Petition, Petitions};
 use ostler_wire::{Ask, Delivery, Delta, Doing, Image, Op, View, Word};
 use std::collections::{HashMap, VecDeque};
@@ -71,6 +72,8 @@ struct Asking {
     /// For those who carry out calls elsewhere.
     sender: Petitions,
     petitions: mpsc::Receiver<Petition>,
+    /// Rung when somebody asks.
+    bell: Option<Bell>,
 }
 
 /// The next thing to do between turns.
@@ -100,6 +103,7 @@ impl Inbox {
                 next: 1,
                 sender: Petitions(sender),
                 petitions,
+                bell: None,
             },
             closed: false,
         }
@@ -128,6 +132,19 @@ impl Inbox {
         }
     }
 
+    /// What rings when somebody asks.
+    pub fn hang(&mut self, bell: Option<Bell>) {
+        self.asking.bell = bell;
+    }
+
+    fn show_ask(&self, ask: Arc<Ask>) {
+        if let Some(bell) = &self.asking.bell {
+            bell.ring(&ask);
+        }
+        self.asks.add(ask.clone());
+        self.feed.ask(ask);
+    }
+
     /// Where questions are handed in.
     pub fn petitions(&self) -> Petitions {
         self.asking.sender.clone()
@@ -139,10 +156,8 @@ impl Inbox {
         };
         ask.ask = self.new_ask();
         ask.subject = self.feed.redactor().text(ask.subject);
-        let ask = Arc::new(ask);
         self.waiting.insert(ask.ask.clone(), reply);
-        self.asks.add(ask.clone());
-        self.feed.ask(ask);
+        self.show_ask(Arc::new(ask));
     }
 
     /// What a child reports, made known to whoever is attached here.
@@ -165,13 +180,11 @@ impl Inbox {
                 self.children
                     .relayed
                     .insert(id.clone(), (child, ask.ask.clone()));
-                let ask = Arc::new(Ask {
+                self.show_ask(Arc::new(Ask {
                     ask: id,
                     from: Some(from),
                     ..Ask::clone(&ask)
-                });
-                self.asks.add(ask.clone());
-                self.feed.ask(ask);
+                }));
             }
             What::Ended(ended) => {
                 let asks = &self.asks;
@@ -279,11 +292,9 @@ impl Inbox {
         ask.subject = redactor.text(ask.subject);
         ask.preview = ask.preview.map(|text| redactor.text(text));
         let id = ask.ask.clone();
-        let ask = Arc::new(ask);
         let (sender, receiver) = oneshot::channel();
         self.waiting.insert(id.clone(), sender);
-        self.asks.add(ask.clone());
-        self.feed.ask(ask);
+        self.show_ask(Arc::new(ask));
         let turn = self.turn.clone();
         let answer = self
             .attend(async move {

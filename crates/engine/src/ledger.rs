@@ -72,6 +72,11 @@ impl Ledger {
         }
     }
 
+    /// The folder that it lies in.
+    pub fn home(&self) -> &Path {
+        self.path.parent().unwrap_or(&self.path)
+    }
+
     /// Appends one line in one write, so that several processes can share the file.
     pub fn add(&self, line: &Line) -> io::Result<()> {
         let mut text = serde_json::to_string(line)?;

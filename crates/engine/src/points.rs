@@ -185,6 +185,7 @@ mod tests {
             from: Some(1),
             before: Some(tree(before)),
             seen: Some(tree(before + 1)),
+            tokens: None,
         })
     }
 

@@ -1,6 +1,7 @@
 //! Moving a session to another point of its log. The log is only appended to: what is said next follows an earlier entry,
 //! and the branch that ended stays where it is.
 
+use crate::compaction;
 use crate::hub::{reference, settings_of};
 use crate::log::{LogError, branch};
 use crate::points::branch_to;
@@ -30,15 +31,18 @@ impl Session {
     ) -> Result<(), LogError> {
         let from = self.desk.log.head();
         let (seen, known) = (rewind.seen.clone(), self.desk.shop.saves.seen.clone());
-        let mut bodies = vec![Body::Rewind(Rewind { from, ..rewind })];
-        let mut moved = None;
+        let mut rewind = Rewind { from, ..rewind };
+        let (mut also, mut moved) = (None, None);
         if let Some(to) = to {
             let past = branch_to(self.entries(), to);
-            bodies.extend(self.still_holds(&past));
+            also = self.still_holds(&past);
             moved = Some(self.desk.go_back(&past));
+            rewind.tokens = Some(compaction::tokens(&self.desk));
             self.desk.log.set_head(to);
             self.remind(&past);
         }
+        let mut bodies = vec![Body::Rewind(rewind)];
+        bodies.extend(also);
         bodies.push(Body::Notice(Notice { text }));
         let done = self.desk.commit(bodies);
         match (&done, moved, from) {

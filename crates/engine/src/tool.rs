@@ -7,6 +7,7 @@ use crate::feed::Feed;
 use crate::history::History;
 use crate::inbox::Answer;
 use crate::jobs::Jobs;
+use crate::memory::Memory;
 use crate::petition::Petitions;
 use crate::policy::Guard;
 use crate::seen::Seen;
@@ -55,6 +56,15 @@ pub trait Typed: Send + Sync + 'static {
         std::future::ready(None)
     }
 
+    /// Why it cannot succeed, found out before the person is bothered with it.
+    fn objection(
+        &self,
+        _args: Self::Args,
+        _cx: Context,
+    ) -> impl Future<Output = Option<ToolError>> + Send {
+        std::future::ready(None)
+    }
+
     /// It touches nothing, and runs beside no other call all the same: it builds on what the one before left.
     const ALONE: bool = false;
 
@@ -72,6 +82,10 @@ pub trait Tool: Send + Sync {
     fn render(&self, data: &Value) -> Rendered;
 
     fn preview(&self, _args: Value, _cx: Context) -> BoxFuture<'_, Option<String>> {
+        Box::pin(std::future::ready(None))
+    }
+
+    fn objection(&self, _args: Value, _cx: Context) -> BoxFuture<'_, Option<ToolError>> {
         Box::pin(std::future::ready(None))
     }
 
@@ -149,6 +163,8 @@ pub struct Context {
     pub jobs: Arc<Jobs>,
     /// What was said before.
     pub history: Arc<History>,
+    /// What is remembered over sessions.
+    pub memory: Arc<Memory>,
     pub commons: Arc<Commons>,
     /// What the rules say of things met on the way.
     pub guard: Guard,
@@ -294,6 +310,10 @@ impl<T: Typed> Tool for T {
 
     fn preview(&self, args: Value, cx: Context) -> BoxFuture<'_, Option<String>> {
         Box::pin(async move { Typed::preview(self, parse::<T>(&args).ok()?, cx).await })
+    }
+
+    fn objection(&self, args: Value, cx: Context) -> BoxFuture<'_, Option<ToolError>> {
+        Box::pin(async move { Typed::objection(self, parse::<T>(&args).ok()?, cx).await })
     }
 
     fn runs_alone(&self) -> bool {

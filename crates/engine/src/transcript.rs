@@ -72,6 +72,12 @@ impl Transcript {
         }
     }
 
+    /// Other settings from the next request on. They stand behind the messages, so that the prompt stays what it is.
+    pub fn set(&mut self, params: &Params) {
+        self.close.clear();
+        self.codec.close(&self.target, params, &mut self.close);
+    }
+
     /// Adds a message that comes from the given entry.
     pub fn push(&mut self, message: Msg, owner: u64) {
         let mut plain = Vec::new();

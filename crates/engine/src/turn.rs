@@ -2,12 +2,14 @@
 
 use crate::accept::accept;
 use crate::briefing;
-use crate::budget::{Breach, Hold};
+use crate::budget::{self, Breach, Hold};
 use crate::commands;
-use crate::compaction;
+use crate::compaction::{self, Moment, Room};
 use crate::crew::planner;
 use crate::desk::Desk;
 use crate::dispatch::{Afforded, Dispatched, Ran, afford, dispatch};
+use crate::handoff;
+use crate::hooks::{self, Greeting, Start};
 use crate::inbox::{Inbox, Prompt, Stopped};
 use crate::ingest;
 use crate::log::{LogError, branch};
@@ -19,7 +21,7 @@ use crate::saves;
 use ostler_llm::{Answer, AnswerPart, Error, TokenUsage};
 use ostler_wire::{
     Body, Delta, ErrorEntry, Interrupted, Json, Message, Notice, Outcome, Stop, ToolResult,
-    TurnEnd, Usage, Word,
+    TurnEnd, Usage, View, Word,
 };
 use serde_json::json;
 use std::sync::Arc;
@@ -35,6 +37,9 @@ const CUT_NOTE: &str = "[The connection broke in the middle of your last answer;
 const EMPTY_NOTE: &str =
     "[Your last answer was empty. Go on with the task, or say that it is done.]";
 
+/// The kind of error when a hook ends a turn.
+const HOOK: &str = "hook";
+
 /// Why a turn could not go on.
 enum Trouble {
     Log(LogError),
@@ -44,6 +49,8 @@ enum Trouble {
         details: Option<Json>,
         outcome: Outcome,
     },
+    /// The person goes on in another session; what the front end does for that.
+    HandedOver(Vec<View>),
 }
 
 impl From<LogError> for Trouble {
@@ -72,20 +79,29 @@ pub async fn turn(
     let cancel = inbox.begin_turn();
     let said = heard(desk, prompt).await;
     let words = said.0.text.clone();
+    let start = match (
+        &opening.context,
+        desk.log.is_empty() && opening.past.is_empty(),
+    ) {
+        (None, _) => Start::Not,
+        (Some(_), true) => Start::New,
+        (Some(_), false) => Start::Resumed,
+    };
+    let greeting = hooks::greet(desk, inbox, &said.0.text, start, &cancel).await;
+    if let Some(why) = greeting.block {
+        return turn_away(desk, &why, greeting.notices, opening);
+    }
     saves::begin(desk, &said.0.text);
+    let said = joined(said, greeting);
     if let Err(error) = open(desk, said, opening.clone()) {
         fail(desk, &error);
         return Err(opening);
-    }
-    if let Err(error) = compaction::before_turn(desk, inbox, &cancel).await {
-        fail(desk, &error);
-        return Ok(());
     }
     if let Err(error) = planner::before_turn(desk, inbox, &cancel, &words).await {
         fail(desk, &error);
         return Ok(());
     }
-    let mut ending = Vec::new();
+    let (mut ending, mut then) = (Vec::new(), Vec::new());
     let ended = steps(desk, inbox, &cancel).await;
     // What an approved plan may do it may do in its turn.
     desk.standing.window = false;
@@ -108,22 +124,69 @@ pub async fn turn(
             }));
             outcome
         }
+        Err(Trouble::HandedOver(views)) => {
+            then = views;
+            Outcome::Done
+        }
     };
     if outcome == Outcome::Interrupted {
         ending.push(Body::Interrupted(Interrupted::default()));
     }
     ending.extend(saves::after(desk, inbox).await);
-    ending.extend(compaction::warning(desk));
+    ending.extend(compaction::warning(desk, outcome));
     ending.push(Body::TurnEnd(TurnEnd { outcome }));
     match desk.commit(ending) {
         Ok(()) => desk.log.sync_in_background(),
         Err(error) => fail(desk, &error),
     }
+    for view in then {
+        commands::show(desk, handoff::ROLE, view);
+    }
     Ok(())
 }
 
+/// A prompt that a hook does not let in: the model never reads it. The facts wait for the next one.
+fn turn_away(
+    desk: &mut Desk,
+    why: &str,
+    notices: Vec<Body>,
+    opening: Opening,
+) -> Result<(), Opening> {
+    let mut entries = opening.entries.clone();
+    entries.extend(close_dangling(desk));
+    entries.extend(notices);
+    entries.push(Body::Error(ErrorEntry {
+        kind: HOOK.into(),
+        message: desk.manner.language.fill(Word::HookRefuses, &[why]),
+        details: None,
+    }));
+    entries.push(Body::TurnEnd(TurnEnd {
+        outcome: Outcome::Error,
+    }));
+    match desk.commit_after(opening.past.clone(), entries) {
+        Ok(()) => Err(Opening {
+            context: opening.context,
+            ..Opening::default()
+        }),
+        Err(error) => {
+            fail(desk, &error);
+            Err(opening)
+        }
+    }
+}
+
+/// A prompt with what hooks add to it.
+fn joined(
+    (message, mut notices): (Message, Vec<Body>),
+    greeting: Greeting,
+) -> (Message, Vec<Body>) {
+    notices.extend(greeting.notices);
+    let context = briefing::join(greeting.context, message.context.clone());
+    (Message { context, ..message }, notices)
+}
+
 /// What the person said, with what they point at.
-async fn heard(desk: &Desk, prompt: Prompt) -> (Message, Vec<Body>) {
+async fn heard(desk: &mut Desk, prompt: Prompt) -> (Message, Vec<Body>) {
     let own_words = prompt.own_words.clone();
     let (mut message, mut notices) = ingest::message(prompt, desk.manner.language).await;
     let words = own_words.unwrap_or_else(|| message.text.clone());
@@ -146,6 +209,13 @@ async fn heard(desk: &Desk, prompt: Prompt) -> (Message, Vec<Body>) {
         }
         let notice = |text| Body::Notice(Notice { text });
         notices.extend(found.notices.into_iter().chain(left_out).map(notice));
+    }
+    // What a task is told was said by somebody who knows.
+    if desk.account.role == budget::MAIN {
+        let language = desk.manner.language;
+        let (notes, said) = desk.manner.mind.recall(&words, language).await;
+        message.context = briefing::join(message.context, notes);
+        notices.extend(said.into_iter().map(Body::Notice));
     }
     (message, notices)
 }
@@ -184,7 +254,7 @@ async fn steps(
 ) -> Result<Outcome, Trouble> {
     let language = desk.manner.language;
     let mut breaker = Breaker::default();
-    let (mut steps, mut empty, mut cuts, mut folds) = (0, 0, 0, 0);
+    let (mut steps, mut empty, mut cuts, mut folds, mut sent_on) = (0, 0, 0, 0, 0);
     loop {
         steps += 1;
         if desk.manner.max_steps > 0 && steps > desk.manner.max_steps {
@@ -199,14 +269,12 @@ async fn steps(
         if cancel.is_cancelled() {
             return Ok(Outcome::Interrupted);
         }
+        make_room(desk, inbox, cancel, steps).await?;
+        if cancel.is_cancelled() {
+            return Ok(Outcome::Interrupted);
+        }
         for more in inbox.steering() {
-            let (message, mut also) = heard(desk, more).await;
-            let context = desk.briefing();
-            let mut bodies = saves::after(desk, inbox).await;
-            saves::begin(desk, &message.text);
-            bodies.push(Body::Message(Message { context, ..message }));
-            bodies.append(&mut also);
-            desk.commit(bodies)?;
+            steer(desk, inbox, more, cancel).await?;
         }
         let (answer, sent, hold) = match ask_model(desk, inbox, cancel).await? {
             Asked::Answer(answer, sent, hold) => (*answer, sent, hold),
@@ -239,17 +307,76 @@ async fn steps(
         // What it did cost is in the books now.
         drop(hold);
         if calls.is_empty() {
-            match finish(desk, inbox, stop, &mut empty)? {
-                Some(outcome) => return Ok(outcome),
-                None => continue,
+            let Some(outcome) = finish(desk, inbox, stop, &mut empty)? else {
+                continue;
+            };
+            match hooks::before_stop(desk, inbox, cancel, &mut sent_on).await? {
+                Some(note) => desk.commit(vec![Body::Message(note)])?,
+                None => return Ok(outcome),
             }
+            continue;
         }
         empty = 0;
         let done = dispatch(desk, inbox, calls, cancel).await?;
         if cancel.is_cancelled() {
             return Ok(Outcome::Interrupted);
         }
+        if let Some(why) = &done.halt {
+            let message = language.fill(Word::HookHalts, &[why]);
+            return Err(trouble(HOOK, message, Outcome::Error));
+        }
         breaker.check(desk, &done)?;
+    }
+}
+
+/// Takes in what the person says while the model works.
+async fn steer(
+    desk: &mut Desk,
+    inbox: &mut Inbox,
+    prompt: Prompt,
+    cancel: &CancellationToken,
+) -> Result<(), LogError> {
+    let said = heard(desk, prompt).await;
+    let greeting = hooks::greet(desk, inbox, &said.0.text, Start::Not, cancel).await;
+    if let Some(why) = &greeting.block {
+        let text = desk.manner.language.fill(Word::HookRefuses, &[why]);
+        let mut bodies = greeting.notices;
+        bodies.push(Body::Notice(Notice { text }));
+        return desk.commit(bodies);
+    }
+    let (message, mut also) = joined(said, greeting);
+    let context = briefing::join(desk.briefing(), message.context.clone());
+    let mut bodies = saves::after(desk, inbox).await;
+    saves::begin(desk, &message.text);
+    bodies.push(Body::Message(Message { context, ..message }));
+    bodies.append(&mut also);
+    desk.commit(bodies)
+}
+
+/// Folds what fills the window, or ends the turn because another session goes on with it.
+async fn make_room(
+    desk: &mut Desk,
+    inbox: &mut Inbox,
+    cancel: &CancellationToken,
+    steps: u64,
+) -> Result<(), Trouble> {
+    let moment = match steps {
+        1 => Moment::Turn,
+        _ => Moment::Step,
+    };
+    match compaction::make_room(desk, inbox, cancel, moment).await? {
+        Room::Made => Ok(()),
+        Room::Stopped => {
+            cancel.cancel();
+            Ok(())
+        }
+        Room::Handoff => match commands::handoff::hand_over(desk, inbox).await? {
+            Some(views) => Err(Trouble::HandedOver(views)),
+            None => {
+                cancel.cancel();
+                Ok(())
+            }
+        },
     }
 }
 

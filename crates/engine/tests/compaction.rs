@@ -10,7 +10,8 @@ use ostler_engine::compaction::{ContextSettings, Strategy};
 use ostler_engine::ledger::Ledger;
 use ostler_testkit::{Captured, Kind, Server, Step, Stop, Usage};
 use ostler_wire::{
-    Body, Compaction, Delivery, Delta, DigestBy, Entry, Event, Op, Open, Outcome, View,
+    AskKind, Body, Compaction, Deed, Delivery, Delta, DigestBy, Entry, Event, Op, Open, Outcome,
+    View,
 };
 use serde_json::json;
 
@@ -577,6 +578,22 @@ async fn there_may_be_nothing_to_fold() {
     bench.server.assert_done();
 }
 
+/// One turn in which every question gets this answer, and every call may run.
+async fn deciding(session: &mut Session, prompt: &str, choice: &str) -> Shown {
+    session.prompt(prompt, Delivery::Queue).await;
+    session
+        .watch(async |session, event| {
+            if let Event::Ask(ask) = event {
+                let choice = match ask.kind {
+                    AskKind::Question => choice,
+                    _ => "once",
+                };
+                session.send(Session::answer(ask, choice, None)).await;
+            }
+        })
+        .await
+}
+
 /// Notices of a session whose turns report these tokens.
 async fn told(strategy: Strategy, window: u64, reports: &'static [u64]) -> (Vec<String>, usize) {
     let server = Server::answering(|request| {
@@ -599,13 +616,14 @@ async fn told(strategy: Strategy, window: u64, reports: &'static [u64]) -> (Vec<
         options.interactive = strategy == Strategy::Handoff;
         options.context = ContextSettings {
             strategy,
-            ratio: 0.8,
+            ..ContextSettings::default()
         };
     };
     let mut session = bench.open_with(Open::New, change).await;
     let mut told = Vec::new();
     for turn in 0..reports.len() {
-        told.extend(notices(&session.run(&format!("do {turn}")).await));
+        let prompt = format!("do {turn}");
+        told.extend(notices(&deciding(&mut session, &prompt, "go_on").await));
     }
     let folds = compactions(&session.entries()).len();
     (told, folds)
@@ -624,7 +642,7 @@ async fn the_person_is_told_before_the_window_is_full() {
             Some("Nothing folds it by itself"),
             0,
         ),
-        (Strategy::Handoff, WINDOW, FULL, Some("`/handoff …`"), 0),
+        (Strategy::Handoff, WINDOW, FULL, Some("you are asked"), 0),
         (Strategy::Compact, 0, FULL, None, 0),
         (
             Strategy::Compact,
@@ -667,4 +685,331 @@ async fn what_is_pinned_is_not_folded_to_death() {
         .collect();
     assert_eq!(stuck.len(), 1, "{said:?}");
     assert!(stuck[0].contains("ostler handoff"));
+}
+
+const STEPS: usize = 40;
+
+/// One turn of many steps, each with a command of its own and much output. It reports what the prompt weighs.
+fn laborious() -> Server {
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    Server::answering(move |request| {
+        if is_summary(request) {
+            return Step::answer().text(SUMMARY);
+        }
+        // What was run last is there to be read, whatever was folded.
+        let n = next.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        let results = request.tool_results();
+        let last = results.last().map(|(_, text, _)| text.clone());
+        if (1..=STEPS).contains(&n) {
+            let before = format!("out-{}.", n - 1);
+            assert!(last.is_some_and(|text| text.contains(&before)));
+        }
+        let tokens = request.prompt_bytes().len() as u64 / 4;
+        let command = format!("echo out-{n}.; echo {n} >>ran.txt; printf 'word %.0s' $(seq 1200)");
+        let step = match n < STEPS {
+            true => Step::answer().call("bash", json!({"command": command})),
+            false => Step::answer().text("Done."),
+        };
+        reporting(step, tokens)
+    })
+}
+
+#[tokio::test]
+async fn a_long_turn_folds_between_its_steps_and_goes_on() {
+    for kind in Kind::ALL {
+        let mut bench = Bench::with(kind, laborious());
+        bench.window = 30_000;
+        let mut session = bench.open().await;
+        let prompt = format!("go: {}", constraint(7));
+        let shown = session.run(&prompt).await;
+        assert_eq!(shown.outcome(), Some(Outcome::Done), "{:?}", shown.error());
+        let entries = session.entries();
+        let folds = compactions(&entries);
+        assert!((2..8).contains(&folds.len()), "{}", folds.len());
+        for fold in &folds {
+            assert!(fold.tokens_after < fold.tokens_before / 2, "{fold:?}");
+        }
+        // Nothing was run twice and nothing left out; the mock itself refuses a result without its call.
+        let ran: Vec<String> = (0..STEPS).map(|n| n.to_string()).collect();
+        let file = bench.space.read("ran.txt");
+        assert_eq!(file.lines().collect::<Vec<_>>(), ran);
+        for request in bench.server.requests() {
+            let text = String::from_utf8(request.prompt_bytes()).unwrap();
+            assert_eq!(text.matches(&constraint(7)).count(), 1, "{}", kind.name());
+            assert!(text.len() < 30_000 * 4, "{}", text.len());
+        }
+        let last = bench.server.requests().pop().unwrap();
+        let text = String::from_utf8(last.prompt_bytes()).unwrap();
+        for n in 0..STEPS {
+            assert!(text.contains(&format!("echo out-{n}.")), "command {n}");
+        }
+        assert_eq!(breaks(&entries), [""; 0]);
+        let id = session.id();
+        session.close().await;
+        let mut session = bench.resume(&id).await;
+        session.run("and now?").await;
+        let next = bench.server.requests().pop().unwrap();
+        assert!(next.prompt_bytes().starts_with(&last.prompt_bytes()));
+        session.close().await;
+        let (entries, _) = bench.store().read(&id).unwrap();
+        assert_eq!(breaks(&entries), [""; 0], "{}", kind.name());
+    }
+}
+
+#[tokio::test]
+async fn a_long_turn_is_folded_by_that_strategy_alone() {
+    for strategy in [Strategy::Warn, Strategy::Handoff] {
+        let mut bench = Bench::with(Kind::Chat, laborious());
+        bench.window = 30_000;
+        let change = move |options: &mut ostler_engine::Options| {
+            options.context.strategy = strategy;
+        };
+        let mut session = bench.open_with(Open::New, change).await;
+        session.run("go").await;
+        assert_eq!(compactions(&session.entries()).len(), 0);
+    }
+}
+
+fn forbids(request: &Captured) -> bool {
+    let text = request.body.to_string();
+    text.contains(r#""tool_choice""#) || text.contains(r#""toolConfig""#)
+}
+
+/// Whether calls were forbidden in each request for a digest, what made the digest, and how many requests are in the books.
+async fn digests(kind: Kind, server: Server) -> (Vec<bool>, DigestBy, usize) {
+    let bench = Bench::with(kind, server);
+    let mut session = worked(&bench).await;
+    session.command("compact").await;
+    let requests = bench.server.requests();
+    assert!(requests.iter().all(|r| !r.tool_names().is_empty()));
+    let asked = requests.iter().filter(|r| is_summary(r));
+    let by = compactions(&session.entries()).pop().unwrap().by;
+    let lines = Ledger::new(bench.space.home()).lines().unwrap();
+    let booked = lines.iter().filter(|l| l.role == "compaction").count();
+    bench.server.forgive();
+    (asked.map(forbids).collect(), by, booked)
+}
+
+#[tokio::test]
+async fn calls_are_forbidden_in_a_digest_where_that_keeps_the_cache() {
+    let call = || Step::answer().call("bash", json!({"command": "touch called"}));
+    for kind in Kind::ALL {
+        let keeps = matches!(kind, Kind::Chat | Kind::Responses);
+        assert_eq!(
+            digests(kind, answering(|_| Step::answer().text(SUMMARY))).await,
+            (vec![keeps], DigestBy::Model, 1)
+        );
+        // A model that goes on with the work instead is asked once more, and may not.
+        let stubborn = answering(move |request| match forbids(request) {
+            true => Step::answer().text(SUMMARY),
+            false => call(),
+        });
+        let (asked, by, booked) = digests(kind, stubborn).await;
+        let expect = if keeps { vec![true] } else { vec![false, true] };
+        assert_eq!((asked.len(), by), (booked, DigestBy::Model));
+        assert_eq!(asked, expect, "{}", kind.name());
+        // One that never stops gets no third chance.
+        let (asked, by, _) = digests(kind, answering(move |_| call())).await;
+        assert_eq!((asked, by), (expect, DigestBy::Mechanical));
+    }
+}
+
+#[tokio::test]
+async fn an_endpoint_that_takes_no_tool_choice_is_asked_without() {
+    for kind in [Kind::Chat, Kind::Responses] {
+        let strict = answering(|request| match forbids(request) {
+            true => Step::status(
+                400,
+                r#"{"error": {"message": "no such field: tool_choice"}}"#,
+            ),
+            false => Step::answer().text(SUMMARY),
+        });
+        let (asked, by, booked) = digests(kind, strict).await;
+        assert_eq!((asked, by, booked), (vec![true, false], DigestBy::Model, 1));
+    }
+}
+
+/// Works as ever, and answers what is asked for a digest like this.
+fn answering(digest: impl Fn(&Captured) -> Step + Send + Sync + 'static) -> Server {
+    Server::answering(move |request| match is_summary(request) {
+        true => digest(request),
+        false => Step::answer().text(&filler(1)),
+    })
+}
+
+/// What the request for a handoff has and nothing else.
+const HANDING_OVER: &str = "The goal of the next session:";
+
+/// A model that says a window is nearly full, and one that writes handoffs.
+fn nearly_full() -> Server {
+    Server::answering(|request| {
+        let text = request.last_user_text();
+        match () {
+            () if is_summary(request) => Step::answer().text(SUMMARY),
+            () if text.contains(HANDING_OVER) => Step::answer()
+                .text("## Starter prompt\nDo the rest.\n## Open tasks\n- [ ] the rest\n"),
+            () => reporting(Step::answer().text(&filler(1)), 85_000),
+        }
+    })
+}
+
+fn asking(options: &mut ostler_engine::Options) {
+    options.interactive = true;
+    options.context.strategy = Strategy::Handoff;
+}
+
+fn documents(bench: &Bench) -> Vec<String> {
+    let files = std::fs::read_dir(bench.space.root()).unwrap();
+    let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+    names.filter(|name| name.starts_with("handoff-")).collect()
+}
+
+#[tokio::test]
+async fn a_full_window_is_for_the_person_to_decide() {
+    for (choice, folds, asked_again) in [("go_on", 0, 0), ("compact", 1, 1), ("nonsense", 0, 0)] {
+        let mut bench = Bench::with(Kind::Chat, nearly_full());
+        bench.window = WINDOW;
+        let mut session = bench.open_with(Open::New, asking).await;
+        assert_eq!(deciding(&mut session, "one", choice).await.asks.len(), 0);
+        let shown = deciding(&mut session, "two", choice).await;
+        let ask = &shown.asks[0];
+        assert_eq!((shown.asks.len(), ask.options.len()), (1, 3));
+        assert!(ask.subject.contains("85 % full"), "{}", ask.subject);
+        assert_eq!(shown.outcome(), Some(Outcome::Done), "{choice}");
+        assert_eq!(shown.text(), filler(1), "{choice}");
+        assert_eq!(compactions(&session.entries()).len(), folds, "{choice}");
+        let shown = deciding(&mut session, "three", "go_on").await;
+        assert_eq!(shown.asks.len(), asked_again, "{choice}");
+        assert_eq!(documents(&bench), [""; 0]);
+    }
+}
+
+#[tokio::test]
+async fn a_handoff_that_was_chosen_begins_another_session() {
+    let mut bench = Bench::with(Kind::Chat, nearly_full());
+    bench.window = WINDOW;
+    let mut session = bench.open_with(Open::New, asking).await;
+    session.run("one").await;
+    // Stopped instead of answered: asked again.
+    session.prompt("two", Delivery::Queue).await;
+    let stopped = session
+        .watch(async |session, event| {
+            if let Event::Ask(_) = event {
+                session.send(Op::Interrupt).await;
+            }
+        })
+        .await;
+    assert_eq!(stopped.outcome(), Some(Outcome::Interrupted));
+    let before = bench.server.requests().len();
+    let shown = deciding(&mut session, "Finish the parser.", "handoff").await;
+    assert_eq!(
+        (shown.asks.len(), shown.outcome()),
+        (1, Some(Outcome::Done))
+    );
+    // One request, which wrote it; the work itself waits for the other session.
+    let requests = bench.server.requests();
+    assert_eq!(requests.len(), before + 1);
+    assert!(
+        requests
+            .last()
+            .unwrap()
+            .last_user_text()
+            .contains(HANDING_OVER)
+    );
+    let mut views = Vec::new();
+    while views.len() < 3 {
+        if let Event::Delta(Delta::View { view, .. }) = session.next().await {
+            views.push(view);
+        }
+    }
+    let file = documents(&bench).pop().unwrap();
+    let [View::Text(text), View::Do(compose), View::Do(open)] = &views[..] else {
+        panic!("{views:?}");
+    };
+    let document = bench.space.read(&file);
+    assert!(text.starts_with(&document) && text.contains(&format!("Written to {file}.")));
+    assert!(
+        document.contains("## Goal\n\nFinish the parser.\n"),
+        "{document}"
+    );
+    assert!(document.contains("Do the rest.") && document.contains("- [ ] the rest"));
+    assert_eq!(*compose, Deed::Compose(format!("Go on with @{file}")));
+    assert_eq!(*open, Deed::Open(Open::New));
+    // The session that was left can be gone on with.
+    let shown = deciding(&mut session, "after all", "go_on").await;
+    assert_eq!(shown.outcome(), Some(Outcome::Done));
+    assert_eq!(breaks(&session.entries()), [""; 0]);
+}
+
+#[tokio::test]
+async fn a_long_turn_asks_in_its_middle() {
+    let mut bench = Bench::with(Kind::Chat, laborious());
+    bench.window = 30_000;
+    let mut session = bench.open_with(Open::New, asking).await;
+    let shown = deciding(&mut session, "go", "compact").await;
+    assert_eq!(shown.outcome(), Some(Outcome::Done), "{:?}", shown.error());
+    let folds = compactions(&session.entries()).len();
+    let questions = shown.asks.iter().filter(|a| a.kind == AskKind::Question);
+    // A fold makes the window another one, which may be asked about again.
+    assert!(folds >= 2 && folds == questions.count(), "{folds}");
+    assert_eq!(bench.space.read("ran.txt").lines().count(), STEPS);
+}
+
+#[tokio::test]
+async fn where_nobody_can_be_asked_the_handoff_is_written() {
+    let mut bench = Bench::with(Kind::Chat, nearly_full());
+    bench.window = WINDOW;
+    let change = |options: &mut ostler_engine::Options| {
+        options.context.strategy = Strategy::Handoff;
+    };
+    let mut session = bench.open_with(Open::New, change).await;
+    let shown = session.run("Finish the parser.").await;
+    assert_eq!(
+        (shown.asks.len(), shown.outcome()),
+        (0, Some(Outcome::Done))
+    );
+    let file = documents(&bench).pop().unwrap();
+    let said = notices(&shown);
+    assert!(
+        said.len() == 1 && said[0].contains(&file) && said[0].contains("ostler handoff"),
+        "{said:?}"
+    );
+    let document = bench.space.read(&file);
+    assert!(
+        document.contains("## Goal\n\nFinish the parser.\n"),
+        "{document}"
+    );
+    assert!(!document.contains("was not finished"), "{document}");
+    // From the log alone: it costs nothing that nobody asked for. And once.
+    session.run("more").await;
+    assert_eq!(
+        (bench.server.requests().len(), documents(&bench).len()),
+        (2, 1)
+    );
+}
+
+#[tokio::test]
+async fn what_was_taken_back_fills_the_window_no_more() {
+    for strategy in [Strategy::Compact, Strategy::Handoff] {
+        let mut bench = Bench::with(Kind::Chat, nearly_full());
+        bench.window = WINDOW;
+        let change = move |options: &mut ostler_engine::Options| {
+            asking(options);
+            options.context.strategy = strategy;
+        };
+        let mut session = bench.open_with(Open::New, change).await;
+        session.run("one").await;
+        session.command("rewind 1 conversation").await;
+        let left = |e: &Entry| match &e.body {
+            Body::Rewind(rewind) => rewind.tokens,
+            _ => None,
+        };
+        let left = session.entries().iter().find_map(left).unwrap();
+        assert!(left < WINDOW / 10, "{left}");
+        let shown = deciding(&mut session, "another", "compact").await;
+        assert_eq!(shown.asks.len(), 0, "{strategy:?}");
+        assert_eq!(compactions(&session.entries()).len(), 0, "{strategy:?}");
+        let said = notices(&shown);
+        assert!(!said.iter().any(|n| n.contains("would save")), "{said:?}");
+    }
 }

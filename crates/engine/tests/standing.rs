@@ -77,13 +77,6 @@ static SERVER: Standin = Standin {
     run: |_| json!({"ran": true}),
 };
 
-static REMEMBER: Standin = Standin {
-    name: "remember",
-    access: || Access::Memory,
-    says_read_only: false,
-    run: |_| json!({"ran": true}),
-};
-
 /// A command that the sandbox stops until it may reach a host.
 const DENIED: Standin = Standin {
     name: "push",
@@ -139,6 +132,10 @@ fn write(name: &str) -> Step {
     call("write_file", json!({"path": name, "content": "x\n"}))
 }
 
+fn remember(name: &str) -> Step {
+    call("remember", json!({"name": name, "content": "words"}))
+}
+
 fn propose() -> Step {
     call("exit_plan_mode", json!({"plan": "1. write"}))
 }
@@ -151,7 +148,7 @@ fn rules(list: &[&str]) -> Vec<Rule> {
 
 fn attended(options: &mut Options) {
     options.interactive = true;
-    options.more_tools = vec![&SERVER, &REMEMBER, &PUSH, &GREEDY, &POSING];
+    options.more_tools = vec![&SERVER, &PUSH, &GREEDY, &POSING];
 }
 
 fn planning(options: &mut Options) {
@@ -257,7 +254,7 @@ async fn the_posture_table_cell_by_cell() {
             false,
             call("ask", json!({"question": "Which?"})),
         ),
-        ("memory", false, call("remember", json!({}))),
+        ("memory", false, remember("a")),
     ];
     let [d, p, r] = ["blocked", "Permission", "ran"];
     for (row, expect) in [
@@ -815,8 +812,8 @@ async fn plan_takes_a_prompt_along() {
 
 #[tokio::test]
 async fn what_is_remembered_needs_a_yes_each_time() {
-    let remember = || call("remember", json!({}));
-    let bench = Bench::new(Kind::Chat, [remember(), remember(), remember(), done()]);
+    let steps = [remember("a"), remember("b"), remember("c"), done()];
+    let bench = Bench::new(Kind::Chat, steps);
     let mut session = bench
         .open_with(Open::New, |options| {
             attended(options);
@@ -835,7 +832,7 @@ async fn what_is_remembered_needs_a_yes_each_time() {
     assert_eq!(ids, ["once", "deny"]);
     session.close().await;
 
-    let bench = Bench::new(Kind::Chat, [remember(), done()]);
+    let bench = Bench::new(Kind::Chat, [remember("a"), done()]);
     let mut session = bench
         .open_with(Open::New, |options| {
             attended(options);

@@ -19,6 +19,8 @@ pub struct Kind {
     pub whole_path: Option<String>,
     pub auth: Auth,
     pub headers: Vec<(String, String)>,
+    /// A `tool_choice` that was not there before makes the cached messages worthless.
+    pub choice_breaks_cache: bool,
 }
 
 /// Which codec speaks it.
@@ -72,6 +74,8 @@ struct KindRow {
     auth: String,
     #[serde(default)]
     headers: std::collections::BTreeMap<String, String>,
+    #[serde(default)]
+    choice_breaks_cache: bool,
 }
 
 #[derive(Deserialize)]
@@ -162,6 +166,7 @@ impl From<KindRow> for Kind {
             whole_path: row.whole_path,
             auth,
             headers: row.headers.into_iter().collect(),
+            choice_breaks_cache: row.choice_breaks_cache,
         }
     }
 }
@@ -369,6 +374,7 @@ mod tests {
             whole_path: Some("/v1/models/{model}:whole".into()),
             auth: Auth::None,
             headers: Vec::new(),
+            choice_breaks_cache: false,
         };
         for (base, model, stream, expect) in [
             ("http://h", "m", true, "http://h/v1/models/m:stream?alt=sse"),

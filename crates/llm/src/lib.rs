@@ -29,12 +29,12 @@ pub use http::{
 };
 pub use key::{Key, KeyFuture, KeySource};
 pub use kinds::{Auth, BuiltinProvider, Kind, Protocol, builtin_providers, kind, kinds, quirks};
-pub use model::{Model, Reply, backoff};
+pub use model::{Forbidding, Model, Reply, backoff};
 pub use quirks::{
     EffortField, MaxTokensField, Quirks, ReasoningBack, SystemRole, ThinkTags, Thinking,
     ThinkingOff,
 };
-pub use request::{AnswerPart, CallResult, Effort, Msg, Params, Prefix, ToolSpec};
+pub use request::{AnswerPart, CallResult, Calls, Effort, Msg, Params, Prefix, ToolSpec};
 pub use rope::{BLOCK_BYTES, Rope};
 pub use sse::{MAX_EVENT_BYTES, Seen, Sse};
 pub use target::{Price, REDACTED, Secret, Target, Timeouts};

@@ -20,6 +20,15 @@ pub struct Model {
     transport: Arc<Transport>,
 }
 
+/// See [`Model::forbidding`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Forbidding {
+    Free,
+    BreaksCache,
+    /// The endpoint takes no such field.
+    Refused,
+}
+
 /// An answer on its way.
 pub struct Reply {
     source: Source,
@@ -58,6 +67,17 @@ impl Model {
 
     pub fn codec(&self) -> &'static dyn Codec {
         self.kind.codec()
+    }
+
+    /// What it costs to forbid calls in a request whose prompt is cached.
+    pub fn forbidding(&self) -> Forbidding {
+        let quirks = &self.target.quirks;
+        match (quirks.tool_choice, quirks.cache_marks) {
+            (false, _) => Forbidding::Refused,
+            // Marks are for models of a protocol that breaks, too.
+            (true, marks) if marks || self.kind.choice_breaks_cache => Forbidding::BreaksCache,
+            (true, _) => Forbidding::Free,
+        }
     }
 
     /// Sends a body that this model's codec wrote.
@@ -133,5 +153,42 @@ mod tests {
         let asked = Duration::from_secs(47);
         assert_eq!(backoff(9, Some(asked), 0.3), asked);
         assert_eq!(backoff(0, Some(Duration::ZERO), 0.3), Duration::ZERO);
+    }
+
+    #[test]
+    fn forbidding_calls_costs_what_the_rows_say() {
+        for (kind, quirks, expect) in [
+            ("openai", "", Forbidding::Free),
+            ("openai-responses", "", Forbidding::Free),
+            ("openai", "cache_marks = true", Forbidding::BreaksCache),
+            ("anthropic", "", Forbidding::BreaksCache),
+            ("gemini", "", Forbidding::BreaksCache),
+            ("openai", "tool_choice = false", Forbidding::Refused),
+            ("anthropic", "tool_choice = false", Forbidding::Refused),
+        ] {
+            let target = Target {
+                origin: ostler_wire::Origin {
+                    provider: "p".into(),
+                    model: "m".into(),
+                },
+                kind: kind.into(),
+                base_url: "http://127.0.0.1:9".into(),
+                key: None,
+                headers: Vec::new(),
+                extra_body: None,
+                quirks: toml::from_str(quirks).unwrap(),
+                window: 0,
+                max_output: None,
+                price: None,
+                reasoning: false,
+                effort: None,
+                images: false,
+                stream: true,
+                timeouts: crate::Timeouts::default(),
+            };
+            let transport = Arc::new(Transport::new(crate::TransportOptions::default()));
+            let model = Model::new(Arc::new(target), transport).unwrap();
+            assert_eq!(model.forbidding(), expect, "{kind} {quirks}");
+        }
     }
 }

@@ -34,6 +34,8 @@ pub struct Quirks {
     pub thinking: Thinking,
     /// messages: what effort `none` sends.
     pub thinking_off: ThinkingOff,
+    /// False where the endpoint refuses `tool_choice` (gemini: `toolConfig`); it is then not sent.
+    pub tool_choice: bool,
     /// False where the model refuses `temperature` and `top_p`; they are then not sent.
     pub sampling: bool,
     /// responses, gemini: pictures stand inside a call's result. Otherwise they follow it.
@@ -63,6 +65,7 @@ impl Default for Quirks {
             reasoning_summary: true,
             thinking: Thinking::default(),
             thinking_off: ThinkingOff::default(),
+            tool_choice: true,
             sampling: true,
             images_in_results: true,
             openapi_schema: false,

@@ -103,4 +103,14 @@ pub struct Params {
     pub top_p: Option<f64>,
     pub max_tokens: Option<u64>,
     pub effort: Option<Effort>,
+    pub calls: Calls,
+}
+
+/// Whether an answer may call tools. Their definitions stay in the request either way: without them it would be another prompt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Calls {
+    #[default]
+    Free,
+    /// Only for a prefix with tools; without any the protocols refuse it.
+    Forbidden,
 }

@@ -21,8 +21,8 @@ use crate::status::Status;
 use crate::theme::{Look, Theme};
 use crate::transcript::Transcript;
 use ostler_wire::{
-    Act, Body, CommandInfo, Delivery, Delta, Entry, Event, Image, Language, Op, Open, Role, View,
-    Word,
+    Act, Body, CommandInfo, Delivery, Delta, Entry, Event, Image, Language, Op, Open, Rewind, Role,
+    View, Word,
 };
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -431,6 +431,12 @@ impl State {
                 self.status.count(usage);
             } else if let Body::Compaction(compaction) = &entry.body {
                 self.status.folded(compaction.tokens_after);
+            } else if let Body::Rewind(Rewind {
+                tokens: Some(tokens),
+                ..
+            }) = &entry.body
+            {
+                self.status.folded(*tokens);
             } else if let Body::Mode(mode) = &entry.body {
                 self.status.mode = Some(mode.clone());
             }
@@ -493,6 +499,10 @@ impl State {
             }
             Body::Usage(usage) => self.status.count(usage),
             Body::Compaction(compaction) => self.status.folded(compaction.tokens_after),
+            Body::Rewind(Rewind {
+                tokens: Some(tokens),
+                ..
+            }) => self.status.folded(*tokens),
             Body::Mode(mode) => self.status.mode = Some(mode.clone()),
             Body::Settings(settings) => {
                 if let Some(model) = &settings.model {

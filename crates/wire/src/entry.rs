@@ -330,6 +330,9 @@ pub struct Rewind {
     /// The tree as the session last saw it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<Saved>,
+    /// How many tokens the conversation has from here on, if it was taken back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
 }
 
 /// What was taken back.

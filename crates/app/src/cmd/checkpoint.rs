@@ -146,13 +146,17 @@ fn show(store: &Checkpoints, id: u64, format: Listing) -> anyhow::Result<()> {
     if format == Listing::Json {
         return text::print_json(&record);
     }
+    let files = match record.stats.files {
+        1 => "1 file".to_owned(),
+        many => format!("{} files", text::count(many)),
+    };
+    let seconds = record.ts.get(..19).unwrap_or(&record.ts);
     let mut out = format!(
-        "Checkpoint {id}: {}\n{}, {}, holds {}: {} files, {}\n",
+        "Checkpoint {id}: {}\n{} UTC, {}, holds {}: {files}, {}\n",
         text::one_line(&record.label),
-        record.ts,
+        seconds.replace('T', " "),
         text::age(&record.ts, Timestamp::now()),
         holds(record.covers),
-        text::count(record.stats.files),
         text::size(record.stats.bytes),
     );
     if let Some(why) = record.degraded {

@@ -10,7 +10,7 @@ use crate::config::paths::config_files;
 use crate::config::show::{self, Origins, Setting};
 use crate::config::tree::Layer;
 use crate::exec::{self, OK};
-use crate::flags::{Config, Listing};
+use crate::flags::{Config, Listing, MemorySwitch};
 use crate::lenient::Lenient;
 use anyhow::anyhow;
 use std::path::PathBuf;
@@ -36,6 +36,7 @@ pub fn run(start: Lenient, args: Config) -> anyhow::Result<u8> {
             };
             list(&start.warned(), origins, format)?;
         }
+        Config::Memory { switch } => memory(&start, switch)?,
         Config::Schema => text::print_json(&json_schema::json_schema())?,
     }
     Ok(OK)
@@ -137,6 +138,27 @@ fn set(boot: &Boot, layer: Layer, key: &str, value: &str) -> anyhow::Result<()> 
         "{} = {}{before} in {file}\n",
         changed.key, changed.after
     ))
+}
+
+/// Facts that go with prompts, or not.
+fn memory(start: &Lenient, switch: MemorySwitch) -> anyhow::Result<()> {
+    let value = match switch {
+        MemorySwitch::On => "true",
+        MemorySwitch::Off => "false",
+        MemorySwitch::Status => {
+            let on = start.boot.loaded.config.agent.memory_compiler.enabled;
+            return text::print(match on {
+                true => "on: facts that a prompt is about go with it\n",
+                false => "off: facts are found only where they are looked for\n",
+            });
+        }
+    };
+    set(
+        &start.boot,
+        Layer::User,
+        "agent.memory_compiler.enabled",
+        value,
+    )
 }
 
 /// Keys whose value is not for the screen.

@@ -5,6 +5,7 @@ use super::{health, text};
 use crate::boot::Boot;
 use crate::color::{self, Ink, Paint};
 use crate::config::diagnose::Notice;
+use crate::config::hooks::Gathered;
 use crate::config::keys::KeyError;
 use crate::config::layers::{Loaded, RuleList};
 use crate::config::paths::config_files;
@@ -18,6 +19,7 @@ use crate::flags::Doctor;
 use crate::lenient::Lenient;
 use ostler_engine::Models as _;
 use ostler_engine::confine::SandboxMode;
+use ostler_engine::hooks::Hook;
 use ostler_engine::policy::Rule;
 use ostler_host::sandbox::{self, Layer, Network};
 use ostler_llm::Target;
@@ -95,6 +97,7 @@ pub fn findings(boot: &Arc<Boot>, fault: Option<String>) -> Vec<Finding> {
     findings.push(model(boot));
     findings.extend(providers(&boot.resolver()));
     findings.push(trust(boot));
+    findings.extend(hooks(boot));
     findings.push(sandbox(boot));
     findings.extend(programs(boot));
     findings.push(terminal(boot));
@@ -144,6 +147,33 @@ fn stdout_paint(boot: &Boot) -> Paint {
         }
         ColorChoice::Always | ColorChoice::Auto | ColorChoice::Never => Paint::None,
     }
+}
+
+fn hooks(boot: &Boot) -> Vec<Finding> {
+    let one = |hook: &Hook| {
+        let matcher = match hook.matcher.text() {
+            "" => String::new(),
+            text => format!(" {text}"),
+        };
+        let Hook {
+            moment,
+            command,
+            from,
+            ..
+        } = hook;
+        Finding::ok(
+            "hooks",
+            format!("{}{matcher}: {command}, from {from}", moment.name()),
+        )
+    };
+    let fix = "mend the hook; one that cannot be read stops every session";
+    let fault = |fault: &String| Finding::new(Status::Problem, "hooks", fault.clone()).fix(fix);
+    let Gathered { hooks, faults } = &boot.hooks;
+    hooks
+        .iter()
+        .map(one)
+        .chain(faults.iter().map(fault))
+        .collect()
 }
 
 fn version() -> Finding {

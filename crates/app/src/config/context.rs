@@ -15,6 +15,8 @@ pub struct ContextConfig {
     #[serde(deserialize_with = "share")]
     #[schemars(range(min = 0.1, max = 1.0))]
     pub compact_ratio: f64,
+    /// What the originals of folded work may take, of all sessions together, like "500MB". Only your own file may set this.
+    pub archive_quota: ByteSize,
     /// Save the tree before and after each turn that changes it, for /rewind and /diff.
     pub checkpoints: bool,
     /// What the checkpoints of a project may take, like "4GB". Only your own file may set this.
@@ -28,6 +30,7 @@ impl Default for ContextConfig {
         Self {
             strategy: ContextStrategy::default(),
             compact_ratio: 0.8,
+            archive_quota: ByteSize(500_000_000),
             checkpoints: true,
             checkpoint_quota: ByteSize(4_000_000_000),
             checkpoint_seconds: 10,
@@ -53,6 +56,7 @@ impl ContextConfig {
                 ContextStrategy::Warn => Strategy::Warn,
             },
             ratio: self.compact_ratio,
+            archive_quota: self.archive_quota.0,
         }
     }
 }

@@ -388,6 +388,13 @@ impl Loaded {
         }
     }
 
+    /// Where each hook is written, in their order.
+    pub fn hook_places(&self) -> Vec<Place> {
+        let items = self.tree.get(&["hooks"]).and_then(Node::as_array);
+        let items = items.unwrap_or(&[]).iter();
+        items.map(|node| self.sources.place(node.at)).collect()
+    }
+
     /// Where a key was set, if it was.
     pub fn place(&self, path: &[&str]) -> Option<Place> {
         self.tree.get(path).map(|node| self.sources.place(node.at))

@@ -21,13 +21,7 @@ const MOVED: [(&[&str], &[&str]); 9] = [
 const BASE_URL: &str = "_base_url";
 
 /// Known to the design, not to this version.
-const LATER: [&[&str]; 5] = [
-    &["hooks"],
-    &["backend"],
-    &["serve"],
-    &["host"],
-    &["agent", "memory_compiler"],
-];
+const LATER: [&[&str]; 3] = [&["backend"], &["serve"], &["host"]];
 
 /// Moves older keys to their place.
 pub fn modernise(root: &mut Node, sources: &Sources, notices: &mut Vec<Notice>) {

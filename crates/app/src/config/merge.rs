@@ -5,7 +5,8 @@ use super::schema::FORBID_READ;
 use super::tree::{At, Layer, Node, Sources, Value};
 
 /// Lists whose layers add up; in all others the highest layer wins.
-const ADDING: [&[&str]; 6] = [
+const ADDING: [&[&str]; 7] = [
+    &["hooks"],
     &["permissions", "allow"],
     &["permissions", "ask"],
     &["permissions", "deny"],

@@ -11,6 +11,7 @@ pub mod diagnose;
 pub mod edit;
 pub mod env;
 pub mod files;
+pub mod hooks;
 pub mod json_schema;
 pub mod keys;
 pub mod layers;

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::Read as _;
 
 use super::diagnose::Notice;
+use super::hooks;
 use super::layers::read_text;
 use super::paths::{Places, absolute, is_inside};
 use super::show::{from_json, node_text};
@@ -12,7 +13,7 @@ use super::tree::{At, Node, Place, Sources, Value, position, push_key};
 use super::trust::{Item, hash};
 
 /// Never from a project, trusted or not.
-const USER_ONLY: [&[&str]; 13] = [
+const USER_ONLY: [&[&str]; 14] = [
     &["agent", "max_children"],
     &["agent", "max_depth"],
     &["agent", "max_steps"],
@@ -20,6 +21,7 @@ const USER_ONLY: [&[&str]; 13] = [
     &["agent", "memory_compiler"],
     &["auth"],
     &["budget"],
+    &["context", "archive_quota"],
     &["context", "checkpoint_quota"],
     &["context", "checkpoint_seconds"],
     &["sandbox", "layer"],
@@ -182,8 +184,9 @@ pub fn allow_item(rule: &str, place: Place) -> Item {
 
 /// What a project brings beside its configuration that would run. A new kind of file is gathered here.
 pub fn file_items(places: &Places) -> Vec<Item> {
-    let items = SERVERS.iter().flat_map(|file| server_items(file, places));
-    items.chain(super::crew::items(places)).collect()
+    let servers = SERVERS.iter().flat_map(|file| server_items(file, places));
+    let servers = servers.chain(hooks::items(places));
+    servers.chain(super::crew::items(places)).collect()
 }
 
 fn server_items(file: &str, places: &Places) -> Vec<Item> {
@@ -216,7 +219,7 @@ fn server_items(file: &str, places: &Places) -> Vec<Item> {
 }
 
 /// `name` is that of a table below the key.
-fn item(key: &str, name: Option<&str>, node: &Node, place: Place) -> Item {
+pub(super) fn item(key: &str, name: Option<&str>, node: &Node, place: Place) -> Item {
     let mut what = key.to_owned();
     if let Some(name) = name {
         push_key(&mut what, name);

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::budget::BudgetConfig;
 use super::context::ContextConfig;
 use super::crew::{RoleConfig, SkillsConfig};
+use super::hooks::HookConfig;
 use super::oauth::TokenStore;
 use super::plugins::PluginConfig;
 use super::units::{ByteSize, ColorChoice, non_negative};
@@ -36,6 +37,8 @@ pub struct Config {
     pub tools: ToolsConfig,
     /// Servers of others whose tools the model gets too (MCP).
     pub plugins: Vec<PluginConfig>,
+    /// Commands that run at moments of a session. Those of all files run.
+    pub hooks: Vec<HookConfig>,
     /// Who can work for a session, by name.
     pub roles: BTreeMap<String, RoleConfig>,
     /// Where skills come from.
@@ -84,6 +87,8 @@ pub struct AgentConfig {
     pub effort: Option<Effort>,
     /// Language of the visible reasoning.
     pub reasoning_language: ReasoningLanguage,
+    /// Facts from memory that a prompt is about go with it. Only your own file may set this.
+    pub memory_compiler: MemoryConfig,
     /// Tools of servers that may be used in plan mode because they only read. It unlocks no tool that writes.
     pub plan_mode_allowed_tools: Vec<String>,
     /// Another model that makes a plan before each turn, in a session of its own.
@@ -111,6 +116,7 @@ impl Default for AgentConfig {
             max_tokens: None,
             effort: None,
             reasoning_language: ReasoningLanguage::default(),
+            memory_compiler: MemoryConfig::default(),
             plan_mode_allowed_tools: Vec::new(),
             planner_model: None,
             planner_max_steps: 0,
@@ -119,6 +125,20 @@ impl Default for AgentConfig {
             max_depth: 2,
             max_children: 4,
         }
+    }
+}
+
+/// Recall of remembered facts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct MemoryConfig {
+    /// Whether facts are recalled. The tools for memory stay either way.
+    pub enabled: bool,
+}
+
+impl Default for MemoryConfig {
+    fn default() -> Self {
+        Self { enabled: true }
     }
 }
 

@@ -101,6 +101,8 @@ pub struct Books {
     raised: HashMap<Pot, Limit>,
     /// Today, by all processes of the person, as the ledger says. What is not in it is in `spent`.
     pub booked: Amount,
+    /// What other processes of the person hold at this moment.
+    pub elsewhere: Amount,
 }
 
 impl Books {
@@ -194,7 +196,17 @@ impl Books {
     }
 
     pub(super) fn held(&self, pot: &Pot) -> Amount {
-        self.held.get(pot).copied().unwrap_or_default()
+        let held = self.held.get(pot).copied().unwrap_or_default();
+        match pot.span {
+            Span::Day => held.plus(self.elsewhere),
+            Span::Run | Span::Session | Span::Child | Span::Role => held,
+        }
+    }
+
+    /// What is held here, of what may be spent in a day.
+    pub fn held_today(&self) -> Amount {
+        let pot = Pot::new(Span::Day, "");
+        self.held.get(&pot).copied().unwrap_or_default()
     }
 
     /// As it was set, or raised since.

@@ -339,3 +339,124 @@ fn what_a_session_and_its_children_spent_is_remembered() {
         (Sum::Tokens(170), Sum::Tokens(830))
     );
 }
+
+fn line(tokens: u64) -> Line {
+    Line {
+        ts: jiff::Timestamp::now().to_string(),
+        session: "x".into(),
+        project: "p".into(),
+        role: "main".into(),
+        purse: None,
+        tokens: Tokens {
+            input: tokens,
+            ..Tokens::default()
+        },
+    }
+}
+
+fn of_a_day(tokens: u64, home: &std::path::Path) -> Budget {
+    let limits = Limits {
+        day: self::tokens(tokens),
+        ..Limits::default()
+    };
+    Budget::new(limits, Ledger::new(home))
+}
+
+/// Budgets of one home know nothing of each other but what is on disk, like those of two processes.
+#[test]
+fn what_another_process_holds_counts_as_long_as_it_lives() {
+    let dir = tempfile::tempdir().unwrap();
+    let (here, there) = (of_a_day(1000, dir.path()), of_a_day(1000, dir.path()));
+    let fits = |budget: &Budget, tokens| budget.hold(of("a"), amount(0.0, tokens)).is_ok();
+    let first = there.hold(of("b"), amount(0.25, 300)).unwrap();
+    let second = there.hold(of("c"), amount(0.5, 300)).unwrap();
+    assert!(fits(&here, 400) && !fits(&here, 401));
+    assert_eq!(here.states(of("a"))[0].held, Sum::Tokens(600));
+    drop(first);
+    assert!(fits(&here, 700) && !fits(&here, 701));
+    assert!(fits(&there, 700) && !fits(&there, 701));
+    drop(second);
+    assert!(fits(&here, 1000));
+    // Spent before it is given back: at no moment it is neither.
+    let hold = there.hold(of("b"), amount(0.0, 300)).unwrap();
+    Ledger::new(dir.path()).add(&line(200)).unwrap();
+    assert!(fits(&here, 500) && !fits(&here, 501));
+    drop(hold);
+    assert!(fits(&here, 800) && !fits(&here, 801));
+    // Nothing of them is left behind.
+    drop((here, there));
+    let left: Vec<_> = std::fs::read_dir(dir.path().join("holds"))
+        .unwrap()
+        .collect();
+    assert_eq!(left.len(), 1, "{left:?}");
+}
+
+#[test]
+fn holds_of_the_dead_and_garbage_count_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let holds = dir.path().join("holds");
+    std::fs::create_dir(&holds).unwrap();
+    for (name, text) in [("dead", "900 1"), ("garbage", "\u{fffd}"), ("empty", "")] {
+        std::fs::write(holds.join(name), text).unwrap();
+    }
+    // Alive, and not to be understood.
+    let odd = std::fs::File::create(holds.join("odd")).unwrap();
+    std::fs::write(holds.join("odd"), "-5 NaN\n\0\0").unwrap();
+    odd.try_lock().unwrap();
+    let budget = of_a_day(1000, dir.path());
+    assert!(budget.hold(of("a"), amount(0.0, 1000)).is_ok());
+    let mut names: Vec<_> = std::fs::read_dir(&holds)
+        .unwrap()
+        .map(|file| file.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.len() < 32)
+        .collect();
+    names.sort();
+    assert_eq!(names, ["lock", "odd"]);
+}
+
+#[test]
+fn a_home_that_takes_no_files_keeps_the_budget_of_the_process() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("holds"), "in the way").unwrap();
+    let budget = of_a_day(1000, dir.path());
+    let hold = budget.hold(of("a"), amount(0.0, 600)).unwrap();
+    assert!(budget.hold(of("a"), amount(0.0, 401)).is_err());
+    drop(hold);
+    assert!(budget.hold(of("a"), amount(0.0, 1000)).is_ok());
+}
+
+#[test]
+fn no_file_is_touched_without_a_limit_of_the_day() {
+    let dir = tempfile::tempdir().unwrap();
+    let limits = Limits {
+        run: tokens(1000),
+        session: tokens(1000),
+        ..Limits::default()
+    };
+    let budget = Budget::new(limits, Ledger::new(dir.path()));
+    drop(budget.hold(of("a"), amount(0.0, 10)).unwrap());
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn many_processes_together_never_spend_more_than_a_day_has() {
+    let dir = tempfile::tempdir().unwrap();
+    std::thread::scope(|scope| {
+        for n in 0..6 {
+            let home = dir.path().to_owned();
+            scope.spawn(move || {
+                let budget = of_a_day(10_000, &home);
+                let session = format!("s{n}");
+                while let Ok(hold) = budget.hold(of(&session), amount(0.0, 300)) {
+                    Ledger::new(&home).add(&line(290)).unwrap();
+                    budget.spend(of(&session), amount(0.0, 290), Booked::Yes);
+                    drop(hold);
+                }
+            });
+        }
+    });
+    let lines = Ledger::new(dir.path()).lines().unwrap();
+    let spent: u64 = lines.iter().map(|line| line.tokens.input).sum();
+    // Those that were still promised something when the others gave up may have left some of it.
+    assert!((8_000..=10_000).contains(&spent), "{spent}");
+}

@@ -1,18 +1,14 @@
-//! `/handoff`: a document for a fresh session, in a file beside the work. The session goes on as it was.
+//! `/handoff`, and the handoff that a full window ends with: a document for a fresh session, in a file beside the work.
 
-use super::Work;
+use super::{Work, tasks};
 use crate::budget::Till;
-use crate::handoff::{Handoff, Improved, ROLE};
-use crate::inbox::Stopped;
-use crate::log;
+use crate::desk::Desk;
+use crate::handoff::{self, Handoff, Improved, ROLE};
+use crate::inbox::{Inbox, Stopped};
+use crate::log::{LogError, branch};
 use crate::session::Session;
-use ostler_wire::{Body, View, Word};
-use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use ostler_wire::{Body, Deed, Entry, Open, View, Word};
 use std::sync::Arc;
-
-/// Documents of one session.
-const MAX_FILES: usize = 100;
 
 pub fn handoff<'a>(session: &'a mut Session, goal: &'a str) -> Work<'a> {
     Box::pin(async move { prepared(session, goal).await.unwrap_or_else(View::Error) })
@@ -25,12 +21,73 @@ async fn prepared(session: &mut Session, goal: &str) -> Result<View, String> {
     }
     session.take_over().map_err(|e| e.to_string())?;
     let (desk, inbox) = (&mut session.desk, &mut session.inbox);
-    let entries = desk.log.source().entries_after(None);
-    let entries = log::branch(entries.into_iter().map(Arc::unwrap_or_clone).collect());
+    let entries = past(desk);
     if !entries.iter().any(|e| matches!(e.body, Body::Message(_))) {
         return Err(language.say(Word::NothingSaid).into());
     }
-    let draft = Handoff::draft(&entries, goal, &desk.scope.root.display().to_string());
+    match made(desk, inbox, &entries, goal)
+        .await
+        .map_err(|e| e.to_string())?
+    {
+        Made::Stopped => Ok(View::Text(language.say(Word::HandoffStopped).into())),
+        Made::Unwritten(why) => Err(why),
+        Made::Written { path, text } => {
+            let done = language.fill(Word::HandoffDone, &[&path, &path]);
+            Ok(View::Text(format!("{text}{done}")))
+        }
+    }
+}
+
+/// What a front end does when the person wants to go on in a fresh session. None if the person stopped it.
+pub async fn hand_over(desk: &mut Desk, inbox: &mut Inbox) -> Result<Option<Vec<View>>, LogError> {
+    let language = desk.manner.language;
+    let entries = past(desk);
+    let goal = handoff::goal(&entries);
+    Ok(match made(desk, inbox, &entries, &goal).await? {
+        Made::Stopped => None,
+        Made::Unwritten(why) => Some(vec![View::Error(why)]),
+        Made::Written { path, text } => Some(match tasks::refusal(inbox, language) {
+            // What runs in the background belongs to this session.
+            Some(refused) => {
+                let done = language.fill(Word::HandoffDone, &[&path, &path]);
+                vec![View::Text(format!("{text}{done}")), refused]
+            }
+            None => {
+                let over = language.fill(Word::HandoffOver, &[&path]);
+                let first = language.fill(Word::HandoffGoOn, &[&path]);
+                vec![
+                    View::Text(format!("{text}{over}")),
+                    View::Do(Deed::Compose(first)),
+                    View::Do(Deed::Open(Open::New)),
+                ]
+            }
+        }),
+    })
+}
+
+enum Made {
+    Written {
+        path: String,
+        /// The document, and what is to be said about it.
+        text: String,
+    },
+    Unwritten(String),
+    Stopped,
+}
+
+fn past(desk: &Desk) -> Vec<Entry> {
+    let entries = desk.log.source().entries_after(None);
+    branch(entries.into_iter().map(Arc::unwrap_or_clone).collect())
+}
+
+async fn made(
+    desk: &mut Desk,
+    inbox: &mut Inbox,
+    entries: &[Entry],
+    goal: &str,
+) -> Result<Made, LogError> {
+    let language = desk.manner.language;
+    let draft = Handoff::draft(entries, goal, &desk.scope.root.display().to_string());
     let model = desk.conversation.model.clone();
     let cancel = inbox.turn();
     desk.progress(ROLE, language.say(Word::HandingOff));
@@ -40,10 +97,9 @@ async fn prepared(session: &mut Session, goal: &str) -> Result<View, String> {
         payer: desk.account.payer_in(Some(ROLE)),
     };
     let improved = inbox
-        .attend(draft.improved((&model, &feed), &entries, &cancel, till))
+        .attend(draft.improved((&model, &feed), entries, &cancel, till))
         .await;
     desk.progress(ROLE, "");
-    let stopped = || View::Text(language.say(Word::HandoffStopped).into());
     let Improved {
         handoff,
         fault,
@@ -51,60 +107,26 @@ async fn prepared(session: &mut Session, goal: &str) -> Result<View, String> {
         hold,
     } = match improved {
         Ok(improved) => improved,
-        Err(Stopped) => return Ok(stopped()),
+        Err(Stopped) => return Ok(Made::Stopped),
     };
     if let Some(usage) = usage {
         let committed = desk.commit(vec![Body::Usage(usage.clone())]);
         desk.book(&usage);
-        committed.map_err(|e| e.to_string())?;
+        committed?;
     }
     drop(hold);
     if cancel.is_cancelled() {
-        return Ok(stopped());
+        return Ok(Made::Stopped);
     }
-    let document = desk.feed.redactor().text(handoff.render());
-    let id = desk
-        .account
-        .session
-        .get(..8)
-        .unwrap_or(&desk.account.session);
-    let (path, written) = write(&desk.scope.root, &format!("handoff-{id}"), &document);
-    let shown = desk.scope.shown(&path);
-    written.map_err(|error| format!("{shown}: {error}"))?;
-    let mut text = format!("{document}\n");
-    if let Some(why) = fault {
-        text.push_str(&format!(
-            "{}\n\n",
-            language.fill(Word::HandoffDraft, &[&why])
-        ));
-    }
-    text.push_str(&language.fill(Word::HandoffDone, &[&shown, &shown]));
-    Ok(View::Text(text))
-}
-
-/// A file of this name that was not there before.
-fn write(folder: &Path, name: &str, text: &str) -> (PathBuf, io::Result<()>) {
-    let mut number = 1;
-    loop {
-        let more = match number {
-            1 => String::new(),
-            n => format!("-{n}"),
-        };
-        let path = folder.join(format!("{name}{more}.md"));
-        let file = std::fs::OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(&path);
-        match file {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && number < MAX_FILES => {
-                number += 1;
-            }
-            file => {
-                return (
-                    path,
-                    file.and_then(|mut file| file.write_all(text.as_bytes())),
-                );
+    Ok(match handoff::write(desk, &handoff) {
+        Err(why) => Made::Unwritten(why),
+        Ok((path, document)) => {
+            let fault = fault.map(|why| language.fill(Word::HandoffDraft, &[&why]));
+            let fault = fault.map_or_else(String::new, |fault| format!("{fault}\n\n"));
+            Made::Written {
+                path,
+                text: format!("{document}\n{fault}"),
             }
         }
-    }
+    })
 }

@@ -326,8 +326,9 @@ fn parts(what: Rewound) -> (bool, bool) {
 fn done(what: Rewound, done: Option<&Restored>, points: &Points) -> Rewind {
     Rewind {
         what,
-        // Whoever moves the head knows it.
+        // Whoever moves the head knows these.
         from: None,
+        tokens: None,
         before: done.map(|d| d.before.clone()),
         seen: done.map(|d| d.after.clone()).or(points.seen.clone()),
     }

@@ -6,6 +6,8 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+const ENDING: &str = ".jsonl";
+
 /// The file for a fold of this session now.
 pub fn path(home: &Path, session: &str) -> PathBuf {
     let now: String = crate::log::now()
@@ -30,12 +32,41 @@ pub fn forget(home: &Path, session: &str) {
     }
 }
 
+/// Removes the oldest until the rest fits, but for those of this session: its digests name them. Logs have it all.
+pub fn trim(home: &Path, session: &str, quota: u64) {
+    let Ok(files) = std::fs::read_dir(folder(home)) else {
+        return;
+    };
+    let mut all: Vec<(String, PathBuf, u64)> = Vec::new();
+    for file in files.flatten() {
+        let name = file.file_name().to_string_lossy().into_owned();
+        if let Ok(meta) = file.metadata()
+            && meta.is_file()
+            && name.ends_with(ENDING)
+        {
+            all.push((name, file.path(), meta.len()));
+        }
+    }
+    // A name begins with its time.
+    all.sort();
+    let mut total: u64 = all.iter().map(|(_, _, size)| size).sum();
+    let own = ending(session);
+    for (name, path, size) in all {
+        if total <= quota {
+            return;
+        }
+        if !name.ends_with(&own) && std::fs::remove_file(&path).is_ok() {
+            total -= size;
+        }
+    }
+}
+
 fn folder(home: &Path) -> PathBuf {
     home.join("archive")
 }
 
 fn ending(session: &str) -> String {
-    format!("-{session}.jsonl")
+    format!("-{session}{ENDING}")
 }
 
 /// Writes what is a message, a call or a result. Only the person may read it.
@@ -76,4 +107,40 @@ fn is_message(body: &Body) -> bool {
         body,
         Body::Message(_) | Body::ToolUse(_) | Body::ToolResult(_) | Body::Interrupted(_)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_of_others_go_first() {
+        let all = [
+            "2026-01-02T000000000Z-a.jsonl",
+            "2026-01-01T000000000Z-own.jsonl",
+            "2026-01-03T000000000Z-b.jsonl",
+            "2025-12-31T000000000Z-a.jsonl",
+            "notes.txt",
+        ];
+        for (quota, gone) in [
+            (400, vec![]),
+            (399, vec![3]),
+            (300, vec![3]),
+            (299, vec![0, 3]),
+            (100, vec![0, 2, 3]),
+            // What the running session may need stays, whatever it takes.
+            (0, vec![0, 2, 3]),
+        ] {
+            let home = tempfile::tempdir().unwrap();
+            let dir = folder(home.path());
+            std::fs::create_dir(&dir).unwrap();
+            for name in all {
+                std::fs::write(dir.join(name), [b'x'; 100]).unwrap();
+            }
+            trim(home.path(), "own", quota);
+            let is_gone = |i: &usize| !dir.join(all[*i]).exists();
+            let found: Vec<usize> = (0..all.len()).filter(is_gone).collect();
+            assert_eq!(found, gone, "{quota}");
+        }
+    }
 }

@@ -19,11 +19,14 @@ pub use past::{Kept, MAX_PINNED, Parts, Plan, context_parts};
 pub use summary::ROLE;
 
 use crate::desk::Desk;
+use crate::handoff;
+use crate::hooks;
 use crate::inbox::Inbox;
 use crate::log::{LogError, branch};
 use crate::transcript::BYTES_PER_TOKEN;
 use ostler_wire::{
-    Body, Compaction, DigestBy, Entry, Notice, Role, TodoItem, TodoState, View, Word,
+    Ask, AskKind, Body, Choice, Compaction, DigestBy, Entry, Notice, Outcome, Role, TodoItem,
+    TodoState, View, Word,
 };
 use std::mem::{Discriminant, discriminant};
 use std::path::PathBuf;
@@ -42,6 +45,8 @@ const DIGEST_OF_WINDOW: u64 = 16;
 const MIN_SAVED: u64 = 250;
 /// And the share of the prompt when nobody did.
 const MIN_SHARE_SAVED: u64 = 10;
+/// And the share of the window in the middle of a turn, so that a long one is not folded again and again.
+const MIN_WINDOW_SAVED: u64 = 4;
 /// How full the window is when the person is told, and when nothing will fold it.
 const WARN_AT: f64 = 0.7;
 const WARN_LATE: f64 = 0.8;
@@ -49,6 +54,10 @@ const WARN_LATE: f64 = 0.8;
 const ASSUMED_WINDOW: u64 = 128_000;
 /// Characters of a focus.
 const MAX_FOCUS: usize = 1_000;
+
+/// Answers of the person.
+const HAND_OVER: &str = "handoff";
+const FOLD: &str = "compact";
 
 /// What is done when the window fills up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,6 +75,8 @@ pub struct ContextSettings {
     pub strategy: Strategy,
     /// How full the window is when work is folded.
     pub ratio: f64,
+    /// Bytes that the originals of all sessions may take.
+    pub archive_quota: u64,
 }
 
 impl Default for ContextSettings {
@@ -73,6 +84,7 @@ impl Default for ContextSettings {
         Self {
             strategy: Strategy::Compact,
             ratio: 0.8,
+            archive_quota: 500_000_000,
         }
     }
 }
@@ -100,6 +112,8 @@ impl Folding {
 pub struct Gauge {
     tokens: Option<u64>,
     warned: bool,
+    /// What to do about it, once.
+    asked: bool,
     /// Why nothing was folded, as the person was told.
     told: Option<Discriminant<Pointless>>,
     /// The window and the bytes of the prompt when a fold was of no use.
@@ -137,6 +151,8 @@ impl Gauge {
 enum Occasion {
     /// The window is nearly full; the prompt of the new turn is in the log.
     Due,
+    /// The same between two steps of a turn.
+    Midway,
     /// The provider says that the prompt is too long.
     Overflow,
     /// The person wants it.
@@ -144,10 +160,26 @@ enum Occasion {
 }
 
 impl Occasion {
+    /// As hooks know it.
+    fn trigger(&self) -> &'static str {
+        match self {
+            Occasion::Wish { .. } => "manual",
+            Occasion::Due | Occasion::Midway | Occasion::Overflow => "auto",
+        }
+    }
+
     fn focus(&self) -> Option<String> {
         match self {
             Occasion::Wish { focus } => focus.clone(),
-            Occasion::Due | Occasion::Overflow => None,
+            Occasion::Due | Occasion::Midway | Occasion::Overflow => None,
+        }
+    }
+
+    /// Whether the person's message came before, and brings nothing any more.
+    fn is_within_turn(&self) -> bool {
+        match self {
+            Occasion::Midway | Occasion::Overflow => true,
+            Occasion::Due | Occasion::Wish { .. } => false,
         }
     }
 }
@@ -167,21 +199,103 @@ enum Pointless {
     Pinned { tokens: u64 },
 }
 
-/// Folds before the first request of a turn, when the one before it came near the end of the window.
-pub(crate) async fn before_turn(
+/// When a request is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Moment {
+    /// The first of a turn.
+    Turn,
+    /// Between two steps of one.
+    Step,
+}
+
+/// What became of it.
+pub(crate) enum Room {
+    /// There is as much of it as there can be.
+    Made,
+    /// The person wants to go on in a fresh session.
+    Handoff,
+    /// The person stopped the turn instead of an answer.
+    Stopped,
+}
+
+/// Looks whether the window is nearly full before a request is sent. Then it folds, or asks what to do.
+pub(crate) async fn make_room(
     desk: &mut Desk,
     inbox: &mut Inbox,
     cancel: &CancellationToken,
-) -> Result<(), LogError> {
-    let ContextSettings { strategy, ratio } = desk.manner.folding.settings;
+    moment: Moment,
+) -> Result<Room, LogError> {
+    let occasion = match moment {
+        Moment::Turn => Occasion::Due,
+        Moment::Step => Occasion::Midway,
+    };
+    if !is_full(desk) {
+        return Ok(Room::Made);
+    }
+    match desk.manner.folding.settings.strategy {
+        Strategy::Compact => when_full(desk, inbox, cancel, occasion).await?,
+        Strategy::Handoff if desk.manner.interactive && !desk.manner.folding.gauge.asked => {
+            let Ok(answer) = inbox.ask(offer(desk)).await else {
+                return Ok(Room::Stopped);
+            };
+            desk.manner.folding.gauge.asked = true;
+            match answer.choice.as_str() {
+                HAND_OVER => return Ok(Room::Handoff),
+                FOLD => when_full(desk, inbox, cancel, occasion).await?,
+                _ => {}
+            }
+        }
+        Strategy::Handoff | Strategy::Warn => {}
+    }
+    Ok(Room::Made)
+}
+
+fn is_full(desk: &Desk) -> bool {
     let window = window(desk);
-    let full = tokens(desk) as f64 >= ratio * window as f64;
-    let bytes = desk.conversation.bytes();
-    let gauge = &desk.manner.folding.gauge;
-    if strategy != Strategy::Compact || window == 0 || !full || gauge.is_hopeless(window, bytes) {
+    let ratio = desk.manner.folding.settings.ratio;
+    window > 0 && tokens(desk) as f64 >= ratio * window as f64
+}
+
+/// A handoff, a fold or neither?
+fn offer(desk: &Desk) -> Ask {
+    let language = desk.manner.language;
+    let choice = |id: &str, label: Word, detail: Word| Choice {
+        detail: Some(language.say(detail).into()),
+        ..Choice::new(id, language.say(label))
+    };
+    Ask {
+        kind: AskKind::Question,
+        subject: how_full(desk, language.say(Word::OfferHow)),
+        options: vec![
+            choice(HAND_OVER, Word::OfferHandoff, Word::OfferHandoffMore),
+            choice(FOLD, Word::OfferFold, Word::OfferFoldMore),
+            choice("go_on", Word::OfferGoOn, Word::OfferGoOnMore),
+        ],
+        ..Ask::default()
+    }
+}
+
+/// How full the window is, and what follows from it.
+fn how_full(desk: &Desk, then: &str) -> String {
+    let (tokens, window) = (tokens(desk), window(desk).max(1));
+    // As the status line counts it.
+    let full = tokens * 100 / window;
+    let [full, tokens, window] = [full, tokens, window].map(|n| n.to_string());
+    let words = [full.as_str(), &tokens, &window, then];
+    desk.manner.language.fill(Word::WindowFull, &words)
+}
+
+async fn when_full(
+    desk: &mut Desk,
+    inbox: &mut Inbox,
+    cancel: &CancellationToken,
+    occasion: Occasion,
+) -> Result<(), LogError> {
+    let (window, bytes) = (window(desk), desk.conversation.bytes());
+    if desk.manner.folding.gauge.is_hopeless(window, bytes) {
         return Ok(());
     }
-    if let Folded::Not(why) = fold(desk, inbox, cancel, Occasion::Due).await? {
+    if let Folded::Not(why) = fold(desk, inbox, cancel, occasion).await? {
         let gauge = &mut desk.manner.folding.gauge;
         gauge.tried = Some((window, bytes));
         if gauge.tells(why) {
@@ -235,8 +349,10 @@ pub(crate) async fn on_wish(desk: &mut Desk, inbox: &mut Inbox, focus: &str) -> 
 }
 
 /// What the person should know about the window at the end of a turn, once.
-pub(crate) fn warning(desk: &mut Desk) -> Option<Body> {
-    let ContextSettings { strategy, ratio } = desk.manner.folding.settings;
+pub(crate) fn warning(desk: &mut Desk, outcome: Outcome) -> Option<Body> {
+    let ContextSettings {
+        strategy, ratio, ..
+    } = desk.manner.folding.settings;
     let (tokens, known) = (tokens(desk), window(desk));
     let folds = strategy == Strategy::Compact && known > 0;
     let window = if known > 0 { known } else { ASSUMED_WINDOW };
@@ -246,7 +362,8 @@ pub(crate) fn warning(desk: &mut Desk) -> Option<Body> {
         (false, Strategy::Handoff | Strategy::Compact | Strategy::Warn) => WARN_LATE,
     };
     let share = tokens as f64 / window as f64;
-    if share < limit || desk.manner.folding.gauge.warned {
+    let gauge = desk.manner.folding.gauge;
+    if share < limit || gauge.warned || gauge.asked {
         return None;
     }
     desk.manner.folding.gauge.warned = true;
@@ -264,14 +381,15 @@ pub(crate) fn warning(desk: &mut Desk) -> Option<Body> {
             let ratio = format!("{:.0}", ratio * 100.0);
             language.fill(Word::WindowFoldsAt, &[&ratio])
         }
-        Strategy::Handoff => language.fill(Word::WindowHandoff, &[&anew]),
+        Strategy::Handoff if desk.manner.interactive => language.say(Word::WindowAsks).into(),
+        // Nobody is there to be asked, and the log tells what a fresh session needs.
+        Strategy::Handoff => match handoff::leave(desk, outcome) {
+            Ok(path) => language.fill(Word::WindowHandedOff, &[&path, &anew]),
+            Err(why) => language.fill(Word::WindowHandoff, &[&why, &anew]),
+        },
         Strategy::Warn => language.fill(Word::WindowOnlyWarns, &[&anew]),
     };
-    // As the status line counts it.
-    let full = (share * 100.0).floor().to_string();
-    let window = window.to_string();
-    let words = [full.as_str(), &tokens, &window, &then];
-    Some(notice(language.fill(Word::WindowFull, &words)))
+    Some(notice(how_full(desk, &then)))
 }
 
 /// What a fork's log starts with: the entries of the other one without its first line, under their new numbers.
@@ -311,6 +429,13 @@ async fn fold(
         Ok(work) => work,
         Err(why) => return Ok(Folded::Not(why)),
     };
+    hooks::before_fold(
+        desk,
+        inbox,
+        occasion.focus().as_deref(),
+        (occasion.trigger(), cancel),
+    )
+    .await?;
     desk.progress(ROLE, desk.manner.language.say(Word::Folding));
     let folded = carry_out(desk, inbox, cancel, occasion, work).await;
     desk.progress(ROLE, "");
@@ -322,9 +447,12 @@ fn work(desk: &Desk, occasion: &Occasion) -> Result<Work, Pointless> {
     let entries = branch(entries.into_iter().map(Arc::unwrap_or_clone).collect());
     let upto = match occasion {
         Occasion::Due => last_prompt(&entries),
-        Occasion::Overflow | Occasion::Wish { .. } => entries.len(),
+        Occasion::Midway | Occasion::Overflow | Occasion::Wish { .. } => entries.len(),
     };
-    let place = past::boundary(&entries, upto, tail(desk));
+    let mut place = past::boundary(&entries, upto, tail(desk));
+    if *occasion == Occasion::Midway {
+        place = place.min(last_step(&entries)).max(Plan::of(&entries).end);
+    }
     if let Some(why) = pointless(desk, context_parts(&entries, place), occasion) {
         return Err(why);
     }
@@ -383,7 +511,7 @@ async fn carry_out(
         focus: focus.clone(),
         archive: archive.clone(),
         // In the middle of a turn no message of the person brings it.
-        mode: desk.briefing().filter(|_| occasion == Occasion::Overflow),
+        mode: desk.briefing().filter(|_| occasion.is_within_turn()),
         ..Digest::new(prose.ok(), facts_for(desk, folded))
     };
     let compaction = Compaction {
@@ -406,9 +534,7 @@ async fn carry_out(
     bodies.push(Body::Compaction(compaction.clone()));
     let committed = desk.commit_folded(bodies, conversation);
     // It is paid for all the same.
-    if let Some(usage) = &usage {
-        desk.book(usage);
-    }
+    usage.iter().for_each(|usage| desk.book(usage));
     drop(held);
     committed?;
     Ok(Folded::Done(Box::new(compaction)))
@@ -437,6 +563,7 @@ fn pointless(desk: &Desk, parts: Parts, occasion: &Occasion) -> Option<Pointless
             let prompt = desk.conversation.bytes() / BYTES_PER_TOKEN;
             (prompt / MIN_SHARE_SAVED).max(MIN_SAVED)
         }
+        Occasion::Midway => (window / MIN_WINDOW_SAVED).max(MIN_SAVED),
     };
     (parts.saves < least).then_some(Pointless::Little)
 }
@@ -500,7 +627,11 @@ fn archived(desk: &Desk, folded: &[Entry]) -> Result<Option<String>, String> {
     };
     let path = archive::path(home, &desk.account.session);
     match archive::write(&path, folded) {
-        Ok(()) => Ok(Some(path.display().to_string())),
+        Ok(()) => {
+            let quota = desk.manner.folding.settings.archive_quota;
+            archive::trim(home, &desk.account.session, quota);
+            Ok(Some(path.display().to_string()))
+        }
         Err(error) => {
             let (path, why) = (path.display().to_string(), error.to_string());
             Err(desk
@@ -514,6 +645,12 @@ fn archived(desk: &Desk, folded: &[Entry]) -> Result<Option<String>, String> {
 fn last_prompt(entries: &[Entry]) -> usize {
     let is_prompt = |e: &Entry| matches!(&e.body, Body::Message(m) if m.role == Role::User);
     entries.iter().rposition(is_prompt).unwrap_or(entries.len())
+}
+
+/// Where the answer begins whose results nobody has seen yet.
+fn last_step(entries: &[Entry]) -> usize {
+    let is_answer = |e: &Entry| matches!(&e.body, Body::Message(m) if m.role == Role::Assistant);
+    entries.iter().rposition(is_answer).unwrap_or(entries.len())
 }
 
 /// Tokens of the last request and its answer, as reported; by bytes when nobody has counted.

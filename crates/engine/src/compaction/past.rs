@@ -1,6 +1,7 @@
 //! Which part of a log is folded into digests, and what of it still gives messages. Pure: no model, no disk.
 
 use crate::commands::said::NOTED;
+use crate::memory::split_notes;
 use crate::references::FILE;
 use crate::transcript::BYTES_PER_TOKEN;
 use ostler_wire::{Body, Compaction, Entry, Image, Message, Role};
@@ -81,13 +82,15 @@ impl<'a> Plan<'a> {
             {
                 // The first fold that took it has the original.
                 let archive = digests.peek().and_then(|s| s.compaction.archive.as_deref());
-                let kept = match self.whole == Some(at) {
+                let whole = self.whole == Some(at);
+                let kept = match whole {
                     true => Some((message.text.clone(), message.images.clone())),
                     false => pinned(message, archive),
                 };
+                let notes = if whole { Notes::Kept } else { Notes::Folded };
                 out.extend(kept.map(|(text, images)| Kept {
                     entry: entry.entry,
-                    text: with_context(message, text),
+                    text: with_context(message, text, notes),
                     images,
                     is_digest: false,
                 }));
@@ -158,9 +161,20 @@ fn is_persons(message: &Message) -> bool {
     }
 }
 
+/// What becomes of facts that were recalled with a message. They are not the person's words, and come back when they matter.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Notes {
+    Kept,
+    Folded,
+}
+
 /// The facts that ride along stay; files that came with them stay when there is room.
-fn with_context(message: &Message, text: String) -> String {
-    let Some(context) = &message.context else {
+fn with_context(message: &Message, text: String, notes: Notes) -> String {
+    let context = message.context.as_deref().map(|context| match notes {
+        Notes::Kept => context,
+        Notes::Folded => split_notes(context).0,
+    });
+    let Some(context) = context.filter(|context| !context.is_empty()) else {
         return text;
     };
     if context.len() <= MAX_PINNED {
@@ -254,7 +268,7 @@ pub fn context_parts<E: Borrow<Entry>>(entries: &[E], upto: usize) -> Parts {
         let (text, images) = self::pinned(message, None).unwrap_or_default();
         let kept = weight_of(&Kept {
             entry: 0,
-            text: with_context(message, text),
+            text: with_context(message, text, Notes::Folded),
             images,
             is_digest: false,
         });

@@ -1,5 +1,6 @@
 //! The part of a digest that only a model can write: one request beside the conversation, which continues its prompt so that
-//! the provider's cache serves it, and leaves no trace in it.
+//! the provider's cache serves it, and leaves no trace in it. The definitions of the tools are part of that prompt and stay;
+//! calls are forbidden where that costs nothing, and carried out nowhere.
 
 use super::digest::Prose;
 use super::past;
@@ -8,7 +9,7 @@ use crate::conversation::{Conversation, Sent};
 use crate::desk::Desk;
 use crate::inbox::{Inbox, Stopped};
 use crate::sample::{Sampled, sample};
-use ostler_llm::{Answer, AnswerPart, Error, TokenUsage};
+use ostler_llm::{Answer, AnswerPart, Calls, Error, Forbidding, TokenUsage};
 use ostler_wire::{Body, Compaction, Entry, Message, Stop, Usage};
 use tokio_util::sync::CancellationToken;
 
@@ -34,16 +35,10 @@ pub enum Asked {
 
 pub struct Summary {
     /// What it may cost, until it is booked.
-    pub held: Option<Hold>,
+    pub held: Vec<Hold>,
     /// Or why there is none.
     pub prose: Result<Prose, String>,
-    pub usage: Option<Usage>,
-}
-
-impl Asked {
-    fn answered(held: Option<Hold>, prose: Result<Prose, String>, usage: Option<Usage>) -> Self {
-        Asked::Answered(Box::new(Summary { held, prose, usage }))
-    }
+    pub usage: Vec<Usage>,
 }
 
 /// How much of the conversation the model is shown.
@@ -53,37 +48,78 @@ enum Share {
     Half,
 }
 
+/// Requests for one digest: all of the conversation or half of it, each with calls forbidden and without that.
+const MAX_REQUESTS: usize = 4;
+
+/// What is asked, with what the requests before it have led to.
+struct Try {
+    share: Share,
+    calls: Calls,
+    summary: Summary,
+}
+
 pub async fn ask(
     desk: &Desk,
     inbox: &mut Inbox,
     cancel: &CancellationToken,
     material: Material<'_>,
 ) -> Asked {
-    if !material.too_long {
-        match request(desk, inbox, cancel, material, Share::All).await {
-            Reply::Overflow => {}
-            Reply::Of(asked) => return asked,
+    let forbidding = desk.conversation.model.forbidding();
+    let mut next = Try {
+        share: match material.too_long {
+            true => Share::Half,
+            false => Share::All,
+        },
+        calls: match forbidding {
+            Forbidding::Free => Calls::Forbidden,
+            Forbidding::BreaksCache | Forbidding::Refused => Calls::Free,
+        },
+        summary: Summary {
+            held: Vec::new(),
+            prose: Err("it is too long for the model".into()),
+            usage: Vec::new(),
+        },
+    };
+    let mut called = false;
+    for _ in 0..MAX_REQUESTS {
+        match request(desk, inbox, cancel, material, &mut next).await {
+            Reply::Interrupted => return Asked::Interrupted,
+            Reply::Overflow if next.share == Share::All => next.share = Share::Half,
+            // The endpoint knows no such field, perhaps. What else it may refuse it refuses again.
+            Reply::Refused if next.calls == Calls::Forbidden && !called => next.calls = Calls::Free,
+            // It went on with the work instead. Now it is worth the cache.
+            Reply::Called if next.calls == Calls::Free && forbidding == Forbidding::BreaksCache => {
+                (next.calls, called) = (Calls::Forbidden, true);
+            }
+            Reply::Answered | Reply::Overflow | Reply::Refused | Reply::Called => break,
         }
     }
-    match request(desk, inbox, cancel, material, Share::Half).await {
-        Reply::Overflow => Asked::answered(None, Err("it is too long for the model".into()), None),
-        Reply::Of(asked) => asked,
-    }
+    Asked::Answered(Box::new(next.summary))
 }
 
 enum Reply {
-    Of(Asked),
+    /// With a digest or without; asking again would not help.
+    Answered,
     Overflow,
+    /// Something in the request is not to the endpoint's liking.
+    Refused,
+    /// It called tools, and said nothing.
+    Called,
+    Interrupted,
 }
 
+/// Sends one, and notes what comes of it in the summary.
 async fn request(
     desk: &Desk,
     inbox: &mut Inbox,
     cancel: &CancellationToken,
     material: Material<'_>,
-    share: Share,
+    next: &mut Try,
 ) -> Reply {
-    let (mut conversation, at) = shown(desk, material, share);
+    let (mut conversation, at) = shown(desk, material, next.share);
+    if next.calls == Calls::Forbidden {
+        conversation.forbid_calls();
+    }
     let focus = material.focus.map_or_else(String::new, |focus| {
         format!("\n\n[The person wants it to look after this: {focus}]")
     });
@@ -95,32 +131,60 @@ async fn request(
     });
     let payer = desk.account.payer_in(Some(ROLE));
     let worst = desk.worst_of(&conversation);
+    let summary = &mut next.summary;
     // Nobody is asked about it: without a model's words there is still a digest.
-    let held = match desk.account.budget.hold(payer, worst) {
-        Ok(held) => held,
-        Err(breach) => return Reply::Of(Asked::answered(None, Err(breach.message()), None)),
-    };
+    match desk.account.budget.hold(payer, worst) {
+        Ok(held) => summary.held.push(held),
+        Err(breach) => {
+            summary.prose = Err(breach.message());
+            return Reply::Answered;
+        }
+    }
     let (body, sent) = conversation.request();
     let feed = desk.feed.hushed();
     let sampling = sample(&conversation.model, body, &feed, cancel);
-    let answer = match inbox.attend(sampling).await {
-        Err(Stopped) => return Reply::Of(Asked::Interrupted),
-        Ok(Sampled::Interrupted(partial)) => {
-            // It is paid for all the same.
-            if let Some(usage) = usage(desk, &partial, &sent) {
-                desk.book(&usage);
-            }
-            return Reply::Of(Asked::Interrupted);
-        }
-        Ok(Sampled::Failed(_, Error::Overflow { .. })) => return Reply::Overflow,
+    let (answer, error) = match inbox.attend(sampling).await {
+        Err(Stopped) => (Answer::default(), None),
+        Ok(Sampled::Interrupted(partial)) => (partial, None),
         Ok(Sampled::Failed(partial, error) | Sampled::Cut(partial, error)) => {
-            let usage = usage(desk, &partial, &sent);
-            return Reply::Of(Asked::answered(Some(held), Err(error.to_string()), usage));
+            (partial, Some(error))
         }
-        Ok(Sampled::Whole(answer)) => answer,
+        Ok(Sampled::Whole(answer)) => {
+            summary.usage.extend(usage(desk, &answer, &sent));
+            summary.prose = prose(&answer);
+            return match summary.prose {
+                Err(_) if calls(&answer) => Reply::Called,
+                Err(_) | Ok(_) => Reply::Answered,
+            };
+        }
     };
-    let usage = usage(desk, &answer, &sent);
-    Reply::Of(Asked::answered(Some(held), prose(&answer), usage))
+    summary.usage.extend(usage(desk, &answer, &sent));
+    let Some(error) = error else {
+        // It is paid for all the same.
+        summary.usage.iter().for_each(|usage| desk.book(usage));
+        return Reply::Interrupted;
+    };
+    match error {
+        Error::Overflow { .. } => Reply::Overflow,
+        Error::Fatal { ref status, .. } if matches!(status, Some(400 | 404 | 422)) => {
+            summary.prose = Err(error.to_string());
+            Reply::Refused
+        }
+        Error::Retryable { .. }
+        | Error::Replay { .. }
+        | Error::Auth { .. }
+        | Error::LoginRequired { .. }
+        | Error::InvalidResponse { .. }
+        | Error::Fatal { .. } => {
+            summary.prose = Err(error.to_string());
+            Reply::Answered
+        }
+    }
+}
+
+fn calls(answer: &Answer) -> bool {
+    let is_call = |part: &AnswerPart| matches!(part, AnswerPart::Call { .. });
+    answer.parts.iter().any(is_call)
 }
 
 /// A conversation of the same past. Half of it has the person's words and the latest work.
@@ -167,7 +231,10 @@ fn prose(answer: &Answer) -> Result<Prose, String> {
         })
         .collect();
     if text.trim().is_empty() {
-        return Err("its answer was empty".into());
+        return Err(match calls(answer) {
+            true => "it called tools instead of answering".into(),
+            false => "its answer was empty".into(),
+        });
     }
     Prose::parse(&text).ok_or_else(|| "its answer was none of what it was asked for".into())
 }

@@ -3,6 +3,7 @@
 use super::permit::{blocked, leave};
 use super::{Dispatched, Prepared, commit, dispatch, never_ran, refuse, run_in_turn};
 use crate::desk::Desk;
+use crate::hooks::Permission;
 use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
 use crate::policy::{Gate, Verdict};
@@ -38,6 +39,7 @@ pub async fn own(
         tool: Held::Ours(&Bash),
         args,
         accesses,
+        permission: Permission::AsEver,
     };
     let deciding = desk.decide(Bash::NAME, &prepared.accesses, Gate::Open);
     let decision = match inbox.attend(deciding).await {

@@ -3,6 +3,7 @@
 use super::{Prepared, never_ran};
 use crate::commands::{self, SESSION};
 use crate::desk::Desk;
+use crate::hooks::Permission;
 use crate::inbox::{Answer, Inbox, Stopped};
 use crate::log::LogError;
 use crate::policy::{
@@ -12,6 +13,9 @@ use crate::policy::{
 use crate::tool::ToolError;
 use ostler_wire::{Access, Approval, Ask, AskKind, Body, Choice, Notice, Word};
 use std::sync::Arc;
+
+/// Characters of a fact's name that are shown.
+const MAX_NAME: usize = 80;
 
 /// What a call that may run was given beyond what holds anyway.
 #[derive(Default)]
@@ -46,9 +50,12 @@ pub async fn permit(
     }
     let name = prepared.tool.name();
     let deciding = desk.decide(name, &prepared.accesses, gate);
-    let Ok(decision) = inbox.attend(deciding).await else {
+    let Ok(mut decision) = inbox.attend(deciding).await else {
         return Ok(Err(never_ran()));
     };
+    if gate == Gate::Open {
+        hooked(prepared, &mut decision);
+    }
     if gate == Gate::Trust
         && decision.verdict != Verdict::Deny
         && let Err(error) = trust(desk, inbox, prepared).await?
@@ -74,6 +81,22 @@ pub async fn permit(
     }
 }
 
+/// A hook answers for the person where no rule speaks, and may always want them asked. A deny is a deny.
+fn hooked(prepared: &Prepared, decision: &mut Decision) {
+    let fresh = needs_a_fresh_yes(&prepared.accesses);
+    match (prepared.permission, decision.verdict) {
+        (Permission::Allow, Verdict::Ask) if decision.rule.is_none() && !fresh => {
+            decision.verdict = Verdict::Allow;
+            decision.reason = "a hook allowed it".into();
+        }
+        (Permission::Ask, Verdict::Allow) => {
+            decision.verdict = Verdict::Ask;
+            decision.reason = "a hook wants it asked".into();
+        }
+        (Permission::AsEver | Permission::Allow | Permission::Ask, _) => {}
+    }
+}
+
 fn planning(prepared: &Prepared, why: &str) -> ToolError {
     let name = prepared.tool.name();
     ToolError::new(
@@ -95,6 +118,13 @@ fn reading(prepared: &Prepared, why: &str) -> ToolError {
 }
 
 pub fn blocked(desk: &Desk, prepared: &Prepared, decision: &Decision) -> ToolError {
+    if needs_a_fresh_yes(&prepared.accesses) && decision.verdict == Verdict::Ask {
+        let name = prepared.tool.name();
+        let message = format!(
+            "Refused: {name} needs the person's yes each time, and nobody can be asked here. Nothing was changed; go on, and say in your answer what would be worth it."
+        );
+        return ToolError::new("blocked", message);
+    }
     let subject = subject(desk, prepared);
     let by = match (&decision.rule, decision.verdict) {
         (Some(rule), _) if decision.from.as_deref() == Some(BUILT_IN) => {
@@ -156,6 +186,9 @@ async fn ask(
     prepared: &Prepared,
     decision: Decision,
 ) -> Result<Result<Leave, ToolError>, LogError> {
+    if let Some(error) = objection(desk, inbox, prepared).await {
+        return Ok(Err(error));
+    }
     let mut scopes = (!needs_a_fresh_yes(&prepared.accesses)).then(|| scopes(desk, prepared));
     let preview = preview(desk, inbox, prepared).await;
     let ask = Ask {
@@ -301,6 +334,13 @@ pub fn texts(rules: &[Rule]) -> String {
     texts.join(", ")
 }
 
+async fn objection(desk: &Desk, inbox: &mut Inbox, prepared: &Prepared) -> Option<ToolError> {
+    let cancel = inbox.turn();
+    let cx = desk.context(&prepared.call.id, prepared.tool.name(), &[], cancel);
+    let checking = prepared.tool.objection(prepared.args.clone(), cx);
+    inbox.attend(checking).await.ok()?
+}
+
 async fn preview(desk: &Desk, inbox: &mut Inbox, prepared: &Prepared) -> Option<String> {
     let cancel = inbox.turn();
     let cx = desk.context(&prepared.call.id, prepared.tool.name(), &[], cancel);
@@ -374,6 +414,13 @@ pub fn commit_approval(
     })])
 }
 
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(MAX_NAME) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
 /// What a call is about, for people.
 pub fn subject(desk: &Desk, prepared: &Prepared) -> String {
     let name = prepared.tool.name();
@@ -404,7 +451,7 @@ pub fn subject(desk: &Desk, prepared: &Prepared) -> String {
             Access::Mcp { server, tool, .. } => format!("{server} {tool}"),
             Access::Job(id) => id.clone(),
             Access::Delegate { role, .. } => role.clone(),
-            Access::Memory => "memory".into(),
+            Access::Memory => said(&["name", "id"]).map_or_else(|| "memory".into(), shortened),
         })
         .collect();
     match parts.is_empty() {

@@ -116,7 +116,8 @@ impl Index {
         db.busy_timeout(PATIENCE)?;
         // Readers and a writer beside each other, where the file system can do it.
         db.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
-        db.execute_batch("PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16000;")?;
+        // Nothing waits for the disk: what a power loss tears is made again from the logs.
+        db.execute_batch("PRAGMA synchronous = OFF; PRAGMA cache_size = -16000;")?;
         let version = |db: &Connection| db.query_row("PRAGMA user_version", [], |r| r.get(0));
         if version(&db)? == 0 {
             db.execute_batch("BEGIN IMMEDIATE")?;

@@ -11,7 +11,9 @@ mod tests;
 
 pub use remark::Remark;
 pub use source::OWN_RESULT;
+pub(crate) use source::beginning;
 pub use terms::Words;
+pub(crate) use terms::{Class, pairs, parts, runs};
 
 use index::{About, Candidate, Index};
 use ostler_wire::Language;

@@ -28,7 +28,7 @@ pub struct Term {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Class {
+pub enum Class {
     Cjk,
     Word,
     Gap,
@@ -52,7 +52,7 @@ fn class(c: char) -> Class {
 }
 
 /// The stretches of one class, gaps left out.
-fn runs(text: &str) -> impl Iterator<Item = (Class, &str)> {
+pub fn runs(text: &str) -> impl Iterator<Item = (Class, &str)> {
     let mut rest = text;
     std::iter::from_fn(move || {
         let first = class(rest.chars().next()?);
@@ -159,7 +159,7 @@ fn cjk(run: &str) -> Term {
     }
 }
 
-fn pairs(run: &str) -> impl Iterator<Item = &str> {
+pub fn pairs(run: &str) -> impl Iterator<Item = &str> {
     let ends = run.char_indices().map(|(at, c)| at + c.len_utf8()).skip(1);
     run.char_indices()
         .zip(ends)
@@ -167,7 +167,7 @@ fn pairs(run: &str) -> impl Iterator<Item = &str> {
 }
 
 /// `parseHTTPFile` is `parse`, `HTTP`, `File`.
-fn parts(word: &str) -> Vec<&str> {
+pub fn parts(word: &str) -> Vec<&str> {
     let mut out = Vec::new();
     let mut start = 0;
     let mut letters = word.char_indices().peekable();

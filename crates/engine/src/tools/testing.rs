@@ -3,7 +3,9 @@
 use crate::artifacts::Artifacts;
 use crate::history::History;
 use crate::jobs::Jobs;
+use crate::memory::Memory;
 use crate::policy::{Guard, Policy, Posture};
+use crate::redact::Redactor;
 use crate::seen::Seen;
 use crate::tool::{Context, Done, Scope, Tool, ToolError, ToolSettings};
 use ostler_host::Local;
@@ -45,6 +47,14 @@ impl Bench {
             project: "root-00000000".into(),
             session: None,
         }
+    }
+
+    pub fn memory(&self) -> Memory {
+        Memory::new(
+            &self.dir.path().join("home"),
+            "root-00000000",
+            Redactor::default(),
+        )
     }
 
     /// Puts a file into the workspace, with its parents.
@@ -102,6 +112,7 @@ impl Bench {
             jobs: Arc::new(Jobs::new(Artifacts::new(self.dir.path().join("artifacts")))),
             commons: Arc::default(),
             history: Arc::new(self.history()),
+            memory: Arc::new(self.memory()),
             terms: Arc::default(),
             todo: Arc::default(),
             answer: None,

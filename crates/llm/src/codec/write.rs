@@ -1,7 +1,7 @@
 //! Appends JSON to a byte buffer. What is written is never read back or moved, apart from one kind of late mark.
 
 use super::loose::{self, Fields};
-use crate::{CallResult, Target, ToolSpec};
+use crate::{CallResult, Calls, Params, Target, ToolSpec};
 use ostler_wire::{Image, Json};
 use serde::Serializer;
 use serde_json::value::RawValue;
@@ -243,6 +243,11 @@ fn extra(target: &Target) -> Fields<'_> {
         .extra_body
         .as_ref()
         .map_or_else(Fields::default, |body| Fields::of(body.get()))
+}
+
+/// What a protocol says when an answer may not call tools.
+pub(super) fn forbidden<'a>(params: &Params, says: &'a str) -> Option<&'a str> {
+    (params.calls == Calls::Forbidden).then_some(says)
 }
 
 /// What a replay blob holds for the given unit of a protocol.

@@ -166,6 +166,7 @@ fn kind() -> Kind {
         whole_path: None,
         auth: Auth::Bearer,
         headers: vec![("x-kind".into(), "yes".into())],
+        choice_breaks_cache: false,
     }
 }
 

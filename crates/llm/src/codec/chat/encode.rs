@@ -67,6 +67,7 @@ pub(super) fn close(target: &Target, params: &Params, out: &mut Vec<u8>) {
     if let Some(effort) = params.effort.filter(|_| target.reasoning) {
         write_effort(effort, quirks, &mut top);
     }
+    top.raw("tool_choice", write::forbidden(params, r#""none""#));
     top.close();
 }
 

@@ -71,6 +71,8 @@ pub(super) fn close(target: &Target, params: &Params, out: &mut Vec<u8>) {
     );
     config.extend(thinking(target, params.effort).map(|value| ("thinkingConfig", value)));
     top.merged("generationConfig", &config);
+    let choice = r#"{"functionCallingConfig":{"mode":"NONE"}}"#;
+    top.raw("toolConfig", write::forbidden(params, choice));
     top.close();
 }
 

@@ -68,6 +68,10 @@ pub(super) fn close(target: &Target, params: &Params, out: &mut Vec<u8>) {
         .effort
         .map(|word| format!(r#"{{"effort":"{word}"}}"#));
     top.raw("output_config", output.as_deref());
+    top.raw(
+        "tool_choice",
+        write::forbidden(params, r#"{"type":"none"}"#),
+    );
     top.close();
 }
 

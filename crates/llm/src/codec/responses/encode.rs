@@ -62,6 +62,7 @@ pub(super) fn close(target: &Target, params: &Params, out: &mut Vec<u8>) {
         false => format!(r#"{{"effort":"{word}"}}"#),
     });
     top.raw("reasoning", reasoning.as_deref());
+    top.raw("tool_choice", write::forbidden(params, r#""none""#));
     top.close();
 }
 

@@ -145,6 +145,7 @@ fn asks_for_thinking_as_the_model_wants_it() {
             top_p: Some(0.5),
             max_tokens: Some(16_000),
             effort: level,
+            ..Params::default()
         };
         Messages.close(&with_quirks(quirks), &params, &mut out);
         format!("{quirks} {level:?}: {}", String::from_utf8(out).unwrap())

@@ -8,8 +8,8 @@ mod responses;
 
 use super::{Codec, Frame, Mark};
 use crate::{
-    AnswerPart, Assembler, CallResult, Chunk, Effort, Error, Msg, Params, Prefix, Quirks, Target,
-    Timeouts, ToolSpec,
+    AnswerPart, Assembler, CallResult, Calls, Chunk, Effort, Error, Msg, Params, Prefix, Quirks,
+    Target, Timeouts, ToolSpec,
 };
 use ostler_wire::{Image, Json, Origin};
 
@@ -75,6 +75,7 @@ fn all_params() -> Params {
         top_p: Some(1.0),
         max_tokens: Some(64_000),
         effort: Some(Effort::High),
+        ..Params::default()
     }
 }
 
@@ -349,4 +350,38 @@ fn replayed(codec: &dyn Codec, target: &Target, frames: &[&str]) -> String {
         &mut item,
     );
     String::from_utf8(item).unwrap()
+}
+
+/// Only the end of a body changes, so that the cached prompt before it is the same.
+#[test]
+fn forbidden_calls_change_the_end_of_a_body_alone() {
+    let codecs: [(&dyn Codec, &str); 4] = [
+        (&super::Chat, r#","tool_choice":"none"}"#),
+        (&super::Responses, r#","tool_choice":"none"}"#),
+        (&super::Messages, r#","tool_choice":{"type":"none"}}"#),
+        (
+            &super::Gemini,
+            r#","toolConfig":{"functionCallingConfig":{"mode":"NONE"}}}"#,
+        ),
+    ];
+    for (codec, says) in codecs {
+        let write = |calls, extra: Option<&str>| {
+            let params = Params {
+                calls,
+                ..all_params()
+            };
+            let target = Target {
+                extra_body: extra.map(json),
+                ..target()
+            };
+            body(codec, &target, &prefix(), &params, &parallel())
+        };
+        let free = write(Calls::Free, None);
+        let forbidden = write(Calls::Forbidden, None);
+        let same = free.strip_suffix('}').unwrap();
+        assert_eq!(forbidden.strip_prefix(same), Some(says));
+        // What the person put there is theirs.
+        let own = r#"{"tool_choice":"x","toolConfig":"x"}"#;
+        assert_eq!(write(Calls::Forbidden, Some(own)).matches(says).count(), 0);
+    }
 }

@@ -1,0 +1,241 @@
+//! Hooks, as `[[hooks]]` and the settings files of others have them: read, and where each came from. Running them is the
+//! engine's.
+
+use super::diagnose::Notice;
+use super::layers::{Loaded, read_text};
+use super::paths::Places;
+use super::show::from_json;
+use super::tree::{Node, Place, position};
+use super::trust::Item;
+use super::units::Seconds;
+use ostler_engine::hooks::{Hook, Matcher, Moment, TIMEOUT};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::time::Duration;
+
+/// Of one file; nobody has more.
+const MAX_HOOKS: usize = 256;
+/// Where others keep theirs.
+const SETTINGS: [&str; 2] = [".claude/settings.json", ".claude/settings.local.json"];
+
+/// A command that runs at a moment of the session.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HookConfig {
+    /// When it runs.
+    pub event: HookEvent,
+    /// For which calls: tool names with `*`, permission rules like `Bash(rm:*)`, several with `|`. Empty means all.
+    #[serde(default, rename = "match", alias = "matcher")]
+    pub matcher: String,
+    /// Run by the shell, in the root, with JSON on its stdin.
+    pub command: String,
+    /// Seconds until it is killed; 60 when unset.
+    #[serde(default)]
+    pub timeout: Option<Seconds>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HookEvent {
+    /// With the first prompt; what it prints goes to the model.
+    #[serde(alias = "SessionStart")]
+    SessionStart,
+    /// With each prompt; what it prints goes to the model. Exit 2 refuses the prompt.
+    #[serde(alias = "UserPromptSubmit")]
+    UserPrompt,
+    /// Before a call. Exit 2 refuses it, and the model reads stderr.
+    #[serde(alias = "PreToolUse")]
+    PreTool,
+    /// After a call. Exit 2 has the model read stderr.
+    #[serde(alias = "PostToolUse")]
+    PostTool,
+    /// Before older work is folded.
+    #[serde(alias = "PreCompact")]
+    PreCompact,
+    /// When you are asked something.
+    #[serde(alias = "Notification")]
+    Notification,
+    /// When the model is done. Exit 2 sends it on, and it reads stderr.
+    #[serde(alias = "Stop")]
+    Stop,
+}
+
+impl HookEvent {
+    fn moment(self) -> Moment {
+        match self {
+            Self::SessionStart => Moment::SessionStart,
+            Self::UserPrompt => Moment::UserPrompt,
+            Self::PreTool => Moment::PreTool,
+            Self::PostTool => Moment::PostTool,
+            Self::PreCompact => Moment::PreCompact,
+            Self::Notification => Moment::Notification,
+            Self::Stop => Moment::Stop,
+        }
+    }
+}
+
+/// The hooks of this run.
+#[derive(Debug, Default)]
+pub struct Gathered {
+    pub hooks: Vec<Hook>,
+    /// What cannot be read, in files of ours: it might be the one that should have stopped something.
+    pub faults: Vec<String>,
+}
+
+pub fn gather(loaded: &Loaded, places: &Places, notices: &mut Vec<Notice>) -> Gathered {
+    let mut out = Gathered::default();
+    let places_of = loaded.hook_places();
+    for (n, config) in loaded.config.hooks.iter().enumerate() {
+        let from = places_of.get(n).map_or_else(String::new, Place::to_string);
+        if config.command.trim().is_empty() {
+            out.faults
+                .push(format!("{from}: this hook has no `command`"));
+            continue;
+        }
+        match Matcher::parse(&config.matcher, &from) {
+            Ok(matcher) => out.hooks.push(Hook {
+                moment: config.event.moment(),
+                matcher,
+                command: config.command.clone(),
+                timeout: config.timeout.map_or(TIMEOUT, Seconds::duration),
+                from,
+            }),
+            Err(error) => out.faults.push(format!("{from}: {error}")),
+        }
+    }
+    if loaded.workspace.is_trusted() {
+        for file in SETTINGS {
+            out.hooks.extend(of_settings(file, places, notices));
+        }
+    }
+    out
+}
+
+fn of_settings(file: &str, places: &Places, notices: &mut Vec<Notice>) -> Vec<Hook> {
+    let name = places.shown(&places.root.join(file));
+    let mut left_out = |text: String| {
+        let place = Place {
+            name: name.clone(),
+            position: None,
+        };
+        notices.push(Notice::warning(place, text));
+    };
+    let foreign = match read(file, places) {
+        Ok(foreign) => foreign,
+        Err(why) => {
+            left_out(format!("its hooks are left out: {why}"));
+            return Vec::new();
+        }
+    };
+    let mut hooks = Vec::new();
+    for one in foreign {
+        let Foreign {
+            event,
+            matcher,
+            command,
+            timeout,
+            ..
+        } = one;
+        let moment = Moment::ALL.into_iter().find(|m| m.common_name() == event);
+        let (Some(moment), Some(command)) = (moment, command) else {
+            left_out(format!(
+                "a hook for `{event}` is left out: this version has no such hooks"
+            ));
+            continue;
+        };
+        match Matcher::parse(&matcher, &name) {
+            Ok(matcher) => hooks.push(Hook {
+                moment,
+                matcher,
+                command,
+                timeout: timeout.unwrap_or(TIMEOUT),
+                from: name.clone(),
+            }),
+            Err(error) => left_out(format!("a hook for `{event}` is left out: {error}")),
+        }
+    }
+    hooks
+}
+
+/// A hook as others write it.
+struct Foreign {
+    event: String,
+    matcher: String,
+    /// None of a kind that is no command.
+    command: Option<String>,
+    timeout: Option<Duration>,
+    /// As it stands in the file, with its matcher.
+    whole: Value,
+    position: Option<(usize, usize)>,
+}
+
+/// The hooks of a settings file; none where there is no file, or they are switched off.
+fn read(file: &str, places: &Places) -> Result<Vec<Foreign>, String> {
+    let path = places.root.join(file);
+    let text = read_text(&path, &places.shown(&path)).map_err(|report| report.title.clone())?;
+    let Some(text) = text else {
+        return Ok(Vec::new());
+    };
+    let settings: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+    if settings.get("disableAllHooks") == Some(&Value::Bool(true)) {
+        return Ok(Vec::new());
+    }
+    let Some(events) = settings.get("hooks").and_then(Value::as_object) else {
+        return Ok(Vec::new());
+    };
+    let mut out = Vec::new();
+    for (event, groups) in events {
+        for group in groups.as_array().into_iter().flatten() {
+            let matcher = group
+                .get("matcher")
+                .and_then(Value::as_str)
+                .unwrap_or_default();
+            let hooks = group.get("hooks").and_then(Value::as_array);
+            for hook in hooks.into_iter().flatten() {
+                let word = |key: &str| hook.get(key).and_then(Value::as_str);
+                let command = word("command").filter(|c| !c.trim().is_empty());
+                let command = command.filter(|_| word("type").is_none_or(|kind| kind == "command"));
+                let seconds = hook.get("timeout").and_then(Value::as_f64);
+                let seconds = seconds.filter(|seconds| *seconds > 0.0);
+                let mut whole = hook.clone();
+                if let Some(fields) = whole.as_object_mut() {
+                    fields.insert("matcher".into(), matcher.into());
+                }
+                let quoted = command.map(|command| Value::from(command).to_string());
+                let at = quoted.and_then(|quoted| text.find(&quoted));
+                out.push(Foreign {
+                    event: event.clone(),
+                    matcher: matcher.to_owned(),
+                    command: command.map(str::to_owned),
+                    timeout: seconds.and_then(|s| Duration::try_from_secs_f64(s).ok()),
+                    whole,
+                    position: at.map(|at| position(&text, at)),
+                });
+            }
+        }
+    }
+    out.truncate(MAX_HOOKS);
+    Ok(out)
+}
+
+/// What of a project's settings files would run. What cannot be read does not.
+pub fn items(places: &Places) -> Vec<Item> {
+    let mut out = Vec::new();
+    for file in SETTINGS {
+        for one in read(file, places).unwrap_or_default() {
+            let Some(node) = from_json(one.whole).filter(|_| one.command.is_some()) else {
+                continue;
+            };
+            let place = Place {
+                name: places.shown(&places.root.join(file)),
+                position: one.position,
+            };
+            out.push(item(file, &one.event, &node, place));
+        }
+    }
+    out
+}
+
+fn item(file: &str, event: &str, node: &Node, place: Place) -> Item {
+    super::project::item(&format!("{file}.hooks"), Some(event), node, place)
+}

@@ -1,0 +1,200 @@
+//! What a hook is told, as JSON on its stdin. The names are those that hooks in this field know; ours stand beside them.
+
+use super::Moment;
+use crate::desk::Desk;
+use crate::dispatch::Prepared;
+use crate::policy::{Mode, Posture, needs_a_fresh_yes};
+use crate::tool::{Scope, Typed as _};
+use crate::tools::bash::Bash;
+use crate::tools::canonical_name;
+use serde_json::{Map, Value, json};
+use std::time::Instant;
+
+/// Ours, and what others call the same. Changing a part of a file in any way is one of theirs.
+const TOOLS: &[(&str, &str)] = &[
+    ("ask", "AskUserQuestion"),
+    ("bash", "Bash"),
+    ("bash_output", "BashOutput"),
+    ("delete_range", "Edit"),
+    ("delete_symbol", "Edit"),
+    ("edit_file", "Edit"),
+    ("exit_plan_mode", "ExitPlanMode"),
+    ("fetch_url", "WebFetch"),
+    ("glob", "Glob"),
+    ("grep", "Grep"),
+    ("kill_job", "KillShell"),
+    ("ls", "LS"),
+    ("move_file", "Edit"),
+    ("multi_edit", "MultiEdit"),
+    ("notebook_edit", "NotebookEdit"),
+    ("read_file", "Read"),
+    ("skill", "Skill"),
+    ("task", "Task"),
+    ("todo", "TodoWrite"),
+    ("web_search", "WebSearch"),
+    ("write_file", "Write"),
+];
+
+/// Tools whose `path` is a file, which others call `file_path`.
+const OF_FILES: [&str; 7] = [
+    "read_file",
+    "write_file",
+    "edit_file",
+    "multi_edit",
+    "notebook_edit",
+    "delete_range",
+    "delete_symbol",
+];
+
+/// What hooks written for others call a tool; its own name where they have none.
+pub fn common_tool(tool: &str) -> &str {
+    let found = TOOLS.iter().find(|(ours, _)| *ours == tool);
+    found.map_or(tool, |(_, theirs)| theirs)
+}
+
+pub struct Facts {
+    moment: Moment,
+    more: Map<String, Value>,
+}
+
+impl Facts {
+    pub fn new(moment: Moment) -> Self {
+        Self {
+            moment,
+            more: Map::new(),
+        }
+    }
+
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.more.insert(name.into(), value.into());
+        self
+    }
+
+    pub fn of_call(moment: Moment, prepared: &Prepared, scope: &Scope) -> Self {
+        let tool = prepared.tool.name();
+        // What is remembered is nobody's business.
+        let input = match needs_a_fresh_yes(&prepared.accesses) {
+            true => json!({}),
+            false => input(tool, &prepared.args, scope),
+        };
+        Self::new(moment)
+            .with("tool_name", common_tool(tool))
+            .with("tool", tool)
+            .with("tool_use_id", prepared.call.id.as_str())
+            .with("tool_input", input)
+    }
+
+    pub fn with_result(self, prepared: &Prepared, data: Value) -> Self {
+        let response = match needs_a_fresh_yes(&prepared.accesses) {
+            true => json!({}),
+            false => data,
+        };
+        self.with("tool_response", response)
+    }
+
+    /// Without secrets.
+    pub fn to_json(&self, desk: &Desk) -> String {
+        let standing = &desk.standing;
+        let posture = standing.posture(Bash::NAME, Instant::now());
+        let mode = match (standing.mode, posture) {
+            (Mode::Plan, _) => "plan",
+            (Mode::Normal, Posture::Yolo) => "bypassPermissions",
+            (Mode::Normal, Posture::Auto) => "acceptEdits",
+            (Mode::Normal, Posture::Ask) => "default",
+        };
+        let transcript = desk.manner.hooks.transcript.as_deref();
+        let transcript = transcript.map_or_else(String::new, |path| path.display().to_string());
+        let mut all = json!({
+            "session_id": desk.account.session,
+            "transcript_path": transcript,
+            "cwd": desk.scope.root.display().to_string(),
+            "hook_event_name": self.moment.common_name(),
+            "event": self.moment.name(),
+            "permission_mode": mode,
+        });
+        if let Some(all) = all.as_object_mut() {
+            all.extend(self.more.clone());
+        }
+        let text = all.to_string();
+        desk.feed.redactor().json(&text).unwrap_or(text)
+    }
+}
+
+/// The arguments with the names that others have for them.
+fn input(tool: &str, args: &Value, scope: &Scope) -> Value {
+    let mut input = args.clone();
+    if canonical_name(tool).is_none() || !OF_FILES.contains(&tool) {
+        return input;
+    }
+    let Some(fields) = input.as_object_mut() else {
+        return input;
+    };
+    let path = fields.get("path").or_else(|| fields.get("file_path"));
+    if let Some(path) = path.and_then(Value::as_str) {
+        let path = scope.path(path).display().to_string();
+        fields.insert("file_path".into(), path.into());
+    }
+    rename(fields);
+    if let Some(edits) = fields.get_mut("edits").and_then(Value::as_array_mut) {
+        edits
+            .iter_mut()
+            .filter_map(Value::as_object_mut)
+            .for_each(rename);
+    }
+    input
+}
+
+fn rename(fields: &mut Map<String, Value>) {
+    for (ours, theirs) in [("old", "old_string"), ("new", "new_string")] {
+        if let Some(value) = fields.get(ours).cloned() {
+            fields.entry(theirs).or_insert(value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_have_the_names_that_others_know() {
+        let scope = Scope {
+            root: "/repo".into(),
+            user_home: None,
+        };
+        for (tool, args, expect) in [
+            ("bash", json!({"command": "ls"}), json!({"command": "ls"})),
+            (
+                "edit_file",
+                json!({"path": "a.rs", "old": "x", "new": "y"}),
+                json!({"path": "a.rs", "old": "x", "new": "y", "file_path": "/repo/a.rs", "old_string": "x", "new_string": "y"}),
+            ),
+            (
+                "write_file",
+                json!({"file_path": "a", "content": "c"}),
+                json!({"file_path": "/repo/a", "content": "c"}),
+            ),
+            (
+                "multi_edit",
+                json!({"path": "/a", "edits": [{"old": "x", "new": "y"}, 3]}),
+                json!({"path": "/a", "edits": [{"old": "x", "new": "y", "old_string": "x", "new_string": "y"}, 3], "file_path": "/a"}),
+            ),
+            ("grep", json!({"path": "src"}), json!({"path": "src"})),
+            ("mcp__a__b", json!({"path": "a"}), json!({"path": "a"})),
+            ("read_file", json!("odd"), json!("odd")),
+        ] {
+            assert_eq!(input(tool, &args, &scope), expect, "{tool}");
+        }
+    }
+
+    #[test]
+    fn every_name_is_one_of_ours() {
+        for (ours, _) in TOOLS {
+            let known = canonical_name(ours).is_some();
+            assert!(
+                known || ["delete_symbol", "skill", "task"].contains(ours),
+                "{ours}"
+            );
+        }
+    }
+}

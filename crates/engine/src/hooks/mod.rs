@@ -1,0 +1,426 @@
+//! Hooks: commands that a person, or a project they trust, wants to run at fixed moments of a session. What they are told
+//! is in `facts`, what their answer means in `verdict`, how they run in `run`. Where none is set, nothing happens at all.
+
+mod bell;
+mod facts;
+mod matcher;
+mod run;
+mod verdict;
+
+pub use bell::Bell;
+pub use matcher::{Matcher, MatcherError};
+pub use verdict::{Permission, Said};
+
+use crate::briefing;
+use crate::desk::Desk;
+use crate::dispatch::Prepared;
+use crate::inbox::{Inbox, Stopped};
+use crate::log::LogError;
+use crate::policy::Call;
+use crate::resolve;
+use crate::tool::Typed as _;
+use crate::tools::bash::Bash;
+use facts::Facts;
+use ostler_wire::{Body, Message, Notice, Word};
+use run::Ended;
+use serde_json::Value;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// How long a hook may take when it does not say.
+pub const TIMEOUT: Duration = Duration::from_secs(60);
+/// How often a hook may send the model on in one turn.
+pub const MAX_STOPS: u32 = 3;
+/// Troubles that are remembered, so that none is told twice.
+const MAX_TOLD: usize = 256;
+/// Characters of a command where it is named.
+const MAX_COMMAND: usize = 60;
+
+/// When a hook runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    SessionStart,
+    UserPrompt,
+    PreTool,
+    PostTool,
+    PreCompact,
+    Notification,
+    Stop,
+}
+
+impl Moment {
+    pub const ALL: [Self; 7] = [
+        Self::SessionStart,
+        Self::UserPrompt,
+        Self::PreTool,
+        Self::PostTool,
+        Self::PreCompact,
+        Self::Notification,
+        Self::Stop,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::SessionStart => "session_start",
+            Self::UserPrompt => "user_prompt",
+            Self::PreTool => "pre_tool",
+            Self::PostTool => "post_tool",
+            Self::PreCompact => "pre_compact",
+            Self::Notification => "notification",
+            Self::Stop => "stop",
+        }
+    }
+
+    /// The name that hooks written for others know it by.
+    pub fn common_name(self) -> &'static str {
+        match self {
+            Self::SessionStart => "SessionStart",
+            Self::UserPrompt => "UserPromptSubmit",
+            Self::PreTool => "PreToolUse",
+            Self::PostTool => "PostToolUse",
+            Self::PreCompact => "PreCompact",
+            Self::Notification => "Notification",
+            Self::Stop => "Stop",
+        }
+    }
+
+    /// Its plain output is for the model.
+    fn takes_text(self) -> bool {
+        match self {
+            Self::SessionStart | Self::UserPrompt => true,
+            Self::PreTool | Self::PostTool | Self::PreCompact | Self::Notification | Self::Stop => {
+                false
+            }
+        }
+    }
+
+    /// Exit 2 says no to something.
+    fn can_block(self) -> bool {
+        match self {
+            Self::UserPrompt | Self::PreTool | Self::PostTool | Self::Stop => true,
+            Self::SessionStart | Self::PreCompact | Self::Notification => false,
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Hook {
+    pub moment: Moment,
+    pub matcher: Matcher,
+    pub command: String,
+    pub timeout: Duration,
+    /// Where it is written, for people.
+    pub from: String,
+}
+
+impl Hook {
+    fn shown(&self) -> String {
+        let line = self.command.lines().next().unwrap_or_default();
+        match line.char_indices().nth(MAX_COMMAND) {
+            Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
+            None => line.to_owned(),
+        }
+    }
+}
+
+/// The hooks of a session.
+#[derive(Default)]
+pub struct Hooks {
+    all: Arc<[Hook]>,
+    /// The session's log, for those who want to read it.
+    transcript: Option<PathBuf>,
+    told: Vec<String>,
+}
+
+impl Hooks {
+    pub fn new(all: Arc<[Hook]>, transcript: Option<PathBuf>) -> Self {
+        Self {
+            all,
+            transcript,
+            told: Vec::new(),
+        }
+    }
+
+    pub fn all(&self) -> &[Hook] {
+        &self.all
+    }
+
+    fn has(&self, moment: Moment) -> bool {
+        self.all.iter().any(|hook| hook.moment == moment)
+    }
+
+    fn of<'a>(&'a self, moment: Moment, subject: &'a str) -> impl Iterator<Item = &'a Hook> {
+        let is_meant = move |hook: &&Hook| hook.moment == moment && hook.matcher.takes(subject);
+        self.all.iter().filter(is_meant)
+    }
+
+    /// What the person has not been told yet.
+    fn news(&mut self, notices: Vec<String>) -> Vec<String> {
+        let told = &mut self.told;
+        let is_new = |text: &String| {
+            let new = !told.contains(text);
+            if new && told.len() < MAX_TOLD {
+                told.push(text.clone());
+            }
+            new
+        };
+        notices.into_iter().filter(is_new).collect()
+    }
+}
+
+/// Whether a child works here: its prompts and its end are its parent's affair.
+fn is_child(desk: &Desk) -> bool {
+    desk.account.purse != desk.account.session
+}
+
+/// Runs hooks one after the other, until one says no. A stop of the turn ends them, too.
+async fn fire(
+    desk: &mut Desk,
+    inbox: &mut Inbox,
+    hooks: Vec<Hook>,
+    facts: Facts,
+    cancel: &CancellationToken,
+) -> Said {
+    let mut said = Said::default();
+    let facts = facts.to_json(desk);
+    for hook in hooks {
+        if cancel.is_cancelled() {
+            break;
+        }
+        desk.progress("hook", &hook.shown());
+        let cx = desk.context("hook", Bash::NAME, &[], cancel.clone());
+        let language = desk.manner.language;
+        let ended = match inbox.attend(run::run(&hook, &facts, &cx)).await {
+            Ok(ended) => ended,
+            Err(Stopped) => Ended::Cancelled,
+        };
+        said.add(verdict::judge(&hook, ended, language));
+        if said.block.is_some() || said.halt.is_some() {
+            break;
+        }
+    }
+    desk.progress("hook", "");
+    said.notices = desk.manner.hooks.news(std::mem::take(&mut said.notices));
+    said
+}
+
+fn notices(texts: Vec<String>) -> Vec<Body> {
+    let notice = |text| Body::Notice(Notice { text });
+    texts.into_iter().map(notice).collect()
+}
+
+/// What the person has to know goes into the log.
+fn tell(desk: &mut Desk, said: &mut Said) -> Result<(), LogError> {
+    match std::mem::take(&mut said.notices) {
+        texts if texts.is_empty() => Ok(()),
+        texts => desk.commit(notices(texts)),
+    }
+}
+
+/// What hooks have to say before a prompt is taken in.
+#[derive(Default)]
+pub struct Greeting {
+    /// For the prompt's context.
+    pub context: Option<String>,
+    /// For the log, beside the prompt.
+    pub notices: Vec<Body>,
+    /// Why the prompt is not taken in.
+    pub block: Option<String>,
+}
+
+impl Greeting {
+    fn take(&mut self, moment: Moment, said: Said) {
+        for text in &said.context {
+            let block = format!("<hook event=\"{}\">\n{text}\n</hook>", moment.name());
+            self.context = briefing::join(self.context.take(), Some(block));
+        }
+        self.notices.extend(notices(said.notices));
+        self.block = self.block.take().or(said.halt).or(said.block);
+    }
+}
+
+/// The first prompt of a process: the session starts.
+pub enum Start {
+    New,
+    Resumed,
+    /// It goes on.
+    Not,
+}
+
+pub(crate) async fn greet(
+    desk: &mut Desk,
+    inbox: &mut Inbox,
+    prompt: &str,
+    start: Start,
+    cancel: &CancellationToken,
+) -> Greeting {
+    let mut greeting = Greeting::default();
+    if is_child(desk) {
+        return greeting;
+    }
+    let source = match start {
+        Start::New => Some("startup"),
+        Start::Resumed => Some("resume"),
+        Start::Not => None,
+    };
+    if let Some(source) = source {
+        let hooks: Vec<Hook> = desk
+            .manner
+            .hooks
+            .of(Moment::SessionStart, source)
+            .cloned()
+            .collect();
+        if !hooks.is_empty() {
+            let facts = Facts::new(Moment::SessionStart).with("source", source);
+            let mut said = fire(desk, inbox, hooks, facts, cancel).await;
+            said.block = None;
+            greeting.take(Moment::SessionStart, said);
+        }
+    }
+    let hooks: Vec<Hook> = desk
+        .manner
+        .hooks
+        .of(Moment::UserPrompt, "")
+        .cloned()
+        .collect();
+    if !hooks.is_empty() && greeting.block.is_none() {
+        let facts = Facts::new(Moment::UserPrompt).with("prompt", prompt);
+        let said = fire(desk, inbox, hooks, facts, cancel).await;
+        greeting.take(Moment::UserPrompt, said);
+    }
+    greeting
+}
+
+/// The hooks that a call is for.
+async fn meant(desk: &Desk, moment: Moment, prepared: &Prepared) -> Vec<Hook> {
+    let mut meant = Vec::new();
+    for hook in desk
+        .manner
+        .hooks
+        .all
+        .iter()
+        .filter(|hook| hook.moment == moment)
+    {
+        let resolved = match hook.matcher.policy() {
+            Some(policy) => {
+                let host = desk.shop.host.as_ref();
+                resolve::resolved(host, &prepared.accesses, policy, &desk.scope).await
+            }
+            None => Vec::new(),
+        };
+        let call = Call {
+            tool: prepared.tool.name(),
+            accesses: &prepared.accesses,
+            scope: &desk.scope,
+            resolved: &resolved,
+        };
+        if hook.matcher.takes_call(call) {
+            meant.push(hook.clone());
+        }
+    }
+    meant
+}
+
+/// Before a call. What hooks want the model to know goes with the results.
+pub(crate) async fn before_call(
+    desk: &mut Desk,
+    inbox: &mut Inbox,
+    prepared: &Prepared,
+    cancel: &CancellationToken,
+) -> Result<Said, LogError> {
+    if !desk.manner.hooks.has(Moment::PreTool) {
+        return Ok(Said::default());
+    }
+    let hooks = meant(desk, Moment::PreTool, prepared).await;
+    if hooks.is_empty() {
+        return Ok(Said::default());
+    }
+    let facts = Facts::of_call(Moment::PreTool, prepared, &desk.scope);
+    let mut said = fire(desk, inbox, hooks, facts, cancel).await;
+    tell(desk, &mut said)?;
+    Ok(said)
+}
+
+/// Whether somebody looks at what calls give.
+pub(crate) fn want_results(desk: &Desk) -> bool {
+    desk.manner.hooks.has(Moment::PostTool)
+}
+
+/// After a call that has given `data`.
+pub(crate) async fn after_call(
+    desk: &mut Desk,
+    inbox: &mut Inbox,
+    prepared: &Prepared,
+    data: Value,
+    cancel: &CancellationToken,
+) -> Result<Said, LogError> {
+    let hooks = meant(desk, Moment::PostTool, prepared).await;
+    if hooks.is_empty() || cancel.is_cancelled() {
+        return Ok(Said::default());
+    }
+    let facts = Facts::of_call(Moment::PostTool, prepared, &desk.scope).with_result(prepared, data);
+    let mut said = fire(desk, inbox, hooks, facts, cancel).await;
+    tell(desk, &mut said)?;
+    Ok(said)
+}
+
+/// What of a call's hooks the model is told once all results are there.
+pub(crate) fn note(said: &Said) -> Option<String> {
+    let mut lines = said.context.clone();
+    lines.extend(said.block.clone());
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+/// Why the model shall go on although it has nothing more to do. `sent_on` counts how often it was told.
+pub(crate) async fn before_stop(
+    desk: &mut Desk,
+    inbox: &mut Inbox,
+    cancel: &CancellationToken,
+    sent_on: &mut u32,
+) -> Result<Option<Message>, LogError> {
+    if !desk.manner.hooks.has(Moment::Stop) || is_child(desk) {
+        return Ok(None);
+    }
+    let hooks: Vec<Hook> = desk.manner.hooks.of(Moment::Stop, "").cloned().collect();
+    let facts = Facts::new(Moment::Stop).with("stop_hook_active", *sent_on > 0);
+    let mut said = fire(desk, inbox, hooks, facts, cancel).await;
+    let language = desk.manner.language;
+    let why = said.block.take().filter(|_| said.halt.is_none());
+    if why.is_some() && *sent_on == MAX_STOPS {
+        let most = MAX_STOPS.to_string();
+        said.notices.push(language.fill(Word::HookStops, &[&most]));
+    }
+    tell(desk, &mut said)?;
+    let Some(why) = why.filter(|_| *sent_on < MAX_STOPS) else {
+        return Ok(None);
+    };
+    *sent_on += 1;
+    Ok(Some(Message::note(format!(
+        "[A hook says that you are not done: {why}]"
+    ))))
+}
+
+/// Before older work is folded.
+pub(crate) async fn before_fold(
+    desk: &mut Desk,
+    inbox: &mut Inbox,
+    focus: Option<&str>,
+    (trigger, cancel): (&str, &CancellationToken),
+) -> Result<(), LogError> {
+    let hooks: Vec<Hook> = desk
+        .manner
+        .hooks
+        .of(Moment::PreCompact, trigger)
+        .cloned()
+        .collect();
+    if hooks.is_empty() {
+        return Ok(());
+    }
+    let facts = Facts::new(Moment::PreCompact)
+        .with("trigger", trigger)
+        .with("custom_instructions", focus.unwrap_or_default());
+    let mut said = fire(desk, inbox, hooks, facts, cancel).await;
+    tell(desk, &mut said)
+}

@@ -1,0 +1,234 @@
+//! One run of a hook: in the sandbox of commands, with their environment, as a process group of its own that is killed as a
+//! tree when its time is over. What it prints is bounded.
+
+use super::Hook;
+use crate::confine::{self, Outcome};
+use crate::jobs::end_tree;
+use crate::tool::Context;
+use bytes::Bytes;
+use ostler_host::{Command, Exit, Output, Process, Signal, Stdio};
+use std::ffi::OsString;
+use std::time::Duration;
+
+/// Bytes of each stream that are kept; the rest is read and forgotten.
+const MAX_OUTPUT: usize = 64 * 1024;
+/// Variables that say where the project is.
+const PROJECT: [&str; 2] = ["OSTLER_PROJECT_DIR", "CLAUDE_PROJECT_DIR"];
+/// How long a cancelled hook is waited for.
+const LAST_WAIT: Duration = Duration::from_millis(100);
+
+#[derive(Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// Its code, stdout and stderr.
+    Exited(Option<i32>, String, String),
+    TimedOut,
+    Cancelled,
+    /// Why it could not run.
+    NotRun(String),
+}
+
+pub async fn run(hook: &Hook, facts: &str, cx: &Context) -> Ended {
+    let mut command = command(hook, cx);
+    let confined = match confine::prepare(cx, command.cwd.clone()).await {
+        Ok(Outcome::Free | Outcome::Unavailable(_)) => None,
+        Ok(Outcome::Confined(confined)) => {
+            confined.put_on(&mut command);
+            Some(confined)
+        }
+        Err(error) => return Ended::NotRun(error.message),
+    };
+    let mut process = match cx.host.spawn(command).await {
+        Ok(process) => process,
+        Err(error) => return Ended::NotRun(error.to_string()),
+    };
+    let mut streams = Streams::default();
+    let ended = tokio::select! {
+        biased;
+        () = cx.cancel.cancelled() => None,
+        exit = tokio::time::timeout(hook.timeout, talk(&mut process, facts, &mut streams)) => Some(exit),
+    };
+    let (exit, ended) = match ended {
+        Some(Ok(exit)) => {
+            let [stdout, stderr] = streams.finish(cx);
+            (exit, Ended::Exited(exit.code, stdout, stderr))
+        }
+        Some(Err(_)) => (end_tree(&mut process, drop).await, Ended::TimedOut),
+        None => {
+            process.signal(Signal::Kill);
+            let gone = async { while !matches!(process.next().await, Output::Exited(_)) {} };
+            // Dropping the process sees to whatever is left.
+            let _late = tokio::time::timeout(LAST_WAIT, gone).await;
+            (Exit::LOST, Ended::Cancelled)
+        }
+    };
+    // What it left running goes with it.
+    process.signal(Signal::Kill);
+    if let Some(confined) = confined {
+        confined.end(exit, &[]).await;
+    }
+    ended
+}
+
+fn command(hook: &Hook, cx: &Context) -> Command {
+    let mut argv = cx.settings.shell.clone();
+    argv.push(hook.command.as_str().into());
+    let root = &cx.scope.root;
+    let mut env = cx.settings.env.clone();
+    env.retain(|(name, _)| PROJECT.iter().all(|own| name != own));
+    env.extend(PROJECT.map(|name| (OsString::from(name), root.clone().into_os_string())));
+    Command {
+        argv,
+        cwd: root.clone(),
+        env,
+        stdio: Stdio::PipesWithStdin,
+        sandbox: None,
+    }
+}
+
+/// Tells it what there is to know while it is listened to; a hook need not read.
+async fn talk(process: &mut Process, facts: &str, streams: &mut Streams) -> Exit {
+    let input = process.take_input();
+    let telling = async {
+        if let Some(mut input) = input {
+            // A hook that does not care closes its end.
+            let _ = input.write_all(facts.as_bytes()).await;
+        }
+    };
+    let mut telling = std::pin::pin!(telling);
+    let mut told = false;
+    loop {
+        tokio::select! {
+            () = &mut telling, if !told => told = true,
+            output = process.next() => match output {
+                Output::Exited(exit) => return exit,
+                Output::Stdout(bytes) => Streams::keep(&mut streams.stdout, &bytes),
+                Output::Stderr(bytes) => Streams::keep(&mut streams.stderr, &bytes),
+            },
+        }
+    }
+}
+
+#[derive(Default)]
+struct Streams {
+    stdout: Vec<u8>,
+    stderr: Vec<u8>,
+}
+
+impl Streams {
+    fn keep(kept: &mut Vec<u8>, bytes: &Bytes) {
+        let room = MAX_OUTPUT.saturating_sub(kept.len());
+        kept.extend_from_slice(bytes.get(..room.min(bytes.len())).unwrap_or_default());
+    }
+
+    /// As text without secrets.
+    fn finish(self, cx: &Context) -> [String; 2] {
+        [self.stdout, self.stderr].map(|bytes| {
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            cx.feed.redactor().text(text)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hooks::{Matcher, Moment};
+    use crate::tools::testing::Bench;
+
+    async fn ran(command: &str, timeout: Duration, facts: &str, cx: &Context) -> Ended {
+        let hook = Hook {
+            moment: Moment::PreTool,
+            matcher: Matcher::parse("", "x:1").unwrap(),
+            command: command.into(),
+            timeout,
+            from: "x:1".into(),
+        };
+        run(&hook, facts, cx).await
+    }
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    fn exited(code: i32, stdout: &str, stderr: &str) -> Ended {
+        Ended::Exited(Some(code), stdout.into(), stderr.into())
+    }
+
+    #[tokio::test]
+    async fn hooks_read_speak_and_end() {
+        let bench = Bench::new();
+        let cx = bench.context("bash");
+        let root = bench.root().display().to_string();
+        for (command, expect) in [
+            ("cat", exited(0, "facts", "")),
+            ("echo no >&2; exit 2", exited(2, "", "no\n")),
+            ("true", exited(0, "", "")),
+            ("exec <&-; sleep 0.05; echo deaf", exited(0, "deaf\n", "")),
+            (
+                "echo $OSTLER_PROJECT_DIR; echo $CLAUDE_PROJECT_DIR >&2",
+                exited(0, &format!("{root}\n"), &format!("{root}\n")),
+            ),
+            (
+                "kill -9 $$",
+                Ended::Exited(None, String::new(), String::new()),
+            ),
+            ("printf '\\377x'", exited(0, "\u{fffd}x", "")),
+        ] {
+            assert_eq!(ran(command, LONG, "facts", &cx).await, expect, "{command}");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_long_is_bounded() {
+        let bench = Bench::new();
+        let cx = bench.context("bash");
+        // More than a pipe holds, to a hook that reads none of it; and a flood that comes back.
+        let facts = "x".repeat(4 << 20);
+        assert_eq!(ran("exit 0", LONG, &facts, &cx).await, exited(0, "", ""));
+        let flood =
+            "head -c 50000000 /dev/zero | tr '\\0' y; head -c 1000000 /dev/zero | tr '\\0' z >&2";
+        let Ended::Exited(Some(0), stdout, stderr) = ran(flood, LONG, "", &cx).await else {
+            panic!("it failed");
+        };
+        assert_eq!((stdout.len(), stderr.len()), (MAX_OUTPUT, MAX_OUTPUT));
+    }
+
+    #[tokio::test]
+    async fn one_that_hangs_is_killed_with_all_it_started() {
+        let bench = Bench::new();
+        let cx = bench.context("bash");
+        let hang =
+            "echo $$ > pid; setsid sh -c 'echo $$ > deep; sleep 600' & while :; do sleep 1; done";
+        let ended = ran(hang, Duration::from_millis(700), "", &cx).await;
+        assert_eq!(ended, Ended::TimedOut);
+        for name in ["pid", "deep"] {
+            let pid = String::from_utf8(bench.get(name)).unwrap();
+            let alive = || {
+                std::path::Path::new("/proc")
+                    .join(pid.trim())
+                    .join("cwd")
+                    .exists()
+            };
+            for _ in 0..500 {
+                if !alive() {
+                    break;
+                }
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+            assert!(!alive(), "{name}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_stop_ends_it() {
+        let bench = Bench::new();
+        let cx = bench.context("bash");
+        let stop = cx.cancel.clone();
+        let stopping = async {
+            while !bench.path("begun").exists() {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+            stop.cancel();
+        };
+        let (ended, ()) = tokio::join!(ran("touch begun; sleep 600", LONG, "", &cx), stopping);
+        assert_eq!(ended, Ended::Cancelled);
+    }
+}
