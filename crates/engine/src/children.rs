@@ -86,11 +86,9 @@ pub struct Children {
     last: u64,
     reports: mpsc::Receiver<Report>,
     sender: mpsc::Sender<Report>,
-    errands: mpsc::Receiver<Errand>,
-    /// Where calls hand in theirs.
-    pub handed: mpsc::Sender<Errand>,
+    errands: Errands,
     /// As many as may run at once.
-    pub slots: Slots,
+    slots: Slots,
     /// Ends that nobody was told of.
     pub ended: VecDeque<Ended>,
     /// Those that are through, the oldest first.
@@ -113,6 +111,13 @@ impl Slots {
             free: Arc::new(Semaphore::new(most)),
         }
     }
+}
+
+/// What calls want done.
+struct Errands {
+    errands: mpsc::Receiver<Errand>,
+    /// Where they hand it in.
+    handed: mpsc::Sender<Errand>,
 }
 
 struct Child {
@@ -224,8 +229,7 @@ impl Children {
             last: 0,
             reports,
             sender,
-            errands,
-            handed,
+            errands: Errands { errands, handed },
             slots,
             ended: VecDeque::new(),
             past: VecDeque::new(),
@@ -313,6 +317,11 @@ impl Children {
         Ok(id)
     }
 
+    /// Where calls hand in what they want done, and the places there are for it.
+    pub fn door(&self) -> (mpsc::Sender<Errand>, Slots) {
+        (self.errands.handed.clone(), self.slots.clone())
+    }
+
     pub fn is_empty(&self) -> bool {
         self.running.is_empty()
     }
@@ -379,7 +388,7 @@ impl Children {
     pub async fn next(&mut self) -> Option<Report> {
         tokio::select! {
             report = self.reports.recv() => report,
-            errand = self.errands.recv() => {
+            errand = self.errands.errands.recv() => {
                 self.carry_out(errand?);
                 let (child, what) = (String::new(), What::Started);
                 Some(Report { child, what })

@@ -462,8 +462,8 @@ impl LocalHub {
         let opener = Box::new(move |heir| hub.open_heir(heir));
         let slots = Slots::new(options.crew.max_children);
         let jobs = desk.shop.jobs.clone();
-        let children = Children::new(opener, jobs, options.language, slots.clone());
-        desk.offers.crew.door = Some((children.handed.clone(), slots));
+        let children = Children::new(opener, jobs, options.language, slots);
+        desk.offers.crew.door = Some(children.door());
         let mut inbox = Inbox::new(receiver, feed, asks, children);
         // A child's asks are put to the person by its parent.
         if !is_child {

@@ -100,9 +100,11 @@ fn heir(desk: &Desk) -> Option<Planner> {
 /// What the person said, after what became of the last plan.
 fn told(desk: &Desk, words: &str) -> String {
     let all = desk.log.source().entries_after(None);
-    let last = all.iter().rev().find_map(|entry| match &entry.body {
-        Body::Message(message) if message.role == Role::Assistant => Some(message.text.as_str()),
-        _ => None,
+    let last = all.iter().rev().find_map(|entry| {
+        let Body::Message(message) = &entry.body else {
+            return None;
+        };
+        (message.role == Role::Assistant).then_some(message.text.as_str())
     });
     match last.filter(|_| desk.offers.crew.planned.is_some()) {
         Some(answer) => format!(
