@@ -43,7 +43,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 /// Tools that have others do the work.
-const DELEGATING: [&str; 4] = [
+pub const DELEGATING: [&str; 4] = [
     Task::NAME,
     ReadOnlyTask::NAME,
     Skill::NAME,

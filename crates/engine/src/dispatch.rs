@@ -10,7 +10,7 @@ mod regrant;
 pub use afford::{Afforded, afford};
 
 use crate::commands;
-use crate::desk::Desk;
+use crate::desk::{DELEGATING, Desk};
 use crate::hooks::{self, Permission, Said};
 use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
@@ -458,6 +458,16 @@ fn told(message: String) -> String {
     }
 }
 
+/// What tells a result from the one before it. No two sessions are the same, so of a sub-agent's it is how it ended.
+fn compared(tool: &str, envelope: &Value, output: &Json) -> String {
+    let ended = envelope["error"]["code"].as_str();
+    let ended = ended.or(envelope["data"]["session"].as_str().map(|_| "done"));
+    match ended.filter(|_| DELEGATING.contains(&tool)) {
+        Some(ended) => ended.to_owned(),
+        None => output.get().to_owned(),
+    }
+}
+
 fn commit(
     desk: &mut Desk,
     call: &ToolUse,
@@ -477,7 +487,7 @@ fn commit(
     done.calls.push(Ran {
         name: call.name.clone(),
         input: call.input.get().to_owned(),
-        output: output.get().to_owned(),
+        output: compared(&call.name, &envelope, &output),
         wrote: false,
     });
     let mut bodies = vec![Body::ToolResult(ToolResult {

@@ -378,6 +378,38 @@ async fn circles_end_at_the_depth_limit() {
 }
 
 #[tokio::test]
+async fn who_sends_the_same_task_again_and_again_is_stopped() {
+    let server = Server::answering(|request| match role(request) {
+        Some(_) => Step::status(400, "no"),
+        None => Step::answer().call("task", json!({"prompt": "the same"})),
+    });
+    let bench = Bench::with(Kind::Chat, server);
+    let shown = outcome(&bench, trusting).await;
+    assert_eq!(shown.outcome(), Some(Outcome::Error));
+    assert_eq!(shown.error().unwrap().0, "repeated_calls");
+    assert_eq!(shown.codes(), ["child_failed"; 4]);
+}
+
+#[tokio::test]
+async fn the_last_session_is_the_persons_own() {
+    let server = delegating(vec![("task", json!({"prompt": "x"}))], |_| {
+        Step::answer().text("Done.")
+    });
+    let bench = Bench::with(Kind::Chat, server);
+    let mut session = bench.open_with(Open::New, trusting).await;
+    let shown = session.run("go").await;
+    let (own, child) = (session.id(), shown.results()[0]["data"]["session"].clone());
+    session.close().await;
+    // The child's log is the newer one.
+    let path = bench.store().path_of(child.as_str().unwrap());
+    let file = std::fs::File::options().append(true).open(path).unwrap();
+    let later = std::time::SystemTime::now() + std::time::Duration::from_secs(60);
+    file.set_modified(later).unwrap();
+    let last = bench.store().last().unwrap();
+    assert_eq!(last, bench.store().path_of(&own));
+}
+
+#[tokio::test]
 async fn asks_of_children_come_to_the_person_by_name() {
     for (below, name) in [(false, "t1 builder"), (true, "t1 sprinter › t1 builder")] {
         let server = Server::answering(move |request| {

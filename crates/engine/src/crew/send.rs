@@ -66,11 +66,19 @@ pub async fn send(cx: &Context, order: Order) -> Result<Value, ToolError> {
     }
     assign(&hand, &order, &role, cx, tree.as_ref(), &mut heir);
     let model = heir.model.clone();
-    let sent = errand(cx, &hand, heir, order.first, role.timeout).await;
-    let left = match tree {
-        Some(tree) => tree.settle(cx, &order.title).await,
-        None => None,
+    let work = {
+        let (cx, hand) = (cx.clone(), hand.clone());
+        async move {
+            let sent = errand(&cx, &hand, heir, order.first, role.timeout).await;
+            let left = match tree {
+                Some(tree) => tree.settle(&cx, &order.title).await,
+                None => None,
+            };
+            (sent, left)
+        }
     };
+    // A call that is dropped has its child stopped by the turn's token; what is left of its tree is looked at all the same.
+    let (sent, left) = tokio::spawn(work).await.map_err(|_| interrupted())?;
     let ended = sent.map_err(|failed| match failed {
         Failed::Stopped => interrupted(),
         Failed::Open(why) => error(

@@ -26,6 +26,11 @@ const BUILT_IN: [(&str, &str); 8] = [
     ("sprinter", include_str!("sprinter.md")),
 ];
 
+/// The names of ours.
+pub fn built_in() -> impl Iterator<Item = &'static str> {
+    BUILT_IN.iter().map(|(name, _)| *name)
+}
+
 /// Who plays when nobody is named, with leave to write and without.
 pub const WRITER: &str = "builder";
 pub const READER: &str = "explore";
