@@ -5,7 +5,7 @@ use crate::dispatch::own;
 use crate::inbox::{Inbox, Prompt};
 use crate::log::LogError;
 use crate::policy::{Mode, Rule};
-use crate::skills::{RunAs, Skill, beside};
+use crate::skills::{RunAs, Skill, asked_for, beside};
 use crate::templates::{Piece, Template};
 use crate::tool::Typed as _;
 use crate::tools::read_only_skill::ReadOnlySkill;
@@ -54,15 +54,8 @@ pub fn forward(desk: &Desk, skill: &Skill, words: &str) -> Option<Prompt> {
     if skill.run_as == RunAs::Inline || desk.tools.find(tool).is_none() {
         return None;
     }
-    let name = skill.name();
-    let arguments = match words {
-        "" => String::new(),
-        words => format!(" and the arguments: {words}"),
-    };
     Some(Prompt {
-        text: format!(
-            "/{name} {words}\n\nCall {tool} with the name {name}{arguments}. Then give me its result, as it is where it is short."
-        ),
+        text: asked_for(tool, skill.name(), words),
         own_words: Some(words.to_owned()),
         ..Prompt::default()
     })

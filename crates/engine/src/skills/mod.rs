@@ -193,6 +193,17 @@ fn parse(text: &str, file: Option<&Path>) -> Result<Skill, String> {
     })
 }
 
+/// What a model is told to have a skill followed that the person has called.
+pub fn asked_for(tool: &str, name: &str, words: &str) -> String {
+    let arguments = match words {
+        "" => String::new(),
+        words => format!(" and the arguments: {words}"),
+    };
+    format!(
+        "/{name} {words}\n\nCall {tool} with the name {name}{arguments}. Then give me its result, as it is where it is short."
+    )
+}
+
 /// What the one who follows a skill should know of its folder.
 pub fn beside(folder: &Path) -> String {
     let mut files: Vec<PathBuf> = Vec::new();

@@ -439,6 +439,7 @@ fn show_has_defaults_and_get_has_one() {
     agent.max_children = 4  # default
     agent.max_depth = 2  # default
     agent.max_steps = 0  # default
+    agent.memory_compiler.enabled = true  # default
     agent.plan_mode_allowed_tools = []  # default
     agent.planner_max_steps = 0  # default
     agent.reasoning_language = "auto"  # default
