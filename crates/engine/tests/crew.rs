@@ -203,7 +203,14 @@ async fn what_goes_wrong_with_a_child_is_said() {
     let ask = |role: &str| vec![("task", json!({"prompt": "do it", "role": role}))];
     let fine = |_: &Captured| Step::answer().text("Fine.");
     type Child = Box<dyn Fn(&Captured) -> Step + Send + Sync>;
-    let cases: Vec<(&str, Vec<(&str, Value)>, Child, &str, &str)> = vec![
+    type Case = (
+        &'static str,
+        Vec<(&'static str, Value)>,
+        Child,
+        &'static str,
+        &'static str,
+    );
+    let cases: Vec<Case> = vec![
         (
             "no such role",
             ask("nobody"),
@@ -1013,7 +1020,7 @@ async fn starting_a_child() {
         times[times.len() / 2]
     };
     let (first, child) = (median(&mut first), median(&mut child));
-    println!(
+    eprintln!(
         "from a prompt to its request {first:?}, from a call to the child's request {child:?}"
     );
 }
