@@ -412,6 +412,7 @@ fn mode(mode: crate::flags::Mode) -> ostler_engine::policy::Mode {
     match mode {
         crate::flags::Mode::Normal => ostler_engine::policy::Mode::Normal,
         crate::flags::Mode::Plan => ostler_engine::policy::Mode::Plan,
+        crate::flags::Mode::Goal => ostler_engine::policy::Mode::Goal,
     }
 }
 

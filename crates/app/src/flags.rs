@@ -106,6 +106,7 @@ pub struct Global {
 pub enum Mode {
     Normal,
     Plan,
+    Goal,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

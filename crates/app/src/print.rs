@@ -3,8 +3,8 @@
 
 use crate::color::{Ink, Paint};
 use ostler_wire::{
-    Act, Body, Caller, Compaction, Deed, Delta, Entry, Event, Language, List, Open, Outcome, Role,
-    ToolResult, ToolUse, Usage, View, Word, is_tricky,
+    Act, Body, Caller, Compaction, Deed, Delta, Entry, Event, GoalState, Language, List, Open,
+    Outcome, Role, ToolResult, ToolUse, Usage, View, Word, is_tricky,
 };
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -74,6 +74,8 @@ pub struct Tally {
     pub output: u64,
     pub cost: Option<f64>,
     pub error: Option<(String, String)>,
+    /// How a goal stands.
+    pub goal: Option<GoalState>,
 }
 
 impl<O: Write, E: Write> Printer<O, E> {
@@ -202,7 +204,8 @@ impl<O: Write, E: Write> Printer<O, E> {
                 let text = self.show.language.say(Word::WasInterrupted);
                 self.note(Ink::Yellow, text)?;
             }
-            Body::TurnEnd(end) => return Ok(Some(End::Turn(end.outcome))),
+            Body::TurnEnd(end) => return Ok(self.ended(end.outcome)),
+            Body::Mode(mode) => self.tally.goal = mode.goal.as_ref().map(|goal| goal.state),
             Body::Compaction(compaction) => self.folded(compaction)?,
             Body::Todo(todo) => {
                 let done = todo
@@ -218,12 +221,23 @@ impl<O: Write, E: Write> Printer<O, E> {
             }
             Body::Meta(_)
             | Body::Settings(_)
-            | Body::Mode(_)
             | Body::Approval(_)
             | Body::Checkpoint(_)
             | Body::Rewind(_) => {}
         }
         Ok(None)
+    }
+
+    /// Nothing while a goal goes on, and no success where it does not.
+    fn ended(&mut self, outcome: Outcome) -> Option<End> {
+        let outcome = match (self.tally.goal, outcome) {
+            (Some(GoalState::Active), _) => return None,
+            (Some(GoalState::Blocked | GoalState::Limit | GoalState::Failed), Outcome::Done) => {
+                Outcome::Error
+            }
+            (Some(_) | None, outcome) => outcome,
+        };
+        Some(End::Turn(outcome))
     }
 
     fn delta(&mut self, delta: &Delta) -> io::Result<Option<End>> {

@@ -276,3 +276,39 @@ fn a_handoff_is_written_and_history_left_alone() {
         out.stderr
     );
 }
+
+#[test]
+fn a_full_window_can_be_handed_over_on_the_terminal_and_on_plain_lines() {
+    let handed =
+        || Step::answer().text("## Starter prompt\nBuild the rest.\n## Open tasks\n- test");
+    let more = "[context]\nstrategy = \"handoff\"\n[permissions]\nmode = \"allow\"\n";
+    let scene = |then: Vec<Step>| {
+        let steps = work().into_iter().chain([handed()]).chain(then);
+        Scene::with_config(Kind::Chat, more, steps)
+    };
+    let on_screen = scene(vec![Step::answer().text("It is all built.")]);
+    let mut term = on_screen.ostler([]).on_terminal(100, 40);
+    term.wait_for("› Ask, or /help");
+    term.keys(&format!("{RULE}\r"));
+    term.wait_for("90 % full");
+    term.keys("Ship the parser.\r");
+    term.wait_for("1. Hand over to a fresh session");
+    term.keys("1");
+    let screen = term.wait_for("› Go on with @handoff-");
+    assert!(screen.contains("a new session"), "{screen}");
+    term.keys("\r");
+    term.wait_for("It is all built.");
+    let request = on_screen.server.requests().pop().unwrap();
+    let first = request.last_user_text();
+    // The other session reads the document, not the conversation.
+    assert!(first.contains("Build the rest.") && first.contains("Ship the parser."));
+    assert!(!String::from_utf8_lossy(&request.raw).contains("Built."));
+    assert_eq!(on_screen.logs().len(), 2);
+
+    let on_lines = scene(Vec::new());
+    let input = format!("{RULE}\nShip the parser.\n1\n/session\n/quit\n");
+    let out = on_lines.ostler(["--plain"]).stdin(input).output().ok();
+    let said = format!("{}{}", out.stdout, out.stderr);
+    assert!(said.contains("Go on with @handoff-"), "{said}");
+    on_lines.server.assert_done();
+}

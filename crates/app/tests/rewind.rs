@@ -158,6 +158,43 @@ fn one_shot_runs_save_what_they_change() {
     assert!(of_type(&scene.stream("remove"), "checkpoint").is_empty());
 }
 
+/// A limit on the size of files is what a full disk is to the store.
+#[test]
+fn a_disk_that_takes_no_checkpoint_is_said_and_the_turn_goes_on() {
+    let scene = scene([bash("echo two > a"), done()]);
+    scene.space.write("a", "one\n");
+    let noise: Vec<u8> = (0..1_500_000_u32)
+        .map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8)
+        .collect();
+    scene.space.write("noise.bin", noise);
+    let limited = format!(
+        "trap '' XFSZ; ulimit -f 400; exec '{}' exec -p change",
+        env!("CARGO_BIN_EXE_ostler")
+    );
+    let out = scene
+        .space
+        .run("/bin/sh")
+        .args(["-c", &limited])
+        .output()
+        .ok();
+    assert_eq!(scene.space.read("a"), "two\n");
+    assert_eq!(
+        out.stderr.matches("No checkpoint:").count(),
+        1,
+        "{}",
+        out.stderr
+    );
+    assert!(out.stdout.contains("It is done."));
+    // With room again there is one, and nothing of the failed one is left.
+    scene.server.push(bash("echo three > a"));
+    scene.server.push(done());
+    let lines = scene.stream("change again");
+    assert_eq!(of_type(&lines, "checkpoint").len(), 2);
+    let id = of_type(&lines, "checkpoint")[0]["id"].to_string();
+    scene.ostler(["checkpoint", "restore", &id]).output().ok();
+    assert_eq!(scene.space.read("a"), "two\n");
+}
+
 fn config_off(scene: &Scene) -> String {
     let text = scene.space.read(scene.space.home().join("config.toml"));
     text + "[context]\ncheckpoints = false\n"

@@ -12,8 +12,15 @@ pub enum Way {
     Answer,
 }
 
-pub fn text(mode: Mode, way: Way) -> String {
+/// `was` is the mode that the model was told before.
+pub fn text(mode: Mode, was: Mode, way: Way) -> String {
     let what = match (mode, way) {
+        (Mode::Goal, _) => {
+            "goal: you work towards a goal on your own. This holds until it is reached or the person says otherwise."
+        }
+        (Mode::Normal, _) if was == Mode::Goal => {
+            "normal: the goal is over; do what the person says. This holds from now on."
+        }
         (Mode::Normal, _) => {
             "normal: plan mode is over, changes may be made. This holds from now on."
         }
@@ -48,9 +55,12 @@ mod tests {
 
     #[test]
     fn what_is_told_can_be_read_back() {
-        for mode in Mode::ALL {
+        for (mode, was) in Mode::ALL
+            .into_iter()
+            .flat_map(|m| Mode::ALL.map(|was| (m, was)))
+        {
             for way in [Way::Tool, Way::Answer] {
-                let block = text(mode, way);
+                let block = text(mode, was, way);
                 assert_eq!(told(&block), Some(mode));
                 let context = join(
                     Some("<environment>\nroot: /r\n</environment>".into()),

@@ -35,7 +35,7 @@ use crate::tools::task::Task;
 use crate::tools::{Tools, canonical_name};
 use ostler_host::Host;
 use ostler_llm::{Answer, Effort, TokenUsage};
-use ostler_wire::{Access, Body, Delta, Entry, Language, Rewind, TodoItem, Usage, When};
+use ostler_wire::{Access, Body, Delta, Entry, Language, Rewind, Role, TodoItem, Usage, When};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
@@ -276,6 +276,11 @@ impl Desk {
         if let Body::Mode(_) = body {
             self.standing.unrecorded = false;
         }
+        if let (Body::Message(message), Some(goal)) = (body, &mut self.standing.goal)
+            && message.role == Role::Assistant
+        {
+            goal.answered(&message.text);
+        }
         if let Body::Checkpoint(checkpoint) = body
             && checkpoint.when != When::Also
         {
@@ -316,7 +321,7 @@ impl Desk {
             posture: match self.standing.mode {
                 // Nothing answers for the person while a plan is made.
                 Mode::Plan => Posture::Ask,
-                Mode::Normal => self.standing.posture(tool, Instant::now()),
+                Mode::Normal | Mode::Goal => self.standing.posture(tool, Instant::now()),
             },
             attended: self.manner.interactive,
         }
@@ -437,7 +442,8 @@ impl Desk {
             Some(_) if self.manner.interactive => Way::Tool,
             Some(_) | None => Way::Answer,
         };
-        (mode != self.standing.told).then(|| briefing::text(mode, way))
+        let was = self.standing.told;
+        (mode != was).then(|| briefing::text(mode, was, way))
     }
 
     /// The usage entry of a request, and its line in the ledger.

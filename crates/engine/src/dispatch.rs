@@ -2,12 +2,14 @@
 //! results committed in call order.
 
 mod afford;
+mod offer;
 pub mod own;
 mod permit;
 mod question;
 mod regrant;
 
 pub use afford::{Afforded, afford};
+pub use offer::{Offered, offer};
 
 use crate::commands;
 use crate::desk::{DELEGATING, Desk};
@@ -338,6 +340,9 @@ async fn run_alone(
     conclude(desk, inbox, &prepared, (result, took), (cancel, done)).await?;
     if let Some(ran) = done.calls.last_mut() {
         ran.wrote = wrote;
+    }
+    if let Some(goal) = desk.standing.goal.as_mut().filter(|_| wrote) {
+        goal.changed();
     }
     Ok(())
 }

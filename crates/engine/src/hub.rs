@@ -10,6 +10,7 @@ use crate::crew::{self, Crew, CrewSettings, Offer, listing};
 use crate::desk::{Account, Desk, Manner, Offers, Shop};
 use crate::extra::Extra;
 use crate::feed::Feed;
+use crate::goal::Goal;
 use crate::hooks::{Bell, Hook, Hooks};
 use crate::inbox::Inbox;
 use crate::ledger::Ledger;
@@ -442,7 +443,6 @@ impl LocalHub {
         desk.log = std::mem::replace(&mut past.log, Log::memory());
         take_in(&mut desk, &past.entries, options.mode);
         let title = heir.as_ref().map(|heir| heir.title.clone());
-        let is_child = heir.is_some();
         if let Some(heir) = heir {
             crew::settle(&mut desk, heir);
         }
@@ -465,10 +465,7 @@ impl LocalHub {
         let children = Children::new(opener, jobs, options.language, slots);
         desk.offers.crew.door = Some(children.door());
         let mut inbox = Inbox::new(receiver, feed, asks, children);
-        // A child's asks are put to the person by its parent.
-        if !is_child {
-            inbox.hang(Bell::new(&desk));
-        }
+        inbox.hang(Bell::new(&desk));
         desk.manner.petitions = options.interactive.then(|| inbox.petitions());
         let session = Session {
             inbox,
@@ -560,6 +557,7 @@ fn take_in(desk: &mut Desk, entries: &[Entry], mode: Option<Mode>) {
         account.budget.remember(&account.session, spent(entries));
     }
     desk.standing.mode = mode_of(entries);
+    desk.standing.goal = Goal::of(entries);
     if let Some(mode) = mode {
         desk.standing.enter(mode);
     }

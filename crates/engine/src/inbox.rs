@@ -4,6 +4,7 @@ use crate::asks::Pending;
 use crate::children::{Children, Ended, Report, What, post};
 use crate::commands;
 use crate::feed::Feed;
+use crate::goal::Strategy;
 use crate::hooks::Bell;
 use crate::petition::{self, Petition, Petitions};
 use ostler_wire::{Ask, Delivery, Delta, Doing, Image, Op, View, Word};
@@ -28,6 +29,20 @@ pub struct Prompt {
     pub images: Vec<Image>,
     /// Where references are looked for, if not in the whole text.
     pub own_words: Option<String>,
+    pub purpose: Purpose,
+    /// What the model is told before the words.
+    pub context: Option<String>,
+}
+
+/// What a prompt is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Purpose {
+    #[default]
+    Words,
+    /// It names a goal.
+    Goal(Strategy),
+    /// Nobody said it: a goal goes on.
+    Continuation,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -242,8 +257,15 @@ impl Inbox {
         !self.steer.is_empty()
     }
 
-    /// Commands that came in so far and need not wait for the end of the turn.
-    pub fn commands(&mut self, wanted: impl Fn(&str) -> bool) -> Vec<String> {
+    /// Whether nothing waits for its turn, and nobody has left.
+    pub fn is_quiet(&mut self) -> bool {
+        self.listen();
+        let waits = [&self.steer, &self.queue].iter().any(|q| !q.is_empty());
+        !waits && self.commands.is_empty() && self.children.ended.is_empty() && !self.closed
+    }
+
+    /// Takes in what has come so far.
+    fn listen(&mut self) {
         while !self.closed
             && let Ok(op) = self.ops.try_recv()
         {
@@ -252,6 +274,11 @@ impl Inbox {
         while let Some(report) = self.children.try_next() {
             self.hear(Some(report));
         }
+    }
+
+    /// Commands that came in so far and need not wait for the end of the turn.
+    pub fn commands(&mut self, wanted: impl Fn(&str) -> bool) -> Vec<String> {
+        self.listen();
         let (now, later): (Vec<_>, Vec<_>) = self.commands.drain(..).partition(|line| wanted(line));
         self.commands.extend(later);
         now
@@ -338,7 +365,7 @@ impl Inbox {
                 Prompt {
                     text,
                     images,
-                    own_words: None,
+                    ..Prompt::default()
                 },
                 delivery,
             ),

@@ -78,6 +78,20 @@ mod tests {
     }
 
     #[test]
+    fn the_default_prefix_is_small() {
+        const MAX_TOKENS: usize = 4_000;
+        let tools = tools(&[]);
+        let specs = tools.specs();
+        let of = |spec: &ostler_llm::ToolSpec| {
+            spec.name.len() + spec.description.len() + spec.parameters.get().len()
+        };
+        let bytes = render(&tools, &[], "").len() + specs.iter().map(of).sum::<usize>();
+        // JSON has shorter tokens than prose: three bytes each are more than any tokenizer needs.
+        println!("{bytes} bytes in {} tools", specs.len());
+        assert!(bytes / 3 <= MAX_TOKENS, "{bytes} bytes");
+    }
+
+    #[test]
     fn what_differs_between_projects_comes_last() {
         let alone = render(&tools(&[]), &[], "");
         let operated = render(

@@ -6,6 +6,7 @@ use crate::compaction;
 use crate::conversation::Conversation;
 use crate::desk::Desk;
 use crate::extra::Tell;
+use crate::goal;
 use crate::hub::{Options, params_for};
 use crate::inbox::{Inbox, Next, Prompt};
 use crate::log::LogError;
@@ -39,6 +40,12 @@ impl Session {
     pub async fn run(mut self) {
         self.desk.show_budget();
         loop {
+            if let Some(prompt) = goal::next(&self.desk)
+                && self.inbox.is_quiet()
+            {
+                self.pursue(prompt).await;
+                continue;
+            }
             match self.inbox.next().await {
                 Next::Prompt(prompt) => self.prompt(prompt).await,
                 Next::Command(line) => self.command(&line).await,
@@ -61,9 +68,20 @@ impl Session {
         }
     }
 
-    async fn prompt(&mut self, prompt: Prompt) {
+    /// Goes on with a goal, unless the person has stopped it since the last turn.
+    async fn pursue(&mut self, prompt: Prompt) {
+        if !self.inbox.turn().is_cancelled() {
+            return self.prompt(prompt).await;
+        }
+        // A log that cannot be written says so with the next turn; the goal waits all the same.
+        let _ = goal::stop(&mut self.desk);
+    }
+
+    async fn prompt(&mut self, mut prompt: Prompt) {
         saves::settle(&mut self.desk).await;
+        let notices = goal::admit(&mut self.desk, &mut self.inbox, &mut prompt).await;
         let mut opening = std::mem::take(&mut self.opening);
+        opening.entries.extend(notices);
         if let Some(notice) = self.tighten() {
             opening.entries.push(notice);
         }

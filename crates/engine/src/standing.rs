@@ -2,6 +2,7 @@
 //! run follows from it in `policy`.
 
 use crate::confine::Terms;
+use crate::goal::Goal;
 use crate::policy::{Mode, Posture, Rules, Stance};
 use ostler_wire::{Access, Body, Entry};
 use std::time::Instant;
@@ -23,6 +24,8 @@ pub struct Standing {
     pub unrecorded: bool,
     /// It plays a role that changes nothing.
     pub read_only: bool,
+    /// What is worked towards; in goal mode only, and there the next prompt names it where there is none.
+    pub goal: Option<Goal>,
 }
 
 /// A scope that was granted once: all editing, one exact command with all it does, or one exact host.
@@ -45,12 +48,19 @@ impl Standing {
             told: Mode::Normal,
             unrecorded: false,
             read_only: false,
+            goal: None,
         }
     }
 
     /// Goes on as another one stands, but for what only its model was told and its log has.
     pub fn inherit(&mut self, other: Self) {
         *self = Self {
+            // A goal is pursued by one.
+            mode: match other.mode {
+                Mode::Goal => Mode::Normal,
+                mode @ (Mode::Normal | Mode::Plan) => mode,
+            },
+            goal: None,
             window: false,
             told: self.told,
             unrecorded: true,
@@ -58,8 +68,11 @@ impl Standing {
         };
     }
 
-    /// Whatever mode comes, a window does not outlast it.
+    /// Whatever mode comes, a window does not outlast it, and a goal only goal mode.
     pub fn enter(&mut self, mode: Mode) {
+        if mode != Mode::Goal {
+            self.goal = None;
+        }
         self.unrecorded |= mode != self.mode;
         self.mode = mode;
         self.window = false;
@@ -88,6 +101,7 @@ impl Standing {
         ostler_wire::Mode {
             mode: self.mode.name().into(),
             posture: self.stance.name(now),
+            goal: self.goal.as_ref().map(Goal::shown),
         }
     }
 
@@ -96,7 +110,7 @@ impl Standing {
         let mut terms = self.terms.clone();
         terms.read_only = match self.mode {
             Mode::Plan => true,
-            Mode::Normal => self.read_only,
+            Mode::Normal | Mode::Goal => self.read_only,
         };
         for host in rules.hosts().iter().chain(hosts) {
             add(&mut terms.hosts, host);

@@ -1,23 +1,25 @@
 //! One turn: ask the model, run its calls, again, until it has nothing more to call.
 
+mod breaker;
+
 use crate::accept::accept;
 use crate::briefing;
-use crate::budget::{self, Breach, Hold};
+use crate::budget::{Breach, Hold};
 use crate::commands;
 use crate::compaction::{self, Moment, Room};
 use crate::crew::planner;
 use crate::desk::Desk;
-use crate::dispatch::{Afforded, Dispatched, Ran, afford, dispatch};
+use crate::dispatch::{Afforded, afford, dispatch};
+use crate::goal;
 use crate::handoff;
-use crate::hooks::{self, Greeting, Start};
+use crate::heard::{self, Refused};
+use crate::hooks::{self, Start};
 use crate::inbox::{Inbox, Prompt, Stopped};
-use crate::ingest;
 use crate::log::{LogError, branch};
-use crate::muster;
 use crate::redact::Redactor;
-use crate::references::Library;
 use crate::sample::{Sampled, sample};
 use crate::saves;
+use breaker::Breaker;
 use ostler_llm::{Answer, AnswerPart, Error, TokenUsage};
 use ostler_wire::{
     Body, Delta, ErrorEntry, Interrupted, Json, Message, Notice, Outcome, Stop, ToolResult,
@@ -27,11 +29,6 @@ use serde_json::json;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio_util::sync::CancellationToken;
-
-/// Equal consecutive calls with equal results after which the model is told, and one more after which the turn ends.
-const MAX_REPEATS: u32 = 3;
-/// The same for a call that may have changed something each time.
-const MAX_WRITES: u32 = 10;
 
 const CUT_NOTE: &str = "[The connection broke in the middle of your last answer; what arrived is above. Continue from there without repeating it.]";
 const EMPTY_NOTE: &str =
@@ -77,22 +74,18 @@ pub async fn turn(
     opening: Opening,
 ) -> Result<(), Opening> {
     let cancel = inbox.begin_turn();
-    let said = heard(desk, prompt).await;
-    let words = said.0.text.clone();
-    let start = match (
-        &opening.context,
-        desk.log.is_empty() && opening.past.is_empty(),
-    ) {
+    let fresh = desk.log.is_empty() && opening.past.is_empty();
+    let start = match (&opening.context, fresh) {
         (None, _) => Start::Not,
         (Some(_), true) => Start::New,
         (Some(_), false) => Start::Resumed,
     };
-    let greeting = hooks::greet(desk, inbox, &said.0.text, start, &cancel).await;
-    if let Some(why) = greeting.block {
-        return turn_away(desk, &why, greeting.notices, opening);
-    }
+    let said = match heard::take_in(desk, inbox, prompt, start, &cancel).await {
+        Ok(said) => said,
+        Err(refused) => return turn_away(desk, refused, opening),
+    };
+    let words = said.0.text.clone();
     saves::begin(desk, &said.0.text);
-    let said = joined(said, greeting);
     if let Err(error) = open(desk, said, opening.clone()) {
         fail(desk, &error);
         return Err(opening);
@@ -132,6 +125,7 @@ pub async fn turn(
     if outcome == Outcome::Interrupted {
         ending.push(Body::Interrupted(Interrupted::default()));
     }
+    ending.extend(goal::conclude(desk, outcome));
     ending.extend(saves::after(desk, inbox).await);
     ending.extend(compaction::warning(desk, outcome));
     ending.push(Body::TurnEnd(TurnEnd { outcome }));
@@ -146,18 +140,14 @@ pub async fn turn(
 }
 
 /// A prompt that a hook does not let in: the model never reads it. The facts wait for the next one.
-fn turn_away(
-    desk: &mut Desk,
-    why: &str,
-    notices: Vec<Body>,
-    opening: Opening,
-) -> Result<(), Opening> {
+fn turn_away(desk: &mut Desk, refused: Refused, opening: Opening) -> Result<(), Opening> {
     let mut entries = opening.entries.clone();
     entries.extend(close_dangling(desk));
-    entries.extend(notices);
+    entries.extend(refused.notices);
+    entries.extend(goal::conclude(desk, Outcome::Error));
     entries.push(Body::Error(ErrorEntry {
         kind: HOOK.into(),
-        message: desk.manner.language.fill(Word::HookRefuses, &[why]),
+        message: refused.why,
         details: None,
     }));
     entries.push(Body::TurnEnd(TurnEnd {
@@ -173,51 +163,6 @@ fn turn_away(
             Err(opening)
         }
     }
-}
-
-/// A prompt with what hooks add to it.
-fn joined(
-    (message, mut notices): (Message, Vec<Body>),
-    greeting: Greeting,
-) -> (Message, Vec<Body>) {
-    notices.extend(greeting.notices);
-    let context = briefing::join(greeting.context, message.context.clone());
-    (Message { context, ..message }, notices)
-}
-
-/// What the person said, with what they point at.
-async fn heard(desk: &mut Desk, prompt: Prompt) -> (Message, Vec<Body>) {
-    let own_words = prompt.own_words.clone();
-    let (mut message, mut notices) = ingest::message(prompt, desk.manner.language).await;
-    let words = own_words.unwrap_or_else(|| message.text.clone());
-    if words.contains('@') {
-        let library = Library {
-            host: desk.shop.host.as_ref(),
-            scope: &desk.scope,
-            guard: &desk.guard("read_file"),
-            language: desk.manner.language,
-            forbidden: &desk.shop.settings.sandbox.policy.forbid_read,
-        };
-        let found = library.look_up(&words).await;
-        if !found.blocks.is_empty() {
-            message.context = Some(found.blocks.join("\n"));
-        }
-        message.images.extend(found.images);
-        let (resources, left_out) = muster::resources(desk, &words).await;
-        if !resources.is_empty() {
-            message.context = briefing::join(message.context, Some(resources.join("\n")));
-        }
-        let notice = |text| Body::Notice(Notice { text });
-        notices.extend(found.notices.into_iter().chain(left_out).map(notice));
-    }
-    // What a task is told was said by somebody who knows.
-    if desk.account.role == budget::MAIN {
-        let language = desk.manner.language;
-        let (notes, said) = desk.manner.mind.recall(&words, language).await;
-        message.context = briefing::join(message.context, notes);
-        notices.extend(said.into_iter().map(Body::Notice));
-    }
-    (message, notices)
 }
 
 fn open(
@@ -266,15 +211,12 @@ async fn steps(
         }
         commands::heed(desk, inbox);
         commands::said::heed(desk, inbox).await?;
-        if cancel.is_cancelled() {
-            return Ok(Outcome::Interrupted);
-        }
         make_room(desk, inbox, cancel, steps).await?;
         if cancel.is_cancelled() {
             return Ok(Outcome::Interrupted);
         }
         for more in inbox.steering() {
-            steer(desk, inbox, more, cancel).await?;
+            heard::steer(desk, inbox, more, cancel).await?;
         }
         let (answer, sent, hold) = match ask_model(desk, inbox, cancel).await? {
             Asked::Answer(answer, sent, hold) => (*answer, sent, hold),
@@ -310,10 +252,10 @@ async fn steps(
             let Some(outcome) = finish(desk, inbox, stop, &mut empty)? else {
                 continue;
             };
-            match hooks::before_stop(desk, inbox, cancel, &mut sent_on).await? {
-                Some(note) => desk.commit(vec![Body::Message(note)])?,
-                None => return Ok(outcome),
-            }
+            let Some(note) = hooks::before_stop(desk, inbox, cancel, &mut sent_on).await? else {
+                return Ok(outcome);
+            };
+            desk.commit(vec![Body::Message(note)])?;
             continue;
         }
         empty = 0;
@@ -322,35 +264,10 @@ async fn steps(
             return Ok(Outcome::Interrupted);
         }
         if let Some(why) = &done.halt {
-            let message = language.fill(Word::HookHalts, &[why]);
-            return Err(trouble(HOOK, message, Outcome::Error));
+            return Err(halted(desk, why));
         }
         breaker.check(desk, &done)?;
     }
-}
-
-/// Takes in what the person says while the model works.
-async fn steer(
-    desk: &mut Desk,
-    inbox: &mut Inbox,
-    prompt: Prompt,
-    cancel: &CancellationToken,
-) -> Result<(), LogError> {
-    let said = heard(desk, prompt).await;
-    let greeting = hooks::greet(desk, inbox, &said.0.text, Start::Not, cancel).await;
-    if let Some(why) = &greeting.block {
-        let text = desk.manner.language.fill(Word::HookRefuses, &[why]);
-        let mut bodies = greeting.notices;
-        bodies.push(Body::Notice(Notice { text }));
-        return desk.commit(bodies);
-    }
-    let (message, mut also) = joined(said, greeting);
-    let context = briefing::join(desk.briefing(), message.context.clone());
-    let mut bodies = saves::after(desk, inbox).await;
-    saves::begin(desk, &message.text);
-    bodies.push(Body::Message(Message { context, ..message }));
-    bodies.append(&mut also);
-    desk.commit(bodies)
 }
 
 /// Folds what fills the window, or ends the turn because another session goes on with it.
@@ -594,6 +511,11 @@ fn failed(desk: &Desk, error: &Error) -> Trouble {
     }
 }
 
+fn halted(desk: &Desk, why: &str) -> Trouble {
+    let message = desk.manner.language.fill(Word::HookHalts, &[why]);
+    trouble(HOOK, message, Outcome::Error)
+}
+
 fn trouble(kind: &'static str, message: String, outcome: Outcome) -> Trouble {
     Trouble::Error {
         kind,
@@ -601,52 +523,4 @@ fn trouble(kind: &'static str, message: String, outcome: Outcome) -> Trouble {
         details: None,
         outcome,
     }
-}
-
-/// Notices a model that goes in circles.
-#[derive(Default)]
-struct Breaker {
-    last: Option<Ran>,
-    repeats: u32,
-}
-
-impl Breaker {
-    fn check(&mut self, desk: &mut Desk, done: &Dispatched) -> Result<(), Trouble> {
-        let before = self.repeats;
-        let mut neighbour = None;
-        for call in &done.calls {
-            // Waiting for a job looks alike every time, and equal calls of one answer were made before any had a result.
-            if call.name == "bash_output" || neighbour.replace(call) == Some(call) {
-                continue;
-            }
-            if self.last.as_ref() == Some(call) {
-                self.repeats += 1;
-            } else {
-                self.last = Some(call.clone());
-                self.repeats = 1;
-            }
-            if self.repeats > limit(call) {
-                return Err(trouble(
-                    "repeated_calls",
-                    desk.manner.language.fill(Word::EndRepeats, &[&call.name]),
-                    Outcome::Error,
-                ));
-            }
-        }
-        let Some(last) = &self.last else {
-            return Ok(());
-        };
-        if self.repeats == limit(last) && before < limit(last) {
-            let times = if last.wrote { "ten" } else { "three" };
-            let note = format!(
-                "[You made the same call {times} times with the same result. Do something else, or finish with what you know.]"
-            );
-            desk.commit(vec![Body::Message(Message::note(note))])?;
-        }
-        Ok(())
-    }
-}
-
-fn limit(call: &Ran) -> u32 {
-    if call.wrote { MAX_WRITES } else { MAX_REPEATS }
 }

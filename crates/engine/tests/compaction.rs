@@ -704,7 +704,11 @@ fn laborious() -> Server {
             let before = format!("out-{}.", n - 1);
             assert!(last.is_some_and(|text| text.contains(&before)));
         }
-        let tokens = request.prompt_bytes().len() as u64 / 4;
+        let tokens = match n < STEPS {
+            true => request.prompt_bytes().len() as u64 / 4,
+            // The turn after it is another matter.
+            false => 1_000,
+        };
         let command = format!("echo out-{n}.; echo {n} >>ran.txt; printf 'word %.0s' $(seq 1200)");
         let step = match n < STEPS {
             true => Step::answer().call("bash", json!({"command": command})),
@@ -749,9 +753,11 @@ async fn a_long_turn_folds_between_its_steps_and_goes_on() {
         let mut session = bench.resume(&id).await;
         session.run("and now?").await;
         let next = bench.server.requests().pop().unwrap();
-        assert!(next.prompt_bytes().starts_with(&last.prompt_bytes()));
         session.close().await;
         let (entries, _) = bench.store().read(&id).unwrap();
+        // The prompt may have been full again by then.
+        let folded_again = compactions(&entries).len() > folds.len();
+        assert!(folded_again || next.prompt_bytes().starts_with(&last.prompt_bytes()));
         assert_eq!(breaks(&entries), [""; 0], "{}", kind.name());
     }
 }

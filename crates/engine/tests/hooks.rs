@@ -18,6 +18,7 @@ fn hook(moment: Moment, matcher: &str, command: &str) -> Hook {
         matcher: Matcher::parse(matcher, "test:1").unwrap(),
         command: command.into(),
         timeout: Duration::from_secs(20),
+        env: Vec::new(),
         from: "test:1".into(),
     }
 }

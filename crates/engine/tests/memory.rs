@@ -8,7 +8,7 @@ use ostler_engine::Options;
 use ostler_engine::policy::{Mode, Posture};
 use ostler_engine::store::project_name;
 use ostler_testkit::{Kind, Step};
-use ostler_wire::{AskKind, Body, Open, View};
+use ostler_wire::{AskKind, Body, Delivery, Open, View};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -288,31 +288,63 @@ async fn the_panel_lists_shows_archives_and_restores() {
 
 #[tokio::test]
 async fn notes_are_folded_and_come_back_when_they_matter() {
-    let bench = Bench::new(
-        Kind::Chat,
-        [done(), done(), Step::answer().text("Digest."), done()],
-    );
+    let work = || Step::answer().call("bash", json!({"command": "seq 1 5000"}));
+    let steps = [work(), done(), work(), done(), done(), done()];
+    let bench = Bench::new(Kind::Chat, steps);
     put(&bench, "ports", "The payment gateway is 7741.");
     let mut session = bench.open().await;
-    session
-        .run("remember the rule about gateway timeouts")
-        .await;
-    session
-        .run(&format!("look at this: {}", "words ".repeat(400)))
-        .await;
+    session.run("mind the gateway timeouts").await;
     assert!(bench.request(0).last_user_text().contains("7741"));
+    session.run("count again").await;
     let folded = session.command("compact").await;
     session.run("what about the gateway?").await;
     let last = bench.server.requests().pop().unwrap();
     let raw = String::from_utf8(last.raw.to_vec()).unwrap();
     assert!(
-        raw.contains("remember the rule about gateway timeouts"),
-        "{folded:?}"
+        raw.contains("mind the gateway timeouts"),
+        "{folded:?} {raw}"
     );
     assert!(
         last.last_user_text().contains("<memory>"),
         "{folded:?} {raw}"
     );
     assert_eq!(raw.matches("<memory>").count(), 1, "{folded:?} {raw}");
+    session.close().await;
+}
+
+#[tokio::test]
+async fn words_that_steer_bring_facts_and_files_along() {
+    let wait = json!({"command": "until [ -e go ]; do sleep 0.01; done"});
+    let bench = Bench::new(Kind::Chat, [Step::answer().call("bash", wait), done()]);
+    put(&bench, "ports", "The payment gateway is 7741.");
+    bench.space.write("plan.txt", "the plan");
+    let mut session = bench.open().await;
+    session.prompt("go", Delivery::Queue).await;
+    bench.asked(1).await;
+    session
+        .prompt("mind the gateway, see @plan.txt", Delivery::Steer)
+        .await;
+    bench.space.write("go", "");
+    session.finish().await;
+    let said = bench.request(1).last_user_text();
+    assert!(said.contains("7741") && said.contains("the plan"), "{said}");
+    session.close().await;
+}
+
+#[tokio::test]
+async fn what_the_model_wrote_down_itself_is_not_told() {
+    let bench = Bench::new(
+        Kind::Chat,
+        [remember("Gateway", "It is 7741."), done(), done()],
+    );
+    let mut session = bench.open_with(Open::New, attended).await;
+    session.answered(&[("once", None)]).await;
+    session.run("the gateway?").await;
+    assert!(!bench.request(2).last_user_text().contains("<memory>"));
+    session.close().await;
+    let mut session = bench.open().await;
+    bench.server.push(done());
+    session.run("the gateway?").await;
+    assert!(bench.request(3).last_user_text().contains("<memory>"));
     session.close().await;
 }

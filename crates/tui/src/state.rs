@@ -486,6 +486,8 @@ impl State {
                 }
                 self.work.since.get_or_insert(now);
             }
+            // A goal goes on: the next turn begins at once.
+            Body::TurnEnd(_) if self.status.is_pursuing() => {}
             Body::TurnEnd(_) => self.turn_ended(now),
             // What the person runs themselves can be stopped like a turn.
             Body::ToolUse(call) if call.by.is_some() && self.work.since.is_none() => {

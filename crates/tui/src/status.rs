@@ -4,7 +4,7 @@ use crate::canvas::Canvas;
 use crate::line::{Line, Span};
 use crate::theme::Role;
 use crate::{say, text};
-use ostler_wire::{Mode, Usage, Word};
+use ostler_wire::{Goal, GoalState, Mode, Usage, Word};
 
 /// Shares above which the number stands out.
 const FULL: u64 = 80;
@@ -48,6 +48,12 @@ impl Status {
         self.context = tokens;
     }
 
+    /// Whether another turn begins when this one ends.
+    pub fn is_pursuing(&self) -> bool {
+        let goal = self.mode.as_ref().and_then(|mode| mode.goal.as_ref());
+        goal.is_some_and(|goal| goal.state == GoalState::Active)
+    }
+
     /// All that is known, or what a form names: `{model} {branch}`.
     pub fn line(&self, canvas: &Canvas, form: Option<&str>) -> Line {
         let parts = self.parts(canvas);
@@ -71,10 +77,15 @@ impl Status {
     fn parts(&self, canvas: &Canvas) -> Vec<(&'static str, Span)> {
         let mut parts = vec![("model", canvas.span(short(&self.model), Role::Status))];
         let say = |word: Word, role: Role| canvas.span(canvas.say(word), role);
-        if let Some(Mode { mode, posture }) = &self.mode {
+        if let Some(Mode {
+            mode,
+            posture,
+            goal,
+        }) = &self.mode
+        {
             match mode.as_str() {
                 "plan" => parts.push(("mode", say(Word::ModePlan, Role::Accent))),
-                "goal" => parts.push(("mode", say(Word::ModeGoal, Role::Accent))),
+                "goal" => parts.push(("mode", at_goal(goal.as_ref(), canvas))),
                 _ => {}
             }
             let word = match posture.starts_with("auto") {
@@ -118,6 +129,18 @@ impl Status {
 pub const NAMES: [&str; 10] = [
     "model", "mode", "posture", "host", "context", "cached", "cost", "budget", "jobs", "branch",
 ];
+
+/// How far a goal is.
+fn at_goal(goal: Option<&Goal>, canvas: &Canvas) -> Span {
+    match goal {
+        Some(goal) if goal.state == GoalState::Active => {
+            let (turn, most) = (goal.turn.to_string(), goal.most.to_string());
+            canvas.span(canvas.fill(Word::GoalAt, &[&turn, &most]), Role::Accent)
+        }
+        Some(_) => canvas.span(canvas.say(Word::GoalPaused), Role::Warning),
+        None => canvas.span(canvas.say(Word::ModeGoal), Role::Accent),
+    }
+}
 
 /// A share that stands out when little is left.
 fn percent(word: Word, share: u64, canvas: &Canvas) -> Span {
@@ -175,6 +198,7 @@ mod tests {
         status.mode = Some(Mode {
             mode: "plan".into(),
             posture: "yolo".into(),
+            goal: None,
         });
         status.branch = Some("main".into());
         status.count(&Usage {

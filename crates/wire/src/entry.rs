@@ -171,6 +171,43 @@ pub struct Settings {
 pub struct Mode {
     pub mode: String,
     pub posture: String,
+    /// What is worked towards; also once, when that ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goal: Option<Goal>,
+}
+
+/// A goal and how it stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Goal {
+    pub objective: String,
+    pub state: GoalState,
+    /// Turns that began by themselves, of how many at most.
+    #[serde(default)]
+    pub turn: u32,
+    #[serde(default)]
+    pub most: u32,
+    /// Where the state of a long one is kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
+    /// Why it does not go on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GoalState {
+    /// When its turn ends, the next one begins.
+    Active,
+    Done,
+    /// The same stood in its way too often.
+    Blocked,
+    /// By the person.
+    Stopped,
+    /// Too many turns.
+    Limit,
+    /// A turn ended with an error.
+    Failed,
 }
 
 /// What was decided about a call that was not simply allowed.

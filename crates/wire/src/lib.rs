@@ -18,8 +18,8 @@ pub use ask::{Ask, AskKind, Choice};
 pub use client::{Client, EntrySource, Hub, HubError, Open, SessionInfo, Subscription};
 pub use entry::{
     Approval, Body, Break, Caller, Checkpoint, ChildOf, Compaction, DigestBy, Entry, EntryError,
-    ErrorEntry, ForkedFrom, Interrupted, Meta, Mode, Notice, Outcome, Rewind, Rewound, Saved,
-    Settings, Todo, TodoItem, TodoState, ToolResult, ToolUse, TurnEnd, Usage, When,
+    ErrorEntry, ForkedFrom, Goal, GoalState, Interrupted, Meta, Mode, Notice, Outcome, Rewind,
+    Rewound, Saved, Settings, Todo, TodoItem, TodoState, ToolResult, ToolUse, TurnEnd, Usage, When,
 };
 pub use event::{Delta, Doing, Event, Task};
 pub use json::Json;

@@ -1,6 +1,5 @@
 //! Every text that a person reads in more than one language: one table, filled at compile time. What models read, logs and
 //! errors of the system stay in English.
-// tidy: table
 
 /// A language of the surface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -69,6 +68,7 @@ macro_rules! words {
     };
 }
 
+// tidy: table
 words! {
     // Approvals and questions
     WantsTo: "{} wants your permission", "{} 请求许可";
@@ -569,6 +569,25 @@ words! {
     McpPromptFailed: "The prompt {} was not sent: {}", "提示 {} 未发送：{}";
     McpChanged: "MCP servers say something else of these tools than before: {}", "MCP 服务器对这些工具的说明已改变：{}";
     McpRestless: "MCP servers keep changing their tools; this session goes on with those it has", "MCP 服务器不断更改工具；本会话继续使用现有工具";
+    // Goals
+    HelpGoal: "work towards a goal, turn after turn, until it is reached", "朝目标持续工作，直到达成";
+    ModeIsGoal: "Mode: goal. The next prompt names the goal; /mode normal leaves it.", "模式：goal。下一条提示即为目标；/mode normal 退出。";
+    GoalNone: "There is no goal. Write /goal and what is to be reached.", "没有目标。请写 /goal 加上要达成的目标。";
+    GoalUsage: "Write /goal [--research|--simple] and what is to be reached, or /goal clear.", "请写 /goal [--research|--simple] 加上要达成的目标，或 /goal clear。";
+    GoalBegins: "The goal begins. esc stops it, /goal clear ends it.", "目标开始。esc 停止，/goal clear 结束。";
+    GoalActive: "At work, turn {} of {}: {}", "进行中，第 {}/{} 回合：{}";
+    GoalWaits: "Waiting after turn {} of {}; your next prompt goes on with it, /goal clear ends it: {}", "在第 {}/{} 回合后等待；下一条提示将继续，/goal clear 结束：{}";
+    GoalDone: "Goal reached (turns: {}).", "目标已达成（回合：{}）。";
+    GoalBlocked: "The goal is blocked and waits for you: {}", "目标受阻，等待你的处理：{}";
+    GoalLimit: "The goal waits: {} turns began by themselves, which is the most. A prompt goes on with it.", "目标等待中：已自动进行 {} 个回合，达到上限。输入提示可继续。";
+    GoalStopped: "The goal waits. A prompt goes on with it, /goal clear ends it.", "目标等待中。输入提示可继续，/goal clear 结束。";
+    GoalFailed: "The goal waits, because this turn failed. A prompt goes on with it.", "本回合失败，目标等待中。输入提示可继续。";
+    GoalNoFolder: "The folder for this goal could not be made ({}); it is worked on without one.", "无法创建此目标的文件夹（{}）；将不使用文件夹。";
+    GoalAsk: "This sounds like a goal: work on it turn after turn until it is reached?", "这像是一个目标：持续工作直到达成？";
+    GoalYes: "as a goal, with a folder for its state", "作为目标，并用文件夹保存状态";
+    GoalNo: "as an ordinary prompt", "作为普通提示";
+    GoalAt: "goal {}/{}", "目标 {}/{}";
+    GoalPaused: "goal waits", "目标等待中";
     // Hooks
     HelpHooks: "the hooks that are set, and where they come from", "已设置的钩子及其来源";
     HooksNone: "No hooks are set. See [[hooks]] in docs/hooks.md.", "没有设置钩子。见 docs/hooks.md 中的 [[hooks]]。";
@@ -576,6 +595,7 @@ words! {
     ColMatch: "match", "匹配";
     ColCommand: "command", "命令";
     HookFailed: "The hook `{}` ({}) failed, and the work goes on: {}", "钩子 `{}`（{}）失败，工作继续：{}";
+    HookRuns: "hook: {}", "钩子：{}";
     HookTimedOut: "it took longer than {} s and was killed", "超过 {} 秒，已终止";
     HookExit: "exit {}: {}", "退出码 {}：{}";
     HookRefuses: "A hook did not let this prompt in: {}", "钩子未放行此提示：{}";

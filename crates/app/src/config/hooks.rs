@@ -12,12 +12,16 @@ use ostler_engine::hooks::{Hook, Matcher, Moment, TIMEOUT};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::ffi::OsString;
 use std::time::Duration;
 
 /// Of one file; nobody has more.
 const MAX_HOOKS: usize = 256;
 /// Where others keep theirs.
 const SETTINGS: [&str; 2] = [".claude/settings.json", ".claude/settings.local.json"];
+
+/// Variables that say where the project is.
+const PROJECT: [&str; 2] = ["OSTLER_PROJECT_DIR", "CLAUDE_PROJECT_DIR"];
 
 /// A command that runs at a moment of the session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -98,6 +102,7 @@ pub fn gather(loaded: &Loaded, places: &Places, notices: &mut Vec<Notice>) -> Ga
                 matcher,
                 command: config.command.clone(),
                 timeout: config.timeout.map_or(TIMEOUT, Seconds::duration),
+                env: variables(places),
                 from,
             }),
             Err(error) => out.faults.push(format!("{from}: {error}")),
@@ -149,12 +154,19 @@ fn of_settings(file: &str, places: &Places, notices: &mut Vec<Notice>) -> Vec<Ho
                 matcher,
                 command,
                 timeout: timeout.unwrap_or(TIMEOUT),
+                env: variables(places),
                 from: name.clone(),
             }),
             Err(error) => left_out(format!("a hook for `{event}` is left out: {error}")),
         }
     }
     hooks
+}
+
+/// Where the project is.
+fn variables(places: &Places) -> Vec<(OsString, OsString)> {
+    let root = places.root.as_os_str();
+    PROJECT.map(|name| (name.into(), root.to_owned())).to_vec()
 }
 
 /// A hook as others write it.

@@ -1,10 +1,11 @@
 //! `/approve`, `/mode`, `/plan` and `/permissions`: what may run, for the rest of the session. Nothing is saved here.
 
 use crate::desk::Desk;
-use crate::inbox::{Inbox, Prompt};
+use crate::goal::{Goal, MAX_CONTINUATIONS, Strategy};
+use crate::inbox::{Inbox, Prompt, Purpose};
 use crate::policy::{Approve, Mode, Rule, Rules};
 use crate::standing::Grant;
-use ostler_wire::{Access, Delta, View, Word};
+use ostler_wire::{Access, Delta, GoalState, Language, View, Word};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -36,9 +37,14 @@ pub fn mode(desk: &mut Desk, _: &mut Inbox, name: &str) -> View {
         return View::Text(language.fill(Word::ModeIs, &[now.name()]));
     }
     if name == "next" {
-        let at = Mode::ALL.iter().position(|mode| *mode == now);
-        let next = Mode::ALL.iter().cycle().nth(at.unwrap_or(0) + 1);
-        return enter(desk, next.copied().unwrap_or_default());
+        // A goal has to be named, so it is not stumbled into.
+        return enter(
+            desk,
+            match now {
+                Mode::Normal => Mode::Plan,
+                Mode::Plan | Mode::Goal => Mode::Normal,
+            },
+        );
     }
     let Some(mode) = Mode::parse(&name.to_ascii_lowercase()) else {
         let names = Mode::ALL.map(Mode::name).join(", ");
@@ -63,7 +69,56 @@ fn enter(desk: &mut Desk, mode: Mode) -> View {
     changed(desk, |desk| match desk.standing.mode {
         mode @ Mode::Normal => language.fill(Word::ModeIs, &[mode.name()]),
         Mode::Plan => language.say(Word::ModeIsPlan).into(),
+        Mode::Goal => language.say(Word::ModeIsGoal).into(),
     })
+}
+
+/// `/goal`: shows it, ends it, or begins one with the next turn.
+pub fn goal(desk: &mut Desk, inbox: &mut Inbox, words: &str) -> View {
+    let language = desk.manner.language;
+    let (first, rest) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
+    let (strategy, objective) = match first {
+        "--research" => (Strategy::Research, rest.trim()),
+        "--simple" => (Strategy::Simple, rest.trim()),
+        _ => (Strategy::ByWords, words.trim()),
+    };
+    match objective {
+        "" if words.is_empty() => View::Text(match &desk.standing.goal {
+            Some(goal) => said(goal, language),
+            None => language.say(Word::GoalNone).into(),
+        }),
+        "" => View::Error(language.say(Word::GoalUsage).into()),
+        "clear" => match desk.standing.mode {
+            Mode::Goal => enter(desk, Mode::Normal),
+            Mode::Normal | Mode::Plan => View::Text(language.say(Word::GoalNone).into()),
+        },
+        objective => {
+            inbox.put_first(Prompt {
+                text: objective.to_owned(),
+                purpose: Purpose::Goal(strategy),
+                ..Prompt::default()
+            });
+            View::Text(language.say(Word::GoalBegins).into())
+        }
+    }
+}
+
+fn said(goal: &Goal, language: Language) -> String {
+    let state = match goal.state {
+        GoalState::Active => Word::GoalActive,
+        GoalState::Done
+        | GoalState::Blocked
+        | GoalState::Stopped
+        | GoalState::Limit
+        | GoalState::Failed => Word::GoalWaits,
+    };
+    let (turn, most) = (goal.turn.to_string(), MAX_CONTINUATIONS.to_string());
+    let mut text = language.fill(state, &[&turn, &most, &goal.objective]);
+    for more in [&goal.why, &goal.folder].into_iter().flatten() {
+        text.push_str("\n\n");
+        text.push_str(more);
+    }
+    text
 }
 
 /// A change that could not be written down holds all the same; the person is told.

@@ -113,7 +113,10 @@ impl Facts {
         let path = || relative(&text(&["path", "file_path", "filename", "file"]), root);
         match name {
             "read_file" if ok => self.file(path(), places, |f| f.reads += 1),
-            "write_file" | "edit_file" | "multi_edit" | "delete_range" | "notebook_edit" if ok => {
+            "write_file" | "edit_file" | "multi_edit" | "delete_range" | "delete_symbol"
+            | "notebook_edit"
+                if ok =>
+            {
                 self.file(path(), places, |f| f.changes += 1);
             }
             "move_file" if ok => {
@@ -127,7 +130,7 @@ impl Facts {
             // They look and change nothing, so that doing them again is no harm.
             "read_file" | "ls" | "glob" | "grep" | "time" | "todo" | "ask" | "complete_step"
             | "exit_plan_mode" | "bash_output" | "write_file" | "edit_file" | "multi_edit"
-            | "delete_range" | "notebook_edit" | "move_file" => {}
+            | "delete_range" | "delete_symbol" | "notebook_edit" | "move_file" => {}
             "bash" => {
                 let outcome = outcome(result, &output);
                 let outcome = match call.by {

@@ -5,6 +5,7 @@ mod archive;
 mod digest;
 mod facts;
 mod past;
+mod room;
 mod summary;
 #[cfg(test)]
 mod tests;
@@ -16,17 +17,16 @@ pub use facts::{CommandFact, Facts, FileFact};
 #[cfg(test)]
 pub(crate) use past::boundary;
 pub use past::{Kept, MAX_PINNED, Parts, Plan, context_parts};
+pub(crate) use room::{Moment, Room, make_room, warning};
 pub use summary::ROLE;
 
 use crate::desk::Desk;
-use crate::handoff;
 use crate::hooks;
 use crate::inbox::Inbox;
 use crate::log::{LogError, branch};
 use crate::transcript::BYTES_PER_TOKEN;
 use ostler_wire::{
-    Ask, AskKind, Body, Choice, Compaction, DigestBy, Entry, Notice, Outcome, Role, TodoItem,
-    TodoState, View, Word,
+    Body, Compaction, DigestBy, Entry, Notice, Role, TodoItem, TodoState, View, Word,
 };
 use std::mem::{Discriminant, discriminant};
 use std::path::PathBuf;
@@ -47,17 +47,8 @@ const MIN_SAVED: u64 = 250;
 const MIN_SHARE_SAVED: u64 = 10;
 /// And the share of the window in the middle of a turn, so that a long one is not folded again and again.
 const MIN_WINDOW_SAVED: u64 = 4;
-/// How full the window is when the person is told, and when nothing will fold it.
-const WARN_AT: f64 = 0.7;
-const WARN_LATE: f64 = 0.8;
-/// The window that is assumed for a warning when nobody knows the real one.
-const ASSUMED_WINDOW: u64 = 128_000;
 /// Characters of a focus.
 const MAX_FOCUS: usize = 1_000;
-
-/// Answers of the person.
-const HAND_OVER: &str = "handoff";
-const FOLD: &str = "compact";
 
 /// What is done when the window fills up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -199,92 +190,6 @@ enum Pointless {
     Pinned { tokens: u64 },
 }
 
-/// When a request is sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Moment {
-    /// The first of a turn.
-    Turn,
-    /// Between two steps of one.
-    Step,
-}
-
-/// What became of it.
-pub(crate) enum Room {
-    /// There is as much of it as there can be.
-    Made,
-    /// The person wants to go on in a fresh session.
-    Handoff,
-    /// The person stopped the turn instead of an answer.
-    Stopped,
-}
-
-/// Looks whether the window is nearly full before a request is sent. Then it folds, or asks what to do.
-pub(crate) async fn make_room(
-    desk: &mut Desk,
-    inbox: &mut Inbox,
-    cancel: &CancellationToken,
-    moment: Moment,
-) -> Result<Room, LogError> {
-    let occasion = match moment {
-        Moment::Turn => Occasion::Due,
-        Moment::Step => Occasion::Midway,
-    };
-    if !is_full(desk) {
-        return Ok(Room::Made);
-    }
-    match desk.manner.folding.settings.strategy {
-        Strategy::Compact => when_full(desk, inbox, cancel, occasion).await?,
-        Strategy::Handoff if desk.manner.interactive && !desk.manner.folding.gauge.asked => {
-            let Ok(answer) = inbox.ask(offer(desk)).await else {
-                return Ok(Room::Stopped);
-            };
-            desk.manner.folding.gauge.asked = true;
-            match answer.choice.as_str() {
-                HAND_OVER => return Ok(Room::Handoff),
-                FOLD => when_full(desk, inbox, cancel, occasion).await?,
-                _ => {}
-            }
-        }
-        Strategy::Handoff | Strategy::Warn => {}
-    }
-    Ok(Room::Made)
-}
-
-fn is_full(desk: &Desk) -> bool {
-    let window = window(desk);
-    let ratio = desk.manner.folding.settings.ratio;
-    window > 0 && tokens(desk) as f64 >= ratio * window as f64
-}
-
-/// A handoff, a fold or neither?
-fn offer(desk: &Desk) -> Ask {
-    let language = desk.manner.language;
-    let choice = |id: &str, label: Word, detail: Word| Choice {
-        detail: Some(language.say(detail).into()),
-        ..Choice::new(id, language.say(label))
-    };
-    Ask {
-        kind: AskKind::Question,
-        subject: how_full(desk, language.say(Word::OfferHow)),
-        options: vec![
-            choice(HAND_OVER, Word::OfferHandoff, Word::OfferHandoffMore),
-            choice(FOLD, Word::OfferFold, Word::OfferFoldMore),
-            choice("go_on", Word::OfferGoOn, Word::OfferGoOnMore),
-        ],
-        ..Ask::default()
-    }
-}
-
-/// How full the window is, and what follows from it.
-fn how_full(desk: &Desk, then: &str) -> String {
-    let (tokens, window) = (tokens(desk), window(desk).max(1));
-    // As the status line counts it.
-    let full = tokens * 100 / window;
-    let [full, tokens, window] = [full, tokens, window].map(|n| n.to_string());
-    let words = [full.as_str(), &tokens, &window, then];
-    desk.manner.language.fill(Word::WindowFull, &words)
-}
-
 async fn when_full(
     desk: &mut Desk,
     inbox: &mut Inbox,
@@ -346,50 +251,6 @@ pub(crate) async fn on_wish(desk: &mut Desk, inbox: &mut Inbox, focus: &str) -> 
         Ok(Folded::Interrupted) => View::Text(language.say(Word::FoldStopped).into()),
         Err(error) => View::Error(error.to_string()),
     }
-}
-
-/// What the person should know about the window at the end of a turn, once.
-pub(crate) fn warning(desk: &mut Desk, outcome: Outcome) -> Option<Body> {
-    let ContextSettings {
-        strategy, ratio, ..
-    } = desk.manner.folding.settings;
-    let (tokens, known) = (tokens(desk), window(desk));
-    let folds = strategy == Strategy::Compact && known > 0;
-    let window = if known > 0 { known } else { ASSUMED_WINDOW };
-    let limit = match (folds, strategy) {
-        (true, _) => WARN_AT,
-        (false, Strategy::Handoff) if known > 0 => ratio,
-        (false, Strategy::Handoff | Strategy::Compact | Strategy::Warn) => WARN_LATE,
-    };
-    let share = tokens as f64 / window as f64;
-    let gauge = desk.manner.folding.gauge;
-    if share < limit || gauge.warned || gauge.asked {
-        return None;
-    }
-    desk.manner.folding.gauge.warned = true;
-    let language = desk.manner.language;
-    let anew = handoff_command(desk);
-    let tokens = tokens.to_string();
-    if known == 0 {
-        return Some(notice(
-            language.fill(Word::WindowUnknown, &[&tokens, &anew]),
-        ));
-    }
-    let then = match strategy {
-        Strategy::Compact if share >= ratio => language.say(Word::WindowFoldsNext).to_owned(),
-        Strategy::Compact => {
-            let ratio = format!("{:.0}", ratio * 100.0);
-            language.fill(Word::WindowFoldsAt, &[&ratio])
-        }
-        Strategy::Handoff if desk.manner.interactive => language.say(Word::WindowAsks).into(),
-        // Nobody is there to be asked, and the log tells what a fresh session needs.
-        Strategy::Handoff => match handoff::leave(desk, outcome) {
-            Ok(path) => language.fill(Word::WindowHandedOff, &[&path, &anew]),
-            Err(why) => language.fill(Word::WindowHandoff, &[&why, &anew]),
-        },
-        Strategy::Warn => language.fill(Word::WindowOnlyWarns, &[&anew]),
-    };
-    Some(notice(how_full(desk, &then)))
 }
 
 /// What a fork's log starts with: the entries of the other one without its first line, under their new numbers.
@@ -642,8 +503,9 @@ fn archived(desk: &Desk, folded: &[Entry]) -> Result<Option<String>, String> {
     }
 }
 
+/// What the new turn begins with: the person's words, or the note by which a goal goes on.
 fn last_prompt(entries: &[Entry]) -> usize {
-    let is_prompt = |e: &Entry| matches!(&e.body, Body::Message(m) if m.role == Role::User);
+    let is_prompt = |e: &Entry| matches!(&e.body, Body::Message(m) if m.role != Role::Assistant);
     entries.iter().rposition(is_prompt).unwrap_or(entries.len())
 }
 

@@ -77,6 +77,8 @@ fn heir(desk: &Desk) -> Option<Planner> {
     hand.heir.effort = None;
     hand.heir.title = PLANNER.into();
     hand.heir.standing.read_only = true;
+    hand.heir.standing.mode = Mode::Normal;
+    hand.heir.standing.goal = None;
     hand.heir.duty = Some(Duty {
         role: role.name,
         persona: role.persona,

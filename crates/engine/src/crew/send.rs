@@ -160,6 +160,7 @@ fn assign(
     caps.read_only |= order.read_only || standing.read_only || standing.mode == Mode::Plan;
     standing.read_only = caps.read_only;
     standing.mode = Mode::Normal;
+    standing.goal = None;
     if !caps.network
         && let Ok(rule) = Rule::parse("Net", &format!("role {}", role.name))
     {

@@ -45,7 +45,7 @@ pub async fn permit(
     if let Gate::Shut(why) = gate {
         return Ok(Err(match desk.standing.mode {
             Mode::Plan => planning(prepared, why),
-            Mode::Normal => reading(prepared, why),
+            Mode::Normal | Mode::Goal => reading(prepared, why),
         }));
     }
     let name = prepared.tool.name();

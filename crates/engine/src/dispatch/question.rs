@@ -35,7 +35,7 @@ pub async fn put(
         },
         Question::Plan(plan) => match desk.standing.mode {
             Mode::Plan => plan_ask(plan, desk.manner.language),
-            Mode::Normal => {
+            Mode::Normal | Mode::Goal => {
                 return Err(ToolError::new(
                     "not_planning",
                     "Plan mode is off, so there is no plan to approve. Go on with the work.",

@@ -91,7 +91,7 @@ fn wanted(desk: &Desk, prepared: &Prepared, (result, _): &Finished) -> Option<Te
     let can_ask = desk.manner.interactive && !desk.standing.stance.refuses_prompts();
     let plan = match desk.standing.mode {
         Mode::Plan => true,
-        Mode::Normal => false,
+        Mode::Normal | Mode::Goal => false,
     };
     let mut more = desk.standing.terms(&desk.policy.rules, &[]);
     let had = more.clone();

@@ -27,8 +27,11 @@ pub struct Bell {
 }
 
 impl Bell {
-    /// None where there is nobody to ring for.
+    /// None where there is nobody to ring for. A child's asks are put to the person by its parent.
     pub fn new(desk: &Desk) -> Option<Self> {
+        if super::is_child(desk) {
+            return None;
+        }
         let hooks = desk.manner.hooks.all().iter();
         let hooks: Vec<Hook> = hooks
             .filter(|h| h.moment == Moment::Notification)

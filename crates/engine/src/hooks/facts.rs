@@ -98,9 +98,9 @@ impl Facts {
         let posture = standing.posture(Bash::NAME, Instant::now());
         let mode = match (standing.mode, posture) {
             (Mode::Plan, _) => "plan",
-            (Mode::Normal, Posture::Yolo) => "bypassPermissions",
-            (Mode::Normal, Posture::Auto) => "acceptEdits",
-            (Mode::Normal, Posture::Ask) => "default",
+            (Mode::Normal | Mode::Goal, Posture::Yolo) => "bypassPermissions",
+            (Mode::Normal | Mode::Goal, Posture::Auto) => "acceptEdits",
+            (Mode::Normal | Mode::Goal, Posture::Ask) => "default",
         };
         let transcript = desk.manner.hooks.transcript.as_deref();
         let transcript = transcript.map_or_else(String::new, |path| path.display().to_string());

@@ -24,6 +24,7 @@ use facts::Facts;
 use ostler_wire::{Body, Message, Notice, Word};
 use run::Ended;
 use serde_json::Value;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,6 +34,8 @@ use tokio_util::sync::CancellationToken;
 pub const TIMEOUT: Duration = Duration::from_secs(60);
 /// How often a hook may send the model on in one turn.
 pub const MAX_STOPS: u32 = 3;
+/// A hook that takes longer is shown.
+const QUIET: Duration = Duration::from_millis(400);
 /// Troubles that are remembered, so that none is told twice.
 const MAX_TOLD: usize = 256;
 /// Characters of a command where it is named.
@@ -111,6 +114,8 @@ pub struct Hook {
     pub matcher: Matcher,
     pub command: String,
     pub timeout: Duration,
+    /// Variables beside those of commands.
+    pub env: Vec<(OsString, OsString)>,
     /// Where it is written, for people.
     pub from: String,
 }
@@ -189,10 +194,21 @@ async fn fire(
         if cancel.is_cancelled() {
             break;
         }
-        desk.progress("hook", &hook.shown());
         let cx = desk.context("hook", Bash::NAME, &[], cancel.clone());
         let language = desk.manner.language;
-        let ended = match inbox.attend(run::run(&hook, &facts, &cx)).await {
+        let running = async {
+            let mut running = std::pin::pin!(run::run(&hook, &facts, &cx));
+            tokio::select! {
+                biased;
+                ended = &mut running => return ended,
+                () = tokio::time::sleep(QUIET) => {}
+            }
+            desk.progress("hook", &language.fill(Word::HookRuns, &[&hook.shown()]));
+            let ended = running.await;
+            desk.progress("hook", "");
+            ended
+        };
+        let ended = match inbox.attend(running).await {
             Ok(ended) => ended,
             Err(Stopped) => Ended::Cancelled,
         };
@@ -201,7 +217,6 @@ async fn fire(
             break;
         }
     }
-    desk.progress("hook", "");
     said.notices = desk.manner.hooks.news(std::mem::take(&mut said.notices));
     said
 }

@@ -7,13 +7,10 @@ use crate::jobs::end_tree;
 use crate::tool::Context;
 use bytes::Bytes;
 use ostler_host::{Command, Exit, Output, Process, Signal, Stdio};
-use std::ffi::OsString;
 use std::time::Duration;
 
 /// Bytes of each stream that are kept; the rest is read and forgotten.
 const MAX_OUTPUT: usize = 64 * 1024;
-/// Variables that say where the project is.
-const PROJECT: [&str; 2] = ["OSTLER_PROJECT_DIR", "CLAUDE_PROJECT_DIR"];
 /// How long a cancelled hook is waited for.
 const LAST_WAIT: Duration = Duration::from_millis(100);
 
@@ -74,8 +71,8 @@ fn command(hook: &Hook, cx: &Context) -> Command {
     argv.push(hook.command.as_str().into());
     let root = &cx.scope.root;
     let mut env = cx.settings.env.clone();
-    env.retain(|(name, _)| PROJECT.iter().all(|own| name != own));
-    env.extend(PROJECT.map(|name| (OsString::from(name), root.clone().into_os_string())));
+    env.retain(|(name, _)| hook.env.iter().all(|(own, _)| name != own));
+    env.extend(hook.env.iter().cloned());
     Command {
         argv,
         cwd: root.clone(),
@@ -141,6 +138,7 @@ mod tests {
             matcher: Matcher::parse("", "x:1").unwrap(),
             command: command.into(),
             timeout,
+            env: vec![("PROJECT_DIR".into(), cx.scope.root.clone().into())],
             from: "x:1".into(),
         };
         run(&hook, facts, cx).await
@@ -163,7 +161,7 @@ mod tests {
             ("true", exited(0, "", "")),
             ("exec <&-; sleep 0.05; echo deaf", exited(0, "deaf\n", "")),
             (
-                "echo $OSTLER_PROJECT_DIR; echo $CLAUDE_PROJECT_DIR >&2",
+                "echo $PROJECT_DIR; pwd >&2",
                 exited(0, &format!("{root}\n"), &format!("{root}\n")),
             ),
             (

@@ -167,6 +167,7 @@ mod tests {
             matcher: Matcher::parse("", "x:1").unwrap(),
             command: "./check".into(),
             timeout: Duration::from_millis(1500),
+            env: Vec::new(),
             from: "x:1".into(),
         }
     }

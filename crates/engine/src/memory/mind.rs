@@ -41,6 +41,17 @@ impl Mind {
         {
             self.known.extend(told(context));
         }
+        // What it wrote down itself it need not be told.
+        if let Body::ToolResult(result) = body
+            && result.output.get().contains("\"fact\":{")
+        {
+            let output = result.output.to_value();
+            let fact = output.get("data").and_then(|data| data.get("fact"));
+            let text = |key: &str| fact.and_then(|f| f.get(key)).and_then(|v| v.as_str());
+            if let (Some(id), Some(version)) = (text("id"), text("revision")) {
+                self.known.insert(format!("{id} {version}"));
+            }
+        }
         // Its notes were left out with the work.
         if let Body::Compaction(_) = body {
             self.known.clear();

@@ -447,3 +447,53 @@ fn a_copy_of_the_index_is_as_good_as_the_files() {
         assert_eq!(told_by(&home.memory(), "unicorn"), ["new"]);
     }
 }
+
+/// A small file system, for as long as the test needs it.
+#[cfg(target_os = "linux")]
+struct Disk(PathBuf);
+
+#[cfg(target_os = "linux")]
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("umount")
+            .arg("-l")
+            .arg(&self.0)
+            .status();
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_told_and_loses_nothing() {
+    let home = Home::new();
+    let mounted = std::process::Command::new("mount")
+        .args(["-t", "tmpfs", "-o", "size=64k", "ostler-test"])
+        .arg(home.path(""))
+        .output();
+    // Only some may mount.
+    if !mounted.is_ok_and(|out| out.status.success()) {
+        return;
+    }
+    let _disk = Disk(home.path(""));
+    let memory = home.memory();
+    let fact = memory.remember(&wish("Gateway", "It is 7741.")).unwrap();
+    let before = home.get("gateway.md");
+    let mut size = 64 << 10;
+    while fs::write(home.path("filler"), vec![0; size]).is_err() {
+        size -= 1024;
+    }
+    let full = |result: Result<Fact, MemoryError>| {
+        let error = result.unwrap_err().to_string();
+        assert!(error.contains("No space left"), "{error}");
+    };
+    full(memory.remember(&wish("More", "words")));
+    full(memory.remember(&Wish {
+        revises: Some((fact.id.clone(), fact.version())),
+        body: Some("It is 1. ".repeat(600)),
+        ..Wish::default()
+    }));
+    assert_eq!(home.get("gateway.md"), before);
+    fs::remove_file(home.path("filler")).unwrap();
+    memory.remember(&wish("More", "words")).unwrap();
+    assert_eq!(names(&memory.list(None).unwrap()), ["Gateway", "More"]);
+}

@@ -10,15 +10,18 @@ pub enum Mode {
     Normal,
     /// Only looking; a plan is what comes out.
     Plan,
+    /// One turn after the other, until a goal is reached.
+    Goal,
 }
 
 impl Mode {
-    pub const ALL: [Mode; 2] = [Mode::Normal, Mode::Plan];
+    pub const ALL: [Mode; 3] = [Mode::Normal, Mode::Plan, Mode::Goal];
 
     pub fn name(self) -> &'static str {
         match self {
             Mode::Normal => "normal",
             Mode::Plan => "plan",
+            Mode::Goal => "goal",
         }
     }
 

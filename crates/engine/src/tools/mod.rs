@@ -6,6 +6,7 @@ pub mod bash_input;
 pub mod bash_output;
 pub mod complete_step;
 pub mod delete_range;
+pub mod delete_symbol;
 pub mod edit_file;
 pub mod exit_plan_mode;
 pub mod fetch_url;

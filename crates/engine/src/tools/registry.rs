@@ -16,6 +16,7 @@ static BUILTINS: &[&dyn Tool] = &[
     &bash_output::BashOutput,
     &complete_step::CompleteStep,
     &delete_range::DeleteRange,
+    &delete_symbol::DeleteSymbol,
     &edit_file::EditFile,
     &exit_plan_mode::ExitPlanMode,
     &fetch_url::FetchUrl,

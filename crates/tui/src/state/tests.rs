@@ -51,6 +51,7 @@ impl Bench {
         status.mode = Some(ostler_wire::Mode {
             mode: "normal".into(),
             posture: "ask".into(),
+            goal: None,
         });
         let options = Options {
             history: vec!["an old prompt".into()],

@@ -66,6 +66,7 @@ pub async fn compute<T: Send + 'static>(
 mod tests {
     use crate::tool::Tool;
     use crate::tools::delete_range::DeleteRange;
+    use crate::tools::delete_symbol::DeleteSymbol;
     use crate::tools::edit_file::EditFile;
     use crate::tools::move_file::MoveFile;
     use crate::tools::multi_edit::MultiEdit;
@@ -78,8 +79,9 @@ mod tests {
 
     #[test]
     fn what_the_model_is_told_of_the_file_tools_is_short() {
-        let tools: [&dyn Tool; 7] = [
+        let tools: [&dyn Tool; 8] = [
             &DeleteRange,
+            &DeleteSymbol,
             &EditFile,
             &MoveFile,
             &MultiEdit,
@@ -102,6 +104,8 @@ mod tests {
         insta::assert_snapshot!(all, @r#"
         delete_range Delete whole lines: from the line that reads start_anchor to the line that reads end_anchor, both included. Each must be the full text of a line that occurs once.
         {"type":"object","properties":{"path":{"type":"string"},"start_anchor":{"type":"string"},"end_anchor":{"type":"string"}},"required":["path","start_anchor","end_anchor"]}
+        delete_symbol Delete a function, method (Type.name), type or constant with its comments and attributes.
+        {"type":"object","properties":{"path":{"type":"string"},"symbol":{"type":"string"}},"required":["path","symbol"]}
         edit_file Replace text in a file. Copy `old` exactly as it stands there, indentation included, with enough lines around it to occur once; or set expected_replacements to replace all of that many.
         {"type":"object","properties":{"path":{"type":"string"},"old":{"type":"string"},"new":{"type":"string"},"expected_replacements":{"type":"integer","default":1}},"required":["path","old","new"]}
         move_file Move or rename a file or folder; makes the folders above the destination. One that ends in / is a folder to move into.

@@ -67,7 +67,7 @@ pub fn read(tool: &str, input: &Value, envelope: Value, to: Language) -> Outcome
             command(data, to)
         }
         "read_file" | "read" => file(data, to),
-        "edit_file" | "edit" | "multi_edit" | "delete_range" => edit(data),
+        "edit_file" | "edit" | "multi_edit" | "delete_range" | "delete_symbol" => edit(data),
         "write_file" | "write" => written(input, data, to),
         "grep" => listed(data, "matches", |n, data| {
             say::matches(to, count(data, "count").unwrap_or(n))
@@ -87,6 +87,16 @@ pub fn read(tool: &str, input: &Value, envelope: Value, to: Language) -> Outcome
             ..Outcome::default()
         },
         "notebook_edit" => notebook(input, data, to),
+        "memory" => remembered(data, to),
+        "remember" | "forget" => Outcome {
+            facts: data
+                .get("fact")
+                .map(|fact| text(fact, "name").to_owned())
+                .filter(|name| Some(name.as_str()) != pick(input, &["name", "title"]))
+                .into_iter()
+                .collect(),
+            ..Outcome::default()
+        },
         "todo" | "move_file" => Outcome::default(),
         _ => unknown(data),
     }
@@ -311,6 +321,24 @@ fn found(data: &Value, to: Language) -> Outcome {
         facts: vec![say::results(to, results.len())],
         went_wrong: false,
         body: vec![Part::Hidden(results.join("\n"))],
+    }
+}
+
+fn remembered(data: &Value, to: Language) -> Outcome {
+    let facts = data.get("facts").and_then(Value::as_array);
+    let facts: Vec<String> = facts
+        .into_iter()
+        .flatten()
+        .map(|fact| {
+            let about = ["id", "name", "description", "content"].map(|key| text(fact, key));
+            let about = about.into_iter().filter(|part| !part.is_empty());
+            about.collect::<Vec<_>>().join("  ")
+        })
+        .collect();
+    Outcome {
+        facts: vec![say::results(to, facts.len())],
+        went_wrong: false,
+        body: vec![Part::Hidden(facts.join("\n"))],
     }
 }
 

@@ -37,6 +37,7 @@ pub fn subject(tool: &str, input: &Value) -> String {
         "read_file" | "read" => format!("{}{}", get(PATH), range(input)),
         "write_file" | "write" | "edit_file" | "edit" | "multi_edit" | "delete_range"
         | "notebook_edit" => get(PATH).to_owned(),
+        "delete_symbol" => place_after(get(&["symbol", "name"]), pick(input, PATH)),
         "move_file" => {
             let from = get(&["source_path", "source", "from"]);
             format!(
@@ -67,6 +68,9 @@ pub fn subject(tool: &str, input: &Value) -> String {
         "skill" | "read_only_skill" => {
             place_after(get(&["name", "skill"]), pick(input, &["arguments", "args"]))
         }
+        "remember" => get(&["name", "title", "id"]).to_owned(),
+        "forget" => get(&["id"]).to_owned(),
+        "memory" => get(&["query", "words", "id"]).to_owned(),
         "todo" | "time" => String::new(),
         _ => arguments(input),
     };
@@ -81,9 +85,11 @@ pub fn whole(tool: &str, input: &Value) -> Option<String> {
         "ask" => pick(input, &["question"])?.to_owned(),
         "task" | "read_only_task" => pick(input, &["prompt", "task"])?.to_owned(),
         "bash_input" => pick(input, &["text", "input"])?.to_owned(),
+        "remember" => return pick(input, &["content", "body", "text"]).map(str::to_owned),
         "bash_output" | "kill_job" | "read_file" | "read" | "write_file" | "write"
-        | "edit_file" | "edit" | "multi_edit" | "delete_range" | "notebook_edit" | "move_file"
-        | "grep" | "glob" | "ls" | "fetch_url" | "web_fetch" | "web_search" | "todo" | "time" => {
+        | "edit_file" | "edit" | "multi_edit" | "delete_range" | "delete_symbol"
+        | "notebook_edit" | "move_file" | "grep" | "glob" | "ls" | "fetch_url" | "web_fetch"
+        | "web_search" | "todo" | "time" | "memory" | "forget" => {
             return None;
         }
         _ => return serde_json::to_string_pretty(input).ok(),
@@ -184,6 +190,13 @@ mod tests {
         check("ls", json!({}), ".");
         check("move_file", json!({"from": "a", "to": "b"}), "a → b");
         check("bash_input", json!({"job": "j1", "text": "y\n"}), "j1  y");
+        check(
+            "remember",
+            json!({"name": "Ports", "content": "x"}),
+            "Ports",
+        );
+        check("forget", json!({"id": "a1", "revision": "1-x"}), "a1");
+        check("memory", json!({"operation": "list"}), "");
         check("todo", json!({"items": []}), "");
         check(
             "task",

@@ -1,0 +1,131 @@
+//! Room for the next request: when the window is nearly full, whether it is folded or the person is asked, and what the
+//! person is told at the end of a turn.
+
+use super::{
+    ContextSettings, Occasion, Strategy, handoff_command, notice, tokens, when_full, window,
+};
+use crate::desk::Desk;
+use crate::dispatch::{Offered, offer};
+use crate::handoff;
+use crate::inbox::Inbox;
+use crate::log::LogError;
+use ostler_wire::{Body, Outcome, Word};
+use tokio_util::sync::CancellationToken;
+
+/// How full the window is when the person is told, and when nothing will fold it.
+const WARN_AT: f64 = 0.7;
+const WARN_LATE: f64 = 0.8;
+/// The window that is assumed for a warning when nobody knows the real one.
+const ASSUMED_WINDOW: u64 = 128_000;
+
+/// When a request is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Moment {
+    /// The first of a turn.
+    Turn,
+    /// Between two steps of one.
+    Step,
+}
+
+/// What became of it.
+pub(crate) enum Room {
+    /// There is as much of it as there can be.
+    Made,
+    /// The person wants to go on in a fresh session.
+    Handoff,
+    /// The person stopped the turn instead of an answer.
+    Stopped,
+}
+
+/// Looks whether the window is nearly full before a request is sent. Then it folds, or asks what to do.
+pub(crate) async fn make_room(
+    desk: &mut Desk,
+    inbox: &mut Inbox,
+    cancel: &CancellationToken,
+    moment: Moment,
+) -> Result<Room, LogError> {
+    let occasion = match moment {
+        Moment::Turn => Occasion::Due,
+        Moment::Step => Occasion::Midway,
+    };
+    if !is_full(desk) {
+        return Ok(Room::Made);
+    }
+    match desk.manner.folding.settings.strategy {
+        Strategy::Compact => when_full(desk, inbox, cancel, occasion).await?,
+        Strategy::Handoff if desk.manner.interactive && !desk.manner.folding.gauge.asked => {
+            let how = how_full(desk, desk.manner.language.say(Word::OfferHow));
+            let offered = offer(desk, inbox, how).await;
+            // Whoever stops it instead is asked again.
+            desk.manner.folding.gauge.asked = !matches!(offered, Offered::Stopped);
+            match offered {
+                Offered::Handoff => return Ok(Room::Handoff),
+                Offered::Stopped => return Ok(Room::Stopped),
+                Offered::Fold => when_full(desk, inbox, cancel, occasion).await?,
+                Offered::GoOn => {}
+            }
+        }
+        Strategy::Handoff | Strategy::Warn => {}
+    }
+    Ok(Room::Made)
+}
+
+fn is_full(desk: &Desk) -> bool {
+    let window = window(desk);
+    let ratio = desk.manner.folding.settings.ratio;
+    window > 0 && tokens(desk) as f64 >= ratio * window as f64
+}
+
+/// How full the window is, and what follows from it.
+fn how_full(desk: &Desk, then: &str) -> String {
+    let (tokens, window) = (tokens(desk), window(desk).max(1));
+    // As the status line counts it.
+    let full = tokens * 100 / window;
+    let [full, tokens, window] = [full, tokens, window].map(|n| n.to_string());
+    let words = [full.as_str(), &tokens, &window, then];
+    desk.manner.language.fill(Word::WindowFull, &words)
+}
+
+/// What the person should know about the window at the end of a turn, once.
+pub(crate) fn warning(desk: &mut Desk, outcome: Outcome) -> Option<Body> {
+    let ContextSettings {
+        strategy, ratio, ..
+    } = desk.manner.folding.settings;
+    let (tokens, known) = (tokens(desk), window(desk));
+    let folds = strategy == Strategy::Compact && known > 0;
+    let window = if known > 0 { known } else { ASSUMED_WINDOW };
+    let limit = match (folds, strategy) {
+        (true, _) => WARN_AT,
+        (false, Strategy::Handoff) if known > 0 => ratio,
+        (false, Strategy::Handoff | Strategy::Compact | Strategy::Warn) => WARN_LATE,
+    };
+    let share = tokens as f64 / window as f64;
+    let gauge = desk.manner.folding.gauge;
+    if share < limit || gauge.warned || gauge.asked {
+        return None;
+    }
+    desk.manner.folding.gauge.warned = true;
+    let language = desk.manner.language;
+    let anew = handoff_command(desk);
+    let tokens = tokens.to_string();
+    if known == 0 {
+        return Some(notice(
+            language.fill(Word::WindowUnknown, &[&tokens, &anew]),
+        ));
+    }
+    let then = match strategy {
+        Strategy::Compact if share >= ratio => language.say(Word::WindowFoldsNext).to_owned(),
+        Strategy::Compact => {
+            let ratio = format!("{:.0}", ratio * 100.0);
+            language.fill(Word::WindowFoldsAt, &[&ratio])
+        }
+        Strategy::Handoff if desk.manner.interactive => language.say(Word::WindowAsks).into(),
+        // Nobody is there to be asked, and the log tells what a fresh session needs.
+        Strategy::Handoff => match handoff::leave(desk, outcome) {
+            Ok(path) => language.fill(Word::WindowHandedOff, &[&path, &anew]),
+            Err(why) => language.fill(Word::WindowHandoff, &[&why, &anew]),
+        },
+        Strategy::Warn => language.fill(Word::WindowOnlyWarns, &[&anew]),
+    };
+    Some(notice(how_full(desk, &then)))
+}

@@ -1,0 +1,43 @@
+//! The window is nearly full, and the person wants to be asked what to do about it.
+
+use crate::desk::Desk;
+use crate::inbox::{Inbox, Stopped};
+use ostler_wire::{Ask, AskKind, Choice, Word};
+
+/// Answers of the person.
+const HAND_OVER: &str = "handoff";
+const FOLD: &str = "compact";
+
+pub enum Offered {
+    /// It goes on in a fresh session.
+    Handoff,
+    Fold,
+    GoOn,
+    /// The person stopped the turn instead of an answer.
+    Stopped,
+}
+
+/// A handoff, a fold or neither? `how` says how full it is.
+pub async fn offer(desk: &Desk, inbox: &mut Inbox, how: String) -> Offered {
+    let language = desk.manner.language;
+    let choice = |id: &str, label: Word, detail: Word| Choice {
+        detail: Some(language.say(detail).into()),
+        ..Choice::new(id, language.say(label))
+    };
+    let ask = Ask {
+        kind: AskKind::Question,
+        subject: how,
+        options: vec![
+            choice(HAND_OVER, Word::OfferHandoff, Word::OfferHandoffMore),
+            choice(FOLD, Word::OfferFold, Word::OfferFoldMore),
+            choice("go_on", Word::OfferGoOn, Word::OfferGoOnMore),
+        ],
+        ..Ask::default()
+    };
+    match inbox.ask(ask).await {
+        Ok(answer) if answer.choice == HAND_OVER => Offered::Handoff,
+        Ok(answer) if answer.choice == FOLD => Offered::Fold,
+        Ok(_) => Offered::GoOn,
+        Err(Stopped) => Offered::Stopped,
+    }
+}

@@ -1,0 +1,510 @@
+//! Goals: after each turn another one begins, until the model reports that the goal is reached, the same thing stands in its
+//! way three times, the person stops it, a budget or the limit ends it. How a report is read is in `report`, which prompts
+//! are goals in `signal`, the folder of a long one in `research`.
+
+mod report;
+mod research;
+mod signal;
+
+use crate::desk::Desk;
+use crate::dispatch::own::confirmed;
+use crate::inbox::{Inbox, Prompt, Purpose};
+use crate::log::LogError;
+use crate::policy::Mode;
+use ostler_wire::{Body, Entry, GoalState, Interrupted, Notice, Outcome, TurnEnd, Word};
+use report::{Report, plain, report, same};
+use std::time::Instant;
+
+/// Turns that begin by themselves.
+pub const MAX_CONTINUATIONS: u32 = 50;
+/// How often the same thing may stand in the way.
+const MAX_BLOCKED: u32 = 3;
+/// Characters of the objective where it is repeated.
+const MAX_OBJECTIVE: usize = 4_000;
+/// Bytes at the end of an answer in which its report is looked for.
+const MAX_ANSWER: usize = 8 << 10;
+
+/// How a goal is worked on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Strategy {
+    /// As long as its words sound.
+    #[default]
+    ByWords,
+    Simple,
+    /// With a folder for its state.
+    Research,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Goal {
+    pub objective: String,
+    pub state: GoalState,
+    /// Turns that began by themselves.
+    pub turn: u32,
+    /// Of a long one, relative to the root.
+    pub folder: Option<String>,
+    /// Why it does not go on.
+    pub why: Option<String>,
+    audit: Audit,
+    /// The next turn may begin.
+    due: bool,
+}
+
+/// What stood in the way so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Audit {
+    /// Each with how often it did.
+    blocks: Vec<(String, u32)>,
+    /// The turn before ended blocked.
+    was_blocked: bool,
+    /// Something was changed in this turn.
+    changed: bool,
+    /// The end of the last answer.
+    answer: String,
+    /// The one before, and how often it was given.
+    said: String,
+    repeats: u32,
+}
+
+impl Audit {
+    /// Counts what stands in the way. Where nothing was done since the last time, other words mean the same. Whether it is
+    /// too often.
+    fn blocked(&mut self, why: &str, idle: bool) -> bool {
+        let at = self.blocks.iter().position(|(known, _)| same(known, why));
+        let last = self.blocks.len().checked_sub(1).filter(|_| idle);
+        match at.or(last).and_then(|at| self.blocks.get_mut(at)) {
+            Some((_, count)) => {
+                *count += 1;
+                *count >= MAX_BLOCKED
+            }
+            None => {
+                self.blocks.push((why.to_owned(), 1));
+                false
+            }
+        }
+    }
+
+    /// Whether the same was said too often, with nothing done.
+    fn repeated(&mut self, answer: &str, changed: bool) -> bool {
+        let said = plain(answer);
+        self.repeats = match self.said == said && !changed {
+            true => self.repeats + 1,
+            false => 1,
+        };
+        self.said = said;
+        self.repeats >= MAX_BLOCKED
+    }
+}
+
+/// What follows from a turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum After {
+    GoOn,
+    End(GoalState, Option<String>),
+}
+
+impl Goal {
+    pub fn new(objective: &str) -> Self {
+        Self {
+            objective: objective.trim().to_owned(),
+            state: GoalState::Active,
+            turn: 0,
+            folder: None,
+            why: None,
+            audit: Audit::default(),
+            due: false,
+        }
+    }
+
+    pub fn shown(&self) -> ostler_wire::Goal {
+        ostler_wire::Goal {
+            objective: self.objective.clone(),
+            state: self.state,
+            turn: self.turn,
+            most: MAX_CONTINUATIONS,
+            folder: self.folder.clone(),
+            why: self.why.clone(),
+        }
+    }
+
+    /// The goal that a session was left with: it is shown, and waits.
+    pub fn of(past: &[Entry]) -> Option<Self> {
+        let last = past.iter().rev().find_map(|entry| {
+            let Body::Mode(mode) = &entry.body else {
+                return None;
+            };
+            Some(mode)
+        })?;
+        let goal = last
+            .goal
+            .as_ref()
+            .filter(|_| last.mode == Mode::Goal.name())?;
+        Some(Self {
+            folder: goal.folder.clone(),
+            turn: goal.turn,
+            why: goal.why.clone(),
+            state: match goal.state {
+                // Whoever was at it is gone.
+                GoalState::Active => GoalState::Stopped,
+                state @ (GoalState::Done
+                | GoalState::Blocked
+                | GoalState::Stopped
+                | GoalState::Limit
+                | GoalState::Failed) => state,
+            },
+            ..Self::new(&goal.objective)
+        })
+    }
+
+    pub fn is_active(&self) -> bool {
+        self.state == GoalState::Active
+    }
+
+    /// Begins anew, with a fresh audit.
+    fn resume(&mut self) {
+        *self = Self {
+            folder: self.folder.take(),
+            ..Self::new(&self.objective)
+        };
+    }
+
+    pub fn changed(&mut self) {
+        self.audit.changed = true;
+    }
+
+    pub fn answered(&mut self, text: &str) {
+        let from = text.len().saturating_sub(MAX_ANSWER);
+        let from = (from..=text.len()).find(|at| text.is_char_boundary(*at));
+        self.audit.answer = text.get(from.unwrap_or(0)..).unwrap_or_default().to_owned();
+    }
+
+    /// What follows from a turn that ended so.
+    fn after(&mut self, outcome: Outcome) -> After {
+        let audit = &mut self.audit;
+        let changed = std::mem::take(&mut audit.changed);
+        let was_blocked = std::mem::take(&mut audit.was_blocked);
+        let answer = std::mem::take(&mut audit.answer);
+        match outcome {
+            Outcome::Done => {}
+            Outcome::Interrupted => return After::End(GoalState::Stopped, None),
+            Outcome::Error | Outcome::MaxSteps | Outcome::EmptyResponse | Outcome::Refusal => {
+                return After::End(GoalState::Failed, None);
+            }
+        }
+        let stuck = match report(&answer) {
+            Report::Done => return After::End(GoalState::Done, None),
+            Report::Blocked(why) => {
+                audit.was_blocked = true;
+                let idle = was_blocked && !changed;
+                audit.blocked(&why, idle).then_some(why)
+            }
+            // One that says the same again and does nothing is stuck, too, whatever it calls it.
+            Report::Working => audit.repeated(&answer, changed).then_some(String::new()),
+        };
+        if let Some(why) = stuck {
+            return After::End(GoalState::Blocked, Some(why));
+        }
+        match self.turn >= MAX_CONTINUATIONS {
+            true => After::End(GoalState::Limit, None),
+            false => After::GoOn,
+        }
+    }
+
+    fn objective_shown(&self) -> String {
+        self.objective.chars().take(MAX_OBJECTIVE).collect()
+    }
+
+    /// What the model is told when it begins.
+    fn block(&self) -> String {
+        let mut text = format!(
+            "<goal>\n{}\nWork on this until it is reached. After each of your turns another one begins, {MAX_CONTINUATIONS} at most, and nobody answers in between: decide yourself, and say what you assumed. End every answer with one line:\nGOAL: done (only when it is reached and you have checked it; say before how)\nGOAL: blocked: what stands in the way (when you cannot go on without the person)\nGOAL: working: what is next (otherwise)\n",
+            self.objective_shown()
+        );
+        if let Some(protocol) = research::protocol(self) {
+            text.push_str(&protocol);
+            text.push('\n');
+        }
+        text.push_str("</goal>");
+        text
+    }
+
+    /// The words of a turn that begins by itself.
+    fn continuation(&self) -> String {
+        let folder = self
+            .folder
+            .as_ref()
+            .map_or_else(String::new, |folder| format!(" Its state is in {folder}."));
+        format!(
+            "[Goal, turn {} of {MAX_CONTINUATIONS}: {}\nGo on from where you are, without repeating what is done.{folder} End with one line: GOAL: done, GOAL: blocked: why, or GOAL: working: what is next.]",
+            self.turn,
+            self.objective_shown()
+        )
+    }
+}
+
+/// What a prompt is for becomes clear before its turn: it may be a goal, go on with one, or look like one. What is to be
+/// said about it goes before the prompt.
+pub(crate) async fn admit(desk: &mut Desk, inbox: &mut Inbox, prompt: &mut Prompt) -> Vec<Body> {
+    let waiting = desk.standing.mode == Mode::Goal;
+    let words = prompt.purpose == Purpose::Words;
+    let meant = words && is_meant(desk, inbox, &prompt.text).await;
+    match (prompt.purpose, &mut desk.standing.goal) {
+        (Purpose::Continuation, Some(goal)) => {
+            goal.turn += 1;
+            goal.due = false;
+            prompt.text = goal.continuation();
+            desk.standing.unrecorded = true;
+            Vec::new()
+        }
+        (Purpose::Goal(strategy), _) => begin(desk, prompt, strategy).await,
+        (Purpose::Words, None) if waiting => begin(desk, prompt, Strategy::ByWords).await,
+        (Purpose::Words, Some(goal)) if !goal.is_active() => {
+            goal.resume();
+            prompt.context = Some(goal.block());
+            desk.standing.unrecorded = true;
+            Vec::new()
+        }
+        (Purpose::Words, None) if meant => begin(desk, prompt, Strategy::Research).await,
+        (Purpose::Words | Purpose::Continuation, _) => Vec::new(),
+    }
+}
+
+/// Whether the person means a goal although they did not say so.
+async fn is_meant(desk: &Desk, inbox: &mut Inbox, text: &str) -> bool {
+    let normal = desk.standing.mode == Mode::Normal;
+    let is_child = desk.account.purse != desk.account.session;
+    if !normal || is_child || !desk.manner.interactive || !signal::is_strong(text) {
+        return false;
+    }
+    let language = desk.manner.language;
+    inbox.begin_turn();
+    let (ask, yes, no) = (Word::GoalAsk, Word::GoalYes, Word::GoalNo);
+    confirmed(
+        inbox,
+        language.say(ask).into(),
+        language.say(yes),
+        language.say(no),
+    )
+    .await
+}
+
+async fn begin(desk: &mut Desk, prompt: &mut Prompt, strategy: Strategy) -> Vec<Body> {
+    let mut goal = Goal::new(&prompt.text);
+    let long = match strategy {
+        Strategy::ByWords => signal::is_long(&goal.objective),
+        Strategy::Simple => false,
+        Strategy::Research => true,
+    };
+    let mut notices = Vec::new();
+    if long {
+        match research::make(desk, &goal.objective).await {
+            Ok(folder) => goal.folder = Some(folder),
+            Err(why) => {
+                let text = desk.manner.language.fill(Word::GoalNoFolder, &[&why]);
+                notices.push(Body::Notice(Notice { text }));
+            }
+        }
+    }
+    prompt.context = Some(goal.block());
+    desk.standing.enter(Mode::Goal);
+    desk.standing.goal = Some(goal);
+    desk.standing.unrecorded = true;
+    notices
+}
+
+/// What a turn that ended so means for the goal: what is to be written down before its end is.
+pub(crate) fn conclude(desk: &mut Desk, outcome: Outcome) -> Vec<Body> {
+    let language = desk.manner.language;
+    let Some(goal) = desk.standing.goal.as_mut().filter(|goal| goal.is_active()) else {
+        return Vec::new();
+    };
+    let (state, why) = match goal.after(outcome) {
+        After::GoOn => {
+            goal.due = true;
+            return Vec::new();
+        }
+        After::End(state, why) => (state, why),
+    };
+    goal.state = state;
+    goal.why = why.filter(|why| !why.trim().is_empty());
+    let turns = (goal.turn + 1).to_string();
+    let reason = goal.why.clone().unwrap_or_default();
+    let text = match state {
+        GoalState::Done => Some(language.fill(Word::GoalDone, &[&turns])),
+        GoalState::Blocked => Some(language.fill(Word::GoalBlocked, &[&reason])),
+        GoalState::Limit => Some(language.fill(Word::GoalLimit, &[&MAX_CONTINUATIONS.to_string()])),
+        GoalState::Stopped => Some(language.say(Word::GoalStopped).into()),
+        GoalState::Failed => Some(language.say(Word::GoalFailed).into()),
+        GoalState::Active => None,
+    };
+    let shown = goal.shown();
+    if state == GoalState::Done {
+        desk.standing.enter(Mode::Normal);
+    }
+    let mode = ostler_wire::Mode {
+        goal: Some(shown),
+        ..desk.standing.shown(Instant::now())
+    };
+    let notice = text.map(|text| Body::Notice(Notice { text }));
+    notice.into_iter().chain([Body::Mode(mode)]).collect()
+}
+
+/// The person stopped it between two turns: it waits, and front ends are told as of a turn.
+pub(crate) fn stop(desk: &mut Desk) -> Result<(), LogError> {
+    let mut bodies = vec![Body::Interrupted(Interrupted::default())];
+    bodies.extend(conclude(desk, Outcome::Interrupted));
+    bodies.push(Body::TurnEnd(TurnEnd {
+        outcome: Outcome::Interrupted,
+    }));
+    desk.commit(bodies)
+}
+
+/// The turn that begins by itself, if it is time for one.
+pub(crate) fn next(desk: &Desk) -> Option<Prompt> {
+    let goal = desk.standing.goal.as_ref()?;
+    (goal.due && goal.is_active()).then(|| Prompt {
+        purpose: Purpose::Continuation,
+        ..Prompt::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each turn: what the model said at its end, and whether it changed something. What became of the goal after the last.
+    fn played(turns: &[(&str, bool)]) -> (usize, After) {
+        let mut goal = Goal::new("x");
+        for (n, (answer, changed)) in turns.iter().enumerate() {
+            goal.answered(answer);
+            if *changed {
+                goal.changed();
+            }
+            let after = goal.after(Outcome::Done);
+            if after != After::GoOn {
+                return (n + 1, after);
+            }
+            goal.turn += 1;
+        }
+        (turns.len(), After::GoOn)
+    }
+
+    fn blocked(why: &str) -> After {
+        After::End(GoalState::Blocked, Some(why.into()))
+    }
+
+    #[test]
+    fn a_goal_ends_when_it_should() {
+        let working = ("GOAL: working: more", true);
+        for (turns, expect) in [
+            (
+                &[working, ("GOAL: done", true)][..],
+                (2, After::End(GoalState::Done, None)),
+            ),
+            (&[working, working, working, working], (4, After::GoOn)),
+            // The same thing, word for word and not.
+            (
+                &[
+                    ("GOAL: blocked: No API key", true),
+                    ("GOAL: blocked: no api-key!", true),
+                    ("GOAL: blocked: No api key", true),
+                ],
+                (3, blocked("No api key")),
+            ),
+            (
+                &[
+                    ("GOAL: blocked: the API key is missing", true),
+                    ("GOAL: blocked: I was given no API key", true),
+                    ("GOAL: blocked: an API key must be set first", true),
+                ],
+                (3, blocked("an API key must be set first")),
+            ),
+            // In words that share nothing, when nothing was done in between.
+            (
+                &[
+                    ("GOAL: blocked: credentials absent", false),
+                    ("GOAL: blocked: nobody told me a password", false),
+                    ("GOAL: blocked: cannot log in", false),
+                ],
+                (3, blocked("cannot log in")),
+            ),
+            // Other things in the way, with work in between.
+            (
+                &[
+                    ("GOAL: blocked: no compiler", true),
+                    ("GOAL: blocked: network is down", true),
+                    ("GOAL: blocked: disk is full", true),
+                ],
+                (3, After::GoOn),
+            ),
+            // The same thing again later.
+            (
+                &[
+                    ("GOAL: blocked: no key", true),
+                    working,
+                    ("GOAL: blocked: no key", true),
+                    working,
+                    ("GOAL: blocked: no key", true),
+                ],
+                (5, blocked("no key")),
+            ),
+            // It says nothing of its goal and does nothing.
+            (
+                &[
+                    ("What shall I do?", false),
+                    ("What shall I do?", false),
+                    ("what shall I do", false),
+                ],
+                (3, blocked("")),
+            ),
+            (
+                &[
+                    ("GOAL: working: reading a", false),
+                    ("GOAL: working: reading b", false),
+                    ("GOAL: working: reading c", false),
+                ],
+                (3, After::GoOn),
+            ),
+        ] {
+            assert_eq!(played(turns), expect, "{turns:?}");
+        }
+    }
+
+    #[test]
+    fn fifty_turns_are_the_most() {
+        let answers: Vec<String> = (0..60)
+            .map(|n| format!("step {n}\nGOAL: working: {n}"))
+            .collect();
+        let turns: Vec<(&str, bool)> = answers.iter().map(|a| (a.as_str(), true)).collect();
+        assert_eq!(played(&turns), (51, After::End(GoalState::Limit, None)));
+    }
+
+    #[test]
+    fn every_other_end_of_a_turn_ends_it() {
+        for (outcome, expect) in [
+            (Outcome::Interrupted, GoalState::Stopped),
+            (Outcome::Error, GoalState::Failed),
+            (Outcome::MaxSteps, GoalState::Failed),
+            (Outcome::EmptyResponse, GoalState::Failed),
+            (Outcome::Refusal, GoalState::Failed),
+        ] {
+            let mut goal = Goal::new("x");
+            goal.answered("GOAL: done");
+            assert_eq!(goal.after(outcome), After::End(expect, None));
+        }
+    }
+
+    #[test]
+    fn a_new_start_is_a_fresh_audit() {
+        let mut goal = Goal::new("x");
+        for _ in 0..2 {
+            goal.answered("GOAL: blocked: no key");
+            assert_eq!(goal.after(Outcome::Done), After::GoOn);
+        }
+        goal.state = GoalState::Stopped;
+        goal.resume();
+        goal.answered("GOAL: blocked: no key");
+        assert_eq!(goal.after(Outcome::Done), After::GoOn);
+        assert_eq!((goal.turn, goal.state), (0, GoalState::Active));
+    }
+}

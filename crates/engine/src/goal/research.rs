@@ -1,0 +1,117 @@
+//! The folder of a long goal: what it is for, what was done, found and tried. It is made once; the model keeps it.
+
+use super::Goal;
+use crate::desk::Desk;
+use crate::policy::Rule;
+use jiff::Zoned;
+use jiff::civil::DateTime;
+use ostler_host::{Kind, Roots, WriteOptions};
+use std::path::PathBuf;
+
+const FOLDER: &str = ".ostler/autoresearch";
+/// Characters of the words in a folder's name.
+const MAX_SLUG: usize = 40;
+/// Folders of one second.
+const MAX_TWINS: u32 = 100;
+
+/// Makes the folder of a goal, and lets the model keep it without asking. Its path relative to the root; or why not.
+pub async fn make(desk: &mut Desk, objective: &str) -> Result<String, String> {
+    let name = name(Zoned::now().datetime(), objective);
+    let host = desk.shop.host.clone();
+    let mut folder = None;
+    for n in 1..=MAX_TWINS {
+        let twin = match n {
+            1 => format!("{FOLDER}/{name}"),
+            n => format!("{FOLDER}/{name}-{n}"),
+        };
+        let stat = host.stat(&desk.scope.root.join(&twin)).await;
+        if stat.map_err(|e| e.to_string())?.kind == Kind::Missing {
+            folder = Some(twin);
+            break;
+        }
+    }
+    let folder = folder.ok_or_else(|| format!("{FOLDER} is full"))?;
+    for (file, text) in files(objective) {
+        let options = WriteOptions {
+            roots: Roots {
+                writable: vec![desk.scope.root.clone()],
+            },
+            create_parents: true,
+        };
+        let path: PathBuf = desk.scope.root.join(&folder).join(file);
+        let written = host.write(&path, text.into(), options).await;
+        written.map_err(|e| e.to_string())?;
+    }
+    let rule = Rule::parse(&format!("Edit(./{folder}/**)"), crate::commands::SESSION);
+    desk.allow(rule.into_iter().collect());
+    Ok(folder)
+}
+
+fn name(now: DateTime, objective: &str) -> String {
+    let mut slug = String::new();
+    for c in objective.chars() {
+        match c.to_ascii_lowercase() {
+            c if c.is_ascii_alphanumeric() => slug.push(c),
+            _ if slug.is_empty() || slug.ends_with('-') => {}
+            _ => slug.push('-'),
+        }
+        if slug.len() >= MAX_SLUG {
+            break;
+        }
+    }
+    let slug = match slug.trim_end_matches('-') {
+        "" => "goal",
+        slug => slug,
+    };
+    format!("{}-{slug}", now.strftime("%Y%m%d-%H%M%S"))
+}
+
+fn files(objective: &str) -> [(&'static str, String); 5] {
+    [
+        (
+            "spec.md",
+            format!("# Goal\n\n{}\n\n# Done when\n", objective.trim()),
+        ),
+        ("progress.md", "# Progress\n".into()),
+        ("findings.md", "# Findings\n".into()),
+        (
+            "directions.md",
+            "# Directions tried, and what came of them\n".into(),
+        ),
+        ("log.md", "# Log\n".into()),
+    ]
+}
+
+/// What the model is told of it.
+pub fn protocol(goal: &Goal) -> Option<String> {
+    let folder = goal.folder.as_deref()?;
+    Some(format!(
+        "This goal is long. Its state is in {folder} and nowhere else: read it before you begin a turn, and keep it so that somebody who knows nothing else could go on. spec.md: what is to be reached and how it is measured; write the measure before you start. progress.md: where you are and what is next. findings.md: what is proven, with the command that shows it. directions.md: what was tried and why it was given up; try none of it twice. log.md: one line for each thing you did."
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_say_when_and_what() {
+        let now: DateTime = "2026-11-15T19:05:09".parse().unwrap();
+        for (objective, expect) in [
+            (
+                "Make the parser 2x faster!",
+                "20261115-190509-make-the-parser-2x-faster",
+            ),
+            ("  ../../etc/passwd  ", "20261115-190509-etc-passwd"),
+            ("优化解析器", "20261115-190509-goal"),
+            ("", "20261115-190509-goal"),
+            (
+                &"word ".repeat(50),
+                "20261115-190509-word-word-word-word-word-word-word-word",
+            ),
+        ] {
+            let name = name(now, objective);
+            assert_eq!(name, expect, "{objective}");
+        }
+    }
+}

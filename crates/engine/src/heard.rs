@@ -1,0 +1,106 @@
+//! What the person says becomes a message: with what it points at, what is recalled, and what hooks have to say to it.
+
+use crate::briefing;
+use crate::budget;
+use crate::desk::Desk;
+use crate::hooks::{self, Start};
+use crate::inbox::{Inbox, Prompt, Purpose};
+use crate::ingest;
+use crate::log::LogError;
+use crate::muster;
+use crate::references::Library;
+use crate::saves;
+use ostler_wire::{Body, Message, Notice, Word};
+use tokio_util::sync::CancellationToken;
+
+/// A message, and what goes into the log beside it.
+pub type Heard = (Message, Vec<Body>);
+
+/// A prompt that a hook does not let in.
+pub struct Refused {
+    /// For the person.
+    pub why: String,
+    pub notices: Vec<Body>,
+}
+
+/// Takes in a prompt. One that nobody said, by which a goal goes on, is a note, and no business of hooks.
+pub async fn take_in(
+    desk: &mut Desk,
+    inbox: &mut Inbox,
+    prompt: Prompt,
+    start: Start,
+    cancel: &CancellationToken,
+) -> Result<Heard, Refused> {
+    if prompt.purpose == Purpose::Continuation {
+        return Ok((Message::note(prompt.text), Vec::new()));
+    }
+    let (message, mut notices) = heard(desk, prompt).await;
+    let greeting = hooks::greet(desk, inbox, &message.text, start, cancel).await;
+    if let Some(why) = greeting.block {
+        return Err(Refused {
+            why: desk.manner.language.fill(Word::HookRefuses, &[&why]),
+            notices: greeting.notices,
+        });
+    }
+    notices.extend(greeting.notices);
+    let context = briefing::join(greeting.context, message.context.clone());
+    Ok((Message { context, ..message }, notices))
+}
+
+/// The same for what is said while the model works.
+pub async fn steer(
+    desk: &mut Desk,
+    inbox: &mut Inbox,
+    prompt: Prompt,
+    cancel: &CancellationToken,
+) -> Result<(), LogError> {
+    let (message, mut also) = match take_in(desk, inbox, prompt, Start::Not, cancel).await {
+        Ok(heard) => heard,
+        Err(Refused { why, mut notices }) => {
+            notices.push(Body::Notice(Notice { text: why }));
+            return desk.commit(notices);
+        }
+    };
+    let context = briefing::join(desk.briefing(), message.context.clone());
+    let mut bodies = saves::after(desk, inbox).await;
+    saves::begin(desk, &message.text);
+    bodies.push(Body::Message(Message { context, ..message }));
+    bodies.append(&mut also);
+    desk.commit(bodies)
+}
+
+/// What the person said, with what they point at.
+async fn heard(desk: &mut Desk, prompt: Prompt) -> Heard {
+    let (own_words, context) = (prompt.own_words.clone(), prompt.context.clone());
+    let (mut message, mut notices) = ingest::message(prompt, desk.manner.language).await;
+    let words = own_words.unwrap_or_else(|| message.text.clone());
+    if words.contains('@') {
+        let library = Library {
+            host: desk.shop.host.as_ref(),
+            scope: &desk.scope,
+            guard: &desk.guard("read_file"),
+            language: desk.manner.language,
+            forbidden: &desk.shop.settings.sandbox.policy.forbid_read,
+        };
+        let found = library.look_up(&words).await;
+        if !found.blocks.is_empty() {
+            message.context = Some(found.blocks.join("\n"));
+        }
+        message.images.extend(found.images);
+        let (resources, left_out) = muster::resources(desk, &words).await;
+        if !resources.is_empty() {
+            message.context = briefing::join(message.context, Some(resources.join("\n")));
+        }
+        let notice = |text| Body::Notice(Notice { text });
+        notices.extend(found.notices.into_iter().chain(left_out).map(notice));
+    }
+    message.context = briefing::join(context, message.context);
+    // What a task is told was said by somebody who knows.
+    if desk.account.role == budget::MAIN {
+        let language = desk.manner.language;
+        let (notes, said) = desk.manner.mind.recall(&words, language).await;
+        message.context = briefing::join(message.context, notes);
+        notices.extend(said.into_iter().map(Body::Notice));
+    }
+    (message, notices)
+}
