@@ -237,6 +237,7 @@ impl Boot {
             host: self.host(),
             system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
             language: crate::speech::language(),
+            crew: Arc::new(crate::config::crew::settings(&self.loaded, &self.places)),
             templates: crate::front::command_folders(self),
             extras: crate::extras::all(self),
         })

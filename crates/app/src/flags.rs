@@ -1,10 +1,12 @@
 //! The command line: one table of commands and flags. What they do is elsewhere.
 
 mod checkpoint;
+mod crew;
 mod mcp;
 mod memory;
 
 pub use checkpoint::Checkpoint;
+pub use crew::{Agents, Skills};
 pub use mcp::{Mcp, McpAdd, McpScope};
 pub use memory::{Memory, MemorySwitch};
 
@@ -139,6 +141,12 @@ pub enum Command {
     /// Servers of others whose tools the model gets too: add, list, test, log in
     #[command(subcommand)]
     Mcp(Mcp),
+    /// Skills: what the model can be told about certain work
+    #[command(subcommand)]
+    Skills(Skills),
+    /// Roles that sub-agents can play
+    #[command(subcommand)]
+    Agents(Agents),
     /// Find keys and local servers, test the connection, write a configuration
     Setup(Setup),
     /// Log in to a provider, in the browser or with a code on another device

@@ -132,6 +132,8 @@ async fn run(cli: Cli) -> anyhow::Result<u8> {
         Some(Command::Permissions(args)) => cmd::permissions::run(lenient()?, args).await,
         Some(Command::Memory(args)) => cmd::memory::run(&lenient()?.warned(), args),
         Some(Command::Mcp(args)) => cmd::mcp::run(boot()?, args).await,
+        Some(Command::Skills(args)) => cmd::crew::skills(&lenient()?.warned(), args),
+        Some(Command::Agents(args)) => cmd::crew::agents(&lenient()?.warned(), args),
         Some(Command::Doctor(args)) => cmd::doctor::run(lenient()?, args).await,
         Some(Command::Trust(args)) => cmd::trust::run(lenient()?, args),
         Some(Command::Usage(args)) => cmd::usage::run(&lenient()?.warned(), args),
@@ -178,6 +180,8 @@ fn with_output(
         | Command::Permissions(_)
         | Command::Memory(_)
         | Command::Mcp(_)
+        | Command::Skills(_)
+        | Command::Agents(_)
         | Command::Setup(_)
         | Command::Login(_)
         | Command::Logout(_)

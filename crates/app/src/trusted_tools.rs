@@ -12,7 +12,9 @@ use crate::config::tree::Layer;
 use crate::config::trust::{Answer, Approval, Book, Item, Record, State};
 use crate::config::trusted::{Change, trust_in_json};
 use crate::flags::Global;
+use crate::speech::spoken;
 use ostler_engine::mcp::{ToolTrust, Trust};
+use ostler_wire::Word;
 use std::path::PathBuf;
 
 pub struct TrustedTools {
@@ -93,14 +95,14 @@ impl TrustedTools {
         let record = book.record(&self.places.root).cloned();
         let before = self.load(Approval::Recorded(record.as_ref()))?;
         let record = record.filter(|_| before.workspace.state == State::Trusted);
-        let record = record.ok_or("the project is not trusted for good; run `ostler trust`")?;
+        let record = record.ok_or_else(|| spoken(Word::TrustNotForGood))?;
         self.write(scope, change)?;
         let after = self.load(Approval::ThisRun)?;
         let is_new = |item: &&Item| !record.items.iter().any(|known| known.hash == item.hash);
         let new = after.workspace.items.iter().filter(is_new).count();
         // Something else that is new is somebody else's, and has to be looked at.
         if new > 1 || self.servers_of(&before) != self.servers_of(&after) {
-            return Err("the project has changed meanwhile; run `ostler trust`".into());
+            return Err(spoken(Word::TrustChangedMeanwhile).into());
         }
         let known = Record::new(Answer::Trusted, record.since, &after.workspace.items);
         let set = book.set(&path, &self.places.root, Some(known));
@@ -124,7 +126,9 @@ impl ToolTrust for TrustedTools {
     }
 
     fn set(&self, server: &str, tools: &[String], trust: Trust) -> Result<String, String> {
-        let scope = self.scope(server).ok_or("its file is not known")?;
+        let scope = self
+            .scope(server)
+            .ok_or_else(|| spoken(Word::TrustNoFile))?;
         let _lock = files::lock(&self.places.home).map_err(|e| e.to_string())?;
         let change = Change {
             server,

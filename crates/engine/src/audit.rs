@@ -215,7 +215,7 @@ fn add(access: &Access, scope: &Scope, out: &mut BTreeSet<Touched>) {
         Access::Net(host) => push(Kind::Net, host.clone()),
         Access::Mcp { server, tool, .. } => push(Kind::Mcp, format!("{server} {tool}")),
         Access::Job(id) => push(Kind::Job, id.clone()),
-        Access::Delegate(role) => push(Kind::Delegate, role.clone()),
+        Access::Delegate { role, .. } => push(Kind::Delegate, role.clone()),
         Access::Memory => push(Kind::Memory, "memory".into()),
         Access::Run(segments) => {
             let deleting = segments.iter().filter(|s| s.marks.contains(&Mark::Delete));
@@ -239,7 +239,7 @@ fn hides(access: &Access) -> bool {
         | Access::Write(_)
         | Access::Net(_)
         | Access::Job(_)
-        | Access::Delegate(_)
+        | Access::Delegate { .. }
         | Access::Memory => false,
     }
 }

@@ -280,6 +280,11 @@ impl Budget {
         self.lock().books.raise(breach);
     }
 
+    /// Whether a role has a limit of its own.
+    pub fn has_role(&self, role: &str) -> bool {
+        self.limits.roles.contains_key(role)
+    }
+
     /// How every limit of this payer stands.
     pub fn states(&self, payer: Payer<'_>) -> Vec<State> {
         let mut shared = self.lock();

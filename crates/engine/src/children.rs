@@ -1,23 +1,27 @@
 //! Sessions that run below another one: each has a log of its own and a task that watches over it. Their asks go to whoever
 //! is attached to the parent, their end comes back as news. Whoever drops this stops them all.
 
+mod watch;
+
+use crate::crew::{Duty, Offer};
 use crate::jobs::Jobs;
 use crate::policy::Policy;
 use crate::standing::Standing;
 use ostler_llm::{Effort, Prefix};
-use ostler_wire::{
-    Ask, Body, Client, Delivery, Delta, Doing, Entry, Event, HubError, Language, Op, Outcome, Role,
-    Task, View, Word,
-};
+use ostler_wire::{Ask, Client, Delivery, Doing, Entry, HubError, Language, Op, Task, Usage, Word};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use watch::{Seen, Watch};
 
-/// Children of one session that run at the same time.
-pub const MAX_CHILDREN: usize = 4;
+/// Calls that may wait to have their child started.
+const ERRANDS: usize = 64;
+/// Children that are remembered when they are through.
+const MAX_PAST: usize = 50;
 /// News that may wait for a parent that is busy.
 const REPORTS: usize = 64;
 const ORDERS: usize = 8;
@@ -28,7 +32,8 @@ const CLOSING: Duration = Duration::from_secs(2);
 /// Of a prompt that is shown.
 const PROMPT_CHARS: usize = 80;
 
-/// A session that goes on from another one, in a log of its own.
+/// A session that another one starts, with a log of its own.
+#[derive(Clone)]
 pub struct Heir {
     /// What was said so far.
     pub entries: Vec<Entry>,
@@ -36,12 +41,37 @@ pub struct Heir {
     pub parent: String,
     /// The session whose budget it spends.
     pub purse: String,
-    pub prefix: Prefix,
+    /// Of one that goes on as its parent is; a duty has its own.
+    pub prefix: Option<Prefix>,
     pub model: String,
     pub effort: Option<Effort>,
     pub policy: Arc<Policy>,
     pub standing: Standing,
     pub title: String,
+    /// The role that it plays, if it does not go on as its parent is.
+    pub duty: Option<Duty>,
+    /// Commands, roles and skills, which are not read anew.
+    pub offer: Offer,
+}
+
+/// A child that a call waits for.
+pub struct Errand {
+    pub heir: Heir,
+    pub first: Op,
+    pub call: Caller,
+    /// Its place among those that may run at once.
+    pub slot: OwnedSemaphorePermit,
+    pub limit: Option<Duration>,
+    /// Stops it.
+    pub cancel: CancellationToken,
+}
+
+/// The call that a child works for.
+pub struct Caller {
+    pub id: String,
+    pub tool: String,
+    /// Where its end is told; the error says why there was no beginning.
+    pub reply: oneshot::Sender<Result<Ended, String>>,
 }
 
 /// Opens the session of a child.
@@ -56,20 +86,53 @@ pub struct Children {
     last: u64,
     reports: mpsc::Receiver<Report>,
     sender: mpsc::Sender<Report>,
+    errands: Errands,
+    /// As many as may run at once.
+    slots: Slots,
     /// Ends that nobody was told of.
     pub ended: VecDeque<Ended>,
+    /// Those that are through, the oldest first.
+    pub past: VecDeque<Ended>,
     /// Their asks by the id they have in the parent: the child, and the id they have there.
     pub relayed: HashMap<String, (String, String)>,
 }
 
+/// Places for children that run at once.
+#[derive(Clone)]
+pub struct Slots {
+    pub most: usize,
+    pub free: Arc<Semaphore>,
+}
+
+impl Slots {
+    pub fn new(most: usize) -> Self {
+        Self {
+            most,
+            free: Arc::new(Semaphore::new(most)),
+        }
+    }
+}
+
+/// What calls want done.
+struct Errands {
+    errands: mpsc::Receiver<Errand>,
+    /// Where they hand it in.
+    handed: mpsc::Sender<Errand>,
+}
+
 struct Child {
     id: String,
+    /// The role that it plays; empty for one that goes on as its parent.
+    role: String,
     prompt: String,
     doing: Doing,
+    tokens: u64,
     since: Instant,
     ops: mpsc::Sender<Op>,
     orders: mpsc::Sender<Order>,
     watcher: JoinHandle<()>,
+    call: Option<Caller>,
+    _slot: OwnedSemaphorePermit,
 }
 
 enum Order {
@@ -85,21 +148,65 @@ pub struct Report {
 }
 
 pub enum What {
-    Doing(Doing),
+    /// A call has one more.
+    Started,
+    /// What it is at, and the tokens it took so far.
+    Doing(Doing, u64),
     Asks(Arc<Ask>),
     Ended(Ended),
 }
 
+/// What a session took, and those below it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Spent {
+    pub input: u64,
+    pub cached: u64,
+    pub output: u64,
+    /// USD, as far as prices are known.
+    pub cost: Option<f64>,
+}
+
+impl Spent {
+    pub fn tokens(&self) -> u64 {
+        self.input.saturating_add(self.output)
+    }
+
+    pub fn add(&mut self, other: Self) {
+        self.input = self.input.saturating_add(other.input);
+        self.cached = self.cached.saturating_add(other.cached);
+        self.output = self.output.saturating_add(other.output);
+        self.cost = match (self.cost, other.cost) {
+            (Some(one), Some(more)) => Some(one + more),
+            (one, more) => one.or(more),
+        };
+    }
+}
+
+impl From<&Usage> for Spent {
+    fn from(usage: &Usage) -> Self {
+        Self {
+            input: usage.input,
+            cached: usage.cached,
+            output: usage.output,
+            cost: usage.cost,
+        }
+    }
+}
+
 /// How a child ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Ended {
     pub id: String,
+    pub role: String,
+    /// What it was to do, shortened.
+    pub prompt: String,
     /// Of its log.
     pub session: String,
     pub how: How,
     /// The last answer, or what went wrong.
     pub text: String,
     pub took: Duration,
+    pub spent: Spent,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,8 +218,9 @@ pub enum How {
 }
 
 impl Children {
-    pub fn new(open: Opener, jobs: Arc<Jobs>, language: Language) -> Self {
+    pub fn new(open: Opener, jobs: Arc<Jobs>, language: Language, slots: Slots) -> Self {
         let (sender, reports) = mpsc::channel(REPORTS);
+        let (handed, errands) = mpsc::channel(ERRANDS);
         Self {
             open,
             language,
@@ -121,44 +229,97 @@ impl Children {
             last: 0,
             reports,
             sender,
+            errands: Errands { errands, handed },
+            slots,
             ended: VecDeque::new(),
+            past: VecDeque::new(),
             relayed: HashMap::new(),
         }
     }
 
     /// Starts a prompt in a session of its own, and names it. The error is for the person.
     pub fn start(&mut self, heir: Heir, prompt: &str) -> Result<String, String> {
-        if self.running.len() >= MAX_CHILDREN {
-            let most = MAX_CHILDREN.to_string();
+        let Ok(slot) = self.slots.free.clone().try_acquire_owned() else {
+            let most = self.slots.most.to_string();
             return Err(self.language.fill(Word::TasksFull, &[&most]));
+        };
+        self.begin(heir, first(prompt), slot, None, Limits::default())
+            .map_err(|(why, _)| why)
+    }
+
+    /// Starts what a call wants done, or tells it why not.
+    fn carry_out(&mut self, errand: Errand) {
+        let Errand {
+            heir,
+            first,
+            call,
+            slot,
+            limit,
+            cancel,
+        } = errand;
+        let limits = Limits {
+            deadline: limit.and_then(|limit| Instant::now().checked_add(limit)),
+            cancel,
+        };
+        if let Err((why, Some(call))) = self.begin(heir, first, slot, Some(call), limits) {
+            // Whoever called may have been stopped.
+            let _ = call.reply.send(Err(why));
         }
-        let (client, session) = (self.open)(heir).map_err(|e| e.to_string())?;
+    }
+
+    fn begin(
+        &mut self,
+        heir: Heir,
+        first: Op,
+        slot: OwnedSemaphorePermit,
+        call: Option<Caller>,
+        limits: Limits,
+    ) -> Result<String, (String, Option<Caller>)> {
+        let role = heir.duty.as_ref().map_or("", |duty| &duty.role).to_owned();
+        let prompt = heir.title.clone();
+        let (client, session) = match (self.open)(heir) {
+            Ok(opened) => opened,
+            Err(why) => return Err((why.to_string(), call)),
+        };
         self.last += 1;
         let id = format!("t{}", self.last);
         let (orders, receiver) = mpsc::channel(ORDERS);
         let ops = client.ops.clone();
         let watch = Watch {
             id: id.clone(),
+            about: (role.clone(), prompt.clone()),
             session_id: client.session_id.clone(),
             client,
             session,
-            command: prompt.strip_prefix('/').map(str::to_owned),
+            command: match &first {
+                Op::Command { line } => Some(line.clone()),
+                Op::Prompt { .. } | Op::Answer { .. } | Op::Interrupt | Op::Close => None,
+            },
             since: Instant::now(),
             language: self.language,
             reports: self.sender.clone(),
             seen: Seen::default(),
         };
-        let watcher = tokio::spawn(watch.run(first(prompt), receiver));
+        let watcher = tokio::spawn(watch.run(first, receiver, limits));
         self.running.push(Child {
             id: id.clone(),
-            prompt: shortened(prompt),
+            role,
+            prompt,
             doing: Doing::Thinking,
+            tokens: 0,
             since: Instant::now(),
             ops,
             orders,
             watcher,
+            call,
+            _slot: slot,
         });
         Ok(id)
+    }
+
+    /// Where calls hand in what they want done, and the places there are for it.
+    pub fn door(&self) -> (mpsc::Sender<Errand>, Slots) {
+        (self.errands.handed.clone(), self.slots.clone())
     }
 
     pub fn is_empty(&self) -> bool {
@@ -174,7 +335,10 @@ impl Children {
     pub fn list(&self) -> Vec<Task> {
         let task = |child: &Child| Task {
             id: child.id.clone(),
-            prompt: child.prompt.clone(),
+            prompt: match child.role.as_str() {
+                "" => child.prompt.clone(),
+                role => format!("{role}: {}", child.prompt),
+            },
             doing: child.doing.clone(),
             seconds: child.since.elapsed().as_secs(),
         };
@@ -222,7 +386,14 @@ impl Children {
     }
 
     pub async fn next(&mut self) -> Option<Report> {
-        self.reports.recv().await
+        tokio::select! {
+            report = self.reports.recv() => report,
+            errand = self.errands.errands.recv() => {
+                self.carry_out(errand?);
+                let (child, what) = (String::new(), What::Started);
+                Some(Report { child, what })
+            }
+        }
     }
 
     pub fn try_next(&mut self) -> Option<Report> {
@@ -237,9 +408,44 @@ impl Children {
         }
     }
 
+    /// What the call that a child works for can show of it: the call, its tool, and a line.
+    pub fn progress(&mut self, id: &str, tokens: u64) -> Option<(String, String, String)> {
+        let language = self.language;
+        let child = self.running.iter_mut().find(|c| c.id == id)?;
+        child.tokens = tokens;
+        let call = child.call.as_ref()?;
+        let doing = crate::commands::tasks::doing(&child.doing, language);
+        let mut parts = vec![format!("{} {}", child.id, child.role), doing];
+        if tokens > 0 {
+            parts.push(language.fill(Word::TokenCount, &[&tokens.to_string()]));
+        }
+        parts.push(crate::policy::time_shown(child.since.elapsed()));
+        Some((call.id.clone(), call.tool.clone(), parts.join(" · ")))
+    }
+
+    /// As asks name it. `from` is who asks below it.
+    pub fn called(&self, id: &str, from: Option<&str>) -> String {
+        let child = self.running.iter().find(|c| c.id == id);
+        let role = child.map_or("", |child| child.role.as_str());
+        let own = format!("{id} {role}");
+        match from {
+            Some(below) => format!("{} › {below}", own.trim_end()),
+            None => own.trim_end().to_owned(),
+        }
+    }
+
     pub fn end(&mut self, ended: Ended) {
-        self.running.retain(|c| c.id != ended.id);
-        self.ended.push_back(ended);
+        let at = self.running.iter().position(|c| c.id == ended.id);
+        let call = at.and_then(|at| self.running.remove(at).call);
+        if self.past.len() >= MAX_PAST {
+            self.past.pop_front();
+        }
+        self.past.push_back(ended.clone());
+        match call {
+            // A call that was stopped had its result already.
+            Some(call) => drop(call.reply.send(Ok(ended))),
+            None => self.ended.push_back(ended),
+        }
     }
 
     /// Stops all that run and waits until they are gone.
@@ -264,6 +470,13 @@ impl Children {
     }
 }
 
+/// What ends a child beside itself.
+#[derive(Default)]
+struct Limits {
+    deadline: Option<Instant>,
+    cancel: CancellationToken,
+}
+
 /// A send that waits for nobody.
 pub fn post(ops: &mpsc::Sender<Op>, op: Op) {
     if let Err(mpsc::error::TrySendError::Full(op)) = ops.try_send(op) {
@@ -275,11 +488,15 @@ pub fn post(ops: &mpsc::Sender<Op>, op: Op) {
 fn first(prompt: &str) -> Op {
     match prompt.strip_prefix('/') {
         Some(line) => Op::Command { line: line.into() },
-        None => Op::Prompt {
-            text: prompt.into(),
-            delivery: Delivery::Queue,
-            images: Vec::new(),
-        },
+        None => post_prompt(prompt.into()),
+    }
+}
+
+pub fn post_prompt(text: String) -> Op {
+    Op::Prompt {
+        text,
+        delivery: Delivery::Queue,
+        images: Vec::new(),
     }
 }
 
@@ -288,172 +505,5 @@ pub fn shortened(prompt: &str) -> String {
     match line.char_indices().nth(PROMPT_CHARS) {
         Some((at, _)) => format!("{}…", line.get(..at).unwrap_or_default()),
         None => line,
-    }
-}
-
-/// Looks after one child from its prompt to its end.
-struct Watch {
-    id: String,
-    session_id: String,
-    client: Client,
-    session: JoinHandle<()>,
-    /// It began with a command instead of words.
-    command: Option<String>,
-    since: Instant,
-    language: Language,
-    reports: mpsc::Sender<Report>,
-    seen: Seen,
-}
-
-/// What is known of how it went.
-#[derive(Default)]
-struct Seen {
-    doing: Option<Doing>,
-    answer: String,
-    error: Option<String>,
-    outcome: Option<Outcome>,
-    over: bool,
-}
-
-impl Watch {
-    async fn run(mut self, first: Op, mut orders: mpsc::Receiver<Order>) {
-        // A session that is gone already shows by its events.
-        let _ = self.client.ops.send(first).await;
-        let (mut deadline, mut overdue, mut why) = (None, None, None);
-        while !self.seen.over {
-            tokio::select! {
-                biased;
-                order = orders.recv(), if why.is_none() => match order {
-                    Some(Order::Deadline(at)) => deadline = at,
-                    Some(Order::Stop) | None => why = Some(How::Stopped),
-                },
-                () = until(deadline), if why.is_none() => why = Some(How::OutOfTime),
-                () = until(overdue) => break,
-                event = self.client.events.next() => match event {
-                    Some(event) => self.event(event).await,
-                    None => break,
-                },
-            }
-            if why.is_some() && overdue.is_none() {
-                overdue = Some(Instant::now() + PATIENCE);
-                post(&self.client.ops, Op::Interrupt);
-            }
-        }
-        self.finish(why).await;
-    }
-
-    async fn event(&mut self, event: Event) {
-        let doing = match &event {
-            Event::Ask(ask) => {
-                self.report(What::Asks(ask.clone())).await;
-                Some(Doing::Asking)
-            }
-            Event::Delta(Delta::ToolStarted { name, .. }) => Some(Doing::Running(name.clone())),
-            Event::Delta(Delta::Progress { text, .. })
-                if text == self.language.say(Word::WaitsToWrite) =>
-            {
-                Some(Doing::Queueing)
-            }
-            Event::Delta(Delta::AssistantDelta { .. } | Delta::ReasoningDelta { .. }) => {
-                Some(Doing::Thinking)
-            }
-            Event::Delta(Delta::Unrecorded { message }) => {
-                self.seen.error = Some(message.clone());
-                self.seen.over = true;
-                None
-            }
-            // A command that could not be sent starts no turn.
-            Event::Delta(Delta::View {
-                command,
-                view: View::Error(why),
-            }) if self.command.as_ref() == Some(command) => {
-                self.seen.error = Some(why.clone());
-                self.seen.over = true;
-                None
-            }
-            Event::Delta(_) => None,
-            Event::Entry(entry) => self.seen.entry(entry),
-        };
-        if doing.is_some() && doing != self.seen.doing {
-            self.seen.doing.clone_from(&doing);
-            if let Some(doing) = doing {
-                self.report(What::Doing(doing)).await;
-            }
-        }
-    }
-
-    async fn report(&self, what: What) {
-        let child = self.id.clone();
-        // A parent that is gone takes no reports; its orders have ended, too.
-        let _ = self.reports.send(Report { child, what }).await;
-    }
-
-    async fn finish(mut self, why: Option<How>) {
-        let _ = self.client.ops.try_send(Op::Close);
-        let gone = async { while self.client.events.next().await.is_some() {} };
-        if tokio::time::timeout(CLOSING, gone).await.is_err() {
-            self.session.abort();
-        }
-        let seen = std::mem::take(&mut self.seen);
-        let how = match (why, seen.outcome) {
-            (Some(how), _) => how,
-            (None, Some(Outcome::Done)) => How::Done,
-            (None, Some(Outcome::Interrupted)) => How::Stopped,
-            (None, _) => How::Failed,
-        };
-        let text = match how {
-            How::Done | How::Stopped | How::OutOfTime => seen.answer,
-            How::Failed => seen.error.unwrap_or(seen.answer),
-        };
-        let ended = Ended {
-            id: self.id.clone(),
-            session: self.session_id.clone(),
-            how,
-            text,
-            took: self.since.elapsed(),
-        };
-        self.report(What::Ended(ended)).await;
-    }
-}
-
-impl Seen {
-    fn entry(&mut self, entry: &Entry) -> Option<Doing> {
-        match &entry.body {
-            Body::Message(message) => {
-                if message.role == Role::Assistant && !message.text.trim().is_empty() {
-                    self.answer.clone_from(&message.text);
-                }
-                None
-            }
-            Body::ToolResult(_) => Some(Doing::Thinking),
-            Body::Error(error) => {
-                self.error = Some(error.message.clone());
-                None
-            }
-            Body::TurnEnd(end) => {
-                self.outcome = Some(end.outcome);
-                self.over = true;
-                None
-            }
-            Body::Meta(_)
-            | Body::ToolUse(_)
-            | Body::Usage(_)
-            | Body::Settings(_)
-            | Body::Mode(_)
-            | Body::Approval(_)
-            | Body::Todo(_)
-            | Body::Notice(_)
-            | Body::Interrupted(_)
-            | Body::Compaction(_)
-            | Body::Checkpoint(_)
-            | Body::Rewind(_) => None,
-        }
-    }
-}
-
-async fn until(instant: Option<Instant>) {
-    match instant {
-        Some(instant) => tokio::time::sleep_until(instant).await,
-        None => std::future::pending().await,
     }
 }

@@ -1,6 +1,7 @@
 //! Slash commands that the engine answers itself. What they show is a View; front ends only draw it. Those about the desk
 //! alone are heard while a turn runs, too.
 
+mod crew;
 mod diff;
 mod front;
 pub mod handoff;
@@ -68,6 +69,7 @@ const fn command(name: &'static str, help: Word, arguments: &'static str, run: R
 // tidy: table
 #[rustfmt::skip]
 pub(crate) const COMMANDS: &[Command] = &[
+    command("agents", Word::HelpAgents, "", Run::Now(crew::agents)),
     command("approve", Word::HelpApprove, "[ask|all|none|<duration>]", Run::Now(standing::approve)),
     command("bg", Word::HelpBg, "<prompt>", Run::Now(tasks::bg)),
     command("cache", Word::HelpCache, "", Run::Now(spent::cache)),
@@ -97,6 +99,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     command(resume::NAME, Word::HelpResume, "[id|words]", Run::Between(resume::resume)),
     command(REWIND, Word::HelpRewind, "[n|undo]", Run::Work(rewind::rewind)),
     command("session", Word::HelpSession, "", Run::Between(session::session)),
+    command("skills", Word::HelpSkills, "[name]", Run::Now(crew::skills)),
     command("status", Word::HelpStatus, "", Run::Now(status)),
     command("theme", Word::HelpTheme, "[name]", Run::Now(front::theme)),
     command("timeout", Word::HelpTimeout, "<duration>|off [id]", Run::AtOnce(tasks::timeout)),
@@ -115,7 +118,8 @@ pub fn list(desk: &Desk) -> Vec<CommandInfo> {
     let language = desk.manner.language;
     let own = COMMANDS.iter().map(|c| c.info(language));
     let extras = desk.offers.extras.iter().map(|e| e.info(language));
-    let templates = desk.offers.templates.iter().map(|t| t.info());
+    let templates = desk.offers.offer.templates.iter().map(|t| t.info());
+    let skills = desk.offers.offer.skills.0.iter().map(|s| s.template.info());
     let servers = desk.shop.servers.as_ref();
     let prompts = servers.map_or_else(Vec::new, |servers| servers.prompts());
     let prompts = prompts.into_iter().map(|(name, _, info)| CommandInfo {
@@ -124,7 +128,12 @@ pub fn list(desk: &Desk) -> Vec<CommandInfo> {
         arguments: info.arguments.join(" "),
     });
     let mut all: Vec<CommandInfo> = Vec::new();
-    for info in own.chain(extras).chain(prompts).chain(templates) {
+    for info in own
+        .chain(extras)
+        .chain(prompts)
+        .chain(templates)
+        .chain(skills)
+    {
         if all.iter().all(|known| known.name != info.name) {
             all.push(info);
         }

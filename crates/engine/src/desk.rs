@@ -7,6 +7,7 @@ use crate::budget::{self, Amount, Booked, Budget, Payer};
 use crate::compaction::{Folding, Gauge};
 use crate::confine::Commons;
 use crate::conversation::{Conversation, Sent};
+use crate::crew::{Crew, Offer};
 use crate::extra::Extra;
 use crate::feed::Feed;
 use crate::history::History;
@@ -26,9 +27,12 @@ use crate::resolve;
 use crate::saves::Saves;
 use crate::seen::Seen;
 use crate::standing::Standing;
-use crate::templates::Template;
 use crate::tool::{Context, Scope, Tool, ToolSettings, Typed as _};
 use crate::tools::exit_plan_mode::ExitPlanMode;
+use crate::tools::read_only_skill::ReadOnlySkill;
+use crate::tools::read_only_task::ReadOnlyTask;
+use crate::tools::skill::Skill;
+use crate::tools::task::Task;
 use crate::tools::{Tools, canonical_name};
 use ostler_host::Host;
 use ostler_llm::{Answer, Effort, TokenUsage};
@@ -40,6 +44,14 @@ use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
+
+/// Tools that have others do the work.
+pub const DELEGATING: [&str; 4] = [
+    Task::NAME,
+    ReadOnlyTask::NAME,
+    Skill::NAME,
+    ReadOnlySkill::NAME,
+];
 
 pub struct Desk {
     pub log: Log,
@@ -75,12 +87,14 @@ pub struct Manner {
     pub mind: Mind,
 }
 
-/// Commands beside the engine's own.
+/// What there is beside the engine's own.
 pub struct Offers {
-    /// Those that people wrote.
-    pub templates: Arc<Vec<Template>>,
-    /// Those of the binary.
+    /// What people wrote: commands, roles, skills.
+    pub offer: Offer,
+    /// Commands of the binary.
     pub extras: Vec<Arc<dyn Extra>>,
+    /// How others may work for it.
+    pub crew: Crew,
 }
 
 /// What tools work with.
@@ -144,7 +158,7 @@ pub struct Account {
     pub ledger: Option<Ledger>,
     pub session: String,
     pub project: String,
-    pub role: &'static str,
+    pub role: String,
     /// The session whose budget is spent: this one, or the one that started it.
     pub purse: String,
     pub budget: Budget,
@@ -159,14 +173,14 @@ impl Account {
         Payer {
             session: &self.session,
             purse: &self.purse,
-            role: self.role,
+            role: &self.role,
         }
     }
 
     /// The same for a request that is no step of a turn.
     pub fn payer_in<'a>(&'a self, role: Option<&'a str>) -> Payer<'a> {
         Payer {
-            role: role.unwrap_or(self.role),
+            role: role.unwrap_or(&self.role),
             ..self.payer()
         }
     }
@@ -367,6 +381,7 @@ impl Desk {
             answer: None,
             petitions: self.manner.petitions.clone(),
             aside: Some(self.aside(cancel)),
+            hand: DELEGATING.contains(&tool).then(|| Arc::new(self.hand())),
             language: self.manner.language,
         }
     }
@@ -380,19 +395,25 @@ impl Desk {
 
     /// Whether the mode lets such a call through to the rules.
     pub fn gate(&self, tool: &dyn Tool, accesses: &[Access]) -> Gate {
-        match self.standing.mode {
-            Mode::Normal | Mode::Goal => Gate::Open,
-            Mode::Plan => gate(Planned {
-                tool: tool.name(),
-                maker: match canonical_name(tool.name()) {
-                    Some(_) => Maker::Us,
-                    None => Maker::Other {
-                        says_read_only: tool.says_read_only(),
-                    },
+        let plans = self.standing.mode == Mode::Plan;
+        if !plans && !self.standing.read_only {
+            return Gate::Open;
+        }
+        let gate = gate(Planned {
+            tool: tool.name(),
+            maker: match canonical_name(tool.name()) {
+                Some(_) => Maker::Us,
+                None => Maker::Other {
+                    says_read_only: tool.says_read_only(),
                 },
-                accesses,
-                trusted: &self.standing.trusted,
-            }),
+            },
+            accesses,
+            trusted: &self.standing.trusted,
+        });
+        // Who only reads may look at the web as others may.
+        match gate {
+            Gate::Ask if !plans => Gate::Open,
+            gate => gate,
         }
     }
 

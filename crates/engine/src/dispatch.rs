@@ -12,14 +12,15 @@ pub use afford::{Afforded, afford};
 pub use offer::{Offered, offer};
 
 use crate::commands;
-use crate::desk::Desk;
+use crate::desk::{DELEGATING, Desk};
 use crate::hooks::{self, Permission, Said};
 use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
 use crate::policy::{Gate, Verdict};
 use crate::saves;
-use crate::tool::{Context, Done, ToolError};
-use crate::tools::Held;
+use crate::skills::RunAs;
+use crate::tool::{Context, Done, ToolError, Typed as _};
+use crate::tools::{Held, skill::Skill};
 use futures_util::stream::FuturesOrdered;
 use futures_util::{FutureExt, StreamExt};
 use ostler_wire::{Access, Body, Delta, Json, Message, ToolResult, ToolUse, Word};
@@ -31,6 +32,8 @@ use tokio_util::sync::CancellationToken;
 
 /// Readers of one answer that run at the same time.
 const MAX_TOGETHER: usize = 16;
+/// Calls of one answer that have others work and are under way together; how many of those work at once is up to `children`.
+const MAX_DELEGATED: usize = 64;
 
 /// Of a tool's name that is none.
 const MAX_NAME_SHOWN: usize = 100;
@@ -100,7 +103,11 @@ pub async fn dispatch(
         };
         commands::heed(desk, inbox);
         let reader = is_reader(&prepared);
-        if !reader {
+        let gathers = match together.first() {
+            Some(first) if delegates(first) => delegates(&prepared),
+            Some(_) | None => reader,
+        };
+        if !gathers {
             run_together(desk, inbox, &mut together, cancel, &mut done).await?;
         }
         let mut said = hooks::before_call(desk, inbox, &prepared, cancel).await?;
@@ -112,6 +119,10 @@ pub async fn dispatch(
         }
         prepared.permission = said.permission;
         done.hear(said);
+        if delegates(&prepared) {
+            delegate(desk, inbox, prepared, &mut together, cancel, &mut done).await?;
+            continue;
+        }
         if reader && allowed_quietly(desk, inbox, &prepared).await {
             together.push(prepared);
             if together.len() == MAX_TOGETHER {
@@ -184,14 +195,68 @@ fn prepare(desk: &Desk, call: ToolUse) -> Result<Prepared, Box<(ToolUse, ToolErr
     let args = call.input.to_value();
     match tool.access(&args, &desk.scope) {
         Ok(accesses) => Ok(Prepared {
+            accesses: match is_only_read(desk, tool.name(), &args) {
+                true => Vec::new(),
+                false => accesses,
+            },
             call,
             tool,
             args,
-            accesses,
             permission: Permission::AsEver,
         }),
         Err(error) => Err(Box::new((call, error))),
     }
+}
+
+/// The text of a skill that this session follows itself is no work of others.
+fn is_only_read(desk: &Desk, tool: &str, args: &Value) -> bool {
+    let name = args.get("name").and_then(Value::as_str);
+    let skill = name.and_then(|name| desk.offers.offer.skills.find(name));
+    tool == Skill::NAME && skill.is_some_and(|skill| skill.run_as == RunAs::Inline)
+}
+
+/// Others do the work, and may write.
+fn delegates(prepared: &Prepared) -> bool {
+    let writes = |access: &Access| {
+        matches!(
+            access,
+            Access::Delegate {
+                read_only: false,
+                ..
+            }
+        )
+    };
+    !prepared.accesses.is_empty() && prepared.accesses.iter().all(writes)
+}
+
+/// Takes a call to those that have others work beside each other, if it may run. Results stay in the order of the calls.
+async fn delegate(
+    desk: &mut Desk,
+    inbox: &mut Inbox,
+    prepared: Prepared,
+    together: &mut Vec<Prepared>,
+    cancel: &CancellationToken,
+    done: &mut Dispatched,
+) -> Result<(), LogError> {
+    if together.len() == MAX_DELEGATED || !together.iter().all(delegates) {
+        run_together(desk, inbox, together, cancel, done).await?;
+    }
+    let call = (prepared.call.id.clone(), prepared.tool.name().to_owned());
+    let error = match permit::permit(desk, inbox, &prepared).await? {
+        Err(error) => error,
+        Ok(_) => {
+            let call = (call.0.as_str(), call.1.as_str());
+            match saves::before(desk, inbox, call, &prepared.accesses).await? {
+                Ok(()) => {
+                    together.push(prepared);
+                    return Ok(());
+                }
+                Err(Stopped) => never_ran(),
+            }
+        }
+    };
+    run_together(desk, inbox, together, cancel, done).await?;
+    refuse(desk, &prepared.call, error, done)
 }
 
 /// Whether a reader may run beside others: nobody has to be asked. A stop while that is found out is a no.
@@ -290,7 +355,7 @@ async fn turn_to_write(
     cancel: &CancellationToken,
 ) -> Result<Option<OwnedSemaphorePermit>, Stopped> {
     // A delegate's own calls take their turns.
-    let takes = |access: &Access| changes(access) && !matches!(access, Access::Delegate(_));
+    let takes = |access: &Access| changes(access) && !matches!(access, Access::Delegate { .. });
     if !prepared.accesses.iter().any(takes) {
         return Ok(None);
     }
@@ -343,8 +408,8 @@ fn changes(access: &Access) -> bool {
     match access {
         Access::Read(_) | Access::Net(_) | Access::Job(_) => false,
         Access::Run(_) => !access.is_read_only(),
-        Access::Mcp { read_only, .. } => !read_only,
-        Access::Write(_) | Access::Delegate(_) | Access::Memory => true,
+        Access::Mcp { read_only, .. } | Access::Delegate { read_only, .. } => !read_only,
+        Access::Write(_) | Access::Memory => true,
     }
 }
 
@@ -398,6 +463,16 @@ fn told(message: String) -> String {
     }
 }
 
+/// What tells a result from the one before it. No two sessions are the same, so of a sub-agent's it is how it ended.
+fn compared(tool: &str, envelope: &Value, output: &Json) -> String {
+    let ended = envelope["error"]["code"].as_str();
+    let ended = ended.or(envelope["data"]["session"].as_str().map(|_| "done"));
+    match ended.filter(|_| DELEGATING.contains(&tool)) {
+        Some(ended) => ended.to_owned(),
+        None => output.get().to_owned(),
+    }
+}
+
 fn commit(
     desk: &mut Desk,
     call: &ToolUse,
@@ -417,7 +492,7 @@ fn commit(
     done.calls.push(Ran {
         name: call.name.clone(),
         input: call.input.get().to_owned(),
-        output: output.get().to_owned(),
+        output: compared(&call.name, &envelope, &output),
         wrote: false,
     });
     let mut bodies = vec![Body::ToolResult(ToolResult {

@@ -4,9 +4,10 @@ use crate::artifacts::Artifacts;
 use crate::aside::Asides;
 use crate::budget::{self, Budget, affordable, spent};
 use crate::checkpoint::Limits;
-use crate::children::{Children, Heir};
+use crate::children::{Children, Heir, Slots};
 use crate::compaction::{ContextSettings, Folding};
 use crate::conversation::Conversation;
+use crate::crew::{self, Crew, CrewSettings, Offer, listing};
 use crate::desk::{Account, Desk, Manner, Offers, Shop};
 use crate::extra::Extra;
 use crate::feed::Feed;
@@ -23,16 +24,15 @@ use crate::redact::Redactor;
 use crate::session::Session;
 use crate::standing::{Standing, mode_of};
 use crate::store::{Store, copied, moved, project_name};
-use crate::templates::{Shelf, Template};
+use crate::templates::Shelf;
 use crate::tool::{Scope, Tool, ToolSettings};
-use crate::tools::Tools;
 use crate::turn::Opening;
-use crate::{commands, instructions, points, prefixes, prompt, templates};
+use crate::{commands, instructions, points, prefixes};
 use ostler_host::Host;
 use ostler_llm::{Model, Params, Prefix, Target, Transport};
 use ostler_wire::{
-    Body, Client, Entry, ForkedFrom, Hub, HubError, Language, Meta, Notice, Open, SCHEMA_VERSION,
-    SessionInfo, Settings, Subscription, Word,
+    Body, ChildOf, Client, Entry, ForkedFrom, Hub, HubError, Language, Meta, Notice, Open,
+    SCHEMA_VERSION, SessionInfo, Settings, Subscription, Word,
 };
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -81,6 +81,7 @@ pub struct RuleNews {
 
 /// Everything the binary decides for the sessions of a process.
 // tidy: plain data
+#[derive(Clone)]
 pub struct Options {
     pub version: String,
     pub home: PathBuf,
@@ -129,6 +130,8 @@ pub struct Options {
     /// Facts for the first prompt: the system, the shell.
     pub system: String,
     pub language: Language,
+    /// Roles, skills, and how sub-agents may work.
+    pub crew: Arc<CrewSettings>,
     /// Folders of Markdown commands, the more important first.
     pub templates: Vec<Shelf>,
     /// Commands of the binary's own.
@@ -138,15 +141,17 @@ pub struct Options {
 #[derive(Clone)]
 pub struct LocalHub {
     pub(crate) options: Arc<Options>,
-    transport: Arc<Transport>,
+    pub(crate) transport: Arc<Transport>,
     /// Whoever changes the tree holds it: sessions of a hub take turns.
-    writing: Arc<Semaphore>,
+    pub(crate) writing: Arc<Semaphore>,
+    /// The root that sessions are kept under, also of those that work in another tree.
+    project: PathBuf,
     pub(crate) servers: Option<Arc<Fleet>>,
     memory: Arc<Memory>,
 }
 
 /// A log to go on with.
-struct Past {
+pub(crate) struct Past {
     log: Log,
     entries: Vec<Entry>,
     notices: Vec<String>,
@@ -154,6 +159,7 @@ struct Past {
     /// For what lies beside the log.
     folder: PathBuf,
     forked_from: Option<ForkedFrom>,
+    pub(crate) child_of: Option<ChildOf>,
 }
 
 impl LocalHub {
@@ -165,18 +171,19 @@ impl LocalHub {
                 &project_name(&options.root),
                 options.redactor.clone(),
             )),
-            options,
             transport,
             writing: Arc::new(Semaphore::new(1)),
+            project: options.root.clone(),
+            options,
         }
     }
 
-    fn store(&self) -> Store {
-        Store::new(&self.options.sessions, &self.options.root).speaking(self.options.language)
+    pub(crate) fn store(&self) -> Store {
+        Store::new(&self.options.sessions, &self.project).speaking(self.options.language)
     }
 
     /// A log that does not exist yet, and what it is to begin with.
-    fn fresh(&self, forked_from: Option<ForkedFrom>, entries: Vec<Entry>) -> Past {
+    pub(crate) fn fresh(&self, forked_from: Option<ForkedFrom>, entries: Vec<Entry>) -> Past {
         let (store, id) = (self.store(), uuid::Uuid::new_v4().to_string());
         let (log, folder) = match self.options.save {
             true => (Log::plan(&store.path_of(&id)), store.folder_of(&id)),
@@ -192,6 +199,7 @@ impl LocalHub {
             id,
             folder,
             forked_from,
+            child_of: None,
         }
     }
 
@@ -244,11 +252,12 @@ impl LocalHub {
                 .unwrap_or_default(),
             folder: path.with_extension(""),
             forked_from: None,
+            child_of: None,
         })
     }
 
     /// The prefix that the session began with, or a new one.
-    fn prefix(&self, past: &Past, tools: &Tools, notes: &mut Vec<String>) -> Prefix {
+    fn prefix(&self, past: &Past, offer: &Offer, notes: &mut Vec<String>) -> Prefix {
         let options = &self.options;
         let stored = settings_of(&past.entries, &[]).prefix;
         if let Some(hash) = stored.filter(|hash| !hash.is_empty()) {
@@ -263,14 +272,8 @@ impl LocalHub {
         notes.extend(found.warnings);
         let from = |file: &String| language.fill(Word::InstructionsFrom, &[file]);
         notes.extend(found.loaded.iter().map(from));
-        Prefix {
-            system: self.options.redactor.text(prompt::render(
-                tools,
-                &options.operator,
-                &found.text,
-            )),
-            tools: tools.specs(),
-        }
+        let tools = self.tools();
+        self.prefix_of(&tools, &[listing(offer, &tools), found.text])
     }
 
     fn model(&self, past: &Past, notes: &mut Vec<String>) -> Result<Model, HubError> {
@@ -316,6 +319,7 @@ impl LocalHub {
                 rendering: RENDERING,
                 version: self.options.version.clone(),
                 forked_from: past.forked_from.clone(),
+                child_of: past.child_of.clone(),
             });
             let copied = std::mem::take(&mut past.entries);
             let bodies = crate::compaction::copied(copied).into_iter();
@@ -387,12 +391,13 @@ pub(crate) fn settings_of(past: &[Entry], opening: &[Body]) -> Settings {
 }
 
 /// What a session is put together from.
-struct Parts {
-    past: Past,
-    prefix: Prefix,
-    model: Model,
-    heir: Option<Heir>,
-    notes: Vec<String>,
+pub(crate) struct Parts {
+    pub(crate) past: Past,
+    pub(crate) prefix: Prefix,
+    pub(crate) model: Model,
+    pub(crate) offer: Offer,
+    pub(crate) heir: Option<Heir>,
+    pub(crate) notes: Vec<String>,
 }
 
 impl LocalHub {
@@ -400,9 +405,11 @@ impl LocalHub {
         let past = self.past(which)?;
         let mut notes = past.notices.clone();
         notes.extend(failed);
-        let tools = self.tools();
+        let (offer, left_out) = Offer::load(&self.options);
+        notes.extend(left_out);
         let parts = Parts {
-            prefix: self.prefix(&past, &tools, &mut notes),
+            prefix: self.prefix(&past, &offer, &mut notes),
+            offer,
             model: self.model(&past, &mut notes)?,
             past,
             heir: None,
@@ -411,38 +418,18 @@ impl LocalHub {
         self.start(parts).map(|(client, _)| client)
     }
 
-    fn open_heir(&self, mut heir: Heir) -> Result<(Client, JoinHandle<()>), HubError> {
-        let entries = std::mem::take(&mut heir.entries);
-        let from = entries.last().map(|last| ForkedFrom {
-            session: heir.parent.clone(),
-            entry: last.entry,
-            copied: copied(&entries),
-        });
-        let target = self.options.models.resolve(Some(&heir.model));
-        let target = Arc::new(target.map_err(HubError)?);
-        let model = Model::new(target, self.transport.clone());
-        self.start(Parts {
-            past: self.fresh(from, entries),
-            prefix: heir.prefix.clone(),
-            model: model.map_err(|e| HubError(e.to_string()))?,
-            heir: Some(heir),
-            notes: Vec::new(),
-        })
-    }
-
-    fn start(&self, parts: Parts) -> Result<(Client, JoinHandle<()>), HubError> {
+    pub(crate) fn start(&self, parts: Parts) -> Result<(Client, JoinHandle<()>), HubError> {
         let Parts {
             mut past,
             prefix,
             model,
+            offer,
             heir,
-            mut notes,
+            notes,
         } = parts;
         let options = self.options.clone();
         affordable(&options.budget, &model).map_err(HubError)?;
         let reference = reference(&model);
-        let (templates, left_out) = templates::load(&options.templates, options.language);
-        notes.extend(left_out);
         let (ops, receiver) = mpsc::channel(OPS);
         let (feed, asks) = (
             Feed::redacting(self.options.redactor.clone()),
@@ -453,16 +440,12 @@ impl LocalHub {
         params.effort = effort.or(params.effort);
         let envelope = options.tools.envelope;
         let conversation = Conversation::new(model, prefix.clone(), &params, envelope);
-        let mut desk = self.desk(&past, conversation, feed.clone(), templates);
+        let mut desk = self.desk(&past, conversation, feed.clone(), offer);
         desk.log = std::mem::replace(&mut past.log, Log::memory());
         take_in(&mut desk, &past.entries, options.mode);
         let title = heir.as_ref().map(|heir| heir.title.clone());
         if let Some(heir) = heir {
-            desk.policy = heir.policy;
-            desk.standing.inherit(heir.standing);
-            desk.manner.effort = effort;
-            desk.account.role = budget::TASK;
-            desk.account.purse = heir.purse;
+            crew::settle(&mut desk, heir);
         }
         let is_new = desk.log.is_empty();
         let opening = self.opening(&mut past, is_new, (&reference, title), &prefix);
@@ -478,7 +461,10 @@ impl LocalHub {
         let events = Subscription::from_now(desk.log.head(), feed.subscribe(), backlog);
         let hub = self.clone();
         let opener = Box::new(move |heir| hub.open_heir(heir));
-        let children = Children::new(opener, desk.shop.jobs.clone(), options.language);
+        let slots = Slots::new(options.crew.max_children);
+        let jobs = desk.shop.jobs.clone();
+        let children = Children::new(opener, jobs, options.language, slots);
+        desk.offers.crew.door = Some(children.door());
         let mut inbox = Inbox::new(receiver, feed, asks, children);
         inbox.hang(Bell::new(&desk));
         desk.manner.petitions = options.interactive.then(|| inbox.petitions());
@@ -509,13 +495,7 @@ impl LocalHub {
         Ok((client, running))
     }
 
-    fn desk(
-        &self,
-        past: &Past,
-        conversation: Conversation,
-        feed: Feed,
-        templates: Vec<Template>,
-    ) -> Desk {
+    fn desk(&self, past: &Past, conversation: Conversation, feed: Feed, offer: Offer) -> Desk {
         let options = &self.options;
         let artifacts =
             Artifacts::new(past.folder.clone()).redacting(self.options.redactor.clone());
@@ -551,15 +531,16 @@ impl LocalHub {
             },
             used_ids: HashSet::new(),
             offers: Offers {
-                templates: Arc::new(templates),
+                offer,
                 extras: options.extras.clone(),
+                crew: Crew::of(options),
             },
             standing: Standing::new(options.policy.posture, options.plan_tools.clone()),
             account: Account {
                 ledger: options.save.then(|| Ledger::new(&options.home)),
                 session: past.id.clone(),
                 project: self.store().project().to_owned(),
-                role: budget::MAIN,
+                role: budget::MAIN.into(),
                 purse: past.id.clone(),
                 budget: options.budget.clone(),
                 max_tokens: options.params.max_tokens,

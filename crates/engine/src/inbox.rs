@@ -185,16 +185,23 @@ impl Inbox {
             return;
         };
         match what {
-            What::Doing(doing) => self.children.is_at(&child, doing),
+            What::Started => {}
+            What::Doing(doing, tokens) => {
+                self.children.is_at(&child, doing);
+                if let Some((id, name, text)) = self.children.progress(&child, tokens) {
+                    self.feed.delta(Delta::Progress { id, name, text });
+                }
+            }
             What::Asks(ask) => {
                 let id = self.new_ask();
                 self.children.is_at(&child, Doing::Asking);
+                let from = self.children.called(&child, ask.from.as_deref());
                 self.children
                     .relayed
-                    .insert(id.clone(), (child.clone(), ask.ask.clone()));
+                    .insert(id.clone(), (child, ask.ask.clone()));
                 self.show_ask(Arc::new(Ask {
                     ask: id,
-                    from: Some(child),
+                    from: Some(from),
                     ..Ask::clone(&ask)
                 }));
             }

@@ -42,7 +42,7 @@ pub async fn resolved(
             Access::Net(_)
             | Access::Mcp { .. }
             | Access::Job(_)
-            | Access::Delegate(_)
+            | Access::Delegate { .. }
             | Access::Memory => {}
         }
     }

@@ -385,16 +385,12 @@ pub fn reason(error: &Error, language: Language) -> String {
     language.say(word).into()
 }
 
-/// Whether the tree may be different afterwards. Delegates save for themselves.
+/// Whether the tree may be different afterwards. Children of a call leave it to their parent to save.
 fn alters(access: &Access) -> bool {
     match access {
         Access::Write(_) | Access::Mcp { .. } => true,
-        Access::Run(_) => !access.is_read_only(),
-        Access::Read(_)
-        | Access::Net(_)
-        | Access::Job(_)
-        | Access::Delegate(_)
-        | Access::Memory => false,
+        Access::Run(_) | Access::Delegate { .. } => !access.is_read_only(),
+        Access::Read(_) | Access::Net(_) | Access::Job(_) | Access::Memory => false,
     }
 }
 

@@ -136,7 +136,9 @@ impl Session {
     async fn command(&mut self, line: &str) {
         self.inbox.begin_turn();
         saves::settle(&mut self.desk).await;
-        let carried_out = if commands::said::is_said(line) {
+        let carried_out = if let Some((skill, words)) = template::duty(&self.desk, line) {
+            self.template(line, &skill.template, &words).await
+        } else if commands::said::is_said(line) {
             self.said(line).await
         } else if let Some(look) = commands::resume::look(self, line) {
             let stop = self.inbox.turn();
@@ -162,6 +164,14 @@ impl Session {
             Ok(())
         } else if let Some((template, words)) = template::of(&self.desk, line) {
             self.template(line, &template, &words).await
+        } else if let Some((skill, words)) = template::skill(&self.desk, line) {
+            match template::forward(&self.desk, &skill, &words) {
+                Some(prompt) => {
+                    self.prompt(prompt).await;
+                    Ok(())
+                }
+                None => self.template(line, &skill.template, &words).await,
+            }
         } else {
             let view = commands::run(self, line).await;
             commands::show(&self.desk, line, view);

@@ -22,6 +22,8 @@ pub struct Standing {
     pub told: Mode,
     /// A change that is not in the log.
     pub unrecorded: bool,
+    /// It plays a role that changes nothing.
+    pub read_only: bool,
     /// What is worked towards; in goal mode only, and there the next prompt names it where there is none.
     pub goal: Option<Goal>,
 }
@@ -45,6 +47,7 @@ impl Standing {
             trusted,
             told: Mode::Normal,
             unrecorded: false,
+            read_only: false,
             goal: None,
         }
     }
@@ -107,7 +110,7 @@ impl Standing {
         let mut terms = self.terms.clone();
         terms.read_only = match self.mode {
             Mode::Plan => true,
-            Mode::Normal | Mode::Goal => false,
+            Mode::Normal | Mode::Goal => self.read_only,
         };
         for host in rules.hosts().iter().chain(hosts) {
             add(&mut terms.hosts, host);
@@ -130,7 +133,7 @@ impl Standing {
                 | Access::Net(_)
                 | Access::Mcp { .. }
                 | Access::Job(_)
-                | Access::Delegate(_) => self.grants.push(Grant::Exactly(access.clone())),
+                | Access::Delegate { .. } => self.grants.push(Grant::Exactly(access.clone())),
                 Access::Memory => {}
             }
         }

@@ -6,7 +6,7 @@ use ostler_wire::{Body, Entry, Language, Role, SessionInfo, Word};
 use sha2::{Digest, Sha256};
 use std::collections::HashSet;
 use std::fs;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 #[cfg(test)]
@@ -14,6 +14,8 @@ mod tests;
 
 /// Characters of a prompt that make a title.
 const TITLE_CHARS: usize = 60;
+/// Bytes of a log's first line that are looked at.
+const MAX_FIRST: usize = 4096;
 
 pub struct Store {
     sessions: PathBuf,
@@ -86,10 +88,12 @@ impl Store {
     /// The newest session of this project.
     pub fn last(&self) -> Result<PathBuf, String> {
         self.readable()?;
-        logs_in(&self.sessions.join(&self.project))
-            .into_iter()
-            .max_by_key(|p| modified(p))
-            .ok_or_else(|| self.language.say(Word::StoreNone).to_owned())
+        let mut logs = logs_in(&self.sessions.join(&self.project));
+        logs.sort_by_key(|p| std::cmp::Reverse(modified(p)));
+        // Work for another session is not what the person was at.
+        let own = logs.iter().position(|log| !is_child(log)).unwrap_or(0);
+        let none = || self.language.say(Word::StoreNone).to_owned();
+        logs.into_iter().nth(own).ok_or_else(none)
     }
 
     /// Sessions of this project, newest first.
@@ -324,6 +328,15 @@ fn stem(path: &Path) -> String {
     path.file_stem()
         .map(|s| s.to_string_lossy().into_owned())
         .unwrap_or_default()
+}
+
+/// Whether a log is that of a sub-agent, by its first line.
+fn is_child(path: &Path) -> bool {
+    let mut first = [0; MAX_FIRST];
+    let read = fs::File::open(path).and_then(|mut file| file.read(&mut first));
+    let line = first.get(..read.unwrap_or(0)).unwrap_or_default();
+    let line = line.split(|b| *b == b'\n').next().unwrap_or_default();
+    memchr::memmem::find(line, b"\"child_of\":{").is_some()
 }
 
 fn modified(path: &Path) -> std::time::SystemTime {

@@ -1,6 +1,7 @@
 //! Commands that people write as Markdown files: `git/commit.md` is `/git:commit`. Reading a folder is one function, the
 //! rest is pure: names, front matter, and what becomes of the text when it is called.
 
+use crate::front;
 use ostler_wire::{CommandInfo, Language, Word};
 use std::path::{Path, PathBuf};
 
@@ -9,18 +10,8 @@ const MAX_BYTES: u64 = 256 << 10;
 /// Files of one folder.
 const MAX_FILES: usize = 500;
 const MAX_DEPTH: usize = 8;
-/// Front matter that is looked for an end of.
-const FENCE: &str = "---";
-
-/// Commands that come with us, in the form that people write them.
-const BUILT_IN: [(&str, Word, &str); 2] = [
-    ("init", Word::HelpInit, include_str!("templates/init.md")),
-    (
-        "review",
-        Word::HelpReview,
-        include_str!("templates/review.md"),
-    ),
-];
+/// Of a description that is made of a first line.
+const MAX_DESCRIPTION: usize = 80;
 
 /// A folder of commands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +36,8 @@ pub struct Template {
     pub from: String,
     /// It may allow what it names.
     pub trusted: bool,
+    /// Of a skill: where the files lie that its text may speak of.
+    pub folder: Option<PathBuf>,
 }
 
 /// A text with its holes filled, and what is left to be done by whoever may run commands.
@@ -154,18 +147,6 @@ pub fn load(folders: &[Shelf], language: Language) -> (Vec<Template>, Vec<String
             }
         }
     }
-    // The person's own come before ours.
-    for (name, help, body) in BUILT_IN {
-        if templates.iter().all(|t| t.name != name) {
-            templates.push(Template {
-                name: name.into(),
-                description: language.say(help).into(),
-                argument_hint: "[what]".into(),
-                body: body.into(),
-                ..Template::default()
-            });
-        }
-    }
     templates.sort_by(|a, b| a.name.cmp(&b.name));
     (templates, notices)
 }
@@ -200,69 +181,31 @@ fn read(path: &Path, language: Language) -> Result<String, String> {
 
 fn parse(path: &Path, folder: &Path, text: &str, language: Language) -> Result<Template, String> {
     let name = name(path, folder).ok_or_else(|| language.say(Word::TemplateName))?;
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let (front, body) = split(text).ok_or_else(|| language.say(Word::TemplateOpen))?;
-    let mut template = Template {
+    let (front, body) = front::read(text, language)?;
+    let template = Template {
         name,
-        body: body.trim().to_owned(),
+        description: front.text("description").unwrap_or_default(),
+        argument_hint: front.text("argument-hint").unwrap_or_default(),
+        allowed_tools: front.list("allowed-tools"),
+        model: front.text("model"),
+        body: body.to_owned(),
         from: path.display().to_string(),
         ..Template::default()
     };
-    for line in front
-        .lines()
-        .map(str::trim)
-        .filter(|l| !l.is_empty() && !l.starts_with('#'))
-    {
-        let (key, value) = line
-            .split_once(':')
-            .ok_or_else(|| language.fill(Word::TemplateLine, &[line]))?;
-        let value = value.trim().trim_matches(['"', '\'']);
-        match key.trim() {
-            "description" => template.description = value.to_owned(),
-            "argument-hint" => template.argument_hint = value.to_owned(),
-            "allowed-tools" => {
-                let rules = value.trim_matches(['[', ']']).split(',');
-                template.allowed_tools = rules
-                    .map(|r| r.trim().to_owned())
-                    .filter(|r| !r.is_empty())
-                    .collect();
-            }
-            "model" => template.model = Some(value.to_owned()).filter(|v| !v.is_empty()),
-            // Other tools know more keys.
-            _ => {}
-        }
-    }
+    described(template, language)
+}
+
+/// What a command without words about itself says in its first line.
+pub fn described(mut template: Template, language: Language) -> Result<Template, String> {
     if template.body.is_empty() {
         return Err(language.say(Word::TemplateEmpty).into());
     }
     if template.description.is_empty() {
         let first = template.body.lines().next().unwrap_or_default();
-        template.description = first
-            .trim_start_matches(['#', ' '])
-            .chars()
-            .take(80)
-            .collect();
+        let first = first.trim_start_matches(['#', ' ']).chars();
+        template.description = first.take(MAX_DESCRIPTION).collect();
     }
     Ok(template)
-}
-
-/// Front matter and body; nothing for front matter without an end.
-fn split(text: &str) -> Option<(&str, &str)> {
-    let Some(rest) = text
-        .strip_prefix(FENCE)
-        .and_then(|r| r.strip_prefix('\n').or(r.strip_prefix("\r\n")))
-    else {
-        return Some(("", text));
-    };
-    let mut at = 0;
-    for line in rest.split_inclusive('\n') {
-        if line.trim_end() == FENCE {
-            let body = rest.get(at + line.len()..).unwrap_or_default();
-            return Some((rest.get(..at).unwrap_or_default(), body));
-        }
-        at += line.len();
-    }
-    None
 }
 
 fn name(path: &Path, folder: &Path) -> Option<String> {
@@ -339,14 +282,14 @@ mod tests {
             Language::English,
         );
         let names: Vec<&str> = templates.iter().map(|t| t.name.as_str()).collect();
-        assert_eq!(names, ["git:commit", "init", "plain", "review"]);
+        assert_eq!(names, ["git:commit", "plain"]);
         let commit = &templates[0];
         assert_eq!(commit.allowed_tools, ["Bash(git add:*)", "Read"]);
         assert_eq!(
             (commit.model.as_deref(), commit.body.as_str()),
             (Some("acme/x"), "Commit $1")
         );
-        assert_eq!(templates[2].description, "Do a thing");
+        assert_eq!(templates[1].description, "Do a thing");
         assert_eq!(notices.len(), 3, "{notices:?}");
     }
 }

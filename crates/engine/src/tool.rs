@@ -3,6 +3,7 @@
 use crate::artifacts::Artifacts;
 use crate::aside::Aside;
 use crate::confine::{Commons, SandboxSettings, Terms};
+use crate::crew::Hand;
 use crate::feed::Feed;
 use crate::history::History;
 use crate::inbox::Answer;
@@ -178,6 +179,8 @@ pub struct Context {
     pub(crate) petitions: Option<Petitions>,
     /// The same for those who want a model's word.
     pub(crate) aside: Option<Aside>,
+    /// For calls that have others do the work.
+    pub(crate) hand: Option<Arc<Hand>>,
     pub language: Language,
 }
 

@@ -7,6 +7,7 @@ use crate::briefing;
 use crate::budget::{Breach, Hold};
 use crate::commands;
 use crate::compaction::{self, Moment, Room};
+use crate::crew::planner;
 use crate::desk::Desk;
 use crate::dispatch::{Afforded, afford, dispatch};
 use crate::goal;
@@ -83,10 +84,15 @@ pub async fn turn(
         Ok(said) => said,
         Err(refused) => return turn_away(desk, refused, opening),
     };
+    let words = said.0.text.clone();
     saves::begin(desk, &said.0.text);
     if let Err(error) = open(desk, said, opening.clone()) {
         fail(desk, &error);
         return Err(opening);
+    }
+    if let Err(error) = planner::before_turn(desk, inbox, &cancel, &words).await {
+        fail(desk, &error);
+        return Ok(());
     }
     let (mut ending, mut then) = (Vec::new(), Vec::new());
     let ended = steps(desk, inbox, &cancel).await;

@@ -18,7 +18,12 @@ pub enum Access {
         read_only: bool,
     },
     Job(String),
-    Delegate(String),
+    Delegate {
+        role: String,
+        /// Whoever it is can change nothing.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        read_only: bool,
+    },
     Memory,
 }
 
@@ -81,7 +86,7 @@ impl Access {
             | Access::Run(_)
             | Access::Net(_)
             | Access::Mcp { .. }
-            | Access::Delegate(_)
+            | Access::Delegate { .. }
             | Access::Memory => !self.is_read_only(),
         }
     }
@@ -91,12 +96,8 @@ impl Access {
         match self {
             Access::Read(_) => true,
             Access::Run(segments) => segments.iter().all(|s| s.read_only),
-            Access::Mcp { read_only, .. } => *read_only,
-            Access::Write(_)
-            | Access::Net(_)
-            | Access::Job(_)
-            | Access::Delegate(_)
-            | Access::Memory => false,
+            Access::Mcp { read_only, .. } | Access::Delegate { read_only, .. } => *read_only,
+            Access::Write(_) | Access::Net(_) | Access::Job(_) | Access::Memory => false,
         }
     }
 }

@@ -54,6 +54,17 @@ pub struct Meta {
     pub version: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<ForkedFrom>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub child_of: Option<ChildOf>,
+}
+
+/// The session that had this one do a piece of its work.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChildOf {
+    pub session: String,
+    /// The call whose result it is.
+    pub call: String,
+    pub role: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -17,9 +17,9 @@ pub use access::{Access, Mark, Segment};
 pub use ask::{Ask, AskKind, Choice};
 pub use client::{Client, EntrySource, Hub, HubError, Open, SessionInfo, Subscription};
 pub use entry::{
-    Approval, Body, Break, Caller, Checkpoint, Compaction, DigestBy, Entry, EntryError, ErrorEntry,
-    ForkedFrom, Goal, GoalState, Interrupted, Meta, Mode, Notice, Outcome, Rewind, Rewound, Saved,
-    Settings, Todo, TodoItem, TodoState, ToolResult, ToolUse, TurnEnd, Usage, When,
+    Approval, Body, Break, Caller, Checkpoint, ChildOf, Compaction, DigestBy, Entry, EntryError,
+    ErrorEntry, ForkedFrom, Goal, GoalState, Interrupted, Meta, Mode, Notice, Outcome, Rewind,
+    Rewound, Saved, Settings, Todo, TodoItem, TodoState, ToolResult, ToolUse, TurnEnd, Usage, When,
 };
 pub use event::{Delta, Doing, Event, Task};
 pub use json::Json;

@@ -7,9 +7,11 @@ use crate::config::paths::Places;
 use crate::config::plugins::{Configured, PluginProvides};
 use crate::config::schema::ProviderConfig;
 use crate::servers;
+use crate::speech::filled;
 use anyhow::anyhow;
 use ostler_engine::mcp::{Endpoint, McpSettings, ModelPlugin, PluginModel, Surroundings};
 use ostler_llm::{ModelFacts, PLUGIN_KIND, Plugin};
+use ostler_wire::Word;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -99,7 +101,7 @@ impl Boot {
         let program = match servers::one(self, one).endpoint {
             Endpoint::Program(program) => program,
             Endpoint::Address(_) => {
-                return Err(anyhow!("{name} provides models, which only a program can"));
+                return Err(anyhow!(filled(Word::PluginAddress, &[name])));
             }
             Endpoint::Unusable(why) => return Err(anyhow!("{name}: {why}")),
         };
@@ -154,7 +156,8 @@ pub async fn learn(boot: Arc<Boot>) -> anyhow::Result<Arc<Boot>> {
     let asked = futures_util::future::join_all(asking).await;
     let mut anew = boot.anew()?;
     let failed = asked.into_iter().filter_map(Result::err);
-    let failed = failed.map(|error| Notice::plain(format!("plugin {error:#}")));
+    let failed =
+        failed.map(|error| Notice::plain(filled(Word::PluginFails, &[&format!("{error:#}")])));
     anew.loaded.notices.extend(failed);
     Ok(Arc::new(anew))
 }

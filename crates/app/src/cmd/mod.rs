@@ -4,6 +4,7 @@ pub mod cache;
 pub mod checkpoint;
 pub mod completions;
 pub mod config;
+pub mod crew;
 pub mod demo;
 pub mod doctor;
 pub mod handoff;

@@ -5,6 +5,7 @@ use super::layers::Loaded;
 use super::units::non_negative;
 use crate::speech::{filled, spoken};
 use ostler_engine::budget::{Limit, Limits, ROLES};
+use ostler_engine::roles::built_in;
 use ostler_wire::Word;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,7 +23,8 @@ pub struct BudgetConfig {
     pub day: BudgetLimit,
     /// By each task, which is a session that another one started.
     pub child: BudgetLimit,
-    /// By all requests of a role in one run: `main` for what you type, `task`, `compaction`, `handoff`.
+    /// By all requests of a role in one run: `main` for what you type, `task`, `compaction`, `handoff`,
+    /// or one that sub-agents play.
     pub roles: BTreeMap<String, BudgetLimit>,
 }
 
@@ -98,7 +100,12 @@ pub fn limits(config: &BudgetConfig) -> Limits {
 /// Limits for roles that nothing is sent in.
 pub fn strays(loaded: &Loaded) -> Vec<Notice> {
     let roles = loaded.config.budget.roles.keys();
-    let unknown = roles.filter(|role| !ROLES.contains(&role.as_str()));
+    let is_known = |role: &str| {
+        ROLES.contains(&role)
+            || loaded.config.roles.contains_key(role)
+            || built_in().any(|name| name == role)
+    };
+    let unknown = roles.filter(|role| !is_known(role));
     let notice = |role: &String| {
         let place = loaded.place(&["budget", "roles", role])?;
         let near = nearest(role, ROLES);

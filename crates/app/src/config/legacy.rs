@@ -23,18 +23,7 @@ const MOVED: [(&[&str], &[&str]); 9] = [
 const BASE_URL: &str = "_base_url";
 
 /// Known to the design, not to this version.
-const LATER: [&[&str]; 10] = [
-    &["skills"],
-    &["roles"],
-    &["backend"],
-    &["serve"],
-    &["host"],
-    &["agent", "planner_model"],
-    &["agent", "planner_max_steps"],
-    &["agent", "subagent_model"],
-    &["agent", "subagent_models"],
-    &["permissions", "subagent"],
-];
+const LATER: [&[&str]; 3] = [&["backend"], &["serve"], &["host"]];
 
 /// Moves older keys to their place.
 pub fn modernise(root: &mut Node, sources: &Sources, notices: &mut Vec<Notice>) {

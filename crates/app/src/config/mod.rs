@@ -5,6 +5,7 @@
 pub mod budget;
 pub mod check;
 pub mod context;
+pub mod crew;
 pub mod de;
 pub mod diagnose;
 pub mod edit;

@@ -11,9 +11,11 @@ use std::path::{Path, PathBuf};
 use super::tree::{Node, Value};
 
 /// Keys whose relative paths start at the file they are written in.
-const BESIDE: [&[&str]; 3] = [
+const BESIDE: [&[&str]; 5] = [
     &["agent", "system_prompt_file"],
     &["network", "ca_file"],
+    &["skills", "excluded_paths"],
+    &["skills", "paths"],
     &["tools", "shell", "path"],
 ];
 /// Keys whose relative paths start at the root.

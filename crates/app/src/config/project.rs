@@ -15,7 +15,9 @@ use super::tree::{At, Node, Place, Sources, Value, position, push_key};
 use super::trust::{Item, hash};
 
 /// Never from a project, trusted or not.
-const USER_ONLY: [&[&str]; 12] = [
+const USER_ONLY: [&[&str]; 14] = [
+    &["agent", "max_children"],
+    &["agent", "max_depth"],
     &["agent", "max_steps"],
     &["agent", "planner_max_steps"],
     &["agent", "memory_compiler"],
@@ -31,7 +33,7 @@ const USER_ONLY: [&[&str]; 12] = [
 ];
 
 /// Runs code, sends data or widens what may be reached.
-const NEEDS_TRUST: [&[&str]; 15] = [
+const NEEDS_TRUST: [&[&str]; 17] = [
     &["agent", "plan_mode_allowed_tools"],
     &["backend"],
     &["hooks"],
@@ -41,8 +43,10 @@ const NEEDS_TRUST: [&[&str]; 15] = [
     &["permissions", "allow"],
     &["plugins"],
     &["providers"],
+    &["roles"],
     &["sandbox", "allow_write"],
     &["sessions", "location"],
+    &["skills", "paths"],
     &["tools", "shell", "env_pass"],
     &["tools", "shell", "path"],
     &["tools", "shell", "prefer"],
@@ -180,7 +184,8 @@ pub fn allow_item(rule: &str, place: Place) -> Item {
 /// What a project brings beside its configuration that would run. A new kind of file is gathered here.
 pub fn file_items(places: &Places) -> Vec<Item> {
     let servers = SERVERS.iter().flat_map(|file| server_items(file, places));
-    servers.chain(hooks::items(places)).collect()
+    let servers = servers.chain(hooks::items(places));
+    servers.chain(super::crew::items(places)).collect()
 }
 
 fn server_items(file: &str, places: &Places) -> Vec<Item> {

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::budget::BudgetConfig;
 use super::context::ContextConfig;
+use super::crew::{RoleConfig, SkillsConfig};
 use super::hooks::HookConfig;
 use super::oauth::TokenStore;
 use super::plugins::PluginConfig;
@@ -38,6 +39,10 @@ pub struct Config {
     pub plugins: Vec<PluginConfig>,
     /// Commands that run at moments of a session. Those of all files run.
     pub hooks: Vec<HookConfig>,
+    /// Who can work for a session, by name.
+    pub roles: BTreeMap<String, RoleConfig>,
+    /// Where skills come from.
+    pub skills: SkillsConfig,
     /// What may run without asking.
     pub permissions: PermissionsConfig,
     /// What commands can reach, whatever was permitted.
@@ -59,7 +64,7 @@ pub struct Config {
 }
 
 /// How the agent behaves.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct AgentConfig {
     /// Operator instructions for the system prompt. "" removes those of a lower layer.
@@ -86,6 +91,41 @@ pub struct AgentConfig {
     pub memory_compiler: MemoryConfig,
     /// Tools of servers that may be used in plan mode because they only read. It unlocks no tool that writes.
     pub plan_mode_allowed_tools: Vec<String>,
+    /// Another model that makes a plan before each turn, in a session of its own.
+    pub planner_model: Option<String>,
+    /// Model requests of one plan; 0 means no limit. Only your own file may set this.
+    pub planner_max_steps: u64,
+    /// The model of sub-agents that name none. Unset: that of the session.
+    pub subagent_model: Option<String>,
+    /// The model of a role or a skill, by its name.
+    pub subagent_models: BTreeMap<String, String>,
+    /// Sub-agents below sub-agents. Only your own file may set this.
+    pub max_depth: u64,
+    /// Sub-agents of one session that work at once. Only your own file may set this.
+    pub max_children: u64,
+}
+
+impl Default for AgentConfig {
+    fn default() -> Self {
+        Self {
+            system_prompt: None,
+            system_prompt_file: None,
+            max_steps: 0,
+            temperature: None,
+            top_p: None,
+            max_tokens: None,
+            effort: None,
+            reasoning_language: ReasoningLanguage::default(),
+            memory_compiler: MemoryConfig::default(),
+            plan_mode_allowed_tools: Vec::new(),
+            planner_model: None,
+            planner_max_steps: 0,
+            subagent_model: None,
+            subagent_models: BTreeMap::new(),
+            max_depth: 2,
+            max_children: 4,
+        }
+    }
 }
 
 /// Recall of remembered facts.
@@ -235,6 +275,8 @@ pub struct PermissionsConfig {
     pub mode: PermissionMode,
     /// What a question becomes when nobody is there to answer.
     pub headless: Headless,
+    /// Where questions of sub-agents go: to you, or answered as `headless` says.
+    pub subagent: SubagentAsks,
     /// Rules for calls that run without asking.
     pub allow: Vec<String>,
     /// Rules for calls that always ask.
@@ -258,6 +300,14 @@ pub enum Headless {
     #[default]
     Allow,
     Deny,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SubagentAsks {
+    #[default]
+    Inherit,
+    Headless,
 }
 
 /// What commands can reach, whatever was permitted.

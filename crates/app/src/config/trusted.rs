@@ -3,6 +3,8 @@
 
 use std::path::Path;
 
+use crate::speech::filled;
+use ostler_wire::Word;
 use toml_edit::{Array, Item, TableLike, Value};
 
 use super::diagnose::{ConfigError, Report};
@@ -29,7 +31,7 @@ impl RuleFile<'_> {
         let plugins = draft.document.get_mut("plugins");
         let table = plugins.and_then(|plugins| named(plugins, change.server));
         let Some(table) = table else {
-            let text = format!("there is no server `{}` in it", change.server);
+            let text = filled(Word::TrustNoServer, &[&change.server]);
             return Err(ConfigError::new(vec![Report::plain(text)]));
         };
         if table.get(KEY).is_none() && change.trusted {
@@ -73,21 +75,21 @@ fn named<'a>(plugins: &'a mut Item, name: &str) -> Option<&'a mut dyn TableLike>
 /// The same in a JSON list of servers. The error is the end of a sentence.
 pub fn trust_in_json(path: &Path, shown: &str, change: Change<'_>) -> Result<(), String> {
     let text = read_text(path, shown).map_err(|report| report.title)?;
-    let text = text.ok_or_else(|| format!("{shown} is not there any more"))?;
+    let text = text.ok_or_else(|| filled(Word::TrustFileGone, &[&shown]))?;
     let mut file: ServerFile =
-        serde_json::from_str(&text).map_err(|e| format!("{shown} is no list of servers: {e}"))?;
+        serde_json::from_str(&text).map_err(|e| filled(Word::TrustNoServers, &[&shown, &e]))?;
     let entry = file.servers.get_mut(change.server);
     let entry = entry.and_then(serde_json::Value::as_object_mut);
-    let entry = entry.ok_or_else(|| format!("there is no server `{}` in it", change.server))?;
+    let entry = entry.ok_or_else(|| filled(Word::TrustNoServer, &[&change.server]))?;
     let list = entry.entry(KEY).or_insert_with(|| serde_json::json!([]));
     let list = list
         .as_array_mut()
-        .ok_or_else(|| format!("`{KEY}` is no list"))?;
+        .ok_or_else(|| filled(Word::TrustNoList, &[&KEY]))?;
     list.retain(|tool| !change.tools.iter().any(|one| tool == one));
     if change.trusted {
         list.extend(change.tools.iter().map(|tool| tool.as_str().into()));
     }
     let text = serde_json::to_string_pretty(&file).map_err(|e| e.to_string())? + "\n";
     files::write(path, text.as_bytes(), Access::AsBefore)
-        .map_err(|e| format!("{shown} cannot be written: {e}"))
+        .map_err(|e| filled(Word::CannotWrite, &[&shown, &e]))
 }

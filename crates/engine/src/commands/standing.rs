@@ -258,7 +258,7 @@ fn granted(desk: &Desk, grant: &Grant) -> Option<String> {
         }
         Access::Net(host) => Some(host.clone()),
         Access::Mcp { server, tool, .. } => Some(format!("{server} {tool}")),
-        Access::Delegate(role) => Some(role.clone()),
+        Access::Delegate { role, .. } => Some(role.clone()),
         Access::Read(path) => Some(may(Word::MayRead, &desk.scope.shown(path))),
         Access::Write(path) => Some(may(Word::MayEdit, &desk.scope.shown(path))),
         Access::Job(id) => Some(id.clone()),

@@ -3,7 +3,6 @@
 use super::show;
 use crate::children::{Ended, Heir, How, shortened};
 use crate::desk::Desk;
-use crate::hub::reference;
 use crate::inbox::Inbox;
 use crate::jobs::JobState;
 use crate::log;
@@ -27,14 +26,8 @@ pub fn bg(desk: &mut Desk, inbox: &mut Inbox, prompt: &str) -> View {
     let entries = log::branch(all.into_iter().map(Arc::unwrap_or_clone).collect());
     let heir = Heir {
         entries: settled(entries),
-        parent: desk.account.session.clone(),
-        purse: desk.account.purse.clone(),
-        prefix: desk.conversation.prefix.clone(),
-        model: reference(&desk.conversation.model),
-        effort: desk.manner.effort,
-        policy: desk.policy.clone(),
-        standing: desk.standing.clone(),
-        title: shortened(prompt),
+        prefix: Some(desk.conversation.prefix.clone()),
+        ..desk.heir(shortened(prompt))
     };
     match inbox.children.start(heir, prompt) {
         Ok(id) => {

@@ -4,8 +4,12 @@ use crate::desk::Desk;
 use crate::dispatch::own;
 use crate::inbox::{Inbox, Prompt};
 use crate::log::LogError;
-use crate::policy::Rule;
+use crate::policy::{Mode, Rule};
+use crate::skills::{RunAs, Skill, asked_for, beside};
 use crate::templates::{Piece, Template};
+use crate::tool::Typed as _;
+use crate::tools::read_only_skill::ReadOnlySkill;
+use crate::tools::skill::Skill as SkillTool;
 use ostler_wire::{Body, Notice, Word};
 use std::sync::Arc;
 
@@ -13,8 +17,48 @@ use std::sync::Arc;
 pub fn of(desk: &Desk, line: &str) -> Option<(Template, String)> {
     let line = line.trim();
     let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-    let template = desk.offers.templates.iter().find(|t| t.name == name)?;
+    let template = desk
+        .offers
+        .offer
+        .templates
+        .iter()
+        .find(|t| t.name == name)?;
     Some((template.clone(), rest.trim().to_owned()))
+}
+
+/// The skill that a line calls, and its arguments.
+pub fn skill(desk: &Desk, line: &str) -> Option<(Skill, String)> {
+    let line = line.trim();
+    let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    let skill = desk.offers.offer.skills.find(name)?;
+    Some((skill.clone(), rest.trim().to_owned()))
+}
+
+/// The same in the session that was started for that skill: there it is followed, whatever else has its name.
+pub fn duty(desk: &Desk, line: &str) -> Option<(Skill, String)> {
+    let own = desk.offers.crew.skill.as_deref()?;
+    skill(desk, line).filter(|(skill, _)| skill.name() == own)
+}
+
+/// What the model is told when the person calls a skill that is for a session of its own.
+pub fn forward(desk: &Desk, skill: &Skill, words: &str) -> Option<Prompt> {
+    let role = skill.role.as_deref();
+    let role = role.and_then(|role| desk.offers.offer.roles.find(role));
+    let reads = desk.standing.mode == Mode::Plan
+        || desk.standing.read_only
+        || role.is_some_and(|role| role.capabilities.read_only);
+    let tool = match reads {
+        true => ReadOnlySkill::NAME,
+        false => SkillTool::NAME,
+    };
+    if skill.run_as == RunAs::Inline || desk.tools.find(tool).is_none() {
+        return None;
+    }
+    Some(Prompt {
+        text: asked_for(tool, skill.name(), words),
+        own_words: Some(words.to_owned()),
+        ..Prompt::default()
+    })
 }
 
 /// What its file allows, for as long as its turn lasts. Rules that cannot be read are told.
@@ -59,7 +103,9 @@ pub async fn expand(
     arguments: &str,
 ) -> Result<Result<Prompt, String>, LogError> {
     let cancel = inbox.turn();
-    let (mut text, mut own_words) = (String::new(), String::new());
+    let folder = template.folder.as_deref();
+    let mut text = folder.map(beside).unwrap_or_default();
+    let mut own_words = String::new();
     for piece in template.expand(arguments) {
         match piece {
             Piece::Text(part) => {

@@ -241,6 +241,7 @@ fn a_fork_counts_its_folds_anew() {
             rendering: 1,
             version: String::new(),
             forked_from: None,
+            child_of: None,
         }),
         user("a"),
         answer(vec![said("b")]),

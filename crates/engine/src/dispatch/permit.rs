@@ -8,8 +8,8 @@ use crate::inbox::{Answer, Inbox, Stopped};
 use crate::log::LogError;
 use crate::mcp::{Fleet, Kept, Trust};
 use crate::policy::{
-    BUILT_IN, Call, Decision, Gate, Headless, Policy, Posture, Rule, Verdict, needs_a_fresh_yes,
-    propose,
+    BUILT_IN, Call, Decision, Gate, Headless, Mode, Policy, Posture, Rule, Verdict,
+    needs_a_fresh_yes, propose,
 };
 use crate::tool::ToolError;
 use ostler_wire::{Access, Approval, Ask, AskKind, Body, Choice, Language, Notice, Word};
@@ -44,7 +44,10 @@ pub async fn permit(
     commands::heed(desk, inbox);
     let gate = desk.gate(&*prepared.tool, &prepared.accesses);
     if let Gate::Shut(why) = gate {
-        return Ok(Err(planning(prepared, why)));
+        return Ok(Err(match desk.standing.mode {
+            Mode::Plan => planning(prepared, why),
+            Mode::Normal | Mode::Goal => reading(prepared, why),
+        }));
     }
     let name = prepared.tool.name();
     let deciding = desk.decide(name, &prepared.accesses, gate);
@@ -101,6 +104,16 @@ fn planning(prepared: &Prepared, why: &str) -> ToolError {
         "plan_mode",
         format!(
             "Not run: plan mode is on, and {name} is refused there: {why}. Go on by reading, and finish the plan."
+        ),
+    )
+}
+
+fn reading(prepared: &Prepared, why: &str) -> ToolError {
+    let name = prepared.tool.name();
+    ToolError::new(
+        "read_only",
+        format!(
+            "Not run: you play a role that changes nothing, and {name} is refused in it: {why}. Go on by reading, and say in your answer what would have to be done."
         ),
     )
 }
@@ -319,7 +332,7 @@ pub fn leave(prepared: &Prepared) -> Leave {
         | Access::Run(_)
         | Access::Mcp { .. }
         | Access::Job(_)
-        | Access::Delegate(_)
+        | Access::Delegate { .. }
         | Access::Memory => None,
     };
     Leave {
@@ -510,7 +523,7 @@ pub fn subject(desk: &Desk, prepared: &Prepared) -> String {
             Access::Net(host) => host.clone(),
             Access::Mcp { server, tool, .. } => format!("{server} {tool}"),
             Access::Job(id) => id.clone(),
-            Access::Delegate(role) => role.clone(),
+            Access::Delegate { role, .. } => role.clone(),
             Access::Memory => said(&["name", "id"]).map_or_else(|| "memory".into(), shortened),
         })
         .collect();

@@ -27,7 +27,12 @@ fn childless() -> Children {
     let jobs = Arc::new(crate::jobs::Jobs::new(crate::artifacts::Artifacts::new(
         "nowhere".into(),
     )));
-    Children::new(Box::new(open), jobs, ostler_wire::Language::English)
+    Children::new(
+        Box::new(open),
+        jobs,
+        ostler_wire::Language::English,
+        crate::children::Slots::new(4),
+    )
 }
 
 fn prompt(text: &str, delivery: Delivery) -> Op {

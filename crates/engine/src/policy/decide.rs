@@ -205,7 +205,9 @@ impl Policy {
                     .forms(path)
                     .all(|p| rule.allows_write(p, scope) || rule.touches_tool_path(tool, p, scope)),
                 Access::Net(host) => rule.allows_host(host) || rule.touches_tool(tool, host),
-                Access::Delegate(role) => rule.touches_role(role) || rule.touches_tool(tool, role),
+                Access::Delegate { role, .. } => {
+                    rule.touches_role(role) || rule.touches_tool(tool, role)
+                }
                 Access::Run(_) | Access::Mcp { .. } | Access::Job(_) | Access::Memory => false,
             }
         })
@@ -257,7 +259,7 @@ impl<'a> Call<'a> {
             Access::Net(_)
             | Access::Mcp { .. }
             | Access::Job(_)
-            | Access::Delegate(_)
+            | Access::Delegate { .. }
             | Access::Memory => false,
         })
     }
@@ -288,7 +290,9 @@ impl<'a> Call<'a> {
                         || (shows_what_was(tool) && rule.touches_read(p, scope))
                 }),
                 Access::Net(host) => rule.touches_host(host) || rule.touches_tool(tool, host),
-                Access::Delegate(role) => rule.touches_role(role) || rule.touches_tool(tool, role),
+                Access::Delegate { role, .. } => {
+                    rule.touches_role(role) || rule.touches_tool(tool, role)
+                }
                 Access::Mcp { .. } | Access::Job(_) | Access::Memory => false,
             })
     }
@@ -306,7 +310,7 @@ impl<'a> Call<'a> {
                 Access::Net(host) => out.push(format!("net {host}")),
                 Access::Mcp { server, tool, .. } => out.push(format!("mcp {server} {tool}")),
                 Access::Job(id) => out.push(format!("job {id}")),
-                Access::Delegate(role) => out.push(format!("delegate {role}")),
+                Access::Delegate { role, .. } => out.push(format!("delegate {role}")),
                 Access::Memory => out.push("memory".into()),
                 Access::Run(segments) => {
                     for segment in segments {

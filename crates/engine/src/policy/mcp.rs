@@ -54,7 +54,7 @@ pub fn mcp_looks(accesses: Vec<Access>) -> Vec<Access> {
         | Access::Run(_)
         | Access::Net(_)
         | Access::Job(_)
-        | Access::Delegate(_)
+        | Access::Delegate { .. }
         | Access::Memory => Some(access),
     };
     accesses.into_iter().filter_map(look).collect()

@@ -94,7 +94,10 @@ pub fn gate(call: Planned<'_>) -> Gate {
             Access::Run(segments) => shut_command(segments),
             Access::Job(_) if call.tool == "bash_output" => None,
             Access::Job(_) => Some(PROCESSES),
-            Access::Delegate(_) => Some("others would do the work"),
+            Access::Delegate {
+                read_only: true, ..
+            } => None,
+            Access::Delegate { .. } => Some("others would do the work"),
             Access::Memory => Some("it changes what is remembered"),
             Access::Net(_) => {
                 gate = Gate::Ask;
@@ -262,7 +265,10 @@ mod tests {
             (
                 "known",
                 hint(false),
-                vec![Access::Delegate("r".into())],
+                vec![Access::Delegate {
+                    role: "r".into(),
+                    read_only: false,
+                }],
                 Err("others"),
             ),
             ("task", Maker::Us, Vec::new(), Err("approved")),

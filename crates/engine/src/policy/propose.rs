@@ -63,7 +63,7 @@ pub fn propose(tool: &str, accesses: &[Access], scope: &Scope) -> Vec<String> {
             Access::Write(_) | Access::Net(_) if shell || server.is_some() => continue,
             Access::Write(path) => edit(path, scope),
             Access::Net(host) => net(host),
-            Access::Delegate(role) => is_literal(role).then(|| format!("Delegate({role})")),
+            Access::Delegate { role, .. } => is_literal(role).then(|| format!("Delegate({role})")),
             Access::Read(_) | Access::Job(_) | Access::Memory => None,
         };
         match rule {
@@ -116,7 +116,7 @@ fn of_segments(segments: &[Segment], scope: &Scope) -> Option<Vec<String>> {
                 | Access::Run(_)
                 | Access::Mcp { .. }
                 | Access::Job(_)
-                | Access::Delegate(_)
+                | Access::Delegate { .. }
                 | Access::Memory => return None,
             });
         }
@@ -298,7 +298,10 @@ mod tests {
             ("remember", Access::Memory, &[]),
             (
                 "delegate",
-                Access::Delegate("review".into()),
+                Access::Delegate {
+                    role: "review".into(),
+                    read_only: false,
+                },
                 &["Delegate(review)"],
             ),
             (

@@ -225,7 +225,7 @@ impl Rule {
                 Family::Edit => EDITORS.contains(&tool),
                 Family::Read => READERS.contains(&tool),
                 Family::Net => matches!(tool, "fetch_url" | "web_search"),
-                Family::Delegate => matches!(tool, "delegate" | "batch" | "roundtable"),
+                Family::Delegate => DELEGATES.contains(&tool),
                 Family::Tool(name) => name == tool || is_server_of(name, tool),
             }
     }
@@ -436,6 +436,17 @@ impl Rule {
 }
 
 /// Names in rules that stand for several tools.
+/// Tools that have others do the work.
+const DELEGATES: [&str; 7] = [
+    "batch",
+    "delegate",
+    "read_only_skill",
+    "read_only_task",
+    "roundtable",
+    "skill",
+    "task",
+];
+
 pub const FAMILIES: [&str; 5] = ["Bash", "Edit", "Read", "Net", "Delegate"];
 
 const EDITORS: &[&str] = &[

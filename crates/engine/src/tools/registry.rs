@@ -31,7 +31,11 @@ static BUILTINS: &[&dyn Tool] = &[
     &multi_edit::MultiEdit,
     &notebook_edit::NotebookEdit,
     &read_file::ReadFile,
+    &read_only_skill::ReadOnlySkill,
+    &read_only_task::ReadOnlyTask,
     &remember::Remember,
+    &skill::Skill,
+    &task::Task,
     &time::Time,
     &todo::Todo,
     &web_search::WebSearch,
@@ -45,6 +49,11 @@ const ALIASES: &[(&str, &str)] = &[
     ("run_shell", "bash"),
     ("shell", "bash"),
     ("web_fetch", "fetch_url"),
+    ("webfetch", "fetch_url"),
+    ("websearch", "web_search"),
+    ("multiedit", "multi_edit"),
+    ("notebookedit", "notebook_edit"),
+    ("todowrite", "todo"),
 ];
 
 /// A tool as a session has it.
@@ -134,6 +143,16 @@ impl Tools {
     pub fn find(&self, name: &str) -> Option<Held> {
         let name = canonical_name(name).unwrap_or(name);
         self.enabled.iter().find(|t| t.name() == name).cloned()
+    }
+
+    /// As in `[tools] enabled`.
+    pub fn filter(&self) -> &[String] {
+        &self.filter
+    }
+
+    /// Whether a tool of this name may be used, or a server's may.
+    pub fn allows(&self, name: &str) -> bool {
+        self.find(name).is_some() || crate::mcp::is_theirs(name) && self.admits(name)
     }
 
     pub fn names(&self) -> impl Iterator<Item = &str> {

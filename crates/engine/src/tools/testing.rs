@@ -118,6 +118,7 @@ impl Bench {
             answer: None,
             petitions: None,
             aside: None,
+            hand: None,
             language: Default::default(),
         }
     }

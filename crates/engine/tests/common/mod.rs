@@ -138,6 +138,7 @@ impl Bench {
             host: Arc::new(Local::new()),
             system: "test".into(),
             language: Language::English,
+            crew: Default::default(),
             templates: [
                 (self.space.root().join(".ostler/commands"), false),
                 (self.space.home().join("commands"), true),

@@ -436,9 +436,12 @@ fn show_has_defaults_and_get_has_one() {
     let loaded = bench.load().unwrap();
     assert_snapshot!(render(&settings(&loaded), Origins::Shown), @r#"
     agent.effort = "low"  # ostler.toml:2:1
+    agent.max_children = 4  # default
+    agent.max_depth = 2  # default
     agent.max_steps = 0  # default
     agent.memory_compiler.enabled = true  # default
     agent.plan_mode_allowed_tools = []  # default
+    agent.planner_max_steps = 0  # default
     agent.reasoning_language = "auto"  # default
     auth.store = "file"  # default
     auth.use_process_env = true  # default
@@ -457,6 +460,7 @@ fn show_has_defaults_and_get_has_one() {
     permissions.deny = []  # default
     permissions.headless = "allow"  # default
     permissions.mode = "ask"  # default
+    permissions.subagent = "inherit"  # default
     sandbox.allow_write = []  # default
     sandbox.bash = "enforce"  # default
     sandbox.forbid_read = ["~/.ssh", "~/.aws", "~/.gnupg"]  # default
@@ -464,6 +468,9 @@ fn show_has_defaults_and_get_has_one() {
     sandbox.network = false  # default
     sessions.location = "home"  # default
     sessions.quota = "2GB"  # default
+    skills.disabled_skills = []  # default
+    skills.excluded_paths = []  # default
+    skills.paths = []  # default
     tools.bash = false  # ostler.toml:4:1
     tools.bash_timeout_seconds = 120  # default
     tools.enabled = []  # default

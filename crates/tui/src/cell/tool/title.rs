@@ -58,6 +58,16 @@ pub fn subject(tool: &str, input: &Value) -> String {
         "web_search" => get(&["query"]).to_owned(),
         "ask" => first_line(get(&["question"])),
         "exit_plan_mode" => first_line(get(&["plan"]).trim_start_matches(['#', ' '])),
+        "task" | "read_only_task" => {
+            let what = pick(input, &["description"]).unwrap_or(get(&["prompt", "task"]));
+            match pick(input, &["role", "subagent_type", "agent"]) {
+                Some(role) => format!("{role}  {}", first_line(what)),
+                None => first_line(what),
+            }
+        }
+        "skill" | "read_only_skill" => {
+            place_after(get(&["name", "skill"]), pick(input, &["arguments", "args"]))
+        }
         "remember" => get(&["name", "title", "id"]).to_owned(),
         "forget" => get(&["id"]).to_owned(),
         "memory" => get(&["query", "words", "id"]).to_owned(),
@@ -73,6 +83,7 @@ pub fn whole(tool: &str, input: &Value) -> Option<String> {
     let text = match tool {
         "bash" | "shell" | "run_shell" => pick(input, COMMAND)?.to_owned(),
         "ask" => pick(input, &["question"])?.to_owned(),
+        "task" | "read_only_task" => pick(input, &["prompt", "task"])?.to_owned(),
         "bash_input" => pick(input, &["text", "input"])?.to_owned(),
         "remember" => return pick(input, &["content", "body", "text"]).map(str::to_owned),
         "bash_output" | "kill_job" | "read_file" | "read" | "write_file" | "write"
@@ -187,6 +198,17 @@ mod tests {
         check("forget", json!({"id": "a1", "revision": "1-x"}), "a1");
         check("memory", json!({"operation": "list"}), "");
         check("todo", json!({"items": []}), "");
+        check(
+            "task",
+            json!({"prompt": "Build\nit", "role": "sprinter", "description": "the thing"}),
+            "sprinter  the thing",
+        );
+        check("read_only_task", json!({"prompt": "Look\naround"}), "Look");
+        check(
+            "skill",
+            json!({"name": "commit", "arguments": "all"}),
+            "commit  all",
+        );
         check(
             "mcp__db__query",
             json!({"sql": "select\n1", "limit": 5}),

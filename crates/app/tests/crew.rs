@@ -1,0 +1,171 @@
+//! Sub-agents and skills as people have them: one-shot runs, files of a project, trust, the configuration, and signals.
+
+#![cfg(unix)]
+
+mod common;
+
+use common::Scene;
+use ostler_testkit::{Captured, Kind, Place, Server, Signal, Step};
+use serde_json::{Value, json};
+
+const FREE: &str = "[permissions]\nmode = \"allow\"\n[sandbox]\nbash = \"off\"\n";
+
+fn is_child(request: &Captured) -> bool {
+    request.system_text().contains("# Role: ")
+}
+
+/// Calls once, then ends; sub-agents answer by `child`.
+fn delegating(
+    (tool, args): (&'static str, Value),
+    child: impl Fn(&Captured) -> Step + Send + Sync + 'static,
+) -> Server {
+    Server::answering(move |request| match request.tool_results().is_empty() {
+        _ if is_child(request) => child(request),
+        true => Step::answer().call(tool, args.clone()),
+        false => Step::answer().text("It is done."),
+    })
+}
+
+#[test]
+fn a_run_without_a_person_has_work_done_by_others() {
+    let task = ("task", json!({"prompt": "write it", "role": "sprinter"}));
+    let server = delegating(task, |request| match request.tool_results().is_empty() {
+        true => Step::answer().call("write_file", json!({"path": "made", "content": "x"})),
+        false => Step::answer().text("Written."),
+    });
+    let config = format!("{FREE}[roles.sprinter]\nmodel = \"ostler/mock/fast\"\n");
+    let scene = Scene::of(Kind::Chat, &config, server);
+    let out = scene.exec("go").ok();
+    assert_eq!(out.stdout, "It is done.\n");
+    assert!(out.stderr.contains("t1 sprinter · "), "{}", out.stderr);
+    assert_eq!(scene.space.read("made"), "x");
+    assert_eq!(scene.logs().len(), 2);
+    let models: Vec<String> = scene
+        .server
+        .requests()
+        .iter()
+        .map(|r| r.model().to_owned())
+        .collect();
+    assert_eq!(models, ["mock-model", "fast", "fast", "mock-model"]);
+}
+
+#[test]
+fn a_signal_ends_the_whole_tree() {
+    for (signal, code) in [(Signal::Interrupt, 130), (Signal::Terminate, 143)] {
+        let task = ("task", json!({"prompt": "wait"}));
+        let server = delegating(task, |_| Step::answer().text("Half").stall(Place::Text(1)));
+        let scene = Scene::of(Kind::Chat, FREE, server);
+        let run = scene.ostler(["exec", "-p", "go"]).spawn();
+        scene.server.wait_for(2);
+        run.signal(signal);
+        run.wait().exits(code);
+        for log in scene.logs() {
+            let text = scene.space.read(&log);
+            assert!(text.contains(r#""outcome":"interrupted""#), "{text}");
+        }
+        assert_eq!(scene.logs().len(), 2);
+    }
+}
+
+#[test]
+fn what_a_project_brings_waits_for_trust_by_content() {
+    let scene = Scene::of(
+        Kind::Chat,
+        FREE,
+        Server::answering(|_| Step::answer().text("ok")),
+    );
+    let skill = ".claude/skills/theirs/SKILL.md";
+    scene
+        .space
+        .write(skill, "---\ndescription: Of the project\n---\nDo it.");
+    scene.space.write(
+        ".claude/agents/helper.md",
+        "---\ndescription: Helps them\n---\nHelp.",
+    );
+    scene.space.write(
+        scene.space.home().join("skills/mine/SKILL.md"),
+        "---\ndescription: Of the person\n---\nDo it.",
+    );
+    let seen = || {
+        let out = scene.exec("go").ok();
+        let request = scene.server.requests().pop().unwrap();
+        let system = request.system_text();
+        assert!(system.contains("- mine: Of the person"), "{system}");
+        let both =
+            ["- theirs: Of the project", "- helper: Helps them"].map(|line| system.contains(line));
+        (
+            both,
+            out.stderr.contains("is not trusted") || out.stderr.contains("has changed"),
+        )
+    };
+    assert_eq!(seen(), ([false, false], true));
+    let listed = scene.ostler(["skills", "list"]).output().ok().stdout;
+    assert!(
+        listed.contains("mine") && !listed.contains("theirs"),
+        "{listed}"
+    );
+    scene.ostler(["trust", "--yes"]).output().ok();
+    assert_eq!(seen(), ([true, true], false));
+    let agents = scene
+        .ostler(["agents", "list", "--format", "json"])
+        .output()
+        .ok()
+        .stdout;
+    assert!(agents.contains("\"helper\""), "{agents}");
+    // Another text is another skill.
+    scene
+        .space
+        .write(skill, "---\ndescription: Of the project\n---\nDo worse.");
+    assert_eq!(seen().0, [false, false]);
+}
+
+#[test]
+fn bad_files_are_told_and_cost_nothing_else() {
+    let scene = Scene::of(
+        Kind::Chat,
+        FREE,
+        Server::answering(|_| Step::answer().text("ok")),
+    );
+    let home = scene.space.home().to_owned();
+    scene
+        .space
+        .write(home.join("skills/broken/SKILL.md"), "---\nname: x\n");
+    scene
+        .space
+        .write(home.join("skills/flood/SKILL.md"), "x".repeat(10 << 20));
+    scene
+        .space
+        .write(home.join("agents/empty.md"), "---\nname: e\n---\n");
+    let out = scene.exec("go").ok();
+    for part in [
+        "broken/SKILL.md is left out: its front matter has no end",
+        "flood/SKILL.md is left out: it has 10485760 bytes",
+        "empty.md is left out: it is empty",
+    ] {
+        assert!(out.stderr.contains(part), "{part}: {}", out.stderr);
+    }
+}
+
+#[test]
+fn skills_can_be_shown_hidden_and_put_elsewhere() {
+    let config = "[skills]\npaths = [\"shared\"]\ndisabled_skills = [\"review\"]\n";
+    let scene = Scene::with_config(Kind::Chat, config, []);
+    let home = scene.space.home().to_owned();
+    scene.space.write(
+        home.join("shared/far/SKILL.md"),
+        "---\ndescription: Far\n---\nThe text.",
+    );
+    let listed = scene
+        .ostler(["skills", "list", "--format", "json"])
+        .output()
+        .ok();
+    let listed: Vec<Value> = serde_json::from_str(&listed.stdout).unwrap();
+    let names: Vec<&str> = listed.iter().filter_map(|s| s["name"].as_str()).collect();
+    assert_eq!(
+        names,
+        ["commit", "explore", "far", "init", "security_review"]
+    );
+    let shown = scene.ostler(["skills", "show", "far"]).output().ok();
+    assert_eq!(shown.stdout, "The text.\n");
+    scene.ostler(["skills", "show", "review"]).output().exits(1);
+}

@@ -1,0 +1,218 @@
+//! Looks after one child from its first op to its end, and says how that went. What it reports goes to the parent's inbox.
+
+use super::{CLOSING, Ended, How, Limits, Order, PATIENCE, Report, Spent, What, post};
+use ostler_wire::{
+    Body, Client, Delta, Doing, Entry, Event, Language, Op, Outcome, Role, View, Word,
+};
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+/// Looks after one child from its prompt to its end.
+pub struct Watch {
+    pub id: String,
+    /// Its role, and what it is to do.
+    pub about: (String, String),
+    pub session_id: String,
+    pub client: Client,
+    pub session: JoinHandle<()>,
+    /// It began with a command instead of words.
+    pub command: Option<String>,
+    pub since: Instant,
+    pub language: Language,
+    pub reports: mpsc::Sender<Report>,
+    pub seen: Seen,
+}
+
+/// What is known of how it went.
+#[derive(Default)]
+pub struct Seen {
+    doing: Option<Doing>,
+    answer: String,
+    error: Option<String>,
+    outcome: Option<Outcome>,
+    over: bool,
+    spent: Spent,
+    /// Since when it waits for the person, whose time is not its own.
+    asking: Option<Instant>,
+}
+
+impl Watch {
+    pub async fn run(mut self, first: Op, mut orders: mpsc::Receiver<Order>, limits: Limits) {
+        // A session that is gone already shows by its events.
+        let _ = self.client.ops.send(first).await;
+        let Limits {
+            mut deadline,
+            cancel,
+        } = limits;
+        let (mut overdue, mut why) = (None, None);
+        while !self.seen.over {
+            tokio::select! {
+                biased;
+                order = orders.recv(), if why.is_none() => match order {
+                    Some(Order::Deadline(at)) => deadline = at,
+                    Some(Order::Stop) | None => why = Some(How::Stopped),
+                },
+                () = cancel.cancelled(), if why.is_none() => why = Some(How::Stopped),
+                () = until(deadline), if why.is_none() && self.seen.asking.is_none() => {
+                    why = Some(How::OutOfTime);
+                }
+                () = until(overdue) => break,
+                event = self.client.events.next() => match event {
+                    Some(event) => {
+                        let waited = self.seen.waited(&event);
+                        deadline = deadline.map(|at| at + waited);
+                        self.event(event).await;
+                    }
+                    None => break,
+                },
+            }
+            if why.is_some() && overdue.is_none() {
+                overdue = Some(Instant::now() + PATIENCE);
+                post(&self.client.ops, Op::Interrupt);
+            }
+        }
+        self.finish(why).await;
+    }
+
+    async fn event(&mut self, event: Event) {
+        let doing = match &event {
+            Event::Ask(ask) => {
+                self.report(What::Asks(ask.clone())).await;
+                Some(Doing::Asking)
+            }
+            Event::Delta(Delta::ToolStarted { name, .. }) => Some(Doing::Running(name.clone())),
+            Event::Delta(Delta::Progress { text, .. })
+                if text == self.language.say(Word::WaitsToWrite) =>
+            {
+                Some(Doing::Queueing)
+            }
+            Event::Delta(Delta::AssistantDelta { .. } | Delta::ReasoningDelta { .. }) => {
+                Some(Doing::Thinking)
+            }
+            Event::Delta(Delta::Unrecorded { message }) => {
+                self.seen.error = Some(message.clone());
+                self.seen.over = true;
+                None
+            }
+            // A command that could not be sent starts no turn.
+            Event::Delta(Delta::View {
+                command,
+                view: View::Error(why),
+            }) if self.command.as_ref() == Some(command) => {
+                self.seen.error = Some(why.clone());
+                self.seen.over = true;
+                None
+            }
+            Event::Delta(_) => None,
+            Event::Entry(entry) => self.seen.entry(entry),
+        };
+        if doing.is_some() && doing != self.seen.doing {
+            self.seen.doing.clone_from(&doing);
+            if let Some(doing) = doing {
+                self.report(What::Doing(doing, self.seen.spent.tokens()))
+                    .await;
+            }
+        }
+    }
+
+    async fn report(&self, what: What) {
+        let child = self.id.clone();
+        // A parent that is gone takes no reports; its orders have ended, too.
+        let _ = self.reports.send(Report { child, what }).await;
+    }
+
+    async fn finish(mut self, why: Option<How>) {
+        let _ = self.client.ops.try_send(Op::Close);
+        let gone = async { while self.client.events.next().await.is_some() {} };
+        if tokio::time::timeout(CLOSING, gone).await.is_err() {
+            self.session.abort();
+        }
+        let seen = std::mem::take(&mut self.seen);
+        let how = match (why, seen.outcome) {
+            (Some(how), _) => how,
+            (None, Some(Outcome::Done)) => How::Done,
+            (None, Some(Outcome::Interrupted)) => How::Stopped,
+            (None, _) => How::Failed,
+        };
+        let text = match how {
+            How::Done | How::Stopped | How::OutOfTime => seen.answer,
+            How::Failed => seen.error.unwrap_or(seen.answer),
+        };
+        let (role, prompt) = self.about.clone();
+        let ended = Ended {
+            id: self.id.clone(),
+            role,
+            prompt,
+            session: self.session_id.clone(),
+            how,
+            text,
+            took: self.since.elapsed(),
+            spent: seen.spent,
+        };
+        self.report(What::Ended(ended)).await;
+    }
+}
+
+impl Seen {
+    /// How long it has waited for the person, once it goes on.
+    fn waited(&mut self, event: &Event) -> Duration {
+        match event {
+            Event::Ask(_) => {
+                self.asking.get_or_insert_with(Instant::now);
+                Duration::ZERO
+            }
+            Event::Entry(_) | Event::Delta(_) => {
+                let since = self.asking.take();
+                since.map_or(Duration::ZERO, |since| since.elapsed())
+            }
+        }
+    }
+
+    fn entry(&mut self, entry: &Entry) -> Option<Doing> {
+        match &entry.body {
+            Body::Message(message) => {
+                if message.role == Role::Assistant && !message.text.trim().is_empty() {
+                    self.answer.clone_from(&message.text);
+                }
+                None
+            }
+            Body::ToolResult(result) => {
+                self.spent.add(crate::crew::spent_below(&result.output));
+                Some(Doing::Thinking)
+            }
+            Body::Usage(usage) => {
+                self.spent.add(usage.into());
+                None
+            }
+            Body::Error(error) => {
+                self.error = Some(error.message.clone());
+                None
+            }
+            Body::TurnEnd(end) => {
+                self.outcome = Some(end.outcome);
+                self.over = true;
+                None
+            }
+            Body::Meta(_)
+            | Body::ToolUse(_)
+            | Body::Settings(_)
+            | Body::Mode(_)
+            | Body::Approval(_)
+            | Body::Todo(_)
+            | Body::Notice(_)
+            | Body::Interrupted(_)
+            | Body::Compaction(_)
+            | Body::Checkpoint(_)
+            | Body::Rewind(_) => None,
+        }
+    }
+}
+
+async fn until(instant: Option<Instant>) {
+    match instant {
+        Some(instant) => tokio::time::sleep_until(instant).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,198 @@
+//! What a session has to let others work for it: roles and skills, limits, and the way to start a child for a call. The
+//! child itself is a session like any other; `children` looks after it.
+
+mod open;
+pub mod planner;
+mod send;
+
+use crate::children::{Errand, Heir, Slots, Spent};
+use crate::desk::Desk;
+use crate::hub::reference;
+use crate::roles::{RoleSettings, Roles};
+use crate::skills::{SkillSettings, Skills};
+use crate::sources::Source;
+use crate::templates::Template;
+use crate::tools::Tools;
+pub use open::settle;
+use ostler_wire::Json;
+pub use send::{Order, render, send};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio::sync::mpsc;
+
+const MAX_DEPTH: u32 = 2;
+const MAX_CHILDREN: usize = 4;
+
+/// How sessions may have others work for them. The binary fills it from the configuration.
+#[derive(Clone, Debug)]
+pub struct CrewSettings {
+    pub roles: BTreeMap<String, RoleSettings>,
+    /// Folders of roles, the more important first.
+    pub role_sources: Vec<Source>,
+    pub skills: SkillSettings,
+    /// Sub-agents below sub-agents.
+    pub max_depth: u32,
+    /// Children of one session that run at once.
+    pub max_children: usize,
+    /// Of sub-agents that name none.
+    pub model: Option<String>,
+    /// By the name of a role or skill; these win.
+    pub models: BTreeMap<String, String>,
+    /// Asks of sub-agents go to the person, if there is one.
+    pub attended: bool,
+    /// Another model makes a plan before each turn.
+    pub planner: Option<PlannerSettings>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannerSettings {
+    pub model: String,
+    /// 0 = no limit.
+    pub max_steps: u64,
+}
+
+impl Default for CrewSettings {
+    fn default() -> Self {
+        Self {
+            roles: BTreeMap::new(),
+            role_sources: Vec::new(),
+            skills: SkillSettings::default(),
+            max_depth: MAX_DEPTH,
+            max_children: MAX_CHILDREN,
+            model: None,
+            models: BTreeMap::new(),
+            attended: true,
+            planner: None,
+        }
+    }
+}
+
+/// What was read once and is shared by a session and those below it.
+#[derive(Clone, Default)]
+pub struct Offer {
+    /// Commands that people wrote.
+    pub templates: Arc<Vec<Template>>,
+    pub roles: Arc<Roles>,
+    pub skills: Arc<Skills>,
+}
+
+/// How a session stands among others.
+#[derive(Clone, Default)]
+pub struct Crew {
+    pub settings: Arc<CrewSettings>,
+    /// 0 for the person's own.
+    pub depth: u32,
+    /// The skill that it was started for.
+    pub skill: Option<String>,
+    /// Where worktrees are put.
+    pub home: PathBuf,
+    /// The session of its planner.
+    pub planned: Option<String>,
+    /// Where children are asked for, and the places they have.
+    pub door: Option<(mpsc::Sender<Errand>, Slots)>,
+}
+
+/// The role that a child plays.
+#[derive(Clone)]
+pub struct Duty {
+    pub role: String,
+    /// Added to the system prompt.
+    pub persona: String,
+    /// The call that it is for.
+    pub call: String,
+    /// Of tools, as in `[tools] enabled`.
+    pub filter: Vec<String>,
+    pub network: bool,
+    pub depth: u32,
+    pub skill: Option<String>,
+    /// Its own tree, if not that of its parent.
+    pub root: Option<PathBuf>,
+    /// Its asks go to the person.
+    pub attended: bool,
+    /// 0 = no limit.
+    pub max_steps: u64,
+    /// A session whose conversation it goes on with.
+    pub continues: Option<String>,
+}
+
+/// What a call that delegates works with.
+pub struct Hand {
+    pub crew: Crew,
+    /// As the session stands now; the duty is for the call to fill in.
+    pub heir: Heir,
+    pub tools: Tools,
+}
+
+impl Desk {
+    /// What a child of this session starts from.
+    pub fn heir(&self, title: String) -> Heir {
+        Heir {
+            entries: Vec::new(),
+            parent: self.account.session.clone(),
+            purse: self.account.purse.clone(),
+            prefix: None,
+            model: reference(&self.conversation.model),
+            effort: self.manner.effort,
+            policy: self.policy.clone(),
+            standing: self.standing.clone(),
+            title,
+            duty: None,
+            offer: self.offers.offer.clone(),
+        }
+    }
+
+    pub fn hand(&self) -> Hand {
+        Hand {
+            crew: self.offers.crew.clone(),
+            heir: self.heir(String::new()),
+            tools: self.tools.clone(),
+        }
+    }
+}
+
+/// What the prompt says of roles and skills, as far as there are tools for them.
+pub fn listing(offer: &Offer, tools: &Tools) -> String {
+    let has = |names: [&str; 2]| tools.names().any(|name| names.contains(&name));
+    let mut out = String::new();
+    if has(["task", "read_only_task"]) {
+        out.push_str("# Roles\nSub-agents play one of these; they know nothing of this conversation but their prompt.\n");
+        out.push_str(&offer.roles.listing());
+    }
+    let skills = offer.skills.listing();
+    if has(["skill", "read_only_skill"]) && !skills.is_empty() {
+        out.push_str(
+            "\n# Skills\nTold how to do certain work. Call the one that fits before you begin.\n",
+        );
+        out.push_str(&skills);
+    }
+    out.trim().to_owned()
+}
+
+/// What a result says of the tokens that a child took.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Bill {
+    input: u64,
+    cached: u64,
+    output: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost: Option<f64>,
+}
+
+/// What the children of a session took, by a result in its log.
+pub fn spent_below(output: &Json) -> Spent {
+    if !output.get().contains("\"spent\":{") {
+        return Spent::default();
+    }
+    let value = output.to_value();
+    let bill = value.pointer("/data/spent").cloned().unwrap_or_default();
+    let bill: Bill = serde_json::from_value(bill).unwrap_or_default();
+    Spent {
+        input: bill.input,
+        cached: bill.cached,
+        output: bill.output,
+        cost: bill.cost,
+    }
+}

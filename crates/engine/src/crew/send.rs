@@ -1,0 +1,331 @@
+//! A call's work done by a child: its role found, a place waited for, its end turned into a result or a sentence that says
+//! what became of it.
+
+use super::{Bill, Duty, Hand};
+use crate::children::{Caller, Ended, Errand, How, post_prompt, shortened};
+use crate::cut::Capture;
+use crate::policy::{Mode, Rule, time_shown};
+use crate::roles::{PLANNER, Role};
+use crate::tool::{Context, ToolError};
+use crate::worktree::{self, Worktree};
+use ostler_wire::{Delta, Op, Word};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::oneshot;
+
+/// Bytes of an answer that the caller gets; the whole is kept as a file.
+const MAX_ANSWER: usize = 24 << 10;
+/// Characters of what a child that failed had said.
+const MAX_PARTIAL: usize = 2_000;
+
+/// What is to be done.
+pub struct Order {
+    /// None plays the default of the tool.
+    pub role: String,
+    pub first: Op,
+    /// For people.
+    pub title: String,
+    pub read_only: bool,
+    /// In a git worktree of its own.
+    pub worktree: bool,
+    /// The skill that it is about, and the model that wants.
+    pub skill: Option<(String, Option<String>)>,
+}
+
+impl Order {
+    pub fn prompt(role: &str, prompt: String, description: Option<String>) -> Self {
+        let title = description.filter(|text| !text.trim().is_empty());
+        Self {
+            role: role.to_owned(),
+            title: shortened(&title.unwrap_or_else(|| prompt.clone())),
+            first: post_prompt(prompt),
+            read_only: false,
+            worktree: false,
+            skill: None,
+        }
+    }
+}
+
+/// Has it done and waits for the end.
+pub async fn send(cx: &Context, order: Order) -> Result<Value, ToolError> {
+    let Some(hand) = cx.hand.clone() else {
+        return Err(error("unavailable", "There is nobody to delegate to here."));
+    };
+    let role = role(&hand, &order)?;
+    let name = role.name.clone();
+    let mut heir = hand.heir.clone();
+    let mut tree = None;
+    if order.worktree && !(order.read_only || role.capabilities.read_only) {
+        tree = Some(Worktree::add(cx, &hand.crew.home).await?);
+    }
+    heir.title.clone_from(&order.title);
+    if let Some(model) = model(&hand, &order, &role) {
+        heir.effort = None;
+        heir.model = model;
+    }
+    assign(&hand, &order, &role, cx, tree.as_ref(), &mut heir);
+    let model = heir.model.clone();
+    let work = {
+        let (cx, hand) = (cx.clone(), hand.clone());
+        async move {
+            let sent = errand(&cx, &hand, heir, order.first, role.timeout).await;
+            let left = match tree {
+                Some(tree) => tree.settle(&cx, &order.title).await,
+                None => None,
+            };
+            (sent, left)
+        }
+    };
+    // A call that is dropped has its child stopped by the turn's token; what is left of its tree is looked at all the same.
+    let (sent, left) = tokio::spawn(work).await.map_err(|_| interrupted())?;
+    let ended = sent.map_err(|failed| match failed {
+        Failed::Stopped => interrupted(),
+        Failed::Open(why) => error(
+            "not_started",
+            &format!(
+                "The sub-agent could not be started in the role {name} with the model {model}: {why} Use another role, or have the person set `model` in [roles.{name}]."
+            ),
+        ),
+    })?;
+    settle(cx, ended, left)
+}
+
+fn error(code: &'static str, message: &str) -> ToolError {
+    ToolError::new(code, message)
+}
+
+fn interrupted() -> ToolError {
+    error(
+        "interrupted",
+        "The person interrupted this call. The sub-agent was stopped; what it did so far stays.",
+    )
+}
+
+/// The role that is asked for, if it can be played here.
+fn role(hand: &Hand, order: &Order) -> Result<Role, ToolError> {
+    let most = hand.crew.settings.max_depth;
+    if hand.crew.depth >= most {
+        return Err(error(
+            "too_deep",
+            &format!(
+                "Sub-agents may start others {most} deep, and this is one of the last. Do the work yourself."
+            ),
+        ));
+    }
+    let roles = &hand.heir.offer.roles;
+    let found = roles.find(&order.role).filter(|r| r.name != PLANNER);
+    let Some(role) = found else {
+        let names: Vec<&str> = roles.offered().map(|r| r.name.as_str()).collect();
+        let wanted: String = order.role.chars().take(MAX_PARTIAL).collect();
+        return Err(error(
+            "unknown_role",
+            &format!("There is no role `{wanted}`. Roles: {}.", names.join(", ")),
+        ));
+    };
+    match role.enabled {
+        true => Ok(role.clone()),
+        false => Err(error(
+            "role_disabled",
+            &format!(
+                "The role {} is switched off in the configuration. Use another one.",
+                role.name
+            ),
+        )),
+    }
+}
+
+/// The model that a child gets, if it is not that of its parent.
+fn model(hand: &Hand, order: &Order, role: &Role) -> Option<String> {
+    let settings = &hand.crew.settings;
+    let skill = order.skill.as_ref();
+    let named = skill.map_or(&role.name, |(name, _)| name);
+    let wanted = settings.models.get(named);
+    let own = skill.and_then(|(_, model)| model.as_deref());
+    let own = own.or_else(|| role.own_model());
+    let model = wanted.map(String::as_str).or(own);
+    model.or(settings.model.as_deref()).map(str::to_owned)
+}
+
+fn assign(
+    hand: &Hand,
+    order: &Order,
+    role: &Role,
+    cx: &Context,
+    tree: Option<&Worktree>,
+    heir: &mut crate::children::Heir,
+) {
+    let mut caps = role.capabilities.clone();
+    let standing = &mut heir.standing;
+    caps.read_only |= order.read_only || standing.read_only || standing.mode == Mode::Plan;
+    standing.read_only = caps.read_only;
+    standing.mode = Mode::Normal;
+    standing.goal = None;
+    if !caps.network
+        && let Ok(rule) = Rule::parse("Net", &format!("role {}", role.name))
+    {
+        Arc::make_mut(&mut heir.policy).rules.deny.push(rule);
+    }
+    let mut persona = role.persona.clone();
+    if tree.is_some() {
+        persona.push_str(worktree::PERSONA);
+    }
+    heir.duty = Some(Duty {
+        role: role.name.clone(),
+        persona,
+        call: cx.call_id.clone(),
+        filter: caps.filter(hand.tools.filter(), |name| hand.tools.allows(name)),
+        network: caps.network,
+        depth: hand.crew.depth + 1,
+        skill: order.skill.as_ref().map(|(name, _)| name.clone()),
+        root: tree.map(|tree| tree.root.clone()),
+        attended: hand.crew.settings.attended,
+        max_steps: 0,
+        continues: None,
+    });
+}
+
+/// Why there is no end to tell of.
+pub enum Failed {
+    Stopped,
+    Open(String),
+}
+
+/// Waits for a place, starts it, and waits for its end.
+pub async fn errand(
+    cx: &Context,
+    hand: &Hand,
+    heir: crate::children::Heir,
+    first: Op,
+    limit: Duration,
+) -> Result<Ended, Failed> {
+    let Some((door, slots)) = &hand.crew.door else {
+        return Err(Failed::Open("nobody looks after it here.".into()));
+    };
+    let slot = match slots.free.clone().try_acquire_owned() {
+        Ok(slot) => slot,
+        Err(_) => {
+            cx.feed.delta(Delta::Progress {
+                id: cx.call_id.clone(),
+                name: cx.tool.to_string(),
+                text: cx.language.say(Word::WaitsForPlace).into(),
+            });
+            tokio::select! {
+                () = cx.cancel.cancelled() => return Err(Failed::Stopped),
+                slot = slots.free.clone().acquire_owned() => slot.map_err(|_| Failed::Stopped)?,
+            }
+        }
+    };
+    let (reply, end) = oneshot::channel();
+    let errand = Errand {
+        heir,
+        first,
+        call: Caller {
+            id: cx.call_id.clone(),
+            tool: cx.tool.to_string(),
+            reply,
+        },
+        slot,
+        limit: Some(limit).filter(|limit| !limit.is_zero()),
+        cancel: cx.cancel.clone(),
+    };
+    door.send(errand).await.map_err(|_| Failed::Stopped)?;
+    match end.await {
+        Ok(Ok(ended)) => Ok(ended),
+        Ok(Err(why)) => Err(Failed::Open(why)),
+        Err(_) => Err(Failed::Stopped),
+    }
+}
+
+/// The result, or what went wrong.
+fn settle(cx: &Context, ended: Ended, left: Option<Value>) -> Result<Value, ToolError> {
+    let session = ended.session.get(..8).unwrap_or(&ended.session);
+    let who = format!("The sub-agent ({}, session {session})", ended.role);
+    let took = time_shown(ended.took);
+    let tree = left.as_ref().map_or_else(String::new, worktree::said);
+    let so_far = match ended.text.trim() {
+        "" => String::new(),
+        text => format!(" The last it said: {}", partial(text)),
+    };
+    let fault = |code, what: String| Err(error(code, &format!("{who} {what}{tree}")));
+    match ended.how {
+        How::Done if ended.text.trim().is_empty() => fault(
+            "empty_answer",
+            "ended without an answer. Do not take its work for done.".into(),
+        ),
+        How::Done => Ok(data(cx, ended, left)),
+        How::Failed => {
+            let why = match ended.text.trim() {
+                "" => "it ended without a word",
+                why => why,
+            };
+            let why = partial(why);
+            fault(
+                "child_failed",
+                format!("failed after {took}: {why}\nDo not take its work for done."),
+            )
+        }
+        How::Stopped if cx.cancel.is_cancelled() => Err(interrupted()),
+        How::Stopped => fault(
+            "stopped",
+            format!(
+                "was stopped by the person after {took}. Ask before you start it again.{so_far}"
+            ),
+        ),
+        How::OutOfTime => fault(
+            "timeout",
+            format!("ran out of time after {took} and was stopped.{so_far}"),
+        ),
+    }
+}
+
+fn partial(text: &str) -> String {
+    match text.char_indices().nth(MAX_PARTIAL) {
+        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
+fn data(cx: &Context, ended: Ended, left: Option<Value>) -> Value {
+    let name = format!("{}-answer.md", cx.call_id);
+    let mut capture = Capture::new(MAX_ANSWER, cx.artifacts.clone(), name);
+    capture.push(ended.text.as_bytes());
+    let captured = capture.finish();
+    let bill = Bill {
+        input: ended.spent.input,
+        cached: ended.spent.cached,
+        output: ended.spent.output,
+        cost: ended.spent.cost,
+    };
+    let mut data = json!({
+        "text": captured.text,
+        "truncated": captured.truncated,
+        "role": ended.role,
+        "session": ended.session,
+        "seconds": ended.took.as_secs(),
+        "spent": bill,
+    });
+    if let (Some(left), Some(object)) = (left, data.as_object_mut()) {
+        object.insert("worktree".into(), left);
+    }
+    data
+}
+
+/// What the model reads of a result.
+pub fn render(data: &Value) -> String {
+    let text = |key: &str| data[key].as_str().unwrap_or_default();
+    let session = text("session");
+    let tokens = ["input", "output"].map(|key| data["spent"][key].as_u64().unwrap_or(0));
+    let tree = match &data["worktree"] {
+        Value::Null => String::new(),
+        left => worktree::said(left),
+    };
+    format!(
+        "{}\n[{} · session {} · {} tokens · {}s]{tree}",
+        text("text").trim_end(),
+        text("role"),
+        session.get(..8).unwrap_or(session),
+        tokens[0].saturating_add(tokens[1]),
+        data["seconds"],
+    )
+}

@@ -1,0 +1,193 @@
+//! Front matter of Markdown files (commands, roles, skills): the part of YAML that people write there. Pure. A value it
+//! does not understand is left out, a file whose front matter has no end is refused.
+
+use ostler_wire::{Language, Word};
+use std::collections::BTreeMap;
+
+const FENCE: &str = "---";
+/// Keys of one file.
+const MAX_KEYS: usize = 64;
+
+/// Keys and their values, in one line each or as a list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Front(BTreeMap<String, Vec<String>>);
+
+impl Front {
+    /// A value as text; a list is joined by commas.
+    pub fn text(&self, key: &str) -> Option<String> {
+        let joined = self.0.get(key)?.join(", ");
+        Some(joined).filter(|text| !text.is_empty())
+    }
+
+    /// The first of these keys that has a value.
+    pub fn any(&self, keys: &[&str]) -> Option<String> {
+        keys.iter().find_map(|key| self.text(key))
+    }
+
+    /// A value as a list. A comma within parentheses separates nothing: `Bash(a, b)` is one.
+    pub fn list(&self, key: &str) -> Vec<String> {
+        let items = self.0.get(key).map_or(&[][..], Vec::as_slice);
+        let items = items.iter().flat_map(|item| apart(item));
+        items.filter(|item| !item.is_empty()).collect()
+    }
+
+    pub fn flag(&self, key: &str) -> Option<bool> {
+        match self.text(key)?.to_ascii_lowercase().as_str() {
+            "true" | "yes" | "on" => Some(true),
+            "false" | "no" | "off" => Some(false),
+            _ => None,
+        }
+    }
+}
+
+/// The front matter of a text, and what follows it.
+pub fn read(text: &str, language: Language) -> Result<(Front, &str), String> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let (front, body) = split(text).ok_or_else(|| language.say(Word::TemplateOpen))?;
+    Ok((parse(front, language)?, body.trim()))
+}
+
+fn split(text: &str) -> Option<(&str, &str)> {
+    let Some(rest) = text
+        .strip_prefix(FENCE)
+        .and_then(|r| r.strip_prefix('\n').or(r.strip_prefix("\r\n")))
+    else {
+        return Some(("", text));
+    };
+    let mut at = 0;
+    for line in rest.split_inclusive('\n') {
+        if line.trim_end() == FENCE {
+            let body = rest.get(at + line.len()..).unwrap_or_default();
+            return Some((rest.get(..at).unwrap_or_default(), body));
+        }
+        at += line.len();
+    }
+    None
+}
+
+fn parse(text: &str, language: Language) -> Result<Front, String> {
+    let mut front = BTreeMap::<String, Vec<String>>::new();
+    let mut lines = text.lines().peekable();
+    while let Some(line) = lines.next() {
+        let bare = line.trim();
+        if bare.is_empty() || bare.starts_with('#') {
+            continue;
+        }
+        let (key, value) = bare
+            .split_once(':')
+            .ok_or_else(|| language.fill(Word::TemplateLine, &[bare]))?;
+        let mut below = Vec::new();
+        // What is indented, or a list without indentation, belongs to the key above it.
+        while let Some(next) = lines.peek()
+            && (next.starts_with([' ', '\t']) || next.trim().is_empty() || next.starts_with("- "))
+        {
+            below.push(next.trim());
+            lines.next();
+        }
+        if front.len() < MAX_KEYS {
+            front.insert(key.trim().to_owned(), values(value.trim(), &below));
+        }
+    }
+    Ok(Front(front))
+}
+
+fn values(value: &str, below: &[&str]) -> Vec<String> {
+    let block = value.trim_end_matches(['-', '+']);
+    match block {
+        "|" => vec![below.join("\n").trim().to_owned()],
+        ">" => vec![folded(below.iter().copied())],
+        "" => {
+            let items = below.iter().filter_map(|line| line.strip_prefix('-'));
+            items.map(|item| unquoted(item.trim())).collect()
+        }
+        _ if value.starts_with('[') => {
+            let whole = folded(std::iter::once(value).chain(below.iter().copied()));
+            apart(whole.trim_matches(['[', ']']))
+        }
+        _ => vec![unquoted(&folded(
+            std::iter::once(value).chain(below.iter().copied()),
+        ))],
+    }
+}
+
+fn folded<'a>(lines: impl Iterator<Item = &'a str>) -> String {
+    let lines: Vec<&str> = lines.map(str::trim).filter(|l| !l.is_empty()).collect();
+    lines.join(" ")
+}
+
+fn unquoted(value: &str) -> String {
+    let inner = ['"', '\''].iter().find_map(|quote| {
+        let rest = value.strip_prefix(*quote)?;
+        rest.strip_suffix(*quote)
+    });
+    inner.unwrap_or(value).to_owned()
+}
+
+fn apart(text: &str) -> Vec<String> {
+    let (mut out, mut depth, mut item) = (Vec::new(), 0_u32, String::new());
+    for letter in text.chars() {
+        match letter {
+            ',' if depth == 0 => out.push(std::mem::take(&mut item)),
+            other => {
+                depth = match other {
+                    '(' => depth + 1,
+                    ')' => depth.saturating_sub(1),
+                    _ => depth,
+                };
+                item.push(other);
+            }
+        }
+    }
+    out.push(item);
+    out.iter()
+        .map(|item| unquoted(item.trim()))
+        .filter(|item| !item.is_empty())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_people_write() {
+        let text = "---\nname: x\ndescription: >\n  Two\n  lines.\n\ntools: Read, Bash(git add:*, x), \"Grep\"\nlist:\n  - a\n  - 'b: c'\nbare:\n- d\nflow: [one,\n  two]\nlong: some words\n  that go on\nverse: |\n  a\n  b\nmetadata:\n  version: 1\n# comment\nempty:\non: yes\n---\n\nBody: text\n---\nmore\n";
+        let (front, body) = read(text, Language::English).unwrap();
+        assert_eq!(body, "Body: text\n---\nmore");
+        for (key, expect) in [
+            ("name", Some("x")),
+            ("description", Some("Two lines.")),
+            ("long", Some("some words that go on")),
+            ("verse", Some("a\nb")),
+            ("metadata", None),
+            ("empty", None),
+            ("nowhere", None),
+        ] {
+            assert_eq!(front.text(key).as_deref(), expect, "{key}");
+        }
+        assert_eq!(front.list("tools"), ["Read", "Bash(git add:*, x)", "Grep"]);
+        assert_eq!(front.list("list"), ["a", "b: c"]);
+        assert_eq!(front.list("bare"), ["d"]);
+        assert_eq!(front.list("flow"), ["one", "two"]);
+        assert_eq!(front.flag("on"), Some(true));
+        assert_eq!(front.flag("name"), None);
+    }
+
+    #[test]
+    fn what_is_broken_is_refused() {
+        assert_eq!(read("no front", Language::English).unwrap().1, "no front");
+        for (text, part) in [
+            ("---\nname: x\n", "no end"),
+            ("---\nno colon\n---\nx", "without a colon"),
+        ] {
+            let error = read(text, Language::English).unwrap_err();
+            assert!(error.contains(part), "{error}");
+        }
+        assert_eq!(
+            read("\u{feff}---\r\nname: x\r\n---\r\nb", Language::English)
+                .unwrap()
+                .1,
+            "b"
+        );
+    }
+}

@@ -1,0 +1,217 @@
+//! Folders that roles and skills are read from, and whose they are. A project's own count only as far as somebody looked
+//! at their content; what cannot be read is told. It does not know what the files mean.
+
+use ostler_wire::{Language, Word};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Bytes of one file.
+pub const MAX_BYTES: u64 = 256 << 10;
+/// Files of one folder.
+const MAX_FILES: usize = 500;
+/// Folders below each other that are looked into.
+const MAX_DEPTH: usize = 2;
+
+/// The file that makes a folder a skill.
+pub const SKILL: &str = "SKILL.md";
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    pub path: PathBuf,
+    pub owner: Owner,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Owner {
+    Person,
+    /// Nothing is read that lies outside of the root, links included.
+    Project {
+        /// Canonical.
+        root: PathBuf,
+        vouched: Vouched,
+    },
+}
+
+/// Which files of a project count.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Vouched {
+    All,
+    /// Those whose content has one of these hashes.
+    These(Arc<BTreeSet<String>>),
+}
+
+/// What is looked for in a folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// `*.md`
+    Roles,
+    /// `*/SKILL.md`
+    Skills,
+}
+
+/// The files of a folder, sorted.
+pub fn files(folder: &Path, wanted: Wanted) -> Vec<PathBuf> {
+    let mut out = Vec::new();
+    gather(folder, wanted, 0, &mut out);
+    out.sort();
+    out
+}
+
+fn gather(folder: &Path, wanted: Wanted, depth: usize, out: &mut Vec<PathBuf>) {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return;
+    };
+    for entry in entries.flatten().take(MAX_FILES) {
+        if out.len() >= MAX_FILES {
+            return;
+        }
+        let path = entry.path();
+        let name = entry.file_name();
+        let is_hidden = name.to_string_lossy().starts_with('.');
+        // People link their skills in; whether a link may be followed is seen when it is read.
+        match (wanted, path.is_dir()) {
+            (Wanted::Skills, true) if is_hidden => {}
+            (Wanted::Skills, true) => {
+                let skill = path.join(SKILL);
+                match skill.symlink_metadata() {
+                    Ok(_) => out.push(skill),
+                    Err(_) if depth + 1 < MAX_DEPTH => gather(&path, wanted, depth + 1, out),
+                    Err(_) => {}
+                }
+            }
+            (Wanted::Roles, false) if path.extension().is_some_and(|e| e == "md") => out.push(path),
+            (Wanted::Roles, _) | (Wanted::Skills, false) => {}
+        }
+    }
+}
+
+/// The text of a file that counts; none of one that nobody vouched for.
+pub fn read(path: &Path, owner: &Owner, language: Language) -> Result<Option<String>, String> {
+    let vouched = match owner {
+        Owner::Person => &Vouched::All,
+        Owner::Project { root, vouched } => {
+            let real = path.canonicalize().map_err(|e| e.to_string())?;
+            if !real.starts_with(root) {
+                let real = real.display().to_string();
+                return Err(language.fill(Word::SourceOutside, &[&real]));
+            }
+            vouched
+        }
+    };
+    let text = text(path, language)?;
+    Ok(match vouched {
+        Vouched::All => Some(text),
+        Vouched::These(known) => Some(text).filter(|text| known.contains(&hash(text))),
+    })
+}
+
+/// The text of a file of a bearable size.
+pub fn text(path: &Path, language: Language) -> Result<String, String> {
+    let file = std::fs::File::open(path).map_err(|e| e.to_string())?;
+    let meta = file.metadata().map_err(|e| e.to_string())?;
+    if !meta.is_file() {
+        return Err(language.say(Word::FactNotFile).into());
+    }
+    if meta.len() > MAX_BYTES {
+        let size = meta.len();
+        return Err(language.fill(
+            Word::TemplateLarge,
+            &[&size.to_string(), &MAX_BYTES.to_string()],
+        ));
+    }
+    let mut bytes = Vec::new();
+    let mut limited = file.take(MAX_BYTES);
+    limited.read_to_end(&mut bytes).map_err(|e| e.to_string())?;
+    String::from_utf8(bytes).map_err(|_| language.say(Word::FactNotText).into())
+}
+
+/// By which content is known again.
+pub fn hash(text: &str) -> String {
+    let digest = Sha256::digest(text.as_bytes());
+    crate::hex::short(&digest, digest.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_project_counts_as_far_as_it_was_looked_at() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap().join("repo");
+        std::fs::create_dir_all(root.join("skills/a")).unwrap();
+        std::fs::create_dir_all(root.join("skills/group/b")).unwrap();
+        std::fs::create_dir_all(root.join("skills/.git/c")).unwrap();
+        for name in ["a", "group/b", ".git/c"] {
+            std::fs::write(root.join("skills").join(name).join(SKILL), name).unwrap();
+        }
+        let found = files(&root.join("skills"), Wanted::Skills);
+        let names: Vec<&Path> = found
+            .iter()
+            .map(|p| p.strip_prefix(root.join("skills")).unwrap())
+            .collect();
+        assert_eq!(
+            names,
+            [Path::new("a/SKILL.md"), Path::new("group/b/SKILL.md")]
+        );
+        let of = |vouched| Owner::Project {
+            root: root.clone(),
+            vouched,
+        };
+        let these =
+            |texts: &[&str]| Vouched::These(Arc::new(texts.iter().map(|t| hash(t)).collect()));
+        for (owner, expect) in [
+            (Owner::Person, Some("a")),
+            (of(Vouched::All), Some("a")),
+            (of(these(&["a"])), Some("a")),
+            (of(these(&["other"])), None),
+        ] {
+            assert_eq!(
+                read(&found[0], &owner, Language::English)
+                    .unwrap()
+                    .as_deref(),
+                expect,
+                "{owner:?}"
+            );
+        }
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn links_out_floods_and_odd_things_are_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let base = dir.path().canonicalize().unwrap();
+        let root = base.join("repo");
+        for name in ["link", "flood", "odd", "bytes"] {
+            std::fs::create_dir_all(root.join(name)).unwrap();
+        }
+        std::fs::write(base.join("secret"), "secret").unwrap();
+        std::os::unix::fs::symlink(base.join("secret"), root.join("link").join(SKILL)).unwrap();
+        std::fs::write(root.join("flood").join(SKILL), vec![b'x'; 10 << 20]).unwrap();
+        std::fs::create_dir(root.join("odd").join(SKILL)).unwrap();
+        std::fs::write(root.join("bytes").join(SKILL), [0xff, 0xfe]).unwrap();
+        let owner = Owner::Project {
+            root: root.clone(),
+            vouched: Vouched::All,
+        };
+        for (name, part) in [
+            ("link", "out of the project"),
+            ("flood", "10485760 bytes"),
+            ("odd", "not a file"),
+            ("bytes", "not text"),
+        ] {
+            let error = read(&root.join(name).join(SKILL), &owner, Language::English).unwrap_err();
+            assert!(error.contains(part), "{name}: {error}");
+        }
+        // The person's own may be linked from anywhere.
+        let own = read(
+            &root.join("link").join(SKILL),
+            &Owner::Person,
+            Language::English,
+        );
+        assert_eq!(own.unwrap().as_deref(), Some("secret"));
+    }
+}

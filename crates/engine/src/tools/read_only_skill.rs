@@ -1,0 +1,30 @@
+//! `read_only_skill`: a skill followed by a sub-agent that can change nothing.
+
+use super::skill::{Args, find, follow, render};
+use super::task::delegate;
+use crate::roles::READER;
+use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
+use ostler_wire::Access;
+use serde_json::Value;
+
+pub struct ReadOnlySkill;
+
+impl Typed for ReadOnlySkill {
+    type Args = Args;
+    const NAME: &'static str = "read_only_skill";
+    const PROSE: &'static str = include_str!("read_only_skill.md");
+
+    fn access(&self, args: &Args, _: &Scope) -> Result<Vec<Access>, ToolError> {
+        delegate(&args.name, &args.name, true)
+    }
+
+    async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {
+        let (hand, skill) = find(&cx, &args.name)?;
+        let words = args.arguments.unwrap_or_default();
+        follow(&cx, &hand, &skill, &words, READER).await
+    }
+
+    fn render(data: &Value) -> Rendered {
+        render(data)
+    }
+}

@@ -1,0 +1,45 @@
+//! `read_only_task`: what a sub-agent finds out in a session of its own, without leave to change anything.
+
+use super::task::delegate;
+use crate::crew::{self, Order};
+use crate::roles::READER;
+use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
+use ostler_wire::Access;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+pub struct ReadOnlyTask;
+
+#[derive(Deserialize, JsonSchema)]
+pub struct Args {
+    #[serde(alias = "task")]
+    prompt: String,
+    #[serde(default, alias = "subagent_type", alias = "agent")]
+    role: Option<String>,
+    #[serde(default)]
+    description: Option<String>,
+}
+
+impl Typed for ReadOnlyTask {
+    type Args = Args;
+    const NAME: &'static str = "read_only_task";
+    const PROSE: &'static str = include_str!("read_only_task.md");
+
+    fn access(&self, args: &Args, _: &Scope) -> Result<Vec<Access>, ToolError> {
+        delegate(&args.prompt, args.role.as_deref().unwrap_or(READER), true)
+    }
+
+    async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {
+        let role = args.role.unwrap_or_else(|| READER.into());
+        let order = Order {
+            read_only: true,
+            ..Order::prompt(&role, args.prompt, args.description)
+        };
+        crew::send(&cx, order).await.map(Done::from)
+    }
+
+    fn render(data: &Value) -> Rendered {
+        crew::render(data).into()
+    }
+}

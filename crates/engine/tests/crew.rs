@@ -1,0 +1,1026 @@
+//! Sub-agents that calls start: their own sessions and roles, results in the parent's log, and every way to fail.
+#![cfg(unix)]
+
+mod common;
+
+use common::{Bench, Session, Shown};
+use ostler_engine::Options;
+use ostler_engine::crew::CrewSettings;
+use ostler_engine::policy::{Mode, Posture, Rule};
+use ostler_engine::roles::RoleSettings;
+use ostler_testkit::{Captured, Kind, Place, Server, Step, Usage};
+use ostler_wire::{Body, Delivery, Delta, Event, Op, Open, Outcome, View};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+fn trusting(options: &mut Options) {
+    options.interactive = true;
+    options.policy.posture = Posture::Yolo;
+}
+
+fn crew(change: impl Fn(&mut CrewSettings)) -> impl Fn(&mut Options) {
+    move |options| {
+        trusting(options);
+        let mut settings = CrewSettings::default();
+        change(&mut settings);
+        options.crew = Arc::new(settings);
+    }
+}
+
+/// The role that a request is sent in; none for the person's own session.
+fn role(request: &Captured) -> Option<String> {
+    let system = request.system_text();
+    let (_, rest) = system.split_once("# Role: ")?;
+    rest.lines().next().map(str::to_owned)
+}
+
+fn says(request: &Captured) -> String {
+    let text = request.last_user_text();
+    text.lines().last().unwrap_or_default().to_owned()
+}
+
+/// The person's session makes these calls, then ends; sub-agents answer by `child`.
+fn delegating(
+    calls: Vec<(&'static str, Value)>,
+    child: impl Fn(&Captured) -> Step + Send + Sync + 'static,
+) -> Server {
+    Server::answering(move |request| match role(request) {
+        Some(_) => child(request),
+        None if request.tool_results().is_empty() => Step::answer().calls(calls.clone()),
+        None => Step::answer().text("All done."),
+    })
+}
+
+async fn outcome(bench: &Bench, change: impl Fn(&mut Options)) -> Shown {
+    let mut session = bench.open_with(Open::New, change).await;
+    let shown = session.run("go").await;
+    session.close().await;
+    shown
+}
+
+fn error(shown: &Shown) -> (String, String) {
+    let results = shown.results();
+    let text = |key: &str| {
+        results[0]["error"][key]
+            .as_str()
+            .unwrap_or("none")
+            .to_owned()
+    };
+    (text("code"), text("message"))
+}
+
+#[tokio::test]
+async fn a_task_is_done_in_a_session_of_its_own() {
+    let usage = Usage {
+        input: 1_000,
+        output: 10,
+        ..Usage::default()
+    };
+    let args = json!({"prompt": "Find the door.", "role": "explore", "description": "the door"});
+    let server = delegating(vec![("read_only_task", args)], move |request| match request
+        .tool_results()
+        .is_empty()
+    {
+        true => Step::answer().call("ls", json!({})).usage(usage),
+        false => Step::answer().text("At src/door.rs:1.").usage(usage),
+    });
+    let bench = Bench::with(Kind::Chat, server);
+    bench.space.write("src/door.rs", "x");
+    let mut session = bench.open_with(Open::New, trusting).await;
+    let parent = session.id();
+    let shown = session.run("go").await;
+    assert_eq!(shown.outcome(), Some(Outcome::Done));
+    let data = &shown.results()[0]["data"];
+    assert_eq!(data["text"], "At src/door.rs:1.");
+    assert_eq!(
+        (&data["role"], &data["spent"]["input"]),
+        (&json!("explore"), &json!(2_000))
+    );
+    // It knows its prompt, its role and nothing of the conversation; its tools change nothing.
+    let first = bench.request(1);
+    assert_eq!(says(&first), "Find the door.");
+    assert!(
+        first
+            .system_text()
+            .contains("# Role: explore\nYou find things out")
+    );
+    assert!(!String::from_utf8_lossy(&first.prompt_bytes()).contains("\"go\""));
+    let tools = first.tool_names();
+    for (name, there) in [
+        ("grep", true),
+        ("bash", true),
+        ("write_file", false),
+        ("task", false),
+    ] {
+        assert_eq!(
+            tools.contains(&name.to_owned()),
+            there,
+            "{name} in {tools:?}"
+        );
+    }
+    // Its log names whose it is.
+    let id = data["session"].as_str().unwrap();
+    let (entries, _) = bench.store().read(id).unwrap();
+    let Body::Meta(meta) = &entries[0].body else {
+        panic!("{entries:?}");
+    };
+    let link = meta.child_of.as_ref().unwrap();
+    assert_eq!(
+        (link.session.as_str(), link.role.as_str()),
+        (parent.as_str(), "explore")
+    );
+    let read = bench.request(3).tool_results();
+    assert!(
+        read[0]
+            .1
+            .starts_with("At src/door.rs:1.\n[explore · session "),
+        "{read:?}"
+    );
+    // What it was at was shown at its call.
+    let progress = shown.deltas.iter().find_map(|delta| match delta {
+        Delta::Progress { name, text, .. } if name == "read_only_task" && text.contains("ls") => {
+            Some(text)
+        }
+        _ => None,
+    });
+    assert!(
+        progress.unwrap().starts_with("t1 explore · "),
+        "{progress:?}"
+    );
+    let View::Text(agents) = session.command("agents").await else {
+        panic!();
+    };
+    assert!(
+        agents.contains("builder") && agents.contains(&id[..8]),
+        "{agents}"
+    );
+    session.close().await;
+}
+
+#[tokio::test]
+async fn tasks_of_one_answer_run_at_once_and_their_results_keep_the_order() {
+    let task = |n: usize| ("task", json!({"prompt": format!("number {n}")}));
+    let under_way = Arc::new(AtomicUsize::new(0));
+    let seen = under_way.clone();
+    let server = delegating((0..4).map(task).collect(), move |request| {
+        seen.fetch_add(1, Ordering::SeqCst);
+        while seen.load(Ordering::SeqCst) < 4 {
+            std::thread::yield_now();
+        }
+        Step::answer().text(&says(request))
+    });
+    let bench = Bench::with(Kind::Chat, server);
+    let shown = outcome(&bench, trusting).await;
+    let texts: Vec<Value> = shown
+        .results()
+        .iter()
+        .map(|r| r["data"]["text"].clone())
+        .collect();
+    assert_eq!(texts, ["number 0", "number 1", "number 2", "number 3"]);
+}
+
+#[tokio::test]
+async fn no_more_run_at_once_than_may() {
+    let task = |n: usize| ("read_only_task", json!({"prompt": format!("number {n}")}));
+    let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let (running, seen) = (now.clone(), most.clone());
+    let server = delegating((0..9).map(task).collect(), move |request| {
+        let n = running.fetch_add(1, Ordering::SeqCst) + 1;
+        seen.fetch_max(n, Ordering::SeqCst);
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        running.fetch_sub(1, Ordering::SeqCst);
+        Step::answer().text(&says(request))
+    });
+    let bench = Bench::with(Kind::Chat, server);
+    let shown = outcome(&bench, crew(|settings| settings.max_children = 2)).await;
+    assert_eq!(shown.codes(), ["ok"; 9]);
+    assert!(most.load(Ordering::SeqCst) <= 2);
+}
+
+#[tokio::test]
+async fn what_goes_wrong_with_a_child_is_said() {
+    let ask = |role: &str| vec![("task", json!({"prompt": "do it", "role": role}))];
+    let fine = |_: &Captured| Step::answer().text("Fine.");
+    type Child = Box<dyn Fn(&Captured) -> Step + Send + Sync>;
+    type Case = (
+        &'static str,
+        Vec<(&'static str, Value)>,
+        Child,
+        &'static str,
+        &'static str,
+    );
+    let cases: Vec<Case> = vec![
+        (
+            "no such role",
+            ask("nobody"),
+            Box::new(fine),
+            "unknown_role",
+            "Roles: builder, critic",
+        ),
+        (
+            "the planner is none",
+            ask("planner"),
+            Box::new(fine),
+            "unknown_role",
+            "no role `planner`",
+        ),
+        (
+            "switched off",
+            ask("off"),
+            Box::new(fine),
+            "role_disabled",
+            "switched off",
+        ),
+        (
+            "unknown model",
+            ask("lost"),
+            Box::new(fine),
+            "not_started",
+            "There is no model nowhere/x. Use another role, or have the person set `model` in [roles.lost].",
+        ),
+        (
+            "nothing to do",
+            vec![("task", json!({"prompt": " "}))],
+            Box::new(fine),
+            "invalid_input",
+            "say what",
+        ),
+        (
+            "it fails",
+            ask("builder"),
+            Box::new(|_| Step::status(400, "no")),
+            "child_failed",
+            "Do not take its work for done",
+        ),
+        (
+            "it says nothing",
+            ask("builder"),
+            Box::new(|_| Step::answer().text("")),
+            "child_failed",
+            "Do not take its work for done",
+        ),
+        (
+            "it hangs",
+            ask("slow"),
+            Box::new(|_| Step::answer().text("Half").stall(Place::Text(1))),
+            "timeout",
+            "ran out of time after",
+        ),
+        (
+            "a tree without a repository",
+            vec![("task", json!({"prompt": "x", "worktree": true}))],
+            Box::new(fine),
+            "no_repository",
+            "Call it again without worktree",
+        ),
+    ];
+    for (name, calls, child, code, part) in cases {
+        let bench = Bench::with(Kind::Chat, delegating(calls, child));
+        let shown = outcome(
+            &bench,
+            crew(|settings| {
+                let with = |settings: RoleSettings| settings;
+                settings.roles.insert(
+                    "off".into(),
+                    with(RoleSettings {
+                        enabled: Some(false),
+                        ..RoleSettings::default()
+                    }),
+                );
+                settings.roles.insert(
+                    "lost".into(),
+                    with(RoleSettings {
+                        model: Some("ostler/nowhere/x".into()),
+                        ..RoleSettings::default()
+                    }),
+                );
+                settings.roles.insert(
+                    "slow".into(),
+                    with(RoleSettings {
+                        prompt: Some("Slow.".into()),
+                        timeout_secs: Some(1),
+                        ..RoleSettings::default()
+                    }),
+                );
+            }),
+        )
+        .await;
+        let (got, message) = error(&shown);
+        assert_eq!(
+            (got.as_str(), message.contains(part)),
+            (code, true),
+            "{name}: {message}"
+        );
+        // The parent goes on and ends well.
+        assert_eq!(shown.outcome(), Some(Outcome::Done), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn stopping_the_turn_stops_the_tree_below_it() {
+    let server = Server::answering(|request| {
+        let deeper = json!({"prompt": "deeper", "role": "critic"});
+        match role(request).as_deref() {
+            None => Step::answer().call("task", json!({"prompt": "deep"})),
+            Some("builder") => Step::answer().call("read_only_task", deeper),
+            Some(_) => Step::answer().text("Half").stall(Place::Text(1)),
+        }
+    });
+    let bench = Bench::with(Kind::Chat, server);
+    let mut session = bench.open_with(Open::New, trusting).await;
+    session.prompt("go", Delivery::Queue).await;
+    bench.asked(3).await;
+    session.send(Op::Interrupt).await;
+    let shown = session.finish().await;
+    assert_eq!(shown.outcome(), Some(Outcome::Interrupted));
+    assert_eq!(shown.codes(), ["interrupted"]);
+    session.close().await;
+    bench.server.wait_gone(2);
+    for info in bench.store().list().unwrap() {
+        let log = bench.space.read(bench.store().path_of(&info.id));
+        assert!(log.contains(r#""outcome":"interrupted""#), "{log}");
+    }
+    assert_eq!(bench.store().list().unwrap().len(), 3);
+}
+
+#[tokio::test]
+async fn the_person_can_stop_a_child_and_the_parent_goes_on() {
+    let server = delegating(vec![("task", json!({"prompt": "x"}))], |_| {
+        Step::answer().text("Half of it").stall(Place::Text(1))
+    });
+    let bench = Bench::with(Kind::Chat, server);
+    let mut session = bench.open_with(Open::New, trusting).await;
+    session.prompt("go", Delivery::Queue).await;
+    bench.asked(2).await;
+    let View::Table { rows, .. } = session.command("ps").await else {
+        panic!();
+    };
+    assert_eq!(
+        (rows[0][0].as_str(), rows[0][3].as_str()),
+        ("t1", "builder: x")
+    );
+    session.command("kill t1").await;
+    let shown = session.finish().await;
+    assert_eq!(shown.codes(), ["stopped"]);
+    assert_eq!(shown.outcome(), Some(Outcome::Done));
+    session.close().await;
+}
+
+#[tokio::test]
+async fn circles_end_at_the_depth_limit() {
+    let server = Server::answering(|request| match request.tool_results().last() {
+        None => Step::answer().call("task", json!({"prompt": "again"})),
+        Some((_, text, _)) => Step::answer().text(text),
+    });
+    let bench = Bench::with(Kind::Chat, server);
+    let shown = outcome(&bench, trusting).await;
+    let text = shown.results()[0]["data"]["text"].to_string();
+    assert!(
+        text.contains("too_deep") && text.contains("Do the work yourself"),
+        "{text}"
+    );
+    // The person's own, one below, and one below that.
+    assert_eq!(bench.store().list().unwrap().len(), 3);
+}
+
+#[tokio::test]
+async fn who_sends_the_same_task_again_and_again_is_stopped() {
+    let server = Server::answering(|request| match role(request) {
+        Some(_) => Step::status(400, "no"),
+        None => Step::answer().call("task", json!({"prompt": "the same"})),
+    });
+    let bench = Bench::with(Kind::Chat, server);
+    let shown = outcome(&bench, trusting).await;
+    assert_eq!(shown.outcome(), Some(Outcome::Error));
+    assert_eq!(shown.error().unwrap().0, "repeated_calls");
+    assert_eq!(shown.codes(), ["child_failed"; 4]);
+}
+
+#[tokio::test]
+async fn the_last_session_is_the_persons_own() {
+    let server = delegating(vec![("task", json!({"prompt": "x"}))], |_| {
+        Step::answer().text("Done.")
+    });
+    let bench = Bench::with(Kind::Chat, server);
+    let mut session = bench.open_with(Open::New, trusting).await;
+    let shown = session.run("go").await;
+    let (own, child) = (session.id(), shown.results()[0]["data"]["session"].clone());
+    session.close().await;
+    // The child's log is the newer one.
+    let path = bench.store().path_of(child.as_str().unwrap());
+    let file = std::fs::File::options().append(true).open(path).unwrap();
+    let later = std::time::SystemTime::now() + std::time::Duration::from_secs(60);
+    file.set_modified(later).unwrap();
+    let last = bench.store().last().unwrap();
+    assert_eq!(last, bench.store().path_of(&own));
+}
+
+#[tokio::test]
+async fn asks_of_children_come_to_the_person_by_name() {
+    for (below, name) in [(false, "t1 builder"), (true, "t1 sprinter › t1 builder")] {
+        let server = Server::answering(move |request| {
+            let done = !request.tool_results().is_empty();
+            match role(request).as_deref() {
+                _ if done => Step::answer().text("Done."),
+                None if below => {
+                    Step::answer().call("task", json!({"prompt": "x", "role": "sprinter"}))
+                }
+                None | Some("sprinter") => Step::answer().call("task", json!({"prompt": "x"})),
+                Some(_) => Step::answer().call("bash", json!({"command": "touch made"})),
+            }
+        });
+        let bench = Bench::with(Kind::Chat, server);
+        let ask_first = |options: &mut Options| {
+            options.interactive = true;
+            options.policy.rules.allow = vec![Rule::parse("Delegate", "x").unwrap()];
+        };
+        let mut session = bench.open_with(Open::New, ask_first).await;
+        session.prompt("go", Delivery::Queue).await;
+        let shown = session
+            .watch(async |session, event| {
+                if let Event::Ask(ask) = event {
+                    session.send(Session::answer(ask, "once", None)).await;
+                }
+            })
+            .await;
+        let asks: Vec<_> = shown
+            .asks
+            .iter()
+            .map(|a| (a.from.as_deref(), a.subject.as_str()))
+            .collect();
+        assert_eq!(asks, [(Some(name), "bash: touch made")]);
+        assert!(bench.space.exists("made"));
+        session.close().await;
+    }
+}
+
+#[tokio::test]
+async fn children_without_a_person_do_as_the_headless() {
+    for (headless, made) in [(false, false), (true, true)] {
+        let server = delegating(
+            vec![("task", json!({"prompt": "x"}))],
+            |request| match request.tool_results().is_empty() {
+                true => Step::answer().call("bash", json!({"command": "touch made"})),
+                false => Step::answer().text("Done."),
+            },
+        );
+        let bench = Bench::with(Kind::Chat, server);
+        let change = |options: &mut Options| {
+            options.interactive = true;
+            options.policy.rules.allow = vec![Rule::parse("Delegate", "x").unwrap()];
+            options.policy.headless = match headless {
+                true => ostler_engine::policy::Headless::Allow,
+                false => ostler_engine::policy::Headless::Deny,
+            };
+            let attended = false;
+            options.crew = Arc::new(CrewSettings {
+                attended,
+                ..CrewSettings::default()
+            });
+        };
+        let shown = outcome(&bench, change).await;
+        assert!(
+            shown.asks.is_empty() && shown.codes() == ["ok"],
+            "{shown:?}"
+        );
+        assert_eq!(bench.space.exists("made"), made);
+    }
+}
+
+/// What a call becomes in each mode, and whether the person is asked.
+#[tokio::test]
+async fn modes_and_kinds_of_tasks() {
+    let task = |tool: &'static str| (tool, json!({"prompt": "x"}));
+    let skill = |tool: &'static str, name: &str| (tool, json!({"name": name}));
+    let ask = (Mode::Normal, Posture::Ask);
+    let auto = (Mode::Normal, Posture::Auto);
+    let plan = (Mode::Plan, Posture::Yolo);
+    for ((mode, posture), call, rule, code, asked) in [
+        (ask, task("task"), "", "ok", 1),
+        (ask, task("read_only_task"), "", "ok", 0),
+        (ask, skill("skill", "commit"), "", "ok", 0),
+        (ask, skill("skill", "explore"), "", "ok", 1),
+        (ask, skill("read_only_skill", "explore"), "", "ok", 0),
+        (ask, skill("read_only_skill", "commit"), "", "ok", 0),
+        (auto, task("task"), "", "ok", 0),
+        (auto, skill("skill", "explore"), "", "ok", 0),
+        (plan, task("task"), "", "plan_mode", 0),
+        (plan, skill("skill", "commit"), "", "plan_mode", 0),
+        (plan, skill("skill", "explore"), "", "plan_mode", 0),
+        (plan, task("read_only_task"), "", "ok", 0),
+        (plan, skill("read_only_skill", "commit"), "", "ok", 0),
+        (auto, task("task"), "Delegate(builder)", "blocked", 0),
+        (auto, task("task"), "Delegate(explore)", "ok", 0),
+        (
+            auto,
+            task("read_only_task"),
+            "Delegate(explore)",
+            "blocked",
+            0,
+        ),
+        (auto, task("read_only_task"), "Delegate", "blocked", 0),
+        (
+            auto,
+            skill("read_only_skill", "commit"),
+            "Delegate",
+            "blocked",
+            0,
+        ),
+    ] {
+        let name = format!("{mode:?} {posture:?} {call:?} {rule}");
+        let bench = Bench::with(
+            Kind::Chat,
+            delegating(vec![call], |_| Step::answer().text("Found.")),
+        );
+        let change = |options: &mut Options| {
+            options.interactive = true;
+            options.mode = Some(mode);
+            options.policy.posture = posture;
+            if !rule.is_empty() {
+                options.policy.rules.deny = vec![Rule::parse(rule, "x").unwrap()];
+            }
+        };
+        let mut session = bench.open_with(Open::New, change).await;
+        session.prompt("go", Delivery::Queue).await;
+        let shown = session
+            .watch(async |session, event| {
+                if let Event::Ask(ask) = event {
+                    session.send(Session::answer(ask, "once", None)).await;
+                }
+            })
+            .await;
+        assert_eq!(shown.codes(), [code], "{name}");
+        assert_eq!(shown.asks.len(), asked, "{name}: {:?}", shown.asks);
+        session.close().await;
+    }
+}
+
+#[tokio::test]
+async fn who_only_reads_changes_nothing_whatever_it_tries() {
+    let tries = [
+        ("bash", json!({"command": "touch made"})),
+        ("bash", json!({"command": "ls"})),
+        ("write_file", json!({"path": "made", "content": "x"})),
+        ("task", json!({"prompt": "touch made"})),
+    ];
+    let server = delegating(
+        vec![("read_only_task", json!({"prompt": "x", "role": "builder"}))],
+        move |request| match request.tool_results().is_empty() {
+            true => Step::answer().calls(tries.clone()),
+            false => {
+                let results = request.tool_results();
+                let texts: Vec<&str> = results
+                    .iter()
+                    .map(|(_, text, _)| text.lines().next().unwrap_or_default())
+                    .collect();
+                Step::answer().text(&texts.join("\n"))
+            }
+        },
+    );
+    let bench = Bench::with(Kind::Chat, server);
+    let shown = outcome(&bench, trusting).await;
+    assert!(!bench.space.exists("made"));
+    let text = shown.results()[0]["data"]["text"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(
+        lines[0].starts_with("Error (read_only): Not run: you play a role that changes nothing"),
+        "{text}"
+    );
+    assert!(lines[2].starts_with("Error (unknown_tool)"), "{text}");
+    assert!(lines[3].starts_with("Error (unknown_tool)"), "{text}");
+}
+
+#[tokio::test]
+async fn a_parent_that_was_killed_says_that_its_child_was_lost() {
+    let server = delegating(vec![("task", json!({"prompt": "x"}))], |_| {
+        Step::answer().text("Half").stall(Place::Text(1))
+    });
+    let bench = Bench::with(Kind::Chat, server);
+    let mut session = bench.open_with(Open::New, trusting).await;
+    session.prompt("go", Delivery::Queue).await;
+    bench.asked(2).await;
+    // As a kill leaves it: the log up to here, in another place.
+    let (id, bytes) = (session.id(), session.bytes());
+    session.send(Op::Interrupt).await;
+    session.finish().await;
+    let path = session.log.clone();
+    session.close().await;
+    std::fs::write(path, bytes).unwrap();
+    let mut session = bench.open_with(Open::Resume(id), trusting).await;
+    let shown = session.run("and now?").await;
+    assert_eq!(shown.codes(), ["interrupted"]);
+    session.close().await;
+}
+
+#[tokio::test]
+async fn a_planner_plans_and_the_other_model_carries_it_out() {
+    let server = Server::answering(|request| match role(request).as_deref() {
+        Some("planner") if request.tool_results().is_empty() => {
+            Step::answer().call("ls", json!({}))
+        }
+        Some("planner") => Step::answer().text(&format!("1. Do {}.", says(request))),
+        _ => Step::answer().text("Done it."),
+    });
+    let bench = Bench::with(Kind::Chat, server);
+    let planned = crew(|settings| {
+        settings.planner = Some(ostler_engine::crew::PlannerSettings {
+            model: "mock/planner".into(),
+            max_steps: 0,
+        });
+    });
+    let mut session = bench.open_with(Open::New, planned).await;
+    let shown = session.run("first thing").await;
+    assert_eq!(shown.outcome(), Some(Outcome::Done));
+    let notices: Vec<String> = shown
+        .entries
+        .iter()
+        .filter_map(|e| match &e.body {
+            Body::Notice(notice) => Some(notice.text.clone()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(notices, ["Plan:\n1. Do first thing."]);
+    let [plans, looks, does] = [0, 1, 2].map(|n| bench.request(n));
+    assert_eq!(
+        [plans.model(), looks.model(), does.model()],
+        ["planner", "planner", "mock-model"]
+    );
+    assert!(!plans.tool_names().contains(&"write_file".to_owned()));
+    let told = does.last_user_text();
+    assert!(
+        told.contains("<plan>\n1. Do first thing.\n</plan>"),
+        "{told}"
+    );
+    // Each goes on with its own prompt.
+    session.run("second thing").await;
+    let all = bench.server.requests();
+    let planner: Vec<Vec<u8>> = all
+        .iter()
+        .filter(|r| r.model() == "planner")
+        .map(Captured::prompt_bytes)
+        .collect();
+    let doer: Vec<Vec<u8>> = all
+        .iter()
+        .filter(|r| r.model() != "planner")
+        .map(Captured::prompt_bytes)
+        .collect();
+    for pair in planner.windows(2).chain(doer.windows(2)) {
+        assert!(pair[1].starts_with(&pair[0]));
+    }
+    let last = String::from_utf8_lossy(planner.last().unwrap()).into_owned();
+    assert!(last.contains("ended its turn with: Done it."), "{last}");
+    session.close().await;
+}
+
+#[tokio::test]
+async fn without_a_plan_the_turn_goes_on() {
+    let server = Server::answering(|request| match role(request) {
+        Some(_) => Step::status(400, "no"),
+        None => Step::answer().text("Done it."),
+    });
+    let bench = Bench::with(Kind::Chat, server);
+    for (model, part) in [("mock/planner", "no"), ("nowhere/x", "There is no model")] {
+        let planned = crew(|settings| {
+            settings.planner = Some(ostler_engine::crew::PlannerSettings {
+                model: model.into(),
+                max_steps: 3,
+            });
+        });
+        let shown = outcome(&bench, planned).await;
+        assert_eq!(shown.outcome(), Some(Outcome::Done));
+        let said = format!("{:?}", shown.entries);
+        assert!(
+            said.contains("The planner gave no plan") && said.contains(part),
+            "{said}"
+        );
+    }
+}
+
+fn git(bench: &Bench, args: &[&str]) -> String {
+    let out = std::process::Command::new("git")
+        .args([
+            "-c",
+            "user.name=T",
+            "-c",
+            "user.email=t@localhost",
+            "-c",
+            "commit.gpgSign=false",
+        ])
+        .args(args)
+        .current_dir(bench.space.root())
+        .output()
+        .unwrap();
+    assert!(out.status.success(), "{args:?}: {out:?}");
+    String::from_utf8(out.stdout).unwrap()
+}
+
+#[tokio::test]
+async fn writers_in_worktrees_leave_branches_and_a_report() {
+    let calls: Vec<(&str, Value)> = ["one", "two", "none"]
+        .map(|name| ("task", json!({"prompt": name, "worktree": true})))
+        .to_vec();
+    let server = delegating(calls, |request| {
+        let name = says(request);
+        match (name.as_str(), request.tool_results().is_empty()) {
+            ("none", _) | (_, false) => Step::answer().text("Done."),
+            (_, true) => Step::answer().calls([
+                ("write_file", json!({"path": "shared.txt", "content": name})),
+                ("bash", json!({"command": format!("echo x > {name}.txt")})),
+            ]),
+        }
+    });
+    let bench = Bench::with(Kind::Chat, server);
+    git(&bench, &["init", "-q", "-b", "main"]);
+    bench.space.write("shared.txt", "old");
+    git(&bench, &["add", "."]);
+    git(&bench, &["commit", "-qm", "begin"]);
+    bench.space.write("two.txt", "mine");
+    let shown = outcome(&bench, trusting).await;
+    assert_eq!(shown.codes(), ["ok"; 3]);
+    let results = shown.results();
+    let [one, two, none] = [0, 1, 2].map(|n| &results[n]["data"]["worktree"]);
+    assert_eq!(none, &Value::Null);
+    assert_eq!(one["files"], json!(["A\tone.txt", "M\tshared.txt"]));
+    assert_eq!(
+        (&one["clean"], &one["in_the_way"]),
+        (&json!(true), &json!([]))
+    );
+    assert_eq!(two["in_the_way"], json!(["two.txt"]));
+    // The person's own tree is as it was, and what was done can be taken.
+    assert_eq!(bench.space.read("shared.txt"), "old");
+    assert!(!bench.space.exists("one.txt"));
+    let branch = one["branch"].as_str().unwrap();
+    git(&bench, &["merge", "-q", branch]);
+    assert_eq!(bench.space.read("shared.txt"), "one");
+    // Two trees are left, both outside of the repository.
+    let trees = git(&bench, &["worktree", "list"]);
+    assert_eq!(trees.lines().count(), 3, "{trees}");
+    let path = std::path::Path::new(one["path"].as_str().unwrap());
+    assert!(path.starts_with(bench.space.home()), "{path:?}");
+    let told = bench.server.requests().last().unwrap().tool_results();
+    assert!(
+        told[0].1.contains("It merges cleanly into HEAD.")
+            && told[0].1.contains("Take: git merge ostler/"),
+        "{told:?}"
+    );
+    // A second one now conflicts with what was merged.
+    let branch = two["branch"].as_str().unwrap();
+    let tried = std::process::Command::new("git")
+        .args(["merge-tree", "--write-tree", "HEAD", branch])
+        .current_dir(bench.space.root())
+        .output()
+        .unwrap();
+    assert!(!tried.status.success());
+}
+
+fn skilled(bench: &Bench) -> impl Fn(&mut Options) + use<> {
+    let path = bench.space.home().join("skills");
+    move |options| {
+        trusting(options);
+        let mut settings = CrewSettings::default();
+        settings.skills.sources = vec![ostler_engine::sources::Source {
+            path: path.clone(),
+            owner: ostler_engine::sources::Owner::Person,
+        }];
+        settings.models.insert("apart".into(), "mock/other".into());
+        options.crew = Arc::new(settings);
+    }
+}
+
+fn put_skill(bench: &Bench, name: &str, text: &str) {
+    let folder = bench.space.home().join("skills").join(name);
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("SKILL.md"), text).unwrap();
+}
+
+#[tokio::test]
+async fn skills_are_followed_here_or_apart() {
+    let calls = vec![
+        ("skill", json!({"name": "here", "arguments": "a b"})),
+        ("skill", json!({"name": "apart", "arguments": "c"})),
+        ("skill", json!({"name": "nothing like it"})),
+        ("skill", json!({"name": "private"})),
+    ];
+    let server = delegating(calls, |request| {
+        Step::answer().text(&format!("{} by {}", says(request), request.model()))
+    });
+    let bench = Bench::with(Kind::Chat, server);
+    put_skill(
+        &bench,
+        "here",
+        "---\ndescription: Do it here\n---\nFirst $1, then $2. See more.md.",
+    );
+    std::fs::write(bench.space.home().join("skills/here/more.md"), "x").unwrap();
+    put_skill(
+        &bench,
+        "apart",
+        "---\ndescription: Do it apart\nrunAs: subagent\nrole: explore\n---\nLook: !`echo seen`\nFind $1",
+    );
+    put_skill(
+        &bench,
+        "private",
+        "---\ndisable-model-invocation: true\n---\nx",
+    );
+    let mut session = bench.open_with(Open::New, skilled(&bench)).await;
+    let shown = session.run("go").await;
+    assert_eq!(
+        shown.codes(),
+        ["ok", "ok", "unknown_skill", "unknown_skill"]
+    );
+    let results = shown.results();
+    let here = results[0]["data"]["text"].as_str().unwrap();
+    assert!(
+        here.contains("when the text speaks of them: more.md]")
+            && here.ends_with("First a, then b. See more.md."),
+        "{here}"
+    );
+    assert_eq!(results[1]["data"]["text"], "Find c by other");
+    let child = bench
+        .server
+        .requests()
+        .into_iter()
+        .find(|r| role(r).is_some())
+        .unwrap();
+    assert!(
+        child.last_user_text().contains("Look: seen"),
+        "{}",
+        child.last_user_text()
+    );
+    // Names and descriptions are in the prompt, texts are not.
+    let system = bench.request(0).system_text();
+    assert!(
+        system.contains("- apart: Do it apart\n")
+            && !system.contains("First $1")
+            && !system.contains("private"),
+        "{system}"
+    );
+    let View::List(list) = session.command("skills").await else {
+        panic!();
+    };
+    assert!(list.items.iter().any(|item| item.label == "private"));
+    session.close().await;
+}
+
+#[tokio::test]
+async fn a_skill_that_calls_itself_comes_to_an_end() {
+    // Apart: one below the other until the limit; here: the same call again and again until the turn ends.
+    for (name, run_as, expect) in [
+        ("apart", "subagent", Outcome::Done),
+        ("here", "inline", Outcome::Error),
+    ] {
+        let server = Server::answering(move |request| match request.tool_results().last() {
+            Some((_, text, _)) if name == "apart" => Step::answer().text(text),
+            _ => Step::answer().call("skill", json!({"name": name})),
+        });
+        let bench = Bench::with(Kind::Chat, server);
+        put_skill(
+            &bench,
+            name,
+            &format!("---\nrunAs: {run_as}\n---\nCall {name}."),
+        );
+        let shown = outcome(&bench, skilled(&bench)).await;
+        assert_eq!(shown.outcome(), Some(expect), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn skills_are_commands_of_the_person_too() {
+    let server = Server::answering(|request| Step::answer().text(&request.last_user_text()));
+    let bench = Bench::with(Kind::Chat, server);
+    put_skill(
+        &bench,
+        "here",
+        "---\ndescription: x\n---\nDo $ARGUMENTS here.",
+    );
+    put_skill(
+        &bench,
+        "apart",
+        "---\nrunAs: subagent\n---\nDo $ARGUMENTS apart.",
+    );
+    let mut session = bench.open_with(Open::New, skilled(&bench)).await;
+    for (line, part) in [
+        ("here this", "Do this here."),
+        (
+            "apart that",
+            "Call skill with the name apart and the arguments: that.",
+        ),
+        ("review", "Call read_only_skill with the name review."),
+    ] {
+        session.send(Op::Command { line: line.into() }).await;
+        let shown = session.finish().await;
+        assert!(shown.text().contains(part), "{line}: {}", shown.text());
+    }
+    session.close().await;
+}
+
+/// Many children in parallel against a budget that is too small for all. `OSTLER_CREW_RUNS=100` is the full run.
+#[tokio::test]
+async fn fifty_children_at_once_lose_no_result_and_no_money() {
+    const CHILDREN: usize = 50;
+    const LIMIT: u64 = 150_000;
+    let runs = std::env::var("OSTLER_CREW_RUNS").ok();
+    let runs: usize = runs.and_then(|n| n.parse().ok()).unwrap_or(2);
+    let usage = Usage {
+        input: 2_000,
+        output: 100,
+        ..Usage::default()
+    };
+    for run in 0..runs {
+        let task = |n: usize| ("read_only_task", json!({"prompt": format!("number {n}")}));
+        let server = delegating(
+            (0..CHILDREN).map(task).collect(),
+            move |request| match request.tool_results().len() {
+                0 => Step::answer().call("time", json!({})).usage(usage),
+                _ => Step::answer().text(&says(request)).usage(usage),
+            },
+        );
+        let bench = Bench::with(Kind::Chat, server);
+        let ledger = ostler_engine::ledger::Ledger::new(bench.space.home());
+        let limits = ostler_engine::budget::Limits {
+            session: ostler_engine::budget::Limit {
+                usd: None,
+                tokens: Some(LIMIT),
+            },
+            ..Default::default()
+        };
+        let budget = ostler_engine::budget::Budget::new(limits, ledger.clone());
+        let change = |options: &mut Options| {
+            options.params.max_tokens = Some(100);
+            options.budget = budget.clone();
+            options.crew = Arc::new(CrewSettings {
+                max_children: CHILDREN,
+                ..CrewSettings::default()
+            });
+        };
+        let shown = outcome(&bench, change).await;
+        let results = shown.results();
+        assert_eq!(results.len(), CHILDREN, "run {run}");
+        for (n, result) in results.iter().enumerate() {
+            let text = result["data"]["text"].as_str();
+            let why = result["error"]["message"].as_str().unwrap_or_default();
+            assert!(
+                text == Some(&format!("number {n}")) || why.contains("budget"),
+                "run {run}: {result}"
+            );
+        }
+        let lines = ledger.lines().unwrap();
+        let spent: u64 = lines.iter().map(|l| l.tokens.input + l.tokens.output).sum();
+        assert!(spent <= LIMIT, "run {run}: {spent}");
+        let lost = results.iter().filter(|r| r["ok"] != true).count();
+        assert!(
+            lost > 0 && lost < CHILDREN,
+            "run {run}: {lost} without an answer"
+        );
+    }
+}
+
+/// `cargo nextest run -p ostler-engine --run-ignored only starting_a_child --no-capture`
+#[tokio::test]
+#[ignore = "it measures"]
+async fn starting_a_child() {
+    let server = delegating(vec![("read_only_task", json!({"prompt": "x"}))], |_| {
+        Step::answer().text("Done.")
+    });
+    let bench = Bench::with(Kind::Chat, server);
+    for n in 0..100 {
+        put_skill(
+            &bench,
+            &format!("s{n}"),
+            &format!("---\ndescription: Number {n}\n---\n{}", "word ".repeat(500)),
+        );
+    }
+    let (mut first, mut child) = (Vec::new(), Vec::new());
+    for _ in 0..20 {
+        let mut session = bench.open_with(Open::New, skilled(&bench)).await;
+        let before = bench.server.requests().len();
+        let since = std::time::Instant::now();
+        session.prompt("go", Delivery::Queue).await;
+        while bench.server.requests().len() < before + 1 {
+            tokio::task::yield_now().await;
+        }
+        first.push(since.elapsed());
+        while !matches!(
+            session.next().await,
+            Event::Delta(Delta::ToolStarted { .. })
+        ) {}
+        let since = std::time::Instant::now();
+        while bench.server.requests().len() < before + 2 {
+            tokio::task::yield_now().await;
+        }
+        child.push(since.elapsed());
+        session.finish().await;
+        session.close().await;
+    }
+    let median = |times: &mut Vec<std::time::Duration>| {
+        times.sort();
+        times[times.len() / 2]
+    };
+    let (first, child) = (median(&mut first), median(&mut child));
+    eprintln!(
+        "from a prompt to its request {first:?}, from a call to the child's request {child:?}"
+    );
+}
