@@ -8,8 +8,9 @@ use ostler_testkit::{
 };
 use serde_json::{Value, json};
 
-/// 4,000 tokens at four bytes each, with every built-in tool.
-const MAX_FIRST_PROMPT: usize = 16_000;
+/// 2,500 tokens at four bytes each, and 4,000 with every built-in tool in the list.
+const MAX_FIRST_PROMPT: [(&str, usize); 2] =
+    [("", 10_000), ("[tools]\ntool_search = false\n", 16_000)];
 /// A model that nobody knows is only asked for its thoughts when the person says how hard to think.
 const THINKING: &str = "[agent]\neffort = \"medium\"\n";
 /// Eight by eight red pixels.
@@ -573,10 +574,73 @@ fn project_instructions_come_after_everything_that_is_shared() {
 #[test]
 fn the_first_prompt_is_small() {
     each_kind(|kind| {
-        let scene = Scene::new(kind, [Step::answer().text("ok")]);
-        scene.exec("Say hello").ok();
-        let bytes = scene.server.request(0).prompt_bytes().len();
-        assert!(bytes < MAX_FIRST_PROMPT, "{bytes} bytes");
+        for (config, most) in MAX_FIRST_PROMPT {
+            let scene = Scene::with_config(kind, config, [Step::answer().text("ok")]);
+            scene.exec("Say hello").ok();
+            let first = scene.server.request(0);
+            let bytes = first.prompt_bytes().len();
+            assert!(bytes < most, "{config}{bytes} bytes");
+            let listed = |name: &str| first.tool_names().iter().any(|n| n == name);
+            assert_eq!(
+                (listed("bash"), listed("tool_search"), listed("move_file")),
+                (true, config.is_empty(), !config.is_empty())
+            );
+        }
+    });
+}
+
+#[test]
+fn a_tool_that_is_not_in_the_list_is_found_and_run() {
+    each_kind(|kind| {
+        let moved = |from: &str, to: &str| json!({"source_path": from, "destination_path": to});
+        let steps = [
+            Step::answer().calls([("tool_search", json!({"query": "rename a file"}))]),
+            Step::answer().calls([(
+                "tool_search",
+                json!({"tool": "move_file", "arguments": moved("a.txt", "b.txt")}),
+            )]),
+            // By its name alone, as far as the vendor lets that through.
+            Step::answer().calls([("move_file", moved("b.txt", "c.txt"))]),
+            Step::answer().calls([("tool_search", json!({"tool": "fly", "arguments": {}}))]),
+            Step::answer().text("Done."),
+            Step::answer().text("Still there."),
+        ];
+        let scene = Scene::new(kind, steps);
+        scene.space.write("a.txt", "x\n");
+        scene.exec("Rename it").ok();
+        scene.ostler(["resume", "-p", "And now?"]).output().ok();
+        assert_eq!(scene.space.read("c.txt"), "x\n");
+        let requests = scene.server.requests();
+        assert!(!requests[0].tool_names().contains(&"move_file".to_owned()));
+        let last = requests.last().unwrap();
+        let results = last.tool_results();
+        assert!(
+            results[0].1.contains("## move_file") && results[0].1.contains("destination_path"),
+            "{results:?}"
+        );
+        for (result, words) in results[1..]
+            .iter()
+            .zip(["Moved.", "Moved.", "no tool `fly`"])
+        {
+            assert!(result.1.contains(words), "{result:?}");
+        }
+        // The model is told what it said; the log, what was done.
+        let names: Vec<String> = last.tool_calls().into_iter().map(|(_, n, _)| n).collect();
+        assert_eq!(
+            names,
+            ["tool_search", "tool_search", "move_file", "tool_search"]
+        );
+        assert!(last.tool_calls()[1].2.contains("destination_path"));
+        let log = scene.log();
+        let ran: Vec<&Value> = of_type(&log, "tool_use")
+            .into_iter()
+            .map(|e| &e["name"])
+            .collect();
+        assert_eq!(ran, ["tool_search", "move_file", "move_file", "fly"]);
+        let prompts: Vec<Vec<u8>> = requests.iter().map(Captured::prompt_bytes).collect();
+        for pair in prompts.windows(2) {
+            assert!(pair[1].starts_with(&pair[0]));
+        }
     });
 }
 

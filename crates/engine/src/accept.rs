@@ -1,9 +1,10 @@
 //! From a model's answer to entries: calls get unique ids and arguments that are JSON objects, or a word on why not.
 
-use crate::tools::canonical_name;
+use crate::tools::{canonical_name, tool_search};
 use ostler_llm::repair::{self, Ended};
 use ostler_llm::{Answer, AnswerPart, ToolSpec};
 use ostler_wire::{Json, Message, Origin, Part, Replay, Role, Stop, ToolUse};
+use serde_json::Value;
 use std::collections::HashSet;
 
 #[cfg(test)]
@@ -127,10 +128,15 @@ fn read_call(id: String, name: String, arguments: &str, stop: Stop, tools: &[Too
         Stop::End | Stop::Calls | Stop::Refusal => Ended::Whole,
     };
     let names: Vec<&str> = tools.iter().map(|t| t.name.as_str()).collect();
-    let name = repair::tool_name(&name, &names).to_owned();
-    let known_as = canonical_name(&name).unwrap_or(&name);
+    let mut name = repair::tool_name(&name, &names).to_owned();
+    let mut via = None;
     let (input, repair) = match repair::arguments(arguments, ended) {
-        Ok(mended) => {
+        Ok(mut mended) => {
+            if let Some((tool, arguments)) = looked_up(&name, &mended.text) {
+                via = Some(std::mem::replace(&mut name, tool));
+                mended.text = arguments;
+            }
+            let known_as = canonical_name(&name).unwrap_or(&name);
             let schema = tools
                 .iter()
                 .find(|t| t.name == known_as)
@@ -157,12 +163,29 @@ fn read_call(id: String, name: String, arguments: &str, stop: Stop, tools: &[Too
         input,
         repair,
         by: None,
+        via,
     }
 }
 
+/// The call that one of `tool_search` stands for: what is run, asked for and shown is that one.
+fn looked_up(name: &str, arguments: &str) -> Option<(String, String)> {
+    if canonical_name(name) != Some(tool_search::NAME) {
+        return None;
+    }
+    let input = serde_json::from_str(arguments).ok()?;
+    let (tool, arguments) = tool_search::inner(&input)?;
+    let arguments = match arguments {
+        // Some models write objects within arguments as text.
+        Some(Value::String(text)) => repair::arguments(text, Ended::Whole).ok()?.text,
+        Some(arguments) => arguments.to_string(),
+        None => "{}".into(),
+    };
+    Some((tool.to_owned(), arguments))
+}
+
 /// Strings for numbers and the like, where the schema leaves no doubt. Untouched text stays byte for byte.
-fn coerce(text: String, schema: &serde_json::Value) -> (String, bool) {
-    let Ok(mut value) = serde_json::from_str::<serde_json::Value>(&text) else {
+fn coerce(text: String, schema: &Value) -> (String, bool) {
+    let Ok(mut value) = serde_json::from_str::<Value>(&text) else {
         return (text, false);
     };
     let before = value.clone();

@@ -1,7 +1,7 @@
 //! From the log to messages: one total function, fed entry by entry, that always leaves a valid conversation.
 //! It is the only place that repairs histories. What of a folded past it is given, the compactions decide.
 
-use crate::tools;
+use crate::tools::{self, tool_search};
 use ostler_llm::{AnswerPart, CallResult, Msg};
 use ostler_wire::{
     Body, Caller, Image, Message, Origin, Part, Replay, Rewound, Role, ToolResult, ToolUse,
@@ -50,8 +50,10 @@ struct Answer {
 struct Call {
     /// As the log knows it.
     id: String,
-    name: String,
+    /// The tool that ran.
+    tool: String,
     /// As the model is told.
+    name: String,
     sent_id: String,
     result: Option<CallResult>,
 }
@@ -262,7 +264,13 @@ impl Fold {
             |part| matches!(part, AnswerPart::Call { id, name, .. } if *id == call.id && name.is_empty()),
         );
         let sent_id = self.sendable(&call.id, answer.own && announced);
-        let sent_name = sendable_name(&call.name);
+        let (sent_name, input) = match &call.via {
+            Some(via) => (
+                sendable_name(via),
+                tool_search::outer(&call.name, &call.input),
+            ),
+            None => (sendable_name(&call.name), call.input.get().to_owned()),
+        };
         let slot = answer.parts.iter_mut().find_map(|part| match part {
             AnswerPart::Call {
                 id,
@@ -278,17 +286,18 @@ impl Fold {
             Some((id, name, arguments)) => {
                 id.clone_from(&sent_id);
                 sent_name.clone_into(name);
-                call.input.get().clone_into(arguments);
+                *arguments = input;
             }
             None => answer.parts.push(AnswerPart::Call {
                 id: sent_id.clone(),
                 name: sent_name.clone(),
-                arguments: call.input.get().to_owned(),
+                arguments: input,
                 replay: None,
             }),
         }
         self.calls.push(Call {
             id: call.id.clone(),
+            tool: sendable_name(&call.name),
             name: sent_name,
             sent_id,
             result: None,
@@ -354,7 +363,7 @@ impl Fold {
         else {
             return;
         };
-        let rendered = tools::render(&call.name, &result.output, envelope);
+        let rendered = tools::render(&call.tool, &result.output, envelope);
         call.result = Some(CallResult {
             id: call.sent_id.clone(),
             name: call.name.clone(),

@@ -504,11 +504,12 @@ impl LocalHub {
             servers: self.servers.clone(),
             ..Shop::new(options, artifacts, &feed, history, self.writing.clone())
         };
+        let tools = self.tools().as_listed(&conversation.prefix.tools);
         Desk {
             conversation,
             log: Log::memory(),
             feed,
-            tools: self.tools(),
+            tools,
             policy: Arc::new(options.policy.clone()),
             scope: Arc::new(Scope {
                 root: options.root.clone(),

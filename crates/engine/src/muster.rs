@@ -7,7 +7,7 @@ use crate::log::branch;
 use crate::mcp::{Kept, Muster, PREFIX, PromptInfo, Surroundings, is_theirs};
 use crate::prefixes;
 use crate::session::Session;
-use crate::tools::Tools;
+use crate::tools::{Tools, tool_search};
 use crate::turn::Opening;
 use ostler_llm::{Prefix, ToolSpec};
 use ostler_wire::{Body, HubError, Notice, Settings, Word};
@@ -229,9 +229,13 @@ fn merged(old: &[ToolSpec], new: Vec<ToolSpec>, unknown: &[String]) -> Vec<ToolS
     };
     let stays = |spec: &&ToolSpec| unknown.iter().any(|server| is_of(spec, server));
     let ours = old.iter().filter(|spec| !is_theirs(&spec.name));
+    // The way to look tools up stays as it is, and comes with the first that need it.
+    let searches = old.iter().any(|spec| spec.name == tool_search::NAME);
+    let comes =
+        |spec: &ToolSpec| is_theirs(&spec.name) || !searches && spec.name == tool_search::NAME;
     let mut theirs: Vec<ToolSpec> = new
         .into_iter()
-        .filter(|spec| is_theirs(&spec.name))
+        .filter(comes)
         .chain(old.iter().filter(stays).cloned())
         .collect();
     theirs.sort_by(|a, b| a.name.cmp(&b.name));
@@ -296,9 +300,17 @@ mod tests {
                 &["bash", "ls", "mcp__a__x", "mcp__c__n"],
             ),
             (&[], &["ab"], &["bash", "ls", "mcp__ab__y"]),
+            (
+                &["mcp__a__x", "tool_search"],
+                &[],
+                &["bash", "ls", "mcp__a__x", "tool_search"],
+            ),
         ] {
             let unknown: Vec<String> = unknown.iter().map(|s| (*s).to_owned()).collect();
             assert_eq!(merged(&specs(&old), specs(new), &unknown), specs(expect));
         }
+        let mut began = specs(&["bash", "tool_search"]);
+        began[1].description = "As it was.".into();
+        assert_eq!(merged(&began, specs(&["tool_search"]), &[]), began);
     }
 }

@@ -79,15 +79,16 @@ mod tests {
 
     #[test]
     fn the_default_prefix_is_small() {
-        const MAX_TOKENS: usize = 4_000;
-        let tools = tools(&[]);
-        let specs = tools.specs();
-        let of = |spec: &ostler_llm::ToolSpec| {
-            spec.name.len() + spec.description.len() + spec.parameters.get().len()
-        };
-        let bytes = render(&tools, &[], "").len() + specs.iter().map(of).sum::<usize>();
-        // JSON has shorter tokens than prose: three bytes each are more than any tokenizer needs.
-        assert!(bytes / 3 <= MAX_TOKENS, "{bytes} bytes");
+        for (filter, max_tokens) in [(&[][..], 2_500), (&["!tool_search"], 4_000)] {
+            let tools = tools(filter);
+            let specs = tools.specs();
+            let of = |spec: &ostler_llm::ToolSpec| {
+                spec.name.len() + spec.description.len() + spec.parameters.get().len()
+            };
+            let bytes = render(&tools, &[], "").len() + specs.iter().map(of).sum::<usize>();
+            // JSON has shorter tokens than prose: three bytes each are more than any tokenizer needs.
+            assert!(bytes / 3 <= max_tokens, "{filter:?}: {bytes} bytes");
+        }
     }
 
     #[test]

@@ -22,6 +22,26 @@ pub fn of<T: JsonSchema>() -> Value {
     value
 }
 
+/// `oneOf` of words, each with a description of its own, is one list of words.
+fn gather_words(object: &mut Map<String, Value>) {
+    let Some(Value::Array(variants)) = object.get("oneOf") else {
+        return;
+    };
+    let words = variants.iter().map(|variant| match variant.get("enum") {
+        Some(Value::Array(words)) => Some(words.clone()),
+        Some(_) | None => Some(vec![variant.get("const")?.clone()]),
+    });
+    let Some(words) = words.collect::<Option<Vec<_>>>() else {
+        return;
+    };
+    let words = words.concat();
+    if words.iter().all(Value::is_string) {
+        object.remove("oneOf");
+        object.insert("type".into(), "string".into());
+        object.insert("enum".into(), words.into());
+    }
+}
+
 /// Drops titles, number formats, null variants and defaults of null.
 fn tidy(value: &mut Value) {
     match value {
@@ -50,6 +70,7 @@ fn tidy(value: &mut Value) {
                 choices.retain(|choice| !choice.is_null());
             }
             unwrap_nullable(object);
+            gather_words(object);
             object.values_mut().for_each(tidy);
         }
         Value::Array(items) => items.iter_mut().for_each(tidy),
@@ -68,6 +89,34 @@ fn unwrap_nullable(object: &mut Map<String, Value>) {
         object.remove("anyOf");
         for (key, value) in one {
             object.entry(key).or_insert(value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn words_are_gathered() {
+        for (schema, expect) in [
+            (
+                json!({"oneOf": [{"type": "string", "enum": ["a", "b"]}, {"const": "c", "description": "x"}]}),
+                json!({"type": "string", "enum": ["a", "b", "c"]}),
+            ),
+            (
+                json!({"oneOf": [{"const": 1}, {"const": "c"}]}),
+                json!({"oneOf": [{"const": 1}, {"const": "c"}]}),
+            ),
+            (
+                json!({"oneOf": [{"type": "string"}]}),
+                json!({"oneOf": [{"type": "string"}]}),
+            ),
+        ] {
+            let mut tidied = schema.clone();
+            tidy(&mut tidied);
+            assert_eq!(tidied, expect, "{schema}");
         }
     }
 }

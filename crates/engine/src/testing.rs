@@ -109,6 +109,7 @@ pub fn tool_use(id: &str, name: &str, input: Value) -> Body {
         input: Json::from(input),
         repair: None,
         by: None,
+        via: None,
     })
 }
 

@@ -97,6 +97,11 @@ pub trait Tool: Send + Sync {
     fn says_read_only(&self) -> bool {
         false
     }
+
+    /// What `tool_search` shows of it, where `spec` says less.
+    fn unabridged(&self) -> Option<ToolSpec> {
+        None
+    }
 }
 
 /// What the pure part of a call may look at.

@@ -20,7 +20,7 @@ use crate::redact::Redactor;
 use crate::sample::{Sampled, sample};
 use crate::saves;
 use breaker::Breaker;
-use ostler_llm::{Answer, AnswerPart, Error, TokenUsage};
+use ostler_llm::{Answer, AnswerPart, Error, TokenUsage, ToolSpec};
 use ostler_wire::{
     Body, Delta, ErrorEntry, Interrupted, Json, Language, Message, Notice, Outcome, Stop,
     ToolResult, TurnEnd, Usage, View, Word,
@@ -396,13 +396,15 @@ fn commit_answer(
     }
     let origin = desk.conversation.model.target().origin.clone();
     clean_calls(desk.feed.redactor(), &mut answer);
-    let accepted = accept(
-        answer,
-        stop,
-        &origin,
-        &desk.conversation.prefix.tools,
-        &mut desk.used_ids,
-    );
+    let listed = &desk.conversation.prefix.tools;
+    let tools: Vec<ToolSpec> = desk
+        .tools
+        .unlisted()
+        .iter()
+        .chain(listed)
+        .cloned()
+        .collect();
+    let accepted = accept(answer, stop, &origin, &tools, &mut desk.used_ids);
     let mut bodies = Vec::new();
     if !accepted.message.parts.is_empty() {
         bodies.push(Body::Message(accepted.message));

@@ -194,6 +194,43 @@ async fn a_resumed_session_keeps_its_prefix_whatever_has_changed_since() {
 }
 
 #[tokio::test]
+async fn a_session_that_began_with_every_tool_goes_on_with_them() {
+    for kind in [Kind::Chat, Kind::Gemini] {
+        let calls = Step::answer().calls([("time", json!({}))]);
+        let bench = Bench::new(kind, [done(), calls, done(), done(), done()]);
+        let whole = |options: &mut ostler_engine::Options| {
+            options.tool_filter = vec!["!tool_search".into()];
+        };
+        let mut session = bench.open_with(Open::New, whole).await;
+        session.run("go").await;
+        let id = session.id();
+        session.close().await;
+        let mut session = bench.resume(&id).await;
+        session.run("on").await;
+        session.close().await;
+        let names = bench.request(0).tool_names();
+        assert!(names.contains(&"time".to_owned()) && !names.contains(&"tool_search".to_owned()));
+        for n in [1, 2] {
+            assert_eq!(opening(&bench.request(0)), opening(&bench.request(n)));
+        }
+        let (_, time, failed) = bench.request(2).tool_results().remove(0);
+        assert!(time.contains("epoch") && !failed, "{time}");
+        assert_eq!(unplanned(&bench, &id), [""; 0]);
+        // And one that began with the short list keeps that, whatever is asked for later.
+        let mut session = bench.open().await;
+        session.run("go").await;
+        let id = session.id();
+        session.close().await;
+        let mut session = bench.open_with(Open::Resume(id.clone()), whole).await;
+        session.run("on").await;
+        session.close().await;
+        assert_eq!(opening(&bench.request(3)), opening(&bench.request(4)));
+        assert_ne!(opening(&bench.request(0)), opening(&bench.request(3)));
+        assert_eq!(unplanned(&bench, &id), [""; 0]);
+    }
+}
+
+#[tokio::test]
 async fn a_prefix_that_is_gone_is_told_and_its_break_recorded() {
     let bench = Bench::new(Kind::Chat, [done(), done()]);
     bench.space.write("AGENTS.md", "Use tabs.");

@@ -97,6 +97,9 @@ pub struct ToolUse {
     pub repair: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Caller>,
+    /// The tool that the model called to have this one run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub via: Option<String>,
 }
 
 /// The call finished. `output` is the envelope of the tool.

@@ -240,3 +240,52 @@ fn a_tool_by_another_name_is_still_that_tool() {
         assert_eq!(calls(&accepted), [("a", logged, r#"{"offset":5}"#, note)]);
     }
 }
+
+#[test]
+fn a_call_through_tool_search_is_the_call_that_it_stands_for() {
+    for (arguments, name, input, via) in [
+        (
+            r#"{"tool":"count","arguments":{"n":"5"}}"#,
+            "count",
+            r#"{"n":5}"#,
+            true,
+        ),
+        (
+            r#"{"tool":"count","arguments":"{\"n\": 5}"}"#,
+            "count",
+            r#"{"n": 5}"#,
+            true,
+        ),
+        (r#"{"tool":"count"}"#, "count", "{}", true),
+        (
+            r#"{"tool":"nowhere","arguments":{"a":1}}"#,
+            "nowhere",
+            r#"{"a":1}"#,
+            true,
+        ),
+        (
+            r#"{"query":"count"}"#,
+            "tool_search",
+            r#"{"query":"count"}"#,
+            false,
+        ),
+        (
+            r#"{"tool":"tool_search"}"#,
+            "tool_search",
+            r#"{"tool":"tool_search"}"#,
+            false,
+        ),
+    ] {
+        let used = &mut HashSet::new();
+        let accepted = taken(vec![call("a", "tool_search", arguments)], Stop::Calls, used);
+        let [call] = accepted.calls.as_slice() else {
+            panic!("{arguments}");
+        };
+        assert_eq!(
+            (call.name.as_str(), call.input.get()),
+            (name, input),
+            "{arguments}"
+        );
+        assert_eq!(call.via.is_some(), via, "{arguments}");
+    }
+}

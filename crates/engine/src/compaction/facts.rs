@@ -130,7 +130,7 @@ impl Facts {
             // They look and change nothing, so that doing them again is no harm.
             "read_file" | "ls" | "glob" | "grep" | "time" | "todo" | "ask" | "complete_step"
             | "exit_plan_mode" | "bash_output" | "write_file" | "edit_file" | "multi_edit"
-            | "delete_range" | "delete_symbol" | "notebook_edit" | "move_file" => {}
+            | "delete_range" | "delete_symbol" | "notebook_edit" | "move_file" | "tool_search" => {}
             "bash" => {
                 let outcome = outcome(result, &output);
                 let outcome = match call.by {

@@ -157,7 +157,7 @@ pub fn listing(offer: &Offer, tools: &Tools) -> String {
     let has = |names: [&str; 2]| tools.names().any(|name| names.contains(&name));
     let mut out = String::new();
     if has(["task", "read_only_task"]) {
-        out.push_str("# Roles\nSub-agents play one of these; they know nothing of this conversation but their prompt.\n");
+        out.push_str("# Roles\nSub-agents play one of these and know only their prompt.\n");
         out.push_str(&offer.roles.listing());
     }
     let skills = offer.skills.listing();

@@ -107,6 +107,7 @@ fn call(desk: &mut Desk, command: &str, by: Caller) -> Result<ToolUse, LogError>
         input: Json::of(&json!({"command": command})),
         repair: None,
         by: Some(by),
+        via: None,
     };
     desk.commit(vec![Body::ToolUse(call.clone())])?;
     Ok(call)

@@ -4,7 +4,6 @@
 use super::PromptInfo;
 use super::keeper::{Kept, Snapshot, State, Wish};
 use super::names::{other_name, server_name, tool_name};
-use super::search::{self, ToolSearch};
 use super::settings::{McpSettings, Surroundings, Trust};
 use super::tool::ServerTool;
 use crate::tool::Tool;
@@ -104,7 +103,6 @@ impl Fleet {
 
     pub fn muster(&self) -> Muster {
         let mut out = Muster::default();
-        let mut deferred = Vec::new();
         let mut room = self
             .around
             .settings
@@ -133,24 +131,17 @@ impl Fleet {
                     out.trusted.push(name.clone());
                 }
                 let call = self.around.settings.call;
-                let tool = ServerTool::new(name.clone(), info.clone(), kept.clone(), call);
+                let tool = ServerTool::new(name, info.clone(), kept.clone(), call);
                 let spec = tool.spec();
                 let size = spec.description.len() + spec.parameters.get().len();
                 let size = u64::try_from(size).unwrap_or(u64::MAX);
                 let tool = match size <= room {
                     true => tool,
-                    false => {
-                        deferred.push((name, info.clone()));
-                        tool.deferred()
-                    }
+                    false => tool.deferred(),
                 };
                 room = room.saturating_sub(size);
                 out.tools.push(Arc::new(tool));
             }
-        }
-        if !deferred.is_empty() {
-            out.trusted.push(search::NAME.to_owned());
-            out.tools.push(Arc::new(ToolSearch { tools: deferred }));
         }
         out
     }

@@ -16,7 +16,6 @@ mod names;
 mod person;
 mod provider;
 mod sampling;
-mod search;
 mod settings;
 mod stdio;
 mod text;
@@ -82,5 +81,5 @@ pub struct ResourceInfo {
 
 /// Whether a tool of that name is there because of servers.
 pub fn is_theirs(name: &str) -> bool {
-    name.starts_with(PREFIX) || name == search::NAME
+    name.starts_with(PREFIX)
 }

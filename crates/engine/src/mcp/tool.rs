@@ -51,6 +51,17 @@ impl ServerTool {
         self
     }
 
+    fn whole(&self) -> ToolSpec {
+        let mut schema = self.info.schema.clone();
+        // Not for models, and not every vendor takes it.
+        schema.shift_remove("$schema");
+        ToolSpec {
+            name: self.name.clone(),
+            description: self.info.description.clone(),
+            parameters: Json::of(&schema),
+        }
+    }
+
     async fn call(&self, args: Map<String, Value>, cx: Context) -> Result<Done, ToolError> {
         let server = &self.kept.server.name;
         let connecting = async {
@@ -144,14 +155,7 @@ impl Tool for ServerTool {
                 parameters: Json::of(&text::any_object()),
             };
         }
-        let mut schema = self.info.schema.clone();
-        // Not for models, and not every vendor takes it.
-        schema.shift_remove("$schema");
-        ToolSpec {
-            name: self.name.clone(),
-            description: self.info.description.clone(),
-            parameters: Json::of(&schema),
-        }
+        self.whole()
     }
 
     fn access(&self, args: &Value, scope: &Scope) -> Result<Vec<Access>, ToolError> {
@@ -187,5 +191,9 @@ impl Tool for ServerTool {
 
     fn says_read_only(&self) -> bool {
         self.info.read_only
+    }
+
+    fn unabridged(&self) -> Option<ToolSpec> {
+        self.deferred.then(|| self.whole())
     }
 }

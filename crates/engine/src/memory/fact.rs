@@ -16,7 +16,7 @@ const MARK: usize = 3;
 const FENCE: &str = "---";
 const BOM: char = '\u{feff}';
 
-/// What a fact is about.
+// What a fact is about. No doc comment: it would be in the schemas of tools.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
 )]
@@ -42,7 +42,7 @@ impl Kind {
     }
 }
 
-/// Whose fact it is.
+// Whose fact it is.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
 )]

@@ -17,7 +17,6 @@ pub struct Args {
     #[serde(default, alias = "options")]
     #[schemars(with = "Option<Vec<String>>")]
     choices: Option<Vec<Choice>>,
-    /// Several may be chosen
     #[serde(default)]
     multi: Option<bool>,
 }

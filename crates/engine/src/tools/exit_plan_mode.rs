@@ -15,7 +15,6 @@ pub struct ExitPlanMode;
 
 #[derive(Deserialize, JsonSchema)]
 pub struct Args {
-    /// As Markdown
     plan: String,
 }
 

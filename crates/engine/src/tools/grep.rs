@@ -34,7 +34,6 @@ pub struct Args {
     #[serde(default, alias = "output_mode")]
     #[schemars(with = "Mode")]
     mode: Option<Mode>,
-    /// Lines around
     #[serde(default)]
     context: Option<usize>,
     #[serde(default, alias = "-i", alias = "case_insensitive")]

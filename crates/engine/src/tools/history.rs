@@ -27,7 +27,6 @@ pub struct Args {
     operation: Option<Operation>,
     #[serde(default, alias = "words", alias = "pattern")]
     query: Option<String>,
-    /// global: all projects
     #[serde(default)]
     #[schemars(with = "Where")]
     scope: Option<Where>,

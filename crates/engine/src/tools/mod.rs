@@ -29,6 +29,7 @@ pub mod skill;
 pub mod task;
 pub mod time;
 pub mod todo;
+pub mod tool_search;
 pub mod web_search;
 pub mod write_file;
 

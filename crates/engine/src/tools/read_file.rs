@@ -30,7 +30,6 @@ pub struct Args {
     /// First line, from 1
     #[serde(default, alias = "start_line")]
     offset: Option<u64>,
-    /// Lines
     #[serde(default)]
     limit: Option<u64>,
 }

@@ -1,5 +1,6 @@
 //! Every built-in tool by name, the older names they answer to, and what the model reads of their results.
 
+use super::tool_search::{self, ToolSearch};
 use super::*;
 use crate::tool::{Rendered, Tool};
 use ostler_llm::ToolSpec;
@@ -38,8 +39,25 @@ static BUILTINS: &[&dyn Tool] = &[
     &task::Task,
     &time::Time,
     &todo::Todo,
+    &tool_search::NOTHING,
     &web_search::WebSearch,
     &write_file::WriteFile,
+];
+
+/// Not in the list until somebody looks for them: seldom wanted, or `bash`, `edit_file` and `task` do nearly the same.
+const DEFERRED: &[&str] = &[
+    "bash_input",
+    "complete_step",
+    "delete_range",
+    "delete_symbol",
+    "forget",
+    "kill_job",
+    "move_file",
+    "notebook_edit",
+    "read_only_skill",
+    "read_only_task",
+    "time",
+    "web_search",
 ];
 
 const ALIASES: &[(&str, &str)] = &[
@@ -62,6 +80,8 @@ pub enum Held {
     Ours(&'static dyn Tool),
     /// Of a server; it may be gone in the next turn.
     Theirs(Arc<dyn Tool>),
+    /// Ours, and what it finds is the session's.
+    Search(Arc<ToolSearch>),
 }
 
 impl Deref for Held {
@@ -71,6 +91,7 @@ impl Deref for Held {
         match self {
             Self::Ours(tool) => *tool,
             Self::Theirs(tool) => &**tool,
+            Self::Search(tool) => &**tool,
         }
     }
 }
@@ -80,10 +101,12 @@ impl Deref for Held {
 pub struct Tools {
     enabled: Vec<Held>,
     filter: Arc<[String]>,
+    /// Those of ours that are not in the list.
+    deferred: Vec<&'static str>,
 }
 
 impl Tools {
-    /// `filter` as in `[tools] enabled`: empty means all, a name selects, `!name` takes out.
+    /// `filter` as in `[tools] enabled`: empty means all, a name selects, `!name` takes out. What is named is in the list.
     pub fn new(filter: &[String]) -> Self {
         let (out, chosen): (Vec<&str>, Vec<&str>) = filter
             .iter()
@@ -93,17 +116,62 @@ impl Tools {
             list.iter()
                 .any(|f| canonical_name(f.trim_start_matches('!')) == Some(text))
         };
+        let searches = chosen.is_empty() && !name(tool_search::NAME, &out);
         let enabled = BUILTINS
             .iter()
             .copied()
+            .filter(|t| t.name() != tool_search::NAME)
             .filter(|t| chosen.is_empty() || name(t.name(), &chosen))
             .filter(|t| !name(t.name(), &out))
             .map(Held::Ours)
             .collect();
-        Self {
+        let tools = Self {
             enabled,
             filter: filter.into(),
+            deferred: match searches {
+                true => DEFERRED.to_vec(),
+                false => Vec::new(),
+            },
+        };
+        tools.with_search()
+    }
+
+    /// The same as a session has them that began with this list: what is not in it is still to be looked up, if it can be.
+    pub fn as_listed(mut self, list: &[ToolSpec]) -> Self {
+        let is_listed = |name: &str| list.iter().any(|spec| spec.name == name);
+        let ours = self.enabled.iter().filter_map(|held| match held {
+            Held::Ours(tool) => Some(tool.name()),
+            Held::Theirs(_) | Held::Search(_) => None,
+        });
+        self.deferred = match is_listed(tool_search::NAME) {
+            true => ours.filter(|name| !is_listed(name)).collect(),
+            false => Vec::new(),
+        };
+        self.with_search()
+    }
+
+    /// Has `tool_search` where there is something to find, and nowhere else.
+    fn with_search(mut self) -> Self {
+        self.enabled.retain(|held| !matches!(held, Held::Search(_)));
+        let hidden = |held: &Held| match held {
+            Held::Ours(tool) => self.deferred.contains(&tool.name()).then(|| tool.spec()),
+            Held::Theirs(tool) => tool.unabridged(),
+            Held::Search(_) => None,
+        };
+        let tools: Vec<ToolSpec> = self.enabled.iter().filter_map(hidden).collect();
+        let is_out =
+            |f: &String| f.strip_prefix('!').and_then(canonical_name) == Some(tool_search::NAME);
+        if !tools.is_empty() && !self.filter.iter().any(is_out) {
+            let is_after = |held: &Held| match held {
+                Held::Ours(tool) => tool.name() > tool_search::NAME,
+                Held::Theirs(_) | Held::Search(_) => true,
+            };
+            let place = self.enabled.iter().position(is_after);
+            let place = place.unwrap_or(self.enabled.len());
+            let search = Held::Search(Arc::new(ToolSearch { tools }));
+            self.enabled.insert(place, search);
         }
+        self
     }
 
     /// The same with tools that are not ours, after all others.
@@ -114,11 +182,11 @@ impl Tools {
 
     /// The same with these tools of servers, in place of those it had. They come last.
     pub fn with_servers(mut self, tools: Vec<Arc<dyn Tool>>) -> Self {
-        self.enabled.retain(|held| matches!(held, Held::Ours(_)));
+        self.enabled.retain(|held| !matches!(held, Held::Theirs(_)));
         let admitted = tools.into_iter().filter(|t| self.admits(t.name()));
         let admitted: Vec<Held> = admitted.map(Held::Theirs).collect();
         self.enabled.extend(admitted);
-        self
+        self.with_search()
     }
 
     /// Whether the filter lets a tool of a server through: by its name, or by `mcp__server`.
@@ -136,8 +204,23 @@ impl Tools {
         (chosen.peek().is_none() || chosen.any(|f| speaks_of(f))) && !out.into_iter().any(speaks_of)
     }
 
+    /// The list that a session begins with.
     pub fn specs(&self) -> Vec<ToolSpec> {
-        self.enabled.iter().map(|t| t.spec()).collect()
+        let listed = |t: &&Held| !self.deferred.contains(&t.name());
+        self.enabled
+            .iter()
+            .filter(listed)
+            .map(|t| t.spec())
+            .collect()
+    }
+
+    /// All that the list does not have, or not whole.
+    pub fn unlisted(&self) -> &[ToolSpec] {
+        let search = self.enabled.iter().find_map(|held| match held {
+            Held::Search(search) => Some(search.tools.as_slice()),
+            Held::Ours(_) | Held::Theirs(_) => None,
+        });
+        search.unwrap_or_default()
     }
 
     pub fn find(&self, name: &str) -> Option<Held> {
@@ -193,5 +276,79 @@ pub fn render(name: &str, output: &Json, envelope: bool) -> Rendered {
         Some(tool) => tool.render(data),
         None if crate::mcp::is_theirs(name) => crate::mcp::render(data),
         None => data.to_string().into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tools(filter: &[&str]) -> Tools {
+        let filter: Vec<String> = filter.iter().map(|f| (*f).to_owned()).collect();
+        Tools::new(&filter)
+    }
+
+    fn listed(tools: &Tools) -> Vec<String> {
+        tools.specs().into_iter().map(|spec| spec.name).collect()
+    }
+
+    #[test]
+    fn what_is_seldom_wanted_waits_and_can_be_called() {
+        for (filter, there, waiting) in [
+            (
+                &[][..],
+                &["bash", "edit_file", "tool_search"][..],
+                &["time", "move_file"][..],
+            ),
+            (&["!time"], &["bash", "tool_search"], &["move_file"]),
+            // Named, so wanted; and then nothing is left to look up.
+            (&["time", "bash"], &["bash", "time"], &[]),
+            (&["WebSearch"], &["web_search"], &[]),
+            (&["!tool_search"], &["bash", "time", "web_search"], &[]),
+        ] {
+            let tools = tools(filter);
+            let list = listed(&tools);
+            for name in there {
+                assert!(list.contains(&(*name).to_owned()), "{filter:?}: no {name}");
+            }
+            for name in waiting {
+                assert!(!list.contains(&(*name).to_owned()), "{filter:?}: {name}");
+                assert_eq!(
+                    tools.find(name).map(|t| t.name().to_owned()).as_deref(),
+                    Some(*name)
+                );
+                let names = tools.unlisted().iter().map(|spec| spec.name.as_str());
+                assert!(names.clone().any(|n| n == *name));
+            }
+            let searches = list.iter().any(|name| name == tool_search::NAME);
+            assert_eq!(searches, !waiting.is_empty(), "{filter:?}");
+            assert!(list.is_sorted(), "{list:?}");
+        }
+        assert!(
+            DEFERRED
+                .iter()
+                .all(|name| canonical_name(name) == Some(name))
+        );
+    }
+
+    #[test]
+    fn a_session_keeps_the_list_that_it_began_with() {
+        let whole = tools(&["!tool_search"]).specs();
+        let short = tools(&[]).specs();
+        for (list, filter, waits) in [
+            // As before there was anything to look up.
+            (&whole, &[][..], false),
+            (&short, &[], true),
+            (&short, &["!grep"], true),
+            (&whole, &["!tool_search"], false),
+        ] {
+            let tools = tools(filter).as_listed(list);
+            assert!(tools.find("time").is_some());
+            assert_eq!(!tools.unlisted().is_empty(), waits, "{filter:?}");
+            let expect = list
+                .iter()
+                .filter(|spec| filter != ["!grep"] || spec.name != "grep");
+            assert!(tools.specs().iter().eq(expect), "{filter:?}");
+        }
     }
 }

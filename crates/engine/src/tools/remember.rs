@@ -16,7 +16,6 @@ pub struct Remember;
 
 #[derive(Deserialize, JsonSchema)]
 pub struct Args {
-    /// for a revision
     #[serde(default)]
     id: Option<String>,
     #[serde(default)]

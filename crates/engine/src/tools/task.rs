@@ -12,15 +12,13 @@ pub struct Task;
 
 #[derive(Deserialize, JsonSchema)]
 pub struct Args {
-    /// everything it has to know
     #[serde(alias = "task")]
     pub(super) prompt: String,
     #[serde(default, alias = "subagent_type", alias = "agent")]
     pub(super) role: Option<String>,
-    /// in a few words, for the person
+    /// for the person
     #[serde(default)]
     pub(super) description: Option<String>,
-    /// in a git worktree of its own
     #[serde(default)]
     worktree: Option<bool>,
 }

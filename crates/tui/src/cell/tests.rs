@@ -21,6 +21,7 @@ fn call(name: &str, input: Value) -> Tool {
         input: Json::of(&input),
         repair: None,
         by: None,
+        via: None,
     })
 }
 

@@ -250,6 +250,7 @@ fn bench(state: &str, columns: usize, look: Look) -> Bench {
                 name: "bash".into(),
                 input: Json::of(&json!({"command": "make"})),
                 by: None,
+                via: None,
                 repair: None,
             }));
             let (id, name) = ("c1".to_owned(), "bash".to_owned());

@@ -115,7 +115,7 @@ mod tests {
         notebook_edit Edit one cell of a .ipynb notebook and clear its outputs.
         {"type":"object","properties":{"path":{"type":"string"},"cell":{"type":"string","description":"Index from 0, or id; to insert: the new index, or the id to follow"},"mode":{"type":"string","enum":["replace","insert","delete"]},"source":{"type":"string"},"cell_type":{"type":"string","enum":["code","markdown","raw"]}},"required":["path"]}
         read_file Read a text file or image. At most 50 KB at once; go on with offset.
-        {"type":"object","properties":{"path":{"type":"string"},"offset":{"type":"integer","description":"First line, from 1"},"limit":{"type":"integer","description":"Lines"}},"required":["path"]}
+        {"type":"object","properties":{"path":{"type":"string"},"offset":{"type":"integer","description":"First line, from 1"},"limit":{"type":"integer"}},"required":["path"]}
         write_file Write a whole file, new or over the old one; makes its folders. To change part of a file use edit_file.
         {"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"}},"required":["path","content"]}
         "#);

@@ -109,6 +109,7 @@ fn any_body() -> impl Strategy<Value = Body> {
             input: Json::of(&input),
             by: own.then_some(ostler_wire::Caller::Person),
             repair: None,
+            via: None,
         })
     };
     let ends = proptest::sample::select(vec![
