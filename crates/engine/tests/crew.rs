@@ -1,9 +1,6 @@
 //! Sub-agents that calls start: their own sessions and roles, results in the parent's log, and every way to fail.
-#![cfg(unix)]
 
-mod common;
-
-use common::{Bench, Session, Shown};
+use crate::common::{Bench, Session, Shown};
 use ostler_engine::Options;
 use ostler_engine::crew::CrewSettings;
 use ostler_engine::policy::{Mode, Posture, Rule};
