@@ -55,7 +55,6 @@ const DEFERRED: &[&str] = &[
     "move_file",
     "notebook_edit",
     "read_only_skill",
-    "read_only_task",
     "time",
     "web_search",
 ];
