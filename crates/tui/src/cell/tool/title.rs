@@ -203,7 +203,11 @@ mod tests {
             json!({"prompt": "Build\nit", "role": "sprinter", "description": "the thing"}),
             "sprinter  the thing",
         );
-        check("read_only_task", json!({"prompt": "Look\naround"}), "Look");
+        check(
+            "read_only_task",
+            json!({"prompt": "Look\naround"}),
+            "Look …",
+        );
         check(
             "skill",
             json!({"name": "commit", "arguments": "all"}),
