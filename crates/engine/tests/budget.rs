@@ -1,9 +1,6 @@
 //! Budgets over sessions and their tasks: nothing is sent that might not fit, however many run at once.
-#![cfg(unix)]
 
-mod common;
-
-use common::{Bench, Session};
+use crate::common::{Bench, Session};
 use ostler_engine::Options;
 use ostler_engine::budget::{Budget, Limit, Limits};
 use ostler_engine::ledger::Ledger;

@@ -1,9 +1,6 @@
 //! Lines of the person's own: `!cmd`, `# note`, and commands that people wrote as Markdown files.
-#![cfg(unix)]
 
-mod common;
-
-use common::{Bench, Session, Shown};
+use crate::common::{Bench, Session, Shown};
 use ostler_engine::Options;
 use ostler_engine::policy::Rule;
 use ostler_testkit::{Kind, Place, Step};

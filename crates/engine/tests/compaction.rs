@@ -1,10 +1,7 @@
 //! Compaction with a scripted model: nothing that the person said and nothing that was done is lost, whatever becomes of the
 //! summary, and the prompt breaks where it was planned and nowhere else.
-#![cfg(unix)]
 
-mod common;
-
-use common::{Bench, Session, Shown};
+use crate::common::{Bench, Session, Shown};
 use ostler_engine::cache;
 use ostler_engine::compaction::{ContextSettings, Strategy};
 use ostler_engine::ledger::Ledger;
@@ -383,7 +380,7 @@ async fn an_interrupted_fold_leaves_everything_as_it_was() {
         })
         .await;
     while !bench.server.requests().iter().any(is_summary) {
-        common::settle().await;
+        crate::common::settle().await;
         tokio::time::sleep(std::time::Duration::from_millis(2)).await;
     }
     session.send(Op::Interrupt).await;

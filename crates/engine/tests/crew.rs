@@ -1,9 +1,6 @@
 //! Sub-agents that calls start: their own sessions and roles, results in the parent's log, and every way to fail.
-#![cfg(unix)]
 
-mod common;
-
-use common::{Bench, Session, Shown};
+use crate::common::{Bench, Session, Shown};
 use ostler_engine::Options;
 use ostler_engine::crew::CrewSettings;
 use ostler_engine::policy::{Mode, Posture, Rule};
@@ -980,6 +977,7 @@ async fn fifty_children_at_once_lose_no_result_and_no_money() {
 
 /// `cargo nextest run -p ostler-engine --run-ignored only starting_a_child --no-capture`
 #[tokio::test]
+#[expect(clippy::print_stderr, reason = "its figures are for people")]
 #[ignore = "it measures"]
 async fn starting_a_child() {
     let server = delegating(vec![("read_only_task", json!({"prompt": "x"}))], |_| {

@@ -1,10 +1,7 @@
 //! Turns from the first prompt to the last entry, against a scripted model: what is asked, run, stored and shown, and what
 //! becomes of it when somebody interferes.
-#![cfg(unix)]
 
-mod common;
-
-use common::{Bench, Session, settle};
+use crate::common::{Bench, Session, settle};
 use ostler_engine::cache;
 use ostler_engine::policy::{Fallback, Headless, Policy, Posture, Rule, Rules};
 use ostler_testkit::{Kind, Place, Server, Step, Stop, Trouble};
@@ -235,7 +232,7 @@ async fn steering_during_the_last_answer_makes_another_step() {
 async fn interrupted(
     steps: Vec<Step>,
     when: fn(&Delta) -> bool,
-) -> (Bench, Session, common::Shown) {
+) -> (Bench, Session, crate::common::Shown) {
     let bench = Bench::new(Kind::Gemini, steps.into_iter().chain([done()]));
     let mut session = bench.open().await;
     session.prompt("go", Delivery::Queue).await;
@@ -335,7 +332,10 @@ async fn a_prompt_that_waited_runs_after_the_interrupted_one() {
     assert_eq!(bench.request(1).last_user_text(), "second");
 }
 
-async fn asked(steps: Vec<Step>, answers: &[(&str, Option<&str>)]) -> (Bench, common::Shown) {
+async fn asked(
+    steps: Vec<Step>,
+    answers: &[(&str, Option<&str>)],
+) -> (Bench, crate::common::Shown) {
     let bench = Bench::new(Kind::Messages, steps.into_iter().chain([done()]));
     let mut session = bench
         .open_with(Open::New, |options| options.interactive = true)
@@ -444,7 +444,7 @@ async fn questions_of_the_model_are_answered_or_called_assumptions() {
 }
 
 /// Without anybody to ask: which of these calls run under a policy.
-async fn headless(policy: Policy, steps: Vec<Step>) -> (Bench, common::Shown) {
+async fn headless(policy: Policy, steps: Vec<Step>) -> (Bench, crate::common::Shown) {
     let bench = Bench::new(Kind::Chat, steps.into_iter().chain([done()]));
     bench.space.write("secret.txt", "key");
     let mut session = bench

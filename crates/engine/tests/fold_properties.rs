@@ -1,10 +1,7 @@
 //! No log can brick a session: whatever lies in the file, it opens, the next request is one the vendor takes, and the session
 //! goes on. The server checks every request as its vendor would.
-#![cfg(unix)]
 
-mod common;
-
-use common::Bench;
+use crate::common::Bench;
 use ostler_testkit::{Kind, Server, Step};
 use ostler_wire::Outcome;
 use proptest::prelude::*;

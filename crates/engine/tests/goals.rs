@@ -1,9 +1,6 @@
 //! Goals against a scripted model: when the next turn begins, what ends it, what the log says, and every change of mode.
-#![cfg(unix)]
 
-mod common;
-
-use common::{Bench, Session, Shown};
+use crate::common::{Bench, Session, Shown};
 use ostler_engine::policy::Mode;
 use ostler_testkit::{Kind, Step, Usage};
 use ostler_wire::{Body, Delivery, Event, GoalState, Op, Open, Outcome, Role, View};

@@ -1,9 +1,6 @@
 //! Hooks against a scripted model: what they are told, what their word changes, and what becomes of a turn when they fail.
-#![cfg(unix)]
 
-mod common;
-
-use common::{Bench, Session, Shown};
+use crate::common::{Bench, Session, Shown};
 use ostler_engine::Options;
 use ostler_engine::hooks::{Hook, Matcher, Moment};
 use ostler_engine::policy::{Policy, Posture, Rule, Rules};

@@ -1,9 +1,7 @@
 //! Memory in a session: what is asked before something is kept, what a prompt brings to mind, and what becomes of it in the
 //! log, after a resume, a rewind and a fold.
 
-mod common;
-
-use common::{Bench, Session, Shown};
+use crate::common::{Bench, Session, Shown};
 use ostler_engine::Options;
 use ostler_engine::policy::{Mode, Posture};
 use ostler_engine::store::project_name;

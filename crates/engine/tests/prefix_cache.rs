@@ -1,10 +1,7 @@
 //! The prompt cache, from the vendor's side: what every request shares with the one before, across turns, processes, models,
 //! projects and machines.
-#![cfg(unix)]
 
-mod common;
-
-use common::Bench;
+use crate::common::Bench;
 use ostler_engine::cache;
 use ostler_testkit::{Captured, Kind, Server, Step};
 use ostler_wire::{Body, Op, Open, Outcome, Usage};

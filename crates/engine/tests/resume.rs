@@ -1,8 +1,6 @@
 //! `/resume` with words: sessions by their title and by what was said in them.
 
-mod common;
-
-use common::{Bench, Session};
+use crate::common::{Bench, Session};
 use ostler_engine::Options;
 use ostler_testkit::{Kind, Server, Step};
 use ostler_wire::{Act, Deed, List, Open, View};

@@ -1,9 +1,6 @@
 //! Checkpoints around turns, `/rewind`, `/diff` and `/fork` at a prompt: files, conversation or both, back and forth.
-#![cfg(unix)]
 
-mod common;
-
-use common::{Bench, Session};
+use crate::common::{Bench, Session};
 use ostler_engine::Options;
 use ostler_engine::checkpoint::Limits;
 use ostler_engine::policy::Posture;

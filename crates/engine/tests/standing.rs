@@ -1,10 +1,7 @@
 //! Modes, postures, grants and asks, against a scripted model: who is asked what, and what holds how long.
-#![cfg(unix)]
 
-mod common;
-
+use crate::common::{Bench, Session, Shown, settle};
 use bytes::Bytes;
-use common::{Bench, Session, Shown, settle};
 use futures_util::future::BoxFuture;
 use ostler_engine::policy::{Headless, Mode, Policy, Posture, Rule, Rules};
 use ostler_engine::tool::{Context, Done, Question, Rendered, Scope, Tool, ToolError};

@@ -1,9 +1,6 @@
 //! Prompts in the background: their own sessions, one tree, asks and news to whoever is attached.
-#![cfg(unix)]
 
-mod common;
-
-use common::{Bench, Session};
+use crate::common::{Bench, Session};
 use ostler_engine::Options;
 use ostler_engine::policy::Posture;
 use ostler_testkit::{Captured, Kind, Place, Server, Step};

@@ -81,6 +81,29 @@ pub fn check(sources: &[Source]) -> Vec<Violation> {
         found.extend(vendors(source));
         found.extend(catch_alls(source, &enums));
     }
+    found.extend(left_out(sources));
+    found
+}
+
+/// Files beside an `all.rs` of tests that it does not name: nobody would run them.
+fn left_out(sources: &[Source]) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for all in sources.iter().filter(|s| s.path.ends_with("/tests/all.rs")) {
+        let folder = all.path.trim_end_matches("all.rs");
+        let beside = sources.iter().filter_map(|s| {
+            let name = s.path.strip_prefix(folder)?.strip_suffix(".rs")?;
+            (name != "all" && !name.contains('/')).then_some((s, name))
+        });
+        for (source, name) in beside {
+            if !all.text.contains(&format!("mod {name};")) {
+                found.push(Violation {
+                    path: source.path.clone(),
+                    line: 1,
+                    message: format!("is not run: {} does not name it", all.path),
+                });
+            }
+        }
+    }
     found
 }
 

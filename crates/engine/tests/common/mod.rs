@@ -1,6 +1,6 @@
 //! What the engine's integration tests share: a hub in a throw-away workspace with a scripted model behind it, and a session
 //! in the hands of a test.
-#![allow(dead_code, reason = "each test program uses its part")]
+#![allow(dead_code, reason = "what only some tests need")]
 
 use ostler_engine::budget::{Budget, Limits};
 use ostler_engine::ledger::Ledger;

@@ -27,6 +27,17 @@ fn files_open_with_what_they_are() {
 }
 
 #[test]
+fn no_test_is_left_out() {
+    let all = ("crates/wire/tests/all.rs", "//! All.\nmod a;\n");
+    let (a, b) = (("crates/wire/tests/a.rs", "//! A.\n"), "//! B.\n");
+    assert!(found(&[all, a, ("crates/wire/tests/c/d.rs", b)]).is_empty());
+    assert_eq!(
+        found(&[all, a, ("crates/wire/tests/b.rs", b)]),
+        ["1: is not run: crates/wire/tests/all.rs does not name it"]
+    );
+}
+
+#[test]
 fn sizes_are_counted() {
     let lines = |n: usize| "    x();\n".repeat(n);
     let short = format!("fn f() -> [u8; 2] {{\n{}}}\n", lines(78));
