@@ -1002,4 +1002,8 @@ fn what_a_sub_agent_asks_stays_until_it_is_answered() {
     term.wait_for("All came back.");
     idle(&term);
     assert!(scene.space.exists("made"));
+    // What was done for this session is not offered as another one.
+    assert_eq!(scene.logs().len(), 2);
+    term.keys("/resume\r");
+    term.wait_for("there is no other session of this project");
 }

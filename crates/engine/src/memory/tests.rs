@@ -465,6 +465,7 @@ impl Drop for Disk {
 }
 
 #[cfg(target_os = "linux")]
+#[expect(clippy::print_stderr, reason = "a skipped test says so")]
 #[test]
 fn a_full_disk_is_told_and_loses_nothing() {
     let home = Home::new();
