@@ -58,7 +58,7 @@ pub struct Global {
     /// Keep no session log
     #[arg(long, global = true)]
     pub no_save: bool,
-    /// How to work: normal, or plan to look only and make a plan first
+    /// How to work: normal, plan to look only and make a plan first, or goal to go on until it is reached
     #[arg(long, global = true, value_name = "MODE", hide_possible_values = true)]
     pub mode: Option<Mode>,
     /// What may run without asking: ask, auto or yolo

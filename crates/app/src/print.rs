@@ -362,7 +362,10 @@ impl<O: Write, E: Write> Printer<O, E> {
         if !self.show.tool_calls {
             return Ok(());
         }
-        let name = call.map(|c| c.name).unwrap_or_default();
+        // One that an earlier process asked for and never ran: nobody who reads this saw it begin.
+        let Some(name) = call.map(|c| c.name) else {
+            return Ok(());
+        };
         let how = outcome(&name, &result.output.to_value());
         let head = self.show.language.fill(Word::ToolFinished, &[&name]);
         let head = self.paint.with(Ink::Yellow, &printable(&head));

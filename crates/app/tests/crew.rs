@@ -169,3 +169,19 @@ fn skills_can_be_shown_hidden_and_put_elsewhere() {
     assert_eq!(shown.stdout, "The text.\n");
     scene.ostler(["skills", "show", "review"]).output().exits(1);
 }
+
+#[test]
+fn calls_of_one_answer_run_at_once_whether_they_write_or_not() {
+    let server = Server::answering(|request| match is_child(request) {
+        true => Step::answer().text("Half").stall(Place::Text(1)),
+        false => Step::answer()
+            .call("read_only_task", json!({"prompt": "look"}))
+            .call("task", json!({"prompt": "write"}))
+            .call("read_only_task", json!({"prompt": "look elsewhere"})),
+    });
+    let scene = Scene::of(Kind::Chat, FREE, server);
+    let run = scene.ostler(["exec", "-p", "go"]).spawn();
+    scene.server.wait_for(4);
+    run.signal(Signal::Interrupt);
+    run.wait().exits(130);
+}

@@ -973,3 +973,37 @@ fn the_persons_own_editor_has_the_terminal_meanwhile() {
     let sent = scene.server.request(0).last_user_text();
     assert!(sent.contains("by hand\nand by editor"), "{sent}");
 }
+
+#[test]
+fn what_a_sub_agent_asks_stays_until_it_is_answered() {
+    let server = Server::answering(|request| {
+        let child = request.system_text().contains("# Role: ");
+        match (child, request.tool_results().is_empty()) {
+            (false, true) => {
+                Step::answer().call("task", json!({"prompt": "make it", "description": "make"}))
+            }
+            (true, true) => Step::answer().call("bash", json!({"command": "touch made"})),
+            (child, false) => Step::answer().text(match child {
+                true => "It is made.",
+                false => "All came back.",
+            }),
+        }
+    });
+    let config = "[permissions]\nmode = \"ask\"\n[sandbox]\nbash = \"off\"\n";
+    let scene = Scene::of(Kind::Chat, config, server);
+    let mut term = start(&scene, 80, 24);
+    term.keys("go\r");
+    term.wait_for("task wants your permission");
+    term.wait_for("builder: make it");
+    term.keys("y");
+    term.wait_for("t1 builder (bash) wants your permission");
+    term.wait_for("t1 builder · asks you");
+    term.keys("y");
+    term.wait_for("All came back.");
+    idle(&term);
+    assert!(scene.space.exists("made"));
+    // What was done for this session is not offered as another one.
+    assert_eq!(scene.logs().len(), 2);
+    term.keys("/resume\r");
+    term.wait_for("there is no other session of this project");
+}

@@ -390,7 +390,8 @@ impl Children {
             report = self.reports.recv() => report,
             errand = self.errands.errands.recv() => {
                 self.carry_out(errand?);
-                let (child, what) = (String::new(), What::Started);
+                let child = self.running.last().map(|c| c.id.clone()).unwrap_or_default();
+                let what = What::Started;
                 Some(Report { child, what })
             }
         }
@@ -419,7 +420,6 @@ impl Children {
         if tokens > 0 {
             parts.push(language.fill(Word::TokenCount, &[&tokens.to_string()]));
         }
-        parts.push(crate::policy::time_shown(child.since.elapsed()));
         Some((call.id.clone(), call.tool.clone(), parts.join(" · ")))
     }
 

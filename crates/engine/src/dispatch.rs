@@ -103,9 +103,9 @@ pub async fn dispatch(
         };
         commands::heed(desk, inbox);
         let reader = is_reader(&prepared);
-        let gathers = match together.first() {
-            Some(first) if delegates(first) => delegates(&prepared),
-            Some(_) | None => reader,
+        let gathers = match together.iter().any(delegates) {
+            true => sends(&prepared),
+            false => reader || (sends(&prepared) && together.iter().all(sends)),
         };
         if !gathers {
             run_together(desk, inbox, &mut together, cancel, &mut done).await?;
@@ -125,7 +125,7 @@ pub async fn dispatch(
         }
         if reader && allowed_quietly(desk, inbox, &prepared).await {
             together.push(prepared);
-            if together.len() == MAX_TOGETHER {
+            if together.len() >= MAX_TOGETHER {
                 run_together(desk, inbox, &mut together, cancel, &mut done).await?;
             }
             continue;
@@ -215,6 +215,12 @@ fn is_only_read(desk: &Desk, tool: &str, args: &Value) -> bool {
     tool == Skill::NAME && skill.is_some_and(|skill| skill.run_as == RunAs::Inline)
 }
 
+/// Others do the work, whether they may write or not.
+fn sends(prepared: &Prepared) -> bool {
+    let works = |access: &Access| matches!(access, Access::Delegate { .. });
+    !prepared.accesses.is_empty() && prepared.accesses.iter().all(works)
+}
+
 /// Others do the work, and may write.
 fn delegates(prepared: &Prepared) -> bool {
     let writes = |access: &Access| {
@@ -238,7 +244,7 @@ async fn delegate(
     cancel: &CancellationToken,
     done: &mut Dispatched,
 ) -> Result<(), LogError> {
-    if together.len() == MAX_DELEGATED || !together.iter().all(delegates) {
+    if together.len() == MAX_DELEGATED || !together.iter().all(sends) {
         run_together(desk, inbox, together, cancel, done).await?;
     }
     let call = (prepared.call.id.clone(), prepared.tool.name().to_owned());

@@ -185,12 +185,10 @@ impl Inbox {
             return;
         };
         match what {
-            What::Started => {}
+            What::Started => self.show_progress(&child, 0),
             What::Doing(doing, tokens) => {
                 self.children.is_at(&child, doing);
-                if let Some((id, name, text)) = self.children.progress(&child, tokens) {
-                    self.feed.delta(Delta::Progress { id, name, text });
-                }
+                self.show_progress(&child, tokens);
             }
             What::Asks(ask) => {
                 let id = self.new_ask();
@@ -218,6 +216,12 @@ impl Inbox {
             }
         }
         self.show_tasks();
+    }
+
+    fn show_progress(&mut self, child: &str, tokens: u64) {
+        if let Some((id, name, text)) = self.children.progress(child, tokens) {
+            self.feed.delta(Delta::Progress { id, name, text });
+        }
     }
 
     pub fn show_tasks(&self) {

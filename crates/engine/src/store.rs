@@ -102,6 +102,14 @@ impl Store {
         Ok(infos(logs_in(&self.sessions.join(&self.project))))
     }
 
+    /// Those that the person began: work for another session is left out.
+    pub fn list_own(&self) -> Result<Vec<SessionInfo>, String> {
+        self.readable()?;
+        let mut logs = logs_in(&self.sessions.join(&self.project));
+        logs.retain(|log| !is_child(log));
+        Ok(infos(logs))
+    }
+
     pub fn list_all(&self) -> Result<Vec<SessionInfo>, String> {
         self.readable()?;
         Ok(infos(self.all_logs()))

@@ -101,6 +101,7 @@ macro_rules! words {
 // tidy: table
 words! {
     // Approvals and questions
+    OwnQuestion: "Ostler asks", "Ostler 询问";
     WantsTo: "{} wants your permission", "{} 请求许可";
     ChildWantsTo: "{} ({}) wants your permission", "{}（{}）请求许可";
     AllowOnce: "allow once", "允许一次";
@@ -615,7 +616,7 @@ words! {
     AgentsReads: "reads only", "只读";
     AgentsOff: "off", "已停用";
     AgentsRun: "At work", "正在运行";
-    AgentsRan: "Through", "已结束";
+    AgentsRan: "Ended", "已结束";
     EndedDone: "done", "完成";
     EndedFailed: "failed", "失败";
     EndedStopped: "stopped", "已停止";
@@ -686,13 +687,14 @@ words! {
     GoalUsage: "Write /goal [--research|--simple] and what is to be reached, or /goal clear.", "请写 /goal [--research|--simple] 加上要达成的目标，或 /goal clear。";
     GoalBegins: "The goal begins. esc stops it, /goal clear ends it.", "目标开始。esc 停止，/goal clear 结束。";
     GoalActive: "At work, turn {} of {}: {}", "进行中，第 {}/{} 回合：{}";
-    GoalWaits: "Waiting after turn {} of {}; your next prompt goes on with it, /goal clear ends it: {}", "在第 {}/{} 回合后等待；下一条提示将继续，/goal clear 结束：{}";
+    GoalWaits: "Waiting, after {} of {} turns that began by themselves; your next prompt goes on with it, /goal clear ends it: {}", "已自动开始 {}/{} 个回合，正在等待；下一条提示将继续，/goal clear 结束：{}";
     GoalDone: "Goal reached (turns: {}).", "目标已达成（回合：{}）。";
     GoalBlocked: "The goal is blocked and waits for you: {}", "目标受阻，等待你的处理：{}";
     GoalLimit: "The goal waits: {} turns began by themselves, which is the most. A prompt goes on with it.", "目标等待中：已自动进行 {} 个回合，达到上限。输入提示可继续。";
     GoalStopped: "The goal waits. A prompt goes on with it, /goal clear ends it.", "目标等待中。输入提示可继续，/goal clear 结束。";
     GoalFailed: "The goal waits, because this turn failed. A prompt goes on with it.", "本回合失败，目标等待中。输入提示可继续。";
     GoalNoFolder: "The folder for this goal could not be made ({}); it is worked on without one.", "无法创建此目标的文件夹（{}）；将不使用文件夹。";
+    GoalRepeats: "it said the same for the third time and changed nothing", "它第三次说了同样的话，且没有任何改动";
     GoalAsk: "This sounds like a goal: work on it turn after turn until it is reached?", "这像是一个目标：持续工作直到达成？";
     GoalYes: "as a goal, with a folder for its state", "作为目标，并用文件夹保存状态";
     GoalNo: "as an ordinary prompt", "作为普通提示";
@@ -716,7 +718,7 @@ words! {
     FactNotText: "it is not text", "它不是文本";
     FactCut: "its front matter has no end; close it with a line of ---", "其前置信息没有结尾；请用一行 --- 结束";
     FactEmpty: "it is empty", "它是空的";
-    FactBadId: "its id {} can only have letters, digits, - _ and .", "其 id {} 只能包含字母、数字、- _ 和 .";
+    FactBadId: "its id {} has other characters than letters, digits, `-`, `_` and `.`", "其 id {} 含有字母、数字、`-`、`_`、`.` 以外的字符";
     FactDouble: "{} has the same id; take the id line out to make it a fact of its own", "{} 的 id 相同；删去 id 行即成为单独的记忆";
     FactLink: "it is a link", "它是链接";
     FactNotFile: "it is not a file", "它不是文件";

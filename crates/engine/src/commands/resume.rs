@@ -29,7 +29,7 @@ pub fn resume(session: &mut Session, id: &str) -> View {
     }
     let language = session.options.language;
     let own = session.desk.account.session.clone();
-    let listed = match session.store().list() {
+    let listed = match session.store().list_own() {
         Ok(listed) => listed,
         Err(why) => return View::Error(why),
     };

@@ -523,7 +523,11 @@ pub fn subject(desk: &Desk, prepared: &Prepared) -> String {
             Access::Net(host) => host.clone(),
             Access::Mcp { server, tool, .. } => format!("{server} {tool}"),
             Access::Job(id) => id.clone(),
-            Access::Delegate { role, .. } => role.clone(),
+            // Who says yes has to see to what.
+            Access::Delegate { role, .. } => match said(&["prompt", "task", "name"]) {
+                Some(what) => format!("{role}: {what}"),
+                None => role.clone(),
+            },
             Access::Memory => said(&["name", "id"]).map_or_else(|| "memory".into(), shortened),
         })
         .collect();

@@ -326,7 +326,10 @@ pub(crate) fn conclude(desk: &mut Desk, outcome: Outcome) -> Vec<Body> {
         After::End(state, why) => (state, why),
     };
     goal.state = state;
-    goal.why = why.filter(|why| !why.trim().is_empty());
+    goal.why = why.map(|why| match why.trim().is_empty() {
+        true => language.say(Word::GoalRepeats).to_owned(),
+        false => why,
+    });
     let turns = (goal.turn + 1).to_string();
     let reason = goal.why.clone().unwrap_or_default();
     let text = match state {

@@ -148,6 +148,7 @@ impl Approval {
                 canvas.fill(Word::ChildWantsTo, &[from, tool])
             }
             (_, Some(tool), None) => canvas.fill(Word::WantsTo, &[tool]),
+            (AskKind::Permission, None, None) => canvas.say(Word::OwnQuestion).to_owned(),
             (_, None, None) => canvas.fill(Word::WantsTo, &["ostler"]),
         };
         let mut rows = text::wrap(&canvas.line(title, Role::Warning), canvas.columns);
@@ -207,8 +208,13 @@ impl Approval {
     }
 
     /// In the person's language where the answer is one of the known ones.
+    /// A question of Ostler's own, about no call: its answers have words of their own.
+    fn is_ours(&self) -> bool {
+        self.ask.kind == AskKind::Permission && self.ask.tool.is_none() && self.ask.from.is_none()
+    }
+
     fn label<'a>(&self, choice: &'a Choice, canvas: &Canvas) -> &'a str {
-        if self.ask.kind == AskKind::Budget {
+        if self.ask.kind == AskKind::Budget || self.is_ours() {
             return &choice.label;
         }
         let word = match choice.id.as_str() {

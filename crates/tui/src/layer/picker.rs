@@ -172,11 +172,14 @@ impl Picker {
         let mut line = canvas.line(canvas.say(Word::PickKeys), Role::Faint);
         let actions = item.map_or(&[][..], |i| &i.actions);
         if actions.len() > 1 {
-            line = canvas.line("enter", Role::Faint);
+            line = canvas.line("enter ", Role::Faint);
             for (n, action) in actions.iter().enumerate() {
+                if n > 0 {
+                    line.push(canvas.span(" | ", Role::Faint));
+                }
                 line.push(match n == self.action {
-                    true => canvas.span(format!(" [{}]", action.label), Role::Accent),
-                    false => canvas.span(format!(" {}", action.label), Role::Faint),
+                    true => canvas.span(format!("[{}]", action.label), Role::Accent),
+                    false => canvas.span(action.label.clone(), Role::Faint),
                 });
             }
             line.push(canvas.span(format!(" · {}", canvas.say(Word::ActionKeys)), Role::Faint));

@@ -66,7 +66,11 @@ impl State {
     pub(super) fn tasks(&mut self, tasks: &[Task], now: Instant) {
         self.work.background.tasks = tasks.to_vec();
         self.work.background.told = Some(now);
-        let runs = |id: &str| tasks.iter().any(|task| task.id == id);
+        // A sub-agent asks as `t1 builder › t2 explore`: the first of them is ours.
+        let runs = |from: &str| {
+            let id = from.split(' ').next();
+            tasks.iter().any(|task| Some(task.id.as_str()) == id)
+        };
         let background = &mut self.work.background;
         self.layers.retain(|layer| {
             let of = |ask| background.asks.iter().find(|(id, _)| id == ask);
