@@ -297,10 +297,13 @@ fn explain(error: &ClientInitializeError, server: &Server, noise: &Noise) -> Fai
         ClientInitializeError::LegacyFallbackFailed { fallback, .. } => {
             return explain(fallback, server, noise);
         }
-        ClientInitializeError::ConnectionClosed(_) => match &server.endpoint {
-            Endpoint::Program(_) => Word::McpEndedEarly.into(),
-            Endpoint::Address(_) | Endpoint::Unusable(_) => Word::McpClosedEarly.into(),
-        },
+        // Which of the two comes first when a program ends is chance.
+        ClientInitializeError::ConnectionClosed(_) | ClientInitializeError::Cancelled => {
+            match &server.endpoint {
+                Endpoint::Program(_) => Word::McpEndedEarly.into(),
+                Endpoint::Address(_) | Endpoint::Unusable(_) => Word::McpClosedEarly.into(),
+            }
+        }
         other => text::cut(&chain(other), MAX_SAID).into(),
     };
     let why = match noise.ending() {
