@@ -3,12 +3,24 @@
 use std::path::{Path, PathBuf};
 
 /// Files and folders whose texts people read.
-const FRONT_ENDS: [&str; 7] = [
+const FRONT_ENDS: [&str; 19] = [
     "app/src",
     "engine/src/commands",
+    "engine/src/history/mod.rs",
     "engine/src/log.rs",
+    "engine/src/mcp/auth.rs",
+    "engine/src/mcp/client.rs",
+    "engine/src/mcp/connect.rs",
+    "engine/src/mcp/fleet.rs",
+    "engine/src/mcp/keeper.rs",
+    "engine/src/mcp/listing.rs",
+    "engine/src/mcp/mod.rs",
+    "engine/src/mcp/provider.rs",
+    "engine/src/mcp/stdio.rs",
+    "engine/src/muster.rs",
     "engine/src/policy/rules.rs",
     "engine/src/store.rs",
+    "engine/src/why.rs",
     "llm/src/http/fault.rs",
     "tui/src",
 ];

@@ -66,6 +66,7 @@ pub mod tool;
 pub mod tools;
 mod transcript;
 mod turn;
+pub mod why;
 mod worktree;
 
 pub use extra::{Extra, Tell};

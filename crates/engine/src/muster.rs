@@ -9,6 +9,7 @@ use crate::prefixes;
 use crate::session::Session;
 use crate::tools::{Tools, tool_search};
 use crate::turn::Opening;
+use crate::why::Why;
 use ostler_llm::{Prefix, ToolSpec};
 use ostler_wire::{Body, HubError, Notice, Settings, Word};
 use std::sync::Arc;
@@ -61,9 +62,11 @@ impl LocalHub {
         let Some(servers) = &self.servers else {
             return Ok(Vec::new());
         };
+        let language = self.options.language;
+        let spoken = |why: Vec<Why>| why.iter().map(|why| why.say(language)).collect::<Vec<_>>();
         servers.start();
         if self.options.mcp.required {
-            let failed = servers.all_ready().await;
+            let failed = spoken(servers.all_ready().await);
             return match failed.is_empty() {
                 true => Ok(failed),
                 false => Err(HubError(format!("{} (--require-mcp)", failed.join("; ")))),
@@ -71,7 +74,7 @@ impl LocalHub {
         }
         match self.options.interactive {
             true => Ok(Vec::new()),
-            false => Ok(servers.ready().await),
+            false => Ok(spoken(servers.ready().await)),
         }
     }
 }
@@ -91,7 +94,7 @@ pub fn prompt_of<'a>(desk: &Desk, line: &'a str) -> Option<(Arc<Kept>, PromptInf
 }
 
 /// The words of a prompt whose arguments were given one after the other; the last takes the rest.
-pub async fn prompt_text(kept: &Kept, info: &PromptInfo, words: &str) -> Result<String, String> {
+pub async fn prompt_text(kept: &Kept, info: &PromptInfo, words: &str) -> Result<String, Why> {
     let mut args = serde_json::Map::new();
     let mut rest = words;
     for (n, name) in info.arguments.iter().enumerate() {
@@ -100,7 +103,9 @@ pub async fn prompt_text(kept: &Kept, info: &PromptInfo, words: &str) -> Result<
             false => rest.split_once(char::is_whitespace).unwrap_or((rest, "")),
         };
         match word.trim() {
-            "" if n < info.required => return Err(format!("it needs {name}")),
+            "" if n < info.required => {
+                return Err(Why::ours(Word::McpNeeds, [name.as_str().into()]));
+            }
             "" => {}
             word => {
                 args.insert(name.clone(), word.into());
@@ -110,7 +115,7 @@ pub async fn prompt_text(kept: &Kept, info: &PromptInfo, words: &str) -> Result<
     }
     let link = kept.link().await?;
     let got = link.prompt(&info.name, args, &Default::default()).await;
-    got.map_err(|error| error.to_string())
+    got.map_err(|error| error.why())
 }
 
 /// What `@server:uri` in a prompt leads to: blocks for its context, and what was left out.
@@ -129,7 +134,7 @@ pub async fn resources(desk: &Desk, prompt: &str) -> (Vec<String>, Vec<String>) 
         let reading = async {
             let link = kept.link().await?;
             let read = link.resource(uri, &Default::default()).await;
-            read.map_err(|error| error.to_string())
+            read.map_err(|error| error.why())
         };
         let name = format!("{}:{uri}", kept.server.name);
         match reading.await {
@@ -138,7 +143,10 @@ pub async fn resources(desk: &Desk, prompt: &str) -> (Vec<String>, Vec<String>) 
                 let name = crate::mcp::cut(&name.replace('"', "%22"), MAX_NAME);
                 blocks.push(format!("<resource ref=\"{name}\">\n{text}\n</resource>"));
             }
-            Err(why) => notices.push(language.fill(Word::RefLeft, &[&name, &why])),
+            Err(why) => {
+                let why: Why = why;
+                notices.push(language.fill(Word::RefLeft, &[&name, &why.say(language)]));
+            }
         }
     }
     (blocks, notices)
@@ -150,7 +158,8 @@ impl Session {
         let Some(servers) = self.desk.shop.servers.clone() else {
             return;
         };
-        for text in servers.failures() {
+        for why in servers.failures() {
+            let text = why.say(self.options.language);
             self.tell_once(opening, text);
         }
         let muster = servers.muster();

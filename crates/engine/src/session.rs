@@ -193,11 +193,11 @@ impl Session {
         let fetching = async {
             tokio::select! {
                 text = muster::prompt_text(kept, info, words) => text,
-                () = cancel.cancelled() => Err(String::new()),
+                () = cancel.cancelled() => Err(Word::McpStopped.into()),
             }
         };
         let fetched = self.inbox.attend(fetching).await;
-        match fetched.unwrap_or_else(|_| Err(String::new())) {
+        match fetched.unwrap_or_else(|_| Err(Word::McpStopped.into())) {
             Ok(text) => {
                 let prompt = Prompt {
                     text,
@@ -209,7 +209,7 @@ impl Session {
             }
             Err(why) => {
                 let language = self.options.language;
-                let text = language.fill(Word::McpPromptFailed, &[&info.name, &why]);
+                let text = language.fill(Word::McpPromptFailed, &[&info.name, &why.say(language)]);
                 commands::show(&self.desk, line, View::Error(text));
             }
         }

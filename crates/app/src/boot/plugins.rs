@@ -7,7 +7,7 @@ use crate::config::paths::Places;
 use crate::config::plugins::{Configured, PluginProvides};
 use crate::config::schema::ProviderConfig;
 use crate::servers;
-use crate::speech::filled;
+use crate::speech::{filled, language};
 use anyhow::anyhow;
 use ostler_engine::mcp::{Endpoint, McpSettings, ModelPlugin, PluginModel, Surroundings};
 use ostler_llm::{ModelFacts, PLUGIN_KIND, Plugin};
@@ -121,7 +121,7 @@ impl Boot {
                 ..McpSettings::default()
             }),
         };
-        Ok(ModelPlugin::new(name.clone(), program, around))
+        Ok(ModelPlugin::new(name.clone(), program, around, language()))
     }
 
     /// Asks a plugin which models it has, and keeps the answer.
@@ -130,7 +130,8 @@ impl Boot {
         self.redactor
             .learn(self.secrets().iter().map(ostler_llm::Secret::reveal));
         let models = self.plugin(one)?.models().await;
-        let models = models.map_err(|why| anyhow!("{}: {why}", one.plugin.name))?;
+        let models =
+            models.map_err(|why| anyhow!("{}: {}", one.plugin.name, why.say(language())))?;
         let path = cache(&self.places, one);
         if let Some(folder) = path.parent() {
             ostler_host::private_dir(folder)?;

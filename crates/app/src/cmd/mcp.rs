@@ -14,12 +14,13 @@ use crate::config::plugins::{
 use crate::exec::{FAILED, INTERRUPTED, OK};
 use crate::flags::{Listing, Mcp, McpAdd, McpScope};
 use crate::servers;
-use crate::speech::{filled, many, spoken};
+use crate::speech::{filled, language, many, spoken};
 use anyhow::{Context as _, anyhow};
 use ostler_engine::mcp::{
     Endpoint, Link, Lists, Registration, Server, Surroundings, TokenStore as _, Visit, log_in,
     tool_name,
 };
+use ostler_engine::why::Why;
 use ostler_host::signals::Signals;
 use ostler_wire::Word;
 use serde_json::{Map, Value, json};
@@ -346,10 +347,8 @@ async fn test(boot: &Arc<Boot>, name: &str, format: Listing) -> anyhow::Result<u
     let start = Instant::now();
     let tried = tokio::time::timeout(around.settings.start, tried(&server, &around)).await;
     let tried = tried.unwrap_or_else(|_| {
-        Err(filled(
-            Word::McpNotReady,
-            &[&around.settings.start.as_secs()],
-        ))
+        let seconds = around.settings.start.as_secs().to_string();
+        Err(Why::ours(Word::McpNotReady, [seconds.into()]))
     });
     let took = start.elapsed().as_millis();
     match (tried, format) {
@@ -361,7 +360,7 @@ async fn test(boot: &Arc<Boot>, name: &str, format: Listing) -> anyhow::Result<u
             text::print_json(&json!({
                 "ok": true, "server": about.server, "protocol": about.protocol, "ms": took,
                 "tools": tools.collect::<Vec<_>>(), "prompts": lists.prompts, "resources": lists.resources,
-                "left_out": lists.left_out,
+                "left_out": lists.left_out.iter().map(|left| left.why().to_string()).collect::<Vec<_>>(),
             }))?;
             Ok(OK)
         }
@@ -370,11 +369,11 @@ async fn test(boot: &Arc<Boot>, name: &str, format: Listing) -> anyhow::Result<u
             Ok(OK)
         }
         (Err(why), Listing::Json) => {
-            text::print_json(&json!({"ok": false, "error": why, "ms": took}))?;
+            text::print_json(&json!({"ok": false, "error": why.to_string(), "ms": took}))?;
             Ok(FAILED)
         }
         (Err(why), Listing::Text) => {
-            text::say(&filled(Word::McpBroken, &[&name, &why]));
+            text::say(&filled(Word::McpBroken, &[&name, &why.say(language())]));
             Ok(FAILED)
         }
     }
@@ -426,7 +425,7 @@ async fn login(boot: &Arc<Boot>, name: &str, no_browser: bool) -> anyhow::Result
         }
         Err(failed) => failed
             .challenge
-            .ok_or_else(|| anyhow!("{name}: {}", failed.why))?,
+            .ok_or_else(|| anyhow!("{name}: {}", failed.why.say(language())))?,
     };
     let oauth = configured.plugin.oauth.clone().unwrap_or_default();
     let registration = Registration {
@@ -491,7 +490,7 @@ async fn logout(boot: &Boot, name: &str) -> anyhow::Result<u8> {
     Ok(OK)
 }
 
-async fn tried(server: &Server, around: &Surroundings) -> Result<(Link, Lists), String> {
+async fn tried(server: &Server, around: &Surroundings) -> Result<(Link, Lists), Why> {
     let link = Link::open(server, around, CancellationToken::new())
         .await
         .map_err(|failed| failed.why)?;
@@ -536,7 +535,7 @@ fn works(name: &str, link: &Link, lists: &Lists, took: u128) -> String {
         }
     }
     for note in &lists.left_out {
-        out.push_str(&filled(Word::McpNote, &[&note]));
+        out.push_str(&filled(Word::McpNote, &[&note.why().say(language())]));
     }
     out
 }

@@ -164,7 +164,7 @@ fn search(boot: &Boot, words: &[String], format: Listing) -> anyhow::Result<()> 
     let found = match history.search(&query, &|| false) {
         // Nothing but signs has no words in it, and so is nowhere.
         Err(HistoryError::NoWords) => Found::default(),
-        other => other?,
+        other => other.map_err(|error| anyhow!(error.say(crate::speech::language())))?,
     };
     if let Some(notice) = found.notice(crate::speech::language()) {
         text::say(&notice);

@@ -97,7 +97,12 @@ fn detail(snapshot: &Snapshot, language: Language) -> String {
         State::Idle => language.say(Word::McpIdle).to_owned(),
         State::Starting => language.say(Word::McpStarting).to_owned(),
         State::Ready => language.say(Word::McpReady).to_owned(),
-        State::Failed(why) => why.lines().next().unwrap_or_default().to_owned(),
+        State::Failed(why) => why
+            .say(language)
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .to_owned(),
     };
     let Some(lists) = &snapshot.lists else {
         return state;

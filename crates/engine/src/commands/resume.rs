@@ -114,7 +114,7 @@ impl Look {
         };
         let found = match self.found(stop) {
             Ok(found) => found,
-            Err(error) => return View::Error(error.to_string()),
+            Err(error) => return View::Error(error.say(self.language)),
         };
         let said = |id: &str| found.hits.iter().find(|hit| hit.session == id);
         let named = listed.iter().filter(|info| self.is_titled(info));

@@ -16,7 +16,7 @@ pub use terms::Words;
 pub(crate) use terms::{Class, pairs, parts, runs};
 
 use index::{About, Candidate, Index};
-use ostler_wire::Language;
+use ostler_wire::{Language, Word};
 use serde::Serialize;
 use source::{Meaning, Source};
 use std::collections::HashMap;
@@ -103,21 +103,42 @@ pub struct Near {
 
 #[derive(Debug, thiserror::Error)]
 pub enum HistoryError {
-    #[error("No words to look for; name some.")]
+    #[error("{}", self.say(Language::English))]
     NoWords,
-    #[error("The history cannot be searched: {0}.")]
+    #[error("{}", self.say(Language::English))]
     Index(#[from] rusqlite::Error),
-    #[error("There is no session {0} in the history; take one from a search.")]
+    #[error("{}", self.say(Language::English))]
     NoSession(String),
-    #[error("{0} sessions begin with {1}; give more of it.")]
+    #[error("{}", self.say(Language::English))]
     Ambiguous(usize, String),
-    #[error("Session {0} has no entry {1} with words in it.")]
+    #[error("{}", self.say(Language::English))]
     NoEntry(String, u64),
-    #[error("{} cannot be read: {source}.", path.display())]
+    #[error("{}", self.say(Language::English))]
     Unreadable {
         path: PathBuf,
         source: std::io::Error,
     },
+}
+
+impl HistoryError {
+    pub fn say(&self, language: Language) -> String {
+        let fill = |word, values: &[&str]| language.fill(word, values);
+        match self {
+            Self::NoWords => language.say(Word::HistoryNoWords).to_owned(),
+            Self::Index(error) => fill(Word::HistoryBroken, &[&error.to_string()]),
+            Self::NoSession(session) => fill(Word::HistoryNoSession, &[session]),
+            Self::Ambiguous(count, start) => {
+                fill(Word::HistoryAmbiguous, &[&count.to_string(), start])
+            }
+            Self::NoEntry(session, entry) => {
+                fill(Word::HistoryNoEntry, &[session, &entry.to_string()])
+            }
+            Self::Unreadable { path, source } => {
+                let path = path.display().to_string();
+                fill(Word::FileUnread, &[&path, &source.to_string()])
+            }
+        }
+    }
 }
 
 impl History {

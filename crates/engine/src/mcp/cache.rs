@@ -7,7 +7,7 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Of one server.
 const MAX_BYTES: u64 = 8 * 1024 * 1024;
 /// After this a list is looked at again, whether or not a tool of it is called.

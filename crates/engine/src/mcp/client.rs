@@ -6,6 +6,8 @@ use super::content::Gathered;
 use super::handler::{Handler, Talk};
 use super::stdio::Noise;
 use super::text;
+use crate::why::Why;
+use ostler_wire::Word;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, GetPromptRequest,
     GetPromptRequestParams, InputRequest, InputRequiredResult, InputResponses, NumberOrString,
@@ -54,18 +56,30 @@ pub struct About {
 /// Why a call has no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CallError {
-    #[error("no sign of life for {0:?}")]
+    #[error("{}", self.why())]
     Timeout(Duration),
     /// As the server says.
-    #[error("{0}")]
-    Refused(String),
-    #[error("the connection ended: {0}")]
-    Ended(String),
+    #[error("{}", self.why())]
+    Refused(Why),
+    #[error("{}", self.why())]
+    Ended(Why),
     /// Its words to whoever is to log in.
-    #[error("it wants a login")]
+    #[error("{}", self.why())]
     Login(String),
-    #[error("stopped")]
+    #[error("{}", self.why())]
     Stopped,
+}
+
+impl CallError {
+    pub fn why(&self) -> Why {
+        match self {
+            Self::Timeout(limit) => Why::ours(Word::McpSilent, [format!("{limit:?}").into()]),
+            Self::Refused(why) => why.clone(),
+            Self::Ended(why) => Why::ours(Word::McpEnded, [why.clone()]),
+            Self::Login(_) => Word::McpWantsLogin.into(),
+            Self::Stopped => Word::McpStopped.into(),
+        }
+    }
 }
 
 impl Link {
@@ -83,13 +97,9 @@ impl Link {
     }
 
     /// How it ended, as the end of a sentence.
-    pub fn obituary(&self) -> String {
-        let mut why = self
-            .noise
-            .ending()
-            .unwrap_or_else(|| "the connection was lost".into());
-        last_words(&mut why, &self.noise);
-        why
+    pub fn obituary(&self) -> Why {
+        let why = self.noise.ending().unwrap_or(Word::McpLost.into());
+        last_words(why, &self.noise)
     }
 
     pub fn is_over(&self) -> bool {
@@ -151,20 +161,17 @@ impl Link {
                     params.request_state = state;
                 }
                 ServerResult::CreateTaskResult(_) => {
-                    return Err(CallError::Refused(
-                        "it made a task of the call, which nobody asked for; tasks are not supported"
-                            .into(),
-                    ));
+                    return Err(CallError::Refused(Word::McpTask.into()));
                 }
                 _ => {
-                    return Err(CallError::Refused(
-                        "it answered with something else than a result".into(),
-                    ));
+                    return Err(CallError::Refused(Word::McpNoResult.into()));
                 }
             }
         }
-        Err(CallError::Refused(format!(
-            "it asked back more than {MAX_ROUNDS} times"
+        let most = MAX_ROUNDS.to_string();
+        Err(CallError::Refused(Why::ours(
+            Word::McpAsksBack,
+            [most.into()],
         )))
     }
 
@@ -179,7 +186,7 @@ impl Link {
         let request = ClientRequest::GetPromptRequest(GetPromptRequest::new(params));
         let answer = self.request(request, FETCHING, (cancel, &|_| {})).await?;
         let ServerResult::GetPromptResult(result) = answer else {
-            return Err(CallError::Refused("it answered with no prompt".into()));
+            return Err(CallError::Refused(Word::McpNoPrompt.into()));
         };
         let blocks = result.messages.into_iter().map(|message| message.content);
         Ok(Gathered::new(blocks.collect(), None).text)
@@ -195,7 +202,7 @@ impl Link {
         let request = ClientRequest::ReadResourceRequest(ReadResourceRequest::new(params));
         let answer = self.request(request, FETCHING, (cancel, &|_| {})).await?;
         let ServerResult::ReadResourceResult(result) = answer else {
-            return Err(CallError::Refused("it answered with no resource".into()));
+            return Err(CallError::Refused(Word::McpNoResource.into()));
         };
         let mut gathered = Gathered::default();
         result
@@ -258,7 +265,7 @@ impl Link {
                 }
                 InputRequest::Elicitation(request) => ServerRequest::ElicitRequest(request),
                 InputRequest::ListRoots(request) => ServerRequest::ListRootsRequest(request),
-                _ => return Err(CallError::Refused("it asks for something unknown".into())),
+                _ => return Err(CallError::Refused(Word::McpAsksOther.into())),
             };
             let id = NumberOrString::String(key.as_str().into());
             let context = RequestContext::new(id, self.service.peer().clone());
@@ -267,7 +274,7 @@ impl Link {
                 .service()
                 .handle_request(request, context)
                 .await;
-            let answer = answer.map_err(|e| CallError::Refused(e.message.to_string()))?;
+            let answer = answer.map_err(|e| CallError::Refused(e.message.to_string().into()))?;
             let answer = serde_json::to_value(answer).unwrap_or_default();
             answers.insert(key, answer);
         }
@@ -280,7 +287,7 @@ impl Link {
     fn call_error(&self, error: ServiceError) -> CallError {
         match error {
             ServiceError::McpError(_) => CallError::Refused(self.failed(error)),
-            ServiceError::Cancelled { .. } => CallError::Refused("it cancelled the call".into()),
+            ServiceError::Cancelled { .. } => CallError::Refused(Word::McpCancelled.into()),
             other => match wanted_login(&other) {
                 Some(challenge) => CallError::Login(challenge),
                 None => CallError::Ended(self.failed(other)),
@@ -289,16 +296,12 @@ impl Link {
     }
 
     /// What went wrong, with what the server said of itself.
-    pub(super) fn failed(&self, error: ServiceError) -> String {
+    pub(super) fn failed(&self, error: ServiceError) -> Why {
         if let ServiceError::McpError(error) = &error {
-            return text::cut(&error.message, MAX_SAID);
+            return text::cut(&error.message, MAX_SAID).into();
         }
-        let mut why = self
-            .noise
-            .ending()
-            .unwrap_or_else(|| text::cut(&chain(&error), MAX_SAID));
-        last_words(&mut why, &self.noise);
-        why
+        let said = || text::cut(&chain(&error), MAX_SAID).into();
+        last_words(self.noise.ending().unwrap_or_else(said), &self.noise)
     }
 
     /// Lets it go: its input is closed, and what does not end then is ended.

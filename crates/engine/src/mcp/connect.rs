@@ -8,9 +8,11 @@ use super::settings::{Address, Endpoint, Program, Sampling, Server, Surroundings
 use super::stdio::{self, MAX_MESSAGE, Noise};
 use super::text;
 use crate::confine::SandboxSettings;
+use crate::why::Why;
 use http::{HeaderName, HeaderValue};
 use ostler_host::sandbox::{Network, Plan, Policy};
 use ostler_host::{Command, Output, Stdio};
+use ostler_wire::Word;
 use rmcp::model::ProtocolVersion;
 use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, serve_client_with_lifecycle_and_ct,
@@ -76,7 +78,7 @@ impl Link {
         };
         let drop_guard = over.clone().drop_guard();
         let opened = match &server.endpoint {
-            Endpoint::Unusable(why) => return Err(Failed::finally(why.clone())),
+            Endpoint::Unusable(why) => return Err(Failed::finally(why.clone().into())),
             Endpoint::Program(program) => {
                 let command = command(program, around).map_err(Failed::finally)?;
                 let stream = stdio::start(&*around.host, command, &noise, over.clone())
@@ -90,9 +92,10 @@ impl Link {
             }
             Endpoint::Address(address) => {
                 let config = reach(address, around).await.map_err(Failed::finally)?;
-                let client = http_client(around).map_err(Failed::finally)?;
+                let failed = |why: String| Failed::finally(why.into());
+                let client = http_client(around).map_err(failed)?;
                 let known = auth::known(address, around).await;
-                match known.map_err(Failed::finally)? {
+                match known.map_err(failed)? {
                     Some(manager) => {
                         let client = AuthClient::new(client, manager);
                         let transport = StreamableHttpClientTransport::with_client(client, config);
@@ -126,14 +129,14 @@ impl Link {
 
 /// Why a connection does not stand, and whether another way may.
 pub struct Failed {
-    pub why: String,
+    pub why: Why,
     /// Its words to whoever is to log in.
     pub challenge: Option<String>,
     pub(super) again: bool,
 }
 
 impl Failed {
-    pub(super) fn finally(why: String) -> Self {
+    pub(super) fn finally(why: Why) -> Self {
         Self {
             why,
             challenge: None,
@@ -142,7 +145,7 @@ impl Failed {
     }
 }
 
-pub(super) fn command(program: &Program, around: &Surroundings) -> Result<Command, String> {
+pub(super) fn command(program: &Program, around: &Surroundings) -> Result<Command, Why> {
     let mut env = around.env.clone();
     env.retain(|(name, _)| !program.env.iter().any(|(own, _)| own == name));
     env.extend(program.env.iter().cloned());
@@ -160,7 +163,7 @@ pub(super) fn command(program: &Program, around: &Surroundings) -> Result<Comman
 }
 
 /// Whoever wants a server confined does not want it without. Single hosts cannot be granted to it.
-fn confine(command: &mut Command, settings: &SandboxSettings) -> Result<(), String> {
+fn confine(command: &mut Command, settings: &SandboxSettings) -> Result<(), Why> {
     let policy = Policy {
         network: match settings.policy.network {
             Network::On => Network::On,
@@ -168,31 +171,32 @@ fn confine(command: &mut Command, settings: &SandboxSettings) -> Result<(), Stri
         },
         ..settings.policy.clone()
     };
-    let plan = Plan::prepare(&policy).map_err(|e| e.to_string())?;
+    let plan = Plan::prepare(&policy).map_err(|e| Why::from(&e))?;
     if plan.layer().is_none() {
-        return Err("it is to run in the sandbox, which is off".into());
+        return Err(Word::McpNoSandbox.into());
     }
     Arc::new(plan).put_on(command);
     Ok(())
 }
 
-pub(super) fn not_started(program: &Program, error: &ostler_host::Error) -> String {
+pub(super) fn not_started(program: &Program, error: &ostler_host::Error) -> Why {
     let name = program
         .argv
         .first()
         .map(|word| word.to_string_lossy().into_owned());
     let name = name.unwrap_or_default();
-    format!("{error}. Is `{name}` installed and on PATH?").replace("..", ".")
+    Why::ours(Word::McpInstalled, [error.into(), name.into()])
 }
 
 async fn reach(
     address: &Address,
     around: &Surroundings,
-) -> Result<StreamableHttpClientTransportConfig, String> {
-    let url =
-        url::Url::parse(&address.url).map_err(|e| format!("{} is no URL: {e}", address.url))?;
+) -> Result<StreamableHttpClientTransportConfig, Why> {
+    let named = || Why::from(address.url.as_str());
+    let url = url::Url::parse(&address.url)
+        .map_err(|e| Why::ours(Word::McpNoUrl, [named(), e.to_string().into()]))?;
     if !matches!(url.scheme(), "http" | "https") {
-        return Err(format!("{} is neither http nor https", address.url));
+        return Err(Why::ours(Word::McpNoHttp, [named()]));
     }
     let mut headers = HashMap::new();
     let mut all = address.headers.clone();
@@ -200,7 +204,7 @@ async fn reach(
         all.extend(helped(helper, around).await?);
     }
     for (name, value) in &all {
-        let bad = || format!("its header `{name}` cannot be sent");
+        let bad = || Why::ours(Word::McpBadHeaderOf, [name.as_str().into()]);
         let parsed = HeaderName::try_from(name.as_str()).map_err(|_| bad())?;
         let mut value = HeaderValue::try_from(value.as_str()).map_err(|_| bad())?;
         value.set_sensitive(true);
@@ -238,8 +242,8 @@ pub fn http_client(around: &Surroundings) -> Result<reqwest::Client, String> {
 }
 
 /// Headers that a command of the person's prints as a JSON object.
-async fn helped(helper: &str, around: &Surroundings) -> Result<Vec<(String, String)>, String> {
-    let failed = |why: String| format!("its headers_helper failed: {why}");
+async fn helped(helper: &str, around: &Surroundings) -> Result<Vec<(String, String)>, Why> {
+    let failed = |why: Why| Why::ours(Word::McpHelperFailed, [why]);
     let mut argv = around.shell.clone();
     argv.push(helper.into());
     let command = Command {
@@ -253,18 +257,18 @@ async fn helped(helper: &str, around: &Surroundings) -> Result<Vec<(String, Stri
         .host
         .spawn(command)
         .await
-        .map_err(|e| failed(e.to_string()))?;
+        .map_err(|e| failed((&e).into()))?;
     let mut out = Vec::new();
     loop {
         match process.next().await {
             Output::Stdout(bytes) if out.len() < MAX_HEADERS => out.extend_from_slice(&bytes),
             Output::Stdout(_) | Output::Stderr(_) => {}
             Output::Exited(exit) if exit.success() => break,
-            Output::Exited(exit) => return Err(failed(format!("it ended with {exit:?}"))),
+            Output::Exited(exit) => return Err(failed(stdio::ended(exit))),
         }
     }
     let headers: HashMap<String, String> = serde_json::from_slice(&out)
-        .map_err(|e| failed(format!("it must print a JSON object of strings ({e})")))?;
+        .map_err(|e| failed(Why::ours(Word::McpHelperPrints, [e.to_string().into()])))?;
     Ok(headers.into_iter().collect())
 }
 
@@ -277,10 +281,8 @@ fn explain(error: &ClientInitializeError, server: &Server, noise: &Noise) -> Fai
     }
     let said = match error {
         ClientInitializeError::JsonRpcError(error) => {
-            format!(
-                "it refused the connection: {}",
-                text::cut(&error.message, MAX_SAID)
-            )
+            let said = text::cut(&error.message, MAX_SAID);
+            Why::ours(Word::McpRefused, [said.into()])
         }
         ClientInitializeError::NoCompatibleProtocolVersion {
             server_supported, ..
@@ -290,41 +292,38 @@ fn explain(error: &ClientInitializeError, server: &Server, noise: &Noise) -> Fai
                 .take(8)
                 .map(|v| v.to_string())
                 .collect();
-            format!(
-                "it speaks no revision of the protocol that we know ({})",
-                theirs.join(", ")
-            )
+            Why::ours(Word::McpNoRevision, [theirs.join(", ").into()])
         }
         ClientInitializeError::LegacyFallbackFailed { fallback, .. } => {
             return explain(fallback, server, noise);
         }
-        ClientInitializeError::ConnectionClosed(_) => match &server.endpoint {
-            Endpoint::Program(_) => "it ended before it answered".to_owned(),
-            Endpoint::Address(_) | Endpoint::Unusable(_) => {
-                "the connection was closed before it answered".to_owned()
+        // Which of the two comes first when a program ends is chance.
+        ClientInitializeError::ConnectionClosed(_) | ClientInitializeError::Cancelled => {
+            match &server.endpoint {
+                Endpoint::Program(_) => Word::McpEndedEarly.into(),
+                Endpoint::Address(_) | Endpoint::Unusable(_) => Word::McpClosedEarly.into(),
             }
-        },
-        other => text::cut(&chain(other), MAX_SAID),
+        }
+        other => text::cut(&chain(other), MAX_SAID).into(),
     };
-    let mut why = match noise.ending() {
-        Some(ending) => format!("{said}; {ending}"),
+    let why = match noise.ending() {
+        Some(ending) => Why::ours(Word::McpAnd, [said, ending]),
         None => said,
     };
-    last_words(&mut why, noise);
     Failed {
-        why,
+        why: last_words(why, noise),
         challenge: None,
         again: true,
     }
 }
 
-pub(super) fn login_hint(server: &str) -> String {
-    format!("it wants you to log in: run `ostler mcp login {server}`")
+pub(super) fn login_hint(server: &str) -> Why {
+    Why::ours(Word::McpLoginHint, [server.into()])
 }
 
-pub(super) fn last_words(why: &mut String, noise: &Noise) {
-    let words = noise.last_words(MAX_LAST_WORDS);
-    if !words.is_empty() {
-        why.push_str(&format!(". Its last words:\n{words}"));
+pub(super) fn last_words(why: Why, noise: &Noise) -> Why {
+    match noise.last_words(MAX_LAST_WORDS) {
+        words if words.is_empty() => why,
+        words => Why::ours(Word::McpLastWords, [why, words.into()]),
     }
 }

@@ -8,6 +8,8 @@ use super::settings::{McpSettings, Surroundings, Trust};
 use super::tool::ServerTool;
 use crate::tool::Tool;
 use crate::transcript::BYTES_PER_TOKEN;
+use crate::why::Why;
+use ostler_wire::Word;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -76,7 +78,7 @@ impl Fleet {
     }
 
     /// Waits for all of which nothing is known, as long as they may take. What became of those that failed.
-    pub async fn ready(&self) -> Vec<String> {
+    pub async fn ready(&self) -> Vec<Why> {
         let waiting = self.kept.iter().filter(|kept| {
             let snapshot = kept.snapshot();
             snapshot.lists.is_none() || snapshot.state == State::Starting
@@ -86,16 +88,19 @@ impl Fleet {
     }
 
     /// The same for every server, known or not.
-    pub async fn all_ready(&self) -> Vec<String> {
+    pub async fn all_ready(&self) -> Vec<Why> {
         self.kept.iter().for_each(|kept| kept.wish(Wish::Start));
         futures_util::future::join_all(self.kept.iter().map(|kept| kept.settled())).await;
         self.failures()
     }
 
     /// Servers that do not work, each with why.
-    pub fn failures(&self) -> Vec<String> {
+    pub fn failures(&self) -> Vec<Why> {
         let failed = |kept: &Arc<Kept>| match kept.snapshot().state {
-            State::Failed(why) => Some(format!("MCP server {}: {why}", kept.server.name)),
+            State::Failed(why) => {
+                let name = kept.server.name.as_str();
+                Some(Why::ours(Word::McpServerFailed, [name.into(), why]))
+            }
             State::Idle | State::Starting | State::Ready => None,
         };
         self.kept.iter().filter_map(failed).collect()

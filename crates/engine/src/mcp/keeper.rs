@@ -4,6 +4,8 @@
 use super::client::{About, Link};
 use super::settings::{Server, Surroundings, Trust};
 use super::{Lists, ToolInfo, cache};
+use crate::why::Why;
+use ostler_wire::Word;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -42,7 +44,7 @@ pub enum State {
     Starting,
     Ready,
     /// Why.
-    Failed(String),
+    Failed(Why),
 }
 
 impl State {
@@ -56,7 +58,7 @@ impl State {
 
 pub enum Wish {
     /// The connection, as soon as it stands.
-    Connect(oneshot::Sender<Result<Arc<Link>, String>>),
+    Connect(oneshot::Sender<Result<Arc<Link>, Why>>),
     /// To be connected, without waiting for it.
     Start,
     /// Connected anew.
@@ -152,8 +154,8 @@ impl Kept {
         let _ = self.wishes.try_send(wish);
     }
 
-    pub async fn link(&self) -> Result<Arc<Link>, String> {
-        let gone = || "it is being closed".to_owned();
+    pub async fn link(&self) -> Result<Arc<Link>, Why> {
+        let gone = || Why::from(Word::McpClosing);
         let (sender, receiver) = oneshot::channel();
         self.wishes
             .send(Wish::Connect(sender))
@@ -223,7 +225,7 @@ impl Keeper {
         }
     }
 
-    async fn wanted(&mut self) -> Result<Arc<Link>, String> {
+    async fn wanted(&mut self) -> Result<Arc<Link>, Why> {
         if self.link.as_ref().is_some_and(|link| link.is_over()) {
             self.lose();
         }
@@ -234,7 +236,8 @@ impl Keeper {
             let wait = at.saturating_duration_since(Instant::now());
             if wait > WORTH_WAITING {
                 let why = self.why();
-                return Err(format!("{why}. It is tried again in {} s", wait.as_secs()));
+                let seconds = wait.as_secs().to_string();
+                return Err(Why::ours(Word::McpAgain, [why, seconds.into()]));
             }
             tokio::time::sleep(wait).await;
         }
@@ -242,10 +245,10 @@ impl Keeper {
         self.link.clone().ok_or_else(|| self.why())
     }
 
-    fn why(&self) -> String {
+    fn why(&self) -> Why {
         match &self.seen.borrow().state {
             State::Failed(why) => why.clone(),
-            State::Idle | State::Starting | State::Ready => "it is not connected".into(),
+            State::Idle | State::Starting | State::Ready => Word::McpApart.into(),
         }
     }
 
@@ -262,10 +265,8 @@ impl Keeper {
         };
         let opened = tokio::time::timeout(limit, opening).await;
         match opened.unwrap_or_else(|_| {
-            let seconds = limit.as_secs();
-            Err(format!(
-                "it was not ready within {seconds} s ([tools] mcp_start_seconds)"
-            ))
+            let seconds = limit.as_secs().to_string();
+            Err(Why::ours(Word::McpNotReady, [seconds.into()]))
         }) {
             Ok((link, lists)) => {
                 self.failures = 0;
@@ -281,7 +282,7 @@ impl Keeper {
         }
     }
 
-    fn fail(&mut self, why: String) {
+    fn fail(&mut self, why: Why) {
         self.link = None;
         self.failures += 1;
         let doublings = (self.failures - 1).min(16);

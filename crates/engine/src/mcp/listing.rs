@@ -3,7 +3,9 @@
 use super::client::{Link, wanted_login};
 use super::connect::{Failed, login_hint};
 use super::settings::Server;
-use super::{Lists, PromptInfo, ResourceInfo, ToolInfo, text};
+use super::{LeftOut, Lists, PromptInfo, ResourceInfo, ToolInfo, text};
+use crate::why::Why;
+use ostler_wire::Word;
 use rmcp::ServiceError;
 use rmcp::model::PaginatedRequestParams;
 
@@ -48,9 +50,7 @@ impl Link {
             };
             for tool in page.tools {
                 if seen.len() == MAX_TOOLS {
-                    lists
-                        .left_out
-                        .push(format!("only the first {MAX_TOOLS} tools are used"));
+                    lists.left_out.push(LeftOut::ToolsAfter(MAX_TOOLS));
                     cursor = None;
                     break;
                 }
@@ -82,7 +82,7 @@ impl Link {
                 let challenge = wanted_login(&error);
                 let why = match &challenge {
                     Some(_) => login_hint(&self.name),
-                    None => format!("it does not list its tools: {}", self.failed(error)),
+                    None => Why::ours(Word::McpNoTools, [self.failed(error)]),
                 };
                 Err(Failed {
                     challenge,
@@ -148,9 +148,7 @@ impl Lists {
     fn take(&mut self, tool: rmcp::model::Tool) {
         let schema = text::schema(&tool.input_schema).unwrap_or_else(|| {
             let name = text::line(&tool.name, MAX_NAME);
-            self.left_out.push(format!(
-                "the schema of {name} is too large or too deep to be shown"
-            ));
+            self.left_out.push(LeftOut::Schema(name));
             text::any_object()
         });
         let hints = tool.annotations.unwrap_or_default();

@@ -36,6 +36,8 @@ pub use settings::{
 };
 pub(crate) use text::cut;
 
+use crate::why::Why;
+use ostler_wire::Word;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -48,7 +50,25 @@ pub struct Lists {
     pub prompts: Vec<PromptInfo>,
     pub resources: Vec<ResourceInfo>,
     /// What had to be left out, for people.
-    pub left_out: Vec<String>,
+    pub left_out: Vec<LeftOut>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LeftOut {
+    /// More than so many.
+    ToolsAfter(usize),
+    /// Of the tool of that name.
+    Schema(String),
+}
+
+impl LeftOut {
+    pub fn why(&self) -> Why {
+        match self {
+            Self::ToolsAfter(most) => Why::ours(Word::McpFirstTools, [most.to_string().into()]),
+            Self::Schema(tool) => Why::ours(Word::McpBigSchema, [tool.as_str().into()]),
+        }
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -3,10 +3,12 @@
 
 use super::connect::{command, last_words, not_started};
 use super::settings::{Program, Surroundings};
-use super::stdio::{MAX_MESSAGE, Noise};
+use super::stdio::{MAX_MESSAGE, Noise, ended};
 use super::text;
+use crate::why::Why;
 use ostler_host::{Input, Output, Process};
 use ostler_llm::{Error, Plugin, PluginFuture, PluginLines, Price};
+use ostler_wire::{Language, Word};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -43,6 +45,8 @@ pub struct ModelPlugin {
     name: String,
     program: Program,
     around: Surroundings,
+    /// What the person reads of requests that failed.
+    language: Language,
     idle: Arc<Mutex<Vec<Running>>>,
 }
 
@@ -53,17 +57,23 @@ impl std::fmt::Debug for ModelPlugin {
 }
 
 impl ModelPlugin {
-    pub fn new(name: impl Into<String>, program: Program, around: Surroundings) -> Self {
+    pub fn new(
+        name: impl Into<String>,
+        program: Program,
+        around: Surroundings,
+        language: Language,
+    ) -> Self {
         Self {
             name: name.into(),
             program,
             around,
+            language,
             idle: Arc::default(),
         }
     }
 
     /// What it offers. The error is the end of a sentence.
-    pub async fn models(&self) -> Result<Vec<PluginModel>, String> {
+    pub async fn models(&self) -> Result<Vec<PluginModel>, Why> {
         let limit = self.around.settings.start;
         let asking = async {
             let mut running = self.start().await?;
@@ -81,22 +91,20 @@ impl ModelPlugin {
                     return Ok(models);
                 }
             }
-            Err("it says everything but which models it has".to_owned())
+            Err(Word::PluginNoList.into())
         };
         let asked = tokio::time::timeout(limit, asking).await;
         asked.unwrap_or_else(|_| {
-            Err(format!(
-                "it did not list its models within {} s ([tools] mcp_start_seconds)",
-                limit.as_secs()
-            ))
+            let seconds = limit.as_secs().to_string();
+            Err(Why::ours(Word::PluginLate, [seconds.into()]))
         })
     }
 
-    async fn start(&self) -> Result<Running, String> {
+    async fn start(&self) -> Result<Running, Why> {
         let command = command(&self.program, &self.around)?;
         let process = self.around.host.spawn(command).await;
         let mut process = process.map_err(|e| not_started(&self.program, &e))?;
-        let input = process.take_input().ok_or("it has no input")?;
+        let input = process.take_input().ok_or(Word::PluginNoInput)?;
         Ok(Running {
             process,
             input,
@@ -106,7 +114,7 @@ impl ModelPlugin {
         })
     }
 
-    async fn ready(&self) -> Result<Running, String> {
+    async fn ready(&self) -> Result<Running, Why> {
         let idle = self
             .idle
             .lock()
@@ -121,8 +129,9 @@ impl ModelPlugin {
     }
 
     async fn request(&self, line: Vec<u8>) -> Result<Box<dyn PluginLines>, Error> {
-        let fatal = |why: String| Error::Fatal {
-            message: format!("the plugin {}: {why}", self.name),
+        let fatal = |why: Why| Error::Fatal {
+            message: Why::ours(Word::PluginNamed, [self.name.as_str().into(), why])
+                .say(self.language),
             status: None,
         };
         let mut running = self.ready().await.map_err(fatal)?;
@@ -133,13 +142,14 @@ impl ModelPlugin {
         }
         Ok(Box::new(Reply {
             name: self.name.clone(),
+            language: self.language,
             running,
             idle: self.idle.clone(),
         }))
     }
 }
 
-fn listed(line: &str) -> Result<Option<Vec<PluginModel>>, String> {
+fn listed(line: &str) -> Result<Option<Vec<PluginModel>>, Why> {
     #[derive(Deserialize)]
     struct List {
         #[serde(rename = "type")]
@@ -163,7 +173,7 @@ fn listed(line: &str) -> Result<Option<Vec<PluginModel>>, String> {
         });
     let named: Vec<PluginModel> = named.filter(|model| !model.name.is_empty()).collect();
     match named.is_empty() {
-        true => Err("it lists no model".into()),
+        true => Err(Word::PluginNoModel.into()),
         false => Ok(Some(named)),
     }
 }
@@ -184,12 +194,15 @@ struct Running {
 }
 
 impl Running {
-    async fn write(&mut self, bytes: &[u8]) -> Result<(), String> {
+    async fn write(&mut self, bytes: &[u8]) -> Result<(), Why> {
         let written = tokio::time::timeout(READING, self.input.write_all(bytes)).await;
         match written {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) => Err(format!("it takes no request: {error}")),
-            Err(_) => Err("it does not read its request".into()),
+            Ok(Err(error)) => {
+                let error = error.to_string();
+                Err(Why::ours(Word::PluginTakesNone, [error.into()]))
+            }
+            Err(_) => Err(Word::PluginReadsNone.into()),
         }
     }
 
@@ -198,7 +211,7 @@ impl Running {
         tokio::time::timeout(SETTLING, self.line()).await.is_err() && self.line.is_empty()
     }
 
-    async fn line(&mut self) -> Result<String, String> {
+    async fn line(&mut self) -> Result<String, Why> {
         loop {
             if let Some(line) = self.lines.pop_front() {
                 return Ok(line);
@@ -207,21 +220,18 @@ impl Running {
                 Output::Stdout(bytes) => self.take(&bytes)?,
                 Output::Stderr(bytes) => self.noise.log(&bytes),
                 Output::Exited(exit) => {
-                    self.noise.exited(exit);
-                    let mut why = self.noise.ending().unwrap_or_default();
-                    last_words(&mut why, &self.noise);
-                    return Err(why);
+                    return Err(last_words(ended(exit), &self.noise));
                 }
             }
         }
     }
 
-    fn take(&mut self, bytes: &[u8]) -> Result<(), String> {
+    fn take(&mut self, bytes: &[u8]) -> Result<(), Why> {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             self.line.extend_from_slice(piece);
             if self.line.len() > MAX_MESSAGE {
-                let most = MAX_MESSAGE >> 20;
-                return Err(format!("it sent a line of more than {most} MB"));
+                let most = (MAX_MESSAGE >> 20).to_string();
+                return Err(Why::ours(Word::PluginLongLine, [most.into()]));
             }
             if piece.ends_with(b"\n") {
                 let line = String::from_utf8_lossy(&self.line).into_owned();
@@ -239,6 +249,7 @@ impl Running {
 /// An answer on its way.
 struct Reply {
     name: String,
+    language: Language,
     running: Running,
     idle: Arc<Mutex<Vec<Running>>>,
 }
@@ -249,10 +260,8 @@ impl PluginLines for Reply {
             let line = self.running.line().await;
             // A program that has failed once fails again; what may be tried again it says itself.
             line.map_err(|why| Error::Fatal {
-                message: format!(
-                    "the plugin {} ended before its answer did: {why}",
-                    self.name
-                ),
+                message: Why::ours(Word::PluginBroke, [self.name.as_str().into(), why])
+                    .say(self.language),
                 status: None,
             })
         })

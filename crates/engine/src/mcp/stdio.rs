@@ -2,7 +2,9 @@
 //! counts as its log. A message without end ends the server, not us.
 
 use super::text;
+use crate::why::Why;
 use ostler_host::{Command, Exit, Host, Input, Output, Process, Stdio};
+use ostler_wire::Word;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -27,7 +29,7 @@ struct Heard {
     log: VecDeque<u8>,
     exit: Option<Exit>,
     /// Why we ended it.
-    fault: Option<String>,
+    fault: Option<Why>,
 }
 
 impl Noise {
@@ -49,7 +51,7 @@ impl Noise {
         self.heard().exit = Some(exit);
     }
 
-    fn fail(&self, why: String) {
+    fn fail(&self, why: Why) {
         self.heard().fault.get_or_insert(why);
     }
 
@@ -68,17 +70,20 @@ impl Noise {
     }
 
     /// How it ended, as the end of a sentence, if it has.
-    pub fn ending(&self) -> Option<String> {
+    pub fn ending(&self) -> Option<Why> {
         let heard = self.heard();
         if let Some(fault) = &heard.fault {
             return Some(fault.clone());
         }
-        let exit = heard.exit?;
-        Some(match (exit.code, exit.signal) {
-            (Some(code), _) => format!("it exited with code {code}"),
-            (None, Some(signal)) => format!("signal {signal} ended it"),
-            (None, None) => "it was lost with the watchdog".to_owned(),
-        })
+        heard.exit.map(ended)
+    }
+}
+
+pub(super) fn ended(exit: Exit) -> Why {
+    match (exit.code, exit.signal) {
+        (Some(code), _) => Why::ours(Word::McpExited, [code.to_string().into()]),
+        (None, Some(signal)) => Why::ours(Word::McpSignal, [signal.to_string().into()]),
+        (None, None) => Word::McpOrphan.into(),
     }
 }
 
@@ -173,10 +178,8 @@ async fn take(
     for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
         line.extend_from_slice(piece);
         if line.len() > MAX_MESSAGE {
-            noise.fail(format!(
-                "it sent a message of more than {} MB and was stopped",
-                MAX_MESSAGE >> 20
-            ));
+            let most = (MAX_MESSAGE >> 20).to_string();
+            noise.fail(Why::ours(Word::McpLong, [most.into()]));
             return false;
         }
         if !piece.ends_with(b"\n") {
@@ -239,7 +242,11 @@ mod tests {
             taken += 1;
         }
         assert_eq!(taken, MAX_MESSAGE >> 20);
-        assert!(noise.ending().is_some_and(|why| why.contains("16 MB")));
+        assert!(
+            noise
+                .ending()
+                .is_some_and(|why| why.to_string().contains("16 MB"))
+        );
     }
 
     #[test]

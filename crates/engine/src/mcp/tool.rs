@@ -107,7 +107,7 @@ impl ServerTool {
             ),
             CallError::Refused(why) => ToolError::new(
                 "server_error",
-                format!("{server} says: {}", text::cut(&why, MAX_ERROR)),
+                format!("{server} says: {}", text::cut(&why.to_string(), MAX_ERROR)),
             ),
             CallError::Ended(why) => ToolError::new(
                 "server_lost",
