@@ -170,7 +170,6 @@ mod tests {
                 path: path(),
                 roots: Roots {
                     writable: vec![path(), path()],
-                    ..Roots::default()
                 },
             },
             Error::Exists { path: path() },
