@@ -18,6 +18,7 @@ pub struct Args {
     #[serde(default, alias = "subagent_type", alias = "agent")]
     role: Option<String>,
     #[serde(default)]
+    #[schemars(skip)]
     description: Option<String>,
 }
 
