@@ -19,7 +19,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 const HELP: &str = "\
-cargo xtask ci                        everything that has to pass: fmt, tidy, clippy, docs, doctests, tests
+cargo xtask ci                        everything that has to pass: fmt, tidy, clippy, docs, doctests, servers of others, tests
 cargo xtask tidy                      the countable rules of the house
 cargo xtask docs                      links, the configuration schema and the commands that documents name
 cargo xtask schema                    write docs/ostler.schema.json

@@ -1,6 +1,7 @@
 //! What a session touched, told from its log: each call is analysed again, and what its result and the approvals say is
 //! added. It opens nothing but what it is given, and it cannot see what a command did beyond its words.
 
+use crate::cut::clip;
 use crate::tool::Scope;
 use crate::tools::Tools;
 use ostler_wire::{Access, Approval, Body, Entry, Mark, ToolResult, ToolUse};
@@ -110,9 +111,10 @@ pub fn audit(entries: &[Entry], scope: &Scope) -> Vec<Audited> {
             Audited {
                 entry: entry.entry,
                 ts: entry.ts.clone(),
-                tool: shortened(&call.name),
+                tool: clip(&call.name, MAX_SUBJECT),
                 subject: subject(&args),
-                decision: approval.map_or_else(|| "allow".into(), |a| shortened(&a.decision)),
+                decision: approval
+                    .map_or_else(|| "allow".into(), |a| clip(&a.decision, MAX_SUBJECT)),
                 rule: approval.and_then(|a| a.rule.clone()),
                 saved: approval.and_then(|a| a.saved.clone()),
                 fate,
@@ -298,14 +300,7 @@ fn subject(args: &Value) -> String {
     ]
     .into_iter()
     .find_map(|key| args.get(key)?.as_str());
-    text.map_or_else(String::new, shortened)
-}
-
-fn shortened(text: &str) -> String {
-    match text.char_indices().nth(MAX_SUBJECT) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
-    }
+    text.map_or_else(String::new, |text| clip(text, MAX_SUBJECT))
 }
 
 /// The root that the paths of a log are relative to.

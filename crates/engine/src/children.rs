@@ -4,6 +4,7 @@
 mod watch;
 
 use crate::crew::{Duty, Offer};
+use crate::cut::clip;
 use crate::jobs::Jobs;
 use crate::policy::Policy;
 use crate::standing::Standing;
@@ -502,8 +503,5 @@ pub fn post_prompt(text: String) -> Op {
 
 pub fn shortened(prompt: &str) -> String {
     let line = prompt.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(PROMPT_CHARS) {
-        Some((at, _)) => format!("{}…", line.get(..at).unwrap_or_default()),
-        None => line,
-    }
+    clip(&line, PROMPT_CHARS)
 }

@@ -186,6 +186,14 @@ fn create(artifacts: &Artifacts, name: &str) -> io::Result<(File, PathBuf)> {
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
+/// At most `most` characters of a text that is quoted or named somewhere; the rest is not kept.
+pub fn clip(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
 /// Cuts text that is already whole.
 pub fn cut_text(text: &str, cap: usize, artifacts: &Artifacts, name: &str) -> Captured {
     let mut capture = Capture::new(cap, artifacts.clone(), name.to_owned());

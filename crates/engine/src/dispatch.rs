@@ -12,6 +12,7 @@ pub use afford::{Afforded, afford};
 pub use offer::{Offered, offer};
 
 use crate::commands;
+use crate::cut::clip;
 use crate::desk::{DELEGATING, Desk};
 use crate::hooks::{self, Permission, Said};
 use crate::inbox::{Inbox, Stopped};
@@ -462,11 +463,8 @@ fn refuse(
 }
 
 /// What would be too long for a sentence is cut: names and patterns of any length are quoted in errors.
-fn told(message: String) -> String {
-    match message.char_indices().nth(MAX_ERROR_CHARS) {
-        Some((end, _)) => format!("{}…", message.get(..end).unwrap_or_default()),
-        None => message,
-    }
+fn told(message: &str) -> String {
+    clip(message, MAX_ERROR_CHARS)
 }
 
 /// What tells a result from the one before it. No two sessions are the same, so of a sub-agent's it is how it ended.
@@ -490,7 +488,7 @@ fn commit(
     let (envelope, also) = match result {
         Ok(Done { data, also }) => (json!({"ok": true, "data": data}), also),
         Err(e) => (
-            json!({"ok": false, "error": {"code": e.code, "message": told(e.message)}}),
+            json!({"ok": false, "error": {"code": e.code, "message": told(&e.message)}}),
             Vec::new(),
         ),
     };
@@ -550,8 +548,8 @@ mod tests {
 
     #[test]
     fn errors_are_sentences_not_books() {
-        assert_eq!(told("short".into()), "short");
-        let long = told("ž".repeat(MAX_ERROR_CHARS + 1));
+        assert_eq!(told("short"), "short");
+        let long = told(&"ž".repeat(MAX_ERROR_CHARS + 1));
         assert_eq!(long.chars().count(), MAX_ERROR_CHARS + 1);
         assert!(long.ends_with("ž…"));
     }

@@ -1,8 +1,6 @@
 //! What unit tests of the core share: entries made by hand, and models of the four protocols that nobody calls.
 
-use ostler_llm::{
-    Model, Params, Prefix, Quirks, Target, Timeouts, ToolSpec, Transport, TransportOptions,
-};
+use ostler_llm::{Model, Params, Prefix, Target, ToolSpec, Transport, TransportOptions};
 use ostler_testkit::Kind;
 use ostler_wire::{Body, Entry, Json, Message, Origin, Part, Role, Stop, ToolResult, ToolUse};
 use serde_json::{Value, json};
@@ -11,21 +9,9 @@ use std::sync::Arc;
 /// `mock/<model>` behind one of the protocols; it thinks and sees.
 pub fn target(kind: Kind, model: &str) -> Target {
     Target {
-        origin: origin(model),
-        kind: kind.config_name().into(),
-        base_url: "http://127.0.0.1:9".into(),
-        key: None,
-        headers: Vec::new(),
-        extra_body: None,
-        quirks: Quirks::default(),
-        window: 0,
-        max_output: None,
-        price: None,
         reasoning: true,
-        effort: None,
         images: true,
-        stream: true,
-        timeouts: Timeouts::default(),
+        ..Target::new(origin(model), kind.config_name(), "http://127.0.0.1:9")
     }
 }
 

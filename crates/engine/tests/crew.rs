@@ -341,15 +341,21 @@ async fn stopping_the_turn_stops_the_tree_below_it() {
     assert_eq!(bench.store().list().unwrap().len(), 3);
 }
 
-#[tokio::test]
-async fn the_person_can_stop_a_child_and_the_parent_goes_on() {
+/// A session whose child has begun to answer and hangs.
+async fn half_done() -> (Bench, Session) {
     let server = delegating(vec![("task", json!({"prompt": "x"}))], |_| {
         Step::answer().text("Half of it").stall(Place::Text(1))
     });
     let bench = Bench::with(Kind::Chat, server);
-    let mut session = bench.open_with(Open::New, trusting).await;
+    let session = bench.open_with(Open::New, trusting).await;
     session.prompt("go", Delivery::Queue).await;
     bench.asked(2).await;
+    (bench, session)
+}
+
+#[tokio::test]
+async fn the_person_can_stop_a_child_and_the_parent_goes_on() {
+    let (_bench, mut session) = half_done().await;
     let View::Table { rows, .. } = session.command("ps").await else {
         panic!();
     };
@@ -593,13 +599,7 @@ async fn who_only_reads_changes_nothing_whatever_it_tries() {
 
 #[tokio::test]
 async fn a_parent_that_was_killed_says_that_its_child_was_lost() {
-    let server = delegating(vec![("task", json!({"prompt": "x"}))], |_| {
-        Step::answer().text("Half").stall(Place::Text(1))
-    });
-    let bench = Bench::with(Kind::Chat, server);
-    let mut session = bench.open_with(Open::New, trusting).await;
-    session.prompt("go", Delivery::Queue).await;
-    bench.asked(2).await;
+    let (bench, mut session) = half_done().await;
     // As a kill leaves it: the log up to here, in another place.
     let (id, bytes) = (session.id(), session.bytes());
     session.send(Op::Interrupt).await;
@@ -975,10 +975,9 @@ async fn fifty_children_at_once_lose_no_result_and_no_money() {
     }
 }
 
-/// `cargo nextest run -p ostler-engine --run-ignored only starting_a_child --no-capture`
 #[tokio::test]
 #[expect(clippy::print_stderr, reason = "its figures are for people")]
-#[ignore = "it measures"]
+#[ignore = "prints figures for a quiet machine: cargo test --release -p ostler-engine --test all starting_a_child -- --ignored --nocapture"]
 async fn starting_a_child() {
     let server = delegating(vec![("read_only_task", json!({"prompt": "x"}))], |_| {
         Step::answer().text("Done.")

@@ -270,7 +270,7 @@ fn path_segment(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Timeouts, demo};
+    use crate::demo;
     use ostler_wire::Origin;
 
     #[derive(Deserialize)]
@@ -287,24 +287,15 @@ mod tests {
 
     fn target(base_url: &str, model: &str, stream: bool) -> Target {
         Target {
-            origin: Origin {
-                provider: "p".into(),
-                model: model.into(),
-            },
-            kind: String::new(),
-            base_url: base_url.into(),
-            key: None,
-            headers: Vec::new(),
-            extra_body: None,
-            quirks: Quirks::default(),
-            window: 0,
-            max_output: None,
-            price: None,
-            reasoning: false,
-            effort: None,
-            images: false,
             stream,
-            timeouts: Timeouts::default(),
+            ..Target::new(
+                Origin {
+                    provider: "p".into(),
+                    model: model.into(),
+                },
+                "",
+                base_url,
+            )
         }
     }
 

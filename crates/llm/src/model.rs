@@ -172,24 +172,15 @@ mod tests {
             ("anthropic", "tool_choice = false", Forbidding::Refused),
         ] {
             let target = Target {
-                origin: ostler_wire::Origin {
-                    provider: "p".into(),
-                    model: "m".into(),
-                },
-                kind: kind.into(),
-                base_url: "http://127.0.0.1:9".into(),
-                key: None,
-                headers: Vec::new(),
-                extra_body: None,
                 quirks: toml::from_str(quirks).unwrap(),
-                window: 0,
-                max_output: None,
-                price: None,
-                reasoning: false,
-                effort: None,
-                images: false,
-                stream: true,
-                timeouts: crate::Timeouts::default(),
+                ..Target::new(
+                    ostler_wire::Origin {
+                        provider: "p".into(),
+                        model: "m".into(),
+                    },
+                    kind,
+                    "http://127.0.0.1:9",
+                )
             };
             let transport = Arc::new(Transport::new(crate::TransportOptions::default()));
             let model = Model::new(Arc::new(target), transport).unwrap();

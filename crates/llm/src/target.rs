@@ -31,6 +31,27 @@ pub struct Target {
 }
 
 impl Target {
+    /// A model at an endpoint of which nothing more is known.
+    pub fn new(origin: Origin, kind: &str, base_url: &str) -> Self {
+        Self {
+            origin,
+            kind: kind.to_owned(),
+            base_url: base_url.to_owned(),
+            key: None,
+            headers: Vec::new(),
+            extra_body: None,
+            quirks: Quirks::default(),
+            window: 0,
+            max_output: None,
+            price: None,
+            reasoning: false,
+            effort: None,
+            images: false,
+            stream: true,
+            timeouts: Timeouts::default(),
+        }
+    }
+
     /// The endpoint without what a person may have put into its address to get in.
     pub fn shown_url(&self) -> String {
         crate::kinds::without_secrets(&self.base_url)

@@ -5,7 +5,7 @@ use crate::boot::Boot;
 use crate::client;
 use crate::speech::{filled, spoken};
 use anyhow::Context as _;
-use ostler_llm::{Auth, Kind, Protocol, Quirks, Secret, Target, Timeouts};
+use ostler_llm::{Auth, Kind, Protocol, Secret, Target};
 use ostler_wire::{Origin, Word};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
@@ -93,26 +93,14 @@ fn address(endpoint: &Endpoint, kind: &Kind) -> Result<Url, String> {
         whole_path: None,
         ..kind.clone()
     };
-    let target = Target {
-        origin: Origin {
+    let target = Target::new(
+        Origin {
             provider: endpoint.provider.clone(),
             model: String::new(),
         },
-        kind: endpoint.kind.clone(),
-        base_url: endpoint.base_url.clone(),
-        key: None,
-        headers: Vec::new(),
-        extra_body: None,
-        quirks: Quirks::default(),
-        window: 0,
-        max_output: None,
-        price: None,
-        reasoning: false,
-        effort: None,
-        images: false,
-        stream: true,
-        timeouts: Timeouts::default(),
-    };
+        &endpoint.kind,
+        &endpoint.base_url,
+    );
     listing.url(&target).map_err(|e| e.to_string())
 }
 

@@ -244,19 +244,8 @@ fn the_day_is_what_all_processes_wrote() {
     let dir = tempfile::tempdir().unwrap();
     let ledger = Ledger::new(dir.path());
     let book = |ts: &str, tokens| {
-        ledger
-            .add(&Line {
-                ts: ts.into(),
-                session: "x".into(),
-                project: "p".into(),
-                role: "main".into(),
-                purse: None,
-                tokens: Tokens {
-                    input: tokens,
-                    ..Tokens::default()
-                },
-            })
-            .unwrap();
+        let ts = ts.into();
+        ledger.add(&Line { ts, ..line(tokens) }).unwrap();
     };
     let now = jiff::Timestamp::now().to_string();
     book("2020-01-01T00:00:00Z", 5000);

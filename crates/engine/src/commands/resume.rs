@@ -1,6 +1,7 @@
 //! `/resume`: sessions of this project to go on with, all of them or those in which something was said.
 
 use super::tasks::refusal;
+use crate::cut::clip;
 use crate::history::{Found, History, HistoryError, Query, Reach, Words};
 use crate::session::Session;
 use crate::store::Store;
@@ -132,7 +133,7 @@ impl Look {
             let place = said(id).map_or_else(String::new, |hit| format!(" · {}", hit.text));
             items.push(Item {
                 detail: format!("{when}{place}"),
-                ..item(id, &shortened(title), self.language)
+                ..item(id, &clip(title, TITLE_CHARS), self.language)
             });
         }
         items.extend(found.notice(self.language).map(|label| Item {
@@ -182,11 +183,4 @@ fn looks_like_id(words: &str) -> bool {
     words.len() >= SHORT_ID
         && words.contains(|c: char| c.is_ascii_digit())
         && words.chars().all(|c| c.is_ascii_hexdigit() || c == '-')
-}
-
-fn shortened(title: &str) -> String {
-    match title.char_indices().nth(TITLE_CHARS) {
-        Some((at, _)) => format!("{}…", title.get(..at).unwrap_or_default()),
-        None => title.to_owned(),
-    }
 }

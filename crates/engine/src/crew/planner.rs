@@ -4,6 +4,7 @@
 use super::send::{Failed, errand};
 use super::{Duty, Hand};
 use crate::children::{Ended, How, post_prompt};
+use crate::cut::clip;
 use crate::desk::Desk;
 use crate::hub::reference;
 use crate::inbox::Inbox;
@@ -111,14 +112,14 @@ fn told(desk: &Desk, words: &str) -> String {
     match last.filter(|_| desk.offers.crew.planned.is_some()) {
         Some(answer) => format!(
             "[The other model has ended its turn with: {}]\n\n{words}",
-            cut(answer, MAX_ANSWER)
+            clip(answer.trim(), MAX_ANSWER)
         ),
         None => words.to_owned(),
     }
 }
 
 fn hand_over(desk: &mut Desk, ended: Ended) -> Result<(), LogError> {
-    let plan = cut(&ended.text, MAX_PLAN);
+    let plan = clip(ended.text.trim(), MAX_PLAN);
     desk.offers.crew.planned = Some(ended.session);
     let notice = desk.manner.language.fill(Word::PlanMade, &[&plan]);
     let note = format!(
@@ -128,11 +129,4 @@ fn hand_over(desk: &mut Desk, ended: Ended) -> Result<(), LogError> {
         Body::Notice(Notice { text: notice }),
         Body::Message(Message::note(note)),
     ])
-}
-
-fn cut(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
-        None => text.trim().to_owned(),
-    }
 }

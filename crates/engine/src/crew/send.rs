@@ -3,7 +3,7 @@
 
 use super::{Bill, Duty, Hand};
 use crate::children::{Caller, Ended, Errand, How, post_prompt, shortened};
-use crate::cut::Capture;
+use crate::cut::{Capture, clip};
 use crate::policy::{Mode, Rule, time_shown};
 use crate::roles::{PLANNER, Role};
 use crate::tool::{Context, ToolError};
@@ -245,7 +245,7 @@ fn settle(cx: &Context, ended: Ended, left: Option<Value>) -> Result<Value, Tool
     let tree = left.as_ref().map_or_else(String::new, worktree::said);
     let so_far = match ended.text.trim() {
         "" => String::new(),
-        text => format!(" The last it said: {}", partial(text)),
+        text => format!(" The last it said: {}", clip(text, MAX_PARTIAL)),
     };
     let fault = |code, what: String| Err(error(code, &format!("{who} {what}{tree}")));
     match ended.how {
@@ -259,7 +259,7 @@ fn settle(cx: &Context, ended: Ended, left: Option<Value>) -> Result<Value, Tool
                 "" => "it ended without a word",
                 why => why,
             };
-            let why = partial(why);
+            let why = clip(why, MAX_PARTIAL);
             fault(
                 "child_failed",
                 format!("failed after {took}: {why}\nDo not take its work for done."),
@@ -276,13 +276,6 @@ fn settle(cx: &Context, ended: Ended, left: Option<Value>) -> Result<Value, Tool
             "timeout",
             format!("ran out of time after {took} and was stopped.{so_far}"),
         ),
-    }
-}
-
-fn partial(text: &str) -> String {
-    match text.char_indices().nth(MAX_PARTIAL) {
-        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
-        None => text.to_owned(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::{Prepared, never_ran};
 use crate::commands::{self, SESSION};
+use crate::cut::clip;
 use crate::desk::Desk;
 use crate::hooks::Permission;
 use crate::inbox::{Answer, Inbox, Stopped};
@@ -487,13 +488,6 @@ pub fn commit_approval(
     })])
 }
 
-fn shortened(text: &str) -> String {
-    match text.char_indices().nth(MAX_NAME) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
-    }
-}
-
 /// What a call is about, for people.
 pub fn subject(desk: &Desk, prepared: &Prepared) -> String {
     let name = prepared.tool.name();
@@ -528,7 +522,9 @@ pub fn subject(desk: &Desk, prepared: &Prepared) -> String {
                 Some(what) => format!("{role}: {what}"),
                 None => role.clone(),
             },
-            Access::Memory => said(&["name", "id"]).map_or_else(|| "memory".into(), shortened),
+            Access::Memory => {
+                said(&["name", "id"]).map_or_else(|| "memory".into(), |name| clip(name, MAX_NAME))
+            }
         })
         .collect();
     match parts.is_empty() {

@@ -15,6 +15,7 @@ pub(crate) use source::beginning;
 pub use terms::Words;
 pub(crate) use terms::{Class, pairs, parts, runs};
 
+use crate::cut::clip;
 use index::{About, Candidate, Index};
 use ostler_wire::{Language, Word};
 use serde::Serialize;
@@ -331,8 +332,5 @@ fn short(text: &str, role: &str, share: usize) -> String {
         "call" | "result" => MAX_OUTPUT,
         _ => MAX_MESSAGE,
     });
-    match text.char_indices().nth(most) {
-        Some((end, _)) => text.get(..end).unwrap_or_default().to_owned() + "…",
-        None => text.to_owned(),
-    }
+    clip(text, most)
 }

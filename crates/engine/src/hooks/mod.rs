@@ -12,6 +12,7 @@ pub use matcher::{Matcher, MatcherError};
 pub use verdict::{Permission, Said};
 
 use crate::briefing;
+use crate::cut::clip;
 use crate::desk::Desk;
 use crate::dispatch::Prepared;
 use crate::inbox::{Inbox, Stopped};
@@ -123,10 +124,7 @@ pub struct Hook {
 impl Hook {
     fn shown(&self) -> String {
         let line = self.command.lines().next().unwrap_or_default();
-        match line.char_indices().nth(MAX_COMMAND) {
-            Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
-            None => line.to_owned(),
-        }
+        clip(line, MAX_COMMAND)
     }
 }
 

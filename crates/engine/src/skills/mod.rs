@@ -1,6 +1,7 @@
 //! Skills: folders with a `SKILL.md` that tells how certain work is done. Their names and descriptions are in the prompt,
 //! their text comes when one is called, here or in a session of its own. Reading happens once; the rest is pure.
 
+use crate::cut::clip;
 use crate::front;
 use crate::sources::{self, Source, Wanted};
 use crate::templates::{Template, described};
@@ -149,12 +150,7 @@ fn alike(one: &str, other: &str) -> bool {
 
 fn line(skill: &Skill) -> String {
     let about = skill.template.description.split_whitespace();
-    let about = about.collect::<Vec<_>>().join(" ");
-    let end = about.char_indices().nth(MAX_DESCRIPTION);
-    let about = match end {
-        Some((at, _)) => format!("{}…", about.get(..at).unwrap_or_default()),
-        None => about,
-    };
+    let about = clip(&about.collect::<Vec<_>>().join(" "), MAX_DESCRIPTION);
     format!("- {}: {about}\n", skill.name())
 }
 

@@ -9,7 +9,7 @@ use ostler_engine::store::Store;
 use ostler_engine::tool::ToolSettings;
 use ostler_engine::{LocalHub, Models, Options, Shelf};
 use ostler_host::Local;
-use ostler_llm::{Params, Proxies, Quirks, Secret, Target, Timeouts, Transport, TransportOptions};
+use ostler_llm::{Params, Proxies, Secret, Target, Transport, TransportOptions};
 use ostler_testkit::{Captured, KEY, Kind, Server, Step, TempWorkspace};
 use ostler_wire::{
     Ask, Body, Client, Delivery, Delta, Entry, Event, Hub as _, Language, Op, Open, Origin,
@@ -36,24 +36,18 @@ impl Models for Mock {
             return Err(format!("There is no model {reference}."));
         };
         Ok(Target {
-            origin: Origin {
-                provider: "mock".into(),
-                model: model.into(),
-            },
-            kind: self.kind.config_name().into(),
-            base_url: self.base_url.clone(),
             key: Some(Secret::new(KEY).into()),
-            headers: Vec::new(),
-            extra_body: None,
-            quirks: Quirks::default(),
             window: self.window,
-            max_output: None,
-            price: None,
             reasoning: true,
-            effort: None,
             images: true,
-            stream: true,
-            timeouts: Timeouts::default(),
+            ..Target::new(
+                Origin {
+                    provider: "mock".into(),
+                    model: model.into(),
+                },
+                self.kind.config_name(),
+                &self.base_url,
+            )
         })
     }
 }

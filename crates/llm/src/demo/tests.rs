@@ -2,8 +2,8 @@
 
 use super::{BUG, FIX, KIND, MARKER, PASSED, scratch_files};
 use crate::{
-    Answer, AnswerPart, Assembler, CallResult, Mark, Model, Msg, Params, Prefix, Proxies, Quirks,
-    Target, Timeouts, ToolSpec, Transport, TransportOptions,
+    Answer, AnswerPart, Assembler, CallResult, Mark, Model, Msg, Params, Prefix, Proxies, Target,
+    ToolSpec, Transport, TransportOptions,
 };
 use bytes::Bytes;
 use ostler_wire::{Json, Origin, Stop};
@@ -15,24 +15,15 @@ const TOOLS: [&str; 4] = ["bash", "edit_file", "ls", "read_file"];
 
 fn model() -> Model {
     let target = Target {
-        origin: Origin {
-            provider: "demo".into(),
-            model: "demo".into(),
-        },
-        kind: KIND.into(),
-        base_url: String::new(),
-        key: None,
-        headers: Vec::new(),
         extra_body: Some(Json::from_text(r#"{"pace_ms":0}"#).unwrap()),
-        quirks: Quirks::default(),
-        window: 0,
-        max_output: None,
-        price: None,
-        reasoning: false,
-        effort: None,
-        images: false,
-        stream: true,
-        timeouts: Timeouts::default(),
+        ..Target::new(
+            Origin {
+                provider: "demo".into(),
+                model: "demo".into(),
+            },
+            KIND,
+            "",
+        )
     };
     let transport = Transport::new(TransportOptions {
         ca_files: Vec::new(),

@@ -5,7 +5,7 @@ mod secure;
 
 use super::{Progress, Proxies, Response, Transport, TransportOptions};
 use crate::kinds::{Auth, Kind, Protocol};
-use crate::{Chunk, Decoder, Error, Frame, Quirks, Secret, Target, Timeouts};
+use crate::{Chunk, Decoder, Error, Frame, Secret, Target};
 use bytes::Bytes;
 use ostler_wire::Origin;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -172,24 +172,16 @@ fn kind() -> Kind {
 
 fn target(base_url: &str) -> Target {
     Target {
-        origin: Origin {
-            provider: "acme".into(),
-            model: "m-1".into(),
-        },
-        kind: "test".into(),
-        base_url: base_url.into(),
         key: Some(Secret::new(KEY).into()),
         headers: vec![("x-mine".into(), "1".into())],
-        extra_body: None,
-        quirks: Quirks::default(),
-        window: 0,
-        max_output: None,
-        price: None,
-        reasoning: false,
-        effort: None,
-        images: false,
-        stream: true,
-        timeouts: Timeouts::default(),
+        ..Target::new(
+            Origin {
+                provider: "acme".into(),
+                model: "m-1".into(),
+            },
+            "test",
+            base_url,
+        )
     }
 }
 

@@ -1,6 +1,6 @@
 //! May it? The call whole, what it would change, and what each answer would do.
 
-use super::choices::{Field, moved, row};
+use super::choices::{Field, moved, row, scrolled};
 use super::{Step, window};
 use crate::canvas::Canvas;
 use crate::key::{Code, Key};
@@ -59,19 +59,15 @@ impl Approval {
             self.chosen = chosen;
             return Step::Stay;
         }
+        let rows = || self.above(canvas).len();
+        if let Some(at) = scrolled(self.scrolled, rows, canvas, key) {
+            self.scrolled = at;
+            return Step::Stay;
+        }
         match key.code {
             Code::Esc => Step::Stop,
             Code::Char('c') if key.ctrl => Step::Stop,
             Code::Enter => self.take(self.chosen),
-            Code::PageDown => {
-                let most = self.above(canvas).len().saturating_sub(1);
-                self.scrolled = (self.scrolled + canvas.rows / 2).min(most);
-                Step::Stay
-            }
-            Code::PageUp => {
-                self.scrolled = self.scrolled.saturating_sub(canvas.rows / 2);
-                Step::Stay
-            }
             Code::Char(c) if !key.ctrl && !key.alt => {
                 let letter = c.to_ascii_lowercase();
                 let of = |choice: &Choice| shortcut(&choice.id) == Some(letter);

@@ -20,6 +20,20 @@ pub fn moved(at: usize, len: usize, key: Key) -> Option<usize> {
     }
 }
 
+/// Moves by half a screen in what is to be read; `rows` counts how much that is.
+pub fn scrolled(
+    at: usize,
+    rows: impl FnOnce() -> usize,
+    canvas: &Canvas,
+    key: Key,
+) -> Option<usize> {
+    match key.code {
+        Code::PageDown => Some((at + canvas.rows / 2).min(rows().saturating_sub(1))),
+        Code::PageUp => Some(at.saturating_sub(canvas.rows / 2)),
+        _ => None,
+    }
+}
+
 /// A row of a list: a sign for the chosen one, a label, a faint detail.
 pub fn line(canvas: &Canvas, is_chosen: bool, label: &str, detail: &str) -> Line {
     let role = if is_chosen { Role::Accent } else { Role::Text };

@@ -1,6 +1,6 @@
 //! A question of the model: choices, several of them, or one's own words.
 
-use super::choices::{Field, moved, row};
+use super::choices::{Field, moved, row, scrolled};
 use super::{Step, window};
 use crate::canvas::Canvas;
 use crate::key::{Code, Key};
@@ -50,19 +50,15 @@ impl Question {
             self.chosen = chosen;
             return Step::Stay;
         }
+        let rows = || self.above(canvas).len();
+        if let Some(at) = scrolled(self.scrolled, rows, canvas, key) {
+            self.scrolled = at;
+            return Step::Stay;
+        }
         match key.code {
             Code::Esc => Step::Stop,
             Code::Char('c') if key.ctrl => Step::Stop,
             Code::Enter => self.send(),
-            Code::PageDown => {
-                let most = self.above(canvas).len().saturating_sub(1);
-                self.scrolled = (self.scrolled + canvas.rows / 2).min(most);
-                Step::Stay
-            }
-            Code::PageUp => {
-                self.scrolled = self.scrolled.saturating_sub(canvas.rows / 2);
-                Step::Stay
-            }
             Code::Char(' ') if self.ask.multi && !self.is_writing() => {
                 if let Some(mark) = self.marked.get_mut(self.chosen) {
                     *mark = !*mark;

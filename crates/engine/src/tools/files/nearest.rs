@@ -1,6 +1,7 @@
 //! The lines of a file that look most like a text which was not found in it, so that the next try can copy them. Pure,
 //! and bounded for files of any size.
 
+use crate::cut::clip;
 use similar::TextDiff;
 
 /// How far into a file is looked.
@@ -39,14 +40,6 @@ pub fn lines(content: &str, wanted: &str) -> String {
         shown.push_str(&format!("\n{}: {}", at + 1, clip(line, SHOWN_CHARS)));
     }
     shown
-}
-
-/// At most `max` characters of a line.
-pub fn clip(line: &str, max: usize) -> String {
-    match line.char_indices().nth(max) {
-        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
-        None => line.into(),
-    }
 }
 
 /// The index of the line most like `lead`.

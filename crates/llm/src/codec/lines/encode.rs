@@ -123,26 +123,14 @@ mod tests {
     use crate::{Effort, ToolSpec};
 
     fn target() -> Target {
-        Target {
-            origin: ostler_wire::Origin {
+        Target::new(
+            ostler_wire::Origin {
                 provider: "p".into(),
                 model: "echo".into(),
             },
-            kind: crate::PLUGIN_KIND.into(),
-            base_url: String::new(),
-            key: None,
-            headers: Vec::new(),
-            extra_body: None,
-            quirks: crate::Quirks::default(),
-            window: 0,
-            max_output: None,
-            price: None,
-            reasoning: false,
-            effort: None,
-            images: false,
-            stream: true,
-            timeouts: crate::Timeouts::default(),
-        }
+            crate::PLUGIN_KIND,
+            "",
+        )
     }
 
     #[test]

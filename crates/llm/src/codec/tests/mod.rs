@@ -8,32 +8,24 @@ mod responses;
 
 use super::{Codec, Frame, Mark};
 use crate::{
-    AnswerPart, Assembler, CallResult, Calls, Chunk, Effort, Error, Msg, Params, Prefix, Quirks,
-    Target, Timeouts, ToolSpec,
+    AnswerPart, Assembler, CallResult, Calls, Chunk, Effort, Error, Msg, Params, Prefix, Target,
+    ToolSpec,
 };
 use ostler_wire::{Image, Json, Origin};
 
 /// A model that thinks and sees, at an endpoint without quirks.
 fn target() -> Target {
     Target {
-        origin: Origin {
-            provider: "p".into(),
-            model: "m-1".into(),
-        },
-        kind: "k".into(),
-        base_url: "http://127.0.0.1:9".into(),
-        key: None,
-        headers: Vec::new(),
-        extra_body: None,
-        quirks: Quirks::default(),
-        window: 0,
-        max_output: None,
-        price: None,
         reasoning: true,
-        effort: None,
         images: true,
-        stream: true,
-        timeouts: Timeouts::default(),
+        ..Target::new(
+            Origin {
+                provider: "p".into(),
+                model: "m-1".into(),
+            },
+            "k",
+            "http://127.0.0.1:9",
+        )
     }
 }
 
