@@ -92,6 +92,8 @@ struct Background {
     jobs: Vec<String>,
     /// What leaving stops, as the person was told.
     warned: Vec<String>,
+    /// The script is over; its tasks are waited for.
+    awaited: bool,
 }
 
 impl Background {
@@ -149,7 +151,15 @@ impl Talk {
                 (None, Busy::Idle) => Want::Prompt,
                 (None, Busy::Turn | Busy::Command { .. } | Busy::Own(_)) => Want::Command,
             };
-            let listens = self.lines.listens(want);
+            let is_over = self.background.awaited && self.busy == Busy::Idle;
+            if is_over && self.background.tasks.is_empty() {
+                return Ok(Over::Left);
+            }
+            // At the end of the input there is a no to every question, and nothing else.
+            let listens = match self.background.awaited {
+                true => want == Want::Answer,
+                false => self.lines.listens(want),
+            };
             let over = tokio::select! {
                 biased;
                 stop = signals.next() => self.stop(stop).await?,
@@ -183,7 +193,7 @@ impl Talk {
             self.shown.ask = Some(ask);
         }
         let idle = self.busy == Busy::Idle && self.shown.ask.is_none();
-        if idle && !self.shown.sign {
+        if idle && !self.background.awaited && !self.shown.sign {
             self.shown.stops = 0;
             let alive = self.liveness();
             if self.lines.by_hand && !alive.is_empty() {
@@ -246,6 +256,10 @@ impl Talk {
         }
         let Some(line) = line else {
             self.end_sign()?;
+            if !self.lines.by_hand {
+                self.background.awaited = true;
+                return Ok(None);
+            }
             if self.may_leave()? {
                 return Ok(Some(Over::Left));
             }
@@ -339,10 +353,8 @@ impl Talk {
         match event {
             Event::Ask(ask) => self.asks.push_back(ask),
             Event::Delta(Delta::Tasks { tasks }) => {
-                let gone = |ask: &Ask| {
-                    let from = ask.from.as_ref();
-                    from.is_some_and(|from| tasks.iter().all(|task| task.id != *from))
-                };
+                let runs = |id: &str| tasks.iter().any(|task| task.id == id);
+                let gone = |ask: &Ask| ask.task().is_some_and(|id| !runs(id));
                 self.forget(gone);
                 self.background.tasks = tasks;
                 self.background.told = Some(Instant::now());

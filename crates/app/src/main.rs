@@ -11,6 +11,7 @@ mod config;
 mod conformance;
 #[cfg(unix)]
 mod connect;
+mod drafts;
 mod exec;
 mod extras;
 mod flags;

@@ -17,12 +17,13 @@ pub mod tasks;
 pub mod template;
 
 use crate::compaction;
+use crate::cut::clip;
 use crate::desk::Desk;
 use crate::extra::Extra;
 use crate::hooks::Hook;
-use crate::inbox::Inbox;
+use crate::inbox::{Answer, Attended, Inbox, Stopped};
 use crate::session::Session;
-use ostler_wire::{CommandInfo, Delta, Language, View, Word};
+use ostler_wire::{Ask, CommandInfo, Delta, Language, View, Word};
 pub use standing::SESSION;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -106,6 +107,8 @@ pub(crate) const COMMANDS: &[Command] = &[
 ];
 
 const REWIND: &str = "rewind";
+/// Characters of a line that is said to wait.
+const SHOWN_CHARS: usize = 60;
 
 /// Other names.
 const ALIASES: &[(&str, &str)] = &[("exit", "quit"), ("q", "quit"), ("?", "help")];
@@ -210,9 +213,41 @@ pub fn heed(desk: &mut Desk, inbox: &mut Inbox) {
         let refused = View::Error(desk.manner.language.say(Word::RewindBusy).into());
         show(desk, &line, refused);
     }
+    for line in inbox.untold() {
+        let (shown, word) = match said::is_said(&line) {
+            true => (line.clone(), Word::SaidWaits),
+            false => (format!("/{}", parts(&line).0), Word::CommandWaits),
+        };
+        let text = desk.manner.language.fill(word, &[&clip(&shown, SHOWN_CHARS)]);
+        // It is no answer to the command, which is still to come.
+        show(desk, "", View::Text(text));
+    }
     while let Some(ended) = inbox.children.ended.pop_front() {
         tasks::tell(desk, &ended);
     }
+}
+
+/// Drives work that needs nothing of the desk, and heeds commands meanwhile.
+pub async fn attend<F: Future>(
+    desk: &mut Desk,
+    inbox: &mut Inbox,
+    work: F,
+) -> Result<F::Output, Stopped> {
+    let mut work = std::pin::pin!(work);
+    loop {
+        match inbox.attend_to_news(work.as_mut()).await? {
+            Attended::Done(output) => return Ok(output),
+            Attended::News => heed(desk, inbox),
+        }
+    }
+}
+
+/// Puts a question and heeds commands until it is answered.
+pub async fn ask(desk: &mut Desk, inbox: &mut Inbox, ask: Ask) -> Result<Answer, Stopped> {
+    let mut asked = inbox.put_ask(ask)?;
+    let answer = attend(desk, inbox, asked.answered()).await;
+    inbox.asked(&asked.id);
+    answer?
 }
 
 pub fn show(desk: &Desk, line: &str, view: View) {

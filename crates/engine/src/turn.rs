@@ -317,8 +317,10 @@ async fn ask_model(
         Afforded::Stopped => return Ok(Asked::Interrupted),
     };
     let (body, sent) = desk.conversation.request();
-    let sampling = sample(&desk.conversation.model, body, &desk.feed, cancel);
-    let sampled = inbox.attend(sampling).await;
+    // The desk is free for commands meanwhile.
+    let (model, feed) = (desk.conversation.model.clone(), desk.feed.clone());
+    let sampling = sample(&model, body, &feed, cancel);
+    let sampled = commands::attend(desk, inbox, sampling).await;
     Ok(match sampled {
         Ok(Sampled::Whole(answer)) => Asked::Answer(Box::new(answer), sent, hold),
         Ok(Sampled::Cut(partial, error)) => {

@@ -405,6 +405,13 @@ impl State {
         }
     }
 
+    /// What was being written before comes back, unless something is written by now.
+    pub fn remember(&mut self, draft: Option<String>) {
+        if let Some(draft) = draft.filter(|_| self.editor.is_empty()) {
+            self.editor.restore(&draft);
+        }
+    }
+
     pub fn image(&mut self, image: Option<Image>, now: Instant) {
         match image {
             Some(image) => {
@@ -455,7 +462,10 @@ impl State {
                 self.layers.push(Layer::of(ask));
             }
             Event::Delta(Delta::Tasks { tasks }) => self.tasks(tasks, now),
-            Event::Delta(Delta::Jobs { running }) => self.status.jobs.clone_from(running),
+            Event::Delta(Delta::Jobs { running }) => {
+                self.status.jobs.clone_from(running);
+                self.unwarn();
+            }
             Event::Delta(Delta::View { view, .. }) => self.view(view, canvas, now),
             Event::Delta(Delta::Unrecorded { .. }) => {
                 self.transcript.event(event, now);

@@ -52,6 +52,8 @@ pub enum Fetch {
     Image,
     /// The branch of the repository, which can be another one after every turn.
     Branch,
+    /// What was being written in a session.
+    Draft(String),
 }
 
 #[derive(Debug)]
@@ -63,10 +65,15 @@ pub enum Fetched {
     /// None without one, or without a program that can read it.
     Image(Option<Image>),
     Branch(Option<String>),
+    Draft(Option<String>),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kept {
     Sent(String),
-    Draft(String),
+    /// What is being written in a session; empty when there is nothing.
+    Draft {
+        session: String,
+        text: String,
+    },
 }

@@ -1,7 +1,7 @@
 //! From events to cells: what is finished waits to be printed once, what goes on is drawn anew until it is finished.
 
 use crate::canvas::Canvas;
-use crate::cell::{Cell, Fold, Notice, Reasoning, Retry, Tool, ToolState, Turn};
+use crate::cell::{Approved, Cell, Fold, Notice, Reasoning, Retry, Tool, ToolState, Turn};
 use crate::line::Line;
 use crate::markdown::Stream;
 use crate::text;
@@ -285,7 +285,7 @@ impl Transcript {
                 }
                 self.end_turn();
             }
-            Body::Approval(approval) if approval.decision == "once" => {}
+            Body::Approval(approval) if Approved::from(approval.clone()).goes_without_saying() => {}
             // The answer to the command says it, and the status line.
             Body::Mode(_) => {}
             Body::Meta(_)
@@ -424,13 +424,18 @@ impl Transcript {
         if is_apart && !self.calls.is_empty() {
             rows.push(Line::default());
         }
+        let most = room.saturating_sub(rows.len()) / self.calls.len().max(1);
+        let most = most.clamp(2, LIVE_ROWS);
         for call in &mut self.calls {
             if let Some(since) = call.since {
                 call.cell
                     .set(ToolState::Running(now.saturating_duration_since(since)));
             }
-            let shown = call.cell.rows(canvas.columns, &canvas.theme, Fold::Closed);
-            rows.extend(shown.into_iter().take(LIVE_ROWS));
+            let mut shown = call.cell.rows(canvas.columns, &canvas.theme, Fold::Closed);
+            // The title, and the end of what it says.
+            let over = shown.len().saturating_sub(most);
+            shown.drain(1..=over);
+            rows.extend(shown);
         }
         if let Some((retry, until)) = &self.retry {
             let retry = Retry {

@@ -131,7 +131,10 @@ words! {
     PickKeys: "↑↓ choose · enter take · type to search · esc close", "↑↓ 选择 · 回车确认 · 输入以搜索 · esc 关闭";
     ActionKeys: "tab the next · esc close", "tab 下一个 · esc 关闭";
     AskKeys: "↑↓ choose · enter take · esc stop · pgup/pgdn scroll", "↑↓ 选择 · 回车确认 · esc 停止 · pgup/pgdn 滚动";
+    ChildAskKeys: "↑↓ choose · enter take · esc no · pgup/pgdn scroll", "↑↓ 选择 · 回车确认 · esc 拒绝 · pgup/pgdn 滚动";
     MultiKeys: "space marks · enter sends · esc stop", "空格标记 · 回车发送 · esc 停止";
+    ChildMultiKeys: "space marks · enter sends · esc no answer", "空格标记 · 回车发送 · esc 不回答";
+    NoChange: "no change: the file has this content already", "没有变化：文件内容已是如此";
     MoreRows: "… {} more row¦… {} more rows", "……还有 {} 行";
     NothingFits: "nothing fits", "没有匹配项";
     // Work
@@ -161,6 +164,7 @@ words! {
     NothingToCopy: "nothing to copy yet", "还没有可复制的内容";
     NoEditor: "the editor could not be used: {}", "无法使用编辑器：{}";
     NoImage: "no picture on the clipboard, or neither wl-paste, xclip nor pngpaste is installed", "剪贴板中没有图片，或未安装 wl-paste、xclip 或 pngpaste";
+    DraftWaits: "Something you wrote was not sent; it is kept: ostler resume {}", "有一段未发送的文字已保留：ostler resume {}";
     Resumed: "goes on with {}", "继续会话 {}";
     NewSession: "a new session", "新会话";
     CannotOpen: "the session could not be opened: {}", "无法打开会话：{}";
@@ -394,6 +398,8 @@ words! {
     RewindLeave: "leave everything as it is", "保持现状";
     RewindUndo: "undo the last rewind", "取消上次撤回";
     RewindUsage: "Write /rewind, /rewind <n> [both|code|conversation], or /rewind undo.", "请写 /rewind、/rewind <n> [both|code|conversation] 或 /rewind undo。";
+    CommandWaits: "{} comes when this turn is over.", "{} 将在本轮结束后执行。";
+    SaidWaits: "{} comes after this step.", "{} 将在这一步之后执行。";
     RewindBusy: "Not while it works: stop it first (esc), then rewind.", "工作期间不可用：请先停止（esc），再撤回。";
     RewindNoPoint: "There is no prompt {} to go back to. /rewind lists them.", "没有第 {} 条提示。见 /rewind。";
     RewindNoFiles: "No files were saved then.", "当时没有保存文件。";

@@ -196,19 +196,24 @@ impl Approval {
             let detail = choice.detail.as_deref().unwrap_or_default();
             rows.extend(row(canvas, n == self.chosen, &label, detail));
         }
+        let keys = match self.ask.from {
+            // Esc is a no to whoever asks; the turn goes on.
+            Some(_) => Word::ChildAskKeys,
+            None => Word::AskKeys,
+        };
         rows.push(canvas.line(
-            text::cut_text(canvas.say(Word::AskKeys), canvas.columns),
+            text::cut_text(canvas.say(keys), canvas.columns),
             Role::Faint,
         ));
         Frame { rows, caret: None }
     }
 
-    /// In the person's language where the answer is one of the known ones.
     /// A question of Ostler's own, about no call: its answers have words of their own.
     fn is_ours(&self) -> bool {
         self.ask.kind == AskKind::Permission && self.ask.tool.is_none() && self.ask.from.is_none()
     }
 
+    /// In the person's language where the answer is one of the known ones.
     fn label<'a>(&self, choice: &'a Choice, canvas: &Canvas) -> &'a str {
         if self.ask.kind == AskKind::Budget || self.is_ours() {
             return &choice.label;

@@ -103,10 +103,15 @@ impl Question {
             .filter(|n| self.marked.get(*n) == Some(&true))
             .filter_map(id)
             .collect();
-        let choice = match self.is_writing() {
-            true => self.words.text.trim().to_owned(),
-            false if self.ask.multi && !marked.is_empty() => marked.join(", "),
-            false => id(self.chosen).unwrap_or_default(),
+        let words = Some(self.words.text.trim()).filter(|words| self.has_words() && !words.is_empty());
+        let choice = match (self.ask.multi && !marked.is_empty(), self.is_writing()) {
+            // Words of one's own join what is marked.
+            (true, _) => {
+                let all = marked.iter().map(String::as_str).chain(words);
+                all.collect::<Vec<_>>().join(", ")
+            }
+            (false, true) => words.unwrap_or_default().to_owned(),
+            (false, false) => id(self.chosen).unwrap_or_default(),
         };
         if choice.is_empty() {
             return Step::Stay;
@@ -157,10 +162,11 @@ impl Question {
             }
             below.push(line);
         }
-        let keys = if self.ask.multi {
-            Word::MultiKeys
-        } else {
-            Word::AskKeys
+        let keys = match (self.ask.multi, &self.ask.from) {
+            (true, None) => Word::MultiKeys,
+            (true, Some(_)) => Word::ChildMultiKeys,
+            (false, None) => Word::AskKeys,
+            (false, Some(_)) => Word::ChildAskKeys,
         };
         below.push(canvas.line(
             text::cut_text(canvas.say(keys), canvas.columns),

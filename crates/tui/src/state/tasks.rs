@@ -32,8 +32,8 @@ impl Background {
     }
 
     pub fn asks(&mut self, ask: &Ask) {
-        if let Some(from) = &ask.from {
-            self.asks.push((ask.ask.clone(), from.clone()));
+        if let Some(task) = ask.task() {
+            self.asks.push((ask.ask.clone(), task.to_owned()));
         }
     }
 
@@ -66,17 +66,14 @@ impl State {
     pub(super) fn tasks(&mut self, tasks: &[Task], now: Instant) {
         self.work.background.tasks = tasks.to_vec();
         self.work.background.told = Some(now);
-        // A sub-agent asks as `t1 builder › t2 explore`: the first of them is ours.
-        let runs = |from: &str| {
-            let id = from.split(' ').next();
-            tasks.iter().any(|task| Some(task.id.as_str()) == id)
-        };
+        let runs = |id: &str| tasks.iter().any(|task| task.id == id);
         let background = &mut self.work.background;
         self.layers.retain(|layer| {
             let of = |ask| background.asks.iter().find(|(id, _)| id == ask);
             layer.ask().and_then(of).is_none_or(|(_, from)| runs(from))
         });
         background.asks.retain(|(_, from)| runs(from));
+        self.unwarn();
     }
 
     /// Esc at an ask of a task is a no to it, not a stop of the foreground. Whether it was one.

@@ -11,6 +11,8 @@ use std::time::Instant;
 
 /// Rows of a prompt that waits.
 const WAITING_ROWS: usize = 3;
+/// Rows of what goes on, where little of the terminal is left for it.
+const LIVE_ROWS: usize = 3;
 /// Rows of the composer on a terminal that has room.
 const COMPOSER_ROWS: usize = 12;
 
@@ -40,9 +42,11 @@ impl State {
         };
         below.rows.push(self.status_line(canvas, now));
         let mut above = self.waiting(canvas);
-        let room = canvas
-            .rows
-            .saturating_sub(below.rows.len() + above.len() + 1);
+        let taken = below.rows.len() + above.len() + 1;
+        // A terminal that becomes narrower breaks our rows before we know. What then goes over its upper edge stays in its
+        // scrollback for ever, so half of it is left free where that can be.
+        let half = (canvas.rows / 2).saturating_sub(taken).max(LIVE_ROWS);
+        let room = canvas.rows.saturating_sub(taken).min(half);
         let mut rows = self.transcript.live(canvas, room, now);
         if !self.is_asking() {
             rows.extend(self.work.line(canvas, now));
