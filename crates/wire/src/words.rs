@@ -172,6 +172,7 @@ words! {
     NoTheme: "there is no theme {}; there are: {}", "没有主题 {}；可用：{}";
     NoThemes: "plain lines have no colours to choose", "纯文本模式没有配色可选";
     PagerKeys: "↑↓ pgup pgdn g G · / search · q back", "↑↓ pgup pgdn g G · / 搜索 · q 返回";
+    PagerFoundKeys: "n N the next · / search · q back", "n N 下一个 · / 搜索 · q 返回";
     SearchFor: "search: {}", "搜索：{}";
     HistorySearch: "history: {}", "历史：{}";
     PasteChip: "[pasted {size} KB, {lines} lines #{n}]", "[粘贴 {size} KB，{lines} 行 #{n}]";

@@ -16,6 +16,18 @@ const LIVE_ROWS: usize = 3;
 /// Rows of the composer on a terminal that has room.
 const COMPOSER_ROWS: usize = 12;
 
+/// On a terminal of a few rows the one with the caret stays, or the end.
+fn fit(rows: &mut Vec<Line>, caret: &mut Option<(usize, usize)>, most: usize) {
+    let mut over = rows.len().saturating_sub(most);
+    if let Some((row, _)) = caret {
+        let below = over.min(rows.len().saturating_sub(*row + 1));
+        rows.truncate(rows.len() - below);
+        over -= below;
+        *row = row.saturating_sub(over);
+    }
+    rows.drain(..over);
+}
+
 impl State {
     /// Rows that are finished since the last call.
     pub fn done(&mut self, canvas: &Canvas) -> Vec<Line> {
@@ -57,8 +69,9 @@ impl State {
         rows.push(Line::default());
         let over = (rows.len() + below.rows.len()).saturating_sub(canvas.rows);
         rows.drain(..over.min(rows.len()));
-        let caret = below.caret.map(|(row, column)| (row + rows.len(), column));
+        let mut caret = below.caret.map(|(row, column)| (row + rows.len(), column));
         rows.append(&mut below.rows);
+        fit(&mut rows, &mut caret, canvas.rows);
         for row in rows.iter_mut().filter(|r| r.width() > canvas.columns) {
             *row = text::cut(row, canvas.columns);
         }
