@@ -1,16 +1,16 @@
 //! What the terminal UI needs of this machine: names in folders, the person's editor and clipboard, prompts of before.
 
 use crate::drafts::{Drafts, Found};
+use crate::pictures;
 use crate::speech::filled;
 use ostler_engine::store::Store;
 use ostler_host::keyboard::{Keyboard, Typed};
 use ostler_tui::surroundings::{self, Fetch, Fetched, Kept, Name, Surroundings, Work};
-use ostler_wire::{Image, Word};
-use std::ffi::OsString;
+use ostler_wire::Word;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 
@@ -20,7 +20,6 @@ const MAX_NAMES: usize = 1_000;
 const MAX_HISTORY: usize = 1_000;
 /// Bytes at the end of the file of prompts that are read in.
 const MAX_HISTORY_BYTES: u64 = 1 << 20;
-const MAX_PICTURE: u64 = 20 << 20;
 /// Never worth a mention.
 const NOISE: [&str; 6] = [
     ".git",
@@ -155,7 +154,11 @@ impl Surroundings for Around {
                 names: names(&places.folder(&folder)),
                 folder,
             },
-            Fetch::Image => Fetched::Image(picture()),
+            Fetch::Image => Fetched::Image(pictures::on_clipboard()),
+            Fetch::Picture(pasted) => Fetched::Picture {
+                image: pictures::at(&pasted, |path| places.folder(path)),
+                pasted,
+            },
             Fetch::Branch => Fetched::Branch(branch(&places.root)),
         })
     }
@@ -212,26 +215,6 @@ fn names(folder: &Path) -> Vec<Name> {
     names
 }
 
-fn picture() -> Option<Image> {
-    let tools: [&[&str]; 3] = [
-        &["wl-paste", "--no-newline", "--type", "image/png"],
-        &[
-            "xclip",
-            "-selection",
-            "clipboard",
-            "-target",
-            "image/png",
-            "-out",
-        ],
-        &["pngpaste", "-"],
-    ];
-    let found = tools.iter().find_map(|tool| picture_from(tool));
-    found.map(|data| Image {
-        media_type: "image/png".into(),
-        data,
-    })
-}
-
 fn branch(root: &Path) -> Option<String> {
     let dot = root.join(".git");
     let folder = match fs::read_to_string(&dot) {
@@ -276,29 +259,6 @@ impl Places {
         file.write_all(line.as_bytes())
     }
 
-}
-
-fn picture_from(tool: &[&str]) -> Option<String> {
-    use base64::Engine as _;
-    let (name, args) = tool.split_first()?;
-    let args: Vec<OsString> = args.iter().map(OsString::from).collect();
-    let mut child = Command::new(name)
-        .args(args)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .ok()?;
-    let mut bytes = Vec::new();
-    let read = child
-        .stdout
-        .take()?
-        .take(MAX_PICTURE)
-        .read_to_end(&mut bytes);
-    let _ = child.kill();
-    let _ = child.wait();
-    read.ok()?;
-    (!bytes.is_empty()).then(|| base64::engine::general_purpose::STANDARD.encode(bytes))
 }
 
 /// The end of a text file, from the start of a line.

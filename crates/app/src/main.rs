@@ -20,6 +20,7 @@ mod lenient;
 mod line;
 mod models;
 mod ops;
+mod pictures;
 mod print;
 mod rule_store;
 mod rule_watch;

@@ -300,7 +300,7 @@ fn a_draft_survives_a_kill_and_stays_with_its_session() {
     let mut term = start(&scene, 80, 24);
     term.wait_for("it is kept: ostler resume ");
     term.keys("/resume\r");
-    term.wait_for("type to search");
+    term.wait_for("enter [resume]");
     term.keys("\r");
     term.wait_for("› a second thought");
     term.keys("\x03\x04");

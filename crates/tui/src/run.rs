@@ -299,6 +299,9 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
         match fetched {
             Fetched::Names { folder, names } => self.state.listed(&folder, names),
             Fetched::Image(image) => self.state.image(image, Instant::now()),
+            Fetched::Picture { pasted, image } => {
+                self.state.picture(pasted, image, Instant::now());
+            }
             Fetched::Branch(branch) => self.state.status.branch = branch,
             Fetched::Draft(draft) => self.state.remember(draft),
         }
@@ -362,6 +365,12 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
                 }
                 Effect::PasteImage => {
                     self.errands.run(self.surroundings.fetch(Fetch::Image));
+                }
+                Effect::Picture(pasted) => {
+                    let fetch = Fetch::Picture(pasted.clone());
+                    if !self.errands.run(self.surroundings.fetch(fetch)) {
+                        self.state.picture(pasted, None, Instant::now());
+                    }
                 }
                 Effect::Look => self.look(),
                 Effect::KeepSent(text) => self.surroundings.keep(Kept::Sent(text)),

@@ -24,6 +24,7 @@ use ostler_wire::{
     Act, Body, CommandInfo, Delivery, Delta, Entry, Event, Image, Language, Op, Open, Rewind, Role,
     View, Word,
 };
+use prompt::is_picture;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use work::Work;
@@ -52,6 +53,8 @@ pub enum Effect {
     /// Asks for the names in a folder; they come back by `listed`.
     List(String),
     PasteImage,
+    /// A path that may lead to a picture was pasted; it comes back by `picture`.
+    Picture(String),
     KeepSent(String),
     KeepDraft(String),
     /// The person may be looking elsewhere.
@@ -230,6 +233,7 @@ impl State {
             Input::Key(key) => self.key(key, canvas, now),
             Input::Paste(text) => match self.layers.last_mut() {
                 Some(layer) => layer.paste(&text),
+                None if is_picture(&text) => self.effects.push(Effect::Picture(text)),
                 None => {
                     let outcome = self.editor.paste(text);
                     self.outcome(outcome, now);

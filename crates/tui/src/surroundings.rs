@@ -50,6 +50,8 @@ pub enum Fetch {
     Names(String),
     /// A picture on the clipboard.
     Image,
+    /// The picture at a path that was pasted.
+    Picture(String),
     /// The branch of the repository, which can be another one after every turn.
     Branch,
     /// What was being written in a session.
@@ -64,6 +66,11 @@ pub enum Fetched {
     },
     /// None without one, or without a program that can read it.
     Image(Option<Image>),
+    /// None where the path that was pasted leads to no picture.
+    Picture {
+        pasted: String,
+        image: Option<Image>,
+    },
     Branch(Option<String>),
     Draft(Option<String>),
 }

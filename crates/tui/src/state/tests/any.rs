@@ -366,6 +366,13 @@ impl Stage {
                     };
                     self.state.image(self.can.then_some(image), self.now);
                 }
+                Effect::Picture(pasted) => {
+                    let image = Image {
+                        media_type: "image/png".into(),
+                        data: String::new(),
+                    };
+                    self.state.picture(pasted, self.can.then_some(image), self.now);
+                }
                 Effect::Open(_) => self.state.reopened(Vec::new(), Status::default()),
                 Effect::Send(_)
                 | Effect::Copy(_)
@@ -523,7 +530,10 @@ proptest! {
         // Leaving ends the pager.
         stage.state.layers.clear();
         print(&mut stage, &mut printed);
-        let is_word = |word: &&str| word.starts_with('w') && word.ends_with('w') && word.len() > 2;
+        let is_word = |word: &&str| {
+            let number = word.strip_prefix('w').and_then(|word| word.strip_suffix('w'));
+            number.is_some_and(|n| n.parse::<usize>().is_ok())
+        };
         let got: Vec<&str> = printed.split(|c: char| !c.is_ascii_alphanumeric()).filter(is_word).collect();
         prop_assert_eq!(got, expect, "{}", printed);
     }
