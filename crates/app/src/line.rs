@@ -276,7 +276,9 @@ impl Talk {
             }
             return Ok(None);
         }
-        self.shown.sign = false;
+        if std::mem::take(&mut self.shown.sign) && self.lines.was_early {
+            writeln!(io::stderr(), "{line}")?;
+        }
         match as_command(line) {
             Some(command) => self.command(command).await?,
             None if line.is_empty() => {}
@@ -363,6 +365,11 @@ impl Talk {
             Event::Delta(Delta::View { command, view }) => {
                 if matches!(&self.busy, Busy::Command { line, .. } if *line == command) {
                     self.busy = Busy::Idle;
+                }
+                // A question that is still open is put again below it.
+                if self.lines.by_hand {
+                    let open = self.shown.ask.take();
+                    open.into_iter().for_each(|ask| self.asks.push_front(ask));
                 }
                 if let View::Do(deed) = view {
                     return Some(deed);

@@ -668,6 +668,10 @@ fn asks_of_a_task_are_put_with_its_name() {
     term.keys("run touch made &\r");
     term.wait_for("[t1] ");
     term.wait_for("$ touch made -- approve?");
+    // A command in between is answered, and the question is put again.
+    term.keys("/mode\r");
+    term.wait_for("normal");
+    term.wait_until("the question again", |s| s.matches("-- approve?").count() == 2);
     term.keys("y\r");
     term.wait_for("t1 is done");
     assert!(scene.space.exists("made"));

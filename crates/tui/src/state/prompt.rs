@@ -4,11 +4,14 @@ use super::{Effect, MAX_WAITING, State};
 use crate::key::{Code, Key};
 use crate::layer::{Menu, MenuEntry, MenuKind};
 use crate::surroundings::Name;
+use crate::text;
 use ostler_wire::{Delivery, Image, Op};
 use std::time::Instant;
 
 /// How the names of pictures end.
 const PICTURES: [&str; 5] = ["png", "jpg", "jpeg", "gif", "webp"];
+/// Of the name of a picture that is shown.
+const NAME_COLUMNS: usize = 30;
 /// Longest path that is looked at.
 const MAX_PATH: usize = 4096;
 
@@ -192,7 +195,12 @@ impl State {
     /// What a pasted path leads to has been looked up. Without a picture it is only a text.
     pub fn picture(&mut self, pasted: String, image: Option<Image>, now: Instant) {
         match image {
-            Some(_) => self.image(image, now),
+            Some(image) => {
+                let name = pasted.trim().trim_end_matches(['"', '\'']);
+                let name = name.rsplit(['/', '\\']).next().unwrap_or_default();
+                self.editor.attach_image(image, &text::cut_text(name, NAME_COLUMNS));
+                self.typed(now);
+            }
             None => {
                 let outcome = self.editor.paste(pasted);
                 self.outcome(outcome, now);
