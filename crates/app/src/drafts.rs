@@ -11,6 +11,8 @@ const MAX_DRAFT: u64 = 4 << 20;
 const MAX_DRAFTS: usize = 200;
 /// A draft of another session is not told of after this time.
 const STALE: Duration = Duration::from_secs(24 * 3600);
+/// Bytes that are worth to be told of in another session.
+const WORTH_TELLING: u64 = 8;
 const EXTENSION: &str = "draft";
 
 /// What a session finds.
@@ -52,8 +54,7 @@ impl Drafts {
         }
         for (other, age) in self.others(session) {
             if has_begun(&other) {
-                let is_free = age < STALE && self.open(&other).is_ok_and(|file| is_free(&file));
-                if is_free && found.elsewhere.is_none() {
+                if age < STALE && found.elsewhere.is_none() && self.is_left(&other) {
                     found.elsewhere = Some(other);
                 }
                 continue;
@@ -109,6 +110,15 @@ impl Drafts {
             .collect();
         all.sort_by_key(|(_, age)| *age);
         all
+    }
+
+    /// Nobody writes in it, and there is something in it.
+    fn is_left(&self, session: &str) -> bool {
+        let Ok(file) = File::open(self.path(session)) else {
+            return false;
+        };
+        let is_long = file.metadata().is_ok_and(|m| m.len() >= WORTH_TELLING);
+        is_long && is_free(&file)
     }
 
     fn open(&self, session: &str) -> io::Result<File> {
@@ -180,9 +190,9 @@ mod tests {
         let left = |session: &str, text: &str| drafts().keep(session, text).unwrap();
         assert_eq!(drafts().find("new1", begun), Found::default());
         left("old1", "half a sen");
-        left("old1", "short");
+        left("old1", "half a s");
         // Going on with it brings it back; another session that was begun has nothing to do with it.
-        assert_eq!(drafts().find("old1", begun), text("short"));
+        assert_eq!(drafts().find("old1", begun), text("half a s"));
         assert_eq!(drafts().find("old2", begun), Found::default());
         // A new one only says where it is.
         let told = Found {
@@ -190,6 +200,9 @@ mod tests {
             elsewhere: Some("old1".into()),
         };
         assert_eq!(drafts().find("new1", begun), told);
+        // A key that was pressed by accident is not worth a word.
+        left("old1", "/");
+        assert_eq!(drafts().find("new1", begun), Found::default());
         left("old1", "");
         assert_eq!(drafts().find("old1", begun), Found::default());
         assert_eq!(drafts().find("new1", begun), Found::default());

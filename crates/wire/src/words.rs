@@ -171,6 +171,8 @@ words! {
     SessionOver: "the session has ended", "会话已结束";
     NoTheme: "there is no theme {}; there are: {}", "没有主题 {}；可用：{}";
     NoThemes: "plain lines have no colours to choose", "纯文本模式没有配色可选";
+    VimNormal: "NORMAL", "普通";
+    VimVisual: "VISUAL", "可视";
     PagerKeys: "↑↓ pgup pgdn g G · / search · q back", "↑↓ pgup pgdn g G · / 搜索 · q 返回";
     PagerFoundKeys: "n N the next · / search · q back", "n N 下一个 · / 搜索 · q 返回";
     SearchFor: "search: {}", "搜索：{}";

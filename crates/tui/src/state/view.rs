@@ -2,6 +2,7 @@
 
 use super::State;
 use crate::canvas::Canvas;
+use crate::editor::Mode;
 use crate::line::{Line, Span};
 use crate::screen::Frame;
 use crate::text;
@@ -120,8 +121,15 @@ impl State {
         {
             return text::cut(&canvas.line(remark, Role::Accent), canvas.columns);
         }
-        self.status
-            .line(canvas, self.settings.status_line.as_deref())
+        let form = self.settings.status_line.as_deref();
+        let word = match self.editor.mode().filter(|_| self.layers.is_empty()) {
+            Some(Mode::Normal) => Word::VimNormal,
+            Some(Mode::Visual | Mode::VisualLines) => Word::VimVisual,
+            Some(Mode::Insert) | None => return self.status.line(canvas, form),
+        };
+        let mut line = Line::from(canvas.span(format!("{} ", canvas.say(word)), Role::Accent));
+        line.spans.extend(self.status.line(canvas, form).spans);
+        text::cut(&line, canvas.columns)
     }
 
     /// Prompts that are sent and not heard yet.

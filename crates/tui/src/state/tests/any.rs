@@ -643,3 +643,20 @@ fn print(stage: &mut Stage, printed: &mut String) {
     }
     stage.state.frame(&canvas, stage.now);
 }
+
+#[test]
+fn the_mode_of_vim_is_named() {
+    let mut stage = Stage::new(true);
+    for (key, mode) in [
+        ("a", ""),
+        ("<esc>", "NORMAL "),
+        ("v", "VISUAL "),
+        ("<esc>", "NORMAL "),
+        ("i", ""),
+    ] {
+        stage.step(Step::Key(key.into()));
+        let frame = stage.state.frame(&stage.canvas(), stage.now);
+        let last = frame.rows.last().map(crate::line::Line::text).unwrap_or_default();
+        assert_eq!(last, mode, "{key}");
+    }
+}
