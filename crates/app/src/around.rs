@@ -71,7 +71,9 @@ impl Around {
     /// What was being written in this session; waits for the disk.
     pub fn draft(&self, session: &str) -> Found {
         let asked = self.ask_draft(session);
-        asked.and_then(|found| found.recv().ok()).unwrap_or_default()
+        asked
+            .and_then(|found| found.recv().ok())
+            .unwrap_or_default()
     }
 
     fn ask_draft(&self, session: &str) -> Option<mpsc::Receiver<Found>> {
@@ -258,7 +260,6 @@ impl Places {
             .open(self.history_file())?;
         file.write_all(line.as_bytes())
     }
-
 }
 
 /// The end of a text file, from the start of a line.

@@ -42,7 +42,9 @@ pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
     start.draft = found.text;
     if let Some(id) = found.elsewhere {
         let short = id.get(..8).unwrap_or(&id);
-        start.greeting.push(language.fill(Word::DraftWaits, &[short]));
+        start
+            .greeting
+            .push(language.fill(Word::DraftWaits, &[short]));
     }
     let mut signals = Signals::new()?;
     // Whatever becomes of us, the terminal is put right.

@@ -43,7 +43,9 @@ pub fn on_clipboard() -> Option<Image> {
 pub fn at(pasted: &str, resolved: impl Fn(&str) -> PathBuf) -> Option<Image> {
     let file = File::open(resolved(&unquoted(pasted))).ok()?;
     // A pipe or a device would be waited for.
-    file.metadata().ok().filter(|m| m.is_file() && m.len() <= MAX_PICTURE)?;
+    file.metadata()
+        .ok()
+        .filter(|m| m.is_file() && m.len() <= MAX_PICTURE)?;
     let mut bytes = Vec::new();
     file.take(MAX_PICTURE).read_to_end(&mut bytes).ok()?;
     let (_, media_type) = KINDS.iter().find(|(start, _)| bytes.starts_with(start))?;
@@ -143,7 +145,8 @@ mod tests {
     #[test]
     fn only_pictures_are_taken() {
         let dir = tempfile::tempdir().unwrap();
-        let write = |name: &str, bytes: &[u8]| std::fs::write(dir.path().join(name), bytes).unwrap();
+        let write =
+            |name: &str, bytes: &[u8]| std::fs::write(dir.path().join(name), bytes).unwrap();
         write("a b.png", b"\x89PNG\r\n\x1a\nrest");
         write("text.png", b"only text");
         let found = |pasted: &str| {

@@ -481,7 +481,11 @@ fn the_end_of_stdin_waits_for_tasks_in_the_background() {
     running.wait_stdout("runs in the background");
     running.write("{\"op\":\"close\"}\n");
     let out = running.wait().exits(1);
-    assert!(out.stdout.contains("t1 was stopped after"), "{}", out.stdout);
+    assert!(
+        out.stdout.contains("t1 was stopped after"),
+        "{}",
+        out.stdout
+    );
 }
 
 /// A command that runs until the gate is opened, and opens it.

@@ -542,7 +542,11 @@ fn a_script_that_is_over_waits_for_its_tasks() {
     let out = talk(&scene, &["/bg run touch made", "/bg plain"]);
     assert!(out.stderr.contains("t1 is done after"), "{}", out.stderr);
     assert!(out.stderr.contains("t2 is done after"), "{}", out.stderr);
-    assert!(!out.stderr.contains("Stopped with the session"), "{}", out.stderr);
+    assert!(
+        !out.stderr.contains("Stopped with the session"),
+        "{}",
+        out.stderr
+    );
     assert!(!scene.space.exists("made"));
 }
 
@@ -671,7 +675,9 @@ fn asks_of_a_task_are_put_with_its_name() {
     // A command in between is answered, and the question is put again.
     term.keys("/mode\r");
     term.wait_for("normal");
-    term.wait_until("the question again", |s| s.matches("-- approve?").count() == 2);
+    term.wait_until("the question again", |s| {
+        s.matches("-- approve?").count() == 2
+    });
     term.keys("y\r");
     term.wait_for("t1 is done");
     assert!(scene.space.exists("made"));

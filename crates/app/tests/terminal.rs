@@ -277,8 +277,12 @@ fn killed_while_writing(scene: &Scene, mut term: Term, text: &str) {
     let prompts = scene.space.home().join("cache/prompts");
     wait_for("the draft on disk", || {
         let found = common::files(&prompts);
-        let mut drafts = found.iter().filter(|p| p.extension().is_some_and(|e| e == "draft"));
-        drafts.any(|draft| scene.space.read(draft).contains(text)).then_some(())
+        let mut drafts = found
+            .iter()
+            .filter(|p| p.extension().is_some_and(|e| e == "draft"));
+        drafts
+            .any(|draft| scene.space.read(draft).contains(text))
+            .then_some(())
     });
     term.signal(Signal::Kill);
     term.wait();
@@ -308,7 +312,11 @@ fn a_draft_survives_a_kill_and_stays_with_its_session() {
     let resume = scene.ostler(["resume"]).env("XTERM_VERSION", "XTerm(390)");
     let term = resume.timeout(PATIENCE).on_terminal(80, 24);
     term.wait_for(COMPOSER);
-    assert!(!term.screen().contains("a second thought"), "{}", term.screen());
+    assert!(
+        !term.screen().contains("a second thought"),
+        "{}",
+        term.screen()
+    );
 }
 
 #[test]

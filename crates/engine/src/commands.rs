@@ -218,7 +218,10 @@ pub fn heed(desk: &mut Desk, inbox: &mut Inbox) {
             true => (line.clone(), Word::SaidWaits),
             false => (format!("/{}", parts(&line).0), Word::CommandWaits),
         };
-        let text = desk.manner.language.fill(word, &[&clip(&shown, SHOWN_CHARS)]);
+        let text = desk
+            .manner
+            .language
+            .fill(word, &[&clip(&shown, SHOWN_CHARS)]);
         // It is no answer to the command, which is still to come.
         show(desk, "", View::Text(text));
     }

@@ -287,6 +287,9 @@ const WAIT: [&str; 12] = [
     "resume", "session",
 ];
 
+/// Whether an event says that a state is reached.
+type Sign = fn(&Event) -> bool;
+
 /// The next thing that is shown about a command.
 async fn told(session: &mut Session, line: &str) -> (String, View) {
     command(session, line).await;
@@ -301,16 +304,18 @@ async fn told(session: &mut Session, line: &str) -> (String, View) {
 async fn every_command_answers_at_once_or_says_when_it_will() {
     let waits = || json!({"command": "until [ -e go ]; do sleep 0.01; done"});
     let stream = || Step::answer().text("Half of it").stall(Place::Text(1));
-    let states: [(&str, Step, fn(&Event) -> bool); 3] = [
+    let states: [(&str, Step, Sign); 3] = [
         ("stream", stream(), |event| {
             matches!(event, Event::Delta(Delta::AssistantDelta { .. }))
         }),
         ("tool", Step::answer().call("bash", waits()), |event| {
             matches!(event, Event::Delta(Delta::ToolStarted { .. }))
         }),
-        ("ask", Step::answer().call("bash", json!({"command": "touch made"})), |event| {
-            matches!(event, Event::Ask(_))
-        }),
+        (
+            "ask",
+            Step::answer().call("bash", json!({"command": "touch made"})),
+            |event| matches!(event, Event::Ask(_)),
+        ),
     ];
     for (state, step, is_there) in states {
         let bench = Bench::new(Kind::Chat, [step, done(), done()]);
@@ -332,17 +337,28 @@ async fn every_command_answers_at_once_or_says_when_it_will() {
             .collect();
         for name in commands {
             let (of, view) = told(&mut session, &name).await;
-            let is_skill = ["commit", "explore", "init", "review", "security_review"]
-                .contains(&name.as_str());
+            let is_skill =
+                ["commit", "explore", "init", "review", "security_review"].contains(&name.as_str());
             let (answered, expect) = match WAIT.contains(&name.as_str()) || is_skill {
-                true => ("", View::Text(format!("/{name} comes when this turn is over."))),
+                true => (
+                    "",
+                    View::Text(format!("/{name} comes when this turn is over.")),
+                ),
                 false => (name.as_str(), view.clone()),
             };
-            assert_eq!((of.as_str(), &view), (answered, &expect), "{state}: /{name}");
+            assert_eq!(
+                (of.as_str(), &view),
+                (answered, &expect),
+                "{state}: /{name}"
+            );
         }
         for line in ["!true", "# note"] {
             let expect = View::Text(format!("{line} comes after this step."));
-            assert_eq!(told(&mut session, line).await, (String::new(), expect), "{state}");
+            assert_eq!(
+                told(&mut session, line).await,
+                (String::new(), expect),
+                "{state}"
+            );
         }
         // What waits is not what this is about.
         drop(session);

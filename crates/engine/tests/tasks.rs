@@ -239,11 +239,18 @@ async fn a_session_that_is_to_finish_waits_for_its_tasks() {
     let bench = Bench::with(Kind::Chat, server);
     let mut session = bench.open_with(Open::New, trusting).await;
     // Nothing of it has begun when the end is told.
-    for op in [Op::Command { line: "bg one".into() }, Op::Finish] {
+    for op in [
+        Op::Command {
+            line: "bg one".into(),
+        },
+        Op::Finish,
+    ] {
         session.send(op).await;
     }
     tasks_are(&mut session, |tasks| {
-        tasks.iter().any(|task| task.doing == Doing::Running("bash".into()))
+        tasks
+            .iter()
+            .any(|task| task.doing == Doing::Running("bash".into()))
     })
     .await;
     bench.space.write("go", "");

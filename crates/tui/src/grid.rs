@@ -138,7 +138,10 @@ mod tests {
         /mode            show or change the mode of
                          the session
         ");
-        let wide = ["/memory [show|edit|archive|restore ID]", "what is remembered"];
+        let wide = [
+            "/memory [show|edit|archive|restore ID]",
+            "what is remembered",
+        ];
         let rows = [rows[1].clone(), wide.map(String::from).to_vec()];
         insta::assert_snapshot!(drawn(&rows, 50, &[]), @r"
         /mode                 show or change the mode of
@@ -150,7 +153,10 @@ mod tests {
 
     #[test]
     fn on_a_narrow_terminal_they_stand_below_each_other() {
-        let rows = [["/help [command]", "this list"], ["/mode", "show or change the mode of the session"]];
+        let rows = [
+            ["/help [command]", "this list"],
+            ["/mode", "show or change the mode of the session"],
+        ];
         let rows = rows.map(|row| row.map(String::from).to_vec());
         insta::assert_snapshot!(drawn(&rows, 30, &["name", "what"]), @r"
         /help [command]

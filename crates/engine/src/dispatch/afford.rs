@@ -1,7 +1,7 @@
 //! May the next request be sent? Holds what it may cost; a budget that it does not fit is for the person to raise.
 
-use crate::commands;
 use crate::budget::{Breach, Hold, RAISE};
+use crate::commands;
 use crate::desk::Desk;
 use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;

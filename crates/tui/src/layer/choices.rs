@@ -150,7 +150,10 @@ mod tests {
             (3, 0, "d"),
             (9, 9, ""),
         ] {
-            let shown: String = around(&answers, chosen, room).iter().map(Line::text).collect();
+            let shown: String = around(&answers, chosen, room)
+                .iter()
+                .map(Line::text)
+                .collect();
             assert_eq!(shown, expect, "{chosen} {room}");
         }
     }

@@ -106,7 +106,8 @@ impl Question {
             .filter(|n| self.marked.get(*n) == Some(&true))
             .filter_map(id)
             .collect();
-        let words = Some(self.words.text.trim()).filter(|words| self.has_words() && !words.is_empty());
+        let words =
+            Some(self.words.text.trim()).filter(|words| self.has_words() && !words.is_empty());
         let choice = match (self.ask.multi && !marked.is_empty(), self.is_writing()) {
             // Words of one's own join what is marked.
             (true, _) => {

@@ -198,7 +198,8 @@ impl State {
             Some(image) => {
                 let name = pasted.trim().trim_end_matches(['"', '\'']);
                 let name = name.rsplit(['/', '\\']).next().unwrap_or_default();
-                self.editor.attach_image(image, &text::cut_text(name, NAME_COLUMNS));
+                self.editor
+                    .attach_image(image, &text::cut_text(name, NAME_COLUMNS));
                 self.typed(now);
             }
             None => {

@@ -371,7 +371,8 @@ impl Stage {
                         media_type: "image/png".into(),
                         data: String::new(),
                     };
-                    self.state.picture(pasted, self.can.then_some(image), self.now);
+                    self.state
+                        .picture(pasted, self.can.then_some(image), self.now);
                 }
                 Effect::Open(_) => self.state.reopened(Vec::new(), Status::default()),
                 Effect::Send(_)
@@ -586,7 +587,15 @@ fn any_turn() -> impl Strategy<Value = Vec<Said>> {
         Step::Size(columns, _) => *columns >= 20,
         Step::Focus(_) | Step::Answers(_) => true,
     });
-    let gap = proptest::sample::select(vec![" ", "\n", "\n\n", "\n- ", "\n\n# ", "\n\n```\n", ", **x** "]);
+    let gap = proptest::sample::select(vec![
+        " ",
+        "\n",
+        "\n\n",
+        "\n- ",
+        "\n\n# ",
+        "\n\n```\n",
+        ", **x** ",
+    ]);
     let cuts = proptest::collection::vec(1_usize..20, 0..30);
     let said = prop_oneof![
         3 => (1_usize..40, gap, cuts).prop_map(|(many, gap, cuts)| Said::Answer(many, gap, cuts)),
@@ -656,7 +665,11 @@ fn the_mode_of_vim_is_named() {
     ] {
         stage.step(Step::Key(key.into()));
         let frame = stage.state.frame(&stage.canvas(), stage.now);
-        let last = frame.rows.last().map(crate::line::Line::text).unwrap_or_default();
+        let last = frame
+            .rows
+            .last()
+            .map(crate::line::Line::text)
+            .unwrap_or_default();
         assert_eq!(last, mode, "{key}");
     }
 }
