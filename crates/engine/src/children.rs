@@ -6,7 +6,7 @@ mod watch;
 use crate::crew::{Duty, Offer};
 use crate::cut::clip;
 use crate::jobs::Jobs;
-use crate::policy::Policy;
+use crate::policy::{Mode, Policy};
 use crate::standing::Standing;
 use ostler_llm::{Effort, Prefix};
 use ostler_wire::{Ask, Client, Delivery, Doing, Entry, HubError, Language, Op, Task, Usage, Word};
@@ -119,6 +119,7 @@ struct Errands {
     errands: mpsc::Receiver<Errand>,
     /// Where they hand it in.
     handed: mpsc::Sender<Errand>,
+    mode: Mode,
 }
 
 struct Child {
@@ -230,7 +231,11 @@ impl Children {
             last: 0,
             reports,
             sender,
-            errands: Errands { errands, handed },
+            errands: Errands {
+                errands,
+                handed,
+                mode: Mode::Normal,
+            },
             slots,
             ended: VecDeque::new(),
             past: VecDeque::new(),
@@ -379,6 +384,24 @@ impl Children {
         for child in &self.running {
             post(&child.ops, Op::Command { line: line.into() });
         }
+    }
+
+    /// A change of mode holds for those that a call waits for. They pursue no goal of their own.
+    pub fn enter(&mut self, mode: Mode) {
+        self.errands.mode = mode;
+        let theirs = match mode {
+            Mode::Plan => Mode::Plan,
+            Mode::Normal | Mode::Goal => Mode::Normal,
+        };
+        let line = format!("mode {}", theirs.name());
+        for child in self.running.iter().filter(|child| child.call.is_some()) {
+            post(&child.ops, Op::Command { line: line.clone() });
+        }
+    }
+
+    /// The mode as far as the person has said; the turn that runs may not have got to it.
+    pub fn mode(&mut self) -> &mut Mode {
+        &mut self.errands.mode
     }
 
     pub fn ops(&self, id: &str) -> Option<mpsc::Sender<Op>> {

@@ -412,6 +412,7 @@ impl Inbox {
                 self.turn.cancel();
             }
             Some(Op::Command { line }) => {
+                commands::pass_down(self, &line);
                 if let Some(view) = commands::at_once(self, &line) {
                     let command = line;
                     self.feed.delta(Delta::View { command, view });

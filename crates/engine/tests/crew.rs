@@ -740,7 +740,7 @@ async fn writers_in_worktrees_leave_branches_and_a_report() {
     assert_eq!(shown.codes(), ["ok"; 3]);
     let results = shown.results();
     let [one, two, none] = [0, 1, 2].map(|n| &results[n]["data"]["worktree"]);
-    assert_eq!(none, &Value::Null);
+    assert_eq!(none, &json!({"unchanged": true}));
     assert_eq!(one["files"], json!(["A\tone.txt", "M\tshared.txt"]));
     assert_eq!(
         (&one["clean"], &one["in_the_way"]),

@@ -690,6 +690,39 @@ fn a_goal_is_shown_and_goes_on_between_its_turns() {
 }
 
 #[test]
+fn every_turn_of_a_goal_says_how_long_it_took() {
+    let mut bench = bench("idle", 80, Look::Mono);
+    for turn in 0..2 {
+        bench.entry(Body::Mode(ostler_wire::Mode {
+            mode: "goal".into(),
+            posture: "ask".into(),
+            goal: Some(Goal {
+                objective: "reach it".into(),
+                state: GoalState::Active,
+                turn,
+                most: 50,
+                folder: None,
+                why: None,
+            }),
+        }));
+        bench.entry(match turn {
+            0 => user("reach it"),
+            _ => Body::Message(Message::note("[Goal, turn 1 of 50]")),
+        });
+        bench.keys("<wait>");
+        bench.entry(Body::Usage(Usage {
+            input: 700 + u64::from(turn),
+            ..Usage::default()
+        }));
+        bench.entry(Body::TurnEnd(TurnEnd { outcome: End::Done }));
+    }
+    let shown = bench.shown();
+    for row in ["700 in · 0 out · 3.0 s", "701 in · 0 out · 3.0 s"] {
+        assert!(shown.contains(row), "{shown}");
+    }
+}
+
+#[test]
 fn folding_is_shown_can_be_stopped_and_empties_the_window() {
     let mut bench = bench("idle", 80, Look::Mono);
     bench.state.status.window = 1_000;
