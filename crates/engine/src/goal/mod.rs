@@ -6,6 +6,7 @@ mod report;
 mod research;
 mod signal;
 
+use crate::children::shortened;
 use crate::desk::Desk;
 use crate::dispatch::own::confirmed;
 use crate::inbox::{Inbox, Prompt, Purpose};
@@ -330,9 +331,11 @@ async fn is_meant(desk: &Desk, inbox: &mut Inbox, text: &str) -> bool {
     let language = desk.manner.language;
     inbox.begin_turn();
     let (ask, yes, no) = (Word::GoalAsk, Word::GoalYes, Word::GoalNo);
+    // It is not in the transcript yet.
+    let question = format!("{}\n{}", language.say(ask), shortened(text));
     confirmed(
         inbox,
-        language.say(ask).into(),
+        question,
         language.say(yes),
         language.say(no),
     )
