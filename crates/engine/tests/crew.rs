@@ -980,12 +980,14 @@ async fn fifty_children_at_once_lose_no_result_and_no_money() {
 #[ignore = "prints figures for a quiet machine: cargo test --release -p ostler-engine --test all starting_a_child -- --ignored --nocapture"]
 async fn starting_a_child() {
     use std::time::{Duration, Instant};
-    let server = Server::answering(|request| match (role(request), request.tool_results().len()) {
-        (Some(_), _) => Step::answer().text("Done."),
-        (None, 0) => Step::answer().call("time", json!({})),
-        (None, 1) => Step::answer().call("read_only_task", json!({"prompt": "x"})),
-        (None, _) => Step::answer().text("All done."),
-    });
+    let server = Server::answering(
+        |request| match (role(request), request.tool_results().len()) {
+            (Some(_), _) => Step::answer().text("Done."),
+            (None, 0) => Step::answer().call("time", json!({})),
+            (None, 1) => Step::answer().call("read_only_task", json!({"prompt": "x"})),
+            (None, _) => Step::answer().text("All done."),
+        },
+    );
     let bench = Bench::with(Kind::Chat, server);
     for n in 0..100 {
         put_skill(

@@ -333,13 +333,7 @@ async fn is_meant(desk: &Desk, inbox: &mut Inbox, text: &str) -> bool {
     let (ask, yes, no) = (Word::GoalAsk, Word::GoalYes, Word::GoalNo);
     // It is not in the transcript yet.
     let question = format!("{}\n{}", language.say(ask), shortened(text));
-    confirmed(
-        inbox,
-        question,
-        language.say(yes),
-        language.say(no),
-    )
-    .await
+    confirmed(inbox, question, language.say(yes), language.say(no)).await
 }
 
 async fn begin(desk: &mut Desk, prompt: &mut Prompt, strategy: Strategy) -> Vec<Body> {

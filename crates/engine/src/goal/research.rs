@@ -67,7 +67,10 @@ fn name(now: DateTime, objective: &str) -> String {
             _ if slug.is_empty() || slug.ends_with('-') => {}
             _ => slug.push('-'),
         }
-        if slug.len() >= MAX_SLUG {
+        // One more, which shows whether the last word is whole.
+        if slug.len() > MAX_SLUG {
+            let whole = slug.rfind('-').filter(|at| *at > 0);
+            slug.truncate(whole.unwrap_or(MAX_SLUG));
             break;
         }
     }
@@ -117,6 +120,14 @@ mod tests {
             ("  ../../etc/passwd  ", "20261115-190509-etc-passwd"),
             ("优化解析器", "20261115-190509-goal"),
             ("", "20261115-190509-goal"),
+            (
+                "For 6 hours: make `cargo bench parse` faster",
+                "20261115-190509-for-6-hours-make-cargo-bench-parse",
+            ),
+            (
+                &"x".repeat(50),
+                "20261115-190509-xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+            ),
             (
                 &"word ".repeat(50),
                 "20261115-190509-word-word-word-word-word-word-word-word",

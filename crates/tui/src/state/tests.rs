@@ -689,6 +689,26 @@ fn a_goal_is_shown_and_goes_on_between_its_turns() {
     }
 }
 
+/// A task in the background is refused and the turn goes on; a sub-agent of the turn is stopped with it.
+#[test]
+fn esc_at_the_ask_of_another() {
+    for (from, expect) in [
+        ("t1", "deny"),
+        ("t1 › t1 builder", "deny"),
+        ("t1 builder", "Send(Interrupt)"),
+        ("t1 builder › t2 explore", "Send(Interrupt)"),
+    ] {
+        let mut bench = bench("running", 80, Look::Mono);
+        bench.event(&Event::Ask(Arc::new(Ask {
+            from: Some(from.into()),
+            ..permission()
+        })));
+        bench.keys("<esc>");
+        let last = bench.effects.last().cloned().unwrap_or_default();
+        assert!(last.contains(expect), "{from}: {last}");
+    }
+}
+
 #[test]
 fn every_turn_of_a_goal_says_how_long_it_took() {
     let mut bench = bench("idle", 80, Look::Mono);
