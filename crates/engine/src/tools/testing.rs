@@ -127,6 +127,18 @@ impl Bench {
         tool.run(args, self.context(tool.name())).await
     }
 
+    /// What the model reads of it, with the temporary folder as `DIR`.
+    pub async fn said(&self, tool: &impl Tool, args: Value) -> String {
+        match self.run(tool, args).await {
+            Ok(done) => tool.render(&done.data).text,
+            Err(e) => {
+                let dir = self.dir.path().canonicalize().unwrap();
+                let message = e.message.replace(&dir.display().to_string(), "DIR");
+                format!("{}: {message}", e.code)
+            }
+        }
+    }
+
     /// The same as dispatch stores it.
     pub async fn envelope(&self, tool: &impl Tool, args: Value) -> Value {
         match self.run(tool, args).await {

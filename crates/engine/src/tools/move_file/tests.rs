@@ -5,29 +5,12 @@ use crate::tools::testing::Bench;
 use std::os::unix::fs::symlink;
 
 async fn moved(bench: &Bench, from: &str, to: &str) -> String {
-    match bench
-        .run(
+    bench
+        .said(
             &MoveFile,
             json!({"source_path": from, "destination_path": to}),
         )
         .await
-    {
-        Ok(done) => MoveFile::render(&done.data).text,
-        Err(e) => format!(
-            "{}: {}",
-            e.code,
-            e.message.replace(
-                &bench
-                    .dir
-                    .path()
-                    .canonicalize()
-                    .unwrap()
-                    .display()
-                    .to_string(),
-                "DIR"
-            )
-        ),
-    }
 }
 
 #[tokio::test]
