@@ -203,6 +203,7 @@ impl Inbox {
                     ..Ask::clone(&ask)
                 }));
             }
+            What::Saved(checkpoint) => self.children.saved(checkpoint),
             What::Ended(ended) => {
                 let asks = &self.asks;
                 self.children.relayed.retain(|id, (asker, _)| {

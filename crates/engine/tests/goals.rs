@@ -389,6 +389,25 @@ async fn a_strong_prompt_asks_and_a_weak_one_does_not() {
         );
         assert_eq!(bench.space.exists(".ostler/autoresearch"), is_goal);
     }
+    // Whoever stops there wants neither; the model reads nothing of it.
+    let bench = Bench::new(Kind::Chat, [text("hi")]);
+    let mut session = bench.open_with(Open::New, |o| o.interactive = true).await;
+    session.prompt(strong, Delivery::Queue).await;
+    let shown = session
+        .watch(async |session, event| {
+            if let Event::Ask(_) = event {
+                session.send(Op::Interrupt).await;
+            }
+        })
+        .await;
+    assert_eq!(shown.outcome(), Some(Outcome::Interrupted));
+    assert!(bench.server.requests().is_empty());
+    session.run("hello").await;
+    let said = bench.request(0).last_user_text();
+    assert!(
+        said.contains("<environment>") && !said.contains("iterations"),
+        "{said}"
+    );
     // Nobody to ask: an ordinary prompt.
     let bench = Bench::new(Kind::Chat, [text("hi")]);
     let shown = bench.open().await.run(strong).await;

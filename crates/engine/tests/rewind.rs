@@ -661,6 +661,46 @@ async fn the_work_of_children_goes_back_with_the_turn() {
     }
 }
 
+/// Ignored files are in no tree; those that a command of a sub-agent names come back all the same.
+#[tokio::test]
+async fn ignored_files_that_children_remove_come_back() {
+    use ostler_testkit::Server;
+    for deep in [false, true] {
+        let server = Server::answering(move |request| {
+            let first = request.tool_results().is_empty();
+            let system = request.system_text();
+            let deeper = json!({"prompt": "deeper", "role": "sprinter"});
+            match (system.contains("# Role: "), first) {
+                (false, true) => Step::answer().call("task", json!({"prompt": "do it"})),
+                (true, true) if deep && system.contains("# Role: builder") => {
+                    Step::answer().call("task", deeper)
+                }
+                (true, true) => bash("rm keys.local; echo two > a"),
+                (_, false) => done(),
+            }
+        });
+        let bench = Bench::with(Kind::Chat, server);
+        bench.space.git_init();
+        bench.space.write(".gitignore", "*.local\n");
+        bench.space.write("keys.local", "secret\n");
+        bench.space.write("a", "one\n");
+        let mut session = bench.open_with(Open::New, attended).await;
+        session.run("ask-one").await;
+        assert!(!bench.space.exists("keys.local"));
+        assert_eq!(
+            whens(&session.entries()),
+            [When::Before, When::Also, When::After]
+        );
+        session.command("rewind 1 code").await;
+        assert_eq!(
+            (bench.space.read("keys.local"), bench.space.read("a")),
+            ("secret\n".into(), "one\n".into()),
+            "{deep}"
+        );
+        session.close().await;
+    }
+}
+
 /// One in a tree of its own has changed nothing here; its branch stays whatever is taken back.
 #[tokio::test]
 async fn the_branch_of_a_child_outlives_a_rewind() {

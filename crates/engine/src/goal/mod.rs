@@ -9,7 +9,7 @@ mod signal;
 use crate::children::shortened;
 use crate::desk::Desk;
 use crate::dispatch::own::confirmed;
-use crate::inbox::{Inbox, Prompt, Purpose};
+use crate::inbox::{Inbox, Prompt, Purpose, Stopped};
 use crate::log::LogError;
 use crate::policy::Mode;
 use ostler_wire::{
@@ -296,11 +296,15 @@ impl Goal {
 
 /// What a prompt is for becomes clear before its turn: it may be a goal, go on with one, or look like one. What is to be
 /// said about it goes before the prompt.
-pub(crate) async fn admit(desk: &mut Desk, inbox: &mut Inbox, prompt: &mut Prompt) -> Vec<Body> {
+pub(crate) async fn admit(
+    desk: &mut Desk,
+    inbox: &mut Inbox,
+    prompt: &mut Prompt,
+) -> Result<Vec<Body>, Stopped> {
     let waiting = desk.standing.mode == Mode::Goal;
     let words = prompt.purpose == Purpose::Words;
-    let meant = words && is_meant(desk, inbox, &prompt.text).await;
-    match (prompt.purpose, &mut desk.standing.goal) {
+    let meant = words && is_meant(desk, inbox, &prompt.text).await?;
+    Ok(match (prompt.purpose, &mut desk.standing.goal) {
         (Purpose::Continuation, Some(goal)) => {
             goal.turn += 1;
             goal.due = false;
@@ -318,22 +322,26 @@ pub(crate) async fn admit(desk: &mut Desk, inbox: &mut Inbox, prompt: &mut Promp
         }
         (Purpose::Words, None) if meant => begin(desk, prompt, Strategy::Research).await,
         (Purpose::Words | Purpose::Continuation, _) => Vec::new(),
-    }
+    })
 }
 
-/// Whether the person means a goal although they did not say so.
-async fn is_meant(desk: &Desk, inbox: &mut Inbox, text: &str) -> bool {
+/// Whether the person means a goal although they did not say so. Who stops here wants neither.
+async fn is_meant(desk: &Desk, inbox: &mut Inbox, text: &str) -> Result<bool, Stopped> {
     let normal = desk.standing.mode == Mode::Normal;
     let is_child = desk.account.purse != desk.account.session;
     if !normal || is_child || !desk.manner.interactive || !signal::is_strong(text) {
-        return false;
+        return Ok(false);
     }
     let language = desk.manner.language;
     inbox.begin_turn();
     let (ask, yes, no) = (Word::GoalAsk, Word::GoalYes, Word::GoalNo);
     // It is not in the transcript yet.
     let question = format!("{}\n{}", language.say(ask), shortened(text));
-    confirmed(inbox, question, language.say(yes), language.say(no)).await
+    let is_meant = confirmed(inbox, question, language.say(yes), language.say(no)).await;
+    match inbox.turn().is_cancelled() {
+        true => Err(Stopped),
+        false => Ok(is_meant),
+    }
 }
 
 async fn begin(desk: &mut Desk, prompt: &mut Prompt, strategy: Strategy) -> Vec<Body> {
