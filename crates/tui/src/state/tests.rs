@@ -689,6 +689,26 @@ fn a_goal_is_shown_and_goes_on_between_its_turns() {
     }
 }
 
+/// What a session was allowed when it was left is in its past, not in its status.
+#[test]
+fn a_resumed_session_shows_how_it_stands_now() {
+    let mut bench = bench("idle", 80, Look::Mono);
+    let past = Body::Mode(ostler_wire::Mode {
+        mode: "plan".into(),
+        posture: "yolo".into(),
+        goal: None,
+    });
+    let entry = Entry {
+        entry: 1,
+        parent: None,
+        ts: String::new(),
+        body: past,
+    };
+    bench.state.past(&[Arc::new(entry)]);
+    let line = bench.state.status.line(&bench.canvas, None).text();
+    assert!(line.starts_with("wise-2 · ask · "), "{line}");
+}
+
 /// A task in the background is refused and the turn goes on; a sub-agent of the turn is stopped with it.
 #[test]
 fn esc_at_the_ask_of_another() {
