@@ -556,30 +556,17 @@ fn outcome(name: &str, output: &Value) -> String {
         };
     }
     if let (Some(role), Some(session)) = (data["role"].as_str(), data["session"].as_str()) {
-        return by_another(role, session, data);
+        let spent = |key: &str| data["spent"][key].as_u64().unwrap_or(0);
+        let tokens = spent("input").saturating_add(spent("output"));
+        let session = session.get(..8).unwrap_or(session);
+        let branch = data["worktree"]["branch"].as_str().unwrap_or_default();
+        let text = format!("role={role} session={session} tokens={tokens} branch={branch}");
+        return shorten(text.trim_end_matches(" branch="), RESULT_PREVIEW);
     }
-    let preview = match data
-        .get("content")
-        .or_else(|| data.get("diff"))
-        .or_else(|| data.get("text"))
-        .and_then(Value::as_str)
-    {
-        Some(text) => text.to_owned(),
-        None => data.to_string(),
-    };
+    let keys = ["content", "diff", "text"];
+    let text = keys.iter().find_map(|key| data[*key].as_str());
+    let preview = text.map_or_else(|| data.to_string(), str::to_owned);
     shorten(&preview, RESULT_PREVIEW)
-}
-
-/// Who did it, where that can be read, what it took, and where its work lies if not here.
-fn by_another(role: &str, session: &str, data: &Value) -> String {
-    let session = session.get(..8).unwrap_or(session);
-    let tokens = ["input", "output"].map(|key| data["spent"][key].as_u64().unwrap_or(0));
-    let tokens = tokens[0].saturating_add(tokens[1]);
-    let mut text = format!("role={role} session={session} tokens={tokens}");
-    if let Some(branch) = data["worktree"]["branch"].as_str() {
-        text.push_str(&format!(" branch={branch}"));
-    }
-    shorten(&text, RESULT_PREVIEW)
 }
 
 fn shorten(text: &str, most: usize) -> String {
