@@ -1,6 +1,7 @@
 //! From flags, environment and files to what the engine needs. The one place where the process is looked at.
 
 pub mod plugins;
+mod shell;
 mod target;
 
 use crate::auth::{Logins, known_secrets};
@@ -30,7 +31,7 @@ use ostler_engine::tool::ToolSettings;
 use ostler_engine::{Options, RuleStore};
 use ostler_host::Local;
 use ostler_llm::{Effort, Params, Secret, Transport, TransportOptions};
-use ostler_wire::Word;
+use ostler_wire::{Say, Word};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -153,7 +154,6 @@ impl Boot {
 
     pub fn transport(&self) -> Arc<Transport> {
         let transport = Transport::new(TransportOptions {
-            language: speech::language(),
             ca_files: self.ca_files(),
             ..TransportOptions::default()
         });
@@ -343,20 +343,8 @@ impl Boot {
     fn tool_settings(&self, hidden: Vec<String>) -> anyhow::Result<ToolSettings> {
         let config = &self.loaded.config;
         let tools = &config.tools;
-        let program = match (&tools.shell.path, tools.shell.prefer) {
-            (Some(path), _) => path.clone(),
-            (None, schema::ShellPreference::Auto | schema::ShellPreference::Sh) => "sh".into(),
-            (None, schema::ShellPreference::Bash) => "bash".into(),
-            (None, schema::ShellPreference::Powershell) => "powershell".into(),
-            (None, schema::ShellPreference::Pwsh) => "pwsh".into(),
-        };
-        let flag = if program.contains("powershell") || program.contains("pwsh") {
-            "-Command"
-        } else {
-            "-c"
-        };
         Ok(ToolSettings {
-            shell: vec![program.into(), flag.into()],
+            shell: self.shell(),
             env: self.command_env(hidden),
             bash_timeout_seconds: tools.bash_timeout_seconds,
             bash_max_bytes: usize::try_from(tools.limits.bash_max_bytes).unwrap_or(usize::MAX),
@@ -513,6 +501,9 @@ pub fn surroundings(global: &Global) -> anyhow::Result<(Env, Places)> {
     let env = environment();
     let cwd = std::env::current_dir().context(spoken(Word::BootNoCwd))?;
     let mut places = Places::find(&env, &cwd, global.root.as_deref(), Platform::CURRENT)?;
+    // What is wrong with the folder is said in the person's own language, too.
+    let setting = speech::peeked(&places.user_config());
+    speech::set(speech::chosen(setting.as_deref(), &env));
     places.root = canonical_root(&places.root)?;
     // The nearer file wins; what is wrong with either is said in the language that it names.
     let files = config_files(&places, global.config.as_deref());
@@ -531,7 +522,7 @@ pub fn environment() -> Env {
 fn canonical_root(root: &Path) -> anyhow::Result<PathBuf> {
     let canonical = root
         .canonicalize()
-        .map_err(|e| UsageError(format!("--root {}: {e}", root.display())))?;
+        .map_err(|e| UsageError(filled(Word::BootNoRoot, &[&root.display(), &e])))?;
     if !canonical.is_dir() {
         return Err(UsageError(filled(Word::BootRootNoFolder, &[&root.display()])).into());
     }

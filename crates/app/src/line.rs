@@ -7,7 +7,7 @@ use crate::boot::Boot;
 use crate::color::{Ink, Paint};
 use crate::exec::{self, OK, TERMINATED};
 use crate::print::{Format, Printer};
-use crate::speech::spoken;
+use crate::speech::{spoken, told};
 use anyhow::Context as _;
 use ostler_engine::LocalHub;
 use ostler_host::signals::{Signals, Stop};
@@ -438,7 +438,7 @@ impl Talk {
                 self.greet()?;
             }
             Err(error) => {
-                self.printer.note(Ink::Red, &format!("{error:#}"))?;
+                self.printer.note(Ink::Red, &told(&error))?;
                 self.printer.flush()?;
             }
         }

@@ -252,7 +252,7 @@ fn compact<'a>(session: &'a mut Session, focus: &'a str) -> Work<'a> {
     Box::pin(async move {
         match session.take_over() {
             Ok(()) => compaction::on_wish(&mut session.desk, &mut session.inbox, focus).await,
-            Err(error) => View::Error(error.to_string()),
+            Err(error) => View::Error(error.say(session.options.language)),
         }
     })
 }

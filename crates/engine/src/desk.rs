@@ -521,6 +521,7 @@ impl Desk {
             account: self.account.clone(),
             model: self.conversation.model.clone(),
             feed: self.feed.clone(),
+            language: self.manner.language,
             means: self.manner.asides.means.clone(),
             cancel,
         }

@@ -7,7 +7,9 @@ use crate::desk::Desk;
 use crate::hub::Options;
 use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
-use ostler_wire::{Access, Body, Checkpoint, Delta, Language, Notice, Saved, Segment, When, Word};
+use ostler_wire::{
+    Access, Body, Checkpoint, Delta, Language, Notice, Saved, Say, Segment, When, Word,
+};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -398,7 +400,7 @@ pub fn reason(error: &Error, language: Language) -> String {
         Error::Stopped(Why::LeftOut) => Word::WhyUnreadable,
         Error::NoSuch(_) => Word::WhyGone,
         Error::Damaged(what) => return language.fill(Word::WhyDamaged, &[what]),
-        Error::Unseen { .. } | Error::Io { .. } => return error.to_string(),
+        Error::Unseen { .. } | Error::Io { .. } => return error.say(language),
     };
     language.say(word).into()
 }

@@ -185,7 +185,11 @@ impl Session {
             Ok(())
         };
         if let Err(error) = carried_out {
-            commands::show(&self.desk, line, View::Error(error.to_string()));
+            commands::show(
+                &self.desk,
+                line,
+                View::Error(error.say(self.options.language)),
+            );
         }
     }
 
@@ -315,8 +319,9 @@ impl Session {
         cause: &'static str,
         settings: Settings,
     ) -> Result<(), String> {
-        let model = Model::new(target, self.transport.clone()).map_err(|e| e.to_string())?;
-        affordable(&self.options.budget, &model)?;
+        let model =
+            Model::new(target, self.transport.clone()).map_err(|e| e.say(self.options.language))?;
+        affordable(&self.options.budget, &model).map_err(|why| why.say(self.options.language))?;
         let mut params = params_for(&self.options, &model);
         params.effort = self.desk.manner.effort.or(params.effort);
         let old = &self.desk.conversation;
@@ -343,6 +348,6 @@ impl Session {
             return Ok(());
         }
         let committed = self.desk.commit(vec![Body::Settings(settings)]);
-        committed.map_err(|e| e.to_string())
+        committed.map_err(|e| e.say(self.options.language))
     }
 }

@@ -1,7 +1,7 @@
 //! Folders that roles and skills are read from, and whose they are. A project's own count only as far as somebody looked
 //! at their content; what cannot be read is told. It does not know what the files mean.
 
-use ostler_wire::{Language, Word};
+use ostler_wire::{Language, Say, Word};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::io::Read as _;
@@ -93,7 +93,7 @@ pub fn read(path: &Path, owner: &Owner, language: Language) -> Result<Option<Str
     let vouched = match owner {
         Owner::Person => &Vouched::All,
         Owner::Project { root, vouched } => {
-            let real = path.canonicalize().map_err(|e| e.to_string())?;
+            let real = path.canonicalize().map_err(|e| e.say(language))?;
             if !real.starts_with(root) {
                 let real = real.display().to_string();
                 return Err(language.fill(Word::SourceOutside, &[&real]));
@@ -110,8 +110,8 @@ pub fn read(path: &Path, owner: &Owner, language: Language) -> Result<Option<Str
 
 /// The text of a file of a bearable size.
 pub fn text(path: &Path, language: Language) -> Result<String, String> {
-    let file = std::fs::File::open(path).map_err(|e| e.to_string())?;
-    let meta = file.metadata().map_err(|e| e.to_string())?;
+    let file = std::fs::File::open(path).map_err(|e| e.say(language))?;
+    let meta = file.metadata().map_err(|e| e.say(language))?;
     if !meta.is_file() {
         return Err(language.say(Word::FactNotFile).into());
     }
@@ -124,7 +124,9 @@ pub fn text(path: &Path, language: Language) -> Result<String, String> {
     }
     let mut bytes = Vec::new();
     let mut limited = file.take(MAX_BYTES);
-    limited.read_to_end(&mut bytes).map_err(|e| e.to_string())?;
+    limited
+        .read_to_end(&mut bytes)
+        .map_err(|e| e.say(language))?;
     String::from_utf8(bytes).map_err(|_| language.say(Word::FactNotText).into())
 }
 

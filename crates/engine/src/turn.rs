@@ -203,7 +203,7 @@ fn open(
 
 fn fail(desk: &Desk, error: &LogError) {
     desk.feed.delta(Delta::Unrecorded {
-        message: error.to_string(),
+        message: error.say(desk.manner.language),
     });
 }
 
@@ -332,14 +332,14 @@ async fn ask_model(
         Afforded::Stopped => return Ok(Asked::Interrupted),
     };
     let (body, sent) = desk.conversation.request();
-    let sampling = sample(&desk.conversation.model, body, &desk.feed, cancel);
+    let sampling = sample(&desk.conversation.model, body, &desk.feed, language, cancel);
     let sampled = inbox.attend(sampling).await;
     Ok(match sampled {
         Ok(Sampled::Whole(answer)) => Asked::Answer(Box::new(answer), sent, hold),
         Ok(Sampled::Cut(partial, error)) => {
             commit_answer(desk, partial, Stop::Cut, Some(sent))?;
             desk.commit(vec![Body::Notice(Notice {
-                text: language.fill(Word::CutAskAgain, &[&error.to_string()]),
+                text: language.fill(Word::CutAskAgain, &[&error.say(language)]),
             })])?;
             Asked::Cut
         }
@@ -354,7 +354,7 @@ async fn ask_model(
                 return Err(failed(desk, &error));
             };
             desk.conversation = plain;
-            let text = language.fill(Word::ReplayAgain, &[&error.to_string()]);
+            let text = language.fill(Word::ReplayAgain, &[&error.say(language)]);
             desk.commit(vec![Body::Notice(Notice { text })])?;
             Asked::Again
         }
@@ -520,7 +520,7 @@ fn failed(desk: &Desk, error: &Error) -> Trouble {
     });
     Trouble::Error {
         kind: error.kind(),
-        message: error.to_string(),
+        message: error.say(desk.manner.language),
         details: Some(Json::of(&details)),
         outcome: Outcome::Error,
     }

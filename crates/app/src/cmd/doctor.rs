@@ -17,17 +17,16 @@ use crate::config::units::ColorChoice;
 use crate::exec::{FAILED, OK};
 use crate::flags::Doctor;
 use crate::lenient::Lenient;
-use crate::speech::{filled, many, spoken};
+use crate::speech::{filled, language, many, spoken, told};
 use ostler_engine::Models as _;
 use ostler_engine::confine::SandboxMode;
 use ostler_engine::hooks::Hook;
 use ostler_engine::policy::Rule;
 use ostler_host::sandbox::{self, Layer, Network};
 use ostler_llm::Target;
-use ostler_wire::Word;
+use ostler_wire::{Say, Word};
 use serde::Serialize;
 use std::io::{self, IsTerminal};
-use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::task::JoinSet;
 
@@ -240,7 +239,7 @@ fn configuration(boot: &Boot, fault: Option<String>) -> Vec<Finding> {
     }
     if let Err(error) = boot.policy() {
         let fix = spoken(Word::DocMendRule);
-        findings.push(Finding::new(Status::Problem, "config", format!("{error:#}")).fix(fix));
+        findings.push(Finding::new(Status::Problem, "config", told(&error)).fix(fix));
     }
     findings
 }
@@ -345,11 +344,7 @@ async fn reachability(boot: &Boot) -> Vec<Finding> {
     let probe = match Probe::new(boot) {
         Ok(probe) => probe,
         Err(error) => {
-            return vec![Finding::new(
-                Status::Problem,
-                "online",
-                format!("{error:#}"),
-            )];
+            return vec![Finding::new(Status::Problem, "online", told(&error))];
         }
     };
     let resolver = boot.resolver();
@@ -439,14 +434,10 @@ fn sandbox(boot: &Boot) -> Finding {
     }
     let settings = match crate::sandbox::settings(boot) {
         Ok(settings) => settings,
-        Err(error) => return finding(Status::Problem, format!("{error:#}")),
+        Err(error) => return finding(Status::Problem, told(&error)),
     };
     let report = sandbox::probe();
-    let missing: Vec<String> = report
-        .missing
-        .iter()
-        .map(|m| format!("{}: {}", m.what, m.reason))
-        .collect();
+    let missing: Vec<String> = report.missing.iter().map(|m| m.say(language())).collect();
     let missing = missing.join("\n");
     let active = match crate::sandbox::active(boot) {
         Ok(active) => active,
@@ -480,7 +471,7 @@ fn sandbox(boot: &Boot) -> Finding {
 }
 
 fn programs(boot: &Arc<Boot>) -> Vec<Finding> {
-    let git = match find_program(boot, "git") {
+    let git = match boot.program("git") {
         Some(path) => Finding::ok("git", path.display().to_string()),
         None => Finding::new(Status::Note, "git", spoken(Word::DocNotOnPath))
             .fix(spoken(Word::DocInstallGit)),
@@ -494,7 +485,7 @@ fn programs(boot: &Arc<Boot>) -> Vec<Finding> {
             .first()
             .map(|s| s.to_string_lossy().into_owned())
             .unwrap_or_default();
-        findings.push(match find_program(boot, &shell) {
+        findings.push(match boot.program(&shell) {
             Some(path) => Finding::ok("shell", path.display().to_string()),
             None => Finding::new(
                 Status::Problem,
@@ -505,19 +496,6 @@ fn programs(boot: &Arc<Boot>) -> Vec<Finding> {
         });
     }
     findings
-}
-
-/// A program by its path, or looked up as the system would.
-fn find_program(boot: &Boot, name: &str) -> Option<PathBuf> {
-    if name.contains(std::path::is_separator) {
-        return Some(PathBuf::from(name)).filter(|path| path.is_file());
-    }
-    let path = boot.env.get("PATH")?;
-    std::env::split_paths(path).find_map(|folder| {
-        let plain = folder.join(name);
-        let with_suffix = folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
-        [plain, with_suffix].into_iter().find(|path| path.is_file())
-    })
 }
 
 fn terminal(boot: &Boot) -> Finding {

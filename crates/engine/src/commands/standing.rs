@@ -5,7 +5,7 @@ use crate::goal::{Goal, MAX_CONTINUATIONS, Strategy};
 use crate::inbox::{Inbox, Prompt, Purpose};
 use crate::policy::{Approve, Mode, Rule, Rules};
 use crate::standing::Grant;
-use ostler_wire::{Access, Delta, GoalState, Language, View, Word};
+use ostler_wire::{Access, Delta, GoalState, Language, Say, View, Word};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -147,7 +147,10 @@ fn changed(desk: &mut Desk, text: impl FnOnce(&Desk) -> String) -> View {
     desk.feed.delta(Delta::Standing { mode });
     match recorded {
         Ok(()) => View::Text(text(desk)),
-        Err(error) => View::Error(format!("{}; {error}", text(desk))),
+        Err(error) => {
+            let why = error.say(desk.manner.language);
+            View::Error(format!("{}; {why}", text(desk)))
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use crate::policy::Rule;
 use jiff::Zoned;
 use jiff::civil::DateTime;
 use ostler_host::{Kind, Roots, WriteOptions};
+use ostler_wire::{Say, Word};
 use std::path::PathBuf;
 
 const FOLDER: &str = ".ostler/autoresearch";
@@ -19,6 +20,7 @@ const MAX_TWINS: u32 = 100;
 
 /// Makes the folder of a goal, and lets the model keep it without asking. Its path relative to the root; or why not.
 pub async fn make(desk: &mut Desk, objective: &str) -> Result<String, String> {
+    let language = desk.manner.language;
     let name = name(Zoned::now().datetime(), objective);
     let host = desk.shop.host.clone();
     let mut folder = None;
@@ -28,19 +30,19 @@ pub async fn make(desk: &mut Desk, objective: &str) -> Result<String, String> {
             n => format!("{FOLDER}/{name}-{n}"),
         };
         let stat = host.stat(&desk.scope.root.join(&twin)).await;
-        if stat.map_err(|e| e.to_string())?.kind == Kind::Missing {
+        if stat.map_err(|e| e.say(language))?.kind == Kind::Missing {
             folder = Some(twin);
             break;
         }
     }
-    let folder = folder.ok_or_else(|| format!("{FOLDER} is full"))?;
+    let folder = folder.ok_or_else(|| language.fill(Word::GoalFolderFull, &[FOLDER]))?;
     let mut files: Vec<(String, String)> = files(objective)
         .into_iter()
         .map(|(file, text)| (format!("{folder}/{file}"), text))
         .collect();
     // Only once: whoever takes it away wants the rest in git.
     let first = host.stat(&desk.scope.root.join(FOLDER)).await;
-    if first.map_err(|e| e.to_string())?.kind == Kind::Missing {
+    if first.map_err(|e| e.say(language))?.kind == Kind::Missing {
         files.push((format!("{FOLDER}/{}", IGNORE.0), IGNORE.1.into()));
     }
     for (file, text) in files {
@@ -52,7 +54,7 @@ pub async fn make(desk: &mut Desk, objective: &str) -> Result<String, String> {
         };
         let path: PathBuf = desk.scope.root.join(file);
         let written = host.write(&path, text.into(), options).await;
-        written.map_err(|e| e.to_string())?;
+        written.map_err(|e| e.say(language))?;
     }
     let rule = Rule::parse(&format!("Edit(./{folder}/**)"), crate::commands::SESSION);
     desk.allow(rule.into_iter().collect());

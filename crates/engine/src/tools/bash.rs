@@ -15,7 +15,7 @@ use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use bytes::Bytes;
 use live::Live;
 use ostler_host::{Command, Exit, Kind, Output, Process, Signal, Stdio};
-use ostler_wire::{Access, Body, Notice, Word};
+use ostler_wire::{Access, Body, Notice, Segment, Word};
 pub use report::render;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -90,6 +90,10 @@ impl Typed for Bash {
         if args.tty() || args.wait() == Wait::Not {
             segments.iter_mut().for_each(|s| s.read_only = false);
         }
+        // What was seen in it holds for deny rules; nothing that was not seen is ruled out.
+        if scope.foreign_shell {
+            segments.iter_mut().for_each(Segment::doubt);
+        }
         Ok(shell::accesses(segments))
     }
 
@@ -130,7 +134,7 @@ impl Typed for Bash {
         let (jobs, language) = (run.cx.jobs.clone(), run.cx.settings.language);
         let mut done = Done::from(run.go(args.command, wait).await?);
         if let Some(why) = missing.filter(|_| jobs.tells_unconfined()) {
-            let text = language.fill(Word::Unconfined, &[&why.to_string()]);
+            let text = language.fill(Word::Unconfined, &[&why.say(language)]);
             done.also.push(Body::Notice(Notice { text }));
         }
         Ok(done)

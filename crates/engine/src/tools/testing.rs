@@ -76,10 +76,7 @@ impl Bench {
     /// The same under rules.
     pub fn context_under(&self, tool: &str, policy: Policy) -> Context {
         let root = self.root();
-        let scope = Arc::new(Scope {
-            root: root.clone(),
-            user_home: None,
-        });
+        let scope = Arc::new(Scope::new(root.clone(), None));
         Context {
             call_id: "call-1".into(),
             tool: tool.into(),

@@ -117,10 +117,7 @@ async fn errors_say_what_is_wrong() {
 
 #[test]
 fn both_ends_are_declared() {
-    let scope = Scope {
-        root: "/r".into(),
-        user_home: None,
-    };
+    let scope = Scope::new("/r", None);
     let args = json!({"source_path": "a", "destination_path": "d/"});
     let expect = vec![Access::Write("/r/a".into()), Access::Write("/r/d/a".into())];
     assert_eq!(
