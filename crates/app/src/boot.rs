@@ -332,12 +332,12 @@ impl Boot {
             return self.global.allowed_tools.clone();
         }
         let tools = &self.loaded.config.tools;
-        let off = tools
-            .switches
-            .iter()
-            .filter(|(_, on)| !**on)
-            .map(|(name, _)| format!("!{name}"));
-        tools.enabled.iter().cloned().chain(off).collect()
+        let switches = tools.switches.iter().map(|(name, on)| match on {
+            // Whoever switches one on wants it in the list.
+            true => format!("+{name}"),
+            false => format!("!{name}"),
+        });
+        tools.enabled.iter().cloned().chain(switches).collect()
     }
 
     fn tool_settings(&self, hidden: Vec<String>) -> anyhow::Result<ToolSettings> {
@@ -444,7 +444,7 @@ pub fn no_tool(name: &str) -> String {
 
 /// The name in an entry of a tool filter that no tool goes by. An empty entry selects nothing, which can be meant.
 fn stray(entry: &str) -> Option<&str> {
-    let name = entry.trim_start_matches('!').trim();
+    let name = entry.trim_start_matches(['!', '+']).trim();
     let known = name.is_empty()
         || name.starts_with(ostler_engine::mcp::PREFIX)
         || ostler_engine::tools::canonical_name(name).is_some();

@@ -555,14 +555,17 @@ fn outcome(name: &str, output: &Value) -> String {
             (_, None, _) => String::new(),
         };
     }
-    let preview = match data
-        .get("content")
-        .or_else(|| data.get("diff"))
-        .and_then(Value::as_str)
-    {
-        Some(text) => text.to_owned(),
-        None => data.to_string(),
-    };
+    if let (Some(role), Some(session)) = (data["role"].as_str(), data["session"].as_str()) {
+        let spent = |key: &str| data["spent"][key].as_u64().unwrap_or(0);
+        let tokens = spent("input").saturating_add(spent("output"));
+        let session = session.get(..8).unwrap_or(session);
+        let branch = data["worktree"]["branch"].as_str().unwrap_or_default();
+        let text = format!("role={role} session={session} tokens={tokens} branch={branch}");
+        return shorten(text.trim_end_matches(" branch="), RESULT_PREVIEW);
+    }
+    let keys = ["content", "diff", "text"];
+    let text = keys.iter().find_map(|key| data[*key].as_str());
+    let preview = text.map_or_else(|| data.to_string(), str::to_owned);
     shorten(&preview, RESULT_PREVIEW)
 }
 

@@ -191,15 +191,27 @@ fn now_run(command: &Command, desk: &mut Desk, inbox: &mut Inbox, rest: &str) ->
         // Not called for these.
         Run::Between(_) | Run::Work(_) => return View::Text(String::new()),
     };
-    let failed = matches!(view, View::Error(_));
-    if FOR_ALL.contains(&command.name) && !rest.is_empty() && !failed {
-        inbox.children.tell_all(&format!("{} {rest}", command.name));
-    }
+    *inbox.children.mode() = desk.standing.mode;
     view
+}
+
+/// What the person says of approval holds at once for all that work below, and a change of mode for those that a call waits
+/// for: the turn itself heeds it only when they are through.
+pub fn pass_down(inbox: &mut Inbox, line: &str) {
+    let (Some(command), rest) = find(line) else {
+        return;
+    };
+    if FOR_ALL.contains(&command.name) && !rest.is_empty() {
+        inbox.children.tell_all(line);
+    }
+    if let Some(mode) = standing::meant(command.name, rest, *inbox.children.mode()) {
+        inbox.children.enter(mode);
+    }
 }
 
 /// Runs the commands that came in during a turn and need not wait for its end, and says which tasks are through.
 pub fn heed(desk: &mut Desk, inbox: &mut Inbox) {
+    *inbox.children.mode() = desk.standing.mode;
     let is_now = |line: &str| matches!(find(line).0, Some(c) if matches!(c.run, Run::Now(_)));
     for line in inbox.commands(is_now) {
         let (command, rest) = find(&line);

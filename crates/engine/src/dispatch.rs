@@ -304,7 +304,11 @@ async fn run_together(
         };
         let (result, took) =
             regrant::offer(desk, inbox, &prepared, &Leave::default(), finished, cancel).await?;
+        let wrote = result.is_ok() && prepared.accesses.iter().any(changes);
         conclude(desk, inbox, &prepared, (result, took), (cancel, done)).await?;
+        if let Some(goal) = desk.standing.goal.as_mut().filter(|_| wrote) {
+            goal.changed();
+        }
     }
     Ok(())
 }

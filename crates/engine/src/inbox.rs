@@ -250,6 +250,7 @@ impl Inbox {
                     ..Ask::clone(&ask)
                 }));
             }
+            What::Saved(checkpoint) => self.children.saved(checkpoint),
             What::Ended(ended) => {
                 let asks = &self.asks;
                 self.children.relayed.retain(|id, (asker, _)| {
@@ -510,6 +511,7 @@ impl Inbox {
                 self.turn.cancel();
             }
             Some(Op::Command { line }) => {
+                commands::pass_down(self, &line);
                 if let Some(view) = commands::at_once(self, &line) {
                     let command = line;
                     self.feed.delta(Delta::View { command, view });

@@ -57,6 +57,8 @@ pub struct Saves {
     pending: Option<JoinHandle<Done>>,
     /// The tree as this session last saw it.
     pub seen: Option<Saved>,
+    /// Another session saves the tree before and after; this one only what that does not see coming.
+    below: bool,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -106,8 +108,21 @@ impl Saves {
         self.place.clone()
     }
 
+    /// The same for a child whose parent saves the tree around it: ignored files that it is about to remove are saved here,
+    /// and its parent is told.
+    pub fn below(self) -> Self {
+        Self {
+            below: true,
+            stage: Stage::Changing,
+            ..self
+        }
+    }
+
     fn begin(&mut self, said: &str) {
-        self.stage = Stage::Unchanged;
+        self.stage = match self.below {
+            true => Stage::Changing,
+            false => Stage::Unchanged,
+        };
         self.label = shortened(said);
         self.named.clear();
         self.touched.clear();
@@ -140,7 +155,7 @@ impl Saves {
     }
 
     fn after(&mut self) -> Option<Job> {
-        if self.stage == Stage::Unchanged {
+        if self.below || self.stage == Stage::Unchanged {
             return None;
         }
         self.stage = Stage::Unchanged;
@@ -320,8 +335,10 @@ pub async fn before(
 
 /// Saves the tree if something may have changed since the last time. The entries are for whoever commits.
 pub async fn after(desk: &mut Desk, inbox: &mut Inbox) -> Vec<Body> {
+    let by_children = inbox.children.take_saved().into_iter();
+    let mut bodies: Vec<Body> = by_children.map(Body::Checkpoint).collect();
     let Some(job) = desk.shop.saves.after() else {
-        return Vec::new();
+        return bodies;
     };
     let mut work = tokio::task::spawn_blocking(move || job.run());
     let done = match inbox.attend(&mut work).await {
@@ -331,14 +348,15 @@ pub async fn after(desk: &mut Desk, inbox: &mut Inbox) -> Vec<Body> {
             Ok(done) => done,
             Err(_) => {
                 desk.shop.saves.pending = Some(work);
-                return Vec::new();
+                return bodies;
             }
         },
     };
-    match done {
-        Ok(done) => desk.shop.saves.took(done, desk.manner.language),
-        Err(_) => Vec::new(),
+    // It fails only when the runtime ends.
+    if let Ok(done) = done {
+        bodies.extend(desk.shop.saves.took(done, desk.manner.language));
     }
+    bodies
 }
 
 /// Waits for a save that was not waited for, before anything else is said.

@@ -8,7 +8,7 @@ use crate::desk::Desk;
 use crate::extra::Tell;
 use crate::goal;
 use crate::hub::{Options, params_for};
-use crate::inbox::{Inbox, Next, Prompt};
+use crate::inbox::{Inbox, Next, Prompt, Stopped};
 use crate::log::LogError;
 use crate::mcp::{Kept, PromptInfo};
 use crate::muster::{self, Mustered};
@@ -16,7 +16,7 @@ use crate::prefixes;
 use crate::saves;
 use crate::store::Store;
 use crate::templates::Template;
-use crate::turn::{Opening, turn};
+use crate::turn::{Opening, stop_short, turn};
 use ostler_llm::{Effort, Model, Target, Transport};
 use ostler_wire::{Body, Notice, Settings, View, Word};
 use std::sync::Arc;
@@ -79,9 +79,16 @@ impl Session {
 
     async fn prompt(&mut self, mut prompt: Prompt) {
         saves::settle(&mut self.desk).await;
-        let notices = goal::admit(&mut self.desk, &mut self.inbox, &mut prompt).await;
+        let admitted = goal::admit(&mut self.desk, &mut self.inbox, &mut prompt).await;
         let mut opening = std::mem::take(&mut self.opening);
-        opening.entries.extend(notices);
+        match admitted {
+            Ok(notices) => opening.entries.extend(notices),
+            Err(Stopped) => {
+                self.keep_prefix(&opening);
+                self.opening = stop_short(&mut self.desk, opening);
+                return;
+            }
+        }
         if let Some(notice) = self.tighten() {
             opening.entries.push(notice);
         }

@@ -451,9 +451,8 @@ impl State {
             }) = &entry.body
             {
                 self.status.folded(*tokens);
-            } else if let Body::Mode(mode) = &entry.body {
-                self.status.mode = Some(mode.clone());
             }
+            // How things stand now is not how they stood: whoever opened it said so.
         }
         self.transcript.show_past(entries);
     }

@@ -7,7 +7,7 @@ use crate::markdown::Stream;
 use crate::text;
 use crate::theme::Role as Part;
 use crate::{diff, grid, markdown};
-use ostler_wire::{Body, Delta, Entry, Event, Language, Message, Role, View};
+use ostler_wire::{Body, Delta, Entry, Event, GoalState, Language, Message, Role, View};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -286,8 +286,16 @@ impl Transcript {
                 self.end_turn();
             }
             Body::Approval(approval) if Approved::from(approval.clone()).goes_without_saying() => {}
-            // The answer to the command says it, and the status line.
-            Body::Mode(_) => {}
+            // The answer to the command says it, and the status line. A turn of a goal begins by it: nobody said anything.
+            Body::Mode(mode) => {
+                let goal = mode.goal.as_ref();
+                if goal.is_some_and(|goal| goal.state == GoalState::Active) {
+                    if self.turn_since.is_none() && goal.is_some_and(|goal| goal.turn > 0) {
+                        self.cells(body);
+                    }
+                    self.turn_since.get_or_insert(now);
+                }
+            }
             Body::Meta(_)
             | Body::Settings(_)
             | Body::Approval(_)

@@ -741,6 +741,7 @@ words! {
     SkillRunAs: "`runAs: {}` is neither inline nor subagent", "`runAs: {}` 既非 inline 也非 subagent";
     SourceOutside: "it leads out of the project, to {}", "它指向项目之外：{}";
     SkillLeft: "The skill {} is left out: {}.", "技能 {} 已忽略：{}。";
+    RoleFallbacks: "`fallback_models` is not supported; name one model in `model`", "不支持 `fallback_models`；请在 `model` 中指定一个模型";
     RoleLeft: "The role {} is left out: {}.", "角色 {} 已忽略：{}。";
     TemplateLeft: "The command {} was left out: {}.", "命令 {} 已略过：{}。";
     FileLeft: "{} was left out: instruction files are over {} bytes together.", "{} 已略过：指令文件合计超过 {} 字节。";
@@ -890,16 +891,21 @@ words! {
     GoalBegins: "The goal begins. esc stops it, /goal clear ends it.", "目标开始。esc 停止，/goal clear 结束。";
     GoalActive: "At work, turn {} of {}: {}", "进行中，第 {}/{} 回合：{}";
     GoalWaits: "Waiting, after {} of {} turns that began by themselves; your next prompt goes on with it, /goal clear ends it: {}", "已自动开始 {}/{} 个回合，正在等待；下一条提示将继续，/goal clear 结束：{}";
+    GoalWhy: "In its way: {}", "阻碍：{}";
+    GoalState: "Its state: {}", "状态保存于：{}";
+    GoalOver: "The goal is over.", "目标已结束。";
     GoalDone: "Goal reached (turns: {}).", "目标已达成（回合：{}）。";
     GoalBlocked: "The goal is blocked and waits for you: {}", "目标受阻，等待你的处理：{}";
     GoalLimit: "The goal waits: {} turns began by themselves, which is the most. A prompt goes on with it.", "目标等待中：已自动进行 {} 个回合，达到上限。输入提示可继续。";
     GoalStopped: "The goal waits. A prompt goes on with it, /goal clear ends it.", "目标等待中。输入提示可继续，/goal clear 结束。";
+    GoalDoubted: "It reports the goal as reached, but steps of its own list are open: {}. It is asked again.", "它报告目标已达成，但其清单中仍有未完成的步骤：{}。将再次询问。";
     GoalFailed: "The goal waits, because this turn failed. A prompt goes on with it.", "本回合失败，目标等待中。输入提示可继续。";
     GoalNoFolder: "The folder for this goal could not be made ({}); it is worked on without one.", "无法创建此目标的文件夹（{}）；将不使用文件夹。";
     GoalRepeats: "it said the same for the third time and changed nothing", "它第三次说了同样的话，且没有任何改动";
     GoalAsk: "This sounds like a goal: work on it turn after turn until it is reached?", "这像是一个目标：持续工作直到达成？";
     GoalYes: "as a goal, with a folder for its state", "作为目标，并用文件夹保存状态";
     GoalNo: "as an ordinary prompt", "作为普通提示";
+    GoalTurn: "Goal, turn {} of {}", "目标，第 {}/{} 回合";
     GoalAt: "goal {}/{}", "目标 {}/{}";
     GoalPaused: "goal waits", "目标等待中";
     // Hooks
@@ -1218,6 +1224,9 @@ words! {
     CfgNoRole: "`budget.roles`: there is no role `{}`; {}", "`budget.roles`：没有角色 `{}`；{}";
     IsIgnored: "it is ignored", "已忽略";
     CfgUnknownKey: "unknown key `{}`; {}", "未知的键 `{}`；{}";
+    CfgFallbacks: "`{}` is not supported: a role has one model", "不支持 `{}`：一个角色只有一个模型";
+    CfgNotHere: "take this out", "请删除";
+    CfgOneModel: "name the model in `model`; a role whose model cannot be used says so when it is called", "请在 `model` 中指定模型；若模型不可用，调用该角色时会说明";
     CfgTwoNamed: "two providers are named `{}`", "有两个提供商名为 `{}`";
     CfgUsedBefore: "used before in this file", "此文件中已使用";
     CfgOwnName: "give each its own name, or put the models of both into one entry", "请各起不同的名称，或将两者的模型写入同一项";
