@@ -29,7 +29,7 @@ pub use op::{Delivery, Op};
 pub use tricky::{Marked, is_plain, marked, marked_piece, untricked};
 pub use view::{Act, Action, CommandInfo, Deed, Item, List, View};
 pub use why::{Say, Why};
-pub use words::{Language, Word};
+pub use words::{Language, Word, thousands};
 
 /// Version of the log's line format. Changes to it are additive; a reader skips types it does not know.
 pub const SCHEMA_VERSION: u32 = 1;
