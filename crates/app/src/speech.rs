@@ -110,15 +110,17 @@ impl Fill for anyhow::Error {
 
 /// An error and what lies behind it, in the person's language as far as it is known.
 pub fn told(error: &anyhow::Error) -> String {
-    let mut out: Vec<String> = Vec::new();
+    let mut out = String::new();
     for cause in error.chain() {
         let said = cause.fill();
-        // Some say themselves what is behind them.
-        if !out.iter().any(|before| before.contains(&said)) {
-            out.push(said);
-        }
+        out = match out.is_empty() {
+            true => said,
+            // Some say themselves what is behind them.
+            false if out.contains(&said) => out,
+            false => filled(Word::TrustFile, &[&out, &said]),
+        };
     }
-    out.join(": ")
+    out
 }
 
 fn of_system(cause: &(dyn std::error::Error + 'static)) -> Option<String> {

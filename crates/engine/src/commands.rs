@@ -121,8 +121,14 @@ pub fn list(desk: &Desk) -> Vec<CommandInfo> {
     let language = desk.manner.language;
     let own = COMMANDS.iter().map(|c| c.info(language));
     let extras = desk.offers.extras.iter().map(|e| e.info(language));
-    let templates = desk.offers.offer.templates.iter().map(|t| t.info());
-    let skills = desk.offers.offer.skills.0.iter().map(|s| s.template.info());
+    let templates = desk.offers.offer.templates.iter().map(|t| t.info(language));
+    let skills = desk
+        .offers
+        .offer
+        .skills
+        .0
+        .iter()
+        .map(|s| s.template.info(language));
     let servers = desk.shop.servers.as_ref();
     let prompts = servers.map_or_else(Vec::new, |servers| servers.prompts());
     let prompts = prompts.into_iter().map(|(name, _, info)| CommandInfo {

@@ -49,10 +49,10 @@ pub enum Piece {
 }
 
 impl Template {
-    pub fn info(&self) -> CommandInfo {
+    pub fn info(&self, language: Language) -> CommandInfo {
         CommandInfo {
             name: self.name.clone(),
-            help: self.description.clone(),
+            help: crate::sources::about(&self.description, language).to_owned(),
             arguments: self.argument_hint.clone(),
         }
     }

@@ -96,7 +96,7 @@ impl From<&io::Error> for Why {
         if let Some(inner) = error.get_ref() {
             return match inner.downcast_ref::<io::Error>() {
                 Some(inner) => inner.into(),
-                None => error.to_string().into(),
+                None => numbered(&error.to_string()).unwrap_or_else(|| error.to_string().into()),
             };
         }
         // The library's own words tell more than this kind does.
@@ -112,6 +112,14 @@ impl From<&io::Error> for Why {
         };
         Self::ours(word, [number])
     }
+}
+
+/// Of what the system said, with the name of a scratch file behind it that tells nobody anything.
+fn numbered(text: &str) -> Option<Why> {
+    let (said, rest) = text.split_once(" (os error ")?;
+    let (number, _) = rest.split_once(')')?;
+    let error = io::Error::from_raw_os_error(number.parse().ok()?);
+    error.to_string().starts_with(said).then(|| (&error).into())
 }
 
 /// Of those that share a kind or have none; the numbers are the same on every unix.
@@ -202,6 +210,18 @@ mod tests {
         }
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn names_of_scratch_files_are_left_out() {
+        let said = io::Error::from_raw_os_error(13).to_string();
+        let error = io::Error::other(format!("{said} at path \"/a/.tmpX\""));
+        assert_eq!(Why::from(&error).to_string(), said);
+        assert_eq!(
+            Why::from(&error).say(Language::Chinese),
+            "权限不足（系统错误 13）"
+        );
+    }
+
     #[test]
     fn what_has_no_number_is_known_by_its_kind() {
         let kind = |kind: io::ErrorKind| io::Error::from(kind);
@@ -218,6 +238,11 @@ mod tests {
                 "内容不是有效的 UTF-8",
             ),
             (io::Error::other("its own"), "its own", "its own"),
+            (
+                io::Error::other("x (os error 2)"),
+                "x (os error 2)",
+                "x (os error 2)",
+            ),
             (
                 io::Error::other(kind(io::ErrorKind::TimedOut)),
                 "Connection timed out",

@@ -159,7 +159,7 @@ fn drawn(findings: &[Finding], paint: Paint) -> String {
         .count();
     out.push_str(&match problems {
         0 => spoken(Word::DocNoProblems).to_owned(),
-        n => format!("{}.\n", many(n, Word::ManyProblems)),
+        n => filled(Word::FullStop, &[&many(n, Word::ManyProblems)]) + "\n",
     });
     out
 }

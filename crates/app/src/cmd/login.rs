@@ -402,7 +402,7 @@ async fn code_of(
         }
         match attempt.pasted(&line, from) {
             Ok(code) => return code,
-            Err(error) => say(&format!("{}.", told(&error))),
+            Err(error) => say(&filled(Word::FullStop, &[&told(&error)])),
         }
     }
     std::future::pending().await

@@ -4,7 +4,7 @@ use super::tls::TrustFault;
 use crate::kinds::without_secrets;
 use crate::{Error, Key, REDACTED, Secret, Target, rows};
 use http::HeaderMap;
-use ostler_wire::{Why, Word, marked};
+use ostler_wire::{Language, Why, Word, marked};
 use serde::Deserialize;
 use serde_json::Value;
 use std::error::Error as StdError;
@@ -13,6 +13,12 @@ use std::time::Duration;
 use url::Url;
 
 const TABLE: &str = include_str!("../../data/errors.toml");
+/// What systems say when they cannot find an address; it has no number.
+const LOOKUPS: [Word; 3] = [
+    Word::LlmLookupUnknown,
+    Word::LlmLookupLater,
+    Word::LlmLookupNone,
+];
 /// A server that asks for more patience than this is not tried again by itself.
 pub const MAX_RETRY_AFTER: Duration = Duration::from_secs(300);
 /// What is quoted of a body that is no answer, and of a vendor's own words.
@@ -395,6 +401,13 @@ fn root_cause(error: &reqwest::Error) -> Why {
     let Some(cause) = chain(error).last() else {
         return Word::LlmUnknown.into();
     };
+    let said = cause.to_string();
+    if let Some(word) = LOOKUPS
+        .iter()
+        .find(|word| Language::English.say(**word) == said)
+    {
+        return (*word).into();
+    }
     match cause.downcast_ref::<std::io::Error>().map(Why::from) {
         Some(known @ Why::Ours(..)) => known,
         Some(Why::Said(_)) | None => quote(&cause.to_string(), QUOTE_CHARS).into(),
