@@ -579,13 +579,7 @@ fn shorten(text: &str, most: usize) -> String {
 
 /// Control and hidden characters made visible, so that nothing from a model or a file drives the terminal.
 pub fn printable(text: &str) -> String {
-    marked(text)
-        .map(|(c, is_tricky)| match c {
-            '\n' | '\t' => ' ',
-            _ if is_tricky => '\u{fffd}',
-            c => c,
-        })
-        .collect()
+    printable_block(text).replace(['\n', '\t'], " ")
 }
 
 /// The same over several lines.

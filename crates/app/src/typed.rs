@@ -118,7 +118,7 @@ fn fault(error: &Error, to: Language) -> String {
     let usage = of(ContextKind::Usage).unwrap_or_default();
     let usage = usage.trim().trim_start_matches("Usage:").trim();
     if !usage.is_empty() {
-        text.push_str(&to.fill(Word::FlagUsage, &[&usage]));
+        text.push_str(&to.fill(Word::FlagUsage, &[usage]));
     }
     text + to.say(Word::FlagHelp)
 }
