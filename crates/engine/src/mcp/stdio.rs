@@ -2,6 +2,7 @@
 //! counts as its log. A message without end ends the server, not us.
 
 use super::text;
+use super::trouble::{Code, Trouble};
 use crate::why::Why;
 use ostler_host::{Command, Exit, Host, Input, Output, Process, Stdio};
 use ostler_wire::Word;
@@ -9,6 +10,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, ReadHalf, WriteHalf};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// Bytes of one message.
@@ -29,7 +31,7 @@ struct Heard {
     log: VecDeque<u8>,
     exit: Option<Exit>,
     /// Why we ended it.
-    fault: Option<Why>,
+    fault: Option<Trouble>,
 }
 
 impl Noise {
@@ -51,8 +53,12 @@ impl Noise {
         self.heard().exit = Some(exit);
     }
 
-    fn fail(&self, why: Why) {
-        self.heard().fault.get_or_insert(why);
+    fn fail(&self, trouble: Trouble) {
+        self.heard().fault.get_or_insert(trouble);
+    }
+
+    pub(super) fn fault(&self) -> Option<Trouble> {
+        self.heard().fault.clone()
     }
 
     /// The end of its log, cleaned.
@@ -73,7 +79,7 @@ impl Noise {
     pub fn ending(&self) -> Option<Why> {
         let heard = self.heard();
         if let Some(fault) = &heard.fault {
-            return Some(fault.clone());
+            return Some(fault.why.clone());
         }
         heard.exit.map(ended)
     }
@@ -103,35 +109,52 @@ pub async fn start(
         .await?;
     let (ours, theirs) = tokio::io::duplex(BUFFER);
     let (from_us, to_us) = tokio::io::split(theirs);
+    let deaf = CancellationToken::new();
     if let Some(input) = process.take_input() {
-        tokio::spawn(carry_in(from_us, input, cancel.clone()));
+        let (deaf, cancel) = (deaf.clone(), cancel.clone());
+        tokio::spawn(async move {
+            if carry_in(from_us, input, cancel).await == Carried::Refused {
+                deaf.cancel();
+            }
+        });
     }
     let noise = noise.clone();
     tokio::spawn(async move {
-        carry_out(process, to_us, noise, cancel.clone()).await;
+        carry_out(process, to_us, noise, (cancel.clone(), deaf)).await;
         cancel.cancel();
     });
     Ok(ours)
 }
 
+#[derive(PartialEq, Eq)]
+enum Carried {
+    All,
+    /// The program takes no more.
+    Refused,
+}
+
 /// Ends when we close the stream, which closes the program's input.
-async fn carry_in(mut from: ReadHalf<DuplexStream>, mut input: Input, cancel: CancellationToken) {
+async fn carry_in(
+    mut from: ReadHalf<DuplexStream>,
+    mut input: Input,
+    cancel: CancellationToken,
+) -> Carried {
     let mut buffer = vec![0; 64 * 1024];
     loop {
         let read = tokio::select! {
             read = from.read(&mut buffer) => read,
-            () = cancel.cancelled() => return,
+            () = cancel.cancelled() => return Carried::All,
         };
         let Ok(count @ 1..) = read else {
-            return;
+            return Carried::All;
         };
         let bytes = buffer.get(..count).unwrap_or_default();
         let written = tokio::select! {
             written = input.write_all(bytes) => written,
-            () = cancel.cancelled() => return,
+            () = cancel.cancelled() => return Carried::All,
         };
         if written.is_err() {
-            return;
+            return Carried::Refused;
         }
     }
 }
@@ -140,12 +163,22 @@ async fn carry_out(
     mut process: Process,
     mut to: WriteHalf<DuplexStream>,
     noise: Noise,
-    cancel: CancellationToken,
+    (cancel, deaf): (CancellationToken, CancellationToken),
 ) {
     let mut line = Vec::new();
+    let mut until = None;
     loop {
         let output = tokio::select! {
             output = process.next() => output,
+            // One that is about to end closes its input, too.
+            () = deaf.cancelled(), if until.is_none() => {
+                until = Some(Instant::now() + PATIENCE);
+                continue;
+            }
+            () = at(until) => {
+                noise.fail(Trouble::new(Code::Ended, Word::McpDeaf));
+                return;
+            }
             () = cancel.cancelled() => {
                 // Its input is closed by now; whoever does not end then is ended.
                 let over = async { while !matches!(process.next().await, Output::Exited(_)) {} };
@@ -168,6 +201,13 @@ async fn carry_out(
     }
 }
 
+async fn at(when: Option<Instant>) {
+    match when {
+        Some(when) => tokio::time::sleep_until(when).await,
+        None => std::future::pending().await,
+    }
+}
+
 /// Passes whole messages on. Whether there is any use in going on.
 async fn take(
     line: &mut Vec<u8>,
@@ -179,7 +219,8 @@ async fn take(
         line.extend_from_slice(piece);
         if line.len() > MAX_MESSAGE {
             let most = (MAX_MESSAGE >> 20).to_string();
-            noise.fail(Why::ours(Word::McpLong, [most.into()]));
+            let why = Why::ours(Word::McpLong, [most.into()]);
+            noise.fail(Trouble::new(Code::TooLong, why));
             return false;
         }
         if !piece.ends_with(b"\n") {
@@ -199,7 +240,9 @@ async fn take(
 /// Programs print other things to stdout, too.
 fn is_message(line: &[u8]) -> bool {
     let text = line.trim_ascii_start();
-    text.starts_with(b"{") && memchr::memmem::find(text, b"\"jsonrpc\"").is_some()
+    text.starts_with(b"{")
+        && memchr::memmem::find(text, b"\"jsonrpc\"").is_some()
+        && serde_json::from_slice::<serde::de::IgnoredAny>(text).is_ok()
 }
 
 #[cfg(test)]
