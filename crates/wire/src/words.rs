@@ -749,6 +749,7 @@ words! {
     McpNotRunnable: "{}. Make it executable (chmod +x), or name its interpreter as `command`", "{}。请设为可执行（chmod +x），或把解释器写为 `command`";
     McpNoCwd: "{}. Its `cwd` must be a folder that is there", "{}。它的 `cwd` 须是存在的文件夹";
     McpDeaf: "it has closed its input, so nothing can be sent to it", "它关闭了输入，无法再向它发送内容";
+    McpUnread: "it sends without reading what we answer, and was stopped", "它只发送而不读取我们的应答，已被停止";
     McpLateProgram: "it runs, but has not answered: does `{}` speak MCP on its stdin and stdout?", "它在运行，但没有回答：`{}` 会在标准输入输出上使用 MCP 吗？";
     McpLateAddress: "{} has not answered: is that the address of an MCP server, and is it well?", "{} 没有回答：这是 MCP 服务器的地址吗？它运行正常吗？";
     McpLateLists: "it answers, but has not said what it offers", "它有回应，但没有说明提供什么";

@@ -33,6 +33,8 @@ pub(super) const MAX_SAID: usize = 2_000;
 pub(super) const MAX_ROUNDS: usize = 10;
 /// How long telling a server that nobody waits any longer may take.
 pub(super) const FAREWELL: Duration = Duration::from_millis(100);
+/// Between two signs of life that are passed on; nobody reads faster.
+const HEARING: Duration = Duration::from_millis(100);
 /// For prompts and resources.
 const FETCHING: Duration = Duration::from_secs(60);
 /// No limit, for all that matters.
@@ -262,6 +264,7 @@ impl Link {
             .map(|asker| self.talk.lend(asker, &handle.id));
         let (_listening, mut signs) = self.talk.listen(handle.progress_token.clone());
         drop(sending);
+        let mut heard = None;
         let mut until = Instant::now() + limit;
         let error = loop {
             tokio::select! {
@@ -273,8 +276,12 @@ impl Link {
                 },
                 () = caller.cancel.cancelled() => break CallError::Stopped,
                 sign = signs.recv() => {
-                    until = Instant::now() + limit;
-                    (caller.hear)(sign.unwrap_or_default());
+                    let now = Instant::now();
+                    until = now + limit;
+                    if heard.is_none_or(|before| now - before >= HEARING) {
+                        heard = Some(now);
+                        (caller.hear)(sign.unwrap_or_default());
+                    }
                 }
                 // A person who is being asked has all the time that they want.
                 () = tokio::time::sleep_until(until), if self.talk.is_asking() => {

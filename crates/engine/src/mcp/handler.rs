@@ -306,3 +306,72 @@ fn far(params: &ProgressNotificationParam) -> String {
     };
     format!("{done} {message}").trim_end().to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::FutureExt as _;
+    use futures_util::future::BoxFuture;
+
+    struct Nobody;
+
+    impl Asker for Nobody {
+        fn ask(&self, _: Form) -> BoxFuture<'_, Reply> {
+            Box::pin(std::future::ready(Reply::Cancel))
+        }
+
+        fn sample(&self, _: Wanted) -> BoxFuture<'_, Result<Said, String>> {
+            Box::pin(std::future::ready(Err(String::new())))
+        }
+    }
+
+    fn from(origin: Option<InboundStreamOrigin>) -> Extensions {
+        let mut from = Extensions::new();
+        origin.map(|origin| from.insert(origin));
+        from
+    }
+
+    #[tokio::test]
+    async fn questions_go_to_the_caller_that_they_belong_to() {
+        let talk = Talk::default();
+        let [one, two]: [Arc<dyn Asker>; 2] = [Arc::new(Nobody), Arc::new(Nobody)];
+        let id = |n: i64| RequestId::Number(n);
+        let of = |n: i64| from(Some(InboundStreamOrigin::OutboundRequest(id(n))));
+        let first = talk.lend(one.clone(), &id(1));
+        let _second = talk.lend(two.clone(), &id(2));
+        let mut marked = of(2);
+        marked.insert(Asked(Some(one.clone())));
+        let mut unasked = of(2);
+        unasked.insert(Asked(None));
+        let loose = from(Some(InboundStreamOrigin::Unassociated));
+        for (from, expect) in [
+            (of(1), Some(&one)),
+            (of(2), Some(&two)),
+            (of(3), None),
+            (marked, Some(&one)),
+            (unasked, None),
+            (loose, Some(&two)),
+            (from(None), Some(&two)),
+        ] {
+            let found = talk.asker(&from).await;
+            assert!(match (&found, expect) {
+                (Some(found), Some(expect)) => Arc::ptr_eq(found, expect),
+                (None, None) => true,
+                (Some(_), None) | (None, Some(_)) => false,
+            });
+        }
+        drop(first);
+        assert!(talk.asker(&of(1)).await.is_none());
+    }
+
+    #[tokio::test]
+    async fn a_question_waits_until_its_caller_is_known() {
+        let talk = Talk::default();
+        let sending = talk.sending().await;
+        let from = from(None);
+        assert!(talk.asker(&from).now_or_never().is_none());
+        let _lent = talk.lend(Arc::new(Nobody), &RequestId::Number(1));
+        drop(sending);
+        assert!(talk.asker(&from).await.is_some());
+    }
+}
