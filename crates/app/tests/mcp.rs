@@ -109,7 +109,7 @@ fn a_call_that_goes_wrong_is_a_clear_result() {
         ),
         (
             "answers too deep",
-            r#"tools/call) answer "{\"content\":$(printf '[%.0s' $(seq 300))";;"#,
+            r#"tools/call) answer "{\"content\":[],\"structuredContent\":{\"a\":$(printf '[%.0s' $(seq 300))$(printf ']%.0s' $(seq 300))}}";;"#,
             "server_error",
             "cannot be read as JSON",
         ),

@@ -27,6 +27,8 @@ const MAX_LOG: usize = 16 * 1024;
 const PATIENCE: Duration = Duration::from_millis(500);
 /// Of a line, in which it must say which request it answers.
 const MAX_START: usize = 200;
+/// Levels of a message; the library passes over what has more, without a word.
+const MAX_DEPTH: usize = 127;
 const PARSE_ERROR: i32 = -32700;
 /// Messages that a server may send while it does not read what we say.
 const MAX_UNREAD: usize = 10_000;
@@ -315,18 +317,40 @@ fn read(line: &[u8]) -> Line {
     if !text.starts_with(b"{") || memchr::memmem::find(text, b"\"jsonrpc\"").is_none() {
         return Line::Log;
     }
-    let Err(error) = serde_json::from_slice::<IgnoredAny>(text) else {
-        return Line::Message;
+    let fault = match serde_json::from_slice::<IgnoredAny>(text) {
+        Err(error) => error.to_string(),
+        Ok(_) if depth(text) > MAX_DEPTH => format!("more than {MAX_DEPTH} levels"),
+        Ok(_) => return Line::Message,
     };
     match answered(text) {
         Some(id) => {
-            let said = format!("its answer cannot be read as JSON: {error}");
+            let said = format!("its answer cannot be read as JSON: {fault}");
             let error = json!({"code": PARSE_ERROR, "message": said});
             let answer = json!({"jsonrpc": "2.0", "id": id, "error": error});
             Line::Broken(format!("{answer}\n").into_bytes())
         }
         None => Line::Log,
     }
+}
+
+/// How deep a value goes that is known to be one.
+fn depth(text: &[u8]) -> usize {
+    let (mut now, mut most, mut in_string, mut escaped) = (0_usize, 0, false, false);
+    for byte in text {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = in_string,
+            b'"' => in_string = !in_string,
+            _ if in_string => {}
+            b'{' | b'[' => {
+                now += 1;
+                most = most.max(now);
+            }
+            b'}' | b']' => now = now.saturating_sub(1),
+            _ => {}
+        }
+    }
+    most
 }
 
 /// The request that a broken line answers, if it says so before anything else.
@@ -372,6 +396,13 @@ mod tests {
                 r#"{"jsonrpc":"2.0", "id": 8 , "error": oops"#.into(),
                 Some(8),
             ),
+            (
+                format!(
+                    r#"{{"jsonrpc":"2.0","id":9,"result":{deep}{}}}"#,
+                    "]".repeat(200)
+                ),
+                Some(9),
+            ),
             // It asks, or says nothing of whom it answers, or hides it.
             (
                 r#"{"jsonrpc":"2.0","id":9,"method":"ping","params":"#.into(),
@@ -397,6 +428,18 @@ mod tests {
                 Line::Log => serde_json::Value::Null,
             };
             assert_eq!(broken["id"].as_u64(), expect, "{line}");
+        }
+    }
+
+    #[test]
+    fn levels_are_counted_outside_of_words() {
+        for (text, expect) in [
+            ("{}", 1),
+            (r#"{"a":[[1],{"b":2}]}"#, 3),
+            (r#"{"a":"[[[{\"[[["}"#, 1),
+            (r#"{"a":"\\","b":[1]}"#, 2),
+        ] {
+            assert_eq!(depth(text.as_bytes()), expect, "{text}");
         }
     }
 
