@@ -51,6 +51,7 @@ struct Shared {
     changed: Condvar,
 }
 
+// tidy: plain data
 #[derive(Default)]
 struct State {
     url: String,
