@@ -8,8 +8,7 @@ use super::handler::{Asked, Handler, Talk};
 use super::stdio::Noise;
 use super::text;
 use super::trouble::{Code, Place, Trouble, on_the_way};
-use crate::why::Why;
-use ostler_wire::Word;
+use ostler_wire::{Why, Word};
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, GetPromptRequest,
     GetPromptRequestParams, InputRequest, InputRequests, InputResponses, NumberOrString,

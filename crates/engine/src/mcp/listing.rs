@@ -5,8 +5,7 @@ use super::connect::{Failed, login_hint};
 use super::settings::Server;
 use super::trouble::{Code, Trouble};
 use super::{LeftOut, Lists, PromptInfo, ResourceInfo, ToolInfo, text};
-use crate::why::Why;
-use ostler_wire::Word;
+use ostler_wire::{Why, Word};
 use rmcp::ServiceError;
 use rmcp::model::PaginatedRequestParams;
 

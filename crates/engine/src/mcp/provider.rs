@@ -6,10 +6,9 @@ use super::connect::{command, last_words, not_started};
 use super::settings::{Program, Surroundings};
 use super::stdio::{MAX_MESSAGE, Noise, ended};
 use super::text;
-use crate::why::Why;
 use ostler_host::{Input, Output, Process};
 use ostler_llm::{Error, Plugin, PluginFuture, PluginLines, Price};
-use ostler_wire::{Language, Word};
+use ostler_wire::{Why, Word};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -44,8 +43,6 @@ pub struct PluginModel {
 pub struct ModelPlugin {
     name: String,
     start: Arc<Start>,
-    /// What the person reads of requests that failed.
-    language: Language,
     /// Programs that ended their last answer by its id: whatever they still say has another than the next request.
     idle: Arc<Mutex<Vec<Running>>>,
     requests: AtomicU64,
@@ -58,16 +55,10 @@ impl std::fmt::Debug for ModelPlugin {
 }
 
 impl ModelPlugin {
-    pub fn new(
-        name: impl Into<String>,
-        program: Program,
-        around: Surroundings,
-        language: Language,
-    ) -> Self {
+    pub fn new(name: impl Into<String>, program: Program, around: Surroundings) -> Self {
         Self {
             name: name.into(),
             start: Arc::new(Start { program, around }),
-            language,
             idle: Arc::default(),
             requests: AtomicU64::new(0),
         }
@@ -123,14 +114,14 @@ impl ModelPlugin {
             running.write(&line).await?;
             Ok((running, None))
         };
-        let (running, again) = reply.await.map_err(|why: Why| Error::Fatal {
-            message: Why::ours(Word::PluginNamed, [self.name.as_str().into(), why])
-                .say(self.language),
-            status: None,
+        let (running, again) = reply.await.map_err(|why: Why| {
+            Error::fatal(Why::ours(
+                Word::PluginNamed,
+                [self.name.as_str().into(), why],
+            ))
         })?;
         Ok(Box::new(Reply {
             name: self.name.clone(),
-            language: self.language,
             running,
             idle: self.idle.clone(),
             id,
@@ -237,10 +228,7 @@ impl Running {
         let written = tokio::time::timeout(READING, self.input.write_all(bytes)).await;
         match written {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) => {
-                let error = error.to_string();
-                Err(Why::ours(Word::PluginTakesNone, [error.into()]))
-            }
+            Ok(Err(error)) => Err(Why::ours(Word::PluginTakesNone, [(&error).into()])),
             Err(_) => Err(Word::PluginReadsNone.into()),
         }
     }
@@ -283,7 +271,6 @@ impl Running {
 /// An answer on its way.
 struct Reply {
     name: String,
-    language: Language,
     running: Running,
     idle: Arc<Mutex<Vec<Running>>>,
     id: String,
@@ -328,10 +315,11 @@ impl PluginLines for Reply {
     fn next(&mut self) -> PluginFuture<'_, String> {
         Box::pin(async move {
             // A program that has failed once fails again; what may be tried again it says itself.
-            self.line().await.map_err(|why| Error::Fatal {
-                message: Why::ours(Word::PluginBroke, [self.name.as_str().into(), why])
-                    .say(self.language),
-                status: None,
+            self.line().await.map_err(|why| {
+                Error::fatal(Why::ours(
+                    Word::PluginBroke,
+                    [self.name.as_str().into(), why],
+                ))
             })
         })
     }

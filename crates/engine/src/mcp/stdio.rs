@@ -3,9 +3,8 @@
 
 use super::text;
 use super::trouble::{Code, Trouble};
-use crate::why::Why;
 use ostler_host::{Command, Exit, Host, Input, Output, Process, Stdio};
-use ostler_wire::Word;
+use ostler_wire::{Language, Why, Word};
 use serde::de::IgnoredAny;
 use serde_json::json;
 use std::borrow::Cow;
@@ -319,12 +318,14 @@ fn read(line: &[u8]) -> Line {
     }
     let fault = match serde_json::from_slice::<IgnoredAny>(text) {
         Err(error) => error.to_string(),
-        Ok(_) if depth(text) > MAX_DEPTH => format!("more than {MAX_DEPTH} levels"),
+        Ok(_) if depth(text) > MAX_DEPTH => {
+            Language::English.fill(Word::McpTooDeep, &[&MAX_DEPTH.to_string()])
+        }
         Ok(_) => return Line::Message,
     };
     match answered(text) {
         Some(id) => {
-            let said = format!("its answer cannot be read as JSON: {fault}");
+            let said = Language::English.fill(Word::McpUnreadable, &[&fault]);
             let error = json!({"code": PARSE_ERROR, "message": said});
             let answer = json!({"jsonrpc": "2.0", "id": id, "error": error});
             Line::Broken(format!("{answer}\n").into_bytes())

@@ -3,8 +3,7 @@
 
 use super::client::{CallError, Caller, FAREWELL, Link, MAX_ROUNDS};
 use super::text;
-use crate::why::Why;
-use ostler_wire::Word;
+use ostler_wire::{Why, Word};
 use rmcp::model::{
     CallToolResult, CancelTaskParams, ClientRequest, DetailedTask, GetTaskParams, GetTaskRequest,
     InputRequests, ServerResult, Task, TaskPayload, UpdateTaskParams, UpdateTaskRequest,

@@ -3,8 +3,7 @@
 
 use super::client::{MAX_SAID, chain};
 use super::text;
-use crate::why::Why;
-use ostler_wire::Word;
+use ostler_wire::{Why, Word};
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 use std::error::Error as StdError;
 
