@@ -3,7 +3,7 @@
 
 #![expect(clippy::print_stdout, reason = "printing is what it is for")]
 
-use ostler_engine::mcp::{Endpoint, Link, McpSettings, Program, Server, Surroundings};
+use ostler_engine::mcp::{Caller, Endpoint, Link, McpSettings, Program, Server, Surroundings};
 use rmcp::ServiceExt as _;
 use rmcp::model::CallToolRequestParams;
 use rmcp::transport::async_rw::AsyncRwTransport;
@@ -87,7 +87,11 @@ async fn measure() -> anyhow::Result<()> {
     };
     let ours = Link::open(&server, &around, CancellationToken::new()).await;
     let ours = ours.map_err(|failed| anyhow::anyhow!(failed.why))?;
-    let cancel = CancellationToken::new();
+    let caller = Caller {
+        cancel: &CancellationToken::new(),
+        hear: &|_| {},
+        asker: None,
+    };
     println!("{CALLS} calls a round; medians");
     for _ in 0..ROUNDS {
         let mut took = Vec::new();
@@ -101,8 +105,7 @@ async fn measure() -> anyhow::Result<()> {
         for _ in 0..CALLS {
             let start = Instant::now();
             let limit = Duration::from_secs(10);
-            ours.call("go", Map::new(), limit, (&cancel, |_| {}))
-                .await?;
+            ours.call("go", Map::new(), limit, &caller).await?;
             took.push(start.elapsed());
         }
         let own = median(&mut took);

@@ -7,8 +7,8 @@ use crate::config::oauth::TokenStore as TokenStoreKind;
 use anyhow::{Context as _, anyhow};
 use futures_util::future::BoxFuture;
 use ostler_engine::mcp::{
-    Address, Asker, CallError, End, Endpoint, Form, Link, Lists, McpSettings, Registration, Reply,
-    Said, Server, Surroundings, TokenStore as _, ToolInfo, Visit, Wanted, log_in,
+    Address, Asker, CallError, Caller, End, Endpoint, Form, Link, Lists, McpSettings, Registration,
+    Reply, Said, Server, Surroundings, TokenStore as _, ToolInfo, Visit, Wanted, log_in,
 };
 use serde_json::{Map, Value, json};
 use std::io::Write as _;
@@ -119,14 +119,15 @@ async fn run(url: String) -> anyhow::Result<()> {
     let (mut link, lists) = driver.connect().await?;
     for (tool, args) in calls(&lists, &context) {
         loop {
-            let _lent = link.talk.lend(Arc::new(Willing));
-            let cancel = CancellationToken::new();
-            let called = link.call(&tool, args.clone(), CALL, (&cancel, |_| {}));
-            match called.await {
+            let caller = Caller {
+                cancel: &CancellationToken::new(),
+                hear: &|_| {},
+                asker: Some(Arc::new(Willing)),
+            };
+            match link.call(&tool, args.clone(), CALL, &caller).await {
                 Ok(_) => break,
                 Err(CallError::Login(challenge)) => {
                     driver.log_in(&challenge).await?;
-                    drop(_lent);
                     link.close().await;
                     (link, _) = driver.connect().await?;
                 }

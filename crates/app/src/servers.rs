@@ -9,7 +9,7 @@ use crate::config::plugins::{
 };
 use crate::speech::{filled, spoken};
 use crate::trusted_tools::TrustedTools;
-use ostler_engine::mcp::{Address, Endpoint, McpSettings, Program, Sampling, Server};
+use ostler_engine::mcp::{Address, Endpoint, McpSettings, Program, Registration, Sampling, Server};
 use ostler_wire::Word;
 use std::path::Path;
 use std::sync::Arc;
@@ -55,6 +55,28 @@ fn all(boot: &Boot) -> Vec<Server> {
 /// One of them, for looking at it alone.
 pub fn one(boot: &Boot, configured: &Configured) -> Server {
     server(configured, &mut Names::new(boot), &boot.places.root)
+}
+
+/// How we are known to the issuer of its tokens.
+pub fn registration(boot: &Boot, one: &Configured) -> Result<Registration, String> {
+    let mut names = Names::new(boot);
+    let oauth = one.plugin.oauth.clone().unwrap_or_default();
+    let mut expand = |text: Option<String>| text.map(|t| names.expand(&t, one.scope)).transpose();
+    let registration = Registration {
+        client_id: expand(oauth.client_id)?,
+        client_secret: expand(oauth.client_secret)?,
+        client_page: expand(oauth.client_metadata_url)?,
+        scopes: oauth.scopes,
+    };
+    boot.redactor.learn(registration.client_secret.as_deref());
+    match &registration {
+        Registration {
+            client_id: None,
+            client_secret: Some(_),
+            ..
+        } => Err(spoken(Word::ServerSecretAlone).into()),
+        _ => Ok(registration),
+    }
 }
 
 fn server(one: &Configured, names: &mut Names<'_>, root: &Path) -> Server {

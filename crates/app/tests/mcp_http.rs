@@ -5,7 +5,7 @@ mod common;
 
 use common::shell::{call, done, result};
 use common::{Scene, files};
-use ostler_testkit::{Issuer, Kind, McpServer, Output, browse};
+use ostler_testkit::{CLIENT_ID, Issuer, Kind, McpServer, Output, Running, browse};
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
@@ -48,9 +48,12 @@ fn guarded() -> (Arc<Issuer>, McpServer) {
 /// Logs in, with the test as the browser.
 #[track_caller]
 fn log_in(scene: &Scene) -> Output {
-    let running = scene
-        .ostler(["mcp", "login", "work", "--no-browser"])
-        .spawn();
+    let login = scene.ostler(["mcp", "login", "work", "--no-browser"]);
+    finish(login.spawn())
+}
+
+#[track_caller]
+fn finish(running: Running) -> Output {
     let shown = running.wait_stderr("code_challenge=");
     let page = shown
         .split_whitespace()
@@ -150,4 +153,81 @@ fn a_login_that_fails_says_why() {
         "{}",
         out.stderr
     );
+}
+
+#[test]
+fn a_client_with_a_secret_logs_in_and_renews() {
+    let (issuer, server) = guarded();
+    issuer.confidential("whisper-whisper");
+    issuer.life(Some(1));
+    let scene = Scene::new(Kind::Chat, []);
+    let add = scene.ostler(["mcp", "add", "--client-id", CLIENT_ID]);
+    let add = add.args(["--client-secret-env", "WORK_SECRET", "work", server.url()]);
+    add.output().ok();
+    let out = log_in_as(&scene, None).exits(1);
+    assert!(
+        out.stderr.contains("WORK_SECRET is not set"),
+        "{}",
+        out.stderr
+    );
+    let out = log_in_as(&scene, Some("wrong")).exits(1);
+    assert!(out.stderr.contains("no login to work"), "{}", out.stderr);
+    let login = log_in_as(&scene, Some("whisper-whisper")).ok();
+    issuer.life(Some(3600));
+    // Renewing needs it again, and no variable.
+    let before = issuer.requests("/token").len();
+    let tested = scene.ostler(["mcp", "test", "work"]).output().ok();
+    assert_eq!(issuer.requests("/token").len(), before + 1);
+    scene.ostler(["mcp", "test", "work"]).output().ok();
+    let got = scene.ostler(["mcp", "get", "work"]).output().ok();
+    assert!(got.stdout.contains("${WORK_SECRET}"), "{}", got.stdout);
+    // One file has it, for the person alone.
+    let auth = scene.space.home().join("auth.json");
+    assert!(scene.space.read(&auth).contains("whisper-whisper"));
+    let mode = std::fs::metadata(&auth).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    for out in [&login, &tested, &got] {
+        assert!(!out.stdout.contains("whisper") && !out.stderr.contains("whisper"));
+    }
+    let others = files(scene.space.home())
+        .into_iter()
+        .filter(|path| *path != auth);
+    for path in others {
+        let text = std::fs::read(&path).unwrap_or_default();
+        assert!(
+            !String::from_utf8_lossy(&text).contains("whisper"),
+            "{}",
+            path.display()
+        );
+    }
+    scene.ostler(["mcp", "logout", "work"]).output().ok();
+    assert!(!scene.space.read(&auth).contains("whisper"));
+}
+
+/// Logs in with a secret in the variable that the configuration names.
+#[track_caller]
+fn log_in_as(scene: &Scene, secret: Option<&str>) -> Output {
+    let login = scene.ostler(["mcp", "login", "work", "--no-browser"]);
+    let Some(secret) = secret else {
+        return login.output();
+    };
+    finish(login.env("WORK_SECRET", secret).spawn())
+}
+
+#[test]
+fn a_server_that_says_only_401_can_be_logged_in_to() {
+    let issuer = Arc::new(Issuer::start());
+    let asked = issuer.clone();
+    let server = McpServer::without_challenge(&issuer.url(), move |request| {
+        asked.accepts(request.header("authorization"))
+    });
+    let scene = scene(server.url(), "");
+    let out = scene.ostler(["mcp", "test", "work"]).output().exits(1);
+    assert!(
+        out.stderr.contains("ostler mcp login work"),
+        "{}",
+        out.stderr
+    );
+    log_in(&scene).ok();
+    scene.ostler(["mcp", "test", "work"]).output().ok();
 }

@@ -6,7 +6,7 @@ mod common;
 
 use common::shell::{answer, call, command, done, driven, prompt, result, scene, script};
 use common::{Scene, of_type};
-use ostler_testkit::{Step, json_lines};
+use ostler_testkit::{Running, Step, json_lines};
 use serde_json::{Value, json};
 
 /// Asks back with the given request and says what it was told, without quotes.
@@ -440,16 +440,106 @@ fn an_answer_that_comes_too_late_is_nobodys() {
     assert_eq!(results[1]["output"]["data"]["text"], "own");
 }
 
+/// A server that makes a task of every call, whose later states are `states`, one after the other.
+fn tasking(states: &[&str]) -> String {
+    let base = r#"\"taskId\":\"t1\",\"createdAt\":\"a\",\"lastUpdatedAt\":\"$n\",\"ttlMs\":null,\"pollIntervalMs\":1"#;
+    let mut cases = format!(
+        "tools/call) n=0; answer \"{{\\\"resultType\\\":\\\"task\\\",\\\"status\\\":\\\"working\\\",{base}}}\";;\n\
+         tasks/update) printf '%s\\n' \"$line\" > updated; answer '{{\"resultType\":\"complete\"}}';;\n\
+         tasks/cancel) touch cancelled; answer '{{\"resultType\":\"complete\"}}';;\n\
+         tasks/get) n=$((n+1)); case $n in\n"
+    );
+    for (n, state) in states.iter().enumerate() {
+        let pattern = if n + 1 == states.len() {
+            "*".to_owned()
+        } else {
+            (n + 1).to_string()
+        };
+        let state = state.replace('"', "\\\"");
+        cases.push_str(&format!("{pattern}) answer \"{{{state},{base}}}\";;\n"));
+    }
+    script(&format!("{cases}esac;;"))
+}
+
 #[test]
-fn a_task_that_nobody_asked_for_is_a_clear_error() {
-    let task = r#"tools/call) answer '{"resultType":"task","taskId":"t1","status":"working","createdAt":"2026-11-15T00:00:00Z","lastUpdatedAt":"2026-11-15T00:00:00Z","ttlMs":1000}';;"#;
-    let steps = [call("mcp__fake__go", json!({})), done()];
-    let scene = scene("", &[("fake", script(task))], steps);
+fn a_call_that_becomes_a_task_is_waited_for() {
+    let working = r#""status":"working","statusMessage":"half""#;
+    let said = r#""content":[{"type":"text","text":"at last"}]"#;
+    let done_with = format!(r#""status":"completed","result":{{{said}}}"#);
+    let failed = r#""status":"failed","error":{"code":-1,"message":"no disk"}"#;
+    let cancelled = r#""status":"cancelled""#;
+    for (states, code, words) in [
+        (vec![working, working, &done_with], "", "at last"),
+        (vec![working, failed], "server_error", "no disk"),
+        (vec![cancelled], "server_error", "it cancelled the call"),
+        (vec![r#""status":"odd""#], "server_error", "something else"),
+    ] {
+        let scene = scene(
+            "",
+            &[("fake", tasking(&states))],
+            [call("mcp__fake__go", json!({})), done()],
+        );
+        scene.exec("go").ok();
+        let result = result(&scene);
+        assert_eq!(
+            result["error"]["code"].as_str().unwrap_or_default(),
+            code,
+            "{result}"
+        );
+        assert!(result.to_string().contains(words), "{result}");
+    }
+}
+
+#[test]
+fn a_task_that_never_ends_is_cancelled() {
+    // It lives, and nothing of it changes.
+    let stuck = tasking(&[r#""status":"working""#]).replace("\\\"$n\\\"", "\\\"x\\\"");
+    let more = "\n[tools]\nmcp_call_timeout_seconds = 1\n";
+    let scene = scene(
+        more,
+        &[("fake", stuck)],
+        [call("mcp__fake__go", json!({})), done()],
+    );
     scene.exec("go").ok();
-    let result = result(&scene);
-    assert_eq!(result["error"]["code"], "server_error", "{result}");
-    let message = result["error"]["message"].as_str().unwrap();
-    assert!(message.contains("tasks are not supported"), "{message}");
+    assert_eq!(result(&scene)["error"]["code"], "timeout");
+    assert!(scene.space.exists("cancelled"));
+}
+
+#[test]
+fn a_task_asks_the_person_and_goes_on() {
+    let asks = r#""status":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":{"mode":"form","message":"Which?","requestedSchema":{"type":"object","properties":{"colour":{"type":"string"}},"required":["colour"]}}}}"#;
+    let ended = r#""status":"completed","result":{"content":[{"type":"text","text":"painted"}]}"#;
+    let server = tasking(&[asks, asks, ended]);
+    let scene = known(&plugin(""), server, [done()]);
+    let mut running = driven(&scene);
+    running.write(&prompt("go"));
+    let ask = answer(&mut running, 1, "red");
+    assert!(
+        ask["subject"]
+            .as_str()
+            .is_some_and(|s| s.contains("Which?")),
+        "{ask}"
+    );
+    running.wait().ok();
+    assert_eq!(said(&scene), "painted");
+    let updated = scene.space.read("updated");
+    assert!(
+        updated.contains("\"colour\":\"red\"") && updated.contains("\"k\""),
+        "{updated}"
+    );
+}
+
+#[test]
+fn a_server_that_asks_without_end_is_not_heard() {
+    let flood = r#"tools/call) own=$id; i=0; while [ $i -lt 1000 ]; do printf '{"jsonrpc":"2.0","id":%s,"method":"elicitation/create","params":{"message":"Well?","requestedSchema":{"type":"object","properties":{"a":{"type":"string"}}}}}\n' $((9000+i)); i=$((i+1)); done; c=0; while [ $c -lt 984 ]; do next; case $line in *cancel*) c=$((c+1));; esac; done; id=$own; say "$c";;"#;
+    let scene = known(&plugin(""), script(flood), [done()]);
+    let mut running = driven(&scene);
+    running.write(&prompt("go"));
+    // The rest was refused before anybody answers.
+    running.wait_stdout("\"ask\":\"a1\"");
+    running.wait_stdout("\"text\":\"984\"");
+    running.wait();
+    assert_eq!(said(&scene), "984");
 }
 
 #[test]
@@ -487,4 +577,53 @@ fn a_list_that_changes_is_taken_in_between_turns() {
             .count(),
         1
     );
+}
+
+#[test]
+fn a_server_without_rest_is_bounded() {
+    // Every list is another than the one before.
+    let restless = r#"tools/list) n=$$; echo $n >> lists; answer "{\"tools\":[{\"name\":\"go$n\",\"inputSchema\":{\"type\":\"object\"}}]}";;"#;
+    const CHANGES: usize = 12;
+    const MOST: usize = 100;
+    let steps = (0..MOST).map(|_| done());
+    let scene = scene(&plugin(""), &[("fake", script(restless))], steps);
+    scene.exec("learn").ok();
+    for log in scene.logs() {
+        std::fs::remove_file(log).unwrap();
+    }
+    let mut running = driven(&scene);
+    let is_bounded = |running: &Running| running.stdout().contains("keep changing their tools");
+    let mut turns = 0;
+    // The prompt lives, whatever the server does.
+    let mut turn = |running: &mut Running| {
+        turns += 1;
+        assert!(turns < MOST - 2, "{}", running.stdout());
+        running.write(&prompt("go"));
+        common::wait_for("the turn", || {
+            let ended = running.stdout().matches("\"type\":\"turn_end\"").count();
+            (ended == turns).then_some(())
+        });
+    };
+    turn(&mut running);
+    while !is_bounded(&running) {
+        let lists = || scene.space.read("lists").lines().count();
+        let before = lists();
+        running.write(&command("mcp reconnect fake"));
+        common::wait_for("another list", || (lists() > before).then_some(()));
+        turn(&mut running);
+    }
+    running.wait().ok();
+    let log = scene.log();
+    let usage = of_type(&log, "usage");
+    let breaks = usage.iter().filter(|u| u["break"]["cause"] == "tools");
+    assert_eq!(breaks.count(), CHANGES, "{usage:?}");
+    let notices = of_type(&log, "notice");
+    let bound = |n: &&&Value| {
+        let text = n["text"].as_str();
+        text.is_some_and(|t| t.contains("keep changing their tools"))
+    };
+    assert_eq!(notices.iter().filter(bound).count(), 1, "{notices:?}");
+    let requests = scene.server.requests();
+    let last = |n: usize| requests[requests.len() - n].tool_names();
+    assert_eq!(last(1), last(2));
 }

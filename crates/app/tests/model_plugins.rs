@@ -101,17 +101,61 @@ fn a_plugin_that_misbehaves_is_a_clear_error() {
     }
 }
 
+/// Says its process before its words, so that one can tell who answered.
+const SAYS: &str = r#"say() { printf '{"type":"%s","text":"%s"%s}\n' "$1" "$2" "$3"; }"#;
+
 #[test]
 fn noise_is_passed_over_and_late_words_are_nobodys() {
+    let id = r#"id=${line#*'"id":"'}; id=${id%%\"*}; n=$((n+1));"#;
+    let named = r#"",\"id\":\"$id\"""#;
+    for (name, words, expect) in [
+        (
+            "without ids each request has a process of its own",
+            "echo loading; say text $n; echo '{\"type\":\"progress\"}'; say end; say text late"
+                .to_owned(),
+            "1\n1\n",
+        ),
+        (
+            "with ids one process has all, and what it says late has another id",
+            format!("say text $n {named}; say end '' {named}; say text late {named}"),
+            "1\n2\n",
+        ),
+        (
+            "whoever uses ids uses them everywhere",
+            format!("say text $n {named}; say end '' {named}; say text late; say end"),
+            "1\n2\n",
+        ),
+        (
+            "another id is nobody's",
+            format!(
+                "say text x ',\"id\":\"x\"'; say end '' ',\"id\":\"x\"'; say text $n {named}; say end '' {named}"
+            ),
+            "1\n2\n",
+        ),
+    ] {
+        let scene = shell();
+        script(&scene, &format!("{SAYS}; {id} {words}"));
+        let out = scene
+            .ostler(["-m", "local"])
+            .stdin("one\ntwo\n")
+            .output()
+            .ok();
+        assert_eq!(out.stdout, expect, "{name}");
+    }
+}
+
+#[test]
+fn a_process_that_ended_meanwhile_is_started_again() {
     let scene = shell();
-    let answer = "echo loading; echo '{\"type\":\"text\",\"text\":\"yes\"}'; echo '{\"type\":\"progress\"}'; echo '{\"type\":\"end\"}'; echo '{\"type\":\"text\",\"text\":\"late\"}'";
-    script(&scene, answer);
-    let out = scene
-        .ostler(["-m", "local"])
-        .stdin("one\ntwo\n")
-        .output()
-        .ok();
-    assert_eq!(out.stdout, "yes\nyes\n");
+    let end = r#"id=${line#*'"id":"'}; id=${id%%\"*}; printf '{"type":"text","text":"yes","id":"%s"}\n{"type":"end","id":"%s"}\n' $id $id; exit 0"#;
+    script(&scene, end);
+    let mut running = scene.ostler(["-m", "local"]).open_stdin().spawn();
+    running.write("one\n");
+    running.wait_stdout("yes\n");
+    running.write("two\n");
+    running.wait_stdout("yes\nyes\n");
+    running.close_stdin();
+    running.wait().ok();
 }
 
 #[test]

@@ -20,6 +20,8 @@ pub struct McpServer {
 struct Shared {
     origin: String,
     issuer: String,
+    /// Whoever is refused is told where to go.
+    challenges: bool,
     lets_in: Guard,
     requests: Mutex<Vec<Captured>>,
 }
@@ -30,13 +32,26 @@ impl McpServer {
         issuer: &str,
         lets_in: impl Fn(&Captured) -> bool + Send + Sync + 'static,
     ) -> McpServer {
+        McpServer::open(issuer, true, Box::new(lets_in))
+    }
+
+    /// The same, without a word to whoever is refused.
+    pub fn without_challenge(
+        issuer: &str,
+        lets_in: impl Fn(&Captured) -> bool + Send + Sync + 'static,
+    ) -> McpServer {
+        McpServer::open(issuer, false, Box::new(lets_in))
+    }
+
+    fn open(issuer: &str, challenges: bool, lets_in: Guard) -> McpServer {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a loopback port");
         let addr = listener.local_addr().expect("the port's address");
         let origin = format!("http://{addr}");
         let shared = Arc::new(Shared {
             origin: origin.clone(),
             issuer: issuer.into(),
-            lets_in: Box::new(lets_in),
+            challenges,
+            lets_in,
             requests: Mutex::default(),
         });
         let ours = shared.clone();
@@ -95,7 +110,8 @@ impl Shared {
         if !(self.lets_in)(request) {
             let challenge = format!("Bearer resource_metadata=\"{}{page}\"", self.origin);
             let header = pair("www-authenticate", &challenge);
-            return (401, Some(header), json!({"error": "unauthorized"}));
+            let header = self.challenges.then_some(header);
+            return (401, header, json!({"error": "unauthorized"}));
         }
         let body = &request.body;
         if body["id"].is_null() {

@@ -51,10 +51,13 @@ struct Shared {
     changed: Condvar,
 }
 
+// tidy: plain data
 #[derive(Default)]
 struct State {
     url: String,
     life: Option<i64>,
+    /// Whoever wants a token must know it.
+    client_secret: Option<String>,
     count: usize,
     /// Code to challenge and redirect.
     codes: HashMap<String, (String, String)>,
@@ -103,6 +106,11 @@ impl Issuer {
     /// How long tokens last from now on; none says nothing about it.
     pub fn life(&self, seconds: Option<i64>) {
         self.shared.lock().life = seconds;
+    }
+
+    /// Gives tokens only to a client that knows this.
+    pub fn confidential(&self, secret: &str) {
+        self.shared.lock().client_secret = Some(secret.into());
     }
 
     /// The next request to this path meets this.
@@ -346,7 +354,8 @@ impl State {
 
     fn token(&mut self, form: &HashMap<String, String>) -> Reply {
         let get = |key: &str| form.get(key).cloned().unwrap_or_default();
-        if get("client_id") != CLIENT_ID {
+        let secret = self.client_secret.clone().unwrap_or_default();
+        if get("client_id") != CLIENT_ID || get("client_secret") != secret {
             return refusal("invalid_client");
         }
         match get("grant_type").as_str() {
@@ -422,6 +431,10 @@ impl State {
 
     fn document(&self) -> Reply {
         let url = &self.url;
+        let method = match self.client_secret {
+            Some(_) => "client_secret_post",
+            None => "none",
+        };
         reply(
             200,
             &json!({"issuer": url, "authorization_endpoint": format!("{url}/authorize"),
@@ -430,6 +443,7 @@ impl State {
                 "revocation_endpoint": format!("{url}/revoke"),
                 "registration_endpoint": format!("{url}/register"),
                 "response_types_supported": ["code"],
+                "token_endpoint_auth_methods_supported": [method],
                 "code_challenge_methods_supported": ["S256"]}),
         )
     }

@@ -78,7 +78,9 @@ pub fn secrets(home: &Path, logins: &Logins) -> Vec<String> {
 fn tokens(login: &Value) -> Vec<String> {
     let answer = login.get("token_response");
     let token = |key: &&str| Some(answer?.get(key)?.as_str()?.to_owned());
-    SECRETS.iter().filter_map(token).collect()
+    let own = login.get("client_secret").and_then(Value::as_str);
+    let own = own.map(str::to_owned);
+    SECRETS.iter().filter_map(token).chain(own).collect()
 }
 
 impl std::fmt::Debug for ServerTokens {

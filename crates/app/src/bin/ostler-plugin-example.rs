@@ -103,7 +103,9 @@ fn offer_models(out: &mut impl Write) -> io::Result<()> {
             Some("request") => echo(&request),
             _ => continue,
         };
-        for piece in pieces {
+        for mut piece in pieces {
+            // Says whose answer this is; without it each request gets a new process.
+            piece["id"] = request["id"].clone();
             writeln!(out, "{piece}")?;
             out.flush()?;
         }

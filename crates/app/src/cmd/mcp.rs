@@ -8,24 +8,19 @@ use crate::config::diagnose::is_secret;
 use crate::config::files::{self, Access};
 use crate::config::layers::read_text;
 use crate::config::paths::absolute;
-use crate::config::plugins::{
-    Configured, PluginConfig, PluginKind, PluginProvides, Scope, ServerFile,
-};
+use crate::config::plugins::{Configured, PluginConfig, PluginKind, Scope, ServerFile};
 use crate::exec::{FAILED, INTERRUPTED, OK};
 use crate::flags::{Listing, Mcp, McpAdd, McpScope};
 use crate::servers;
-use crate::speech::{filled, language, many, spoken};
+use crate::speech::{filled, language, spoken};
 use anyhow::{Context as _, anyhow};
-use ostler_engine::mcp::{
-    Endpoint, Link, Lists, Registration, Server, Surroundings, TokenStore as _, Visit, log_in,
-    tool_name,
-};
+use ostler_engine::mcp::{Code, Endpoint, Link, TokenStore as _, Visit, log_in};
 use ostler_host::signals::Signals;
-use ostler_wire::{Why, Word};
+use ostler_wire::Word;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// Where other programs keep their servers.
@@ -34,8 +29,6 @@ const IMPORTS: &str = include_str!("mcp_imports.txt");
 const COVER: &str = "********";
 /// How long the person has to come back from the browser.
 const BROWSER_PATIENCE: Duration = Duration::from_secs(10 * 60);
-/// Tools that a text names.
-const MAX_NAMED: usize = 100;
 
 pub async fn run(boot: Arc<Boot>, args: Mcp) -> anyhow::Result<u8> {
     match args {
@@ -46,7 +39,7 @@ pub async fn run(boot: Arc<Boot>, args: Mcp) -> anyhow::Result<u8> {
         Mcp::Import { file } => import(&boot, file),
         Mcp::Login { name, no_browser } => login(&boot, &name, no_browser).await,
         Mcp::Logout { name } => logout(&boot, &name).await,
-        Mcp::Test { name, format } => test(&boot, &name, format).await,
+        Mcp::Test { name, format } => super::mcp_test::run(&boot, &name, format).await,
     }
 }
 
@@ -82,8 +75,11 @@ fn add(boot: &Boot, args: McpAdd) -> anyhow::Result<u8> {
         if !headers.is_empty() {
             entry.insert("headers".into(), headers.into());
         }
+        if let Some(oauth) = oauth(&args) {
+            entry.insert("oauth".into(), oauth);
+        }
     } else {
-        if !args.header.is_empty() {
+        if !args.header.is_empty() || oauth(&args).is_some() {
             return Err(usage(spoken(Word::McpProgramHeaders).into()));
         }
         entry.insert("command".into(), first.as_str().into());
@@ -116,6 +112,21 @@ fn add(boot: &Boot, args: McpAdd) -> anyhow::Result<u8> {
     said.push_str(&filled(Word::McpTryIt, &[&text::one_line(&args.name)]));
     text::print_foreign(&said)?;
     Ok(OK)
+}
+
+/// Who we are to its issuer. A secret is named, so that no file and no list of processes shows it.
+fn oauth(args: &McpAdd) -> Option<Value> {
+    let mut oauth = Map::new();
+    if let Some(id) = &args.client_id {
+        oauth.insert("client_id".into(), id.as_str().into());
+    }
+    if let Some(name) = &args.client_secret_env {
+        oauth.insert("client_secret".into(), format!("${{{name}}}").into());
+    }
+    if let Some(port) = args.callback_port {
+        oauth.insert("callback_port".into(), port.into());
+    }
+    (!oauth.is_empty()).then(|| oauth.into())
 }
 
 /// Reads a file, changes it and writes it back, while no other process does.
@@ -236,7 +247,7 @@ fn get(boot: &Boot, name: &str) -> anyhow::Result<u8> {
     Ok(OK)
 }
 
-fn find<'a>(boot: &'a Boot, name: &str) -> anyhow::Result<&'a Configured> {
+pub(super) fn find<'a>(boot: &'a Boot, name: &str) -> anyhow::Result<&'a Configured> {
     let found = boot.servers.iter().find(|one| one.plugin.name == name);
     found.ok_or_else(|| {
         let names: Vec<&str> = boot
@@ -336,80 +347,6 @@ fn import(boot: &Boot, file: Option<PathBuf>) -> anyhow::Result<u8> {
     Ok(OK)
 }
 
-async fn test(boot: &Arc<Boot>, name: &str, format: Listing) -> anyhow::Result<u8> {
-    let configured = find(boot, name)?;
-    if configured.plugin.provides == PluginProvides::Provider {
-        return test_models(boot, configured, format).await;
-    }
-    let server = servers::one(boot, configured);
-    let around = boot.options(false)?.surroundings();
-    let start = Instant::now();
-    let tried = tokio::time::timeout(around.settings.start, tried(&server, &around)).await;
-    let tried = tried.unwrap_or_else(|_| {
-        let seconds = around.settings.start.as_secs().to_string();
-        Err(Why::ours(Word::McpNotReady, [seconds.into()]))
-    });
-    let took = start.elapsed().as_millis();
-    match (tried, format) {
-        (Ok((link, lists)), Listing::Json) => {
-            let about = link.about();
-            let tools = lists.tools.iter().map(|tool| {
-                json!({"name": tool_name(name, &tool.name), "read_only": tool.read_only, "description": tool.description})
-            });
-            text::print_json(&json!({
-                "ok": true, "server": about.server, "protocol": about.protocol, "ms": took,
-                "tools": tools.collect::<Vec<_>>(), "prompts": lists.prompts, "resources": lists.resources,
-                "left_out": lists.left_out.iter().map(|left| left.why().to_string()).collect::<Vec<_>>(),
-            }))?;
-            Ok(OK)
-        }
-        (Ok((link, lists)), Listing::Text) => {
-            text::print_foreign(&works(name, &link, &lists, took))?;
-            Ok(OK)
-        }
-        (Err(why), Listing::Json) => {
-            text::print_json(&json!({"ok": false, "error": why.to_string(), "ms": took}))?;
-            Ok(FAILED)
-        }
-        (Err(why), Listing::Text) => {
-            text::say(&filled(Word::McpBroken, &[&name, &why.say(language())]));
-            Ok(FAILED)
-        }
-    }
-}
-
-/// The same for a plugin that offers models.
-async fn test_models(boot: &Boot, one: &Configured, format: Listing) -> anyhow::Result<u8> {
-    let name = &one.plugin.name;
-    let start = Instant::now();
-    let models = boot.ask_models(one).await;
-    let took = start.elapsed().as_millis();
-    match (models, format) {
-        (Ok(models), Listing::Json) => {
-            text::print_json(&json!({"ok": true, "ms": took, "models": models}))?;
-            Ok(OK)
-        }
-        (Ok(models), Listing::Text) => {
-            let count = many(models.len(), Word::CountModels);
-            let mut out = filled(Word::PluginWorks, &[name, &count, &took]);
-            out.push('\n');
-            for model in models.iter().take(MAX_NAMED) {
-                out.push_str(&format!("  {name}/{}\n", model.name));
-            }
-            text::print_foreign(&out)?;
-            Ok(OK)
-        }
-        (Err(why), Listing::Json) => {
-            text::print_json(&json!({"ok": false, "error": format!("{why:#}"), "ms": took}))?;
-            Ok(FAILED)
-        }
-        (Err(why), Listing::Text) => {
-            text::say(&filled(Word::McpBroken, &[name, &format!("{why:#}")]));
-            Ok(FAILED)
-        }
-    }
-}
-
 async fn login(boot: &Arc<Boot>, name: &str, no_browser: bool) -> anyhow::Result<u8> {
     let configured = find(boot, name)?;
     let server = servers::one(boot, configured);
@@ -422,21 +359,20 @@ async fn login(boot: &Arc<Boot>, name: &str, no_browser: bool) -> anyhow::Result
             text::print_foreign(&filled(Word::McpNoLoginNeeded, &[&name]))?;
             return Ok(OK);
         }
-        Err(failed) => failed
-            .challenge
-            .ok_or_else(|| anyhow!("{name}: {}", failed.why.say(language())))?,
+        // Some want a login without a word of where.
+        Err(failed) if matches!(failed.code, Code::Login | Code::Status(401 | 403)) => {
+            failed.challenge
+        }
+        Err(failed) => return Err(anyhow!("{name}: {}", failed.why.say(language()))),
     };
-    let oauth = configured.plugin.oauth.clone().unwrap_or_default();
-    let registration = Registration {
-        client_id: oauth.client_id,
-        client_secret: oauth.client_secret,
-        client_page: oauth.client_metadata_url,
-        scopes: oauth.scopes,
-    };
-    let loopback = Loopback::bind_to(oauth.callback_port.unwrap_or(0)).await?;
+    let oauth = configured.plugin.oauth.as_ref();
+    let registration = servers::registration(boot, configured)
+        .map_err(|why| anyhow!(filled(Word::McpNoLogin, &[&name, &why])))?;
+    let port = oauth.and_then(|oauth| oauth.callback_port).unwrap_or(0);
+    let loopback = Loopback::bind_to(port).await?;
     let redirect = format!("http://127.0.0.1:{}/callback", loopback.port);
     let visit = Visit {
-        challenge: Some(&challenge),
+        challenge: challenge.as_deref(),
         redirect: &redirect,
     };
     let opens = !no_browser && browser_is_here(&boot.env);
@@ -487,54 +423,4 @@ async fn logout(boot: &Boot, name: &str) -> anyhow::Result<u8> {
     }
     text::print_foreign(&filled(Word::McpLoggedOut, &[&name]))?;
     Ok(OK)
-}
-
-async fn tried(server: &Server, around: &Surroundings) -> Result<(Link, Lists), Why> {
-    let link = Link::open(server, around, CancellationToken::new())
-        .await
-        .map_err(|failed| failed.why)?;
-    let lists = link.lists(server).await.map_err(|failed| failed.why)?;
-    Ok((link, lists))
-}
-
-fn works(name: &str, link: &Link, lists: &Lists, took: u128) -> String {
-    let about = link.about();
-    let mut out = filled(
-        Word::McpWorks,
-        &[
-            &name,
-            &match about.server.as_str() {
-                "" => spoken(Word::McpNameless),
-                server => server,
-            },
-            &about.protocol,
-            &took,
-        ],
-    );
-    out.push_str(&format!("{}\n", many(lists.tools.len(), Word::ManyTools)));
-    for tool in lists.tools.iter().take(MAX_NAMED) {
-        let reads = if tool.read_only {
-            spoken(Word::McpReads)
-        } else {
-            ""
-        };
-        let about = tool.description.lines().next().unwrap_or_default();
-        out.push_str(&format!(
-            "  {}{reads}  {}\n",
-            text::one_line(&tool.name),
-            table::cut(about, 80)
-        ));
-    }
-    for (count, what) in [
-        (lists.prompts.len(), Word::ManyPrompts),
-        (lists.resources.len(), Word::ManyResources),
-    ] {
-        if count > 0 {
-            out.push_str(&format!("{}\n", many(count, what)));
-        }
-    }
-    for note in &lists.left_out {
-        out.push_str(&filled(Word::McpNote, &[&note.why().say(language())]));
-    }
-    out
 }

@@ -10,6 +10,7 @@ pub mod doctor;
 pub mod handoff;
 pub mod login;
 pub mod mcp;
+pub mod mcp_test;
 pub mod memory;
 pub mod permissions;
 pub mod resume;

@@ -63,6 +63,15 @@ pub struct McpAdd {
     /// A header for an address, "Name: value"
     #[arg(long, short = 'H', value_name = "HEADER")]
     pub header: Vec<String>,
+    /// How the issuer of an address's logins knows us, where it does not register us itself
+    #[arg(long, value_name = "ID")]
+    pub client_id: Option<String>,
+    /// The variable that has the secret which goes with it
+    #[arg(long, value_name = "NAME", requires = "client_id")]
+    pub client_secret_env: Option<String>,
+    /// The port that the browser comes back to, where the issuer wants a certain one
+    #[arg(long, value_name = "PORT")]
+    pub callback_port: Option<u16>,
 }
 
 /// A file that holds servers.

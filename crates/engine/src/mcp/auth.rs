@@ -6,13 +6,16 @@ use super::text;
 use futures_util::future::BoxFuture;
 use rmcp::transport::auth::{
     AuthError, AuthorizationManager, AuthorizationRequest, AuthorizationSession,
-    CredentialRefreshGuard, CredentialStore, StoredCredentials, WWWAuthenticateParams,
+    CredentialRefreshGuard, CredentialStore, OAuthClientConfig, StoredCredentials,
+    WWWAuthenticateParams,
 };
 use serde_json::Value;
 use std::sync::Arc;
 
 /// Of what an issuer says goes wrong.
 const MAX_SAID: usize = 2_000;
+/// Where a kept login has the secret that we have with the issuer.
+const SECRET: &str = "client_secret";
 
 /// Keeps the tokens of servers, each by its address.
 pub trait TokenStore: Send + Sync + std::fmt::Debug {
@@ -53,7 +56,8 @@ pub async fn log_in<F>(
 where
     F: Future<Output = Result<String, String>>,
 {
-    let mut manager = manager(address, around).await?;
+    let secret = registration.client_secret.clone();
+    let mut manager = manager(address, around, secret).await?;
     let found = manager.resolve_metadata_from_challenge(visit.challenge);
     let found = found.await.map_err(|e| told(&e))?;
     manager.set_metadata(found.metadata);
@@ -107,9 +111,13 @@ fn scopes(
 }
 
 fn stored(address: &Address, around: &Surroundings) -> Option<StoredCredentials> {
-    let tokens = around.settings.tokens.as_ref()?;
-    let value = tokens.load(&address.url).ok()??;
+    let value = kept(address, around)?;
     serde_json::from_value(value).ok()
+}
+
+fn kept(address: &Address, around: &Surroundings) -> Option<Value> {
+    let tokens = around.settings.tokens.as_ref()?;
+    tokens.load(&address.url).ok()?
 }
 
 /// Knows the tokens of a server and renews them; `None` where there are none.
@@ -117,18 +125,31 @@ pub async fn known(
     address: &Address,
     around: &Surroundings,
 ) -> Result<Option<AuthorizationManager>, String> {
-    if stored(address, around).is_none() {
+    let Some(login) = stored(address, around) else {
         return Ok(None);
+    };
+    let secret = kept(address, around).and_then(|value| secret_of(&value));
+    let mut manager = manager(address, around, secret.clone()).await?;
+    let known = manager.initialize_from_store().await;
+    // The library remembers who we are without what proves it.
+    if let (Ok(true), Some(secret)) = (&known, secret) {
+        let config = OAuthClientConfig::new(login.client_id, address.url.as_str());
+        let config = config.with_client_secret(secret);
+        manager.configure_client(config).map_err(|e| told(&e))?;
     }
-    let mut manager = manager(address, around).await?;
-    manager
-        .initialize_from_store()
-        .await
-        .map_err(|e| told(&e))?;
+    known.map_err(|e| told(&e))?;
     Ok(Some(manager))
 }
 
-async fn manager(address: &Address, around: &Surroundings) -> Result<AuthorizationManager, String> {
+fn secret_of(login: &Value) -> Option<String> {
+    login.get(SECRET)?.as_str().map(str::to_owned)
+}
+
+async fn manager(
+    address: &Address,
+    around: &Surroundings,
+    secret: Option<String>,
+) -> Result<AuthorizationManager, String> {
     ostler_llm::install_crypto();
     let manager = AuthorizationManager::new(address.url.as_str()).await;
     let mut manager = manager.map_err(|e| told(&e))?;
@@ -140,6 +161,7 @@ async fn manager(address: &Address, around: &Surroundings) -> Result<Authorizati
         manager.set_credential_store(Kept {
             tokens: tokens.clone(),
             url: address.url.clone(),
+            secret,
         });
     }
     Ok(manager)
@@ -152,6 +174,8 @@ fn told(error: &AuthError) -> String {
 struct Kept {
     tokens: Arc<dyn TokenStore>,
     url: String,
+    /// Of ours, with the issuer.
+    secret: Option<String>,
 }
 
 #[async_trait::async_trait]
@@ -165,7 +189,10 @@ impl CredentialStore for Kept {
 
     async fn save(&self, credentials: StoredCredentials) -> Result<(), AuthError> {
         let value = serde_json::to_value(credentials);
-        let value = value.map_err(|e| AuthError::CredentialStoreError(e.to_string()))?;
+        let mut value = value.map_err(|e| AuthError::CredentialStoreError(e.to_string()))?;
+        if let (Value::Object(login), Some(secret)) = (&mut value, &self.secret) {
+            login.insert(SECRET.into(), secret.as_str().into());
+        }
         let saved = self.tokens.save(&self.url, Some(value)).await;
         saved.map_err(AuthError::CredentialStoreError)
     }

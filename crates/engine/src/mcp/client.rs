@@ -3,13 +3,15 @@
 
 use super::connect::last_words;
 use super::content::Gathered;
-use super::handler::{Handler, Talk};
+use super::form::Asker;
+use super::handler::{Asked, Handler, Talk};
 use super::stdio::Noise;
 use super::text;
+use super::trouble::{Code, Place, Trouble, on_the_way};
 use ostler_wire::{Why, Word};
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, GetPromptRequest,
-    GetPromptRequestParams, InputRequest, InputRequiredResult, InputResponses, NumberOrString,
+    GetPromptRequestParams, InputRequest, InputRequests, InputResponses, NumberOrString,
     ProtocolVersion, ReadResourceRequest, ReadResourceRequestParams, ServerRequest, ServerResult,
     SubscriptionFilter,
 };
@@ -17,6 +19,7 @@ use rmcp::service::{PeerRequestOptions, RequestContext, RunningService};
 use rmcp::transport::streamable_http_client::{AuthRequiredError, InsufficientScopeError};
 use rmcp::{RoleClient, Service, ServiceError};
 use serde_json::{Map, Value};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -26,9 +29,11 @@ const MAX_NAME: usize = 128;
 /// Of what a server says goes wrong.
 pub(super) const MAX_SAID: usize = 2_000;
 /// Questions back that one call may come with.
-const MAX_ROUNDS: usize = 10;
+pub(super) const MAX_ROUNDS: usize = 10;
 /// How long telling a server that nobody waits any longer may take.
-const FAREWELL: Duration = Duration::from_millis(100);
+pub(super) const FAREWELL: Duration = Duration::from_millis(100);
+/// Between two signs of life that are passed on; nobody reads faster.
+const HEARING: Duration = Duration::from_millis(100);
 /// For prompts and resources.
 const FETCHING: Duration = Duration::from_secs(60);
 /// No limit, for all that matters.
@@ -37,11 +42,33 @@ const FOREVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 /// An open connection.
 pub struct Link {
     pub(super) name: String,
+    /// Of one that is no program.
+    pub(super) url: Option<String>,
     pub(super) service: RunningService<RoleClient, Handler>,
     pub noise: Noise,
     pub talk: Talk,
     /// Cancelled when the connection is over, and ends it.
     pub over: CancellationToken,
+}
+
+/// Who makes a request, and what becomes of it on the way.
+pub struct Caller<'a> {
+    pub cancel: &'a CancellationToken,
+    /// Gets every sign of life.
+    pub hear: &'a (dyn Fn(String) + Send + Sync),
+    /// Whom the server may ask back.
+    pub asker: Option<Arc<dyn Asker>>,
+}
+
+impl<'a> Caller<'a> {
+    /// Who waits, and no more.
+    fn silent(cancel: &'a CancellationToken) -> Self {
+        Self {
+            cancel,
+            hear: &|_| {},
+            asker: None,
+        }
+    }
 }
 
 /// Who is at the other end.
@@ -141,26 +168,27 @@ impl Link {
         });
     }
 
-    /// Calls a tool. `limit` is for the time without a sign of life, each of which is passed to `hear`.
+    /// Calls a tool. `limit` is for the time without a sign of life.
     pub async fn call(
         &self,
         tool: &str,
         args: Map<String, Value>,
         limit: Duration,
-        (cancel, hear): (&CancellationToken, impl Fn(String)),
+        caller: &Caller<'_>,
     ) -> Result<CallToolResult, CallError> {
         let mut params = CallToolRequestParams::new(tool.to_owned()).with_arguments(args);
         for _ in 0..MAX_ROUNDS {
             let request = ClientRequest::CallToolRequest(CallToolRequest::new(params.clone()));
-            match self.request(request, limit, (cancel, &hear)).await? {
+            match self.request(request, limit, caller).await? {
                 ServerResult::CallToolResult(result) => return Ok(result),
                 ServerResult::InputRequiredResult(wanted) => {
-                    let (answers, state) = self.fulfil(wanted).await?;
-                    params.input_responses = answers;
-                    params.request_state = state;
+                    let requests = wanted.input_requests.unwrap_or_default();
+                    let answers = self.answers(requests, caller).await?;
+                    params.input_responses = (!answers.is_empty()).then_some(answers);
+                    params.request_state = wanted.request_state;
                 }
-                ServerResult::CreateTaskResult(_) => {
-                    return Err(CallError::Refused(Word::McpTask.into()));
+                ServerResult::CreateTaskResult(made) => {
+                    return self.follow(made.task, limit, caller).await;
                 }
                 _ => {
                     return Err(CallError::Refused(Word::McpNoResult.into()));
@@ -183,7 +211,9 @@ impl Link {
     ) -> Result<String, CallError> {
         let params = GetPromptRequestParams::new(name).with_arguments(args);
         let request = ClientRequest::GetPromptRequest(GetPromptRequest::new(params));
-        let answer = self.request(request, FETCHING, (cancel, &|_| {})).await?;
+        let answer = self
+            .request(request, FETCHING, &Caller::silent(cancel))
+            .await?;
         let ServerResult::GetPromptResult(result) = answer else {
             return Err(CallError::Refused(Word::McpNoPrompt.into()));
         };
@@ -199,7 +229,9 @@ impl Link {
     ) -> Result<String, CallError> {
         let params = ReadResourceRequestParams::new(uri);
         let request = ClientRequest::ReadResourceRequest(ReadResourceRequest::new(params));
-        let answer = self.request(request, FETCHING, (cancel, &|_| {})).await?;
+        let answer = self
+            .request(request, FETCHING, &Caller::silent(cancel))
+            .await?;
         let ServerResult::ReadResourceResult(result) = answer else {
             return Err(CallError::Refused(Word::McpNoResource.into()));
         };
@@ -211,20 +243,27 @@ impl Link {
         Ok(gathered.text)
     }
 
-    async fn request(
+    pub(super) async fn request(
         &self,
         request: ClientRequest,
         limit: Duration,
-        (cancel, hear): (&CancellationToken, &impl Fn(String)),
+        caller: &Caller<'_>,
     ) -> Result<ServerResult, CallError> {
         let limit = if limit.is_zero() { FOREVER } else { limit };
         let options = PeerRequestOptions::no_options();
+        let sending = self.talk.sending().await;
         let sent = self
             .service
             .send_cancellable_request(request, options)
             .await;
         let mut handle = sent.map_err(|error| self.call_error(error))?;
+        let _lent = caller
+            .asker
+            .clone()
+            .map(|asker| self.talk.lend(asker, &handle.id));
         let (_listening, mut signs) = self.talk.listen(handle.progress_token.clone());
+        drop(sending);
+        let mut heard = None;
         let mut until = Instant::now() + limit;
         let error = loop {
             tokio::select! {
@@ -234,10 +273,14 @@ impl Link {
                     Ok(Err(error)) => Err(self.call_error(error)),
                     Err(_) => Err(self.call_error(ServiceError::TransportClosed)),
                 },
-                () = cancel.cancelled() => break CallError::Stopped,
+                () = caller.cancel.cancelled() => break CallError::Stopped,
                 sign = signs.recv() => {
-                    until = Instant::now() + limit;
-                    hear(sign.unwrap_or_default());
+                    let now = Instant::now();
+                    until = now + limit;
+                    if heard.is_none_or(|before| now - before >= HEARING) {
+                        heard = Some(now);
+                        (caller.hear)(sign.unwrap_or_default());
+                    }
                 }
                 // A person who is being asked has all the time that they want.
                 () = tokio::time::sleep_until(until), if self.talk.is_asking() => {
@@ -252,12 +295,13 @@ impl Link {
     }
 
     /// Answers what a server wants to know before it goes on.
-    async fn fulfil(
+    pub(super) async fn answers(
         &self,
-        wanted: InputRequiredResult,
-    ) -> Result<(Option<InputResponses>, Option<String>), CallError> {
+        wanted: InputRequests,
+        caller: &Caller<'_>,
+    ) -> Result<InputResponses, CallError> {
         let mut answers = InputResponses::new();
-        for (key, request) in wanted.input_requests.unwrap_or_default() {
+        for (key, request) in wanted {
             let request = match request {
                 InputRequest::CreateMessage(request) => {
                     ServerRequest::CreateMessageRequest(request)
@@ -267,7 +311,8 @@ impl Link {
                 _ => return Err(CallError::Refused(Word::McpAsksOther.into())),
             };
             let id = NumberOrString::String(key.as_str().into());
-            let context = RequestContext::new(id, self.service.peer().clone());
+            let mut context = RequestContext::new(id, self.service.peer().clone());
+            context.extensions.insert(Asked(caller.asker.clone()));
             let answer = self
                 .service
                 .service()
@@ -277,10 +322,7 @@ impl Link {
             let answer = serde_json::to_value(answer).unwrap_or_default();
             answers.insert(key, answer);
         }
-        Ok((
-            (!answers.is_empty()).then_some(answers),
-            wanted.request_state,
-        ))
+        Ok(answers)
     }
 
     fn call_error(&self, error: ServiceError) -> CallError {
@@ -296,11 +338,31 @@ impl Link {
 
     /// What went wrong, with what the server said of itself.
     pub(super) fn failed(&self, error: ServiceError) -> Why {
-        if let ServiceError::McpError(error) = &error {
-            return text::cut(&error.message, MAX_SAID).into();
-        }
-        let said = || text::cut(&chain(&error), MAX_SAID).into();
-        last_words(self.noise.ending().unwrap_or_else(said), &self.noise)
+        self.trouble(error).why
+    }
+
+    pub(super) fn trouble(&self, error: ServiceError) -> Trouble {
+        let trouble = match (error, &self.url) {
+            (ServiceError::McpError(error), _) => {
+                return Trouble::new(Code::Refused, text::cut(&error.message, MAX_SAID));
+            }
+            (ServiceError::UnexpectedResponse, _) => {
+                return Trouble::new(Code::NotMcp, Word::McpNoResult);
+            }
+            (ServiceError::TransportSend(error), Some(url)) => {
+                let place = Place {
+                    server: &self.name,
+                    url,
+                    led: None,
+                };
+                on_the_way(error.error.as_ref(), &place)
+            }
+            (_, Some(_)) => Trouble::new(Code::Closed, Word::McpLost),
+            (_, None) => Trouble::new(Code::Ended, Word::McpLost),
+        };
+        let Trouble { code, why } = self.noise.fault().unwrap_or(trouble);
+        let why = self.noise.ending().unwrap_or(why);
+        Trouble::new(code, last_words(why, &self.noise))
     }
 
     /// Lets it go: its input is closed, and what does not end then is ended.

@@ -6,7 +6,8 @@ use super::client::{Link, MAX_SAID, chain};
 use super::handler::{Handler, Talk};
 use super::settings::{Address, Endpoint, Program, Sampling, Server, Surroundings};
 use super::stdio::{self, MAX_MESSAGE, Noise};
-use super::text;
+use super::trouble::{Code, Place, Trouble, on_the_way};
+use super::{Lists, text};
 use crate::confine::SandboxSettings;
 use http::{HeaderName, HeaderValue};
 use ostler_host::sandbox::{Network, Plan, Policy};
@@ -20,7 +21,7 @@ use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use rmcp::transport::{AuthClient, StreamableHttpClientTransport};
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
@@ -29,24 +30,91 @@ const MAX_LAST_WORDS: usize = 600;
 const CONNECT: Duration = Duration::from_secs(10);
 /// Of the command that makes headers.
 const MAX_HEADERS: usize = 64 * 1024;
+const MAX_REVISION: usize = 64;
+const MAX_URL: usize = 500;
+
+/// How far a meeting has come, for whoever waits no longer.
+#[derive(Default)]
+struct Trail(Mutex<(Noise, Step)>);
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Step {
+    #[default]
+    Greeting,
+    Listing,
+}
+
+impl Trail {
+    fn at(&self) -> MutexGuard<'_, (Noise, Step)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn late(&self, server: &Server, limit: Duration) -> Failed {
+        let (noise, step) = self.at().clone();
+        let what = match (step, &server.endpoint) {
+            (Step::Listing, _) => Word::McpLateLists.into(),
+            (Step::Greeting, Endpoint::Address(address)) => {
+                Why::ours(Word::McpLateAddress, [address.url.as_str().into()])
+            }
+            (Step::Greeting, Endpoint::Program(program)) => {
+                Why::ours(Word::McpLateProgram, [name_of(program).into()])
+            }
+            (Step::Greeting, Endpoint::Unusable(why)) => why.as_str().into(),
+        };
+        let seconds = limit.as_secs().to_string();
+        let why = Why::ours(Word::McpNotReady, [seconds.into(), what]);
+        Failed::finally(Trouble::new(Code::Timeout, last_words(why, &noise)))
+    }
+}
 
 impl Link {
+    /// Connects and learns what the server offers, within the time that it may take.
+    pub async fn meet(
+        server: &Server,
+        around: &Surroundings,
+        cancel: CancellationToken,
+    ) -> Result<(Self, Lists), Failed> {
+        let trail = Trail::default();
+        let limit = around.settings.start;
+        let meeting = async {
+            let link = Self::open_on(server, around, cancel, &trail).await?;
+            trail.at().1 = Step::Listing;
+            let lists = link.lists(server).await?;
+            Ok((link, lists))
+        };
+        let met = tokio::time::timeout(limit, meeting).await;
+        met.unwrap_or_else(|_| Err(trail.late(server, limit)))
+    }
+
     /// Connects, whatever revision of the protocol the server speaks. The error is the end of a sentence.
     pub async fn open(
         server: &Server,
         around: &Surroundings,
         cancel: CancellationToken,
     ) -> Result<Self, Failed> {
+        Self::open_on(server, around, cancel, &Trail::default()).await
+    }
+
+    async fn open_on(
+        server: &Server,
+        around: &Surroundings,
+        cancel: CancellationToken,
+        trail: &Trail,
+    ) -> Result<Self, Failed> {
         let auto = ClientLifecycleMode::Auto {
             preferred_versions: vec![ProtocolVersion::V_2026_07_28],
             legacy_version: Some(ProtocolVersion::V_2025_11_25),
         };
-        match Self::open_as(server, around, auto, cancel.child_token()).await {
+        let begin = |mode| {
+            let noise = Noise::default();
+            trail.at().0 = noise.clone();
+            Self::open_as(server, around, mode, (cancel.child_token(), noise))
+        };
+        match begin(auto).await {
             Ok(link) => Ok(link),
             // Some servers of old end at a question that they do not know.
             Err(first) if first.again => {
-                let mode = ClientLifecycleMode::Initialize;
-                let second = Self::open_as(server, around, mode, cancel.child_token()).await;
+                let second = begin(ClientLifecycleMode::Initialize).await;
                 second.map_err(|_| first)
             }
             Err(failed) => Err(failed),
@@ -54,13 +122,12 @@ impl Link {
     }
 
     /// The same in one way only.
-    pub async fn open_as(
+    async fn open_as(
         server: &Server,
         around: &Surroundings,
         mode: ClientLifecycleMode,
-        over: CancellationToken,
+        (over, noise): (CancellationToken, Noise),
     ) -> Result<Self, Failed> {
-        let noise = Noise::default();
         let talk = Talk::default();
         let handler = Handler {
             version: around.version.clone(),
@@ -76,10 +143,12 @@ impl Link {
             talk: talk.clone(),
         };
         let drop_guard = over.clone().drop_guard();
+        let led = Led::default();
         let opened = match &server.endpoint {
-            Endpoint::Unusable(why) => return Err(Failed::finally(why.clone().into())),
+            Endpoint::Unusable(why) => return Err(unusable(why.clone().into())),
             Endpoint::Program(program) => {
-                let command = command(program, around).map_err(Failed::finally)?;
+                let command = command(program, around)
+                    .map_err(|why| Failed::finally(Trouble::new(Code::NotStarted, why)))?;
                 let stream = stdio::start(&*around.host, command, &noise, over.clone())
                     .await
                     .map_err(|e| Failed::finally(not_started(program, &e)))?;
@@ -90,11 +159,10 @@ impl Link {
                 serve_client_with_lifecycle_and_ct(handler, transport, mode, over.clone()).await
             }
             Endpoint::Address(address) => {
-                let config = reach(address, around).await.map_err(Failed::finally)?;
-                let failed = |why: String| Failed::finally(why.into());
-                let client = http_client(around).map_err(failed)?;
+                let config = reach(address, around).await.map_err(unusable)?;
+                let client = client(around, &led).map_err(|why| unusable(why.into()))?;
                 let known = auth::known(address, around).await;
-                match known.map_err(failed)? {
+                match known.map_err(|why| unusable(why.into()))? {
                     Some(manager) => {
                         let client = AuthClient::new(client, manager);
                         let transport = StreamableHttpClientTransport::with_client(client, config);
@@ -111,23 +179,44 @@ impl Link {
         };
         let service = match opened {
             Ok(service) => service,
-            Err(error) => return Err(explain(&error, server, &noise)),
+            Err(error) => return Err(explain(&error, server, (&noise, &led))),
         };
         let over = drop_guard.disarm();
         let link = Self {
             name: server.name.clone(),
+            url: match &server.endpoint {
+                Endpoint::Address(address) => Some(address.url.clone()),
+                Endpoint::Program(_) | Endpoint::Unusable(_) => None,
+            },
             service,
             noise,
             talk,
             over,
         };
+        link.check_revision()?;
         link.subscribe();
         Ok(link)
+    }
+
+    /// The library takes any answer.
+    fn check_revision(&self) -> Result<(), Failed> {
+        let Some(info) = self.service.peer_info() else {
+            return Ok(());
+        };
+        let theirs = &info.protocol_version;
+        if ProtocolVersion::KNOWN_VERSIONS.contains(theirs) {
+            return Ok(());
+        }
+        let theirs = text::line(theirs.as_str(), MAX_REVISION);
+        let why = Why::ours(Word::McpNoRevision, [theirs.into()]);
+        Err(Failed::finally(Trouble::new(Code::Revision, why)))
     }
 }
 
 /// Why a connection does not stand, and whether another way may.
 pub struct Failed {
+    /// The same for programs.
+    pub code: Code,
     pub why: Why,
     /// Its words to whoever is to log in.
     pub challenge: Option<String>,
@@ -135,13 +224,19 @@ pub struct Failed {
 }
 
 impl Failed {
-    pub(super) fn finally(why: Why) -> Self {
+    pub(super) fn finally(trouble: Trouble) -> Self {
+        let Trouble { code, why } = trouble;
         Self {
+            code,
             why,
             challenge: None,
             again: false,
         }
     }
+}
+
+fn unusable(why: Why) -> Failed {
+    Failed::finally(Trouble::new(Code::Settings, why))
 }
 
 pub(super) fn command(program: &Program, around: &Surroundings) -> Result<Command, Why> {
@@ -178,13 +273,26 @@ fn confine(command: &mut Command, settings: &SandboxSettings) -> Result<(), Why>
     Ok(())
 }
 
-pub(super) fn not_started(program: &Program, error: &ostler_host::Error) -> Why {
-    let name = program
-        .argv
-        .first()
-        .map(|word| word.to_string_lossy().into_owned());
-    let name = name.unwrap_or_default();
-    Why::ours(Word::McpInstalled, [error.into(), name.into()])
+fn name_of(program: &Program) -> String {
+    let name = program.argv.first();
+    name.map_or_else(String::new, |word| word.to_string_lossy().into_owned())
+}
+
+pub(super) fn not_started(program: &Program, error: &ostler_host::Error) -> Trouble {
+    use ostler_host::Error;
+    let said = Why::from(error);
+    if let Error::NotExecutable { .. } = error {
+        let why = Why::ours(Word::McpNotRunnable, [said]);
+        return Trouble::new(Code::NotExecutable, why);
+    }
+    if let Error::WorkingDirectory { .. } = error {
+        return Trouble::new(Code::NoFolder, Why::ours(Word::McpNoCwd, [said]));
+    }
+    if let Error::ProgramNotFound { .. } = error {
+        let why = Why::ours(Word::McpInstalled, [said, name_of(program).into()]);
+        return Trouble::new(Code::ProgramMissing, why);
+    }
+    Trouble::new(Code::NotStarted, said)
 }
 
 async fn reach(
@@ -215,16 +323,34 @@ async fn reach(
     Ok(config)
 }
 
-/// Follows a redirect only on the same machine: headers may hold what no other should see.
+/// Where a server wanted to send us.
+#[derive(Clone, Default)]
+struct Led(Arc<Mutex<Option<String>>>);
+
+impl Led {
+    fn at(&self) -> MutexGuard<'_, Option<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 pub fn http_client(around: &Surroundings) -> Result<reqwest::Client, String> {
+    client(around, &Led::default())
+}
+
+/// Follows a redirect only on the same machine: headers may hold what no other should see. And only one that keeps the
+/// message.
+fn client(around: &Surroundings, led: &Led) -> Result<reqwest::Client, String> {
     ostler_llm::install_crypto();
-    let policy = reqwest::redirect::Policy::custom(|attempt| {
+    let led = led.clone();
+    let policy = reqwest::redirect::Policy::custom(move |attempt| {
         let origin = |url: &url::Url| url.origin();
         let first = attempt.previous().first().map(origin);
-        match first == Some(origin(attempt.url())) && attempt.previous().len() < 4 {
-            true => attempt.follow(),
-            false => attempt.stop(),
+        let is_near = first == Some(origin(attempt.url())) && attempt.previous().len() < 4;
+        if is_near && matches!(attempt.status().as_u16(), 307 | 308) {
+            return attempt.follow();
         }
+        *led.at() = Some(text::line(attempt.url().as_str(), MAX_URL));
+        attempt.stop()
     });
     let mut client = reqwest::Client::builder()
         .redirect(policy)
@@ -271,48 +397,73 @@ async fn helped(helper: &str, around: &Surroundings) -> Result<Vec<(String, Stri
     Ok(headers.into_iter().collect())
 }
 
-fn explain(error: &ClientInitializeError, server: &Server, noise: &Noise) -> Failed {
-    if error.is_authorization_required() || error.auth_challenge().is_some() {
+fn explain(error: &ClientInitializeError, server: &Server, (noise, led): (&Noise, &Led)) -> Failed {
+    let challenge = error.auth_challenge().map(str::to_owned);
+    if error.is_authorization_required() && challenge.as_deref().is_none_or(is_oauth)
+        || challenge.as_deref().is_some_and(is_oauth)
+    {
+        let why = login_hint(&server.name);
         return Failed {
-            challenge: error.auth_challenge().map(str::to_owned),
-            ..Failed::finally(login_hint(&server.name))
+            challenge,
+            ..Failed::finally(Trouble::new(Code::Login, why))
         };
     }
-    let said = match error {
+    let trouble = match error {
         ClientInitializeError::JsonRpcError(error) => {
             let said = text::cut(&error.message, MAX_SAID);
-            Why::ours(Word::McpRefused, [said.into()])
+            Trouble::new(Code::Refused, Why::ours(Word::McpRefused, [said.into()]))
         }
         ClientInitializeError::NoCompatibleProtocolVersion {
             server_supported, ..
         } => {
-            let theirs: Vec<String> = server_supported
-                .iter()
-                .take(8)
-                .map(|v| v.to_string())
-                .collect();
-            Why::ours(Word::McpNoRevision, [theirs.join(", ").into()])
+            let theirs = server_supported.iter().take(8).map(|v| v.to_string());
+            let theirs = text::line(&theirs.collect::<Vec<_>>().join(", "), MAX_SAID);
+            let why = Why::ours(Word::McpNoRevision, [theirs.into()]);
+            Trouble::new(Code::Revision, why)
         }
         ClientInitializeError::LegacyFallbackFailed { fallback, .. } => {
-            return explain(fallback, server, noise);
+            return explain(fallback, server, (noise, led));
         }
+        ClientInitializeError::TransportError { error, .. } => match &server.endpoint {
+            Endpoint::Address(address) => {
+                let place = Place {
+                    server: &server.name,
+                    url: &address.url,
+                    led: led.at().clone(),
+                };
+                on_the_way(error.error.as_ref(), &place)
+            }
+            Endpoint::Program(_) | Endpoint::Unusable(_) => ended_early(server, noise),
+        },
         // Which of the two comes first when a program ends is chance.
         ClientInitializeError::ConnectionClosed(_) | ClientInitializeError::Cancelled => {
-            match &server.endpoint {
-                Endpoint::Program(_) => Word::McpEndedEarly.into(),
-                Endpoint::Address(_) | Endpoint::Unusable(_) => Word::McpClosedEarly.into(),
-            }
+            ended_early(server, noise)
         }
-        other => text::cut(&chain(other), MAX_SAID).into(),
-    };
-    let why = match noise.ending() {
-        Some(ending) => Why::ours(Word::McpAnd, [said, ending]),
-        None => said,
+        _ => Trouble::new(Code::NotMcp, Word::McpOddHello),
     };
     Failed {
-        why: last_words(why, noise),
-        challenge: None,
-        again: true,
+        again: trouble.code.may_differ(),
+        why: last_words(trouble.why.clone(), noise),
+        ..Failed::finally(trouble)
+    }
+}
+
+/// Other ways to say who one is have no page to go to.
+fn is_oauth(challenge: &str) -> bool {
+    let scheme = challenge.trim_start().get(..6);
+    scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("bearer"))
+}
+
+fn ended_early(server: &Server, noise: &Noise) -> Trouble {
+    if let Endpoint::Address(address) = &server.endpoint {
+        let why = Why::ours(Word::McpClosedEarly, [address.url.as_str().into()]);
+        return Trouble::new(Code::Closed, why);
+    }
+    let early = Why::from(Word::McpEndedEarly);
+    match (noise.fault(), noise.ending()) {
+        (Some(fault), _) => fault,
+        (None, Some(ending)) => Trouble::new(Code::Ended, Why::ours(Word::McpAnd, [early, ending])),
+        (None, None) => Trouble::new(Code::Ended, early),
     }
 }
 

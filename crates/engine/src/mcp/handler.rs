@@ -14,16 +14,17 @@ use rmcp::ClientHandler;
 use rmcp::model::{
     ClientCapabilities, ClientConfig, CreateMessageRequestParams, CreateMessageResult,
     ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationCapability, ErrorCode,
-    ErrorData, FormElicitationCapability, Implementation, ListRootsResult,
+    ErrorData, Extensions, FormElicitationCapability, Implementation, ListRootsResult,
     LoggingMessageNotificationParam, ProgressNotificationParam, ProgressToken, ProtocolVersion,
-    Root,
+    RequestId, Root, TASKS_EXTENSION_ID,
 };
-use rmcp::service::{NotificationContext, RequestContext, RoleClient};
+use rmcp::service::{InboundStreamOrigin, NotificationContext, RequestContext, RoleClient};
+use serde_json::Map;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, RwLock, RwLockReadGuard, mpsc};
 
 /// Of a line that a server logs.
 const MAX_LINE: usize = 2_000;
@@ -40,7 +41,9 @@ pub struct Talk(Arc<Told>);
 #[derive(Default)]
 struct Told {
     /// Those whose calls are under way and who can ask somebody, the newest last.
-    askers: Mutex<Vec<Arc<dyn Asker>>>,
+    askers: Mutex<Vec<(RequestId, Arc<dyn Asker>)>>,
+    /// Held while a request goes out whose caller is not among them yet.
+    sending: RwLock<()>,
     /// Questions that wait for somebody's answer.
     asking: AtomicUsize,
     /// Calls that want to hear how far they have come.
@@ -62,16 +65,21 @@ impl Talk {
         self.0.changed.notify_one();
     }
 
-    fn askers(&self) -> MutexGuard<'_, Vec<Arc<dyn Asker>>> {
+    fn askers(&self) -> MutexGuard<'_, Vec<(RequestId, Arc<dyn Asker>)>> {
         self.0.askers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whom the server's questions go to, for as long as this is held.
-    pub fn lend(&self, asker: Arc<dyn Asker>) -> Lent {
-        self.askers().push(asker.clone());
+    /// Whoever asks back meanwhile is heard when this is dropped.
+    pub async fn sending(&self) -> RwLockReadGuard<'_, ()> {
+        self.0.sending.read().await
+    }
+
+    /// Whom the server's questions about a request go to, for as long as this is held.
+    pub fn lend(&self, asker: Arc<dyn Asker>, request: &RequestId) -> Lent {
+        self.askers().push((request.clone(), asker));
         Lent {
             talk: self.clone(),
-            asker,
+            request: request.clone(),
         }
     }
 
@@ -80,23 +88,37 @@ impl Talk {
         self.0.asking.load(Ordering::Relaxed) > 0
     }
 
-    /// Whoever made the last call is asked. Where nobody can be, nobody answers.
-    async fn ask(&self, form: Form) -> Reply {
-        let Some(asker) = self.asker() else {
+    /// Where nobody can be asked, nobody answers.
+    async fn ask(&self, form: Form, from: &Extensions) -> Reply {
+        let Some(asker) = self.asker(from).await else {
             return Reply::Cancel;
         };
         let _asking = self.asking();
         asker.ask(form).await
     }
 
-    async fn sample(&self, wanted: Wanted) -> Result<Said, String> {
-        let asker = self.asker().ok_or("no call of it is under way")?;
+    async fn sample(&self, wanted: Wanted, from: &Extensions) -> Result<Said, String> {
+        let asker = self.asker(from).await;
+        let asker = asker.ok_or("no call of it is under way")?;
         let _asking = self.asking();
         asker.sample(wanted).await
     }
 
-    fn asker(&self) -> Option<Arc<dyn Asker>> {
-        self.askers().last().cloned()
+    /// Whoever made the call that a question belongs to. A program of the revisions before 2026-07-28 does not say which:
+    /// then it is whoever called last.
+    async fn asker(&self, from: &Extensions) -> Option<Arc<dyn Asker>> {
+        if let Some(Asked(asker)) = from.get::<Asked>() {
+            return asker.clone();
+        }
+        let _all_known = self.0.sending.write().await;
+        let askers = self.askers();
+        let found = match from.get::<InboundStreamOrigin>() {
+            Some(InboundStreamOrigin::OutboundRequest(id)) => {
+                askers.iter().find(|(request, _)| request == id)
+            }
+            Some(InboundStreamOrigin::Unassociated) | None => askers.last(),
+        };
+        found.map(|(_, asker)| asker.clone())
     }
 
     /// Whoever waits may be dropped while it does.
@@ -122,18 +144,20 @@ impl Drop for Asking {
     }
 }
 
+/// Marks a question whose caller is known.
+#[derive(Clone)]
+pub struct Asked(pub Option<Arc<dyn Asker>>);
+
 pub struct Lent {
     talk: Talk,
-    asker: Arc<dyn Asker>,
+    request: RequestId,
 }
 
 impl Drop for Lent {
     fn drop(&mut self) {
-        let mut askers = self.talk.askers();
-        let own = askers.iter().rposition(|a| Arc::ptr_eq(a, &self.asker));
-        if let Some(own) = own {
-            askers.remove(own);
-        }
+        self.talk
+            .askers()
+            .retain(|(request, _)| *request != self.request);
     }
 }
 
@@ -165,6 +189,8 @@ pub struct Handler {
 impl ClientHandler for Handler {
     fn get_info(&self) -> ClientConfig {
         let mut capabilities = ClientCapabilities::default();
+        let tasks = (TASKS_EXTENSION_ID.to_owned(), Map::new());
+        capabilities.extensions = Some([tasks].into());
         capabilities.roots = Some(Default::default());
         if self.attended {
             let mut elicitation = ElicitationCapability::default();
@@ -193,7 +219,7 @@ impl ClientHandler for Handler {
     async fn create_elicitation(
         &self,
         request: ElicitRequestParams,
-        _: RequestContext<RoleClient>,
+        context: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
         let form = match &request {
             ElicitRequestParams::FormElicitationParams {
@@ -210,7 +236,7 @@ impl ClientHandler for Handler {
             _ => return Ok(ElicitResult::new(ElicitationAction::Decline)),
         };
         let is_page = form.page.is_some();
-        Ok(match self.talk.ask(form).await {
+        Ok(match self.talk.ask(form, &context.extensions).await {
             Reply::Accept(_) if is_page => ElicitResult::new(ElicitationAction::Accept),
             Reply::Accept(values) => {
                 ElicitResult::new(ElicitationAction::Accept).with_content(values.into())
@@ -223,11 +249,11 @@ impl ClientHandler for Handler {
     async fn create_message(
         &self,
         request: CreateMessageRequestParams,
-        _: RequestContext<RoleClient>,
+        context: RequestContext<RoleClient>,
     ) -> Result<CreateMessageResult, ErrorData> {
         let wanted = sampling::wanted(request);
         let wanted = wanted.map_err(|why| ErrorData::invalid_params(why, None))?;
-        let said = self.talk.sample(wanted).await;
+        let said = self.talk.sample(wanted, &context.extensions).await;
         said.map(sampling::result)
             .map_err(|why| ErrorData::new(REFUSED, format!("No sampling: {why}."), None))
     }
@@ -279,4 +305,73 @@ fn far(params: &ProgressNotificationParam) -> String {
         None => params.progress.to_string(),
     };
     format!("{done} {message}").trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::FutureExt as _;
+    use futures_util::future::BoxFuture;
+
+    struct Nobody;
+
+    impl Asker for Nobody {
+        fn ask(&self, _: Form) -> BoxFuture<'_, Reply> {
+            Box::pin(std::future::ready(Reply::Cancel))
+        }
+
+        fn sample(&self, _: Wanted) -> BoxFuture<'_, Result<Said, String>> {
+            Box::pin(std::future::ready(Err(String::new())))
+        }
+    }
+
+    fn from(origin: Option<InboundStreamOrigin>) -> Extensions {
+        let mut from = Extensions::new();
+        origin.map(|origin| from.insert(origin));
+        from
+    }
+
+    #[tokio::test]
+    async fn questions_go_to_the_caller_that_they_belong_to() {
+        let talk = Talk::default();
+        let [one, two]: [Arc<dyn Asker>; 2] = [Arc::new(Nobody), Arc::new(Nobody)];
+        let id = |n: i64| RequestId::Number(n);
+        let of = |n: i64| from(Some(InboundStreamOrigin::OutboundRequest(id(n))));
+        let first = talk.lend(one.clone(), &id(1));
+        let _second = talk.lend(two.clone(), &id(2));
+        let mut marked = of(2);
+        marked.insert(Asked(Some(one.clone())));
+        let mut unasked = of(2);
+        unasked.insert(Asked(None));
+        let loose = from(Some(InboundStreamOrigin::Unassociated));
+        for (from, expect) in [
+            (of(1), Some(&one)),
+            (of(2), Some(&two)),
+            (of(3), None),
+            (marked, Some(&one)),
+            (unasked, None),
+            (loose, Some(&two)),
+            (from(None), Some(&two)),
+        ] {
+            let found = talk.asker(&from).await;
+            assert!(match (&found, expect) {
+                (Some(found), Some(expect)) => Arc::ptr_eq(found, expect),
+                (None, None) => true,
+                (Some(_), None) | (None, Some(_)) => false,
+            });
+        }
+        drop(first);
+        assert!(talk.asker(&of(1)).await.is_none());
+    }
+
+    #[tokio::test]
+    async fn a_question_waits_until_its_caller_is_known() {
+        let talk = Talk::default();
+        let sending = talk.sending().await;
+        let from = from(None);
+        assert!(talk.asker(&from).now_or_never().is_none());
+        let _lent = talk.lend(Arc::new(Nobody), &RequestId::Number(1));
+        drop(sending);
+        assert!(talk.asker(&from).await.is_some());
+    }
 }

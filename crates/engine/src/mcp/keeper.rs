@@ -254,19 +254,8 @@ impl Keeper {
     async fn connect(&mut self) {
         self.next_try = None;
         self.tell(State::Starting);
-        let limit = self.around.settings.start;
-        let opening = async {
-            let link = Link::open(&self.server, &self.around, self.cancel.child_token())
-                .await
-                .map_err(|failed| failed.why)?;
-            let lists = link.lists(&self.server).await;
-            Ok((link, lists.map_err(|failed| failed.why)?))
-        };
-        let opened = tokio::time::timeout(limit, opening).await;
-        match opened.unwrap_or_else(|_| {
-            let seconds = limit.as_secs().to_string();
-            Err(Why::ours(Word::McpNotReady, [seconds.into()]))
-        }) {
+        let cancel = self.cancel.child_token();
+        match Link::meet(&self.server, &self.around, cancel).await {
             Ok((link, lists)) => {
                 self.failures = 0;
                 let about = link.about();
@@ -277,7 +266,7 @@ impl Keeper {
                     s.state = State::Ready;
                 });
             }
-            Err(why) => self.fail(why),
+            Err(failed) => self.fail(failed.why),
         }
     }
 

@@ -3,6 +3,7 @@
 use super::client::{Link, wanted_login};
 use super::connect::{Failed, login_hint};
 use super::settings::Server;
+use super::trouble::{Code, Trouble};
 use super::{LeftOut, Lists, PromptInfo, ResourceInfo, ToolInfo, text};
 use ostler_wire::{Why, Word};
 use rmcp::ServiceError;
@@ -79,13 +80,16 @@ impl Link {
             (ServiceError::McpError(_), false) => Ok(()),
             (error, _) => {
                 let challenge = wanted_login(&error);
-                let why = match &challenge {
-                    Some(_) => login_hint(&self.name),
-                    None => Why::ours(Word::McpNoTools, [self.failed(error)]),
+                let trouble = match &challenge {
+                    Some(_) => Trouble::new(Code::Login, login_hint(&self.name)),
+                    None => {
+                        let Trouble { code, why } = self.trouble(error);
+                        Trouble::new(code, Why::ours(Word::McpNoTools, [why]))
+                    }
                 };
                 Err(Failed {
                     challenge,
-                    ..Failed::finally(why)
+                    ..Failed::finally(trouble)
                 })
             }
         }

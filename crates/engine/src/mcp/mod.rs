@@ -1,6 +1,6 @@
 //! Servers of others that speak the Model Context Protocol: their tools become tools of a session. What they say is
-//! somebody else's text: bounded, cleaned, and never waited for without end. Only `client` and `handler` know the
-//! protocol's library.
+//! somebody else's text: bounded, cleaned, and never waited for without end. Few modules here know the
+//! protocol's library, and none outside.
 
 mod auth;
 mod cache;
@@ -18,12 +18,14 @@ mod provider;
 mod sampling;
 mod settings;
 mod stdio;
+mod task;
 mod text;
 mod tool;
+mod trouble;
 
 pub use crate::aside::{End, Said, Wanted};
 pub use auth::{Registration, TokenStore, Visit, log_in};
-pub use client::{About, CallError, Link};
+pub use client::{About, CallError, Caller, Link};
 pub use connect::Failed;
 pub use content::render;
 pub use fleet::{Fleet, Muster};
@@ -35,6 +37,7 @@ pub use settings::{
     Address, Endpoint, McpSettings, Program, Sampling, Server, Surroundings, ToolTrust, Trust,
 };
 pub(crate) use text::cut;
+pub use trouble::Code;
 
 use ostler_wire::{Why, Word};
 use serde::{Deserialize, Serialize};

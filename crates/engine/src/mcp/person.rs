@@ -20,6 +20,8 @@ const ACCEPT: &str = "accept";
 const MAX_TRIES: usize = 3;
 /// Requests to models that one call may lead to.
 const MAX_SAMPLED: usize = 8;
+/// Forms that the person may be shown in one call.
+const MAX_ASKED: usize = 16;
 
 pub struct Person {
     pub server: String,
@@ -30,6 +32,8 @@ pub struct Person {
     pub aside: Option<Aside>,
     /// Requests to models, in this call.
     pub sampled: AtomicUsize,
+    /// Forms, in this call.
+    pub asked: AtomicUsize,
     /// Cancelled with the call: nobody wants to know any longer.
     pub over: CancellationToken,
 }
@@ -169,6 +173,9 @@ impl Asker for Person {
 
     fn ask(&self, form: Form) -> BoxFuture<'_, Reply> {
         Box::pin(async move {
+            if self.asked.fetch_add(1, Ordering::Relaxed) >= MAX_ASKED {
+                return Reply::Cancel;
+            }
             if let Some(url) = &form.page {
                 return self.page(&form, url).await;
             }

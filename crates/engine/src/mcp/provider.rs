@@ -1,5 +1,6 @@
 //! A plugin that offers models: a program that takes requests as lines of JSON and answers in lines, kept by the watchdog
-//! like every command. It has one request at a time; whoever comes meanwhile gets another of it. It speaks no MCP.
+//! like every command. It has one request at a time; whoever comes meanwhile gets another of it. Every request has an id: a
+//! program that ends its answer with it has said all, and is kept. It speaks no MCP.
 
 use super::connect::{command, last_words, not_started};
 use super::settings::{Program, Surroundings};
@@ -10,6 +11,7 @@ use ostler_llm::{Error, Plugin, PluginFuture, PluginLines, Price};
 use ostler_wire::{Why, Word};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -20,8 +22,6 @@ const MAX_NAME: usize = 200;
 const MAX_IDLE: usize = 2;
 /// Lines that are no answer, until the list of models.
 const MAX_NOISE_LINES: usize = 10_000;
-/// How long a program that waited is listened to before its next request.
-const SETTLING: Duration = Duration::from_millis(2);
 /// How long a program may take to read a request.
 const READING: Duration = Duration::from_secs(60);
 
@@ -42,9 +42,10 @@ pub struct PluginModel {
 /// The way to one program. Dropping it ends those that wait.
 pub struct ModelPlugin {
     name: String,
-    program: Program,
-    around: Surroundings,
+    start: Arc<Start>,
+    /// Programs that ended their last answer by its id: whatever they still say has another than the next request.
     idle: Arc<Mutex<Vec<Running>>>,
+    requests: AtomicU64,
 }
 
 impl std::fmt::Debug for ModelPlugin {
@@ -57,28 +58,29 @@ impl ModelPlugin {
     pub fn new(name: impl Into<String>, program: Program, around: Surroundings) -> Self {
         Self {
             name: name.into(),
-            program,
-            around,
+            start: Arc::new(Start { program, around }),
             idle: Arc::default(),
+            requests: AtomicU64::new(0),
         }
     }
 
     /// What it offers. The error is the end of a sentence.
     pub async fn models(&self) -> Result<Vec<PluginModel>, Why> {
-        let limit = self.around.settings.start;
+        let limit = self.start.around.settings.start;
         let asking = async {
-            let mut running = self.start().await?;
-            if let Err(why) = running.write(b"{\"type\":\"models\"}\n").await {
+            let mut running = self.start.one().await?;
+            let id = self.next_id();
+            let line = format!("{{\"type\":\"models\",\"id\":\"{id}\"}}\n");
+            if let Err(why) = running.write(line.as_bytes()).await {
                 // How it ended says more.
                 return Err(running.line().await.err().unwrap_or(why));
             }
             for _ in 0..MAX_NOISE_LINES {
                 let line = running.line().await?;
                 if let Some(models) = listed(&line)? {
-                    self.idle
-                        .lock()
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .push(running);
+                    if marks(&line).id.as_deref() == Some(&id) {
+                        keep(&self.idle, running);
+                    }
                     return Ok(models);
                 }
             }
@@ -91,10 +93,55 @@ impl ModelPlugin {
         })
     }
 
-    async fn start(&self) -> Result<Running, Why> {
+    fn next_id(&self) -> String {
+        format!("r{}", self.requests.fetch_add(1, Ordering::Relaxed))
+    }
+
+    async fn request(&self, line: Vec<u8>) -> Result<Box<dyn PluginLines>, Error> {
+        let id = self.next_id();
+        let line = named(&line, &id);
+        let idle = self.idle.lock();
+        let idle = idle.unwrap_or_else(PoisonError::into_inner).pop();
+        let reply = async {
+            // One that waited may have ended meanwhile.
+            if let Some(mut running) = idle
+                && running.write(&line).await.is_ok()
+            {
+                let again = Some((self.start.clone(), line));
+                return Ok((running, again));
+            }
+            let mut running = self.start.one().await?;
+            running.write(&line).await?;
+            Ok((running, None))
+        };
+        let (running, again) = reply.await.map_err(|why: Why| {
+            Error::fatal(Why::ours(
+                Word::PluginNamed,
+                [self.name.as_str().into(), why],
+            ))
+        })?;
+        Ok(Box::new(Reply {
+            name: self.name.clone(),
+            running,
+            idle: self.idle.clone(),
+            id,
+            uses_ids: again.is_some(),
+            again,
+        }))
+    }
+}
+
+/// How one is started.
+struct Start {
+    program: Program,
+    around: Surroundings,
+}
+
+impl Start {
+    async fn one(&self) -> Result<Running, Why> {
         let command = command(&self.program, &self.around)?;
         let process = self.around.host.spawn(command).await;
-        let mut process = process.map_err(|e| not_started(&self.program, &e))?;
+        let mut process = process.map_err(|e| not_started(&self.program, &e).why)?;
         let input = process.take_input().ok_or(Word::PluginNoInput)?;
         Ok(Running {
             process,
@@ -104,40 +151,32 @@ impl ModelPlugin {
             noise: Noise::default(),
         })
     }
+}
 
-    async fn ready(&self) -> Result<Running, Why> {
-        let idle = self
-            .idle
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .pop();
-        if let Some(mut running) = idle
-            && running.is_quiet().await
-        {
-            return Ok(running);
-        }
-        self.start().await
-    }
+/// The same request with an id.
+fn named(line: &[u8], id: &str) -> Vec<u8> {
+    let rest = line.strip_prefix(b"{").unwrap_or(line);
+    [format!("{{\"id\":\"{id}\",").as_bytes(), rest].concat()
+}
 
-    async fn request(&self, line: Vec<u8>) -> Result<Box<dyn PluginLines>, Error> {
-        let fatal = |why: Why| {
-            Error::fatal(Why::ours(
-                Word::PluginNamed,
-                [self.name.as_str().into(), why],
-            ))
-        };
-        let mut running = self.ready().await.map_err(fatal)?;
-        // One that waited may have ended meanwhile.
-        if running.write(&line).await.is_err() {
-            running = self.start().await.map_err(fatal)?;
-            running.write(&line).await.map_err(fatal)?;
-        }
-        Ok(Box::new(Reply {
-            name: self.name.clone(),
-            running,
-            idle: self.idle.clone(),
-        }))
+fn keep(idle: &Mutex<Vec<Running>>, running: Running) {
+    let mut idle = idle.lock().unwrap_or_else(PoisonError::into_inner);
+    if idle.len() < MAX_IDLE {
+        idle.push(running);
     }
+}
+
+/// What tells whose a line is.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Marks {
+    id: Option<String>,
+    #[serde(rename = "type")]
+    kind: String,
+}
+
+fn marks(line: &str) -> Marks {
+    serde_json::from_str(line).unwrap_or_default()
 }
 
 fn listed(line: &str) -> Result<Option<Vec<PluginModel>>, Why> {
@@ -194,11 +233,6 @@ impl Running {
         }
     }
 
-    /// Whether it still runs and has said nothing since its answer: that would be taken for the next one.
-    async fn is_quiet(&mut self) -> bool {
-        tokio::time::timeout(SETTLING, self.line()).await.is_err() && self.line.is_empty()
-    }
-
     async fn line(&mut self) -> Result<String, Why> {
         loop {
             if let Some(line) = self.lines.pop_front() {
@@ -239,14 +273,49 @@ struct Reply {
     name: String,
     running: Running,
     idle: Arc<Mutex<Vec<Running>>>,
+    id: String,
+    /// The program ends its answers by id, so that a line without it is none of ours.
+    uses_ids: bool,
+    /// Of one that waited and has said nothing yet: it may have ended before it was asked.
+    again: Option<(Arc<Start>, Vec<u8>)>,
+}
+
+impl Reply {
+    fn is_ours(&mut self, line: &str) -> bool {
+        let Marks { id, kind } = marks(line);
+        let named = id.as_deref() == Some(self.id.as_str());
+        let ours = named || id.is_none() && !self.uses_ids;
+        self.uses_ids |= named && kind == "end";
+        ours
+    }
+
+    async fn line(&mut self) -> Result<String, Why> {
+        loop {
+            let line = match (self.running.line().await, &self.again) {
+                (Ok(line), _) => line,
+                (Err(_), Some((start, request))) => {
+                    self.running = start.one().await?;
+                    self.running.write(request).await?;
+                    (self.again, self.uses_ids) = (None, false);
+                    continue;
+                }
+                (Err(why), None) => return Err(why),
+            };
+            if self.is_ours(&line) {
+                self.again = None;
+                return Ok(line);
+            }
+            // Whoever talks without end is not to keep everybody else waiting.
+            tokio::task::yield_now().await;
+        }
+    }
 }
 
 impl PluginLines for Reply {
     fn next(&mut self) -> PluginFuture<'_, String> {
         Box::pin(async move {
-            let line = self.running.line().await;
             // A program that has failed once fails again; what may be tried again it says itself.
-            line.map_err(|why| {
+            self.line().await.map_err(|why| {
                 Error::fatal(Why::ours(
                     Word::PluginBroke,
                     [self.name.as_str().into(), why],
@@ -256,10 +325,14 @@ impl PluginLines for Reply {
     }
 
     fn finish(self: Box<Self>) {
-        let Self { running, idle, .. } = *self;
-        let mut idle = idle.lock().unwrap_or_else(PoisonError::into_inner);
-        if idle.len() < MAX_IDLE {
-            idle.push(running);
+        let Self {
+            running,
+            idle,
+            uses_ids,
+            ..
+        } = *self;
+        if uses_ids {
+            keep(&idle, running);
         }
     }
 }
@@ -283,5 +356,12 @@ mod tests {
             let names = |models: Vec<PluginModel>| models.into_iter().map(|m| m.name).collect();
             assert_eq!(found.map(|list| list.map(names)), expect, "{line}");
         }
+    }
+
+    #[test]
+    fn a_request_gets_an_id_of_its_own() {
+        let line = named(b"{\"type\":\"request\"}\n", "r7");
+        let Marks { id, kind } = marks(&String::from_utf8(line).unwrap());
+        assert_eq!((id.as_deref(), kind.as_str()), (Some("r7"), "request"));
     }
 }

@@ -2,12 +2,18 @@
 //! counts as its log. A message without end ends the server, not us.
 
 use super::text;
+use super::trouble::{Code, Trouble};
 use ostler_host::{Command, Exit, Host, Input, Output, Process, Stdio};
-use ostler_wire::{Why, Word};
+use ostler_wire::{Language, Why, Word};
+use serde::de::IgnoredAny;
+use serde_json::json;
+use std::borrow::Cow;
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, ReadHalf, WriteHalf};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// Bytes of one message.
@@ -18,6 +24,13 @@ const BUFFER: usize = 256 * 1024;
 const MAX_LOG: usize = 16 * 1024;
 /// How long a server may take to end when its input is closed.
 const PATIENCE: Duration = Duration::from_millis(500);
+/// Of a line, in which it must say which request it answers.
+const MAX_START: usize = 200;
+/// Levels of a message; the library passes over what has more, without a word.
+const MAX_DEPTH: usize = 127;
+const PARSE_ERROR: i32 = -32700;
+/// Messages that a server may send while it does not read what we say.
+const MAX_UNREAD: usize = 10_000;
 
 /// What is known of a server beside its messages. Cheap to clone.
 #[derive(Clone, Default)]
@@ -28,7 +41,33 @@ struct Heard {
     log: VecDeque<u8>,
     exit: Option<Exit>,
     /// Why we ended it.
-    fault: Option<Why>,
+    fault: Option<Trouble>,
+}
+
+/// How far the program is behind with reading.
+#[derive(Default)]
+struct Backlog {
+    /// Something lies before it that it does not take.
+    waits: AtomicBool,
+    /// Messages of its own meanwhile.
+    sent: AtomicUsize,
+}
+
+impl Backlog {
+    fn wait(&self) {
+        self.sent.store(0, Ordering::Relaxed);
+        self.waits.store(true, Ordering::Relaxed);
+    }
+
+    fn end(&self) {
+        self.waits.store(false, Ordering::Relaxed);
+    }
+
+    /// Counts a message; whether that was one too many.
+    fn is_over(&self) -> bool {
+        let sent = self.sent.fetch_add(1, Ordering::Relaxed);
+        self.waits.load(Ordering::Relaxed) && sent >= MAX_UNREAD
+    }
 }
 
 impl Noise {
@@ -50,8 +89,12 @@ impl Noise {
         self.heard().exit = Some(exit);
     }
 
-    fn fail(&self, why: Why) {
-        self.heard().fault.get_or_insert(why);
+    fn fail(&self, trouble: Trouble) {
+        self.heard().fault.get_or_insert(trouble);
+    }
+
+    pub(super) fn fault(&self) -> Option<Trouble> {
+        self.heard().fault.clone()
     }
 
     /// The end of its log, cleaned.
@@ -72,7 +115,7 @@ impl Noise {
     pub fn ending(&self) -> Option<Why> {
         let heard = self.heard();
         if let Some(fault) = &heard.fault {
-            return Some(fault.clone());
+            return Some(fault.why.clone());
         }
         heard.exit.map(ended)
     }
@@ -102,49 +145,83 @@ pub async fn start(
         .await?;
     let (ours, theirs) = tokio::io::duplex(BUFFER);
     let (from_us, to_us) = tokio::io::split(theirs);
+    let deaf = CancellationToken::new();
+    let backlog = Arc::new(Backlog::default());
     if let Some(input) = process.take_input() {
-        tokio::spawn(carry_in(from_us, input, cancel.clone()));
+        let (deaf, cancel, backlog) = (deaf.clone(), cancel.clone(), backlog.clone());
+        tokio::spawn(async move {
+            if carry_in(from_us, input, (cancel, backlog)).await == Carried::Refused {
+                deaf.cancel();
+            }
+        });
     }
-    let noise = noise.clone();
+    let lines = Lines {
+        line: Vec::new(),
+        to: to_us,
+        noise: noise.clone(),
+        backlog,
+    };
     tokio::spawn(async move {
-        carry_out(process, to_us, noise, cancel.clone()).await;
+        carry_out(process, lines, (cancel.clone(), deaf)).await;
         cancel.cancel();
     });
     Ok(ours)
 }
 
+#[derive(PartialEq, Eq)]
+enum Carried {
+    All,
+    /// The program takes no more.
+    Refused,
+}
+
 /// Ends when we close the stream, which closes the program's input.
-async fn carry_in(mut from: ReadHalf<DuplexStream>, mut input: Input, cancel: CancellationToken) {
+async fn carry_in(
+    mut from: ReadHalf<DuplexStream>,
+    mut input: Input,
+    (cancel, backlog): (CancellationToken, Arc<Backlog>),
+) -> Carried {
     let mut buffer = vec![0; 64 * 1024];
     loop {
         let read = tokio::select! {
             read = from.read(&mut buffer) => read,
-            () = cancel.cancelled() => return,
+            () = cancel.cancelled() => return Carried::All,
         };
         let Ok(count @ 1..) = read else {
-            return;
+            return Carried::All;
         };
         let bytes = buffer.get(..count).unwrap_or_default();
+        backlog.wait();
         let written = tokio::select! {
             written = input.write_all(bytes) => written,
-            () = cancel.cancelled() => return,
+            () = cancel.cancelled() => return Carried::All,
         };
+        backlog.end();
         if written.is_err() {
-            return;
+            return Carried::Refused;
         }
     }
 }
 
 async fn carry_out(
     mut process: Process,
-    mut to: WriteHalf<DuplexStream>,
-    noise: Noise,
-    cancel: CancellationToken,
+    mut lines: Lines,
+    (cancel, deaf): (CancellationToken, CancellationToken),
 ) {
-    let mut line = Vec::new();
+    let noise = lines.noise.clone();
+    let mut until = None;
     loop {
         let output = tokio::select! {
             output = process.next() => output,
+            // One that is about to end closes its input, too.
+            () = deaf.cancelled(), if until.is_none() => {
+                until = Some(Instant::now() + PATIENCE);
+                continue;
+            }
+            () = at(until) => {
+                noise.fail(Trouble::new(Code::Ended, Word::McpDeaf));
+                return;
+            }
             () = cancel.cancelled() => {
                 // Its input is closed by now; whoever does not end then is ended.
                 let over = async { while !matches!(process.next().await, Output::Exited(_)) {} };
@@ -154,7 +231,7 @@ async fn carry_out(
         };
         match output {
             Output::Stdout(bytes) => {
-                if !take(&mut line, &bytes, &mut to, &noise).await {
+                if !lines.take(&bytes).await {
                     return;
                 }
             }
@@ -167,50 +244,229 @@ async fn carry_out(
     }
 }
 
-/// Passes whole messages on. Whether there is any use in going on.
-async fn take(
-    line: &mut Vec<u8>,
-    bytes: &[u8],
-    to: &mut WriteHalf<DuplexStream>,
-    noise: &Noise,
-) -> bool {
-    for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
-        line.extend_from_slice(piece);
-        if line.len() > MAX_MESSAGE {
-            let most = (MAX_MESSAGE >> 20).to_string();
-            noise.fail(Why::ours(Word::McpLong, [most.into()]));
-            return false;
-        }
-        if !piece.ends_with(b"\n") {
-            return true;
-        }
-        if !is_message(line) {
-            noise.log(line);
-        } else if to.write_all(line).await.is_err() {
-            return false;
-        }
-        line.clear();
-        line.shrink_to(BUFFER);
+async fn at(when: Option<Instant>) {
+    match when {
+        Some(when) => tokio::time::sleep_until(when).await,
+        None => std::future::pending().await,
     }
-    true
 }
 
-/// Programs print other things to stdout, too.
-fn is_message(line: &[u8]) -> bool {
+/// What a program says, on its way to the library.
+struct Lines {
+    /// The beginning of the next one.
+    line: Vec<u8>,
+    to: WriteHalf<DuplexStream>,
+    noise: Noise,
+    backlog: Arc<Backlog>,
+}
+
+impl Lines {
+    /// Passes whole messages on. Whether there is any use in going on.
+    async fn take(&mut self, bytes: &[u8]) -> bool {
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            self.line.extend_from_slice(piece);
+            if self.line.len() > MAX_MESSAGE {
+                let most = (MAX_MESSAGE >> 20).to_string();
+                let why = Why::ours(Word::McpLong, [most.into()]);
+                self.noise.fail(Trouble::new(Code::TooLong, why));
+                return false;
+            }
+            if !piece.ends_with(b"\n") {
+                return true;
+            }
+            if !self.pass().await {
+                return false;
+            }
+            self.line.clear();
+            self.line.shrink_to(BUFFER);
+        }
+        true
+    }
+
+    async fn pass(&mut self) -> bool {
+        let message = match read(&self.line) {
+            Line::Message => Cow::Borrowed(self.line.as_slice()),
+            Line::Broken(error) => {
+                self.noise.log(&self.line);
+                Cow::Owned(error)
+            }
+            Line::Log => {
+                self.noise.log(&self.line);
+                return true;
+            }
+        };
+        if self.backlog.is_over() {
+            self.noise.fail(Trouble::new(Code::Ended, Word::McpUnread));
+            return false;
+        }
+        self.to.write_all(&message).await.is_ok()
+    }
+}
+
+enum Line {
+    Message,
+    /// An answer that nobody can read, and the error that goes to whoever waits for it.
+    Broken(Vec<u8>),
+    /// Programs print other things to stdout, too.
+    Log,
+}
+
+fn read(line: &[u8]) -> Line {
     let text = line.trim_ascii_start();
-    text.starts_with(b"{") && memchr::memmem::find(text, b"\"jsonrpc\"").is_some()
+    if !text.starts_with(b"{") || memchr::memmem::find(text, b"\"jsonrpc\"").is_none() {
+        return Line::Log;
+    }
+    let fault = match serde_json::from_slice::<IgnoredAny>(text) {
+        Err(error) => error.to_string(),
+        Ok(_) if depth(text) > MAX_DEPTH => {
+            Language::English.fill(Word::McpTooDeep, &[&MAX_DEPTH.to_string()])
+        }
+        Ok(_) => return Line::Message,
+    };
+    match answered(text) {
+        Some(id) => {
+            let said = Language::English.fill(Word::McpUnreadable, &[&fault]);
+            let error = json!({"code": PARSE_ERROR, "message": said});
+            let answer = json!({"jsonrpc": "2.0", "id": id, "error": error});
+            Line::Broken(format!("{answer}\n").into_bytes())
+        }
+        None => Line::Log,
+    }
+}
+
+/// How deep a value goes that is known to be one.
+fn depth(text: &[u8]) -> usize {
+    let (mut now, mut most, mut in_string, mut escaped) = (0_usize, 0, false, false);
+    for byte in text {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = in_string,
+            b'"' => in_string = !in_string,
+            _ if in_string => {}
+            b'{' | b'[' => {
+                now += 1;
+                most = most.max(now);
+            }
+            b'}' | b']' => now = now.saturating_sub(1),
+            _ => {}
+        }
+    }
+    most
+}
+
+/// The request that a broken line answers, if it says so before anything else.
+fn answered(line: &[u8]) -> Option<u64> {
+    let start = line.get(..MAX_START).unwrap_or(line);
+    let start = String::from_utf8_lossy(start);
+    let (before, after) = start.split_once("\"id\":")?;
+    let is_first = !["\"result\"", "\"error\"", "\"params\"", "\"method\""]
+        .iter()
+        .any(|key| before.contains(key));
+    let after = after.trim_start();
+    let digits = after.len() - after.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let (id, rest) = after.split_at_checked(digits)?;
+    let rest = rest.trim_start().strip_prefix(',')?.trim_start();
+    let answers = rest.starts_with("\"result\"") || rest.starts_with("\"error\"");
+    id.parse().ok().filter(|_| is_first && answers)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn lines(theirs: DuplexStream) -> (ReadHalf<DuplexStream>, Lines) {
+        let (read, to) = tokio::io::split(theirs);
+        let lines = Lines {
+            line: Vec::new(),
+            to,
+            noise: Noise::default(),
+            backlog: Arc::default(),
+        };
+        (read, lines)
+    }
+
+    #[test]
+    fn a_broken_answer_is_an_error_for_whoever_waits() {
+        let deep = "[".repeat(200);
+        for (line, expect) in [
+            (
+                format!(r#"{{"jsonrpc":"2.0","id":7,"result":{{"a":{deep}"#),
+                Some(7),
+            ),
+            (
+                r#"{"jsonrpc":"2.0", "id": 8 , "error": oops"#.into(),
+                Some(8),
+            ),
+            (
+                format!(
+                    r#"{{"jsonrpc":"2.0","id":9,"result":{deep}{}}}"#,
+                    "]".repeat(200)
+                ),
+                Some(9),
+            ),
+            // It asks, or says nothing of whom it answers, or hides it.
+            (
+                r#"{"jsonrpc":"2.0","id":9,"method":"ping","params":"#.into(),
+                None,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","method":"x","params":{"id":9,"result":"#.into(),
+                None,
+            ),
+            (r#"{"jsonrpc":"2.0","id":"a","result":"#.into(), None),
+            (r#"{"jsonrpc":"2.0","id":"#.into(), None),
+            (
+                format!(
+                    r#"{{"jsonrpc":"2.0","pad":"{}","id":1,"result":"#,
+                    "é".repeat(150)
+                ),
+                None,
+            ),
+        ] {
+            let broken = match read(line.as_bytes()) {
+                Line::Broken(error) => serde_json::from_slice(&error).unwrap(),
+                Line::Message => panic!("{line}"),
+                Line::Log => serde_json::Value::Null,
+            };
+            assert_eq!(broken["id"].as_u64(), expect, "{line}");
+        }
+    }
+
+    #[test]
+    fn levels_are_counted_outside_of_words() {
+        for (text, expect) in [
+            ("{}", 1),
+            (r#"{"a":[[1],{"b":2}]}"#, 3),
+            (r#"{"a":"[[[{\"[[["}"#, 1),
+            (r#"{"a":"\\","b":[1]}"#, 2),
+        ] {
+            assert_eq!(depth(text.as_bytes()), expect, "{text}");
+        }
+    }
+
+    #[tokio::test]
+    async fn whoever_sends_without_reading_is_ended() {
+        let (mut ours, theirs) = tokio::io::duplex(1024);
+        tokio::spawn(async move { tokio::io::copy(&mut ours, &mut tokio::io::sink()).await });
+        let (_keep, mut lines) = lines(theirs);
+        let message = b"{\"jsonrpc\":\"2.0\"}\n";
+        for _ in 0..2 * MAX_UNREAD {
+            assert!(lines.take(message).await);
+        }
+        lines.backlog.wait();
+        for _ in 0..MAX_UNREAD {
+            assert!(lines.take(message).await);
+        }
+        assert!(!lines.take(message).await);
+        assert!(lines.noise.fault().is_some());
+    }
+
     #[tokio::test]
     async fn messages_pass_and_the_rest_is_a_log() {
         let (ours, theirs) = tokio::io::duplex(1024);
         let (mut read, _) = tokio::io::split(ours);
-        let (_keep, mut to) = tokio::io::split(theirs);
-        let (noise, mut line) = (Noise::default(), Vec::new());
+        let (_keep, mut lines) = lines(theirs);
+        let noise = lines.noise.clone();
         let pieces: [&[u8]; 4] = [
             b"starting\n{\"level\":\"info\"}\n{\"jsonrpc\":",
             b"\"2.0\"}",
@@ -218,7 +474,7 @@ mod tests {
             b"no end",
         ];
         for piece in pieces {
-            assert!(take(&mut line, piece, &mut to, &noise).await);
+            assert!(lines.take(piece).await);
         }
         let mut buffer = [0; 64];
         let count = read.read(&mut buffer).await.unwrap();
@@ -233,11 +489,11 @@ mod tests {
     #[tokio::test]
     async fn a_message_without_end_is_the_end() {
         let (_ours, theirs) = tokio::io::duplex(1024);
-        let (_keep, mut to) = tokio::io::split(theirs);
-        let (noise, mut line) = (Noise::default(), Vec::new());
+        let (_keep, mut lines) = lines(theirs);
+        let noise = lines.noise.clone();
         let chunk = vec![b'x'; 1 << 20];
         let mut taken = 0;
-        while take(&mut line, &chunk, &mut to, &noise).await {
+        while lines.take(&chunk).await {
             taken += 1;
         }
         assert_eq!(taken, MAX_MESSAGE >> 20);

@@ -1,6 +1,6 @@
 //! A tool of a server as a session has it: judged, run and shown like ours, carried out elsewhere.
 
-use super::client::CallError;
+use super::client::{CallError, Caller};
 use super::content::{Gathered, render};
 use super::keeper::Kept;
 use super::names::PREFIX;
@@ -87,16 +87,22 @@ impl ServerTool {
         };
         let over = cx.cancel.child_token();
         let _over = over.clone().drop_guard();
-        let _lent = link.talk.lend(Arc::new(Person {
+        let person = Person {
             server: server.clone(),
             petitions: cx.petitions.clone(),
             language: cx.language,
             sampling: self.kept.server.sampling,
             aside: cx.aside.clone(),
             sampled: AtomicUsize::new(0),
+            asked: AtomicUsize::new(0),
             over,
-        }));
-        let called = link.call(&self.info.name, args, self.limit, (&cx.cancel, hear));
+        };
+        let caller = Caller {
+            cancel: &cx.cancel,
+            hear: &hear,
+            asker: Some(Arc::new(person)),
+        };
+        let called = link.call(&self.info.name, args, self.limit, &caller);
         let result = called.await.map_err(|error| match error {
             CallError::Timeout(limit) => ToolError::new(
                 "timeout",
