@@ -79,6 +79,7 @@ impl From<&Error> for Why {
                 };
                 Why::ours(Word::HostOutside, [name(path), folders])
             }
+            Error::Reserved { path } => at(Word::HostReserved, path),
             Error::Exists { path } => at(Word::HostExists, path),
             Error::TooManyLinks { path } => at(Word::HostLinks, path),
             Error::Changed { path } => at(Word::HostChanged, path),
@@ -170,6 +171,7 @@ mod tests {
                 path: path(),
                 roots: Roots {
                     writable: vec![path(), path()],
+                    ..Roots::default()
                 },
             },
             Error::Exists { path: path() },

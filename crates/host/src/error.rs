@@ -25,6 +25,8 @@ pub enum Error {
     Forbidden { path: PathBuf, source: io::Error },
     #[error("{} lies outside of the folders that may be written ({})", .path.display(), folders(.roots))]
     Outside { path: PathBuf, roots: Roots },
+    #[error("{} is kept by Ostler itself and changed by no tool", .path.display())]
+    Reserved { path: PathBuf },
     #[error("{} already exists; ask to overwrite it, or choose another name", .path.display())]
     Exists { path: PathBuf },
     #[error("{} has too many symlinks on its way, or they form a circle", .path.display())]
@@ -76,7 +78,10 @@ impl Error {
             | Self::BadPath { .. }
             | Self::Path { .. }
             | Self::TooManyLinks { .. } => "path_error",
-            Self::NotRegular { .. } | Self::Forbidden { .. } | Self::Outside { .. } => "forbidden",
+            Self::NotRegular { .. }
+            | Self::Forbidden { .. }
+            | Self::Outside { .. }
+            | Self::Reserved { .. } => "forbidden",
             Self::Exists { .. } => "exists",
             Self::Read { .. } => "read_error",
             Self::MakeDirectory { .. } => "mkdir_error",

@@ -466,6 +466,7 @@ words! {
     RoleHandoff: "handoff", "交接";
     // Standing
     // Why a call may run, or not
+    WhyReserved: "Ostler keeps it itself, and no tool changes it", "它由 Ostler 自己维护，任何工具都不能更改";
     WhyKeys: "Ostler keeps keys in it", "Ostler 在其中保存密钥";
     WhyDenyRule: "a deny rule speaks of it", "有 deny 规则涉及它";
     WhyRemembered: "what is remembered needs a fresh yes", "记忆的内容需要再次确认";
@@ -740,6 +741,7 @@ words! {
     HostBadPath: "{} must be an absolute path without NUL bytes", "{} 须为不含 NUL 字节的绝对路径";
     HostPath: "cannot follow the path {}: {}", "无法沿路径 {} 前进：{}";
     HostForbidden: "permission denied for {}", "没有访问 {} 的权限";
+    HostReserved: "{} is kept by Ostler itself and changed by no tool", "{} 由 Ostler 自己维护，任何工具都不能更改";
     HostOutside: "{} lies outside of the folders that may be written ({})", "{} 不在可写的文件夹内（{}）";
     HostExists: "{} already exists; ask to overwrite it, or choose another name", "{} 已存在；请要求覆盖，或另选名称";
     HostLinks: "{} has too many symlinks on its way, or they form a circle", "{} 途经的符号链接过多或成环";

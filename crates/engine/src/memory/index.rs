@@ -14,7 +14,7 @@ const LOOK_THROUGH: usize = 300;
 /// Facts from which on the copy in the cache is worth it.
 const KEPT_FROM: usize = 100;
 /// Goes up whenever the form or the terms change.
-const MAGIC: &[u8; 8] = b"ostlmem1";
+const MAGIC: &[u8; 8] = b"ostlmem2";
 /// Bytes of a copy that are read.
 const MAX_COPY: u64 = 256 << 20;
 
