@@ -791,6 +791,10 @@ words! {
     ColMatch: "match", "匹配";
     ColCommand: "command", "命令";
     HookFailed: "The hook `{}` ({}) failed, and the work goes on: {}", "钩子 `{}`（{}）失败，工作继续：{}";
+    HookChanged: "A hook changed this {} call, which is now: {}", "钩子更改了这次 {} 调用，现在是：{}";
+    HookStopped: "Stopped while a hook looked at your prompt: it was not sent, and is in the composer again.", "钩子检查提示词时被停止：提示词没有发送，已放回输入框。";
+    HookIsAsync: "it is meant to run beside the work, which hooks here do not", "它要求在后台运行，而这里的钩子不这样运行";
+    SkillLends: "Skill {}: for this turn these need no question: {}", "技能 {}：本轮无需询问即可使用：{}";
     HookRuns: "hook: {}", "钩子：{}";
     HookTimedOut: "it took longer than {} s and was killed", "超过 {} 秒，已终止";
     HookExit: "exit {}: {}", "退出码 {}：{}";

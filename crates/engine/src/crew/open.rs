@@ -150,6 +150,7 @@ pub fn settle(desk: &mut Desk, heir: Heir) {
     // Its parent saves the tree before and after it.
     desk.shop.saves = Saves::default();
     desk.offers.crew.depth = duty.depth;
+    desk.offers.crew.role = Some(duty.role);
     desk.offers.crew.skill = duty.skill;
 }
 
