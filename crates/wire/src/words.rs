@@ -644,6 +644,7 @@ words! {
     ModelOfSession: "of the session", "随会话";
     SkillRunAs: "`runAs: {}` is neither inline nor subagent", "`runAs: {}` 既非 inline 也非 subagent";
     SourceOutside: "it leads out of the project, to {}", "它指向项目之外：{}";
+    SkillsMany: "{} skills of {} are left out, by their names: a folder holds 500. Move some away.", "{1} 中按名称有 {0} 个技能未纳入：每个文件夹最多 500 个。请移走一些。";
     SkillLeft: "The skill {} is left out: {}.", "技能 {} 已忽略：{}。";
     RoleLeft: "The role {} is left out: {}.", "角色 {} 已忽略：{}。";
     TemplateLeft: "The command {} was left out: {}.", "命令 {} 已略过：{}。";
@@ -791,6 +792,7 @@ words! {
     ColMatch: "match", "匹配";
     ColCommand: "command", "命令";
     HookFailed: "The hook `{}` ({}) failed, and the work goes on: {}", "钩子 `{}`（{}）失败，工作继续：{}";
+    HookKilled: "a signal killed it", "它被信号终止";
     HookChanged: "A hook changed this {} call, which is now: {}", "钩子更改了这次 {} 调用，现在是：{}";
     HookStopped: "Stopped while a hook looked at your prompt: it was not sent, and is in the composer again.", "钩子检查提示词时被停止：提示词没有发送，已放回输入框。";
     HookIsAsync: "it is meant to run beside the work, which hooks here do not", "它要求在后台运行，而这里的钩子不这样运行";
@@ -812,6 +814,7 @@ words! {
     FactNotFile: "it is not a file", "它不是文件";
     FactUnread: "it cannot be read: {}", "无法读取：{}";
     FactLeft: "{} was left out of memory: {}.", "{} 未纳入记忆：{}。";
+    FactsSurplus: "{} facts in {} are left out: {} of a folder are known, by their names. Archive some (/memory archive ID), or move files away.", "{1} 中有 {0} 条事实未纳入：每个文件夹按文件名只取 {2} 条。请归档一些（/memory archive ID），或移走文件。";
     FactsLeft: "{} more files of memory were left out; /memory files lists them.", "另有 {} 个记忆文件未纳入；/memory files 可列出。";
     Recalled: "Recalled: {} (/memory recall says why)", "想起：{}（/memory recall 说明原因）";
     HelpMemory: "what is remembered: list, show, edit, archive, restore, why it was recalled", "记忆：列出、查看、编辑、归档、恢复、想起的原因";
@@ -1447,7 +1450,6 @@ words! {
     ColAbout: "description", "说明";
     MemArchived: "Archived", "已归档";
     MemRestored: "Restored", "已恢复";
-    MemLeft: "{} was left out: {}.", "{} 已略过：{}。";
     MemNone: "No facts.", "没有记忆。";
     MemNoEditor: "$VISUAL and $EDITOR are not set. The file is {}; edit it with what you like", "未设置 $VISUAL 与 $EDITOR。文件是 {}；请用其他方式编辑";
     CannotStart: "{} cannot be started", "无法启动 {}";

@@ -57,6 +57,7 @@ pub fn forward(desk: &Desk, skill: &Skill, words: &str) -> Option<Prompt> {
     Some(Prompt {
         text: asked_for(tool, skill.name(), words),
         own_words: Some(words.to_owned()),
+        typed: Some(format!("/{} {words}", skill.name()).trim_end().to_owned()),
         ..Prompt::default()
     })
 }

@@ -84,8 +84,10 @@ pub fn judge(hook: &Hook, ended: Ended, language: Language) -> Said {
             ..Said::default()
         },
         Ended::Exited(code, _, stderr) => {
-            let code = code.map_or_else(|| "?".to_owned(), |code| code.to_string());
             let first = stderr.trim().lines().next().unwrap_or_default();
+            let Some(code) = code.map(|code| code.to_string()) else {
+                return failed(language.say(Word::HookKilled));
+            };
             failed(
                 language
                     .fill(Word::HookExit, &[&code, first])
@@ -232,7 +234,7 @@ mod tests {
         check(
             PreTool,
             Ended::Exited(None, String::new(), String::new()),
-            text("exit ?"),
+            text("a signal killed it"),
         );
         check(
             PreTool,
