@@ -644,6 +644,8 @@ words! {
     ModelOfSession: "of the session", "随会话";
     SkillRunAs: "`runAs: {}` is neither inline nor subagent", "`runAs: {}` 既非 inline 也非 subagent";
     SourceOutside: "it leads out of the project, to {}", "它指向项目之外：{}";
+    MoreLeft: "{} more files are left out; `ostler skills list` and `ostler agents list` name them.", "另有 {} 个文件未纳入；`ostler skills list` 与 `ostler agents list` 会列出。";
+    SkillLong: "its name has more than {} characters", "名称超过 {} 个字符";
     SkillsMany: "{} skills of {} are left out, by their names: a folder holds 500. Move some away.", "{1} 中按名称有 {0} 个技能未纳入：每个文件夹最多 500 个。请移走一些。";
     SkillLeft: "The skill {} is left out: {}.", "技能 {} 已忽略：{}。";
     RoleLeft: "The role {} is left out: {}.", "角色 {} 已忽略：{}。";

@@ -169,8 +169,10 @@ fn parse(text: &str, file: Option<&Path>, language: Language) -> Result<Skill, S
     let called = called.map(|name| name.to_string_lossy().into_owned());
     let name = front.text("name").or(called).unwrap_or_default();
     let fine = |c: char| c.is_alphanumeric() || "-_:.".contains(c);
-    let is_typed = name.chars().count() <= MAX_NAME && name.chars().all(fine);
-    if name.is_empty() || !is_typed {
+    if name.chars().count() > MAX_NAME {
+        return Err(language.fill(Word::SkillLong, &[&MAX_NAME.to_string()]));
+    }
+    if name.is_empty() || !name.chars().all(fine) {
         return Err(language.say(Word::TemplateName).into());
     }
     let wanted = front.any(&["runAs", "run-as", "context"]);
