@@ -1,6 +1,7 @@
 //! From flags, environment and files to what the engine needs. The one place where the process is looked at.
 
 pub mod plugins;
+mod shell;
 mod target;
 
 use crate::auth::{Logins, known_secrets};
@@ -353,20 +354,8 @@ impl Boot {
     fn tool_settings(&self, hidden: Vec<String>) -> anyhow::Result<ToolSettings> {
         let config = &self.loaded.config;
         let tools = &config.tools;
-        let program = match (&tools.shell.path, tools.shell.prefer) {
-            (Some(path), _) => path.clone(),
-            (None, schema::ShellPreference::Auto | schema::ShellPreference::Sh) => "sh".into(),
-            (None, schema::ShellPreference::Bash) => "bash".into(),
-            (None, schema::ShellPreference::Powershell) => "powershell".into(),
-            (None, schema::ShellPreference::Pwsh) => "pwsh".into(),
-        };
-        let flag = if program.contains("powershell") || program.contains("pwsh") {
-            "-Command"
-        } else {
-            "-c"
-        };
         Ok(ToolSettings {
-            shell: vec![program.into(), flag.into()],
+            shell: self.shell(),
             env: self.command_env(hidden),
             bash_timeout_seconds: tools.bash_timeout_seconds,
             bash_max_bytes: usize::try_from(tools.limits.bash_max_bytes).unwrap_or(usize::MAX),

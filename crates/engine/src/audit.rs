@@ -340,10 +340,7 @@ mod tests {
     }
 
     fn scope() -> Scope {
-        Scope {
-            root: "/repo".into(),
-            user_home: None,
-        }
+        Scope::new("/repo", None)
     }
 
     #[test]

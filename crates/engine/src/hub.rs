@@ -511,10 +511,10 @@ impl LocalHub {
             feed,
             tools,
             policy: Arc::new(options.policy.clone()),
-            scope: Arc::new(Scope {
-                root: options.root.clone(),
-                user_home: options.user_home.clone(),
-            }),
+            scope: Arc::new(
+                Scope::new(&options.root, options.user_home.clone())
+                    .with_shell(&options.tools.shell),
+            ),
             shop,
             manner: Manner {
                 interactive: options.interactive,

@@ -291,10 +291,7 @@ mod tests {
         ] {
             std::fs::write(root.join(name), content).unwrap();
         }
-        let scope = Arc::new(Scope {
-            root: root.clone(),
-            user_home: None,
-        });
+        let scope = Arc::new(Scope::new(root.clone(), None));
         let guard = Guard {
             policy: Arc::new(Policy {
                 rules: Rules {

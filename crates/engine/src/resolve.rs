@@ -225,10 +225,7 @@ mod tests {
         std::fs::create_dir(root.join("config/sub")).unwrap();
         std::fs::write(root.join("config/.key"), "x").unwrap();
         std::os::unix::fs::symlink("config/sub", root.join("deep")).unwrap();
-        let scope = Scope {
-            root: root.clone(),
-            user_home: None,
-        };
+        let scope = Scope::new(root.clone(), None);
         let mut policy = Policy::default();
         policy.rules.deny = ["Read(.env)", "Read(config/.key)"]
             .map(|rule| Rule::parse(rule, "x:1").unwrap())
@@ -277,10 +274,7 @@ mod tests {
             std::fs::create_dir_all(root.join(file).parent().unwrap()).unwrap();
             std::fs::write(root.join(file), "x").unwrap();
         }
-        let scope = Scope {
-            root: root.clone(),
-            user_home: None,
-        };
+        let scope = Scope::new(root.clone(), None);
         let mut policy = Policy::default();
         policy.rules.deny = ["Read(keys/deep/**)", "Edit(fixed/**)", "Read(./some/.env)"]
             .map(|rule| Rule::parse(rule, "x:1").unwrap())
@@ -342,10 +336,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         std::fs::create_dir_all(root.join(".git")).unwrap();
-        let scope = Scope {
-            root: root.clone(),
-            user_home: None,
-        };
+        let scope = Scope::new(root.clone(), None);
         let mut policy = Policy::default();
         policy.rules.deny = vec![Rule::parse("Read(.env)", "x:1").unwrap()];
         let host = ostler_host::Local::new();

@@ -104,6 +104,9 @@ pub trait Tool: Send + Sync {
     }
 }
 
+/// Shells whose language is the one that commands are parsed in.
+const KNOWN_SHELLS: [&str; 4] = ["sh", "bash", "dash", "ash"];
+
 /// What the pure part of a call may look at.
 #[derive(Clone, Debug)]
 pub struct Scope {
@@ -111,9 +114,29 @@ pub struct Scope {
     pub root: PathBuf,
     /// The person's home, for `~/` in paths.
     pub user_home: Option<PathBuf>,
+    /// Commands are read by a shell with a language of its own: what they do cannot be told for sure.
+    pub foreign_shell: bool,
 }
 
 impl Scope {
+    pub fn new(root: impl Into<PathBuf>, user_home: Option<PathBuf>) -> Self {
+        Self {
+            root: root.into(),
+            user_home,
+            foreign_shell: false,
+        }
+    }
+
+    /// For commands that go to this interpreter.
+    pub fn with_shell(self, argv: &[OsString]) -> Self {
+        let name = argv.first().map(Path::new).and_then(Path::file_stem);
+        let name = name.unwrap_or_default().to_string_lossy();
+        Self {
+            foreign_shell: !KNOWN_SHELLS.contains(&name.as_ref()),
+            ..self
+        }
+    }
+
     /// A path as a model writes it, made absolute. Symlinks are not resolved here.
     pub fn path(&self, path: &str) -> PathBuf {
         let below_home = match path {
@@ -348,10 +371,7 @@ mod tests {
 
     #[test]
     fn paths_as_models_write_them() {
-        let scope = Scope {
-            root: "/repo".into(),
-            user_home: Some("/home/ann".into()),
-        };
+        let scope = Scope::new("/repo", Some("/home/ann".into()));
         for (path, expect, shown) in [
             ("", "/repo", "."),
             (".", "/repo", "."),

@@ -1,23 +1,23 @@
 //! The words of cells, one function each: what is counted, and in which form. The texts are those of the language;
 //! numbers come formatted with them.
 
-use ostler_wire::{Compaction, Language, Word};
+use ostler_wire::{Compaction, Language, Word, thousands};
 use std::time::Duration;
 
 pub fn bytes_left_out(bytes: usize) -> String {
-    format!("[… +{} B]", count(bytes))
+    format!("[… +{} B]", thousands(bytes as u64))
 }
 
 pub fn more_lines(to: Language, lines: usize) -> String {
-    to.many(Word::MoreLines, lines, &[&count(lines)])
+    to.many(Word::MoreLines, lines, &[&thousands(lines as u64)])
 }
 
 pub fn earlier_lines(to: Language, lines: usize) -> String {
-    to.many(Word::EarlierLines, lines, &[&count(lines)])
+    to.many(Word::EarlierLines, lines, &[&thousands(lines as u64)])
 }
 
 pub fn more_rows(to: Language, rows: usize) -> String {
-    to.many(Word::MoreRows, rows, &[&count(rows)])
+    to.many(Word::MoreRows, rows, &[&thousands(rows as u64)])
 }
 
 pub fn image(to: Language, name: &str) -> String {
@@ -25,23 +25,23 @@ pub fn image(to: Language, name: &str) -> String {
 }
 
 pub fn lines(to: Language, lines: usize) -> String {
-    to.many(Word::Lines, lines, &[&count(lines)])
+    to.many(Word::Lines, lines, &[&thousands(lines as u64)])
 }
 
 pub fn matches(to: Language, matches: usize) -> String {
-    to.many(Word::Matches, matches, &[&count(matches)])
+    to.many(Word::Matches, matches, &[&thousands(matches as u64)])
 }
 
 pub fn files(to: Language, files: usize) -> String {
-    to.many(Word::Files, files, &[&count(files)])
+    to.many(Word::Files, files, &[&thousands(files as u64)])
 }
 
 pub fn entries(to: Language, entries: usize) -> String {
-    to.many(Word::Entries, entries, &[&count(entries)])
+    to.many(Word::Entries, entries, &[&thousands(entries as u64)])
 }
 
 pub fn results(to: Language, results: usize) -> String {
-    to.many(Word::Results, results, &[&count(results)])
+    to.many(Word::Results, results, &[&thousands(results as u64)])
 }
 
 pub fn thought(to: Language, took: Option<Duration>) -> String {
@@ -223,33 +223,12 @@ pub fn size(bytes: u64) -> String {
     }
 }
 
-/// `1,234,567`
-pub fn count(number: usize) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn numbers_read_well() {
-        for (number, expect) in [
-            (7, "7"),
-            (999, "999"),
-            (1_000, "1,000"),
-            (1_234_567, "1,234,567"),
-        ] {
-            assert_eq!(count(number), expect);
-        }
         for (tokens, expect) in [
             (950, "950"),
             (1_200, "1.2k"),

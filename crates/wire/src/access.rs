@@ -71,6 +71,15 @@ impl Segment {
         }
     }
 
+    /// What is known of it is not all.
+    pub fn doubt(&mut self) {
+        self.read_only = false;
+        self.plain = false;
+        if !self.is_unsure() {
+            self.marks.push(Mark::Unsure);
+        }
+    }
+
     pub fn is_unsure(&self) -> bool {
         self.marks.contains(&Mark::Unsure)
     }

@@ -27,7 +27,7 @@ pub use message::{Image, Message, Origin, Part, Replay, Role, Stop};
 pub use op::{Delivery, Op};
 pub use tricky::is_tricky;
 pub use view::{Act, Action, CommandInfo, Deed, Item, List, View};
-pub use words::{Language, Word};
+pub use words::{Language, Word, thousands};
 
 /// Version of the log's line format. Changes to it are additive; a reader skips types it does not know.
 pub const SCHEMA_VERSION: u32 = 1;

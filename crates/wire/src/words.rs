@@ -54,6 +54,19 @@ impl Language {
     }
 }
 
+/// A number for people: `1,234,567`.
+pub fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
 fn filled(text: &str, values: &[&str]) -> String {
     let mut out = String::new();
     let mut next = 0;
@@ -1571,6 +1584,18 @@ mod tests {
         assert_eq!([say(0), say(1), say(2)], ["0 files", "1 file", "2 files"]);
         let say = |n| Language::Chinese.many(Word::Files, n, &[&n.to_string()]);
         assert_eq!(say(1), "1 个文件");
+    }
+
+    #[test]
+    fn thousands_stand_apart() {
+        for (number, expect) in [
+            (0, "0"),
+            (999, "999"),
+            (1_000, "1,000"),
+            (1_234_567, "1,234,567"),
+        ] {
+            assert_eq!(thousands(number), expect);
+        }
     }
 
     #[test]

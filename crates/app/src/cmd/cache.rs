@@ -9,7 +9,7 @@ use crate::speech::{filled, many, spoken};
 use anyhow::anyhow;
 use ostler_engine::cache::{self, Request};
 use ostler_engine::log;
-use ostler_wire::{Break, Entry, Word};
+use ostler_wire::{Break, Entry, Word, thousands};
 use serde_json::json;
 
 pub fn run(boot: &Boot, args: Cache) -> anyhow::Result<u8> {
@@ -91,19 +91,13 @@ fn row(request: &Request, before: u64) -> Vec<String> {
             .map_or_else(String::new, |usd| format!(", {}", text::cost(Some(usd))));
         filled(
             Word::CacheBreakAt,
-            &[
-                &b.at,
-                &b.owner,
-                &b.cause,
-                &text::count(b.lost_tokens),
-                &price,
-            ],
+            &[&b.at, &b.owner, &b.cause, &thousands(b.lost_tokens), &price],
         )
     });
     vec![
         request.entry.to_string(),
         text::one_line(&request.model),
-        text::count(request.prompt_bytes),
+        thousands(request.prompt_bytes),
         share(request.shared_bytes, before),
         share(request.cached, request.input),
         text::one_line(&broke),
@@ -138,7 +132,7 @@ fn summary(rate: Option<f64>, breaks: &[&Break], lost: u64, cost: Option<f64>) -
         &[
             &rate,
             &many(breaks.len(), Word::ManyBreaks),
-            &text::count(lost),
+            &thousands(lost),
             &price,
         ],
     )

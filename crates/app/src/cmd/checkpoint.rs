@@ -13,7 +13,7 @@ use ostler_engine::checkpoint::{
     Change, Checkpoints, Covers, Error, Git, Guard, Ignored, Limits, Point, Record, Report, Scope,
     Side, Unseen, What,
 };
-use ostler_wire::Word;
+use ostler_wire::{Word, thousands};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -129,7 +129,7 @@ fn row(record: &Record, now: Timestamp) -> Vec<String> {
     vec![
         record.id.to_string(),
         text::age(&record.ts, now),
-        text::count(record.stats.files),
+        thousands(record.stats.files),
         text::size(record.stats.added),
         holds(record.covers).into(),
         text::one_line(&record.label),

@@ -27,7 +27,6 @@ use ostler_llm::Target;
 use ostler_wire::Word;
 use serde::Serialize;
 use std::io::{self, IsTerminal};
-use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::task::JoinSet;
 
@@ -480,7 +479,7 @@ fn sandbox(boot: &Boot) -> Finding {
 }
 
 fn programs(boot: &Arc<Boot>) -> Vec<Finding> {
-    let git = match find_program(boot, "git") {
+    let git = match boot.program("git") {
         Some(path) => Finding::ok("git", path.display().to_string()),
         None => Finding::new(Status::Note, "git", spoken(Word::DocNotOnPath))
             .fix(spoken(Word::DocInstallGit)),
@@ -494,7 +493,7 @@ fn programs(boot: &Arc<Boot>) -> Vec<Finding> {
             .first()
             .map(|s| s.to_string_lossy().into_owned())
             .unwrap_or_default();
-        findings.push(match find_program(boot, &shell) {
+        findings.push(match boot.program(&shell) {
             Some(path) => Finding::ok("shell", path.display().to_string()),
             None => Finding::new(
                 Status::Problem,
@@ -505,19 +504,6 @@ fn programs(boot: &Arc<Boot>) -> Vec<Finding> {
         });
     }
     findings
-}
-
-/// A program by its path, or looked up as the system would.
-fn find_program(boot: &Boot, name: &str) -> Option<PathBuf> {
-    if name.contains(std::path::is_separator) {
-        return Some(PathBuf::from(name)).filter(|path| path.is_file());
-    }
-    let path = boot.env.get("PATH")?;
-    std::env::split_paths(path).find_map(|folder| {
-        let plain = folder.join(name);
-        let with_suffix = folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
-        [plain, with_suffix].into_iter().find(|path| path.is_file())
-    })
 }
 
 fn terminal(boot: &Boot) -> Finding {

@@ -57,10 +57,7 @@ pub async fn run(start: Lenient, args: Permissions) -> anyhow::Result<u8> {
 }
 
 fn scope(boot: &Boot) -> Scope {
-    Scope {
-        root: boot.places.root.clone(),
-        user_home: boot.places.user_home.clone(),
-    }
+    Scope::new(&boot.places.root, boot.places.user_home.clone()).with_shell(&boot.shell())
 }
 
 /// What a check answers.
@@ -406,9 +403,10 @@ fn suggestions(boot: &Boot, after: Timestamp) -> anyhow::Result<Suggestions> {
 
 /// Paths of a log are relative to the root it was written for.
 fn scope_of(boot: &Boot, entries: &[Entry]) -> Scope {
+    let here = scope(boot);
     Scope {
-        root: audit::root(entries).unwrap_or_else(|| boot.places.root.clone()),
-        user_home: boot.places.user_home.clone(),
+        root: audit::root(entries).unwrap_or_else(|| here.root.clone()),
+        ..here
     }
 }
 

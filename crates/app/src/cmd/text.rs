@@ -100,19 +100,6 @@ pub fn cost(usd: Option<f64>) -> String {
     usd.map_or_else(|| "–".into(), |usd| format!("${usd:.4}"))
 }
 
-/// A number with its thousands apart.
-pub fn count(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -154,14 +141,6 @@ mod tests {
             (2_000_000_000, "2.0 GB"),
         ] {
             assert_eq!(size(bytes), expect);
-        }
-        for (number, expect) in [
-            (0, "0"),
-            (999, "999"),
-            (1000, "1,000"),
-            (1_234_567, "1,234,567"),
-        ] {
-            assert_eq!(count(number), expect);
         }
     }
 }

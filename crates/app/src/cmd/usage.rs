@@ -9,7 +9,7 @@ use crate::speech::{filled, spoken};
 use anyhow::Context as _;
 use jiff::tz::TimeZone;
 use ostler_engine::ledger::{Ledger, Line};
-use ostler_wire::Word;
+use ostler_wire::{Word, thousands};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -158,10 +158,10 @@ fn drawn(sums: &[(String, Sum)], total: &Sum, by: UsageBy, chart: Chart) -> Stri
         };
         vec![
             text::one_line(key),
-            text::count(sum.requests),
-            text::count(sum.input),
-            text::count(sum.cached),
-            text::count(sum.output),
+            thousands(sum.requests),
+            thousands(sum.input),
+            thousands(sum.cached),
+            thousands(sum.output),
             text::cost(sum.cost),
         ]
     };
@@ -185,7 +185,7 @@ fn drawn(sums: &[(String, Sum)], total: &Sum, by: UsageBy, chart: Chart) -> Stri
     }
     let mut out = table::render(&columns, &rows, table::terminal_width());
     if total.unpriced > 0 && total.cost.is_some() {
-        let values = [text::count(total.unpriced), text::count(total.requests)];
+        let values = [thousands(total.unpriced), thousands(total.requests)];
         out.push_str(&crate::speech::language().many(
             Word::UsageUnpriced,
             total.unpriced as usize,

@@ -128,10 +128,7 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, "").unwrap();
         }
-        let scope = Scope {
-            root: top.join("root"),
-            user_home: Some(top.join("home")),
-        };
+        let scope = Scope::new(top.join("root"), Some(top.join("home")));
         let check = |rules: &[&str], read: &[&str], write: &[&str]| {
             let rules: Vec<Rule> = rules.iter().map(|r| Rule::parse(r, "x").unwrap()).collect();
             let mut found = Denied::find(&rules, &scope);

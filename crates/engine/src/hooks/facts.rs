@@ -204,10 +204,7 @@ mod tests {
 
     #[test]
     fn arguments_have_the_names_that_others_know() {
-        let scope = Scope {
-            root: "/repo".into(),
-            user_home: None,
-        };
+        let scope = Scope::new("/repo", None);
         for (tool, args, expect) in [
             ("bash", json!({"command": "ls"}), json!({"command": "ls"})),
             (

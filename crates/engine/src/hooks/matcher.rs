@@ -168,10 +168,7 @@ mod tests {
     use serde_json::json;
 
     fn takes(text: &str, tool: &str, command_or_path: &str) -> bool {
-        let scope = Scope {
-            root: "/repo".into(),
-            user_home: None,
-        };
+        let scope = Scope::new("/repo", None);
         let accesses = match tool {
             "bash" => Tool::access(&Bash, &json!({"command": command_or_path}), &scope).unwrap(),
             "read_file" => vec![Access::Read(scope.path(command_or_path))],

@@ -393,10 +393,7 @@ mod tests {
 
     #[test]
     fn precedence() {
-        let scope = Scope {
-            root: "/repo".into(),
-            user_home: None,
-        };
+        let scope = Scope::new("/repo", None);
         let policy = Policy {
             rules: Rules {
                 deny: rules(&[
@@ -501,6 +498,42 @@ mod tests {
                 resolved: &[],
             });
             assert_eq!(decision.verdict, expect, "{posture:?} {tool} {accesses:?}");
+        }
+    }
+
+    #[test]
+    fn a_shell_with_another_language_is_never_sure() {
+        use crate::tool::Tool as _;
+        let policy = Policy {
+            rules: Rules {
+                deny: rules(&["Read(.env)", "Bash(rm:*)"]),
+                allow: rules(&["Bash(cargo test:*)"]),
+                ..Rules::default()
+            },
+            ..Policy::default()
+        };
+        for (command, here, there) in [
+            ("ls -la", Verdict::Allow, Verdict::Ask),
+            ("cargo test", Verdict::Allow, Verdict::Ask),
+            // A table whose value is the output of a command, in one of them.
+            ("echo @{a=ri x}", Verdict::Allow, Verdict::Ask),
+            ("cat .env", Verdict::Deny, Verdict::Deny),
+            ("ls; rm x", Verdict::Deny, Verdict::Deny),
+        ] {
+            let shells = ["sh", "/usr/local/bin/bash", "pwsh", "/bin/zsh", "fish.exe"];
+            let got = shells.map(|shell| {
+                let scope = Scope::new("/repo", None).with_shell(&[shell.into()]);
+                let args = serde_json::json!({"command": command});
+                let accesses = crate::tools::bash::Bash.access(&args, &scope).unwrap();
+                let call = Call {
+                    tool: "bash",
+                    accesses: &accesses,
+                    scope: &scope,
+                    resolved: &[],
+                };
+                policy.decide(call).verdict
+            });
+            assert_eq!(got, [here, here, there, there, there], "{command}");
         }
     }
 }

@@ -68,10 +68,7 @@ mod tests {
                 },
                 ..Policy::default()
             }),
-            scope: Arc::new(Scope {
-                root: "/repo".into(),
-                user_home: None,
-            }),
+            scope: Arc::new(Scope::new("/repo", None)),
             tool: "grep".into(),
             posture: Posture::Ask,
             attended,

@@ -78,10 +78,7 @@ mod tests {
 
     #[test]
     fn path_rules_bind_the_tools_of_servers() {
-        let scope = Scope {
-            root: "/repo".into(),
-            user_home: Some("/home/me".into()),
-        };
+        let scope = Scope::new("/repo", Some("/home/me".into()));
         let rule = |text: &str| Rule::parse(text, "x:1").unwrap();
         let mut policy = Policy::default();
         policy.rules.deny = vec![rule("Read(.env)"), rule("Edit(gen/**)")];

@@ -136,10 +136,7 @@ mod tests {
     #[test]
     fn what_may_run_while_planning() {
         use Gate::{Ask, Open, Trust};
-        let scope = Scope {
-            root: "/repo".into(),
-            user_home: None,
-        };
+        let scope = Scope::new("/repo", None);
         let tools = Tools::new(&[]);
         // Everything a person could list is listed: it unlocks nothing of ours.
         let trusted: Vec<String> = tools.names().map(str::to_owned).collect();

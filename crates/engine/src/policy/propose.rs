@@ -209,10 +209,7 @@ mod tests {
     use crate::policy::shell::{Place, accesses, analyse};
 
     fn scope() -> Scope {
-        Scope {
-            root: "/repo".into(),
-            user_home: Some("/home/me".into()),
-        }
+        Scope::new("/repo", Some("/home/me".into()))
     }
 
     fn of(command: &str) -> Vec<String> {

@@ -586,10 +586,7 @@ mod tests {
     use super::*;
 
     fn scope() -> Scope {
-        Scope {
-            root: "/repo".into(),
-            user_home: Some("/home/me".into()),
-        }
+        Scope::new("/repo", Some("/home/me".into()))
     }
 
     #[test]

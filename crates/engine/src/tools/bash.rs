@@ -15,7 +15,7 @@ use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use bytes::Bytes;
 use live::Live;
 use ostler_host::{Command, Exit, Kind, Output, Process, Signal, Stdio};
-use ostler_wire::{Access, Body, Notice, Word};
+use ostler_wire::{Access, Body, Notice, Segment, Word};
 pub use report::render;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -89,6 +89,10 @@ impl Typed for Bash {
         // A job and a program on a terminal are more than a look at something.
         if args.tty() || args.wait() == Wait::Not {
             segments.iter_mut().for_each(|s| s.read_only = false);
+        }
+        // What was seen in it holds for deny rules; nothing that was not seen is ruled out.
+        if scope.foreign_shell {
+            segments.iter_mut().for_each(Segment::doubt);
         }
         Ok(shell::accesses(segments))
     }

@@ -142,10 +142,7 @@ mod tests {
 
     #[test]
     fn a_claim_needs_evidence() {
-        let scope = Scope {
-            root: "/r".into(),
-            user_home: None,
-        };
+        let scope = Scope::new("/r", None);
         let access = |evidence: &str| {
             let args = json!({"step": "1", "evidence": evidence});
             Tool::access(&CompleteStep, &args, &scope).map_err(|e| e.code)

@@ -79,10 +79,7 @@ fn target(args: &Args, scope: &Scope) -> (PathBuf, String) {
         // An absolute pattern, whose first part is empty.
         [""] => PathBuf::from("/"),
         some => {
-            let inner = Scope {
-                root: base,
-                user_home: scope.user_home.clone(),
-            };
+            let inner = Scope::new(base, scope.user_home.clone());
             inner.path(&some.join("/"))
         }
     };

@@ -76,10 +76,7 @@ impl Bench {
     /// The same under rules.
     pub fn context_under(&self, tool: &str, policy: Policy) -> Context {
         let root = self.root();
-        let scope = Arc::new(Scope {
-            root: root.clone(),
-            user_home: None,
-        });
+        let scope = Arc::new(Scope::new(root.clone(), None));
         Context {
             call_id: "call-1".into(),
             tool: tool.into(),
@@ -125,6 +122,18 @@ impl Bench {
 
     pub async fn run(&self, tool: &impl Tool, args: Value) -> Result<Done, ToolError> {
         tool.run(args, self.context(tool.name())).await
+    }
+
+    /// What the model reads of it, with the temporary folder as `DIR`.
+    pub async fn said(&self, tool: &impl Tool, args: Value) -> String {
+        match self.run(tool, args).await {
+            Ok(done) => tool.render(&done.data).text,
+            Err(e) => {
+                let dir = self.dir.path().canonicalize().unwrap();
+                let message = e.message.replace(&dir.display().to_string(), "DIR");
+                format!("{}: {message}", e.code)
+            }
+        }
     }
 
     /// The same as dispatch stores it.

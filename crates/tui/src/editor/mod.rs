@@ -25,7 +25,7 @@ use buffer::Buffer;
 use history::{History, Search, Step};
 use kill::{KillRing, Side};
 use motion::Words;
-use ostler_wire::Image;
+use ostler_wire::{Image, thousands};
 use piece::{Content, Piece};
 use rows::{Rows, Vertical};
 use std::{cell::Cell, ops::Range, sync::Arc};
@@ -317,8 +317,8 @@ impl Editor {
             _ => &self.labels.paste,
         };
         let label = label
-            .replace("{size}", &grouped(text.len().div_ceil(1_024)))
-            .replace("{lines}", &grouped(lines))
+            .replace("{size}", &thousands(text.len().div_ceil(1_024) as u64))
+            .replace("{lines}", &thousands(lines as u64))
             .replace("{n}", &self.numbers.pastes.to_string());
         Piece::chip(&label, Content::Text(text.into()))
     }
@@ -527,17 +527,4 @@ impl Editor {
         let vim = self.vim.as_ref();
         vim.map_or(0..0, |vim| vim.selection(&self.buffer))
     }
-}
-
-/// With a comma between thousands.
-fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }

@@ -55,10 +55,7 @@ fn developer() -> Policy {
 }
 
 fn scope() -> Scope {
-    Scope {
-        root: "/repo".into(),
-        user_home: Some("/home/me".into()),
-    }
+    Scope::new("/repo", Some("/home/me".into()))
 }
 
 fn verdict(policy: &Policy, scope: &Scope, command: &str) -> Verdict {

@@ -214,7 +214,7 @@ fn every_change_was_predicted() {
         // Somebody is asked, and knows that the list is not whole.
         let open = segments.iter().any(|s| s.is_unsure() || (!s.read_only && !s.names.is_empty()));
         if !open {
-            let scope = Scope { root: root.clone(), user_home: None };
+            let scope = Scope::new(root.clone(), None);
             for path in observe(&command, &root, &logs.path().join("log")).unwrap_or_default() {
                 // Some calls tell no folder; there are only two.
                 let expected = [root.join(&path), root.join("sub").join(&path)].iter().any(|p| predicted(p, &segments, &scope));

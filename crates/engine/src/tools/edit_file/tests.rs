@@ -8,23 +8,7 @@ use serde_json::json;
 use std::os::unix::fs::symlink;
 
 async fn edited(bench: &Bench, args: Value) -> String {
-    match bench.run(&EditFile, args).await {
-        Ok(done) => EditFile::render(&done.data).text,
-        Err(e) => format!(
-            "{}: {}",
-            e.code,
-            e.message.replace(
-                &bench
-                    .dir
-                    .path()
-                    .canonicalize()
-                    .unwrap()
-                    .display()
-                    .to_string(),
-                "DIR"
-            )
-        ),
-    }
+    bench.said(&EditFile, args).await
 }
 
 fn change(old: &str, new: &str) -> Value {

@@ -5,29 +5,12 @@ use crate::tools::testing::Bench;
 use std::os::unix::fs::symlink;
 
 async fn moved(bench: &Bench, from: &str, to: &str) -> String {
-    match bench
-        .run(
+    bench
+        .said(
             &MoveFile,
             json!({"source_path": from, "destination_path": to}),
         )
         .await
-    {
-        Ok(done) => MoveFile::render(&done.data).text,
-        Err(e) => format!(
-            "{}: {}",
-            e.code,
-            e.message.replace(
-                &bench
-                    .dir
-                    .path()
-                    .canonicalize()
-                    .unwrap()
-                    .display()
-                    .to_string(),
-                "DIR"
-            )
-        ),
-    }
 }
 
 #[tokio::test]
@@ -134,10 +117,7 @@ async fn errors_say_what_is_wrong() {
 
 #[test]
 fn both_ends_are_declared() {
-    let scope = Scope {
-        root: "/r".into(),
-        user_home: None,
-    };
+    let scope = Scope::new("/r", None);
     let args = json!({"source_path": "a", "destination_path": "d/"});
     let expect = vec![Access::Write("/r/a".into()), Access::Write("/r/d/a".into())];
     assert_eq!(

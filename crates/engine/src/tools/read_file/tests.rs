@@ -260,10 +260,7 @@ async fn pictures_come_as_pictures() {
 
 #[test]
 fn it_declares_what_it_reads() {
-    let scope = Scope {
-        root: "/r".into(),
-        user_home: Some("/home/u".into()),
-    };
+    let scope = Scope::new("/r", Some("/home/u".into()));
     for (path, expect) in [
         ("a", "/r/a"),
         ("../x", "/x"),

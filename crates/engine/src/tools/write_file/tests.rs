@@ -7,26 +7,9 @@ use crate::tools::testing::Bench;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 async fn wrote(bench: &Bench, path: &str, content: &str) -> String {
-    match bench
-        .run(&WriteFile, json!({"path": path, "content": content}))
+    bench
+        .said(&WriteFile, json!({"path": path, "content": content}))
         .await
-    {
-        Ok(done) => WriteFile::render(&done.data).text,
-        Err(e) => format!(
-            "{}: {}",
-            e.code,
-            e.message.replace(
-                &bench
-                    .dir
-                    .path()
-                    .canonicalize()
-                    .unwrap()
-                    .display()
-                    .to_string(),
-                "DIR"
-            )
-        ),
-    }
 }
 
 #[tokio::test]

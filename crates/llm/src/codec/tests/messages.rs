@@ -5,118 +5,67 @@ use crate::codec::Messages;
 
 const FIXTURES: &str = include_str!("fixtures/messages.txt");
 
-fn stream_of(name: &str) -> String {
-    stream(&Messages, &target(), &section(FIXTURES, name))
-}
-
-fn whole_of(name: &str) -> String {
-    whole(&Messages, &target(), &section(FIXTURES, name))
-}
-
 #[test]
-fn writes_a_plain_prompt() {
-    insta::assert_snapshot!(body(&Messages, &target(), &no_prefix(), &Params::default(), &[user("hi"), answer([text("Hello.")]), user("bye")]), @r#"
+fn writes_what_every_codec_writes() {
+    let extra =
+        r#"{"metadata":{"user_id":"u"},"max_tokens":5,"tools":[],"messages":[],"system":"mine"}"#;
+    insta::assert_snapshot!(requests(&Messages, extra), @r#"
+    == writes a plain prompt
     {"model":"m-1","stream":true,"messages":[
     {"role":"user","content":[{"type":"text","text":"hi"}]}
     ,{"role":"assistant","content":[{"type":"text","text":"Hello."}]}
     ,{"role":"user","content":[{"type":"text","text":"bye"}]}
     ],"max_tokens":8192,"thinking":{"type":"adaptive","display":"summarized"}}
-    "#);
-}
-
-#[test]
-fn writes_system_and_tools() {
-    insta::assert_snapshot!(body(&Messages, &target(), &prefix(), &Params::default(), &[user("hi")]), @r#"
+    == writes system and tools
     {"model":"m-1","stream":true,"tools":[{"name":"bash","description":"Runs bash","input_schema":{"type":"object","properties":{"command":{"type":"string"}}}}],"system":[{"type":"text","text":"Be brief.","cache_control":{"type":"ephemeral"}}],"messages":[
     {"role":"user","content":[{"type":"text","text":"hi"}]}
     ],"max_tokens":8192,"thinking":{"type":"adaptive","display":"summarized"}}
-    "#);
-}
-
-#[test]
-fn writes_parallel_calls_and_their_results() {
-    insta::assert_snapshot!(body(&Messages, &target(), &no_prefix(), &Params::default(), &parallel()), @r#"
+    == writes parallel calls and their results
     {"model":"m-1","stream":true,"messages":[
     {"role":"user","content":[{"type":"text","text":"look around"}]}
     ,{"role":"assistant","content":[{"type":"text","text":"Looking."},{"type":"tool_use","id":"c1","name":"bash","input":{"command":"ls","n":1.0}},{"type":"tool_use","id":"c2","name":"read_file","input":{"path":"a"}}]}
     ,{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"a b"},{"type":"tool_result","tool_use_id":"c2","content":"no such file","is_error":true}]}
     ],"max_tokens":8192,"thinking":{"type":"adaptive","display":"summarized"}}
-    "#);
-}
-
-#[test]
-fn writes_pictures() {
-    insta::assert_snapshot!(body(&Messages, &target(), &no_prefix(), &Params::default(), &pictures()), @r#"
+    == writes pictures
     {"model":"m-1","stream":true,"messages":[
     {"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"aGk="}},{"type":"text","text":"what is this?"}]}
     ,{"role":"assistant","content":[{"type":"tool_use","id":"c1","name":"shot","input":{}},{"type":"tool_use","id":"c2","name":"bash","input":{}}]}
     ,{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"aGk="}}]},{"type":"tool_result","tool_use_id":"c2","content":"done"}]}
     ],"max_tokens":8192,"thinking":{"type":"adaptive","display":"summarized"}}
-    "#);
-}
-
-#[test]
-fn leaves_pictures_out_for_a_blind_model() {
-    insta::assert_snapshot!(body(&Messages, &Target { images: false, ..target() }, &no_prefix(), &Params::default(), &pictures()), @r#"
+    == leaves pictures out for a blind model
     {"model":"m-1","stream":true,"messages":[
     {"role":"user","content":[{"type":"text","text":"[image left out: this model takes no pictures]"},{"type":"text","text":"what is this?"}]}
     ,{"role":"assistant","content":[{"type":"tool_use","id":"c1","name":"shot","input":{}},{"type":"tool_use","id":"c2","name":"bash","input":{}}]}
     ,{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":[{"type":"text","text":"[image left out: this model takes no pictures]"}]},{"type":"tool_result","tool_use_id":"c2","content":"done"}]}
     ],"max_tokens":8192,"thinking":{"type":"adaptive","display":"summarized"}}
-    "#);
-}
-
-#[test]
-fn writes_cache_marks() {
-    insta::assert_snapshot!(marked(&Messages, &target(), &prefix(), &Params::default(), &parallel(), Mark::Cache), @r#"
+    == writes cache marks
     {"model":"m-1","stream":true,"tools":[{"name":"bash","description":"Runs bash","input_schema":{"type":"object","properties":{"command":{"type":"string"}}}}],"system":[{"type":"text","text":"Be brief.","cache_control":{"type":"ephemeral"}}],"messages":[
     {"role":"user","content":[{"type":"text","text":"look around","cache_control":{"type":"ephemeral"}}]}
     ,{"role":"assistant","content":[{"type":"text","text":"Looking."},{"type":"tool_use","id":"c1","name":"bash","input":{"command":"ls","n":1.0}},{"type":"tool_use","id":"c2","name":"read_file","input":{"path":"a"},"cache_control":{"type":"ephemeral"}}]}
     ,{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"a b"},{"type":"tool_result","tool_use_id":"c2","content":"no such file","is_error":true,"cache_control":{"type":"ephemeral"}}]}
     ],"max_tokens":8192,"thinking":{"type":"adaptive","display":"summarized"}}
-    "#);
-}
-
-#[test]
-fn writes_params_that_are_set() {
-    insta::assert_snapshot!(body(&Messages, &Target { max_output: Some(32_000), ..target() }, &no_prefix(), &all_params(), &[]), @r#"
+    == writes params that are set
     {"model":"m-1","stream":true,"messages":[
     ],"max_tokens":64000,"top_p":1.0,"thinking":{"type":"adaptive","display":"summarized"},"output_config":{"effort":"high"}}
-    "#);
-}
-
-#[test]
-fn writes_a_request_that_does_not_stream() {
-    insta::assert_snapshot!(body(&Messages, &Target { stream: false, reasoning: false, ..target() }, &no_prefix(), &all_params(), &[]), @r#"
+    == writes a request that does not stream
     {"model":"m-1","stream":false,"messages":[
     ],"max_tokens":64000,"temperature":0.5}
-    "#);
-}
-
-#[test]
-fn merges_extra_body() {
-    let target = Target {
-        extra_body: Some(json(
-            r#"{"metadata":{"user_id":"u"},"max_tokens":5,"tools":[],"messages":[],"system":"mine"}"#,
-        )),
-        ..target()
-    };
-    insta::assert_snapshot!(body(&Messages, &target, &prefix(), &all_params(), &[user("hi")]), @r#"
+    == merges extra body
     {"model":"m-1","stream":true,"tools":[{"name":"bash","description":"Runs bash","input_schema":{"type":"object","properties":{"command":{"type":"string"}}}}],"system":[{"type":"text","text":"Be brief.","cache_control":{"type":"ephemeral"}}],"messages":[
     {"role":"user","content":[{"type":"text","text":"hi"}]}
     ],"max_tokens":5,"top_p":1.0,"thinking":{"type":"adaptive","display":"summarized"},"output_config":{"effort":"high"},"metadata":{"user_id":"u"}}
-    "#);
-}
-
-#[test]
-fn writes_odd_histories() {
-    insta::assert_snapshot!(body(&Messages, &target(), &no_prefix(), &Params::default(), &odd()), @r#"
+    == writes odd histories
     {"model":"m-1","stream":true,"messages":[
     {"role":"user","content":[{"type":"text","text":"\u0000\"\\"}]}
     ,{"role":"assistant","content":[{"type":"tool_use","id":"_cbf29ce484222325","name":"_","input":{}},{"type":"tool_use","id":"id_with_space_053f5078f6b55d0e","name":"na_ve_tool","input":{}}]}
     ,{"role":"user","content":[{"type":"tool_result","tool_use_id":"_cbf29ce484222325"},{"type":"tool_result","tool_use_id":"id_with_space_053f5078f6b55d0e"}]}
     ],"max_tokens":8192,"thinking":{"type":"adaptive","display":"summarized"}}
     "#);
+}
+
+#[test]
+fn reads_streams_and_whole_answers() {
+    check(&Messages, FIXTURES);
 }
 
 #[test]
@@ -232,159 +181,4 @@ fn sends_back_what_came() {
     {"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"ls","input":{"path": 1.0},"caller":{"type":"direct"}},{"type":"tool_use","id":"toolu_2","name":"pwd","input":{"whole":true}}]}
     {"role":"assistant","content":[{"type":"text","text":"Hi","new":{"a":1}}]}
     "#);
-}
-
-#[test]
-fn reads_text() {
-    insta::assert_snapshot!(stream_of("text"), @r#"
-    usage input 12 cached 0 written 0 output 1
-    text "Hel"
-    text "lo"
-    end text
-    usage input 12 cached 0 written 0 output 3
-    stop End
-    "#);
-}
-
-#[test]
-fn reads_reasoning() {
-    insta::assert_snapshot!(stream_of("reasoning"), @r#"
-    reasoning "Let me "
-    reasoning "see."
-    end reasoning {"block":{"signature":"EqQBCgIY=="}}
-    end reasoning {"block":{"type":"redacted_thinking","data":"Er8B"}}
-    end reasoning {"block":{"signature":"only=="}}
-    text "Yes."
-    end text
-    call "toolu_1" bash {}
-    usage input 0 cached 0 written 0 output 9
-    stop Calls
-    "#);
-}
-
-#[test]
-fn reads_parallel_calls() {
-    insta::assert_snapshot!(stream_of("parallel calls"), @r#"
-    call "toolu_1" ls {"path": 1.0} {"block":{"caller":{"type":"direct"}}}
-    call "toolu_2" pwd {"whole":true}
-    usage input 0 cached 0 written 0 output 40
-    stop Calls
-    "#);
-}
-
-#[test]
-fn reads_usage() {
-    insta::assert_snapshot!(stream_of("usage"), @r#"
-    usage input 1000 cached 800 written 100 output 1
-    text "a"
-    end text
-    usage input 1000 cached 800 written 100 output 20
-    stop End
-    "#);
-}
-
-#[test]
-fn reads_error() {
-    insta::assert_snapshot!(stream_of("error"), @r#"
-    text "Hel"
-    retryable: Overloaded
-    "#);
-}
-
-#[test]
-fn reads_overflow() {
-    insta::assert_snapshot!(stream_of("overflow"), @r#"overflow: prompt is too long: 210000 tokens > 200000 maximum"#);
-}
-
-#[test]
-fn reads_refusal() {
-    insta::assert_snapshot!(stream_of("refusal"), @r#"
-    text "I can"
-    end text
-    usage input 0 cached 0 written 0 output 2
-    stop Refusal
-    "#);
-}
-
-#[test]
-fn reads_length() {
-    insta::assert_snapshot!(stream_of("length"), @r#"
-    text "Once upon"
-    end text
-    usage input 0 cached 0 written 0 output 2
-    stop Length
-    "#);
-}
-
-#[test]
-fn reads_window_full() {
-    insta::assert_snapshot!(stream_of("window full"), @r#"overflow: the conversation fills the model's context window"#);
-}
-
-#[test]
-fn reads_window_full_later() {
-    insta::assert_snapshot!(stream_of("window full later"), @r#"
-    text "Hel"
-    usage input 0 cached 0 written 0 output 1
-    stop Length
-    "#);
-}
-
-#[test]
-fn reads_unknown_fields() {
-    insta::assert_snapshot!(stream_of("unknown fields"), @r#"
-    text "Hi"
-    end text {"block":{"new":{"a":1}}}
-    stop End
-    "#);
-}
-
-#[test]
-fn reads_blocks_without_end() {
-    insta::assert_snapshot!(stream_of("blocks without end"), @r#"
-    text "Hi"
-    end text
-    call "toolu_1" ls {"a":1}
-    stop Calls
-    "#);
-}
-
-#[test]
-fn reads_no_farewell() {
-    insta::assert_snapshot!(stream_of("no farewell"), @r#"
-    text "Hi"
-    stop End
-    "#);
-}
-
-#[test]
-fn reads_cut() {
-    insta::assert_snapshot!(stream_of("cut"), @r#"
-    text "Hel"
-    end text
-    retryable: the answer was cut off: the stream ended before the endpoint said it was complete
-    "#);
-}
-
-#[test]
-fn reads_whole() {
-    insta::assert_snapshot!(whole_of("whole"), @r#"
-    reasoning "Let me see."
-    end reasoning {"block":{"signature":"sig=="}}
-    text "Yes."
-    end text
-    call "toolu_1" ls {"path":"."}
-    usage input 5 cached 0 written 0 output 6
-    stop Calls
-    "#);
-}
-
-#[test]
-fn reads_whole_error() {
-    insta::assert_snapshot!(whole_of("whole error"), @r#"retryable: slow down"#);
-}
-
-#[test]
-fn reads_whole_other() {
-    insta::assert_snapshot!(whole_of("whole other"), @r#"invalid_response: the endpoint answered without `content`; check base_url and the provider's kind"#);
 }

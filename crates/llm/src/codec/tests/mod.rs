@@ -1,4 +1,4 @@
-//! Requests and streams of all codecs, as data: fixtures in files, what they must give beside the test.
+//! Requests and streams of all codecs, as data: fixtures in files with what they must give.
 
 mod chat;
 mod gemini;
@@ -244,24 +244,134 @@ fn marked(
     lines.join("\n")
 }
 
-/// The lines of one section of a fixture file.
+/// A request of each kind that all codecs write, by name; `extra` is what a person has put into the body.
+fn requests(codec: &dyn Codec, extra: &str) -> String {
+    let plain = Params::default();
+    let blind = Target {
+        images: false,
+        ..target()
+    };
+    let bounded = Target {
+        max_output: Some(32_000),
+        ..target()
+    };
+    let at_once = Target {
+        stream: false,
+        reasoning: false,
+        ..target()
+    };
+    let extra = Target {
+        extra_body: Some(json(extra)),
+        ..target()
+    };
+    let talk = [user("hi"), answer([text("Hello.")]), user("bye")];
+    let body = |target: &Target, prefix: &Prefix, params: &Params, messages: &[Msg]| {
+        body(codec, target, prefix, params, messages)
+    };
+    [
+        (
+            "writes a plain prompt",
+            body(&target(), &no_prefix(), &plain, &talk),
+        ),
+        (
+            "writes system and tools",
+            body(&target(), &prefix(), &plain, &[user("hi")]),
+        ),
+        (
+            "writes parallel calls and their results",
+            body(&target(), &no_prefix(), &plain, &parallel()),
+        ),
+        (
+            "writes pictures",
+            body(&target(), &no_prefix(), &plain, &pictures()),
+        ),
+        (
+            "leaves pictures out for a blind model",
+            body(&blind, &no_prefix(), &plain, &pictures()),
+        ),
+        (
+            "writes cache marks",
+            marked(
+                codec,
+                &target(),
+                &prefix(),
+                &plain,
+                &parallel(),
+                Mark::Cache,
+            ),
+        ),
+        (
+            "writes params that are set",
+            body(&bounded, &no_prefix(), &all_params(), &[]),
+        ),
+        (
+            "writes a request that does not stream",
+            body(&at_once, &no_prefix(), &all_params(), &[]),
+        ),
+        (
+            "merges extra body",
+            body(&extra, &prefix(), &all_params(), &[user("hi")]),
+        ),
+        (
+            "writes odd histories",
+            body(&target(), &no_prefix(), &plain, &odd()),
+        ),
+    ]
+    .map(|(name, body)| format!("== {name}\n{body}"))
+    .join("\n")
+}
+
+/// A section of a fixture file: `== name`, maybe ` | quirks`, what the endpoint sends, `=>`, what it gives.
+struct Section<'a> {
+    name: &'a str,
+    quirks: &'a str,
+    frames: Vec<&'a str>,
+    gives: String,
+}
+
+fn sections(fixtures: &str) -> impl Iterator<Item = Section<'_>> {
+    fixtures.split("== ").skip(1).map(|section| {
+        let (head, rest) = section.split_once('\n').unwrap();
+        let (name, quirks) = head.split_once(" | ").unwrap_or((head, ""));
+        let (frames, gives) = rest.split_once("=>\n").unwrap_or((rest, ""));
+        Section {
+            name,
+            quirks,
+            frames: frames.lines().collect(),
+            gives: gives.trim_end().to_owned(),
+        }
+    })
+}
+
 fn section<'a>(fixtures: &'a str, name: &str) -> Vec<&'a str> {
-    let mut lines = fixtures
-        .lines()
-        .skip_while(|line| *line != format!("== {name}"));
-    assert!(lines.next().is_some(), "no fixture {name}");
-    lines
-        .take_while(|line| !line.starts_with("== "))
-        .filter(|line| !line.is_empty())
-        .collect()
+    let found = sections(fixtures).find(|section| section.name == name);
+    found.unwrap_or_else(|| panic!("no fixture {name}")).frames
 }
 
 /// All frames of a fixture file.
 fn frames(fixtures: &str) -> Vec<&str> {
-    fixtures
-        .lines()
-        .filter(|line| !line.starts_with("== ") && !line.is_empty())
+    sections(fixtures)
+        .flat_map(|section| section.frames)
         .collect()
+}
+
+/// Each section gives what it says. Those named `whole…` are answers that do not stream.
+fn check(codec: &dyn Codec, fixtures: &str) {
+    let wrong: Vec<String> = sections(fixtures)
+        .filter_map(|section| {
+            let target = with_quirks(section.quirks);
+            let gave = match section.name.starts_with("whole") {
+                true => whole(codec, &target, &section.frames),
+                false => stream(codec, &target, &section.frames),
+            };
+            (gave != section.gives).then(|| format!("== {}\n{gave}", section.name))
+        })
+        .collect();
+    assert!(
+        wrong.is_empty(),
+        "these give something else:\n{}",
+        wrong.join("\n")
+    );
 }
 
 fn run(codec: &dyn Codec, target: &Target, frames: &[&str]) -> (Vec<Chunk>, Result<(), Error>) {
