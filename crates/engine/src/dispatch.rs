@@ -97,9 +97,7 @@ pub async fn dispatch(
         let mut prepared = match prepare(desk, call) {
             Ok(prepared) => prepared,
             Err(refused) => {
-                let (call, error) = *refused;
-                run_together(desk, inbox, &mut together, cancel, &mut done).await?;
-                refuse(desk, &call, error, &mut done)?;
+                decline(desk, inbox, *refused, &mut together, (cancel, &mut done)).await?;
                 continue;
             }
         };
@@ -115,9 +113,7 @@ pub async fn dispatch(
         let heard = match changed::hear(desk, inbox, prepared, cancel).await? {
             Ok(heard) => heard,
             Err(refused) => {
-                let (call, error) = *refused;
-                run_together(desk, inbox, &mut together, cancel, &mut done).await?;
-                refuse(desk, &call, error, &mut done)?;
+                decline(desk, inbox, *refused, &mut together, (cancel, &mut done)).await?;
                 continue;
             }
         };
@@ -161,6 +157,18 @@ pub async fn dispatch(
         desk.commit(vec![Body::Message(Message::note(notes))])?;
     }
     Ok(done)
+}
+
+/// A call that cannot be made has its result after those of the calls before it.
+async fn decline(
+    desk: &mut Desk,
+    inbox: &mut Inbox,
+    (call, error): (ToolUse, ToolError),
+    together: &mut Vec<Prepared>,
+    (cancel, done): (&CancellationToken, &mut Dispatched),
+) -> Result<(), LogError> {
+    run_together(desk, inbox, together, cancel, done).await?;
+    refuse(desk, &call, error, done)
 }
 
 /// Whether it may run beside others of its kind.
