@@ -1,14 +1,16 @@
 //! What the terminal UI needs of this machine: names in folders, the person's editor and clipboard, prompts of before.
 
+use crate::drafts::{Drafts, Found};
+use crate::pictures;
 use crate::speech::filled;
+use ostler_engine::store::Store;
 use ostler_host::keyboard::{Keyboard, Typed};
 use ostler_tui::surroundings::{self, Fetch, Fetched, Kept, Name, Surroundings, Work};
-use ostler_wire::{Image, Word};
-use std::ffi::OsString;
+use ostler_wire::Word;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 
@@ -18,8 +20,6 @@ const MAX_NAMES: usize = 1_000;
 const MAX_HISTORY: usize = 1_000;
 /// Bytes at the end of the file of prompts that are read in.
 const MAX_HISTORY_BYTES: u64 = 1 << 20;
-const MAX_DRAFT: u64 = 4 << 20;
-const MAX_PICTURE: u64 = 20 << 20;
 /// Never worth a mention.
 const NOISE: [&str; 6] = [
     ".git",
@@ -39,6 +39,8 @@ pub struct Places {
     pub kept: PathBuf,
     /// `$VISUAL` or `$EDITOR`.
     pub editor: Option<String>,
+    /// The logs of the sessions.
+    pub sessions: PathBuf,
     /// Nothing is to be written.
     pub forgets: bool,
 }
@@ -46,7 +48,14 @@ pub struct Places {
 /// The places, and a thread that writes what is to be kept, so that nobody waits for the disk.
 pub struct Around {
     places: Places,
-    writer: Option<(mpsc::Sender<Kept>, JoinHandle<()>)>,
+    writer: Option<(mpsc::Sender<Errand>, JoinHandle<()>)>,
+}
+
+/// What the thread is asked for.
+enum Errand {
+    Keep(Kept),
+    /// The draft of a session.
+    Draft(String, mpsc::Sender<Found>),
 }
 
 impl Around {
@@ -57,6 +66,21 @@ impl Around {
             (to, thread::spawn(move || places.write(&from)))
         });
         Self { places, writer }
+    }
+
+    /// What was being written in this session; waits for the disk.
+    pub fn draft(&self, session: &str) -> Found {
+        let asked = self.ask_draft(session);
+        asked
+            .and_then(|found| found.recv().ok())
+            .unwrap_or_default()
+    }
+
+    fn ask_draft(&self, session: &str) -> Option<mpsc::Receiver<Found>> {
+        let (to, _) = self.writer.as_ref()?;
+        let (reply, found) = mpsc::channel();
+        to.send(Errand::Draft(session.to_owned(), reply)).ok()?;
+        Some(found)
     }
 }
 
@@ -75,10 +99,6 @@ impl Places {
         self.kept.join("prompts.jsonl")
     }
 
-    fn draft_file(&self) -> PathBuf {
-        self.kept.join("draft.txt")
-    }
-
     /// Prompts of before, oldest first. A damaged line is left out.
     pub fn history(&self) -> Vec<String> {
         let Ok(text) = read_end(&self.history_file(), MAX_HISTORY_BYTES) else {
@@ -90,11 +110,6 @@ impl Places {
             .collect();
         let skip = all.len().saturating_sub(MAX_HISTORY);
         all.split_off(skip)
-    }
-
-    pub fn draft(&self) -> Option<String> {
-        let text = read_end(&self.draft_file(), MAX_DRAFT).ok()?;
-        Some(text).filter(|t| !t.trim().is_empty())
     }
 
     fn folder(&self, named: &str) -> PathBuf {
@@ -127,12 +142,25 @@ impl Surroundings for Around {
 
     fn fetch(&self, what: Fetch) -> Work<Fetched> {
         let places = self.places.clone();
+        if let Fetch::Draft(session) = what {
+            let asked = self.ask_draft(&session);
+            return Box::new(move || {
+                let found = asked.and_then(|found| found.recv().ok());
+                Fetched::Draft(found.and_then(|found| found.text))
+            });
+        }
         Box::new(move || match what {
+            // It was asked for above.
+            Fetch::Draft(_) => Fetched::Draft(None),
             Fetch::Names(folder) => Fetched::Names {
                 names: names(&places.folder(&folder)),
                 folder,
             },
-            Fetch::Image => Fetched::Image(picture()),
+            Fetch::Image => Fetched::Image(pictures::on_clipboard()),
+            Fetch::Picture(pasted) => Fetched::Picture {
+                image: pictures::at(&pasted, |path| places.folder(path)),
+                pasted,
+            },
             Fetch::Branch => Fetched::Branch(branch(&places.root)),
         })
     }
@@ -157,7 +185,7 @@ impl Surroundings for Around {
     fn keep(&self, kept: Kept) {
         if let Some((to, _)) = &self.writer {
             // A prompt that cannot be remembered must not stop the work.
-            let _ = to.send(kept);
+            let _ = to.send(Errand::Keep(kept));
         }
     }
 
@@ -189,26 +217,6 @@ fn names(folder: &Path) -> Vec<Name> {
     names
 }
 
-fn picture() -> Option<Image> {
-    let tools: [&[&str]; 3] = [
-        &["wl-paste", "--no-newline", "--type", "image/png"],
-        &[
-            "xclip",
-            "-selection",
-            "clipboard",
-            "-target",
-            "image/png",
-            "-out",
-        ],
-        &["pngpaste", "-"],
-    ];
-    let found = tools.iter().find_map(|tool| picture_from(tool));
-    found.map(|data| Image {
-        media_type: "image/png".into(),
-        data,
-    })
-}
-
 fn branch(root: &Path) -> Option<String> {
     let dot = root.join(".git");
     let folder = match fs::read_to_string(&dot) {
@@ -224,21 +232,21 @@ fn branch(root: &Path) -> Option<String> {
 }
 
 impl Places {
-    /// Writes what comes until nothing can come any more. Of drafts only the last counts.
-    fn write(&self, from: &mpsc::Receiver<Kept>) {
-        while let Ok(kept) = from.recv() {
-            let mut draft = None;
-            for kept in std::iter::once(kept).chain(from.try_iter()) {
-                // There is nobody to tell, and the work goes on without it.
-                let _ = match kept {
-                    Kept::Sent(text) => self.add(&text),
-                    Kept::Draft(text) => {
-                        draft = Some(text);
-                        Ok(())
-                    }
-                };
-            }
-            let _ = draft.map(|draft| self.write_draft(&draft));
+    /// Writes what comes until nothing can come any more.
+    fn write(&self, from: &mpsc::Receiver<Errand>) {
+        let mut drafts = Drafts::new(self.kept.join("drafts"));
+        let store = Store::new(&self.sessions, &self.root);
+        while let Ok(errand) = from.recv() {
+            // There is nobody to tell, and the work goes on without it.
+            let _ = match errand {
+                Errand::Keep(Kept::Sent(text)) => self.add(&text),
+                Errand::Keep(Kept::Draft { session, text }) => drafts.keep(&session, &text),
+                Errand::Draft(session, reply) => {
+                    let found = drafts.find(&session, |id| store.path_of(id).exists());
+                    let _ = reply.send(found);
+                    Ok(())
+                }
+            };
         }
     }
 
@@ -252,44 +260,6 @@ impl Places {
             .open(self.history_file())?;
         file.write_all(line.as_bytes())
     }
-
-    fn write_draft(&self, text: &str) -> io::Result<()> {
-        if text.is_empty() {
-            return match fs::remove_file(self.draft_file()) {
-                Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
-                Ok(()) | Err(_) => Ok(()),
-            };
-        }
-        ostler_host::private_dir(&self.kept)?;
-        crate::config::files::write(
-            &self.draft_file(),
-            text.as_bytes(),
-            crate::config::files::Access::Private,
-        )
-    }
-}
-
-fn picture_from(tool: &[&str]) -> Option<String> {
-    use base64::Engine as _;
-    let (name, args) = tool.split_first()?;
-    let args: Vec<OsString> = args.iter().map(OsString::from).collect();
-    let mut child = Command::new(name)
-        .args(args)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .ok()?;
-    let mut bytes = Vec::new();
-    let read = child
-        .stdout
-        .take()?
-        .take(MAX_PICTURE)
-        .read_to_end(&mut bytes);
-    let _ = child.kill();
-    let _ = child.wait();
-    read.ok()?;
-    (!bytes.is_empty()).then(|| base64::engine::general_purpose::STANDARD.encode(bytes))
 }
 
 /// The end of a text file, from the start of a line.
@@ -318,6 +288,7 @@ mod tests {
             user_home: None,
             kept: root.join("kept"),
             editor: None,
+            sessions: root.join("sessions"),
             forgets: false,
         }
     }
@@ -326,21 +297,26 @@ mod tests {
     fn prompts_and_drafts_are_kept() {
         let dir = tempfile::tempdir().unwrap();
         let places = places(dir.path());
-        assert!(places.history().is_empty() && places.draft().is_none());
+        let around = || Around::new(places.clone());
+        let draft = |text: &str| Kept::Draft {
+            session: "s".into(),
+            text: text.into(),
+        };
+        assert!(places.history().is_empty() && around().draft("s").text.is_none());
         let keep = |all: &[Kept]| {
-            let around = Around::new(places.clone());
+            let around = around();
             all.iter().for_each(|kept| around.keep(kept.clone()));
         };
         keep(&[
             Kept::Sent("one\ntwo".into()),
-            Kept::Draft("half".into()),
+            draft("half"),
             Kept::Sent("三".into()),
-            Kept::Draft("half a sen".into()),
+            draft("half a sen"),
         ]);
         assert_eq!(places.history(), ["one\ntwo", "三"]);
-        assert_eq!(places.draft().as_deref(), Some("half a sen"));
-        keep(&[Kept::Draft(String::new())]);
-        assert_eq!(places.draft(), None);
+        assert_eq!(around().draft("s").text.as_deref(), Some("half a sen"));
+        keep(&[draft("")]);
+        assert_eq!(around().draft("s").text, None);
         fs::write(places.history_file(), "\"a\"\nnonsense\n\"b\"\n").unwrap();
         assert_eq!(places.history(), ["a", "b"]);
     }

@@ -31,7 +31,7 @@ use ostler_engine::tool::ToolSettings;
 use ostler_engine::{Options, RuleStore};
 use ostler_host::Local;
 use ostler_llm::{Effort, Params, Secret, Transport, TransportOptions};
-use ostler_wire::Word;
+use ostler_wire::{Say, Word};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -154,7 +154,6 @@ impl Boot {
 
     pub fn transport(&self) -> Arc<Transport> {
         let transport = Transport::new(TransportOptions {
-            language: speech::language(),
             ca_files: self.ca_files(),
             ..TransportOptions::default()
         });
@@ -343,12 +342,12 @@ impl Boot {
             return self.global.allowed_tools.clone();
         }
         let tools = &self.loaded.config.tools;
-        let off = tools
-            .switches
-            .iter()
-            .filter(|(_, on)| !**on)
-            .map(|(name, _)| format!("!{name}"));
-        tools.enabled.iter().cloned().chain(off).collect()
+        let switches = tools.switches.iter().map(|(name, on)| match on {
+            // Whoever switches one on wants it in the list.
+            true => format!("+{name}"),
+            false => format!("!{name}"),
+        });
+        tools.enabled.iter().cloned().chain(switches).collect()
     }
 
     fn tool_settings(&self, hidden: Vec<String>) -> anyhow::Result<ToolSettings> {
@@ -455,7 +454,7 @@ pub fn no_tool(name: &str) -> String {
 
 /// The name in an entry of a tool filter that no tool goes by. An empty entry selects nothing, which can be meant.
 fn stray(entry: &str) -> Option<&str> {
-    let name = entry.trim_start_matches('!').trim();
+    let name = entry.trim_start_matches(['!', '+']).trim();
     let known = name.is_empty()
         || name.starts_with(ostler_engine::mcp::PREFIX)
         || ostler_engine::tools::canonical_name(name).is_some();
@@ -512,6 +511,9 @@ pub fn surroundings(global: &Global) -> anyhow::Result<(Env, Places)> {
     let env = environment();
     let cwd = std::env::current_dir().context(spoken(Word::BootNoCwd))?;
     let mut places = Places::find(&env, &cwd, global.root.as_deref(), Platform::CURRENT)?;
+    // What is wrong with the folder is said in the person's own language, too.
+    let setting = speech::peeked(&places.user_config());
+    speech::set(speech::chosen(setting.as_deref(), &env));
     places.root = canonical_root(&places.root)?;
     // The nearer file wins; what is wrong with either is said in the language that it names.
     let files = config_files(&places, global.config.as_deref());
@@ -530,7 +532,7 @@ pub fn environment() -> Env {
 fn canonical_root(root: &Path) -> anyhow::Result<PathBuf> {
     let canonical = root
         .canonicalize()
-        .map_err(|e| UsageError(format!("--root {}: {e}", root.display())))?;
+        .map_err(|e| UsageError(filled(Word::BootNoRoot, &[&root.display(), &e])))?;
     if !canonical.is_dir() {
         return Err(UsageError(filled(Word::BootRootNoFolder, &[&root.display()])).into());
     }

@@ -5,6 +5,7 @@ use crate::boot::Boot;
 use crate::cmd::{doctor, login};
 use crate::config::show;
 use crate::flags;
+use crate::speech::told;
 use ostler_engine::{Extra, Tell};
 use ostler_wire::{CommandInfo, Language, View, Word};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -139,7 +140,7 @@ impl Extra for LogIn {
             };
             later.view(match login::log_in(&boot, &args, person).await {
                 Ok(text) => View::Text(text),
-                Err(error) => View::Error(format!("{error:#}")),
+                Err(error) => View::Error(told(&error)),
             });
         });
         let work = work.abort_handle();
@@ -164,7 +165,7 @@ impl Extra for LogOut {
         let say = |text: &str| tell.view(View::Error(text.to_owned()));
         match Handle::current().block_on(login::log_out(&self.0, provider, language, &say)) {
             Ok(text) => View::Text(text),
-            Err(error) => View::Error(format!("{error:#}")),
+            Err(error) => View::Error(told(&error)),
         }
     }
 }

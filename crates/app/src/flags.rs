@@ -1,6 +1,7 @@
 //! The command line: one table of commands and flags. What they do is elsewhere.
 
 mod checkpoint;
+pub mod chinese;
 mod crew;
 mod mcp;
 mod memory;

@@ -34,9 +34,18 @@ pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
     let options = Arc::new(boot.options(true)?);
     let host = boot.host();
     let language = options.language;
-    let start = start(&boot, language)?;
+    let mut start = start(&boot, language)?;
     let hub = LocalHub::new(options, boot.transport());
     let client = hub.open(which).await?;
+    let around = Around::new(places(&boot));
+    let found = around.draft(&client.session_id);
+    start.draft = found.text;
+    if let Some(id) = found.elsewhere {
+        let short = id.get(..8).unwrap_or(&id);
+        start
+            .greeting
+            .push(language.fill(Word::DraftWaits, &[short]));
+    }
     let mut signals = Signals::new()?;
     // Whatever becomes of us, the terminal is put right.
     let _ = host
@@ -52,7 +61,7 @@ pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
         }
     };
     let out = io::BufWriter::with_capacity(1 << 16, io::stdout());
-    let ended = show(&hub, client, Around::new(places(&boot)), start, out, stop).await;
+    let ended = show(&hub, client, around, start, out, stop).await;
     let _ = host.release_terminal().await;
     for told in panics.lock().unwrap_or_else(PoisonError::into_inner).iter() {
         let _ = writeln!(io::stderr(), "{told}");
@@ -78,6 +87,7 @@ fn places(boot: &Boot) -> Places {
         editor: ["VISUAL", "EDITOR"]
             .into_iter()
             .find_map(|name| boot.env.get(name).filter(|v| !v.trim().is_empty()).cloned()),
+        sessions: boot.sessions_dir(),
         forgets: boot.global.no_save,
     }
 }
@@ -116,7 +126,7 @@ fn start(boot: &Boot, language: Language) -> anyhow::Result<Start> {
                 search: language.fill(Word::HistorySearch, &[""]),
             },
         },
-        draft: places.draft(),
+        draft: None,
         greeting,
         prompt: None,
         narrowed: narrowed(boot),

@@ -7,7 +7,7 @@ use crate::boot::Boot;
 use crate::color::{Ink, Paint};
 use crate::exec::{self, OK, TERMINATED};
 use crate::print::{Format, Printer};
-use crate::speech::spoken;
+use crate::speech::{spoken, told};
 use anyhow::Context as _;
 use ostler_engine::LocalHub;
 use ostler_host::signals::{Signals, Stop};
@@ -92,6 +92,8 @@ struct Background {
     jobs: Vec<String>,
     /// What leaving stops, as the person was told.
     warned: Vec<String>,
+    /// The script is over; its tasks are waited for.
+    awaited: bool,
 }
 
 impl Background {
@@ -149,7 +151,15 @@ impl Talk {
                 (None, Busy::Idle) => Want::Prompt,
                 (None, Busy::Turn | Busy::Command { .. } | Busy::Own(_)) => Want::Command,
             };
-            let listens = self.lines.listens(want);
+            let is_over = self.background.awaited && self.busy == Busy::Idle;
+            if is_over && self.background.tasks.is_empty() {
+                return Ok(Over::Left);
+            }
+            // At the end of the input there is a no to every question, and nothing else.
+            let listens = match self.background.awaited {
+                true => want == Want::Answer,
+                false => self.lines.listens(want),
+            };
             let over = tokio::select! {
                 biased;
                 stop = signals.next() => self.stop(stop).await?,
@@ -183,7 +193,7 @@ impl Talk {
             self.shown.ask = Some(ask);
         }
         let idle = self.busy == Busy::Idle && self.shown.ask.is_none();
-        if idle && !self.shown.sign {
+        if idle && !self.background.awaited && !self.shown.sign {
             self.shown.stops = 0;
             let alive = self.liveness();
             if self.lines.by_hand && !alive.is_empty() {
@@ -246,6 +256,10 @@ impl Talk {
         }
         let Some(line) = line else {
             self.end_sign()?;
+            if !self.lines.by_hand {
+                self.background.awaited = true;
+                return Ok(None);
+            }
             if self.may_leave()? {
                 return Ok(Some(Over::Left));
             }
@@ -262,7 +276,9 @@ impl Talk {
             }
             return Ok(None);
         }
-        self.shown.sign = false;
+        if std::mem::take(&mut self.shown.sign) && self.lines.was_early {
+            writeln!(io::stderr(), "{line}")?;
+        }
         match as_command(line) {
             Some(command) => self.command(command).await?,
             None if line.is_empty() => {}
@@ -339,10 +355,8 @@ impl Talk {
         match event {
             Event::Ask(ask) => self.asks.push_back(ask),
             Event::Delta(Delta::Tasks { tasks }) => {
-                let gone = |ask: &Ask| {
-                    let from = ask.from.as_ref();
-                    from.is_some_and(|from| tasks.iter().all(|task| task.id != *from))
-                };
+                let runs = |id: &str| tasks.iter().any(|task| task.id == id);
+                let gone = |ask: &Ask| ask.task().is_some_and(|id| !runs(id));
                 self.forget(gone);
                 self.background.tasks = tasks;
                 self.background.told = Some(Instant::now());
@@ -351,6 +365,11 @@ impl Talk {
             Event::Delta(Delta::View { command, view }) => {
                 if matches!(&self.busy, Busy::Command { line, .. } if *line == command) {
                     self.busy = Busy::Idle;
+                }
+                // A question that is still open is put again below it.
+                if self.lines.by_hand {
+                    let open = self.shown.ask.take();
+                    open.into_iter().for_each(|ask| self.asks.push_front(ask));
                 }
                 if let View::Do(deed) = view {
                     return Some(deed);
@@ -438,7 +457,7 @@ impl Talk {
                 self.greet()?;
             }
             Err(error) => {
-                self.printer.note(Ink::Red, &format!("{error:#}"))?;
+                self.printer.note(Ink::Red, &told(&error))?;
                 self.printer.flush()?;
             }
         }

@@ -11,6 +11,7 @@ mod config;
 mod conformance;
 #[cfg(unix)]
 mod connect;
+mod drafts;
 mod exec;
 mod extras;
 mod flags;
@@ -19,6 +20,7 @@ mod lenient;
 mod line;
 mod models;
 mod ops;
+mod pictures;
 mod print;
 mod rule_store;
 mod rule_watch;
@@ -27,11 +29,11 @@ mod schema_check;
 mod servers;
 mod speech;
 mod trusted_tools;
+mod typed;
 
-use crate::speech::spoken;
+use crate::speech::{spoken, told};
 use boot::plugins::learn;
 use boot::{Boot, UsageError};
-use clap::Parser;
 use cmd::resume;
 use flags::{Cli, Command};
 use lenient::Lenient;
@@ -54,13 +56,9 @@ fn main() -> ExitCode {
         return code;
     }
     speech::set(speech::chosen(None, &boot::environment()));
-    let cli = match Cli::try_parse_from(arguments()) {
+    let cli = match typed::parse(arguments()) {
         Ok(cli) => cli,
-        Err(error) => {
-            // Help and version go to stdout and are no error.
-            let _ = error.print();
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(exec::USAGE));
-        }
+        Err(code) => return ExitCode::from(code),
     };
     let runtime = match tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -75,7 +73,7 @@ fn main() -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             if wants_result {
-                print::failed_early(&format!("{error:#}"), exit_code(&error), start.elapsed());
+                print::failed_early(&told(&error), exit_code(&error), start.elapsed());
             }
             fail(&error)
         }
@@ -223,6 +221,6 @@ fn exit_code(error: &anyhow::Error) -> u8 {
 
 /// What happened, on stderr; the code says whose fault it was.
 fn fail(error: &anyhow::Error) -> ExitCode {
-    cmd::say(&format!("ostler: {error:#}"));
+    cmd::say(&format!("ostler: {}", told(error)));
     ExitCode::from(exit_code(error))
 }

@@ -2,11 +2,11 @@
 
 use crate::boot::Boot;
 use crate::color::Ink;
-use crate::exec::{self, INTERRUPTED, OK, TERMINATED};
+use crate::exec::{self, FAILED, INTERRUPTED, OK, TERMINATED};
 use crate::print::{End, Format, Printer};
 use anyhow::Context as _;
 use ostler_host::signals::{Signals, Stop};
-use ostler_wire::{Ask, Body, Client, Event, Op, Role};
+use ostler_wire::{Ask, Body, Client, Delta, Event, Op, Role};
 use std::io::{self, BufRead};
 use std::sync::Arc;
 use std::time::Instant;
@@ -37,6 +37,8 @@ pub async fn run(boot: Arc<Boot>, format: Format) -> anyhow::Result<u8> {
         unheard: 0,
         running: false,
         asks: Vec::new(),
+        tasks: 0,
+        closing: false,
         code: OK,
     };
     let ended = talk.listen().await;
@@ -63,6 +65,10 @@ struct Talk {
     running: bool,
     /// Asks that were shown and not answered.
     asks: Vec<Arc<Ask>>,
+    /// Tasks that run in the background.
+    tasks: usize,
+    /// The lines want it to end now.
+    closing: bool,
     code: u8,
 }
 
@@ -72,12 +78,14 @@ impl Talk {
         let mut lines = read_lines();
         let mut signals = Signals::new()?;
         let mut open = true;
-        while open || self.is_busy() {
+        loop {
             tokio::select! {
                 line = lines.recv(), if open && self.unheard < AHEAD => match line {
                     Some(line) => self.line(&line).await?,
                     None => {
                         open = false;
+                        // The session ends when nothing is left to do, in the background neither. It may be over already.
+                        let _ = self.client.ops.send(Op::Finish).await;
                         self.nobody_answers().await?;
                     }
                 },
@@ -101,6 +109,10 @@ impl Talk {
                 }
             }
         }
+        // Whoever closes it with tasks under way has lost them.
+        if self.closing && self.tasks > 0 && self.code == OK {
+            self.code = FAILED;
+        }
         Ok(self.printer.flush()?)
     }
 
@@ -121,6 +133,7 @@ impl Talk {
         if let Op::Answer { ask, .. } = &op {
             self.asks.retain(|known| known.ask != *ask);
         }
+        self.closing |= matches!(op, Op::Close);
         self.send(op).await
     }
 
@@ -135,6 +148,9 @@ impl Talk {
     fn event(&mut self, event: &Event) -> anyhow::Result<()> {
         if let Event::Ask(ask) = event {
             self.asks.push(ask.clone());
+        }
+        if let Event::Delta(Delta::Tasks { tasks }) = event {
+            self.tasks = tasks.len();
         }
         if is_prompt(event) {
             self.unheard = self.unheard.saturating_sub(1);

@@ -4,8 +4,8 @@
 use crate::cmd::table;
 use crate::color::{Ink, Paint};
 use ostler_wire::{
-    Act, Body, Caller, Compaction, Deed, Delta, Entry, Event, GoalState, Language, List, Open,
-    Outcome, Role, ToolResult, ToolUse, Usage, View, Word, is_tricky,
+    Act, Body, Caller, Compaction, Deed, Delta, Entry, Event, GoalState, Language, List, Marked,
+    Open, Outcome, Role, ToolResult, ToolUse, Usage, View, Word, marked, marked_piece,
 };
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -250,7 +250,7 @@ impl<O: Write, E: Write> Printer<O, E> {
             Delta::ReasoningDelta { text } => {
                 if self.show.reasoning {
                     self.end_line()?;
-                    let text = self.paint.with(Ink::Grey, &printable_block(text));
+                    let text = self.paint.with(Ink::Grey, &printable_piece(text));
                     write!(self.err, "{text}")?;
                     self.open_stream = true;
                 }
@@ -332,7 +332,7 @@ impl<O: Write, E: Write> Printer<O, E> {
         }
         self.open_line = !text.ends_with('\n');
         match self.show.on_terminal {
-            true => self.out.write_all(printable_block(text).as_bytes()),
+            true => self.out.write_all(printable_piece(text).as_bytes()),
             false => self.out.write_all(text.as_bytes()),
         }
     }
@@ -403,7 +403,7 @@ impl<O: Write, E: Write> Printer<O, E> {
     fn stream(&mut self, chunk: &str) -> io::Result<()> {
         if !chunk.is_empty() {
             self.open_stream = !chunk.ends_with('\n');
-            write!(self.err, "{}", printable_block(chunk))?;
+            write!(self.err, "{}", printable_piece(chunk))?;
         }
         Ok(())
     }
@@ -555,14 +555,17 @@ fn outcome(name: &str, output: &Value) -> String {
             (_, None, _) => String::new(),
         };
     }
-    let preview = match data
-        .get("content")
-        .or_else(|| data.get("diff"))
-        .and_then(Value::as_str)
-    {
-        Some(text) => text.to_owned(),
-        None => data.to_string(),
-    };
+    if let (Some(role), Some(session)) = (data["role"].as_str(), data["session"].as_str()) {
+        let spent = |key: &str| data["spent"][key].as_u64().unwrap_or(0);
+        let tokens = spent("input").saturating_add(spent("output"));
+        let session = session.get(..8).unwrap_or(session);
+        let branch = data["worktree"]["branch"].as_str().unwrap_or_default();
+        let text = format!("role={role} session={session} tokens={tokens} branch={branch}");
+        return shorten(text.trim_end_matches(" branch="), RESULT_PREVIEW);
+    }
+    let keys = ["content", "diff", "text"];
+    let text = keys.iter().find_map(|key| data[*key].as_str());
+    let preview = text.map_or_else(|| data.to_string(), str::to_owned);
     shorten(&preview, RESULT_PREVIEW)
 }
 
@@ -576,10 +579,10 @@ fn shorten(text: &str, most: usize) -> String {
 
 /// Control and hidden characters made visible, so that nothing from a model or a file drives the terminal.
 pub fn printable(text: &str) -> String {
-    text.chars()
-        .map(|c| match c {
+    marked(text)
+        .map(|(c, is_tricky)| match c {
             '\n' | '\t' => ' ',
-            c if is_tricky(c) => '\u{fffd}',
+            _ if is_tricky => '\u{fffd}',
             c => c,
         })
         .collect()
@@ -587,7 +590,16 @@ pub fn printable(text: &str) -> String {
 
 /// The same over several lines.
 pub fn printable_block(text: &str) -> String {
-    text.chars()
-        .map(|c| if is_tricky(c) { '\u{fffd}' } else { c })
+    shown(marked(text))
+}
+
+/// The same for what is printed as it comes.
+fn printable_piece(text: &str) -> String {
+    shown(marked_piece(text))
+}
+
+fn shown(marked: Marked<'_>) -> String {
+    marked
+        .map(|(c, is_tricky)| if is_tricky { '\u{fffd}' } else { c })
         .collect()
 }

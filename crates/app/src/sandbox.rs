@@ -6,13 +6,13 @@ use crate::boot::Boot;
 use crate::config::keys;
 use crate::config::paths::{Env, absolute, is_inside};
 use crate::config::schema;
-use crate::speech::{filled, spoken};
+use crate::speech::{filled, language, spoken};
 use anyhow::{anyhow, bail};
 use denied::Denied;
 use ostler_engine::confine::{SandboxMode, SandboxSettings};
 use ostler_engine::tool::Scope;
 use ostler_host::sandbox::{self, Choice, Layer, Network, Plan, Policy};
-use ostler_wire::Word;
+use ostler_wire::{Say, Why, Word};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -77,9 +77,9 @@ pub fn active(boot: &Boot) -> Result<Layer, String> {
         return match Plan::prepare(&policy) {
             Ok(_) => Ok(Layer::Bubblewrap),
             Err(sandbox::Error::Unavailable { wanted, reason }) => {
-                Err(format!("{wanted}: {reason}"))
+                Err(Why::ours(Word::BoxLack, [wanted, reason]).say(language()))
             }
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(error.say(language())),
         };
     }
     let report = sandbox::probe();
@@ -88,13 +88,12 @@ pub fn active(boot: &Boot) -> Result<Layer, String> {
         Choice::Namespaces => **layer == Layer::Namespaces,
         Choice::Landlock => **layer == Layer::Landlock,
     };
-    report.layers.iter().find(fits).copied().ok_or_else(|| {
-        let missing = report.missing.iter();
-        let missing: Vec<String> = missing
-            .map(|m| format!("{}: {}", m.what, m.reason))
-            .collect();
-        missing.join("; ")
-    })
+    report
+        .layers
+        .iter()
+        .find(fits)
+        .copied()
+        .ok_or_else(|| report.lacks().say(language()))
 }
 
 fn layer(boot: &Boot) -> Choice {

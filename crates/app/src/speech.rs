@@ -1,10 +1,13 @@
 //! The language in which this process speaks to the person, and its words. Sessions carry a language of their own; this one
 //! is for all that is said before and beside them.
 
+use crate::config::keys::KeyError;
 use crate::config::paths::Env;
-use ostler_wire::{Language, Word};
-use std::fmt::Display;
+use crate::config::tree::Place;
+use crate::config::units::ByteSize;
+use ostler_wire::{Language, Say, Why, Word};
 use std::path::Path;
+use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What tells the language where no setting does, the first one first.
@@ -30,9 +33,113 @@ pub fn spoken(word: Word) -> &'static str {
     language().say(word)
 }
 
+/// What may fill a hole. Errors that speak English by themselves are none of it, so that none gets into a sentence past the
+/// table: those of the system and of our crates are said in the person's language, those of libraries are named below.
+pub trait Fill {
+    fn fill(&self) -> String;
+}
+
+impl<T: Fill + ?Sized> Fill for &T {
+    fn fill(&self) -> String {
+        (**self).fill()
+    }
+}
+
+macro_rules! as_they_are {
+    ($($kind:ty),* $(,)?) => {
+        $(impl Fill for $kind {
+            fn fill(&self) -> String {
+                self.to_string()
+            }
+        })*
+    };
+}
+
+macro_rules! by_the_table {
+    ($($kind:ty),* $(,)?) => {
+        $(impl Fill for $kind {
+            fn fill(&self) -> String {
+                self.say(language())
+            }
+        })*
+    };
+}
+
+as_they_are!(str, String, char, u8, u16, u32, u64, u128, usize, i64, f64);
+as_they_are!(std::path::Display<'_>, std::fmt::Arguments<'_>, url::Url);
+// These speak by the table themselves.
+as_they_are!(ByteSize, KeyError, Place);
+// What libraries find wrong with a text is told as they tell it.
+as_they_are!(
+    serde_json::Error,
+    url::ParseError,
+    jsonschema::ValidationError<'_>
+);
+by_the_table!(
+    std::io::Error,
+    ostler_engine::hooks::MatcherError,
+    ostler_host::sandbox::Error,
+);
+
+impl Fill for Why {
+    fn fill(&self) -> String {
+        self.say(language())
+    }
+}
+
+impl Fill for ExitStatus {
+    fn fill(&self) -> String {
+        match self.code() {
+            Some(code) => filled(Word::ExitCode, &[&code.to_string()]),
+            None => self.to_string(),
+        }
+    }
+}
+
+impl Fill for dyn std::error::Error {
+    fn fill(&self) -> String {
+        of_system(self).unwrap_or_else(|| self.to_string())
+    }
+}
+
+impl Fill for anyhow::Error {
+    fn fill(&self) -> String {
+        told(self)
+    }
+}
+
+/// An error and what lies behind it, in the person's language as far as it is known.
+pub fn told(error: &anyhow::Error) -> String {
+    let mut out = String::new();
+    for cause in error.chain() {
+        let said = cause.fill();
+        out = match out.is_empty() {
+            true => said,
+            // Some say themselves what is behind them.
+            false if out.contains(&said) => out,
+            false => filled(Word::TrustFile, &[&out, &said]),
+        };
+    }
+    out
+}
+
+fn of_system(cause: &(dyn std::error::Error + 'static)) -> Option<String> {
+    fn of<T: std::error::Error + Say + 'static>(
+        cause: &(dyn std::error::Error + 'static),
+    ) -> Option<String> {
+        Some(cause.downcast_ref::<T>()?.say(language()))
+    }
+    of::<std::io::Error>(cause)
+        .or_else(|| of::<ostler_host::Error>(cause))
+        .or_else(|| of::<ostler_host::sandbox::Error>(cause))
+        .or_else(|| of::<ostler_engine::checkpoint::Error>(cause))
+        .or_else(|| of::<ostler_engine::memory::MemoryError>(cause))
+        .or_else(|| of::<ostler_engine::policy::RuleError>(cause))
+}
+
 /// The same with its `{}` filled.
-pub fn filled(word: Word, values: &[&dyn Display]) -> String {
-    let values: Vec<String> = values.iter().map(ToString::to_string).collect();
+pub fn filled(word: Word, values: &[&dyn Fill]) -> String {
+    let values: Vec<String> = values.iter().map(|value| value.fill()).collect();
     let values: Vec<&str> = values.iter().map(String::as_str).collect();
     language().fill(word, &values)
 }

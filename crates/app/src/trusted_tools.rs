@@ -12,9 +12,9 @@ use crate::config::tree::Layer;
 use crate::config::trust::{Answer, Approval, Book, Item, Record, State};
 use crate::config::trusted::{Change, trust_in_json};
 use crate::flags::Global;
-use crate::speech::spoken;
+use crate::speech::{language, spoken};
 use ostler_engine::mcp::{ToolTrust, Trust};
-use ostler_wire::Word;
+use ostler_wire::{Say, Word};
 use std::path::PathBuf;
 
 pub struct TrustedTools {
@@ -129,7 +129,7 @@ impl ToolTrust for TrustedTools {
         let scope = self
             .scope(server)
             .ok_or_else(|| spoken(Word::TrustNoFile))?;
-        let _lock = files::lock(&self.places.home).map_err(|e| e.to_string())?;
+        let _lock = files::lock(&self.places.home).map_err(|e| e.say(language()))?;
         let change = Change {
             server,
             tools,

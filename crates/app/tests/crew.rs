@@ -185,3 +185,167 @@ fn calls_of_one_answer_run_at_once_whether_they_write_or_not() {
     run.signal(Signal::Interrupt);
     run.wait().exits(130);
 }
+
+/// Killed while its sub-agent worked: the next run says what became of the call, once, and the sub-agent's session goes on.
+#[test]
+fn a_run_killed_with_its_child_says_so_and_both_go_on() {
+    let server = Server::answering(|request| {
+        let goes_on = request.last_user_text().trim_end().ends_with("and now?");
+        match (is_child(request), request.tool_results().is_empty()) {
+            (_, _) if goes_on => Step::answer().text("It goes on."),
+            (true, true) => {
+                Step::answer().call("bash", json!({"command": "echo x > made; sleep 600"}))
+            }
+            (true, false) => Step::answer().text("Done."),
+            (false, true) => Step::answer().call("task", json!({"prompt": "wait"})),
+            (false, false) => Step::answer().text("It is done."),
+        }
+    });
+    let scene = Scene::of(Kind::Chat, FREE, server);
+    let run = scene.ostler(["exec", "-p", "go"]).spawn();
+    common::wait_for("the command of the child", || {
+        scene.space.exists("made").then_some(())
+    });
+    run.signal(Signal::Kill);
+    run.wait();
+    let logs = scene.logs();
+    let id = |path: &std::path::Path| path.file_stem().unwrap().to_string_lossy().into_owned();
+    let (child, parent): (Vec<_>, Vec<_>) = logs
+        .iter()
+        .partition(|log| scene.space.read(log).contains("\"child_of\""));
+    assert_eq!((child.len(), parent.len()), (1, 1));
+    for (log, code) in [(parent[0], "interrupted"), (child[0], "interrupted")] {
+        let out = scene
+            .ostler(["resume", &id(log), "-p", "and now?"])
+            .output()
+            .ok();
+        assert_eq!(out.stdout, "It goes on.\n");
+        let lines = ostler_testkit::json_lines(&scene.space.read(log));
+        let results = common::of_type(&lines, "tool_result");
+        assert_eq!(results.len(), 1, "{results:?}");
+        assert_eq!(results[0]["output"]["error"]["code"], code);
+        let told = scene.server.requests().pop().unwrap().tool_results();
+        assert_eq!(told.len(), 1, "{told:?}");
+    }
+}
+
+/// How a run ends whose sub-agent did not do well: the parent's own end is what counts, and it is never lost.
+#[test]
+fn exit_codes_of_runs_with_sub_agents() {
+    type Child = fn(&Captured) -> Step;
+    let fails: Child = |_| Step::status(400, "no");
+    let lies: Child = |_| Step::answer().text("");
+    let works: Child = |_| Step::answer().text("Done.");
+    let dear: Child = |_| {
+        let usage = ostler_testkit::Usage {
+            input: 49_500,
+            output: 1,
+            ..Default::default()
+        };
+        Step::answer().call("time", json!({})).usage(usage)
+    };
+    let task = |role: &str| json!({"prompt": "x", "role": role});
+    for (name, role, child, budget, code, result) in [
+        ("done", "builder", works, "900ktokens", 0, "ok"),
+        ("failed", "builder", fails, "900ktokens", 0, "child_failed"),
+        ("empty", "builder", lies, "900ktokens", 0, "child_failed"),
+        (
+            "no such role",
+            "nobody",
+            works,
+            "900ktokens",
+            0,
+            "unknown_role",
+        ),
+        (
+            "no such model",
+            "lost",
+            works,
+            "900ktokens",
+            0,
+            "not_started",
+        ),
+        (
+            "out of money",
+            "builder",
+            dear,
+            "50ktokens",
+            1,
+            "child_failed",
+        ),
+    ] {
+        let server = delegating(("task", task(role)), child);
+        let config = format!(
+            "{FREE}[agent]\nmax_tokens = 100\n[roles.lost]\nmodel = \"ostler/nowhere/x\"\npersonas = {{ prompt = \"x\" }}\n"
+        );
+        let scene = Scene::of(Kind::Chat, &config, server);
+        let run = scene.ostler(["--budget", budget, "exec", "-p", "go"]);
+        let out = run.output().exits(code);
+        let log = scene
+            .logs()
+            .into_iter()
+            .find(|log| !scene.space.read(log).contains("\"child_of\""))
+            .unwrap();
+        let lines = ostler_testkit::json_lines(&scene.space.read(log));
+        let results = common::of_type(&lines, "tool_result");
+        assert_eq!(results.len(), 1, "{name}");
+        let seen = results[0]["output"]["error"]["code"].as_str();
+        assert_eq!(seen.unwrap_or("ok"), result, "{name}: {}", out.stderr);
+    }
+}
+
+/// Whoever runs it sees who did it and where its work lies.
+#[test]
+fn the_line_of_a_call_names_role_session_and_branch() {
+    let task = ("task", json!({"prompt": "write it", "worktree": true}));
+    let server = delegating(task, |request| match request.tool_results().is_empty() {
+        true => Step::answer().call("write_file", json!({"path": "made", "content": "x"})),
+        false => Step::answer().text("Written."),
+    });
+    let scene = Scene::of(Kind::Chat, FREE, server);
+    for args in [
+        &["init", "-q"][..],
+        &[
+            "-c",
+            "user.name=T",
+            "-c",
+            "user.email=t@x",
+            "commit",
+            "-q",
+            "--allow-empty",
+            "-m",
+            "x",
+        ],
+    ] {
+        let done = std::process::Command::new("git")
+            .args(args)
+            .current_dir(scene.space.root())
+            .status();
+        assert!(done.unwrap().success());
+    }
+    let out = scene.exec("go").ok();
+    let line = out
+        .stderr
+        .lines()
+        .find(|l| l.starts_with("Tool finished: task"));
+    let line = line.unwrap_or_default();
+    for part in [" role=builder ", " session=", " tokens=", " branch=ostler/"] {
+        assert!(line.contains(part), "{}", out.stderr);
+    }
+}
+
+/// A role has one model, and whoever wants more is told where that is written.
+#[test]
+fn models_to_fall_back_on_are_refused() {
+    let config = "[roles.reviewer]\nfallback_models = [\"mock/other\"]\n";
+    let scene = Scene::with_config(Kind::Chat, config, []);
+    let out = scene.exec("go").exits(1);
+    for part in [
+        "`roles.reviewer.fallback_models` is not supported: a role has one model",
+        "config.toml:",
+        "name the model in `model`",
+    ] {
+        assert!(out.stderr.contains(part), "{part}: {}", out.stderr);
+    }
+    assert!(scene.server.requests().is_empty());
+}

@@ -802,3 +802,46 @@ fn a_try_that_failed_is_counted_as_far_as_the_vendor_told() {
         assert_eq!((counts[0].0, counts[1]), (Some(100), (Some(100), Some(7))));
     }
 }
+
+/// Nothing of ours is English when the person reads Chinese; what the vendor said, in quotes here, is told as it was.
+#[test]
+fn faults_are_told_in_the_language_of_the_person() {
+    let run = |scene: &Scene, words: &[&str]| {
+        let run = scene.ostler([]).args(words.iter().copied());
+        run.env("OSTLER_LANG", "zh").output()
+    };
+    for (trouble, expect) in [
+        (Trouble::BadKey, "拒绝了密钥"),
+        (Trouble::NoModel, "找不到模型"),
+        (Trouble::Overflow, "的窗口"),
+        (Trouble::Invalid, "拒绝了请求"),
+    ] {
+        let scene = Scene::with_config(Kind::Chat, "", [Step::refuse(trouble)]);
+        let out = run(&scene, &["exec", "-p", "go"]).exits(1);
+        let error = out.stderr.lines().find(|line| line.starts_with("错误："));
+        let error = error.unwrap_or_else(|| panic!("{}", out.stderr));
+        assert!(error.contains(expect), "{error}");
+        for english in ["refused", "does not fit", "not found at", "Check "] {
+            assert!(!error.contains(english), "{error}");
+        }
+    }
+    let scene = Scene::with_config(Kind::Chat, "", []);
+    for (words, expect) in [
+        (&["--nope"][..], "没有参数 `--nope`"),
+        (&["sessions", "show"], "缺少 `<ID>`"),
+        (
+            &["--root", "/nowhere/at/all", "doctor"],
+            "没有那个文件或目录",
+        ),
+        (
+            &["exec", "--output-schema", "/nowhere.json", "-p", "x"],
+            "没有那个文件或目录",
+        ),
+    ] {
+        let out = run(&scene, words);
+        assert!(out.stderr.contains(expect), "{}", out.stderr);
+    }
+    let out = run(&scene, &["--help"]).ok();
+    assert!(out.stdout.contains("用法：ostler"), "{}", out.stdout);
+    assert!(!out.stdout.contains("Options"), "{}", out.stdout);
+}

@@ -452,6 +452,42 @@ fn no_prompt_of_a_long_queue_is_lost() {
     assert_eq!(results, expect);
 }
 
+#[cfg(unix)]
+#[test]
+fn the_end_of_stdin_waits_for_tasks_in_the_background() {
+    let free = "[permissions]\nmode = \"allow\"\n[sandbox]\nbash = \"off\"\n";
+    let server = || {
+        Server::answering(|request| match request.tool_results().is_empty() {
+            true => Step::answer().call("bash", json!({"command": "read line < gate; touch made"})),
+            false => Step::answer().text("Made it."),
+        })
+    };
+    let bg = json!({"op": "command", "line": "bg make it"}).to_string() + "\n";
+    let scene = Scene::of(Kind::Chat, free, server());
+    let gate = Gate::new(&scene);
+    let mut running = driven(&scene);
+    running.write(&bg);
+    running.close_stdin();
+    running.wait_stdout("runs in the background");
+    gate.open();
+    let out = running.wait().ok();
+    assert!(out.stdout.contains("t1 is done after"), "{}", out.stdout);
+    assert!(scene.space.exists("made"));
+    // Whoever closes it instead has lost the task, and is not told that all went well.
+    let scene = Scene::of(Kind::Chat, free, server());
+    let _gate = Gate::new(&scene);
+    let mut running = driven(&scene);
+    running.write(&bg);
+    running.wait_stdout("runs in the background");
+    running.write("{\"op\":\"close\"}\n");
+    let out = running.wait().exits(1);
+    assert!(
+        out.stdout.contains("t1 was stopped after"),
+        "{}",
+        out.stdout
+    );
+}
+
 /// A command that runs until the gate is opened, and opens it.
 #[cfg(unix)]
 struct Gate(std::path::PathBuf);

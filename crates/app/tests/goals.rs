@@ -73,3 +73,40 @@ fn a_budget_ends_it() {
     let out = run.output().exits(1);
     assert!(out.stderr.contains("budget"), "{}", out.stderr);
 }
+
+/// Ctrl-C ends a run whatever is left of its goal, and the next one shows that it waits.
+#[test]
+fn a_signal_ends_a_goal_and_a_resumed_session_waits() {
+    let scene = scene([
+        text("a\nGOAL: working: more"),
+        Step::answer().call("bash", json!({"command": "sleep 600"})),
+        text("There.\nGOAL: done"),
+    ]);
+    let run = scene
+        .ostler(["--mode", "goal", "exec", "-p", "reach it"])
+        .spawn();
+    run.wait_stderr("Tool requested: bash");
+    run.signal(ostler_testkit::Signal::Interrupt);
+    let out = run.wait().exits(130);
+    assert!(out.stderr.contains("The goal waits."), "{}", out.stderr);
+    // The next words go on with it.
+    let id = scene.session_id();
+    scene.ostler(["resume", &id, "-p", "go on"]).output().ok();
+    let states: Vec<String> = scene
+        .log()
+        .iter()
+        .filter_map(|line| line["goal"]["state"].as_str().map(str::to_owned))
+        .collect();
+    assert_eq!(states, ["active", "active", "stopped", "active", "done"]);
+}
+
+/// Nobody is there to say yes, so no prompt becomes a goal by itself.
+#[test]
+fn a_prompt_that_sounds_like_a_goal_is_none_without_a_person() {
+    let scene = scene([text("Done.")]);
+    scene
+        .exec("for 8 hours run 20 iterations until it is proven")
+        .ok();
+    assert!(scene.log().iter().all(|line| line["goal"].is_null()));
+    assert!(!scene.space.exists(".ostler"));
+}

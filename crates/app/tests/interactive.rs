@@ -536,6 +536,40 @@ fn who_leaves_is_told_what_is_stopped() {
 }
 
 #[test]
+fn a_script_that_is_over_waits_for_its_tasks() {
+    let scene = Scene::of(Kind::Chat, "", obliging());
+    // What a task asks then is a no.
+    let out = talk(&scene, &["/bg run touch made", "/bg plain"]);
+    assert!(out.stderr.contains("t1 is done after"), "{}", out.stderr);
+    assert!(out.stderr.contains("t2 is done after"), "{}", out.stderr);
+    assert!(
+        !out.stderr.contains("Stopped with the session"),
+        "{}",
+        out.stderr
+    );
+    assert!(!scene.space.exists("made"));
+}
+
+#[test]
+fn what_a_sub_agent_asks_is_put_and_answered() {
+    let server = Server::answering(|request| {
+        let child = request.system_text().contains("# Role: ");
+        match (child, request.tool_results().is_empty()) {
+            (false, true) => {
+                Step::answer().call("task", json!({"prompt": "make it", "description": "make"}))
+            }
+            (true, true) => Step::answer().call("bash", json!({"command": "touch made"})),
+            (_, false) => Step::answer().text("Done."),
+        }
+    });
+    let scene = Scene::of(Kind::Chat, "", server);
+    let out = talk(&scene, &["go", "y", "y"]);
+    assert!(out.stderr.contains("[t1 builder] "), "{}", out.stderr);
+    assert_eq!(out.stdout, "Done.\n");
+    assert!(scene.space.exists("made"));
+}
+
+#[test]
 fn own_commands_notes_and_files_are_commands() {
     let scene = Scene::of(Kind::Chat, "", obliging());
     scene.space.write(
@@ -638,6 +672,12 @@ fn asks_of_a_task_are_put_with_its_name() {
     term.keys("run touch made &\r");
     term.wait_for("[t1] ");
     term.wait_for("$ touch made -- approve?");
+    // A command in between is answered, and the question is put again.
+    term.keys("/mode\r");
+    term.wait_for("normal");
+    term.wait_until("the question again", |s| {
+        s.matches("-- approve?").count() == 2
+    });
     term.keys("y\r");
     term.wait_for("t1 is done");
     assert!(scene.space.exists("made"));

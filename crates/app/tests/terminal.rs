@@ -271,21 +271,52 @@ fn suspended_and_brought_back() {
     assert!(sent.contains("half a thought"), "{sent}");
 }
 
-#[test]
-fn a_draft_survives_a_kill() {
-    let scene = scene([]);
-    let mut term = start(&scene, 80, 24);
-    term.keys("half of 中文 thought");
+/// Writes something and kills it once that is on disk.
+fn killed_while_writing(scene: &Scene, mut term: Term, text: &str) {
+    term.keys(text);
     let prompts = scene.space.home().join("cache/prompts");
     wait_for("the draft on disk", || {
         let found = common::files(&prompts);
-        let draft = found.iter().find(|p| p.ends_with("draft.txt"))?;
-        scene.space.read(draft).contains("thought").then_some(())
+        let mut drafts = found
+            .iter()
+            .filter(|p| p.extension().is_some_and(|e| e == "draft"));
+        drafts
+            .any(|draft| scene.space.read(draft).contains(text))
+            .then_some(())
     });
     term.signal(Signal::Kill);
     term.wait();
-    let term = unwaited(&scene, 80, 24);
+}
+
+#[test]
+fn a_draft_survives_a_kill_and_stays_with_its_session() {
+    let scene = scene([Step::answer().text("Hello.")]);
+    let term = start(&scene, 80, 24);
+    killed_while_writing(&scene, term, "half of 中文 thought");
+    // Nothing had been said: what was written goes on in the next session.
+    let mut term = unwaited(&scene, 80, 24);
     term.wait_for("› half of 中文 thought");
+    term.keys("\x03hi\r");
+    term.wait_for("Hello.");
+    idle(&term);
+    killed_while_writing(&scene, term, "a second thought");
+    // This one has a session that can be gone on with; another one is told where.
+    let mut term = start(&scene, 80, 24);
+    term.wait_for("it is kept: ostler resume ");
+    term.keys("/resume\r");
+    term.wait_for("enter [resume]");
+    term.keys("\r");
+    term.wait_for("› a second thought");
+    term.keys("\x03\x04");
+    assert!(term.wait().success());
+    let resume = scene.ostler(["resume"]).env("XTERM_VERSION", "XTerm(390)");
+    let term = resume.timeout(PATIENCE).on_terminal(80, 24);
+    term.wait_for(COMPOSER);
+    assert!(
+        !term.screen().contains("a second thought"),
+        "{}",
+        term.screen()
+    );
 }
 
 #[test]
@@ -998,6 +1029,8 @@ fn what_a_sub_agent_asks_stays_until_it_is_answered() {
     term.keys("y");
     term.wait_for("t1 builder (bash) wants your permission");
     term.wait_for("t1 builder · asks you");
+    // Here it does not stop the turn, and is not said to.
+    term.wait_for(" · esc no · ");
     term.keys("y");
     term.wait_for("All came back.");
     idle(&term);

@@ -1053,3 +1053,22 @@ fn every_slow_call_can_be_interrupted() {
         assert_eq!(of_type(&log, "interrupted").len(), 1, "{tool}");
     }
 }
+
+/// One tool of those that wait is wanted in the list; the default list is as short as ever.
+#[test]
+fn a_tool_that_is_switched_on_is_in_the_list() {
+    for (config, listed) in [
+        ("", false),
+        ("[tools]\nweb_search = true\n", true),
+        ("[tools]\nenabled = [\"+web_search\"]\n", true),
+        ("[tools]\nweb_search = false\n", false),
+    ] {
+        let scene = Scene::with_config(Kind::Chat, config, [Step::answer().text("Done.")]);
+        let out = scene.exec("go").ok();
+        let names = scene.server.request(0).tool_names();
+        let there = |name: &str| names.contains(&name.to_owned());
+        assert_eq!(there("web_search"), listed, "{config}");
+        assert!(there("tool_search") && !there("time"), "{config}");
+        assert!(!out.stderr.contains("no tool"), "{}", out.stderr);
+    }
+}

@@ -57,6 +57,7 @@ pub struct Aside {
     pub account: Account,
     pub model: Model,
     pub feed: Feed,
+    pub language: Language,
     pub means: Means,
     pub cancel: CancellationToken,
 }
@@ -116,7 +117,7 @@ impl Aside {
 
     /// The answer, or why there is none, as the end of a sentence.
     pub async fn ask(&self, model: &Model, wanted: &Wanted) -> Result<Said, String> {
-        affordable(&self.account.budget, model)?;
+        affordable(&self.account.budget, model).map_err(|why| why.to_string())?;
         let target = model.target();
         let most = [target.max_output, self.account.max_tokens];
         let most = most.into_iter().flatten().min().unwrap_or(MAX_TOKENS);
@@ -140,7 +141,7 @@ impl Aside {
         let held = self.account.budget.hold(payer, worst);
         let _held = held.map_err(|breach| breach.message(Language::English))?;
         let feed = self.feed.hushed();
-        let sampled = sample(model, transcript.body(), &feed, &self.cancel).await;
+        let sampled = sample(model, transcript.body(), &feed, self.language, &self.cancel).await;
         let (answer, failed) = match sampled {
             Sampled::Whole(answer) => (answer, None),
             Sampled::Cut(partial, error) | Sampled::Failed(partial, error) => {

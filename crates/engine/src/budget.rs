@@ -17,7 +17,7 @@ pub use breach::{Breach, RAISE, Sum};
 use holds::{Door, Holds};
 use jiff::Timestamp;
 use ostler_llm::{Answer, AnswerPart, Model, Price, TokenUsage};
-use ostler_wire::{Body, Entry, Usage};
+use ostler_wire::{Body, Entry, Usage, Why, Word};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -163,12 +163,9 @@ pub fn worst(
 }
 
 /// A budget in money cannot be kept with a model whose price nobody knows.
-pub fn affordable(budget: &Budget, model: &Model) -> Result<(), String> {
+pub fn affordable(budget: &Budget, model: &Model) -> Result<(), Why> {
     match (budget.limits.in_usd(), model.target().price) {
-        (true, None) => Err(format!(
-            "There is a budget in USD, and the price of {} is not known. Set `price` of its provider (0 for a free one), or a budget in tokens.",
-            reference(model)
-        )),
+        (true, None) => Err(Why::ours(Word::BudgetNoPrice, [reference(model).into()])),
         (true, Some(_)) | (false, _) => Ok(()),
     }
 }

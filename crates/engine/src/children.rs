@@ -6,10 +6,12 @@ mod watch;
 use crate::crew::{Duty, Offer};
 use crate::cut::clip;
 use crate::jobs::Jobs;
-use crate::policy::Policy;
+use crate::policy::{Mode, Policy};
 use crate::standing::Standing;
 use ostler_llm::{Effort, Prefix};
-use ostler_wire::{Ask, Client, Delivery, Doing, Entry, HubError, Language, Op, Task, Usage, Word};
+use ostler_wire::{
+    Ask, Checkpoint, Client, Delivery, Doing, Entry, HubError, Language, Op, Task, Usage, Word,
+};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,6 +28,8 @@ const MAX_PAST: usize = 50;
 /// News that may wait for a parent that is busy.
 const REPORTS: usize = 64;
 const ORDERS: usize = 8;
+/// Saves of children in one turn that are written down.
+const MAX_SAVED: usize = 1_000;
 /// How long a child that was told to stop may take before it is dropped.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How long a child may take to put its things away.
@@ -119,6 +123,9 @@ struct Errands {
     errands: mpsc::Receiver<Errand>,
     /// Where they hand it in.
     handed: mpsc::Sender<Errand>,
+    mode: Mode,
+    /// What those that work for a call saved of the tree.
+    saved: Vec<Checkpoint>,
 }
 
 struct Child {
@@ -154,6 +161,8 @@ pub enum What {
     /// What it is at, and the tokens it took so far.
     Doing(Doing, u64),
     Asks(Arc<Ask>),
+    /// Ignored files that it was about to remove.
+    Saved(Checkpoint),
     Ended(Ended),
 }
 
@@ -230,7 +239,12 @@ impl Children {
             last: 0,
             reports,
             sender,
-            errands: Errands { errands, handed },
+            errands: Errands {
+                errands,
+                handed,
+                mode: Mode::Normal,
+                saved: Vec::new(),
+            },
             slots,
             ended: VecDeque::new(),
             past: VecDeque::new(),
@@ -294,7 +308,9 @@ impl Children {
             session,
             command: match &first {
                 Op::Command { line } => Some(line.clone()),
-                Op::Prompt { .. } | Op::Answer { .. } | Op::Interrupt | Op::Close => None,
+                Op::Prompt { .. } | Op::Answer { .. } | Op::Interrupt | Op::Close | Op::Finish => {
+                    None
+                }
             },
             since: Instant::now(),
             language: self.language,
@@ -379,6 +395,34 @@ impl Children {
         for child in &self.running {
             post(&child.ops, Op::Command { line: line.into() });
         }
+    }
+
+    /// A change of mode holds for those that a call waits for. They pursue no goal of their own.
+    pub fn enter(&mut self, mode: Mode) {
+        self.errands.mode = mode;
+        let theirs = match mode {
+            Mode::Plan => Mode::Plan,
+            Mode::Normal | Mode::Goal => Mode::Normal,
+        };
+        let line = format!("mode {}", theirs.name());
+        for child in self.running.iter().filter(|child| child.call.is_some()) {
+            post(&child.ops, Op::Command { line: line.clone() });
+        }
+    }
+
+    pub fn saved(&mut self, checkpoint: Checkpoint) {
+        if self.errands.saved.len() < MAX_SAVED {
+            self.errands.saved.push(checkpoint);
+        }
+    }
+
+    pub fn take_saved(&mut self) -> Vec<Checkpoint> {
+        std::mem::take(&mut self.errands.saved)
+    }
+
+    /// The mode as far as the person has said; the turn that runs may not have got to it.
+    pub fn mode(&mut self) -> &mut Mode {
+        &mut self.errands.mode
     }
 
     pub fn ops(&self, id: &str) -> Option<mpsc::Sender<Op>> {

@@ -17,12 +17,13 @@ pub mod tasks;
 pub mod template;
 
 use crate::compaction;
+use crate::cut::clip;
 use crate::desk::Desk;
 use crate::extra::Extra;
 use crate::hooks::Hook;
-use crate::inbox::Inbox;
+use crate::inbox::{Answer, Attended, Inbox, Stopped};
 use crate::session::Session;
-use ostler_wire::{CommandInfo, Delta, Language, View, Word};
+use ostler_wire::{Ask, CommandInfo, Delta, Language, View, Word};
 pub use standing::SESSION;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -106,6 +107,8 @@ pub(crate) const COMMANDS: &[Command] = &[
 ];
 
 const REWIND: &str = "rewind";
+/// Characters of a line that is said to wait.
+const SHOWN_CHARS: usize = 60;
 
 /// Other names.
 const ALIASES: &[(&str, &str)] = &[("exit", "quit"), ("q", "quit"), ("?", "help")];
@@ -118,8 +121,14 @@ pub fn list(desk: &Desk) -> Vec<CommandInfo> {
     let language = desk.manner.language;
     let own = COMMANDS.iter().map(|c| c.info(language));
     let extras = desk.offers.extras.iter().map(|e| e.info(language));
-    let templates = desk.offers.offer.templates.iter().map(|t| t.info());
-    let skills = desk.offers.offer.skills.0.iter().map(|s| s.template.info());
+    let templates = desk.offers.offer.templates.iter().map(|t| t.info(language));
+    let skills = desk
+        .offers
+        .offer
+        .skills
+        .0
+        .iter()
+        .map(|s| s.template.info(language));
     let servers = desk.shop.servers.as_ref();
     let prompts = servers.map_or_else(Vec::new, |servers| servers.prompts());
     let prompts = prompts.into_iter().map(|(name, _, info)| CommandInfo {
@@ -188,15 +197,27 @@ fn now_run(command: &Command, desk: &mut Desk, inbox: &mut Inbox, rest: &str) ->
         // Not called for these.
         Run::Between(_) | Run::Work(_) => return View::Text(String::new()),
     };
-    let failed = matches!(view, View::Error(_));
-    if FOR_ALL.contains(&command.name) && !rest.is_empty() && !failed {
-        inbox.children.tell_all(&format!("{} {rest}", command.name));
-    }
+    *inbox.children.mode() = desk.standing.mode;
     view
+}
+
+/// What the person says of approval holds at once for all that work below, and a change of mode for those that a call waits
+/// for: the turn itself heeds it only when they are through.
+pub fn pass_down(inbox: &mut Inbox, line: &str) {
+    let (Some(command), rest) = find(line) else {
+        return;
+    };
+    if FOR_ALL.contains(&command.name) && !rest.is_empty() {
+        inbox.children.tell_all(line);
+    }
+    if let Some(mode) = standing::meant(command.name, rest, *inbox.children.mode()) {
+        inbox.children.enter(mode);
+    }
 }
 
 /// Runs the commands that came in during a turn and need not wait for its end, and says which tasks are through.
 pub fn heed(desk: &mut Desk, inbox: &mut Inbox) {
+    *inbox.children.mode() = desk.standing.mode;
     let is_now = |line: &str| matches!(find(line).0, Some(c) if matches!(c.run, Run::Now(_)));
     for line in inbox.commands(is_now) {
         let (command, rest) = find(&line);
@@ -210,9 +231,44 @@ pub fn heed(desk: &mut Desk, inbox: &mut Inbox) {
         let refused = View::Error(desk.manner.language.say(Word::RewindBusy).into());
         show(desk, &line, refused);
     }
+    for line in inbox.untold() {
+        let (shown, word) = match said::is_said(&line) {
+            true => (line.clone(), Word::SaidWaits),
+            false => (format!("/{}", parts(&line).0), Word::CommandWaits),
+        };
+        let text = desk
+            .manner
+            .language
+            .fill(word, &[&clip(&shown, SHOWN_CHARS)]);
+        // It is no answer to the command, which is still to come.
+        show(desk, "", View::Text(text));
+    }
     while let Some(ended) = inbox.children.ended.pop_front() {
         tasks::tell(desk, &ended);
     }
+}
+
+/// Drives work that needs nothing of the desk, and heeds commands meanwhile.
+pub async fn attend<F: Future>(
+    desk: &mut Desk,
+    inbox: &mut Inbox,
+    work: F,
+) -> Result<F::Output, Stopped> {
+    let mut work = std::pin::pin!(work);
+    loop {
+        match inbox.attend_to_news(work.as_mut()).await? {
+            Attended::Done(output) => return Ok(output),
+            Attended::News => heed(desk, inbox),
+        }
+    }
+}
+
+/// Puts a question and heeds commands until it is answered.
+pub async fn ask(desk: &mut Desk, inbox: &mut Inbox, ask: Ask) -> Result<Answer, Stopped> {
+    let mut asked = inbox.put_ask(ask)?;
+    let answer = attend(desk, inbox, asked.answered()).await;
+    inbox.asked(&asked.id);
+    answer?
 }
 
 pub fn show(desk: &Desk, line: &str, view: View) {
@@ -240,7 +296,7 @@ fn compact<'a>(session: &'a mut Session, focus: &'a str) -> Work<'a> {
     Box::pin(async move {
         match session.take_over() {
             Ok(()) => compaction::on_wish(&mut session.desk, &mut session.inbox, focus).await,
-            Err(error) => View::Error(error.to_string()),
+            Err(error) => View::Error(error.say(session.options.language)),
         }
     })
 }

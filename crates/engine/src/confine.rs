@@ -17,6 +17,7 @@ use commons::Common;
 use ostler_host::sandbox::Watch;
 use ostler_host::sandbox::{self, Layer, Network, PROXY, Plan, Policy};
 use ostler_host::{Command, Exit};
+use ostler_wire::Why;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -91,7 +92,7 @@ pub enum Outcome {
     /// Nobody wished it.
     Free,
     /// The system cannot; why.
-    Unavailable(String),
+    Unavailable(Why),
     Confined(Box<Confined>),
 }
 
@@ -141,7 +142,7 @@ pub async fn prepare(cx: &Context, cwd: PathBuf) -> Result<Outcome, ToolError> {
     match made {
         Ok(outcome) => Ok(outcome),
         Err(error @ sandbox::Error::Unavailable { .. }) => match mode {
-            SandboxMode::Enforce | SandboxMode::Off => Ok(Outcome::Unavailable(error.to_string())),
+            SandboxMode::Enforce | SandboxMode::Off => Ok(Outcome::Unavailable((&error).into())),
             SandboxMode::Require => Err(ToolError::new(
                 "sandbox_unavailable",
                 format!("Not run: {error}."),

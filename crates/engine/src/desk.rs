@@ -291,6 +291,9 @@ impl Desk {
         }
         if let Body::Todo(todo) = body {
             self.shop.todo = Arc::new(todo.items.clone());
+            if let Some(goal) = &mut self.standing.goal {
+                goal.planned(&todo.items);
+            }
         }
         self.manner.folding.gauge.note(body);
         self.manner.mind.note(body);
@@ -518,6 +521,7 @@ impl Desk {
             account: self.account.clone(),
             model: self.conversation.model.clone(),
             feed: self.feed.clone(),
+            language: self.manner.language,
             means: self.manner.asides.means.clone(),
             cancel,
         }

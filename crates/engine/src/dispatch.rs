@@ -338,7 +338,7 @@ async fn run_together(
         // Who has waited for one of them after a stop has waited for all.
         let next = match stopped {
             true => Ok(running.next().now_or_never().flatten()),
-            false => inbox.attend(running.next()).await,
+            false => commands::attend(desk, inbox, running.next()).await,
         };
         stopped |= next.is_err();
         let finished = match next {
@@ -347,7 +347,11 @@ async fn run_together(
         };
         let (result, took) =
             regrant::offer(desk, inbox, &prepared, &Leave::default(), finished, cancel).await?;
+        let wrote = result.is_ok() && prepared.accesses.iter().any(changes);
         conclude(desk, inbox, &prepared, (result, took), (cancel, done)).await?;
+        if let Some(goal) = desk.standing.goal.as_mut().filter(|_| wrote) {
+            goal.changed();
+        }
     }
     Ok(())
 }
@@ -399,7 +403,7 @@ async fn run_alone(
 
 /// Waits until no other session changes the tree, in the order of asking. A call that changes nothing waits for nobody.
 async fn turn_to_write(
-    desk: &Desk,
+    desk: &mut Desk,
     inbox: &mut Inbox,
     prepared: &Prepared,
     cancel: &CancellationToken,
@@ -425,12 +429,12 @@ async fn turn_to_write(
             turn = writing.acquire_owned() => turn.map(Some).map_err(|_| Stopped),
         }
     };
-    inbox.attend(waiting).await?
+    commands::attend(desk, inbox, waiting).await?
 }
 
 /// Runs a call that may run, and gives its turn back.
 async fn run_in_turn(
-    desk: &Desk,
+    desk: &mut Desk,
     inbox: &mut Inbox,
     prepared: &Prepared,
     cx: Context,
@@ -438,7 +442,7 @@ async fn run_in_turn(
 ) -> Finished {
     started(desk, prepared);
     let running = timed(prepared.tool.clone(), prepared.args.clone(), cx);
-    let finished = match inbox.attend(running).await {
+    let finished = match commands::attend(desk, inbox, running).await {
         Ok(finished) => finished,
         Err(Stopped) => (Err(interrupted()), Duration::ZERO),
     };

@@ -2,7 +2,7 @@
 
 use crate::store::title;
 use crate::tools::render;
-use ostler_wire::{Body, Entry, Role, is_tricky};
+use ostler_wire::{Body, Entry, Role, marked};
 use std::collections::HashMap;
 use std::fmt::Write;
 
@@ -136,8 +136,8 @@ fn escaped(text: &str) -> String {
 /// The text with control and hidden characters spelled out: whoever prints it on a terminal must not be played tricks.
 fn tame(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if is_tricky(c) {
+    for (c, is_tricky) in marked(text) {
+        if is_tricky {
             let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
         } else {
             out.push(c);

@@ -5,6 +5,8 @@ use ostler_wire::{Language, Word};
 use std::collections::BTreeMap;
 
 const FENCE: &str = "---";
+/// Its value is text, although people put brackets around it.
+const HINT: &str = "argument-hint";
 /// Keys of one file.
 const MAX_KEYS: usize = 64;
 
@@ -85,7 +87,12 @@ fn parse(text: &str, language: Language) -> Result<Front, String> {
             lines.next();
         }
         if front.len() < MAX_KEYS {
-            front.insert(key.trim().to_owned(), values(value.trim(), &below));
+            let (key, value) = (key.trim(), value.trim());
+            let values = match key == HINT {
+                true => vec![unquoted(value)],
+                false => values(value, &below),
+            };
+            front.insert(key.to_owned(), values);
         }
     }
     Ok(Front(front))
@@ -228,5 +235,18 @@ mod tests {
                 .1,
             "b"
         );
+    }
+
+    #[test]
+    fn a_hint_is_shown_as_it_was_written() {
+        for (written, shown) in [
+            ("[what]", "[what]"),
+            ("[file] [mode, or none]", "[file] [mode, or none]"),
+            ("\"<topic>\"", "<topic>"),
+        ] {
+            let text = format!("---\nargument-hint: {written}\n---\nBody");
+            let (front, _) = read(&text, Language::English).unwrap();
+            assert_eq!(front.text(HINT).as_deref(), Some(shown));
+        }
     }
 }

@@ -10,7 +10,7 @@ use crate::ledger::usage_of;
 use crate::log::branch;
 use crate::sample::{Sampled, sample};
 use ostler_llm::{Answer, AnswerPart, Model, Params, Prefix, TokenUsage};
-use ostler_wire::{Body, Entry, Language, Message, Outcome, Role, Stop, TurnEnd, Usage};
+use ostler_wire::{Body, Entry, Language, Message, Outcome, Role, Say, Stop, TurnEnd, Usage, Word};
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -117,7 +117,7 @@ impl Handoff {
     /// The same in a model's words; the feed tells when it is asked again. What can be read off the log stays as it is.
     pub async fn improved(
         self,
-        (model, feed): (&Model, &Feed),
+        (model, feed, language): (&Model, &Feed, Language),
         entries: &[Entry],
         cancel: &CancellationToken,
         till: Till<'_>,
@@ -128,15 +128,15 @@ impl Handoff {
             Err(breach) => {
                 return Improved {
                     handoff: self,
-                    fault: Some(breach.message(Language::English)),
+                    fault: Some(breach.message(language)),
                     usage: None,
                     hold: None,
                 };
             }
         };
-        let (said, usage) = ask(conversation, feed, cancel).await;
+        let (said, usage) = ask(conversation, feed, language, cancel).await;
         let said = said.and_then(|text| {
-            sections(&text).ok_or_else(|| "its answer was none of what it was asked for".into())
+            sections(&text).ok_or_else(|| language.say(Word::HandoffOffTopic).into())
         });
         match said {
             Ok((starter, tasks)) => Improved {
@@ -168,7 +168,7 @@ pub(crate) fn write(desk: &Desk, handoff: &Handoff) -> Result<(String, String), 
     let shown = desk.scope.shown(&path);
     match written {
         Ok(()) => Ok((shown, document)),
-        Err(error) => Err(format!("{shown}: {error}")),
+        Err(error) => Err(format!("{shown}: {}", error.say(desk.manner.language))),
     }
 }
 
@@ -254,22 +254,26 @@ fn question(draft: &Handoff, model: &Model, entries: &[Entry]) -> (Conversation,
 async fn ask(
     mut conversation: Conversation,
     feed: &Feed,
+    language: Language,
     cancel: &CancellationToken,
 ) -> (Result<String, String>, Option<Usage>) {
     let (body, _) = conversation.request();
     let model = &conversation.model;
-    let answer = match sample(model, body, feed, cancel).await {
+    let answer = match sample(model, body, feed, language, cancel).await {
         Sampled::Whole(answer) => answer,
         Sampled::Cut(partial, error) | Sampled::Failed(partial, error) => {
-            return (Err(error.to_string()), usage(model, &partial));
+            return (Err(error.say(language)), usage(model, &partial));
         }
         Sampled::Interrupted(partial) => {
-            return (Err("interrupted".into()), usage(model, &partial));
+            return (
+                Err(language.say(Word::Stopped).into()),
+                usage(model, &partial),
+            );
         }
     };
     let usage = usage(model, &answer);
     if answer.stop == Some(Stop::Refusal) {
-        return (Err("it refused".into()), usage);
+        return (Err(language.say(Word::ModelRefused).into()), usage);
     }
     let text = answer.parts.into_iter().filter_map(|part| match part {
         AnswerPart::Text { text, .. } => Some(text),

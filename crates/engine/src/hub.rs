@@ -294,7 +294,8 @@ impl LocalHub {
             (None, None) => models.resolve(None),
         };
         let target = Arc::new(target.map_err(HubError)?);
-        Model::new(target, self.transport.clone()).map_err(|e| HubError(e.to_string()))
+        Model::new(target, self.transport.clone())
+            .map_err(|e| HubError(e.say(self.options.language)))
     }
 
     fn opening(
@@ -428,7 +429,7 @@ impl LocalHub {
             notes,
         } = parts;
         let options = self.options.clone();
-        affordable(&options.budget, &model).map_err(HubError)?;
+        affordable(&options.budget, &model).map_err(|why| HubError(why.say(options.language)))?;
         let reference = reference(&model);
         let (ops, receiver) = mpsc::channel(OPS);
         let (feed, asks) = (

@@ -9,6 +9,7 @@ use crate::hooks::Bell;
 use crate::petition::{self, Petition, Petitions};
 use ostler_wire::{Ask, Delivery, Delta, Doing, Image, Op, View, Word};
 use std::collections::{HashMap, VecDeque};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
@@ -62,6 +63,30 @@ impl From<&str> for Answer {
     }
 }
 
+/// What came first.
+pub enum Attended<T> {
+    Done(T),
+    /// Something that need not wait for the work.
+    News,
+}
+
+/// A question that was put.
+pub struct Asked {
+    pub id: String,
+    turn: CancellationToken,
+    receiver: oneshot::Receiver<Answer>,
+}
+
+impl Asked {
+    /// What the person says. A turn that is stopped waits for no answer.
+    pub async fn answered(&mut self) -> Result<Answer, Stopped> {
+        tokio::select! {
+            answer = &mut self.receiver => answer.map_err(|_| Stopped),
+            () = self.turn.cancelled() => Err(Stopped),
+        }
+    }
+}
+
 /// The turn was stopped while the work went on; the work was dropped.
 #[derive(Debug)]
 pub struct Stopped;
@@ -70,7 +95,7 @@ pub struct Inbox {
     ops: mpsc::Receiver<Op>,
     steer: VecDeque<Prompt>,
     queue: VecDeque<Prompt>,
-    commands: VecDeque<String>,
+    commands: VecDeque<Waiting>,
     waiting: HashMap<String, oneshot::Sender<Answer>>,
     asks: Pending,
     feed: Feed,
@@ -79,7 +104,24 @@ pub struct Inbox {
     /// When work of a turn that was told to stop is dropped.
     overdue: Option<Instant>,
     asking: Asking,
-    closed: bool,
+    end: End,
+}
+
+/// A command that waits for its time.
+struct Waiting {
+    line: String,
+    /// The person knows that it waits.
+    told: bool,
+}
+
+/// Whether more is to come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Open,
+    /// Nothing more comes; what runs in the background ends by itself.
+    Finishing,
+    /// Nobody is there any more.
+    Closed,
 }
 
 /// What is asked, and by whom beside us.
@@ -122,7 +164,7 @@ impl Inbox {
                 petitions,
                 bell: None,
             },
-            closed: false,
+            end: End::Open,
         }
     }
 
@@ -131,14 +173,19 @@ impl Inbox {
             if let Some(ended) = self.children.ended.pop_front() {
                 return Next::Ended(ended);
             }
-            if let Some(line) = self.commands.pop_front() {
-                return Next::Command(line);
+            if let Some(waiting) = self.commands.pop_front() {
+                return Next::Command(waiting.line);
             }
             let prompt = self.steer.pop_front().or_else(|| self.queue.pop_front());
             if let Some(prompt) = prompt {
                 return Next::Prompt(prompt);
             }
-            if self.closed {
+            let over = match self.end {
+                End::Open => false,
+                End::Finishing => self.children.is_empty(),
+                End::Closed => true,
+            };
+            if over {
                 return Next::Over;
             }
             tokio::select! {
@@ -168,7 +215,7 @@ impl Inbox {
     }
 
     fn pass_on(&mut self, petition: Option<Petition>) {
-        let Some(Petition { mut ask, reply }) = petition.filter(|_| !self.closed) else {
+        let Some(Petition { mut ask, reply }) = petition.filter(|_| !self.is_closed()) else {
             return;
         };
         ask.ask = self.new_ask();
@@ -203,6 +250,7 @@ impl Inbox {
                     ..Ask::clone(&ask)
                 }));
             }
+            What::Saved(checkpoint) => self.children.saved(checkpoint),
             What::Ended(ended) => {
                 let asks = &self.asks;
                 self.children.relayed.retain(|id, (asker, _)| {
@@ -269,12 +317,12 @@ impl Inbox {
     pub fn is_quiet(&mut self) -> bool {
         self.listen();
         let waits = [&self.steer, &self.queue].iter().any(|q| !q.is_empty());
-        !waits && self.commands.is_empty() && self.children.ended.is_empty() && !self.closed
+        !waits && self.commands.is_empty() && self.children.ended.is_empty() && !self.is_closed()
     }
 
     /// Takes in what has come so far.
     fn listen(&mut self) {
-        while !self.closed
+        while !self.is_closed()
             && let Ok(op) = self.ops.try_recv()
         {
             self.take(Some(op));
@@ -287,9 +335,30 @@ impl Inbox {
     /// Commands that came in so far and need not wait for the end of the turn.
     pub fn commands(&mut self, wanted: impl Fn(&str) -> bool) -> Vec<String> {
         self.listen();
-        let (now, later): (Vec<_>, Vec<_>) = self.commands.drain(..).partition(|line| wanted(line));
+        let all = self.commands.drain(..);
+        let (now, later): (Vec<_>, Vec<_>) = all.partition(|waiting| wanted(&waiting.line));
         self.commands.extend(later);
-        now
+        now.into_iter().map(|waiting| waiting.line).collect()
+    }
+
+    /// Commands that wait, and nobody has said so yet.
+    pub fn untold(&mut self) -> Vec<String> {
+        let untold = self.commands.iter_mut().filter(|waiting| !waiting.told);
+        untold
+            .map(|waiting| {
+                waiting.told = true;
+                waiting.line.clone()
+            })
+            .collect()
+    }
+
+    /// Whether something has come that `commands::heed` would see to.
+    fn has_news(&self) -> bool {
+        !self.children.ended.is_empty() || self.commands.iter().any(|waiting| !waiting.told)
+    }
+
+    fn is_closed(&self) -> bool {
+        self.end == End::Closed
     }
 
     /// A prompt that goes before all that wait.
@@ -303,12 +372,35 @@ impl Inbox {
     pub async fn attend<F: Future>(&mut self, work: F) -> Result<F::Output, Stopped> {
         let mut work = std::pin::pin!(work);
         loop {
+            if let Attended::Done(output) = self.attend_until(work.as_mut(), |_| false).await? {
+                return Ok(output);
+            }
+        }
+    }
+
+    /// The same, for those who see to commands meanwhile: `News` when there are some.
+    pub async fn attend_to_news<F: Future>(
+        &mut self,
+        work: Pin<&mut F>,
+    ) -> Result<Attended<F::Output>, Stopped> {
+        self.attend_until(work, Self::has_news).await
+    }
+
+    async fn attend_until<F: Future>(
+        &mut self,
+        mut work: Pin<&mut F>,
+        is_enough: fn(&Self) -> bool,
+    ) -> Result<Attended<F::Output>, Stopped> {
+        loop {
+            if is_enough(self) {
+                return Ok(Attended::News);
+            }
             let overdue = self.overdue;
             let patience = tokio::time::sleep_until(overdue.unwrap_or_else(Instant::now));
             tokio::select! {
                 biased;
-                output = &mut work => return Ok(output),
-                op = self.ops.recv(), if !self.closed => self.take(op),
+                output = &mut work => return Ok(Attended::Done(output)),
+                op = self.ops.recv(), if self.end != End::Closed => self.take(op),
                 report = self.children.next() => self.hear(report),
                 petition = self.asking.petitions.recv() => self.pass_on(petition),
                 () = patience, if overdue.is_some() => return Err(Stopped),
@@ -317,8 +409,16 @@ impl Inbox {
     }
 
     /// Puts a question to whoever is attached and waits for the answer. Nobody left to answer is a stop.
-    pub async fn ask(&mut self, mut ask: Ask) -> Result<Answer, Stopped> {
-        if self.closed {
+    pub async fn ask(&mut self, ask: Ask) -> Result<Answer, Stopped> {
+        let mut asked = self.put_ask(ask)?;
+        let answer = self.attend(asked.answered()).await;
+        self.asked(&asked.id);
+        answer?
+    }
+
+    /// Puts a question; `asked` is to follow, however it ends.
+    pub fn put_ask(&mut self, mut ask: Ask) -> Result<Asked, Stopped> {
+        if self.is_closed() {
             return Err(Stopped);
         }
         ask.ask = self.new_ask();
@@ -330,18 +430,17 @@ impl Inbox {
         let (sender, receiver) = oneshot::channel();
         self.waiting.insert(id.clone(), sender);
         self.show_ask(Arc::new(ask));
-        let turn = self.turn.clone();
-        let answer = self
-            .attend(async move {
-                tokio::select! {
-                    answer = receiver => answer.map_err(|_| Stopped),
-                    () = turn.cancelled() => Err(Stopped),
-                }
-            })
-            .await;
-        self.waiting.remove(&id);
-        self.asks.remove(&id);
-        answer?
+        Ok(Asked {
+            id,
+            turn: self.turn.clone(),
+            receiver,
+        })
+    }
+
+    /// A question waits no longer.
+    pub fn asked(&mut self, id: &str) {
+        self.waiting.remove(id);
+        self.asks.remove(id);
     }
 
     fn put(&mut self, prompt: Prompt, delivery: Delivery) {
@@ -412,11 +511,12 @@ impl Inbox {
                 self.turn.cancel();
             }
             Some(Op::Command { line }) => {
+                commands::pass_down(self, &line);
                 if let Some(view) = commands::at_once(self, &line) {
                     let command = line;
                     self.feed.delta(Delta::View { command, view });
                 } else if self.commands.len() < MAX_WAITING {
-                    self.commands.push_back(line);
+                    self.commands.push_back(Waiting { line, told: false });
                 } else {
                     self.feed.delta(Delta::View {
                         command: line,
@@ -424,8 +524,10 @@ impl Inbox {
                     });
                 }
             }
+            Some(Op::Finish) if self.end == End::Open => self.end = End::Finishing,
+            Some(Op::Finish) => {}
             Some(Op::Close) | None => {
-                self.closed = true;
+                self.end = End::Closed;
                 // Nobody is left to answer.
                 self.waiting.clear();
             }

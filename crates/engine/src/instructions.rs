@@ -1,6 +1,6 @@
 //! Instruction files (AGENTS.md and its relatives): found from the home down to the root, imports resolved, rendered once.
 
-use ostler_wire::{Language, Word, is_tricky};
+use ostler_wire::{Language, Say, Word, marked, untricked};
 use std::borrow::Cow;
 use std::fs;
 use std::io;
@@ -82,7 +82,7 @@ pub fn load(
                     .push_str(&format!("{title}## {shown}\n\n{}", text.trim()));
                 out.loaded.push(shown);
             }
-            Err(e) => told.tell(Word::FileUnread, &[&shown, &e.to_string()]),
+            Err(e) => told.tell(Word::FileUnread, &[&shown, &e.say(language)]),
         }
     }
     out.warnings = told.texts;
@@ -147,9 +147,10 @@ fn seen(text: &str) -> (Cow<'_, str>, usize) {
         true => Cow::Owned(text.replace("\r\n", "\n")),
         false => Cow::Borrowed(text),
     };
-    match text.chars().filter(|c| is_tricky(*c)).count() {
+    let count = marked(&text).filter(|(_, is_tricky)| *is_tricky).count();
+    match count {
         0 => (text, 0),
-        count => (text.chars().filter(|c| !is_tricky(*c)).collect(), count),
+        count => (Cow::Owned(untricked(&text)), count),
     }
 }
 
@@ -169,13 +170,14 @@ fn read(path: &Path, base: &Path, depth: usize, told: &mut Told) -> io::Result<S
     if !meta.is_file() {
         return Err(io::Error::new(
             io::ErrorKind::InvalidInput,
-            "it is not a regular file",
+            told.language.say(Word::FileNotRegular),
         ));
     }
     if meta.len() > MAX_FILE_BYTES {
         return Err(io::Error::new(
             io::ErrorKind::FileTooLarge,
-            format!("it is over {MAX_FILE_BYTES} bytes"),
+            told.language
+                .fill(Word::FileOver, &[&MAX_FILE_BYTES.to_string()]),
         ));
     }
     let text = String::from_utf8_lossy(&fs::read(path)?).into_owned();
@@ -225,7 +227,7 @@ fn import(line: &str, from: &Path, base: &Path, depth: usize, told: &mut Told) -
     }
     match read(&real, base, depth + 1, told) {
         Ok(text) => Some(text),
-        Err(e) => left_out(&e.to_string(), told),
+        Err(e) => left_out(&e.say(told.language), told),
     }
 }
 

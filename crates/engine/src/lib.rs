@@ -66,7 +66,6 @@ pub mod tool;
 pub mod tools;
 mod transcript;
 mod turn;
-pub mod why;
 mod worktree;
 
 pub use extra::{Extra, Tell};

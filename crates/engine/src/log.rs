@@ -2,7 +2,7 @@
 //! It stores and numbers entries; it does not know what they mean.
 
 use crate::redact::Redactor;
-use ostler_wire::{Body, Entry, EntryError, EntrySource, Language, Word};
+use ostler_wire::{Body, Entry, EntryError, EntrySource, Language, Say, Word};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ impl LogError {
                 doing,
                 source,
             } => {
-                let (path, why) = (path.display().to_string(), source.to_string());
+                let (path, why) = (path.display().to_string(), source.say(language));
                 let values = [
                     &path,
                     language.say(*doing),

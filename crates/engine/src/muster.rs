@@ -9,9 +9,8 @@ use crate::prefixes;
 use crate::session::Session;
 use crate::tools::{Tools, tool_search};
 use crate::turn::Opening;
-use crate::why::Why;
 use ostler_llm::{Prefix, ToolSpec};
-use ostler_wire::{Body, HubError, Notice, Settings, Word};
+use ostler_wire::{Body, HubError, Notice, Settings, Why, Word};
 use std::sync::Arc;
 
 /// Breaks of one session's prompt that servers may cause.

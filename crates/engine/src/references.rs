@@ -6,7 +6,7 @@ use crate::tool::Scope;
 use crate::tools::files::picture;
 use crate::tools::text;
 use ostler_host::{Host, Kind, Span};
-use ostler_wire::{Image, Language, Word};
+use ostler_wire::{Image, Language, Say, Word};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
@@ -91,7 +91,7 @@ impl Library<'_> {
         let head = self.host.read(path, Span::head(MAX_PICTURE)).await;
         let content = match head {
             Ok(content) => content,
-            Err(error) => return found.notices.push(left_out(&error.to_string())),
+            Err(error) => return found.notices.push(left_out(&error.say(self.language))),
         };
         if let Some(format) = picture::format(&content.bytes) {
             let bytes = content.bytes.clone();

@@ -4,7 +4,7 @@ use crate::feed::Feed;
 use crate::redact::Stream;
 use bytes::Bytes;
 use ostler_llm::{Answer, Assembler, Chunk, Error, MAX_RETRY_AFTER, Model, TokenUsage, backoff};
-use ostler_wire::Delta;
+use ostler_wire::{Delta, Language, Why, Word};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
@@ -37,10 +37,11 @@ pub async fn sample(
     model: &Model,
     body: Vec<Bytes>,
     feed: &Feed,
+    language: Language,
     cancel: &CancellationToken,
 ) -> Sampled {
     let mut wasted = TokenUsage::default();
-    let mut sampled = tries(model, body, feed, cancel, &mut wasted).await;
+    let mut sampled = tries(model, body, feed, language, cancel, &mut wasted).await;
     sampled.answer_mut().wasted = wasted;
     sampled
 }
@@ -49,6 +50,7 @@ async fn tries(
     model: &Model,
     body: Vec<Bytes>,
     feed: &Feed,
+    language: Language,
     cancel: &CancellationToken,
     wasted: &mut TokenUsage,
 ) -> Sampled {
@@ -81,7 +83,7 @@ async fn tries(
         }
         *wasted = wasted.plus(assembler.finish().usage);
         if let Some(patience) = after.filter(|after| *after > MAX_RETRY_AFTER) {
-            let message = format!("{message}. It wants {} to pass first", spoken(patience));
+            let message = Why::ours(Word::LlmPatience, [message.clone(), spoken(patience)]);
             let error = Error::Retryable {
                 message,
                 status: *status,
@@ -96,7 +98,7 @@ async fn tries(
         feed.delta(Delta::Retry {
             after_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
             attempt: tries,
-            reason: message.clone(),
+            reason: message.say(language),
         });
         tokio::select! {
             () = cancel.cancelled() => return Sampled::Interrupted(Answer::default()),
@@ -193,12 +195,13 @@ impl<'a> Live<'a> {
 }
 
 /// A long time in the words of a person.
-fn spoken(time: Duration) -> String {
+fn spoken(time: Duration) -> Why {
+    let number = |number: u64| Why::from(number.to_string());
     let minutes = time.as_secs().div_ceil(60);
     match (minutes / 60, minutes % 60) {
-        (0, minutes) => format!("{minutes} min"),
-        (hours, 0) => format!("{hours} h"),
-        (hours, minutes) => format!("{hours} h {minutes} min"),
+        (0, minutes) => Why::ours(Word::LlmMinutes, [number(minutes)]),
+        (hours, 0) => Why::ours(Word::LlmHours, [number(hours)]),
+        (hours, minutes) => Why::ours(Word::LlmHoursMinutes, [number(hours), number(minutes)]),
     }
 }
 

@@ -7,7 +7,9 @@ use crate::desk::Desk;
 use crate::hub::Options;
 use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
-use ostler_wire::{Access, Body, Checkpoint, Delta, Language, Notice, Saved, Segment, When, Word};
+use ostler_wire::{
+    Access, Body, Checkpoint, Delta, Language, Notice, Saved, Say, Segment, When, Word,
+};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -55,6 +57,8 @@ pub struct Saves {
     pending: Option<JoinHandle<Done>>,
     /// The tree as this session last saw it.
     pub seen: Option<Saved>,
+    /// Another session saves the tree before and after; this one only what that does not see coming.
+    below: bool,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -104,8 +108,21 @@ impl Saves {
         self.place.clone()
     }
 
+    /// The same for a child whose parent saves the tree around it: ignored files that it is about to remove are saved here,
+    /// and its parent is told.
+    pub fn below(self) -> Self {
+        Self {
+            below: true,
+            stage: Stage::Changing,
+            ..self
+        }
+    }
+
     fn begin(&mut self, said: &str) {
-        self.stage = Stage::Unchanged;
+        self.stage = match self.below {
+            true => Stage::Changing,
+            false => Stage::Unchanged,
+        };
         self.label = shortened(said);
         self.named.clear();
         self.touched.clear();
@@ -138,7 +155,7 @@ impl Saves {
     }
 
     fn after(&mut self) -> Option<Job> {
-        if self.stage == Stage::Unchanged {
+        if self.below || self.stage == Stage::Unchanged {
             return None;
         }
         self.stage = Stage::Unchanged;
@@ -318,8 +335,10 @@ pub async fn before(
 
 /// Saves the tree if something may have changed since the last time. The entries are for whoever commits.
 pub async fn after(desk: &mut Desk, inbox: &mut Inbox) -> Vec<Body> {
+    let by_children = inbox.children.take_saved().into_iter();
+    let mut bodies: Vec<Body> = by_children.map(Body::Checkpoint).collect();
     let Some(job) = desk.shop.saves.after() else {
-        return Vec::new();
+        return bodies;
     };
     let mut work = tokio::task::spawn_blocking(move || job.run());
     let done = match inbox.attend(&mut work).await {
@@ -329,14 +348,15 @@ pub async fn after(desk: &mut Desk, inbox: &mut Inbox) -> Vec<Body> {
             Ok(done) => done,
             Err(_) => {
                 desk.shop.saves.pending = Some(work);
-                return Vec::new();
+                return bodies;
             }
         },
     };
-    match done {
-        Ok(done) => desk.shop.saves.took(done, desk.manner.language),
-        Err(_) => Vec::new(),
+    // It fails only when the runtime ends.
+    if let Ok(done) = done {
+        bodies.extend(desk.shop.saves.took(done, desk.manner.language));
     }
+    bodies
 }
 
 /// Waits for a save that was not waited for, before anything else is said.
@@ -380,7 +400,7 @@ pub fn reason(error: &Error, language: Language) -> String {
         Error::Stopped(Why::LeftOut) => Word::WhyUnreadable,
         Error::NoSuch(_) => Word::WhyGone,
         Error::Damaged(what) => return language.fill(Word::WhyDamaged, &[what]),
-        Error::Unseen { .. } | Error::Io { .. } => return error.to_string(),
+        Error::Unseen { .. } | Error::Io { .. } => return error.say(language),
     };
     language.say(word).into()
 }

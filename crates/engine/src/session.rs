@@ -8,7 +8,7 @@ use crate::desk::Desk;
 use crate::extra::Tell;
 use crate::goal;
 use crate::hub::{Options, params_for};
-use crate::inbox::{Inbox, Next, Prompt};
+use crate::inbox::{Inbox, Next, Prompt, Stopped};
 use crate::log::LogError;
 use crate::mcp::{Kept, PromptInfo};
 use crate::muster::{self, Mustered};
@@ -16,7 +16,7 @@ use crate::prefixes;
 use crate::saves;
 use crate::store::Store;
 use crate::templates::Template;
-use crate::turn::{Opening, turn};
+use crate::turn::{Opening, stop_short, turn};
 use ostler_llm::{Effort, Model, Target, Transport};
 use ostler_wire::{Body, Notice, Settings, View, Word};
 use std::sync::Arc;
@@ -79,9 +79,16 @@ impl Session {
 
     async fn prompt(&mut self, mut prompt: Prompt) {
         saves::settle(&mut self.desk).await;
-        let notices = goal::admit(&mut self.desk, &mut self.inbox, &mut prompt).await;
+        let admitted = goal::admit(&mut self.desk, &mut self.inbox, &mut prompt).await;
         let mut opening = std::mem::take(&mut self.opening);
-        opening.entries.extend(notices);
+        match admitted {
+            Ok(notices) => opening.entries.extend(notices),
+            Err(Stopped) => {
+                self.keep_prefix(&opening);
+                self.opening = stop_short(&mut self.desk, opening);
+                return;
+            }
+        }
         if let Some(notice) = self.tighten() {
             opening.entries.push(notice);
         }
@@ -178,7 +185,11 @@ impl Session {
             Ok(())
         };
         if let Err(error) = carried_out {
-            commands::show(&self.desk, line, View::Error(error.to_string()));
+            commands::show(
+                &self.desk,
+                line,
+                View::Error(error.say(self.options.language)),
+            );
         }
     }
 
@@ -308,8 +319,9 @@ impl Session {
         cause: &'static str,
         settings: Settings,
     ) -> Result<(), String> {
-        let model = Model::new(target, self.transport.clone()).map_err(|e| e.to_string())?;
-        affordable(&self.options.budget, &model)?;
+        let model =
+            Model::new(target, self.transport.clone()).map_err(|e| e.say(self.options.language))?;
+        affordable(&self.options.budget, &model).map_err(|why| why.say(self.options.language))?;
         let mut params = params_for(&self.options, &model);
         params.effort = self.desk.manner.effort.or(params.effort);
         let old = &self.desk.conversation;
@@ -336,6 +348,6 @@ impl Session {
             return Ok(());
         }
         let committed = self.desk.commit(vec![Body::Settings(settings)]);
-        committed.map_err(|e| e.to_string())
+        committed.map_err(|e| e.say(self.options.language))
     }
 }

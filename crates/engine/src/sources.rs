@@ -1,7 +1,7 @@
 //! Folders that roles and skills are read from, and whose they are. A project's own count only as far as somebody looked
 //! at their content; what cannot be read is told. It does not know what the files mean.
 
-use ostler_wire::{Language, Word};
+use ostler_wire::{Language, Say, Word};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::io::Read as _;
@@ -97,7 +97,7 @@ pub fn read(path: &Path, owner: &Owner, language: Language) -> Result<Option<Str
     let vouched = match owner {
         Owner::Person => &Vouched::All,
         Owner::Project { root, vouched } => {
-            let real = path.canonicalize().map_err(|e| e.to_string())?;
+            let real = path.canonicalize().map_err(|e| e.say(language))?;
             if !real.starts_with(root) {
                 let real = real.display().to_string();
                 return Err(language.fill(Word::SourceOutside, &[&real]));
@@ -112,10 +112,34 @@ pub fn read(path: &Path, owner: &Owner, language: Language) -> Result<Option<Str
     })
 }
 
+/// What our own skills and roles are for. Models read it in English, as it stands in their files.
+const OURS: [Word; 13] = [
+    Word::AboutCommit,
+    Word::AboutExplain,
+    Word::AboutInit,
+    Word::AboutReview,
+    Word::AboutSecurity,
+    Word::AboutBuilder,
+    Word::AboutCritic,
+    Word::AboutExplore,
+    Word::AboutOracle,
+    Word::AboutPlanner,
+    Word::AboutResearcher,
+    Word::AboutReviewer,
+    Word::AboutSprinter,
+];
+
+/// What a skill or a role is for, as the person reads it.
+pub fn about(description: &str, language: Language) -> &str {
+    let ours = OURS.iter();
+    let mut ours = ours.filter(|word| Language::English.say(**word) == description);
+    ours.next().map_or(description, |word| language.say(*word))
+}
+
 /// The text of a file of a bearable size.
 pub fn text(path: &Path, language: Language) -> Result<String, String> {
     // Looked at before it is opened: a pipe that nobody writes to would be waited for.
-    let meta = std::fs::metadata(path).map_err(|e| e.to_string())?;
+    let meta = std::fs::metadata(path).map_err(|e| e.say(language))?;
     if !meta.is_file() {
         return Err(language.say(Word::FactNotFile).into());
     }
@@ -129,7 +153,9 @@ pub fn text(path: &Path, language: Language) -> Result<String, String> {
     }
     let mut bytes = Vec::new();
     let mut limited = file.take(MAX_BYTES);
-    limited.read_to_end(&mut bytes).map_err(|e| e.to_string())?;
+    limited
+        .read_to_end(&mut bytes)
+        .map_err(|e| e.say(language))?;
     String::from_utf8(bytes).map_err(|_| language.say(Word::FactNotText).into())
 }
 
@@ -154,6 +180,21 @@ mod tests {
         let (found, surplus) = files(dir.path(), Wanted::Skills);
         assert_eq!((found.len(), surplus), (MAX_FILES, 20));
         assert!(found.last().unwrap().starts_with(dir.path().join("s0499")));
+    }
+
+    #[test]
+    fn ours_are_told_in_the_language_of_the_person() {
+        let (skills, _) = crate::skills::Skills::load(&Default::default(), Language::English);
+        let (roles, _) = crate::roles::Roles::load(&[], &Default::default(), Language::English);
+        let skills = skills.0.into_iter().map(|skill| skill.template.description);
+        let roles = roles.0.into_iter().map(|role| role.description);
+        let texts: Vec<String> = skills.chain(roles).collect();
+        assert_eq!(texts.len(), OURS.len());
+        for text in texts {
+            assert_eq!(about(&text, Language::English), text);
+            assert_ne!(about(&text, Language::Chinese), text);
+        }
+        assert_eq!(about("of a file", Language::Chinese), "of a file");
     }
 
     #[test]

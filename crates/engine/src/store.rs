@@ -2,7 +2,7 @@
 
 use crate::history::History;
 use crate::log;
-use ostler_wire::{Body, Entry, Language, Role, SessionInfo, Word};
+use ostler_wire::{Body, Entry, Language, Role, Say, SessionInfo, Word};
 use sha2::{Digest, Sha256};
 use std::collections::HashSet;
 use std::fs;
@@ -123,7 +123,7 @@ impl Store {
     pub fn delete(&self, id: &str) -> Result<String, String> {
         let path = self.find(id)?;
         remove(&path).map_err(|e| {
-            let values = [&path.display().to_string(), &e.to_string()];
+            let values = [&path.display().to_string(), &e.say(self.language)];
             self.language
                 .fill(Word::StoreUndeleted, &values.map(String::as_str))
         })
@@ -178,7 +178,7 @@ impl Store {
             match fs::read_dir(folder) {
                 Err(e) if e.kind() != io::ErrorKind::NotFound => {
                     return Err({
-                        let values = [&folder.display().to_string(), &e.to_string()];
+                        let values = [&folder.display().to_string(), &e.say(self.language)];
                         self.language
                             .fill(Word::FileUnread, &values.map(String::as_str))
                     });

@@ -2,7 +2,7 @@
 //! rest is pure: names, front matter, and what becomes of the text when it is called.
 
 use crate::front;
-use ostler_wire::{CommandInfo, Language, Word};
+use ostler_wire::{CommandInfo, Language, Say, Word};
 use std::path::{Path, PathBuf};
 
 /// Bytes of one file.
@@ -49,10 +49,10 @@ pub enum Piece {
 }
 
 impl Template {
-    pub fn info(&self) -> CommandInfo {
+    pub fn info(&self, language: Language) -> CommandInfo {
         CommandInfo {
             name: self.name.clone(),
-            help: self.description.clone(),
+            help: crate::sources::about(&self.description, language).to_owned(),
             arguments: self.argument_hint.clone(),
         }
     }
@@ -171,12 +171,12 @@ fn gather(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) {
 }
 
 fn read(path: &Path, language: Language) -> Result<String, String> {
-    let size = std::fs::metadata(path).map_err(|e| e.to_string())?.len();
+    let size = std::fs::metadata(path).map_err(|e| e.say(language))?.len();
     if size > MAX_BYTES {
         let values = [size.to_string(), MAX_BYTES.to_string()];
         return Err(language.fill(Word::TemplateLarge, &values.each_ref().map(String::as_str)));
     }
-    std::fs::read_to_string(path).map_err(|e| e.to_string())
+    std::fs::read_to_string(path).map_err(|e| e.say(language))
 }
 
 fn parse(path: &Path, folder: &Path, text: &str, language: Language) -> Result<Template, String> {

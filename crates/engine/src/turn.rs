@@ -82,7 +82,7 @@ pub async fn turn(
     };
     let said = match heard::take_in(desk, inbox, prompt, start, &cancel).await {
         Ok(said) => said,
-        Err(refused) => return turn_away(desk, refused, opening),
+        Err(refused) => return Err(turn_away(desk, refused, opening)),
     };
     let words = said.0.text.clone();
     saves::begin(desk, &said.0.text);
@@ -141,13 +141,11 @@ pub async fn turn(
 }
 
 /// A prompt that hooks do not let in, or had no time to: the model never reads it. The facts wait for the next one.
-fn turn_away(desk: &mut Desk, refused: Refused, opening: Opening) -> Result<(), Opening> {
-    let mut entries = opening.entries.clone();
-    entries.extend(close_dangling(desk));
-    entries.extend(refused.notices);
+fn turn_away(desk: &mut Desk, refused: Refused, opening: Opening) -> Opening {
+    let mut ending = refused.notices;
     let (outcome, words) = match refused.cause {
         Cause::Hook(message) => {
-            entries.push(Body::Error(ErrorEntry {
+            ending.push(Body::Error(ErrorEntry {
                 kind: HOOK.into(),
                 message,
                 details: None,
@@ -156,25 +154,42 @@ fn turn_away(desk: &mut Desk, refused: Refused, opening: Opening) -> Result<(), 
         }
         Cause::Stopped(prompt) => {
             let text = desk.manner.language.say(Word::HookStopped).into();
-            entries.push(Body::Notice(Notice { text }));
-            entries.push(Body::Interrupted(Interrupted::default()));
+            ending.push(Body::Notice(Notice { text }));
+            ending.push(Body::Interrupted(Interrupted::default()));
             (Outcome::Interrupted, prompt.typed.unwrap_or(prompt.text))
         }
     };
-    entries.extend(goal::conclude(desk, outcome));
-    entries.push(Body::TurnEnd(TurnEnd { outcome }));
+    ending.extend(goal::conclude(desk, outcome));
+    ending.push(Body::TurnEnd(TurnEnd { outcome }));
+    let opening = end_unheard(desk, opening, ending);
+    // Nothing that was typed is lost.
+    commands::show(desk, "", View::Do(Deed::Compose(words)));
+    opening
+}
+
+/// The person stopped before the prompt was sent.
+pub fn stop_short(desk: &mut Desk, opening: Opening) -> Opening {
+    let outcome = Outcome::Interrupted;
+    let ending = vec![
+        Body::Interrupted(Interrupted::default()),
+        Body::TurnEnd(TurnEnd { outcome }),
+    ];
+    end_unheard(desk, opening, ending)
+}
+
+/// What of the opening waits for the next prompt.
+fn end_unheard(desk: &mut Desk, opening: Opening, ending: Vec<Body>) -> Opening {
+    let mut entries = opening.entries.clone();
+    entries.extend(close_dangling(desk));
+    entries.extend(ending);
     match desk.commit_after(opening.past.clone(), entries) {
-        Ok(()) => {
-            // Nothing that was typed is lost.
-            commands::show(desk, "", View::Do(Deed::Compose(words)));
-            Err(Opening {
-                context: opening.context,
-                ..Opening::default()
-            })
-        }
+        Ok(()) => Opening {
+            context: opening.context,
+            ..Opening::default()
+        },
         Err(error) => {
             fail(desk, &error);
-            Err(opening)
+            opening
         }
     }
 }
@@ -202,7 +217,7 @@ fn open(
 
 fn fail(desk: &Desk, error: &LogError) {
     desk.feed.delta(Delta::Unrecorded {
-        message: error.to_string(),
+        message: error.say(desk.manner.language),
     });
 }
 
@@ -334,14 +349,16 @@ async fn ask_model(
         Afforded::Stopped => return Ok(Asked::Interrupted),
     };
     let (body, sent) = desk.conversation.request();
-    let sampling = sample(&desk.conversation.model, body, &desk.feed, cancel);
-    let sampled = inbox.attend(sampling).await;
+    // The desk is free for commands meanwhile.
+    let (model, feed) = (desk.conversation.model.clone(), desk.feed.clone());
+    let sampling = sample(&model, body, &feed, language, cancel);
+    let sampled = commands::attend(desk, inbox, sampling).await;
     Ok(match sampled {
         Ok(Sampled::Whole(answer)) => Asked::Answer(Box::new(answer), sent, hold),
         Ok(Sampled::Cut(partial, error)) => {
             commit_answer(desk, partial, Stop::Cut, Some(sent))?;
             desk.commit(vec![Body::Notice(Notice {
-                text: language.fill(Word::CutAskAgain, &[&error.to_string()]),
+                text: language.fill(Word::CutAskAgain, &[&error.say(language)]),
             })])?;
             Asked::Cut
         }
@@ -356,7 +373,7 @@ async fn ask_model(
                 return Err(failed(desk, &error));
             };
             desk.conversation = plain;
-            let text = language.fill(Word::ReplayAgain, &[&error.to_string()]);
+            let text = language.fill(Word::ReplayAgain, &[&error.say(language)]);
             desk.commit(vec![Body::Notice(Notice { text })])?;
             Asked::Again
         }
@@ -522,7 +539,7 @@ fn failed(desk: &Desk, error: &Error) -> Trouble {
     });
     Trouble::Error {
         kind: error.kind(),
-        message: error.to_string(),
+        message: error.say(desk.manner.language),
         details: Some(Json::of(&details)),
         outcome: Outcome::Error,
     }

@@ -57,47 +57,59 @@ impl Worktree {
         }
         let path = top.display().to_string();
         let args = ["worktree", "add", "--quiet", "-b", &branch, &path, &base];
-        git(cx, &at, &args).await.map_err(failed)?;
+        let made = git(cx, &at, &args).await;
         let top = top.canonicalize().unwrap_or(top);
-        Ok(Self {
+        let tree = Self {
             root: top.join(prefix.trim_end_matches('/')),
             top,
             branch,
             base,
             home_root: at,
-        })
+        };
+        match made {
+            Ok(_) => Ok(tree),
+            Err(why) => {
+                // A disk that fills up on the way leaves half a tree and a branch.
+                tree.remove(cx).await;
+                Err(failed(why))
+            }
+        }
+    }
+
+    async fn remove(&self, cx: &Context) {
+        let path = self.top.display().to_string();
+        for args in [
+            &["worktree", "remove", "--force", &path][..],
+            &["branch", "-D", "--quiet", &self.branch],
+        ] {
+            // What cannot be removed is in nobody's way.
+            let _ = git(cx, &self.home_root, args).await;
+        }
     }
 
     /// Commits what lies there and reports it; a tree without changes is removed.
-    pub async fn settle(self, cx: &Context, title: &str) -> Option<Value> {
+    pub async fn settle(self, cx: &Context, title: &str) -> Value {
         let report = self.report(cx, title).await;
         match report {
             Ok(None) => {
-                let path = self.top.display().to_string();
-                let _ = git(
-                    cx,
-                    &self.home_root,
-                    &["worktree", "remove", "--force", &path],
-                )
-                .await;
-                let _ = git(
-                    cx,
-                    &self.home_root,
-                    &["branch", "-D", "--quiet", &self.branch],
-                )
-                .await;
-                None
+                self.remove(cx).await;
+                json!({"unchanged": true})
             }
-            Ok(Some(report)) => Some(report),
+            Ok(Some(report)) => report,
             // What cannot be told is still there.
-            Err(why) => Some(json!({
+            Err(why) => json!({
                 "path": self.top, "branch": self.branch, "error": why,
-            })),
+            }),
         }
     }
 
     async fn report(&self, cx: &Context, title: &str) -> Result<Option<Value>, String> {
         let top = &self.top;
+        // Where its link to the repository is gone, git would take one further up for it.
+        let found = git(cx, top, &["rev-parse", "--show-toplevel"]).await?;
+        if Path::new(found.trim_end_matches('\n')) != top {
+            return Err("it is no longer a worktree of the repository.".into());
+        }
         git(cx, top, &["add", "--all"]).await?;
         let staged = git(cx, top, &["status", "--porcelain"]).await?;
         if !staged.trim().is_empty() {
@@ -123,7 +135,10 @@ impl Worktree {
             "files": files.iter().take(MAX_FILES).collect::<Vec<_>>(),
             "more_files": files.len().saturating_sub(MAX_FILES),
         });
-        let merges = self.merges(cx, tip, &files).await;
+        let names = ["diff", "--name-only", "--no-renames", "-z", &self.base, tip];
+        let names = git(cx, top, &names).await?;
+        let names: Vec<&str> = names.split('\0').filter(|n| !n.is_empty()).collect();
+        let merges = self.merges(cx, tip, &names).await;
         if let (Some(report), Some(merges)) = (report.as_object_mut(), merges.as_object()) {
             report.extend(merges.clone());
         }
@@ -151,13 +166,14 @@ impl Worktree {
             }
             Err(_) => (None, Vec::new()),
         };
-        let dirty = git(cx, at, &["status", "--porcelain", "--untracked-files=all"]).await;
+        let status = ["status", "--porcelain", "-z", "--no-renames"];
+        let dirty = git(cx, at, &[&status[..], &["--untracked-files=all"]].concat()).await;
         let dirty = dirty.unwrap_or_default();
-        let dirty: Vec<&str> = dirty.lines().filter_map(|line| line.get(3..)).collect();
-        let in_the_way: Vec<&str> = files
-            .iter()
-            .filter_map(|line| line.split('\t').next_back())
+        let dirty: Vec<&str> = dirty.split('\0').filter_map(|name| name.get(3..)).collect();
+        let changed = files.iter().copied();
+        let in_the_way: Vec<&str> = changed
             .filter(|name| dirty.contains(name))
+            .take(MAX_FILES)
             .collect();
         json!({
             "clean": clean,
@@ -176,6 +192,9 @@ pub fn said(report: &Value) -> String {
         items.map(|item| item.replace('\t', " ")).collect()
     };
     let (path, branch) = (text("path"), text("branch"));
+    if report["unchanged"] == true {
+        return "\n[It changed no file; its worktree is removed.]".into();
+    }
     if let Some(why) = report["error"].as_str() {
         return format!("\n[Its worktree {path} (branch {branch}) could not be looked at: {why}]");
     }

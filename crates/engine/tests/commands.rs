@@ -2,7 +2,7 @@
 
 use crate::common::{Bench, Session, Shown};
 use ostler_engine::Options;
-use ostler_engine::policy::Rule;
+use ostler_engine::policy::{Posture, Rule};
 use ostler_testkit::{Kind, Place, Step};
 use ostler_wire::{Body, Delivery, Delta, Event, Op, Open, Outcome, View};
 use serde_json::{Value, json};
@@ -279,4 +279,88 @@ async fn a_command_waits_for_the_turn_that_runs() {
     let said = bench.request(1).last_user_text();
     assert!(said.ends_with("Go on with it."), "{said}");
     session.close().await;
+}
+
+/// Those that change the session or take a while wait for the end of the turn, and say so.
+const WAIT: [&str; 12] = [
+    "clear", "compact", "diff", "effort", "export", "fork", "handoff", "memory", "model", "new",
+    "resume", "session",
+];
+
+/// Whether an event says that a state is reached.
+type Sign = fn(&Event) -> bool;
+
+/// The next thing that is shown about a command.
+async fn told(session: &mut Session, line: &str) -> (String, View) {
+    command(session, line).await;
+    loop {
+        if let Event::Delta(Delta::View { command, view }) = session.next().await {
+            return (command, view);
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_command_answers_at_once_or_says_when_it_will() {
+    let waits = || json!({"command": "until [ -e go ]; do sleep 0.01; done"});
+    let stream = || Step::answer().text("Half of it").stall(Place::Text(1));
+    let states: [(&str, Step, Sign); 3] = [
+        ("stream", stream(), |event| {
+            matches!(event, Event::Delta(Delta::AssistantDelta { .. }))
+        }),
+        ("tool", Step::answer().call("bash", waits()), |event| {
+            matches!(event, Event::Delta(Delta::ToolStarted { .. }))
+        }),
+        (
+            "ask",
+            Step::answer().call("bash", json!({"command": "touch made"})),
+            |event| matches!(event, Event::Ask(_)),
+        ),
+    ];
+    for (state, step, is_there) in states {
+        let bench = Bench::new(Kind::Chat, [step, done(), done()]);
+        let mut session = bench
+            .open_with(Open::New, |options| {
+                attended(options);
+                if state != "ask" {
+                    options.policy.posture = Posture::Yolo;
+                }
+            })
+            .await;
+        session.prompt("go", Delivery::Queue).await;
+        while !is_there(&session.next().await) {}
+        let commands: Vec<String> = session
+            .client
+            .commands
+            .iter()
+            .map(|c| c.name.clone())
+            .collect();
+        for name in commands {
+            let (of, view) = told(&mut session, &name).await;
+            let is_skill =
+                ["commit", "explore", "init", "review", "security_review"].contains(&name.as_str());
+            let (answered, expect) = match WAIT.contains(&name.as_str()) || is_skill {
+                true => (
+                    "",
+                    View::Text(format!("/{name} comes when this turn is over.")),
+                ),
+                false => (name.as_str(), view.clone()),
+            };
+            assert_eq!(
+                (of.as_str(), &view),
+                (answered, &expect),
+                "{state}: /{name}"
+            );
+        }
+        for line in ["!true", "# note"] {
+            let expect = View::Text(format!("{line} comes after this step."));
+            assert_eq!(
+                told(&mut session, line).await,
+                (String::new(), expect),
+                "{state}"
+            );
+        }
+        // What waits is not what this is about.
+        drop(session);
+    }
 }

@@ -5,7 +5,7 @@ use ostler_engine::Options;
 use ostler_engine::crew::CrewSettings;
 use ostler_engine::policy::{Mode, Posture, Rule};
 use ostler_engine::roles::RoleSettings;
-use ostler_testkit::{Captured, Kind, Place, Server, Step, Usage};
+use ostler_testkit::{Captured, Fate, Kind, Place, Server, Step, Usage};
 use ostler_wire::{Body, Delivery, Delta, Event, Op, Open, Outcome, View};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -740,7 +740,7 @@ async fn writers_in_worktrees_leave_branches_and_a_report() {
     assert_eq!(shown.codes(), ["ok"; 3]);
     let results = shown.results();
     let [one, two, none] = [0, 1, 2].map(|n| &results[n]["data"]["worktree"]);
-    assert_eq!(none, &Value::Null);
+    assert_eq!(none, &json!({"unchanged": true}));
     assert_eq!(one["files"], json!(["A\tone.txt", "M\tshared.txt"]));
     assert_eq!(
         (&one["clean"], &one["in_the_way"]),
@@ -979,9 +979,15 @@ async fn fifty_children_at_once_lose_no_result_and_no_money() {
 #[expect(clippy::print_stderr, reason = "its figures are for people")]
 #[ignore = "prints figures for a quiet machine: cargo test --release -p ostler-engine --test all starting_a_child -- --ignored --nocapture"]
 async fn starting_a_child() {
-    let server = delegating(vec![("read_only_task", json!({"prompt": "x"}))], |_| {
-        Step::answer().text("Done.")
-    });
+    use std::time::{Duration, Instant};
+    let server = Server::answering(
+        |request| match (role(request), request.tool_results().len()) {
+            (Some(_), _) => Step::answer().text("Done."),
+            (None, 0) => Step::answer().call("time", json!({})),
+            (None, 1) => Step::answer().call("read_only_task", json!({"prompt": "x"})),
+            (None, _) => Step::answer().text("All done."),
+        },
+    );
     let bench = Bench::with(Kind::Chat, server);
     for n in 0..100 {
         put_skill(
@@ -990,35 +996,29 @@ async fn starting_a_child() {
             &format!("---\ndescription: Number {n}\n---\n{}", "word ".repeat(500)),
         );
     }
-    let (mut first, mut child) = (Vec::new(), Vec::new());
+    let sent = |request: &Captured| match request.fate {
+        Fate::Sent(at) => at,
+        other => panic!("{other:?}"),
+    };
+    let mut times: [Vec<Duration>; 3] = Default::default();
     for _ in 0..20 {
         let mut session = bench.open_with(Open::New, skilled(&bench)).await;
         let before = bench.server.requests().len();
-        let since = std::time::Instant::now();
-        session.prompt("go", Delivery::Queue).await;
-        while bench.server.requests().len() < before + 1 {
-            tokio::task::yield_now().await;
-        }
-        first.push(since.elapsed());
-        while !matches!(
-            session.next().await,
-            Event::Delta(Delta::ToolStarted { .. })
-        ) {}
-        let since = std::time::Instant::now();
-        while bench.server.requests().len() < before + 2 {
-            tokio::task::yield_now().await;
-        }
-        child.push(since.elapsed());
-        session.finish().await;
+        let since = Instant::now();
+        session.run("go").await;
         session.close().await;
+        let all = bench.server.requests();
+        let [first, second, child] = [0, 1, 2].map(|n| &all[before + n]);
+        times[0].push(first.at - since);
+        times[1].push(second.at - sent(first));
+        times[2].push(child.at - sent(second));
     }
-    let median = |times: &mut Vec<std::time::Duration>| {
+    let [prompt, next, child] = times.map(|mut times| {
         times.sort();
         times[times.len() / 2]
-    };
-    let (first, child) = (median(&mut first), median(&mut child));
+    });
     eprintln!(
-        "from a prompt to its request {first:?}, from a call to the child's request {child:?}"
+        "to a request: from a prompt {prompt:?}, from an answer with a quick call {next:?}, from one with a task to the child's {child:?}"
     );
 }
 

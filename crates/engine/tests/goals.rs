@@ -224,12 +224,15 @@ async fn a_long_goal_has_its_folder_and_touches_nothing_else() {
     start(&mut session, "goal --research Make the parser 2x faster").await;
     to_the_end(&mut session).await;
     let folder = bench.space.root().join(".ostler/autoresearch");
-    let mut names: Vec<String> = std::fs::read_dir(&folder)
-        .unwrap()
-        .map(|e| e.unwrap().file_name().into_string().unwrap())
-        .collect();
-    assert_eq!(names.len(), 1);
-    let name = names.remove(0);
+    let entries = || -> Vec<String> {
+        let entries = std::fs::read_dir(&folder).unwrap();
+        let names = entries.map(|e| e.unwrap().file_name().into_string().unwrap());
+        names.collect()
+    };
+    let mut names = entries();
+    names.sort();
+    assert_eq!((names.len(), names[0].as_str()), (2, ".gitignore"));
+    let name = names.remove(1);
     assert!(name.ends_with("-make-the-parser-2x-faster"), "{name}");
     let mut files: Vec<String> = std::fs::read_dir(folder.join(&name))
         .unwrap()
@@ -261,7 +264,7 @@ async fn a_long_goal_has_its_folder_and_touches_nothing_else() {
     )
     .await;
     to_the_end(&mut session).await;
-    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
+    assert_eq!(entries().len(), 2);
 }
 
 /// From each mode by each way to the next; a goal lives in goal mode only, and approval stays as it is.
@@ -386,6 +389,25 @@ async fn a_strong_prompt_asks_and_a_weak_one_does_not() {
         );
         assert_eq!(bench.space.exists(".ostler/autoresearch"), is_goal);
     }
+    // Whoever stops there wants neither; the model reads nothing of it.
+    let bench = Bench::new(Kind::Chat, [text("hi")]);
+    let mut session = bench.open_with(Open::New, |o| o.interactive = true).await;
+    session.prompt(strong, Delivery::Queue).await;
+    let shown = session
+        .watch(async |session, event| {
+            if let Event::Ask(_) = event {
+                session.send(Op::Interrupt).await;
+            }
+        })
+        .await;
+    assert_eq!(shown.outcome(), Some(Outcome::Interrupted));
+    assert!(bench.server.requests().is_empty());
+    session.run("hello").await;
+    let said = bench.request(0).last_user_text();
+    assert!(
+        said.contains("<environment>") && !said.contains("iterations"),
+        "{said}"
+    );
     // Nobody to ask: an ordinary prompt.
     let bench = Bench::new(Kind::Chat, [text("hi")]);
     let shown = bench.open().await.run(strong).await;
@@ -424,4 +446,113 @@ async fn a_full_window_is_folded_between_its_turns() {
     assert!(said.contains("[Goal, turn 1"), "{said}");
     let prompt = String::from_utf8(bench.request(4).prompt_bytes()).unwrap();
     assert!(prompt.contains("<goal>"));
+}
+
+/// A report of the end is held against its own list of steps, once.
+#[tokio::test]
+async fn done_with_open_steps_is_asked_about_once() {
+    let list = |test: &str| {
+        let items = json!([
+            {"text": "write it", "state": "done"},
+            {"text": "test it", "state": test},
+        ]);
+        ("todo", json!({"items": items}))
+    };
+    let prove = (
+        "complete_step",
+        json!({"step": "test it", "evidence": "12 passed"}),
+    );
+    for (more, turns) in [
+        (Some(Step::answer().calls([prove])), 2),
+        // It says so again: the list was forgotten, not the work.
+        (None, 2),
+    ] {
+        let steps = [Step::answer().calls([list("pending")]), text("GOAL: done")];
+        let steps = steps.into_iter().chain(more).chain([text("GOAL: done")]);
+        let bench = Bench::new(Kind::Chat, steps);
+        let mut session = bench.open().await;
+        start(&mut session, "goal reach it").await;
+        let shown = to_the_end(&mut session).await;
+        assert_eq!(shown.len(), turns);
+        assert_eq!(goal(shown.last().unwrap()), Some(GoalState::Done));
+        let said = notices(&shown[0]).join("\n");
+        assert!(
+            said.contains("steps of its own list are open: test it."),
+            "{said}"
+        );
+        let asked = bench.request(2).last_user_text();
+        assert!(asked.contains("are open: test it. "), "{asked}");
+    }
+}
+
+/// Work of others is work.
+#[tokio::test]
+async fn what_a_child_did_is_no_standstill() {
+    let send = || Step::answer().call("task", json!({"prompt": "a bit more"}));
+    let steps: Vec<Step> = (0..4)
+        .flat_map(|_| [send(), text("A bit."), text("On it.")])
+        .chain([text("GOAL: done")])
+        .collect();
+    let bench = Bench::new(Kind::Chat, steps);
+    let mut session = bench
+        .open_with(Open::New, |o| {
+            o.policy.posture = ostler_engine::policy::Posture::Yolo;
+        })
+        .await;
+    start(&mut session, "goal reach it").await;
+    let turns = to_the_end(&mut session).await;
+    assert_eq!(
+        (turns.len(), goal(turns.last().unwrap())),
+        (5, Some(GoalState::Done))
+    );
+}
+
+/// Its folder is in nobody's way in git, and its files can be listed and searched all the same.
+#[tokio::test]
+async fn the_folder_of_a_goal_is_not_in_git_unless_the_person_wants_it() {
+    let mut bench = Bench::new(Kind::Chat, ["GOAL: done", "GOAL: done"].map(text));
+    let root = bench.space.root().to_owned();
+    let git = |args: &[&str]| {
+        let out = std::process::Command::new("git")
+            .args(args)
+            .current_dir(&root)
+            .output()
+            .unwrap();
+        String::from_utf8(out.stdout).unwrap()
+    };
+    git(&["init", "-q"]);
+    let mut session = bench.open().await;
+    start(&mut session, "goal --research Make it fast").await;
+    to_the_end(&mut session).await;
+    assert_eq!(git(&["status", "--porcelain", "-uall"]), "");
+    // Whoever takes the file away is not overruled by the next goal.
+    std::fs::remove_file(root.join(".ostler/autoresearch/.gitignore")).unwrap();
+    start(&mut session, "goal --research Make it small").await;
+    to_the_end(&mut session).await;
+    let seen = git(&["status", "--porcelain", "-uall"]);
+    assert_eq!(seen.lines().count(), 10, "{seen}");
+    std::fs::write(root.join(".ostler/autoresearch/.gitignore"), "/*\n").unwrap();
+    let name = std::fs::read_dir(root.join(".ostler/autoresearch"))
+        .unwrap()
+        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .find(|name| name.ends_with("fast"))
+        .unwrap();
+    session.close().await;
+    let folder = format!(".ostler/autoresearch/{name}");
+    bench.server = ostler_testkit::Server::start([
+        Step::answer().calls([
+            ("ls", json!({"path": folder})),
+            ("glob", json!({"pattern": "*.md", "path": folder})),
+            (
+                "grep",
+                json!({"pattern": "Make", "path": folder, "mode": "files"}),
+            ),
+        ]),
+        text("ok"),
+    ]);
+    let mut session = bench.open().await;
+    session.run("look").await;
+    for (_, found, _) in bench.request(1).tool_results() {
+        assert!(found.contains("spec.md"), "{found}");
+    }
 }

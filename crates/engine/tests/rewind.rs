@@ -605,3 +605,143 @@ async fn two_sessions_in_one_tree_do_not_undo_each_other_unseen() {
     one.close().await;
     two.close().await;
 }
+
+/// What sub-agents changed goes back with the turn that sent them, however deep they were and however they ended.
+#[tokio::test]
+async fn the_work_of_children_goes_back_with_the_turn() {
+    use ostler_testkit::{Captured, Place, Server};
+    let role = |request: &Captured| {
+        let system = request.system_text();
+        let (_, rest) = system.split_once("# Role: ")?;
+        rest.lines().next().map(str::to_owned)
+    };
+    for (deep, ends) in [(false, true), (true, true), (false, false)] {
+        let server = Server::answering(move |request| {
+            let first = request.tool_results().is_empty();
+            let deeper = json!({"prompt": "deeper", "role": "sprinter"});
+            let change = json!({"command": "echo two > a; rm b; mkdir d; echo new > d/c"});
+            match (role(request).as_deref(), first) {
+                (None, true) => Step::answer().call("task", json!({"prompt": "do it"})),
+                (Some("builder"), true) if deep => Step::answer().call("task", deeper),
+                (Some(_), true) => Step::answer().call("bash", change),
+                (Some(_), false) if !ends => Step::answer().text("Half").stall(Place::Text(1)),
+                (_, false) => done(),
+            }
+        });
+        let bench = Bench::with(Kind::Chat, server);
+        bench.space.write("a", "one\n");
+        bench.space.write("b", "here\n");
+        let mut session = bench.open_with(Open::New, attended).await;
+        session.prompt("ask-one", Delivery::Queue).await;
+        if !ends {
+            bench.asked(3).await;
+            session.send(Op::Interrupt).await;
+        }
+        session.finish().await;
+        let state = || {
+            let d = bench.space.exists("d/c");
+            (bench.space.read("a"), bench.space.exists("b"), d)
+        };
+        let (changed, before) = (
+            ("two\n".to_owned(), false, true),
+            ("one\n".to_owned(), true, false),
+        );
+        assert_eq!(state(), changed, "{deep} {ends}");
+        // One before the call and one after the turn; none of the children's own.
+        assert_eq!(whens(&session.entries()), [When::Before, When::After]);
+        let listed = list(session.command("rewind").await);
+        assert_eq!(rows(&listed), ["1  ask-one [3 files +2 -2]"]);
+        session.command("rewind 1 code").await;
+        assert_eq!(state(), before, "{deep} {ends}");
+        session.command("rewind undo").await;
+        assert_eq!(state(), changed, "{deep} {ends}");
+        session.command("rewind 1 both").await;
+        assert_eq!(state(), before, "{deep} {ends}");
+        session.close().await;
+    }
+}
+
+/// Ignored files are in no tree; those that a command of a sub-agent names come back all the same.
+#[tokio::test]
+async fn ignored_files_that_children_remove_come_back() {
+    use ostler_testkit::Server;
+    for deep in [false, true] {
+        let server = Server::answering(move |request| {
+            let first = request.tool_results().is_empty();
+            let system = request.system_text();
+            let deeper = json!({"prompt": "deeper", "role": "sprinter"});
+            match (system.contains("# Role: "), first) {
+                (false, true) => Step::answer().call("task", json!({"prompt": "do it"})),
+                (true, true) if deep && system.contains("# Role: builder") => {
+                    Step::answer().call("task", deeper)
+                }
+                (true, true) => bash("rm keys.local; echo two > a"),
+                (_, false) => done(),
+            }
+        });
+        let bench = Bench::with(Kind::Chat, server);
+        bench.space.git_init();
+        bench.space.write(".gitignore", "*.local\n");
+        bench.space.write("keys.local", "secret\n");
+        bench.space.write("a", "one\n");
+        let mut session = bench.open_with(Open::New, attended).await;
+        session.run("ask-one").await;
+        assert!(!bench.space.exists("keys.local"));
+        assert_eq!(
+            whens(&session.entries()),
+            [When::Before, When::Also, When::After]
+        );
+        session.command("rewind 1 code").await;
+        assert_eq!(
+            (bench.space.read("keys.local"), bench.space.read("a")),
+            ("secret\n".into(), "one\n".into()),
+            "{deep}"
+        );
+        session.close().await;
+    }
+}
+
+/// One in a tree of its own has changed nothing here; its branch stays whatever is taken back.
+#[tokio::test]
+async fn the_branch_of_a_child_outlives_a_rewind() {
+    use ostler_testkit::Server;
+    let server = Server::answering(|request| {
+        let child = request.system_text().contains("# Role: ");
+        let args = json!({"prompt": "do it", "worktree": true});
+        match (child, request.tool_results().is_empty()) {
+            (true, true) => bash("echo two > a"),
+            (false, true) => Step::answer().calls([
+                ("task", args),
+                ("bash", json!({"command": "echo mine > b"})),
+            ]),
+            (_, false) => done(),
+        }
+    });
+    let bench = Bench::with(Kind::Chat, server);
+    let git = |args: &[&str]| {
+        let out = std::process::Command::new("git")
+            .args(["-c", "user.name=T", "-c", "user.email=t@localhost"])
+            .args(args)
+            .current_dir(bench.space.root())
+            .output()
+            .unwrap();
+        assert!(out.status.success(), "{out:?}");
+        String::from_utf8(out.stdout).unwrap()
+    };
+    git(&["init", "-q", "-b", "main"]);
+    bench.space.write("a", "one\n");
+    git(&["add", "."]);
+    git(&["commit", "-qm", "begin"]);
+    let mut session = bench.open_with(Open::New, attended).await;
+    session.run("ask-one").await;
+    assert_eq!(
+        (bench.space.read("a"), bench.space.read("b")),
+        ("one\n".into(), "mine\n".into())
+    );
+    session.command("rewind 1 both").await;
+    assert!(!bench.space.exists("b"));
+    let branch = git(&["branch", "--list", "--format=%(refname:short)", "ostler/*"]);
+    assert_eq!(git(&["show", &format!("{}:a", branch.trim())]), "two\n");
+    assert_eq!(git(&["status", "--porcelain"]), "");
+    session.close().await;
+}

@@ -4,7 +4,7 @@ use crate::common::{Bench, Session};
 use ostler_engine::Options;
 use ostler_engine::policy::Posture;
 use ostler_testkit::{Captured, Kind, Place, Server, Step};
-use ostler_wire::{Body, Delta, Doing, Event, Open, Task, View};
+use ostler_wire::{Body, Delta, Doing, Event, Op, Open, Task, View};
 use serde_json::json;
 
 fn attended(options: &mut Options) {
@@ -231,4 +231,31 @@ async fn what_would_leave_the_session_waits_for_its_tasks() {
         let log = bench.space.read(bench.store().path_of(&info.id));
         assert!(log.contains(r#""outcome":"interrupted""#), "{log}");
     }
+}
+
+#[tokio::test]
+async fn a_session_that_is_to_finish_waits_for_its_tasks() {
+    let server = runs(|prompt| format!("until [ -e go ]; do sleep 0.01; done; touch {prompt}"));
+    let bench = Bench::with(Kind::Chat, server);
+    let mut session = bench.open_with(Open::New, trusting).await;
+    // Nothing of it has begun when the end is told.
+    for op in [
+        Op::Command {
+            line: "bg one".into(),
+        },
+        Op::Finish,
+    ] {
+        session.send(op).await;
+    }
+    tasks_are(&mut session, |tasks| {
+        tasks
+            .iter()
+            .any(|task| task.doing == Doing::Running("bash".into()))
+    })
+    .await;
+    bench.space.write("go", "");
+    let end = news(&mut session).await;
+    assert!(end.starts_with("t1 is done after"), "{end}");
+    while session.client.events.next().await.is_some() {}
+    assert!(bench.space.exists("one"));
 }

@@ -1,71 +1,93 @@
-//! The one error type of this crate. Every message is a sentence for the person or the model; `code` is the short name
-//! that tool results carry.
+//! The one error type of this crate. `Why` says it in the language of who reads it, `Display` in English for models; `code`
+//! is the short name that tool results carry.
 
 use crate::host::Roots;
+use ostler_wire::{Why, Word};
+use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 pub enum Error {
-    #[error("{} does not exist", .path.display())]
-    NotFound { path: PathBuf },
-    #[error("{} is a directory, not a file", .path.display())]
-    IsDirectory { path: PathBuf },
-    #[error("{} is not a directory", .path.display())]
-    NotDirectory { path: PathBuf },
-    #[error("{} is a device, socket or pipe, not a regular file", .path.display())]
-    NotRegular { path: PathBuf },
-    #[error("{} must be an absolute path without NUL bytes", .path.display())]
-    BadPath { path: PathBuf },
-    #[error("cannot follow the path {}: {source}", .path.display())]
-    Path { path: PathBuf, source: io::Error },
-    #[error("permission denied for {}", .path.display())]
-    Forbidden { path: PathBuf, source: io::Error },
-    #[error("{} lies outside of the folders that may be written ({})", .path.display(), folders(.roots))]
-    Outside { path: PathBuf, roots: Roots },
-    #[error("{} is kept by Ostler itself and changed by no tool", .path.display())]
-    Reserved { path: PathBuf },
-    #[error("{} already exists; ask to overwrite it, or choose another name", .path.display())]
-    Exists { path: PathBuf },
-    #[error("{} has too many symlinks on its way, or they form a circle", .path.display())]
-    TooManyLinks { path: PathBuf },
-    #[error("{} was changed by somebody else at the same moment; try again", .path.display())]
-    Changed { path: PathBuf },
-    #[error("cannot read {}: {source}", .path.display())]
-    Read { path: PathBuf, source: io::Error },
-    #[error("cannot make the directory {}: {source}", .path.display())]
-    MakeDirectory { path: PathBuf, source: io::Error },
-    #[error("cannot write {}: {source}", .path.display())]
-    Write { path: PathBuf, source: io::Error },
-
-    #[error(
-        "the program {program:?} was not found; check its name, PATH and the interpreter in its first line"
-    )]
-    ProgramNotFound { program: String },
-    #[error("the program {program:?} cannot be run: {source}")]
-    NotExecutable { program: String, source: io::Error },
-    #[error("cannot enter the working directory {}: {source}", .path.display())]
-    WorkingDirectory { path: PathBuf, source: io::Error },
-    #[error(
-        "the command line and its environment are too long for the system; put the text into a file"
-    )]
-    TooLong,
-    #[error(
-        "a command needs a program, and neither its words nor its environment may hold NUL bytes"
-    )]
-    BadCommand,
-    #[error("cannot start {program:?}: {source}")]
-    Spawn { program: String, source: io::Error },
-    #[error("cannot put {program:?} into the sandbox ({step} failed: {source}), so it was not run")]
-    Sandbox {
-        program: String,
-        step: &'static str,
+    NotFound {
+        path: PathBuf,
+    },
+    IsDirectory {
+        path: PathBuf,
+    },
+    NotDirectory {
+        path: PathBuf,
+    },
+    NotRegular {
+        path: PathBuf,
+    },
+    BadPath {
+        path: PathBuf,
+    },
+    Path {
+        path: PathBuf,
         source: io::Error,
     },
-    #[error("the watchdog that runs commands ended before {program:?} had started; try again")]
-    Lost { program: String },
+    Forbidden {
+        path: PathBuf,
+        source: io::Error,
+    },
+    Outside {
+        path: PathBuf,
+        roots: Roots,
+    },
+    Reserved {
+        path: PathBuf,
+    },
+    Exists {
+        path: PathBuf,
+    },
+    TooManyLinks {
+        path: PathBuf,
+    },
+    Changed {
+        path: PathBuf,
+    },
+    Read {
+        path: PathBuf,
+        source: io::Error,
+    },
+    MakeDirectory {
+        path: PathBuf,
+        source: io::Error,
+    },
+    Write {
+        path: PathBuf,
+        source: io::Error,
+    },
+
+    ProgramNotFound {
+        program: String,
+    },
+    NotExecutable {
+        program: String,
+        source: io::Error,
+    },
+    WorkingDirectory {
+        path: PathBuf,
+        source: io::Error,
+    },
+    TooLong,
+    BadCommand,
+    Spawn {
+        program: String,
+        source: io::Error,
+    },
+    Sandbox {
+        program: String,
+        step: Word,
+        source: io::Error,
+    },
+    Lost {
+        program: String,
+    },
 }
 
 impl Error {
@@ -98,14 +120,116 @@ impl Error {
     }
 }
 
-fn folders(roots: &Roots) -> String {
-    if roots.writable.is_empty() {
-        return "none".into();
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Why::from(self).fmt(f)
     }
-    let shown: Vec<_> = roots
-        .writable
-        .iter()
-        .map(|root| root.display().to_string())
-        .collect();
-    shown.join(", ")
+}
+
+/// What the system said is in the message already.
+impl std::error::Error for Error {}
+
+impl From<&Error> for Why {
+    fn from(error: &Error) -> Self {
+        let name = |path: &Path| Why::from(path.display().to_string());
+        let quoted = |program: &String| Why::from(format!("{program:?}"));
+        let at = |word, path: &Path| Why::ours(word, [name(path)]);
+        let of =
+            |word, path: &Path, source: &io::Error| Why::ours(word, [name(path), source.into()]);
+        match error {
+            Error::NotFound { path } => at(Word::HostNone, path),
+            Error::IsDirectory { path } => at(Word::HostFolder, path),
+            Error::NotDirectory { path } => at(Word::HostNoFolder, path),
+            Error::NotRegular { path } => at(Word::HostDevice, path),
+            Error::BadPath { path } => at(Word::HostBadPath, path),
+            Error::Path { path, source } => of(Word::HostPath, path, source),
+            Error::Forbidden { path, .. } => at(Word::HostForbidden, path),
+            Error::Outside { path, roots } => {
+                let writable = roots.writable.iter().map(|root| root.display().to_string());
+                let folders = match writable.collect::<Vec<_>>().join(", ") {
+                    none if none.is_empty() => Word::HostNoWritable.into(),
+                    folders => folders.into(),
+                };
+                Why::ours(Word::HostOutside, [name(path), folders])
+            }
+            Error::Reserved { path } => at(Word::HostReserved, path),
+            Error::Exists { path } => at(Word::HostExists, path),
+            Error::TooManyLinks { path } => at(Word::HostLinks, path),
+            Error::Changed { path } => at(Word::HostChanged, path),
+            Error::Read { path, source } => of(Word::HostRead, path, source),
+            Error::MakeDirectory { path, source } => of(Word::HostMakeFolder, path, source),
+            Error::Write { path, source } => of(Word::HostWrite, path, source),
+            Error::ProgramNotFound { program } => Why::ours(Word::HostNoProgram, [quoted(program)]),
+            Error::NotExecutable { program, source } => {
+                Why::ours(Word::HostNotRun, [quoted(program), source.into()])
+            }
+            Error::WorkingDirectory { path, source } => of(Word::HostWorkFolder, path, source),
+            Error::TooLong => Word::HostTooLong.into(),
+            Error::BadCommand => Word::HostBadCommand.into(),
+            Error::Spawn { program, source } => {
+                Why::ours(Word::HostSpawn, [quoted(program), source.into()])
+            }
+            Error::Sandbox {
+                program,
+                step,
+                source,
+            } => {
+                let step = Why::from(*step);
+                Why::ours(Word::HostSandbox, [quoted(program), step, source.into()])
+            }
+            Error::Lost { program } => Why::ours(Word::HostLost, [quoted(program)]),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ostler_wire::Language;
+
+    #[test]
+    fn models_read_english_and_people_their_language() {
+        let path = || PathBuf::from("/a/b");
+        let none = || io::Error::from_raw_os_error(2);
+        for (error, english, chinese) in [
+            (
+                Error::Outside {
+                    path: path(),
+                    roots: Roots::default(),
+                },
+                "/a/b lies outside of the folders that may be written (none)",
+                "/a/b 不在可写的文件夹内（无）",
+            ),
+            (
+                Error::Outside {
+                    path: path(),
+                    roots: Roots {
+                        writable: vec![path(), "/c".into()],
+                        ..Roots::default()
+                    },
+                },
+                "/a/b lies outside of the folders that may be written (/a/b, /c)",
+                "/a/b 不在可写的文件夹内（/a/b, /c）",
+            ),
+            (
+                Error::Read {
+                    path: path(),
+                    source: none(),
+                },
+                "cannot read /a/b: No such file or directory (os error 2)",
+                "无法读取 /a/b：没有那个文件或目录（系统错误 2）",
+            ),
+            (
+                Error::Spawn {
+                    program: "a \"b\"".into(),
+                    source: io::Error::other("broken"),
+                },
+                r#"cannot start "a \"b\"": broken"#,
+                r#"无法启动 "a \"b\""：broken"#,
+            ),
+        ] {
+            assert_eq!(error.to_string(), english);
+            assert_eq!(Why::from(&error).say(Language::Chinese), chinese);
+        }
+    }
 }

@@ -6,6 +6,7 @@ mod tests;
 
 use crate::{Chunk, Decoder, Error, Sse};
 use bytes::Bytes;
+use ostler_wire::Word;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -71,10 +72,7 @@ impl Playback {
         if !self.pace.is_zero() {
             tokio::select! {
                 biased;
-                () = self.cancel.cancelled() => return Err(Error::Fatal {
-                    message: "the request was interrupted".to_owned(),
-                    status: None,
-                }),
+                () = self.cancel.cancelled() => return Err(Error::fatal(Word::LlmInterrupted)),
                 () = tokio::time::sleep(self.pace) => {}
             }
         }

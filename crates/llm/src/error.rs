@@ -1,5 +1,6 @@
-//! Why a request failed, typed by what can be done about it.
+//! Why a request failed, typed by what can be done about it. Which language it is told in is up to who tells it.
 
+use ostler_wire::{Language, Why};
 use std::time::Duration;
 
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -7,34 +8,81 @@ pub enum Error {
     /// Worth another try: 408, 429, 5xx, a broken connection, a timeout.
     #[error("{message}")]
     Retryable {
-        message: String,
+        message: Why,
         status: Option<u16>,
         after: Option<Duration>,
     },
     /// The prompt does not fit the model's window.
     #[error("{message}")]
-    Overflow { message: String },
+    Overflow { message: Why },
     /// What we kept of earlier answers for the model to go on from is not accepted; without it another try may work.
     #[error("{message}")]
-    Replay { message: String },
+    Replay { message: Why },
     /// The key is missing, wrong or not allowed.
     #[error("{message}")]
-    Auth { message: String },
+    Auth { message: Why },
     /// A login has to be done again.
     #[error("{message}")]
-    LoginRequired { message: String },
+    LoginRequired { message: Why },
     /// The endpoint answered with something that is not its protocol.
     #[error("{message}")]
-    InvalidResponse { message: String },
+    InvalidResponse { message: Why },
     /// Anything else the vendor refused.
     #[error("{message}")]
-    Fatal {
-        message: String,
-        status: Option<u16>,
-    },
+    Fatal { message: Why, status: Option<u16> },
 }
 
 impl Error {
+    pub fn retryable(message: impl Into<Why>) -> Self {
+        Self::Retryable {
+            message: message.into(),
+            status: None,
+            after: None,
+        }
+    }
+
+    pub fn invalid(message: impl Into<Why>) -> Self {
+        Self::InvalidResponse {
+            message: message.into(),
+        }
+    }
+
+    pub fn fatal(message: impl Into<Why>) -> Self {
+        Self::Fatal {
+            message: message.into(),
+            status: None,
+        }
+    }
+
+    /// For the person. Models and programs get it in English.
+    pub fn say(&self, language: Language) -> String {
+        self.why().say(language)
+    }
+
+    pub fn why(&self) -> &Why {
+        match self {
+            Self::Retryable { message, .. }
+            | Self::Overflow { message }
+            | Self::Replay { message }
+            | Self::Auth { message }
+            | Self::LoginRequired { message }
+            | Self::InvalidResponse { message }
+            | Self::Fatal { message, .. } => message,
+        }
+    }
+
+    pub(crate) fn why_mut(&mut self) -> &mut Why {
+        match self {
+            Self::Retryable { message, .. }
+            | Self::Overflow { message }
+            | Self::Replay { message }
+            | Self::Auth { message }
+            | Self::LoginRequired { message }
+            | Self::InvalidResponse { message }
+            | Self::Fatal { message, .. } => message,
+        }
+    }
+
     /// The name used in `error` entries and JSON output.
     pub fn kind(&self) -> &'static str {
         match self {

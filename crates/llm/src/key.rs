@@ -2,7 +2,7 @@
 //! source is not known here.
 
 use crate::{Error, Secret};
-use ostler_wire::{Language, Word};
+use ostler_wire::{Why, Word};
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub trait KeySource: Send + Sync {
     fn refused<'a>(&'a self, key: &'a Secret) -> KeyFuture<'a, Option<Secret>>;
 
     /// What a person can do when no key is accepted, like "Run `…`".
-    fn remedy(&self) -> String;
+    fn remedy(&self) -> Why;
 
     /// What it is, for people; never its value.
     fn name(&self) -> String;
@@ -56,9 +56,9 @@ impl Key {
         }
     }
 
-    pub(crate) fn remedy(&self, language: Language) -> String {
+    pub(crate) fn remedy(&self) -> Why {
         match self {
-            Key::Fixed(_) => language.say(Word::LlmCheckKey).into(),
+            Key::Fixed(_) => Word::LlmCheckKey.into(),
             Key::Source(source) => source.remedy(),
         }
     }

@@ -2,6 +2,7 @@
 //! Nothing here knows a vendor by name.
 
 use crate::{Codec, Error, Quirks, Target, codec, rows};
+use ostler_wire::{Why, Word};
 use serde::Deserialize;
 use std::sync::OnceLock;
 use url::Url;
@@ -148,9 +149,9 @@ pub fn quirks(
     for layer in layers {
         merged.extend((*layer).clone());
     }
-    merged.try_into().map_err(|error| Error::Fatal {
-        message: format!("the quirks of {model} at {base_url} cannot be read: {error}"),
-        status: None,
+    merged.try_into().map_err(|error: toml::de::Error| {
+        let values = [model.into(), base_url.into(), error.to_string().into()];
+        Error::fatal(Why::ours(Word::LlmBadQuirks, values))
     })
 }
 
@@ -203,21 +204,18 @@ impl Kind {
             text.push('?');
             text.push_str(&queries.join("&"));
         }
-        let bad = |why: &str| Error::Fatal {
-            message: format!(
-                "the base_url of {} ({}) {why}; it should look like https://host/path",
-                target.origin.provider,
-                without_secrets(&target.base_url),
-            ),
-            status: None,
+        let bad = |word: Word, why: Why| {
+            let provider = target.origin.provider.as_str().into();
+            let base = without_secrets(&target.base_url).into();
+            Error::fatal(Why::ours(word, [provider, base, why]))
         };
         let read = |text: &str| {
-            Url::parse(text).map_err(|error| bad(&format!("cannot be read ({error})")))
+            Url::parse(text).map_err(|error| bad(Word::LlmBadBase, error.to_string().into()))
         };
         let url = read(base).and_then(|_| read(&text))?;
         match url.scheme() {
             "http" | "https" => Ok(url),
-            _ => Err(bad("is not an http or https address")),
+            _ => Err(bad(Word::LlmNotHttp, "".into())),
         }
     }
 }

@@ -5,6 +5,7 @@ use crate::http::{Progress, Response, Transport};
 use crate::kinds::{self, Kind};
 use crate::{Chunk, Codec, Decoder, Error, Target, demo, plugin};
 use bytes::Bytes;
+use ostler_wire::{Why, Word};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -45,15 +46,13 @@ impl Model {
     pub fn new(target: Arc<Target>, transport: Arc<Transport>) -> Result<Self, Error> {
         let Some(kind) = kinds::kind(&target.kind) else {
             let known: Vec<&str> = kinds::kinds().iter().map(|k| k.name.as_str()).collect();
-            return Err(Error::Fatal {
-                message: format!(
-                    "provider {} has the unknown kind `{}`; known are {}",
-                    target.origin.provider,
-                    target.kind,
-                    known.join(", ")
-                ),
-                status: None,
-            });
+            let provider = target.origin.provider.as_str().into();
+            let values = [
+                provider,
+                target.kind.as_str().into(),
+                known.join(", ").into(),
+            ];
+            return Err(Error::fatal(Why::ours(Word::LlmNoKind, values)));
         };
         Ok(Self {
             target,

@@ -3,6 +3,7 @@
 
 use crate::{Chunk, Decoder, Error, Frame, Target};
 use bytes::Bytes;
+use ostler_wire::{Why, Word};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,13 +39,6 @@ pub(crate) struct Answer {
     until: Instant,
 }
 
-fn interrupted() -> Error {
-    Error::Fatal {
-        message: "the request was interrupted".to_owned(),
-        status: None,
-    }
-}
-
 impl Answer {
     pub(crate) async fn new(
         plugin: Option<&Arc<dyn Plugin>>,
@@ -52,18 +46,15 @@ impl Answer {
         body: Vec<Bytes>,
         cancel: &CancellationToken,
     ) -> Result<Self, Error> {
-        let plugin = plugin.ok_or_else(|| Error::Fatal {
-            message: format!(
-                "there is no plugin {} that provides models; see [[plugins]] provides = \"provider\"",
-                target.origin.provider
-            ),
-            status: None,
+        let plugin = plugin.ok_or_else(|| {
+            let provider = target.origin.provider.as_str().into();
+            Error::fatal(Why::ours(Word::LlmNoPlugin, [provider]))
         })?;
         let mut line = body.concat();
         line.push(b'\n');
         let lines = tokio::select! {
             biased;
-            () = cancel.cancelled() => return Err(interrupted()),
+            () = cancel.cancelled() => return Err(Error::fatal(Word::LlmInterrupted)),
             lines = plugin.send(line) => lines?,
         };
         Ok(Self {
@@ -85,13 +76,9 @@ impl Answer {
         };
         let line = tokio::select! {
             biased;
-            () = self.cancel.cancelled() => Err(interrupted()),
+            () = self.cancel.cancelled() => Err(Error::fatal(Word::LlmInterrupted)),
             line = lines.next() => line,
-            () = tokio::time::sleep_until(self.until) => Err(Error::Fatal {
-                message: "the plugin has sent nothing of its answer for too long, and was ended"
-                    .into(),
-                status: None,
-            }),
+            () = tokio::time::sleep_until(self.until) => Err(Error::fatal(Word::LlmPluginSilent)),
         };
         let had = out.len();
         let frame = |line: String, decoder: &mut dyn Decoder, out: &mut Vec<Chunk>| {

@@ -2,6 +2,7 @@
 //! An event of one `data:` line that lies whole in the pushed bytes is handed out without a copy.
 
 use crate::{Error, Frame};
+use ostler_wire::{Why, Word};
 use std::borrow::Cow;
 
 /// The most bytes one event may have. Longer ones are an error, so that a server cannot fill the memory.
@@ -225,12 +226,8 @@ impl Sse {
         }
         let cap = self.cap;
         *self = Self::with_cap(cap);
-        Err(Error::InvalidResponse {
-            message: format!(
-                "the server sent a single event of more than {} MiB; this is not an answer that can be read",
-                cap / (1024 * 1024)
-            ),
-        })
+        let most = (cap / (1024 * 1024)).to_string();
+        Err(Error::invalid(Why::ours(Word::LlmLongEvent, [most.into()])))
     }
 }
 

@@ -164,7 +164,7 @@ fn follow(fd: OwnedFd, shared: &Shared) {
 }
 
 /// Waits a moment for something to read.
-fn is_readable(file: &std::fs::File) -> bool {
+fn is_readable(file: &impl AsFd) -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let moment = Timespec {
         tv_sec: 0,
@@ -393,11 +393,30 @@ impl Term {
     pub fn wait(&mut self) -> ExitStatus {
         loop {
             match self.child.try_wait() {
-                Ok(Some(status)) => return status,
+                Ok(Some(status)) => {
+                    self.read_out();
+                    return status;
+                }
                 Ok(None) if Instant::now() < self.deadline => thread::sleep(LOOK / 10),
                 Ok(None) => panic!("it did not end\n--- the screen:\n{}\n---", self.screen()),
                 Err(error) => panic!("lost track of it: {error}"),
             }
+        }
+    }
+}
+
+impl Term {
+    /// Waits until what the program wrote last has been read: nothing is left in the terminal, and nothing comes.
+    fn read_out(&self) {
+        let mut before = None;
+        while Instant::now() < self.deadline {
+            let seen = self.shared.lock().bytes.len();
+            let is_empty = self.keys.as_ref().is_none_or(|keys| !is_readable(keys));
+            if is_empty && before == Some(seen) {
+                return;
+            }
+            before = Some(seen);
+            thread::sleep(LOOK / 10);
         }
     }
 }

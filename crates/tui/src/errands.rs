@@ -29,9 +29,10 @@ impl Default for Errands {
 }
 
 impl Errands {
-    pub fn run(&mut self, work: Work<Fetched>) {
+    /// Whether it was begun.
+    pub fn run(&mut self, work: Work<Fetched>) -> bool {
         if self.out >= MOST {
-            return;
+            return false;
         }
         self.out += 1;
         let to = self.to.clone();
@@ -40,6 +41,7 @@ impl Errands {
             // Nobody may be there any more.
             let _ = to.blocking_send(work());
         });
+        true
     }
 
     /// One folder at a time; of those that were asked for meanwhile only the last counts.

@@ -25,6 +25,11 @@ pub fn rows(columns: &[String], rows: &[Vec<String>], canvas: &Canvas) -> Vec<Li
     let others = widths.iter().rev().skip(1).map(|width| width + GUTTER);
     let mut out = Vec::new();
     if others.sum::<usize>() + last > canvas.columns {
+        if let Some(width) = first_width(&widths, canvas.columns) {
+            rows.iter()
+                .for_each(|row| out.extend(stepped(row, width, canvas)));
+            return out;
+        }
         rows.iter()
             .for_each(|row| out.extend(below(columns, row, canvas)));
         return out;
@@ -35,6 +40,25 @@ pub fn rows(columns: &[String], rows: &[Vec<String>], canvas: &Canvas) -> Vec<Li
     for row in rows {
         out.extend(beside(row, &widths, Role::Text, canvas));
     }
+    out
+}
+
+/// Of two columns the first may take a part of the terminal, where that leaves room for the other.
+fn first_width(widths: &[usize], columns: usize) -> Option<usize> {
+    let width = columns * 2 / 5;
+    let leaves_room = width + GUTTER + ROOM <= columns;
+    (widths.len() == 2 && leaves_room).then_some(width)
+}
+
+/// Two cells beside each other; a first one that is too wide has a row of its own.
+fn stepped(row: &[String], width: usize, canvas: &Canvas) -> Vec<Line> {
+    let cell = |at: usize| row.get(at).map(String::as_str).unwrap_or_default();
+    if shown_width(cell(0)) <= width {
+        return beside(row, &[width, 0], Role::Text, canvas);
+    }
+    let mut out = text::wrap(&canvas.line(cell(0), Role::Text), canvas.columns);
+    let rest = [String::new(), cell(1).to_owned()];
+    out.extend(beside(&rest, &[width, 0], Role::Text, canvas));
     out
 }
 
@@ -90,30 +114,51 @@ mod tests {
     use crate::testing::plain;
     use crate::theme::Theme;
 
+    fn drawn(rows: &[Vec<String>], columns: usize, names: &[&str]) -> String {
+        let names: Vec<String> = names.iter().map(|n| (*n).to_owned()).collect();
+        let canvas = Canvas {
+            columns,
+            rows: 20,
+            theme: Theme::default(),
+        };
+        let drawn = plain(&super::rows(&names, rows, &canvas));
+        let lines: Vec<&str> = drawn.lines().map(str::trim_end).collect();
+        lines.join("\n")
+    }
+
     #[test]
-    fn columns_stand_beside_or_below_each_other() {
+    fn columns_stand_beside_each_other() {
         let rows = [
             ["/help [command]", "this list"],
             ["/mode", "show or change the mode of the session"],
         ];
         let rows = rows.map(|row| row.map(String::from).to_vec());
-        let drawn = |columns: usize, names: &[&str]| {
-            let names: Vec<String> = names.iter().map(|n| (*n).to_owned()).collect();
-            let canvas = Canvas {
-                columns,
-                rows: 20,
-                theme: Theme::default(),
-            };
-            let drawn = plain(&super::rows(&names, &rows, &canvas));
-            let lines: Vec<&str> = drawn.lines().map(str::trim_end).collect();
-            lines.join("\n")
-        };
-        insta::assert_snapshot!(drawn(44, &[]), @r"
+        insta::assert_snapshot!(drawn(&rows, 44, &[]), @r"
         /help [command]  this list
         /mode            show or change the mode of
                          the session
         ");
-        insta::assert_snapshot!(drawn(30, &["name", "what"]), @r"
+        let wide = [
+            "/memory [show|edit|archive|restore ID]",
+            "what is remembered",
+        ];
+        let rows = [rows[1].clone(), wide.map(String::from).to_vec()];
+        insta::assert_snapshot!(drawn(&rows, 50, &[]), @r"
+        /mode                 show or change the mode of
+                              the session
+        /memory [show|edit|archive|restore ID]
+                              what is remembered
+        ");
+    }
+
+    #[test]
+    fn on_a_narrow_terminal_they_stand_below_each_other() {
+        let rows = [
+            ["/help [command]", "this list"],
+            ["/mode", "show or change the mode of the session"],
+        ];
+        let rows = rows.map(|row| row.map(String::from).to_vec());
+        insta::assert_snapshot!(drawn(&rows, 30, &["name", "what"]), @r"
         /help [command]
           what: this list
         /mode

@@ -73,6 +73,12 @@ impl Span {
         }
     }
 
+    /// Of a text that has been made visible already.
+    pub fn seen(text: impl Into<String>, style: Style) -> Self {
+        let text = text.into();
+        Self { text, style }
+    }
+
     pub fn plain(text: impl Into<String>) -> Self {
         Self::new(text, Style::PLAIN)
     }

@@ -25,7 +25,7 @@ pub fn fold(line: &Line, columns: usize) -> Vec<Line> {
             let wide = text::grapheme_width(grapheme);
             if used + wide > columns {
                 if !piece.is_empty() {
-                    row.push(Span::new(std::mem::take(&mut piece), span.style));
+                    row.push(Span::seen(std::mem::take(&mut piece), span.style));
                 }
                 rows.push(std::mem::take(&mut row));
                 used = 0;
@@ -34,7 +34,7 @@ pub fn fold(line: &Line, columns: usize) -> Vec<Line> {
             used += wide;
         }
         if !piece.is_empty() {
-            row.push(Span::new(piece, span.style));
+            row.push(Span::seen(piece, span.style));
         }
     }
     rows.push(row);

@@ -33,7 +33,7 @@ const MAX_COPY: usize = 1 << 20;
 pub struct Start {
     pub settings: Settings,
     pub editor: crate::editor::Options,
-    /// What was being written when the last run ended.
+    /// What was being written in this session before.
     pub draft: Option<String>,
     /// Lines above everything.
     pub greeting: Vec<String>,
@@ -98,7 +98,7 @@ pub async fn run<H: Hub, S: Surroundings, W: Write>(
     let result = ui.go(client, &mut raw, stop).await;
     // Whoever was stopped in the middle of a sentence finds it again.
     let draft = ui.state.editor().draft().unwrap_or_default();
-    ui.surroundings.keep(Kept::Draft(draft));
+    ui.keep_draft(draft);
     let left = ui.leave(&mut raw);
     result.and(left)?;
     Ok(Ended {
@@ -299,7 +299,11 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
         match fetched {
             Fetched::Names { folder, names } => self.state.listed(&folder, names),
             Fetched::Image(image) => self.state.image(image, Instant::now()),
+            Fetched::Picture { pasted, image } => {
+                self.state.picture(pasted, image, Instant::now());
+            }
             Fetched::Branch(branch) => self.state.status.branch = branch,
+            Fetched::Draft(draft) => self.state.remember(draft),
         }
     }
 
@@ -362,9 +366,15 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
                 Effect::PasteImage => {
                     self.errands.run(self.surroundings.fetch(Fetch::Image));
                 }
+                Effect::Picture(pasted) => {
+                    let fetch = Fetch::Picture(pasted.clone());
+                    if !self.errands.run(self.surroundings.fetch(fetch)) {
+                        self.state.picture(pasted, None, Instant::now());
+                    }
+                }
                 Effect::Look => self.look(),
                 Effect::KeepSent(text) => self.surroundings.keep(Kept::Sent(text)),
-                Effect::KeepDraft(text) => self.surroundings.keep(Kept::Draft(text)),
+                Effect::KeepDraft(text) => self.keep_draft(text),
                 Effect::Notify(text) => {
                     let text = crate::text::visible(text.chars().take(MAX_NOTE).collect());
                     write!(self.out, "\x1b]9;ostler: {text}\x07\x07")?;
@@ -446,10 +456,31 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
         self.state.reopened(new.commands.clone(), status);
         self.state.transcript().keep(left);
         self.state.transcript().note(said);
-        self.session.clone_from(&new.session_id);
+        self.change_session(&new.session_id);
         self.look();
         self.show_past(&new);
         new
+    }
+
+    /// What is being written goes along; where nothing is, what was being written there comes back.
+    fn change_session(&mut self, id: &str) {
+        let written = self.state.editor().draft();
+        if written.is_some() {
+            self.keep_draft(String::new());
+        }
+        id.clone_into(&mut self.session);
+        match written {
+            Some(draft) => self.keep_draft(draft),
+            None => {
+                let fetch = Fetch::Draft(self.session.clone());
+                self.errands.run(self.surroundings.fetch(fetch));
+            }
+        }
+    }
+
+    fn keep_draft(&self, text: String) {
+        let session = self.session.clone();
+        self.surroundings.keep(Kept::Draft { session, text });
     }
 
     fn look(&mut self) {

@@ -44,6 +44,25 @@ pub fn results(to: Language, results: usize) -> String {
     to.many(Word::Results, results, &[&thousands(results as u64)])
 }
 
+/// The name of a kind of error; those that we do not know are shown as they are.
+pub fn error_kind(to: Language, kind: &str) -> &str {
+    let known = [
+        Word::KindAuth,
+        Word::KindRetryable,
+        Word::KindOverflow,
+        Word::KindLoginRequired,
+        Word::KindInvalidResponse,
+        Word::KindFatal,
+        Word::KindBudget,
+        Word::KindMaxSteps,
+        Word::KindHook,
+    ];
+    let mut known = known
+        .into_iter()
+        .filter(|word| Language::English.say(*word) == kind);
+    known.next().map_or(kind, |word| to.say(word))
+}
+
 pub fn thought(to: Language, took: Option<Duration>) -> String {
     match took {
         Some(took) => to.fill(Word::ThoughtFor, &[&whole_time(took)]),

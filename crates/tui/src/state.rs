@@ -24,6 +24,7 @@ use ostler_wire::{
     Act, Body, CommandInfo, Delivery, Delta, Entry, Event, Image, Language, Op, Open, Rewind, Role,
     View, Word,
 };
+use prompt::is_picture;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use work::Work;
@@ -52,6 +53,8 @@ pub enum Effect {
     /// Asks for the names in a folder; they come back by `listed`.
     List(String),
     PasteImage,
+    /// A path that may lead to a picture was pasted; it comes back by `picture`.
+    Picture(String),
     KeepSent(String),
     KeepDraft(String),
     /// The person may be looking elsewhere.
@@ -230,6 +233,7 @@ impl State {
             Input::Key(key) => self.key(key, canvas, now),
             Input::Paste(text) => match self.layers.last_mut() {
                 Some(layer) => layer.paste(&text),
+                None if is_picture(&text) => self.effects.push(Effect::Picture(text)),
                 None => {
                     let outcome = self.editor.paste(text);
                     self.outcome(outcome, now);
@@ -405,6 +409,13 @@ impl State {
         }
     }
 
+    /// What was being written before comes back, unless something is written by now.
+    pub fn remember(&mut self, draft: Option<String>) {
+        if let Some(draft) = draft.filter(|_| self.editor.is_empty()) {
+            self.editor.restore(&draft);
+        }
+    }
+
     pub fn image(&mut self, image: Option<Image>, now: Instant) {
         match image {
             Some(image) => {
@@ -440,9 +451,8 @@ impl State {
             }) = &entry.body
             {
                 self.status.folded(*tokens);
-            } else if let Body::Mode(mode) = &entry.body {
-                self.status.mode = Some(mode.clone());
             }
+            // How things stand now is not how they stood: whoever opened it said so.
         }
         self.transcript.show_past(entries);
     }
@@ -455,7 +465,10 @@ impl State {
                 self.layers.push(Layer::of(ask));
             }
             Event::Delta(Delta::Tasks { tasks }) => self.tasks(tasks, now),
-            Event::Delta(Delta::Jobs { running }) => self.status.jobs.clone_from(running),
+            Event::Delta(Delta::Jobs { running }) => {
+                self.status.jobs.clone_from(running);
+                self.unwarn();
+            }
             Event::Delta(Delta::View { view, .. }) => self.view(view, canvas, now),
             Event::Delta(Delta::Unrecorded { .. }) => {
                 self.transcript.event(event, now);

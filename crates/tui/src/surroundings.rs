@@ -50,8 +50,12 @@ pub enum Fetch {
     Names(String),
     /// A picture on the clipboard.
     Image,
+    /// The picture at a path that was pasted.
+    Picture(String),
     /// The branch of the repository, which can be another one after every turn.
     Branch,
+    /// What was being written in a session.
+    Draft(String),
 }
 
 #[derive(Debug)]
@@ -62,11 +66,21 @@ pub enum Fetched {
     },
     /// None without one, or without a program that can read it.
     Image(Option<Image>),
+    /// None where the path that was pasted leads to no picture.
+    Picture {
+        pasted: String,
+        image: Option<Image>,
+    },
     Branch(Option<String>),
+    Draft(Option<String>),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kept {
     Sent(String),
-    Draft(String),
+    /// What is being written in a session; empty when there is nothing.
+    Draft {
+        session: String,
+        text: String,
+    },
 }

@@ -1,7 +1,7 @@
 //! Measuring, wrapping and cutting text by the cells it takes on a terminal, grapheme by grapheme. Pure.
 
 use crate::line::{Line, Span};
-use ostler_wire::is_tricky;
+use ostler_wire::{is_plain, marked};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
@@ -27,11 +27,11 @@ pub fn grapheme_width(grapheme: &str) -> usize {
 /// The text with everything a terminal would act upon, or that would reorder or hide what is around it, made visible.
 /// Tabs become spaces; a line break cannot be in a row and becomes a sign.
 pub fn visible(text: String) -> String {
-    if !text.contains(|c| c == '\n' || c == '\t' || is_tricky(c)) {
+    if is_plain(&text) && !text.contains(['\n', '\t']) {
         return text;
     }
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
+    for (c, is_tricky) in marked(&text) {
         match c {
             '\t' => out.push_str(&" ".repeat(TAB)),
             '\n' => out.push('⏎'),
@@ -40,7 +40,7 @@ pub fn visible(text: String) -> String {
             c if c.is_ascii_control() => {
                 out.push(char::from_u32(0x2400 + c as u32).unwrap_or('\u{fffd}'));
             }
-            c if is_tricky(c) => out.push('\u{fffd}'),
+            _ if is_tricky => out.push('\u{fffd}'),
             c => out.push(c),
         }
     }
@@ -172,7 +172,7 @@ impl Rows {
     }
 
     fn put(&mut self, text: &str, wide: usize, from: &Span) {
-        self.row.push(Span::new(text, from.style));
+        self.row.push(Span::seen(text, from.style));
         self.used += wide;
     }
 
@@ -206,7 +206,7 @@ pub fn cut(line: &Line, columns: usize) -> Line {
                 return out;
             }
             used += wide;
-            out.push(Span::new(grapheme, span.style));
+            out.push(Span::seen(grapheme, span.style));
         }
     }
     out
@@ -265,6 +265,13 @@ mod tests {
             ("a\r\nb", "a⏎b"),
             ("\u{9b}31m", "\u{fffd}31m"),
             ("user\u{202e}gpj.exe", "user\u{fffd}gpj.exe"),
+            ("\u{2066}a\u{2069}", "\u{fffd}a\u{fffd}"),
+            ("a\u{200d}b\u{200b}c", "a\u{fffd}b\u{fffd}c"),
+            ("\u{301}a\n\u{301}\u{fe0f}", "\u{fffd}a⏎\u{fffd}\u{fffd}"),
+            (
+                "👩\u{200d}👧 👍\u{1f3fd} ❤\u{fe0f}",
+                "👩\u{200d}👧 👍\u{1f3fd} ❤\u{fe0f}",
+            ),
             ("\u{7}", "␇"),
         ] {
             assert_eq!(visible(text.into()), expect);

@@ -1,13 +1,13 @@
 //! From events to cells: what is finished waits to be printed once, what goes on is drawn anew until it is finished.
 
 use crate::canvas::Canvas;
-use crate::cell::{Cell, Fold, Notice, Reasoning, Retry, Tool, ToolState, Turn};
+use crate::cell::{Approved, Cell, Fold, Notice, Reasoning, Retry, Tool, ToolState, Turn};
 use crate::line::Line;
 use crate::markdown::Stream;
 use crate::text;
 use crate::theme::Role as Part;
 use crate::{diff, grid, markdown};
-use ostler_wire::{Body, Delta, Entry, Event, Language, Message, Role, View};
+use ostler_wire::{Body, Delta, Entry, Event, GoalState, Language, Message, Role, View};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -285,9 +285,17 @@ impl Transcript {
                 }
                 self.end_turn();
             }
-            Body::Approval(approval) if approval.decision == "once" => {}
-            // The answer to the command says it, and the status line.
-            Body::Mode(_) => {}
+            Body::Approval(approval) if Approved::from(approval.clone()).goes_without_saying() => {}
+            // The answer to the command says it, and the status line. A turn of a goal begins by it: nobody said anything.
+            Body::Mode(mode) => {
+                let goal = mode.goal.as_ref();
+                if goal.is_some_and(|goal| goal.state == GoalState::Active) {
+                    if self.turn_since.is_none() && goal.is_some_and(|goal| goal.turn > 0) {
+                        self.cells(body);
+                    }
+                    self.turn_since.get_or_insert(now);
+                }
+            }
             Body::Meta(_)
             | Body::Settings(_)
             | Body::Approval(_)
@@ -424,13 +432,18 @@ impl Transcript {
         if is_apart && !self.calls.is_empty() {
             rows.push(Line::default());
         }
+        let most = room.saturating_sub(rows.len()) / self.calls.len().max(1);
+        let most = most.clamp(2, LIVE_ROWS);
         for call in &mut self.calls {
             if let Some(since) = call.since {
                 call.cell
                     .set(ToolState::Running(now.saturating_duration_since(since)));
             }
-            let shown = call.cell.rows(canvas.columns, &canvas.theme, Fold::Closed);
-            rows.extend(shown.into_iter().take(LIVE_ROWS));
+            let mut shown = call.cell.rows(canvas.columns, &canvas.theme, Fold::Closed);
+            // The title, and the end of what it says.
+            let over = shown.len().saturating_sub(most);
+            shown.drain(1..=over);
+            rows.extend(shown);
         }
         if let Some((retry, until)) = &self.retry {
             let retry = Retry {

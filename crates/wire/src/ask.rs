@@ -40,6 +40,13 @@ pub struct Ask {
     pub from: Option<String>,
 }
 
+impl Ask {
+    /// The task that it comes from: of `t1 builder › t2 explore` the first is ours.
+    pub fn task(&self) -> Option<&str> {
+        self.from.as_deref().and_then(|from| from.split(' ').next())
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Choice {
     /// What an answer carries: `once`, `session`, `always`, `deny`, or the n-th choice's own text.

@@ -11,6 +11,7 @@ mod message;
 mod op;
 mod tricky;
 mod view;
+mod why;
 mod words;
 
 pub use access::{Access, Mark, Segment};
@@ -25,8 +26,9 @@ pub use event::{Delta, Doing, Event, Task};
 pub use json::Json;
 pub use message::{Image, Message, Origin, Part, Replay, Role, Stop};
 pub use op::{Delivery, Op};
-pub use tricky::is_tricky;
+pub use tricky::{Marked, is_plain, marked, marked_piece, untricked};
 pub use view::{Act, Action, CommandInfo, Deed, Item, List, View};
+pub use why::{Say, Why};
 pub use words::{Language, Word, thousands};
 
 /// Version of the log's line format. Changes to it are additive; a reader skips types it does not know.

@@ -34,6 +34,8 @@ pub enum Op {
     Interrupt,
     /// A slash command without its slash. Its answer is a `view` delta.
     Command { line: String },
-    /// Ends the session once the running turn is over.
+    /// Ends the session once the running turn is over; tasks in the background are stopped.
     Close,
+    /// Nothing comes any more: ends the session once all that was asked for is done, in the background, too.
+    Finish,
 }

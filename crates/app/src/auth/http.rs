@@ -2,7 +2,7 @@
 
 use crate::client;
 use crate::cmd::one_line;
-use crate::speech::filled;
+use crate::speech::{filled, told};
 use ostler_wire::Word;
 use serde_json::{Map, Value};
 use std::path::PathBuf;
@@ -84,7 +84,7 @@ impl Http {
 
     async fn client(&self) -> Result<&reqwest::Client, IssuerError> {
         let make = async || {
-            let builder = client::builder(&self.ca_files).map_err(|e| format!("{e:#}"))?;
+            let builder = client::builder(&self.ca_files).map_err(|e| told(&e))?;
             let builder = builder.connect_timeout(CONNECT).timeout(WHOLE);
             builder.build().map_err(|e| e.to_string())
         };
@@ -179,7 +179,7 @@ pub fn quote(text: &str) -> String {
 }
 
 fn transport(error: &reqwest::Error, host: &str) -> String {
-    let mut cause: &dyn std::error::Error = error;
+    let mut cause: &(dyn std::error::Error + 'static) = error;
     while let Some(below) = cause.source() {
         cause = below;
     }

@@ -57,10 +57,9 @@ impl LoginKey {
         let inner = self.inner.clone();
         // A turn may be stopped in the middle of it. A rotated token that is not saved is a lost login, so this goes on.
         let renewing = tokio::spawn(async move { inner.renew(&worn, why).await });
-        renewing.await.map_err(|error| Error::Fatal {
-            message: filled(Word::AuthNotRenewed, &[&error]),
-            status: None,
-        })?
+        renewing
+            .await
+            .map_err(|error| Error::fatal(filled(Word::AuthNotRenewed, &[&error.to_string()])))?
     }
 }
 
@@ -87,8 +86,8 @@ impl KeySource for LoginKey {
         })
     }
 
-    fn remedy(&self) -> String {
-        filled(Word::AuthRunLogin, &[&self.inner.provider])
+    fn remedy(&self) -> ostler_wire::Why {
+        filled(Word::AuthRunLogin, &[&self.inner.provider]).into()
     }
 
     fn name(&self) -> String {
@@ -146,13 +145,12 @@ impl Inner {
             {
                 Ok(login.secret())
             }
-            Err(IssuerError::Unreachable(message)) => Err(Error::Retryable {
-                message: filled(Word::AuthLoginNotRenewed, &[&self.provider, &message]),
-                status: None,
-                after: None,
-            }),
+            Err(IssuerError::Unreachable(message)) => Err(Error::retryable(filled(
+                Word::AuthLoginNotRenewed,
+                &[&self.provider, &message],
+            ))),
             Err(error @ (IssuerError::Refused { .. } | IssuerError::NotAnIssuer(_))) => {
-                Err(self.ended(&filled(Word::AuthCannotRenew, &[&error])))
+                Err(self.ended(&filled(Word::AuthCannotRenew, &[&error.to_string()])))
             }
         }
     }
@@ -175,14 +173,11 @@ impl Inner {
     fn ended(&self, how: &str) -> Error {
         let provider = &self.provider;
         Error::LoginRequired {
-            message: filled(Word::AuthLoginAgain, &[&provider, &how, &provider]),
+            message: filled(Word::AuthLoginAgain, &[&provider, &how, &provider]).into(),
         }
     }
 }
 
 fn broken(error: StoreError) -> Error {
-    Error::Fatal {
-        message: error.to_string(),
-        status: None,
-    }
+    Error::fatal(error.to_string())
 }

@@ -7,7 +7,7 @@ use crate::config::paths::Places;
 use crate::config::plugins::{Configured, PluginProvides};
 use crate::config::schema::ProviderConfig;
 use crate::servers;
-use crate::speech::{filled, language};
+use crate::speech::{filled, language, told};
 use anyhow::anyhow;
 use ostler_engine::mcp::{Endpoint, McpSettings, ModelPlugin, PluginModel, Surroundings};
 use ostler_llm::{ModelFacts, PLUGIN_KIND, Plugin};
@@ -121,7 +121,7 @@ impl Boot {
                 ..McpSettings::default()
             }),
         };
-        Ok(ModelPlugin::new(name.clone(), program, around, language()))
+        Ok(ModelPlugin::new(name.clone(), program, around))
     }
 
     /// Asks a plugin which models it has, and keeps the answer.
@@ -157,8 +157,7 @@ pub async fn learn(boot: Arc<Boot>) -> anyhow::Result<Arc<Boot>> {
     let asked = futures_util::future::join_all(asking).await;
     let mut anew = boot.anew()?;
     let failed = asked.into_iter().filter_map(Result::err);
-    let failed =
-        failed.map(|error| Notice::plain(filled(Word::PluginFails, &[&format!("{error:#}")])));
+    let failed = failed.map(|error| Notice::plain(filled(Word::PluginFails, &[&told(&error)])));
     anew.loaded.notices.extend(failed);
     Ok(Arc::new(anew))
 }

@@ -164,7 +164,7 @@ fn show(store: &Checkpoints, id: u64, format: Listing) -> anyhow::Result<()> {
         ],
     );
     if let Some(why) = record.degraded {
-        out.push_str(&filled(Word::CpInPart, &[&why]));
+        out.push_str(&filled(Word::CpInPart, &[&spoken(why.word())]));
     }
     for path in &record.named {
         out.push_str(&filled(Word::CpNamed, &[&text::one_line(path)]));

@@ -9,6 +9,7 @@ use crate::flags::{Agents, Listing, Skills};
 use crate::speech::{self, filled, spoken};
 use ostler_engine::roles::Roles;
 use ostler_engine::skills::{RunAs, Skill, Skills as Found};
+use ostler_engine::sources::about;
 use ostler_wire::Word;
 use serde_json::{Value, json};
 
@@ -60,7 +61,7 @@ fn list(found: &Found, format: Listing) -> anyhow::Result<()> {
                     skill.name().to_owned(),
                     how(skill).to_owned(),
                     text::one_line(&from(skill)),
-                    text::one_line(&skill.template.description),
+                    text::one_line(about(&skill.template.description, speech::language())),
                 ]
             };
             let rows: Vec<Vec<String>> = found.0.iter().map(row).collect();
@@ -116,7 +117,7 @@ pub fn agents(boot: &Boot, args: Agents) -> anyhow::Result<u8> {
                         false => spoken(Word::AgentsOff).to_owned(),
                     },
                     text::one_line(&model),
-                    text::one_line(&role.description),
+                    text::one_line(about(&role.description, speech::language())),
                 ]
             });
             let rows: Vec<Vec<String>> = rows.collect();

@@ -17,14 +17,14 @@ use crate::config::units::ColorChoice;
 use crate::exec::{FAILED, OK};
 use crate::flags::Doctor;
 use crate::lenient::Lenient;
-use crate::speech::{filled, many, spoken};
+use crate::speech::{filled, language, many, spoken, told};
 use ostler_engine::Models as _;
 use ostler_engine::confine::SandboxMode;
 use ostler_engine::hooks::Hook;
 use ostler_engine::policy::Rule;
 use ostler_host::sandbox::{self, Layer, Network};
 use ostler_llm::Target;
-use ostler_wire::Word;
+use ostler_wire::{Say, Word};
 use serde::Serialize;
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
@@ -159,7 +159,7 @@ fn drawn(findings: &[Finding], paint: Paint) -> String {
         .count();
     out.push_str(&match problems {
         0 => spoken(Word::DocNoProblems).to_owned(),
-        n => format!("{}.\n", many(n, Word::ManyProblems)),
+        n => filled(Word::FullStop, &[&many(n, Word::ManyProblems)]) + "\n",
     });
     out
 }
@@ -239,7 +239,7 @@ fn configuration(boot: &Boot, fault: Option<String>) -> Vec<Finding> {
     }
     if let Err(error) = boot.policy() {
         let fix = spoken(Word::DocMendRule);
-        findings.push(Finding::new(Status::Problem, "config", format!("{error:#}")).fix(fix));
+        findings.push(Finding::new(Status::Problem, "config", told(&error)).fix(fix));
     }
     findings
 }
@@ -344,11 +344,7 @@ async fn reachability(boot: &Boot) -> Vec<Finding> {
     let probe = match Probe::new(boot) {
         Ok(probe) => probe,
         Err(error) => {
-            return vec![Finding::new(
-                Status::Problem,
-                "online",
-                format!("{error:#}"),
-            )];
+            return vec![Finding::new(Status::Problem, "online", told(&error))];
         }
     };
     let resolver = boot.resolver();
@@ -438,14 +434,10 @@ fn sandbox(boot: &Boot) -> Finding {
     }
     let settings = match crate::sandbox::settings(boot) {
         Ok(settings) => settings,
-        Err(error) => return finding(Status::Problem, format!("{error:#}")),
+        Err(error) => return finding(Status::Problem, told(&error)),
     };
     let report = sandbox::probe();
-    let missing: Vec<String> = report
-        .missing
-        .iter()
-        .map(|m| format!("{}: {}", m.what, m.reason))
-        .collect();
+    let missing: Vec<String> = report.missing.iter().map(|m| m.say(language())).collect();
     let missing = missing.join("\n");
     let active = match crate::sandbox::active(boot) {
         Ok(active) => active,

@@ -5,7 +5,7 @@ use crate::boot::{Boot, UsageError};
 use crate::config::files::{self, Access};
 use crate::exec::OK;
 use crate::flags::Handoff as Args;
-use crate::speech::{filled, spoken};
+use crate::speech::{filled, language, spoken};
 use anyhow::{Context as _, anyhow};
 use ostler_engine::Models as _;
 use ostler_engine::budget::{Payer, Till, affordable, spent};
@@ -57,7 +57,7 @@ pub async fn run(boot: &Boot, args: Args) -> anyhow::Result<u8> {
 async fn improved(boot: &Boot, draft: Handoff, path: &Path, entries: &[Entry]) -> Handoff {
     let wanted = boot.wanted_model();
     let model = boot.resolve(wanted.as_deref()).and_then(|target| {
-        Model::new(Arc::new(target), boot.transport()).map_err(|e| e.to_string())
+        Model::new(Arc::new(target), boot.transport()).map_err(|e| e.say(language()))
     });
     let model = match model {
         Ok(model) => model,
@@ -71,7 +71,7 @@ async fn improved(boot: &Boot, draft: Handoff, path: &Path, entries: &[Entry]) -
     let session = session.unwrap_or_default();
     let budget = boot.budget();
     if let Err(why) = affordable(&budget, &model) {
-        text::say(&filled(Word::HandoffNoModel, &[&why]));
+        text::say(&filled(Word::HandoffNoModel, &[&why.say(language())]));
         return draft;
     }
     budget.remember(&session, spent(entries));
@@ -85,7 +85,12 @@ async fn improved(boot: &Boot, draft: Handoff, path: &Path, entries: &[Entry]) -
     };
     let cancel = CancellationToken::new();
     let improved = draft
-        .improved((&model, &Feed::default()), entries, &cancel, till)
+        .improved(
+            (&model, &Feed::default(), language()),
+            entries,
+            &cancel,
+            till,
+        )
         .await;
     if let Some(usage) = improved.usage.filter(|_| !boot.global.no_save) {
         // A ledger that cannot be written must not stop the work; `doctor` looks at it.

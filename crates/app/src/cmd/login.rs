@@ -13,7 +13,7 @@ use crate::config::schema::AuthKind;
 use crate::config::tree::Layer;
 use crate::exec::{INTERRUPTED, OK, TERMINATED};
 use crate::flags;
-use crate::speech::{filled, spoken};
+use crate::speech::{filled, spoken, told};
 use anyhow::{Context as _, anyhow, bail};
 use jiff::Timestamp;
 use ostler_host::signals::{Signals, Stop};
@@ -108,7 +108,7 @@ pub async fn log_out(
     let http = Http::new(boot.ca_files());
     for login in &gone {
         if let Some(Err(error)) = revoke(login, secret, &http).await {
-            say(&language.fill(Word::NotRevoked, &[&format!("{error:#}")]));
+            say(&language.fill(Word::NotRevoked, &[&told(&error)]));
         }
     }
     Ok(language.fill(Word::LoggedOut, &[&provider]))
@@ -363,7 +363,7 @@ async fn by_browser(
     if show == Show::Open
         && let Err(error) = open_browser(&url, &boot.env)
     {
-        say(&language.fill(Word::NoBrowser, &[&error.to_string()]));
+        say(&language.fill(Word::NoBrowser, &[&error]));
     }
     if pasted.is_some() {
         say(language.say(hint));
@@ -402,7 +402,7 @@ async fn code_of(
         }
         match attempt.pasted(&line, from) {
             Ok(code) => return code,
-            Err(error) => say(&format!("{error:#}.")),
+            Err(error) => say(&filled(Word::FullStop, &[&told(&error)])),
         }
     }
     std::future::pending().await

@@ -20,9 +20,8 @@ use ostler_engine::mcp::{
     Endpoint, Link, Lists, Registration, Server, Surroundings, TokenStore as _, Visit, log_in,
     tool_name,
 };
-use ostler_engine::why::Why;
 use ostler_host::signals::Signals;
-use ostler_wire::Word;
+use ostler_wire::{Why, Word};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

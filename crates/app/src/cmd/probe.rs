@@ -210,7 +210,7 @@ fn vendor_message(value: &Value) -> Option<String> {
 }
 
 fn transport(error: &reqwest::Error, host: &str) -> String {
-    let mut cause: &dyn StdError = error;
+    let mut cause: &(dyn StdError + 'static) = error;
     let mut refused = false;
     while let Some(below) = cause.source() {
         cause = below;

@@ -4,7 +4,7 @@
 use crate::speech::spoken;
 use anyhow::Context as _;
 use jiff::Timestamp;
-use ostler_wire::{Word, is_tricky};
+use ostler_wire::{Word, marked};
 use serde::Serialize;
 use std::io::{self, IsTerminal, Write};
 
@@ -43,16 +43,16 @@ pub fn say(text: &str) {
 /// Control characters as they are named, line breaks and tabs kept.
 pub fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    let mut letters = text.chars().peekable();
-    while let Some(c) = letters.next() {
+    let mut letters = marked(text).peekable();
+    while let Some((c, is_tricky)) = letters.next() {
         match c {
             '\n' | '\t' => out.push(c),
-            '\r' if letters.peek() == Some(&'\n') => {}
+            '\r' if letters.peek().is_some_and(|(next, _)| *next == '\n') => {}
             '\0'..='\u{1f}' => {
                 out.push('^');
                 out.push(char::from_u32(u32::from(c) + 0x40).unwrap_or('?'));
             }
-            c if is_tricky(c) => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c if is_tricky => out.push_str(&format!("\\u{:04x}", u32::from(c))),
             c => out.push(c),
         }
     }

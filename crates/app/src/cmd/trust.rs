@@ -12,7 +12,7 @@ use crate::config::trust::{
 use crate::exec::{FAILED, OK};
 use crate::flags::{Listing, Trust};
 use crate::lenient::Lenient;
-use crate::speech::{filled, many, spoken};
+use crate::speech::{filled, many, spoken, told};
 use anyhow::{Context as _, anyhow};
 use ostler_wire::Word;
 use serde::Serialize;
@@ -52,7 +52,7 @@ pub fn at_start(boot: Arc<Boot>) -> anyhow::Result<Arc<Boot>> {
     match decide(&boot, answer) {
         Ok(()) => Ok(Arc::new(boot.anew()?)),
         Err(error) => {
-            text::say(&format!("{error:#}"));
+            text::say(&told(&error));
             Ok(boot)
         }
     }

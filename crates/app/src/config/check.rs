@@ -54,6 +54,7 @@ pub fn gather_switches(
 }
 
 const SWITCHES: &str = "switches";
+const FALLBACKS: &str = ostler_engine::roles::FALLBACKS;
 
 /// The path as written in a file: switches of tools stand beside the other keys there.
 pub fn written(root: &Node, path: &[Step]) -> String {
@@ -68,7 +69,11 @@ pub fn written(root: &Node, path: &[Step]) -> String {
 pub fn check_layer(root: &mut Node, sources: &Sources, notices: &mut Vec<Notice>) -> Vec<Report> {
     let (problems, mut unknown) = de::check::<Config>(root);
     unknown.sort_by_key(|key| key.at.key.start);
-    for key in &unknown {
+    let refused: Vec<Report> = unknown
+        .iter()
+        .filter_map(|key| refused(root, key, sources))
+        .collect();
+    for key in unknown.iter().filter(|key| !is_refused(key)) {
         notices.push(unknown_key(root, key, sources));
     }
     for key in &unknown {
@@ -90,6 +95,7 @@ pub fn check_layer(root: &mut Node, sources: &Sources, notices: &mut Vec<Notice>
                 None => report,
             }
         })
+        .chain(refused)
         .collect();
     check_providers(root, sources, &mut reports);
     check_models(root, sources, &mut reports);
@@ -129,6 +135,24 @@ pub fn expand_models(root: &mut Node) {
             provider.put_new(&["api"], api).ok();
         }
     }
+}
+
+/// A role has one model: whoever wants others to step in must not believe that they do.
+fn is_refused(unknown: &Unknown) -> bool {
+    let keys = unknown.path.iter().map(|step| match step {
+        Step::Key(key) => key.as_str(),
+        Step::Index(_) => "",
+    });
+    matches!(keys.collect::<Vec<_>>()[..], ["roles", _, FALLBACKS])
+}
+
+fn refused(root: &Node, unknown: &Unknown, sources: &Sources) -> Option<Report> {
+    is_refused(unknown).then(|| {
+        let title = filled(Word::CfgFallbacks, &[&dotted(root, &unknown.path)]);
+        Report::at(sources, unknown.at, unknown.at.key, title)
+            .label(spoken(Word::CfgNotHere))
+            .help(spoken(Word::CfgOneModel))
+    })
 }
 
 fn unknown_key(root: &Node, unknown: &Unknown, sources: &Sources) -> Notice {

@@ -124,7 +124,9 @@ impl Report {
         let name = self.place.as_ref().map(|place| safe(&place.name));
         let name = name.as_deref().unwrap_or_default();
         let help = self.help.as_deref().map(safe);
-        let title = Level::ERROR.primary_title(title.as_str());
+        let title = Level::ERROR
+            .with_name(spoken(Word::CfgLevelError))
+            .primary_title(title.as_str());
         let mut group = Group::with_title(title);
         match (&self.place, &self.excerpt) {
             (Some(place), Some(excerpt)) => {
@@ -146,16 +148,18 @@ impl Report {
             (None, _) => {}
         }
         if let Some(help) = &help {
-            group = group.element(Level::HELP.message(help.as_str()));
+            group = group.element(
+                Level::HELP
+                    .with_name(spoken(Word::CfgLevelHelp))
+                    .message(help.as_str()),
+            );
         }
         renderer.render(&[group])
     }
 }
 
 fn safe(text: &str) -> String {
-    let kept = |c: char| !c.is_control() || c == '\n';
-    let shown = |c: char| if kept(c) { c } else { '\u{fffd}' };
-    text.chars().map(shown).collect()
+    crate::print::printable_block(&text.replace('\t', "\u{fffd}"))
 }
 
 /// The line a span starts on, with secrets covered; none when it is too long to show.

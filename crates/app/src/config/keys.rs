@@ -1,8 +1,8 @@
 //! Where a provider's key comes from, in a fixed order, and how one is saved. A key's text leaves
 //! this module only as a [`Secret`].
 
-use crate::speech::{filled, spoken};
-use ostler_wire::Word;
+use crate::speech::{filled, language, spoken};
+use ostler_wire::{Say, Word};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -198,7 +198,7 @@ impl Wanted<'_> {
             path: path.to_owned(),
             reason,
         };
-        let text = read_small(Path::new(path)).map_err(|error| fail(error.to_string()))?;
+        let text = read_small(Path::new(path)).map_err(|error| fail(error.say(language())))?;
         if text.trim().is_empty() {
             return Err(fail(spoken(Word::IsEmpty).into()));
         }

@@ -271,7 +271,7 @@ struct Page {
 
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
-    #[error("{}: {source}", path.display())]
+    #[error("{}", filled(Word::TrustFile, &[&path.display(), &source]))]
     File { path: PathBuf, source: io::Error },
     #[error("{}", spoken(Word::TrustNoUtf8))]
     Name,
@@ -305,7 +305,7 @@ impl Book {
                     fault: None,
                 },
                 Ok(_) => fault(spoken(Word::TrustOther).into()),
-                Err(error) => fault(format!("damaged ({error})")),
+                Err(error) => fault(filled(Word::TrustGarbled, &[&error])),
             },
             Err(error) => fault(filled(Word::TrustUnread, &[&error])),
         }

@@ -18,6 +18,8 @@ pub enum Want {
 pub struct Typed {
     lines: mpsc::Receiver<String>,
     early: VecDeque<String>,
+    /// The last line was typed before it was wanted, and stands above.
+    pub was_early: bool,
     closed: bool,
     /// A script (not by hand) knows what will be asked, and writes its answers ahead.
     pub by_hand: bool,
@@ -28,6 +30,7 @@ impl Typed {
         Self {
             lines,
             early: VecDeque::new(),
+            was_early: false,
             closed: false,
             by_hand,
         }
@@ -46,8 +49,10 @@ impl Typed {
         if want == Want::Prompt
             && let Some(line) = self.early.pop_front()
         {
+            self.was_early = true;
             return Some(line);
         }
+        self.was_early = false;
         let line = self.lines.recv().await;
         self.closed |= line.is_none();
         line

@@ -6,6 +6,7 @@ use super::cache::Cache;
 use super::pack::{Hash, Packs};
 use super::tree::{Difference, Node, Rel};
 use ostler_host::raw;
+use ostler_wire::{Why, Word};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -23,7 +24,7 @@ const TEMP_ENDS: &str = ".tmp";
 #[derive(Default)]
 pub struct Done {
     pub changed: Vec<Rel>,
-    pub kept: Vec<(Rel, String)>,
+    pub kept: Vec<(Rel, Why)>,
 }
 
 pub struct Apply<'a> {
@@ -36,7 +37,7 @@ pub struct Apply<'a> {
     pub done: Done,
 }
 
-type Tried = Result<(), String>;
+type Tried = Result<(), Why>;
 
 impl<'a> Apply<'a> {
     pub fn new(root: &'a Path, packs: &'a mut Packs, marks: &'a Cache) -> Self {
@@ -51,7 +52,7 @@ impl<'a> Apply<'a> {
 
     /// `changes` in the order of their paths.
     pub fn run(&mut self, changes: &[Difference]) {
-        let mut failed: BTreeMap<&[u8], String> = BTreeMap::new();
+        let mut failed: BTreeMap<&[u8], Why> = BTreeMap::new();
         for change in changes.iter().rev() {
             if let Err(why) = self.clear(change) {
                 failed.insert(&change.path, why);
@@ -69,7 +70,7 @@ impl<'a> Apply<'a> {
         }
         for (path, mode) in std::mem::take(&mut self.modes).into_iter().rev() {
             if let Err(e) = raw::set_mode(&self.absolute(&path), mode) {
-                self.done.kept.push((path, e.to_string()));
+                self.done.kept.push((path, say(e)));
             }
         }
     }
@@ -147,14 +148,14 @@ impl<'a> Apply<'a> {
         tidy(made, &temp)
     }
 
-    fn copy(&mut self, temp: &Path, hash: &Hash) -> Result<File, String> {
+    fn copy(&mut self, temp: &Path, hash: &Hash) -> Result<File, Why> {
         let mut file = OpenOptions::new()
             .write(true)
             .create_new(true)
             .open(temp)
             .map_err(say)?;
         let copied = self.packs.copy(hash, &mut |piece| file.write_all(piece));
-        copied.map_err(|e: Error| e.to_string())?;
+        copied.map_err(|e: Error| Why::from(&e))?;
         Ok(file)
     }
 
@@ -169,7 +170,8 @@ impl<'a> Apply<'a> {
         {
             dir = self.absolute(rel.get(..end).unwrap_or_default());
             if !fs::symlink_metadata(&dir).is_ok_and(|m| m.is_dir()) {
-                return Err(format!("{} is not a folder", dir.display()));
+                let dir = dir.display().to_string();
+                return Err(Why::ours(Word::HostNoFolder, [dir.into()]));
             }
         }
         drop(dir);
@@ -181,7 +183,7 @@ impl<'a> Apply<'a> {
         };
         let same = match (node, &meta) {
             (None, None) => true,
-            (None, Some(_)) => return Err("something else is there that was not saved".into()),
+            (None, Some(_)) => return Err(Word::CpElse.into()),
             (Some(Node::Dir { .. }), Some(meta)) => meta.is_dir(),
             (Some(Node::Link { target }), Some(meta)) => {
                 let now = fs::read_link(&path).map(|t| t.into_os_string().into_encoded_bytes());
@@ -199,7 +201,7 @@ impl<'a> Apply<'a> {
         if same {
             Ok(())
         } else {
-            Err("it changed just now".into())
+            Err(Word::CpChangedNow.into())
         }
     }
 
@@ -272,6 +274,6 @@ fn tidy(made: Tried, temp: &Path) -> Tried {
     made
 }
 
-fn say(error: io::Error) -> String {
-    error.to_string()
+fn say(error: io::Error) -> Why {
+    (&error).into()
 }

@@ -5,6 +5,7 @@ use super::cache::Cache;
 use super::pack::{Hash, Packs, Place, Writer};
 use super::tree::{self, Node};
 use super::{Checkpoints, Error, Record, Result, record};
+use ostler_wire::Word;
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -68,7 +69,7 @@ impl Checkpoints {
         for id in &removed {
             let path = record::path(&self.dir, *id);
             let gone = self.disk.remove(&path);
-            gone.map_err(|e| Error::io("remove", &path, e))?;
+            gone.map_err(|e| Error::io(Word::CpRemove, &path, e))?;
         }
         self.drop_unneeded_caches(&live.hashes);
         let kept = self.rewrite(&mut packs, &live.hashes)?;
@@ -145,7 +146,7 @@ impl Checkpoints {
         for (pack, _) in &old {
             let path = packs.path(*pack);
             let gone = self.disk.remove(&path);
-            gone.map_err(|e| Error::io("remove", &path, e))?;
+            gone.map_err(|e| Error::io(Word::CpRemove, &path, e))?;
         }
         Ok(list.iter().map(|(_, bytes)| bytes).sum())
     }

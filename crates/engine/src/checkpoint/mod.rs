@@ -27,11 +27,13 @@ pub use text::Tally;
 use cache::Cache;
 use disk::Disk;
 use git::Repository;
+use ostler_wire::{Why as Told, Word};
 use pack::{Hash, Packs};
 use scan::{Halt, Mode, Sink};
 use select::{Rules, Wanted};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashMap};
+use std::fmt;
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -45,34 +47,31 @@ const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 pub enum Error {
-    #[error("no checkpoints of {}: {why}. Start Ostler in the folder of a project to have them.", .root.display())]
-    Refused { root: PathBuf, why: &'static str },
-    #[error("another session works on the checkpoints of this project; try again when it is done")]
+    Refused {
+        root: PathBuf,
+        why: Word,
+    },
     Busy,
-    #[error("no checkpoint: {0}. What changes now cannot be rewound.")]
     Stopped(Why),
-    #[error("no checkpoint: the disk is full ({}). Older checkpoints are intact; `ostler checkpoint gc` makes room.", .0.display())]
     Full(PathBuf),
-    #[error("there is no checkpoint {0}. `ostler checkpoint list` shows them.")]
     NoSuch(u64),
-    #[error(
-        "{0} is damaged in the store; nothing was changed because of it. Other checkpoints may be whole."
-    )]
     Damaged(String),
-    #[error("nothing was restored: {} changed since checkpoint {since}, where they were last seen: {}", many(.paths.len()), few(.paths))]
-    Unseen { since: u64, paths: Vec<String> },
-    #[error("cannot {what} {}: {source}", .path.display())]
+    Unseen {
+        since: u64,
+        paths: Vec<String>,
+    },
     Io {
-        what: &'static str,
+        /// With holes for the path and what the system said.
+        what: Word,
         path: PathBuf,
         source: io::Error,
     },
 }
 
 impl Error {
-    fn io(what: &'static str, path: &Path, source: io::Error) -> Self {
+    fn io(what: Word, path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
         match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full(path),
@@ -81,18 +80,54 @@ impl Error {
     }
 }
 
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Told::from(self).fmt(f)
+    }
+}
+
+/// What the system said is in the message already.
+impl std::error::Error for Error {}
+
+impl From<&Error> for Told {
+    fn from(error: &Error) -> Self {
+        let name = |path: &Path| Told::from(path.display().to_string());
+        match error {
+            Error::Refused { root, why } => {
+                Told::ours(Word::CpRefused, [name(root), (*why).into()])
+            }
+            Error::Busy => Word::CpBusy.into(),
+            Error::Stopped(why) => Told::ours(Word::CpStopped, [why.word().into()]),
+            Error::Full(path) => Told::ours(Word::CpFull, [name(path)]),
+            Error::NoSuch(id) => Told::ours(Word::CpNoSuch, [id.to_string().into()]),
+            Error::Damaged(what) => Told::ours(Word::CpDamaged, [what.as_str().into()]),
+            Error::Unseen { since, paths } => {
+                Told::ours(Word::CpUnseen, [since.to_string().into(), few(paths)])
+            }
+            Error::Io { what, path, source } => Told::ours(*what, [name(path), source.into()]),
+        }
+    }
+}
+
 /// Why a tree was not saved as a whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Why {
-    #[error("the tree has too many files")]
     Files,
-    #[error("saving the tree took too long; the next checkpoint goes on from there")]
     Time,
-    #[error("the tree does not fit the quota for checkpoints")]
     Quota,
-    #[error("too many files of the tree cannot be read")]
     LeftOut,
+}
+
+impl Why {
+    pub fn word(self) -> Word {
+        match self {
+            Self::Files => Word::CpWhyFiles,
+            Self::Time => Word::CpWhyTime,
+            Self::Quota => Word::CpWhyQuota,
+            Self::LeftOut => Word::CpWhyLeftOut,
+        }
+    }
 }
 
 /// What checkpoints may cost.
@@ -212,21 +247,21 @@ pub struct Checkpoints {
 impl Checkpoints {
     /// Makes no file before there is something to keep.
     pub fn open(home: &Path, root: &Path, limits: Limits) -> Result<Self> {
-        let root = fs::canonicalize(root).map_err(|e| Error::io("find", root, e))?;
+        let root = fs::canonicalize(root).map_err(|e| Error::io(Word::CpFind, root, e))?;
         let refused = |why| {
             let root = root.clone();
             Err(Error::Refused { root, why })
         };
         if root.parent().is_none() {
-            return refused("it is the root of the file system");
+            return refused(Word::CpIsRoot);
         }
         let user = limits.user_home.as_ref();
         let user = user.map(|h| fs::canonicalize(h).unwrap_or_else(|_| h.clone()));
         if user.as_ref().is_some_and(|h| *h == root) {
-            return refused("it is your home folder");
+            return refused(Word::CpIsHome);
         }
         if user.is_some_and(|h| h.starts_with(&root)) {
-            return refused("your home folder lies in it");
+            return refused(Word::CpHoldsHome);
         }
         let dir = home
             .join("checkpoints")
@@ -337,10 +372,11 @@ impl Checkpoints {
 
     /// One at a time, over all processes. Sweeps what a killed one left.
     fn lock(&self) -> Result<File> {
-        ostler_host::private_dir(&self.dir).map_err(|e| Error::io("make", &self.dir, e))?;
+        ostler_host::private_dir(&self.dir)
+            .map_err(|e| Error::io(Word::HostMakeFolder, &self.dir, e))?;
         let path = self.dir.join("lock");
         let open = File::options().create(true).append(true).open(&path);
-        let file = open.map_err(|e| Error::io("open", &path, e))?;
+        let file = open.map_err(|e| Error::io(Word::CpOpen, &path, e))?;
         let begun = Instant::now();
         loop {
             match file.try_lock() {
@@ -349,7 +385,7 @@ impl Checkpoints {
                     std::thread::sleep(LOCK_PAUSE);
                 }
                 Err(TryLockError::WouldBlock) => return Err(Error::Busy),
-                Err(TryLockError::Error(e)) => return Err(Error::io("lock", &path, e)),
+                Err(TryLockError::Error(e)) => return Err(Error::io(Word::CpLock, &path, e)),
             }
         }
         for dir in [self.dir.clone(), self.packs_dir()] {
@@ -453,18 +489,12 @@ fn change(difference: &tree::Difference) -> Change {
     }
 }
 
-fn many(number: usize) -> String {
-    format!("{number} path{}", if number == 1 { "" } else { "s" })
-}
-
-fn few(paths: &[String]) -> String {
+fn few(paths: &[String]) -> Told {
     const SHOWN: usize = 5;
     let shown: Vec<&str> = paths.iter().take(SHOWN).map(String::as_str).collect();
-    let more = paths.len().saturating_sub(SHOWN);
-    let more = if more > 0 {
-        format!(" and {more} more")
-    } else {
-        String::new()
-    };
-    shown.join(", ") + &more
+    let shown = Told::from(shown.join(", "));
+    match paths.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => Told::ours(Word::CpAndMore, [shown, more.to_string().into()]),
+    }
 }

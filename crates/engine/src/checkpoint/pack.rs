@@ -4,6 +4,7 @@
 use super::disk::Disk;
 use super::tree::Reader;
 use super::{Error, Result, TEMP};
+use ostler_wire::Word;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -47,7 +48,7 @@ impl Packs {
         let mut list = Vec::new();
         match fs::read_dir(dir) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => {}
-            Err(e) => return Err(Error::io("read", dir, e)),
+            Err(e) => return Err(Error::io(Word::HostRead, dir, e)),
             Ok(files) => {
                 for file in files.flatten() {
                     let name = file.file_name();
@@ -113,7 +114,7 @@ impl Packs {
         let damaged = || Error::Damaged(format!("content {}", crate::hex::short(hash, 6)));
         let place = self.find(hash).ok_or_else(damaged)?;
         let path = self.path(place.pack);
-        let fail = |e| Error::io("read", &path, e);
+        let fail = |e| Error::io(Word::HostRead, &path, e);
         let file = match self.open.entry(place.pack) {
             std::collections::hash_map::Entry::Occupied(slot) => slot.into_mut(),
             std::collections::hash_map::Entry::Vacant(slot) => {
@@ -244,7 +245,7 @@ impl Writer {
         }
         self.buffer.clear();
         self.flushed = start;
-        let fail = |e| Error::io("write", &self.temp, e);
+        let fail = |e| Error::io(Word::HostWrite, &self.temp, e);
         if let Some(file) = &mut self.file {
             file.set_len(start).map_err(fail)?;
             file.seek(SeekFrom::Start(start)).map_err(fail)?;
@@ -272,18 +273,19 @@ impl Writer {
         self.flush()?;
         self.disk
             .rename(&self.temp, &self.path)
-            .map_err(|e| Error::io("write", &self.path, e))?;
+            .map_err(|e| Error::io(Word::HostWrite, &self.path, e))?;
         self.file = None;
         Ok(Some((self.number, self.flushed)))
     }
 
     fn flush(&mut self) -> Result<()> {
-        let fail = |e| Error::io("write", &self.temp, e);
+        let fail = |e| Error::io(Word::HostWrite, &self.temp, e);
         let file = match &mut self.file {
             Some(file) => file,
             empty @ None => {
                 if let Some(dir) = self.temp.parent() {
-                    ostler_host::private_dir(dir).map_err(|e| Error::io("make", dir, e))?;
+                    ostler_host::private_dir(dir)
+                        .map_err(|e| Error::io(Word::HostMakeFolder, dir, e))?;
                 }
                 empty.insert(self.disk.create(&self.temp).map_err(fail)?)
             }

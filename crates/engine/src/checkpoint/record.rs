@@ -3,6 +3,7 @@
 use super::pack::Hash;
 use super::tree::{Rel, unquote};
 use super::{Error, Result, Stats, Why};
+use ostler_wire::Word;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
@@ -82,7 +83,7 @@ pub fn ids(dir: &Path) -> Result<Vec<u64>> {
     let files = match fs::read_dir(dir) {
         Ok(files) => files,
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(e) => return Err(Error::io("read", dir, e)),
+        Err(e) => return Err(Error::io(Word::HostRead, dir, e)),
     };
     let mut ids: Vec<u64> = files
         .flatten()
@@ -96,13 +97,13 @@ pub fn read(dir: &Path, id: u64) -> Result<Record> {
     let path = path(dir, id);
     match fs::metadata(&path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Err(Error::NoSuch(id)),
-        Err(e) => return Err(Error::io("read", &path, e)),
+        Err(e) => return Err(Error::io(Word::HostRead, &path, e)),
         Ok(meta) if meta.len() > MAX_BYTES => {
             return Err(Error::Damaged(format!("checkpoint {id}")));
         }
         Ok(_) => {}
     }
-    let bytes = fs::read(&path).map_err(|e| Error::io("read", &path, e))?;
+    let bytes = fs::read(&path).map_err(|e| Error::io(Word::HostRead, &path, e))?;
     let record: Option<Record> = serde_json::from_slice(&bytes).ok();
     record
         .filter(|r| r.id == id)

@@ -11,6 +11,7 @@ use super::select::{IGNORE_FILE, Rules};
 use super::tree::{self, Difference, Folder, Node, Rel, is_within, unquote};
 use super::{Checkpoints, Disk, Error, Ignored, Record, Repeat, Result, Scope, record};
 use ostler_host::raw;
+use ostler_wire::{Why, Word};
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
@@ -55,7 +56,7 @@ pub enum Unseen {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Kept {
     pub path: String,
-    pub why: String,
+    pub why: Why,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -117,7 +118,7 @@ impl Checkpoints {
             // A checkpoint of what nobody saw would count as seen at the next try.
             let path = record::path(&self.dir, now.record.id);
             let gone = self.disk.remove(&path);
-            gone.map_err(|e| Error::io("remove", &path, e))?;
+            gone.map_err(|e| Error::io(Word::CpRemove, &path, e))?;
             let since = expected.map_or(id, |e| e.id);
             return Err(Error::Unseen {
                 since,
@@ -257,7 +258,7 @@ fn carry_out(
         changes.retain(|c| !unseen.contains(&c.path));
         report.kept.extend(unseen.iter().map(|path| Kept {
             path: prefix.to_owned() + &tree::quote(path),
-            why: "it changed since it was last seen".into(),
+            why: Word::CpChangedSince.into(),
         }));
     }
     let mut apply = Apply::new(root, packs, marks);

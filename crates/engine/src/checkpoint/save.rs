@@ -10,6 +10,7 @@ use super::tree::{self, Rel};
 use super::{
     Checkpoints, Covers, Error, Ignored, Record, Repeat, Result, Scope, Why, below, record,
 };
+use ostler_wire::Word;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::io;
@@ -218,9 +219,9 @@ impl Checkpoints {
         record.stats.added = bytes.saturating_sub(bytes_before);
         let path = record::path(&self.dir, record.id);
         let text = serde_json::to_vec(&record)
-            .map_err(|e| Error::io("write", &path, io::Error::other(e)))?;
+            .map_err(|e| Error::io(Word::HostWrite, &path, io::Error::other(e)))?;
         let put = self.disk.put(&path, &text);
-        put.map_err(|e| Error::io("write", &path, e))?;
+        put.map_err(|e| Error::io(Word::HostWrite, &path, e))?;
         self.save_caches(list, caches);
         Ok(record)
     }

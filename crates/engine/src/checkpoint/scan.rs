@@ -8,6 +8,7 @@ use super::select::{IGNORE_FILE, MAX_IGNORE_BYTES, Rules, Wanted};
 use super::tree::{self, Folder, Node, Rel, join};
 use super::{Error, LeftOut, Limits, Stats, Why};
 use ostler_host::raw::{self, Mark};
+use ostler_wire::Word;
 use sha2::{Digest, Sha256};
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, DirEntry, File, Metadata};
@@ -141,7 +142,7 @@ impl Look<'_> {
             Ok(Some(hash)) => Ok(hash),
             Ok(None) => {
                 let error = io::Error::from(io::ErrorKind::NotFound);
-                Err(Halt::Fail(Error::io("read", &root, error)))
+                Err(Halt::Fail(Error::io(Word::HostRead, &root, error)))
             }
             Err(halt) => {
                 self.carry_over();

@@ -4,6 +4,7 @@ use super::pack::Packs;
 use super::{Change, Checkpoints, Kind, Point, Result, Side, record, tree};
 use crate::tools::files::diff;
 use ostler_host::raw;
+use ostler_wire::{Language, Word};
 use std::fmt::Write as _;
 use std::io::Read as _;
 
@@ -53,7 +54,13 @@ impl Checkpoints {
     }
 
     /// At most about so many bytes of it.
-    pub fn unified(&self, from: u64, to: Point, max_bytes: usize) -> Result<String> {
+    pub fn unified(
+        &self,
+        from: u64,
+        to: Point,
+        max_bytes: usize,
+        language: Language,
+    ) -> Result<String> {
         let changes = self.diff(from, to)?;
         let mut packs = Packs::open(&self.packs_dir())?;
         let mut out = String::new();
@@ -66,7 +73,8 @@ impl Checkpoints {
             self.write(&mut packs, change, max_bytes, &mut out);
         }
         if left > 0 {
-            let _ = writeln!(out, "… {left} more files");
+            out.push_str(&language.many(Word::DiffMoreFiles, left, &[&left.to_string()]));
+            out.push('\n');
         }
         Ok(out)
     }

@@ -106,7 +106,16 @@ impl Watch {
                 None
             }
             Event::Delta(_) => None,
-            Event::Entry(entry) => self.seen.entry(entry),
+            Event::Entry(entry) => {
+                // One in the background can be taken back by itself.
+                let works_for_a_call = !self.about.0.is_empty();
+                if let Body::Checkpoint(saved) = &entry.body
+                    && works_for_a_call
+                {
+                    self.report(What::Saved(saved.clone())).await;
+                }
+                self.seen.entry(entry)
+            }
         };
         if doing.is_some() && doing != self.seen.doing {
             self.seen.doing.clone_from(&doing);

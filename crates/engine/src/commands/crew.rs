@@ -6,6 +6,7 @@ use crate::desk::Desk;
 use crate::inbox::Inbox;
 use crate::policy::time_shown;
 use crate::skills::{RunAs, Skill};
+use crate::sources::about;
 use ostler_wire::{Act, Action, Deed, Item, Language, List, View, Word};
 use std::time::Duration;
 
@@ -27,7 +28,11 @@ pub fn agents(desk: &mut Desk, inbox: &mut Inbox, _: &str) -> View {
             true => String::new(),
             false => format!(" ({})", marks.join(", ")),
         };
-        out.push_str(&format!("- `{}`{marks} {}\n", role.name, role.description));
+        out.push_str(&format!(
+            "- `{}`{marks} {}\n",
+            role.name,
+            about(&role.description, language)
+        ));
     }
     let running = inbox.children.list();
     if !running.is_empty() {
@@ -91,7 +96,12 @@ pub fn skills(desk: &mut Desk, _: &mut Inbox, words: &str) -> View {
         let name = skill.name();
         Item {
             label: name.to_owned(),
-            detail: [&skill.template.description, language.say(how), from].join(" · "),
+            detail: [
+                about(&skill.template.description, language),
+                language.say(how),
+                from,
+            ]
+            .join(" · "),
             marked: false,
             actions: vec![
                 action(Word::SkillUse, Act::Do(Deed::Compose(format!("/{name} ")))),

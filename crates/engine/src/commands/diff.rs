@@ -5,7 +5,7 @@ use crate::checkpoint::{Error, Point as Moment};
 use crate::points::Points;
 use crate::saves::{self, Place};
 use crate::session::Session;
-use ostler_wire::{Saved, View, Word};
+use ostler_wire::{Language, Saved, View, Word};
 use std::sync::Arc;
 
 /// Bytes of a diff that are shown.
@@ -18,7 +18,7 @@ pub fn diff<'a>(session: &'a mut Session, words: &'a str) -> Work<'a> {
 async fn run(session: &mut Session, words: &str) -> View {
     let language = session.options.language;
     if let Err(error) = session.take_over() {
-        return View::Error(error.to_string());
+        return View::Error(error.say(language));
     }
     let points = Points::of(&session.branch());
     let (from, to) = match words.trim() {
@@ -36,7 +36,7 @@ async fn run(session: &mut Session, words: &str) -> View {
     let (Some(from), Some(place)) = (from, place) else {
         return View::Text(language.say(Word::NothingChanged).into());
     };
-    let work = tokio::task::spawn_blocking(move || unified(&place, &from, to.as_ref()));
+    let work = tokio::task::spawn_blocking(move || unified(&place, &from, to.as_ref(), language));
     match session.inbox.attend(work).await {
         Ok(Ok(Ok(text))) if text.is_empty() => {
             View::Text(language.say(Word::NothingChanged).into())
@@ -47,12 +47,17 @@ async fn run(session: &mut Session, words: &str) -> View {
     }
 }
 
-fn unified(place: &Arc<Place>, from: &Saved, to: Option<&Saved>) -> Result<String, Error> {
+fn unified(
+    place: &Arc<Place>,
+    from: &Saved,
+    to: Option<&Saved>,
+    language: Language,
+) -> Result<String, Error> {
     let store = place.open()?;
     let from = saves::find(&store, from)?.id;
     let to = match to {
         Some(to) => Moment::At(saves::find(&store, to)?.id),
         None => Moment::Now,
     };
-    store.unified(from, to, MAX_DIFF)
+    store.unified(from, to, MAX_DIFF, language)
 }

@@ -19,7 +19,7 @@ async fn prepared(session: &mut Session, goal: &str) -> Result<View, String> {
     if goal.is_empty() {
         return Err(language.say(Word::HandoffUsage).into());
     }
-    session.take_over().map_err(|e| e.to_string())?;
+    session.take_over().map_err(|e| e.say(language))?;
     let (desk, inbox) = (&mut session.desk, &mut session.inbox);
     let entries = past(desk);
     if !entries.iter().any(|e| matches!(e.body, Body::Message(_))) {
@@ -27,7 +27,7 @@ async fn prepared(session: &mut Session, goal: &str) -> Result<View, String> {
     }
     match made(desk, inbox, &entries, goal)
         .await
-        .map_err(|e| e.to_string())?
+        .map_err(|e| e.say(language))?
     {
         Made::Stopped => Ok(View::Text(language.say(Word::HandoffStopped).into())),
         Made::Unwritten(why) => Err(why),
@@ -97,7 +97,7 @@ async fn made(
         payer: desk.account.payer_in(Some(ROLE)),
     };
     let improved = inbox
-        .attend(draft.improved((&model, &feed), entries, &cancel, till))
+        .attend(draft.improved((&model, &feed, language), entries, &cancel, till))
         .await;
     desk.progress(ROLE, "");
     let Improved {

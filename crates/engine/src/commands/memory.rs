@@ -3,7 +3,7 @@
 use super::Work;
 use crate::memory::{Explained, Fact, Fate, Memory, MemoryError, Recalled, Worth};
 use crate::session::Session;
-use ostler_wire::{Act, Action, Item, Language, List, View, Word};
+use ostler_wire::{Act, Action, Item, Language, List, Say, View, Word};
 use std::sync::Arc;
 
 /// Facts of one list.
@@ -54,7 +54,7 @@ fn look(store: &Arc<Memory>, words: &str, language: Language) -> View {
             .map(|fact| View::Text(language.fill(Word::MemoryDoRestore, &[&fact.name]))),
         _ => return View::Error(language.say(Word::MemoryUsage).into()),
     };
-    view.unwrap_or_else(|error| View::Error(error.to_string()))
+    view.unwrap_or_else(|error| View::Error(error.say(language)))
 }
 
 fn card(fact: &Fact) -> String {

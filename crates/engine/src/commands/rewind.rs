@@ -71,7 +71,7 @@ async fn run(session: &mut Session, words: &str) -> View {
         return refused;
     }
     if let Err(error) = session.take_over() {
-        return View::Error(error.to_string());
+        return View::Error(error.say(language));
     }
     let points = Points::of(&session.branch());
     match order(words) {
@@ -262,7 +262,7 @@ async fn go(
     let text = told(&shortened(&point.text), what, report.as_ref(), language);
     let ended = session.take_back(to, done(what, report.as_ref(), points), text);
     match (ended, talk) {
-        (Err(error), _) => View::Error(error.to_string()),
+        (Err(error), _) => View::Error(error.say(language)),
         // A command that did harm is not put under the next Enter.
         (Ok(()), true) if !point.own => View::Do(Deed::Compose(point.text)),
         (Ok(()), _) => said(),
@@ -300,7 +300,7 @@ async fn undo(session: &mut Session, points: &Points, unseen: Unseen) -> View {
     let to = last.from.filter(|_| talk);
     match session.take_back(to, done(last.what, report.as_ref(), points), text) {
         Ok(()) => said(),
-        Err(error) => View::Error(error.to_string()),
+        Err(error) => View::Error(error.say(language)),
     }
 }
 

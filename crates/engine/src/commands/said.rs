@@ -6,7 +6,7 @@ use crate::dispatch::own;
 use crate::inbox::Inbox;
 use crate::instructions;
 use crate::log::LogError;
-use ostler_wire::{Body, Message, View, Word};
+use ostler_wire::{Body, Message, Say, View, Word};
 use std::io::{self, Write as _};
 use std::path::Path;
 
@@ -52,7 +52,7 @@ async fn note(desk: &mut Desk, inbox: &mut Inbox, text: &str) -> Result<View, Lo
         return Ok(View::Text(language.say(Word::NoteNot).into()));
     }
     if let Err(error) = append(&path, &text) {
-        let why = error.to_string();
+        let why = error.say(language);
         return Ok(View::Error(language.fill(Word::NoteFailed, &[&file, &why])));
     }
     // The prompt of this session has the file as it was, and stays as it is.

@@ -5,7 +5,7 @@ use crate::points::Points;
 use crate::session::Session;
 use crate::{export, log};
 use ostler_llm::Effort;
-use ostler_wire::{Act, Action, Body, Deed, Item, List, Open, View, Word};
+use ostler_wire::{Act, Action, Body, Deed, Item, List, Open, Say, View, Word};
 use std::sync::Arc;
 
 pub fn new(session: &mut Session, _: &str) -> View {
@@ -171,6 +171,6 @@ pub fn export(session: &mut Session, to: &str) -> View {
     let shown = path.display().to_string();
     match written {
         Ok(()) => View::Text(language.fill(Word::Exported, &[&shown])),
-        Err(error) => View::Error(format!("{shown}: {error}")),
+        Err(error) => View::Error(format!("{shown}: {}", error.say(language))),
     }
 }

@@ -5,7 +5,7 @@ use crate::goal::{Goal, MAX_CONTINUATIONS, Strategy};
 use crate::inbox::{Inbox, Prompt, Purpose};
 use crate::policy::{Approve, Mode, Rule, Rules};
 use crate::standing::Grant;
-use ostler_wire::{Access, Delta, GoalState, Language, View, Word};
+use ostler_wire::{Access, Delta, GoalState, Language, Say, View, Word};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -36,21 +36,30 @@ pub fn mode(desk: &mut Desk, _: &mut Inbox, name: &str) -> View {
     if name.is_empty() {
         return View::Text(language.fill(Word::ModeIs, &[now.name()]));
     }
-    if name == "next" {
-        // A goal has to be named, so it is not stumbled into.
-        return enter(
-            desk,
-            match now {
-                Mode::Normal => Mode::Plan,
-                Mode::Plan | Mode::Goal => Mode::Normal,
-            },
-        );
-    }
-    let Some(mode) = Mode::parse(&name.to_ascii_lowercase()) else {
+    let Some(mode) = named(name, now) else {
         let names = Mode::ALL.map(Mode::name).join(", ");
         return View::Error(language.fill(Word::NoMode, &[name, &names]));
     };
     enter(desk, mode)
+}
+
+fn named(name: &str, now: Mode) -> Option<Mode> {
+    match (name, now) {
+        // A goal has to be named, so it is not stumbled into.
+        ("next", Mode::Normal) => Some(Mode::Plan),
+        ("next", Mode::Plan | Mode::Goal) => Some(Mode::Normal),
+        (name, _) => Mode::parse(&name.to_ascii_lowercase()),
+    }
+}
+
+/// The mode that a command of this name leads to from this one, if it is about that.
+pub fn meant(command: &str, rest: &str, now: Mode) -> Option<Mode> {
+    match (command, rest) {
+        ("mode", name) => named(name, now),
+        ("plan", _) => Some(Mode::Plan),
+        ("goal", "clear") if now == Mode::Goal => Some(Mode::Normal),
+        _ => None,
+    }
 }
 
 pub fn plan(desk: &mut Desk, inbox: &mut Inbox, what: &str) -> View {
@@ -64,12 +73,20 @@ pub fn plan(desk: &mut Desk, inbox: &mut Inbox, what: &str) -> View {
 }
 
 fn enter(desk: &mut Desk, mode: Mode) -> View {
+    let had_goal = desk.standing.goal.is_some();
     desk.standing.enter(mode);
+    let ended = had_goal && desk.standing.goal.is_none();
     let language = desk.manner.language;
-    changed(desk, |desk| match desk.standing.mode {
-        mode @ Mode::Normal => language.fill(Word::ModeIs, &[mode.name()]),
-        Mode::Plan => language.say(Word::ModeIsPlan).into(),
-        Mode::Goal => language.say(Word::ModeIsGoal).into(),
+    changed(desk, |desk| {
+        let now = match desk.standing.mode {
+            mode @ Mode::Normal => language.fill(Word::ModeIs, &[mode.name()]),
+            Mode::Plan => language.say(Word::ModeIsPlan).into(),
+            Mode::Goal => language.say(Word::ModeIsGoal).into(),
+        };
+        match ended {
+            true => format!("{} {now}", language.say(Word::GoalOver)),
+            false => now,
+        }
     })
 }
 
@@ -114,9 +131,11 @@ fn said(goal: &Goal, language: Language) -> String {
     };
     let (turn, most) = (goal.turn.to_string(), MAX_CONTINUATIONS.to_string());
     let mut text = language.fill(state, &[&turn, &most, &goal.objective]);
-    for more in [&goal.why, &goal.folder].into_iter().flatten() {
-        text.push_str("\n\n");
-        text.push_str(more);
+    for (word, more) in [(Word::GoalWhy, &goal.why), (Word::GoalState, &goal.folder)] {
+        if let Some(more) = more {
+            text.push_str("\n\n");
+            text.push_str(&language.fill(word, &[more]));
+        }
     }
     text
 }
@@ -128,7 +147,10 @@ fn changed(desk: &mut Desk, text: impl FnOnce(&Desk) -> String) -> View {
     desk.feed.delta(Delta::Standing { mode });
     match recorded {
         Ok(()) => View::Text(text(desk)),
-        Err(error) => View::Error(format!("{}; {error}", text(desk))),
+        Err(error) => {
+            let why = error.say(desk.manner.language);
+            View::Error(format!("{}; {why}", text(desk)))
+        }
     }
 }
 

@@ -175,7 +175,7 @@ pub fn tell(desk: &mut Desk, ended: &Ended) {
         return show(desk, "bg", View::Text(text));
     }
     if let Err(error) = desk.commit(vec![Body::Notice(Notice { text })]) {
-        show(desk, "bg", View::Error(error.to_string()));
+        show(desk, "bg", View::Error(error.say(desk.manner.language)));
     }
 }
 

@@ -10,7 +10,7 @@ use crate::templates::{Piece, Template};
 use crate::tool::Typed as _;
 use crate::tools::read_only_skill::ReadOnlySkill;
 use crate::tools::skill::Skill as SkillTool;
-use ostler_wire::{Body, Notice, Word};
+use ostler_wire::{Body, Notice, Say, Word};
 use std::sync::Arc;
 
 /// The template that a line calls, and its arguments.

@@ -26,7 +26,7 @@ use crate::inbox::Inbox;
 use crate::log::{LogError, branch};
 use crate::transcript::BYTES_PER_TOKEN;
 use ostler_wire::{
-    Body, Compaction, DigestBy, Entry, Notice, Role, TodoItem, TodoState, View, Word,
+    Body, Compaction, DigestBy, Entry, Notice, Role, Say, TodoItem, TodoState, View, Word,
 };
 use std::mem::{Discriminant, discriminant};
 use std::path::PathBuf;
@@ -249,7 +249,7 @@ pub(crate) async fn on_wish(desk: &mut Desk, inbox: &mut Inbox, focus: &str) -> 
         Ok(Folded::Not(Pointless::Little)) => View::Text(language.say(Word::FoldNothing).into()),
         Ok(Folded::Not(why)) => View::Text(reason(desk, why)),
         Ok(Folded::Interrupted) => View::Text(language.say(Word::FoldStopped).into()),
-        Err(error) => View::Error(error.to_string()),
+        Err(error) => View::Error(error.say(language)),
     }
 }
 
@@ -364,7 +364,9 @@ async fn carry_out(
     let by = match &prose {
         Ok(_) => DigestBy::Model,
         Err(why) => {
-            bodies.push(notice(language.fill(Word::FoldNoSummary, &[why])));
+            bodies.push(notice(
+                language.fill(Word::FoldNoSummary, &[&why.say(language)]),
+            ));
             DigestBy::Mechanical
         }
     };
@@ -494,11 +496,9 @@ fn archived(desk: &Desk, folded: &[Entry]) -> Result<Option<String>, String> {
             Ok(Some(path.display().to_string()))
         }
         Err(error) => {
-            let (path, why) = (path.display().to_string(), error.to_string());
-            Err(desk
-                .manner
-                .language
-                .fill(Word::FoldNoArchive, &[&path, &why]))
+            let language = desk.manner.language;
+            let (path, why) = (path.display().to_string(), error.say(language));
+            Err(language.fill(Word::FoldNoArchive, &[&path, &why]))
         }
     }
 }
@@ -545,11 +545,13 @@ fn digest_room(desk: &Desk) -> usize {
 
 /// How the person gets a handoff of this session.
 fn handoff_command(desk: &Desk) -> String {
-    if desk.manner.interactive {
-        return "`/handoff …`.".into();
-    }
-    let id: String = desk.account.session.chars().take(8).collect();
-    format!("`ostler handoff --goal \"…\" --from-session {id}`.")
+    let command = if desk.manner.interactive {
+        "`/handoff …`".to_owned()
+    } else {
+        let id: String = desk.account.session.chars().take(8).collect();
+        format!("`ostler handoff --goal \"…\" --from-session {id}`")
+    };
+    desk.manner.language.fill(Word::FullStop, &[&command])
 }
 
 fn notice(text: String) -> Body {

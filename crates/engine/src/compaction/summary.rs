@@ -10,7 +10,7 @@ use crate::desk::Desk;
 use crate::inbox::{Inbox, Stopped};
 use crate::sample::{Sampled, sample};
 use ostler_llm::{Answer, AnswerPart, Calls, Error, Forbidding, TokenUsage};
-use ostler_wire::{Body, Compaction, Entry, Message, Stop, Usage};
+use ostler_wire::{Body, Compaction, Entry, Message, Stop, Usage, Why, Word};
 use tokio_util::sync::CancellationToken;
 
 const INSTRUCTION: &str = include_str!("instruction.md");
@@ -37,7 +37,7 @@ pub struct Summary {
     /// What it may cost, until it is booked.
     pub held: Vec<Hold>,
     /// Or why there is none.
-    pub prose: Result<Prose, String>,
+    pub prose: Result<Prose, Why>,
     pub usage: Vec<Usage>,
 }
 
@@ -76,7 +76,7 @@ pub async fn ask(
         },
         summary: Summary {
             held: Vec::new(),
-            prose: Err("it is too long for the model".into()),
+            prose: Err(Word::FoldTooLong.into()),
             usage: Vec::new(),
         },
     };
@@ -129,6 +129,7 @@ async fn request(
         ts: String::new(),
         body: Body::Message(Message::note(format!("{}{focus}", INSTRUCTION.trim_end()))),
     });
+    let language = desk.manner.language;
     let payer = desk.account.payer_in(Some(ROLE));
     let worst = desk.worst_of(&conversation);
     let summary = &mut next.summary;
@@ -136,13 +137,13 @@ async fn request(
     match desk.account.budget.hold(payer, worst) {
         Ok(held) => summary.held.push(held),
         Err(breach) => {
-            summary.prose = Err(breach.message(desk.manner.language));
+            summary.prose = Err(breach.message(language).into());
             return Reply::Answered;
         }
     }
     let (body, sent) = conversation.request();
     let feed = desk.feed.hushed();
-    let sampling = sample(&conversation.model, body, &feed, cancel);
+    let sampling = sample(&conversation.model, body, &feed, language, cancel);
     let (answer, error) = match inbox.attend(sampling).await {
         Err(Stopped) => (Answer::default(), None),
         Ok(Sampled::Interrupted(partial)) => (partial, None),
@@ -167,7 +168,7 @@ async fn request(
     match error {
         Error::Overflow { .. } => Reply::Overflow,
         Error::Fatal { ref status, .. } if matches!(status, Some(400 | 404 | 422)) => {
-            summary.prose = Err(error.to_string());
+            summary.prose = Err(error.why().clone());
             Reply::Refused
         }
         Error::Retryable { .. }
@@ -176,7 +177,7 @@ async fn request(
         | Error::LoginRequired { .. }
         | Error::InvalidResponse { .. }
         | Error::Fatal { .. } => {
-            summary.prose = Err(error.to_string());
+            summary.prose = Err(error.why().clone());
             Reply::Answered
         }
     }
@@ -218,9 +219,9 @@ fn shown(desk: &Desk, material: Material<'_>, share: Share) -> (Conversation, u6
 }
 
 /// What the answer says. Calls in it are nobody's.
-fn prose(answer: &Answer) -> Result<Prose, String> {
+fn prose(answer: &Answer) -> Result<Prose, Why> {
     if answer.stop == Some(Stop::Refusal) {
-        return Err("it refused".into());
+        return Err(Word::ModelRefused.into());
     }
     let text: String = answer
         .parts
@@ -232,11 +233,11 @@ fn prose(answer: &Answer) -> Result<Prose, String> {
         .collect();
     if text.trim().is_empty() {
         return Err(match calls(answer) {
-            true => "it called tools instead of answering".into(),
-            false => "its answer was empty".into(),
+            true => Word::FoldCalled.into(),
+            false => Word::FoldEmpty.into(),
         });
     }
-    Prose::parse(&text).ok_or_else(|| "its answer was none of what it was asked for".into())
+    Prose::parse(&text).ok_or_else(|| Word::HandoffOffTopic.into())
 }
 
 fn usage(desk: &Desk, answer: &Answer, sent: &Sent) -> Option<Usage> {

@@ -9,7 +9,6 @@ use crate::instructions;
 use crate::log::branch;
 use crate::prompt;
 use crate::roles::Roles;
-use crate::saves::Saves;
 use crate::skills::Skills;
 use crate::store::copied;
 use crate::templates;
@@ -162,8 +161,7 @@ pub fn settle(desk: &mut Desk, heir: Heir) {
     if desk.account.budget.has_role(&duty.role) {
         desk.account.role.clone_from(&duty.role);
     }
-    // Its parent saves the tree before and after it.
-    desk.shop.saves = Saves::default();
+    desk.shop.saves = std::mem::take(&mut desk.shop.saves).below();
     desk.offers.crew.depth = duty.depth;
     desk.offers.crew.role = Some(duty.role);
     desk.offers.crew.skill = duty.skill;

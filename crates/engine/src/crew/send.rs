@@ -2,7 +2,7 @@
 //! what became of it.
 
 use super::{Bill, Duty, Hand};
-use crate::children::{Caller, Ended, Errand, How, post_prompt, shortened};
+use crate::children::{Caller, Ended, Errand, Heir, How, post_prompt, shortened};
 use crate::cut::{Capture, clip};
 use crate::policy::{Mode, Rule, time_shown};
 use crate::roles::{PLANNER, Role};
@@ -55,30 +55,15 @@ pub async fn send(cx: &Context, order: Order) -> Result<Value, ToolError> {
     let role = role(&hand, &order)?;
     let name = role.name.clone();
     let mut heir = hand.heir.clone();
-    let mut tree = None;
-    if order.worktree && !(order.read_only || role.capabilities.read_only) {
-        tree = Some(Worktree::add(cx, &hand.crew.home).await?);
-    }
     heir.title.clone_from(&order.title);
     if let Some(model) = model(&hand, &order, &role) {
         heir.effort = None;
         heir.model = model;
     }
-    assign(&hand, &order, &role, cx, tree.as_ref(), &mut heir);
     let model = heir.model.clone();
-    let work = {
-        let (cx, hand) = (cx.clone(), hand.clone());
-        async move {
-            let sent = errand(&cx, &hand, heir, order.first, role.timeout).await;
-            let left = match tree {
-                Some(tree) => tree.settle(&cx, &order.title).await,
-                None => None,
-            };
-            (sent, left)
-        }
-    };
+    let work = carry_out((cx.clone(), hand), order, role, heir);
     // A call that is dropped has its child stopped by the turn's token; what is left of its tree is looked at all the same.
-    let (sent, left) = tokio::spawn(work).await.map_err(|_| interrupted())?;
+    let (sent, left) = tokio::spawn(work).await.map_err(|_| interrupted())??;
     let ended = sent.map_err(|failed| match failed {
         Failed::Stopped => interrupted(),
         Failed::Open(why) => error(
@@ -89,6 +74,31 @@ pub async fn send(cx: &Context, order: Order) -> Result<Value, ToolError> {
         ),
     })?;
     settle(cx, ended, left)
+}
+
+type Sent = (Result<Ended, Failed>, Option<Value>);
+
+/// Makes its tree, if it has one, sees it to its end, and says what it left there.
+async fn carry_out(
+    (cx, hand): (Context, Arc<Hand>),
+    order: Order,
+    role: Role,
+    mut heir: Heir,
+) -> Result<Sent, ToolError> {
+    let mut tree = None;
+    if order.worktree && !(order.read_only || role.capabilities.read_only) {
+        tree = Some(Worktree::add(&cx, &hand.crew.home).await?);
+    }
+    assign(&hand, &order, &role, &cx, tree.as_ref(), &mut heir);
+    let sent = match cx.cancel.is_cancelled() {
+        true => Err(Failed::Stopped),
+        false => errand(&cx, &hand, heir, order.first, role.timeout).await,
+    };
+    let left = match tree {
+        Some(tree) => Some(tree.settle(&cx, &order.title).await),
+        None => None,
+    };
+    Ok((sent, left))
 }
 
 fn error(code: &'static str, message: &str) -> ToolError {
@@ -153,7 +163,7 @@ fn assign(
     role: &Role,
     cx: &Context,
     tree: Option<&Worktree>,
-    heir: &mut crate::children::Heir,
+    heir: &mut Heir,
 ) {
     let mut caps = role.capabilities.clone();
     let standing = &mut heir.standing;
@@ -195,7 +205,7 @@ pub enum Failed {
 pub async fn errand(
     cx: &Context,
     hand: &Hand,
-    heir: crate::children::Heir,
+    heir: Heir,
     first: Op,
     limit: Duration,
 ) -> Result<Ended, Failed> {

@@ -1,6 +1,7 @@
 //! May the next request be sent? Holds what it may cost; a budget that it does not fit is for the person to raise.
 
 use crate::budget::{Breach, Hold, RAISE};
+use crate::commands;
 use crate::desk::Desk;
 use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
@@ -23,7 +24,8 @@ pub async fn afford(desk: &mut Desk, inbox: &mut Inbox) -> Result<Afforded, LogE
         if !desk.manner.interactive {
             return Ok(Afforded::No(breach));
         }
-        match inbox.ask(breach.ask(desk.manner.language)).await {
+        let ask = breach.ask(desk.manner.language);
+        match commands::ask(desk, inbox, ask).await {
             Ok(answer) if answer.choice == RAISE => desk.account.budget.raise(&breach),
             Ok(_) => return Ok(Afforded::No(breach)),
             Err(Stopped) => return Ok(Afforded::Stopped),

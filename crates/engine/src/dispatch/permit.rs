@@ -167,7 +167,7 @@ async fn trust(
         options: trust_options(desk, name, keeping.as_ref()),
         ..Ask::default()
     };
-    let Ok(mut answer) = inbox.ask(ask).await else {
+    let Ok(mut answer) = commands::ask(desk, inbox, ask).await else {
         return Ok(Err(never_ran()));
     };
     let mut saved = None;
@@ -274,7 +274,7 @@ async fn ask(
         ..Ask::default()
     };
     let offered: Vec<String> = ask.options.iter().map(|o| o.id.clone()).collect();
-    let mut answer = match inbox.ask(ask).await {
+    let mut answer = match commands::ask(desk, inbox, ask).await {
         Ok(answer) => answer,
         Err(Stopped) => return Ok(Err(never_ran())),
     };
@@ -420,7 +420,10 @@ async fn preview(desk: &Desk, inbox: &mut Inbox, prepared: &Prepared) -> Option<
     let cx = desk.context(&prepared.call.id, prepared.tool.name(), &[], cancel);
     let looking = prepared.tool.preview(prepared.args.clone(), cx);
     let diff = inbox.attend(looking).await.ok()??;
-    Some(diff).filter(|diff| !diff.is_empty())
+    Some(match diff.is_empty() {
+        true => desk.manner.language.say(Word::NoChange).into(),
+        false => diff,
+    })
 }
 
 /// Writes the rules to where they hold for ever, and names them with the place. What fails is told, and holds for the

@@ -1,6 +1,7 @@
 //! Questions of tools to the person: words, and plans, whose approval changes the mode.
 
 use super::never_ran;
+use crate::commands;
 use crate::desk::Desk;
 use crate::inbox::{Answer, Inbox};
 use crate::policy::Mode;
@@ -12,7 +13,7 @@ use std::time::Instant;
 
 /// The person's answer; `None` when there is nobody to give one, or no words in it.
 pub async fn put(
-    desk: &Desk,
+    desk: &mut Desk,
     inbox: &mut Inbox,
     tool: &str,
     question: Question,
@@ -51,7 +52,7 @@ pub async fn put(
         tool: Some(tool.to_owned()),
         ..ask
     };
-    let Ok(answer) = inbox.ask(ask).await else {
+    let Ok(answer) = commands::ask(desk, inbox, ask).await else {
         return Err(never_ran());
     };
     Ok(match words {

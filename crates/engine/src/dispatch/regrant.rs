@@ -2,6 +2,7 @@
 
 use super::permit::{Leave, commit_approval, save};
 use super::{Finished, Prepared, run_in_turn, turn_to_write};
+use crate::commands;
 use crate::commands::SESSION;
 use crate::confine::Terms;
 use crate::desk::Desk;
@@ -28,7 +29,8 @@ pub async fn offer(
         return Ok(first);
     };
     let mut rules = rules(&wanted);
-    let answer = match inbox.ask(question(desk, prepared, &wanted, &rules)).await {
+    let ask = question(desk, prepared, &wanted, &rules);
+    let answer = match commands::ask(desk, inbox, ask).await {
         Ok(answer) => answer,
         Err(Stopped) => return Ok(first),
     };

@@ -6,12 +6,15 @@ mod report;
 mod research;
 mod signal;
 
+use crate::children::shortened;
 use crate::desk::Desk;
 use crate::dispatch::own::confirmed;
-use crate::inbox::{Inbox, Prompt, Purpose};
+use crate::inbox::{Inbox, Prompt, Purpose, Stopped};
 use crate::log::LogError;
 use crate::policy::Mode;
-use ostler_wire::{Body, Entry, GoalState, Interrupted, Notice, Outcome, TurnEnd, Word};
+use ostler_wire::{
+    Body, Entry, GoalState, Interrupted, Notice, Outcome, TodoItem, TodoState, TurnEnd, Word,
+};
 use report::{Report, plain, report, same};
 use std::time::Instant;
 
@@ -21,6 +24,8 @@ pub const MAX_CONTINUATIONS: u32 = 50;
 const MAX_BLOCKED: u32 = 3;
 /// Characters of the objective where it is repeated.
 const MAX_OBJECTIVE: usize = 4_000;
+/// Open steps that it is told of.
+const MAX_STEPS: usize = 10;
 /// Bytes at the end of an answer in which its report is looked for.
 const MAX_ANSWER: usize = 8 << 10;
 
@@ -64,6 +69,24 @@ struct Audit {
     /// The one before, and how often it was given.
     said: String,
     repeats: u32,
+    /// What is open and done of the list that it made for itself.
+    steps: Steps,
+    doubt: Doubt,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Steps {
+    open: Vec<String>,
+    done: usize,
+}
+
+/// Whether it was told that its own list has more to do than its report says. Once is enough: lists are forgotten, too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Doubt {
+    #[default]
+    None,
+    Due,
+    Told,
 }
 
 impl Audit {
@@ -82,6 +105,11 @@ impl Audit {
                 false
             }
         }
+    }
+
+    /// Whether a report of the end is not believed yet: steps of its own list are open.
+    fn doubts(&self) -> bool {
+        self.doubt == Doubt::None && !self.steps.open.is_empty()
     }
 
     /// Whether the same was said too often, with nothing done.
@@ -172,6 +200,18 @@ impl Goal {
         self.audit.changed = true;
     }
 
+    /// Its list of steps, whenever it changes. One that is done more is work that was done.
+    pub fn planned(&mut self, items: &[TodoItem]) {
+        let is_done = |item: &&TodoItem| item.state == TodoState::Done;
+        let open = items.iter().filter(|item| !is_done(item));
+        let steps = Steps {
+            open: open.take(MAX_STEPS).map(|item| item.text.clone()).collect(),
+            done: items.iter().filter(is_done).count(),
+        };
+        self.audit.changed |= steps.done > self.audit.steps.done;
+        self.audit.steps = steps;
+    }
+
     pub fn answered(&mut self, text: &str) {
         let from = text.len().saturating_sub(MAX_ANSWER);
         let from = (from..=text.len()).find(|at| text.is_char_boundary(*at));
@@ -192,6 +232,10 @@ impl Goal {
             }
         }
         let stuck = match report(&answer) {
+            Report::Done if audit.doubts() && self.turn < MAX_CONTINUATIONS => {
+                audit.doubt = Doubt::Due;
+                None
+            }
             Report::Done => return After::End(GoalState::Done, None),
             Report::Blocked(why) => {
                 audit.was_blocked = true;
@@ -229,13 +273,21 @@ impl Goal {
     }
 
     /// The words of a turn that begins by itself.
-    fn continuation(&self) -> String {
+    fn continuation(&mut self) -> String {
         let folder = self
             .folder
             .as_ref()
             .map_or_else(String::new, |folder| format!(" Its state is in {folder}."));
+        let mut next = "Go on from where you are, without repeating what is done.".to_owned();
+        if self.audit.doubt == Doubt::Due {
+            self.audit.doubt = Doubt::Told;
+            next = format!(
+                "You reported it as done, but these steps of your list are open: {}. Do what is left of them; mark what is done by complete_step with what proves it, or take off the list what is not needed. Then report again.",
+                self.audit.steps.open.join("; ")
+            );
+        }
         format!(
-            "[Goal, turn {} of {MAX_CONTINUATIONS}: {}\nGo on from where you are, without repeating what is done.{folder} End with one line: GOAL: done, GOAL: blocked: why, or GOAL: working: what is next.]",
+            "[Goal, turn {} of {MAX_CONTINUATIONS}: {}\n{next}{folder} End with one line: GOAL: done, GOAL: blocked: why, or GOAL: working: what is next.]",
             self.turn,
             self.objective_shown()
         )
@@ -244,11 +296,15 @@ impl Goal {
 
 /// What a prompt is for becomes clear before its turn: it may be a goal, go on with one, or look like one. What is to be
 /// said about it goes before the prompt.
-pub(crate) async fn admit(desk: &mut Desk, inbox: &mut Inbox, prompt: &mut Prompt) -> Vec<Body> {
+pub(crate) async fn admit(
+    desk: &mut Desk,
+    inbox: &mut Inbox,
+    prompt: &mut Prompt,
+) -> Result<Vec<Body>, Stopped> {
     let waiting = desk.standing.mode == Mode::Goal;
     let words = prompt.purpose == Purpose::Words;
-    let meant = words && is_meant(desk, inbox, &prompt.text).await;
-    match (prompt.purpose, &mut desk.standing.goal) {
+    let meant = words && is_meant(desk, inbox, &prompt.text).await?;
+    Ok(match (prompt.purpose, &mut desk.standing.goal) {
         (Purpose::Continuation, Some(goal)) => {
             goal.turn += 1;
             goal.due = false;
@@ -266,26 +322,26 @@ pub(crate) async fn admit(desk: &mut Desk, inbox: &mut Inbox, prompt: &mut Promp
         }
         (Purpose::Words, None) if meant => begin(desk, prompt, Strategy::Research).await,
         (Purpose::Words | Purpose::Continuation, _) => Vec::new(),
-    }
+    })
 }
 
-/// Whether the person means a goal although they did not say so.
-async fn is_meant(desk: &Desk, inbox: &mut Inbox, text: &str) -> bool {
+/// Whether the person means a goal although they did not say so. Who stops here wants neither.
+async fn is_meant(desk: &Desk, inbox: &mut Inbox, text: &str) -> Result<bool, Stopped> {
     let normal = desk.standing.mode == Mode::Normal;
     let is_child = desk.account.purse != desk.account.session;
     if !normal || is_child || !desk.manner.interactive || !signal::is_strong(text) {
-        return false;
+        return Ok(false);
     }
     let language = desk.manner.language;
     inbox.begin_turn();
     let (ask, yes, no) = (Word::GoalAsk, Word::GoalYes, Word::GoalNo);
-    confirmed(
-        inbox,
-        language.say(ask).into(),
-        language.say(yes),
-        language.say(no),
-    )
-    .await
+    // It is not in the transcript yet.
+    let question = format!("{}\n{}", language.say(ask), shortened(text));
+    let is_meant = confirmed(inbox, question, language.say(yes), language.say(no)).await;
+    match inbox.turn().is_cancelled() {
+        true => Err(Stopped),
+        false => Ok(is_meant),
+    }
 }
 
 async fn begin(desk: &mut Desk, prompt: &mut Prompt, strategy: Strategy) -> Vec<Body> {
@@ -321,7 +377,10 @@ pub(crate) fn conclude(desk: &mut Desk, outcome: Outcome) -> Vec<Body> {
     let (state, why) = match goal.after(outcome) {
         After::GoOn => {
             goal.due = true;
-            return Vec::new();
+            let open = goal.audit.steps.open.join("; ");
+            let text = language.fill(Word::GoalDoubted, &[&open]);
+            let doubted = (goal.audit.doubt == Doubt::Due).then_some(Body::Notice(Notice { text }));
+            return doubted.into_iter().collect();
         }
         After::End(state, why) => (state, why),
     };
@@ -470,6 +529,64 @@ mod tests {
             ),
         ] {
             assert_eq!(played(turns), expect, "{turns:?}");
+        }
+    }
+
+    /// A list of steps, `x` before those that are done.
+    fn steps(words: &str) -> Vec<TodoItem> {
+        let item = |word: &str| TodoItem {
+            text: word.trim_start_matches('x').into(),
+            state: match word.starts_with('x') {
+                true => TodoState::Done,
+                false => TodoState::Pending,
+            },
+        };
+        words.split_whitespace().map(item).collect()
+    }
+
+    #[test]
+    fn done_is_held_against_its_own_list_once() {
+        let done = After::End(GoalState::Done, None);
+        for (list, then, expect) in [
+            ("", "", &[done.clone()][..]),
+            ("xread xtest", "", std::slice::from_ref(&done)),
+            ("xread test", "xread xtest", &[After::GoOn, done.clone()]),
+            // It says so again although it was told.
+            ("xread test", "xread test", &[After::GoOn, done.clone()]),
+        ] {
+            let mut goal = Goal::new("x");
+            goal.planned(&steps(list));
+            let mut seen = Vec::new();
+            loop {
+                goal.answered("GOAL: done");
+                let after = goal.after(Outcome::Done);
+                seen.push(after.clone());
+                if after != After::GoOn {
+                    break;
+                }
+                let said = goal.continuation();
+                assert!(said.contains("are open: test. "), "{said}");
+                goal.planned(&steps(then));
+                assert!(!goal.continuation().contains("are open"), "told twice");
+            }
+            assert_eq!(seen, expect, "{list} {then}");
+        }
+    }
+
+    #[test]
+    fn a_step_that_is_done_is_work() {
+        for (lists, expect) in [
+            (["a b c", "a b c", "a b c"], (3, blocked(""))),
+            (["xa b c", "xa xb c", "xa xb xc"], (3, After::GoOn)),
+        ] {
+            let mut goal = Goal::new("x");
+            let mut seen = (0, After::GoOn);
+            for (n, list) in lists.iter().enumerate() {
+                goal.answered("On it.");
+                goal.planned(&steps(list));
+                seen = (n + 1, goal.after(Outcome::Done));
+            }
+            assert_eq!(seen, expect, "{lists:?}");
         }
     }
 

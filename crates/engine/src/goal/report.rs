@@ -26,6 +26,45 @@ const DONE: &[&str] = &[
     "达成",
     "已达成",
 ];
+/// What may follow a word of those without taking something back, as the next word.
+const AND: &[&str] = &[
+    "after",
+    "all",
+    "and",
+    "as",
+    "because",
+    "everything",
+    "now",
+    "see",
+    "since",
+    "with",
+    "并",
+    "且",
+    "所有",
+    "全部",
+];
+/// Words after which it is not done.
+const HEDGES: &[&str] = &[
+    "almost",
+    "although",
+    "but",
+    "except",
+    "half",
+    "however",
+    "mostly",
+    "nearly",
+    "partially",
+    "partly",
+    "pending",
+    "though",
+    "一半",
+    "但",
+    "部分",
+    "除",
+    "还",
+    "尚",
+    "未",
+];
 const BLOCKED: &[&str] = &["blocked", "stuck", "受阻", "阻塞", "被阻", "卡住"];
 const WORKING: &[&str] = &[
     "working",
@@ -75,8 +114,12 @@ fn read(line: &str) -> Option<Report> {
             })
             .map(|word| word.len())
     };
-    if begins(DONE).is_some() {
-        return Some(Report::Done);
+    if let Some(length) = begins(DONE) {
+        let claim = lower.get(length..).unwrap_or_default();
+        return Some(match is_whole(claim) {
+            true => Report::Done,
+            false => Report::Working,
+        });
     }
     if let Some(length) = begins(BLOCKED) {
         let why = rest.get(length..).unwrap_or_default();
@@ -84,6 +127,27 @@ fn read(line: &str) -> Option<Report> {
         return Some(Report::Blocked(why.chars().take(MAX_REASON).collect()));
     }
     begins(WORKING).map(|_| Report::Working)
+}
+
+/// Whether what follows a word for "done" leaves it at that: nothing, a remark of its own, or how that is known. "done-ish",
+/// "completed 3 of 5" and "done except the docs" do not.
+fn is_whole(rest: &str) -> bool {
+    let rest = rest.strip_prefix('了').unwrap_or(rest);
+    let next = rest.trim_start();
+    let joined = next.len() == rest.len();
+    let glued = joined && rest.starts_with(['-', '/', '?', '？', '_']);
+    let goes_on = next.starts_with(char::is_alphanumeric)
+        && !AND.iter().any(|and| {
+            let after = next.strip_prefix(and).map(|rest| rest.chars().next());
+            after.is_some_and(|c| !and.is_ascii() || c.is_none_or(|c| !c.is_alphanumeric()))
+        });
+    let hedged = HEDGES.iter().any(|hedge| match hedge.is_ascii() {
+        true => rest
+            .split(|c: char| !c.is_alphanumeric())
+            .any(|word| word == *hedge),
+        false => rest.contains(hedge),
+    });
+    !glued && !goes_on && !hedged
 }
 
 /// Whether two reasons say the same: letter by letter without case, space and punctuation, or by most of their words.
@@ -149,7 +213,23 @@ mod tests {
             ("GOAL: blocked", blocked("")),
             ("GOAL: stuck (no network)", blocked("no network")),
             ("GOAL: working: next the parser", Report::Working),
-            ("GOAL: done-ish, half of it", Report::Done),
+            ("GOAL: done - all 12 tests pass", Report::Done),
+            ("GOAL: done (12 of 12 pass)", Report::Done),
+            ("GOAL: done and checked", Report::Done),
+            ("GOAL: done. Nothing is left.", Report::Done),
+            ("目标：完成了，所有测试通过", Report::Done),
+            ("目标：已完成并验证", Report::Done),
+            // A part is not the whole.
+            ("GOAL: done-ish, half of it", Report::Working),
+            ("GOAL: done except the docs", Report::Working),
+            ("GOAL: done, but two tests fail", Report::Working),
+            ("GOAL: done? not yet", Report::Working),
+            ("GOAL: completed 3 of 5", Report::Working),
+            ("GOAL: finished the parser, next the lexer", Report::Working),
+            ("GOAL: complete: almost", Report::Working),
+            ("目标：完成了一半", Report::Working),
+            ("目标：完成 80%", Report::Working),
+            ("目标：完成，但测试未通过", Report::Working),
             ("GOAL: not done", Report::Working),
             ("GOAL: undone", Report::Working),
             ("The goal is done.", Report::Working),

@@ -6,9 +6,13 @@ use crate::policy::Rule;
 use jiff::Zoned;
 use jiff::civil::DateTime;
 use ostler_host::{Kind, Roots, WriteOptions};
+use ostler_wire::{Say, Word};
 use std::path::PathBuf;
 
 const FOLDER: &str = ".ostler/autoresearch";
+/// What lies there is the goal's own and in nobody's way in `git status`. It names the folders, not all that is in them, so
+/// that tools which heed it still look into one that they are told of.
+const IGNORE: (&str, &str) = (".gitignore", "/*\n");
 /// Characters of the words in a folder's name.
 const MAX_SLUG: usize = 40;
 /// Folders of one second.
@@ -16,6 +20,7 @@ const MAX_TWINS: u32 = 100;
 
 /// Makes the folder of a goal, and lets the model keep it without asking. Its path relative to the root; or why not.
 pub async fn make(desk: &mut Desk, objective: &str) -> Result<String, String> {
+    let language = desk.manner.language;
     let name = name(Zoned::now().datetime(), objective);
     let host = desk.shop.host.clone();
     let mut folder = None;
@@ -25,13 +30,22 @@ pub async fn make(desk: &mut Desk, objective: &str) -> Result<String, String> {
             n => format!("{FOLDER}/{name}-{n}"),
         };
         let stat = host.stat(&desk.scope.root.join(&twin)).await;
-        if stat.map_err(|e| e.to_string())?.kind == Kind::Missing {
+        if stat.map_err(|e| e.say(language))?.kind == Kind::Missing {
             folder = Some(twin);
             break;
         }
     }
-    let folder = folder.ok_or_else(|| format!("{FOLDER} is full"))?;
-    for (file, text) in files(objective) {
+    let folder = folder.ok_or_else(|| language.fill(Word::GoalFolderFull, &[FOLDER]))?;
+    let mut files: Vec<(String, String)> = files(objective)
+        .into_iter()
+        .map(|(file, text)| (format!("{folder}/{file}"), text))
+        .collect();
+    // Only once: whoever takes it away wants the rest in git.
+    let first = host.stat(&desk.scope.root.join(FOLDER)).await;
+    if first.map_err(|e| e.say(language))?.kind == Kind::Missing {
+        files.push((format!("{FOLDER}/{}", IGNORE.0), IGNORE.1.into()));
+    }
+    for (file, text) in files {
         let options = WriteOptions {
             roots: Roots {
                 writable: vec![desk.scope.root.clone()],
@@ -39,9 +53,9 @@ pub async fn make(desk: &mut Desk, objective: &str) -> Result<String, String> {
             },
             create_parents: true,
         };
-        let path: PathBuf = desk.scope.root.join(&folder).join(file);
+        let path: PathBuf = desk.scope.root.join(file);
         let written = host.write(&path, text.into(), options).await;
-        written.map_err(|e| e.to_string())?;
+        written.map_err(|e| e.say(language))?;
     }
     let rule = Rule::parse(&format!("Edit(./{folder}/**)"), crate::commands::SESSION);
     desk.allow(rule.into_iter().collect());
@@ -56,7 +70,10 @@ fn name(now: DateTime, objective: &str) -> String {
             _ if slug.is_empty() || slug.ends_with('-') => {}
             _ => slug.push('-'),
         }
-        if slug.len() >= MAX_SLUG {
+        // One more, which shows whether the last word is whole.
+        if slug.len() > MAX_SLUG {
+            let whole = slug.rfind('-').filter(|at| *at > 0);
+            slug.truncate(whole.unwrap_or(MAX_SLUG));
             break;
         }
     }
@@ -87,7 +104,7 @@ fn files(objective: &str) -> [(&'static str, String); 5] {
 pub fn protocol(goal: &Goal) -> Option<String> {
     let folder = goal.folder.as_deref()?;
     Some(format!(
-        "This goal is long. Its state is in {folder} and nowhere else: read it before you begin a turn, and keep it so that somebody who knows nothing else could go on. spec.md: what is to be reached and how it is measured; write the measure before you start. progress.md: where you are and what is next. findings.md: what is proven, with the command that shows it. directions.md: what was tried and why it was given up; try none of it twice. log.md: one line for each thing you did."
+        "This goal is long. Its state is in {folder} and nowhere else: read it before you begin a turn, and keep it so that somebody who knows nothing else could go on. spec.md: what is to be reached and how it is measured; write the measure before you start. progress.md: where you are and what is next. findings.md: what is proven, with the command that shows it. directions.md: what was tried and why it was given up; try none of it twice. log.md: one line for each thing you did. Change these by edit_file and write_file; commands cannot write there."
     ))
 }
 
@@ -106,6 +123,14 @@ mod tests {
             ("  ../../etc/passwd  ", "20261115-190509-etc-passwd"),
             ("优化解析器", "20261115-190509-goal"),
             ("", "20261115-190509-goal"),
+            (
+                "For 6 hours: make `cargo bench parse` faster",
+                "20261115-190509-for-6-hours-make-cargo-bench-parse",
+            ),
+            (
+                &"x".repeat(50),
+                "20261115-190509-xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+            ),
             (
                 &"word ".repeat(50),
                 "20261115-190509-word-word-word-word-word-word-word-word",

@@ -17,7 +17,7 @@ pub(crate) use terms::{Class, pairs, parts, runs};
 
 use crate::cut::clip;
 use index::{About, Candidate, Index};
-use ostler_wire::{Language, Word};
+use ostler_wire::{Language, Say, Word};
 use serde::Serialize;
 use source::{Meaning, Source};
 use std::collections::HashMap;
@@ -136,7 +136,7 @@ impl HistoryError {
             }
             Self::Unreadable { path, source } => {
                 let path = path.display().to_string();
-                fill(Word::FileUnread, &[&path, &source.to_string()])
+                fill(Word::FileUnread, &[&path, &source.say(language)])
             }
         }
     }

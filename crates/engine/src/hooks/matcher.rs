@@ -6,6 +6,7 @@ use crate::policy::{Call, Fallback, Policy, Posture, Rule, Rules, Verdict};
 use crate::tools::canonical_name;
 use grep_matcher::Matcher as _;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use ostler_wire::{Why, Word};
 
 /// Memory that one expression may take.
 const MAX_REGEX: usize = 1 << 20;
@@ -14,10 +15,17 @@ const EDIT: &str = "Edit";
 const EDITORS: [&str; 4] = [EDIT, "Write", "MultiEdit", "NotebookEdit"];
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`match = \"{text}\"` cannot be read: {why}")]
+#[error("{}", Why::from(self))]
 pub struct MatcherError {
     text: String,
-    why: String,
+    why: Why,
+}
+
+impl From<&MatcherError> for Why {
+    fn from(error: &MatcherError) -> Self {
+        let values = [error.text.as_str().into(), error.why.clone()];
+        Why::ours(Word::MatcherUnread, values)
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -37,7 +45,7 @@ enum Part {
 
 impl Matcher {
     pub fn parse(text: &str, from: &str) -> Result<Self, MatcherError> {
-        let fail = |why: String| MatcherError {
+        let fail = |why: Why| MatcherError {
             text: text.to_owned(),
             why,
         };
@@ -47,7 +55,7 @@ impl Matcher {
             if one.is_empty() || one == "*" {
                 parts.push(Part::All);
             } else if is_rule(one) {
-                rules.push(Rule::parse(one, from).map_err(|e| fail(e.to_string()))?);
+                rules.push(Rule::parse(one, from).map_err(|e| fail((&e).into()))?);
             } else if one
                 .chars()
                 .all(|c| c.is_alphanumeric() || "_- ".contains(c))
@@ -57,7 +65,7 @@ impl Matcher {
                 let regex = RegexMatcherBuilder::new()
                     .size_limit(MAX_REGEX)
                     .build(&expression(one));
-                parts.push(Part::Regex(regex.map_err(|e| fail(e.to_string()))?));
+                parts.push(Part::Regex(regex.map_err(|e| fail(e.to_string().into()))?));
             }
         }
         let rules = (!rules.is_empty()).then(|| {

@@ -7,6 +7,7 @@ use crate::jobs::end_tree;
 use crate::tool::Context;
 use bytes::Bytes;
 use ostler_host::{Command, Exit, Output, Process, Signal, Stdio};
+use ostler_wire::Say;
 use std::time::Duration;
 
 /// Bytes of each stream that are kept; the rest is read and forgotten.
@@ -36,7 +37,7 @@ pub async fn run(hook: &Hook, facts: &str, cx: &Context) -> Ended {
     };
     let mut process = match cx.host.spawn(command).await {
         Ok(process) => process,
-        Err(error) => return Ended::NotRun(error.to_string()),
+        Err(error) => return Ended::NotRun(error.say(cx.settings.language)),
     };
     let mut streams = Streams::default();
     let ended = tokio::select! {

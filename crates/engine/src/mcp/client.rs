@@ -6,8 +6,7 @@ use super::content::Gathered;
 use super::handler::{Handler, Talk};
 use super::stdio::Noise;
 use super::text;
-use crate::why::Why;
-use ostler_wire::Word;
+use ostler_wire::{Why, Word};
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, GetPromptRequest,
     GetPromptRequestParams, InputRequest, InputRequiredResult, InputResponses, NumberOrString,

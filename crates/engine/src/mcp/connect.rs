@@ -8,11 +8,10 @@ use super::settings::{Address, Endpoint, Program, Sampling, Server, Surroundings
 use super::stdio::{self, MAX_MESSAGE, Noise};
 use super::text;
 use crate::confine::SandboxSettings;
-use crate::why::Why;
 use http::{HeaderName, HeaderValue};
 use ostler_host::sandbox::{Network, Plan, Policy};
 use ostler_host::{Command, Output, Stdio};
-use ostler_wire::Word;
+use ostler_wire::{Why, Word};
 use rmcp::model::ProtocolVersion;
 use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, serve_client_with_lifecycle_and_ct,

@@ -3,6 +3,7 @@
 use super::text;
 use crate::aside::{Said, Wanted};
 use futures_util::future::BoxFuture;
+use ostler_wire::Word;
 use serde_json::{Map, Value};
 
 /// Fields of a form.
@@ -95,13 +96,13 @@ impl Form {
 
 impl Field {
     /// The value that a person's words stand for; the error says what is wanted.
-    pub fn value(&self, words: &str) -> Result<Option<Value>, &'static str> {
+    pub fn value(&self, words: &str) -> Result<Option<Value>, Word> {
         let words = words.trim();
         if words.is_empty() {
             return match (&self.default, self.required) {
                 (Some(default), _) => Ok(Some(default.clone())),
                 (None, false) => Ok(None),
-                (None, true) => Err("it is needed"),
+                (None, true) => Err(Word::FormNeeded),
             };
         }
         let of = |choices: &[(String, String)], word: &str| {
@@ -112,23 +113,20 @@ impl Field {
             Kind::Words => Ok(Some(words.into())),
             Kind::Number => match serde_json::from_str::<serde_json::Number>(words) {
                 Ok(number) => Ok(Some(number.into())),
-                Err(_) => Err("a number is wanted"),
+                Err(_) => Err(Word::FormNumber),
             },
             Kind::Flag => match words.to_lowercase().as_str() {
                 "y" | "yes" | "true" | "是" => Ok(Some(true.into())),
                 "n" | "no" | "false" | "否" => Ok(Some(false.into())),
-                _ => Err("yes or no is wanted"),
+                _ => Err(Word::FormFlag),
             },
-            Kind::One(choices) => of(choices, words)
-                .map(Some)
-                .ok_or("one of the choices is wanted"),
+            Kind::One(choices) => of(choices, words).map(Some).ok_or(Word::FormOne),
             Kind::Many(choices) => {
                 let all: Option<Vec<Value>> = words
                     .split(',')
                     .map(|word| of(choices, word.trim()))
                     .collect();
-                all.map(|all| Some(all.into()))
-                    .ok_or("some of the choices are wanted")
+                all.map(|all| Some(all.into())).ok_or(Word::FormSome)
             }
         }
     }
@@ -215,18 +213,18 @@ mod tests {
         assert_eq!(Value::Object(form.defaults()), json!({"age": 7}));
         for (field, words, expect) in [
             (0, "Ann", Ok(Some(json!("Ann")))),
-            (0, " ", Err("it is needed")),
+            (0, " ", Err(Word::FormNeeded)),
             (1, "", Ok(Some(json!(7)))),
             (1, "8", Ok(Some(json!(8)))),
-            (1, "eight", Err("a number is wanted")),
+            (1, "eight", Err(Word::FormNumber)),
             (2, "yes", Ok(Some(json!(true)))),
             (2, "", Ok(None)),
-            (2, "perhaps", Err("yes or no is wanted")),
+            (2, "perhaps", Err(Word::FormFlag)),
             (3, "large", Ok(Some(json!("l")))),
             (3, "s", Ok(Some(json!("s")))),
-            (3, "m", Err("one of the choices is wanted")),
+            (3, "m", Err(Word::FormOne)),
             (4, "A, b", Ok(Some(json!(["a", "b"])))),
-            (4, "c", Err("some of the choices are wanted")),
+            (4, "c", Err(Word::FormSome)),
         ] {
             assert_eq!(form.fields[field].value(words), expect, "{field} {words}");
         }

@@ -4,8 +4,7 @@
 use super::client::{About, Link};
 use super::settings::{Server, Surroundings, Trust};
 use super::{Lists, ToolInfo, cache};
-use crate::why::Why;
-use ostler_wire::Word;
+use ostler_wire::{Why, Word};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

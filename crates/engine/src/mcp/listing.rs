@@ -4,8 +4,7 @@ use super::client::{Link, wanted_login};
 use super::connect::{Failed, login_hint};
 use super::settings::Server;
 use super::{LeftOut, Lists, PromptInfo, ResourceInfo, ToolInfo, text};
-use crate::why::Why;
-use ostler_wire::Word;
+use ostler_wire::{Why, Word};
 use rmcp::ServiceError;
 use rmcp::model::PaginatedRequestParams;
 

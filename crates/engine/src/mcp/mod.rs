@@ -36,8 +36,7 @@ pub use settings::{
 };
 pub(crate) use text::cut;
 
-use crate::why::Why;
-use ostler_wire::Word;
+use ostler_wire::{Why, Word};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 

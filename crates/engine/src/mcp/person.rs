@@ -108,7 +108,7 @@ impl Person {
             }
             match field.value(&said) {
                 Ok(value) => return Ok(value),
-                Err(why) => hint = format!(" ({why})"),
+                Err(why) => hint = format!(" ({})", self.language.say(why)),
             }
         }
         Err(Reply::Cancel)

@@ -5,10 +5,9 @@ use super::connect::{command, last_words, not_started};
 use super::settings::{Program, Surroundings};
 use super::stdio::{MAX_MESSAGE, Noise, ended};
 use super::text;
-use crate::why::Why;
 use ostler_host::{Input, Output, Process};
 use ostler_llm::{Error, Plugin, PluginFuture, PluginLines, Price};
-use ostler_wire::{Language, Word};
+use ostler_wire::{Why, Word};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -45,8 +44,6 @@ pub struct ModelPlugin {
     name: String,
     program: Program,
     around: Surroundings,
-    /// What the person reads of requests that failed.
-    language: Language,
     idle: Arc<Mutex<Vec<Running>>>,
 }
 
@@ -57,17 +54,11 @@ impl std::fmt::Debug for ModelPlugin {
 }
 
 impl ModelPlugin {
-    pub fn new(
-        name: impl Into<String>,
-        program: Program,
-        around: Surroundings,
-        language: Language,
-    ) -> Self {
+    pub fn new(name: impl Into<String>, program: Program, around: Surroundings) -> Self {
         Self {
             name: name.into(),
             program,
             around,
-            language,
             idle: Arc::default(),
         }
     }
@@ -129,10 +120,11 @@ impl ModelPlugin {
     }
 
     async fn request(&self, line: Vec<u8>) -> Result<Box<dyn PluginLines>, Error> {
-        let fatal = |why: Why| Error::Fatal {
-            message: Why::ours(Word::PluginNamed, [self.name.as_str().into(), why])
-                .say(self.language),
-            status: None,
+        let fatal = |why: Why| {
+            Error::fatal(Why::ours(
+                Word::PluginNamed,
+                [self.name.as_str().into(), why],
+            ))
         };
         let mut running = self.ready().await.map_err(fatal)?;
         // One that waited may have ended meanwhile.
@@ -142,7 +134,6 @@ impl ModelPlugin {
         }
         Ok(Box::new(Reply {
             name: self.name.clone(),
-            language: self.language,
             running,
             idle: self.idle.clone(),
         }))
@@ -198,10 +189,7 @@ impl Running {
         let written = tokio::time::timeout(READING, self.input.write_all(bytes)).await;
         match written {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) => {
-                let error = error.to_string();
-                Err(Why::ours(Word::PluginTakesNone, [error.into()]))
-            }
+            Ok(Err(error)) => Err(Why::ours(Word::PluginTakesNone, [(&error).into()])),
             Err(_) => Err(Word::PluginReadsNone.into()),
         }
     }
@@ -249,7 +237,6 @@ impl Running {
 /// An answer on its way.
 struct Reply {
     name: String,
-    language: Language,
     running: Running,
     idle: Arc<Mutex<Vec<Running>>>,
 }
@@ -259,10 +246,11 @@ impl PluginLines for Reply {
         Box::pin(async move {
             let line = self.running.line().await;
             // A program that has failed once fails again; what may be tried again it says itself.
-            line.map_err(|why| Error::Fatal {
-                message: Why::ours(Word::PluginBroke, [self.name.as_str().into(), why])
-                    .say(self.language),
-                status: None,
+            line.map_err(|why| {
+                Error::fatal(Why::ours(
+                    Word::PluginBroke,
+                    [self.name.as_str().into(), why],
+                ))
             })
         })
     }

@@ -2,9 +2,8 @@
 //! counts as its log. A message without end ends the server, not us.
 
 use super::text;
-use crate::why::Why;
 use ostler_host::{Command, Exit, Host, Input, Output, Process, Stdio};
-use ostler_wire::Word;
+use ostler_wire::{Why, Word};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! Words of servers made safe to read: nothing that drives a terminal or hides, and never too much of it. Pure.
 
-use ostler_wire::is_tricky;
+use ostler_wire::untricked;
 use serde_json::{Map, Value};
 
 /// Levels of a schema that models are given.
@@ -10,7 +10,7 @@ const MAX_SCHEMA: usize = 48 * 1024;
 
 /// The text without what a person would not see.
 pub fn clean(text: &str) -> String {
-    text.chars().filter(|c| !is_tricky(*c)).collect()
+    untricked(text)
 }
 
 /// The same, at most so many bytes of it.

@@ -1,7 +1,7 @@
 //! A fact and the Markdown file it lies in: front matter, then words. Pure. Files of people are read as they are: with or
 //! without front matter, and keys that are not ours are kept.
 
-use ostler_wire::{Language, Word};
+use ostler_wire::{Language, Why, Word};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -114,7 +114,7 @@ pub enum Fault {
     Double(String),
     Link,
     NotFile,
-    Unread(String),
+    Unread(Why),
     /// Of a folder: so many more than it may hold.
     Surplus(usize),
 }
@@ -133,7 +133,7 @@ impl Fault {
             Fault::Double(other) => language.fill(Word::FactDouble, &[other]),
             Fault::Link => language.say(Word::FactLink).into(),
             Fault::NotFile => language.say(Word::FactNotFile).into(),
-            Fault::Unread(why) => language.fill(Word::FactUnread, &[why]),
+            Fault::Unread(why) => language.fill(Word::FactUnread, &[&why.say(language)]),
             Fault::Surplus(count) => count.to_string(),
         }
     }

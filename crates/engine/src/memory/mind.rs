@@ -1,7 +1,7 @@
 //! What a session has of what is remembered: the facts that it was told, and why.
 
 use super::{Memory, Recalled, told};
-use ostler_wire::{Body, Language, Notice, Word};
+use ostler_wire::{Body, Language, Notice, Say, Word};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -102,7 +102,7 @@ impl Mind {
                 block
             }
             Err(error) => {
-                notices.push(error.to_string());
+                notices.push(error.say(language));
                 None
             }
         };

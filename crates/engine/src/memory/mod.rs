@@ -21,9 +21,10 @@ pub use recall::{Explained, Fate, Recalled};
 
 use crate::redact::Redactor;
 use index::{Doc, Index, Look, State};
-use ostler_wire::{Language, Word};
+use ostler_wire::{Language, Why, Word};
 use rank::rank;
 use shelf::Shelf;
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -40,28 +41,50 @@ const SEARCH_FLOOR: f32 = 0.35;
 const MAX_FAULTS: usize = 50;
 const GLOBAL: &str = "global";
 
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 pub enum MemoryError {
-    #[error("There is no fact {0}. List or search them to see which there are.")]
     NoFact(String),
-    #[error("{1} facts begin with {0}; give the whole id.")]
     Ambiguous(String, usize),
-    #[error(
-        "Fact {id} is not what you read: its revision is {now} now. Read it again, and decide on what it says."
-    )]
     Stale { id: String, now: String },
-    #[error("There is a fact \"{name}\" already, {id}. Read it, and revise it instead.")]
     Exists { id: String, name: String },
-    #[error("{0}")]
     Wish(String),
-    #[error("There are {0} facts here, which is the most. Forget some first.")]
     Full(usize),
-    #[error("Another process is changing what is remembered. Try again.")]
     Busy,
-    #[error("{} cannot be read: {source}.", path.display())]
     Read { path: PathBuf, source: io::Error },
-    #[error("{} cannot be written: {source}. Nothing was changed.", path.display())]
     Write { path: PathBuf, source: io::Error },
+}
+
+impl fmt::Display for MemoryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Why::from(self).fmt(f)
+    }
+}
+
+/// What the system said is in the message already.
+impl std::error::Error for MemoryError {}
+
+impl From<&MemoryError> for Why {
+    fn from(error: &MemoryError) -> Self {
+        let text = |text: &String| Why::from(text.as_str());
+        let at = |path: &Path| Why::from(path.display().to_string());
+        match error {
+            MemoryError::NoFact(id) => Why::ours(Word::FactNone, [text(id)]),
+            MemoryError::Ambiguous(id, count) => {
+                Why::ours(Word::FactAmbiguous, [text(id), count.to_string().into()])
+            }
+            MemoryError::Stale { id, now } => Why::ours(Word::FactStale, [text(id), text(now)]),
+            MemoryError::Exists { id, name } => Why::ours(Word::FactExists, [text(name), text(id)]),
+            MemoryError::Wish(why) => text(why),
+            MemoryError::Full(most) => Why::ours(Word::FactFull, [most.to_string().into()]),
+            MemoryError::Busy => Word::FactBusy.into(),
+            MemoryError::Read { path, source } => {
+                Why::ours(Word::FactNotRead, [at(path), source.into()])
+            }
+            MemoryError::Write { path, source } => {
+                Why::ours(Word::FactNotWritten, [at(path), source.into()])
+            }
+        }
+    }
 }
 
 /// What shall be remembered. What is left out stays as it was.

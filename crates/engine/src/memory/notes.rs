@@ -2,7 +2,7 @@
 //! taken out again. Pure.
 
 use super::fact::Fact;
-use ostler_wire::is_tricky;
+use ostler_wire::untricked;
 
 /// Of one turn.
 pub const MAX_FACTS: usize = 4;
@@ -54,8 +54,8 @@ fn note(fact: &Fact, room: usize) -> Option<String> {
 
 /// A line without what could be taken for ours, or cannot be seen.
 fn flat(line: &str) -> String {
-    let line: String = line.chars().filter(|c| !is_tricky(*c)).collect();
-    line.replace("<memory>", "‹memory›")
+    untricked(line)
+        .replace("<memory>", "‹memory›")
         .replace(CLOSE, "‹/memory›")
         .replace('\n', " ")
 }

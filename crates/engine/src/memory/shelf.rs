@@ -3,6 +3,7 @@
 
 use super::MemoryError;
 use super::fact::{self, Fact, Fault, MAX_FILE, Place};
+use ostler_wire::Why;
 use std::ffi::OsStr;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read as _, Write as _};
@@ -147,7 +148,7 @@ impl Shelf {
     }
 
     fn read_at(&self, path: &Path) -> Result<(Fact, Vec<u8>), Fault> {
-        let unread = |e: io::Error| Fault::Unread(e.to_string());
+        let unread = |e: io::Error| Fault::Unread(Why::from(&e));
         let meta = fs::symlink_metadata(path).map_err(unread)?;
         if meta.is_symlink() {
             return Err(Fault::Link);

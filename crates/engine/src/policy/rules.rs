@@ -4,7 +4,7 @@ use super::glob::{matches, overlap};
 use super::shell::{DEEP, DEEP_VISIBLE};
 use crate::tool::Scope;
 use crate::tools::canonical_name;
-use ostler_wire::{Language, Segment, Word};
+use ostler_wire::{Segment, Why, Word};
 use std::borrow::Cow;
 use std::path::Path;
 
@@ -38,17 +38,17 @@ enum Spec {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}", self.say(Language::English))]
+#[error("{}", Why::from(self))]
 pub struct RuleError {
     pub text: String,
     pub from: String,
     pub why: Word,
 }
 
-impl RuleError {
-    pub fn say(&self, language: Language) -> String {
-        let values = [self.from.as_str(), &self.text, language.say(self.why)];
-        language.fill(Word::RuleUnread, &values)
+impl From<&RuleError> for Why {
+    fn from(error: &RuleError) -> Self {
+        let (from, text) = (error.from.as_str().into(), error.text.as_str().into());
+        Why::ours(Word::RuleUnread, [from, text, error.why.into()])
     }
 }
 

@@ -34,6 +34,8 @@ pub fn built_in() -> impl Iterator<Item = &'static str> {
 /// Who plays when nobody is named, with leave to write and without.
 pub const WRITER: &str = "builder";
 pub const READER: &str = "explore";
+/// A key that no role may have, lest somebody relies on models that never step in.
+pub const FALLBACKS: &str = "fallback_models";
 /// Makes plans for another model. It is no one's sub-agent.
 pub const PLANNER: &str = "planner";
 
@@ -263,6 +265,9 @@ fn of_file(text: &str, file: &Path, language: Language) -> Result<Role, String> 
     }
     if body.is_empty() {
         return Err(language.say(Word::TemplateEmpty).into());
+    }
+    if front.text(FALLBACKS).is_some() {
+        return Err(language.say(Word::RoleFallbacks).into());
     }
     Ok(parse(name, &front, body, file.display().to_string()))
 }

@@ -52,6 +52,7 @@ fn files_and_configuration_are_laid_over_each_other() {
             ("far/broken.md", "---\nname: x\n"),
             ("far/empty.md", "---\nname: y\n---\n"),
             ("far/odd name.md", "x"),
+            ("far/two.md", "---\nfallback_models: acme/x, acme/y\n---\nx"),
             ("far/note.txt", "x"),
         ],
         &[
@@ -73,7 +74,13 @@ fn files_and_configuration_are_laid_over_each_other() {
             ),
         ],
     );
-    assert_eq!(notices.len(), 3, "{notices:?}");
+    assert_eq!(notices.len(), 4, "{notices:?}");
+    assert!(
+        notices
+            .iter()
+            .any(|n| n.contains("two.md is left out: `fallback_models` is not supported")),
+        "{notices:?}"
+    );
     let reviewer = roles.find("reviewer").unwrap();
     assert_eq!(
         (reviewer.persona.as_str(), reviewer.own_model()),

@@ -134,7 +134,7 @@ impl Typed for Bash {
         let (jobs, language) = (run.cx.jobs.clone(), run.cx.settings.language);
         let mut done = Done::from(run.go(args.command, wait).await?);
         if let Some(why) = missing.filter(|_| jobs.tells_unconfined()) {
-            let text = language.fill(Word::Unconfined, &[&why.to_string()]);
+            let text = language.fill(Word::Unconfined, &[&why.say(language)]);
             done.also.push(Body::Notice(Notice { text }));
         }
         Ok(done)

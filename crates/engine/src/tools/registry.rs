@@ -7,7 +7,7 @@ use ostler_llm::ToolSpec;
 use ostler_wire::Json;
 use serde_json::Value;
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// All of them, sorted by name: the order they have in the prefix.
 static BUILTINS: &[&dyn Tool] = &[
@@ -43,6 +43,10 @@ static BUILTINS: &[&dyn Tool] = &[
     &web_search::WebSearch,
     &write_file::WriteFile,
 ];
+
+/// What each of them says of itself, made once: a schema is derived from types, and every session needs all of them.
+static SPECS: LazyLock<Vec<ToolSpec>> =
+    LazyLock::new(|| BUILTINS.iter().map(|tool| tool.spec()).collect());
 
 /// Not in the list until somebody looks for them: seldom wanted, or `bash`, `edit_file` and `task` do nearly the same.
 const DEFERRED: &[&str] = &[
@@ -95,6 +99,16 @@ impl Deref for Held {
     }
 }
 
+impl Held {
+    fn known_spec(&self) -> ToolSpec {
+        let ours = match self {
+            Self::Ours(tool) => SPECS.iter().find(|spec| spec.name == tool.name()),
+            Self::Theirs(_) | Self::Search(_) => None,
+        };
+        ours.cloned().unwrap_or_else(|| self.spec())
+    }
+}
+
 /// The tools of one session.
 #[derive(Clone)]
 pub struct Tools {
@@ -105,15 +119,14 @@ pub struct Tools {
 }
 
 impl Tools {
-    /// `filter` as in `[tools] enabled`: empty means all, a name selects, `!name` takes out. What is named is in the list.
+    /// `filter` as in `[tools] enabled`: empty means all, a name selects, `!name` takes out. What is named is in the list;
+    /// `+name` puts one there that would wait, and selects nothing.
     pub fn new(filter: &[String]) -> Self {
-        let (out, chosen): (Vec<&str>, Vec<&str>) = filter
-            .iter()
-            .map(String::as_str)
-            .partition(|f| f.starts_with('!'));
+        let marked = |mark: char| filter.iter().filter_map(move |f| f.strip_prefix(mark));
+        let (out, shown): (Vec<&str>, Vec<&str>) = (marked('!').collect(), marked('+').collect());
+        let chosen: Vec<&str> = chosen(filter).collect();
         let name = |text: &'static str, list: &[&str]| {
-            list.iter()
-                .any(|f| canonical_name(f.trim_start_matches('!')) == Some(text))
+            list.iter().any(|f| canonical_name(f) == Some(text))
         };
         let searches = chosen.is_empty() && !name(tool_search::NAME, &out);
         let enabled = BUILTINS
@@ -128,7 +141,10 @@ impl Tools {
             enabled,
             filter: filter.into(),
             deferred: match searches {
-                true => DEFERRED.to_vec(),
+                true => {
+                    let waits = DEFERRED.iter().filter(|text| !name(text, &shown));
+                    waits.copied().collect()
+                }
                 false => Vec::new(),
             },
         };
@@ -153,7 +169,10 @@ impl Tools {
     fn with_search(mut self) -> Self {
         self.enabled.retain(|held| !matches!(held, Held::Search(_)));
         let hidden = |held: &Held| match held {
-            Held::Ours(tool) => self.deferred.contains(&tool.name()).then(|| tool.spec()),
+            Held::Ours(tool) => {
+                let waits = self.deferred.contains(&tool.name());
+                waits.then(|| held.known_spec())
+            }
             Held::Theirs(tool) => tool.unabridged(),
             Held::Search(_) => None,
         };
@@ -194,13 +213,9 @@ impl Tools {
             name.strip_prefix(entry)
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with("__"))
         };
-        let mut chosen = self
-            .filter
-            .iter()
-            .filter(|f| !f.starts_with('!'))
-            .peekable();
+        let mut chosen = chosen(&self.filter).peekable();
         let out = self.filter.iter().filter_map(|f| f.strip_prefix('!'));
-        (chosen.peek().is_none() || chosen.any(|f| speaks_of(f))) && !out.into_iter().any(speaks_of)
+        (chosen.peek().is_none() || chosen.any(speaks_of)) && !out.into_iter().any(speaks_of)
     }
 
     /// The list that a session begins with.
@@ -209,7 +224,7 @@ impl Tools {
         self.enabled
             .iter()
             .filter(listed)
-            .map(|t| t.spec())
+            .map(Held::known_spec)
             .collect()
     }
 
@@ -240,6 +255,12 @@ impl Tools {
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.enabled.iter().map(|t| t.name())
     }
+}
+
+/// The names in a filter that select.
+fn chosen(filter: &[String]) -> impl Iterator<Item = &str> {
+    let names = filter.iter().map(String::as_str);
+    names.filter(|f| !f.starts_with(['!', '+']))
 }
 
 /// Every built-in tool, for configuration and completion.
@@ -304,6 +325,15 @@ mod tests {
             (&["time", "bash"], &["bash", "time"], &[]),
             (&["WebSearch"], &["web_search"], &[]),
             (&["!tool_search"], &["bash", "time", "web_search"], &[]),
+            // One of them wanted in the list, and the others as ever.
+            (
+                &["+web_search"],
+                &["bash", "web_search", "tool_search"],
+                &["time", "move_file"],
+            ),
+            (&["+websearch", "!time"], &["web_search"], &["move_file"]),
+            (&["+time", "bash"], &["bash"], &[]),
+            (&["+bash", "+nothing"], &["bash"], &["time"]),
         ] {
             let tools = tools(filter);
             let list = listed(&tools);
@@ -323,6 +353,10 @@ mod tests {
             assert_eq!(searches, !waiting.is_empty(), "{filter:?}");
             assert!(list.is_sorted(), "{list:?}");
         }
+        let both = tools(&["+time", "!time"]);
+        assert!(both.find("time").is_none());
+        assert!(tools(&["+time", "bash"]).find("time").is_none());
+        assert!(tools(&["+time"]).allows("mcp__server__tool"));
         assert!(
             DEFERRED
                 .iter()
@@ -339,6 +373,7 @@ mod tests {
             (&whole, &[][..], false),
             (&short, &[], true),
             (&short, &["!grep"], true),
+            (&short, &["+time"], true),
             (&whole, &["!tool_search"], false),
         ] {
             let tools = tools(filter).as_listed(list);

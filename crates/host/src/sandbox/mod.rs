@@ -16,6 +16,8 @@ pub use linux::SharedNetwork;
 pub use watch::{Change, Watch};
 
 use crate::command::Command;
+use ostler_wire::{Why, Word};
+use std::fmt;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::{Path, PathBuf};
@@ -112,29 +114,61 @@ pub struct Report {
 /// Something this machine cannot do, and what that needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
-    pub what: &'static str,
-    pub reason: String,
+    pub what: Why,
+    pub reason: Why,
 }
 
-#[derive(Debug, thiserror::Error)]
+impl Report {
+    /// All that is missing in one sentence.
+    pub fn lacks(&self) -> Why {
+        let each = self.missing.iter().map(Why::from);
+        each.reduce(|all, next| Why::ours(Word::McpAnd, [all, next]))
+            .unwrap_or_else(|| "".into())
+    }
+}
+
+impl From<&Missing> for Why {
+    fn from(missing: &Missing) -> Self {
+        let Missing { what, reason } = missing.clone();
+        Why::ours(Word::BoxLack, [what, reason])
+    }
+}
+
+#[derive(Debug)]
 pub enum Error {
-    #[error(
-        "the sandbox ({wanted}) is not available here: {reason}; `ostler doctor` says more, `[sandbox] bash = \"off\"` goes without"
-    )]
-    Unavailable {
-        wanted: &'static str,
-        reason: String,
-    },
-    #[error("the sandbox cannot use the path {}: {source}", .path.display())]
+    Unavailable { wanted: Why, reason: Why },
     Path { path: PathBuf, source: io::Error },
-    #[error("{} is to be writable but lies in {}, which may not be read; change one of them", .inner.display(), .outer.display())]
     Conflict { inner: PathBuf, outer: PathBuf },
-    #[error("the sandbox would need more than {limit} rules; name fewer paths in forbid_read")]
     TooMany { limit: usize },
-    #[error("the network of the sandbox could not be made: {source}")]
     Network { source: io::Error },
-    #[error("the kernel refused the rules of the sandbox: {source}")]
     Kernel { source: io::Error },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Why::from(self).fmt(f)
+    }
+}
+
+/// What the system said is in the message already.
+impl std::error::Error for Error {}
+
+impl From<&Error> for Why {
+    fn from(error: &Error) -> Self {
+        let name = |path: &Path| Why::from(path.display().to_string());
+        match error {
+            Error::Unavailable { wanted, reason } => {
+                Why::ours(Word::BoxMissing, [wanted.clone(), reason.clone()])
+            }
+            Error::Path { path, source } => Why::ours(Word::BoxPath, [name(path), source.into()]),
+            Error::Conflict { inner, outer } => {
+                Why::ours(Word::BoxConflict, [name(inner), name(outer)])
+            }
+            Error::TooMany { limit } => Why::ours(Word::BoxTooMany, [limit.to_string().into()]),
+            Error::Network { source } => Why::ours(Word::BoxNetwork, [source.into()]),
+            Error::Kernel { source } => Why::ours(Word::BoxKernel, [source.into()]),
+        }
+    }
 }
 
 /// A policy ready to be put on, for any number of commands. It speaks of the files that were there when it was made, so
@@ -169,7 +203,7 @@ impl Plan {
         #[cfg(not(target_os = "linux"))]
         Err(Error::Unavailable {
             wanted: wanted(policy.layer),
-            reason: "this system has neither Landlock nor namespaces".into(),
+            reason: Word::BoxNeither.into(),
         })
     }
 
@@ -230,13 +264,13 @@ pub enum SharedNetwork {}
 /// A network for the commands of a session, with a listener at the proxy's address in it that does not block.
 pub type Opened = Option<(SharedNetwork, std::net::TcpListener)>;
 
-fn wanted(choice: Choice) -> &'static str {
+fn wanted(choice: Choice) -> Why {
     match choice {
-        Choice::Auto => "any layer",
-        Choice::Namespaces => "namespaces",
-        Choice::Landlock => "landlock",
-        Choice::Bubblewrap => "bubblewrap",
-        Choice::Off => "off",
+        Choice::Auto => Word::BoxAny.into(),
+        Choice::Namespaces => "namespaces".into(),
+        Choice::Landlock => "landlock".into(),
+        Choice::Bubblewrap => "bubblewrap".into(),
+        Choice::Off => "off".into(),
     }
 }
 
@@ -253,8 +287,8 @@ pub fn probe() -> &'static Report {
             seccomp: false,
             layers: Vec::new(),
             missing: vec![Missing {
-                what: "sandbox",
-                reason: "this system has neither Landlock nor namespaces".into(),
+                what: "sandbox".into(),
+                reason: Word::BoxNeither.into(),
             }],
         }
     })

@@ -8,6 +8,7 @@ use crate::command::Command;
 use crate::error::{Error, Result};
 #[cfg(target_os = "linux")]
 use crate::sandbox::{SharedNetwork, linux::Way};
+use ostler_wire::Word;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, waitpid};
 use std::io::{self, PipeReader};
@@ -400,18 +401,18 @@ fn explain(command: &Command, Failure { stage, errno }: Failure) -> Error {
         }
         (Stage::Sandbox(step), _) => Error::Sandbox {
             program,
-            step: step_name(step),
+            step: step_word(step),
             source,
         },
         (Stage::Prepare | Stage::Exec, _) => Error::Spawn { program, source },
     }
 }
 
-fn step_name(step: u8) -> &'static str {
+fn step_word(step: u8) -> Word {
     #[cfg(target_os = "linux")]
     if let Some(step) = crate::sandbox::linux::Step::from_number(step) {
-        return step.name();
+        return step.word();
     }
     let _ = step;
-    "starting it"
+    Word::BoxStepOther
 }

@@ -3,6 +3,7 @@
 
 use super::loose::Fields;
 use crate::{Error, rows};
+use ostler_wire::{Why, Word};
 use serde::Deserialize;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -110,27 +111,27 @@ fn classify(status: Option<u16>, named: &str, said: &str, behind: &str) -> Error
     }
 }
 
-fn message(status: Option<u16>, named: &str, said: &str, behind: &str) -> String {
-    let mut message = if said.is_empty() {
-        named.trim().to_owned()
-    } else {
-        said.to_owned()
+fn message(status: Option<u16>, named: &str, said: &str, behind: &str) -> Why {
+    let told = match said {
+        "" => named.trim(),
+        said => said,
     };
-    if message.is_empty() {
-        message = match status {
-            Some(status) => format!("the endpoint sent error {status} without an explanation"),
-            None => "the endpoint sent an error without an explanation".to_owned(),
-        };
+    match (told, behind, status) {
+        ("", "", Some(status)) => Why::ours(Word::LlmSentError, [status.to_string().into()]),
+        ("", "", None) => Word::LlmSentSomeError.into(),
+        (told, "", _) | ("", told, _) => short(told.to_owned()).into(),
+        (told, behind, _) if told.contains(behind) => short(told.to_owned()).into(),
+        (told, behind, _) => short(format!("{told}: {behind}")).into(),
     }
-    if !behind.is_empty() && !message.contains(behind) {
-        message = format!("{message}: {behind}");
-    }
-    match message.char_indices().nth(MAX_MESSAGE_CHARS) {
+}
+
+fn short(mut text: String) -> String {
+    match text.char_indices().nth(MAX_MESSAGE_CHARS) {
         Some((end, _)) => {
-            message.truncate(end);
-            message + "…"
+            text.truncate(end);
+            text + "…"
         }
-        None => message,
+        None => text,
     }
 }
 

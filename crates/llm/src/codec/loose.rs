@@ -1,7 +1,7 @@
 //! Reads JSON that others wrote: a wrong type is an absence, never a failure, and what is not needed is not built.
 
 use crate::Error;
-use ostler_wire::Json;
+use ostler_wire::{Json, Why, Word};
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
@@ -26,16 +26,12 @@ pub(super) fn read<'d, T: Deserialize<'d>>(
     };
     serde_json::from_str(data).map_err(|error| {
         let start: String = data.trim_start().chars().take(SHOWN_CHARS).collect();
-        let hint = if start.starts_with('<') {
-            "; it looks like a web page, so check base_url"
-        } else {
-            ""
+        let hint = match start.starts_with('<') {
+            true => Word::LlmPageHint.into(),
+            false => "".into(),
         };
-        Error::InvalidResponse {
-            message: format!(
-                "the endpoint sent what its protocol does not allow ({error}){hint}: {start}"
-            ),
-        }
+        let values = [error.to_string().into(), hint, start.into()];
+        Error::invalid(Why::ours(Word::LlmOffProtocol, values))
     })
 }
 

@@ -21,6 +21,7 @@ pub use messages::Messages;
 pub use responses::Responses;
 
 use crate::{Chunk, Error, Msg, Params, Prefix, Target};
+use ostler_wire::{Why, Word};
 
 /// The most bytes of text, arguments and replay blobs that one answer may carry.
 pub const MAX_ANSWER_BYTES: usize = if cfg!(test) { 2 << 20 } else { 64 << 20 };
@@ -83,12 +84,8 @@ impl Kept {
     fn bytes(&mut self, more: usize) -> Result<(), Error> {
         self.bytes = self.bytes.saturating_add(more);
         if self.bytes > MAX_ANSWER_BYTES {
-            return Err(Error::InvalidResponse {
-                message: format!(
-                    "the answer grew past {} MB and was stopped; ask for less at once",
-                    MAX_ANSWER_BYTES >> 20
-                ),
-            });
+            let most = (MAX_ANSWER_BYTES >> 20).to_string();
+            return Err(Error::invalid(Why::ours(Word::LlmGrewPast, [most.into()])));
         }
         Ok(())
     }
@@ -96,29 +93,18 @@ impl Kept {
     fn part(&mut self) -> Result<(), Error> {
         self.parts += 1;
         if self.parts > MAX_PARTS {
-            return Err(Error::InvalidResponse {
-                message: format!("the answer held more than {MAX_PARTS} parts and was stopped"),
-            });
+            let most = MAX_PARTS.to_string();
+            return Err(Error::invalid(Why::ours(Word::LlmManyParts, [most.into()])));
         }
         Ok(())
     }
 }
 
 fn cut_off() -> Error {
-    Error::Retryable {
-        message:
-            "the answer was cut off: the stream ended before the endpoint said it was complete"
-                .into(),
-        status: None,
-        after: None,
-    }
+    Error::retryable(Word::LlmCutOff)
 }
 
 /// A whole answer that lacks the part with the answer in it.
 fn no_answer(missing: &str) -> Error {
-    Error::InvalidResponse {
-        message: format!(
-            "the endpoint answered without `{missing}`; check base_url and the provider's kind"
-        ),
-    }
+    Error::invalid(Why::ours(Word::LlmLacks, [missing.into()]))
 }

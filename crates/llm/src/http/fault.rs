@@ -1,9 +1,10 @@
 //! Turns what went wrong into a typed error with a sentence that says what to do. Pure; keys never get through.
 
+use super::tls::TrustFault;
 use crate::kinds::without_secrets;
-use crate::{Error, REDACTED, Secret, Target, rows};
+use crate::{Error, Key, REDACTED, Secret, Target, rows};
 use http::HeaderMap;
-use ostler_wire::{Language, Word};
+use ostler_wire::{Language, Why, Word, marked};
 use serde::Deserialize;
 use serde_json::Value;
 use std::error::Error as StdError;
@@ -12,6 +13,12 @@ use std::time::Duration;
 use url::Url;
 
 const TABLE: &str = include_str!("../../data/errors.toml");
+/// What systems say when they cannot find an address; it has no number.
+const LOOKUPS: [Word; 3] = [
+    Word::LlmLookupUnknown,
+    Word::LlmLookupLater,
+    Word::LlmLookupNone,
+];
 /// A server that asks for more patience than this is not tried again by itself.
 pub const MAX_RETRY_AFTER: Duration = Duration::from_secs(300);
 /// What is quoted of a body that is no answer, and of a vendor's own words.
@@ -31,10 +38,8 @@ pub(super) struct Place {
     /// Where the key came from, if there is one.
     key_source: Option<String>,
     /// What to do when the key is refused.
-    remedy: Option<String>,
+    remedy: Option<Why>,
     secrets: Vec<Secret>,
-    /// What messages are in.
-    language: Language,
 }
 
 /// Which of the four clocks ran out.
@@ -73,12 +78,7 @@ pub fn says_overflow(text: &str) -> bool {
 }
 
 impl Place {
-    pub(super) fn new(
-        target: &Target,
-        key: Option<&Secret>,
-        url: &Url,
-        language: Language,
-    ) -> Self {
+    pub(super) fn new(target: &Target, key: Option<&Secret>, url: &Url) -> Self {
         let headers = target.headers.iter().map(|(name, value)| (name, value));
         let mut secrets = secrets_beside_key(headers, Some(url));
         secrets.extend(key.cloned());
@@ -93,48 +93,49 @@ impl Place {
             },
             url: without_secrets(url.as_str()),
             key_source: key.map(|key| key.source().to_owned()),
-            remedy: target.key.as_ref().map(|key| key.remedy(language)),
+            remedy: target.key.as_ref().map(Key::remedy),
             secrets,
-            language,
         }
     }
 
     /// An answer with a status that is not a success.
     pub(super) fn status(&self, status: u16, headers: &HeaderMap, body: &str) -> Error {
-        let said = vendor_message(body);
-        let said = if said.is_empty() {
-            String::new()
-        } else {
-            format!(": {said}")
+        let said = match vendor_message(body) {
+            none if none.is_empty() => none.into(),
+            said => Why::ours(Word::LlmSaid, [said.into()]),
         };
-        let (provider, host) = (&self.provider, &self.host);
+        let provider = || Why::from(self.provider.as_str());
+        let model = || Why::from(self.model.as_str());
         let ruled = rule_for(status, body);
-        let code = status.to_string();
-        let say = |word, values: &[&str]| self.language.fill(word, values);
-        let refused = || say(Word::LlmRefused, &[provider, &code, &said]);
+        let code = Why::from(status.to_string());
+        let of_code = |word, what: Why| Why::ours(word, [what, code.clone(), said.clone()]);
+        let refused = || of_code(Word::LlmRefused, provider());
         let error = match (ruled, status) {
             (Some(RuleKind::Overflow), _) => Error::Overflow {
-                message: say(Word::LlmOverflow, &[&self.model, &code, &said]),
+                message: of_code(Word::LlmOverflow, model()),
             },
             (Some(RuleKind::Replay), _) => Error::Replay { message: refused() },
-            (Some(RuleKind::Auth), _) | (None, 401 | 403) => self.auth(status, &said),
+            (Some(RuleKind::Auth), _) | (None, 401 | 403) => self.auth(code, said),
             (Some(RuleKind::Fatal), _) => Error::Fatal {
                 message: refused(),
                 status: Some(status),
             },
             (None, 404) => Error::Fatal {
-                message: say(Word::LlmNoModel, &[&self.model, &self.url, &said, provider]),
+                message: Why::ours(
+                    Word::LlmNoModel,
+                    [model(), self.url.as_str().into(), said, provider()],
+                ),
                 status: Some(status),
             },
             (None, 300..=399) => Error::Fatal {
-                message: say(
+                message: Why::ours(
                     Word::LlmRedirects,
-                    &[host, &self.redirect(headers), provider],
+                    [self.host(), redirect(headers), provider()],
                 ),
                 status: Some(status),
             },
             (None, 408 | 409 | 425 | 429 | 500..=599) => Error::Retryable {
-                message: say(Word::LlmAnswered, &[provider, &code, &said]),
+                message: of_code(Word::LlmAnswered, provider()),
                 status: Some(status),
                 after: retry_after(headers, body, jiff::Timestamp::now()),
             },
@@ -146,62 +147,50 @@ impl Place {
         self.redact(error)
     }
 
-    fn auth(&self, status: u16, said: &str) -> Error {
-        let (to, provider) = (self.language, &self.provider);
-        let what = match self.key_source.as_deref() {
-            Some("") => to.say(Word::LlmBadKey).to_owned(),
-            Some(source) => to.fill(Word::LlmBadKeyFrom, &[source]),
-            None => to.say(Word::LlmNoKey).to_owned(),
-        };
-        let todo = self.remedy.as_deref();
-        let todo = todo.unwrap_or(to.say(Word::LlmSetKey));
-        let values = [provider, what.as_str(), &status.to_string(), said, todo];
-        Error::Auth {
-            message: to.fill(Word::LlmAuth, &values),
-        }
+    fn host(&self) -> Why {
+        self.host.as_str().into()
     }
 
-    fn redirect(&self, headers: &HeaderMap) -> String {
-        let to = headers.get(http::header::LOCATION);
-        let to = to.and_then(|to| to.to_str().ok());
-        to.map_or_else(
-            || self.language.say(Word::LlmUnknownPlace).to_owned(),
-            without_secrets,
-        )
+    fn auth(&self, code: Why, said: Why) -> Error {
+        let what = match self.key_source.as_deref() {
+            Some("") => Word::LlmBadKey.into(),
+            Some(source) => Why::ours(Word::LlmBadKeyFrom, [source.into()]),
+            None => Word::LlmNoKey.into(),
+        };
+        let todo = self.remedy.clone();
+        let todo = todo.unwrap_or(Word::LlmSetKey.into());
+        let values = [self.provider.as_str().into(), what, code, said, todo];
+        Error::Auth {
+            message: Why::ours(Word::LlmAuth, values),
+        }
     }
 
     /// The request did not get through, or the answer broke off.
     pub(super) fn transport(&self, error: &reqwest::Error) -> Error {
-        let host = &self.host;
-        let detail = root_cause(error);
+        let provider = || Why::from(self.provider.as_str());
         let io = find::<std::io::Error>(error).map(std::io::Error::kind);
-        let tls = find_tls(error);
-        let say = |word, values: &[&str]| self.language.fill(word, values);
-        let message = match (tls, io) {
+        let with_detail = |word| Why::ours(word, [self.host(), root_cause(error)]);
+        let message = match (find_tls(error), io) {
             (Some(tls), _) => {
-                let message = say(Word::LlmNoTls, &[host, &tls.to_string()]);
-                if matches!(
-                    tls,
-                    rustls::Error::InvalidCertificate(_) | rustls::Error::General(_)
-                ) {
-                    return self.redact(Error::Fatal {
-                        message,
-                        status: None,
-                    });
+                let (said, is_final) = tls_fault(tls);
+                let message = Why::ours(Word::LlmNoTls, [self.host(), said]);
+                if is_final {
+                    return self.redact(Error::fatal(message));
                 }
                 message
             }
-            (None, _) if error.is_dns() => say(Word::LlmNoHost, &[host, &detail, &self.provider]),
+            (None, _) if error.is_dns() => {
+                let values = [self.host(), root_cause(error), provider()];
+                Why::ours(Word::LlmNoHost, values)
+            }
             (None, Some(std::io::ErrorKind::ConnectionRefused)) => {
-                say(Word::LlmNoServer, &[host, &self.provider])
+                Why::ours(Word::LlmNoServer, [self.host(), provider()])
             }
-            (None, _) if error.is_connect() => say(Word::LlmNoLine, &[host, &detail]),
-            (None, _) if error.is_body() || error.is_decode() => {
-                say(Word::LlmBrokeWithin, &[host, &detail])
-            }
-            (None, _) => say(Word::LlmBrokeBefore, &[host, &detail]),
+            (None, _) if error.is_connect() => with_detail(Word::LlmNoLine),
+            (None, _) if error.is_body() || error.is_decode() => with_detail(Word::LlmBrokeWithin),
+            (None, _) => with_detail(Word::LlmBrokeBefore),
         };
-        self.redact(retryable(message))
+        self.redact(Error::retryable(message))
     }
 
     pub(super) fn timeout(&self, clock: Clock, after: Duration) -> Error {
@@ -211,49 +200,30 @@ impl Place {
             Clock::FirstToken => Word::LlmLateToken,
             Clock::Idle => Word::LlmLateIdle,
         };
-        retryable(self.language.fill(word, &[&self.host, &seconds(after)]))
+        Error::retryable(Why::ours(word, [self.host(), seconds(after)]))
     }
 
     pub(super) fn cut(&self) -> Error {
-        retryable(self.language.fill(Word::LlmCut, &[&self.host]))
+        Error::retryable(Why::ours(Word::LlmCut, [self.host()]))
     }
 
     /// A success whose body is not the protocol.
     pub(super) fn not_an_answer(&self, what: Word, body: &[u8]) -> Error {
         let quote = quote(&String::from_utf8_lossy(body), QUOTE_CHARS);
-        self.redact(Error::InvalidResponse {
-            message: self.language.fill(
-                Word::LlmNoAnswer,
-                &[&self.url, self.language.say(what), &quote, &self.provider],
-            ),
-        })
+        let (url, provider) = (self.url.as_str().into(), self.provider.as_str().into());
+        let values = [url, what.into(), quote.into(), provider];
+        self.redact(Error::invalid(Why::ours(Word::LlmNoAnswer, values)))
     }
 
     pub(super) fn too_large(&self, cap: usize) -> Error {
-        Error::InvalidResponse {
-            message: self.language.fill(
-                Word::LlmTooLarge,
-                &[&self.host, &(cap / (1024 * 1024)).to_string()],
-            ),
-        }
+        let most = (cap / (1024 * 1024)).to_string();
+        Error::invalid(Why::ours(Word::LlmTooLarge, [self.host(), most.into()]))
     }
 
     /// The same error with every secret blanked out.
     pub(super) fn redact(&self, mut error: Error) -> Error {
-        match &mut error {
-            Error::Retryable { message, .. }
-            | Error::Overflow { message }
-            | Error::Replay { message }
-            | Error::Auth { message }
-            | Error::LoginRequired { message }
-            | Error::InvalidResponse { message }
-            | Error::Fatal { message, .. } => {
-                for secret in &self.secrets {
-                    if message.contains(secret.reveal()) {
-                        *message = message.replace(secret.reveal(), REDACTED);
-                    }
-                }
-            }
+        for secret in &self.secrets {
+            error.why_mut().replace(secret.reveal(), REDACTED);
         }
         error
     }
@@ -284,11 +254,25 @@ fn is_sensitive(name: &str) -> bool {
         .any(|word| name.contains(word))
 }
 
-fn retryable(message: String) -> Error {
-    Error::Retryable {
-        message,
-        status: None,
-        after: None,
+fn redirect(headers: &HeaderMap) -> Why {
+    let to = headers.get(http::header::LOCATION);
+    let to = to.and_then(|to| to.to_str().ok());
+    to.map_or(Word::LlmUnknownPlace.into(), |to| {
+        without_secrets(to).into()
+    })
+}
+
+/// What it says, and whether another try says the same.
+fn tls_fault(error: &rustls::Error) -> (Why, bool) {
+    match error {
+        rustls::Error::Other(other) => match other.0.downcast_ref::<TrustFault>() {
+            Some(fault) => (fault.0.clone(), true),
+            None => (error.to_string().into(), false),
+        },
+        rustls::Error::InvalidCertificate(_) | rustls::Error::General(_) => {
+            (error.to_string().into(), true)
+        }
+        _ => (error.to_string().into(), false),
     }
 }
 
@@ -369,13 +353,12 @@ fn one_line(text: &str, max: usize) -> String {
 /// At most `max` characters, with everything a terminal could act on spelled out.
 fn quote(text: &str, max: usize) -> String {
     let mut out = String::new();
-    for (n, c) in text.chars().enumerate() {
+    for (n, (c, is_tricky)) in marked(text).enumerate() {
         if n == max {
             out.push('…');
             break;
         }
-        let hidden = matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}');
-        if c.is_control() || hidden {
+        if c.is_control() || is_tricky {
             out.extend(c.escape_default());
         } else {
             out.push(c);
@@ -384,12 +367,12 @@ fn quote(text: &str, max: usize) -> String {
     out
 }
 
-fn seconds(duration: Duration) -> String {
-    if duration.subsec_millis() == 0 {
-        format!("{} s", duration.as_secs())
-    } else {
-        format!("{:.1} s", duration.as_secs_f64())
-    }
+fn seconds(duration: Duration) -> Why {
+    let seconds = match duration.subsec_millis() {
+        0 => duration.as_secs().to_string(),
+        _ => format!("{:.1}", duration.as_secs_f64()),
+    };
+    Why::ours(Word::LlmSeconds, [seconds.into()])
 }
 
 fn chain(error: &reqwest::Error) -> impl Iterator<Item = &(dyn StdError + 'static)> {
@@ -414,9 +397,21 @@ fn find_tls(error: &reqwest::Error) -> Option<&rustls::Error> {
     })
 }
 
-fn root_cause(error: &reqwest::Error) -> String {
-    let cause = chain(error).last().map(ToString::to_string);
-    quote(&cause.unwrap_or_else(|| "unknown".to_owned()), QUOTE_CHARS)
+fn root_cause(error: &reqwest::Error) -> Why {
+    let Some(cause) = chain(error).last() else {
+        return Word::LlmUnknown.into();
+    };
+    let said = cause.to_string();
+    if let Some(word) = LOOKUPS
+        .iter()
+        .find(|word| Language::English.say(**word) == said)
+    {
+        return (*word).into();
+    }
+    match cause.downcast_ref::<std::io::Error>().map(Why::from) {
+        Some(known @ Why::Ours(..)) => known,
+        Some(Why::Said(_)) | None => quote(&cause.to_string(), QUOTE_CHARS).into(),
+    }
 }
 
 #[cfg(test)]

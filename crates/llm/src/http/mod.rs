@@ -19,7 +19,7 @@ use bytes::Bytes;
 use fault::{Clock, Place};
 use http::StatusCode;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use ostler_wire::{Language, Word};
+use ostler_wire::{Why, Word};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -43,8 +43,6 @@ pub struct TransportOptions {
     /// PEM files with certificates to trust beside the system's (`SSL_CERT_FILE`, `ca_file`).
     pub ca_files: Vec<PathBuf>,
     pub proxies: Proxies,
-    /// What is wrong with a request is said in it.
-    pub language: Language,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,9 +58,8 @@ pub struct Transport {
     proxies: Proxies,
     /// By the name of the provider.
     plugins: BTreeMap<String, Arc<dyn Plugin>>,
-    language: Language,
     verifier: Arc<LazyVerifier>,
-    client: OnceLock<Result<reqwest::Client, String>>,
+    client: OnceLock<Result<reqwest::Client, Why>>,
     /// Stops what still reads the rest of an answer when the transport goes away.
     closing: CancellationToken,
 }
@@ -72,7 +69,6 @@ impl Transport {
         Self {
             proxies: options.proxies,
             plugins: BTreeMap::new(),
-            language: options.language,
             verifier: Arc::new(LazyVerifier::new(options.ca_files)),
             client: OnceLock::new(),
             closing: CancellationToken::new(),
@@ -110,7 +106,7 @@ impl Transport {
         };
         let mut is_second = false;
         let (place, progress, answer) = loop {
-            let place = Place::new(target, key.as_ref(), &url, self.language);
+            let place = Place::new(target, key.as_ref(), &url);
             let headers = headers(target, key.as_ref(), kind)?;
             let progress = Arc::new(upload::Progress::new());
             let body = reqwest::Body::wrap(Upload::new(body.clone(), progress.clone()));
@@ -151,16 +147,13 @@ impl Transport {
         self.client
             .get_or_init(|| self.build())
             .as_ref()
-            .map_err(|message| Error::Fatal {
-                message: message.clone(),
-                status: None,
-            })
+            .map_err(|why| Error::fatal(why.clone()))
     }
 
-    fn build(&self) -> Result<reqwest::Client, String> {
+    fn build(&self) -> Result<reqwest::Client, Why> {
         install_crypto();
         let config = tls::config(self.verifier.clone())
-            .map_err(|error| format!("TLS cannot be set up: {error}"))?;
+            .map_err(|error| Why::ours(Word::LlmNoTlsSetup, [error.to_string().into()]))?;
         let builder = reqwest::Client::builder()
             .tls_backend_preconfigured(config)
             .user_agent(USER_AGENT)
@@ -177,7 +170,7 @@ impl Transport {
         };
         builder
             .build()
-            .map_err(|error| format!("the HTTP client cannot be set up: {error}"))
+            .map_err(|error| Why::ours(Word::LlmNoClient, [error.to_string().into()]))
     }
 
     /// Reads the trust store beside the name lookup and the connection.
@@ -286,14 +279,12 @@ fn put(map: &mut HeaderMap, target: &Target, name: &str, value: &str) -> Result<
         .zip(HeaderValue::from_str(value.trim()).ok());
     let Some((name, mut value)) = parsed else {
         // The value may be a key, so it is not shown.
-        return Err(Error::Fatal {
-            message: format!(
-                "the header `{}` for {} has characters that cannot be sent; look for line breaks and quotes in the key and in `headers`",
-                name.escape_default(),
-                target.origin.provider
-            ),
-            status: None,
-        });
+        let name = name.escape_default().to_string().into();
+        let provider = target.origin.provider.as_str().into();
+        return Err(Error::fatal(Why::ours(
+            Word::LlmBadHeader,
+            [name, provider],
+        )));
     };
     value.set_sensitive(true);
     map.insert(name, value);
@@ -330,8 +321,5 @@ async fn read_some(mut answer: reqwest::Response, cancel: &CancellationToken) ->
 }
 
 fn cancelled() -> Error {
-    Error::Fatal {
-        message: "the request was interrupted".to_owned(),
-        status: None,
-    }
+    Error::fatal(Word::LlmInterrupted)
 }

@@ -127,7 +127,7 @@ impl Decoder for Words {
             "[DONE]" => self.done = true,
             "[FAIL]" => {
                 return Err(Error::Fatal {
-                    message: format!("told to fail with {KEY}"),
+                    message: format!("told to fail with {KEY}").into(),
                     status: None,
                 });
             }

@@ -1,10 +1,12 @@
 //! TLS settings. The trust store is read with the first certificate that has to be checked, so plain http never pays for it.
 
+use ostler_wire::{Why, Word};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::CryptoProvider;
-use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -14,12 +16,24 @@ pub fn install_crypto() {
     _ = rustls::crypto::ring::default_provider().install_default();
 }
 
+/// Why there is nothing to check certificates against, on its way through the layers below us.
+#[derive(Clone, Debug)]
+pub(super) struct TrustFault(pub(super) Why);
+
+impl fmt::Display for TrustFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for TrustFault {}
+
 /// Checks certificates against the system's trust store and the given files.
 #[derive(Debug)]
 pub(super) struct LazyVerifier {
     crypto: Arc<CryptoProvider>,
     ca_files: Vec<PathBuf>,
-    loaded: OnceLock<Result<Arc<dyn ServerCertVerifier>, String>>,
+    loaded: OnceLock<Result<Arc<dyn ServerCertVerifier>, TrustFault>>,
 }
 
 impl LazyVerifier {
@@ -36,26 +50,26 @@ impl LazyVerifier {
         self.loaded
             .get_or_init(|| self.read())
             .as_ref()
-            .map_err(|message| rustls::Error::General(message.clone()))
+            .map_err(|fault| rustls::OtherError(Arc::new(fault.clone())).into())
     }
 
     pub(super) fn is_loaded(&self) -> bool {
         self.loaded.get().is_some()
     }
 
-    fn read(&self) -> Result<Arc<dyn ServerCertVerifier>, String> {
+    fn read(&self) -> Result<Arc<dyn ServerCertVerifier>, TrustFault> {
         let mut extra = Vec::new();
         for file in &self.ca_files {
-            let found = read_pem(file)
-                .map_err(|error| format!("the certificate file {} {error}", file.display()))?;
-            extra.extend(found);
+            extra.extend(read_pem(file).map_err(TrustFault)?);
         }
         if !extra.is_empty() {
             extra.extend(system_bundle());
         }
         let verifier =
             rustls_platform_verifier::Verifier::new_with_extra_roots(extra, self.crypto.clone())
-                .map_err(|error| format!("the system's trust store cannot be read: {error}"))?;
+                .map_err(|error| {
+                    TrustFault(Why::ours(Word::LlmNoTrustStore, [error.to_string().into()]))
+                })?;
         Ok(Arc::new(verifier))
     }
 }
@@ -111,13 +125,20 @@ impl ServerCertVerifier for LazyVerifier {
     }
 }
 
-fn read_pem(file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
+fn read_pem(file: &Path) -> Result<Vec<CertificateDer<'static>>, Why> {
+    let name = || file.display().to_string().into();
     let certs: Vec<_> = CertificateDer::pem_file_iter(file)
         .and_then(|certs| certs.collect())
-        .map_err(|error| format!("cannot be read: {error}"))?;
+        .map_err(|error| {
+            let said = match &error {
+                pem::Error::Io(error) => error.into(),
+                error => error.to_string().into(),
+            };
+            Why::ours(Word::LlmBadTrustFile, [name(), said])
+        })?;
     let certs: Vec<_> = certs.into_iter().filter(is_usable).collect();
     if certs.is_empty() {
-        return Err("holds no usable certificate in PEM form".to_owned());
+        return Err(Why::ours(Word::LlmNoCertificate, [name()]));
     }
     Ok(certs)
 }
@@ -166,6 +187,9 @@ mod tests {
             .err()
             .unwrap()
             .to_string();
-        assert!(error.contains("/nowhere/ca.pem cannot be read"), "{error}");
+        assert!(
+            error.contains("/nowhere/ca.pem cannot be read: No such file"),
+            "{error}"
+        );
     }
 }

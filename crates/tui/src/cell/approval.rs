@@ -20,9 +20,13 @@ impl From<Approval> for Approved {
 }
 
 impl Approved {
-    /// That the call ran says it already.
+    /// The call says it already: that it ran, or that it was refused and why.
     pub fn goes_without_saying(&self) -> bool {
-        self.0.decision == "once"
+        match self.0.decision.as_str() {
+            "once" => true,
+            "deny" => self.0.rule.is_none(),
+            _ => false,
+        }
     }
 
     pub fn rows(&self, columns: usize, theme: &Theme, _: Fold) -> Vec<Line> {

@@ -3,6 +3,7 @@
 use super::{Fold, lines};
 use crate::line::{Line, Span};
 use crate::rows::{self, spaces};
+use crate::say;
 use crate::text;
 use crate::theme::{Role, Theme};
 use ostler_wire::{ErrorEntry, Json};
@@ -32,7 +33,10 @@ impl Failure {
         let style = theme.style(Role::Error);
         let title: Line = [
             Span::new("✗ ", style),
-            Span::new(self.kind.as_str(), theme.style(Role::Strong).with(style)),
+            Span::new(
+                say::error_kind(theme.language, &self.kind),
+                theme.style(Role::Strong).with(style),
+            ),
         ]
         .into_iter()
         .collect();

@@ -94,7 +94,10 @@ impl Cell {
             Body::Error(error) => vec![Self::Failure(error.clone().into())],
             Body::Interrupted(_) => vec![Self::Notice(Notice::interrupted(to))],
             Body::Settings(settings) => Notice::settings(settings, to).map(Self::Notice).collect(),
-            Body::Mode(mode) => vec![Self::Notice(Notice::mode(mode, to))],
+            Body::Mode(mode) => Notice::mode(mode, to)
+                .map(Self::Notice)
+                .into_iter()
+                .collect(),
             Body::TurnEnd(end) => Notice::outcome(end.outcome, to)
                 .map(Self::Notice)
                 .into_iter()

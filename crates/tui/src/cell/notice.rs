@@ -5,7 +5,7 @@ use crate::line::Line;
 use crate::rows::{self, spaces};
 use crate::say;
 use crate::theme::{Role, Theme};
-use ostler_wire::{Language, Mode, Outcome, Settings, Word};
+use ostler_wire::{GoalState, Language, Mode, Outcome, Settings, Word};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
@@ -54,8 +54,16 @@ impl Notice {
         changed.into_iter().flatten().map(Self::new)
     }
 
-    pub fn mode(mode: &Mode, to: Language) -> Self {
-        Self::new(say::mode_is(to, &mode.mode, &mode.posture))
+    /// How things stand. Of a goal that is the turn that begins; how it ended is said beside it.
+    pub fn mode(mode: &Mode, to: Language) -> Option<Self> {
+        match &mode.goal {
+            Some(goal) if goal.state != GoalState::Active => None,
+            Some(goal) if goal.turn > 0 => {
+                let (turn, most) = (goal.turn.to_string(), goal.most.to_string());
+                Some(Self::new(to.fill(Word::GoalTurn, &[&turn, &most])))
+            }
+            Some(_) | None => Some(Self::new(say::mode_is(to, &mode.mode, &mode.posture))),
+        }
     }
 
     /// What is to be said about the end of a turn, if anything.

@@ -218,7 +218,8 @@ impl Editor {
             .labels
             .image
             .replace("{n}", &number)
-            .replace("{label}", label);
+            .replace("{label}", label)
+            .replace(" ]", "]");
         self.put(Piece::chip(&label, Content::Image(Arc::new(image))))
     }
 

@@ -95,10 +95,12 @@ impl Block {
             Some(language) if self.lines <= MAX_LINES && !is_long => language,
             Some(_) | None => return Line::plain(text),
         };
+        // Before it is taken apart: a mark may belong to a letter of the token before.
+        let text = crate::text::visible(text.to_owned());
         let mut reader = Reader {
             language,
             open: &mut self.open,
-            text,
+            text: &text,
             at: 0,
             theme,
             line: Line::default(),
@@ -170,7 +172,7 @@ impl<'a> Reader<'a> {
             && !piece.is_empty()
         {
             let style = style(token, self.theme);
-            self.line.push(Span::new(piece, style));
+            self.line.push(Span::seen(piece, style));
             self.at = end;
         } else {
             // Cannot be, but a reader must get on.

@@ -1,6 +1,6 @@
 //! May it? The call whole, what it would change, and what each answer would do.
 
-use super::choices::{Field, moved, row, scrolled};
+use super::choices::{Field, around, moved, row, scrolled};
 use super::{Step, window};
 use crate::canvas::Canvas;
 use crate::key::{Code, Key};
@@ -12,6 +12,8 @@ use ostler_wire::{Ask, AskKind, Choice, Op, Word};
 
 /// Rows of the terminal that are left for what is above.
 const SPARE_ROWS: usize = 2;
+/// Rows of what is asked about, before there is room for more than one answer: nobody says yes to what they do not see.
+const ASKED_ROWS: usize = 3;
 
 #[derive(Debug)]
 pub struct Approval {
@@ -121,11 +123,14 @@ impl Approval {
 
     pub fn frame(&self, canvas: &Canvas) -> Frame {
         let below = self.below(canvas);
-        let room = canvas
-            .rows
-            .saturating_sub(below.rows.len() + SPARE_ROWS)
-            .max(3);
-        let mut rows = window(&self.above(canvas), self.scrolled, room, canvas);
+        let left = canvas.rows.saturating_sub(below.rows.len());
+        let room = left.saturating_sub(SPARE_ROWS).max(left.min(ASKED_ROWS));
+        let mut above = self.above(canvas);
+        // The least is the call itself.
+        if room < ASKED_ROWS && above.len() > room {
+            above.remove(0);
+        }
+        let mut rows = window(&above, self.scrolled, room, canvas);
         let caret = below.caret.map(|(row, column)| (row + rows.len(), column));
         rows.extend(below.rows);
         Frame { rows, caret }
@@ -189,26 +194,33 @@ impl Approval {
                 caret: Some((1, column + 2)),
             };
         }
-        let mut rows = Vec::new();
-        for (n, choice) in self.ask.options.iter().enumerate() {
+        let answer = |(n, choice): (usize, &Choice)| {
             let letter = shortcut(&choice.id).map_or_else(String::new, |c| format!("{c}  "));
             let label = format!("{letter}{}", self.label(choice, canvas));
             let detail = choice.detail.as_deref().unwrap_or_default();
-            rows.extend(row(canvas, n == self.chosen, &label, detail));
-        }
+            row(canvas, n == self.chosen, &label, detail)
+        };
+        let answers: Vec<Vec<Line>> = self.ask.options.iter().enumerate().map(answer).collect();
+        let room = canvas.rows.saturating_sub(ASKED_ROWS + 1);
+        let mut rows = around(&answers, self.chosen, room);
+        let keys = match self.ask.from {
+            // Esc is a no to whoever asks; the turn goes on.
+            Some(_) => Word::ChildAskKeys,
+            None => Word::AskKeys,
+        };
         rows.push(canvas.line(
-            text::cut_text(canvas.say(Word::AskKeys), canvas.columns),
+            text::cut_text(canvas.say(keys), canvas.columns),
             Role::Faint,
         ));
         Frame { rows, caret: None }
     }
 
-    /// In the person's language where the answer is one of the known ones.
     /// A question of Ostler's own, about no call: its answers have words of their own.
     fn is_ours(&self) -> bool {
         self.ask.kind == AskKind::Permission && self.ask.tool.is_none() && self.ask.from.is_none()
     }
 
+    /// In the person's language where the answer is one of the known ones.
     fn label<'a>(&self, choice: &'a Choice, canvas: &Canvas) -> &'a str {
         if self.ask.kind == AskKind::Budget || self.is_ours() {
             return &choice.label;

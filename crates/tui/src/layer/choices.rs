@@ -70,6 +70,25 @@ pub fn row(canvas: &Canvas, is_chosen: bool, label: &str, detail: &str) -> Vec<L
     rows
 }
 
+/// As many answers around the chosen one as there is room for.
+pub fn around(answers: &[Vec<Line>], chosen: usize, room: usize) -> Vec<Line> {
+    let len = |at: usize| answers.get(at).map(Vec::len);
+    let (mut from, mut to) = (chosen, chosen + 1);
+    let mut used = len(chosen).unwrap_or(0);
+    loop {
+        let after = len(to).filter(|more| used + more <= room);
+        let before = from.checked_sub(1).and_then(len);
+        let before = before.filter(|more| used + more <= room);
+        match (after, before) {
+            (Some(more), _) => (to, used) = (to + 1, used + more),
+            (None, Some(more)) => (from, used) = (from - 1, used + more),
+            (None, None) => break,
+        }
+    }
+    let shown = answers.iter().take(to).skip(from);
+    shown.flatten().cloned().collect()
+}
+
 /// One line of text, edited at its end. Enough for a search word or a reason.
 #[derive(Clone, Debug, Default)]
 pub struct Field {
@@ -110,5 +129,32 @@ impl Field {
         let shown = text::tail(&text::visible(self.text.clone()), columns.saturating_sub(1));
         let width = text::width(&shown);
         (shown, width)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_chosen_one_is_always_there() {
+        let answers = [vec!["a"], vec!["b", "b"], vec!["c"], vec!["d"]];
+        let answers = answers.map(|rows| rows.into_iter().map(Line::plain).collect::<Vec<_>>());
+        for (chosen, room, expect) in [
+            (0, 9, "abbcd"),
+            (0, 3, "abb"),
+            (1, 1, "bb"),
+            (1, 3, "bbc"),
+            (2, 2, "cd"),
+            (3, 2, "cd"),
+            (3, 0, "d"),
+            (9, 9, ""),
+        ] {
+            let shown: String = around(&answers, chosen, room)
+                .iter()
+                .map(Line::text)
+                .collect();
+            assert_eq!(shown, expect, "{chosen} {room}");
+        }
     }
 }

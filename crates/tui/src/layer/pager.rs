@@ -4,10 +4,11 @@ use super::Step;
 use super::choices::Field;
 use crate::canvas::Canvas;
 use crate::key::{Code, Key};
-use crate::line::{Line, Span};
+use crate::line::{Line, Span, Style};
 use crate::screen::Frame;
 use crate::theme::Role;
 use ostler_wire::Word;
+use std::ops::Range;
 
 #[derive(Debug)]
 pub struct Pager {
@@ -16,6 +17,8 @@ pub struct Pager {
     /// A search that is being typed.
     typing: Option<Field>,
     sought: String,
+    /// The row that the search is at; none where it found nothing.
+    found: Option<usize>,
 }
 
 impl Pager {
@@ -27,6 +30,7 @@ impl Pager {
             top,
             typing: None,
             sought: String::new(),
+            found: None,
         }
     }
 
@@ -37,7 +41,9 @@ impl Pager {
                 Code::Enter => {
                     self.sought = field.text.to_lowercase();
                     self.typing = None;
-                    self.seek(Direction::Up);
+                    // What can be seen counts, too.
+                    self.found = Some(self.top + canvas.rows.saturating_sub(1));
+                    self.seek(Direction::Up, canvas);
                 }
                 _ => {
                     field.key(key);
@@ -64,11 +70,11 @@ impl Pager {
                 self.top
             }
             Code::Char('n') => {
-                self.seek(Direction::Up);
+                self.seek(Direction::Up, canvas);
                 self.top
             }
             Code::Char('N') => {
-                self.seek(Direction::Down);
+                self.seek(Direction::Down, canvas);
                 self.top
             }
             _ => self.top,
@@ -77,21 +83,26 @@ impl Pager {
         Step::Stay
     }
 
-    fn seek(&mut self, direction: Direction) {
+    /// The next row with what is sought, from the other end when there is none; it is brought into view.
+    fn seek(&mut self, direction: Direction, canvas: &Canvas) {
         if self.sought.is_empty() {
             return;
         }
+        let len = self.rows.len();
+        let at = self.found.unwrap_or(self.top).min(len);
         let has = |n: &usize| {
-            self.rows
-                .get(*n)
-                .is_some_and(|row| row.text().to_lowercase().contains(&self.sought))
+            let row = self.rows.get(*n);
+            row.is_some_and(|row| !matches(&row.text(), &self.sought).is_empty())
         };
-        let found = match direction {
-            Direction::Up => (0..self.top).rev().find(has),
-            Direction::Down => (self.top + 1..self.rows.len()).find(has),
+        self.found = match direction {
+            Direction::Up => (0..at).rev().chain((at..len).rev()).find(has),
+            Direction::Down => (at + 1..len).chain(0..len.min(at + 1)).find(has),
         };
-        if let Some(at) = found {
-            self.top = at;
+        let room = canvas.rows.saturating_sub(1).max(1);
+        if let Some(at) = self.found
+            && !(self.top..self.top + room).contains(&at)
+        {
+            self.top = at.saturating_sub(room / 2).min(len.saturating_sub(room));
         }
     }
 
@@ -103,7 +114,7 @@ impl Pager {
             .skip(self.top)
             .take(room)
             // They were wrapped for the terminal as it was when the pager was opened.
-            .map(|row| crate::text::cut(row, canvas.columns))
+            .map(|row| crate::text::cut(&marked(row, &self.sought), canvas.columns))
             .collect();
         rows.resize(room, Line::default());
         let (line, caret) = match &self.typing {
@@ -113,14 +124,97 @@ impl Pager {
                 let column = line.width();
                 (line, Some((rows.len(), column)))
             }
-            None => (canvas.line(canvas.say(Word::PagerKeys), Role::Chosen), None),
+            None => (self.keys(canvas), None),
         };
         rows.push(crate::text::cut(&line, canvas.columns));
         Frame { rows, caret }
     }
+
+    /// What can be done, and where one is.
+    fn keys(&self, canvas: &Canvas) -> Line {
+        let end = (self.top + canvas.rows.saturating_sub(1)).min(self.rows.len());
+        let keys = match (self.sought.is_empty(), self.found) {
+            (false, None) => Word::NothingFits,
+            (false, Some(_)) => Word::PagerFoundKeys,
+            (true, _) => Word::PagerKeys,
+        };
+        let place = format!(" · {end}/{}", self.rows.len());
+        canvas.line(format!("{}{place}", canvas.say(keys)), Role::Chosen)
+    }
+}
+
+/// Where `sought`, which is in small letters, stands in a text.
+fn matches(text: &str, sought: &str) -> Vec<Range<usize>> {
+    let mut found: Vec<Range<usize>> = Vec::new();
+    for (start, _) in text.char_indices() {
+        if sought.is_empty() || found.last().is_some_and(|last| start < last.end) {
+            continue;
+        }
+        let mut rest = sought;
+        for (at, letter) in text.get(start..).unwrap_or_default().char_indices() {
+            let small: String = letter.to_lowercase().collect();
+            let Some(after) = rest.strip_prefix(small.as_str()) else {
+                break;
+            };
+            rest = after;
+            if rest.is_empty() {
+                found.push(start..start + at + letter.len_utf8());
+                break;
+            }
+        }
+    }
+    found
+}
+
+/// A row in which what is sought stands out.
+fn marked(row: &Line, sought: &str) -> Line {
+    let found = matches(&row.text(), sought);
+    if found.is_empty() {
+        return row.clone();
+    }
+    let mut out = Line::default();
+    let mut before = 0;
+    for span in &row.spans {
+        for (at, letter) in span.text().char_indices() {
+            let is_found = found.iter().any(|range| range.contains(&(before + at)));
+            let style = Style {
+                reverse: span.style.reverse || is_found,
+                ..span.style
+            };
+            out.push(Span::new(letter, style));
+        }
+        before += span.text().len();
+    }
+    out
 }
 
 enum Direction {
     Up,
     Down,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn matches_are_found_in_any_letters() {
+        for (text, sought, expect) in [
+            ("Hello hello", "hello", &["Hello", "hello"][..]),
+            ("aaa", "aa", &["aa"]),
+            ("Größe ÜBER", "über", &["ÜBER"]),
+            ("中文字", "文", &["文"]),
+            ("abc", "", &[]),
+            ("ab", "abc", &[]),
+        ] {
+            let row = marked(&Line::plain(text), sought);
+            assert_eq!(row.text(), text);
+            let found = matches(text, sought);
+            let found: Vec<&str> = found.into_iter().map(|range| &text[range]).collect();
+            assert_eq!(found, expect, "{text}");
+            let shown = row.spans.iter().filter(|span| span.style.reverse);
+            let shown: String = shown.map(Span::text).collect();
+            assert_eq!(shown, expect.concat(), "{text}");
+        }
+    }
 }

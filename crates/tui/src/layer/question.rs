@@ -1,6 +1,6 @@
 //! A question of the model: choices, several of them, or one's own words.
 
-use super::choices::{Field, moved, row, scrolled};
+use super::choices::{Field, around, moved, row, scrolled};
 use super::{Step, window};
 use crate::canvas::Canvas;
 use crate::key::{Code, Key};
@@ -9,6 +9,9 @@ use crate::screen::Frame;
 use crate::text;
 use crate::theme::Role;
 use ostler_wire::{Ask, Op, Word};
+
+/// Rows of the question, before there is room for more than one answer.
+const ASKED_ROWS: usize = 2;
 
 #[derive(Debug)]
 pub struct Question {
@@ -103,10 +106,16 @@ impl Question {
             .filter(|n| self.marked.get(*n) == Some(&true))
             .filter_map(id)
             .collect();
-        let choice = match self.is_writing() {
-            true => self.words.text.trim().to_owned(),
-            false if self.ask.multi && !marked.is_empty() => marked.join(", "),
-            false => id(self.chosen).unwrap_or_default(),
+        let words =
+            Some(self.words.text.trim()).filter(|words| self.has_words() && !words.is_empty());
+        let choice = match (self.ask.multi && !marked.is_empty(), self.is_writing()) {
+            // Words of one's own join what is marked.
+            (true, _) => {
+                let all = marked.iter().map(String::as_str).chain(words);
+                all.collect::<Vec<_>>().join(", ")
+            }
+            (false, true) => words.unwrap_or_default().to_owned(),
+            (false, false) => id(self.chosen).unwrap_or_default(),
         };
         if choice.is_empty() {
             return Step::Stay;
@@ -132,7 +141,7 @@ impl Question {
     }
 
     pub fn frame(&self, canvas: &Canvas) -> Frame {
-        let mut below = Vec::new();
+        let mut answers = Vec::new();
         for (n, choice) in self.ask.options.iter().enumerate() {
             let mark = match (self.ask.multi, self.marked.get(n) == Some(&true)) {
                 (true, true) => "[x] ",
@@ -141,8 +150,11 @@ impl Question {
             };
             let label = format!("{mark}{}. {}", n + 1, choice.label);
             let detail = choice.detail.as_deref().unwrap_or_default();
-            below.extend(row(canvas, n == self.chosen, &label, detail));
+            answers.push(row(canvas, n == self.chosen, &label, detail));
         }
+        let nearest = self.chosen.min(answers.len().saturating_sub(1));
+        let others = ASKED_ROWS + 1 + usize::from(self.has_words());
+        let mut below = around(&answers, nearest, canvas.rows.saturating_sub(others));
         let mut caret = None;
         if self.has_words() {
             let (shown, column) = self.words.shown(canvas.columns.saturating_sub(2));
@@ -157,10 +169,11 @@ impl Question {
             }
             below.push(line);
         }
-        let keys = if self.ask.multi {
-            Word::MultiKeys
-        } else {
-            Word::AskKeys
+        let keys = match (self.ask.multi, &self.ask.from) {
+            (true, None) => Word::MultiKeys,
+            (true, Some(_)) => Word::ChildMultiKeys,
+            (false, None) => Word::AskKeys,
+            (false, Some(_)) => Word::ChildAskKeys,
         };
         below.push(canvas.line(
             text::cut_text(canvas.say(keys), canvas.columns),

@@ -99,6 +99,14 @@ impl State {
         self.moment.warned = Some((running, until));
     }
 
+    /// What leaving would stop has stopped by itself.
+    pub(super) fn unwarn(&mut self) {
+        if self.moment.warned.is_some() && self.running().is_empty() {
+            self.moment.warned = None;
+            self.moment.remark = None;
+        }
+    }
+
     /// What goes on in the background and ends with us.
     pub(super) fn running(&self) -> Vec<String> {
         let jobs = self.status.jobs.iter().cloned();

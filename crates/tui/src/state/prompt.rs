@@ -4,8 +4,16 @@ use super::{Effect, MAX_WAITING, State};
 use crate::key::{Code, Key};
 use crate::layer::{Menu, MenuEntry, MenuKind};
 use crate::surroundings::Name;
-use ostler_wire::{Delivery, Op};
+use crate::text;
+use ostler_wire::{Delivery, Image, Op};
 use std::time::Instant;
+
+/// How the names of pictures end.
+const PICTURES: [&str; 5] = ["png", "jpg", "jpeg", "gif", "webp"];
+/// Of the name of a picture that is shown.
+const NAME_COLUMNS: usize = 30;
+/// Longest path that is looked at.
+const MAX_PATH: usize = 4096;
 
 impl State {
     /// Something was typed: the draft is to be kept, a menu may open or close.
@@ -181,6 +189,34 @@ impl State {
             self.menu = None;
         }
     }
+}
+
+impl State {
+    /// What a pasted path leads to has been looked up. Without a picture it is only a text.
+    pub fn picture(&mut self, pasted: String, image: Option<Image>, now: Instant) {
+        match image {
+            Some(image) => {
+                let name = pasted.trim().trim_end_matches(['"', '\'']);
+                let name = name.rsplit(['/', '\\']).next().unwrap_or_default();
+                self.editor
+                    .attach_image(image, &text::cut_text(name, NAME_COLUMNS));
+                self.typed(now);
+            }
+            None => {
+                let outcome = self.editor.paste(pasted);
+                self.outcome(outcome, now);
+            }
+        }
+    }
+}
+
+/// A pasted text that may be the path of a picture.
+pub fn is_picture(pasted: &str) -> bool {
+    let path = pasted.trim().trim_end_matches(['"', '\'']);
+    let ending = path.rsplit_once('.').map(|(_, ending)| ending);
+    path.len() <= MAX_PATH
+        && !path.contains('\n')
+        && ending.is_some_and(|e| PICTURES.iter().any(|p| e.eq_ignore_ascii_case(p)))
 }
 
 /// The command that a text is, without its slash. A path at the start of a sentence is none.

@@ -32,8 +32,8 @@ impl Background {
     }
 
     pub fn asks(&mut self, ask: &Ask) {
-        if let Some(from) = &ask.from {
-            self.asks.push((ask.ask.clone(), from.clone()));
+        if let Some(task) = ask.task() {
+            self.asks.push((ask.ask.clone(), task.to_owned()));
         }
     }
 
@@ -62,27 +62,35 @@ impl Background {
     }
 }
 
+/// A sub-agent of the running turn asks with its role, `t1 builder`; a prompt in the background as `t1`.
+fn works_for_the_turn(from: &str) -> bool {
+    let first = from.split(" › ").next().unwrap_or(from);
+    first.contains(' ')
+}
+
 impl State {
     pub(super) fn tasks(&mut self, tasks: &[Task], now: Instant) {
         self.work.background.tasks = tasks.to_vec();
         self.work.background.told = Some(now);
-        // A sub-agent asks as `t1 builder › t2 explore`: the first of them is ours.
-        let runs = |from: &str| {
-            let id = from.split(' ').next();
-            tasks.iter().any(|task| Some(task.id.as_str()) == id)
-        };
+        let runs = |id: &str| tasks.iter().any(|task| task.id == id);
         let background = &mut self.work.background;
         self.layers.retain(|layer| {
             let of = |ask| background.asks.iter().find(|(id, _)| id == ask);
             layer.ask().and_then(of).is_none_or(|(_, from)| runs(from))
         });
         background.asks.retain(|(_, from)| runs(from));
+        self.unwarn();
     }
 
-    /// Esc at an ask of a task is a no to it, not a stop of the foreground. Whether it was one.
+    /// Esc at an ask of a task in the background is a no to it, not a stop of the foreground. Whether it was one.
     pub(super) fn refuse_task(&mut self) -> bool {
         let ask = self.layers.last().and_then(Layer::ask).map(str::to_owned);
-        let Some(ask) = ask.filter(|ask| self.work.background.has_ask(ask)) else {
+        let is_apart = |ask: &String| {
+            let mut asks = self.work.background.asks.iter();
+            let from = asks.find(|(id, _)| id == ask).map(|(_, from)| from);
+            from.is_some_and(|from| !works_for_the_turn(from))
+        };
+        let Some(ask) = ask.filter(is_apart) else {
             return false;
         };
         self.layers.pop();

@@ -689,6 +689,79 @@ fn a_goal_is_shown_and_goes_on_between_its_turns() {
     }
 }
 
+/// What a session was allowed when it was left is in its past, not in its status.
+#[test]
+fn a_resumed_session_shows_how_it_stands_now() {
+    let mut bench = bench("idle", 80, Look::Mono);
+    let past = Body::Mode(ostler_wire::Mode {
+        mode: "plan".into(),
+        posture: "yolo".into(),
+        goal: None,
+    });
+    let entry = Entry {
+        entry: 1,
+        parent: None,
+        ts: String::new(),
+        body: past,
+    };
+    bench.state.past(&[Arc::new(entry)]);
+    let line = bench.state.status.line(&bench.canvas, None).text();
+    assert!(line.starts_with("wise-2 · ask · "), "{line}");
+}
+
+/// A task in the background is refused and the turn goes on; a sub-agent of the turn is stopped with it.
+#[test]
+fn esc_at_the_ask_of_another() {
+    for (from, expect) in [
+        ("t1", "deny"),
+        ("t1 › t1 builder", "deny"),
+        ("t1 builder", "Send(Interrupt)"),
+        ("t1 builder › t2 explore", "Send(Interrupt)"),
+    ] {
+        let mut bench = bench("running", 80, Look::Mono);
+        bench.event(&Event::Ask(Arc::new(Ask {
+            from: Some(from.into()),
+            ..permission()
+        })));
+        bench.keys("<esc>");
+        let last = bench.effects.last().cloned().unwrap_or_default();
+        assert!(last.contains(expect), "{from}: {last}");
+    }
+}
+
+#[test]
+fn every_turn_of_a_goal_says_how_long_it_took() {
+    let mut bench = bench("idle", 80, Look::Mono);
+    for turn in 0..2 {
+        bench.entry(Body::Mode(ostler_wire::Mode {
+            mode: "goal".into(),
+            posture: "ask".into(),
+            goal: Some(Goal {
+                objective: "reach it".into(),
+                state: GoalState::Active,
+                turn,
+                most: 50,
+                folder: None,
+                why: None,
+            }),
+        }));
+        bench.entry(match turn {
+            0 => user("reach it"),
+            _ => Body::Message(Message::note("[Goal, turn 1 of 50]")),
+        });
+        bench.keys("<wait>");
+        bench.entry(Body::Usage(Usage {
+            input: 700 + u64::from(turn),
+            ..Usage::default()
+        }));
+        bench.entry(Body::TurnEnd(TurnEnd { outcome: End::Done }));
+    }
+    let shown = bench.shown();
+    for row in ["700 in · 0 out · 3.0 s", "701 in · 0 out · 3.0 s"] {
+        assert!(shown.contains(row), "{shown}");
+    }
+}
+
 #[test]
 fn folding_is_shown_can_be_stopped_and_empties_the_window() {
     let mut bench = bench("idle", 80, Look::Mono);

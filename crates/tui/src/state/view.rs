@@ -2,6 +2,7 @@
 
 use super::State;
 use crate::canvas::Canvas;
+use crate::editor::Mode;
 use crate::line::{Line, Span};
 use crate::screen::Frame;
 use crate::text;
@@ -11,8 +12,22 @@ use std::time::Instant;
 
 /// Rows of a prompt that waits.
 const WAITING_ROWS: usize = 3;
+/// Rows of what goes on, where little of the terminal is left for it.
+const LIVE_ROWS: usize = 3;
 /// Rows of the composer on a terminal that has room.
 const COMPOSER_ROWS: usize = 12;
+
+/// On a terminal of a few rows the one with the caret stays, or the end.
+fn fit(rows: &mut Vec<Line>, caret: &mut Option<(usize, usize)>, most: usize) {
+    let mut over = rows.len().saturating_sub(most);
+    if let Some((row, _)) = caret {
+        let below = over.min(rows.len().saturating_sub(*row + 1));
+        rows.truncate(rows.len() - below);
+        over -= below;
+        *row = row.saturating_sub(over);
+    }
+    rows.drain(..over);
+}
 
 impl State {
     /// Rows that are finished since the last call.
@@ -40,9 +55,11 @@ impl State {
         };
         below.rows.push(self.status_line(canvas, now));
         let mut above = self.waiting(canvas);
-        let room = canvas
-            .rows
-            .saturating_sub(below.rows.len() + above.len() + 1);
+        let taken = below.rows.len() + above.len() + 1;
+        // A terminal that becomes narrower breaks our rows before we know. What then goes over its upper edge stays in its
+        // scrollback for ever, so half of it is left free where that can be.
+        let half = (canvas.rows / 2).saturating_sub(taken).max(LIVE_ROWS);
+        let room = canvas.rows.saturating_sub(taken).min(half);
         let mut rows = self.transcript.live(canvas, room, now);
         if !self.is_asking() {
             rows.extend(self.work.line(canvas, now));
@@ -53,8 +70,9 @@ impl State {
         rows.push(Line::default());
         let over = (rows.len() + below.rows.len()).saturating_sub(canvas.rows);
         rows.drain(..over.min(rows.len()));
-        let caret = below.caret.map(|(row, column)| (row + rows.len(), column));
+        let mut caret = below.caret.map(|(row, column)| (row + rows.len(), column));
         rows.append(&mut below.rows);
+        fit(&mut rows, &mut caret, canvas.rows);
         for row in rows.iter_mut().filter(|r| r.width() > canvas.columns) {
             *row = text::cut(row, canvas.columns);
         }
@@ -103,8 +121,15 @@ impl State {
         {
             return text::cut(&canvas.line(remark, Role::Accent), canvas.columns);
         }
-        self.status
-            .line(canvas, self.settings.status_line.as_deref())
+        let form = self.settings.status_line.as_deref();
+        let word = match self.editor.mode().filter(|_| self.layers.is_empty()) {
+            Some(Mode::Normal) => Word::VimNormal,
+            Some(Mode::Visual | Mode::VisualLines) => Word::VimVisual,
+            Some(Mode::Insert) | None => return self.status.line(canvas, form),
+        };
+        let mut line = Line::from(canvas.span(format!("{} ", canvas.say(word)), Role::Accent));
+        line.spans.extend(self.status.line(canvas, form).spans);
+        text::cut(&line, canvas.columns)
     }
 
     /// Prompts that are sent and not heard yet.

@@ -180,6 +180,30 @@ fn unknown_keys_warn_with_a_guess() {
 }
 
 #[test]
+fn a_role_has_one_model() {
+    let bench = Bench::new().user(
+        "[roles.reviewer]\nmodel = 'ostler/acme/x'\nfallback_models = ['acme/y']\n[roles.docs]\nfallback_models = []\nfallback = 1\n",
+    );
+    assert_snapshot!(bench.seen(), @r"
+    error: `roles.reviewer.fallback_models` is not supported: a role has one model
+     --> ~/.ostler/config.toml:3:1
+      |
+    3 | fallback_models = ['acme/y']
+      | ^^^^^^^^^^^^^^^ take this out
+      |
+      = help: name the model in `model`; a role whose model cannot be used says so when it is called
+
+    error: `roles.docs.fallback_models` is not supported: a role has one model
+     --> ~/.ostler/config.toml:5:1
+      |
+    5 | fallback_models = []
+      | ^^^^^^^^^^^^^^^ take this out
+      |
+      = help: name the model in `model`; a role whose model cannot be used says so when it is called
+    ");
+}
+
+#[test]
 fn providers_must_make_sense() {
     let bench = Bench::new().user(
         "[[providers]]\nkind = 'openai'\n[[providers]]\nname = 'a'\nbase_url = 'localhost:80'\nmodel = 'x'\nmodels = ['y']\n[[providers]]\nname = 'a'\nbase_url = 'not a url'\nheaders = { 'bad name' = 'x', ok = \"a\\nb\" }\n[[providers]]\nname = 'with/slash'\n[models.m]\napi_key = 'k'\napi_key_env = 'K'\napi_base_url = 'ftp://x'\n[models.a]\n[models.'x y']\n",

@@ -1,6 +1,7 @@
 //! Which ignored files a call is about to change, what is left of a killed restore, and changes as text.
 
 use super::*;
+use ostler_wire::Language;
 
 fn world() -> World {
     let world = World::new();
@@ -118,7 +119,7 @@ fn changes_are_counted_and_told() {
         store.tally(later, Point::Now).expect("none"),
         Tally::default()
     );
-    insta::assert_snapshot!(store.unified(id, Point::Now, 10_000).expect("a diff"), @r"
+    insta::assert_snapshot!(store.unified(id, Point::Now, 10_000, Language::English).expect("a diff"), @r"
     --- a/a
     +++ b/a
     @@ -1,2 +1,3 @@
@@ -145,6 +146,8 @@ fn changes_are_counted_and_told() {
     +++ b/mode
     mode 644 → 755
     ");
-    let short = store.unified(id, Point::Now, 60).expect("a diff");
+    let short = store
+        .unified(id, Point::Now, 60, Language::English)
+        .expect("a diff");
     assert!(short.ends_with("… 5 more files\n"), "{short}");
 }

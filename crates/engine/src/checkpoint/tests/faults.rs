@@ -144,7 +144,11 @@ fn damage_is_noticed_before_a_file_is_touched() {
     fs::write(&pack, bytes).expect("damage");
     let report = world.rewind(id);
     assert_eq!(report.changed, ["b"]);
-    assert!(report.kept[0].why.contains("damaged"), "{:?}", report.kept);
+    assert!(
+        report.kept[0].why.to_string().contains("damaged"),
+        "{:?}",
+        report.kept
+    );
     assert_eq!(fs::read(world.path("a")).expect("a"), b"two");
     // A store full of rubbish is a store without checkpoints.
     for path in walk(&world.home()).into_iter().filter(|p| p.is_file()) {

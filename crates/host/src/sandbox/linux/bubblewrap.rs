@@ -3,6 +3,7 @@
 
 use super::places::Places;
 use crate::sandbox::{Error, Layer, Network, Plan, Policy, holder};
+use ostler_wire::{Why, Word};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -21,14 +22,14 @@ pub(super) const LIMIT: &str =
     "bubblewrap: no filter of system calls and no Landlock behind it, no way to single hosts";
 
 pub(super) fn prepare(policy: &Policy) -> Result<Plan, Error> {
-    let unavailable = |reason: String| Error::Unavailable {
-        wanted: Layer::Bubblewrap.name(),
+    let unavailable = |reason: Why| Error::Unavailable {
+        wanted: Layer::Bubblewrap.name().into(),
         reason,
     };
     let program = policy
         .bubblewrap
         .as_ref()
-        .ok_or_else(|| unavailable("there is no program `bwrap`".into()))?;
+        .ok_or_else(|| unavailable(Word::BoxNoBwrap.into()))?;
     works(program).map_err(unavailable)?;
     let places = Places::find(policy, Layer::Bubblewrap)?;
     let root = rustix::process::geteuid().is_root();
@@ -48,8 +49,8 @@ pub(super) fn prepare(policy: &Policy) -> Result<Plan, Error> {
 }
 
 /// Tried once for each program.
-fn works(program: &Path) -> Result<(), String> {
-    static TRIED: Mutex<Vec<(PathBuf, Result<(), String>)>> = Mutex::new(Vec::new());
+fn works(program: &Path) -> Result<(), Why> {
+    static TRIED: Mutex<Vec<(PathBuf, Result<(), Why>)>> = Mutex::new(Vec::new());
     let mut tried = TRIED.lock().unwrap_or_else(|poison| poison.into_inner());
     if let Some((_, result)) = tried.iter().find(|(tried, _)| tried == program) {
         return result.clone();
@@ -66,12 +67,14 @@ fn works(program: &Path) -> Result<(), String> {
         Ok(output) if output.status.success() => Ok(()),
         Ok(output) => {
             let said = String::from_utf8_lossy(&output.stderr);
-            Err(format!(
-                "it says: {}",
-                said.lines().next().unwrap_or("nothing")
-            ))
+            let said = said.lines().next();
+            let said = said.map_or(Word::BoxNothing.into(), Why::from);
+            Err(Why::ours(Word::BoxSays, [said]))
         }
-        Err(error) => Err(format!("{} cannot be run: {error}", program.display())),
+        Err(error) => {
+            let name = program.display().to_string().into();
+            Err(Why::ours(Word::BoxNotRun, [name, (&error).into()]))
+        }
     };
     tried.push((program.to_owned(), result.clone()));
     result

@@ -3,6 +3,7 @@
 
 use super::jail::{Jail, MAX_CARRIED, Mount, User, Way};
 use super::landlock;
+use ostler_wire::Word;
 use rustix::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use rustix::io::Errno;
 use std::ffi::CStr;
@@ -44,17 +45,17 @@ impl Step {
         Self::ALL.get(usize::from(number)).copied()
     }
 
-    pub(crate) fn name(self) -> &'static str {
+    pub(crate) fn word(self) -> Word {
         match self {
-            Self::Join => "joining the network of the session",
-            Self::Namespaces => "making namespaces",
-            Self::UserMap => "mapping the user",
-            Self::Processes => "mounting /proc anew",
-            Self::Mounts => "changing the mounts",
-            Self::Loopback => "starting the loopback",
-            Self::Capabilities => "dropping capabilities",
-            Self::Landlock => "putting on the Landlock rules",
-            Self::Filter => "putting on the filter of system calls",
+            Self::Join => Word::BoxStepJoin,
+            Self::Namespaces => Word::BoxStepNamespaces,
+            Self::UserMap => Word::BoxStepUser,
+            Self::Processes => Word::BoxStepProc,
+            Self::Mounts => Word::BoxStepMounts,
+            Self::Loopback => Word::BoxStepLoopback,
+            Self::Capabilities => Word::BoxStepCapabilities,
+            Self::Landlock => Word::BoxStepLandlock,
+            Self::Filter => Word::BoxStepFilter,
         }
     }
 }

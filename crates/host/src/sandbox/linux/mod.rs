@@ -18,6 +18,7 @@ use super::{
 };
 use jail::{Frame, Mount, User};
 use landlock::{DEVICE, READ, READ_DIR, Ruleset, Scope, WRITE};
+use ostler_wire::{Why, Word};
 use places::Places;
 use rustix::fd::OwnedFd;
 use seccomp::Sockets;
@@ -65,7 +66,7 @@ pub(super) fn prepare(policy: &Policy) -> Result<Plan, Error> {
     let mut limits = Vec::new();
     let Namespaces { way, pids } = match layer {
         Layer::Namespaces => found().clone().map_err(|reason| Error::Unavailable {
-            wanted: layer.name(),
+            wanted: layer.name().into(),
             reason,
         })?,
         Layer::Landlock | Layer::Bubblewrap => Namespaces {
@@ -144,15 +145,9 @@ fn choose(choice: Choice, report: &Report) -> Result<Layer, Error> {
     };
     asked
         .filter(|layer| report.layers.contains(layer))
-        .ok_or_else(|| {
-            let reasons = report.missing.iter();
-            let reasons: Vec<_> = reasons
-                .map(|m| format!("{}: {}", m.what, m.reason))
-                .collect();
-            Error::Unavailable {
-                wanted: wanted(choice),
-                reason: reasons.join("; "),
-            }
+        .ok_or_else(|| Error::Unavailable {
+            wanted: wanted(choice),
+            reason: report.lacks(),
         })
 }
 
@@ -301,11 +296,15 @@ struct Namespaces {
 }
 
 /// Tried once.
-fn found() -> &'static Result<Namespaces, String> {
-    static FOUND: OnceLock<Result<Namespaces, String>> = OnceLock::new();
+fn found() -> &'static Result<Namespaces, Why> {
+    static FOUND: OnceLock<Result<Namespaces, Why>> = OnceLock::new();
     FOUND.get_or_init(|| {
         let root = rustix::process::geteuid().is_root();
-        let ways: &[Way] = if root { &[Way::Direct, Way::User] } else { &[Way::User] };
+        let ways: &[Way] = if root {
+            &[Way::Direct, Way::User]
+        } else {
+            &[Way::User]
+        };
         let mut refused = (Step::Namespaces, io::ErrorKind::Unsupported.into());
         for &way in ways {
             for pids in [true, false] {
@@ -316,12 +315,10 @@ fn found() -> &'static Result<Namespaces, String> {
             }
         }
         let (step, error) = refused;
-        Err(
-            format!(
-                "{} failed ({error}); see the settings user.max_user_namespaces, kernel.unprivileged_userns_clone and kernel.apparmor_restrict_unprivileged_userns",
-                step.name()
-            )
-        )
+        Err(Why::ours(
+            Word::BoxNoNamespaces,
+            [step.word().into(), (&error).into()],
+        ))
     })
 }
 
@@ -346,30 +343,24 @@ fn attempt(way: Way, pids: bool) -> Result<(), (Step, io::Error)> {
 
 pub(super) fn probe() -> Report {
     let mut missing = Vec::new();
-    let mut lacks = |what, reason: String| missing.push(Missing { what, reason });
+    let mut lacks = |what: Why, reason: Why| missing.push(Missing { what, reason });
     let landlock_abi = landlock::abi();
     if landlock_abi == 0 {
-        let reason = "the kernel is older than 5.13, or was started without it (boot option lsm=)";
-        lacks("landlock", reason.into());
+        lacks("landlock".into(), Word::BoxNoLandlock.into());
     }
     let seccomp = has_seccomp();
     if !seccomp {
-        lacks(
-            "seccomp",
-            "the kernel was built without its filters, or this kind of machine is not known".into(),
-        );
+        lacks("seccomp".into(), Word::BoxNoSeccomp.into());
     }
     let found = found();
     let root = rustix::process::geteuid().is_root();
     if let Err(reason) = found {
-        lacks("namespaces", reason.clone());
+        lacks("namespaces".into(), reason.clone());
     } else if root && landlock_abi == 0 {
-        let reason = "root could reach the disks beside the mounts; that takes Landlock too";
-        lacks("namespaces", reason.into());
+        lacks("namespaces".into(), Word::BoxRootDisks.into());
     }
     if found.as_ref().is_ok_and(|found| !found.pids) {
-        let reason = "a fresh /proc cannot be mounted here, as in most containers";
-        lacks("a view of its own processes only", reason.into());
+        lacks(Word::BoxOwnProcesses.into(), Word::BoxNoProc.into());
     }
     let mut layers = Vec::new();
     if seccomp && found.is_ok() && (landlock_abi > 0 || !root) {

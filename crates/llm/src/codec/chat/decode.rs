@@ -6,7 +6,7 @@ use super::calls::Calls;
 use super::tags::{Piece, Tags};
 use super::{DETAILS, MESSAGE, MESSAGE_FIELDS, REASONING_FIELDS};
 use crate::{Chunk, Error, Target, TokenUsage};
-use ostler_wire::{Json, Stop};
+use ostler_wire::{Json, Stop, Why, Word};
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -372,11 +372,8 @@ fn stop(reason: &str, called: bool, refused: bool) -> Result<Stop, Error> {
         "length" | "max_tokens" | "model_length" | "model_context_window_exceeded" => Stop::Length,
         "content_filter" | "safety" | "sensitive" | "refusal" => Stop::Refusal,
         "error" | "insufficient_system_resource" | "network_error" | "abort" => {
-            return Err(Error::Retryable {
-                message: format!("the endpoint broke the answer off ({reason})"),
-                status: None,
-                after: None,
-            });
+            let why = Why::ours(Word::LlmBrokeOff, [reason.into()]);
+            return Err(Error::retryable(why));
         }
         // Servers say "stop" after calls, and "tool_calls" without any.
         _ if called => Stop::Calls,

@@ -4,7 +4,7 @@ use super::super::loose::{self, Extras, Fields};
 use super::super::{Decoder, Frame, Kept, cut_off, fault, no_answer};
 use super::{PART, PART_FIELDS, SIGNATURE};
 use crate::{Chunk, Error, TokenUsage};
-use ostler_wire::{Json, Stop};
+use ostler_wire::{Json, Stop, Why, Word};
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -245,13 +245,9 @@ impl Reader {
     }
 
     fn stop(&self, reason: &str, message: Option<&str>) -> Result<Stop, Error> {
-        let retry = |what: &str| {
-            let why = message.map_or(String::new(), |message| format!(": {message}"));
-            Err(Error::Retryable {
-                message: format!("{what} ({reason}){why}"),
-                status: None,
-                after: None,
-            })
+        let retry = |word: Word| {
+            let said = message.map_or("".into(), |said| Why::ours(Word::LlmSaid, [said.into()]));
+            Err(Error::retryable(Why::ours(word, [reason.into(), said])))
         };
         Ok(match reason {
             "MAX_TOKENS" => Stop::Length,
@@ -263,13 +259,13 @@ impl Reader {
             | "UNEXPECTED_TOOL_CALL"
             | "TOO_MANY_TOOL_CALLS"
             | "MALFORMED_RESPONSE" => {
-                return retry("the model wrote a call that the endpoint could not read");
+                return retry(Word::LlmBadCall);
             }
             "STOP" if self.called => Stop::Calls,
             "STOP" => Stop::End,
             _ if self.called => Stop::Calls,
             _ if self.spoke => Stop::End,
-            _ => return retry("the endpoint stopped without an answer"),
+            _ => return retry(Word::LlmEmptyStop),
         })
     }
 

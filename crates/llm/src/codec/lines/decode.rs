@@ -2,7 +2,7 @@
 
 use super::super::{Decoder, Frame, Kept, cut_off};
 use crate::{Chunk, Error, TokenUsage};
-use ostler_wire::{Json, Stop};
+use ostler_wire::{Json, Stop, Why, Word};
 use serde::Deserialize;
 use serde_json::Value;
 use std::time::Duration;
@@ -164,9 +164,9 @@ impl Reader {
 }
 
 fn fault(message: &str, kind: &str, after_seconds: Option<u64>) -> Error {
-    let message: String = match message.trim() {
-        "" => "the plugin failed and does not say why".into(),
-        said => said.chars().take(MAX_SAID).collect(),
+    let message: Why = match message.trim() {
+        "" => Word::LlmPluginMute.into(),
+        said => said.chars().take(MAX_SAID).collect::<String>().into(),
     };
     match kind {
         "retryable" => Error::Retryable {
@@ -176,10 +176,7 @@ fn fault(message: &str, kind: &str, after_seconds: Option<u64>) -> Error {
         },
         "overflow" => Error::Overflow { message },
         "auth" => Error::Auth { message },
-        _ => Error::Fatal {
-            message,
-            status: None,
-        },
+        _ => Error::fatal(message),
     }
 }
 
@@ -229,6 +226,7 @@ mod tests {
         let mut assembler = Assembler::default();
         out.into_iter().for_each(|chunk| assembler.push(chunk));
         let answer = assembler.finish();
+        let failed = failed.map(|error| (error.kind(), error.to_string()));
         format!("{:?} {:?} {failed:?}", answer.parts, answer.stop)
     }
 
@@ -257,9 +255,9 @@ mod tests {
         [Text { text: "Hello", replay: None }] Some(End) None
         [Call { id: "", name: "ls", arguments: "{\"path\":\".\"}", replay: None }] Some(Calls) None
         [] Some(Length) None
-        [Text { text: "half", replay: None }] None Some(Retryable { message: "the answer was cut off: the stream ended before the endpoint said it was complete", status: None, after: None })
-        [] None Some(Overflow { message: "too long" })
-        [] None Some(Fatal { message: "the plugin failed and does not say why", status: None })
+        [Text { text: "half", replay: None }] None Some(("retryable", "the answer was cut off: the stream ended before the endpoint said it was complete"))
+        [] None Some(("overflow", "too long"))
+        [] None Some(("fatal", "the plugin failed and does not say why"))
         "#);
     }
 }

@@ -4,7 +4,7 @@ use super::super::loose::{self, Extras, Fields};
 use super::super::{Decoder, Frame, Kept, cut_off, fault, no_answer};
 use super::{BLOCK, CALL_FIELDS, TEXT_FIELDS, THINKING_FIELDS};
 use crate::{Chunk, Error, TokenUsage};
-use ostler_wire::{Json, Stop};
+use ostler_wire::{Json, Stop, Word};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -321,7 +321,7 @@ impl Reader {
             Some("max_tokens") => Stop::Length,
             Some("model_context_window_exceeded") if !self.spoke && !self.called => {
                 return Err(Error::Overflow {
-                    message: "the conversation fills the model's context window".into(),
+                    message: Word::LlmWindowFull.into(),
                 });
             }
             Some("model_context_window_exceeded") => Stop::Length,

@@ -4,7 +4,7 @@ use super::super::loose::{self, Fields};
 use super::super::{Decoder, Frame, Kept, cut_off, fault, no_answer, write};
 use super::{CALL_FIELDS, ITEM, MESSAGE_FIELDS, REASONING_FIELDS};
 use crate::{Chunk, Error, TokenUsage};
-use ostler_wire::{Json, Stop};
+use ostler_wire::{Json, Stop, Word};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -376,11 +376,7 @@ fn reasoning_blob(fields: &Fields<'_>) -> Option<Json> {
 fn failed(response: &Fields<'_>) -> Error {
     match response.get("error") {
         Some(error) => fault::read(error.get()),
-        None => Error::Retryable {
-            message: "the endpoint gave the answer up without saying why".into(),
-            status: None,
-            after: None,
-        },
+        None => Error::retryable(Word::LlmGaveUp),
     }
 }
 

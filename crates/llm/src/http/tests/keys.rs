@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::{Key, KeyFuture, KeySource};
+use ostler_wire::{Why, Word};
 use std::sync::Mutex;
 
 /// Hands out `first`, then for each refusal the next of `others`.
@@ -23,7 +24,7 @@ impl KeySource for Script {
         Box::pin(async move { next.map(|key| key.map(token)) })
     }
 
-    fn remedy(&self) -> String {
+    fn remedy(&self) -> Why {
         "Knock again".into()
     }
 
@@ -86,7 +87,16 @@ async fn check(
 async fn a_refused_key_is_replaced_once() {
     let auth = |text: &str| {
         Err(Error::Auth {
-            message: format!("acme refused the key from a script (401): {text}. Knock again"),
+            message: Why::ours(
+                Word::LlmAuth,
+                [
+                    "acme".into(),
+                    Why::ours(Word::LlmBadKeyFrom, ["a script".into()]),
+                    "401".into(),
+                    Why::ours(Word::LlmSaid, [text.into()]),
+                    "Knock again".into(),
+                ],
+            ),
         })
     };
     let own = || vec!["old-token".to_owned()];

@@ -97,7 +97,17 @@ pub fn read(tool: &str, input: &Value, envelope: Value, to: Language) -> Outcome
                 .collect(),
             ..Outcome::default()
         },
-        "todo" | "move_file" => Outcome::default(),
+        // Whoever has work done in a tree of its own wants to know where.
+        "task" | "skill" => Outcome {
+            facts: data
+                .pointer("/worktree/branch")
+                .and_then(Value::as_str)
+                .map(str::to_owned)
+                .into_iter()
+                .collect(),
+            ..unknown(data)
+        },
+        "todo" | "complete_step" | "move_file" => Outcome::default(),
         _ => unknown(data),
     }
 }

@@ -266,7 +266,7 @@ fn any_step() -> impl Strategy<Value = Step> {
         })))),
         6 => any_delta().prop_map(|delta| Step::Event(Event::Delta(delta))),
         1 => any_ask().prop_map(|ask| Step::Event(Event::Ask(Arc::new(ask)))),
-        1 => (20_u16..140, 10_u16..40).prop_map(|(columns, rows)| Step::Size(columns, rows)),
+        1 => (20_u16..300, 1_u16..80).prop_map(|(columns, rows)| Step::Size(columns, rows)),
         2 => (0_u16..12_000).prop_map(Step::Wait),
         1 => any::<bool>().prop_map(Step::Focus),
         1 => any::<bool>().prop_map(Step::Answers),
@@ -366,6 +366,14 @@ impl Stage {
                     };
                     self.state.image(self.can.then_some(image), self.now);
                 }
+                Effect::Picture(pasted) => {
+                    let image = Image {
+                        media_type: "image/png".into(),
+                        data: String::new(),
+                    };
+                    self.state
+                        .picture(pasted, self.can.then_some(image), self.now);
+                }
                 Effect::Open(_) => self.state.reopened(Vec::new(), Status::default()),
                 Effect::Send(_)
                 | Effect::Copy(_)
@@ -387,7 +395,8 @@ fn terminal((columns, rows): (u16, u16)) -> vt100::Parser {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    // `PROPTEST_CASES=10000` looks longer.
+    #![proptest_config(ProptestConfig::default())]
 
     #[test]
     fn any_session_fits_its_terminal(steps in proptest::collection::vec(any_step(), 0..60), vim: bool) {
@@ -403,6 +412,7 @@ proptest! {
                 prop_assert!(row.width() <= most, "{} > {most}: {:?} after {shown}", row.width(), row.text());
                 prop_assert!(!row.text().chars().any(char::is_control), "{:?} after {shown}", row.text());
             }
+            prop_assert!(frame.rows.len() <= canvas.rows, "{} > {} rows after {shown}", frame.rows.len(), canvas.rows);
             if let Some((row, column)) = frame.caret {
                 prop_assert!(row < frame.rows.len().max(1) && column <= canvas.columns, "caret {row} {column} after {shown}");
             }
@@ -419,9 +429,8 @@ proptest! {
         let mut screen = Screen::new(stage.size.0, stage.size.1, Narrowed::Cuts);
         for step in steps {
             let shown = format!("{step:?}");
-            // A terminal of another size is another terminal, and terminals disagree about joined letters.
-            let is_odd = ["\\u{200d}", "👩", "🇩", "\\u{301}"].iter().any(|odd| shown.contains(odd));
-            if is_odd || matches!(step, Step::Size(..)) {
+            // A terminal of another size is another terminal.
+            if is_odd(&step) || matches!(step, Step::Size(..)) {
                 continue;
             }
             stage.step(step);
@@ -453,5 +462,214 @@ proptest! {
                 prop_assert_eq!(from_end(&vt, &got), from_end(&anew, &expect), "after {}", shown);
             }
         }
+    }
+
+    /// What stands above the live region at the end is all that was ever finished, each row once.
+    #[test]
+    fn finished_rows_are_in_the_scrollback(steps in proptest::collection::vec(any_step(), 0..40)) {
+        let mut stage = Stage::new(false);
+        let size = (stage.size.0, 12);
+        stage.size = size;
+        let mut vt = vt100::Parser::new(NonZeroU16::new(size.1).unwrap(), NonZeroU16::new(size.0).unwrap(), 100_000);
+        let mut screen = Screen::new(size.0, size.1, Narrowed::Cuts);
+        let mut expect: Vec<String> = Vec::new();
+        for step in steps {
+            if is_odd(&step) || matches!(step, Step::Size(..)) {
+                continue;
+            }
+            stage.step(step);
+            let canvas = stage.canvas();
+            if stage.state.is_paging() {
+                continue;
+            }
+            let done = stage.state.done(&canvas);
+            let frame = stage.state.frame(&canvas, stage.now);
+            expect.extend(done.iter().map(|row| row.text().trim_end().to_owned()));
+            vt.process(screen.paint(&done, frame).as_bytes());
+        }
+        let done = stage.state.done(&stage.canvas());
+        expect.extend(done.iter().map(|row| row.text().trim_end().to_owned()));
+        vt.process(screen.paint(&done, crate::screen::Frame::default()).as_bytes());
+        let mut got = history(&mut vt);
+        for rows in [&mut got, &mut expect] {
+            // This terminal leaves the sign for what cannot be shown out.
+            rows.iter_mut().for_each(|row| *row = row.replace('\u{fffd}', "").trim_end().to_owned());
+            while rows.last().is_some_and(String::is_empty) {
+                rows.pop();
+            }
+        }
+        prop_assert_eq!(got, expect);
+    }
+
+    /// Whatever happens meanwhile, what the person and the model said is printed once, in the order it was said.
+    #[test]
+    fn words_are_printed_once_and_in_order(turns in proptest::collection::vec(any_turn(), 1..6), vim: bool) {
+        let mut stage = Stage::new(vim);
+        let (mut printed, mut expect, mut next) = (String::new(), Vec::new(), 0);
+        for turn in turns {
+            for said in turn {
+                let mut words = |n: &mut usize, many: usize, gap: &str| -> String {
+                    let words: Vec<String> = (0..many).map(|_| { *n += 1; format!("w{n}w") }).collect();
+                    expect.extend(words.iter().cloned());
+                    words.join(gap)
+                };
+                let events = match said {
+                    Said::User(many) => vec![entry(user(&words(&mut next, many, " ")))],
+                    Said::Answer(many, gap, cuts) => answer_in_pieces(&words(&mut next, many, gap), &cuts),
+                    Said::Meanwhile(step) => {
+                        stage.step(*step);
+                        Vec::new()
+                    }
+                    Said::Over => vec![entry(Body::TurnEnd(TurnEnd { outcome: End::Done }))],
+                };
+                for event in events {
+                    stage.step(Step::Event(event));
+                    print(&mut stage, &mut printed);
+                }
+            }
+        }
+        // Leaving ends the pager.
+        stage.state.layers.clear();
+        print(&mut stage, &mut printed);
+        let is_word = |word: &&str| {
+            let number = word.strip_prefix('w').and_then(|word| word.strip_suffix('w'));
+            number.is_some_and(|n| n.parse::<usize>().is_ok())
+        };
+        let got: Vec<&str> = printed.split(|c: char| !c.is_ascii_alphanumeric()).filter(is_word).collect();
+        prop_assert_eq!(got, expect, "{}", printed);
+    }
+}
+
+/// Terminals disagree about joined letters.
+fn is_odd(step: &Step) -> bool {
+    let shown = format!("{step:?}");
+    let odd = ["\\u{200d}", "👩", "🇩", "\\u{301}"];
+    odd.iter().any(|odd| shown.contains(odd))
+}
+
+/// All rows that are or were on the screen.
+fn history(vt: &mut vt100::Parser) -> Vec<String> {
+    let screen = vt.screen_mut();
+    let width = screen.size().1.get();
+    screen.set_scrollback(usize::MAX);
+    let back = screen.scrollback();
+    let mut rows = Vec::new();
+    for offset in (1..=back).rev() {
+        screen.set_scrollback(offset);
+        rows.extend(screen.rows(0, width).next());
+    }
+    screen.set_scrollback(0);
+    rows.extend(screen.rows(0, width));
+    rows.iter().map(|row| row.trim_end().to_owned()).collect()
+}
+
+#[derive(Clone, Debug)]
+enum Said {
+    User(usize),
+    /// So many words with this between them, streamed in pieces of these sizes before it is there whole.
+    Answer(usize, &'static str, Vec<usize>),
+    /// Anything that says nothing itself.
+    Meanwhile(Box<Step>),
+    Over,
+}
+
+fn any_turn() -> impl Strategy<Value = Vec<Said>> {
+    let quiet = any_step().prop_filter("it says something", |step| match step {
+        Step::Event(Event::Entry(entry)) => !matches!(
+            entry.body,
+            Body::Message(_) | Body::TurnEnd(_) | Body::Notice(_) | Body::Error(_)
+        ),
+        Step::Event(Event::Delta(delta)) => !matches!(
+            delta,
+            Delta::AssistantDelta { .. } | Delta::View { .. } | Delta::Unrecorded { .. }
+        ),
+        Step::Event(Event::Ask(_)) | Step::Key(_) | Step::Paste(_) | Step::Wait(_) => true,
+        Step::Size(columns, _) => *columns >= 20,
+        Step::Focus(_) | Step::Answers(_) => true,
+    });
+    let gap = proptest::sample::select(vec![
+        " ",
+        "\n",
+        "\n\n",
+        "\n- ",
+        "\n\n# ",
+        "\n\n```\n",
+        ", **x** ",
+    ]);
+    let cuts = proptest::collection::vec(1_usize..20, 0..30);
+    let said = prop_oneof![
+        3 => (1_usize..40, gap, cuts).prop_map(|(many, gap, cuts)| Said::Answer(many, gap, cuts)),
+        6 => quiet.prop_map(|step| Said::Meanwhile(Box::new(step))),
+        1 => (1_usize..9).prop_map(Said::User),
+    ];
+    ((1_usize..9), proptest::collection::vec(said, 0..12)).prop_map(|(many, mut said)| {
+        said.insert(0, Said::User(many));
+        said.push(Said::Over);
+        said
+    })
+}
+
+fn entry(body: Body) -> Event {
+    Event::Entry(Arc::new(Entry {
+        entry: 0,
+        parent: None,
+        ts: String::new(),
+        body,
+    }))
+}
+
+fn answer_in_pieces(text: &str, cuts: &[usize]) -> Vec<Event> {
+    let mut rest = text;
+    let mut events = Vec::new();
+    for cut in cuts {
+        let (piece, after) = rest.split_at(rest.len().min(*cut));
+        if !piece.is_empty() {
+            let text = piece.to_owned();
+            events.push(Event::Delta(Delta::AssistantDelta { text }));
+        }
+        rest = after;
+    }
+    events.push(entry(Body::Message(Message {
+        role: Role::Assistant,
+        parts: vec![Part::Text {
+            text: text.to_owned(),
+            replay: None,
+        }],
+        stop: Some(Stop::End),
+        ..Message::user(text.to_owned())
+    })));
+    events
+}
+
+fn print(stage: &mut Stage, printed: &mut String) {
+    let canvas = stage.canvas();
+    if stage.state.is_paging() {
+        return;
+    }
+    for row in stage.state.done(&canvas) {
+        printed.push_str(&row.text());
+        printed.push('\n');
+    }
+    stage.state.frame(&canvas, stage.now);
+}
+
+#[test]
+fn the_mode_of_vim_is_named() {
+    let mut stage = Stage::new(true);
+    for (key, mode) in [
+        ("a", ""),
+        ("<esc>", "NORMAL "),
+        ("v", "VISUAL "),
+        ("<esc>", "NORMAL "),
+        ("i", ""),
+    ] {
+        stage.step(Step::Key(key.into()));
+        let frame = stage.state.frame(&stage.canvas(), stage.now);
+        let last = frame
+            .rows
+            .last()
+            .map(crate::line::Line::text)
+            .unwrap_or_default();
+        assert_eq!(last, mode, "{key}");
     }
 }

@@ -1,0 +1,161 @@
+//! Pictures for a prompt: the one on the clipboard, or the file whose path was pasted, which is what a terminal makes of one
+//! that is dropped on it.
+
+use base64::Engine as _;
+use ostler_wire::Image;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+const MAX_PICTURE: u64 = 20 << 20;
+
+/// The first bytes of the kinds of pictures that models read.
+const KINDS: [(&[u8], &str); 4] = [
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF8", "image/gif"),
+    (b"RIFF", "image/webp"),
+];
+
+pub fn on_clipboard() -> Option<Image> {
+    let tools: [&[&str]; 3] = [
+        &["wl-paste", "--no-newline", "--type", "image/png"],
+        &[
+            "xclip",
+            "-selection",
+            "clipboard",
+            "-target",
+            "image/png",
+            "-out",
+        ],
+        &["pngpaste", "-"],
+    ];
+    let found = tools.iter().find_map(|tool| picture_from(tool));
+    found.map(|data| Image {
+        media_type: "image/png".into(),
+        data,
+    })
+}
+
+/// The picture at a path as it was pasted. None where there is none, or it is too large.
+pub fn at(pasted: &str, resolved: impl Fn(&str) -> PathBuf) -> Option<Image> {
+    let file = File::open(resolved(&unquoted(pasted))).ok()?;
+    // A pipe or a device would be waited for.
+    file.metadata()
+        .ok()
+        .filter(|m| m.is_file() && m.len() <= MAX_PICTURE)?;
+    let mut bytes = Vec::new();
+    file.take(MAX_PICTURE).read_to_end(&mut bytes).ok()?;
+    let (_, media_type) = KINDS.iter().find(|(start, _)| bytes.starts_with(start))?;
+    Some(Image {
+        media_type: (*media_type).into(),
+        data: base64::engine::general_purpose::STANDARD.encode(bytes),
+    })
+}
+
+/// A path without what shells and file managers put around it: quotes, backslashes, `file://` and `%20`.
+fn unquoted(pasted: &str) -> String {
+    let text = pasted.trim();
+    if let Some(path) = text.strip_prefix("file://") {
+        return decoded(path);
+    }
+    for quote in ['\'', '"'] {
+        let inner = text.strip_prefix(quote).and_then(|t| t.strip_suffix(quote));
+        if let Some(inner) = inner {
+            return inner.to_owned();
+        }
+    }
+    if cfg!(windows) {
+        return text.to_owned();
+    }
+    let mut out = String::new();
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\\' => out.extend(letters.next()),
+            letter => out.push(letter),
+        }
+    }
+    out
+}
+
+fn decoded(path: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = path.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let code = after.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
+        let code = code.and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        match code.filter(|_| *first == b'%') {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = after.get(2..).unwrap_or_default();
+            }
+            None => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn picture_from(tool: &[&str]) -> Option<String> {
+    let (name, args) = tool.split_first()?;
+    let args: Vec<OsString> = args.iter().map(OsString::from).collect();
+    let mut child = Command::new(name)
+        .args(args)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()?;
+    let mut bytes = Vec::new();
+    let read = child
+        .stdout
+        .take()?
+        .take(MAX_PICTURE)
+        .read_to_end(&mut bytes);
+    let _ = child.kill();
+    let _ = child.wait();
+    read.ok()?;
+    (!bytes.is_empty()).then(|| base64::engine::general_purpose::STANDARD.encode(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_read_as_they_are_pasted() {
+        for (pasted, path) in [
+            ("/a/b.png", "/a/b.png"),
+            (" /a/b.png\n", "/a/b.png"),
+            ("'/a/b c.png'", "/a/b c.png"),
+            ("\"/a/b c.png\"", "/a/b c.png"),
+            ("file:///a/b%20c%C3%A9%zz.png", "/a/b c\u{e9}%zz.png"),
+            #[cfg(not(windows))]
+            ("/a/b\\ c\\(1\\).png", "/a/b c(1).png"),
+        ] {
+            assert_eq!(unquoted(pasted), path, "{pasted}");
+        }
+    }
+
+    #[test]
+    fn only_pictures_are_taken() {
+        let dir = tempfile::tempdir().unwrap();
+        let write =
+            |name: &str, bytes: &[u8]| std::fs::write(dir.path().join(name), bytes).unwrap();
+        write("a b.png", b"\x89PNG\r\n\x1a\nrest");
+        write("text.png", b"only text");
+        let found = |pasted: &str| {
+            let image = at(pasted, |path| dir.path().join(path));
+            image.map(|image| image.media_type)
+        };
+        assert_eq!(found("'a b.png'").as_deref(), Some("image/png"));
+        assert_eq!(found("text.png"), None);
+        assert_eq!(found("none.png"), None);
+        assert_eq!(found("."), None);
+    }
+}
