@@ -184,6 +184,15 @@ impl Boot {
         }
     }
 
+    /// What no tool changes, wherever the home lies.
+    pub fn reserved(&self) -> Vec<PathBuf> {
+        let mut all = self.places.reserved();
+        all.push(self.sessions_dir());
+        all.sort();
+        all.dedup();
+        all
+    }
+
     pub fn store(&self) -> ostler_engine::store::Store {
         ostler_engine::store::Store::new(&self.sessions_dir(), &self.places.root)
             .speaking(speech::language())
@@ -324,6 +333,7 @@ impl Boot {
                 (false, Some(PermissionMode::Ask) | None) => Posture::Ask,
             },
             sealed: self.places.sealed(),
+            reserved: self.reserved(),
         })
     }
 

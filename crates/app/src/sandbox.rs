@@ -150,14 +150,7 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
     let keys = keys::held_in(&boot.loaded, boot.places.user_config());
     forbid_read.extend(keys.iter().cloned());
     sealed.extend(keys);
-    // A home in a place that may be written, so that no command changes what the next one may do.
-    if writable
-        .iter()
-        .any(|path| is_inside(&boot.places.home, path))
-    {
-        protect.push(boot.places.user_config());
-        protect.push(boot.places.trust());
-    }
+    protect.extend(own_home(boot, &writable));
     Ok(SandboxSettings {
         mode,
         policy: Policy {
@@ -269,6 +262,28 @@ fn own_folder(boot: &Boot) -> Vec<PathBuf> {
         true => vec![folder],
         false => vec![folder.join("config.toml")],
     }
+}
+
+/// Of a home in a place that may be written: no command changes what the next one may do, or what is remembered. What we
+/// write ourselves while commands run only a mount can hold; what is not there cannot be made at the top of a closed home.
+fn own_home(boot: &Boot, writable: &[PathBuf]) -> Vec<PathBuf> {
+    let places = &boot.places;
+    if !writable.iter().any(|path| is_inside(&places.home, path)) {
+        return Vec::new();
+    }
+    let mut out = vec![places.user_config(), places.trust()];
+    if active(boot).is_ok_and(|layer| layer != Layer::Landlock) {
+        // A home that is itself the project is not closed.
+        if writable.iter().any(|path| is_inside(path, &places.home)) {
+            let _ = ostler_host::private_dir(&places.memory());
+        }
+        let ours = boot.reserved().into_iter().filter(|path| path.exists());
+        // What lies in it is to be written all the same: the worktree of a child.
+        let free = |path: &PathBuf| !writable.iter().any(|w| is_inside(w, path));
+        out.extend(ours.filter(free));
+    }
+    out.dedup();
+    out
 }
 
 /// The git folder of the root, which a worktree has elsewhere.

@@ -27,7 +27,7 @@ fn ones_own_hooks_run_and_a_projects_wait_for_trust() {
     let scene = scene(&hook("session_start", "", "touch own"));
     let settings = json!({"hooks": {
         "PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "touch theirs", "timeout": 5}]}],
-        "SubagentStop": [{"hooks": [{"type": "command", "command": "touch never"}]}],
+        "SessionEnd": [{"hooks": [{"type": "command", "command": "touch never"}]}],
     }});
     scene
         .space
@@ -51,7 +51,7 @@ fn ones_own_hooks_run_and_a_projects_wait_for_trust() {
         [true, true, true, false]
     );
     assert!(
-        out.stderr.contains("a hook for `SubagentStop` is left out"),
+        out.stderr.contains("a hook for `SessionEnd` is left out"),
         "{}",
         out.stderr
     );
@@ -134,4 +134,39 @@ fn what_cannot_be_read_stops_the_start() {
         "{}",
         out.stdout
     );
+}
+
+/// What a person has set for others runs here once they say so, and needs no trust; `if` narrows, and what would run beside
+/// the work is named and left out.
+#[test]
+fn shared_hooks_of_the_person_run_when_wanted() {
+    let settings = json!({"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [
+        {"type": "command", "command": "touch shared"},
+        {"type": "command", "command": "touch narrowed", "if": "Bash(touch:*)"},
+        {"type": "command", "command": "touch other", "if": "Bash(git:*)"},
+        {"type": "command", "command": "touch beside", "async": true},
+    ]}]}});
+    for (wanted, expect) in [(false, [false; 4]), (true, [true, true, false, false])] {
+        let scene = scene(&format!("[agent]\nshared_hooks = {wanted}\n"));
+        let file = scene.space.user_home().join(".claude/settings.json");
+        scene.space.write(file, settings.to_string());
+        // It is the person's to say.
+        scene
+            .space
+            .write("ostler.toml", "[agent]\nshared_hooks = true\n");
+        let out = run(&scene, &["--trust-workspace"]).ok();
+        let there = ["shared", "narrowed", "other", "beside"].map(|name| scene.space.exists(name));
+        assert_eq!(there, expect, "{}", out.stderr);
+        assert!(
+            out.stderr.contains("`agent.shared_hooks`"),
+            "{}",
+            out.stderr
+        );
+        assert_eq!(
+            out.stderr.contains("run beside the work"),
+            wanted,
+            "{}",
+            out.stderr
+        );
+    }
 }

@@ -87,7 +87,7 @@ fn facts_are_looked_at_and_kept_in_order() {
     let (names, stderr) = listed(&scene);
     assert_eq!(names, ["Team", "ports"]);
     assert!(
-        stderr.contains("cut.md was left out: its front matter has no end"),
+        stderr.contains("cut.md was left out of memory: its front matter has no end"),
         "{stderr}"
     );
     let run = |args: &[&str]| scene.ostler(["memory"]).args(args).output();
@@ -135,7 +135,7 @@ fn facts_are_looked_at_and_kept_in_order() {
 fn complaint(scene: &Scene) -> String {
     let path = folder(scene).join("cut.md");
     format!(
-        "{} was left out: its front matter has no end; close it with a line of ---.\n",
+        "{} was left out of memory: its front matter has no end; close it with a line of ---.\n",
         path.display()
     )
 }

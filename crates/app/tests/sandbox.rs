@@ -490,6 +490,79 @@ fn keys_of_ostler_itself_are_out_of_sight() {
     }
 }
 
+/// Facts need the person's yes, settings and trust the person: a home that may be written gives none of them away.
+#[test]
+fn the_home_keeps_its_own_when_it_lies_in_reach() {
+    let Some(layer) = layer() else { return };
+    for (above, mode) in [(0, "--no-sandbox"), (0, "--yolo"), (1, "--yolo")] {
+        let scene = Scene::new(Kind::Chat, []);
+        let home = scene.space.home().to_owned();
+        let fact = home.join("memory/global/evil.md").display().to_string();
+        let place = home.ancestors().nth(above).unwrap().display().to_string();
+        let hidden = format!(
+            "eval \"$(printf 'mkdir -p %s; echo evil > %s' {0}/memory/global {fact})\"",
+            home.display()
+        );
+        let config = home.join("config.toml").display().to_string();
+        let moved = home.join("memory2").display().to_string();
+        let file_calls = [
+            ("write_file", json!({"path": fact, "content": "evil"})),
+            ("write_file", json!({"path": config, "content": "evil"})),
+            (
+                "write_file",
+                json!({"path": home.join("trust.json"), "content": "{}"}),
+            ),
+            (
+                "move_file",
+                json!({"source_path": home.join("memory"), "destination_path": moved}),
+            ),
+            ("bash", json!({"command": format!("echo evil > {fact}")})),
+            ("bash", json!({"command": hidden})),
+            (
+                "write_file",
+                json!({"path": home.join("skills/mine/SKILL.md"), "content": "fine"}),
+            ),
+        ];
+        // Without a sandbox only what can be read in a command is judged.
+        let calls: Vec<_> = file_calls
+            .into_iter()
+            .filter(|(_, args)| mode != "--no-sandbox" || args["command"] != json!(hidden))
+            .collect();
+        let steps = calls
+            .iter()
+            .map(|(tool, args)| Step::answer().call(tool, args.clone()));
+        steps
+            .chain([Step::answer().text("ok")])
+            .for_each(|step| scene.server.push(step));
+        scene
+            .space
+            .write(home.join("memory/global/good.md"), "good");
+        let before = scene.space.read(home.join("config.toml"));
+        scene
+            .ostler(["exec", "--yolo", "-p", "go", "--add-dir", &place])
+            .args([mode].iter().filter(|m| **m != "--yolo"))
+            .output()
+            .ok();
+        let told: Vec<_> = scene.server.request(calls.len()).tool_results();
+        let told: Vec<String> = told.into_iter().map(|(_, text, _)| text).collect();
+        let sandboxed = mode == "--yolo";
+        if !sandboxed || layer == Layer::Namespaces {
+            assert!(!scene.space.exists(&fact), "{mode} {above}: {told:#?}");
+        }
+        assert_eq!(scene.space.read(home.join("memory/global/good.md")), "good");
+        assert_eq!(scene.space.read(home.join("config.toml")), before);
+        assert!(!scene.space.exists(&moved), "{told:#?}");
+        assert!(
+            scene.space.exists(home.join("skills/mine/SKILL.md")),
+            "{told:#?}"
+        );
+        assert!(
+            told[0].contains("Ostler keeps it itself") || told[0].contains("memory"),
+            "{told:#?}"
+        );
+    }
+}
+
 #[test]
 fn what_rules_deny_is_kept_from_commands_that_no_rule_foresees() {
     let Some(layer) = layer() else { return };

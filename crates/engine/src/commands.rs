@@ -301,6 +301,14 @@ fn compact<'a>(session: &'a mut Session, focus: &'a str) -> Work<'a> {
     })
 }
 
+/// What a hook is for, as it was written.
+fn matched(hook: &Hook) -> String {
+    let only = hook.only.as_ref().map(|only| format!("if {}", only.text()));
+    let parts = [hook.matcher.text().to_owned(), only.unwrap_or_default()];
+    let parts: Vec<String> = parts.into_iter().filter(|p| !p.is_empty()).collect();
+    parts.join(" ")
+}
+
 fn hooks(desk: &mut Desk, _: &mut Inbox, _: &str) -> View {
     let language = desk.manner.language;
     let all = desk.manner.hooks.all();
@@ -310,7 +318,7 @@ fn hooks(desk: &mut Desk, _: &mut Inbox, _: &str) -> View {
     let row = |hook: &Hook| {
         vec![
             hook.moment.name().to_owned(),
-            hook.matcher.text().to_owned(),
+            matched(hook),
             hook.command.clone(),
             hook.from.clone(),
         ]

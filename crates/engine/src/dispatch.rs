@@ -2,6 +2,7 @@
 //! results committed in call order.
 
 mod afford;
+mod changed;
 mod offer;
 pub mod own;
 mod permit;
@@ -96,9 +97,7 @@ pub async fn dispatch(
         let mut prepared = match prepare(desk, call) {
             Ok(prepared) => prepared,
             Err(refused) => {
-                let (call, error) = *refused;
-                run_together(desk, inbox, &mut together, cancel, &mut done).await?;
-                refuse(desk, &call, error, &mut done)?;
+                decline(desk, inbox, *refused, &mut together, (cancel, &mut done)).await?;
                 continue;
             }
         };
@@ -111,7 +110,20 @@ pub async fn dispatch(
         if !gathers {
             run_together(desk, inbox, &mut together, cancel, &mut done).await?;
         }
-        let mut said = hooks::before_call(desk, inbox, &prepared, cancel).await?;
+        let heard = match changed::hear(desk, inbox, prepared, cancel).await? {
+            Ok(heard) => heard,
+            Err(refused) => {
+                decline(desk, inbox, *refused, &mut together, (cancel, &mut done)).await?;
+                continue;
+            }
+        };
+        let mut said = heard.said;
+        prepared = heard.prepared;
+        if heard.changed {
+            // It may be of another kind than the one that fitted in.
+            run_together(desk, inbox, &mut together, cancel, &mut done).await?;
+        }
+        let reader = is_reader(&prepared);
         if let Some(why) = said.refusal() {
             run_together(desk, inbox, &mut together, cancel, &mut done).await?;
             refuse(desk, &prepared.call, by_hook(&why), &mut done)?;
@@ -147,6 +159,18 @@ pub async fn dispatch(
     Ok(done)
 }
 
+/// A call that cannot be made has its result after those of the calls before it.
+async fn decline(
+    desk: &mut Desk,
+    inbox: &mut Inbox,
+    (call, error): (ToolUse, ToolError),
+    together: &mut Vec<Prepared>,
+    (cancel, done): (&CancellationToken, &mut Dispatched),
+) -> Result<(), LogError> {
+    run_together(desk, inbox, together, cancel, done).await?;
+    refuse(desk, &call, error, done)
+}
+
 /// Whether it may run beside others of its kind.
 fn is_reader(prepared: &Prepared) -> bool {
     prepared.accesses.iter().all(Access::is_read_only)
@@ -170,7 +194,14 @@ async fn conclude(
         Ok(ended) if hooks::want_results(desk) => Some(ended.data.clone()),
         Ok(_) | Err(_) => None,
     };
+    let followed = match &result {
+        Ok(_) => followed(desk, prepared),
+        Err(_) => None,
+    };
     commit(desk, &prepared.call, result, took, done)?;
+    if let Some(skill) = followed {
+        commands::template::lend(desk, &skill)?;
+    }
     if let Some(data) = data {
         let said = hooks::after_call(desk, inbox, prepared, data, cancel).await?;
         done.hear(said);
@@ -211,9 +242,21 @@ fn prepare(desk: &Desk, call: ToolUse) -> Result<Prepared, Box<(ToolUse, ToolErr
 
 /// The text of a skill that this session follows itself is no work of others.
 fn is_only_read(desk: &Desk, tool: &str, args: &Value) -> bool {
-    let name = args.get("name").and_then(Value::as_str);
-    let skill = name.and_then(|name| desk.offers.offer.skills.find(name));
-    tool == Skill::NAME && skill.is_some_and(|skill| skill.run_as == RunAs::Inline)
+    tool == Skill::NAME && inline_skill(desk, args).is_some()
+}
+
+fn inline_skill<'a>(desk: &'a Desk, args: &Value) -> Option<&'a crate::skills::Skill> {
+    let name = args.get("name").or_else(|| args.get("skill"))?.as_str()?;
+    let skill = desk.offers.offer.skills.find(name)?;
+    (skill.run_as == RunAs::Inline).then_some(skill)
+}
+
+/// The skill that a call has brought into this session.
+fn followed(desk: &Desk, prepared: &Prepared) -> Option<crate::skills::Skill> {
+    let skill = inline_skill(desk, &prepared.args).filter(|skill| !skill.hidden);
+    skill
+        .filter(|_| prepared.tool.name() == Skill::NAME)
+        .cloned()
 }
 
 /// Others do the work, whether they may write or not.

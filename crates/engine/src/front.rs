@@ -157,6 +157,45 @@ mod tests {
     use super::*;
 
     #[test]
+    fn anything_is_read_or_refused() {
+        const PIECES: [&str; 16] = [
+            "---\n",
+            "---",
+            "\r\n",
+            "\n",
+            "name: x\n",
+            "a: [",
+            "]",
+            "b: >\n",
+            "c: |\n  ",
+            "  - y\n",
+            "'",
+            "\"",
+            ": ",
+            "\u{feff}",
+            "中\u{202e}",
+            "&a *a {",
+        ];
+        let mut seed = 9u64;
+        let mut roll = move |most: usize| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (seed >> 33) as usize % most
+        };
+        for _ in 0..20_000 {
+            let text: String = (0..roll(20)).map(|_| PIECES[roll(PIECES.len())]).collect();
+            if let Ok((front, body)) = read(&text, Language::English) {
+                assert!(body.len() <= text.len());
+                drop((front.text("name"), front.list("a"), front.flag("b")));
+            }
+        }
+        let deep: String = (0..50_000)
+            .map(|n| format!("{}k{n}:\n", " ".repeat(n % 40)))
+            .collect();
+        let (front, _) = read(&format!("---\n{deep}---\nx"), Language::English).unwrap();
+        assert!(front.0.len() <= MAX_KEYS);
+    }
+
+    #[test]
     fn what_people_write() {
         let text = "---\nname: x\ndescription: >\n  Two\n  lines.\n\ntools: Read, Bash(git add:*, x), \"Grep\"\nlist:\n  - a\n  - 'b: c'\nbare:\n- d\nflow: [one,\n  two]\nlong: some words\n  that go on\nverse: |\n  a\n  b\nmetadata:\n  version: 1\n# comment\nempty:\non: yes\n---\n\nBody: text\n---\nmore\n";
         let (front, body) = read(text, Language::English).unwrap();

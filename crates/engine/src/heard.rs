@@ -16,11 +16,17 @@ use tokio_util::sync::CancellationToken;
 /// A message, and what goes into the log beside it.
 pub type Heard = (Message, Vec<Body>);
 
-/// A prompt that a hook does not let in.
+/// A prompt that is not taken in.
 pub struct Refused {
-    /// For the person.
-    pub why: String,
+    pub cause: Cause,
     pub notices: Vec<Body>,
+}
+
+pub enum Cause {
+    /// A hook said no, and why, for the person.
+    Hook(String),
+    /// It was stopped before all hooks had spoken. No request may have it then; it goes back to where it came from.
+    Stopped(Box<Prompt>),
 }
 
 /// Takes in a prompt. One that nobody said, by which a goal goes on, is a note, and no business of hooks.
@@ -34,13 +40,18 @@ pub async fn take_in(
     if prompt.purpose == Purpose::Continuation {
         return Ok((Message::note(prompt.text), Vec::new()));
     }
-    let (message, mut notices) = heard(desk, prompt).await;
+    let (message, mut notices) = heard(desk, prompt.clone()).await;
     let greeting = hooks::greet(desk, inbox, &message.text, start, cancel).await;
-    if let Some(why) = greeting.block {
-        return Err(Refused {
-            why: desk.manner.language.fill(Word::HookRefuses, &[&why]),
-            notices: greeting.notices,
-        });
+    let cause = match greeting.block {
+        Some(why) => Some(Cause::Hook(
+            desk.manner.language.fill(Word::HookRefuses, &[&why]),
+        )),
+        None if greeting.unheard => Some(Cause::Stopped(Box::new(prompt))),
+        None => None,
+    };
+    if let Some(cause) = cause {
+        let notices = greeting.notices;
+        return Err(Refused { cause, notices });
     }
     notices.extend(greeting.notices);
     let context = briefing::join(greeting.context, message.context.clone());
@@ -56,8 +67,12 @@ pub async fn steer(
 ) -> Result<(), LogError> {
     let (message, mut also) = match take_in(desk, inbox, prompt, Start::Not, cancel).await {
         Ok(heard) => heard,
-        Err(Refused { why, mut notices }) => {
-            notices.push(Body::Notice(Notice { text: why }));
+        Err(Refused { cause, mut notices }) => {
+            match cause {
+                Cause::Hook(text) => notices.push(Body::Notice(Notice { text })),
+                // The next turn begins with it, as with what waits otherwise.
+                Cause::Stopped(prompt) => inbox.put_first(*prompt),
+            }
             return desk.commit(notices);
         }
     };

@@ -27,7 +27,7 @@ pub async fn resolved(
 ) -> Vec<(PathBuf, PathBuf)> {
     let rules = &policy.rules;
     let by_rules = rules.are_about_paths();
-    if !by_rules && policy.sealed.is_empty() {
+    if !by_rules && policy.sealed.is_empty() && policy.reserved.is_empty() {
         return Vec::new();
     }
     let mut paths: Vec<&Path> = Vec::new();

@@ -12,6 +12,8 @@ use std::sync::Arc;
 pub const MAX_BYTES: u64 = 256 << 10;
 /// Files of one folder.
 const MAX_FILES: usize = 500;
+/// Entries of one folder that are looked at, so that which ones count does not depend on their order on the disk.
+const MAX_SEEN: usize = 5_000;
 /// Folders below each other that are looked into.
 const MAX_DEPTH: usize = 2;
 
@@ -52,20 +54,22 @@ pub enum Wanted {
     Skills,
 }
 
-/// The files of a folder, sorted.
-pub fn files(folder: &Path, wanted: Wanted) -> Vec<PathBuf> {
+/// The files of a folder, sorted, and how many there are beyond those that count.
+pub fn files(folder: &Path, wanted: Wanted) -> (Vec<PathBuf>, usize) {
     let mut out = Vec::new();
     gather(folder, wanted, 0, &mut out);
     out.sort();
-    out
+    let surplus = out.len().saturating_sub(MAX_FILES);
+    out.truncate(MAX_FILES);
+    (out, surplus)
 }
 
 fn gather(folder: &Path, wanted: Wanted, depth: usize, out: &mut Vec<PathBuf>) {
     let Ok(entries) = std::fs::read_dir(folder) else {
         return;
     };
-    for entry in entries.flatten().take(MAX_FILES) {
-        if out.len() >= MAX_FILES {
+    for entry in entries.flatten().take(MAX_SEEN) {
+        if out.len() >= MAX_SEEN {
             return;
         }
         let path = entry.path();
@@ -134,11 +138,12 @@ pub fn about(description: &str, language: Language) -> &str {
 
 /// The text of a file of a bearable size.
 pub fn text(path: &Path, language: Language) -> Result<String, String> {
-    let file = std::fs::File::open(path).map_err(|e| e.say(language))?;
-    let meta = file.metadata().map_err(|e| e.say(language))?;
+    // Looked at before it is opened: a pipe that nobody writes to would be waited for.
+    let meta = std::fs::metadata(path).map_err(|e| e.say(language))?;
     if !meta.is_file() {
         return Err(language.say(Word::FactNotFile).into());
     }
+    let file = std::fs::File::open(path).map_err(|e| e.to_string())?;
     if meta.len() > MAX_BYTES {
         let size = meta.len();
         return Err(language.fill(
@@ -165,6 +170,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn of_a_flood_the_first_count_and_the_rest_is_counted() {
+        let dir = tempfile::tempdir().unwrap();
+        for n in 0..MAX_FILES + 20 {
+            let folder = dir.path().join(format!("s{n:04}"));
+            std::fs::create_dir(&folder).unwrap();
+            std::fs::write(folder.join(SKILL), "x").unwrap();
+        }
+        let (found, surplus) = files(dir.path(), Wanted::Skills);
+        assert_eq!((found.len(), surplus), (MAX_FILES, 20));
+        assert!(found.last().unwrap().starts_with(dir.path().join("s0499")));
+    }
+
+    #[test]
     fn ours_are_told_in_the_language_of_the_person() {
         let (skills, _) = crate::skills::Skills::load(&Default::default(), Language::English);
         let (roles, _) = crate::roles::Roles::load(&[], &Default::default(), Language::English);
@@ -189,7 +207,7 @@ mod tests {
         for name in ["a", "group/b", ".git/c"] {
             std::fs::write(root.join("skills").join(name).join(SKILL), name).unwrap();
         }
-        let found = files(&root.join("skills"), Wanted::Skills);
+        let found = files(&root.join("skills"), Wanted::Skills).0;
         let names: Vec<&Path> = found
             .iter()
             .map(|p| p.strip_prefix(root.join("skills")).unwrap())
@@ -226,9 +244,15 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let base = dir.path().canonicalize().unwrap();
         let root = base.join("repo");
-        for name in ["link", "flood", "odd", "bytes"] {
+        for name in ["link", "flood", "odd", "bytes", "pipe", "loop"] {
             std::fs::create_dir_all(root.join(name)).unwrap();
         }
+        let pipe = root.join("pipe").join(SKILL);
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        std::os::unix::fs::symlink(SKILL, root.join("loop").join(SKILL)).unwrap();
+        std::os::unix::fs::symlink(&root, root.join("round")).unwrap();
+        assert_eq!(files(&root, Wanted::Skills).0.len(), 2 + 2);
         std::fs::write(base.join("secret"), "secret").unwrap();
         std::os::unix::fs::symlink(base.join("secret"), root.join("link").join(SKILL)).unwrap();
         std::fs::write(root.join("flood").join(SKILL), vec![b'x'; 10 << 20]).unwrap();
@@ -243,6 +267,8 @@ mod tests {
             ("flood", "10485760 bytes"),
             ("odd", "not a file"),
             ("bytes", "not text"),
+            ("pipe", "not a file"),
+            ("loop", "symbolic links"),
         ] {
             let error = read(&root.join(name).join(SKILL), &owner, Language::English).unwrap_err();
             assert!(error.contains(part), "{name}: {error}");

@@ -4,6 +4,7 @@
 use crate::confine::Terms;
 use crate::goal::Goal;
 use crate::policy::{Mode, Posture, Rules, Stance};
+use crate::templates::Template;
 use ostler_wire::{Access, Body, Entry};
 use std::time::Instant;
 
@@ -26,6 +27,8 @@ pub struct Standing {
     pub read_only: bool,
     /// What is worked towards; in goal mode only, and there the next prompt names it where there is none.
     pub goal: Option<Goal>,
+    /// Skills that calls of this turn have brought in, whose rules hold until it ends.
+    pub lent: Vec<Template>,
 }
 
 /// A scope that was granted once: all editing, one exact command with all it does, or one exact host.
@@ -49,6 +52,7 @@ impl Standing {
             unrecorded: false,
             read_only: false,
             goal: None,
+            lent: Vec::new(),
         }
     }
 

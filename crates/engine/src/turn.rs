@@ -12,7 +12,7 @@ use crate::desk::Desk;
 use crate::dispatch::{Afforded, afford, dispatch};
 use crate::goal;
 use crate::handoff;
-use crate::heard::{self, Refused};
+use crate::heard::{self, Cause, Refused};
 use crate::hooks::{self, Start};
 use crate::inbox::{Inbox, Prompt, Stopped};
 use crate::log::{LogError, branch};
@@ -22,7 +22,7 @@ use crate::saves;
 use breaker::Breaker;
 use ostler_llm::{Answer, AnswerPart, Error, TokenUsage, ToolSpec};
 use ostler_wire::{
-    Body, Delta, ErrorEntry, Interrupted, Json, Language, Message, Notice, Outcome, Stop,
+    Body, Deed, Delta, ErrorEntry, Interrupted, Json, Language, Message, Notice, Outcome, Stop,
     ToolResult, TurnEnd, Usage, View, Word,
 };
 use serde_json::json;
@@ -98,6 +98,7 @@ pub async fn turn(
     let ended = steps(desk, inbox, &cancel).await;
     // What an approved plan may do it may do in its turn.
     desk.standing.window = false;
+    commands::template::take_back(desk);
     let outcome = match ended {
         Ok(outcome) => outcome,
         Err(Trouble::Log(error)) => {
@@ -139,18 +140,31 @@ pub async fn turn(
     Ok(())
 }
 
-/// A prompt that a hook does not let in: the model never reads it. The facts wait for the next one.
+/// A prompt that hooks do not let in, or had no time to: the model never reads it. The facts wait for the next one.
 fn turn_away(desk: &mut Desk, refused: Refused, opening: Opening) -> Opening {
     let mut ending = refused.notices;
-    ending.extend(goal::conclude(desk, Outcome::Error));
-    ending.push(Body::Error(ErrorEntry {
-        kind: HOOK.into(),
-        message: refused.why,
-        details: None,
-    }));
-    let outcome = Outcome::Error;
+    let (outcome, words) = match refused.cause {
+        Cause::Hook(message) => {
+            ending.push(Body::Error(ErrorEntry {
+                kind: HOOK.into(),
+                message,
+                details: None,
+            }));
+            (Outcome::Error, String::new())
+        }
+        Cause::Stopped(prompt) => {
+            let text = desk.manner.language.say(Word::HookStopped).into();
+            ending.push(Body::Notice(Notice { text }));
+            ending.push(Body::Interrupted(Interrupted::default()));
+            (Outcome::Interrupted, prompt.typed.unwrap_or(prompt.text))
+        }
+    };
+    ending.extend(goal::conclude(desk, outcome));
     ending.push(Body::TurnEnd(TurnEnd { outcome }));
-    end_unheard(desk, opening, ending)
+    let opening = end_unheard(desk, opening, ending);
+    // Nothing that was typed is lost.
+    commands::show(desk, "", View::Do(Deed::Compose(words)));
+    opening
 }
 
 /// The person stopped before the prompt was sent.
@@ -230,6 +244,9 @@ async fn steps(
         }
         for more in inbox.steering() {
             heard::steer(desk, inbox, more, cancel).await?;
+        }
+        if cancel.is_cancelled() {
+            return Ok(Outcome::Interrupted);
         }
         let (answer, sent, hold) = match ask_model(desk, inbox, cancel).await? {
             Asked::Answer(answer, sent, hold) => (*answer, sent, hold),

@@ -1021,3 +1021,122 @@ async fn starting_a_child() {
         "to a request: from a prompt {prompt:?}, from an answer with a quick call {next:?}, from one with a task to the child's {child:?}"
     );
 }
+
+/// The rules of a skill that the model calls hold as if the person had called it: in that turn, and against no rule.
+#[tokio::test]
+async fn what_a_skill_allows_ends_with_the_turn_whoever_calls_it() {
+    use ostler_engine::policy::{Rule, Rules};
+    let text = "---\ndescription: Tag it\nallowed-tools: Bash(touch:*)\n---\nTouch things.";
+    for (by_model, deny, ask, asked, codes) in [
+        (true, "", "", 1, ["ok", "ok"]),
+        (false, "", "", 1, ["ok", "ok"]),
+        (true, "Bash(touch one)", "", 1, ["blocked", "ok"]),
+        (true, "", "Bash(touch one)", 2, ["ok", "ok"]),
+    ] {
+        let touch =
+            |name: &str| Step::answer().call("bash", json!({"command": format!("touch {name}")}));
+        let mut steps = vec![
+            touch("one"),
+            Step::answer().text("ok"),
+            touch("two"),
+            Step::answer().text("ok"),
+        ];
+        if by_model {
+            steps.insert(0, Step::answer().call("skill", json!({"name": "tag"})));
+        }
+        let bench = Bench::new(Kind::Chat, steps);
+        put_skill(&bench, "tag", text);
+        let skilled = skilled(&bench);
+        let rule = |text: &str| match text {
+            "" => Vec::new(),
+            text => vec![Rule::parse(text, "test:1").unwrap()],
+        };
+        let mut session = bench
+            .open_with(Open::New, |options| {
+                skilled(options);
+                options.interactive = true;
+                options.policy = ostler_engine::policy::Policy {
+                    rules: Rules {
+                        deny: rule(deny),
+                        ask: rule(ask),
+                        ..Rules::default()
+                    },
+                    ..Default::default()
+                };
+            })
+            .await;
+        match by_model {
+            true => session.prompt("go", ostler_wire::Delivery::Queue).await,
+            false => {
+                session
+                    .send(ostler_wire::Op::Command { line: "tag".into() })
+                    .await
+            }
+        }
+        let (mut found, mut asks) = (Vec::new(), 0);
+        for _ in 0..2 {
+            let shown = session
+                .watch(async |session, event| {
+                    if let ostler_wire::Event::Ask(ask) = event {
+                        session
+                            .send(crate::common::Session::answer(ask, "once", None))
+                            .await;
+                    }
+                })
+                .await;
+            asks += shown.asks.len();
+            let calls = shown.codes();
+            found.push(calls.last().unwrap().clone());
+            if found.len() == 1 {
+                session.prompt("again", ostler_wire::Delivery::Queue).await;
+            }
+        }
+        assert_eq!(found, codes, "{by_model} {deny} {ask}");
+        assert_eq!(asks, asked, "{by_model} {deny} {ask}");
+        session.close().await;
+    }
+}
+
+/// A hook at a sub-agent's end is told whose it is, and may send it on.
+#[tokio::test]
+async fn a_hook_at_the_end_of_a_sub_agent() {
+    use ostler_engine::hooks::{Hook, Matcher, Moment};
+    let server = delegating(
+        vec![("task", json!({"prompt": "look", "role": "explore"}))],
+        |request| {
+            Step::answer().text(match says(request).contains("not done") {
+                true => "all of it",
+                false => "half of it",
+            })
+        },
+    );
+    let bench = Bench::with(Kind::Chat, server);
+    let command = "cat > told.json; grep -q '\"stop_hook_active\":true' told.json || { echo the rest >&2; exit 2; }";
+    let hook = |matcher: &str, command: &str| Hook {
+        moment: Moment::SubagentStop,
+        matcher: Matcher::parse(matcher, "test:1").unwrap(),
+        only: None,
+        command: command.into(),
+        timeout: std::time::Duration::from_secs(20),
+        env: Vec::new(),
+        from: "test:1".into(),
+    };
+    let hooks = vec![hook("explore", command), hook("other", "touch never")];
+    let mut session = bench
+        .open_with(Open::New, |options| {
+            trusting(options);
+            options.hooks = hooks.clone().into();
+        })
+        .await;
+    let id = session.id();
+    let shown = session.run("go").await;
+    assert_eq!(shown.results()[0]["data"]["text"], "all of it", "{shown:?}");
+    let told: Value = serde_json::from_str(&bench.space.read("told.json")).unwrap();
+    assert_eq!(told["hook_event_name"], "SubagentStop");
+    assert_eq!(told["agent_type"], "explore");
+    assert_eq!(told["session_id"], json!(id));
+    assert_eq!(told["last_assistant_message"], "all of it");
+    assert_ne!(told["agent_id"], json!(id));
+    assert!(!bench.space.exists("never"));
+    session.close().await;
+}

@@ -13,6 +13,7 @@ fn hook(moment: Moment, matcher: &str, command: &str) -> Hook {
     Hook {
         moment,
         matcher: Matcher::parse(matcher, "test:1").unwrap(),
+        only: None,
         command: command.into(),
         timeout: Duration::from_secs(20),
         env: Vec::new(),
@@ -513,4 +514,211 @@ async fn the_command_lists_them() {
     assert_eq!(rows, [["pre_tool", "Bash", "./guard", "test:1"]]);
     let mut session = open(&bench, Vec::new()).await;
     assert!(matches!(session.command("hooks").await, View::Text(_)));
+}
+
+/// Arguments that a hook changes: rules, the person and the other hooks judge what will run, and everybody reads it.
+#[tokio::test]
+async fn a_changed_call_is_judged_shown_and_told() {
+    let becomes = |command: &str, decision: &str| {
+        let json = json!({"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": decision, "updatedInput": {"command": command}}});
+        format!("echo '{json}'")
+    };
+    let rule = |text: &str| vec![Rule::parse(text, "test:1").unwrap()];
+    let rules = |deny: &[&str], ask: &[&str], allow: &[&str]| Rules {
+        deny: deny.iter().flat_map(|r| rule(r)).collect(),
+        ask: ask.iter().flat_map(|r| rule(r)).collect(),
+        allow: allow.iter().flat_map(|r| rule(r)).collect(),
+    };
+    let guard = "grep -q 'touch evil' && exit 2; exit 0";
+    for (command, decision, rules, guards, asked, code) in [
+        (
+            "touch new",
+            "",
+            rules(&[], &[], &["Bash(touch:*)"]),
+            false,
+            0,
+            "ok",
+        ),
+        // What was allowed was another call.
+        (
+            "touch new",
+            "",
+            rules(&[], &[], &["Bash(touch it)"]),
+            false,
+            1,
+            "ok",
+        ),
+        ("touch new", "allow", rules(&[], &[], &[]), false, 0, "ok"),
+        (
+            "touch new",
+            "allow",
+            rules(&[], &["Bash(touch new)"], &[]),
+            false,
+            1,
+            "ok",
+        ),
+        (
+            "touch new",
+            "allow",
+            rules(&["Bash(touch new)"], &[], &[]),
+            false,
+            0,
+            "blocked",
+        ),
+        (
+            "touch new",
+            "deny",
+            rules(&[], &[], &["Bash"]),
+            false,
+            0,
+            "blocked",
+        ),
+        // One that looked before it was changed looks again.
+        (
+            "touch evil",
+            "allow",
+            rules(&[], &[], &["Bash"]),
+            true,
+            0,
+            "blocked",
+        ),
+    ] {
+        let what = format!("{command} {decision} {rules:?}");
+        let bench = Bench::new(Kind::Chat, [call("touch it"), text("ok")]);
+        let mut hooks = vec![hook(Moment::PreTool, "", &becomes(command, decision))];
+        if guards {
+            hooks.insert(0, hook(Moment::PreTool, "", guard));
+        }
+        let mut session = bench
+            .open_with(Open::New, |options| {
+                options.hooks = hooks.clone().into();
+                options.interactive = true;
+                options.policy = Policy {
+                    rules: rules.clone(),
+                    ..Policy::default()
+                };
+            })
+            .await;
+        let shown = session.answered(&vec![("once", None); asked]).await;
+        assert_eq!(shown.codes(), [code], "{what}");
+        assert!(
+            !bench.space.exists("it") && !bench.space.exists("evil"),
+            "{what}"
+        );
+        assert_eq!(bench.space.exists("new"), code == "ok", "{what}");
+        for ask in &shown.asks {
+            assert!(ask.subject.contains("touch new"), "{ask:?}");
+        }
+        let told = notices(&shown).concat();
+        assert_eq!(
+            told.contains(&format!(
+                "A hook changed this bash call, which is now: {{\"command\":\"{command}\"}}"
+            )),
+            decision != "deny",
+            "{what}: {told}"
+        );
+        if code == "ok" {
+            let request = format!("{:?}", bench.request(1));
+            assert!(
+                request.contains("A hook changed the arguments of this bash call"),
+                "{request}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn hooks_that_change_each_others_work_come_to_an_end() {
+    let bench = Bench::new(Kind::Chat, [call("echo"), text("ok")]);
+    let adds = |word: &str| {
+        let script = format!(
+            "python3 -c \"import json,sys; c=json.load(sys.stdin)['tool_input']['command']; print(json.dumps({{'hookSpecificOutput': {{'updatedInput': {{'command': c + ' {word}'}}}}}}))\""
+        );
+        hook(Moment::PreTool, "Bash", &script)
+    };
+    let mut session = open(&bench, vec![adds("one"), adds("two")]).await;
+    let shown = session.run("go").await;
+    assert_eq!(shown.codes(), ["ok"]);
+    let results = bench.request(1).tool_results();
+    assert!(results[0].1.contains("one two"), "{results:?}");
+}
+
+/// Under whichever name, by any of the tools; arguments that make no sense are an error of the call.
+#[tokio::test]
+async fn changed_arguments_of_file_tools_have_names_of_others() {
+    let write = json!({"path": "a.txt", "content": "old"});
+    for (updated, file, code) in [
+        (
+            json!({"file_path": "b.txt", "content": "new"}),
+            "b.txt",
+            "ok",
+        ),
+        (json!({"path": "c.txt", "content": "new"}), "c.txt", "ok"),
+        (
+            json!({"file_path": "ABS/a.txt", "path": "d.txt", "content": "new"}),
+            "d.txt",
+            "ok",
+        ),
+        (
+            json!({"path": "a.txt", "file_path": "e.txt", "content": "new"}),
+            "e.txt",
+            "ok",
+        ),
+        (json!({"content": 3}), "a.txt", "invalid_input"),
+        (json!("nonsense"), "a.txt", "ok"),
+    ] {
+        let bench = Bench::new(
+            Kind::Chat,
+            [Step::answer().call("write_file", write.clone()), text("ok")],
+        );
+        let root = bench.space.root().display().to_string();
+        let json = json!({"hookSpecificOutput": {"updatedInput": updated}}).to_string();
+        let json = json.replace("ABS", &root);
+        let hooks = vec![hook(Moment::PreTool, "Write", &format!("echo '{json}'"))];
+        let mut session = open(&bench, hooks).await;
+        let shown = session.run("go").await;
+        assert_eq!(shown.codes(), [code], "{updated}: {shown:?}");
+        assert_eq!(bench.space.exists(file), code == "ok", "{updated}");
+        assert_eq!(
+            bench.space.exists("a.txt"),
+            file == "a.txt" && code == "ok",
+            "{updated}"
+        );
+    }
+}
+
+/// Esc while a hook looks at a prompt: no request ever has it, and the person has it back.
+#[tokio::test]
+async fn a_prompt_that_is_stopped_while_a_hook_looks_comes_back() {
+    let bench = Bench::new(Kind::Chat, [text("hello")]);
+    let slow = "grep -q slow && sleep 60; exit 0";
+    let mut session = open(&bench, vec![hook(Moment::UserPrompt, "", slow)]).await;
+    session.prompt("a slow one", Delivery::Queue).await;
+    let mut stopped = false;
+    let shown = session
+        .watch(async |session, event| {
+            if matches!(event, Event::Delta(ostler_wire::Delta::Progress { .. })) && !stopped {
+                stopped = true;
+                session.send(Op::Interrupt).await;
+            }
+        })
+        .await;
+    assert_eq!(shown.outcome(), Some(Outcome::Interrupted), "{shown:?}");
+    loop {
+        if let Event::Delta(ostler_wire::Delta::View { view, .. }) = session.next().await {
+            assert_eq!(
+                view,
+                View::Do(ostler_wire::Deed::Compose("a slow one".into()))
+            );
+            break;
+        }
+    }
+    assert!(bench.server.requests().is_empty());
+    let shown = session.run("quick").await;
+    assert_eq!(shown.outcome(), Some(Outcome::Done));
+    let request = format!("{:?}", bench.request(0));
+    assert!(
+        request.contains("quick") && !request.contains("a slow one"),
+        "{request}"
+    );
 }

@@ -38,6 +38,9 @@ pub enum Error {
         path: PathBuf,
         roots: Roots,
     },
+    Reserved {
+        path: PathBuf,
+    },
     Exists {
         path: PathBuf,
     },
@@ -97,7 +100,10 @@ impl Error {
             | Self::BadPath { .. }
             | Self::Path { .. }
             | Self::TooManyLinks { .. } => "path_error",
-            Self::NotRegular { .. } | Self::Forbidden { .. } | Self::Outside { .. } => "forbidden",
+            Self::NotRegular { .. }
+            | Self::Forbidden { .. }
+            | Self::Outside { .. }
+            | Self::Reserved { .. } => "forbidden",
             Self::Exists { .. } => "exists",
             Self::Read { .. } => "read_error",
             Self::MakeDirectory { .. } => "mkdir_error",
@@ -146,6 +152,7 @@ impl From<&Error> for Why {
                 };
                 Why::ours(Word::HostOutside, [name(path), folders])
             }
+            Error::Reserved { path } => at(Word::HostReserved, path),
             Error::Exists { path } => at(Word::HostExists, path),
             Error::TooManyLinks { path } => at(Word::HostLinks, path),
             Error::Changed { path } => at(Word::HostChanged, path),
@@ -198,6 +205,7 @@ mod tests {
                     path: path(),
                     roots: Roots {
                         writable: vec![path(), "/c".into()],
+                        ..Roots::default()
                     },
                 },
                 "/a/b lies outside of the folders that may be written (/a/b, /c)",

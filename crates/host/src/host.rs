@@ -47,6 +47,8 @@ pub trait Host: Send + Sync + 'static {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Roots {
     pub writable: Vec<PathBuf>,
+    /// Below those, what is not to be changed all the same.
+    pub reserved: Vec<PathBuf>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -71,6 +71,7 @@ async fn files_through_the_trait() {
     let options = WriteOptions {
         roots: Roots {
             writable: vec![folder.path().into()],
+            ..Roots::default()
         },
         create_parents: true,
     };

@@ -489,6 +489,7 @@ words! {
     RoleHandoff: "handoff", "交接";
     // Standing
     // Why a call may run, or not
+    WhyReserved: "Ostler keeps it itself, and no tool changes it", "它由 Ostler 自己维护，任何工具都不能更改";
     WhyKeys: "Ostler keeps keys in it", "Ostler 在其中保存密钥";
     WhyDenyRule: "a deny rule speaks of it", "有 deny 规则涉及它";
     WhyRemembered: "what is remembered needs a fresh yes", "记忆的内容需要再次确认";
@@ -743,6 +744,9 @@ words! {
     ModelOfSession: "of the session", "随会话";
     SkillRunAs: "`runAs: {}` is neither inline nor subagent", "`runAs: {}` 既非 inline 也非 subagent";
     SourceOutside: "it leads out of the project, to {}", "它指向项目之外：{}";
+    MoreLeft: "{} more files are left out; `ostler skills list` and `ostler agents list` name them.", "另有 {} 个文件未纳入；`ostler skills list` 与 `ostler agents list` 会列出。";
+    SkillLong: "its name has more than {} characters", "名称超过 {} 个字符";
+    SkillsMany: "{} skills of {} are left out, by their names: a folder holds 500. Move some away.", "{1} 中按名称有 {0} 个技能未纳入：每个文件夹最多 500 个。请移走一些。";
     SkillLeft: "The skill {} is left out: {}.", "技能 {} 已忽略：{}。";
     RoleFallbacks: "`fallback_models` is not supported; name one model in `model`", "不支持 `fallback_models`；请在 `model` 中指定一个模型";
     RoleLeft: "The role {} is left out: {}.", "角色 {} 已忽略：{}。";
@@ -875,6 +879,7 @@ words! {
     HostBadPath: "{} must be an absolute path without NUL bytes", "{} 须为不含 NUL 字节的绝对路径";
     HostPath: "cannot follow the path {}: {}", "无法沿路径 {} 前进：{}";
     HostForbidden: "permission denied for {}", "没有访问 {} 的权限";
+    HostReserved: "{} is kept by Ostler itself and changed by no tool", "{} 由 Ostler 自己维护，任何工具都不能更改";
     HostOutside: "{} lies outside of the folders that may be written ({})", "{} 不在可写的文件夹内（{}）";
     HostExists: "{} already exists; ask to overwrite it, or choose another name", "{} 已存在；请要求覆盖，或另选名称";
     HostLinks: "{} has too many symlinks on its way, or they form a circle", "{} 途经的符号链接过多或成环";
@@ -952,6 +957,11 @@ words! {
     ColMatch: "match", "匹配";
     ColCommand: "command", "命令";
     HookFailed: "The hook `{}` ({}) failed, and the work goes on: {}", "钩子 `{}`（{}）失败，工作继续：{}";
+    HookKilled: "a signal killed it", "它被信号终止";
+    HookChanged: "A hook changed this {} call, which is now: {}", "钩子更改了这次 {} 调用，现在是：{}";
+    HookStopped: "Stopped while a hook looked at your prompt: it was not sent, and is in the composer again.", "钩子检查提示词时被停止：提示词没有发送，已放回输入框。";
+    HookIsAsync: "it is meant to run beside the work, which hooks here do not", "它要求在后台运行，而这里的钩子不这样运行";
+    SkillLends: "Skill {}: for this turn these need no question: {}", "技能 {}：本轮无需询问即可使用：{}";
     HookRuns: "hook: {}", "钩子：{}";
     HookTimedOut: "it took longer than {} s and was killed", "超过 {} 秒，已终止";
     HookExit: "exit {}: {}", "退出码 {}：{}";
@@ -992,6 +1002,7 @@ words! {
     ModelRefused: "it refused", "模型拒绝了";
     FactUnread: "it cannot be read: {}", "无法读取：{}";
     FactLeft: "{} was left out of memory: {}.", "{} 未纳入记忆：{}。";
+    FactsSurplus: "{} facts in {} are left out: {} of a folder are known, by their names. Archive some (/memory archive ID), or move files away.", "{1} 中有 {0} 条事实未纳入：每个文件夹按文件名只取 {2} 条。请归档一些（/memory archive ID），或移走文件。";
     FactsLeft: "{} more files of memory were left out; /memory files lists them.", "另有 {} 个记忆文件未纳入；/memory files 可列出。";
     Recalled: "Recalled: {} (/memory recall says why)", "想起：{}（/memory recall 说明原因）";
     HelpMemory: "what is remembered: list, show, edit, archive, restore, why it was recalled", "记忆：列出、查看、编辑、归档、恢复、想起的原因";
@@ -1694,7 +1705,6 @@ words! {
     ColAbout: "description", "说明";
     MemArchived: "Archived", "已归档";
     MemRestored: "Restored", "已恢复";
-    MemLeft: "{} was left out: {}.", "{} 已略过：{}。";
     MemNone: "No facts.", "没有记忆。";
     MemNoEditor: "$VISUAL and $EDITOR are not set. The file is {}; edit it with what you like", "未设置 $VISUAL 与 $EDITOR。文件是 {}；请用其他方式编辑";
     CannotStart: "{} cannot be started", "无法启动 {}";

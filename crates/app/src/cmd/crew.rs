@@ -22,7 +22,7 @@ pub fn skills(boot: &Boot, args: Skills) -> anyhow::Result<u8> {
             list(&found, format)?;
         }
         Skills::Show { name } => match found.find(&name) {
-            Some(skill) => text::print(&format!("{}\n", skill.template.body))?,
+            Some(skill) => text::print_foreign(&format!("{}\n", skill.template.body))?,
             None => {
                 text::say(&filled(Word::SkillsListed, &[&name]));
                 return Ok(FAILED);

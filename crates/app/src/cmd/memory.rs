@@ -5,11 +5,11 @@ use super::text;
 use crate::boot::Boot;
 use crate::exec::{FAILED, OK};
 use crate::flags::{Listing, Memory as Args};
-use crate::speech::{filled, spoken};
+use crate::speech::{self, filled, spoken};
 use anyhow::{Context as _, anyhow};
 use ostler_engine::memory::{Fact, Memory, Place};
 use ostler_engine::store::project_name;
-use ostler_wire::{Language, Word};
+use ostler_wire::Word;
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -48,8 +48,7 @@ pub fn run(boot: &Boot, args: Args) -> anyhow::Result<u8> {
 /// Files that are no facts, on stderr.
 fn complain(memory: &Memory) -> anyhow::Result<()> {
     for left in memory.left_out()? {
-        let why = left.fault.say(Language::English);
-        text::say(&filled(Word::MemLeft, &[&left.path.display(), &why]));
+        text::say(&left.say(speech::language()));
     }
     Ok(())
 }
@@ -122,13 +121,15 @@ fn paths(memory: &Memory, id: Option<&str>, format: Listing) -> anyhow::Result<(
         let path = memory.path_of(id)?;
         return match format {
             Listing::Json => text::print_json(&json!({"path": path})),
-            Listing::Text => text::print(&format!("{}\n", path.display())),
+            Listing::Text => text::print_foreign(&format!("{}\n", path.display())),
         };
     }
     let (project, global) = (memory.folder(Place::Project), memory.folder(Place::Global));
     match format {
         Listing::Json => text::print_json(&json!({"project": project, "global": global})),
-        Listing::Text => text::print(&format!("{}\n{}\n", project.display(), global.display())),
+        Listing::Text => {
+            text::print_foreign(&format!("{}\n{}\n", project.display(), global.display()))
+        }
     }
 }
 

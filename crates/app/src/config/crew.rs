@@ -113,7 +113,7 @@ fn role(config: &RoleConfig) -> RoleSettings {
 pub fn items(places: &Places) -> Vec<Item> {
     let mut out = Vec::new();
     for (folder, wanted) in PROJECT {
-        for file in sources::files(&places.root.join(folder), wanted) {
+        for file in sources::files(&places.root.join(folder), wanted).0 {
             let (name, place) = named(&file, places);
             let text = match is_inside(&file, &places.root) {
                 // Part of what is trusted, so it must not depend on who reads it.
@@ -150,7 +150,7 @@ fn vouched(loaded: &Loaded, places: &Places) -> Vouched {
             .map(|i| i.hash.as_str())
             .collect();
         for (folder, wanted) in PROJECT {
-            for file in sources::files(&places.root.join(folder), wanted) {
+            for file in sources::files(&places.root.join(folder), wanted).0 {
                 let Ok(text) = sources::text(&file, Language::English) else {
                     continue;
                 };

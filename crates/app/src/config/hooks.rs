@@ -8,13 +8,14 @@ use super::show::from_json;
 use super::tree::{Node, Place, position};
 use super::trust::Item;
 use super::units::Seconds;
-use crate::speech::filled;
+use crate::speech::{filled, spoken};
 use ostler_engine::hooks::{Hook, Matcher, Moment, TIMEOUT};
 use ostler_wire::Word;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Of one file; nobody has more.
@@ -64,6 +65,9 @@ pub enum HookEvent {
     /// When the model is done. Exit 2 sends it on, and it reads stderr.
     #[serde(alias = "Stop")]
     Stop,
+    /// When a sub-agent is done; `match` names its role. Exit 2 sends it on, and it reads stderr.
+    #[serde(alias = "SubagentStop")]
+    SubagentStop,
 }
 
 impl HookEvent {
@@ -76,6 +80,7 @@ impl HookEvent {
             Self::PreCompact => Moment::PreCompact,
             Self::Notification => Moment::Notification,
             Self::Stop => Moment::Stop,
+            Self::SubagentStop => Moment::SubagentStop,
         }
     }
 }
@@ -101,6 +106,7 @@ pub fn gather(loaded: &Loaded, places: &Places, notices: &mut Vec<Notice>) -> Ga
             Ok(matcher) => out.hooks.push(Hook {
                 moment: config.event.moment(),
                 matcher,
+                only: None,
                 command: config.command.clone(),
                 timeout: config.timeout.map_or(TIMEOUT, Seconds::duration),
                 env: variables(places),
@@ -109,16 +115,22 @@ pub fn gather(loaded: &Loaded, places: &Places, notices: &mut Vec<Notice>) -> Ga
             Err(error) => out.faults.push(filled(Word::TrustFile, &[&from, &error])),
         }
     }
+    // Those of a person are theirs, in whatever project.
+    let own = places.user_home.as_ref().map(|home| home.join(SETTINGS[0]));
+    let own = own.filter(|_| loaded.config.agent.shared_hooks);
+    let mut files: Vec<PathBuf> = own.into_iter().collect();
     if loaded.workspace.is_trusted() {
-        for file in SETTINGS {
-            out.hooks.extend(of_settings(file, places, notices));
-        }
+        files.extend(SETTINGS.map(|file| places.root.join(file)));
+    }
+    files.dedup();
+    for path in files {
+        out.hooks.extend(of_settings(&path, places, notices));
     }
     out
 }
 
-fn of_settings(file: &str, places: &Places, notices: &mut Vec<Notice>) -> Vec<Hook> {
-    let name = places.shown(&places.root.join(file));
+fn of_settings(path: &Path, places: &Places, notices: &mut Vec<Notice>) -> Vec<Hook> {
+    let name = places.shown(path);
     let mut left_out = |text: String| {
         let place = Place {
             name: name.clone(),
@@ -126,7 +138,7 @@ fn of_settings(file: &str, places: &Places, notices: &mut Vec<Notice>) -> Vec<Ho
         };
         notices.push(Notice::warning(place, text));
     };
-    let foreign = match read(file, places) {
+    let foreign = match read(path, places) {
         Ok(foreign) => foreign,
         Err(why) => {
             left_out(filled(Word::HooksLeft, &[&why]));
@@ -140,6 +152,8 @@ fn of_settings(file: &str, places: &Places, notices: &mut Vec<Notice>) -> Vec<Ho
             matcher,
             command,
             timeout,
+            only,
+            is_async,
             ..
         } = one;
         let moment = Moment::ALL.into_iter().find(|m| m.common_name() == event);
@@ -147,10 +161,20 @@ fn of_settings(file: &str, places: &Places, notices: &mut Vec<Notice>) -> Vec<Ho
             left_out(filled(Word::HookUnknown, &[&event]));
             continue;
         };
-        match Matcher::parse(&matcher, &name) {
-            Ok(matcher) => hooks.push(Hook {
+        if is_async {
+            left_out(filled(
+                Word::HookLeft,
+                &[&event, &spoken(Word::HookIsAsync)],
+            ));
+            continue;
+        }
+        let only = only.map(|only| Matcher::parse(&only, &name)).transpose();
+        let parsed = Matcher::parse(&matcher, &name);
+        match parsed.and_then(|matcher| only.map(|only| (matcher, only))) {
+            Ok((matcher, only)) => hooks.push(Hook {
                 moment,
                 matcher,
+                only,
                 command,
                 timeout: timeout.unwrap_or(TIMEOUT),
                 env: variables(places),
@@ -175,15 +199,17 @@ struct Foreign {
     /// None of a kind that is no command.
     command: Option<String>,
     timeout: Option<Duration>,
+    /// The calls that it is for, beside its matcher.
+    only: Option<String>,
+    is_async: bool,
     /// As it stands in the file, with its matcher.
     whole: Value,
     position: Option<(usize, usize)>,
 }
 
 /// The hooks of a settings file; none where there is no file, or they are switched off.
-fn read(file: &str, places: &Places) -> Result<Vec<Foreign>, String> {
-    let path = places.root.join(file);
-    let text = read_text(&path, &places.shown(&path)).map_err(|report| report.title.clone())?;
+fn read(path: &Path, places: &Places) -> Result<Vec<Foreign>, String> {
+    let text = read_text(path, &places.shown(path)).map_err(|report| report.title.clone())?;
     let Some(text) = text else {
         return Ok(Vec::new());
     };
@@ -219,6 +245,8 @@ fn read(file: &str, places: &Places) -> Result<Vec<Foreign>, String> {
                     matcher: matcher.to_owned(),
                     command: command.map(str::to_owned),
                     timeout: seconds.and_then(|s| Duration::try_from_secs_f64(s).ok()),
+                    only: word("if").map(str::to_owned),
+                    is_async: hook.get("async") == Some(&Value::Bool(true)),
                     whole,
                     position: at.map(|at| position(&text, at)),
                 });
@@ -233,7 +261,7 @@ fn read(file: &str, places: &Places) -> Result<Vec<Foreign>, String> {
 pub fn items(places: &Places) -> Vec<Item> {
     let mut out = Vec::new();
     for file in SETTINGS {
-        for one in read(file, places).unwrap_or_default() {
+        for one in read(&places.root.join(file), places).unwrap_or_default() {
             let Some(node) = from_json(one.whole).filter(|_| one.command.is_some()) else {
                 continue;
             };

@@ -21,6 +21,21 @@ const BESIDE: [&[&str]; 5] = [
 /// Keys whose relative paths start at the root.
 const IN_ROOT: [&[&str]; 2] = [&["sandbox", "allow_write"], &["sandbox", "workspace_root"]];
 
+/// In Ostler's home, what only Ostler and the person change.
+const RESERVED: [&str; 11] = [
+    "archive",
+    "cache",
+    "checkpoints",
+    "config.toml",
+    "holds",
+    "ledger.jsonl",
+    "mcp.json",
+    "memory",
+    "prefixes",
+    "sessions",
+    "trust.json",
+];
+
 /// Environment variables, passed in so that nothing here depends on the process.
 pub type Env = BTreeMap<String, String>;
 
@@ -116,8 +131,27 @@ impl Places {
         all
     }
 
+    /// Our own files and folders that decide what runs, what is trusted and what is remembered, under all their names.
+    pub fn reserved(&self) -> Vec<PathBuf> {
+        let named = RESERVED.map(|name| self.home.join(name));
+        let home = self.home.canonicalize().ok();
+        let placed = home
+            .iter()
+            .flat_map(|home| RESERVED.map(|name| home.join(name)));
+        let real = named.iter().filter_map(|path| path.canonicalize().ok());
+        let mut all: Vec<PathBuf> = placed.chain(real).collect();
+        all.extend(named);
+        all.sort();
+        all.dedup();
+        all
+    }
+
     pub fn dotenv(&self) -> PathBuf {
         self.home.join(".env")
+    }
+
+    pub fn memory(&self) -> PathBuf {
+        self.home.join("memory")
     }
 
     pub fn trust(&self) -> PathBuf {

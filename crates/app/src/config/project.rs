@@ -15,12 +15,13 @@ use super::tree::{At, Node, Place, Sources, Value, position, push_key};
 use super::trust::{Item, hash};
 
 /// Never from a project, trusted or not.
-const USER_ONLY: [&[&str]; 14] = [
+const USER_ONLY: [&[&str]; 15] = [
     &["agent", "max_children"],
     &["agent", "max_depth"],
     &["agent", "max_steps"],
     &["agent", "planner_max_steps"],
     &["agent", "memory_compiler"],
+    &["agent", "shared_hooks"],
     &["auth"],
     &["budget"],
     &["context", "archive_quota"],

@@ -89,6 +89,8 @@ pub struct AgentConfig {
     pub reasoning_language: ReasoningLanguage,
     /// Facts from memory that a prompt is about go with it. Only your own file may set this.
     pub memory_compiler: MemoryConfig,
+    /// The hooks of `~/.claude/settings.json` run here, too. Only your own file may set this.
+    pub shared_hooks: bool,
     /// Tools of servers that may be used in plan mode because they only read. It unlocks no tool that writes.
     pub plan_mode_allowed_tools: Vec<String>,
     /// Another model that makes a plan before each turn, in a session of its own.
@@ -117,6 +119,7 @@ impl Default for AgentConfig {
             effort: None,
             reasoning_language: ReasoningLanguage::default(),
             memory_compiler: MemoryConfig::default(),
+            shared_hooks: false,
             plan_mode_allowed_tools: Vec::new(),
             planner_model: None,
             planner_max_steps: 0,

@@ -142,11 +142,7 @@ fn files(store: &Memory, language: Language) -> Result<View, MemoryError> {
     if left.is_empty() {
         return Ok(View::Text(language.say(Word::MemoryFilesNone).into()));
     }
-    let line = |left: &crate::memory::LeftOut| {
-        let path = left.path.display().to_string();
-        language.fill(Word::FactLeft, &[&path, &left.fault.say(language)])
-    };
-    let lines: Vec<String> = left.iter().map(line).collect();
+    let lines: Vec<String> = left.iter().map(|left| left.say(language)).collect();
     Ok(View::Text(lines.join("\n\n")))
 }
 

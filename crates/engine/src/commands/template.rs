@@ -57,6 +57,7 @@ pub fn forward(desk: &Desk, skill: &Skill, words: &str) -> Option<Prompt> {
     Some(Prompt {
         text: asked_for(tool, skill.name(), words),
         own_words: Some(words.to_owned()),
+        typed: Some(format!("/{} {words}", skill.name()).trim_end().to_owned()),
         ..Prompt::default()
     })
 }
@@ -72,7 +73,7 @@ pub fn allow(desk: &mut Desk, template: &Template) -> Result<(), LogError> {
     let mut notices = Vec::new();
     let mut rules = Vec::new();
     for text in &template.allowed_tools {
-        match Rule::parse(text, &template.from) {
+        match Rule::parse(text, &source(template)) {
             Ok(rule) => rules.push(rule),
             Err(error) => notices.push(Body::Notice(Notice {
                 text: error.say(language),
@@ -88,10 +89,42 @@ pub fn allow(desk: &mut Desk, template: &Template) -> Result<(), LogError> {
 
 /// Takes back what `allow` gave.
 pub fn disallow(desk: &mut Desk, template: &Template) {
-    let from = &template.from;
+    let from = &source(template);
     if desk.policy.rules.allow.iter().any(|r| r.from == *from) {
         let rules = &mut Arc::make_mut(&mut desk.policy).rules.allow;
         rules.retain(|rule| rule.from != *from);
+    }
+}
+
+/// Where its rules come from: its file, or its name where it is one of ours.
+fn source(template: &Template) -> String {
+    match template.from.as_str() {
+        "" => format!("/{}", template.name),
+        file => file.to_owned(),
+    }
+}
+
+/// The same for a skill whose text a call of the model has brought in: until the turn ends, and the person reads which.
+pub fn lend(desk: &mut Desk, skill: &Skill) -> Result<(), LogError> {
+    let template = &skill.template;
+    let lent = &desk.standing.lent;
+    let has = lent.iter().any(|known| known.name == template.name);
+    if template.allowed_tools.is_empty() || !template.trusted || has {
+        return Ok(());
+    }
+    let language = desk.manner.language;
+    let rules = template.allowed_tools.join(", ");
+    let text = language.fill(Word::SkillLends, &[&template.name, &rules]);
+    desk.commit(vec![Body::Notice(Notice { text })])?;
+    allow(desk, template)?;
+    desk.standing.lent.push(template.clone());
+    Ok(())
+}
+
+/// Takes back what calls of this turn have brought.
+pub fn take_back(desk: &mut Desk) {
+    for template in std::mem::take(&mut desk.standing.lent) {
+        disallow(desk, &template);
     }
 }
 

@@ -84,6 +84,8 @@ pub struct Crew {
     pub settings: Arc<CrewSettings>,
     /// 0 for the person's own.
     pub depth: u32,
+    /// The part that it plays for another.
+    pub role: Option<String>,
     /// The skill that it was started for.
     pub skill: Option<String>,
     /// Where worktrees are put.

@@ -15,22 +15,27 @@ use crate::templates;
 use crate::tools::Tools;
 use ostler_host::sandbox::Network;
 use ostler_llm::{Model, Prefix};
-use ostler_wire::{ChildOf, Client, ForkedFrom, HubError};
+use ostler_wire::{ChildOf, Client, ForkedFrom, HubError, Language, Word};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
+
+/// Files of one kind that are left out and named.
+const MAX_NOTES: usize = 5;
 
 impl Offer {
     /// Reads what people wrote; the second is what had to be left out.
     pub(crate) fn load(options: &Options) -> (Self, Vec<String>) {
         let language = options.language;
         let crew = &options.crew;
-        let (templates, mut notes) = templates::load(&options.templates, language);
+        let few = |notes: Vec<String>| few(notes, language);
+        let (templates, left) = templates::load(&options.templates, language);
+        let mut notes = few(left);
         let (roles, left) = Roles::load(&crew.role_sources, &crew.roles, language);
-        notes.extend(left);
+        notes.extend(few(left));
         let (skills, left) = Skills::load(&crew.skills, language);
-        notes.extend(left);
+        notes.extend(few(left));
         let offer = Self {
             templates: Arc::new(templates),
             roles: Arc::new(roles),
@@ -38,6 +43,16 @@ impl Offer {
         };
         (offer, notes)
     }
+}
+
+/// The first of them, and how many more there are.
+fn few(mut notes: Vec<String>, language: Language) -> Vec<String> {
+    let more = notes.len().saturating_sub(MAX_NOTES);
+    notes.truncate(MAX_NOTES);
+    if more > 0 {
+        notes.push(language.fill(Word::MoreLeft, &[&more.to_string()]));
+    }
+    notes
 }
 
 impl LocalHub {
@@ -148,6 +163,7 @@ pub fn settle(desk: &mut Desk, heir: Heir) {
     }
     desk.shop.saves = std::mem::take(&mut desk.shop.saves).below();
     desk.offers.crew.depth = duty.depth;
+    desk.offers.crew.role = Some(duty.role);
     desk.offers.crew.skill = duty.skill;
 }
 

@@ -526,7 +526,11 @@ pub fn subject(desk: &Desk, prepared: &Prepared) -> String {
                 None => role.clone(),
             },
             Access::Memory => {
-                said(&["name", "id"]).map_or_else(|| "memory".into(), |name| clip(name, MAX_NAME))
+                // Nobody knows a fact by its id.
+                let known = said(&["id"]).and_then(|id| desk.manner.mind.memory.read(id).ok());
+                let name = known.as_ref().map(|fact| fact.name.as_str());
+                let name = name.or_else(|| said(&["name", "id"]));
+                name.map_or_else(|| "memory".into(), |name| clip(name, MAX_NAME))
             }
         })
         .collect();

@@ -49,6 +49,7 @@ pub async fn make(desk: &mut Desk, objective: &str) -> Result<String, String> {
         let options = WriteOptions {
             roots: Roots {
                 writable: vec![desk.scope.root.clone()],
+                ..Roots::default()
             },
             create_parents: true,
         };

@@ -47,11 +47,19 @@ const OF_FILES: [&str; 7] = [
 ];
 
 /// What hooks written for others call a tool; its own name where they have none.
+/// Arguments of file tools, as we call them and as others do. The path comes first.
+const NAMES: [(&str, &str); 3] = [
+    ("path", "file_path"),
+    ("old", "old_string"),
+    ("new", "new_string"),
+];
+
 pub fn common_tool(tool: &str) -> &str {
     let found = TOOLS.iter().find(|(ours, _)| *ours == tool);
     found.map_or(tool, |(_, theirs)| theirs)
 }
 
+#[derive(Clone)]
 pub struct Facts {
     moment: Moment,
     more: Map<String, Value>,
@@ -144,8 +152,46 @@ fn input(tool: &str, args: &Value, scope: &Scope) -> Value {
     input
 }
 
+/// The arguments as a hook wants them, in our names; `None` where it changes nothing, or has no say. What was told under
+/// two names may be changed under either.
+pub fn taken_back(prepared: &Prepared, input: Value, scope: &Scope) -> Option<Value> {
+    let no_say =
+        needs_a_fresh_yes(&prepared.accesses) || prepared.tool.question(&prepared.args).is_some();
+    let tool = prepared.tool.name();
+    let told = self::input(tool, &prepared.args, scope);
+    if no_say || !input.is_object() || input == told || input == prepared.args {
+        return None;
+    }
+    let mut args = input;
+    if canonical_name(tool).is_some() && OF_FILES.contains(&tool) {
+        name_back(&mut args, &told);
+        let told = told.get("edits").and_then(Value::as_array);
+        let edits = args.get_mut("edits").and_then(Value::as_array_mut);
+        for (n, edit) in edits.into_iter().flatten().enumerate() {
+            let told = told.and_then(|told| told.get(n)).unwrap_or(&Value::Null);
+            name_back(edit, told);
+        }
+    }
+    (args != prepared.args).then_some(args)
+}
+
+fn name_back(args: &mut Value, told: &Value) {
+    let Some(fields) = args.as_object_mut() else {
+        return;
+    };
+    for (ours, theirs) in NAMES {
+        let Some(value) = fields.remove(theirs) else {
+            continue;
+        };
+        let is_news = told.get(theirs) != Some(&value);
+        if is_news || !fields.contains_key(ours) {
+            fields.insert(ours.into(), value);
+        }
+    }
+}
+
 fn rename(fields: &mut Map<String, Value>) {
-    for (ours, theirs) in [("old", "old_string"), ("new", "new_string")] {
+    for (ours, theirs) in NAMES.into_iter().skip(1) {
         if let Some(value) = fields.get(ours).cloned() {
             fields.entry(theirs).or_insert(value);
         }

@@ -22,7 +22,7 @@ use crate::resolve;
 use crate::tool::Typed as _;
 use crate::tools::bash::Bash;
 use facts::Facts;
-use ostler_wire::{Body, Message, Notice, Word};
+use ostler_wire::{Body, Message, Notice, Role, Word};
 use run::Ended;
 use serde_json::Value;
 use std::ffi::OsString;
@@ -52,10 +52,11 @@ pub enum Moment {
     PreCompact,
     Notification,
     Stop,
+    SubagentStop,
 }
 
 impl Moment {
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::SessionStart,
         Self::UserPrompt,
         Self::PreTool,
@@ -63,6 +64,7 @@ impl Moment {
         Self::PreCompact,
         Self::Notification,
         Self::Stop,
+        Self::SubagentStop,
     ];
 
     pub fn name(self) -> &'static str {
@@ -74,6 +76,7 @@ impl Moment {
             Self::PreCompact => "pre_compact",
             Self::Notification => "notification",
             Self::Stop => "stop",
+            Self::SubagentStop => "subagent_stop",
         }
     }
 
@@ -87,6 +90,7 @@ impl Moment {
             Self::PreCompact => "PreCompact",
             Self::Notification => "Notification",
             Self::Stop => "Stop",
+            Self::SubagentStop => "SubagentStop",
         }
     }
 
@@ -94,16 +98,21 @@ impl Moment {
     fn takes_text(self) -> bool {
         match self {
             Self::SessionStart | Self::UserPrompt => true,
-            Self::PreTool | Self::PostTool | Self::PreCompact | Self::Notification | Self::Stop => {
-                false
-            }
+            Self::PreTool
+            | Self::PostTool
+            | Self::PreCompact
+            | Self::Notification
+            | Self::Stop
+            | Self::SubagentStop => false,
         }
     }
 
     /// Exit 2 says no to something.
     fn can_block(self) -> bool {
         match self {
-            Self::UserPrompt | Self::PreTool | Self::PostTool | Self::Stop => true,
+            Self::UserPrompt | Self::PreTool | Self::PostTool | Self::Stop | Self::SubagentStop => {
+                true
+            }
             Self::SessionStart | Self::PreCompact | Self::Notification => false,
         }
     }
@@ -113,6 +122,8 @@ impl Moment {
 pub struct Hook {
     pub moment: Moment,
     pub matcher: Matcher,
+    /// Of the calls that it matches, only these.
+    pub only: Option<Matcher>,
     pub command: String,
     pub timeout: Duration,
     /// Variables beside those of commands.
@@ -127,6 +138,9 @@ impl Hook {
         clip(line, MAX_COMMAND)
     }
 }
+
+/// The place of a hook that changes the arguments of a call, and what they become.
+pub type Changed = (usize, Value);
 
 /// The hooks of a session.
 #[derive(Default)]
@@ -241,6 +255,8 @@ pub struct Greeting {
     pub notices: Vec<Body>,
     /// Why the prompt is not taken in.
     pub block: Option<String>,
+    /// It was stopped before every hook had been heard.
+    pub unheard: bool,
 }
 
 impl Greeting {
@@ -289,6 +305,7 @@ pub(crate) async fn greet(
             let facts = Facts::new(Moment::SessionStart).with("source", source);
             let mut said = fire(desk, inbox, hooks, facts, cancel).await;
             said.block = None;
+            greeting.unheard = cancel.is_cancelled();
             greeting.take(Moment::SessionStart, said);
         }
     }
@@ -301,59 +318,70 @@ pub(crate) async fn greet(
     if !hooks.is_empty() && greeting.block.is_none() {
         let facts = Facts::new(Moment::UserPrompt).with("prompt", prompt);
         let said = fire(desk, inbox, hooks, facts, cancel).await;
+        greeting.unheard = cancel.is_cancelled();
         greeting.take(Moment::UserPrompt, said);
     }
     greeting
 }
 
 /// The hooks that a call is for.
-async fn meant(desk: &Desk, moment: Moment, prepared: &Prepared) -> Vec<Hook> {
+async fn meant(desk: &Desk, moment: Moment, prepared: &Prepared) -> Vec<(usize, Hook)> {
     let mut meant = Vec::new();
-    for hook in desk
-        .manner
-        .hooks
-        .all
-        .iter()
-        .filter(|hook| hook.moment == moment)
-    {
-        let resolved = match hook.matcher.policy() {
-            Some(policy) => {
-                let host = desk.shop.host.as_ref();
-                resolve::resolved(host, &prepared.accesses, policy, &desk.scope).await
-            }
-            None => Vec::new(),
-        };
-        let call = Call {
-            tool: prepared.tool.name(),
-            accesses: &prepared.accesses,
-            scope: &desk.scope,
-            resolved: &resolved,
-        };
-        if hook.matcher.takes_call(call) {
-            meant.push(hook.clone());
+    let all = desk.manner.hooks.all.iter().enumerate();
+    for (place, hook) in all.filter(|(_, hook)| hook.moment == moment) {
+        let mut takes = true;
+        for matcher in std::iter::once(&hook.matcher).chain(&hook.only) {
+            takes = takes && takes_call(desk, matcher, prepared).await;
+        }
+        if takes {
+            meant.push((place, hook.clone()));
         }
     }
     meant
+}
+
+async fn takes_call(desk: &Desk, matcher: &Matcher, prepared: &Prepared) -> bool {
+    let resolved = match matcher.policy() {
+        Some(policy) => {
+            let host = desk.shop.host.as_ref();
+            resolve::resolved(host, &prepared.accesses, policy, &desk.scope).await
+        }
+        None => Vec::new(),
+    };
+    matcher.takes_call(Call {
+        tool: prepared.tool.name(),
+        accesses: &prepared.accesses,
+        scope: &desk.scope,
+        resolved: &resolved,
+    })
 }
 
 /// Before a call. What hooks want the model to know goes with the results.
 pub(crate) async fn before_call(
     desk: &mut Desk,
     inbox: &mut Inbox,
-    prepared: &Prepared,
+    (prepared, heard): (&Prepared, &[usize]),
     cancel: &CancellationToken,
-) -> Result<Said, LogError> {
+) -> Result<(Said, Option<Changed>), LogError> {
     if !desk.manner.hooks.has(Moment::PreTool) {
-        return Ok(Said::default());
-    }
-    let hooks = meant(desk, Moment::PreTool, prepared).await;
-    if hooks.is_empty() {
-        return Ok(Said::default());
+        return Ok((Said::default(), None));
     }
     let facts = Facts::of_call(Moment::PreTool, prepared, &desk.scope);
-    let mut said = fire(desk, inbox, hooks, facts, cancel).await;
-    tell(desk, &mut said)?;
-    Ok(said)
+    let mut said = Said::default();
+    for (place, hook) in meant(desk, Moment::PreTool, prepared).await {
+        let mut one = fire(desk, inbox, vec![hook], facts.clone(), cancel).await;
+        tell(desk, &mut one)?;
+        let changed = one.input.take().filter(|_| !heard.contains(&place));
+        let changed = changed.and_then(|input| facts::taken_back(prepared, input, &desk.scope));
+        said.add(one);
+        if said.block.is_some() || said.halt.is_some() {
+            break;
+        }
+        if let Some(args) = changed {
+            return Ok((said, Some((place, args))));
+        }
+    }
+    Ok((said, None))
 }
 
 /// Whether somebody looks at what calls give.
@@ -370,6 +398,7 @@ pub(crate) async fn after_call(
     cancel: &CancellationToken,
 ) -> Result<Said, LogError> {
     let hooks = meant(desk, Moment::PostTool, prepared).await;
+    let hooks: Vec<Hook> = hooks.into_iter().map(|(_, hook)| hook).collect();
     if hooks.is_empty() || cancel.is_cancelled() {
         return Ok(Said::default());
     }
@@ -393,11 +422,31 @@ pub(crate) async fn before_stop(
     cancel: &CancellationToken,
     sent_on: &mut u32,
 ) -> Result<Option<Message>, LogError> {
-    if !desk.manner.hooks.has(Moment::Stop) || is_child(desk) {
+    let (moment, role) = match is_child(desk) {
+        false => (Moment::Stop, None),
+        true => (Moment::SubagentStop, desk.offers.crew.role.clone()),
+    };
+    // A prompt in the background plays no role, and ends without a word to hooks.
+    if !desk.manner.hooks.has(moment) || moment == Moment::SubagentStop && role.is_none() {
         return Ok(None);
     }
-    let hooks: Vec<Hook> = desk.manner.hooks.of(Moment::Stop, "").cloned().collect();
-    let facts = Facts::new(Moment::Stop).with("stop_hook_active", *sent_on > 0);
+    let subject = role.clone().unwrap_or_default();
+    let hooks: Vec<Hook> = desk.manner.hooks.of(moment, &subject).cloned().collect();
+    if hooks.is_empty() {
+        return Ok(None);
+    }
+    let mut facts = Facts::new(moment)
+        .with("stop_hook_active", *sent_on > 0)
+        .with("last_assistant_message", last_words(desk));
+    if let Some(role) = role {
+        let transcript = desk.manner.hooks.transcript.as_deref();
+        let transcript = transcript.map_or_else(String::new, |path| path.display().to_string());
+        facts = facts
+            .with("session_id", desk.account.purse.as_str())
+            .with("agent_id", desk.account.session.as_str())
+            .with("agent_type", role)
+            .with("agent_transcript_path", transcript);
+    }
     let mut said = fire(desk, inbox, hooks, facts, cancel).await;
     let language = desk.manner.language;
     let why = said.block.take().filter(|_| said.halt.is_none());
@@ -416,6 +465,17 @@ pub(crate) async fn before_stop(
 }
 
 /// Before older work is folded.
+/// What the model said last.
+fn last_words(desk: &Desk) -> String {
+    let entries = desk.log.source().entries_after(None);
+    let of_model = |body: &Body| {
+        let message = body.message().filter(|m| m.role == Role::Assistant)?;
+        Some(message.text.clone())
+    };
+    let said = entries.iter().rev().find_map(|entry| of_model(&entry.body));
+    said.unwrap_or_default()
+}
+
 pub(crate) async fn before_fold(
     desk: &mut Desk,
     inbox: &mut Inbox,

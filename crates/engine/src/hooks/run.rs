@@ -137,6 +137,7 @@ mod tests {
         let hook = Hook {
             moment: Moment::PreTool,
             matcher: Matcher::parse("", "x:1").unwrap(),
+            only: None,
             command: command.into(),
             timeout,
             env: vec![("PROJECT_DIR".into(), cx.scope.root.clone().into())],

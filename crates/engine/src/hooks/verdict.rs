@@ -30,6 +30,8 @@ pub struct Said {
     pub block: Option<String>,
     /// Why the turn ends.
     pub halt: Option<String>,
+    /// The arguments that a call should have instead.
+    pub input: Option<Value>,
     /// For the model.
     pub context: Vec<String>,
     /// For the person.
@@ -45,6 +47,7 @@ impl Said {
         };
         self.block = self.block.take().or(more.block);
         self.halt = self.halt.take().or(more.halt);
+        self.input = more.input.or_else(|| self.input.take());
         self.context.extend(more.context);
         self.notices.extend(more.notices);
     }
@@ -81,8 +84,10 @@ pub fn judge(hook: &Hook, ended: Ended, language: Language) -> Said {
             ..Said::default()
         },
         Ended::Exited(code, _, stderr) => {
-            let code = code.map_or_else(|| "?".to_owned(), |code| code.to_string());
             let first = stderr.trim().lines().next().unwrap_or_default();
+            let Some(code) = code.map(|code| code.to_string()) else {
+                return failed(language.say(Word::HookKilled));
+            };
             failed(
                 language
                     .fill(Word::HookExit, &[&code, first])
@@ -131,6 +136,9 @@ fn structured(moment: Moment, value: &Value) -> Said {
         Some("ask") if moment == Moment::PreTool => said.permission = Permission::Ask,
         Some(_) | None => {}
     }
+    if moment == Moment::PreTool && said.block.is_none() {
+        said.input = specific.get("updatedInput").cloned();
+    }
     let context = text(specific, "additionalContext").or_else(|| text(value, "additionalContext"));
     let context = context.filter(|text| !text.trim().is_empty());
     said.context
@@ -165,6 +173,7 @@ mod tests {
         Hook {
             moment,
             matcher: Matcher::parse("", "x:1").unwrap(),
+            only: None,
             command: "./check".into(),
             timeout: Duration::from_millis(1500),
             env: Vec::new(),
@@ -225,7 +234,7 @@ mod tests {
         check(
             PreTool,
             Ended::Exited(None, String::new(), String::new()),
-            text("exit ?"),
+            text("a signal killed it"),
         );
         check(
             PreTool,

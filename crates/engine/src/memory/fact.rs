@@ -115,6 +115,8 @@ pub enum Fault {
     Link,
     NotFile,
     Unread(Why),
+    /// Of a folder: so many more than it may hold.
+    Surplus(usize),
 }
 
 impl Fault {
@@ -132,6 +134,7 @@ impl Fault {
             Fault::Link => language.say(Word::FactLink).into(),
             Fault::NotFile => language.say(Word::FactNotFile).into(),
             Fault::Unread(why) => language.fill(Word::FactUnread, &[&why.say(language)]),
+            Fault::Surplus(count) => count.to_string(),
         }
     }
 }

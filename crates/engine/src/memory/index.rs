@@ -14,7 +14,7 @@ const LOOK_THROUGH: usize = 300;
 /// Facts from which on the copy in the cache is worth it.
 const KEPT_FROM: usize = 100;
 /// Goes up whenever the form or the terms change.
-const MAGIC: &[u8; 8] = b"ostlmem1";
+const MAGIC: &[u8; 8] = b"ostlmem2";
 /// Bytes of a copy that are read.
 const MAX_COPY: u64 = 256 << 20;
 
@@ -46,6 +46,8 @@ pub struct Index {
     weights: Vec<u8>,
     /// Of the folder when it was listed.
     stamp: u64,
+    /// Files of the folder beyond those that are known.
+    pub surplus: usize,
 }
 
 /// How closely a folder is looked at.
@@ -81,13 +83,14 @@ impl Index {
         if same && look == Look::Quick && self.docs.len() > LOOK_THROUGH {
             return Ok(false);
         }
-        let listed = shelf.list()?;
-        self.stamp = stamp;
+        let (listed, surplus) = shelf.list()?;
+        let same_rest = self.surplus == surplus;
+        (self.stamp, self.surplus) = (stamp, surplus);
         let is_known = |(doc, now): (&Doc, &Listed)| {
             doc.file == now.file && doc.stamp == now.stamp && now.stamp.is_known()
         };
         if listed.len() == self.docs.len() && self.docs.iter().zip(&listed).all(is_known) {
-            return Ok(false);
+            return Ok(!same_rest);
         }
         self.rebuild(shelf, listed);
         Ok(true)
@@ -96,7 +99,7 @@ impl Index {
     fn rebuild(&mut self, shelf: &Shelf, listed: Vec<Listed>) {
         let old = std::mem::take(self);
         let known: HashMap<&str, &Doc> = old.docs.iter().map(|d| (d.file.as_str(), d)).collect();
-        self.stamp = old.stamp;
+        (self.stamp, self.surplus) = (old.stamp, old.surplus);
         for now in listed {
             let before = known.get(now.file.as_str());
             let before = before.filter(|doc| doc.stamp == now.stamp && now.stamp.is_known());
@@ -185,6 +188,7 @@ impl Index {
     fn encode(&self) -> Vec<u8> {
         let mut out = MAGIC.to_vec();
         out.extend(self.stamp.to_le_bytes());
+        out.extend((self.surplus as u64).to_le_bytes());
         out.extend((self.docs.len() as u64).to_le_bytes());
         let text = |out: &mut Vec<u8>, text: &str| {
             // Names of files are shorter than that.
@@ -257,6 +261,7 @@ fn decode(bytes: &[u8]) -> Option<Index> {
     }
     let mut index = Index {
         stamp: bytes.u64()?,
+        surplus: usize::try_from(bytes.u64()?).ok()?,
         ..Index::default()
     };
     let count = bytes.u64()?;
@@ -316,6 +321,7 @@ mod tests {
     fn a_copy_reads_back_or_is_nothing() {
         let mut index = Index {
             stamp: 7,
+            surplus: 3,
             ..Index::default()
         };
         let stamp = Stamp {

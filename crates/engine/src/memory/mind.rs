@@ -85,10 +85,8 @@ impl Mind {
         if !self.complained {
             self.complained = true;
             let more = bad.len().saturating_sub(MAX_NAMED);
-            notices.extend(bad.iter().take(MAX_NAMED).map(|left| {
-                let path = left.path.display().to_string();
-                language.fill(Word::FactLeft, &[&path, &left.fault.say(language)])
-            }));
+            let named = bad.iter().take(MAX_NAMED);
+            notices.extend(named.map(|left| left.say(language)));
             if more > 0 {
                 notices.push(language.fill(Word::FactsLeft, &[&more.to_string()]));
             }

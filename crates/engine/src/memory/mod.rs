@@ -21,7 +21,7 @@ pub use recall::{Explained, Fate, Recalled};
 
 use crate::redact::Redactor;
 use index::{Doc, Index, Look, State};
-use ostler_wire::{Why, Word};
+use ostler_wire::{Language, Why, Word};
 use rank::rank;
 use shelf::Shelf;
 use std::fmt;
@@ -111,6 +111,19 @@ pub struct Hit {
 pub struct LeftOut {
     pub path: PathBuf,
     pub fault: Fault,
+}
+
+impl LeftOut {
+    pub fn say(&self, language: Language) -> String {
+        let path = self.path.display().to_string();
+        match &self.fault {
+            Fault::Surplus(count) => {
+                let most = shelf::MAX_FACTS.to_string();
+                language.fill(Word::FactsSurplus, &[&count.to_string(), &path, &most])
+            }
+            fault => language.fill(Word::FactLeft, &[&path, &fault.say(language)]),
+        }
+    }
 }
 
 pub struct Memory {
@@ -319,6 +332,12 @@ impl Memory {
         let indexes = self.refreshed(Look::Quick)?;
         let mut out = Vec::new();
         for (shelf, index) in self.shelves.iter().zip(indexes.iter().flatten()) {
+            if index.surplus > 0 {
+                out.push(LeftOut {
+                    path: shelf.dir().to_owned(),
+                    fault: Fault::Surplus(index.surplus),
+                });
+            }
             let bad = index.docs.iter().filter(|doc| doc.state != State::Good);
             for doc in bad.take(MAX_FAULTS.saturating_sub(out.len())) {
                 let fault = match shelf.read(&doc.file) {
@@ -451,7 +470,7 @@ impl Memory {
                 name: other.name,
             });
         }
-        let count = shelf.list().map_or(0, |listed| listed.len());
+        let count = shelf.list().map_or(0, |(listed, _)| listed.len());
         match count >= shelf::MAX_FACTS {
             true => Err(MemoryError::Full(count)),
             false => Ok(()),

@@ -2,7 +2,7 @@
 //! unasked. Pure.
 
 use super::index::{Index, State};
-use super::terms::Term;
+use super::terms::{DESCRIPTION, Term};
 
 const K1: f32 = 1.2;
 const B: f32 = 0.25;
@@ -15,6 +15,10 @@ const RARE: (usize, usize) = (2, 50);
 const MEDIUM: (usize, usize) = (4, 10);
 /// Terms of a prompt from which on one of them is not enough.
 const LONG: usize = 16;
+/// Words of a prompt that tell something, from which on it speaks of much else than one of them.
+const MUCH_ELSE: f32 = 3.0;
+/// A pair of characters beside a word.
+const PAIR: f32 = 0.5;
 /// Bits that tell at a glance that a hash is none of those wanted.
 const SIEVE: usize = 1 << 12;
 
@@ -97,6 +101,8 @@ pub fn rank(indexes: &[&Index], asked: &[Term]) -> Ranking {
         .zip(&counts)
         .map(|(term, count)| informs(term, *count, all))
         .collect();
+    let said = asked.iter().filter(|term| !term.weak);
+    let said: f32 = said.map(|term| if term.pair { PAIR } else { 1.0 }).sum();
     let mut candidates: Vec<Candidate> = found
         .into_iter()
         .map(|(shelf, doc, length, hits)| {
@@ -106,13 +112,14 @@ pub fn rank(indexes: &[&Index], asked: &[Term]) -> Ranking {
                 informs * weight * (K1 + 1.0) / (weight + norm)
             });
             let score = score.sum();
+            let distinctive = is_distinctive(&hits, &worth, said);
             let mut terms: Vec<usize> = hits.iter().map(|(term, _)| *term).collect();
             terms.sort_unstable();
             Candidate {
                 shelf,
                 doc,
                 score,
-                distinctive: is_distinctive(&terms, &worth),
+                distinctive,
                 terms,
             }
         })
@@ -125,17 +132,20 @@ pub fn rank(indexes: &[&Index], asked: &[Term]) -> Ranking {
     Ranking { candidates, worth }
 }
 
-fn is_distinctive(terms: &[usize], worth: &[Worth]) -> bool {
-    let count = |wanted: Worth| {
-        let same = |term: &&usize| worth.get(**term) == Some(&wanted);
-        terms.iter().filter(same).count()
+fn is_distinctive(hits: &[(usize, f32)], worth: &[Worth], said: f32) -> bool {
+    let of = |wanted: Worth| {
+        let same = move |hit: &&(usize, f32)| worth.get(hit.0) == Some(&wanted);
+        hits.iter().filter(same)
     };
-    let (rare, medium) = (count(Worth::Rare), count(Worth::Medium));
-    match worth.len() > LONG {
+    let (rare, medium) = (of(Worth::Rare).count(), of(Worth::Medium).count());
+    if worth.len() > LONG {
         // Some word of a long text is rare anywhere.
-        true => rare >= 2 || (rare == 1 && medium >= 1),
-        false => rare >= 1 || medium >= 2,
+        return rare >= 2 || (rare == 1 && medium >= 1);
     }
+    // One word in passing, of a prompt that speaks of much else, is by accident.
+    let in_passing = of(Worth::Rare).all(|(_, weight)| *weight < f32::from(DESCRIPTION));
+    let is_accident = rare == 1 && medium == 0 && in_passing && said > MUCH_ELSE;
+    rare >= 1 && !is_accident || medium >= 2
 }
 
 fn worth(term: &Term, count: usize, all: usize) -> Worth {

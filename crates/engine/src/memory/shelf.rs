@@ -85,19 +85,20 @@ impl Shelf {
         }
     }
 
-    /// What lies in it, by name.
-    pub fn list(&self) -> io::Result<Vec<Listed>> {
+    /// What lies in it, by name, and how many more do.
+    pub fn list(&self) -> io::Result<(Vec<Listed>, usize)> {
         self.list_in(&self.dir)
     }
 
     pub fn list_archived(&self) -> io::Result<Vec<Listed>> {
         self.list_in(&self.dir.join(ARCHIVE))
+            .map(|(listed, _)| listed)
     }
 
-    fn list_in(&self, dir: &Path) -> io::Result<Vec<Listed>> {
+    fn list_in(&self, dir: &Path) -> io::Result<(Vec<Listed>, usize)> {
         let entries = match fs::read_dir(dir) {
             Ok(entries) => entries,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok((Vec::new(), 0)),
             Err(e) => return Err(e),
         };
         let mut out = Vec::new();
@@ -125,8 +126,9 @@ impl Shelf {
             });
         }
         out.sort_unstable_by(|a, b| a.file.cmp(&b.file));
+        let surplus = out.len().saturating_sub(MAX_FACTS);
         out.truncate(MAX_FACTS);
-        Ok(out)
+        Ok((out, surplus))
     }
 
     pub fn stamp_of(&self, file: &str) -> Option<Stamp> {

@@ -17,6 +17,8 @@ const MAX_WORD: usize = 40;
 const MAX_PHRASE: usize = 4;
 /// What is left of a word without its ending.
 const MIN_STEM: usize = 3;
+/// What is left of it without the ending of its family; shorter ones are no family.
+const MIN_FAMILY: usize = 4;
 /// Digits of a number that says something.
 const MIN_DIGITS: usize = 3;
 /// How much a word counts by where it stands.
@@ -29,6 +31,8 @@ pub struct Term {
     pub hash: u32,
     /// As the person wrote it, in lower case.
     pub word: String,
+    /// A pair of characters, which overlaps with its neighbours.
+    pub pair: bool,
     /// Too common among people who program to tell much by itself.
     pub weak: bool,
 }
@@ -37,21 +41,31 @@ pub struct Term {
 enum Common {
     Stop,
     Weak,
+    /// A character that means nothing by itself, and is part of many words that do.
+    Light,
 }
 
 static COMMON: LazyLock<HashMap<String, Common>> = LazyLock::new(|| {
     let mut out = HashMap::new();
-    let mut section = Common::Stop;
+    let (mut section, mut compared) = (Common::Stop, false);
     for line in include_str!("common.txt").lines() {
         if line.starts_with('[') {
-            section = match line.contains("weak") {
-                true => Common::Weak,
-                false => Common::Stop,
+            compared = line.contains("compared");
+            section = match line {
+                line if line.contains("weak") => Common::Weak,
+                line if line.contains("light") => Common::Light,
+                _ => Common::Stop,
             };
             continue;
         }
         for word in line.split_whitespace() {
-            out.entry(stem(word)).or_insert(section);
+            let forms = match compared {
+                true => comparisons(word),
+                false => vec![word.to_owned()],
+            };
+            for form in forms {
+                out.entry(stem(&form)).or_insert(section);
+            }
         }
     }
     out
@@ -93,6 +107,7 @@ pub fn weighed(parts: &[(&str, u8)]) -> Vec<(u32, u8)> {
 }
 
 fn each(text: &str, add: &mut impl FnMut(Term)) {
+    let mut before: Option<&str> = None;
     for (class, run) in runs(text) {
         match class {
             Class::Cjk => cjk(run, add),
@@ -102,10 +117,37 @@ fn each(text: &str, add: &mut impl FnMut(Term)) {
                     word(run, add);
                 }
                 all.into_iter().for_each(|part| word(part, add));
+                // Some write `hold-out`, others `holdout`.
+                if let Some(before) = before.filter(|before| is_joined(text, before, run)) {
+                    word(&format!("{before}{run}"), add);
+                }
             }
             Class::Gap => {}
         }
+        before = (class == Class::Word).then_some(run);
     }
+}
+
+/// Whether nothing but a hyphen stands between two words of a text.
+fn is_joined(text: &str, one: &str, other: &str) -> bool {
+    let place = |part: &str| part.as_ptr() as usize - text.as_ptr() as usize;
+    let between = text.get(place(one) + one.len()..place(other));
+    between == Some("-") && one.len() > 1 && other.len() > 1
+}
+
+/// `short` is said as `shorter` and `shortest`, too.
+fn comparisons(word: &str) -> Vec<String> {
+    let base = match word.strip_suffix('e').or_else(|| word.strip_suffix('y')) {
+        Some(rest) if word.ends_with('y') => format!("{rest}i"),
+        Some(rest) => rest.to_owned(),
+        None => word.to_owned(),
+    };
+    let last = base.chars().last().map(String::from).unwrap_or_default();
+    let double = format!("{base}{last}");
+    [base, double]
+        .iter()
+        .flat_map(|base| [format!("{base}er"), format!("{base}est")])
+        .collect()
 }
 
 fn word(text: &str, add: &mut impl FnMut(Term)) {
@@ -124,6 +166,7 @@ fn word(text: &str, add: &mut impl FnMut(Term)) {
     let least = if is_number { MIN_DIGITS } else { MIN_STEM };
     add(Term {
         hash: hash(&stem),
+        pair: false,
         weak: common == Some(Common::Weak) || count < least,
         word: lower,
     });
@@ -144,7 +187,7 @@ fn cjk(run: &str, add: &mut impl FnMut(Term)) {
             let text = slice(at, at + len);
             COMMON.get(text).map(|common| (len, text, *common))
         });
-        let Some((len, text, common)) = phrase else {
+        let Some((len, text, common)) = phrase.filter(|(_, _, c)| *c != Common::Light) else {
             at += 1;
             continue;
         };
@@ -153,6 +196,7 @@ fn cjk(run: &str, add: &mut impl FnMut(Term)) {
             add(Term {
                 hash: hash(text),
                 word: text.to_owned(),
+                pair: true,
                 weak: true,
             });
         }
@@ -166,14 +210,18 @@ fn between(run: &str, add: &mut impl FnMut(Term)) {
     let one = |text: &str, weak| Term {
         hash: hash(text),
         word: text.to_owned(),
+        pair: true,
         weak,
     };
+    let is_light = |c: char| COMMON.get(c.encode_utf8(&mut [0; 4]) as &str) == Some(&Common::Light);
     let mut any = false;
     for pair in pairs(run) {
         any = true;
-        add(one(pair, false));
+        if !pair.chars().all(is_light) {
+            add(one(pair, false));
+        }
     }
-    if !any && !run.is_empty() {
+    if !any && !run.is_empty() && !run.chars().all(is_light) {
         add(one(run, true));
     }
 }
@@ -202,10 +250,37 @@ fn stem(word: &str) -> String {
     {
         out.pop();
     }
-    if let Some(rest) = cut(&out, "y") {
-        out = rest + "i";
-    }
-    out
+    let soft = |word: String| match cut(&word, "y") {
+        Some(rest) => rest + "i",
+        None => word,
+    };
+    // `deployment` is of the family of `deploy`, whose end is soft.
+    soft(family(soft(out)))
+}
+
+/// Words of one family: `accessible` and `accessibility`, `migrate` and `migration`, `reverse` and `reversal`.
+fn family(word: String) -> String {
+    const ENDINGS: [(&str, &str); 14] = [
+        ("abiliti", "abl"),
+        ("ibiliti", "ibl"),
+        ("enci", "ent"),
+        ("enc", "ent"),
+        ("anci", "ant"),
+        ("anc", "ant"),
+        ("ation", "at"),
+        ("ator", "at"),
+        ("ition", "it"),
+        ("ction", "ct"),
+        ("rsion", "rs"),
+        ("ption", "pt"),
+        ("al", ""),
+        ("ment", ""),
+    ];
+    let found = ENDINGS.iter().find_map(|(ending, rest)| {
+        let stem = word.strip_suffix(ending)?;
+        (stem.len() >= MIN_FAMILY).then(|| format!("{stem}{rest}"))
+    });
+    found.unwrap_or(word)
 }
 
 /// FNV-1a. It is kept in files, so it has to stay the same.
@@ -249,6 +324,10 @@ mod tests {
             ("我们的支付网关怎么部署？", "支付 付网 网关 (部署)"),
             ("修复 parser 的内存泄漏", "(修复) parser 内存 存泄 泄漏"),
             ("树", "(树)"),
+            ("a shorter, simpler one, the biggest", ""),
+            ("the hold-out split", "holdout (split)"),
+            ("在地图上", "地图 图上"),
+            ("请再", ""),
         ] {
             assert_eq!(words(text), expect, "{text}");
         }
@@ -270,6 +349,12 @@ mod tests {
             &["run", "running", "runs"],
             &["class", "classes"],
             &["service", "services"],
+            &["accessible", "accessibility"],
+            &["idempotent", "idempotency", "idempotence"],
+            &["migrate", "migration", "migrations", "migrating"],
+            &["validate", "validator", "validation"],
+            &["reverse", "reversal", "reversing"],
+            &["deploy", "deployment"],
         ] {
             let stems: Vec<String> = group.iter().map(|w| stem(w)).collect();
             assert!(stems.iter().all(|s| *s == stems[0]), "{stems:?}");

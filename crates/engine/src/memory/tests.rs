@@ -207,6 +207,107 @@ fn files_of_people_are_facts_and_are_revised_with_care() {
     assert_eq!(told_by(&memory, "where is the gateway?"), [""; 0]);
 }
 
+/// Files as an editor, a sync tool or a bad disk may leave them: none of them is a panic, and what can be read is
+/// revised without losing a line of it.
+#[test]
+fn garbled_files_are_facts_that_survive_a_revision_or_no_facts() {
+    const PIECES: [&str; 22] = [
+        "---\n",
+        "---",
+        "\r\n",
+        "\n",
+        "\u{feff}",
+        "id: x1\n",
+        "id: x1\r\n",
+        "name: n\n",
+        "name:\n",
+        "revision: 18446744073709551615\n",
+        "revision: -3\n",
+        "type: user\n",
+        "type: [a, b]\n",
+        "scope: global\n",
+        "other: 'kept'\n",
+        "# comment\n",
+        "created: never\n",
+        "words\n",
+        "中文 \u{202e}\n",
+        "\u{1b}[31m\n",
+        ": :\n",
+        "  - deep:\n",
+    ];
+    let mut seed = 3u64;
+    let mut roll = move |most: usize| {
+        seed = seed
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) as usize % most
+    };
+    let mut facts = 0;
+    for _ in 0..20_000 {
+        let mut text: Vec<u8> = Vec::new();
+        for _ in 0..roll(14) {
+            text.extend(PIECES[roll(PIECES.len())].as_bytes());
+        }
+        if roll(8) == 0 && !text.is_empty() {
+            let at = roll(text.len());
+            text[at] = roll(256) as u8;
+        }
+        let Ok(fact) = fact::parse("stem", &text, Place::Project) else {
+            continue;
+        };
+        facts += 1;
+        let next = Fact {
+            revision: fact.revision.saturating_add(1),
+            body: "revised".into(),
+            ..fact.clone()
+        };
+        let written = fact::render(&next, Some(&text));
+        let shown = String::from_utf8_lossy(&text).into_owned();
+        let again = fact::parse("stem", &written, Place::Project)
+            .unwrap_or_else(|fault| panic!("{fault:?}: {shown:?} became {written:?}"));
+        assert_eq!(
+            (&again.id, again.revision),
+            (&next.id, next.revision),
+            "{shown:?}"
+        );
+        assert_eq!(again.body.trim(), "revised", "{shown:?}");
+        let plain = shown.trim_start_matches('\u{feff}').replace("\r\n", "\n");
+        if plain.starts_with("---\nother: 'kept'\n") {
+            let written = String::from_utf8_lossy(&written);
+            assert!(written.contains("other: 'kept'"), "{shown:?}");
+        }
+    }
+    assert!(facts > 2_000, "{facts}");
+}
+
+#[test]
+fn facts_beyond_the_most_are_said_and_left_alone() {
+    let home = Home::new();
+    for n in 0..shelf::MAX_FACTS + 3 {
+        home.put(&format!("f{n:05}.md"), format!("fact {n}"));
+    }
+    // Also by one who finds the copy of the index.
+    for _ in 0..2 {
+        let memory = home.memory();
+        memory.sweep();
+        let left = memory.left_out().unwrap();
+        assert_eq!(left.len(), 1, "{left:?}");
+        assert_eq!(left[0].fault, Fault::Surplus(3));
+        let text = left[0].say(Language::English);
+        assert!(
+            text.starts_with("3 facts in ") && text.contains("10000"),
+            "{text}"
+        );
+    }
+    assert!(home.path("f10002.md").exists());
+    for n in 0..3 {
+        fs::remove_file(home.path(&format!("f{n:05}.md"))).unwrap();
+    }
+    let memory = home.memory();
+    memory.sweep();
+    assert_eq!(memory.left_out().unwrap(), []);
+}
+
 #[test]
 fn nonsense_is_left_out_said_and_left_alone() {
     let home = Home::new();

@@ -61,6 +61,8 @@ pub struct Policy {
     pub posture: Posture,
     /// Files of our own with keys in them, without symlinks. No tool touches them, whatever the rules say.
     pub sealed: Vec<PathBuf>,
+    /// What only we ourselves change: settings, trust, memory, logs. Rules do not open it either; it may be read.
+    pub reserved: Vec<PathBuf>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,6 +103,15 @@ impl Policy {
                 rule: Some(format!("Read({})", path.display())),
                 from: Some(BUILT_IN.to_owned()),
                 reason: Word::WhyKeys,
+                effects: call.effects(),
+            };
+        }
+        if let Some(path) = self.reserved.iter().find(|path| call.changes(path)) {
+            return Decision {
+                verdict: Verdict::Deny,
+                rule: Some(format!("Edit({})", path.display())),
+                from: Some(BUILT_IN.to_owned()),
+                reason: Word::WhyReserved,
                 effects: call.effects(),
             };
         }
@@ -264,6 +275,24 @@ impl<'a> Call<'a> {
         })
     }
 
+    /// Whether the call changes this or something in it, or takes a folder away that holds it. Which folders a command
+    /// takes along is for the sandbox to hold.
+    fn changes(&self, reserved: &Path) -> bool {
+        let takes_folders = self.tool != "bash" && shows_what_was(self.tool);
+        self.accesses.iter().any(|access| match access {
+            Access::Write(path) => self.forms(path).any(|path| {
+                path.starts_with(reserved) || takes_folders && reserved.starts_with(path)
+            }),
+            Access::Read(_)
+            | Access::Run(_)
+            | Access::Net(_)
+            | Access::Mcp { .. }
+            | Access::Job(_)
+            | Access::Delegate { .. }
+            | Access::Memory => false,
+        })
+    }
+
     /// Whether a deny or ask rule speaks of any part of the call.
     fn is_hit_by(&self, rule: &Rule) -> bool {
         let Call { tool, scope, .. } = *self;
@@ -377,6 +406,7 @@ mod tests {
                 allow: rules(&["Bash(cargo test:*)", "Edit(docs/**)", "write_file(gen/**)"]),
             },
             sealed: vec!["/home/me/.ostler/auth.json".into()],
+            reserved: vec!["/repo/.home/memory".into()],
             ..Policy::default()
         };
         let own = "/home/me/.ostler/auth.json";
@@ -385,6 +415,44 @@ mod tests {
         use Posture::{Ask, Auto, Yolo};
         for (posture, tool, accesses, expect) in [
             (Ask, "read_file", read("/repo/a"), Verdict::Allow),
+            (
+                Ask,
+                "read_file",
+                read("/repo/.home/memory/a.md"),
+                Verdict::Allow,
+            ),
+            (
+                Yolo,
+                "write_file",
+                write("/repo/.home/memory/a.md"),
+                Verdict::Deny,
+            ),
+            (
+                Yolo,
+                "edit_file",
+                write("/repo/.home/memory/a.md"),
+                Verdict::Deny,
+            ),
+            (Yolo, "move_file", write("/repo/.home"), Verdict::Deny),
+            (
+                Yolo,
+                "write_file",
+                write("/repo/.home/memory2"),
+                Verdict::Allow,
+            ),
+            (
+                Yolo,
+                "mcp__files__write",
+                write("/repo/.home/memory/a.md"),
+                Verdict::Deny,
+            ),
+            (
+                Yolo,
+                "bash",
+                run("echo x > .home/memory/a.md"),
+                Verdict::Deny,
+            ),
+            (Yolo, "bash", run("cat .home/memory/a.md"), Verdict::Allow),
             (Ask, "read_file", read("/repo/.env"), Verdict::Deny),
             (Yolo, "read_file", read("/repo/.env"), Verdict::Deny),
             (Ask, "bash", run("cat .env"), Verdict::Deny),

@@ -159,7 +159,7 @@ impl Roles {
     ) -> (Self, Vec<String>) {
         let (mut roles, mut notices) = (BTreeMap::<String, Role>::new(), Vec::new());
         for Source { path, owner } in sources {
-            for file in sources::files(path, Wanted::Roles) {
+            for file in sources::files(path, Wanted::Roles).0 {
                 let role = match sources::read(&file, owner, language) {
                     Ok(Some(text)) => of_file(&text, &file, language),
                     Ok(None) => continue,

@@ -8,6 +8,8 @@ use crate::templates::{Template, described};
 use ostler_wire::{Language, Word};
 use std::path::{Path, PathBuf};
 
+/// Characters of a name.
+const MAX_NAME: usize = 64;
 /// Of one skill in the prompt.
 const MAX_DESCRIPTION: usize = 240;
 /// Bytes of all of them in the prompt, some 1,500 tokens.
@@ -68,7 +70,12 @@ impl Skills {
     pub fn load(settings: &SkillSettings, language: Language) -> (Self, Vec<String>) {
         let (mut skills, mut notices) = (Vec::<Skill>::new(), Vec::new());
         for Source { path, owner } in &settings.sources {
-            for file in sources::files(path, Wanted::Skills) {
+            let (files, surplus) = sources::files(path, Wanted::Skills);
+            if surplus > 0 {
+                let (folder, more) = (path.display().to_string(), surplus.to_string());
+                notices.push(language.fill(Word::SkillsMany, &[&more, &folder]));
+            }
+            for file in files {
                 let skill = match sources::read(&file, owner, language) {
                     Ok(Some(text)) => parse(&text, Some(&file), language),
                     Ok(None) => continue,
@@ -162,6 +169,9 @@ fn parse(text: &str, file: Option<&Path>, language: Language) -> Result<Skill, S
     let called = called.map(|name| name.to_string_lossy().into_owned());
     let name = front.text("name").or(called).unwrap_or_default();
     let fine = |c: char| c.is_alphanumeric() || "-_:.".contains(c);
+    if name.chars().count() > MAX_NAME {
+        return Err(language.fill(Word::SkillLong, &[&MAX_NAME.to_string()]));
+    }
     if name.is_empty() || !name.chars().all(fine) {
         return Err(language.say(Word::TemplateName).into());
     }

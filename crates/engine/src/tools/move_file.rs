@@ -49,6 +49,7 @@ impl Typed for MoveFile {
         let options = RenameOptions {
             roots: Roots {
                 writable: cx.settings.writable.clone(),
+                reserved: cx.guard.policy.reserved.clone(),
             },
             create_parents: true,
             overwrite: args.overwrite.unwrap_or(false),

@@ -109,8 +109,16 @@ pub(crate) fn list(path: &Path, max_entries: usize) -> Result<Listing> {
     })
 }
 
-/// The path below which `target` (free of symlinks) may be changed, or the refusal.
+/// Whether `target` (free of symlinks) may be changed, or the refusal. A folder goes with all that is in it.
 fn confine(target: &Path, roots: &Roots) -> Result<()> {
+    for path in &roots.reserved {
+        let reserved = resolve::follow(path).unwrap_or_else(|_| path.clone());
+        if target.starts_with(&reserved) || reserved.starts_with(target) {
+            return Err(Error::Reserved {
+                path: target.to_path_buf(),
+            });
+        }
+    }
     for root in &roots.writable {
         let Ok(root) = resolve::follow(root) else {
             continue;

@@ -51,6 +51,7 @@ impl World {
     fn roots(&self) -> Roots {
         Roots {
             writable: vec![self.base.join("in")],
+            ..Roots::default()
         }
     }
 
@@ -277,6 +278,7 @@ fn a_root_may_be_a_link_or_yet_to_be_made() {
     let options = |root: &str| WriteOptions {
         roots: Roots {
             writable: vec![world.base.join("missing"), world.base.join(root)],
+            ..Roots::default()
         },
         create_parents: true,
     };
@@ -293,6 +295,68 @@ fn a_root_may_be_a_link_or_yet_to_be_made() {
             "missing/c = 3"
         ]
     );
+}
+
+#[test]
+fn what_is_reserved_stays_whatever_it_is_called() {
+    let start = [
+        "in/kept/",
+        "in/kept/a = a",
+        "in/free = f",
+        "in/alias -> kept",
+        "in/to-a -> kept/a",
+    ];
+    let world = World::new(&start);
+    let before = world.lines();
+    let roots = Roots {
+        writable: vec![world.base.join("in")],
+        reserved: vec![world.base.join("in/kept"), world.base.join("in/later")],
+    };
+    let refused = |path: &str| {
+        Err(Error::Reserved {
+            path: world.base.join(path),
+        }
+        .to_string())
+    };
+    for (path, real) in [
+        ("in/kept/a", "in/kept/a"),
+        ("in/kept/new/b", "in/kept/new/b"),
+        ("in/alias/b", "in/kept/b"),
+        ("in/to-a", "in/kept/a"),
+        ("in/free/../kept/b", "in/kept/b"),
+        ("in/later", "in/later"),
+        ("in/later/x", "in/later/x"),
+    ] {
+        let options = WriteOptions {
+            roots: roots.clone(),
+            create_parents: true,
+        };
+        let written = write(&world.base.join(path), b"new", &options);
+        assert_eq!(
+            written.map(|_| ()).map_err(|e| e.to_string()),
+            refused(real),
+            "{path}"
+        );
+    }
+    for (from, to) in [
+        ("in/free", "in/kept/b"),
+        ("in/kept/a", "in/b"),
+        ("in/kept", "in/moved"),
+        ("in/alias/a", "in/b"),
+        ("in/free", "in/later"),
+    ] {
+        let options = RenameOptions {
+            roots: roots.clone(),
+            create_parents: true,
+            overwrite: true,
+        };
+        let moved = rename(&world.base.join(from), &world.base.join(to), &options);
+        assert!(
+            matches!(moved, Err(Error::Reserved { .. })),
+            "{from} {to}: {moved:?}"
+        );
+    }
+    assert_eq!(world.lines(), before);
 }
 
 #[test]
@@ -594,6 +658,7 @@ mod unix {
         let anywhere = WriteOptions {
             roots: Roots {
                 writable: vec!["/".into()],
+                ..Roots::default()
             },
             create_parents: false,
         };
@@ -624,6 +689,7 @@ mod unix {
         let options = RenameOptions {
             roots: Roots {
                 writable: vec![world.base.clone(), memory.path().into()],
+                ..Roots::default()
             },
             ..RenameOptions::default()
         };

@@ -18,6 +18,11 @@ impl State {
             Deed::Copy(text) => self.copy(text, now),
             Deed::Compose(text) if text.is_empty() => {}
             Deed::Compose(text) => {
+                // What was written meanwhile stays, after it.
+                let text = match self.editor.draft() {
+                    Some(draft) => format!("{text}\n{draft}"),
+                    None => text,
+                };
                 self.editor.set_text(&text);
                 self.typed(now);
             }

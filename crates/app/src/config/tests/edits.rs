@@ -443,6 +443,7 @@ fn show_has_defaults_and_get_has_one() {
     agent.plan_mode_allowed_tools = []  # default
     agent.planner_max_steps = 0  # default
     agent.reasoning_language = "auto"  # default
+    agent.shared_hooks = false  # default
     auth.store = "file"  # default
     auth.use_process_env = true  # default
     context.archive_quota = "500MB"  # default

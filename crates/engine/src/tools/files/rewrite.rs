@@ -127,6 +127,7 @@ pub async fn write(
     let options = WriteOptions {
         roots: Roots {
             writable: cx.settings.writable.clone(),
+            reserved: cx.guard.policy.reserved.clone(),
         },
         create_parents: faults == Faults::Write,
     };

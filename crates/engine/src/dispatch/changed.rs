@@ -1,0 +1,80 @@
+//! What hooks say to a call before it runs. One that changes the arguments makes another call of it: that is prepared anew,
+//! shown, and put to every hook again, so that rules, the person and all other hooks judge what will run.
+
+use super::{Prepared, prepare};
+use crate::cut::clip;
+use crate::desk::Desk;
+use crate::hooks::{self, Said};
+use crate::inbox::Inbox;
+use crate::log::LogError;
+use crate::tool::ToolError;
+use ostler_wire::{Body, Json, Notice, ToolUse, Word};
+use tokio_util::sync::CancellationToken;
+
+/// Characters of changed arguments that the person, and the model, reads.
+const MAX_SHOWN: usize = 600;
+const MAX_TOLD: usize = 2_000;
+
+/// A call as hooks left it, and what they said to that.
+pub struct Heard {
+    pub prepared: Prepared,
+    pub said: Said,
+    pub changed: bool,
+}
+
+/// The inner error is a call that became one that cannot be made.
+pub async fn hear(
+    desk: &mut Desk,
+    inbox: &mut Inbox,
+    mut prepared: Prepared,
+    cancel: &CancellationToken,
+) -> Result<Result<Heard, Box<(ToolUse, ToolError)>>, LogError> {
+    // Each hook has one change, so that this ends.
+    let mut had: Vec<usize> = Vec::new();
+    let mut carried = Said::default();
+    loop {
+        let about = (&prepared, had.as_slice());
+        let (mut said, change) = hooks::before_call(desk, inbox, about, cancel).await?;
+        let Some((hook, args)) = change else {
+            said.add(carried);
+            said.context.dedup();
+            return Ok(Ok(Heard {
+                prepared,
+                said,
+                changed: !had.is_empty(),
+            }));
+        };
+        had.push(hook);
+        let call = ToolUse {
+            input: Json::of(&args),
+            repair: None,
+            ..prepared.call.clone()
+        };
+        let name = prepared.tool.name().to_owned();
+        prepared = match prepare(desk, call) {
+            Ok(again) => again,
+            Err(refused) => {
+                let (call, error) = *refused;
+                let message = format!("A hook changed the arguments, and then: {}", error.message);
+                let error = ToolError { message, ..error };
+                return Ok(Err(Box::new((call, error))));
+            }
+        };
+        let args = args.to_string();
+        let text = desk
+            .manner
+            .language
+            .fill(Word::HookChanged, &[&name, &clip(&args, MAX_SHOWN)]);
+        desk.commit(vec![Body::Notice(Notice { text })])?;
+        // Only the word of the last to change it is about this call.
+        carried = Said {
+            permission: said.permission,
+            context: said.context,
+            ..Said::default()
+        };
+        carried.context.push(format!(
+            "A hook changed the arguments of this {name} call before it ran: {}",
+            clip(&args, MAX_TOLD)
+        ));
+    }
+}
