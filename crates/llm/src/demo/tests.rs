@@ -28,7 +28,6 @@ fn model() -> Model {
     let transport = Transport::new(TransportOptions {
         ca_files: Vec::new(),
         proxies: Proxies::None,
-        ..TransportOptions::default()
     });
     Model::new(Arc::new(target), Arc::new(transport)).unwrap()
 }

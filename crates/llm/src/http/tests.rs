@@ -189,7 +189,6 @@ fn transport() -> Transport {
     Transport::new(TransportOptions {
         ca_files: Vec::new(),
         proxies: Proxies::None,
-        ..TransportOptions::default()
     })
 }
 

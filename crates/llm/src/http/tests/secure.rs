@@ -55,7 +55,6 @@ async fn call(base_url: &str, ca_files: Vec<PathBuf>) -> Result<(), crate::Error
     let transport = Transport::new(TransportOptions {
         ca_files,
         proxies: Proxies::None,
-        ..TransportOptions::default()
     });
     let body = vec![Bytes::from_static(b"{}")];
     let cancel = CancellationToken::new();
