@@ -647,6 +647,9 @@ fn on_a_terminal_commands_take_effect_during_a_turn() {
     // A command is no answer to the question.
     term.keys("/ps\r");
     term.wait_for("Nothing runs in the background.");
+    term.wait_until("the question again", |screen| {
+        screen.matches("-- approve?").count() == 2
+    });
     term.keys("y\r");
     common::wait_for("the command", || scene.space.exists("one").then_some(()));
     // Words typed meanwhile wait, a command does not.

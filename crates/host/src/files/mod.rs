@@ -111,29 +111,28 @@ pub(crate) fn list(path: &Path, max_entries: usize) -> Result<Listing> {
 
 /// Whether `target` (free of symlinks) may be changed, or the refusal. A folder goes with all that is in it.
 fn confine(target: &Path, roots: &Roots) -> Result<()> {
-    for path in &roots.reserved {
-        let reserved = resolve::follow(path).unwrap_or_else(|_| path.clone());
-        if target.starts_with(&reserved) || reserved.starts_with(target) {
-            return Err(Error::Reserved {
-                path: target.to_path_buf(),
-            });
+    let path = || target.to_path_buf();
+    let mut writable = roots
+        .writable
+        .iter()
+        .filter_map(|r| resolve::follow(r).ok());
+    let root = writable.find(|root| target.starts_with(root));
+    let Some(root) = root else {
+        return Err(Error::Outside {
+            path: path(),
+            roots: roots.clone(),
+        });
+    };
+    for kept in &roots.reserved {
+        let kept = resolve::follow(kept).unwrap_or_else(|_| kept.clone());
+        if target.starts_with(&kept) || kept.starts_with(target) {
+            return Err(Error::Reserved { path: path() });
         }
     }
-    for root in &roots.writable {
-        let Ok(root) = resolve::follow(root) else {
-            continue;
-        };
-        if target == root {
-            return Err(Error::IsDirectory { path: root });
-        }
-        if target.starts_with(&root) {
-            return Ok(());
-        }
+    match target == root {
+        true => Err(Error::IsDirectory { path: root }),
+        false => Ok(()),
     }
-    Err(Error::Outside {
-        path: target.to_path_buf(),
-        roots: roots.clone(),
-    })
 }
 
 fn regular(stat: &Stat) -> Result<()> {
