@@ -460,6 +460,12 @@ impl Tmux {
             "-y",
             "20",
             &command,
+            // Keys that come at once are keys, not a paste.
+            ";",
+            "set-option",
+            "-g",
+            "assume-paste-time",
+            "0",
         ]);
     }
 

@@ -45,6 +45,13 @@ impl Ask {
     pub fn task(&self) -> Option<&str> {
         self.from.as_deref().and_then(|from| from.split(' ').next())
     }
+
+    /// It comes from a prompt in the background, `t1`. A sub-agent of the turn asks with its role, `t1 builder`.
+    pub fn is_from_background(&self) -> bool {
+        let from = self.from.as_deref();
+        let first = from.map(|from| from.split(" › ").next().unwrap_or(from));
+        first.is_some_and(|first| !first.contains(' '))
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -145,9 +145,9 @@ words! {
     PickKeys: "↑↓ choose · enter take · type to search · esc close", "↑↓ 选择 · 回车确认 · 输入以搜索 · esc 关闭";
     ActionKeys: "tab the next · esc close", "tab 下一个 · esc 关闭";
     AskKeys: "↑↓ choose · enter take · esc stop · pgup/pgdn scroll", "↑↓ 选择 · 回车确认 · esc 停止 · pgup/pgdn 滚动";
-    ChildAskKeys: "↑↓ choose · enter take · esc no · pgup/pgdn scroll", "↑↓ 选择 · 回车确认 · esc 拒绝 · pgup/pgdn 滚动";
+    TaskAskKeys: "↑↓ choose · enter take · esc no · pgup/pgdn scroll", "↑↓ 选择 · 回车确认 · esc 拒绝 · pgup/pgdn 滚动";
     MultiKeys: "space marks · enter sends · esc stop", "空格标记 · 回车发送 · esc 停止";
-    ChildMultiKeys: "space marks · enter sends · esc no answer", "空格标记 · 回车发送 · esc 不回答";
+    TaskMultiKeys: "space marks · enter sends · esc no answer", "空格标记 · 回车发送 · esc 不回答";
     NoChange: "no change: the file has this content already", "没有变化：文件内容已是如此";
     MoreRows: "… {} more row¦… {} more rows", "……还有 {} 行";
     NothingFits: "nothing fits", "没有匹配项";

@@ -203,10 +203,10 @@ impl Approval {
         let answers: Vec<Vec<Line>> = self.ask.options.iter().enumerate().map(answer).collect();
         let room = canvas.rows.saturating_sub(ASKED_ROWS + 1);
         let mut rows = around(&answers, self.chosen, room);
-        let keys = match self.ask.from {
+        let keys = match self.ask.is_from_background() {
             // Esc is a no to whoever asks; the turn goes on.
-            Some(_) => Word::ChildAskKeys,
-            None => Word::AskKeys,
+            true => Word::TaskAskKeys,
+            false => Word::AskKeys,
         };
         rows.push(canvas.line(
             text::cut_text(canvas.say(keys), canvas.columns),

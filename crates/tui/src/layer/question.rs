@@ -169,11 +169,11 @@ impl Question {
             }
             below.push(line);
         }
-        let keys = match (self.ask.multi, &self.ask.from) {
-            (true, None) => Word::MultiKeys,
-            (true, Some(_)) => Word::ChildMultiKeys,
-            (false, None) => Word::AskKeys,
-            (false, Some(_)) => Word::ChildAskKeys,
+        let keys = match (self.ask.multi, self.ask.is_from_background()) {
+            (true, false) => Word::MultiKeys,
+            (true, true) => Word::TaskMultiKeys,
+            (false, false) => Word::AskKeys,
+            (false, true) => Word::TaskAskKeys,
         };
         below.push(canvas.line(
             text::cut_text(canvas.say(keys), canvas.columns),

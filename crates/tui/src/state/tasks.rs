@@ -18,8 +18,15 @@ pub struct Background {
     tasks: Vec<Task>,
     /// When they were told of.
     told: Option<Instant>,
-    /// Asks of theirs that are open: the ask and the task.
-    asks: Vec<(String, String)>,
+    asks: Vec<Open>,
+}
+
+/// An ask of a task that is open.
+struct Open {
+    ask: String,
+    task: String,
+    /// No part of the turn.
+    is_apart: bool,
 }
 
 impl Background {
@@ -33,12 +40,20 @@ impl Background {
 
     pub fn asks(&mut self, ask: &Ask) {
         if let Some(task) = ask.task() {
-            self.asks.push((ask.ask.clone(), task.to_owned()));
+            self.asks.push(Open {
+                ask: ask.ask.clone(),
+                task: task.to_owned(),
+                is_apart: ask.is_from_background(),
+            });
         }
     }
 
+    fn open(&self, ask: &str) -> Option<&Open> {
+        self.asks.iter().find(|open| open.ask == ask)
+    }
+
     pub fn has_ask(&self, ask: &str) -> bool {
-        self.asks.iter().any(|(id, _)| id == ask)
+        self.open(ask).is_some()
     }
 
     pub fn line(&self, canvas: &Canvas, now: Instant) -> Option<Line> {
@@ -62,12 +77,6 @@ impl Background {
     }
 }
 
-/// A sub-agent of the running turn asks with its role, `t1 builder`; a prompt in the background as `t1`.
-fn works_for_the_turn(from: &str) -> bool {
-    let first = from.split(" › ").next().unwrap_or(from);
-    first.contains(' ')
-}
-
 impl State {
     pub(super) fn tasks(&mut self, tasks: &[Task], now: Instant) {
         self.work.background.tasks = tasks.to_vec();
@@ -75,22 +84,18 @@ impl State {
         let runs = |id: &str| tasks.iter().any(|task| task.id == id);
         let background = &mut self.work.background;
         self.layers.retain(|layer| {
-            let of = |ask| background.asks.iter().find(|(id, _)| id == ask);
-            layer.ask().and_then(of).is_none_or(|(_, from)| runs(from))
+            let open = layer.ask().and_then(|ask| background.open(ask));
+            open.is_none_or(|open| runs(&open.task))
         });
-        background.asks.retain(|(_, from)| runs(from));
+        background.asks.retain(|open| runs(&open.task));
         self.unwarn();
     }
 
     /// Esc at an ask of a task in the background is a no to it, not a stop of the foreground. Whether it was one.
     pub(super) fn refuse_task(&mut self) -> bool {
         let ask = self.layers.last().and_then(Layer::ask).map(str::to_owned);
-        let is_apart = |ask: &String| {
-            let mut asks = self.work.background.asks.iter();
-            let from = asks.find(|(id, _)| id == ask).map(|(_, from)| from);
-            from.is_some_and(|from| !works_for_the_turn(from))
-        };
-        let Some(ask) = ask.filter(is_apart) else {
+        let open = |ask: &String| self.work.background.open(ask);
+        let Some(ask) = ask.filter(|ask| open(ask).is_some_and(|open| open.is_apart)) else {
             return false;
         };
         self.layers.pop();
