@@ -1035,8 +1035,8 @@ fn what_a_sub_agent_asks_stays_until_it_is_answered() {
     term.keys("y");
     term.wait_for("t1 builder (bash) wants your permission");
     term.wait_for("t1 builder · asks you");
-    // Here it does not stop the turn, and is not said to.
-    term.wait_for(" · esc no · ");
+    // It works for the turn, which would be stopped with it.
+    term.wait_for(" · esc stop · ");
     term.keys("y");
     term.wait_for("All came back.");
     idle(&term);
