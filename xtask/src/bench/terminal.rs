@@ -215,11 +215,20 @@ fn long_session(program: &Path, table: &mut Table) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// A file of each thread; one may end while they are looked at.
+fn threads(pid: u32, file: &str) -> anyhow::Result<Vec<String>> {
+    let mut texts = Vec::new();
+    for task in fs::read_dir(format!("/proc/{pid}/task"))? {
+        texts.extend(fs::read_to_string(task?.path().join(file)).ok());
+    }
+    anyhow::ensure!(!texts.is_empty(), "process {pid} has ended");
+    Ok(texts)
+}
+
 /// Time of all threads on a processor.
 fn cpu(pid: u32) -> anyhow::Result<Duration> {
     let mut nanos = 0;
-    for task in fs::read_dir(format!("/proc/{pid}/task"))? {
-        let text = fs::read_to_string(task?.path().join("schedstat"))?;
+    for text in threads(pid, "schedstat")? {
         let first = text.split_whitespace().next().context("no schedstat")?;
         nanos += first.parse::<u64>()?;
     }
@@ -229,8 +238,7 @@ fn cpu(pid: u32) -> anyhow::Result<Duration> {
 /// How often all threads went to sleep by themselves, which is how often they were woken.
 fn switches(pid: u32) -> anyhow::Result<u64> {
     let mut count = 0;
-    for task in fs::read_dir(format!("/proc/{pid}/task"))? {
-        let text = fs::read_to_string(task?.path().join("status"))?;
+    for text in threads(pid, "status")? {
         count += field(&text, "voluntary_ctxt_switches:")?;
     }
     Ok(count)
