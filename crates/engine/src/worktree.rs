@@ -17,6 +17,12 @@ const MAX_FILES: usize = 100;
 /// Of a commit's first line.
 const MAX_SUBJECT: usize = 72;
 
+/// How often one is made before it is given up: another program may be at the list of trees, too.
+const TRIES: usize = 3;
+
+/// Held while the repository's list of trees is changed: git reads half-made ones of others and stops.
+static LIST: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+
 /// What a child in a worktree has to know.
 pub const PERSONA: &str = "\n\nYou work in a git worktree of your own, which begins at the last commit; others do not see your changes until they take them. Leave them in the files: they are committed for you at the end. Do not commit, switch branches or touch other worktrees.";
 
@@ -57,34 +63,25 @@ impl Worktree {
         }
         let path = top.display().to_string();
         let args = ["worktree", "add", "--quiet", "-b", &branch, &path, &base];
-        let made = git(cx, &at, &args).await;
+        let mut made = Ok(String::new());
+        for _ in 0..TRIES {
+            let _alone = LIST.lock().await;
+            made = git(cx, &at, &args).await;
+            if made.is_ok() {
+                break;
+            }
+            // A disk that fills up on the way leaves half a tree and a branch.
+            remove(cx, &at, &top, &branch).await;
+        }
+        made.map_err(failed)?;
         let top = top.canonicalize().unwrap_or(top);
-        let tree = Self {
+        Ok(Self {
             root: top.join(prefix.trim_end_matches('/')),
             top,
             branch,
             base,
             home_root: at,
-        };
-        match made {
-            Ok(_) => Ok(tree),
-            Err(why) => {
-                // A disk that fills up on the way leaves half a tree and a branch.
-                tree.remove(cx).await;
-                Err(failed(why))
-            }
-        }
-    }
-
-    async fn remove(&self, cx: &Context) {
-        let path = self.top.display().to_string();
-        for args in [
-            &["worktree", "remove", "--force", &path][..],
-            &["branch", "-D", "--quiet", &self.branch],
-        ] {
-            // What cannot be removed is in nobody's way.
-            let _ = git(cx, &self.home_root, args).await;
-        }
+        })
     }
 
     /// Commits what lies there and reports it; a tree without changes is removed.
@@ -92,7 +89,8 @@ impl Worktree {
         let report = self.report(cx, title).await;
         match report {
             Ok(None) => {
-                self.remove(cx).await;
+                let _alone = LIST.lock().await;
+                remove(cx, &self.home_root, &self.top, &self.branch).await;
                 json!({"unchanged": true})
             }
             Ok(Some(report)) => report,
@@ -180,6 +178,17 @@ impl Worktree {
             "conflicts": conflicts,
             "in_the_way": in_the_way,
         })
+    }
+}
+
+async fn remove(cx: &Context, repository: &Path, top: &Path, branch: &str) {
+    let path = top.display().to_string();
+    for args in [
+        &["worktree", "remove", "--force", &path][..],
+        &["branch", "-D", "--quiet", branch],
+    ] {
+        // What cannot be removed is in nobody's way.
+        let _ = git(cx, repository, args).await;
     }
 }
 
