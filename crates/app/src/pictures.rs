@@ -11,14 +11,6 @@ use std::process::{Command, Stdio};
 
 const MAX_PICTURE: u64 = 20 << 20;
 
-/// The first bytes of the kinds of pictures that models read.
-const KINDS: [(&[u8], &str); 4] = [
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF8", "image/gif"),
-    (b"RIFF", "image/webp"),
-];
-
 pub fn on_clipboard() -> Option<Image> {
     let tools: [&[&str]; 3] = [
         &["wl-paste", "--no-newline", "--type", "image/png"],
@@ -48,9 +40,8 @@ pub fn at(pasted: &str, resolved: impl Fn(&str) -> PathBuf) -> Option<Image> {
         .filter(|m| m.is_file() && m.len() <= MAX_PICTURE)?;
     let mut bytes = Vec::new();
     file.take(MAX_PICTURE).read_to_end(&mut bytes).ok()?;
-    let (_, media_type) = KINDS.iter().find(|(start, _)| bytes.starts_with(start))?;
     Some(Image {
-        media_type: (*media_type).into(),
+        media_type: ostler_engine::tools::picture_type(&bytes)?.into(),
         data: base64::engine::general_purpose::STANDARD.encode(bytes),
     })
 }

@@ -117,7 +117,7 @@ pub fn told(error: &anyhow::Error) -> String {
             true => said,
             // Some say themselves what is behind them.
             false if out.contains(&said) => out,
-            false => filled(Word::TrustFile, &[&out, &said]),
+            false => filled(Word::Because, &[&out, &said]),
         };
     }
     out

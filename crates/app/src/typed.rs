@@ -88,7 +88,7 @@ fn fault(error: &Error, to: Language) -> String {
         ErrorKind::ValueValidation => {
             let why = std::error::Error::source(error).map(ToString::to_string);
             let text = to.fill(Word::FlagBadValue, &[&value, &arg]);
-            why.map_or(text.clone(), |why| to.fill(Word::TrustFile, &[&text, &why]))
+            why.map_or(text.clone(), |why| to.fill(Word::Because, &[&text, &why]))
         }
         ErrorKind::MissingRequiredArgument => to.fill(Word::FlagMissing, &[&arg]),
         ErrorKind::MissingSubcommand => to.say(Word::FlagWantsCommand).into(),

@@ -1,5 +1,6 @@
 //! Sub-agents that calls start: their own sessions and roles, results in the parent's log, and every way to fail.
 
+use crate::common::crew::{delegating, outcome, role, says, trusting};
 use crate::common::{Bench, Session, Shown};
 use ostler_engine::Options;
 use ostler_engine::crew::CrewSettings;
@@ -11,11 +12,6 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-fn trusting(options: &mut Options) {
-    options.interactive = true;
-    options.policy.posture = Posture::Yolo;
-}
-
 fn crew(change: impl Fn(&mut CrewSettings)) -> impl Fn(&mut Options) {
     move |options| {
         trusting(options);
@@ -23,37 +19,6 @@ fn crew(change: impl Fn(&mut CrewSettings)) -> impl Fn(&mut Options) {
         change(&mut settings);
         options.crew = Arc::new(settings);
     }
-}
-
-/// The role that a request is sent in; none for the person's own session.
-fn role(request: &Captured) -> Option<String> {
-    let system = request.system_text();
-    let (_, rest) = system.split_once("# Role: ")?;
-    rest.lines().next().map(str::to_owned)
-}
-
-fn says(request: &Captured) -> String {
-    let text = request.last_user_text();
-    text.lines().last().unwrap_or_default().to_owned()
-}
-
-/// The person's session makes these calls, then ends; sub-agents answer by `child`.
-fn delegating(
-    calls: Vec<(&'static str, Value)>,
-    child: impl Fn(&Captured) -> Step + Send + Sync + 'static,
-) -> Server {
-    Server::answering(move |request| match role(request) {
-        Some(_) => child(request),
-        None if request.tool_results().is_empty() => Step::answer().calls(calls.clone()),
-        None => Step::answer().text("All done."),
-    })
-}
-
-async fn outcome(bench: &Bench, change: impl Fn(&mut Options)) -> Shown {
-    let mut session = bench.open_with(Open::New, change).await;
-    let shown = session.run("go").await;
-    session.close().await;
-    shown
 }
 
 fn error(shown: &Shown) -> (String, String) {

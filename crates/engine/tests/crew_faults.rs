@@ -1,10 +1,10 @@
 //! Sub-agents under attack: killed, lying, out of money, in each other's way, in odd repositories, and when the person
 //! changes their mind in the middle.
 
+use crate::common::crew::{delegating, outcome, role, trusting};
 use crate::common::{Bench, Session, Shown};
 use ostler_engine::Options;
 use ostler_engine::crew::{CrewSettings, PlannerSettings};
-use ostler_engine::policy::Posture;
 use ostler_testkit::{Captured, Kind, Place, Server, Step, Usage};
 use ostler_wire::{Body, Delivery, Event, Op, Open, Outcome};
 use serde_json::{Value, json};
@@ -12,17 +12,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
-
-fn trusting(options: &mut Options) {
-    options.interactive = true;
-    options.policy.posture = Posture::Yolo;
-}
-
-fn role(request: &Captured) -> Option<String> {
-    let system = request.system_text();
-    let (_, rest) = system.split_once("# Role: ")?;
-    rest.lines().next().map(str::to_owned)
-}
 
 /// The last results that a request tells of, one line each.
 fn heard(request: &Captured) -> String {
@@ -33,31 +22,12 @@ fn heard(request: &Captured) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The person's session makes these calls, then ends; sub-agents answer by `child`.
-fn delegating(
-    calls: Vec<(&'static str, Value)>,
-    child: impl Fn(&Captured) -> Step + Send + Sync + 'static,
-) -> Server {
-    Server::answering(move |request| match role(request) {
-        Some(_) => child(request),
-        None if request.tool_results().is_empty() => Step::answer().calls(calls.clone()),
-        None => Step::answer().text("All done."),
-    })
-}
-
 /// A sub-agent that makes these calls at once and then says what it heard.
 fn tries(calls: Vec<(&'static str, Value)>) -> impl Fn(&Captured) -> Step {
     move |request| match request.tool_results().is_empty() {
         true => Step::answer().calls(calls.clone()),
         false => Step::answer().text(&heard(request)),
     }
-}
-
-async fn outcome(bench: &Bench, change: impl Fn(&mut Options)) -> Shown {
-    let mut session = bench.open_with(Open::New, change).await;
-    let shown = session.run("go").await;
-    session.close().await;
-    shown
 }
 
 fn data(shown: &Shown, n: usize) -> Value {

@@ -29,6 +29,19 @@ async fn open(bench: &Bench, hooks: Vec<Hook>) -> Session {
     bench.open_with(Open::New, with(hooks)).await
 }
 
+/// With somebody to ask, under these rules.
+async fn watched(bench: &Bench, hooks: &[Hook], rules: &Rules) -> Session {
+    let change = |options: &mut Options| {
+        options.hooks = hooks.to_vec().into();
+        options.interactive = true;
+        options.policy = Policy {
+            rules: rules.clone(),
+            ..Policy::default()
+        };
+    };
+    bench.open_with(Open::New, change).await
+}
+
 fn text(text: &str) -> Step {
     Step::answer().text(text)
 }
@@ -165,16 +178,7 @@ async fn a_hooks_word_against_rules_and_the_person() {
     ] {
         let bench = Bench::new(Kind::Chat, [call("touch it"), text("ok")]);
         let hooks = vec![hook(Moment::PreTool, "", &says(decision))];
-        let mut session = bench
-            .open_with(Open::New, |options| {
-                options.hooks = hooks.clone().into();
-                options.interactive = true;
-                options.policy = Policy {
-                    rules: rules.clone(),
-                    ..Policy::default()
-                };
-            })
-            .await;
+        let mut session = watched(&bench, &hooks, &rules).await;
         let shown = session.answered(&vec![("once", None); asked]).await;
         assert_eq!(shown.codes(), [code], "{decision} {rules:?}");
         assert_eq!(bench.space.exists("it"), code == "ok", "{decision}");
@@ -589,16 +593,7 @@ async fn a_changed_call_is_judged_shown_and_told() {
         if guards {
             hooks.insert(0, hook(Moment::PreTool, "", guard));
         }
-        let mut session = bench
-            .open_with(Open::New, |options| {
-                options.hooks = hooks.clone().into();
-                options.interactive = true;
-                options.policy = Policy {
-                    rules: rules.clone(),
-                    ..Policy::default()
-                };
-            })
-            .await;
+        let mut session = watched(&bench, &hooks, &rules).await;
         let shown = session.answered(&vec![("once", None); asked]).await;
         assert_eq!(shown.codes(), [code], "{what}");
         assert!(

@@ -1,24 +1,14 @@
 //! Prompts in the background: their own sessions, one tree, asks and news to whoever is attached.
 
+use crate::common::crew::{says, trusting};
 use crate::common::{Bench, Session};
 use ostler_engine::Options;
-use ostler_engine::policy::Posture;
-use ostler_testkit::{Captured, Kind, Place, Server, Step};
+use ostler_testkit::{Kind, Place, Server, Step};
 use ostler_wire::{Body, Delta, Doing, Event, Op, Open, Task, View};
 use serde_json::json;
 
 fn attended(options: &mut Options) {
     options.interactive = true;
-}
-
-fn trusting(options: &mut Options) {
-    attended(options);
-    options.policy.posture = Posture::Yolo;
-}
-
-fn says(request: &Captured) -> String {
-    let text = request.last_user_text();
-    text.lines().last().unwrap_or_default().to_owned()
 }
 
 /// Calls `bash` once, then names the prompt it was given.

@@ -2,19 +2,15 @@
 //! them is wanted in the list.
 
 use crate::common::Bench;
+use crate::common::crew::trusting;
 use ostler_engine::Options;
 use ostler_engine::crew::CrewSettings;
-use ostler_engine::policy::{Mode, Posture};
+use ostler_engine::policy::Mode;
 use ostler_engine::roles::RoleSettings;
 use ostler_testkit::{Captured, Kind, Step};
 use ostler_wire::Open;
 use serde_json::{Value, json};
 use std::sync::Arc;
-
-fn trusting(options: &mut Options) {
-    options.interactive = true;
-    options.policy.posture = Posture::Yolo;
-}
 
 /// Calls a tool that is not in the list.
 fn through(tool: &str, arguments: Value) -> (&'static str, Value) {

@@ -3,7 +3,6 @@
 
 use crate::host::Roots;
 use ostler_wire::{Why, Word};
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -120,14 +119,7 @@ impl Error {
     }
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Why::from(self).fmt(f)
-    }
-}
-
-/// What the system said is in the message already.
-impl std::error::Error for Error {}
+ostler_wire::told_by_why!(Error);
 
 impl From<&Error> for Why {
     fn from(error: &Error) -> Self {

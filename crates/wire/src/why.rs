@@ -59,6 +59,21 @@ where
     }
 }
 
+/// For errors that convert into a `Why`: they speak English by it. What the system said is in the message already, so there
+/// is no source behind them.
+#[macro_export]
+macro_rules! told_by_why {
+    ($error:ty) => {
+        impl ::std::fmt::Display for $error {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                ::std::fmt::Display::fmt(&$crate::Why::from(self), f)
+            }
+        }
+
+        impl ::std::error::Error for $error {}
+    };
+}
+
 /// For programs, which read English.
 impl Serialize for Why {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -1435,7 +1435,7 @@ words! {
     FlagValues: "; there are: {}", "；可选：{}";
     FlagUsage: "\nUsage: {}", "\n用法：{}";
     FlagHelp: "\nFor more, try --help.", "\n更多信息请用 --help。";
-    TrustFile: "{}: {}", "{}：{}";
+    Because: "{}: {}", "{}：{}";
     TrustGarbled: "damaged ({})", "已损坏（{}）";
     TrustUnread: "cannot be read ({})", "无法读取（{}）";
     TrustNoSmall: "not a small file", "不是小文件";

@@ -120,7 +120,7 @@ impl TokenStore for ServerTokens {
     fn lock(&self) -> BoxFuture<'_, Result<Box<dyn Send>, String>> {
         Box::pin(async move {
             let path = self.home.join(LOCK);
-            let fail = |e: std::io::Error| filled(Word::TrustFile, &[&path.display(), &e]);
+            let fail = |e: std::io::Error| filled(Word::Because, &[&path.display(), &e]);
             std::fs::create_dir_all(&self.home).map_err(fail)?;
             let file = File::options()
                 .create(true)

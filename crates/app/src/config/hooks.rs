@@ -112,7 +112,7 @@ pub fn gather(loaded: &Loaded, places: &Places, notices: &mut Vec<Notice>) -> Ga
                 env: variables(places),
                 from,
             }),
-            Err(error) => out.faults.push(filled(Word::TrustFile, &[&from, &error])),
+            Err(error) => out.faults.push(filled(Word::Because, &[&from, &error])),
         }
     }
     // Those of a person are theirs, in whatever project.

@@ -271,7 +271,7 @@ struct Page {
 
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
-    #[error("{}", filled(Word::TrustFile, &[&path.display(), &source]))]
+    #[error("{}", filled(Word::Because, &[&path.display(), &source]))]
     File { path: PathBuf, source: io::Error },
     #[error("{}", spoken(Word::TrustNoUtf8))]
     Name,

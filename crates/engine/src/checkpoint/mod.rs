@@ -33,7 +33,6 @@ use scan::{Halt, Mode, Sink};
 use select::{Rules, Wanted};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashMap};
-use std::fmt;
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -80,14 +79,7 @@ impl Error {
     }
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Told::from(self).fmt(f)
-    }
-}
-
-/// What the system said is in the message already.
-impl std::error::Error for Error {}
+ostler_wire::told_by_why!(Error);
 
 impl From<&Error> for Told {
     fn from(error: &Error) -> Self {

@@ -24,7 +24,6 @@ use index::{Doc, Index, Look, State};
 use ostler_wire::{Language, Why, Word};
 use rank::rank;
 use shelf::Shelf;
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -54,14 +53,7 @@ pub enum MemoryError {
     Write { path: PathBuf, source: io::Error },
 }
 
-impl fmt::Display for MemoryError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Why::from(self).fmt(f)
-    }
-}
-
-/// What the system said is in the message already.
-impl std::error::Error for MemoryError {}
+ostler_wire::told_by_why!(MemoryError);
 
 impl From<&MemoryError> for Why {
     fn from(error: &MemoryError) -> Self {

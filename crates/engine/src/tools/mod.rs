@@ -41,5 +41,6 @@ mod wait;
 mod walk;
 pub(crate) mod web;
 
+pub use files::picture::media_type as picture_type;
 pub use registry::{Held, Tools, all_names, canonical_name, render};
 pub(crate) use wait::duration;

@@ -2,6 +2,8 @@
 //! in the hands of a test.
 #![allow(dead_code, reason = "what only some tests need")]
 
+pub mod crew;
+
 use ostler_engine::budget::{Budget, Limits};
 use ostler_engine::ledger::Ledger;
 use ostler_engine::policy::Policy;

@@ -17,7 +17,6 @@ pub use watch::{Change, Watch};
 
 use crate::command::Command;
 use ostler_wire::{Why, Word};
-use std::fmt;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::{Path, PathBuf};
@@ -144,14 +143,7 @@ pub enum Error {
     Kernel { source: io::Error },
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Why::from(self).fmt(f)
-    }
-}
-
-/// What the system said is in the message already.
-impl std::error::Error for Error {}
+ostler_wire::told_by_why!(Error);
 
 impl From<&Error> for Why {
     fn from(error: &Error) -> Self {

@@ -41,6 +41,11 @@ pub fn format(head: &[u8]) -> Option<ImageFormat> {
     }
 }
 
+/// The same by its name on the wire.
+pub fn media_type(head: &[u8]) -> Option<&'static str> {
+    format(head).map(|format| format.to_mime_type())
+}
+
 /// The picture, sized for models. The error says what is wrong with it.
 pub fn prepare(bytes: &[u8], format: ImageFormat) -> Result<Picture, String> {
     let open = || -> Result<_, image::ImageError> {
