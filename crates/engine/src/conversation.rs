@@ -25,6 +25,8 @@ pub struct Conversation {
     at: u64,
     scratch: Vec<Msg>,
     answer_is_empty: bool,
+    /// What the model said last.
+    last_answer: String,
     params: Params,
 }
 
@@ -57,6 +59,7 @@ impl Conversation {
             at: 0,
             scratch: Vec::new(),
             answer_is_empty: true,
+            last_answer: String::new(),
             params: params.clone(),
         }
     }
@@ -189,6 +192,7 @@ impl Conversation {
         {
             let has_call = message.parts.iter().any(|p| matches!(p, Part::Call { .. }));
             self.answer_is_empty = message.text.trim().is_empty() && !has_call;
+            self.last_answer.clone_from(&message.text);
         }
         self.at = entry.entry;
         self.fold.push(&entry.body, &mut self.scratch);
@@ -262,6 +266,10 @@ impl Conversation {
     /// Whether the last answer held no text and no call.
     pub fn last_answer_is_empty(&self) -> bool {
         self.answer_is_empty
+    }
+
+    pub fn last_answer(&self) -> &str {
+        &self.last_answer
     }
 
     /// Takes the place of another conversation over the same log, which it has read; the break in the prompt is kept for the

@@ -22,7 +22,7 @@ use crate::resolve;
 use crate::tool::Typed as _;
 use crate::tools::bash::Bash;
 use facts::Facts;
-use ostler_wire::{Body, Message, Notice, Role, Word};
+use ostler_wire::{Body, Message, Notice, Word};
 use run::Ended;
 use serde_json::Value;
 use std::ffi::OsString;
@@ -437,7 +437,7 @@ pub(crate) async fn before_stop(
     }
     let mut facts = Facts::new(moment)
         .with("stop_hook_active", *sent_on > 0)
-        .with("last_assistant_message", last_words(desk));
+        .with("last_assistant_message", desk.conversation.last_answer());
     if let Some(role) = role {
         let transcript = desk.manner.hooks.transcript.as_deref();
         let transcript = transcript.map_or_else(String::new, |path| path.display().to_string());
@@ -465,17 +465,6 @@ pub(crate) async fn before_stop(
 }
 
 /// Before older work is folded.
-/// What the model said last.
-fn last_words(desk: &Desk) -> String {
-    let entries = desk.log.source().entries_after(None);
-    let of_model = |body: &Body| {
-        let message = body.message().filter(|m| m.role == Role::Assistant)?;
-        Some(message.text.clone())
-    };
-    let said = entries.iter().rev().find_map(|entry| of_model(&entry.body));
-    said.unwrap_or_default()
-}
-
 pub(crate) async fn before_fold(
     desk: &mut Desk,
     inbox: &mut Inbox,
