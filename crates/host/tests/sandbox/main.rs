@@ -712,13 +712,17 @@ mod cases {
         let local = Local::new();
         let mut rows = Vec::new();
         for layer in [Choice::Off, Choice::Landlock, Choice::Namespaces] {
-            let world = World::new(layer).await;
-            if Plan::prepare(&world.policy).is_ok() {
-                rows.push((world, Vec::new(), Vec::new()));
+            for (name, world) in [
+                ("command", World::new(layer).await),
+                ("reader", reader_of_a_full_home(layer).await),
+            ] {
+                if Plan::prepare(&world.policy).is_ok() {
+                    rows.push((name, world, Vec::new(), Vec::new()));
+                }
             }
         }
         for _ in 0..ROUNDS {
-            for (world, preparing, running) in &mut rows {
+            for (_, world, preparing, running) in &mut rows {
                 let start = Instant::now();
                 let plan = Arc::new(world.plan());
                 preparing.push(start.elapsed());
@@ -737,11 +741,11 @@ mod cases {
             times[times.len() / 2].as_micros()
         };
         let mut base = None;
-        for (world, preparing, running) in &mut rows {
+        for (name, world, preparing, running) in &mut rows {
             let (preparing, running) = (median(preparing), median(running));
             let base = *base.get_or_insert(running);
             println!(
-                "  {:?}: /bin/true {running} µs, {} more than without; preparing {preparing} µs",
+                "  {:?}, {name}: /bin/true {running} µs, {} more than without; preparing {preparing} µs",
                 world.policy.layer,
                 running.saturating_sub(base)
             );

@@ -45,6 +45,20 @@ async fn reader(layer: Choice) -> World {
     world
 }
 
+/// As many toolchains and settings as a person may have.
+pub async fn reader_of_a_full_home(layer: Choice) -> World {
+    const SHOWN: usize = 30;
+    let mut world = reader(layer).await;
+    for number in 0..SHOWN {
+        let folder = world.home.join(format!(".tool{number}"));
+        fs::create_dir(&folder).unwrap();
+        if let Some(home) = &mut world.policy.empty_home {
+            home.shown.push(folder);
+        }
+    }
+    world
+}
+
 /// A file that others left where everybody may put something; gone with this.
 struct Litter(PathBuf);
 
