@@ -20,13 +20,13 @@ mod tree;
 
 pub use doomed::{Doomed, Reach, Target};
 pub use gc::Collected;
+pub(crate) use git::Repository;
 pub use record::{Covers, LeftOut, Record};
 pub use restore::{Git, Guard, Kept, Report, Unseen, What};
 pub use text::Tally;
 
 use cache::Cache;
 use disk::Disk;
-use git::Repository;
 use ostler_wire::{Why as Told, Word};
 use pack::{Hash, Packs};
 use scan::{Halt, Mode, Sink};
