@@ -114,7 +114,7 @@ impl Git {
             mut process,
             confined,
             ..
-        } = self.spawn(&call).await?;
+        } = self.start(&call).await?;
         let mut streams = Streams::default();
         let talking = talk(&mut process, call.input, &mut streams);
         let exit = tokio::time::timeout(PATIENCE, talking).await;
@@ -140,7 +140,7 @@ impl Git {
     }
 
     /// Where no layer works it runs all the same: none of the calls runs a program that the tree names.
-    async fn spawn(&self, call: &Call<'_>) -> Result<Spawned, String> {
+    async fn start(&self, call: &Call<'_>) -> Result<Spawned, String> {
         let mode = self.services.sandbox.mode;
         let mut services = self.services.clone();
         if mode != SandboxMode::Off {
