@@ -1532,6 +1532,8 @@ words! {
     CpOpen: "cannot open {}: {}", "无法打开 {}：{}";
     CpLock: "cannot lock {}: {}", "无法锁定 {}：{}";
     CpElse: "something else is there that was not saved", "那里有未保存过的其他内容";
+    CpNoHistory: "its history was too much to be kept; a remote may have it", "其历史过大，未能保存；远程仓库中可能有";
+    CpHistoryInPart: "older history did not fit `[context] checkpoint_history`; `git fetch` brings back what a remote has", "较早的历史超出 `[context] checkpoint_history`；`git fetch` 可取回远程仓库中的部分";
     CpChangedNow: "it changed just now", "它刚刚被更改";
     CpChangedSince: "it changed since it was last seen", "自最后一次所见以来已更改";
     CpMade: "Checkpoint {}: {}.\n", "检查点 {}：{}。\n";
