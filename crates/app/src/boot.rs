@@ -1,5 +1,6 @@
 //! From flags, environment and files to what the engine needs. The one place where the process is looked at.
 
+mod env;
 pub mod plugins;
 mod shell;
 mod target;
@@ -32,7 +33,6 @@ use ostler_engine::{Options, RuleStore};
 use ostler_host::Local;
 use ostler_llm::{Effort, Params, Secret, Transport, TransportOptions};
 use ostler_wire::{Say, Word};
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -205,7 +205,7 @@ impl Boot {
             .learn(self.secrets().iter().map(Secret::reveal));
         crate::servers::hide_tokens(self);
         let hidden = self.key_variables();
-        let tools = self.tool_settings(hidden.clone())?;
+        let tools = self.tool_settings(&hidden)?;
         // From here on the keys are in our own memory only, where no command can look.
         ostler_host::hide(hidden.iter().map(String::as_str));
         Ok(Options {
@@ -350,7 +350,7 @@ impl Boot {
         tools.enabled.iter().cloned().chain(switches).collect()
     }
 
-    fn tool_settings(&self, hidden: Vec<String>) -> anyhow::Result<ToolSettings> {
+    fn tool_settings(&self, hidden: &[String]) -> anyhow::Result<ToolSettings> {
         let config = &self.loaded.config;
         let tools = &config.tools;
         Ok(ToolSettings {
@@ -401,20 +401,6 @@ impl Boot {
         let holding = self.env.iter().filter(holds).map(|(name, _)| name.clone());
         let general = std::iter::once(keys::OVERRIDE.to_owned());
         general.chain(named).chain(holding).collect()
-    }
-
-    /// The environment of commands: ours without provider keys and what the configuration drops.
-    fn command_env(&self, mut hidden: Vec<String>) -> Vec<(OsString, OsString)> {
-        let shell = &self.loaded.config.tools.shell;
-        hidden.retain(|name| !shell.env_pass.contains(name));
-        hidden.extend(shell.env_drop.iter().cloned());
-        let quiet =
-            ["PAGER", "GIT_PAGER"].map(|name| (OsString::from(name), OsString::from("cat")));
-        std::env::vars_os()
-            .filter(|(name, _)| !hidden.iter().any(|h| name == h.as_str()))
-            .filter(|(name, _)| !quiet.iter().any(|(q, _)| q == name))
-            .chain(quiet.clone())
-            .collect()
     }
 }
 

@@ -1098,6 +1098,7 @@ words! {
     TopicOnline: "online", "在线";
     TopicTrust: "trust", "信任";
     TopicSandbox: "sandbox", "沙箱";
+    TopicEnvironment: "environment", "环境变量";
     TopicTerminal: "terminal", "终端";
     TopicHome: "home", "主目录";
     TopicSessions: "sessions", "会话";
@@ -1134,6 +1135,7 @@ words! {
     DocTrustChanged: "this project has changed since it was trusted: {} ignored", "此项目在信任之后已更改：{}被忽略";
     DocRefused: "this project is not trusted, as you decided: {} ignored", "按你的决定，此项目不受信任：{}被忽略";
     DocLookTrust: "look at it with `ostler trust`", "用 `ostler trust` 查看";
+    DocWithheld: "not given to commands, hooks and MCP servers, because they look like secrets: {}. `[tools.shell] env_pass` lets one through", "不会传给命令、钩子和 MCP 服务器（看起来像机密）：{}。`[tools.shell] env_pass` 可放行";
     DocSandboxOff: "off: commands run with your rights", "关闭：命令以你的权限运行";
     DocContain: "let it work in a container or a virtual machine where that matters", "如有必要，请在容器或虚拟机中运行";
     DocNoStart: "no session starts (sandbox.bash = \"require\")", "任何会话都不会启动（sandbox.bash = \"require\"）";
