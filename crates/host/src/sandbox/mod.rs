@@ -26,6 +26,7 @@ use std::sync::Arc;
 pub const PROXY: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 61080);
 
 /// What a command may do. Paths are absolute; those that do not exist are left out.
+// tidy: plain data
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
     /// Folders (or files) that may be changed.
@@ -40,12 +41,38 @@ pub struct Policy {
     pub protect: Vec<PathBuf>,
     /// Sockets of programs outside that may be talked to, such as that of an ssh agent.
     pub sockets: Vec<PathBuf>,
+    pub unix: UnixSockets,
+    /// The home shows nothing but what is listed here, is writable, or is in `Readable::List`.
+    pub empty_home: Option<EmptyHome>,
+    /// Each of these folders is a new, empty and writable file system for this one command.
+    pub private: Vec<PathBuf>,
+    /// This folder is what the command sees as `/tmp` and `/var/tmp`. Paths of the policy that lie below the real ones
+    /// stay visible at their own place.
+    pub temp: Option<PathBuf>,
     pub network: Network,
     /// For `Network::Proxy`.
     pub shared: Option<Arc<SharedNetwork>>,
     pub layer: Choice,
     /// The program, for the choice of that name.
     pub bubblewrap: Option<PathBuf>,
+}
+
+/// A home of which little is seen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EmptyHome {
+    pub home: PathBuf,
+    /// Visible at their own place, read-only unless they are writable too.
+    pub shown: Vec<PathBuf>,
+}
+
+/// Which unix sockets a command may use. Pairs of connected sockets can always be made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UnixSockets {
+    /// No socket of this family can be made.
+    None,
+    /// Those that commands of the same session listen on, and those in `Policy::sockets`.
+    #[default]
+    Own,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
