@@ -3,15 +3,17 @@
 
 mod commons;
 mod shape;
+mod spawn;
 mod verdict;
 
 pub use commons::Commons;
+pub use spawn::{Services, SpawnError, Spawned, spawn};
 pub use verdict::{Verdict, lines};
 
 use crate::artifacts::Artifacts;
 use crate::policy::Rule;
 use crate::proxy::{self, Guest, Reach};
-use crate::tool::{Context, ToolError};
+use crate::tool::ToolError;
 use commons::Common;
 #[cfg(unix)]
 use ostler_host::sandbox::Watch;
@@ -108,75 +110,70 @@ pub struct Confined {
     program: Option<PathBuf>,
     /// The way to single hosts, where there is one.
     guest: Option<Guest>,
-    artifacts: Artifacts,
+    artifacts: Option<Artifacts>,
     call_id: String,
     cwd: PathBuf,
     user_home: Option<PathBuf>,
 }
 
 /// Makes the plan and remembers what it cannot hold. To be called right before the command, which `put_on` is to be
-/// given.
-pub async fn prepare(cx: &Context, cwd: PathBuf) -> Result<Outcome, ToolError> {
-    let mode = cx.settings.sandbox.mode;
+/// given: `spawn` does both.
+async fn prepare(
+    services: &Services,
+    command: &Command,
+    terms: &Terms,
+) -> Result<Outcome, SpawnError> {
+    let mode = services.sandbox.mode;
     if mode == SandboxMode::Off {
         return Ok(Outcome::Free);
     }
-    let reach = reach(cx)?;
-    let made = match common(cx).await {
+    let reach = reach(services, terms).map_err(SpawnError::Terms)?;
+    let made = match common(services).await {
         Ok(common) => {
             let guest = common.as_ref().map(|common| common.proxy.admit(reach));
             let network = common.map(|common| common.network.clone());
-            let cx = cx.clone();
+            let (services, terms) = (services.clone(), Arc::new(terms.clone()));
+            let (cwd, env) = (command.cwd.clone(), command.env.clone());
             let made = move || {
                 let policy = Policy {
                     shared: network,
-                    ..shape::shape(&cx.settings.sandbox, &cx.terms, &cx.settings.env)
+                    ..shape::shape(&services.sandbox, &terms, &env)
                 };
-                make(&cx, cwd, policy, guest)
+                make(services, terms, cwd, policy, guest)
             };
-            let lost = |_| ToolError::new("sandbox_error", "The sandbox could not be prepared.");
+            let lost = |_| {
+                let why = "The sandbox could not be prepared.";
+                SpawnError::Terms(ToolError::new("sandbox_error", why))
+            };
             tokio::task::spawn_blocking(made).await.map_err(lost)?
         }
         Err(error) => Err(error),
     };
-    match made {
-        Ok(outcome) => Ok(outcome),
-        Err(error @ sandbox::Error::Unavailable { .. }) => match mode {
-            SandboxMode::Enforce | SandboxMode::Off => Ok(Outcome::Unavailable((&error).into())),
-            SandboxMode::Require => Err(ToolError::new(
-                "sandbox_unavailable",
-                format!("Not run: {error}."),
-            )),
-        },
-        Err(
-            error @ (sandbox::Error::Path { .. }
-            | sandbox::Error::Conflict { .. }
-            | sandbox::Error::TooMany { .. }
-            | sandbox::Error::Network { .. }
-            | sandbox::Error::Kernel { .. }),
-        ) => Err(ToolError::new(
-            "sandbox_error",
-            format!("Not run: {error}."),
-        )),
+    match (made, mode) {
+        (Ok(outcome), _) => Ok(outcome),
+        (Err(error @ sandbox::Error::Unavailable { .. }), SandboxMode::Enforce) => {
+            Ok(Outcome::Unavailable((&error).into()))
+        }
+        (Err(error), _) => Err(SpawnError::Sandbox(error)),
     }
 }
 
 /// What this command shares with the others of its session.
-async fn common(cx: &Context) -> Result<Option<&Common>, sandbox::Error> {
-    let policy = &cx.settings.sandbox.policy;
+async fn common(services: &Services) -> Result<Option<&Common>, sandbox::Error> {
+    let policy = &services.sandbox.policy;
     match policy.network {
-        Network::Proxy => cx.commons.get(&*cx.host, policy.layer).await,
+        Network::Proxy => services.commons.get(&*services.host, policy.layer).await,
         Network::Off | Network::Loopback | Network::On => Ok(None),
     }
 }
 
 fn make(
-    cx: &Context,
+    services: Services,
+    terms: Arc<Terms>,
     cwd: PathBuf,
     policy: Policy,
     guest: Option<Guest>,
 ) -> Result<Outcome, sandbox::Error> {
-    let settings = &cx.settings.sandbox;
     let plan = Plan::prepare(&policy)?;
     let Some(layer) = plan.layer() else {
         return Ok(Outcome::Free);
@@ -187,25 +184,25 @@ fn make(
         plan: Arc::new(plan),
         policy,
         layer,
-        terms: cx.terms.clone(),
-        sealed: settings.sealed.clone(),
-        program: settings.program.clone(),
+        terms,
+        sealed: services.sandbox.sealed,
+        program: services.sandbox.program,
         guest,
-        artifacts: cx.artifacts.clone(),
-        call_id: cx.call_id.clone(),
+        artifacts: services.artifacts,
+        call_id: services.call_id,
         cwd,
-        user_home: cx.scope.user_home.clone(),
+        user_home: services.user_home,
     })))
 }
 
 /// What rules allow in so many words, and what was granted. That nobody is asked is no grant.
-fn reach(cx: &Context) -> Result<Reach, ToolError> {
-    let rules = &cx.guard.policy.rules;
+fn reach(services: &Services, terms: &Terms) -> Result<Reach, ToolError> {
+    let rules = &services.policy.rules;
     let about_hosts = |rules: &[Rule]| -> Vec<Rule> {
         let hosts = rules.iter().filter(|r| r.is_about_hosts());
         hosts.cloned().collect()
     };
-    let granted = cx.terms.hosts.iter().map(|host| {
+    let granted = terms.hosts.iter().map(|host| {
         let rule = Rule::parse(&format!("Net({host})"), "a grant");
         rule.map_err(|e| ToolError::new("invalid_input", format!("{e}")))
     });
@@ -214,7 +211,7 @@ fn reach(cx: &Context) -> Result<Reach, ToolError> {
         ask: about_hosts(&rules.ask),
         deny: about_hosts(&rules.deny),
         granted: granted.collect::<Result<_, _>>()?,
-        private: cx.settings.allow_private.clone(),
+        private: services.allow_private.clone(),
         resolve: proxy::system(),
     })
 }
@@ -258,7 +255,8 @@ impl Confined {
                 .enumerate()
                 .map(|(i, path)| {
                     let name = format!("protected-{}-{i}", self.call_id);
-                    let kept = keep_aside(&self.artifacts, &name, &path);
+                    let artifacts = self.artifacts.as_ref();
+                    let kept = artifacts.and_then(|to| keep_aside(to, &name, &path));
                     (path, kept)
                 })
                 .collect();
