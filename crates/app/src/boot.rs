@@ -108,7 +108,7 @@ impl Boot {
         offered.retain(|one| !named(one));
         loaded.config.providers.extend(offered);
         let dotenv = Dotenv::load(&places.dotenv(), ostler_host::mode_of);
-        Ok(Self {
+        let mut boot = Self {
             global: global.clone(),
             spent: Budget::new(Limits::default(), Ledger::new(&places.home)),
             env,
@@ -120,7 +120,10 @@ impl Boot {
             hooks,
             machine: Arc::new(Local::new()),
             redactor: Redactor::default(),
-        })
+        };
+        let wide = crate::sandbox::wide_root_notice(&boot).map(Notice::plain);
+        boot.loaded.notices.extend(wide);
+        Ok(boot)
     }
 
     /// Keeps rules that the person wants to hold for ever.
@@ -188,6 +191,7 @@ impl Boot {
     pub fn reserved(&self) -> Vec<PathBuf> {
         let mut all = self.places.reserved();
         all.push(self.sessions_dir());
+        all.extend(crate::sandbox::deciding(self));
         all.sort();
         all.dedup();
         all
@@ -353,12 +357,15 @@ impl Boot {
     fn tool_settings(&self, hidden: &[String]) -> anyhow::Result<ToolSettings> {
         let config = &self.loaded.config;
         let tools = &config.tools;
+        let sandbox = crate::sandbox::wanted(self)?;
+        let mut writable = crate::sandbox::granted(self);
+        writable.extend(sandbox.temp.as_ref().map(|temp| temp.scratch.folder()));
         Ok(ToolSettings {
             shell: self.shell(),
             env: self.command_env(hidden),
             bash_timeout_seconds: tools.bash_timeout_seconds,
             bash_max_bytes: usize::try_from(tools.limits.bash_max_bytes).unwrap_or(usize::MAX),
-            writable: crate::sandbox::granted(self),
+            writable,
             allow_private: tools.web.allow_private.clone(),
             search_url: tools
                 .web
@@ -368,7 +375,7 @@ impl Boot {
             ca_file: config.network.ca_file.clone().map(PathBuf::from),
             envelope: tools.result_format == schema::ResultFormat::Envelope,
             language: crate::speech::language(),
-            sandbox: crate::sandbox::wanted(self)?,
+            sandbox,
         })
     }
 
@@ -494,8 +501,9 @@ pub fn load(
 
 /// The environment as text, and the folders that follow from it. The root is canonical.
 pub fn surroundings(global: &Global) -> anyhow::Result<(Env, Places)> {
-    let env = environment();
+    let mut env = environment();
     let cwd = std::env::current_dir().context(spoken(Word::BootNoCwd))?;
+    env::find_home(&mut env, ostler_host::account_home());
     let mut places = Places::find(&env, &cwd, global.root.as_deref(), Platform::CURRENT)?;
     // What is wrong with the folder is said in the person's own language, too.
     let setting = speech::peeked(&places.user_config());

@@ -2,7 +2,9 @@
 //! value, unless the configuration lets it through. Runs nothing.
 
 use super::Boot;
+use crate::config::paths::{Env, Platform};
 use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 const NAMES: &str = include_str!("secret_names.txt");
@@ -23,6 +25,7 @@ const VALUES: [&str; 12] = [
 ];
 /// Settings that git is given by the environment and that hold a login. An empty value is what git takes for none.
 const GIT_LOGINS: [&str; 2] = ["extraheader", "credential."];
+const HOME: &str = "HOME";
 const GIT_KEY: &str = "GIT_CONFIG_KEY_";
 const GIT_VALUE: &str = "GIT_CONFIG_VALUE_";
 
@@ -43,6 +46,15 @@ impl Boot {
             .chain(quiet.clone())
             .collect();
         empty_git_logins(&mut env);
+        // One that was not to be used is that of the account by now.
+        let home = self
+            .env
+            .get(HOME)
+            .filter(|_| Platform::CURRENT == Platform::Unix);
+        if let Some(home) = home {
+            env.retain(|(name, _)| name != HOME);
+            env.push((HOME.into(), home.into()));
+        }
         env
     }
 
@@ -54,6 +66,28 @@ impl Boot {
         };
         let names = self.env.iter().filter(looks_secret);
         names.map(|(name, _)| name.clone()).collect()
+    }
+}
+
+/// The home, where the environment says none that could be one: unset, empty, relative, or the whole disk. A wrong one would
+/// silently move everything that begins with `~`.
+pub fn find_home(env: &mut Env, account: Option<PathBuf>) {
+    if Platform::CURRENT != Platform::Unix {
+        return;
+    }
+    let is_home = |home: &String| {
+        let home = Path::new(home);
+        home.is_absolute() && home.parent().is_some()
+    };
+    if env.get(HOME).is_some_and(is_home) {
+        return;
+    }
+    match account.and_then(|home| home.into_os_string().into_string().ok()) {
+        Some(home) => {
+            env.insert(HOME.into(), home);
+        }
+        // The whole disk is a home in some containers; anything else is none.
+        None => env.retain(|name, value| name != HOME || value == "/"),
     }
 }
 
@@ -180,6 +214,28 @@ mod tests {
             ("skip", false),
         ] {
             assert_eq!(is_secret("X".as_ref(), value.as_ref()), secret, "{value}");
+        }
+    }
+
+    #[test]
+    fn an_odd_home_is_that_of_the_account() {
+        let account = || Some(PathBuf::from("/home/u"));
+        for (given, account, expect) in [
+            (Some("/h"), account(), Some("/h")),
+            (None, account(), Some("/home/u")),
+            (Some(""), account(), Some("/home/u")),
+            (Some("rel"), account(), Some("/home/u")),
+            (Some("/"), account(), Some("/home/u")),
+            (Some("/"), None, Some("/")),
+            (Some("rel"), None, None),
+            (Some(""), None, None),
+            (None, None, None),
+        ] {
+            let pair = given.map(|home| (HOME.to_owned(), home.to_owned()));
+            let mut env: Env = pair.into_iter().collect();
+            find_home(&mut env, account.clone());
+            let found = env.get(HOME).map(String::as_str);
+            assert_eq!(found, expect, "{given:?} {account:?}");
         }
     }
 

@@ -101,14 +101,16 @@ fn told(it: &Confined, denial: Denial, refused: &[&Asked]) -> Denied {
             ..Terms::default()
         }),
         Grant::Write(_) if it.terms.read_only => {
-            hint = format!("{what} was not changed: nothing can be written while planning");
+            hint = format!(
+                "{what} was not changed: this command ran as one that only reads, so nothing can be written"
+            );
             None
         }
         Grant::Write(path) => Some(Terms {
-            writable: vec![room_for(&path, it.user_home.as_deref())?],
+            writable: vec![room_for(&path, it.services.user_home.as_deref())?],
             ..Terms::default()
         }),
-        Grant::Host { name, ssh } => Some(hosts(&name, ssh, refused, it.user_home.as_deref())),
+        Grant::Host { name, ssh } => Some(hosts(&name, ssh, refused, it.services.user_home.as_deref())),
     });
     Denied { what, hint, grant }
 }
