@@ -4,6 +4,8 @@
 #![cfg(target_os = "linux")]
 
 mod common;
+#[path = "sandbox/places.rs"]
+mod places;
 
 use common::{Scene, of_type, skipped};
 use ostler_host::sandbox::{Layer, probe};
