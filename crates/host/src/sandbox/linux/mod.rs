@@ -14,14 +14,15 @@ pub use shared::SharedNetwork;
 pub(crate) use shared::{join, make as make_network};
 
 use super::{
-    Choice, Error, Layer, Missing, Network, Plan, Policy, Readable, Report, holder, wanted,
+    Choice, Error, Layer, Missing, Network, Plan, Policy, Readable, Report, UnixSockets, holder,
+    wanted,
 };
 use jail::{Frame, Mount, User};
 use landlock::{DEVICE, READ, READ_DIR, Ruleset, Scope, WRITE};
 use ostler_wire::{Why, Word};
 use places::Places;
 use rustix::fd::OwnedFd;
-use seccomp::Sockets;
+use seccomp::{Filter, Unix};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -74,13 +75,17 @@ pub(super) fn prepare(policy: &Policy) -> Result<Plan, Error> {
             pids: false,
         },
     };
-    let sockets = Sockets {
-        inet: match policy.network {
-            Network::On => true,
-            Network::Loopback | Network::Proxy => layer == Layer::Namespaces,
-            Network::Off => false,
-        },
-        unix: layer == Layer::Namespaces || !policy.sockets.is_empty(),
+    let inet = match policy.network {
+        Network::On => true,
+        Network::Loopback | Network::Proxy => layer == Layer::Namespaces,
+        Network::Off => false,
+    };
+    let filter = Filter {
+        inet,
+        unix: unix_sockets(policy, layer),
+        netlink: inet || layer == Layer::Namespaces,
+        processes_outside: !pids,
+        ipc_outside: way == Way::None,
     };
     let ruleset = match report.landlock_abi {
         0 => None,
@@ -114,7 +119,7 @@ pub(super) fn prepare(policy: &Policy) -> Result<Plan, Error> {
         .iter()
         .map(|(mount, path)| (*mount, path.as_path()))
         .collect();
-    let filter = seccomp::program(layer, sockets);
+    let filter = seccomp::program(filter);
     let bytes = jail::encode(frame, &borrowed, &filter, ruleset.is_some());
     if !pids {
         limits.push(PROCESSES_SEEN);
@@ -149,6 +154,15 @@ fn choose(choice: Choice, report: &Report) -> Result<Layer, Error> {
             wanted: wanted(choice),
             reason: report.lacks(),
         })
+}
+
+/// Without namespaces no socket of this family is made, unless one is granted.
+fn unix_sockets(policy: &Policy, layer: Layer) -> Unix {
+    let open = layer == Layer::Namespaces || !policy.sockets.is_empty();
+    match (policy.unix, open) {
+        (UnixSockets::None, _) | (UnixSockets::Own, false) => Unix::Refused,
+        (UnixSockets::Own, true) => Unix::Free,
+    }
 }
 
 /// Landlock only adds, so what may not be read is left out by naming everything beside it.
