@@ -31,7 +31,7 @@ pub use host::{
     WriteOptions, Written,
 };
 pub use local::Local;
-pub use process::{Input, Process};
+pub use process::{Input, Leftovers, Process};
 pub use scratch::Scratch;
 
 /// The permission bits of a file, where the system has them.
