@@ -52,8 +52,8 @@ pub struct Policy {
     pub empty_home: Option<EmptyHome>,
     /// Each of these folders is a new, empty and writable file system for this one command.
     pub private: Vec<PathBuf>,
-    /// This folder is what the command sees as `/tmp` and `/var/tmp`. Paths of the policy that lie below the real ones
-    /// stay visible at their own place.
+    /// This folder is what the command sees as `/tmp` and `/var/tmp`; to be written, it or one of them must be writable.
+    /// Paths that are writable, listed, protected, closed or shown and lie below the real ones stay at their own place.
     pub temp: Option<PathBuf>,
     pub network: Network,
     /// For `Network::Proxy`.

@@ -1,9 +1,11 @@
 //! The sandbox on Linux: from a policy to the list of things a child does, on either of two layers.
 
 mod bubblewrap;
+mod covers;
 mod enter;
 mod jail;
 mod landlock;
+mod mounts;
 mod places;
 mod seccomp;
 mod shared;
@@ -17,6 +19,7 @@ use super::{
     Choice, Error, Layer, Missing, Network, Plan, Policy, Readable, Report, UnixSockets, holder,
     wanted,
 };
+use covers::By;
 use jail::{Frame, Mount, User};
 use landlock::{DEVICE, READ, READ_DIR, Ruleset, Scope, WRITE};
 use ostler_wire::{Why, Word};
@@ -195,6 +198,15 @@ fn rules(
     for path in readable(tops, places, layer, limits)? {
         allow(&path, READ)?;
     }
+    for cover in &places.covers {
+        match &cover.by {
+            By::Folder { source, writable } => {
+                let more = if *writable { WRITE | DEVICE } else { 0 };
+                allow(source, READ | more)?;
+            }
+            By::Empty | By::Fresh => {}
+        }
+    }
     for path in &places.writable {
         allow(path, READ | WRITE | DEVICE)?;
         if layer == Layer::Landlock && places.forbidden.iter().any(|f| f.starts_with(path)) {
@@ -215,6 +227,7 @@ fn readable(
     limits: &mut Vec<&'static str>,
 ) -> Result<Vec<PathBuf>, Error> {
     let devices = [PathBuf::from("/dev")];
+    let everything = tops == [PathBuf::from("/")];
     // Inside of a writable folder nothing can be left out: new files there would be unreadable too. Elsewhere this holds
     // what no mount does: a file that comes later, or is replaced and so loses the mount on it.
     let outside = |path: &&PathBuf| holder(path, &places.writable).is_none();
@@ -226,10 +239,19 @@ fn readable(
     let dotted = places.closed.iter().flat_map(|closed| &closed.dotted);
     let later = places.absent.iter().chain(dotted).filter(outside);
     let all: Vec<PathBuf> = there().chain(later).cloned().collect();
+    // What is shown of an emptied home, and what is kept of a folder that is replaced, whose own rule does not reach it.
+    let kept = places.covers.iter().flat_map(|cover| &cover.kept);
+    let shown: Vec<&PathBuf> = places.shown.iter().chain(kept).collect();
     let beneath = |left_out: &[PathBuf]| {
         let linked = places::linked_files(left_out);
         let mut found = Vec::new();
+        let mut all = left_out.to_vec();
+        all.extend(places.home.clone().filter(|_| everything));
         for top in tops {
+            let limit = MAX_RULES - found.len();
+            found.extend(places::beneath_but(top, &all, &linked, limit)?);
+        }
+        for top in &shown {
             let limit = MAX_RULES - found.len();
             found.extend(places::beneath_but(top, left_out, &linked, limit)?);
         }
@@ -282,6 +304,18 @@ fn name_limits(
     add(
         second && !policy.sockets.is_empty(),
         "every unix socket can be talked to, not only those named",
+    );
+    add(
+        second && policy.empty_home.is_some(),
+        "the names of files in the home can be listed; those not shown are refused, not missing",
+    );
+    add(
+        second && policy.temp.is_some(),
+        "there is no /tmp of its own: temporary files of other programs can be read",
+    );
+    add(
+        second && !policy.private.is_empty(),
+        "there are no private folders: those that would be can be read and not written",
     );
     add(
         second && abi < landlock::ABI_WITH_TRUNCATE,
