@@ -364,6 +364,10 @@ impl Desk {
         hosts: &[String],
         cancel: CancellationToken,
     ) -> Context {
+        if let Some(temp) = &self.shop.settings.sandbox.temp {
+            // What cannot be made is said by the command or tool that wants it.
+            let _ = temp.scratch.make();
+        }
         Context {
             call_id: call_id.to_owned(),
             tool: tool.into(),

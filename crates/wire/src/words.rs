@@ -1075,6 +1075,8 @@ words! {
     StoreOwn: "{} (your own file: a rule for commands or hosts holds in every project)", "{}（你自己的文件：命令或主机的规则对所有项目有效）";
     SandboxRequired: "`[sandbox] bash = \"require\"`, but no sandbox works here: {}. `ostler doctor` says more; `bash = \"enforce\"` starts all the same, and commands then run with all your rights", "`[sandbox] bash = \"require\"`，但这里没有可用的沙箱：{}。详见 `ostler doctor`；`bash = \"enforce\"` 仍会启动，命令以你的全部权限运行";
     SandboxConflict: "{}: see `[sandbox] forbid_read`; --no-sandbox goes without", "{}：见 `[sandbox] forbid_read`；--no-sandbox 不使用沙箱";
+    WideRoot: "{} is your home folder, or holds it: nothing in it can be changed. Start in the folder of a project, or name one with `[sandbox] workspace_root` or --add-dir.", "{} 是你的主目录，或包含它：其中的任何内容都不能更改。请在项目文件夹中启动，或用 `[sandbox] workspace_root` 或 --add-dir 指定一个。";
+    NoTilde: "{}: there is no home folder for `~`: HOME is not set to an absolute path, and this account has none. Set HOME.", "{}：`~` 没有对应的主目录：HOME 未设为绝对路径，且此账户没有主目录。请设置 HOME。";
     SandboxNone: "No sandbox works here: commands run with all your rights ({}). `ostler doctor` says more.", "这里没有可用的沙箱：命令以你的全部权限运行（{}）。详见 `ostler doctor`。";
     NoBrace: "a `}` is missing", "缺少 `}`";
     UnsetVariable: "the variable {} is not set; write ${{}:-something}", "未设置变量 {}；请写 ${{}:-something}";
@@ -1098,6 +1100,7 @@ words! {
     TopicOnline: "online", "在线";
     TopicTrust: "trust", "信任";
     TopicSandbox: "sandbox", "沙箱";
+    TopicEnvironment: "environment", "环境变量";
     TopicTerminal: "terminal", "终端";
     TopicHome: "home", "主目录";
     TopicSessions: "sessions", "会话";
@@ -1134,6 +1137,7 @@ words! {
     DocTrustChanged: "this project has changed since it was trusted: {} ignored", "此项目在信任之后已更改：{}被忽略";
     DocRefused: "this project is not trusted, as you decided: {} ignored", "按你的决定，此项目不受信任：{}被忽略";
     DocLookTrust: "look at it with `ostler trust`", "用 `ostler trust` 查看";
+    DocWithheld: "not given to commands, hooks and MCP servers, because they look like secrets: {}. `[tools.shell] env_pass` lets one through", "不会传给命令、钩子和 MCP 服务器（看起来像机密）：{}。`[tools.shell] env_pass` 可放行";
     DocSandboxOff: "off: commands run with your rights", "关闭：命令以你的权限运行";
     DocContain: "let it work in a container or a virtual machine where that matters", "如有必要，请在容器或虚拟机中运行";
     DocNoStart: "no session starts (sandbox.bash = \"require\")", "任何会话都不会启动（sandbox.bash = \"require\"）";

@@ -4,14 +4,20 @@
 
 mod denial;
 #[cfg(target_os = "linux")]
+mod gitconfig;
+#[cfg(target_os = "linux")]
 pub(crate) mod linux;
 pub mod macos;
+#[cfg(target_os = "linux")]
+mod repositories;
 #[cfg(unix)]
 mod watch;
 
 pub use denial::{Denial, Grant, Subject, explain, of_host};
 #[cfg(target_os = "linux")]
 pub use linux::SharedNetwork;
+#[cfg(target_os = "linux")]
+pub use repositories::{Repositories, Tampered};
 #[cfg(unix)]
 pub use watch::{Change, Watch};
 
