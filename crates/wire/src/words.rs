@@ -583,6 +583,7 @@ words! {
     PictureUnknown: "it is no PNG, JPEG, GIF or WebP", "不是 PNG、JPEG、GIF 或 WebP";
     PictureUnread: "it could not be read ({})", "无法读取（{}）";
     RefForbidden: "@{} may not be read and was left out.", "@{} 不允许读取，已略过。";
+    RefOutside: "@{} leads to {}, outside of the project, and was left out. Name that path to include it.", "@{} 指向项目之外的 {}，已略过。如需包含，请直接写该路径。";
     RefLeft: "@{} was left out: {}.", "@{} 已略过：{}。";
     Unconfined: "Commands run without a sandbox, with all your rights: {}.", "命令在没有沙箱的情况下以你的全部权限运行：{}。";
     RulesBroken: "The configuration has changed and cannot be used ({}); the rules from before hold.", "配置已更改但无法使用（{}）；沿用先前的规则。";

@@ -101,9 +101,6 @@ impl Border {
         if let Some(pattern) = self.deny.iter().find(|pattern| pattern.fits(real)) {
             return Judgement::Forbidden(pattern.rule.clone());
         }
-        if self.beyond == Beyond::Open {
-            return Judgement::Inside;
-        }
         let granted = self.granted.iter().find(|path| is_below(real, path));
         // A yes to a folder does not answer for what a rule wants asked inside of it.
         let is_asked = |pattern: &Pattern| {
@@ -112,7 +109,7 @@ impl Border {
         if self.ask.iter().any(is_asked) {
             return Judgement::Outside;
         }
-        if granted.is_some() {
+        if granted.is_some() || self.beyond == Beyond::Open {
             return Judgement::Inside;
         }
         match self.place(real) {
@@ -164,6 +161,8 @@ pub struct Protected {
     /// The same, for what is not protected all the same.
     pub except: Vec<String>,
     pub paths: Vec<PathBuf>,
+    /// Names count below the longest of these folders that holds the path; above it they are the project's own place.
+    pub bases: Vec<PathBuf>,
     /// What the person allowed to be changed.
     pub granted: Vec<PathBuf>,
 }
@@ -176,7 +175,11 @@ impl Protected {
         if self.paths.iter().any(|path| is_below(real, path)) {
             return true;
         }
-        let parts: Vec<String> = real
+        let bases = self.bases.iter().filter(|base| is_below(real, base));
+        let base = bases.max_by_key(|base| base.as_os_str().len());
+        let below = base.and_then(|base| real.strip_prefix(base).ok());
+        let parts: Vec<String> = below
+            .unwrap_or(real)
             .components()
             .map(|part| part.as_os_str().to_string_lossy().to_ascii_lowercase())
             .collect();
@@ -293,6 +296,7 @@ mod tests {
                 .to_vec(),
             except: vec![".ostler/research".into()],
             paths: vec!["/repo/home".into()],
+            bases: vec!["/repo".into(), "/u/.ostler/worktrees/w".into()],
             granted: vec!["/repo/sub/ostler.toml".into()],
         };
         for (path, expect) in [
@@ -308,6 +312,9 @@ mod tests {
             ("/repo/.ostler/research/log.md", false),
             ("/repo/home/AGENTS.md", true),
             ("/repo/src/main.rs", false),
+            ("/u/.ostler/worktrees/w/a", false),
+            ("/u/.ostler/worktrees/w/.git", true),
+            ("/u/.ostler/other", true),
         ] {
             assert_eq!(protected.holds(Path::new(path)), expect, "{path}");
         }

@@ -3,6 +3,7 @@
 use super::border::{Border, Judgement};
 use super::{cannot_read, check_path, describe, regular, resolve};
 use crate::error::{Error, Result};
+use crate::host::Kind;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,6 +24,15 @@ pub fn open_file(path: &Path, border: &Border) -> Result<Opened> {
     match resolve::follow(path)? == real {
         true => Ok(Opened { file, path: real }),
         false => Err(Error::Changed { path: real }),
+    }
+}
+
+pub fn look(path: &Path, border: &Border) -> Result<Kind> {
+    let stat = super::stat(path)?;
+    admit(border, &stat.path)?;
+    match stat.kind {
+        Kind::Missing => Err(Error::NotFound { path: stat.path }),
+        kind @ (Kind::File | Kind::Directory | Kind::Symlink | Kind::Other) => Ok(kind),
     }
 }
 

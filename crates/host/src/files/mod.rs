@@ -78,6 +78,16 @@ pub(crate) fn read(path: &Path, span: Span, border: &Border) -> Result<Content> 
     })
 }
 
+/// The path without symlinks, parts that do not exist yet included. Only a hint: who opens it judges again.
+pub fn real_path(path: &Path) -> PathBuf {
+    resolve::follow(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// What really lies at a path, if the border lets it pass.
+pub fn look(path: &Path, border: &Border) -> Result<Kind> {
+    opened::look(path, border)
+}
+
 /// A file whose reading never waits: what has nothing to say yet, such as the kernel's own log, is an error.
 pub fn open_without_waiting(path: &Path) -> io::Result<std::fs::File> {
     system::open_without_waiting(path)

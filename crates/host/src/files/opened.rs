@@ -4,6 +4,7 @@
 use super::border::{Border, Judgement};
 use super::{cannot_read, check_path};
 use crate::error::{Error, Result};
+use crate::host::Kind;
 use rustix::fs::{
     AtFlags, Dir, FileType, Mode, OFlags, Stat as Inode, fstat, open, openat, statat,
 };
@@ -45,6 +46,23 @@ pub fn open_file(path: &Path, border: &Border) -> Result<Opened> {
             Ok(file) => Ok(Opened { file, path: real }),
             Err(error) => Err(failed(&real, error)),
         };
+    }
+    Err(changed(path))
+}
+
+/// What lies at a path, links followed, if the border lets its real path pass.
+pub fn look(path: &Path, border: &Border) -> Result<Kind> {
+    check_path(path)?;
+    for _ in 0..MAX_TRIES {
+        let found = match open(path, looking(), Mode::empty()) {
+            Err(error) => return Err(not_there(path, border, |real| failed(&real, error))),
+            Ok(found) => found,
+        };
+        let inode = fstat(&found).map_err(|error| failed(path, error))?;
+        if let Some(real) = path_of(&found, &inode, path)? {
+            admit(border, &real)?;
+            return Ok(super::unix::kind_of(&inode));
+        }
     }
     Err(changed(path))
 }
@@ -128,7 +146,12 @@ impl TreeReader {
         };
         let real = folder.path.join(name);
         admit(&border, &real)?;
-        match openat(&folder.dir, name, reading() | OFlags::NOFOLLOW, Mode::empty()) {
+        match openat(
+            &folder.dir,
+            name,
+            reading() | OFlags::NOFOLLOW,
+            Mode::empty(),
+        ) {
             Ok(file) => Ok(file.into()),
             // A link, or a folder that is no longer where it was.
             Err(Errno::LOOP | Errno::MLINK | Errno::NOENT) => {

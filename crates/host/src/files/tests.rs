@@ -1,7 +1,7 @@
 //! File operations against a real folder: where they lead, what they refuse, what they leave behind.
 
-use super::resolve::follow;
 use super::border::Border;
+use super::resolve::follow;
 use super::{rename, stat, write};
 use crate::error::Error;
 use crate::host::{Kind, RenameOptions, Roots, Span, WriteOptions};
@@ -834,7 +834,11 @@ fn a_file_is_judged_where_it_really_lies() {
     let border = border(&world);
     let said = |path: &str| match super::read(&world.base.join(path), ALL, &border) {
         Ok(content) => String::from_utf8(content.bytes.to_vec()).unwrap(),
-        Err(error) => format!("{error:?}").split([' ', '{']).next().unwrap().to_owned(),
+        Err(error) => format!("{error:?}")
+            .split([' ', '{'])
+            .next()
+            .unwrap()
+            .to_owned(),
     };
     for (path, expect) in [
         ("in/a", "a"),
@@ -859,7 +863,11 @@ fn a_file_is_judged_where_it_really_lies() {
     }
     let listed = |path: &str| match super::list(&world.base.join(path), 9, &border) {
         Ok(listing) => listing.entries.len().to_string(),
-        Err(error) => format!("{error:?}").split([' ', '{']).next().unwrap().to_owned(),
+        Err(error) => format!("{error:?}")
+            .split([' ', '{'])
+            .next()
+            .unwrap()
+            .to_owned(),
     };
     for (path, expect) in [
         ("in/sub", "1"),
