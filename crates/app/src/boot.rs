@@ -338,6 +338,7 @@ impl Boot {
             },
             sealed: self.places.sealed(),
             reserved: self.reserved(),
+            folders: crate::folders::folders(self)?,
         })
     }
 

@@ -14,6 +14,7 @@ use crate::policy::{
 };
 use crate::tool::ToolError;
 use ostler_wire::{Access, Approval, Ask, AskKind, Body, Choice, Language, Notice, Word};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Characters of a fact's name that are shown.
@@ -24,6 +25,8 @@ const MAX_NAME: usize = 80;
 pub struct Leave {
     /// Named by the call, and allowed with it by the person.
     pub hosts: Vec<String>,
+    /// Real paths of the files that it was allowed to touch.
+    pub paths: Vec<PathBuf>,
 }
 
 /// What "for the session" and "always" would mean for a call.
@@ -64,9 +67,10 @@ pub async fn permit(
     {
         return Ok(Err(error));
     }
-    let fresh = needs_a_fresh_yes(&prepared.accesses);
+    let fresh = needs_a_fresh_yes(&prepared.accesses) || decision.only_person;
     let refuses = desk.standing.stance.refuses_prompts();
-    match (
+    let paths = decision.touched.clone();
+    let leave = match (
         decision.verdict,
         desk.manner.interactive,
         desk.policy.headless,
@@ -80,12 +84,13 @@ pub async fn permit(
             record(desk, prepared, &decision, &Answer::from("deny"), None)?;
             Ok(Err(blocked(desk, prepared, &decision)))
         }
-    }
+    }?;
+    Ok(leave.map(|leave| Leave { paths, ..leave }))
 }
 
 /// A hook answers for the person where no rule speaks, and may always want them asked. A deny is a deny.
 fn hooked(prepared: &Prepared, decision: &mut Decision) {
-    let fresh = needs_a_fresh_yes(&prepared.accesses);
+    let fresh = needs_a_fresh_yes(&prepared.accesses) || decision.only_person;
     match (prepared.permission, decision.verdict) {
         (Permission::Allow, Verdict::Ask) if decision.rule.is_none() && !fresh => {
             decision.verdict = Verdict::Allow;
@@ -136,6 +141,10 @@ pub fn blocked(desk: &Desk, prepared: &Prepared, decision: &Decision) -> ToolErr
             )
         }
         (Some(rule), _) => format!(" by the rule {rule}"),
+        (None, Verdict::Ask) if decision.only_person || !decision.outside.is_empty() => format!(
+            ", because {}, and nobody can be asked",
+            Language::English.say(decision.reason)
+        ),
         (None, Verdict::Ask) => ", because nobody can be asked".to_owned(),
         (None, Verdict::Allow | Verdict::Deny) => String::new(),
     };
@@ -299,6 +308,9 @@ async fn ask(
         }
         ("session", Some(_)) => {
             desk.standing.grant(&prepared.accesses);
+            if !prepared.accesses.iter().any(Access::needs_permission) {
+                desk.standing.reads.extend(decision.touched);
+            }
             Ok(leave(prepared))
         }
         // Also where saving failed: it holds for the session, and no wider than was read.
@@ -338,6 +350,7 @@ pub fn leave(prepared: &Prepared) -> Leave {
     };
     Leave {
         hosts: prepared.accesses.iter().filter_map(host).collect(),
+        ..Leave::default()
     }
 }
 
