@@ -8,6 +8,7 @@ use crate::compaction::{Folding, Gauge};
 use crate::confine::Commons;
 use crate::conversation::{Conversation, Sent};
 use crate::crew::{Crew, Offer};
+use crate::dispatch::Leave;
 use crate::extra::Extra;
 use crate::feed::Feed;
 use crate::history::History;
@@ -356,12 +357,12 @@ impl Desk {
         }
     }
 
-    /// What a run of this tool works with. `hosts` are those that the person allowed this call to reach.
+    /// What a run of this tool works with.
     pub fn context(
         &self,
         call_id: &str,
         tool: &str,
-        hosts: &[String],
+        leave: &Leave,
         cancel: CancellationToken,
     ) -> Context {
         Context {
@@ -379,7 +380,7 @@ impl Desk {
             memory: self.manner.mind.memory.clone(),
             commons: self.shop.commons.clone(),
             guard: self.guard(tool),
-            terms: Arc::new(self.standing.terms(&self.policy.rules, hosts)),
+            terms: Arc::new(self.standing.terms(&self.policy.rules, leave)),
             todo: self.shop.todo.clone(),
             answer: None,
             petitions: self.manner.petitions.clone(),

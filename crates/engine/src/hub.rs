@@ -514,7 +514,8 @@ impl LocalHub {
             policy: Arc::new(options.policy.clone()),
             scope: Arc::new(
                 Scope::new(&options.root, options.user_home.clone())
-                    .with_shell(&options.tools.shell),
+                    .with_shell(&options.tools.shell)
+                    .held_by(options.policy.containment),
             ),
             shop,
             manner: Manner {

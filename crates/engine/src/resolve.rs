@@ -43,7 +43,8 @@ pub async fn resolved(
             | Access::Mcp { .. }
             | Access::Job(_)
             | Access::Delegate { .. }
-            | Access::Memory => {}
+            | Access::Memory
+            | Access::History => {}
         }
     }
     paths.dedup();

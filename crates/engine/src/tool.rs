@@ -10,7 +10,7 @@ use crate::inbox::Answer;
 use crate::jobs::Jobs;
 use crate::memory::Memory;
 use crate::petition::Petitions;
-use crate::policy::Guard;
+use crate::policy::{Containment, Guard};
 use crate::seen::Seen;
 use futures_util::future::BoxFuture;
 use ostler_host::Host;
@@ -116,6 +116,8 @@ pub struct Scope {
     pub user_home: Option<PathBuf>,
     /// Commands are read by a shell with a language of its own: what they do cannot be told for sure.
     pub foreign_shell: bool,
+    /// What holds commands: where nothing does, only a short list of them counts as readers.
+    pub containment: Containment,
 }
 
 impl Scope {
@@ -124,6 +126,15 @@ impl Scope {
             root: root.into(),
             user_home,
             foreign_shell: false,
+            containment: Containment::Sandbox,
+        }
+    }
+
+    /// For commands that this holds.
+    pub fn held_by(self, containment: Containment) -> Self {
+        Self {
+            containment,
+            ..self
         }
     }
 

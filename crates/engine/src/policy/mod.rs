@@ -3,7 +3,9 @@
 pub mod decide;
 mod glob;
 pub mod guard;
+pub mod headless;
 mod mcp;
+pub mod plain_look;
 pub mod plan;
 mod propose;
 pub mod rules;
@@ -11,10 +13,10 @@ pub mod shell;
 pub mod stance;
 
 pub use decide::{
-    BUILT_IN, Call, Decision, Fallback, Headless, Policy, Posture, Resolved, Verdict,
-    needs_a_fresh_yes,
+    BUILT_IN, Call, Decision, Fallback, Policy, Posture, Resolved, Verdict, needs_a_fresh_yes,
 };
 pub use guard::Guard;
+pub use headless::{Containment, Headless, Refusal};
 pub use mcp::{mcp_accesses, mcp_looks};
 pub use plan::{Gate, Maker, Mode, Planned, gate};
 pub use propose::propose;
