@@ -519,7 +519,8 @@ impl LocalHub {
             scope: Arc::new(
                 Scope::new(&options.root, options.user_home.clone())
                     .with_shell(&options.tools.shell)
-                    .with_temp(temp, kept),
+                    .with_temp(temp, kept)
+                    .held_by(options.policy.containment),
             ),
             shop,
             manner: Manner {

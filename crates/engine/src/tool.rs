@@ -10,7 +10,7 @@ use crate::inbox::Answer;
 use crate::jobs::Jobs;
 use crate::memory::Memory;
 use crate::petition::Petitions;
-use crate::policy::Guard;
+use crate::policy::{Containment, Guard};
 use crate::seen::Seen;
 use futures_util::future::BoxFuture;
 use ostler_host::Host;
@@ -123,6 +123,8 @@ pub struct Scope {
     pub temp: Option<PathBuf>,
     /// Folders below the real `/tmp` that commands see at their own path all the same.
     pub kept: Vec<PathBuf>,
+    /// What holds commands: where nothing does, only a short list of them counts as readers.
+    pub containment: Containment,
 }
 
 impl Scope {
@@ -133,6 +135,15 @@ impl Scope {
             foreign_shell: false,
             temp: None,
             kept: Vec::new(),
+            containment: Containment::Sandbox,
+        }
+    }
+
+    /// For commands that this holds.
+    pub fn held_by(self, containment: Containment) -> Self {
+        Self {
+            containment,
+            ..self
         }
     }
 
