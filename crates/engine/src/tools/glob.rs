@@ -21,9 +21,8 @@ pub struct Glob;
 
 #[derive(Deserialize, JsonSchema)]
 pub struct Args {
-    #[serde(alias = "glob")]
     pattern: String,
-    #[serde(default, alias = "directory")]
+    #[serde(default)]
     path: Option<String>,
 }
 
