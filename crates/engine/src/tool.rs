@@ -1,5 +1,6 @@
 //! What a tool is: typed arguments, one declaration of what a call touches, and a run that never asks anyone.
 
+use crate::arguments::read_arguments;
 use crate::artifacts::Artifacts;
 use crate::aside::Aside;
 use crate::confine::{Commons, SandboxSettings, Terms};
@@ -17,7 +18,6 @@ use ostler_host::Host;
 use ostler_llm::ToolSpec;
 use ostler_wire::{Access, Body, Delta, Image, Json, Language, TodoItem};
 use schemars::JsonSchema;
-use serde::Deserialize as _;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::ffi::OsString;
@@ -404,12 +404,7 @@ impl<T: Typed> Tool for T {
 }
 
 fn parse<T: Typed>(args: &Value) -> Result<T::Args, ToolError> {
-    T::Args::deserialize(args).map_err(|e| {
-        ToolError::new(
-            "invalid_input",
-            format!("Invalid arguments for {}: {e}.", T::NAME),
-        )
-    })
+    read_arguments(T::NAME, args).map(|(args, _)| args)
 }
 
 #[cfg(test)]

@@ -41,29 +41,20 @@ pub struct Bash;
 
 #[derive(Deserialize, JsonSchema)]
 pub struct Args {
-    #[serde(alias = "cmd", alias = "script")]
     command: String,
     /// "10m": so long, then on as a job; false: a job at once
     #[serde(default)]
     wait: Option<Wait>,
-    #[serde(default, alias = "workdir", alias = "directory")]
+    #[serde(default)]
     cwd: Option<String>,
     /// On a terminal; answer it with bash_input
     #[serde(default)]
     tty: Option<bool>,
-    /// What some models were taught to write for `wait: false`.
-    #[serde(default, alias = "background")]
-    #[schemars(skip)]
-    run_in_background: Option<bool>,
 }
 
 impl Args {
     fn wait(&self) -> Wait {
-        match (self.wait, self.run_in_background) {
-            (Some(wait), _) => wait,
-            (None, Some(true)) => Wait::Not,
-            (None, Some(false) | None) => Wait::Whole,
-        }
+        self.wait.unwrap_or(Wait::Whole)
     }
 
     fn tty(&self) -> bool {
