@@ -529,10 +529,8 @@ words! {
     WhyHeld: "the project and the sandbox hold it", "它限于项目和沙箱之内";
     WhyHeadlessDeny: "`[permissions] headless` is \"deny\"", "`[permissions] headless` 为 \"deny\"";
     WhyNetwork: "it reaches the network, and no rule allows the host", "它会访问网络，且没有规则允许该主机";
-    WhyOutside: "it reaches outside of the project", "它会访问项目之外";
     WhyServerWrites: "an MCP server may change something with it", "MCP 服务器可能借此更改内容";
     WhyOtherProjects: "it reads what was said in other projects", "它会读取其他项目的会话";
-    WhyProtected: "it changes a file that decides what runs or what is asked later", "它会更改决定以后运行或询问内容的文件";
     WhyGitHistory: "it deletes what git keeps", "它会删除 git 保存的内容";
     WhyNoLayer: "no sandbox works here, so only reading runs unasked", "此处没有可用的沙箱，因此只有读取无需询问";
     TriedToWrite: "It ran as a command that only reads, and this was refused: {}", "它作为只读命令运行时被拒绝：{}";

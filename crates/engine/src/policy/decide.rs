@@ -168,7 +168,8 @@ impl Policy {
             | Access::Mcp { .. }
             | Access::Job(_)
             | Access::Delegate { .. }
-            | Access::Memory => None,
+            | Access::Memory
+            | Access::History => None,
         })?;
         Some((format!("Read({})", ban.display()), Word::WhyForbidden))
     }
@@ -189,7 +190,8 @@ impl Policy {
                 | Access::Mcp { .. }
                 | Access::Job(_)
                 | Access::Delegate { .. }
-                | Access::Memory => None,
+                | Access::Memory
+                | Access::History => None,
             });
             let mut paths = read.chain(&segment.names);
             segment.read_only && paths.any(|path| leads_out(path))
@@ -202,7 +204,8 @@ impl Policy {
             | Access::Mcp { .. }
             | Access::Job(_)
             | Access::Delegate { .. }
-            | Access::Memory => false,
+            | Access::Memory
+            | Access::History => false,
         };
         if !call.accesses.iter().any(has_false) {
             return Cow::Borrowed(call.accesses);
@@ -244,7 +247,8 @@ impl Policy {
             | Access::Mcp { .. }
             | Access::Job(_)
             | Access::Delegate { .. }
-            | Access::Memory => false,
+            | Access::Memory
+            | Access::History => false,
         })
     }
 
@@ -371,7 +375,8 @@ impl Policy {
             | Access::Mcp { .. }
             | Access::Job(_)
             | Access::Delegate { .. }
-            | Access::Memory => false,
+            | Access::Memory
+            | Access::History => false,
         };
         let needing = |a: &&Access| a.needs_permission() || leaves(a);
         for access in call.accesses.iter().filter(needing) {
