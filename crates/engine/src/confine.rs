@@ -2,11 +2,15 @@
 //! back. What commands may touch is settled by whoever fills `SandboxSettings`, and by the terms of a call.
 
 mod commons;
+mod environment;
+mod folders;
+mod settings;
 mod shape;
 mod spawn;
 mod verdict;
 
 pub use commons::Commons;
+pub use settings::{Caches, Reader, SandboxMode, SandboxSettings, Temp};
 pub use spawn::{Services, SpawnError, Spawned, spawn};
 pub use verdict::{Verdict, lines};
 
@@ -15,6 +19,7 @@ use crate::policy::Rule;
 use crate::proxy::{self, Guest, Reach};
 use crate::tool::ToolError;
 use commons::Common;
+use folders::Folders;
 #[cfg(unix)]
 use ostler_host::sandbox::Watch;
 use ostler_host::sandbox::{self, Layer, Network, PROXY, Plan, Policy};
@@ -49,31 +54,11 @@ pub const CONNECT_MODE: &str = "__connect";
 #[cfg(unix)]
 const MAX_ASIDE: u64 = 1 << 20;
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SandboxMode {
-    /// Where the system can; elsewhere commands run without, and the person is told once.
-    Enforce,
-    /// No command runs where the system cannot.
-    Require,
-    #[default]
-    Off,
-}
-
-#[derive(Clone, Debug, Default)]
-pub struct SandboxSettings {
-    pub mode: SandboxMode,
-    pub policy: Policy,
-    /// Of `policy.forbid_read`, what no grant opens.
-    pub sealed: Vec<PathBuf>,
-    /// Our own program, which has `CONNECT_MODE`.
-    pub program: Option<PathBuf>,
-}
-
 /// What holds for one command beyond the settings: less while planning, more by what was granted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Terms {
-    /// Nothing may be written.
+    /// The reader's sandbox: nothing may be written, no host reached, and of the home little is seen.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub read_only: bool,
     /// Hosts that may be reached, as in a `Net(…)` rule.
@@ -106,14 +91,11 @@ pub struct Confined {
     #[cfg(unix)]
     watch: Option<Watch>,
     terms: Arc<Terms>,
-    sealed: Vec<PathBuf>,
-    program: Option<PathBuf>,
     /// The way to single hosts, where there is one.
     guest: Option<Guest>,
-    artifacts: Option<Artifacts>,
-    call_id: String,
     cwd: PathBuf,
-    user_home: Option<PathBuf>,
+    folders: Folders,
+    services: Services,
 }
 
 /// Makes the plan and remembers what it cannot hold. To be called right before the command, which `put_on` is to be
@@ -128,18 +110,27 @@ async fn prepare(
         return Ok(Outcome::Free);
     }
     let reach = reach(services, terms).map_err(SpawnError::Terms)?;
-    let made = match common(services).await {
+    let made = match common(services, terms).await {
         Ok(common) => {
+            let online = common.is_some() && reach.leads_anywhere();
             let guest = common.as_ref().map(|common| common.proxy.admit(reach));
             let network = common.map(|common| common.network.clone());
             let (services, terms) = (services.clone(), Arc::new(terms.clone()));
             let (cwd, env) = (command.cwd.clone(), command.env.clone());
             let made = move || {
+                let folders = Folders::make(&services.sandbox, &terms)?;
+                let request = shape::Request {
+                    terms: &terms,
+                    env: &env,
+                    online,
+                    artifacts: services.artifacts.as_ref().map(Artifacts::dir),
+                    scratch: folders.own(),
+                };
                 let policy = Policy {
                     shared: network,
-                    ..shape::shape(&services.sandbox, &terms, &env)
+                    ..shape::shape(&services.sandbox, &request)
                 };
-                make(services, terms, cwd, policy, guest)
+                make(services, terms, (cwd, policy, folders), guest)
             };
             let lost = |_| {
                 let why = "The sandbox could not be prepared.";
@@ -158,10 +149,14 @@ async fn prepare(
     }
 }
 
-/// What this command shares with the others of its session.
-async fn common(services: &Services) -> Result<Option<&Common>, sandbox::Error> {
+/// What this command shares with the others of its session. A reader has no network.
+async fn common<'a>(
+    services: &'a Services,
+    terms: &Terms,
+) -> Result<Option<&'a Common>, sandbox::Error> {
     let policy = &services.sandbox.policy;
     match policy.network {
+        Network::Proxy if terms.read_only => Ok(None),
         Network::Proxy => services.commons.get(&*services.host, policy.layer).await,
         Network::Off | Network::Loopback | Network::On => Ok(None),
     }
@@ -170,8 +165,7 @@ async fn common(services: &Services) -> Result<Option<&Common>, sandbox::Error> 
 fn make(
     services: Services,
     terms: Arc<Terms>,
-    cwd: PathBuf,
-    policy: Policy,
+    (cwd, policy, folders): (PathBuf, Policy, Folders),
     guest: Option<Guest>,
 ) -> Result<Outcome, sandbox::Error> {
     let plan = Plan::prepare(&policy)?;
@@ -185,13 +179,10 @@ fn make(
         policy,
         layer,
         terms,
-        sealed: services.sandbox.sealed,
-        program: services.sandbox.program,
         guest,
-        artifacts: services.artifacts,
-        call_id: services.call_id,
         cwd,
-        user_home: services.user_home,
+        folders,
+        services,
     })))
 }
 
@@ -219,8 +210,11 @@ fn reach(services: &Services, terms: &Terms) -> Result<Reach, ToolError> {
 impl Confined {
     pub fn put_on(&self, command: &mut Command) {
         self.plan.put_on(command);
+        self.folders
+            .point_to(&mut command.env, &self.policy.writable);
         if let Some(guest) = &self.guest {
-            lead(&mut command.env, guest.token(), self.program.as_deref());
+            let program = self.services.sandbox.program.as_deref();
+            lead(&mut command.env, guest.token(), program);
         }
     }
 
@@ -239,7 +233,7 @@ impl Confined {
         let real = std::fs::canonicalize(path);
         let real = real.as_deref().unwrap_or(path);
         let holds = |s: &PathBuf| path.starts_with(s) || real.starts_with(s);
-        self.sealed.iter().any(holds)
+        self.services.sandbox.sealed.iter().any(holds)
     }
 
     #[cfg(unix)]
@@ -254,8 +248,8 @@ impl Confined {
                 .into_iter()
                 .enumerate()
                 .map(|(i, path)| {
-                    let name = format!("protected-{}-{i}", self.call_id);
-                    let artifacts = self.artifacts.as_ref();
+                    let name = format!("protected-{}-{i}", self.services.call_id);
+                    let artifacts = self.services.artifacts.as_ref();
                     let kept = artifacts.and_then(|to| keep_aside(to, &name, &path));
                     (path, kept)
                 })

@@ -1,7 +1,9 @@
 //! The one place of the engine that starts programs: it prepares the sandbox, puts it on and spawns. Who may run a program at
 //! all is decided elsewhere; `cargo xtask tidy` finds every other place that spawns.
 
-use super::{Commons, Confined, Outcome, SandboxMode, SandboxSettings, Terms, prepare};
+use super::{
+    Commons, Confined, Outcome, SandboxMode, SandboxSettings, Terms, environment, prepare,
+};
 use crate::artifacts::Artifacts;
 use crate::policy::Policy;
 use crate::tool::{Context, ToolError};
@@ -106,6 +108,9 @@ pub async fn spawn(
     terms: &Terms,
 ) -> Result<Spawned, SpawnError> {
     command.sandbox = None;
+    if terms.read_only {
+        environment::make_reader(&mut command.env);
+    }
     let outcome = prepare(services, &command, terms).await?;
     let (confined, missing) = match outcome {
         Outcome::Free => match services.sandbox.mode {
