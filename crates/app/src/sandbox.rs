@@ -187,6 +187,7 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
             forbid_read,
             closed: closed(boot),
             protect,
+            visible: temp::visible(boot),
             network: match boot.loaded.config.sandbox.network {
                 true => Network::On,
                 false => Network::Proxy,

@@ -210,6 +210,9 @@ impl Run {
         match (ended, wait) {
             (Ended::Exited(exit), _) => {
                 self.live.flush();
+                if let Some(confined) = &self.confined {
+                    confined.take_leftovers(&mut self.process);
+                }
                 let data = self.streams.report(exit_code(exit), note(exit));
                 Ok(judged(self.confined, exit, data).await)
             }
