@@ -10,6 +10,9 @@ mod common;
 #[cfg(target_os = "linux")]
 mod tries;
 #[cfg(target_os = "linux")]
+#[expect(clippy::print_stdout, reason = "each case tells what it tried")]
+mod views;
+#[cfg(target_os = "linux")]
 mod world;
 
 #[cfg(target_os = "linux")]
@@ -35,6 +38,7 @@ mod cases {
     use crate::attempts::{ATTEMPTS, Attempt, Held, WORK};
     use crate::cases;
     use crate::common::*;
+    use crate::views::*;
     use crate::world::World;
     use ostler_host::sandbox::{self, Choice, Layer, Network, Plan, Policy, Readable};
     use ostler_host::{Command, Host, Local};
@@ -65,6 +69,11 @@ mod cases {
         nothing_writable,
         one_network_for_all_commands_of_a_session,
         a_door_in_the_network,
+        a_reader_changes_nothing_and_sees_little,
+        private_folders_are_for_one_command,
+        many_readers_at_once,
+        a_tmp_of_its_own,
+        a_run_of_its_own,
         cost,
         as_an_ordinary_user,
     ];
@@ -84,7 +93,7 @@ mod cases {
     }
 
     /// The layer's choice, or `None` with a word on what is missing.
-    fn usable(layer: Layer) -> Option<Choice> {
+    pub fn usable(layer: Layer) -> Option<Choice> {
         let report = sandbox::probe();
         if !report.layers.contains(&layer) {
             println!("  skipped, this machine lacks: {:?}", report.missing);
