@@ -6,6 +6,8 @@
 mod common;
 #[path = "sandbox/places.rs"]
 mod places;
+#[path = "sandbox/readers.rs"]
+mod readers;
 
 use common::{Scene, of_type, skipped};
 use ostler_host::sandbox::{Layer, probe};
