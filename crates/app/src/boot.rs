@@ -17,6 +17,7 @@ use crate::config::plugins::{Configured, gather};
 use crate::config::providers;
 use crate::config::resolve::Resolver;
 use crate::config::schema::{self, ProviderConfig};
+use crate::config::tree::Layer;
 use crate::config::trust::{Approval, Book};
 use crate::flags::{Global, PermissionMode};
 use crate::rule_store;
@@ -24,11 +25,12 @@ use crate::rule_watch::Watch;
 use crate::speech::{self, filled, spoken};
 use anyhow::{Context as _, anyhow};
 use ostler_engine::budget::{Budget, Limits};
+use ostler_engine::confine::SandboxMode;
 use ostler_engine::hooks::Hook;
 use ostler_engine::ledger::Ledger;
-use ostler_engine::policy::{Fallback, Headless, Policy, Posture, Rule, Rules};
+use ostler_engine::policy::{Containment, Fallback, Headless, Policy, Posture, Rule, Rules};
 use ostler_engine::redact::Redactor;
-use ostler_engine::tool::ToolSettings;
+use ostler_engine::tool::{ToolSettings, normalise};
 use ostler_engine::{Options, RuleStore};
 use ostler_host::Local;
 use ostler_llm::{Effort, Params, Secret, Transport, TransportOptions};
@@ -328,6 +330,7 @@ impl Boot {
                 schema::PermissionMode::Deny => Fallback::Deny,
             },
             headless: match permissions.headless {
+                schema::Headless::Sandbox => Headless::Sandbox,
                 schema::Headless::Allow => Headless::Allow,
                 schema::Headless::Deny => Headless::Deny,
             },
@@ -336,9 +339,37 @@ impl Boot {
                 (false, Some(PermissionMode::Auto)) => Posture::Auto,
                 (false, Some(PermissionMode::Ask) | None) => Posture::Ask,
             },
+            containment: self.containment(),
+            roots: self.roots(),
             sealed: self.places.sealed(),
             reserved: self.reserved(),
+            folders: crate::folders::folders(self)?,
         })
+    }
+
+    /// What holds commands here. That a project turned the sandbox off is no consent of the person.
+    pub fn containment(&self) -> Containment {
+        let by_project = self.loaded.layer_of(&["sandbox", "bash"]) == Some(Layer::Project);
+        match crate::sandbox::mode(self) {
+            SandboxMode::Off if by_project && !self.global.no_sandbox => Containment::Missing,
+            SandboxMode::Off => Containment::Waived,
+            SandboxMode::Enforce | SandboxMode::Require => match crate::sandbox::active(self) {
+                Ok(_) if self.loaded.config.sandbox.network => Containment::SandboxOnline,
+                Ok(_) => Containment::Sandbox,
+                Err(_) => Containment::Missing,
+            },
+        }
+    }
+
+    /// Folders that belong to the work, by their names and without links.
+    fn roots(&self) -> Vec<PathBuf> {
+        let named = crate::sandbox::granted(self);
+        let real = named.iter().filter_map(|path| path.canonicalize().ok());
+        let mut all: Vec<PathBuf> = real.collect();
+        all.extend(named.iter().map(|path| normalise(path)));
+        all.sort();
+        all.dedup();
+        all
     }
 
     fn tool_filter(&self) -> Vec<String> {
@@ -550,6 +581,10 @@ fn overrides(global: &Global) -> Vec<Override> {
         Some(Cap::Usd(usd)) => out.push(one("--budget", "budget.run.usd", usd.to_string())),
         Some(Cap::Tokens(n)) => out.push(one("--budget", "budget.run.tokens", n.to_string())),
         None => {}
+    }
+    if !global.allow.is_empty() {
+        let rules = toml::Value::from(global.allow.clone());
+        out.push(one("--allow", "permissions.allow", rules.to_string()));
     }
     if global.no_color {
         out.push(one("--no-color", "display.color", "never".into()));

@@ -258,7 +258,7 @@ fn check_tildes(boot: &Boot) -> anyhow::Result<()> {
     }
 }
 
-fn forbidden(boot: &Boot) -> anyhow::Result<Vec<PathBuf>> {
+pub fn forbidden(boot: &Boot) -> anyhow::Result<Vec<PathBuf>> {
     let places = &boot.places;
     let mut paths = Vec::new();
     for written in &boot.loaded.config.sandbox.forbid_read {

@@ -448,6 +448,7 @@ impl LocalHub {
         if let Some(heir) = heir {
             crew::settle(&mut desk, heir);
         }
+        desk.open_own_files();
         let is_new = desk.log.is_empty();
         let opening = self.opening(&mut past, is_new, (&reference, title), &prefix);
         let (mode, window) = (
@@ -518,7 +519,8 @@ impl LocalHub {
             scope: Arc::new(
                 Scope::new(&options.root, options.user_home.clone())
                     .with_shell(&options.tools.shell)
-                    .with_temp(temp, kept),
+                    .with_temp(temp, kept)
+                    .held_by(options.policy.containment),
             ),
             shop,
             manner: Manner {

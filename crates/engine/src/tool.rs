@@ -1,5 +1,6 @@
 //! What a tool is: typed arguments, one declaration of what a call touches, and a run that never asks anyone.
 
+use crate::arguments::read_arguments;
 use crate::artifacts::Artifacts;
 use crate::aside::Aside;
 use crate::confine::{Commons, SandboxSettings, Terms};
@@ -10,14 +11,13 @@ use crate::inbox::Answer;
 use crate::jobs::Jobs;
 use crate::memory::Memory;
 use crate::petition::Petitions;
-use crate::policy::Guard;
+use crate::policy::{Containment, Guard};
 use crate::seen::Seen;
 use futures_util::future::BoxFuture;
 use ostler_host::Host;
 use ostler_llm::ToolSpec;
 use ostler_wire::{Access, Body, Delta, Image, Json, Language, TodoItem};
 use schemars::JsonSchema;
-use serde::Deserialize as _;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::ffi::OsString;
@@ -123,6 +123,8 @@ pub struct Scope {
     pub temp: Option<PathBuf>,
     /// Folders below the real `/tmp` that commands see at their own path all the same.
     pub kept: Vec<PathBuf>,
+    /// What holds commands: where nothing does, only a short list of them counts as readers.
+    pub containment: Containment,
 }
 
 impl Scope {
@@ -133,6 +135,15 @@ impl Scope {
             foreign_shell: false,
             temp: None,
             kept: Vec::new(),
+            containment: Containment::Sandbox,
+        }
+    }
+
+    /// For commands that this holds.
+    pub fn held_by(self, containment: Containment) -> Self {
+        Self {
+            containment,
+            ..self
         }
     }
 
@@ -393,12 +404,7 @@ impl<T: Typed> Tool for T {
 }
 
 fn parse<T: Typed>(args: &Value) -> Result<T::Args, ToolError> {
-    T::Args::deserialize(args).map_err(|e| {
-        ToolError::new(
-            "invalid_input",
-            format!("Invalid arguments for {}: {e}.", T::NAME),
-        )
-    })
+    read_arguments(T::NAME, args).map(|(args, _)| args)
 }
 
 #[cfg(test)]

@@ -10,13 +10,14 @@ use super::wait::Wait;
 use crate::confine::{self, Confined, Services, Spawned};
 use crate::cut::{Capture, Captured};
 use crate::jobs::{Plain, Started, end_tree, exit_code};
+use crate::policy::plain_look::{Cwd, is_plain_look};
 use crate::policy::shell::{self, Place};
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use bytes::Bytes;
 use live::Live;
 use ostler_host::{Command, Exit, Kind, Output, Process, Signal, Stdio};
 use ostler_wire::{Access, Body, Notice, Segment, Word};
-pub use report::render;
+pub use report::{JUDGED_AGAIN, render};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -40,29 +41,20 @@ pub struct Bash;
 
 #[derive(Deserialize, JsonSchema)]
 pub struct Args {
-    #[serde(alias = "cmd", alias = "script")]
     command: String,
     /// "10m": so long, then on as a job; false: a job at once
     #[serde(default)]
     wait: Option<Wait>,
-    #[serde(default, alias = "workdir", alias = "directory")]
+    #[serde(default)]
     cwd: Option<String>,
     /// On a terminal; answer it with bash_input
     #[serde(default)]
     tty: Option<bool>,
-    /// What some models were taught to write for `wait: false`.
-    #[serde(default, alias = "background")]
-    #[schemars(skip)]
-    run_in_background: Option<bool>,
 }
 
 impl Args {
     fn wait(&self) -> Wait {
-        match (self.wait, self.run_in_background) {
-            (Some(wait), _) => wait,
-            (None, Some(true)) => Wait::Not,
-            (None, Some(false) | None) => Wait::Whole,
-        }
+        self.wait.unwrap_or(Wait::Whole)
     }
 
     fn tty(&self) -> bool {
@@ -88,6 +80,13 @@ impl Typed for Bash {
         let mut segments = shell::analyse(&args.command, &place);
         // A job and a program on a terminal are more than a look at something.
         if args.tty() || args.wait() == Wait::Not {
+            segments.iter_mut().for_each(|s| s.read_only = false);
+        }
+        let cwd = match place.cwd == scope.root {
+            true => Cwd::Root,
+            false => Cwd::Elsewhere,
+        };
+        if !scope.containment.has_layer() && !is_plain_look(&args.command, &segments, cwd) {
             segments.iter_mut().for_each(|s| s.read_only = false);
         }
         // What was seen in it holds for deny rules; nothing that was not seen is ruled out.
