@@ -8,6 +8,8 @@ mod common;
 mod places;
 #[path = "sandbox/readers.rs"]
 mod readers;
+#[path = "sandbox/traces.rs"]
+mod traces;
 
 use common::{Scene, of_type, skipped};
 use ostler_host::sandbox::{Layer, probe};

@@ -2,7 +2,7 @@
 
 use crate::boot::Boot;
 use crate::config::paths::is_inside;
-use ostler_engine::confine::Temp;
+use ostler_engine::confine::{SandboxMode, Temp};
 use ostler_host::Scratch;
 use ostler_host::sandbox::Layer;
 use std::path::{Path, PathBuf};
@@ -21,6 +21,13 @@ pub fn find(boot: &Boot, layer: Option<Layer>) -> Option<Temp> {
         scratch: SCRATCH.get_or_init(made).clone(),
         is_tmp: matches!(layer, Some(Layer::Namespaces | Layer::Bubblewrap)),
     })
+}
+
+/// Where the temporary files of commands are, if commands are confined.
+pub fn folder(boot: &Boot) -> Option<PathBuf> {
+    let confined = super::mode(boot) != SandboxMode::Off;
+    let temp = find(boot, None).filter(|_| confined)?;
+    Some(temp.scratch.folder())
 }
 
 /// The folder that all share, unless it is the whole disk, the home, or holds the home or the project.

@@ -130,7 +130,7 @@ fn many_read_at_once() {
 const READER: &str = "git diff";
 
 fn lend_reader(scene: &Scene, script: &str) {
-    scene.space.write("evil", &format!("#!/bin/sh\n{script}\n"));
+    scene.space.write("evil", &format!("#!/bin/sh\nexec 1>&2\n{script}\n"));
     std::fs::set_permissions(
         scene.space.root().join("evil"),
         std::os::unix::fs::PermissionsExt::from_mode(0o755),
@@ -181,20 +181,20 @@ fn a_wrong_reader_changes_and_reaches_nothing() {
         project(&scene);
         let script = format!(
             "for d in . $HOME /tmp /var/tmp /dev/shm $OSTLER_HOME; do echo x > $d/made-by-reader; done
-             curl -s -m 5 http://127.0.0.1:{port}/ && echo reached
-             python3 -c 'import socket; socket.socket(socket.AF_UNIX); print(\"unix\")'
-             python3 -c 'import socket; socket.socketpair(); print(\"pair\")'
-             echo x > $TMPDIR/own && echo temporary
-             mkdir -p $GOCACHE && echo cached
-             echo ran"
+             curl -s -m 5 http://127.0.0.1:{port}/ && echo got-reached
+             python3 -c 'import socket; socket.socket(socket.AF_UNIX); print(\"got-unix\")'
+             python3 -c 'import socket; socket.socketpair(); print(\"got-pair\")'
+             echo x > $TMPDIR/own && echo got-temporary
+             mkdir -p $GOCACHE && echo got-cached
+             echo got-ran"
         );
         lend_reader(&scene, &script);
         let told = read_all(&scene, &[READER, "git status --short"], |run| run).join("\n");
-        assert!(told.contains("+ran"), "{layer}: {told}");
-        for never in ["+reached", "+unix"] {
+        assert!(told.contains("got-ran"), "{layer}: {told}");
+        for never in ["\ngot-reached", "\ngot-unix"] {
             assert!(!told.contains(never), "{layer}: {told}");
         }
-        for ever in ["+pair", "+temporary", "+cached"] {
+        for ever in ["got-pair", "got-temporary", "got-cached"] {
             assert!(told.contains(ever), "{layer}: {ever}: {told}");
         }
         let home = scene.space.user_home();
