@@ -100,7 +100,7 @@ static GREEDY: Standin = Standin {
 /// Somebody else's tool that would like to have a host, too.
 static POSING: Standin = Standin {
     name: "posing",
-    access: || Access::Read("/".into()),
+    access: || Access::Read("/usr/share".into()),
     ..DENIED
 };
 
