@@ -8,6 +8,7 @@ use crate::compaction::{Folding, Gauge, archive};
 use crate::confine::Commons;
 use crate::conversation::{Conversation, Sent};
 use crate::crew::{Crew, Offer};
+use crate::dispatch::Leave;
 use crate::extra::Extra;
 use crate::feed::Feed;
 use crate::history::History;
@@ -370,14 +371,18 @@ impl Desk {
         .bounded(&self.standing.reads)
     }
 
-    /// What a run of this tool works with. `hosts` are those that the person allowed this call to reach.
+    /// What a run of this tool works with.
     pub fn context(
         &self,
         call_id: &str,
         tool: &str,
-        hosts: &[String],
+        leave: &Leave,
         cancel: CancellationToken,
     ) -> Context {
+        if let Some(temp) = &self.shop.settings.sandbox.temp {
+            // What cannot be made is said by the command or tool that wants it.
+            let _ = temp.scratch.make();
+        }
         Context {
             call_id: call_id.to_owned(),
             tool: tool.into(),
@@ -393,7 +398,7 @@ impl Desk {
             memory: self.manner.mind.memory.clone(),
             commons: self.shop.commons.clone(),
             guard: self.guard(tool),
-            terms: Arc::new(self.standing.terms(&self.policy.rules, hosts)),
+            terms: Arc::new(self.standing.terms(&self.policy.rules, leave)),
             todo: self.shop.todo.clone(),
             answer: None,
             petitions: self.manner.petitions.clone(),

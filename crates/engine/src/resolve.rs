@@ -50,7 +50,8 @@ pub async fn resolved(
             | Access::Mcp { .. }
             | Access::Job(_)
             | Access::Delegate { .. }
-            | Access::Memory => {}
+            | Access::Memory
+            | Access::History => {}
         }
     }
     let mut known = HashSet::new();

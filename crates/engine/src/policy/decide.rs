@@ -1,6 +1,7 @@
 //! `decide`: deny > ask > allow > fallback, no I/O, and it names the rule that decided.
 
 use super::Folders;
+use super::headless::{self, Containment, Headless};
 use super::rules::{Rule, Rules};
 use crate::tool::Scope;
 use ostler_host::Place;
@@ -27,19 +28,11 @@ pub enum Fallback {
     Deny,
 }
 
-/// What an Ask becomes when nobody can be asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Headless {
-    #[default]
-    Allow,
-    Deny,
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Posture {
     #[default]
     Ask,
-    /// The writer fallback is allowed; explicit ask and deny hold.
+    /// What the project and the sandbox hold runs; explicit ask and deny hold.
     Auto,
     /// Everything that is not denied.
     Yolo,
@@ -60,6 +53,10 @@ pub struct Policy {
     pub rules: Rules,
     pub fallback: Fallback,
     pub headless: Headless,
+    /// What holds commands, which decides what runs where nobody looks at each call.
+    pub containment: Containment,
+    /// Folders beside the root that belong to the work (`--add-dir`, `allow_write`).
+    pub roots: Vec<PathBuf>,
     /// That of the start; `Stance` says which one holds now.
     pub posture: Posture,
     /// Files of our own with keys in them, without symlinks. No tool touches them, whatever the rules say.
@@ -87,6 +84,13 @@ pub struct Decision {
     pub touched: Vec<PathBuf>,
     /// It changes a protected path: no posture, rule, hook or headless setting answers for the person.
     pub only_person: bool,
+}
+
+impl Decision {
+    /// The call runs only because it reads: no rule, no grant, no posture and no person speaks for it.
+    pub fn runs_as_reader(&self) -> bool {
+        self.verdict == Verdict::Allow && self.reason == Word::WhyNothing
+    }
 }
 
 /// Paths and what they are without symlinks, found by the caller: only those that differ. A whole tree (`folder/**`)
@@ -164,7 +168,8 @@ impl Policy {
             | Access::Mcp { .. }
             | Access::Job(_)
             | Access::Delegate { .. }
-            | Access::Memory => None,
+            | Access::Memory
+            | Access::History => None,
         })?;
         Some((format!("Read({})", ban.display()), Word::WhyForbidden))
     }
@@ -185,7 +190,8 @@ impl Policy {
                 | Access::Mcp { .. }
                 | Access::Job(_)
                 | Access::Delegate { .. }
-                | Access::Memory => None,
+                | Access::Memory
+                | Access::History => None,
             });
             let mut paths = read.chain(&segment.names);
             segment.read_only && paths.any(|path| leads_out(path))
@@ -198,7 +204,8 @@ impl Policy {
             | Access::Mcp { .. }
             | Access::Job(_)
             | Access::Delegate { .. }
-            | Access::Memory => false,
+            | Access::Memory
+            | Access::History => false,
         };
         if !call.accesses.iter().any(has_false) {
             return Cow::Borrowed(call.accesses);
@@ -240,7 +247,8 @@ impl Policy {
             | Access::Mcp { .. }
             | Access::Job(_)
             | Access::Delegate { .. }
-            | Access::Memory => false,
+            | Access::Memory
+            | Access::History => false,
         })
     }
 
@@ -268,7 +276,10 @@ impl Policy {
         // What a command reads is part of the command.
         let leaves = !outside.is_empty() && !call.runs();
         if !leaves && !call.accesses.iter().any(Access::needs_permission) {
-            return (Verdict::Allow, None, Word::WhyNothing);
+            return match self.allowing_commands(call) {
+                Some(rule) => (Verdict::Allow, Some(rule), Word::WhyAllowed),
+                None => (Verdict::Allow, None, Word::WhyNothing),
+            };
         }
         if let Some(rule) = self.allowed_by(call) {
             return (Verdict::Allow, Some(rule), Word::WhyAllowed);
@@ -280,9 +291,14 @@ impl Policy {
             }
             (Posture::Ask, Fallback::Allow) if hidden => (Verdict::Ask, None, Word::WhyHidden),
             (Posture::Auto, Fallback::Ask) if leaves => (Verdict::Ask, None, Word::WhyOutside),
-            (Posture::Ask, Fallback::Allow) | (Posture::Auto, Fallback::Allow | Fallback::Ask) => {
+            (Posture::Ask | Posture::Auto, Fallback::Allow) => {
                 (Verdict::Allow, None, Word::WhyNoRuleAgainst)
             }
+            // What the sandbox holds runs; for the rest there is a person.
+            (Posture::Auto, Fallback::Ask) => match headless::hold(self, call) {
+                Ok(()) => (Verdict::Allow, None, Word::WhyHeld),
+                Err(refusal) => (Verdict::Ask, None, refusal.reason),
+            },
             (Posture::Ask, Fallback::Ask) if call.is_unsure() => {
                 (Verdict::Ask, None, Word::WhyUnsure)
             }
@@ -294,6 +310,22 @@ impl Policy {
                 (Verdict::Allow, None, Word::WhyYolo)
             }
         }
+    }
+
+    /// The allow rule that speaks of a command that only reads; with several commands, the last of those that speak of all.
+    fn allowing_commands(&self, call: Call<'_>) -> Option<&Rule> {
+        let mut used = None;
+        for access in call.accesses {
+            let Access::Run(segments) = access else {
+                continue;
+            };
+            for segment in segments {
+                let allows =
+                    |rule: &&Rule| rule.covers_tool(call.tool) || rule.allows_segment(segment);
+                used = Some(self.rules.allow.iter().find(allows)?);
+            }
+        }
+        used
     }
 
     /// There are rules that a call might break without anybody seeing it.
@@ -343,7 +375,8 @@ impl Policy {
             | Access::Mcp { .. }
             | Access::Job(_)
             | Access::Delegate { .. }
-            | Access::Memory => false,
+            | Access::Memory
+            | Access::History => false,
         };
         let needing = |a: &&Access| a.needs_permission() || leaves(a);
         for access in call.accesses.iter().filter(needing) {
@@ -354,7 +387,7 @@ impl Policy {
         used
     }
 
-    fn allowing(&self, call: Call<'_>, access: &Access) -> Option<&Rule> {
+    pub(super) fn allowing(&self, call: Call<'_>, access: &Access) -> Option<&Rule> {
         self.rules.allow.iter().find(|rule| {
             let Call { tool, scope, .. } = call;
             match access {
@@ -368,7 +401,11 @@ impl Policy {
                 Access::Delegate { role, .. } => {
                     rule.touches_role(role) || rule.touches_tool(tool, role)
                 }
-                Access::Run(_) | Access::Mcp { .. } | Access::Job(_) | Access::Memory => false,
+                Access::Run(_)
+                | Access::Mcp { .. }
+                | Access::Job(_)
+                | Access::Memory
+                | Access::History => false,
             }
         })
     }
@@ -442,7 +479,8 @@ impl<'a> Call<'a> {
             | Access::Mcp { .. }
             | Access::Job(_)
             | Access::Delegate { .. }
-            | Access::Memory => false,
+            | Access::Memory
+            | Access::History => false,
         })
     }
 
@@ -460,7 +498,8 @@ impl<'a> Call<'a> {
             | Access::Mcp { .. }
             | Access::Job(_)
             | Access::Delegate { .. }
-            | Access::Memory => false,
+            | Access::Memory
+            | Access::History => false,
         })
     }
 
@@ -493,7 +532,7 @@ impl<'a> Call<'a> {
                 Access::Delegate { role, .. } => {
                     rule.touches_role(role) || rule.touches_tool(tool, role)
                 }
-                Access::Mcp { .. } | Access::Job(_) | Access::Memory => false,
+                Access::Mcp { .. } | Access::Job(_) | Access::Memory | Access::History => false,
             })
     }
 
@@ -512,6 +551,7 @@ impl<'a> Call<'a> {
                 Access::Job(id) => out.push(format!("job {id}")),
                 Access::Delegate { role, .. } => out.push(format!("delegate {role}")),
                 Access::Memory => out.push("memory".into()),
+                Access::History => out.push("history of all projects".into()),
                 Access::Run(segments) => {
                     for segment in segments {
                         out.push(format!("run {}", segment.text));
@@ -576,6 +616,7 @@ mod tests {
                 ask: rules(&["Bash(git push:*)"]),
                 allow: rules(&["Bash(cargo test:*)", "Edit(docs/**)", "write_file(gen/**)"]),
             },
+            containment: Containment::Sandbox,
             sealed: vec!["/home/me/.ostler/auth.json".into()],
             reserved: vec!["/repo/.home/memory".into()],
             ..Policy::default()

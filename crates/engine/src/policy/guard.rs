@@ -1,7 +1,7 @@
 //! What a running tool may ask of the rules about things it comes upon: files of a tree, hosts of a redirect. It never
 //! asks the person; what would need their word is left alone.
 
-use super::{Call, Headless, Policy, Posture, Reading, Verdict};
+use super::{Call, Policy, Posture, Reading, Verdict, headless};
 use crate::tool::Scope;
 use ostler_host::{Border, Protected};
 use ostler_wire::Access;
@@ -74,7 +74,10 @@ impl Guard {
         let decision = self.policy.decide_in(self.posture, call);
         match decision.verdict {
             Verdict::Allow => true,
-            Verdict::Ask => !self.attended && self.policy.headless == Headless::Allow,
+            Verdict::Ask => {
+                !self.attended
+                    && headless::answer(&self.policy, call, decision.rule.as_deref()).is_ok()
+            }
             Verdict::Deny => false,
         }
     }
@@ -111,7 +114,7 @@ mod tests {
         for (path, attended, alone) in [
             ("/repo/a", true, true),
             ("/repo/b/.env", false, false),
-            ("/repo/secrets/x", false, true),
+            ("/repo/secrets/x", false, false),
         ] {
             let got = [true, false].map(|a| guard(a).bounded(&[]).reads(Path::new(path)));
             assert_eq!(got, [attended, alone], "{path}");
@@ -119,7 +122,7 @@ mod tests {
         for (host, attended, alone) in [
             ("good.example", true, true),
             ("evil.example", false, false),
-            ("other.example", false, true),
+            ("other.example", false, false),
         ] {
             let got = [true, false].map(|a| guard(a).reaches(host));
             assert_eq!(got, [attended, alone], "{host}");
