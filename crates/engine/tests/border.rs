@@ -2,7 +2,7 @@
 
 use crate::common::{Bench, Session, Shown};
 use ostler_engine::Options;
-use ostler_engine::policy::{Headless, Mode, Posture, Rule};
+use ostler_engine::policy::{Containment, Headless, Mode, Posture, Rule};
 use ostler_testkit::{Kind, Step};
 use ostler_wire::Open;
 use serde_json::{Value, json};
@@ -43,6 +43,7 @@ async fn open(bench: &Bench, change: impl Fn(&mut Options)) -> Session {
     let opened = bench.open_with(Open::New, |options| {
         options.interactive = true;
         options.policy.headless = Headless::Deny;
+        options.policy.containment = Containment::Sandbox;
         options.policy.folders.forbidden = vec![home.join(".ssh")];
         options.policy.folders.outside = vec![own.clone()];
         options.policy.folders.protected = vec![own.clone()];
