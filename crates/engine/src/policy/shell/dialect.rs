@@ -121,7 +121,10 @@ impl<'s> Scan<'s> {
                 }
                 continue;
             }
-            if matches!(c, b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'(' | b')' | b'<' | b'>') {
+            if matches!(
+                c,
+                b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'(' | b')' | b'<' | b'>'
+            ) {
                 if in_word {
                     self.word_ends(&word, open);
                     after_word = !KEYWORDS.contains(&word.as_slice());
