@@ -176,12 +176,17 @@ impl Fitting {
             let called = value.as_str().and_then(canonical_name);
             NAMES.contains(&name) && shape.find(name).is_none() && called == Some(tool)
         };
+        let rows = Rows::of(tool);
+        let is_beside = |name: &str, value: &Value| {
+            let is_own = shape.find(name).is_some() || rows.find_own(name, value).is_some();
+            BESIDE.contains(&name) && !is_own
+        };
         let mut inside = None;
         for (name, value) in &given {
             match as_object(value).filter(|_| is_wrapper(name)) {
                 Some(fields) if inside.is_none() => inside = Some((name.clone(), fields)),
                 Some(_) => return given,
-                None if names_tool(name, value) || BESIDE.contains(&name.as_str()) => {}
+                None if names_tool(name, value) || is_beside(name, value) => {}
                 None => return given,
             }
         }

@@ -179,8 +179,7 @@ fn every_tool_refuses_what_it_does_not_know() {
 fn broken_calls() {
     let mut wrong = Vec::new();
     let mut counts = [0; 2];
-    for (n, record) in records(include_str!("broken_calls.txt")).enumerate() {
-        let (sent, expect) = record;
+    for (n, (sent, expect)) in records(include_str!("broken_calls.txt")).enumerate() {
         let got = outcome(sent);
         counts[usize::from(got.starts_with("runs"))] += 1;
         let fits = match expect.strip_prefix("refused ") {
@@ -275,4 +274,22 @@ fn outcome(sent: &str) -> String {
         (true, Some(doubt)) => format!("doubt {doubt:?}"),
         (true, None) => "nothing".to_owned(),
     }
+}
+
+#[test]
+fn fresh_calls() {
+    let mut wrong = Vec::new();
+    for (n, (sent, expect)) in records(include_str!("fresh_calls.txt")).enumerate() {
+        let got = outcome(sent);
+        let fits = match expect.strip_prefix("refused") {
+            Some(words) => got.starts_with("refused ") && got.contains(words.trim()),
+            None => got == expect,
+        };
+        if !fits {
+            wrong.push(format!(
+                "{n}: {sent}\n  expected {expect}\n  got      {got}"
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
