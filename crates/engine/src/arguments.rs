@@ -38,7 +38,7 @@ const WRAPPERS: [&str; 9] = [
 const NAMES: [&str; 4] = ["name", "tool", "tool_name", "function"];
 const BESIDE: [&str; 3] = ["id", "type", "index"];
 /// How alike two names must be for one to be proposed in place of the other.
-const MIN_LIKENESS: f64 = 0.7;
+const MIN_LIKENESS: f64 = 0.8;
 /// Characters of a foreign name that are shown.
 const MAX_NAME: usize = 60;
 /// Problems of one call that are named.
