@@ -513,7 +513,7 @@ words! {
     WhyKeys: "Ostler keeps keys in it", "Ostler 在其中保存密钥";
     WhyForbidden: "it is in [sandbox] forbid_read", "它在 [sandbox] forbid_read 中";
     WhyOutside: "it reaches outside of the project", "它会访问项目之外";
-    WhyProtected: "it changes a file that decides what runs later, which only you can allow", "它更改的文件决定之后运行什么，只有你能允许";
+    WhyProtected: "it changes a file that decides what runs later, which only the person can allow", "它更改的文件决定之后运行什么，只有本人能允许";
     WhyDenyRule: "a deny rule speaks of it", "有 deny 规则涉及它";
     WhyRemembered: "what is remembered needs a fresh yes", "记忆的内容需要再次确认";
     WhyYolo: "everything that is not denied may run", "未被拒绝的均可运行";
