@@ -158,8 +158,15 @@ impl Places {
         let folders: Vec<PathBuf> = covers.iter().map(|cover| cover.folder.clone()).collect();
         let sources: Vec<PathBuf> = covers.iter().filter_map(Cover::source).cloned().collect();
         let closed: Vec<PathBuf> = self.closed.iter().map(|c| c.folder.clone()).collect();
+        let visible = resolve(&policy.visible)?;
         for cover in &mut covers {
-            let always = [&self.writable, &self.readable, &self.shown, &folders];
+            let always = [
+                &self.writable,
+                &self.readable,
+                &self.shown,
+                &visible,
+                &folders,
+            ];
             cover.keep(
                 always
                     .into_iter()
