@@ -37,7 +37,7 @@ pub(super) fn prepare(policy: &Policy) -> Result<Plan, Error> {
     let root = rustix::process::geteuid().is_root();
     let mut wrap = vec![program.clone().into_os_string()];
     wrap.extend(arguments(policy, &places, root));
-    let mut limits = vec![LIMIT];
+    let mut limits = vec![LIMIT, super::LATER_SOCKETS];
     if !policy.forbid_read.is_empty() {
         limits.push(super::HARD_LINKS);
     }

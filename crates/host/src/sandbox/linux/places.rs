@@ -69,7 +69,8 @@ impl Places {
         for path in &policy.forbid_read {
             places.absent.extend(absent(path));
         }
-        let mut room = MAX_CARRIED;
+        // The other half is for what covers keep.
+        let mut room = MAX_CARRIED / 2;
         for folder in resolve(&policy.closed)? {
             let open = places.writable.contains(&folder);
             if !open && holder(&folder, &places.forbidden).is_none() {
