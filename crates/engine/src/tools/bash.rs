@@ -99,11 +99,8 @@ impl Typed for Bash {
     }
 
     async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {
-        // Where nothing may change, nothing is left running either.
-        let wait = match (args.wait(), cx.terms.read_only) {
-            (Wait::For(_), true) => Wait::Whole,
-            (wait @ (Wait::Whole | Wait::Not | Wait::For(_)), _) => wait,
-        };
+        // A reader that outlasts its time stays in the reader's sandbox as a job.
+        let wait = args.wait();
         if wait != Wait::Whole {
             cx.jobs.room()?;
         }
