@@ -40,7 +40,7 @@ pub fn border(boot: &Boot) -> Border {
 }
 
 /// Folders of the person's own skills, whose texts name files beside them. Those of a project lie in the project.
-fn own_skills(boot: &Boot) -> Vec<PathBuf> {
+pub fn own_skills(boot: &Boot) -> Vec<PathBuf> {
     let sources = crew::settings(&boot.loaded, &boot.places).skills.sources;
     let own = sources.into_iter().filter(|source| match source.owner {
         Owner::Person => true,

@@ -13,7 +13,7 @@ use crate::speech::{filled, language, spoken};
 use anyhow::{anyhow, bail};
 use denied::Denied;
 use git::Git;
-use ostler_engine::confine::{Caches, SandboxMode, SandboxSettings};
+use ostler_engine::confine::{Caches, Reader, SandboxMode, SandboxSettings};
 use ostler_engine::tool::Scope;
 use ostler_host::sandbox::{self, Choice, Layer, Network, Plan, Policy};
 use ostler_wire::{Say, Why, Word};
@@ -200,9 +200,17 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
         program: std::env::current_exe().ok(),
         downloads,
         caches: Some(caches(boot)),
-        reader: ground.reader(),
+        reader: reader(boot, &ground),
         temp,
     })
+}
+
+/// What readers see, and of our own home what models are told to read.
+fn reader(boot: &Boot, ground: &Ground<'_>) -> Reader {
+    let mut reader = ground.reader();
+    reader.shown.push(boot.places.memory());
+    reader.shown.extend(crate::folders::own_skills(boot));
+    reader
 }
 
 /// Where tools keep their caches when they run in the sandbox: one folder for each project.

@@ -160,14 +160,15 @@ fn readers_see_little_of_the_home() {
             ("notes.txt", "secret-notes"),
             ("other/src/main.rs", "secret-other"),
             (".ostler/.env", "X=secret-own"),
+            (".ostler/skills/a/notes.md", "seen-skill"),
         ] {
             scene.space.write(home.join(name), text);
         }
-        let look = "cat $HOME/.npmrc $HOME/.config/gh/hosts.yml $HOME/.cargo/* $HOME/notes.txt $HOME/other/src/main.rs $HOME/.gitconfig $HOME/.ostler/.env go.mod; grep -r secret- $HOME /etc/shadow /home; true";
+        let look = "cat $HOME/.npmrc $HOME/.config/gh/hosts.yml $HOME/.cargo/* $HOME/notes.txt $HOME/other/src/main.rs $HOME/.gitconfig $HOME/.ostler/.env $HOME/.ostler/skills/a/notes.md go.mod; grep -r secret- $HOME /etc/shadow /home; true";
         lend_reader(&scene, look);
         let told = read_all(&scene, &[READER], |run| run).join("\n");
         assert!(!told.contains("secret-"), "{layer}: {told}");
-        for seen in ["seen-cargo", "seen-git", "example.com/x"] {
+        for seen in ["seen-cargo", "seen-git", "seen-skill", "example.com/x"] {
             assert!(told.contains(seen), "{layer}: {seen}: {told}");
         }
     }

@@ -3,14 +3,10 @@
 
 use super::verdict::Change;
 use crate::artifacts::Artifacts;
+use ostler_host::sandbox::{Repositories, Watch};
 use ostler_host::{Leftovers, Process};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-#[cfg(target_os = "linux")]
-use ostler_host::sandbox::Repositories;
-#[cfg(unix)]
-use ostler_host::sandbox::Watch;
 use std::time::{Duration, SystemTime};
 
 /// Most bytes of a changed file that are kept before it is put back.
@@ -29,7 +25,6 @@ pub struct Protection {
 
 #[derive(Default)]
 struct State {
-    #[cfg(unix)]
     watch: Option<Watch>,
     /// Since when something of ours runs without a pause: what is older is the person's.
     since: Option<SystemTime>,
@@ -59,8 +54,9 @@ impl Protection {
     /// To be called right before a command. Blocks.
     pub fn begin(&self, ground: &Ground<'_>) -> Guarded {
         let mut state = self.lock();
-        state.leftovers.retain(Leftovers::is_alive);
+        // What has died since the last look may have written before.
         let quiet = state.running == 0 && state.leftovers.is_empty();
+        state.leftovers.retain(Leftovers::is_alive);
         state.remember(ground, quiet);
         state.running += 1;
         let since = state.since;
@@ -76,12 +72,11 @@ impl Protection {
     /// Ends what commands left in the background, and looks a last time.
     pub async fn finish(&self) -> Vec<Change> {
         let leftovers = std::mem::take(&mut self.lock().leftovers);
-        let alive: Vec<Leftovers> = leftovers.into_iter().filter(Leftovers::is_alive).collect();
-        if alive.is_empty() {
+        if leftovers.is_empty() {
             // Whatever changed since the last command, none of ours did it.
             return Vec::new();
         }
-        for one in alive {
+        for one in leftovers.into_iter().filter(Leftovers::is_alive) {
             one.end().await;
         }
         self.put_back("end", None).await
@@ -140,7 +135,6 @@ impl State {
         if quiet {
             self.since = SystemTime::now().checked_sub(COARSE);
         }
-        #[cfg(unix)]
         match &mut self.watch {
             Some(watch) if quiet => {
                 let mut all = watch.paths();
@@ -155,7 +149,6 @@ impl State {
         }
     }
 
-    #[cfg(unix)]
     fn put_back(&mut self, call_id: &str) -> Vec<Change> {
         let mut changes = Vec::new();
         let artifacts = self.artifacts.as_ref();
@@ -180,17 +173,11 @@ impl State {
         }
         changes
     }
-
-    #[cfg(not(unix))]
-    fn put_back(&mut self, _call_id: &str) -> Vec<Change> {
-        Vec::new()
-    }
 }
 
 /// The look at repositories below the project, which may take longer than the next command waits for it.
 #[derive(Clone, Default)]
 struct Search {
-    #[cfg(target_os = "linux")]
     repositories: Arc<Mutex<Option<Repositories>>>,
     /// What was found and nobody was told of yet.
     found: Arc<Mutex<Vec<Change>>>,
@@ -214,7 +201,6 @@ impl Looking {
     }
 }
 
-#[cfg(target_os = "linux")]
 impl Search {
     /// With the first command: what is there is the person's. It runs beside the command, whose own files are younger.
     fn begin(&self, root: &Path, since: Option<SystemTime>) {
@@ -268,24 +254,6 @@ impl Search {
     }
 }
 
-#[cfg(not(target_os = "linux"))]
-impl Search {
-    fn begin(&self, _root: &Path, _since: Option<SystemTime>) {}
-
-    fn look(
-        &self,
-        _artifacts: Option<Artifacts>,
-        _call_id: &str,
-        _since: Option<SystemTime>,
-    ) -> Looking {
-        Looking {
-            task: None,
-            found: self.found.clone(),
-        }
-    }
-}
-
-#[cfg(unix)]
 fn keep_aside(artifacts: &Artifacts, name: &str, path: &Path) -> Option<PathBuf> {
     let meta = std::fs::symlink_metadata(path).ok()?;
     if !meta.is_file() || meta.len() > MAX_ASIDE {
