@@ -296,6 +296,19 @@ async fn protected_paths_take_the_persons_own_yes() {
         assert_eq!(shown.codes(), ["blocked"; 10], "{posture:?}");
         session.close().await;
     }
+    // A rule that names the very path is a yes, and no other path's.
+    let bench = self::bench([write("ostler.toml"), write("sub/ostler.toml"), done()]);
+    let named = |options: &mut Options| {
+        options.interactive = false;
+        options.policy.headless = Headless::Sandbox;
+        options.policy.rules.allow = vec![rule("Edit(./ostler.toml)")];
+    };
+    let mut session = open(&bench, named).await;
+    let shown = session.run("go").await;
+    assert_eq!(shown.codes(), ["ok", "blocked"]);
+    let told = shown.results()[1].to_string();
+    assert!(told.contains("--allow 'Edit(./sub/ostler.toml)'"), "{told}");
+    session.close().await;
     // A yes lets that very call through, and a yes for the session that very path.
     let steps = [
         write("ostler.toml"),
