@@ -6,6 +6,10 @@
 mod common;
 #[path = "sandbox/places.rs"]
 mod places;
+#[path = "sandbox/readers.rs"]
+mod readers;
+#[path = "sandbox/traces.rs"]
+mod traces;
 
 use common::{Scene, of_type, skipped};
 use ostler_host::sandbox::{Layer, probe};
