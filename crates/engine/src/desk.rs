@@ -35,13 +35,12 @@ use crate::tools::read_only_task::ReadOnlyTask;
 use crate::tools::skill::Skill;
 use crate::tools::task::Task;
 use crate::tools::{Tools, canonical_name};
-use ostler_host::{Host, is_below, real_path};
+use ostler_host::{Host, real_path};
 use ostler_llm::{Answer, Effort, TokenUsage};
 use ostler_wire::{
     Access, Body, Delta, Entry, Language, Rewind, Role, TodoItem, Usage, When, Word,
 };
 use std::collections::HashSet;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::Semaphore;
@@ -476,9 +475,12 @@ impl Desk {
             false => decision.rule.as_deref(),
         };
         let only_reads = !accesses.iter().any(Access::needs_permission);
-        let reads = &self.standing.reads;
-        let is_open = |path: &PathBuf| reads.iter().any(|open| is_below(path, open));
-        let opened = rule.is_none() && only_reads && decision.outside.iter().all(is_open);
+        let only_asked_for_reads = rule.is_none() && only_reads && !decision.outside.is_empty();
+        let opened = only_asked_for_reads && {
+            let border = self.guard("").border;
+            let mut outside = decision.outside.iter();
+            outside.all(|path| border.judge(path).is_open())
+        };
         opened || self.standing.is_granted(accesses, rule)
     }
 

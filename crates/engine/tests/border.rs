@@ -195,6 +195,14 @@ async fn a_rule_opens_what_lies_outside() {
 #[tokio::test]
 async fn a_link_out_of_the_project_is_outside() {
     use std::os::unix::fs::symlink;
+    // A link outside that leads elsewhere outside: what was allowed is read under either name.
+    let linked = json!({"pattern": "OUT", "path": "~/shortcut"});
+    let bench = bench([call("grep", linked), done()]);
+    let home = bench.space.user_home().canonicalize().unwrap();
+    symlink(home.join("notes"), home.join("shortcut")).unwrap();
+    let mut session = open(&bench, |_| {}).await;
+    assert!(shows(&session.answered(&[("once", None)]).await, "OUTSIDE"));
+    session.close().await;
     let steps = |path: &str| {
         let args = readers(path).map(|(tool, args)| call(tool, args));
         args.into_iter().chain([done()]).collect::<Vec<_>>()
@@ -204,7 +212,7 @@ async fn a_link_out_of_the_project_is_outside() {
         ("folder/a.txt", 2, ["ok", "ok"]),
         ("keys/id", 0, ["blocked", "blocked"]),
     ] {
-        let bench = bench(steps(path));
+        let bench = self::bench(steps(path));
         let home = bench.space.user_home().canonicalize().unwrap();
         let at = |name: &str| bench.space.root().join(name);
         symlink(home.join("notes/a.txt"), at("link")).unwrap();
@@ -228,6 +236,9 @@ async fn a_command_that_reads_through_a_link_is_no_reader() {
         ("cat link", 1),
         ("cat root/etc/hosts", 1),
         ("cd root && cat etc/hosts", 1),
+        ("cd root && ls", 1),
+        ("ls root", 1),
+        ("find root/etc -name x", 1),
         ("cat l*k", 1),
         ("cat r?ot/etc/hosts", 1),
         ("grep -r x root/etc", 1),
@@ -296,6 +307,19 @@ async fn protected_paths_take_the_persons_own_yes() {
         assert_eq!(shown.codes(), ["blocked"; 10], "{posture:?}");
         session.close().await;
     }
+    // A rule that names the very path is a yes, and no other path's.
+    let bench = self::bench([write("ostler.toml"), write("sub/ostler.toml"), done()]);
+    let named = |options: &mut Options| {
+        options.interactive = false;
+        options.policy.headless = Headless::Sandbox;
+        options.policy.rules.allow = vec![rule("Edit(./ostler.toml)")];
+    };
+    let mut session = open(&bench, named).await;
+    let shown = session.run("go").await;
+    assert_eq!(shown.codes(), ["ok", "blocked"]);
+    let told = shown.results()[1].to_string();
+    assert!(told.contains("--allow 'Edit(./sub/ostler.toml)'"), "{told}");
+    session.close().await;
     // A yes lets that very call through, and a yes for the session that very path.
     let steps = [
         write("ostler.toml"),

@@ -83,7 +83,7 @@ pub async fn permit(
     {
         return Ok(Err(error));
     }
-    let fresh = needs_a_fresh_yes(&prepared.accesses) || decision.only_person;
+    let fresh = needs_a_fresh_yes(&prepared.accesses);
     let refuses = desk.standing.stance.refuses_prompts();
     let paths = decision.touched.clone();
     let leave = match (decision.verdict, desk.manner.interactive) {
@@ -125,6 +125,22 @@ async fn unattended(
         scope: &desk.scope,
         resolved: &resolved,
     };
+    if decision.only_person {
+        // No setting answers for the person; the refusal names the rule that does.
+        let rules = decision.touched.iter().map(|path| {
+            let below = path.strip_prefix(&desk.scope.root);
+            let named = below.map_or_else(
+                |_| path.display().to_string(),
+                |below| format!("./{}", below.display()),
+            );
+            headless::allow(&format!("Edit({named})"))
+        });
+        let refusal = Refusal {
+            reason: decision.reason,
+            flags: rules.collect(),
+        };
+        return Ok(headless::hold(&desk.policy, call).and(Err(refusal)));
+    }
     let rule = decision.rule.as_deref();
     Ok(headless::answer(&desk.policy, call, rule))
 }

@@ -82,7 +82,8 @@ pub struct Decision {
     pub outside: Vec<PathBuf>,
     /// Real paths of the files that the call names, unless it is a command. Whoever allows the call opens these to it.
     pub touched: Vec<PathBuf>,
-    /// It changes a protected path: no posture, rule, hook or headless setting answers for the person.
+    /// It changes a protected path: no posture, hook or headless setting answers for the person, and no rule but one that
+    /// names this very path.
     pub only_person: bool,
 }
 
@@ -240,7 +241,10 @@ impl Policy {
         }
         let protected = self.folders.protected(call.scope, &[]);
         call.accesses.iter().any(|access| match access {
-            Access::Write(path) => call.forms(path).any(|p| protected.holds(p)),
+            Access::Write(path) => call.forms(path).any(|p| {
+                let mut rules = self.rules.allow.iter();
+                protected.holds(p) && !rules.any(|rule| rule.names_write(p, call.scope))
+            }),
             Access::Read(_)
             | Access::Run(_)
             | Access::Net(_)

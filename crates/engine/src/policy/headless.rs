@@ -355,7 +355,8 @@ impl Judge<'_> {
     }
 
     fn is_protected(&self, path: &Path) -> bool {
-        self.lies_in(path, PROTECTED)
+        let folders = &self.policy.folders;
+        self.lies_in(path, PROTECTED) || folders.protected(self.call.scope, &[]).holds(path)
     }
 
     /// Whether the history of a repository lies here or below.
