@@ -15,6 +15,7 @@ mod drafts;
 mod exec;
 mod extras;
 mod flags;
+mod folders;
 mod front;
 mod lenient;
 mod line;
@@ -80,6 +81,7 @@ fn main() -> ExitCode {
     };
     // A thread may still sit in a read of stdin; nothing is worth waiting for.
     runtime.shutdown_background();
+    sandbox::remove_temp();
     code
 }
 

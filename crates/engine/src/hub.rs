@@ -448,6 +448,7 @@ impl LocalHub {
         if let Some(heir) = heir {
             crew::settle(&mut desk, heir);
         }
+        desk.open_own_files();
         let is_new = desk.log.is_empty();
         let opening = self.opening(&mut past, is_new, (&reference, title), &prefix);
         let (mode, window) = (
@@ -501,6 +502,9 @@ impl LocalHub {
         let artifacts =
             Artifacts::new(past.folder.clone()).redacting(self.options.redactor.clone());
         let history = self.store().history(&options.home, Some(&past.id));
+        let temp = options.tools.sandbox.seen_as_tmp();
+        let mut kept = options.tools.sandbox.policy.writable.clone();
+        kept.extend([options.home.clone(), past.folder.clone()]);
         let shop = Shop {
             servers: self.servers.clone(),
             ..Shop::new(options, artifacts, &feed, history, self.writing.clone())
@@ -514,7 +518,9 @@ impl LocalHub {
             policy: Arc::new(options.policy.clone()),
             scope: Arc::new(
                 Scope::new(&options.root, options.user_home.clone())
-                    .with_shell(&options.tools.shell),
+                    .with_shell(&options.tools.shell)
+                    .with_temp(temp, kept)
+                    .held_by(options.policy.containment),
             ),
             shop,
             manner: Manner {

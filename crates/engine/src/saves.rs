@@ -410,7 +410,9 @@ fn alters(access: &Access) -> bool {
     match access {
         Access::Write(_) | Access::Mcp { .. } => true,
         Access::Run(_) | Access::Delegate { .. } => !access.is_read_only(),
-        Access::Read(_) | Access::Net(_) | Access::Job(_) | Access::Memory => false,
+        Access::Read(_) | Access::Net(_) | Access::Job(_) | Access::Memory | Access::History => {
+            false
+        }
     }
 }
 

@@ -510,6 +510,9 @@ words! {
     // Why a call may run, or not
     WhyReserved: "Ostler keeps it itself, and no tool changes it", "它由 Ostler 自己维护，任何工具都不能更改";
     WhyKeys: "Ostler keeps keys in it", "Ostler 在其中保存密钥";
+    WhyForbidden: "it is in [sandbox] forbid_read", "它在 [sandbox] forbid_read 中";
+    WhyOutside: "it reads a file outside of the project", "它读取项目之外的文件";
+    WhyProtected: "it changes a file that decides what runs later, which only you can allow", "它更改的文件决定之后运行什么，只有你能允许";
     WhyDenyRule: "a deny rule speaks of it", "有 deny 规则涉及它";
     WhyRemembered: "what is remembered needs a fresh yes", "记忆的内容需要再次确认";
     WhyYolo: "everything that is not denied may run", "未被拒绝的均可运行";
@@ -523,6 +526,16 @@ words! {
     WhyNoRule: "no rule allows it", "没有规则允许它";
     WhyLeaves: "it leaves this machine while a plan is made", "计划期间它会离开本机";
     WhySession: "the person allowed it for this session", "你已在本次会话内允许";
+    WhyHeld: "the project and the sandbox hold it", "它限于项目和沙箱之内";
+    WhyHeadlessDeny: "`[permissions] headless` is \"deny\"", "`[permissions] headless` 为 \"deny\"";
+    WhyNetwork: "it reaches the network, and no rule allows the host", "它会访问网络，且没有规则允许该主机";
+    WhyServerWrites: "an MCP server may change something with it", "MCP 服务器可能借此更改内容";
+    WhyOtherProjects: "it reads what was said in other projects", "它会读取其他项目的会话";
+    WhyGitHistory: "it deletes what git keeps", "它会删除 git 保存的内容";
+    WhyNoLayer: "no sandbox works here, so only reading runs unasked", "此处没有可用的沙箱，因此只有读取无需询问";
+    TriedToWrite: "It ran as a command that only reads, and this was refused: {}", "它作为只读命令运行时被拒绝：{}";
+    AllHistory: "the history of all projects", "所有项目的历史";
+    HeadlessRefused: "Not run: {} ({}). To allow it: {}", "未运行：{}（{}）。如需允许：{}";
     WhyHookAllowed: "a hook allowed it", "钩子允许了它";
     WhyHookAsks: "a hook wants it asked", "钩子要求询问";
     // How a session stands
@@ -599,6 +612,7 @@ words! {
     PictureUnknown: "it is no PNG, JPEG, GIF or WebP", "不是 PNG、JPEG、GIF 或 WebP";
     PictureUnread: "it could not be read ({})", "无法读取（{}）";
     RefForbidden: "@{} may not be read and was left out.", "@{} 不允许读取，已略过。";
+    RefOutside: "@{} leads to {}, outside of the project, and was left out. Name that path to include it.", "@{} 指向项目之外的 {}，已略过。如需包含，请直接写该路径。";
     RefLeft: "@{} was left out: {}.", "@{} 已略过：{}。";
     Unconfined: "Commands run without a sandbox, with all your rights: {}.", "命令在没有沙箱的情况下以你的全部权限运行：{}。";
     RulesBroken: "The configuration has changed and cannot be used ({}); the rules from before hold.", "配置已更改但无法使用（{}）；沿用先前的规则。";
@@ -899,6 +913,9 @@ words! {
     HostPath: "cannot follow the path {}: {}", "无法沿路径 {} 前进：{}";
     HostForbidden: "permission denied for {}", "没有访问 {} 的权限";
     HostReserved: "{} is kept by Ostler itself and changed by no tool", "{} 由 Ostler 自己维护，任何工具都不能更改";
+    HostProtected: "{} decides what runs later; only the person's own yes lets a tool change it", "{} 决定之后运行什么；只有本人同意，工具才能更改它";
+    HostBeyond: "{} lies outside of the project, and nobody has allowed to read it", "{} 位于项目之外，且未获准读取";
+    HostWithheld: "{} may not be read: {}", "{} 不允许读取：{}";
     HostOutside: "{} lies outside of the folders that may be written ({})", "{} 不在可写的文件夹内（{}）";
     HostExists: "{} already exists; ask to overwrite it, or choose another name", "{} 已存在；请要求覆盖，或另选名称";
     HostLinks: "{} has too many symlinks on its way, or they form a circle", "{} 途经的符号链接过多或成环";
@@ -1094,6 +1111,8 @@ words! {
     StoreOwn: "{} (your own file: a rule for commands or hosts holds in every project)", "{}（你自己的文件：命令或主机的规则对所有项目有效）";
     SandboxRequired: "`[sandbox] bash = \"require\"`, but no sandbox works here: {}. `ostler doctor` says more; `bash = \"enforce\"` starts all the same, and commands then run with all your rights", "`[sandbox] bash = \"require\"`，但这里没有可用的沙箱：{}。详见 `ostler doctor`；`bash = \"enforce\"` 仍会启动，命令以你的全部权限运行";
     SandboxConflict: "{}: see `[sandbox] forbid_read`; --no-sandbox goes without", "{}：见 `[sandbox] forbid_read`；--no-sandbox 不使用沙箱";
+    WideRoot: "{} is your home folder, or holds it: nothing in it can be changed. Start in the folder of a project, or name one with `[sandbox] workspace_root` or --add-dir.", "{} 是你的主目录，或包含它：其中的任何内容都不能更改。请在项目文件夹中启动，或用 `[sandbox] workspace_root` 或 --add-dir 指定一个。";
+    NoTilde: "{}: there is no home folder for `~`: HOME is not set to an absolute path, and this account has none. Set HOME.", "{}：`~` 没有对应的主目录：HOME 未设为绝对路径，且此账户没有主目录。请设置 HOME。";
     SandboxNone: "No sandbox works here: commands run with all your rights ({}). `ostler doctor` says more.", "这里没有可用的沙箱：命令以你的全部权限运行（{}）。详见 `ostler doctor`。";
     NoBrace: "a `}` is missing", "缺少 `}`";
     UnsetVariable: "the variable {} is not set; write ${{}:-something}", "未设置变量 {}；请写 ${{}:-something}";
@@ -1117,6 +1136,7 @@ words! {
     TopicOnline: "online", "在线";
     TopicTrust: "trust", "信任";
     TopicSandbox: "sandbox", "沙箱";
+    TopicEnvironment: "environment", "环境变量";
     TopicTerminal: "terminal", "终端";
     TopicHome: "home", "主目录";
     TopicSessions: "sessions", "会话";
@@ -1153,6 +1173,7 @@ words! {
     DocTrustChanged: "this project has changed since it was trusted: {} ignored", "此项目在信任之后已更改：{}被忽略";
     DocRefused: "this project is not trusted, as you decided: {} ignored", "按你的决定，此项目不受信任：{}被忽略";
     DocLookTrust: "look at it with `ostler trust`", "用 `ostler trust` 查看";
+    DocWithheld: "not given to commands, hooks and MCP servers, because they look like secrets: {}. `[tools.shell] env_pass` lets one through", "不会传给命令、钩子和 MCP 服务器（看起来像机密）：{}。`[tools.shell] env_pass` 可放行";
     DocSandboxOff: "off: commands run with your rights", "关闭：命令以你的权限运行";
     DocContain: "let it work in a container or a virtual machine where that matters", "如有必要，请在容器或虚拟机中运行";
     DocNoStart: "no session starts (sandbox.bash = \"require\")", "任何会话都不会启动（sandbox.bash = \"require\"）";
@@ -1479,6 +1500,7 @@ words! {
     SesPrefixes: "{} {} that no session needs, {}.\n", "{} {}（没有会话需要），{}。\n";
     // Utilities: permissions
     PermByRule: "  rule    {} ({})", "  规则    {}（{}）";
+    PermConfined: "  confined {}", "  限制  {}";
     PermEffect: "  effect  {}", "  效果    {}";
     PermRemoved: "Removed {} from {} in {} ({})\n", "已从 {1}（{2}，{3}）移除 {0}\n";
     ListOr: " or ", "或";
@@ -1551,6 +1573,8 @@ words! {
     CpOpen: "cannot open {}: {}", "无法打开 {}：{}";
     CpLock: "cannot lock {}: {}", "无法锁定 {}：{}";
     CpElse: "something else is there that was not saved", "那里有未保存过的其他内容";
+    CpNoHistory: "its history was too much to be kept; a remote may have it", "其历史过大，未能保存；远程仓库中可能有";
+    CpHistoryInPart: "older history did not fit `[context] checkpoint_history`; `git fetch` brings back what a remote has", "较早的历史超出 `[context] checkpoint_history`；`git fetch` 可取回远程仓库中的部分";
     CpChangedNow: "it changed just now", "它刚刚被更改";
     CpChangedSince: "it changed since it was last seen", "自最后一次所见以来已更改";
     CpMade: "Checkpoint {}: {}.\n", "检查点 {}：{}。\n";

@@ -399,6 +399,11 @@ impl Loaded {
         self.tree.get(path).map(|node| self.sources.place(node.at))
     }
 
+    /// The layer that set a key, if one did.
+    pub fn layer_of(&self, path: &[&str]) -> Option<Layer> {
+        self.tree.get(path).map(|node| self.sources.layer(node.at))
+    }
+
     fn provider_node(&self, name: &str) -> Option<&Node> {
         let items = self.tree.get(&["providers"])?.as_array()?;
         items.iter().find(|item| item.name() == Some(name))

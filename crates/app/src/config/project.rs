@@ -66,7 +66,11 @@ const MAX_CONTENT: u64 = 16 * 1024 * 1024;
 const ORDERED: [(&[&str], &[&str], usize); 6] = [
     (&["context", "checkpoints"], &["false", "true"], 1),
     (&["permissions", "mode"], &["allow", "ask", "deny"], 1),
-    (&["permissions", "headless"], &["allow", "deny"], 0),
+    (
+        &["permissions", "headless"],
+        &["allow", "sandbox", "deny"],
+        1,
+    ),
     (&["permissions", "subagent"], &["headless", "inherit"], 1),
     (&["sandbox", "bash"], &["off", "enforce", "require"], 1),
     (&["sandbox", "network"], &["true", "false"], 1),

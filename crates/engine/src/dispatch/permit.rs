@@ -9,21 +9,40 @@ use crate::inbox::{Answer, Inbox, Stopped};
 use crate::log::LogError;
 use crate::mcp::{Fleet, Kept, Trust};
 use crate::policy::{
-    BUILT_IN, Call, Decision, Gate, Headless, Mode, Policy, Posture, Rule, Verdict,
+    BUILT_IN, Call, Decision, Gate, Mode, Policy, Posture, Refusal, Rule, Verdict, headless,
     needs_a_fresh_yes, propose,
 };
+use crate::resolve;
 use crate::tool::ToolError;
 use ostler_wire::{Access, Approval, Ask, AskKind, Body, Choice, Language, Notice, Word};
+use std::path::PathBuf;
 use std::sync::Arc;
 
+/// Characters of a refused call that the person reads.
+const MAX_SUBJECT: usize = 300;
 /// Characters of a fact's name that are shown.
 const MAX_NAME: usize = 80;
 
 /// What a call that may run was given beyond what holds anyway.
-#[derive(Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Leave {
     /// Named by the call, and allowed with it by the person.
     pub hosts: Vec<String>,
+    /// Real paths of the files that it was allowed to touch.
+    pub paths: Vec<PathBuf>,
+    /// The command runs unasked only because it reads, so it runs in the reader's sandbox.
+    pub read_only: bool,
+}
+
+impl Leave {
+    /// What a call that runs unasked gets, by what decided it.
+    pub(crate) fn unasked(prepared: &Prepared, decision: &Decision) -> Self {
+        let runs = |access: &Access| matches!(access, Access::Run(_));
+        Self {
+            read_only: decision.runs_as_reader() && prepared.accesses.iter().any(runs),
+            ..Self::default()
+        }
+    }
 }
 
 /// What "for the session" and "always" would mean for a call.
@@ -64,28 +83,82 @@ pub async fn permit(
     {
         return Ok(Err(error));
     }
-    let fresh = needs_a_fresh_yes(&prepared.accesses);
+    let fresh = needs_a_fresh_yes(&prepared.accesses) || decision.only_person;
     let refuses = desk.standing.stance.refuses_prompts();
-    match (
-        decision.verdict,
-        desk.manner.interactive,
-        desk.policy.headless,
-    ) {
-        (Verdict::Allow, _, _) => Ok(Ok(Leave::default())),
+    let paths = decision.touched.clone();
+    let leave = match (decision.verdict, desk.manner.interactive) {
+        (Verdict::Allow, _) => Ok(Ok(Leave::unasked(prepared, &decision))),
         // Whoever trusts the tool for planning was asked about this very call.
-        (Verdict::Ask, _, _) if gate == Gate::Trust => Ok(Ok(Leave::default())),
-        (Verdict::Ask, false, Headless::Allow) if !fresh && !refuses => Ok(Ok(Leave::default())),
-        (Verdict::Ask, true, _) if !refuses => ask(desk, inbox, prepared, decision).await,
-        (Verdict::Deny, _, _) | (Verdict::Ask, _, _) => {
+        (Verdict::Ask, _) if gate == Gate::Trust => Ok(Ok(Leave::default())),
+        (Verdict::Ask, true) if !refuses => ask(desk, inbox, prepared, decision).await,
+        (Verdict::Ask, false) if !fresh && !refuses => {
+            match unattended(desk, inbox, prepared, &decision).await {
+                Ok(Ok(())) => Ok(Ok(Leave::default())),
+                Ok(Err(refusal)) => {
+                    record(desk, prepared, &decision, &Answer::from("deny"), None)?;
+                    refuse_unattended(desk, prepared, &refusal).map(Err)
+                }
+                Err(Stopped) => Ok(Err(never_ran())),
+            }
+        }
+        (Verdict::Deny | Verdict::Ask, _) => {
             record(desk, prepared, &decision, &Answer::from("deny"), None)?;
             Ok(Err(blocked(desk, prepared, &decision)))
         }
-    }
+    }?;
+    Ok(leave.map(|leave| Leave { paths, ..leave }))
+}
+
+/// What the setting for runs without a person says to a call that would be asked.
+async fn unattended(
+    desk: &Desk,
+    inbox: &mut Inbox,
+    prepared: &Prepared,
+    decision: &Decision,
+) -> Result<Result<(), Refusal>, Stopped> {
+    let host = desk.shop.host.as_ref();
+    let resolving = resolve::resolved(host, &prepared.accesses, &desk.policy, &desk.scope);
+    let resolved = inbox.attend(resolving).await?;
+    let call = Call {
+        tool: prepared.tool.name(),
+        accesses: &prepared.accesses,
+        scope: &desk.scope,
+        resolved: &resolved,
+    };
+    let rule = decision.rule.as_deref();
+    Ok(headless::answer(&desk.policy, call, rule))
+}
+
+/// The person reads what would allow it, and so does the model.
+fn refuse_unattended(
+    desk: &mut Desk,
+    prepared: &Prepared,
+    refusal: &Refusal,
+) -> Result<ToolError, LogError> {
+    let language = desk.manner.language;
+    let subject = subject(desk, prepared);
+    let flags = refusal.flags.join(" ");
+    let text = language.fill(
+        Word::HeadlessRefused,
+        &[
+            &clip(&subject, MAX_SUBJECT),
+            language.say(refusal.reason),
+            &flags,
+        ],
+    );
+    desk.commit(vec![Body::Notice(Notice { text })])?;
+    let reason = Language::English.say(refusal.reason);
+    Ok(ToolError::new(
+        "blocked",
+        format!(
+            "Blocked, because nobody can be asked and {reason}: {subject}. Do it another way, or say in your answer what you need: the person can allow it with {flags}."
+        ),
+    ))
 }
 
 /// A hook answers for the person where no rule speaks, and may always want them asked. A deny is a deny.
 fn hooked(prepared: &Prepared, decision: &mut Decision) {
-    let fresh = needs_a_fresh_yes(&prepared.accesses);
+    let fresh = needs_a_fresh_yes(&prepared.accesses) || decision.only_person;
     match (prepared.permission, decision.verdict) {
         (Permission::Allow, Verdict::Ask) if decision.rule.is_none() && !fresh => {
             decision.verdict = Verdict::Allow;
@@ -136,6 +209,10 @@ pub fn blocked(desk: &Desk, prepared: &Prepared, decision: &Decision) -> ToolErr
             )
         }
         (Some(rule), _) => format!(" by the rule {rule}"),
+        (None, Verdict::Ask) if decision.only_person || !decision.outside.is_empty() => format!(
+            ", because {}, and nobody can be asked",
+            Language::English.say(decision.reason)
+        ),
         (None, Verdict::Ask) => ", because nobody can be asked".to_owned(),
         (None, Verdict::Allow | Verdict::Deny) => String::new(),
     };
@@ -270,7 +347,7 @@ async fn ask(
         subject: subject(desk, prepared),
         tool: Some(prepared.tool.name().to_owned()),
         options: options(desk, scopes.as_ref()),
-        preview,
+        preview: prepared.remark.clone().or(preview),
         ..Ask::default()
     };
     let offered: Vec<String> = ask.options.iter().map(|o| o.id.clone()).collect();
@@ -299,6 +376,9 @@ async fn ask(
         }
         ("session", Some(_)) => {
             desk.standing.grant(&prepared.accesses);
+            if !prepared.accesses.iter().any(Access::needs_permission) {
+                desk.standing.reads.extend(decision.touched);
+            }
             Ok(leave(prepared))
         }
         // Also where saving failed: it holds for the session, and no wider than was read.
@@ -334,10 +414,12 @@ pub fn leave(prepared: &Prepared) -> Leave {
         | Access::Mcp { .. }
         | Access::Job(_)
         | Access::Delegate { .. }
-        | Access::Memory => None,
+        | Access::Memory
+        | Access::History => None,
     };
     Leave {
         hosts: prepared.accesses.iter().filter_map(host).collect(),
+        ..Leave::default()
     }
 }
 
@@ -410,14 +492,24 @@ pub fn texts(rules: &[Rule]) -> String {
 
 async fn objection(desk: &Desk, inbox: &mut Inbox, prepared: &Prepared) -> Option<ToolError> {
     let cancel = inbox.turn();
-    let cx = desk.context(&prepared.call.id, prepared.tool.name(), &[], cancel);
+    let cx = desk.context(
+        &prepared.call.id,
+        prepared.tool.name(),
+        &Leave::default(),
+        cancel,
+    );
     let checking = prepared.tool.objection(prepared.args.clone(), cx);
     inbox.attend(checking).await.ok()?
 }
 
 async fn preview(desk: &Desk, inbox: &mut Inbox, prepared: &Prepared) -> Option<String> {
     let cancel = inbox.turn();
-    let cx = desk.context(&prepared.call.id, prepared.tool.name(), &[], cancel);
+    let cx = desk.context(
+        &prepared.call.id,
+        prepared.tool.name(),
+        &Leave::default(),
+        cancel,
+    );
     let looking = prepared.tool.preview(prepared.args.clone(), cx);
     let diff = inbox.attend(looking).await.ok()??;
     Some(match diff.is_empty() {
@@ -525,6 +617,7 @@ pub fn subject(desk: &Desk, prepared: &Prepared) -> String {
                 Some(what) => format!("{role}: {what}"),
                 None => role.clone(),
             },
+            Access::History => desk.manner.language.say(Word::AllHistory).into(),
             Access::Memory => {
                 // Nobody knows a fact by its id.
                 let known = said(&["id"]).and_then(|id| desk.manner.mind.memory.read(id).ok());

@@ -61,7 +61,7 @@ pub async fn offer(
         merge(&mut desk.standing.terms, &wanted);
     }
     let name = prepared.tool.name();
-    let mut cx = desk.context(&prepared.call.id, name, &leave.hosts, cancel.clone());
+    let mut cx = desk.context(&prepared.call.id, name, leave, cancel.clone());
     let mut terms = Terms::clone(&cx.terms);
     merge(&mut terms, &wanted);
     cx.terms = Arc::new(terms);
@@ -95,7 +95,7 @@ fn wanted(desk: &Desk, prepared: &Prepared, (result, _): &Finished) -> Option<Te
         Mode::Plan => true,
         Mode::Normal | Mode::Goal => false,
     };
-    let mut more = desk.standing.terms(&desk.policy.rules, &[]);
+    let mut more = desk.standing.terms(&desk.policy.rules, &Leave::default());
     let had = more.clone();
     merge(&mut more, &wanted);
     // What it has already cannot be what it lacked.

@@ -55,7 +55,8 @@ pub fn mcp_looks(accesses: Vec<Access>) -> Vec<Access> {
         | Access::Net(_)
         | Access::Job(_)
         | Access::Delegate { .. }
-        | Access::Memory => Some(access),
+        | Access::Memory
+        | Access::History => Some(access),
     };
     accesses.into_iter().filter_map(look).collect()
 }

@@ -99,6 +99,10 @@ pub fn gate(call: Planned<'_>) -> Gate {
             } => None,
             Access::Delegate { .. } => Some("others would do the work"),
             Access::Memory => Some("it changes what is remembered"),
+            Access::History => {
+                gate = Gate::Ask;
+                None
+            }
             Access::Net(_) => {
                 gate = Gate::Ask;
                 None

@@ -13,9 +13,7 @@ pub struct MoveFile;
 
 #[derive(Deserialize, JsonSchema)]
 pub struct Args {
-    #[serde(alias = "source", alias = "from")]
     source_path: String,
-    #[serde(alias = "destination", alias = "to")]
     destination_path: String,
     #[serde(default)]
     overwrite: Option<bool>,
@@ -50,6 +48,7 @@ impl Typed for MoveFile {
             roots: Roots {
                 writable: cx.settings.writable.clone(),
                 reserved: cx.guard.policy.reserved.clone(),
+                protected: cx.guard.protected(),
             },
             create_parents: true,
             overwrite: args.overwrite.unwrap_or(false),
