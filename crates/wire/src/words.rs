@@ -130,6 +130,7 @@ words! {
     ReplyDenies: "enter: deny and send “{}” · esc: clear", "回车：拒绝并发送“{}” · esc：清除";
     ReplyKeeps: "enter: keep planning and send “{}” · esc: clear", "回车：继续计划并发送“{}” · esc：清除";
     ReplyRefuses: "enter: no; your text stays · esc: clear", "回车：拒绝，文字保留 · esc：清除";
+    ReplyNo: "enter: deny · esc: clear", "回车：拒绝 · esc：清除";
     ReplyAnswers: "enter: answer “{}” · esc: clear", "回车：回答“{}” · esc：清除";
     ReplyNothing: "this question takes no text · esc: clear", "此问题不接受文字 · esc：清除";
     ReplySelects: "enter: go to “{}”, which takes another key · esc: clear", "回车：选中“{}”，需再按一键确认 · esc：清除";
