@@ -130,6 +130,7 @@ words! {
     ReplyDenies: "enter: deny and send “{}” · esc: clear", "回车：拒绝并发送“{}” · esc：清除";
     ReplyKeeps: "enter: keep planning and send “{}” · esc: clear", "回车：继续计划并发送“{}” · esc：清除";
     ReplyRefuses: "enter: no; your text stays · esc: clear", "回车：拒绝，文字保留 · esc：清除";
+    ReplyNo: "enter: deny · esc: clear", "回车：拒绝 · esc：清除";
     ReplyAnswers: "enter: answer “{}” · esc: clear", "回车：回答“{}” · esc：清除";
     ReplyNothing: "this question takes no text · esc: clear", "此问题不接受文字 · esc：清除";
     ReplySelects: "enter: go to “{}”, which takes another key · esc: clear", "回车：选中“{}”，需再按一键确认 · esc：清除";
@@ -1810,6 +1811,9 @@ words! {
     KeyAlways: "[a]lways", "[a] 始终";
     KeyNo: "[n]o, or why not: ", "[n] 拒绝，或写明原因：";
     KeyPlan: "  [y]es\n  [e]dit: e and the plan as it shall be, \\n for a new line\n  [n]o, keep planning, or what to change: ", "  [y] 批准\n  [e] 修改：e 加新计划，\\n 表示换行\n  [n] 继续计划，或写明修改意见：";
+    SaveLine: "Save this for good? {}", "永久保存？{}";
+    KeySave: "  [y]es, or anything else to go back: ", "  [y] 保存，输入其他内容则返回：";
+    LineNoAnswer: "not taken as the answer: “{}” came before the question could be read, or together with other lines", "未作为回答：“{}”在问题可读之前到达，或与其他行一同到达";
     AnswerWords: "answer: ", "回答：";
     AnswerNumber: "number, or your own words: ", "编号，或自行输入：";
     AnswerNumbers: "numbers with commas, or your own words: ", "编号（逗号分隔），或自行输入：";
