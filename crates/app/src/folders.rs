@@ -13,6 +13,7 @@ pub fn folders(boot: &Boot) -> anyhow::Result<Folders> {
     let places = &boot.places;
     let mut inside = sandbox::granted(boot);
     inside.push(places.memory());
+    inside.extend(sandbox::temp_folder(boot));
     inside.extend(own_skills(boot));
     let mut forbidden = sandbox::forbidden(boot)?;
     forbidden.extend(keys::held_in(&boot.loaded, places.user_config()));

@@ -19,7 +19,7 @@ use ostler_host::sandbox::{self, Choice, Layer, Network, Plan, Policy};
 use ostler_wire::{Say, Why, Word};
 use reader::Ground;
 use std::path::PathBuf;
-pub use temp::remove as remove_temp;
+pub use temp::{folder as temp_folder, remove as remove_temp};
 
 /// Of the project, because they decide what runs or what is allowed later.
 const PROTECTED: [&str; 2] = ["ostler.toml", ".mcp.json"];
@@ -187,6 +187,7 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
             forbid_read,
             closed: closed(boot),
             protect,
+            visible: temp::visible(boot),
             network: match boot.loaded.config.sandbox.network {
                 true => Network::On,
                 false => Network::Proxy,

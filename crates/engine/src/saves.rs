@@ -192,6 +192,9 @@ impl Saves {
                     self.weighed(why);
                     notices.push((Word::SavedInPart, reason(&Error::Stopped(why), language)));
                 }
+                if record.history.as_ref().is_some_and(|history| history.lacks) {
+                    notices.push((Word::HistoryInPart, String::new()));
+                }
                 let saved = saved(&record);
                 if when != When::Also {
                     self.seen = Some(saved.clone());

@@ -110,7 +110,7 @@ static PEEK: Standin = Standin {
 /// Somebody else's tool that would like to have a host, too.
 static POSING: Standin = Standin {
     name: "posing",
-    access: || Access::Read("/".into()),
+    access: || Access::Read("/usr/share".into()),
     ..DENIED
 };
 

@@ -416,6 +416,7 @@ words! {
     SavesFirst: "saves the files first", "先保存文件";
     NoCheckpoint: "No checkpoint: {}. What changes now cannot be rewound.", "没有检查点：{}。此后的改动无法撤回。";
     SavedInPart: "Not the whole tree is saved: {}. Only files that are changed by name can be rewound.", "未保存整个目录树：{}。只有按名称修改的文件可以撤回。";
+    HistoryInPart: "Of the git history only a part is kept by checkpoints: the rest does not fit, see [context] checkpoint_history. What a remote has can be fetched again.", "检查点只保存了部分 git 历史：其余超出限额，见 [context] checkpoint_history。远程仓库中已有的可重新获取。";
     IgnoredNotSaved: "{} is ignored and too large to be saved; it cannot be rewound.", "{} 被忽略且过大，未保存，无法撤回。";
     WhyNoProject: "your home folder, a folder above it and / are no projects", "主目录、其上级目录与 / 不是项目";
     WhyBusy: "another session works on the checkpoints of this project", "另一个会话正在使用此项目的检查点";
@@ -511,8 +512,8 @@ words! {
     WhyReserved: "Ostler keeps it itself, and no tool changes it", "它由 Ostler 自己维护，任何工具都不能更改";
     WhyKeys: "Ostler keeps keys in it", "Ostler 在其中保存密钥";
     WhyForbidden: "it is in [sandbox] forbid_read", "它在 [sandbox] forbid_read 中";
-    WhyOutside: "it reads a file outside of the project", "它读取项目之外的文件";
-    WhyProtected: "it changes a file that decides what runs later, which only you can allow", "它更改的文件决定之后运行什么，只有你能允许";
+    WhyOutside: "it reaches outside of the project", "它会访问项目之外";
+    WhyProtected: "it changes a file that decides what runs later, which only the person can allow", "它更改的文件决定之后运行什么，只有本人能允许";
     WhyDenyRule: "a deny rule speaks of it", "有 deny 规则涉及它";
     WhyRemembered: "what is remembered needs a fresh yes", "记忆的内容需要再次确认";
     WhyYolo: "everything that is not denied may run", "未被拒绝的均可运行";
@@ -1591,6 +1592,8 @@ words! {
     CpIgnoredToo: "ignored files too", "包括被忽略的文件";
     CpSome: "some files", "部分文件";
     CpInPart: "It does not hold the whole tree: {}.\n", "未保存整个目录树：{}。\n";
+    CpShowsHistory: "Of the repository's history, {} did not fit `[context] checkpoint_history`.\n", "仓库历史中有 {} 超出 `[context] checkpoint_history`。\n";
+    CpShowsNoHistory: "It holds no history of the repository: it was too much.\n", "未保存仓库的历史：过大。\n";
     CpLeftOut: "left out  {}: {}\n", "略过  {}：{}\n";
     CpNoDiffers: "Nothing differs.", "没有差别。";
     CpRestored: "{} as in checkpoint {}. Undo: ostler checkpoint restore {}\n", "{}已恢复为检查点 {} 的状态。撤销：ostler checkpoint restore {}\n";

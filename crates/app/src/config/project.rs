@@ -15,7 +15,7 @@ use super::tree::{At, Node, Place, Sources, Value, position, push_key};
 use super::trust::{Item, hash};
 
 /// Never from a project, trusted or not.
-const USER_ONLY: [&[&str]; 15] = [
+const USER_ONLY: [&[&str]; 16] = [
     &["agent", "max_children"],
     &["agent", "max_depth"],
     &["agent", "max_steps"],
@@ -26,6 +26,7 @@ const USER_ONLY: [&[&str]; 15] = [
     &["budget"],
     &["context", "archive_quota"],
     &["context", "checkpoint_quota"],
+    &["context", "checkpoint_history"],
     &["context", "checkpoint_seconds"],
     &["sandbox", "layer"],
     &["serve"],

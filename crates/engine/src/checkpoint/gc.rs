@@ -188,6 +188,7 @@ impl Live {
             record.tree_hash().ok(),
             record.git_hash().ok().flatten(),
             history.and_then(History::files_hash),
+            history.and_then(History::objects_hash),
         ];
         let mut todo: Vec<Hash> = tops.into_iter().flatten().collect();
         let mut added = Vec::new();

@@ -8,6 +8,7 @@ mod doomed;
 mod gc;
 mod git;
 mod history;
+mod objects;
 mod pack;
 mod record;
 mod restore;
@@ -18,6 +19,7 @@ mod select;
 mod tests;
 mod text;
 mod tree;
+mod unpushed;
 
 pub use doomed::{Doomed, Reach, Target};
 pub use gc::Collected;

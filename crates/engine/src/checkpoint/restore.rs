@@ -101,25 +101,13 @@ impl Checkpoints {
         let mut packs = Packs::open(&self.packs_dir())?;
         let plan = self.plan(&mut packs, &now.record, &target, expected.as_ref(), what)?;
         // A repository that is gone comes back with the tree that it belongs to.
-        let lost = what.paths.is_empty() && self.has_lost_history(&target);
-        let wanted = match (what.git, lost) {
-            (Git::Restored, _) | (Git::Left, true) => Git::Restored,
-            (Git::Left, false) => Git::Left,
-        };
+        let is_lost = what.paths.is_empty() && self.has_lost_history(&target);
+        let wanted = if is_lost { Git::Restored } else { what.git };
         let git = match wanted {
             Git::Left => None,
             Git::Restored => self.plan_git(&mut packs, &now.record, &target, expected.as_ref())?,
         };
-        let unseen: Vec<String> = plan
-            .unseen
-            .iter()
-            .map(|p| tree::quote(p))
-            .chain(
-                git.iter()
-                    .flat_map(|(_, p)| &p.unseen)
-                    .map(|p| format!(".git/{}", tree::quote(p))),
-            )
-            .collect();
+        let unseen = names_of(&plan, git.as_ref().map(|(_, plan)| plan));
         if guard.unseen == Unseen::Refuse && !unseen.is_empty() {
             // A checkpoint of what nobody saw would count as seen at the next try.
             let path = record::path(&self.dir, now.record.id);
@@ -257,6 +245,14 @@ impl Checkpoints {
     fn absolute(&self, paths: &[Rel]) -> Vec<PathBuf> {
         paths.iter().map(|p| self.root.join(raw::name(p))).collect()
     }
+}
+
+/// What nobody has seen of the tree and of the git folder.
+fn names_of(tree: &Plan, git: Option<&Plan>) -> Vec<String> {
+    let of_git = git.into_iter().flat_map(|plan| &plan.unseen);
+    let of_git = of_git.map(|path| format!(".git/{}", tree::quote(path)));
+    let of_tree = tree.unseen.iter().map(|path| tree::quote(path));
+    of_tree.chain(of_git).collect()
 }
 
 fn carry_out(

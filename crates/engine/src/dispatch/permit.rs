@@ -344,7 +344,7 @@ async fn ask(
     let preview = preview(desk, inbox, prepared).await;
     let ask = Ask {
         kind: AskKind::Permission,
-        subject: subject(desk, prepared),
+        subject: with_real_paths(desk, prepared, &decision),
         tool: Some(prepared.tool.name().to_owned()),
         options: options(desk, scopes.as_ref()),
         preview: prepared.remark.clone().or(preview),
@@ -388,6 +388,18 @@ async fn ask(
         }
         _ => Err(refused(answer.reason)),
     })
+}
+
+/// The subject, and what a path in it really is where that lies outside.
+fn with_real_paths(desk: &Desk, prepared: &Prepared, decision: &Decision) -> String {
+    let mut subject = subject(desk, prepared);
+    for path in &decision.outside {
+        let path = desk.scope.shown(path);
+        if !subject.contains(&path) {
+            subject.push_str(&format!(" -> {path}"));
+        }
+    }
+    subject
 }
 
 fn refused(reason: Option<String>) -> ToolError {

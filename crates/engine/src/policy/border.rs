@@ -65,8 +65,10 @@ impl Folders {
             paths.iter().map(move |path| (path.as_path(), place))
         };
         let public = PUBLIC.iter().map(|path| (Path::new(path), Place::Public));
+        let temp = scope.temp.as_deref().map(|temp| (temp, Place::Inside));
         all(&self.outside, Place::Outside)
             .chain(all(&self.inside, Place::Inside))
+            .chain(temp)
             .chain([(scope.root.as_path(), Place::Inside)])
             .chain(public)
     }

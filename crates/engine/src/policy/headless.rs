@@ -5,6 +5,7 @@ use super::decide::{Call, Policy};
 use super::glob;
 use super::propose::propose;
 use super::shell::PUBLIC;
+use ostler_host::Place;
 use ostler_wire::{Access, Mark, Segment, Word};
 use std::path::{Component, Path, PathBuf};
 
@@ -335,8 +336,15 @@ impl Judge<'_> {
     }
 
     fn is_inside(&self, path: &Path) -> bool {
+        let folders = &self.policy.folders;
         let mut roots = std::iter::once(&self.call.scope.root).chain(&self.policy.roots);
-        roots.any(|root| path.starts_with(root))
+        // Ostler's own home is no part of a project that it lies in.
+        let apart = folders
+            .outside
+            .iter()
+            .any(|folder| path.starts_with(folder));
+        folders.place(path, self.call.scope) == Place::Inside
+            || !apart && roots.any(|root| path.starts_with(root))
     }
 
     /// The path, and what it is without symlinks.

@@ -111,7 +111,7 @@ fn list(
     items.sort_by(|a, b| a.key.cmp(&b.key));
     let entries: Vec<String> = items.into_iter().map(|i| i.shown).collect();
     Ok(
-        json!({"path": base.display().to_string(), "entries": entries, "truncated": truncated})
+        json!({"path": scope.named(base).display().to_string(), "entries": entries, "truncated": truncated})
             .into(),
     )
 }

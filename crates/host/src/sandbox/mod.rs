@@ -55,6 +55,8 @@ pub struct Policy {
     /// This folder is what the command sees as `/tmp` and `/var/tmp`; to be written, it or one of them must be writable.
     /// Paths that are writable, listed, protected, closed or shown and lie below the real ones stay at their own place.
     pub temp: Option<PathBuf>,
+    /// Paths that stay visible at their own place, although a folder above is replaced by `temp`.
+    pub visible: Vec<PathBuf>,
     pub network: Network,
     /// For `Network::Proxy`.
     pub shared: Option<Arc<SharedNetwork>>,

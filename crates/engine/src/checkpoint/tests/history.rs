@@ -170,32 +170,105 @@ fn objects_are_looked_at_when_a_ref_has_changed() {
     assert_ne!(files(second), files(third));
 }
 
+fn noise(seed: u32, blocks: u32) -> Vec<u8> {
+    let block = |n: u32| pack::hash(&[seed.to_le_bytes(), n.to_le_bytes()].concat());
+    (0..blocks).flat_map(block).collect()
+}
+
+/// Over the limit, in one pack, where objects are differences of others.
+fn large(root: &Path) {
+    git(root, &["init", "-q", "-b", "main"]);
+    fs::write(root.join("large"), noise(1, 100_000)).expect("a file");
+    fs::write(root.join("medium"), noise(2, 3_000)).expect("a file");
+    git(root, &["add", "."]);
+    git(root, &["commit", "-qm", "old"]);
+}
+
+fn change(root: &Path) {
+    for round in 0..4_u8 {
+        let mut medium = noise(2, 3_000);
+        medium[usize::from(round) * 100] ^= 1;
+        fs::write(root.join("medium"), medium).expect("a file");
+        fs::create_dir_all(root.join("deep/er")).expect("folders");
+        fs::write(root.join("deep/er/small"), [round]).expect("a file");
+        git(root, &["add", "."]);
+        git(root, &["commit", "-qm", &format!("new {round}")]);
+    }
+    git(root, &["tag", "-am", "a tag", "v1"]);
+    fs::write(root.join("medium"), noise(2, 2_999)).expect("a file");
+    git(root, &["stash", "-q"]);
+    git(root, &["gc", "-q"]);
+}
+
 #[test]
-fn over_the_limit_the_newest_is_kept_and_it_is_said() {
+fn over_the_limit_what_no_remote_has_is_kept() {
     let mut world = World::new();
-    let root = world.root();
-    git(&root, &["init", "-q", "-b", "main"]);
-    let noise: Vec<u8> = (0..40_000_u32)
-        .flat_map(|n| pack::hash(&n.to_le_bytes()))
-        .collect();
-    fs::write(world.path("large"), noise).expect("a file");
-    git(&root, &["add", "."]);
-    git(&root, &["commit", "-qm", "old"]);
-    git(&root, &["gc", "-q"]);
-    world.write("small", "x");
-    git(&root, &["add", "."]);
-    git(&root, &["commit", "-qm", "new"]);
-    world.limits.history = 200_000;
+    let (root, base) = (world.root(), world.dir.path().join("base"));
+    fs::create_dir(&base).expect("a folder");
+    large(&base);
+    git(
+        world.dir.path(),
+        &["clone", "-q", "--no-local", "base", "root"],
+    );
+    change(&root);
+    world.limits.history = 1 << 20;
+    let before = history(&root);
     let id = world.take();
-    let left = world.open().get(id).expect("it").history.expect("it").left;
-    assert!(left > 1 << 20, "{left}");
+    let known = world.open().get(id).expect("it").history.expect("it");
+    assert!(known.left > 2 << 20 && !known.lacks, "{known:?}");
     remove_all(&root);
     let report = world.rewind(id);
     let kept: Vec<(&str, &Told)> = report.kept.iter().map(|k| (&*k.path, &k.why)).collect();
     assert_eq!(kept, [(".git/objects", &Word::CpHistoryInPart.into())]);
+    assert_eq!(
+        git(&root, &["cat-file", "-p", "HEAD:deep/er/small"]),
+        "\u{3}"
+    );
+    git(&root, &["cat-file", "-e", "stash@{0}:medium"]);
+    // The rest comes from there.
+    git(&root, &["fetch", "-q"]);
+    assert_eq!(history(&root), before);
+    // Where everything is, nothing is added.
+    git(&root, &["gc", "-q", "--prune=now"]);
+    let what = What {
+        git: Git::Restored,
+        ..What::default()
+    };
+    let guard = Guard {
+        unseen: Unseen::Overwrite,
+        ..Guard::default()
+    };
+    let report = world.open().restore(id, &what, &guard).expect("a rewind");
+    assert!(
+        !report.changed.contains(&".git/objects".to_owned()),
+        "{report:?}"
+    );
+}
+
+#[test]
+fn over_the_limit_without_a_remote_the_newest_is_kept_and_it_is_said() {
+    let mut world = World::new();
+    let root = world.root();
+    large(&root);
+    change(&root);
+    world.limits.history = 1 << 20;
+    let id = world.take();
+    let known = world.open().get(id).expect("it").history.expect("it");
+    assert!(known.left > 2 << 20 && known.lacks, "{known:?}");
+    remove_all(&root);
+    world.rewind(id);
     let commit = git(&root, &["cat-file", "-p", "HEAD"]);
-    assert!(commit.ends_with("\n\nnew\n"), "{commit}");
-    assert_eq!(git(&root, &["cat-file", "-p", "HEAD:small"]), "x");
+    assert!(commit.ends_with("\n\nnew 3\n"), "{commit}");
+    assert_eq!(
+        git(&root, &["cat-file", "-p", "HEAD:deep/er/small"]),
+        "\u{3}"
+    );
+    // None at all is a choice, and nothing is said of it.
+    world.limits.history = 0;
+    git(&root, &["tag", "later"]);
+    let id = world.take();
+    let known = world.open().get(id).expect("it").history.expect("it");
+    assert_eq!((known.files, known.lacks), (None, false));
 }
 
 /// Whatever lies where the repository was, nothing is written through it or around it.
