@@ -4,6 +4,7 @@ use crate::drafts::{Drafts, Found};
 use crate::pictures;
 use crate::speech::filled;
 use ostler_engine::store::Store;
+use ostler_host::Border;
 use ostler_host::keyboard::{Keyboard, Typed};
 use ostler_tui::surroundings::{self, Fetch, Fetched, Kept, Name, Surroundings, Work};
 use ostler_wire::Word;
@@ -11,7 +12,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 
 /// Names of one folder that a menu is given.
@@ -43,6 +44,8 @@ pub struct Places {
     pub sessions: PathBuf,
     /// Nothing is to be written.
     pub forgets: bool,
+    /// Which files may be read.
+    pub border: Arc<Border>,
 }
 
 /// The places, and a thread that writes what is to be kept, so that nobody waits for the disk.
@@ -158,7 +161,7 @@ impl Surroundings for Around {
             },
             Fetch::Image => Fetched::Image(pictures::on_clipboard()),
             Fetch::Picture(pasted) => Fetched::Picture {
-                image: pictures::at(&pasted, |path| places.folder(path)),
+                image: pictures::at(&pasted, |path| places.folder(path), &places.border),
                 pasted,
             },
             Fetch::Branch => Fetched::Branch(branch(&places.root)),
@@ -290,6 +293,7 @@ mod tests {
             editor: None,
             sessions: root.join("sessions"),
             forgets: false,
+            border: Arc::new(Border::none()),
         }
     }
 

@@ -29,7 +29,7 @@ use ostler_engine::hooks::Hook;
 use ostler_engine::ledger::Ledger;
 use ostler_engine::policy::{Containment, Fallback, Headless, Policy, Posture, Rule, Rules};
 use ostler_engine::redact::Redactor;
-use ostler_engine::tool::{ToolSettings, normalise};
+use ostler_engine::tool::ToolSettings;
 use ostler_engine::{Options, RuleStore};
 use ostler_host::Local;
 use ostler_llm::{Effort, Params, Secret, Transport, TransportOptions};
@@ -336,9 +336,9 @@ impl Boot {
                 (false, Some(PermissionMode::Ask) | None) => Posture::Ask,
             },
             containment: self.containment(),
-            roots: self.roots(),
             sealed: self.places.sealed(),
             reserved: self.reserved(),
+            folders: crate::folders::folders(self)?,
         })
     }
 
@@ -354,17 +354,6 @@ impl Boot {
                 Err(_) => Containment::Missing,
             },
         }
-    }
-
-    /// Folders that belong to the work, by their names and without links.
-    fn roots(&self) -> Vec<PathBuf> {
-        let named = crate::sandbox::granted(self);
-        let real = named.iter().filter_map(|path| path.canonicalize().ok());
-        let mut all: Vec<PathBuf> = real.collect();
-        all.extend(named.iter().map(|path| normalise(path)));
-        all.sort();
-        all.dedup();
-        all
     }
 
     fn tool_filter(&self) -> Vec<String> {

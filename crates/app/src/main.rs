@@ -15,6 +15,7 @@ mod drafts;
 mod exec;
 mod extras;
 mod flags;
+mod folders;
 mod front;
 mod lenient;
 mod line;

@@ -209,7 +209,7 @@ fn conveniences(boot: &Boot) -> Vec<PathBuf> {
     paths
 }
 
-fn forbidden(boot: &Boot) -> anyhow::Result<Vec<PathBuf>> {
+pub fn forbidden(boot: &Boot) -> anyhow::Result<Vec<PathBuf>> {
     let places = &boot.places;
     let mut paths = Vec::new();
     for written in &boot.loaded.config.sandbox.forbid_read {

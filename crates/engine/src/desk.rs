@@ -4,7 +4,7 @@ use crate::artifacts::Artifacts;
 use crate::aside::{Aside, Asides};
 use crate::briefing::{self, Way};
 use crate::budget::{self, Amount, Booked, Budget, Payer};
-use crate::compaction::{Folding, Gauge};
+use crate::compaction::{Folding, Gauge, archive};
 use crate::confine::Commons;
 use crate::conversation::{Conversation, Sent};
 use crate::crew::{Crew, Offer};
@@ -35,12 +35,13 @@ use crate::tools::read_only_task::ReadOnlyTask;
 use crate::tools::skill::Skill;
 use crate::tools::task::Task;
 use crate::tools::{Tools, canonical_name};
-use ostler_host::Host;
+use ostler_host::{Host, is_below, real_path};
 use ostler_llm::{Answer, Effort, TokenUsage};
 use ostler_wire::{
     Access, Body, Delta, Entry, Language, Rewind, Role, TodoItem, Usage, When, Word,
 };
 use std::collections::HashSet;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::Semaphore;
@@ -342,6 +343,16 @@ impl Desk {
         }
     }
 
+    /// Lets the session read what it keeps for itself: its artifacts, and the originals of what was folded.
+    pub fn open_own_files(&mut self) {
+        let folders = &mut Arc::make_mut(&mut self.policy).folders;
+        folders.inside.push(real_path(self.shop.artifacts.dir()));
+        if let Some(home) = &self.manner.folding.archive {
+            let session = &self.account.session;
+            folders.own.push(archive::own_files(home, session));
+        }
+    }
+
     /// The rules as they bind a call of this tool.
     pub fn guard(&self, tool: &str) -> Guard {
         Guard {
@@ -354,7 +365,10 @@ impl Desk {
                 Mode::Normal | Mode::Goal => self.standing.posture(tool, Instant::now()),
             },
             attended: self.manner.interactive,
+            border: Arc::default(),
+            opened: Vec::new(),
         }
+        .bounded(&self.standing.reads)
     }
 
     /// What a run of this tool works with.
@@ -379,7 +393,7 @@ impl Desk {
             history: self.shop.history.clone(),
             memory: self.manner.mind.memory.clone(),
             commons: self.shop.commons.clone(),
-            guard: self.guard(tool),
+            guard: self.guard(tool).opening(&leave.paths),
             terms: Arc::new(self.standing.terms(&self.policy.rules, leave)),
             todo: self.shop.todo.clone(),
             answer: None,
@@ -440,12 +454,25 @@ impl Desk {
         }
         if decision.verdict == Verdict::Ask
             && !needs_a_fresh_yes(accesses)
-            && self.standing.is_granted(accesses, decision.rule.as_deref())
+            && self.is_granted(accesses, &decision)
         {
             decision.verdict = Verdict::Allow;
             decision.reason = Word::WhySession;
         }
         decision
+    }
+
+    /// Whether the person has said yes to this before. A protected path takes a yes to that very path.
+    fn is_granted(&self, accesses: &[Access], decision: &Decision) -> bool {
+        let rule = match decision.only_person {
+            true => Some("protected"),
+            false => decision.rule.as_deref(),
+        };
+        let only_reads = !accesses.iter().any(Access::needs_permission);
+        let reads = &self.standing.reads;
+        let is_open = |path: &PathBuf| reads.iter().any(|open| is_below(path, open));
+        let opened = rule.is_none() && only_reads && decision.outside.iter().all(is_open);
+        opened || self.standing.is_granted(accesses, rule)
     }
 
     /// Adds allow rules for the rest of the session; they bind from the next decision on.

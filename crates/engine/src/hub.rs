@@ -448,6 +448,7 @@ impl LocalHub {
         if let Some(heir) = heir {
             crew::settle(&mut desk, heir);
         }
+        desk.open_own_files();
         let is_new = desk.log.is_empty();
         let opening = self.opening(&mut past, is_new, (&reference, title), &prefix);
         let (mode, window) = (

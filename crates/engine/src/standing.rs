@@ -7,6 +7,7 @@ use crate::goal::Goal;
 use crate::policy::{Mode, Posture, Rules, Stance};
 use crate::templates::Template;
 use ostler_wire::{Access, Body, Entry};
+use std::path::PathBuf;
 use std::time::Instant;
 
 #[derive(Clone)]
@@ -16,6 +17,8 @@ pub struct Standing {
     /// A plan was approved in this turn: until its end whatever is not denied may run.
     pub window: bool,
     pub grants: Vec<Grant>,
+    /// Real paths outside of the project that file tools may read for the session.
+    pub reads: Vec<PathBuf>,
     /// What commands may do beyond the settings, for the session.
     pub terms: Terms,
     /// Tools that may be used while planning.
@@ -47,6 +50,7 @@ impl Standing {
             stance: Stance::Posture(posture),
             window: false,
             grants: Vec::new(),
+            reads: Vec::new(),
             terms: Terms::default(),
             trusted,
             told: Mode::Normal,

@@ -7,8 +7,8 @@ use ostler_engine::policy::{Containment, Headless, Mode, Policy, Posture, Rule, 
 use ostler_engine::tool::{Context, Done, Question, Rendered, Scope, Tool, ToolError};
 use ostler_engine::{Options, RuleStore};
 use ostler_host::{
-    Command, Content, Fut, Host, Listing, Local, Process, RenameOptions, Renamed, Span, Stat,
-    WriteOptions, Written,
+    Border, Command, Content, Fut, Host, Listing, Local, Process, RenameOptions, Renamed, Span,
+    Stat, WriteOptions, Written,
 };
 use ostler_llm::ToolSpec;
 use ostler_testkit::{Kind, Step};
@@ -1037,8 +1037,8 @@ impl Host for Stuck {
         Box::pin(std::future::pending())
     }
 
-    fn read(&self, path: &Path, span: Span) -> Fut<'_, Content> {
-        self.0.read(path, span)
+    fn read(&self, path: &Path, span: Span, border: &Arc<Border>) -> Fut<'_, Content> {
+        self.0.read(path, span, border)
     }
 
     fn write(&self, path: &Path, bytes: Bytes, options: WriteOptions) -> Fut<'_, Written> {
@@ -1049,8 +1049,8 @@ impl Host for Stuck {
         self.0.rename(from, to, options)
     }
 
-    fn list(&self, path: &Path, max_entries: usize) -> Fut<'_, Listing> {
-        self.0.list(path, max_entries)
+    fn list(&self, path: &Path, max_entries: usize, border: &Arc<Border>) -> Fut<'_, Listing> {
+        self.0.list(path, max_entries, border)
     }
 }
 

@@ -21,7 +21,12 @@ pub mod watchdog;
 
 pub use command::{Command, Exit, Output, Signal, Stdio};
 pub use error::{Error, Result};
-pub use files::open_without_waiting;
+pub use files::border::{
+    Ban, Beyond, Border, Depth, Judgement, Pattern, Place, Protected, is_below,
+};
+pub use files::{
+    Opened, TreeReader, glob_matches, look, open_file, open_without_waiting, real_path,
+};
 pub use hide::hide;
 pub use host::{
     Content, Entry, Fut, Host, Kind, Listing, RenameOptions, Renamed, Roots, Span, Stat,

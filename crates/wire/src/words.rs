@@ -491,6 +491,10 @@ words! {
     // Why a call may run, or not
     WhyReserved: "Ostler keeps it itself, and no tool changes it", "它由 Ostler 自己维护，任何工具都不能更改";
     WhyKeys: "Ostler keeps keys in it", "Ostler 在其中保存密钥";
+    WhyForbidden: "it is in [sandbox] forbid_read", "它在 [sandbox] forbid_read 中";
+    WhyOutside: "it reads a file outside of the project", "它读取项目之外的文件";
+    WhyWritesOutside: "it changes a file outside of the project", "它更改项目之外的文件";
+    WhyProtected: "it changes a file that decides what runs later, which only you can allow", "它更改的文件决定之后运行什么，只有你能允许";
     WhyDenyRule: "a deny rule speaks of it", "有 deny 规则涉及它";
     WhyRemembered: "what is remembered needs a fresh yes", "记忆的内容需要再次确认";
     WhyYolo: "everything that is not denied may run", "未被拒绝的均可运行";
@@ -507,10 +511,8 @@ words! {
     WhyHeld: "the project and the sandbox hold it", "它限于项目和沙箱之内";
     WhyHeadlessDeny: "`[permissions] headless` is \"deny\"", "`[permissions] headless` 为 \"deny\"";
     WhyNetwork: "it reaches the network, and no rule allows the host", "它会访问网络，且没有规则允许该主机";
-    WhyOutside: "it reaches outside of the project", "它会访问项目之外";
     WhyServerWrites: "an MCP server may change something with it", "MCP 服务器可能借此更改内容";
     WhyOtherProjects: "it reads what was said in other projects", "它会读取其他项目的会话";
-    WhyProtected: "it changes a file that decides what runs or what is asked later", "它会更改决定以后运行或询问内容的文件";
     WhyGitHistory: "it deletes what git keeps", "它会删除 git 保存的内容";
     WhyNoLayer: "no sandbox works here, so only reading runs unasked", "此处没有可用的沙箱，因此只有读取无需询问";
     TriedToWrite: "It ran as a command that only reads, and this was refused: {}", "它作为只读命令运行时被拒绝：{}";
@@ -592,6 +594,7 @@ words! {
     PictureUnknown: "it is no PNG, JPEG, GIF or WebP", "不是 PNG、JPEG、GIF 或 WebP";
     PictureUnread: "it could not be read ({})", "无法读取（{}）";
     RefForbidden: "@{} may not be read and was left out.", "@{} 不允许读取，已略过。";
+    RefOutside: "@{} leads to {}, outside of the project, and was left out. Name that path to include it.", "@{} 指向项目之外的 {}，已略过。如需包含，请直接写该路径。";
     RefLeft: "@{} was left out: {}.", "@{} 已略过：{}。";
     Unconfined: "Commands run without a sandbox, with all your rights: {}.", "命令在没有沙箱的情况下以你的全部权限运行：{}。";
     RulesBroken: "The configuration has changed and cannot be used ({}); the rules from before hold.", "配置已更改但无法使用（{}）；沿用先前的规则。";
@@ -892,6 +895,9 @@ words! {
     HostPath: "cannot follow the path {}: {}", "无法沿路径 {} 前进：{}";
     HostForbidden: "permission denied for {}", "没有访问 {} 的权限";
     HostReserved: "{} is kept by Ostler itself and changed by no tool", "{} 由 Ostler 自己维护，任何工具都不能更改";
+    HostProtected: "{} decides what runs later; only the person's own yes lets a tool change it", "{} 决定之后运行什么；只有本人同意，工具才能更改它";
+    HostBeyond: "{} lies outside of the project, and nobody has allowed to read it", "{} 位于项目之外，且未获准读取";
+    HostWithheld: "{} may not be read: {}", "{} 不允许读取：{}";
     HostOutside: "{} lies outside of the folders that may be written ({})", "{} 不在可写的文件夹内（{}）";
     HostExists: "{} already exists; ask to overwrite it, or choose another name", "{} 已存在；请要求覆盖，或另选名称";
     HostLinks: "{} has too many symlinks on its way, or they form a circle", "{} 途经的符号链接过多或成环";

@@ -15,6 +15,7 @@ use crate::policy::{
 use crate::resolve;
 use crate::tool::ToolError;
 use ostler_wire::{Access, Approval, Ask, AskKind, Body, Choice, Language, Notice, Word};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Characters of a refused call that the person reads.
@@ -29,6 +30,8 @@ pub struct Leave {
     pub hosts: Vec<String>,
     /// The command runs unasked only because it reads, so it runs in the reader's sandbox.
     pub read_only: bool,
+    /// Real paths of the files that it was allowed to touch.
+    pub paths: Vec<PathBuf>,
 }
 
 impl Leave {
@@ -37,6 +40,7 @@ impl Leave {
         let runs = |access: &Access| matches!(access, Access::Run(_));
         Self {
             hosts: Vec::new(),
+            paths: decision.touched.clone(),
             read_only: decision.runs_as_reader() && prepared.accesses.iter().any(runs),
         }
     }
@@ -80,9 +84,10 @@ pub async fn permit(
     {
         return Ok(Err(error));
     }
-    let fresh = needs_a_fresh_yes(&prepared.accesses);
+    let fresh = needs_a_fresh_yes(&prepared.accesses) || decision.only_person;
     let refuses = desk.standing.stance.refuses_prompts();
-    match (decision.verdict, desk.manner.interactive) {
+    let paths = decision.touched.clone();
+    let leave = match (decision.verdict, desk.manner.interactive) {
         (Verdict::Allow, _) => Ok(Ok(Leave::unasked(prepared, &decision))),
         // Whoever trusts the tool for planning was asked about this very call.
         (Verdict::Ask, _) if gate == Gate::Trust => Ok(Ok(Leave::default())),
@@ -101,7 +106,8 @@ pub async fn permit(
             record(desk, prepared, &decision, &Answer::from("deny"), None)?;
             Ok(Err(blocked(desk, prepared, &decision)))
         }
-    }
+    }?;
+    Ok(leave.map(|leave| Leave { paths, ..leave }))
 }
 
 /// What the setting for runs without a person says to a call that would be asked.
@@ -153,7 +159,7 @@ fn refuse_unattended(
 
 /// A hook answers for the person where no rule speaks, and may always want them asked. A deny is a deny.
 fn hooked(prepared: &Prepared, decision: &mut Decision) {
-    let fresh = needs_a_fresh_yes(&prepared.accesses);
+    let fresh = needs_a_fresh_yes(&prepared.accesses) || decision.only_person;
     match (prepared.permission, decision.verdict) {
         (Permission::Allow, Verdict::Ask) if decision.rule.is_none() && !fresh => {
             decision.verdict = Verdict::Allow;
@@ -204,6 +210,10 @@ pub fn blocked(desk: &Desk, prepared: &Prepared, decision: &Decision) -> ToolErr
             )
         }
         (Some(rule), _) => format!(" by the rule {rule}"),
+        (None, Verdict::Ask) if decision.only_person || !decision.outside.is_empty() => format!(
+            ", because {}, and nobody can be asked",
+            Language::English.say(decision.reason)
+        ),
         (None, Verdict::Ask) => ", because nobody can be asked".to_owned(),
         (None, Verdict::Allow | Verdict::Deny) => String::new(),
     };
@@ -367,6 +377,9 @@ async fn ask(
         }
         ("session", Some(_)) => {
             desk.standing.grant(&prepared.accesses);
+            if !prepared.accesses.iter().any(Access::needs_permission) {
+                desk.standing.reads.extend(decision.touched);
+            }
             Ok(leave(prepared))
         }
         // Also where saving failed: it holds for the session, and no wider than was read.
@@ -406,8 +419,8 @@ pub fn leave(prepared: &Prepared) -> Leave {
         | Access::History => None,
     };
     Leave {
-        read_only: false,
         hosts: prepared.accesses.iter().filter_map(host).collect(),
+        ..Leave::default()
     }
 }
 

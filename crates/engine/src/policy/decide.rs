@@ -1,9 +1,12 @@
 //! `decide`: deny > ask > allow > fallback, no I/O, and it names the rule that decided.
 
+use super::Folders;
 use super::headless::{self, Containment, Headless};
 use super::rules::{Rule, Rules};
 use crate::tool::Scope;
+use ostler_host::Place;
 use ostler_wire::{Access, Mark, Segment, Word};
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 /// Where a rule stands that is in no file.
@@ -52,14 +55,14 @@ pub struct Policy {
     pub headless: Headless,
     /// What holds commands, which decides what runs where nobody looks at each call.
     pub containment: Containment,
-    /// Folders beside the root that belong to the work (`--add-dir`, `allow_write`).
-    pub roots: Vec<PathBuf>,
     /// That of the start; `Stance` says which one holds now.
     pub posture: Posture,
     /// Files of our own with keys in them, without symlinks. No tool touches them, whatever the rules say.
     pub sealed: Vec<PathBuf>,
     /// What only we ourselves change: settings, trust, memory, logs. Rules do not open it either; it may be read.
     pub reserved: Vec<PathBuf>,
+    /// What lies where, beside the root.
+    pub folders: Folders,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,6 +76,12 @@ pub struct Decision {
     pub reason: Word,
     /// What the call would do, one per line.
     pub effects: Vec<String>,
+    /// Real paths outside of the project that the call would read, and that no rule allows to be read.
+    pub outside: Vec<PathBuf>,
+    /// Real paths of the files that the call names, unless it is a command. Whoever allows the call opens these to it.
+    pub touched: Vec<PathBuf>,
+    /// It changes a protected path: no posture, rule, hook or headless setting answers for the person.
+    pub only_person: bool,
 }
 
 impl Decision {
@@ -101,40 +110,160 @@ impl Policy {
     }
 
     pub fn decide_in(&self, posture: Posture, call: Call<'_>) -> Decision {
-        if let Some(path) = self.sealed.iter().find(|path| call.opens(path)) {
+        let judged = self.without_false_readers(call);
+        let call = Call {
+            accesses: &judged,
+            ..call
+        };
+        if let Some((rule, reason)) = self.built_in_ban(call) {
             return Decision {
                 verdict: Verdict::Deny,
-                rule: Some(format!("Read({})", path.display())),
+                rule: Some(rule),
                 from: Some(BUILT_IN.to_owned()),
-                reason: Word::WhyKeys,
+                reason,
                 effects: call.effects(),
+                outside: Vec::new(),
+                touched: Vec::new(),
+                only_person: false,
             };
         }
-        if let Some(path) = self.reserved.iter().find(|path| call.changes(path)) {
-            return Decision {
-                verdict: Verdict::Deny,
-                rule: Some(format!("Edit({})", path.display())),
-                from: Some(BUILT_IN.to_owned()),
-                reason: Word::WhyReserved,
-                effects: call.effects(),
-            };
-        }
-        let (verdict, rule, reason) = self.verdict(posture, call);
+        let outside = self.outside(call);
+        let (verdict, rule, reason) = self.verdict(posture, call, &outside);
         Decision {
             verdict,
             rule: rule.map(|r| r.text.clone()),
             from: rule.map(|r| r.from.clone()),
             reason,
             effects: call.effects(),
+            outside,
+            touched: call.touched(),
+            only_person: reason == Word::WhyProtected,
         }
     }
 
-    fn verdict(&self, posture: Posture, call: Call<'_>) -> (Verdict, Option<&Rule>, Word) {
+    /// What no rule opens: files with keys, files of our own, and `[sandbox] forbid_read`.
+    fn built_in_ban(&self, call: Call<'_>) -> Option<(String, Word)> {
+        if let Some(path) = self.sealed.iter().find(|path| call.opens(path)) {
+            return Some((format!("Read({})", path.display()), Word::WhyKeys));
+        }
+        if let Some(path) = self.reserved.iter().find(|path| call.changes(path)) {
+            return Some((format!("Edit({})", path.display()), Word::WhyReserved));
+        }
+        // Commands are held by their sandbox, where a grant for one of them may open such a path.
+        if call.runs() {
+            return None;
+        }
+        let takes_folders = shows_what_was(call.tool);
+        let ban = call.accesses.iter().find_map(|access| match access {
+            Access::Read(path) => call.forms(path).find_map(|p| self.folders.ban(p)),
+            Access::Write(path) => call.forms(path).find_map(|p| {
+                let mut bans = self.folders.forbidden.iter().map(PathBuf::as_path);
+                let inner = bans.find(|ban| takes_folders && ban.starts_with(p));
+                self.folders.ban(p).or(inner)
+            }),
+            Access::Run(_)
+            | Access::Net(_)
+            | Access::Mcp { .. }
+            | Access::Job(_)
+            | Access::Delegate { .. }
+            | Access::Memory
+            | Access::History => None,
+        })?;
+        Some((format!("Read({})", ban.display()), Word::WhyForbidden))
+    }
+
+    /// A command whose words look like they read in the project is no reader when a link leads them out of it.
+    fn without_false_readers<'a>(&self, call: Call<'a>) -> Cow<'a, [Access]> {
+        let leads_out = |path: &Path| {
+            let mut real = call.real(path);
+            real.any(|p| self.folders.place(p, call.scope) == Place::Outside)
+        };
+        let is_false = |segment: &Segment| {
+            let read = segment.does.iter().chain(&segment.needs);
+            let read = read.filter_map(|access| match access {
+                Access::Read(path) => Some(path),
+                Access::Write(_)
+                | Access::Run(_)
+                | Access::Net(_)
+                | Access::Mcp { .. }
+                | Access::Job(_)
+                | Access::Delegate { .. }
+                | Access::Memory
+                | Access::History => None,
+            });
+            let mut paths = read.chain(&segment.names);
+            segment.read_only && paths.any(|path| leads_out(path))
+        };
+        let has_false = |access: &Access| match access {
+            Access::Run(segments) => segments.iter().any(is_false),
+            Access::Read(_)
+            | Access::Write(_)
+            | Access::Net(_)
+            | Access::Mcp { .. }
+            | Access::Job(_)
+            | Access::Delegate { .. }
+            | Access::Memory
+            | Access::History => false,
+        };
+        if !call.accesses.iter().any(has_false) {
+            return Cow::Borrowed(call.accesses);
+        }
+        let mut judged = call.accesses.to_vec();
+        for access in &mut judged {
+            if let Access::Run(segments) = access {
+                let wrong = segments.iter_mut().filter(|segment| is_false(segment));
+                wrong.for_each(|segment| segment.read_only = false);
+            }
+        }
+        Cow::Owned(judged)
+    }
+
+    /// Real paths that a call reads outside of the project without a rule that allows it.
+    fn outside(&self, call: Call<'_>) -> Vec<PathBuf> {
+        let mut outside = Vec::new();
+        for access in call.accesses {
+            let Access::Read(path) = access else { continue };
+            let is_outside = |p: &&Path| self.folders.place(p, call.scope) == Place::Outside;
+            let found: Vec<&Path> = call.real(path).filter(is_outside).collect();
+            if !found.is_empty() && self.allowing(call, access).is_none() {
+                outside.extend(found.into_iter().map(Path::to_owned));
+            }
+        }
+        outside
+    }
+
+    fn is_protected(&self, call: Call<'_>) -> bool {
+        if call.runs() {
+            return false;
+        }
+        let protected = self.folders.protected(call.scope, &[]);
+        call.accesses.iter().any(|access| match access {
+            Access::Write(path) => call.forms(path).any(|p| protected.holds(p)),
+            Access::Read(_)
+            | Access::Run(_)
+            | Access::Net(_)
+            | Access::Mcp { .. }
+            | Access::Job(_)
+            | Access::Delegate { .. }
+            | Access::Memory
+            | Access::History => false,
+        })
+    }
+
+    fn verdict(
+        &self,
+        posture: Posture,
+        call: Call<'_>,
+        outside: &[PathBuf],
+    ) -> (Verdict, Option<&Rule>, Word) {
         if let Some(rule) = self.rules.deny.iter().find(|r| call.is_hit_by(r)) {
             return (Verdict::Deny, Some(rule), Word::WhyDenyRule);
         }
         if needs_a_fresh_yes(call.accesses) {
             return (Verdict::Ask, None, Word::WhyRemembered);
+        }
+        if self.is_protected(call) {
+            return (Verdict::Ask, None, Word::WhyProtected);
         }
         if posture == Posture::Yolo {
             return (Verdict::Allow, None, Word::WhyYolo);
@@ -142,7 +271,9 @@ impl Policy {
         if let Some(rule) = self.rules.ask.iter().find(|r| call.is_hit_by(r)) {
             return (Verdict::Ask, Some(rule), Word::WhyAskRule);
         }
-        if !call.accesses.iter().any(Access::needs_permission) {
+        // What a command reads is part of the command.
+        let leaves = !outside.is_empty() && !call.runs();
+        if !leaves && !call.accesses.iter().any(Access::needs_permission) {
             return match self.allowing_commands(call) {
                 Some(rule) => (Verdict::Allow, Some(rule), Word::WhyAllowed),
                 None => (Verdict::Allow, None, Word::WhyNothing),
@@ -167,6 +298,9 @@ impl Policy {
             },
             (Posture::Ask, Fallback::Ask) if call.is_unsure() => {
                 (Verdict::Ask, None, Word::WhyUnsure)
+            }
+            (Posture::Ask, Fallback::Ask) if !outside.is_empty() => {
+                (Verdict::Ask, None, Word::WhyOutside)
             }
             (Posture::Ask, Fallback::Ask) => (Verdict::Ask, None, Word::WhyNoRule),
             (Posture::Yolo, Fallback::Ask | Fallback::Allow | Fallback::Deny) => {
@@ -227,7 +361,22 @@ impl Policy {
                 }
             }
         }
-        for access in call.accesses.iter().filter(|a| a.needs_permission()) {
+        let leaves = |access: &Access| match access {
+            Access::Read(path) => {
+                let mut real = call.real(path);
+                !call.runs() && real.any(|p| self.folders.place(p, call.scope) == Place::Outside)
+            }
+            Access::Write(_)
+            | Access::Run(_)
+            | Access::Net(_)
+            | Access::Mcp { .. }
+            | Access::Job(_)
+            | Access::Delegate { .. }
+            | Access::Memory
+            | Access::History => false,
+        };
+        let needing = |a: &&Access| a.needs_permission() || leaves(a);
+        for access in call.accesses.iter().filter(needing) {
             if !matches!(access, Access::Run(_)) && !covered.contains(&access) {
                 used = Some(self.allowing(call, access)?);
             }
@@ -239,7 +388,9 @@ impl Policy {
         self.rules.allow.iter().find(|rule| {
             let Call { tool, scope, .. } = call;
             match access {
-                Access::Read(path) => call.forms(path).all(|p| rule.allows_read(p, scope)),
+                Access::Read(path) => call
+                    .forms(path)
+                    .all(|p| rule.allows_read(p, scope) || rule.touches_tool_path(tool, p, scope)),
                 Access::Write(path) => call
                     .forms(path)
                     .all(|p| rule.allows_write(p, scope) || rule.touches_tool_path(tool, p, scope)),
@@ -269,12 +420,34 @@ fn shows_what_was(tool: &str) -> bool {
 
 impl<'a> Call<'a> {
     /// The path as named, and as it is.
-    fn forms(&self, path: &'a Path) -> impl Iterator<Item = &'a Path> {
+    pub(super) fn forms(&self, path: &'a Path) -> impl Iterator<Item = &'a Path> {
         let real = self
             .resolved
             .iter()
             .filter(move |(literal, real)| literal == path && real != path);
         std::iter::once(path).chain(real.map(|(_, real)| real.as_path()))
+    }
+
+    /// The path as it is: what it leads to, or itself.
+    pub(super) fn real(&self, path: &'a Path) -> impl Iterator<Item = &'a Path> {
+        let skip = usize::from(self.forms(path).nth(1).is_some());
+        self.forms(path).skip(skip)
+    }
+
+    fn runs(&self) -> bool {
+        self.accesses.iter().any(|a| matches!(a, Access::Run(_)))
+    }
+
+    /// Real paths of the files that the call names.
+    fn touched(&self) -> Vec<PathBuf> {
+        let mut touched = Vec::new();
+        for access in self.accesses {
+            if let (Access::Read(path) | Access::Write(path), false) = (access, self.runs()) {
+                touched.extend(self.real(path).map(Path::to_owned));
+            }
+        }
+        touched.dedup();
+        touched
     }
 
     /// The same, where a tree that was looked into is only what was found there.
@@ -514,7 +687,8 @@ mod tests {
             (Yolo, "write_file", write(own), Verdict::Deny),
             (Yolo, "move_file", write("/home/me/.ostler"), Verdict::Deny),
             (Yolo, "bash", run(&format!("cat {own}")), Verdict::Deny),
-            (Ask, "grep", read("/home/me/.ostler/**"), Verdict::Allow),
+            (Ask, "grep", read("/home/me/.ostler/**"), Verdict::Ask),
+            (Yolo, "grep", read("/home/me/.ostler/**"), Verdict::Allow),
             (Ask, "todo", Vec::new(), Verdict::Allow),
             (
                 Ask,

@@ -1,5 +1,6 @@
 //! Whether a call may run: a pure function of mode, rules and what the call declares to touch.
 
+pub mod border;
 pub mod decide;
 mod glob;
 pub mod guard;
@@ -12,6 +13,7 @@ pub mod rules;
 pub mod shell;
 pub mod stance;
 
+pub use border::{Folders, Reading};
 pub use decide::{
     BUILT_IN, Call, Decision, Fallback, Policy, Posture, Resolved, Verdict, needs_a_fresh_yes,
 };

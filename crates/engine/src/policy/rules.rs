@@ -333,6 +333,15 @@ impl Rule {
         self.family == Family::Net
     }
 
+    /// The paths that the rule speaks of when this tool reads, as a border has them; a bare rule speaks of all.
+    pub fn read_spec(&self, tool: &str) -> Option<&str> {
+        let reads = self.family == Family::Read || self.is_of_tool(tool);
+        reads.then_some(match &self.spec {
+            None => "/**",
+            Some(Spec::Glob(spec) | Spec::Words(spec)) => spec,
+        })
+    }
+
     fn is_of_tool(&self, tool: &str) -> bool {
         matches!(&self.family, Family::Tool(name) if name == tool)
     }

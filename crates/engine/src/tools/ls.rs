@@ -4,6 +4,7 @@ use super::walk;
 use crate::policy::Guard;
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use ignore::DirEntry;
+use ostler_host::{Kind, TreeReader};
 use ostler_wire::Access;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -70,12 +71,13 @@ fn list(
     cancel: &CancellationToken,
 ) -> Result<Done, ToolError> {
     let scope = &guard.scope;
-    if !walk::exists(base, scope)?.is_dir() {
+    if walk::check_base(base, guard)? != Kind::Directory {
         let message = format!("{} is a file; use read_file.", scope.shown(base));
         return Err(ToolError::new("not_a_directory", message));
     }
     let mut items = Vec::new();
     let mut truncated = false;
+    let mut reader = TreeReader::new(guard.border.clone());
     let mut walker = walk::builder(base, guard);
     let wanted = guard.clone();
     walker.max_depth(Some(depth)).filter_entry(move |e| {
@@ -91,7 +93,9 @@ fn list(
         }
         match entry {
             Ok(entry) if entry.depth() == 0 => {}
-            Ok(entry) => items.push(item(&entry, base)),
+            // A folder may have been swapped for a link while it was listed; what is named is what is there.
+            Ok(entry) if reader.locate(entry.path()).is_ok() => items.push(item(&entry, base)),
+            Ok(_) => {}
             Err(e) if e.depth() == Some(0) => {
                 let message = format!("{} cannot be read: {e}.", scope.shown(base));
                 return Err(ToolError::new("read_error", message));

@@ -50,6 +50,7 @@ impl Typed for MoveFile {
             roots: Roots {
                 writable: cx.settings.writable.clone(),
                 reserved: cx.guard.policy.reserved.clone(),
+                protected: cx.guard.protected(),
             },
             create_parents: true,
             overwrite: args.overwrite.unwrap_or(false),
