@@ -72,6 +72,7 @@ impl std::error::Error for UsageError {}
 impl Boot {
     pub fn new(global: &Global) -> anyhow::Result<Self> {
         let (env, places) = surroundings(global)?;
+        crate::home::tighten(&places);
         let boot = Self::at(global, env, places)?;
         let setting = boot.loaded.config.language.as_deref();
         speech::set(speech::chosen(setting, &boot.env));

@@ -521,9 +521,9 @@ mod tests {
             (("history", history), "--allow 'history'"),
             (
                 ("write_file", hook),
-                "--allow 'Edit(./.git/hooks/pre-commit)'",
+                "",
             ),
-            (("write_file", nested), "--allow 'Edit(./sub/.git/config)'"),
+            (("write_file", nested), ""),
             (
                 ("write_file", json!({"path": "ostler.toml", "content": "x"})),
                 "",
@@ -572,13 +572,6 @@ mod tests {
             (
                 "history",
                 ("history", json!({"query": "x", "scope": "global"})),
-            ),
-            (
-                "Edit(./.git/hooks/pre-commit)",
-                (
-                    "write_file",
-                    json!({"path": ".git/hooks/pre-commit", "content": "x"}),
-                ),
             ),
             ("Bash(rm -rf .git)", run("rm -rf .git")),
             ("Bash(curl:*)", run("curl -s https://a.example/x; make")),
