@@ -171,13 +171,26 @@ impl Surroundings for Around {
     fn editor(&self, text: &str) -> Work<io::Result<String>> {
         let program = self.places.editor.clone().unwrap_or_else(|| EDITOR.into());
         let text = text.to_owned();
+        let kept = Some(self.places.kept.clone()).filter(|_| !self.places.forgets);
         Box::new(move || {
-            let mut file = tempfile::Builder::new().suffix(".md").tempfile()?;
+            // Editors read settings of the folder they start in and of that of the file: neither is the project, nor a place
+            // that commands may write.
+            let folder = match kept {
+                Some(kept) => {
+                    ostler_host::private_dir(&kept)?;
+                    tempfile::tempdir_in(kept)?
+                }
+                None => tempfile::tempdir()?,
+            };
+            let builder = &mut tempfile::Builder::new();
+            let mut file = builder.suffix(".md").tempfile_in(folder.path())?;
             file.write_all(text.as_bytes())?;
             file.flush()?;
             let mut words = program.split_whitespace();
             let name = words.next().unwrap_or(EDITOR);
-            let status = Command::new(name).args(words).arg(file.path()).status()?;
+            let mut editor = Command::new(name);
+            editor.current_dir(folder.path());
+            let status = editor.args(words).arg(file.path()).status()?;
             if !status.success() {
                 return Err(io::Error::other(filled(Word::EndedWith, &[&name, &status])));
             }

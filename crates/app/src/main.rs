@@ -82,6 +82,7 @@ fn main() -> ExitCode {
     };
     // A thread may still sit in a read of stdin; nothing is worth waiting for.
     runtime.shutdown_background();
+    sandbox::remove_temp();
     code
 }
 

@@ -379,6 +379,10 @@ impl Desk {
         leave: &Leave,
         cancel: CancellationToken,
     ) -> Context {
+        if let Some(temp) = &self.shop.settings.sandbox.temp {
+            // What cannot be made is said by the command or tool that wants it.
+            let _ = temp.scratch.make();
+        }
         Context {
             call_id: call_id.to_owned(),
             tool: tool.into(),

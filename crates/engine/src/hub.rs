@@ -527,6 +527,9 @@ impl LocalHub {
         let artifacts =
             Artifacts::new(past.folder.clone()).redacting(self.options.redactor.clone());
         let history = self.store().history(&options.home, Some(&past.id));
+        let temp = options.tools.sandbox.seen_as_tmp();
+        let mut kept = options.tools.sandbox.policy.writable.clone();
+        kept.extend([options.home.clone(), past.folder.clone()]);
         let shop = Shop {
             servers: self.servers.clone(),
             ..Shop::new(options, artifacts, &feed, history, self.writing.clone())
@@ -541,6 +544,7 @@ impl LocalHub {
             scope: Arc::new(
                 Scope::new(&options.root, options.user_home.clone())
                     .with_shell(&options.tools.shell)
+                    .with_temp(temp, kept)
                     .held_by(options.policy.containment),
             ),
             shop,

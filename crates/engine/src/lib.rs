@@ -1,6 +1,7 @@
 //! Sessions: the log, the turn, dispatch, tools and policy. It never prints, exits, or reads env or home: the binary passes values in.
 
 mod accept;
+mod arguments;
 mod artifacts;
 mod aside;
 mod asks;

@@ -1,6 +1,7 @@
 //! Where commands and files happen. `Host` is the trait, `Local` this machine by syscalls; everything unix-only of the
 //! project lives here. It decides nothing about permission: callers say which folders may be written.
 
+mod account;
 mod command;
 mod error;
 mod files;
@@ -16,9 +17,11 @@ mod local;
 mod process;
 pub mod raw;
 pub mod sandbox;
+mod scratch;
 pub mod signals;
 pub mod watchdog;
 
+pub use account::account_home;
 pub use command::{Command, Exit, Output, Signal, Stdio};
 pub use error::{Error, Result};
 pub use files::border::{
@@ -33,7 +36,8 @@ pub use host::{
     WriteOptions, Written,
 };
 pub use local::Local;
-pub use process::{Input, Process};
+pub use process::{Input, Leftovers, Process};
+pub use scratch::Scratch;
 
 /// The permission bits of a file, where the system has them.
 pub fn mode_of(path: &std::path::Path) -> Option<u32> {

@@ -7,6 +7,7 @@ mod disk;
 mod doomed;
 mod gc;
 mod git;
+mod history;
 mod pack;
 mod record;
 mod restore;
@@ -20,13 +21,14 @@ mod tree;
 
 pub use doomed::{Doomed, Reach, Target};
 pub use gc::Collected;
+pub(crate) use git::Repository;
+pub use history::History;
 pub use record::{Covers, LeftOut, Record};
 pub use restore::{Git, Guard, Kept, Report, Unseen, What};
 pub use text::Tally;
 
 use cache::Cache;
 use disk::Disk;
-use git::Repository;
 use ostler_wire::{Why as Told, Word};
 use pack::{Hash, Packs};
 use scan::{Halt, Mode, Sink};
@@ -131,6 +133,8 @@ pub struct Limits {
     pub file_bytes: u64,
     /// Bytes of the store.
     pub quota: u64,
+    /// Bytes of the repository's history in one checkpoint.
+    pub history: u64,
     pub time: Duration,
     /// How long to wait for another session.
     pub wait: Duration,
@@ -146,6 +150,7 @@ impl Default for Limits {
             files: 2_000_000,
             file_bytes: 512 << 20,
             quota: 4 << 30,
+            history: 256 << 20,
             time: Duration::from_secs(10),
             wait: Duration::from_secs(10),
             user_home: None,
@@ -360,6 +365,18 @@ impl Checkpoints {
 
     fn git_cache_path(&self) -> PathBuf {
         self.dir.join("git.cache")
+    }
+
+    fn history_cache_path(&self) -> PathBuf {
+        self.dir.join("history.cache")
+    }
+
+    fn cache_paths(&self) -> [PathBuf; 3] {
+        [
+            self.cache_path(),
+            self.git_cache_path(),
+            self.history_cache_path(),
+        ]
     }
 
     /// One at a time, over all processes. Sweeps what a killed one left.

@@ -169,7 +169,16 @@ impl Checkpoints {
             Err(halt) => return Err(halt),
         };
         let (git, mut git_cache, sink) = self.look_at_git(repository.as_ref(), &git_known, sink)?;
+        let files_known = Cache::load(&self.history_cache_path(), &list);
+        let known = (&git_known, &files_known);
+        let (history, mut history_cache, sink) =
+            self.look_at_history(repository.as_ref(), known, sink)?;
         let mut caches = vec![(&mut git_cache, self.git_cache_path())];
+        caches.extend(
+            history_cache
+                .as_mut()
+                .map(|cache| (cache, self.history_cache_path())),
+        );
         if order.mode != Mode::Wanted {
             caches.push((&mut found.cache, self.cache_path()));
         }
@@ -182,6 +191,7 @@ impl Checkpoints {
             degraded: order.degraded,
             tree: crate::hex::hex(&tree),
             git: git.map(|hash| crate::hex::hex(&hash)),
+            history,
             stats: found.stats,
             left_out: std::mem::take(&mut found.left_out),
         };
@@ -288,6 +298,31 @@ impl Checkpoints {
         let hash = look.run(Mode::Wanted, &Rules::default())?;
         Ok((Some(hash), look.found.cache, look.sink))
     }
+
+    /// The same without keeping it, with the folders that are in no pack. `None` where nothing is there.
+    pub(super) fn peek_at_git(
+        &self,
+        packs: &mut Packs,
+        repository: &Repository,
+    ) -> Result<(Option<Hash>, HashMap<Hash, Vec<u8>>)> {
+        if !repository.dir.exists() {
+            return Ok((None, HashMap::new()));
+        }
+        let known = Cache::default();
+        let sink = Sink {
+            packs,
+            writer: None,
+            room: 0,
+            folders: HashMap::new(),
+        };
+        let mut wanted = Wanted::default();
+        wanted.named.extend(GIT_PARTS.map(<[u8]>::to_vec));
+        let mut look = self.look(repository.dir.clone(), wanted, &known, sink);
+        let hash = look
+            .run(Mode::Wanted, &Rules::default())
+            .map_err(halted_by)?;
+        Ok((Some(hash), look.sink.folders))
+    }
 }
 
 fn halted_by(halt: Halt) -> Error {
@@ -301,6 +336,7 @@ fn halted_by(halt: Halt) -> Error {
 fn is_like(one: &Record, other: &Record) -> bool {
     one.tree == other.tree
         && one.git == other.git
+        && one.history == other.history
         && one.covers == other.covers
         && one.named == other.named
         && one.left_out == other.left_out

@@ -28,6 +28,8 @@ pub(super) struct Denied {
     what: String,
     hint: String,
     grant: Option<Terms>,
+    /// It ran as one that only reads and tried to write: as a writer it may be asked for and run again.
+    wrote_as_reader: bool,
 }
 
 /// A protected path that was changed all the same.
@@ -84,6 +86,7 @@ fn told(it: &Confined, denial: Denial, refused: &[&Asked]) -> Denied {
         Subject::Host(name) | Subject::Other(name) => name,
     };
     let mut hint = denial.hint;
+    let mut wrote_as_reader = false;
     let grant = denial.grant.and_then(|grant| match grant {
         Grant::Read(path) | Grant::Keys(path) if it.is_sealed(&path) => {
             hint = format!(
@@ -101,16 +104,24 @@ fn told(it: &Confined, denial: Denial, refused: &[&Asked]) -> Denied {
             ..Terms::default()
         }),
         Grant::Write(_) if it.terms.read_only => {
-            hint = format!("{what} was not changed: nothing can be written while planning");
+            wrote_as_reader = true;
+            hint = format!(
+                "{what} was not changed: this command ran as one that only reads, where nothing can be written"
+            );
             None
         }
         Grant::Write(path) => Some(Terms {
-            writable: vec![room_for(&path, it.user_home.as_deref())?],
+            writable: vec![room_for(&path, it.services.user_home.as_deref())?],
             ..Terms::default()
         }),
-        Grant::Host { name, ssh } => Some(hosts(&name, ssh, refused, it.user_home.as_deref())),
+        Grant::Host { name, ssh } => Some(hosts(&name, ssh, refused, it.services.user_home.as_deref())),
     });
-    Denied { what, hint, grant }
+    Denied {
+        what,
+        hint,
+        grant,
+        wrote_as_reader,
+    }
 }
 
 /// All that were refused, so that one grant is enough.
@@ -149,6 +160,9 @@ impl Verdict {
     pub fn tell(&self, data: &mut Value) {
         if let Some(denied) = &self.denied {
             data["denied"] = json!({"what": denied.what, "hint": denied.hint});
+            if denied.wrote_as_reader {
+                data["denied"]["wrote_as_reader"] = true.into();
+            }
             if let Some(grant) = &denied.grant {
                 data["denied"]["grant"] = json!(grant);
             }

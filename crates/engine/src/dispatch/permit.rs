@@ -44,9 +44,9 @@ impl Leave {
     pub(crate) fn unasked(prepared: &Prepared, decision: &Decision) -> Self {
         let runs = |access: &Access| matches!(access, Access::Run(_));
         Self {
-            hosts: Vec::new(),
             paths: decision.touched.clone(),
             read_only: decision.runs_as_reader() && prepared.accesses.iter().any(runs),
+            ..Self::default()
         }
     }
 }

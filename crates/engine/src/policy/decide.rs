@@ -288,6 +288,7 @@ impl Policy {
                 (Verdict::Deny, None, Word::WhyModeDeny)
             }
             (Posture::Ask, Fallback::Allow) if hidden => (Verdict::Ask, None, Word::WhyHidden),
+            (Posture::Auto, Fallback::Ask) if leaves => (Verdict::Ask, None, Word::WhyOutside),
             (Posture::Ask | Posture::Auto, Fallback::Allow) => {
                 (Verdict::Allow, None, Word::WhyNoRuleAgainst)
             }

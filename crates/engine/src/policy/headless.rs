@@ -519,10 +519,7 @@ mod tests {
                 "--allow 'mcp__db__drop'",
             ),
             (("history", history), "--allow 'history'"),
-            (
-                ("write_file", hook),
-                "",
-            ),
+            (("write_file", hook), ""),
             (("write_file", nested), ""),
             (
                 ("write_file", json!({"path": "ostler.toml", "content": "x"})),

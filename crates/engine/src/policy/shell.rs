@@ -4,6 +4,7 @@
 mod commands;
 #[cfg(test)]
 mod corpus;
+mod dialect;
 mod effects;
 mod find;
 mod hidden;

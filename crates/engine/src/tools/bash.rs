@@ -7,7 +7,7 @@ mod report;
 mod tests;
 
 use super::wait::Wait;
-use crate::confine::{self, Confined, Outcome};
+use crate::confine::{self, Confined, Services, Spawned};
 use crate::cut::{Capture, Captured};
 use crate::jobs::{Plain, Started, end_tree, exit_code};
 use crate::policy::plain_look::{Cwd, is_plain_look};
@@ -41,29 +41,20 @@ pub struct Bash;
 
 #[derive(Deserialize, JsonSchema)]
 pub struct Args {
-    #[serde(alias = "cmd", alias = "script")]
     command: String,
     /// "10m": so long, then on as a job; false: a job at once
     #[serde(default)]
     wait: Option<Wait>,
-    #[serde(default, alias = "workdir", alias = "directory")]
+    #[serde(default)]
     cwd: Option<String>,
     /// On a terminal; answer it with bash_input
     #[serde(default)]
     tty: Option<bool>,
-    /// What some models were taught to write for `wait: false`.
-    #[serde(default, alias = "background")]
-    #[schemars(skip)]
-    run_in_background: Option<bool>,
 }
 
 impl Args {
     fn wait(&self) -> Wait {
-        match (self.wait, self.run_in_background) {
-            (Some(wait), _) => wait,
-            (None, Some(true)) => Wait::Not,
-            (None, Some(false) | None) => Wait::Whole,
-        }
+        self.wait.unwrap_or(Wait::Whole)
     }
 
     fn tty(&self) -> bool {
@@ -114,24 +105,18 @@ impl Typed for Bash {
         if wait != Wait::Whole {
             cx.jobs.room()?;
         }
-        let mut command = Command {
+        let command = Command {
             argv: argv(&cx, &args.command),
             cwd: cwd(&cx, args.cwd.as_deref()).await?,
             env: env(&cx, args.tty()),
             stdio: if args.tty() { TERMINAL } else { Stdio::Pipes },
             sandbox: None,
         };
-        let outcome = confine::prepare(&cx, command.cwd.clone()).await?;
-        let (confined, missing) = match outcome {
-            Outcome::Free => (None, None),
-            Outcome::Unavailable(why) => (None, Some(why)),
-            Outcome::Confined(confined) => {
-                confined.put_on(&mut command);
-                (Some(confined), None)
-            }
-        };
-        let spawned = cx.host.spawn(command).await;
-        let process = spawned.map_err(|e| ToolError::new(e.code(), format!("{e}.")))?;
+        let Spawned {
+            process,
+            confined,
+            missing,
+        } = confine::spawn(&Services::from(&cx), command, &cx.terms).await?;
         let run = Run {
             streams: Streams::new(&cx, args.tty()),
             live: Live::new(cx.clone()),

@@ -22,9 +22,8 @@ pub struct Glob;
 
 #[derive(Deserialize, JsonSchema)]
 pub struct Args {
-    #[serde(alias = "glob")]
     pattern: String,
-    #[serde(default, alias = "directory")]
+    #[serde(default)]
     path: Option<String>,
 }
 

@@ -25,12 +25,12 @@ pub struct Args {
     #[serde(default)]
     #[schemars(with = "Operation")]
     operation: Option<Operation>,
-    #[serde(default, alias = "words", alias = "pattern")]
+    #[serde(default)]
     query: Option<String>,
     #[serde(default)]
     #[schemars(with = "Where")]
     scope: Option<Where>,
-    #[serde(default, alias = "session_id")]
+    #[serde(default)]
     session: Option<String>,
     #[serde(default)]
     entry: Option<u64>,

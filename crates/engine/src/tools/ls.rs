@@ -19,7 +19,7 @@ pub struct Ls;
 
 #[derive(Deserialize, JsonSchema)]
 pub struct Args {
-    #[serde(default, alias = "file_path", alias = "directory")]
+    #[serde(default)]
     path: Option<String>,
     /// Levels; default 1
     #[serde(default)]

@@ -13,9 +13,7 @@ pub struct MoveFile;
 
 #[derive(Deserialize, JsonSchema)]
 pub struct Args {
-    #[serde(alias = "source", alias = "from")]
     source_path: String,
-    #[serde(alias = "destination", alias = "to")]
     destination_path: String,
     #[serde(default)]
     overwrite: Option<bool>,

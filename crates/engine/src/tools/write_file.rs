@@ -16,9 +16,7 @@ pub struct WriteFile;
 
 #[derive(Deserialize, JsonSchema)]
 pub struct Args {
-    #[serde(alias = "file_path", alias = "filename", alias = "file")]
     path: String,
-    #[serde(alias = "contents", alias = "text")]
     content: String,
 }
 

@@ -18,7 +18,9 @@ fn main() -> std::process::ExitCode {
     if let Some(code) = tries::run_if_asked() {
         return code;
     }
-    // As the program does: what it starts must not need a look into it.
+    // As the program does: it finds out what the machine can do, then closes itself. What it starts must not need a look
+    // into it.
+    ostler_host::sandbox::probe();
     ostler_host::hide(std::iter::empty());
     common::run(cases::ALL)
 }

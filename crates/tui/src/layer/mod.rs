@@ -1,6 +1,8 @@
-//! Layers stand above the composer and own the keys while they are there. A modal one hides the composer; a menu leaves it.
+//! Layers stand above the composer and own the keys while they are there. A list and the pager hide the composer; a
+//! question stands above it, and a menu below.
 
 mod approval;
+mod asking;
 mod choices;
 mod menu;
 mod pager;
@@ -8,6 +10,7 @@ mod picker;
 mod question;
 
 pub use approval::Approval;
+pub use asking::{Asking, Meaning, Page, Pick, Reply};
 pub use menu::{Entry as MenuEntry, Menu, MenuKind};
 pub use pager::Pager;
 pub use picker::Picker;
@@ -33,8 +36,6 @@ pub enum Layer {
 pub enum Step {
     /// The layer stays as it is or has changed.
     Stay,
-    /// The key answers nothing: somebody begins to write.
-    Write,
     /// It is done with.
     Close,
     /// It is done with, and this goes to the session.
@@ -58,19 +59,32 @@ impl Layer {
         }
     }
 
-    /// The ask that it waits for an answer to.
-    pub fn ask(&self) -> Option<&str> {
+    /// The question that it is.
+    pub fn asking(&self) -> Option<&dyn Asking> {
         match self {
-            Self::Approval(layer) => Some(layer.ask()),
-            Self::Question(layer) => Some(layer.ask()),
+            Self::Approval(layer) => Some(layer),
+            Self::Question(layer) => Some(layer),
             Self::Picker(_) | Self::Pager(_) => None,
         }
     }
 
+    pub fn asking_mut(&mut self) -> Option<&mut dyn Asking> {
+        match self {
+            Self::Approval(layer) => Some(layer),
+            Self::Question(layer) => Some(layer),
+            Self::Picker(_) | Self::Pager(_) => None,
+        }
+    }
+
+    /// The ask that it waits for an answer to.
+    pub fn ask(&self) -> Option<&str> {
+        self.asking().map(Asking::ask)
+    }
+
+    /// A key in a list or the pager. Questions have their own way.
     pub fn key(&mut self, key: Key, canvas: &Canvas) -> Step {
         match self {
-            Self::Approval(layer) => layer.key(key, canvas),
-            Self::Question(layer) => layer.key(key, canvas),
+            Self::Approval(_) | Self::Question(_) => Step::Stay,
             Self::Picker(layer) => layer.key(key),
             Self::Pager(layer) => layer.key(key, canvas),
         }
@@ -78,10 +92,8 @@ impl Layer {
 
     pub fn paste(&mut self, text: &str) {
         match self {
-            Self::Approval(layer) => layer.paste(text),
-            Self::Question(layer) => layer.paste(text),
             Self::Picker(layer) => layer.paste(text),
-            Self::Pager(_) => {}
+            Self::Approval(_) | Self::Question(_) | Self::Pager(_) => {}
         }
     }
 
@@ -93,11 +105,11 @@ impl Layer {
         }
     }
 
-    /// Rows of at most the canvas, and where the cursor is.
-    pub fn frame(&self, canvas: &Canvas) -> Frame {
+    /// Rows of at most the canvas, and where the cursor is. The hint is for questions.
+    pub fn frame(&self, canvas: &Canvas, hint: &str) -> Frame {
         match self {
-            Self::Approval(layer) => layer.frame(canvas),
-            Self::Question(layer) => layer.frame(canvas),
+            Self::Approval(layer) => layer.frame(canvas, hint),
+            Self::Question(layer) => layer.frame(canvas, hint),
             Self::Picker(layer) => layer.frame(canvas),
             Self::Pager(layer) => layer.frame(canvas),
         }

@@ -1,6 +1,7 @@
 //! One simple command: taken out of its wrappers, then judged by its words.
 
 use super::commands::{self, Kind, PUBLIC, SHELLS, WRAPPERS, Wrapper};
+use super::dialect::Dialect;
 use super::effects::DEEP;
 use super::effects::{self, Touch};
 use super::hidden::{hands_over, hidden, outer_words, tails, takes_trees};
@@ -36,7 +37,7 @@ struct Peeled {
 enum Inside {
     Command(Vec<Word>),
     /// A shell text of its own.
-    Script(String),
+    Script(String, Option<Dialect>),
     Unsure,
 }
 
@@ -58,7 +59,13 @@ impl Walker<'_> {
                     peeled.forms.push(joined(&words));
                     words = inner;
                 }
-                Some(Inside::Script(script)) => return self.nested(raw, &words, peeled, &script),
+                Some(Inside::Script(script, dialect)) => {
+                    let outer = self.dialect;
+                    self.dialect = dialect.unwrap_or(outer);
+                    self.nested(raw, &words, peeled, &script);
+                    self.dialect = outer;
+                    return;
+                }
                 Some(Inside::Unsure) => break,
             }
         }
@@ -345,12 +352,12 @@ fn peel(words: &[Word], peeled: &mut Peeled) -> Option<Inside> {
     }
     if base == "eval" {
         return Some(match args.iter().all(Word::is_sure) {
-            true => Inside::Script(joined(args)),
+            true => Inside::Script(joined(args), None),
             false => Inside::Unsure,
         });
     }
     if SHELLS.contains(&base) {
-        return shell_script(args);
+        return shell_script(base, args);
     }
     let wrapper = WRAPPERS.iter().find(|w| w.name == base)?;
     // A wrapper alone is a command of its own: `env` prints, `exec >x` redirects.
@@ -455,7 +462,11 @@ fn short_takes(wrapper: &Wrapper, cluster: &str) -> Option<usize> {
 }
 
 /// `sh -c script`. A login or interactive shell reads files first; a shell without `-c` runs a file or its input.
-fn shell_script(args: &[Word]) -> Option<Inside> {
+fn shell_script(base: &str, args: &[Word]) -> Option<Inside> {
+    let dialect = match base {
+        "bash" => Dialect::Bash,
+        _ => Dialect::Any,
+    };
     let mut rest = args.iter();
     let mut has_c = false;
     for word in rest.by_ref() {
@@ -465,7 +476,7 @@ fn shell_script(args: &[Word]) -> Option<Inside> {
         }
         let Some(letters) = text.strip_prefix('-') else {
             return match has_c && args.iter().all(Word::is_sure) {
-                true => Some(Inside::Script(text.to_owned())),
+                true => Some(Inside::Script(text.to_owned(), Some(dialect))),
                 false => Some(Inside::Unsure),
             };
         };

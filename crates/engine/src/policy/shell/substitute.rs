@@ -146,13 +146,18 @@ impl Walker<'_> {
         while let Some(inner) = stack.pop() {
             match inner.kind() {
                 "command_substitution" | "process_substitution" => {
-                    let from = inner.start_byte() - node.start_byte();
-                    let to = inner.end_byte() - node.start_byte();
-                    if let Some(seen) = rest.get_mut(from..to) {
-                        seen.fill(b' ');
-                    }
+                    blank(&mut rest, inner, node);
                     self.backticks(src, inner);
                     self.apart(|w| w.substituted(src, inner));
+                }
+                "expansion" if inner.id() != node.id() => {
+                    blank(&mut rest, inner, node);
+                    self.expansion(src, inner);
+                }
+                "arithmetic_expansion" if inner.id() != node.id() => {
+                    blank(&mut rest, inner, node);
+                    self.arithmetic(text(src, inner), text(src, inner));
+                    self.substitutions(src, inner);
                 }
                 _ => {
                     let mut cursor = inner.walk();
@@ -167,6 +172,15 @@ impl Walker<'_> {
         {
             self.unsure(text(src, node));
         }
+    }
+}
+
+/// Takes a part that was looked at out of the text around it.
+fn blank(rest: &mut [u8], inner: Node<'_>, node: Node<'_>) {
+    let from = inner.start_byte() - node.start_byte();
+    let to = inner.end_byte() - node.start_byte();
+    if let Some(seen) = rest.get_mut(from..to) {
+        seen.fill(b' ');
     }
 }
 

@@ -2,6 +2,7 @@
 //! The grammar says where things are; every word is read again by `word`, and where the two disagree it is unsure.
 
 use super::Place;
+use super::dialect::{self, Dialect};
 use super::redirect::Around;
 use super::word::{self, Reading, Vars, Word};
 use ostler_wire::Segment;
@@ -32,6 +33,8 @@ pub(super) struct Walker<'p> {
     pub vars: Vars,
     pub functions: HashSet<String>,
     pub out: Vec<Segment>,
+    /// Which shells may read the text at hand.
+    pub dialect: Dialect,
     depth: usize,
     scripts: usize,
     /// Inside a loop, branch or function: assignments there may or may not have happened.
@@ -46,6 +49,7 @@ impl<'p> Walker<'p> {
             vars: Vars::new(),
             functions: HashSet::new(),
             out: Vec::new(),
+            dialect: Dialect::default(),
             depth: 0,
             scripts: 0,
             branches: 0,
@@ -57,6 +61,18 @@ impl<'p> Walker<'p> {
         if src.len() > MAX_COMMAND || self.scripts >= MAX_SCRIPTS || src.contains(['\0', '\r']) {
             return self.unsure(src);
         }
+        let reading = dialect::scan(src, self.dialect);
+        if reading.differs {
+            self.unsure(src);
+        }
+        if let Some(other) = reading.other {
+            // What other shells make of it, for deny and ask rules to see.
+            self.apart(|w| w.parse(&other));
+        }
+        self.parse(src);
+    }
+
+    fn parse(&mut self, src: &str) {
         let mut parser = Parser::new();
         let language = tree_sitter_bash::LANGUAGE.into();
         let tree = match parser.set_language(&language) {
@@ -101,16 +117,38 @@ impl<'p> Walker<'p> {
             self.unsure(text(src, node));
         }
         let mut cursor = node.walk();
-        for child in node.children(&mut cursor) {
+        let children: Vec<Node<'_>> = node.children(&mut cursor).collect();
+        for (i, child) in children.iter().enumerate() {
             if child.kind() == ";;" {
                 self.unsure(text(src, node));
             } else if child.is_named() {
-                let before = self.folders.clone();
-                self.statement(src, child);
-                self.or_still(before);
+                self.step(src, *child, children.get(i + 1));
             }
         }
         self.depth -= 1;
+    }
+
+    /// One statement of several. In the background it is a process of its own.
+    fn step(&mut self, src: &str, node: Node<'_>, next: Option<&Node<'_>>) {
+        if next.is_some_and(|next| next.kind() == "&") {
+            return self.apart(|w| w.statement(src, node));
+        }
+        let before = self.folders.clone();
+        self.statement(src, node);
+        self.or_still(before);
+    }
+
+    /// One part of a pipeline: some shells run one of them themselves, so that what it sets may hold afterwards.
+    fn part(&mut self, src: &str, node: Node<'_>) {
+        let (folders, vars) = (self.folders.clone(), self.vars.clone());
+        self.statement(src, node);
+        let inside = std::mem::replace(&mut self.vars, vars);
+        for (name, value) in inside {
+            if self.vars.get(&name) != Some(&value) {
+                self.vars.insert(name, None);
+            }
+        }
+        self.or_still(folders);
     }
 
     /// A `cd` may have failed, so the folder of before stays possible.
@@ -162,7 +200,7 @@ impl<'p> Walker<'p> {
                 }
                 let mut cursor = node.walk();
                 for child in node.named_children(&mut cursor) {
-                    self.apart(|w| w.statement(src, child));
+                    self.part(src, child);
                 }
             }
             "list" => self.list(src, node),
@@ -283,9 +321,8 @@ impl<'p> Walker<'p> {
                 if cursor.field_name() == Some("value") {
                     self.substitutions(src, child);
                 } else if child.is_named() {
-                    let before = self.folders.clone();
-                    self.statement(src, child);
-                    self.or_still(before);
+                    let next = child.next_sibling();
+                    self.step(src, child, next.as_ref());
                 }
                 if !cursor.goto_next_sibling() {
                     break;
@@ -352,6 +389,9 @@ impl<'p> Walker<'p> {
         self.substitutions(src, node);
         let raw = text(src, node);
         let double = raw.starts_with("[[");
+        if double && self.dialect != Dialect::Bash {
+            self.unsure(raw);
+        }
         let edge = if double { 2 } else { 1 };
         let inner = raw
             .get(edge..raw.len().saturating_sub(edge))
@@ -437,7 +477,10 @@ impl<'p> Walker<'p> {
             }
         }
         let at = self.out.len();
+        // Before a special builtin an assignment outlives the command in some shells.
+        let unknown: Vec<_> = assigned.iter().map(|(n, _, _)| (n.clone(), None)).collect();
         self.simple(text(src, whole), words, assigned);
+        self.vars.extend(unknown);
         if let Some(mut segment) = self.out.get_mut(at).map(std::mem::take) {
             self.settle(&mut segment, around);
             if let Some(place) = self.out.get_mut(at) {

@@ -20,8 +20,16 @@ pub(super) enum Mount {
     Carry,
     /// A folder becomes an empty one, to be filled.
     Clear,
-    /// What was carried from here is here again. In the order of `Carry`.
+    /// What was carried from here is here again, in folders that are made for it.
     PutDown,
+    /// Says what the next `PutOver` takes, or the next `Link` leads to.
+    Source,
+    /// What was carried from the source lies here.
+    PutOver,
+    /// A link to the source.
+    Link,
+    /// A new file system, empty and writable.
+    Fresh,
     /// An empty file in a cleared folder.
     Touch,
     /// This mount alone becomes read-only.
@@ -31,7 +39,7 @@ pub(super) enum Mount {
 }
 
 /// Most that can be carried at once.
-pub(super) const MAX_CARRIED: usize = 128;
+pub(super) const MAX_CARRIED: usize = 256;
 
 /// How the child comes to the right to mount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,6 +135,10 @@ pub(super) fn encode(
             Mount::Touch => 8,
             Mount::ReadOnly => 9,
             Mount::Terminals => 10,
+            Mount::Source => 11,
+            Mount::PutOver => 12,
+            Mount::Link => 13,
+            Mount::Fresh => 14,
         });
         bytes.extend_from_slice(path.as_os_str().as_bytes());
         bytes.push(0);
@@ -207,6 +219,10 @@ impl<'a> Jail<'a> {
                 8 => Mount::Touch,
                 9 => Mount::ReadOnly,
                 10 => Mount::Terminals,
+                11 => Mount::Source,
+                12 => Mount::PutOver,
+                13 => Mount::Link,
+                14 => Mount::Fresh,
                 _ => return None,
             };
             Some((mount, path))

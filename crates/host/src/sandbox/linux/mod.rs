@@ -1,9 +1,11 @@
 //! The sandbox on Linux: from a policy to the list of things a child does, on either of two layers.
 
 mod bubblewrap;
+mod covers;
 mod enter;
 mod jail;
 mod landlock;
+mod mounts;
 mod places;
 mod seccomp;
 mod shared;
@@ -14,14 +16,16 @@ pub use shared::SharedNetwork;
 pub(crate) use shared::{join, make as make_network};
 
 use super::{
-    Choice, Error, Layer, Missing, Network, Plan, Policy, Readable, Report, holder, wanted,
+    Choice, Error, Layer, Missing, Network, Plan, Policy, Readable, Report, UnixSockets, holder,
+    wanted,
 };
+use covers::By;
 use jail::{Frame, Mount, User};
 use landlock::{DEVICE, READ, READ_DIR, Ruleset, Scope, WRITE};
 use ostler_wire::{Why, Word};
 use places::Places;
 use rustix::fd::OwnedFd;
-use seccomp::Sockets;
+use seccomp::{Filter, Unix};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -74,13 +78,17 @@ pub(super) fn prepare(policy: &Policy) -> Result<Plan, Error> {
             pids: false,
         },
     };
-    let sockets = Sockets {
-        inet: match policy.network {
-            Network::On => true,
-            Network::Loopback | Network::Proxy => layer == Layer::Namespaces,
-            Network::Off => false,
-        },
-        unix: layer == Layer::Namespaces || !policy.sockets.is_empty(),
+    let inet = match policy.network {
+        Network::On => true,
+        Network::Loopback | Network::Proxy => layer == Layer::Namespaces,
+        Network::Off => false,
+    };
+    let filter = Filter {
+        inet,
+        unix: unix_sockets(policy, layer),
+        netlink: inet || layer == Layer::Namespaces,
+        processes_outside: !pids,
+        ipc_outside: way == Way::None,
     };
     let ruleset = match report.landlock_abi {
         0 => None,
@@ -114,7 +122,7 @@ pub(super) fn prepare(policy: &Policy) -> Result<Plan, Error> {
         .iter()
         .map(|(mount, path)| (*mount, path.as_path()))
         .collect();
-    let filter = seccomp::program(layer, sockets);
+    let filter = seccomp::program(filter);
     let bytes = jail::encode(frame, &borrowed, &filter, ruleset.is_some());
     if !pids {
         limits.push(PROCESSES_SEEN);
@@ -151,6 +159,15 @@ fn choose(choice: Choice, report: &Report) -> Result<Layer, Error> {
         })
 }
 
+/// Without namespaces no socket of this family is made, unless one is granted.
+fn unix_sockets(policy: &Policy, layer: Layer) -> Unix {
+    let open = layer == Layer::Namespaces || !policy.sockets.is_empty();
+    match (policy.unix, open) {
+        (UnixSockets::None, _) | (UnixSockets::Own, false) => Unix::Refused,
+        (UnixSockets::Own, true) => Unix::Free,
+    }
+}
+
 /// Landlock only adds, so what may not be read is left out by naming everything beside it.
 fn rules(
     policy: &Policy,
@@ -181,6 +198,15 @@ fn rules(
     for path in readable(tops, places, layer, limits)? {
         allow(&path, READ)?;
     }
+    for cover in &places.covers {
+        match &cover.by {
+            By::Folder { source, writable } => {
+                let more = if *writable { WRITE | DEVICE } else { 0 };
+                allow(source, READ | more)?;
+            }
+            By::Empty | By::Fresh => {}
+        }
+    }
     for path in &places.writable {
         allow(path, READ | WRITE | DEVICE)?;
         if layer == Layer::Landlock && places.forbidden.iter().any(|f| f.starts_with(path)) {
@@ -201,6 +227,7 @@ fn readable(
     limits: &mut Vec<&'static str>,
 ) -> Result<Vec<PathBuf>, Error> {
     let devices = [PathBuf::from("/dev")];
+    let everything = tops == [PathBuf::from("/")];
     // Inside of a writable folder nothing can be left out: new files there would be unreadable too. Elsewhere this holds
     // what no mount does: a file that comes later, or is replaced and so loses the mount on it.
     let outside = |path: &&PathBuf| holder(path, &places.writable).is_none();
@@ -212,10 +239,19 @@ fn readable(
     let dotted = places.closed.iter().flat_map(|closed| &closed.dotted);
     let later = places.absent.iter().chain(dotted).filter(outside);
     let all: Vec<PathBuf> = there().chain(later).cloned().collect();
+    // What is shown of an emptied home, and what is kept of a folder that is replaced, whose own rule does not reach it.
+    let kept = places.covers.iter().flat_map(|cover| &cover.kept);
+    let shown: Vec<&PathBuf> = places.shown.iter().chain(kept).collect();
     let beneath = |left_out: &[PathBuf]| {
         let linked = places::linked_files(left_out);
         let mut found = Vec::new();
+        let mut all = left_out.to_vec();
+        all.extend(places.home.clone().filter(|_| everything));
         for top in tops {
+            let limit = MAX_RULES - found.len();
+            found.extend(places::beneath_but(top, &all, &linked, limit)?);
+        }
+        for top in &shown {
             let limit = MAX_RULES - found.len();
             found.extend(places::beneath_but(top, left_out, &linked, limit)?);
         }
@@ -268,6 +304,18 @@ fn name_limits(
     add(
         second && !policy.sockets.is_empty(),
         "every unix socket can be talked to, not only those named",
+    );
+    add(
+        second && policy.empty_home.is_some(),
+        "the names of files in the home can be listed; those not shown are refused, not missing",
+    );
+    add(
+        second && policy.temp.is_some(),
+        "there is no /tmp of its own: temporary files of other programs can be read",
+    );
+    add(
+        second && !policy.private.is_empty(),
+        "there are no private folders: those that would be can be read and not written",
     );
     add(
         second && abi < landlock::ABI_WITH_TRUNCATE,
