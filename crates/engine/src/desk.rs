@@ -399,7 +399,7 @@ impl Desk {
             history: self.shop.history.clone(),
             memory: self.manner.mind.memory.clone(),
             commons: self.shop.commons.clone(),
-            guard: self.guard(tool),
+            guard: self.guard(tool).opening(&leave.paths),
             terms: Arc::new(self.standing.terms(&self.policy.rules, leave)),
             todo: self.shop.todo.clone(),
             answer: None,

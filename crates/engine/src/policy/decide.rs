@@ -55,8 +55,6 @@ pub struct Policy {
     pub headless: Headless,
     /// What holds commands, which decides what runs where nobody looks at each call.
     pub containment: Containment,
-    /// Folders beside the root that belong to the work (`--add-dir`, `allow_write`).
-    pub roots: Vec<PathBuf>,
     /// That of the start; `Stance` says which one holds now.
     pub posture: Posture,
     /// Files of our own with keys in them, without symlinks. No tool touches them, whatever the rules say.
@@ -427,7 +425,7 @@ fn shows_what_was(tool: &str) -> bool {
 
 impl<'a> Call<'a> {
     /// The path as named, and as it is.
-    fn forms(&self, path: &'a Path) -> impl Iterator<Item = &'a Path> {
+    pub(super) fn forms(&self, path: &'a Path) -> impl Iterator<Item = &'a Path> {
         let real = self
             .resolved
             .iter()
@@ -436,7 +434,7 @@ impl<'a> Call<'a> {
     }
 
     /// The path as it is: what it leads to, or itself.
-    fn real(&self, path: &'a Path) -> impl Iterator<Item = &'a Path> {
+    pub(super) fn real(&self, path: &'a Path) -> impl Iterator<Item = &'a Path> {
         let skip = usize::from(self.forms(path).nth(1).is_some());
         self.forms(path).skip(skip)
     }
