@@ -105,23 +105,7 @@ pub(super) fn prepare(policy: &Policy) -> Result<Plan, Error> {
         .shared
         .clone()
         .filter(|_| layer == Layer::Namespaces && policy.network == Network::Proxy);
-    let joins = network.is_some();
-    // Commands in one user namespace could look into each other, if nothing else stood between them.
-    let apart = pids || report.landlock_abi > 0;
-    let frame = Frame {
-        way,
-        joins,
-        own_user: way == Way::User && !(joins && apart),
-        own_network: !joins && policy.network != Network::On,
-        loopback: !joins && matches!(policy.network, Network::Loopback | Network::Proxy),
-        pids,
-        supervised: unix == Unix::Supervised,
-        keep: match rustix::process::geteuid().is_root() {
-            true => KEPT_BY_ROOT,
-            false => 0,
-        },
-        user: User::own(),
-    };
+    let frame = frame(policy, Namespaces { way, pids }, unix);
     let borrowed: Vec<(Mount, &Path)> = mounts
         .iter()
         .map(|(mount, path)| (*mount, path.as_path()))
@@ -168,6 +152,27 @@ fn choose(choice: Choice, report: &Report) -> Result<Layer, Error> {
             wanted: wanted(choice),
             reason: report.lacks(),
         })
+}
+
+/// The namespaces and rights of a command.
+fn frame(policy: &Policy, Namespaces { way, pids }: Namespaces, unix: Unix) -> Frame {
+    let joins = policy.shared.is_some() && way != Way::None && policy.network == Network::Proxy;
+    // Commands in one user namespace could look into each other, if nothing else stood between them.
+    let apart = pids || super::probe().landlock_abi > 0;
+    Frame {
+        way,
+        joins,
+        own_user: way == Way::User && !(joins && apart),
+        own_network: !joins && policy.network != Network::On,
+        loopback: !joins && matches!(policy.network, Network::Loopback | Network::Proxy),
+        pids,
+        supervised: unix == Unix::Supervised,
+        keep: match rustix::process::geteuid().is_root() {
+            true => KEPT_BY_ROOT,
+            false => 0,
+        },
+        user: User::own(),
+    }
 }
 
 /// Without namespaces no socket of this family is made, unless one is granted.
