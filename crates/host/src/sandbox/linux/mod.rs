@@ -26,6 +26,7 @@ use ostler_wire::{Why, Word};
 use places::Places;
 use rustix::fd::OwnedFd;
 use seccomp::{Filter, Unix};
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -258,7 +259,7 @@ fn readable(
     let all: Vec<PathBuf> = there().chain(later).cloned().collect();
     // What is shown of an emptied home, and what is kept of a folder that is replaced, whose own rule does not reach it.
     let kept = places.covers.iter().flat_map(|cover| &cover.kept);
-    let shown: Vec<&PathBuf> = places.shown.iter().chain(kept).collect();
+    let shown: BTreeSet<&PathBuf> = places.shown.iter().chain(kept).collect();
     let beneath = |left_out: &[PathBuf]| {
         let linked = places::linked_files(left_out);
         let mut found = Vec::new();
