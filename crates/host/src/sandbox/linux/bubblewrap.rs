@@ -111,29 +111,9 @@ fn arguments(policy: &Policy, places: &Places, root: bool) -> Vec<OsString> {
         add(&[], Some(path));
     };
     let seen = |path: &&PathBuf| !places.covers.iter().any(|cover| cover.hides(path));
-    for cover in places.covers.iter().rev() {
-        match &cover.by {
-            By::Empty => add(&["--perms", "0755", "--tmpfs"], Some(&cover.folder)),
-            By::Fresh => add(&["--perms", "1777", "--tmpfs"], Some(&cover.folder)),
-            By::Folder { source, writable } => {
-                let how = if *writable { "--bind" } else { "--ro-bind" };
-                add(&[how], Some(source));
-                add(&[], Some(&cover.folder));
-            }
-        }
-        for path in &cover.kept {
-            let inside = |cover: &Cover| cover.folder == *path;
-            if !places.covers.iter().any(inside) {
-                twice(&mut add, "--ro-bind", path);
-            }
-        }
-        for (target, place) in &cover.links {
-            add(&["--symlink"], Some(target));
-            add(&[], Some(place));
-        }
-        for path in &cover.fresh {
-            add(&["--perms", "1777", "--tmpfs"], Some(path));
-        }
+    let covers = places.covers.iter().rev();
+    for word in covers.flat_map(|cover| covering(cover, places)) {
+        add(&[], Some(Path::new(&word)));
     }
     let folders: Vec<PathBuf> = places.closed.iter().map(|c| c.folder.clone()).collect();
     let (inside, outside): (Vec<&PathBuf>, Vec<&PathBuf>) = places
@@ -180,6 +160,41 @@ fn arguments(policy: &Policy, places: &Places, root: bool) -> Vec<OsString> {
     }
     for cover in places.covers.iter().filter(|c| c.by == By::Empty) {
         add(&["--remount-ro"], Some(&cover.folder));
+    }
+    arguments
+}
+
+/// A folder that is replaced, and what is seen of it.
+fn covering(cover: &Cover, places: &Places) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = Vec::new();
+    let mut add = |words: &[&str], paths: &[&Path]| {
+        arguments.extend(words.iter().map(OsString::from));
+        arguments.extend(paths.iter().map(|path| path.as_os_str().to_owned()));
+    };
+    let empty = ["--perms", "0755", "--tmpfs"];
+    let fresh = ["--perms", "1777", "--tmpfs"];
+    match &cover.by {
+        By::Empty => add(&empty, &[&cover.folder]),
+        By::Fresh => add(&fresh, &[&cover.folder]),
+        By::Folder {
+            source,
+            writable: true,
+        } => add(&["--bind"], &[source, &cover.folder]),
+        By::Folder {
+            source,
+            writable: false,
+        } => add(&["--ro-bind"], &[source, &cover.folder]),
+    }
+    for path in &cover.kept {
+        if !places.covers.iter().any(|inner| inner.folder == *path) {
+            add(&["--ro-bind"], &[path, path]);
+        }
+    }
+    for (target, place) in &cover.links {
+        add(&["--symlink"], &[target, place]);
+    }
+    for path in &cover.fresh {
+        add(&fresh, &[path]);
     }
     arguments
 }

@@ -79,8 +79,16 @@ impl Cover {
         self.kept = outer;
     }
 
-    /// The same for a path that may be a link, or lead through one.
-    pub(super) fn keep_named(&mut self, path: &Path) {
+    /// The same for paths that may be links, or lead through one.
+    pub(super) fn keep_named(&mut self, paths: &[PathBuf]) {
+        for path in paths {
+            self.keep_link(path);
+        }
+        let real: Vec<PathBuf> = paths.iter().flat_map(fs::canonicalize).collect();
+        self.keep(&real);
+    }
+
+    fn keep_link(&mut self, path: &Path) {
         let Ok(inside) = path.strip_prefix(&self.folder) else {
             return;
         };
@@ -91,9 +99,6 @@ impl Cover {
                 self.links.push((target, place));
                 break;
             }
-        }
-        if let Ok(real) = fs::canonicalize(path) {
-            self.keep([&real]);
         }
     }
 
@@ -154,16 +159,11 @@ pub(super) fn run_folder() -> Option<Cover> {
         return None;
     }
     let mut cover = Cover::new(folder.clone(), By::Empty);
-    for name in KEPT_OF_RUN {
-        let path = folder.join(name);
-        if fs::symlink_metadata(&path).is_ok() {
-            cover.keep_named(&path);
-        }
-    }
     let user = rustix::process::getuid().as_raw().to_string();
     let runtime = folder.join("user").join(user).join(KEPT_OF_RUNTIME);
-    if runtime.is_dir() {
-        cover.keep_named(&runtime);
-    }
+    let mut named: Vec<PathBuf> = KEPT_OF_RUN.iter().map(|name| folder.join(name)).collect();
+    named.push(runtime);
+    named.retain(|path| fs::symlink_metadata(path).is_ok());
+    cover.keep_named(&named);
     Some(cover)
 }

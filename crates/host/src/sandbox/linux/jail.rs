@@ -243,25 +243,7 @@ impl<'a> Jail<'a> {
             let (kind, after) = rest.split_first()?;
             let path = CStr::from_bytes_until_nul(after).ok()?;
             rest = after.get(path.count_bytes() + 1..)?;
-            let mount = match kind {
-                0 => Mount::Bind,
-                1 => Mount::ReadOnlyTree,
-                2 => Mount::Writable,
-                3 => Mount::HideFolder,
-                4 => Mount::HideFile,
-                5 => Mount::Carry,
-                6 => Mount::Clear,
-                7 => Mount::PutDown,
-                8 => Mount::Touch,
-                9 => Mount::ReadOnly,
-                10 => Mount::Terminals,
-                11 => Mount::Source,
-                12 => Mount::PutOver,
-                13 => Mount::Link,
-                14 => Mount::Fresh,
-                _ => return None,
-            };
-            Some((mount, path))
+            Some((mount_of(*kind)?, path))
         };
         let mounts = (0..count).map(|_| mount()).collect::<Option<_>>()?;
         let mut socket = || {
@@ -277,6 +259,27 @@ impl<'a> Jail<'a> {
             has_ruleset,
         })
     }
+}
+
+fn mount_of(number: u8) -> Option<Mount> {
+    Some(match number {
+        0 => Mount::Bind,
+        1 => Mount::ReadOnlyTree,
+        2 => Mount::Writable,
+        3 => Mount::HideFolder,
+        4 => Mount::HideFile,
+        5 => Mount::Carry,
+        6 => Mount::Clear,
+        7 => Mount::PutDown,
+        8 => Mount::Touch,
+        9 => Mount::ReadOnly,
+        10 => Mount::Terminals,
+        11 => Mount::Source,
+        12 => Mount::PutOver,
+        13 => Mount::Link,
+        14 => Mount::Fresh,
+        _ => return None,
+    })
 }
 
 #[cfg(test)]

@@ -26,6 +26,7 @@ use ostler_wire::{Why, Word};
 use places::Places;
 use rustix::fd::OwnedFd;
 use seccomp::{Filter, Unix};
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -105,23 +106,7 @@ pub(super) fn prepare(policy: &Policy) -> Result<Plan, Error> {
         .shared
         .clone()
         .filter(|_| layer == Layer::Namespaces && policy.network == Network::Proxy);
-    let joins = network.is_some();
-    // Commands in one user namespace could look into each other, if nothing else stood between them.
-    let apart = pids || report.landlock_abi > 0;
-    let frame = Frame {
-        way,
-        joins,
-        own_user: way == Way::User && !(joins && apart),
-        own_network: !joins && policy.network != Network::On,
-        loopback: !joins && matches!(policy.network, Network::Loopback | Network::Proxy),
-        pids,
-        supervised: unix == Unix::Supervised,
-        keep: match rustix::process::geteuid().is_root() {
-            true => KEPT_BY_ROOT,
-            false => 0,
-        },
-        user: User::own(),
-    };
+    let frame = frame(policy, Namespaces { way, pids }, unix);
     let borrowed: Vec<(Mount, &Path)> = mounts
         .iter()
         .map(|(mount, path)| (*mount, path.as_path()))
@@ -168,6 +153,27 @@ fn choose(choice: Choice, report: &Report) -> Result<Layer, Error> {
             wanted: wanted(choice),
             reason: report.lacks(),
         })
+}
+
+/// The namespaces and rights of a command.
+fn frame(policy: &Policy, Namespaces { way, pids }: Namespaces, unix: Unix) -> Frame {
+    let joins = policy.shared.is_some() && way != Way::None && policy.network == Network::Proxy;
+    // Commands in one user namespace could look into each other, if nothing else stood between them.
+    let apart = pids || super::probe().landlock_abi > 0;
+    Frame {
+        way,
+        joins,
+        own_user: way == Way::User && !(joins && apart),
+        own_network: !joins && policy.network != Network::On,
+        loopback: !joins && matches!(policy.network, Network::Loopback | Network::Proxy),
+        pids,
+        supervised: unix == Unix::Supervised,
+        keep: match rustix::process::geteuid().is_root() {
+            true => KEPT_BY_ROOT,
+            false => 0,
+        },
+        user: User::own(),
+    }
 }
 
 /// Without namespaces no socket of this family is made, unless one is granted.
@@ -253,7 +259,7 @@ fn readable(
     let all: Vec<PathBuf> = there().chain(later).cloned().collect();
     // What is shown of an emptied home, and what is kept of a folder that is replaced, whose own rule does not reach it.
     let kept = places.covers.iter().flat_map(|cover| &cover.kept);
-    let shown: Vec<&PathBuf> = places.shown.iter().chain(kept).collect();
+    let shown: BTreeSet<&PathBuf> = places.shown.iter().chain(kept).collect();
     let beneath = |left_out: &[PathBuf]| {
         let linked = places::linked_files(left_out);
         let mut found = Vec::new();

@@ -151,7 +151,7 @@ impl Places {
                     let inside = path.strip_prefix(&empty.home).ok();
                     inside.map_or_else(|| place(path), |inside| Some(home.join(inside)))
                 });
-                named.for_each(|path| cover.keep_named(&path));
+                cover.keep_named(&named.collect::<Vec<_>>());
             }
             covers.push(cover);
         }
