@@ -98,15 +98,14 @@ fn repositories_of_commands_run_nothing_afterwards() {
         let path = scene.space.root().join("sub/.git/config");
         let text = std::fs::read_to_string(&path).expect("settings");
         assert!(!text.contains("fsmonitor"), "{layer}: {text} {told:#?}");
+        // With a loaded machine the next result says it.
+        let all = told.join("\n");
         assert!(
-            told[0].contains("sub/.git/config was put back"),
+            all.contains("sub/.git/config was put back"),
             "{layer}: {told:#?}"
         );
-        assert!(
-            data[0]["protected"][0]["kept"].is_string(),
-            "{layer}: {}",
-            data[0]
-        );
+        let kept = |data: &Value| data["protected"][0]["kept"].is_string();
+        assert!(data.iter().any(kept), "{layer}: {data:?}");
         assert!(
             !scene.space.exists("hooked/.git/hooks/post-checkout"),
             "{layer}: {told:#?}"
@@ -115,7 +114,7 @@ fn repositories_of_commands_run_nothing_afterwards() {
             scene.space.read("fine/.git/config").contains("example.com"),
             "{layer}"
         );
-        assert!(!told[2].contains("put back"), "{layer}: {told:#?}");
+        assert!(!all.contains("fine/.git"), "{layer}: {told:#?}");
         for folder in ["sub", "hooked", "."] {
             let status = std::process::Command::new("git")
                 .args(["status", "--short"])
@@ -201,7 +200,9 @@ fn a_command_cannot_answer_for_the_person() {
                 (: > /proc/$p/mem) 2>/dev/null && echo mem
             done
             (echo y > /dev/tty) 2>/dev/null && echo tty
-            for s in $(find "$HOME" "$OSTLER_HOME" /run /tmp -type s 2>/dev/null); do echo "socket $s"; done
+            for s in $(find "$HOME" "$OSTLER_HOME" /run /tmp -type s 2>/dev/null); do
+                python3 -c "import socket; s = socket.socket(socket.AF_UNIX); s.connect('$s')" 2>/dev/null && echo "socket $s"
+            done
             for f in $(find "$OSTLER_HOME" -type p 2>/dev/null); do echo "pipe $f"; done
             grep -c LISTEN /proc/net/unix 2>/dev/null | sed 's/^/listens /'
             true

@@ -8,6 +8,7 @@ use ostler_host::{Leftovers, Process};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
+use tokio::task::JoinHandle;
 
 /// Most bytes of a changed file that are kept before it is put back.
 const MAX_ASIDE: u64 = 1 << 20;
@@ -15,7 +16,7 @@ const MAX_ASIDE: u64 = 1 << 20;
 /// How far the times of files may lie behind the clock.
 const COARSE: Duration = Duration::from_millis(50);
 /// How long the end of a command waits for the look at repositories. In a large project the next command says what it found.
-const PATIENCE: Duration = Duration::from_millis(2);
+const PATIENCE: Duration = Duration::from_millis(25);
 
 #[derive(Clone, Default)]
 pub struct Protection {
@@ -62,7 +63,8 @@ impl Protection {
         let since = state.since;
         drop(state);
         if let Some(root) = ground.root {
-            self.repositories.begin(root, since);
+            self.repositories
+                .begin(root, ground.artifacts.cloned(), since);
         }
         Guarded {
             protection: self.clone(),
@@ -73,8 +75,8 @@ impl Protection {
     pub async fn finish(&self) -> Vec<Change> {
         let leftovers = std::mem::take(&mut self.lock().leftovers);
         if leftovers.is_empty() {
-            // Whatever changed since the last command, none of ours did it.
-            return Vec::new();
+            // Whatever changed since the last command, none of ours did it; its own look may still go on.
+            return self.repositories.wait(None).await;
         }
         for one in leftovers.into_iter().filter(Leftovers::is_alive) {
             one.end().await;
@@ -93,13 +95,13 @@ impl Protection {
         let Ok((mut changes, artifacts, since)) = looked else {
             return Vec::new();
         };
-        let search = self.repositories.look(artifacts, call_id, since);
-        changes.extend(search.wait(patience).await);
+        self.repositories.look(artifacts, call_id, since);
+        changes.extend(self.repositories.wait(patience).await);
         changes
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 
@@ -181,51 +183,49 @@ struct Search {
     repositories: Arc<Mutex<Option<Repositories>>>,
     /// What was found and nobody was told of yet.
     found: Arc<Mutex<Vec<Change>>>,
-}
-
-/// A look that goes on in the background.
-struct Looking {
-    task: Option<tokio::task::JoinHandle<()>>,
-    found: Arc<Mutex<Vec<Change>>>,
-}
-
-impl Looking {
-    /// What was found so far, at the latest after some time.
-    async fn wait(self, patience: Option<Duration>) -> Vec<Change> {
-        match (self.task, patience) {
-            (Some(task), Some(patience)) => drop(tokio::time::timeout(patience, task).await),
-            (Some(task), None) => drop(task.await),
-            (None, _) => {}
-        }
-        std::mem::take(&mut self.found.lock().unwrap_or_else(PoisonError::into_inner))
-    }
+    /// Looks that nobody waited for to their end.
+    late: Arc<Mutex<Vec<JoinHandle<()>>>>,
 }
 
 impl Search {
     /// With the first command: what is there is the person's. It runs beside the command, whose own files are younger.
-    fn begin(&self, root: &Path, since: Option<SystemTime>) {
-        let mut first = self
-            .repositories
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+    fn begin(&self, root: &Path, artifacts: Option<Artifacts>, since: Option<SystemTime>) {
+        // Who has it locked is looking already.
+        let Ok(mut first) = self.repositories.try_lock() else {
+            return;
+        };
         if first.is_some() {
             return;
         }
         *first = Some(Repositories::new(root));
         drop(first);
-        drop(self.look(None, "begin", since));
+        self.look(artifacts, "begin", since);
     }
 
-    fn look(
-        &self,
-        artifacts: Option<Artifacts>,
-        call_id: &str,
-        since: Option<SystemTime>,
-    ) -> Looking {
+    /// What was found so far, after waiting for the looks that go on, at most so long.
+    async fn wait(&self, patience: Option<Duration>) -> Vec<Change> {
+        let mut late = std::mem::take(&mut *lock(&self.late));
+        let all = async {
+            while let Some(task) = late.last_mut() {
+                // One that was lost with the runtime found nothing more.
+                let _ = task.await;
+                late.pop();
+            }
+        };
+        match patience {
+            Some(patience) => drop(tokio::time::timeout(patience, all).await),
+            None => all.await,
+        }
+        lock(&self.late).extend(late);
+        std::mem::take(&mut *lock(&self.found))
+    }
+
+    /// Begins a look in the background.
+    fn look(&self, artifacts: Option<Artifacts>, call_id: &str, since: Option<SystemTime>) {
         let (all, found) = (self.repositories.clone(), self.found.clone());
         let call_id = call_id.to_owned();
         let look = move || {
-            let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut all = lock(&all);
             let (Some(repositories), Some(since)) = (all.as_mut(), since) else {
                 return;
             };
@@ -239,19 +239,17 @@ impl Search {
                     undone: repositories.mend(&tampered).is_ok(),
                     path: tampered.path,
                 };
-                found
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .push(change);
+                lock(&found).push(change);
             }
         };
-        Looking {
-            task: tokio::runtime::Handle::try_current()
-                .ok()
-                .map(|runtime| runtime.spawn_blocking(look)),
-            found: self.found.clone(),
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            lock(&self.late).push(runtime.spawn_blocking(look));
         }
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn keep_aside(artifacts: &Artifacts, name: &str, path: &Path) -> Option<PathBuf> {

@@ -3,7 +3,7 @@
 use super::{Confined, Terms};
 use crate::proxy::Asked;
 use ostler_host::Exit;
-use ostler_host::sandbox::{self, Denial, Grant, Layer, Subject};
+use ostler_host::sandbox::{self, Denial, Grant, Layer, Policy, Subject};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -59,25 +59,33 @@ pub(super) fn judge(it: &Confined, exit: Exit, said: &[&str], asked: &[Asked]) -
             .filter_map(|text| sandbox::explain(&it.policy, it.layer, &it.cwd, exit, text));
         each.next()
     };
-    if refused.is_empty()
-        && let Some(hint) = missing_in_tmp(it.policy.temp.as_deref(), said)
-    {
-        return Some(hint);
-    }
     let denial = match by_name {
         Some(asked) => of(it.layer, asked),
         None => match (explained(), refused.last()) {
             (Some(denial), _) if matches!(denial.what, Subject::Path(_)) => denial,
             (_, Some(asked)) => of(it.layer, asked),
-            (denial, None) => denial?,
+            (None, None) => return missing_in_tmp(&it.policy, said),
+            (Some(denial), None) => denial,
         },
     };
     Some(told(it, denial, &refused))
 }
 
 /// A path below `/tmp` that the command did not find, and that is there outside.
-fn missing_in_tmp(temp: Option<&Path>, said: &[&str]) -> Option<Denied> {
-    let temp = temp?;
+fn missing_in_tmp(policy: &Policy, said: &[&str]) -> Option<Denied> {
+    let temp = policy.temp.as_ref()?;
+    let lists = [
+        &policy.writable,
+        &policy.visible,
+        &policy.closed,
+        &policy.forbid_read,
+    ];
+    let is_seen = |path: &Path| {
+        lists
+            .into_iter()
+            .flatten()
+            .any(|seen| path.starts_with(seen))
+    };
     let is_end = |c: char| c.is_whitespace() || "'\"`‘’“”:,;()[]<>".contains(c);
     let words = said.iter().flat_map(|text| text.split(is_end));
     let found = words.take(MAX_WORDS).find_map(|word| {
@@ -86,7 +94,8 @@ fn missing_in_tmp(temp: Option<&Path>, said: &[&str]) -> Option<Denied> {
             .iter()
             .find_map(|tmp| path.strip_prefix(tmp).ok())?;
         let outside = !below.as_os_str().is_empty() && path.exists();
-        (outside && !temp.join(below).exists()).then(|| path.display().to_string())
+        (outside && !is_seen(path) && !temp.join(below).exists())
+            .then(|| path.display().to_string())
     })?;
     Some(Denied {
         hint: format!(
