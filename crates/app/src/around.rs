@@ -8,7 +8,7 @@ use ostler_host::Border;
 use ostler_host::keyboard::{Keyboard, Typed};
 use ostler_tui::surroundings::{self, Fetch, Fetched, Kept, Name, Surroundings, Work};
 use ostler_wire::Word;
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -277,7 +277,7 @@ impl Places {
         ostler_host::private_dir(&self.kept)?;
         let mut line = serde_json::to_string(text)?;
         line.push('\n');
-        let mut file = OpenOptions::new()
+        let mut file = ostler_host::private_options()
             .create(true)
             .append(true)
             .open(self.history_file())?;

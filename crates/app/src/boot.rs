@@ -30,7 +30,7 @@ use ostler_engine::hooks::Hook;
 use ostler_engine::ledger::Ledger;
 use ostler_engine::policy::{Containment, Fallback, Headless, Policy, Posture, Rule, Rules};
 use ostler_engine::redact::Redactor;
-use ostler_engine::tool::{ToolSettings, normalise};
+use ostler_engine::tool::ToolSettings;
 use ostler_engine::{Options, RuleStore};
 use ostler_host::Local;
 use ostler_llm::{Effort, Params, Secret, Transport, TransportOptions};
@@ -72,6 +72,7 @@ impl std::error::Error for UsageError {}
 impl Boot {
     pub fn new(global: &Global) -> anyhow::Result<Self> {
         let (env, places) = surroundings(global)?;
+        crate::home::tighten(&places);
         let boot = Self::at(global, env, places)?;
         let setting = boot.loaded.config.language.as_deref();
         speech::set(speech::chosen(setting, &boot.env));
@@ -340,7 +341,6 @@ impl Boot {
                 (false, Some(PermissionMode::Ask) | None) => Posture::Ask,
             },
             containment: self.containment(),
-            roots: self.roots(),
             sealed: self.places.sealed(),
             reserved: self.reserved(),
             folders: crate::folders::folders(self)?,
@@ -359,17 +359,6 @@ impl Boot {
                 Err(_) => Containment::Missing,
             },
         }
-    }
-
-    /// Folders that belong to the work, by their names and without links.
-    fn roots(&self) -> Vec<PathBuf> {
-        let named = crate::sandbox::granted(self);
-        let real = named.iter().filter_map(|path| path.canonicalize().ok());
-        let mut all: Vec<PathBuf> = real.collect();
-        all.extend(named.iter().map(|path| normalise(path)));
-        all.sort();
-        all.dedup();
-        all
     }
 
     fn tool_filter(&self) -> Vec<String> {

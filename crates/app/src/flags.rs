@@ -423,6 +423,7 @@ pub enum Permissions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum RuleLayer {
     User,
+    Local,
     Project,
 }
 

@@ -13,6 +13,7 @@ pub fn folders(boot: &Boot) -> anyhow::Result<Folders> {
     let places = &boot.places;
     let mut inside = sandbox::granted(boot);
     inside.push(places.memory());
+    inside.extend(sandbox::temp_folder(boot));
     inside.extend(own_skills(boot));
     let mut forbidden = sandbox::forbidden(boot)?;
     forbidden.extend(keys::held_in(&boot.loaded, places.user_config()));
@@ -39,7 +40,7 @@ pub fn border(boot: &Boot) -> Border {
 }
 
 /// Folders of the person's own skills, whose texts name files beside them. Those of a project lie in the project.
-fn own_skills(boot: &Boot) -> Vec<PathBuf> {
+pub fn own_skills(boot: &Boot) -> Vec<PathBuf> {
     let sources = crew::settings(&boot.loaded, &boot.places).skills.sources;
     let own = sources.into_iter().filter(|source| match source.owner {
         Owner::Person => true,

@@ -17,6 +17,7 @@ mod extras;
 mod flags;
 mod folders;
 mod front;
+mod home;
 mod lenient;
 mod line;
 mod models;

@@ -152,4 +152,41 @@ mod tests {
         assert_eq!(found("none.png"), None);
         assert_eq!(found("."), None);
     }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_picture_is_judged_where_it_really_lies() {
+        use ostler_host::Ban;
+        let dir = tempfile::tempdir().unwrap();
+        let base = dir.path().canonicalize().unwrap();
+        let png = b"\x89PNG\r\n\x1a\nrest";
+        for name in ["root/in.png", "out/far.png", "keys/key.png"] {
+            std::fs::create_dir_all(base.join(name).parent().unwrap()).unwrap();
+            std::fs::write(base.join(name), png).unwrap();
+        }
+        for (link, to) in [
+            ("root/far.png", "out/far.png"),
+            ("out/key.png", "keys/key.png"),
+        ] {
+            std::os::unix::fs::symlink(base.join(to), base.join(link)).unwrap();
+        }
+        let border = Border {
+            places: vec![(base.join("root"), Place::Inside)],
+            forbidden: vec![Ban {
+                path: base.join("keys"),
+                rule: "forbid_read".into(),
+            }],
+            ..Border::default()
+        };
+        let found = |pasted: &str| at(pasted, |path| base.join(path), &border).is_some();
+        for (pasted, expect) in [
+            ("root/in.png", true),
+            ("out/far.png", true),
+            ("root/far.png", false),
+            ("keys/key.png", false),
+            ("out/key.png", false),
+        ] {
+            assert_eq!(found(pasted), expect, "{pasted}");
+        }
+    }
 }

@@ -13,13 +13,13 @@ use crate::speech::{filled, language, spoken};
 use anyhow::{anyhow, bail};
 use denied::Denied;
 use git::Git;
-use ostler_engine::confine::{Caches, SandboxMode, SandboxSettings};
+use ostler_engine::confine::{Caches, Reader, SandboxMode, SandboxSettings};
 use ostler_engine::tool::Scope;
 use ostler_host::sandbox::{self, Choice, Layer, Network, Plan, Policy};
 use ostler_wire::{Say, Why, Word};
 use reader::Ground;
 use std::path::PathBuf;
-pub use temp::remove as remove_temp;
+pub use temp::{folder as temp_folder, remove as remove_temp};
 
 /// Of the project, because they decide what runs or what is allowed later.
 const PROTECTED: [&str; 2] = ["ostler.toml", ".mcp.json"];
@@ -187,6 +187,7 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
             forbid_read,
             closed: closed(boot),
             protect,
+            visible: temp::visible(boot),
             network: match boot.loaded.config.sandbox.network {
                 true => Network::On,
                 false => Network::Proxy,
@@ -199,9 +200,17 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
         program: std::env::current_exe().ok(),
         downloads,
         caches: Some(caches(boot)),
-        reader: ground.reader(),
+        reader: reader(boot, &ground),
         temp,
     })
+}
+
+/// What readers see, and of our own home what models are told to read.
+fn reader(boot: &Boot, ground: &Ground<'_>) -> Reader {
+    let mut reader = ground.reader();
+    reader.shown.push(boot.places.memory());
+    reader.shown.extend(crate::folders::own_skills(boot));
+    reader
 }
 
 /// Where tools keep their caches when they run in the sandbox: one folder for each project.

@@ -67,7 +67,7 @@ fn reasoning_that_streams_by_token_is_printed_as_flowing_text() {
         let run = scene.ostler([]).args(args.iter().copied());
         let mut term = run.on_terminal(100, 30);
         if args == ["--plain"] {
-            term.wait_for("> ");
+            term.wait_for(">");
             term.keys("go\r");
         }
         let shown = "The user wants a fix.\nSo I look first.\nI'll reproduce it first.\n";

@@ -6,6 +6,10 @@
 mod common;
 #[path = "sandbox/places.rs"]
 mod places;
+#[path = "sandbox/readers.rs"]
+mod readers;
+#[path = "sandbox/traces.rs"]
+mod traces;
 
 use common::{Scene, of_type, skipped};
 use ostler_host::sandbox::{Layer, probe};
@@ -522,7 +526,7 @@ fn the_home_keeps_its_own_when_it_lies_in_reach() {
             ("bash", json!({"command": hidden})),
             (
                 "write_file",
-                json!({"path": home.join("skills/mine/SKILL.md"), "content": "fine"}),
+                json!({"path": home.join("skills/mine/SKILL.md"), "content": "evil"}),
             ),
         ];
         // Without a sandbox only what can be read in a command is judged.
@@ -554,8 +558,9 @@ fn the_home_keeps_its_own_when_it_lies_in_reach() {
         assert_eq!(scene.space.read(home.join("memory/global/good.md")), "good");
         assert_eq!(scene.space.read(home.join("config.toml")), before);
         assert!(!scene.space.exists(&moved), "{told:#?}");
+        // What later sessions follow takes the person's own yes, in every posture.
         assert!(
-            scene.space.exists(home.join("skills/mine/SKILL.md")),
+            !scene.space.exists(home.join("skills/mine/SKILL.md")),
             "{told:#?}"
         );
         assert!(

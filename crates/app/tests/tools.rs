@@ -49,7 +49,7 @@ fn raw(args: &str, row: Row) -> Row {
 fn scene(kind: Kind, config: &str) -> Scene {
     let server = Server::start([]);
     let config = fill(config, &server, None);
-    Scene::of(kind, &config, server)
+    Scene::of(kind, &config, server).allowing_all()
 }
 
 fn fill(text: &str, server: &Server, root: Option<&TempWorkspace>) -> String {

@@ -144,8 +144,11 @@ fn find_written_calls(answer: &mut Answer, stop: Stop, tools: &[ToolSpec]) -> Fo
         return Found::Nothing;
     }
     let names: Vec<&str> = tools.iter().map(|t| t.name.as_str()).collect();
-    // Reasoning after the text says that the answer was not over with it.
-    let Some(AnswerPart::Text { text, .. }) = answer.parts.last_mut() else {
+    // Reasoning after the text says that the answer was not over with it; some vendors send a sealed piece at the end.
+    let is_sealed =
+        |part: &AnswerPart| matches!(part, AnswerPart::Reasoning { text, .. } if text.is_empty());
+    let last = answer.parts.iter_mut().rev().find(|part| !is_sealed(part));
+    let Some(AnswerPart::Text { text, .. }) = last else {
         return Found::Nothing;
     };
     let is_tool = |name: &str| {

@@ -38,7 +38,7 @@ const WRAPPERS: [&str; 9] = [
 const NAMES: [&str; 4] = ["name", "tool", "tool_name", "function"];
 const BESIDE: [&str; 3] = ["id", "type", "index"];
 /// How alike two names must be for one to be proposed in place of the other.
-const MIN_LIKENESS: f64 = 0.7;
+const MIN_LIKENESS: f64 = 0.8;
 /// Characters of a foreign name that are shown.
 const MAX_NAME: usize = 60;
 /// Problems of one call that are named.
@@ -176,12 +176,17 @@ impl Fitting {
             let called = value.as_str().and_then(canonical_name);
             NAMES.contains(&name) && shape.find(name).is_none() && called == Some(tool)
         };
+        let rows = Rows::of(tool);
+        let is_beside = |name: &str, value: &Value| {
+            let is_own = shape.find(name).is_some() || rows.find_own(name, value).is_some();
+            BESIDE.contains(&name) && !is_own
+        };
         let mut inside = None;
         for (name, value) in &given {
             match as_object(value).filter(|_| is_wrapper(name)) {
                 Some(fields) if inside.is_none() => inside = Some((name.clone(), fields)),
                 Some(_) => return given,
-                None if names_tool(name, value) || BESIDE.contains(&name.as_str()) => {}
+                None if names_tool(name, value) || is_beside(name, value) => {}
                 None => return given,
             }
         }

@@ -4,6 +4,7 @@
 mod commons;
 mod environment;
 mod folders;
+mod protection;
 mod settings;
 mod shape;
 mod spawn;
@@ -20,11 +21,10 @@ use crate::proxy::{self, Guest, Reach};
 use crate::tool::ToolError;
 use commons::Common;
 use folders::Folders;
-#[cfg(unix)]
-use ostler_host::sandbox::Watch;
 use ostler_host::sandbox::{self, Layer, Network, PROXY, Plan, Policy};
-use ostler_host::{Command, Exit};
+use ostler_host::{Command, Exit, Process};
 use ostler_wire::Why;
+use protection::{Ground, Guarded};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -50,9 +50,6 @@ const NODE_VARIABLE: &str = "NODE_USE_ENV_PROXY";
 const GIT_SSH: [&str; 2] = ["GIT_SSH_COMMAND", "GIT_SSH"];
 /// The hidden mode of the binary that connects through the proxy, for programs that speak to a pipe.
 pub const CONNECT_MODE: &str = "__connect";
-/// Most bytes of a changed file that are kept before it is put back.
-#[cfg(unix)]
-const MAX_ASIDE: u64 = 1 << 20;
 
 /// What holds for one command beyond the settings: less while planning, more by what was granted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,8 +85,8 @@ pub struct Confined {
     policy: Policy,
     layer: Layer,
     plan: Arc<Plan>,
-    #[cfg(unix)]
-    watch: Option<Watch>,
+    /// None for a reader, which changes nothing.
+    guarded: Option<Guarded>,
     terms: Arc<Terms>,
     /// The way to single hosts, where there is one.
     guest: Option<Guest>,
@@ -173,8 +170,7 @@ fn make(
         return Ok(Outcome::Free);
     };
     Ok(Outcome::Confined(Box::new(Confined {
-        #[cfg(unix)]
-        watch: (!plan.loose().is_empty()).then(|| plan.watch()),
+        guarded: (!terms.read_only).then(|| guard(&services, &plan)),
         plan: Arc::new(plan),
         policy,
         layer,
@@ -184,6 +180,15 @@ fn make(
         folders,
         services,
     })))
+}
+
+/// Remembers what the plan cannot hold. Without a session nobody looks afterwards.
+fn guard(services: &Services, plan: &Plan) -> Guarded {
+    services.commons.protection.begin(&Ground {
+        loose: plan.loose(),
+        root: services.root.as_deref(),
+        artifacts: services.artifacts.as_ref(),
+    })
 }
 
 /// What rules allow in so many words, and what was granted. That nobody is asked is no grant.
@@ -236,50 +241,19 @@ impl Confined {
         self.services.sandbox.sealed.iter().any(holds)
     }
 
-    #[cfg(unix)]
+    /// What the command left in the background may still write: it is looked after. To be called before `end`.
+    pub fn take_leftovers(&self, process: &mut Process) {
+        if let Some(guarded) = &self.guarded {
+            guarded.take_leftovers(process);
+        }
+    }
+
     async fn put_back(self) -> Vec<Change> {
-        let Some(watch) = self.watch else {
+        let Some(guarded) = self.guarded else {
             return Vec::new();
         };
-        let work = move || {
-            // Whoever changed it, perhaps the person meanwhile: nothing is lost.
-            let aside: Vec<_> = watch
-                .changed()
-                .into_iter()
-                .enumerate()
-                .map(|(i, path)| {
-                    let name = format!("protected-{}-{i}", self.services.call_id);
-                    let artifacts = self.services.artifacts.as_ref();
-                    let kept = artifacts.and_then(|to| keep_aside(to, &name, &path));
-                    (path, kept)
-                })
-                .collect();
-            let change = |change: sandbox::Change| Change {
-                undone: change.undone.is_ok(),
-                aside: aside
-                    .iter()
-                    .find(|(path, _)| *path == change.path)
-                    .and_then(|(_, kept)| kept.clone()),
-                path: change.path,
-            };
-            watch.undo().into_iter().map(change).collect()
-        };
-        tokio::task::spawn_blocking(work).await.unwrap_or_default()
+        guarded.end(&self.services.call_id).await
     }
-
-    #[cfg(not(unix))]
-    async fn put_back(self) -> Vec<Change> {
-        Vec::new()
-    }
-}
-
-#[cfg(unix)]
-fn keep_aside(artifacts: &Artifacts, name: &str, path: &Path) -> Option<PathBuf> {
-    let meta = std::fs::symlink_metadata(path).ok()?;
-    if !meta.is_file() || meta.len() > MAX_ASIDE {
-        return None;
-    }
-    artifacts.keep(name, &std::fs::read(path).ok()?).ok()
 }
 
 /// Tells programs of the proxy, in the ways they know. Our own proxies are out of their reach.

@@ -35,13 +35,12 @@ use crate::tools::read_only_task::ReadOnlyTask;
 use crate::tools::skill::Skill;
 use crate::tools::task::Task;
 use crate::tools::{Tools, canonical_name};
-use ostler_host::{Host, is_below, real_path};
+use ostler_host::{Host, real_path};
 use ostler_llm::{Answer, Effort, TokenUsage};
 use ostler_wire::{
     Access, Body, Delta, Entry, Language, Rewind, Role, TodoItem, Usage, When, Word,
 };
 use std::collections::HashSet;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::Semaphore;
@@ -347,6 +346,9 @@ impl Desk {
     pub fn open_own_files(&mut self) {
         let folders = &mut Arc::make_mut(&mut self.policy).folders;
         folders.inside.push(real_path(self.shop.artifacts.dir()));
+        folders
+            .inside
+            .extend(self.scope.temp.as_deref().map(real_path));
         if let Some(home) = &self.manner.folding.archive {
             let session = &self.account.session;
             folders.own.push(archive::own_files(home, session));
@@ -397,7 +399,7 @@ impl Desk {
             history: self.shop.history.clone(),
             memory: self.manner.mind.memory.clone(),
             commons: self.shop.commons.clone(),
-            guard: self.guard(tool),
+            guard: self.guard(tool).opening(&leave.paths),
             terms: Arc::new(self.standing.terms(&self.policy.rules, leave)),
             todo: self.shop.todo.clone(),
             answer: None,
@@ -473,9 +475,12 @@ impl Desk {
             false => decision.rule.as_deref(),
         };
         let only_reads = !accesses.iter().any(Access::needs_permission);
-        let reads = &self.standing.reads;
-        let is_open = |path: &PathBuf| reads.iter().any(|open| is_below(path, open));
-        let opened = rule.is_none() && only_reads && decision.outside.iter().all(is_open);
+        let only_asked_for_reads = rule.is_none() && only_reads && !decision.outside.is_empty();
+        let opened = only_asked_for_reads && {
+            let border = self.guard("").border;
+            let mut outside = decision.outside.iter();
+            outside.all(|path| border.judge(path).is_open())
+        };
         opened || self.standing.is_granted(accesses, rule)
     }
 

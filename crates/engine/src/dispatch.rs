@@ -382,7 +382,6 @@ async fn run_alone(
     };
     let name = prepared.tool.name();
     let mut cx = desk.context(&prepared.call.id, name, &leave, cancel.clone());
-    cx.guard = cx.guard.opening(&leave.paths);
     if let Some(question) = prepared.tool.question(&prepared.args) {
         match question::put(desk, inbox, name, question).await {
             Ok(answer) => cx.answer = answer,

@@ -70,5 +70,5 @@ mod turn;
 mod worktree;
 
 pub use extra::{Extra, Tell};
-pub use hub::{LocalHub, Models, Options, RuleNews, RuleStore, RuleWatch};
+pub use hub::{Keep, LocalHub, Models, Options, RuleNews, RuleStore, RuleWatch};
 pub use templates::Shelf;

@@ -361,4 +361,73 @@ mod tests {
                 .all(|b| b.matches("</file>").count() == 1)
         );
     }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_link_in_the_project_opens_nothing_outside() {
+        use std::os::unix::fs::symlink;
+        let dir = tempfile::tempdir().unwrap();
+        let base = dir.path().canonicalize().unwrap();
+        let root = base.join("project");
+        for (name, text) in [
+            ("project/src/a", "IN"),
+            ("out/notes", "NOTES"),
+            ("out/.ssh/id", "KEY"),
+        ] {
+            let path = base.join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        for (link, to) in [
+            ("link", "out/notes"),
+            ("key", "out/.ssh/id"),
+            ("folder", "out"),
+            ("keys", "out/.ssh"),
+        ] {
+            symlink(base.join(to), root.join(link)).unwrap();
+        }
+        symlink("src/a", root.join("fine")).unwrap();
+        let scope = Arc::new(Scope::new(root.clone(), None));
+        let mut policy = Policy::default();
+        policy.folders.forbidden = vec![base.join("out/.ssh")];
+        let guard = Guard {
+            policy: Arc::new(policy),
+            scope: scope.clone(),
+            tool: "read_file".into(),
+            posture: Posture::Ask,
+            attended: true,
+            border: Arc::default(),
+            opened: Vec::new(),
+        }
+        .bounded(&[]);
+        let host = ostler_host::Local::new();
+        let library = Library {
+            host: &host,
+            scope: &scope,
+            guard: &guard,
+            language: Language::English,
+        };
+        for (named, blocks, notice) in [
+            ("@fine", "IN", ""),
+            ("@../out/notes", "NOTES", ""),
+            ("@../out", "notes", ""),
+            ("@link", "", "outside of the project"),
+            ("@folder", "", "outside of the project"),
+            ("@folder/notes", "", "outside of the project"),
+            ("@key", "", "may not be read"),
+            ("@keys", "", "may not be read"),
+            ("@../out/.ssh/id", "", "may not be read"),
+        ] {
+            let found = library.look_up(named).await;
+            let blocks_found = found.blocks.concat();
+            assert!(blocks_found.contains(blocks), "{named}: {found:?}");
+            assert_eq!(blocks_found.is_empty(), blocks.is_empty(), "{named}");
+            assert!(!blocks_found.contains("KEY") && !blocks_found.contains(".ssh"));
+            assert!(
+                found.notices.concat().contains(notice),
+                "{named}: {found:?}"
+            );
+            assert_eq!(found.notices.is_empty(), notice.is_empty(), "{named}");
+        }
+    }
 }

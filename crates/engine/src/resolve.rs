@@ -145,12 +145,10 @@ impl Look<'_> {
             let restricted = restricted.await;
             found.extend(restricted.unwrap_or_else(|| vec![folder.join("**")]));
         }
-        // A server's tool that is given a folder may do anything there, or nothing; only our own tools move it.
-        if self
-            .accesses
-            .iter()
-            .any(|a| matches!(a, Access::Mcp { .. }))
-        {
+        // Only a move takes a whole folder along, and only a move names two paths to change and nothing else.
+        let is_move =
+            self.accesses.len() == 2 && self.accesses.iter().all(|a| matches!(a, Access::Write(_)));
+        if !is_move {
             return found;
         }
         let protected = folders.protected(self.scope, &[]);

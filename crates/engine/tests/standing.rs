@@ -5,7 +5,7 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use ostler_engine::policy::{Containment, Headless, Mode, Policy, Posture, Rule, Rules};
 use ostler_engine::tool::{Context, Done, Question, Rendered, Scope, Tool, ToolError};
-use ostler_engine::{Options, RuleStore};
+use ostler_engine::{Keep, Options, RuleStore};
 use ostler_host::{
     Border, Command, Content, Fut, Host, Listing, Local, Process, RenameOptions, Renamed, Span,
     Stat, WriteOptions, Written,
@@ -110,7 +110,7 @@ static PEEK: Standin = Standin {
 /// Somebody else's tool that would like to have a host, too.
 static POSING: Standin = Standin {
     name: "posing",
-    access: || Access::Read("/".into()),
+    access: || Access::Read("/usr/share".into()),
     ..DENIED
 };
 
@@ -510,11 +510,14 @@ struct Kept {
 }
 
 impl RuleStore for Kept {
-    fn place(&self) -> String {
-        "~/config.toml".into()
+    fn place(&self, keep: Keep) -> Option<String> {
+        Some(match keep {
+            Keep::Person => "~/config.toml".into(),
+            Keep::Repository => "ostler.toml".into(),
+        })
     }
 
-    fn save(&self, rule: &str) -> Result<String, String> {
+    fn save(&self, rule: &str, _: Keep) -> Result<String, String> {
         if self.broken {
             return Err("the disk is full".into());
         }
@@ -563,6 +566,7 @@ async fn always_shows_its_rule_saves_it_and_holds_at_once() {
                 "once: -",
                 "session: Bash(touch a)",
                 "always: Bash(touch a) in ~/config.toml",
+                "always_project: Bash(touch a) in ostler.toml",
                 "deny: -"
             ]
         );
@@ -572,6 +576,7 @@ async fn always_shows_its_rule_saves_it_and_holds_at_once() {
                 "once: -",
                 "session: editing files",
                 "always: Edit(./b) in ~/config.toml",
+                "always_project: Edit(./b) in ostler.toml",
                 "deny: -"
             ]
         );
@@ -897,7 +902,7 @@ async fn what_the_sandbox_stopped_is_granted_and_run_again() {
         let mut session = bench
             .open_with(Open::New, |options| {
                 attended(options);
-                options.policy.rules.allow = rules(&["greedy"]);
+                options.policy.rules.allow = rules(&["greedy", "posing"]);
             })
             .await;
         assert_eq!(ran(&turn(&mut session, &[]).await), [false], "{name}");

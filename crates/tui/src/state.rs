@@ -381,8 +381,9 @@ impl State {
         };
         match self.layers.last_mut() {
             Some(layer) => {
-                let step = layer.edited(text);
-                self.step(step, now);
+                if let Some(asking) = layer.asking_mut() {
+                    asking.edited(text);
+                }
             }
             None => {
                 self.editor.set_expanded(text.trim_end_matches('\n'));

@@ -120,6 +120,8 @@ words! {
     AllowOnce: "allow once", "允许一次";
     AllowSession: "allow for this session", "本次会话内允许";
     AllowAlways: "always allow", "始终允许";
+    AllowRepository: "always allow, for everybody who uses this repository", "始终允许（对此仓库的所有使用者）";
+    WholeHost: "{} (every address there, not only this one)", "{}（该主机的所有地址，不仅是这一个）";
     DenyReason: "deny, and say why", "拒绝并说明原因";
     WhyNot: "reason (optional) · enter: deny · esc: back", "原因（可留空） · 回车：拒绝 · esc：返回";
     WhatToChange: "what to change (optional) · enter: keep planning · esc: back", "修改意见（可留空） · 回车：继续计划 · esc：返回";
@@ -130,6 +132,7 @@ words! {
     ReplyDenies: "enter: deny and send “{}” · esc: clear", "回车：拒绝并发送“{}” · esc：清除";
     ReplyKeeps: "enter: keep planning and send “{}” · esc: clear", "回车：继续计划并发送“{}” · esc：清除";
     ReplyRefuses: "enter: no; your text stays · esc: clear", "回车：拒绝，文字保留 · esc：清除";
+    ReplyNo: "enter: deny · esc: clear", "回车：拒绝 · esc：清除";
     ReplyAnswers: "enter: answer “{}” · esc: clear", "回车：回答“{}” · esc：清除";
     ReplyNothing: "this question takes no text · esc: clear", "此问题不接受文字 · esc：清除";
     ReplySelects: "enter: go to “{}”, which takes another key · esc: clear", "回车：选中“{}”，需再按一键确认 · esc：清除";
@@ -513,7 +516,8 @@ words! {
     WhyKeys: "Ostler keeps keys in it", "Ostler 在其中保存密钥";
     WhyForbidden: "it is in [sandbox] forbid_read", "它在 [sandbox] forbid_read 中";
     WhyOutside: "it reads a file outside of the project", "它读取项目之外的文件";
-    WhyProtected: "it changes a file that decides what runs later, which only you can allow", "它更改的文件决定之后运行什么，只有你能允许";
+    WhyWritesOutside: "it changes a file outside of the project", "它更改项目之外的文件";
+    WhyProtected: "it changes a file that decides what runs later, which only the person can allow", "它更改的文件决定之后运行什么，只有本人能允许";
     WhyDenyRule: "a deny rule speaks of it", "有 deny 规则涉及它";
     WhyRemembered: "what is remembered needs a fresh yes", "记忆的内容需要再次确认";
     WhyYolo: "everything that is not denied may run", "未被拒绝的均可运行";
@@ -1108,8 +1112,6 @@ words! {
     StoreChanged: "ostler.toml has changed since it was trusted; look at it with `ostler trust`. The rule was not saved", "ostler.toml 在信任之后已更改；请用 `ostler trust` 查看。规则未保存";
     StoreBadFolder: "the name of this folder cannot be written in a rule (it has `*`, `?`, or is not UTF-8); nothing was saved", "此文件夹的名称不能写入规则（含有 `*`、`?`，或不是 UTF-8）；没有保存";
     StoreThere: "{} (it was there already)", "{}（已存在）";
-    StoreEverywhere: "{} (it holds in every project)", "{}（对所有项目有效）";
-    StoreOwn: "{} (your own file: a rule for commands or hosts holds in every project)", "{}（你自己的文件：命令或主机的规则对所有项目有效）";
     SandboxRequired: "`[sandbox] bash = \"require\"`, but no sandbox works here: {}. `ostler doctor` says more; `bash = \"enforce\"` starts all the same, and commands then run with all your rights", "`[sandbox] bash = \"require\"`，但这里没有可用的沙箱：{}。详见 `ostler doctor`；`bash = \"enforce\"` 仍会启动，命令以你的全部权限运行";
     SandboxConflict: "{}: see `[sandbox] forbid_read`; --no-sandbox goes without", "{}：见 `[sandbox] forbid_read`；--no-sandbox 不使用沙箱";
     WideRoot: "{} is your home folder, or holds it: nothing in it can be changed. Start in the folder of a project, or name one with `[sandbox] workspace_root` or --add-dir.", "{} 是你的主目录，或包含它：其中的任何内容都不能更改。请在项目文件夹中启动，或用 `[sandbox] workspace_root` 或 --add-dir 指定一个。";
@@ -1158,6 +1160,8 @@ words! {
     DocHas: "{} has {}", "{} 有 {}";
     DocRequestsIn: "{} in {}", "{}，位于 {}";
     DocMendConfig: "mend it; until then this report uses the defaults in its place, and other commands refuse to run", "请修复；在此之前本报告使用默认值，其他命令拒绝运行";
+    DocLoose: "others can read or change {} files and folders in Ostler's home, such as {}", "其他用户可以读取或更改 Ostler 主目录中的 {} 个文件和目录，例如 {}";
+    DocTighten: "chmod -R go= {}", "chmod -R go= {}";
     DocMendRule: "mend the rule; a rule that cannot be read stops every session", "请修复该规则；无法读取的规则会阻止所有会话";
     DocKeyIn: "key in {}", "密钥：{}";
     DocNeedsNone: "needs no key", "无需密钥";
@@ -1400,6 +1404,10 @@ words! {
     NoHome: "no home directory: neither OSTLER_HOME nor {} is set; set OSTLER_HOME to a directory for Ostler's files", "没有主目录：OSTLER_HOME 与 {} 均未设置；请将 OSTLER_HOME 设为存放 Ostler 文件的目录";
     PlugNoList: "no list of servers: {}", "不是服务器列表：{}";
     PlugLeft: "the server `{}` is left out: {}", "服务器 `{}` 已略过：{}";
+    CfgForeignKey: "`api_key_file` is ignored: {} does not lie in the project, or holds keys of Ostler; a project may name only files of its own", "`api_key_file` 被忽略：{} 不在项目中，或保存着 Ostler 的密钥；项目只能指定自己的文件";
+    CfgForeignVariable: "`api_key_env` is ignored: the variable {} would be sent to {}, and `--trust-workspace` trusts no single variable; look at it with `ostler trust`", "`api_key_env` 被忽略：变量 {} 会被发送到 {}，而 `--trust-workspace` 不信任单个变量；请用 `ostler trust` 查看";
+    TrustSends: "sends the variable {} to {}", "将变量 {} 发送到 {}";
+    CfgOnlyRules: "this file is for `allow`, `ask` and `deny` of `[permissions]` alone; the rest of it is ignored", "此文件只用于 `[permissions]` 的 `allow`、`ask` 和 `deny`，其余内容被忽略";
     CfgUserOnly: "`{}` is ignored in a project file; only your own config file may set it", "`{}` 在项目文件中被忽略；只有你自己的配置文件可以设置";
     PlugNoServers: "not a list of servers", "不是服务器列表";
     ProvNoKind: "it has no `kind`; say which wire protocol it speaks", "没有 `kind`；请写明它使用的协议";
@@ -1810,6 +1818,9 @@ words! {
     KeyAlways: "[a]lways", "[a] 始终";
     KeyNo: "[n]o, or why not: ", "[n] 拒绝，或写明原因：";
     KeyPlan: "  [y]es\n  [e]dit: e and the plan as it shall be, \\n for a new line\n  [n]o, keep planning, or what to change: ", "  [y] 批准\n  [e] 修改：e 加新计划，\\n 表示换行\n  [n] 继续计划，或写明修改意见：";
+    SaveLine: "Save this for good? {}", "永久保存？{}";
+    KeySave: "  [y]es, or anything else to go back: ", "  [y] 保存，输入其他内容则返回：";
+    LineNoAnswer: "not taken as the answer: “{}” came before the question could be read, or together with other lines", "未作为回答：“{}”在问题可读之前到达，或与其他行一同到达";
     AnswerWords: "answer: ", "回答：";
     AnswerNumber: "number, or your own words: ", "编号，或自行输入：";
     AnswerNumbers: "numbers with commas, or your own words: ", "编号（逗号分隔），或自行输入：";

@@ -239,6 +239,12 @@ fn configuration(boot: &Boot, fault: Option<String>) -> Vec<Finding> {
     for notice in notices.chain(keys) {
         findings.push(Finding::new(Status::Note, "config", notice));
     }
+    let loose = crate::home::loose(&boot.places);
+    if let Some(first) = loose.first() {
+        let text = filled(Word::DocLoose, &[&loose.len(), &first.display()]);
+        let fix = filled(Word::DocTighten, &[&boot.places.home.display()]);
+        findings.push(Finding::new(Status::Note, "config", text).fix(fix));
+    }
     if let Err(error) = boot.policy() {
         let fix = spoken(Word::DocMendRule);
         findings.push(Finding::new(Status::Problem, "config", told(&error)).fix(fix));

@@ -57,9 +57,12 @@ pub async fn run(start: Lenient, args: Permissions) -> anyhow::Result<u8> {
 }
 
 fn scope(boot: &Boot) -> Scope {
+    let settings = crate::sandbox::settings(boot).ok();
+    let temp = settings.and_then(|settings| settings.seen_as_tmp());
     Scope::new(&boot.places.root, boot.places.user_home.clone())
         .with_shell(&boot.shell())
         .held_by(boot.containment())
+        .with_temp(temp, crate::sandbox::granted(boot))
 }
 
 /// What a check answers.

@@ -90,6 +90,60 @@ pub fn drop_user_only(root: &mut Node, sources: &Sources, notices: &mut Vec<Noti
     }
 }
 
+/// A project's key file lies in the project and holds no key of ours, trusted or not.
+pub fn drop_foreign_keys(
+    root: &mut Node,
+    places: &Places,
+    sources: &Sources,
+    notices: &mut Vec<Notice>,
+) {
+    let Some(Value::Array(providers)) = root.get_mut(&["providers"]).map(|node| &mut node.value)
+    else {
+        return;
+    };
+    for provider in providers {
+        let Some(written) = provider.get(&["api_key_file"]).and_then(Node::as_str) else {
+            continue;
+        };
+        let path = absolute(written, &places.root, places.user_home.as_deref());
+        let sealed = places.sealed().iter().any(|file| is_inside(&path, file));
+        if is_inside(&path, &places.root) && !is_inside(&path, &places.home) && !sealed {
+            continue;
+        }
+        if let Some(node) = provider.take(&["api_key_file"]) {
+            let text = filled(Word::CfgForeignKey, &[&path.display()]);
+            notices.push(Notice::warning(sources.place(node.at), text));
+        }
+    }
+}
+
+/// Variables that a project's providers send to their hosts although no provider of the person or of ours knows them.
+pub fn foreign_variables(root: &Node, below: &Node) -> Vec<(usize, String, String, At)> {
+    let list = |node: &Node| -> Vec<Node> {
+        let providers = node.get(&["providers"]).and_then(Node::as_array);
+        providers.unwrap_or(&[]).to_vec()
+    };
+    let named = |provider: &Node| {
+        let name = provider.get(&["api_key_env"]).and_then(Node::as_str);
+        name.map(str::to_owned)
+    };
+    let built_in = ostler_llm::builtin_providers();
+    let built_in = super::providers::built_in(built_in);
+    let mut known: Vec<String> = list(below).iter().filter_map(named).collect();
+    known.extend(built_in.into_iter().filter_map(|one| one.api_key_env));
+    let providers = list(root);
+    let sends = providers
+        .iter()
+        .enumerate()
+        .filter_map(|(index, provider)| {
+            let variable = named(provider).filter(|name| !known.contains(name))?;
+            let host = provider.get(&["base_url"]).and_then(Node::as_str);
+            let host = host.unwrap_or("?").to_owned();
+            Some((index, variable, host, provider.at))
+        });
+    sends.collect()
+}
+
 /// Takes out of a project's file what needs trust. `below` is what the layers under it say.
 pub fn take_untrusted(root: &mut Node, below: &Node, places: &Places) -> Taken {
     let mut taken = Taken::default();

@@ -2,7 +2,7 @@
 
 use crate::boot::Boot;
 use crate::config::paths::is_inside;
-use ostler_engine::confine::Temp;
+use ostler_engine::confine::{SandboxMode, Temp};
 use ostler_host::Scratch;
 use ostler_host::sandbox::Layer;
 use std::path::{Path, PathBuf};
@@ -19,15 +19,15 @@ pub fn find(boot: &Boot, layer: Option<Layer>) -> Option<Temp> {
     let made = || Arc::new(Scratch::plan(&base, &uuid::Uuid::new_v4().to_string()));
     Some(Temp {
         scratch: SCRATCH.get_or_init(made).clone(),
-        is_tmp: has_private_tmp(layer),
+        is_tmp: matches!(layer, Some(Layer::Namespaces | Layer::Bubblewrap)),
     })
 }
 
-/// Whether commands see that folder in place of `/tmp`: not yet on any layer.
-fn has_private_tmp(layer: Option<Layer>) -> bool {
-    match layer {
-        Some(Layer::Namespaces | Layer::Bubblewrap | Layer::Landlock) | None => false,
-    }
+/// Where the temporary files of commands are, if commands are confined.
+pub fn folder(boot: &Boot) -> Option<PathBuf> {
+    let confined = super::mode(boot) != SandboxMode::Off;
+    let temp = find(boot, None).filter(|_| confined)?;
+    Some(temp.scratch.folder())
 }
 
 /// The folder that all share, unless it is the whole disk, the home, or holds the home or the project.
@@ -39,6 +39,19 @@ pub fn shared(boot: &Boot) -> Option<PathBuf> {
     };
     let known = SHARED.iter().any(|shared| own == Path::new(shared));
     (own.is_absolute() && (known || !wide(&own))).then_some(own)
+}
+
+/// What lies below the folders that are replaced and is needed all the same: the home, programs, and our own.
+pub fn visible(boot: &Boot) -> Vec<PathBuf> {
+    let path = boot.env.get("PATH").map(String::as_str).unwrap_or_default();
+    let programs = std::env::split_paths(path).filter(|folder| folder.is_absolute());
+    let home = boot.places.user_home.iter().cloned();
+    let own = std::env::current_exe().ok();
+    let is_below = |path: &PathBuf| {
+        let below = |shared: &&str| is_inside(path, Path::new(shared));
+        SHARED.iter().any(|shared| below(&shared)) && !SHARED.iter().any(|s| path == Path::new(s))
+    };
+    home.chain(programs).chain(own).filter(is_below).collect()
 }
 
 /// Removes it at the end of the run.

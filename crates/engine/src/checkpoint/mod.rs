@@ -386,7 +386,8 @@ impl Checkpoints {
         ostler_host::private_dir(&self.dir)
             .map_err(|e| Error::io(Word::HostMakeFolder, &self.dir, e))?;
         let path = self.dir.join("lock");
-        let open = File::options().create(true).append(true).open(&path);
+        let mut options = ostler_host::private_options();
+        let open = options.create(true).append(true).open(&path);
         let file = open.map_err(|e| Error::io(Word::CpOpen, &path, e))?;
         let begun = Instant::now();
         loop {

@@ -71,6 +71,10 @@ fn read_only(policy: Policy, settings: &SandboxSettings, request: &Request<'_>) 
         let home = reader.home.as_deref();
         home.is_some_and(|home| real(path).starts_with(real(home)))
     };
+    let holds_home = |path: &PathBuf| {
+        let home = reader.home.as_deref();
+        home.is_some_and(|home| real(home).starts_with(real(path)))
+    };
     let private = match request.scratch {
         Some(_) => Vec::new(),
         None => vec![PathBuf::from(SHARED_MEMORY)],
@@ -84,6 +88,11 @@ fn read_only(policy: Policy, settings: &SandboxSettings, request: &Request<'_>) 
             .closed
             .into_iter()
             .filter(|path| !is_empty(path))
+            .collect(),
+        visible: policy
+            .visible
+            .into_iter()
+            .filter(|path| !holds_home(path))
             .collect(),
         empty_home: reader.home.clone().map(|home| EmptyHome { home, shown }),
         private,

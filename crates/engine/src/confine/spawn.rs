@@ -25,6 +25,8 @@ pub struct Services {
     /// Where a changed protected file is kept before it is put back; `None` keeps none.
     pub artifacts: Option<Artifacts>,
     pub call_id: String,
+    /// The project, in which repositories that a command made are looked for afterwards.
+    pub root: Option<PathBuf>,
     pub user_home: Option<PathBuf>,
 }
 
@@ -39,6 +41,7 @@ impl Services {
             allow_private: Vec::new(),
             artifacts: None,
             call_id: String::new(),
+            root: None,
             user_home: None,
         }
     }
@@ -54,6 +57,7 @@ impl From<&Context> for Services {
             allow_private: cx.settings.allow_private.clone(),
             artifacts: Some(cx.artifacts.clone()),
             call_id: cx.call_id.clone(),
+            root: Some(cx.scope.root.clone()),
             user_home: cx.scope.user_home.clone(),
         }
     }

@@ -5,6 +5,7 @@ use crate::commands::{self, SESSION};
 use crate::cut::clip;
 use crate::desk::Desk;
 use crate::hooks::Permission;
+use crate::hub::{Keep, RuleStore};
 use crate::inbox::{Answer, Inbox, Stopped};
 use crate::log::LogError;
 use crate::mcp::{Fleet, Kept, Trust};
@@ -20,6 +21,10 @@ use std::sync::Arc;
 
 /// Characters of a refused call that the person reads.
 const MAX_SUBJECT: usize = 300;
+/// Characters of an address that are shown; of a longer one, its beginning and its end.
+const MAX_ADDRESS: usize = 600;
+const MAX_ADDRESS_HEAD: usize = 300;
+const MAX_ADDRESS_TAIL: usize = 200;
 /// Characters of a fact's name that are shown.
 const MAX_NAME: usize = 80;
 
@@ -28,10 +33,10 @@ const MAX_NAME: usize = 80;
 pub struct Leave {
     /// Named by the call, and allowed with it by the person.
     pub hosts: Vec<String>,
-    /// Real paths of the files that it was allowed to touch.
-    pub paths: Vec<PathBuf>,
     /// The command runs unasked only because it reads, so it runs in the reader's sandbox.
     pub read_only: bool,
+    /// Real paths of the files that it was allowed to touch.
+    pub paths: Vec<PathBuf>,
 }
 
 impl Leave {
@@ -39,6 +44,7 @@ impl Leave {
     pub(crate) fn unasked(prepared: &Prepared, decision: &Decision) -> Self {
         let runs = |access: &Access| matches!(access, Access::Run(_));
         Self {
+            paths: decision.touched.clone(),
             read_only: decision.runs_as_reader() && prepared.accesses.iter().any(runs),
             ..Self::default()
         }
@@ -83,7 +89,7 @@ pub async fn permit(
     {
         return Ok(Err(error));
     }
-    let fresh = needs_a_fresh_yes(&prepared.accesses) || decision.only_person;
+    let fresh = needs_a_fresh_yes(&prepared.accesses);
     let refuses = desk.standing.stance.refuses_prompts();
     let paths = decision.touched.clone();
     let leave = match (decision.verdict, desk.manner.interactive) {
@@ -125,6 +131,22 @@ async fn unattended(
         scope: &desk.scope,
         resolved: &resolved,
     };
+    if decision.only_person {
+        // No setting answers for the person; the refusal names the rule that does.
+        let rules = decision.touched.iter().map(|path| {
+            let below = path.strip_prefix(&desk.scope.root);
+            let named = below.map_or_else(
+                |_| path.display().to_string(),
+                |below| format!("./{}", below.display()),
+            );
+            headless::allow(&format!("Edit({named})"))
+        });
+        let refusal = Refusal {
+            reason: decision.reason,
+            flags: rules.collect(),
+        };
+        return Ok(headless::hold(&desk.policy, call).and(Err(refusal)));
+    }
     let rule = decision.rule.as_deref();
     Ok(headless::answer(&desk.policy, call, rule))
 }
@@ -344,7 +366,7 @@ async fn ask(
     let preview = preview(desk, inbox, prepared).await;
     let ask = Ask {
         kind: AskKind::Permission,
-        subject: subject(desk, prepared),
+        subject: with_real_paths(desk, prepared, &decision),
         tool: Some(prepared.tool.name().to_owned()),
         options: options(desk, scopes.as_ref()),
         preview: prepared.remark.clone().or(preview),
@@ -359,14 +381,19 @@ async fn ask(
     if !offered.contains(&answer.choice) {
         answer.choice = "deny".into();
     }
-    let saved = match (&mut scopes, answer.choice.as_str()) {
-        (Some(scopes), "always") => save(desk, inbox, &mut scopes.rules).await?,
-        _ => None,
+    let keep = Keep::from_id(&answer.choice);
+    let saved = match (&mut scopes, keep) {
+        (Some(scopes), Some(keep)) => save(desk, inbox, &mut scopes.rules, keep).await?,
+        (Some(_) | None, _) => None,
     };
-    let chosen = answer.choice.clone();
-    if chosen == "always" && saved.is_none() {
-        answer.choice = "session".into();
+    if keep.is_some() {
+        let kept = if saved.is_some() { "always" } else { "session" };
+        answer.choice = kept.into();
     }
+    let chosen = match keep {
+        Some(_) => "always".to_owned(),
+        None => answer.choice.clone(),
+    };
     record(desk, prepared, &decision, &answer, saved)?;
     Ok(match (chosen.as_str(), scopes) {
         ("once", _) => Ok(leave(prepared)),
@@ -388,6 +415,18 @@ async fn ask(
         }
         _ => Err(refused(answer.reason)),
     })
+}
+
+/// The subject, and what a path in it really is where that lies outside.
+fn with_real_paths(desk: &Desk, prepared: &Prepared, decision: &Decision) -> String {
+    let mut subject = subject(desk, prepared);
+    for path in &decision.outside {
+        let path = desk.scope.shown(path);
+        if !subject.contains(&path) {
+            subject.push_str(&format!(" -> {path}"));
+        }
+    }
+    subject
 }
 
 fn refused(reason: Option<String>) -> ToolError {
@@ -441,6 +480,8 @@ fn scopes(desk: &Desk, prepared: &Prepared) -> Scopes {
         language.say(Word::ScopeCommand).into()
     } else if has(|a| matches!(a, Access::Write(_))) {
         language.say(Word::MayEditAll).into()
+    } else if let Some(Access::Net(host)) = prepared.accesses.first() {
+        language.fill(Word::WholeHost, &[host])
     } else {
         language.say(Word::ScopeCall).into()
     };
@@ -472,17 +513,33 @@ fn options(desk: &Desk, scopes: Option<&Scopes>) -> Vec<Choice> {
             detail: Some(scopes.session.clone()),
             ..Choice::new("session", language.say(Word::AllowSession))
         });
-        if let (Some(store), false) = (&desk.shop.rules, scopes.rules.is_empty()) {
-            options.push(Choice {
-                detail: Some(
-                    language.fill(Word::InPlace, &[&texts(&scopes.rules), &store.place()]),
-                ),
-                ..Choice::new("always", language.say(Word::AllowAlways))
-            });
-        }
+        options.extend(lasting(desk, &scopes.rules));
     }
     options.push(Choice::new("deny", language.say(Word::DenyReason)));
     options
+}
+
+/// The choices that outlive the session: one per file that a rule can be written to.
+pub fn lasting(desk: &Desk, rules: &[Rule]) -> Vec<Choice> {
+    let language = desk.manner.language;
+    let (Some(store), false) = (&desk.shop.rules, rules.is_empty()) else {
+        return Vec::new();
+    };
+    let mut what = texts(rules);
+    if rules.iter().any(Rule::is_about_hosts) {
+        what = language.fill(Word::WholeHost, &[&what]);
+    }
+    let choice = |keep: Keep| {
+        let label = match keep {
+            Keep::Person => Word::AllowAlways,
+            Keep::Repository => Word::AllowRepository,
+        };
+        Some(Choice {
+            detail: Some(language.fill(Word::InPlace, &[&what, &store.place(keep)?])),
+            ..Choice::new(keep.id(), language.say(label))
+        })
+    };
+    Keep::ALL.into_iter().filter_map(choice).collect()
 }
 
 pub fn texts(rules: &[Rule]) -> String {
@@ -524,13 +581,14 @@ pub async fn save(
     desk: &mut Desk,
     inbox: &mut Inbox,
     rules: &mut [Rule],
+    keep: Keep,
 ) -> Result<Option<String>, LogError> {
     let Some(store) = desk.shop.rules.clone() else {
         return Ok(None);
     };
     let language = desk.manner.language;
     let lines: Vec<String> = rules.iter().map(Rule::canonical).collect();
-    let saving = tokio::task::spawn_blocking(move || save_all(&store, &lines));
+    let saving = tokio::task::spawn_blocking(move || save_all(&store, &lines, keep));
     let saved = match inbox.attend(saving).await {
         Ok(Ok(saved)) => saved,
         Ok(Err(_)) => Err(language.say(Word::SaveLost).into()),
@@ -550,10 +608,10 @@ pub async fn save(
     }
 }
 
-fn save_all(store: &Arc<dyn crate::hub::RuleStore>, rules: &[String]) -> Result<String, String> {
+fn save_all(store: &Arc<dyn RuleStore>, rules: &[String], keep: Keep) -> Result<String, String> {
     let mut place = String::new();
     for rule in rules {
-        place = store.save(rule)?;
+        place = store.save(rule, keep)?;
     }
     Ok(place)
 }
@@ -583,6 +641,17 @@ pub fn commit_approval(
     })])
 }
 
+/// An address as it is, or without its middle where it is very long.
+fn shorten(text: &str) -> String {
+    let count = text.chars().count();
+    if count <= MAX_ADDRESS {
+        return text.to_owned();
+    }
+    let head: String = text.chars().take(MAX_ADDRESS_HEAD).collect();
+    let tail: String = text.chars().skip(count - MAX_ADDRESS_TAIL).collect();
+    format!("{head} […{count} characters…] {tail}")
+}
+
 /// What a call is about, for people.
 pub fn subject(desk: &Desk, prepared: &Prepared) -> String {
     let name = prepared.tool.name();
@@ -609,7 +678,11 @@ pub fn subject(desk: &Desk, prepared: &Prepared) -> String {
                 let texts: Vec<&str> = segments.iter().map(|s| s.text.as_str()).collect();
                 texts.join("; ")
             }
-            Access::Net(host) => host.clone(),
+            // What an address or a search says leaves the machine with it.
+            Access::Net(host) => match said(&["url", "query"]) {
+                Some(sent) => shorten(sent),
+                None => host.clone(),
+            },
             Access::Mcp { server, tool, .. } => format!("{server} {tool}"),
             Access::Job(id) => id.clone(),
             // Who says yes has to see to what.

@@ -65,8 +65,10 @@ impl Folders {
             paths.iter().map(move |path| (path.as_path(), place))
         };
         let public = PUBLIC.iter().map(|path| (Path::new(path), Place::Public));
+        let temp = scope.temp.as_deref().map(|temp| (temp, Place::Inside));
         all(&self.outside, Place::Outside)
             .chain(all(&self.inside, Place::Inside))
+            .chain(temp)
             .chain([(scope.root.as_path(), Place::Inside)])
             .chain(public)
     }
@@ -216,5 +218,130 @@ fn folder_of(path: &Path) -> Cow<'_, Path> {
             .take_while(is_plain)
             .collect::<PathBuf>()
             .into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ostler_host::Judgement;
+
+    fn scope() -> Scope {
+        Scope::new("/repo", Some("/home/me".into()))
+    }
+
+    fn reading(granted: &[PathBuf]) -> Reading<'_> {
+        Reading {
+            tool: "read_file",
+            posture: Posture::Ask,
+            attended: true,
+            granted,
+        }
+    }
+
+    #[test]
+    fn a_border_says_of_paths_what_the_rules_say() {
+        let specs = [
+            ".env",
+            ".env*",
+            "./.env",
+            "secrets/**",
+            "secrets/",
+            "a/b",
+            "*/b",
+            "**/b",
+            "a?c",
+            "~",
+            "~/x",
+            "~/.ssh/**",
+            "/etc/passwd",
+            "/etc/*",
+            "/",
+            "b/",
+            "./a/",
+            "*",
+        ];
+        let paths = [
+            "/repo",
+            "/repo/.env",
+            "/repo/a/.env",
+            "/repo/.envrc",
+            "/repo/secrets",
+            "/repo/a/b",
+            "/repo/secrets/k",
+            "/repo/x/a/b",
+            "/repo/abc/d",
+            "/repo2/.env",
+            "/home/me",
+            "/etc",
+            "/home/me/x/y",
+            "/home/me/.ssh/id",
+            "/etc/passwd",
+            "/etc/a/b",
+            "/",
+            "/home/me2/x",
+        ];
+        let scope = scope();
+        for spec in specs {
+            let rule = Rule::parse(&format!("Read({spec})"), "x:1").unwrap();
+            let pattern = pattern(&rule, "read_file", &scope).unwrap();
+            for path in paths.map(Path::new) {
+                let by_rule = rule.touches_read(path, &scope);
+                assert_eq!(pattern.fits(path), by_rule, "{spec} {path:?}");
+            }
+        }
+        let bare = Rule::parse("Read", "x:1").unwrap();
+        let tool = Rule::parse("grep(x)", "x:1").unwrap();
+        let edit = Rule::parse("Edit(x)", "x:1").unwrap();
+        assert!(pattern(&bare, "grep", &scope).is_some_and(|p| p.fits(Path::new("/a/b"))));
+        assert!(pattern(&tool, "grep", &scope).is_some());
+        assert!(pattern(&tool, "ls", &scope).is_none());
+        assert!(pattern(&edit, "grep", &scope).is_none());
+    }
+
+    #[test]
+    fn what_lies_where() {
+        let mut policy = Policy::default();
+        policy.folders = Folders {
+            inside: vec!["/more".into(), "/repo/.home/sessions/own".into()],
+            outside: vec!["/repo/.home".into()],
+            forbidden: vec!["/home/me/.ssh".into(), "/repo/keys".into()],
+            protected: vec!["/repo/.home".into()],
+            own: Vec::new(),
+        };
+        let scope = Scope {
+            temp: Some("/run/tmp-1".into()),
+            ..scope()
+        };
+        let given = ["/given".into()];
+        let border = policy.border(&scope, reading(&given));
+        let banned = Judgement::Forbidden(FORBID_READ.into());
+        for (path, expect) in [
+            ("/repo/a", Judgement::Inside),
+            ("/more/a", Judgement::Inside),
+            ("/run/tmp-1/a", Judgement::Inside),
+            ("/given/a", Judgement::Inside),
+            ("/repo/.home/sessions/own/a", Judgement::Inside),
+            ("/repo/.home/sessions/other", Judgement::Outside),
+            ("/usr/share/doc", Judgement::Public),
+            ("/etc/shadow", Judgement::Outside),
+            ("/home/me/.ssh/id", banned.clone()),
+            ("/repo/keys/k", banned),
+        ] {
+            assert_eq!(border.judge(Path::new(path)), expect, "{path}");
+        }
+        let pairs = [("/repo/*/x", Place::Inside), ("/**", Place::Outside)];
+        for (path, expect) in pairs {
+            assert_eq!(policy.folders.place(Path::new(path), &scope), expect);
+        }
+        assert!(policy.folders.ban(Path::new("/home/**")).is_some());
+        assert!(policy.folders.ban(Path::new("/home/me/x")).is_none());
+        // A worktree that lies in our home is a project like any other.
+        let protected = policy.folders.protected(&scope, &[]);
+        assert!(protected.holds(Path::new("/repo/.home/AGENTS.md")));
+        let tree = Scope::new("/repo/.home/worktrees/w", None);
+        let protected = policy.folders.protected(&tree, &[]);
+        assert!(!protected.holds(Path::new("/repo/.home/worktrees/w/src/a")));
+        assert!(protected.holds(Path::new("/repo/.home/worktrees/w/.git")));
     }
 }

@@ -55,8 +55,6 @@ pub struct Policy {
     pub headless: Headless,
     /// What holds commands, which decides what runs where nobody looks at each call.
     pub containment: Containment,
-    /// Folders beside the root that belong to the work (`--add-dir`, `allow_write`).
-    pub roots: Vec<PathBuf>,
     /// That of the start; `Stance` says which one holds now.
     pub posture: Posture,
     /// Files of our own with keys in them, without symlinks. No tool touches them, whatever the rules say.
@@ -82,7 +80,8 @@ pub struct Decision {
     pub outside: Vec<PathBuf>,
     /// Real paths of the files that the call names, unless it is a command. Whoever allows the call opens these to it.
     pub touched: Vec<PathBuf>,
-    /// It changes a protected path: no posture, rule, hook or headless setting answers for the person.
+    /// It changes a protected path: no posture, hook or headless setting answers for the person, and no rule but one that
+    /// names this very path.
     pub only_person: bool,
 }
 
@@ -240,7 +239,10 @@ impl Policy {
         }
         let protected = self.folders.protected(call.scope, &[]);
         call.accesses.iter().any(|access| match access {
-            Access::Write(path) => call.forms(path).any(|p| protected.holds(p)),
+            Access::Write(path) => call.forms(path).any(|p| {
+                let mut rules = self.rules.allow.iter();
+                protected.holds(p) && !rules.any(|rule| rule.names_write(p, call.scope))
+            }),
             Access::Read(_)
             | Access::Run(_)
             | Access::Net(_)
@@ -423,7 +425,7 @@ fn shows_what_was(tool: &str) -> bool {
 
 impl<'a> Call<'a> {
     /// The path as named, and as it is.
-    fn forms(&self, path: &'a Path) -> impl Iterator<Item = &'a Path> {
+    pub(super) fn forms(&self, path: &'a Path) -> impl Iterator<Item = &'a Path> {
         let real = self
             .resolved
             .iter()
@@ -432,7 +434,7 @@ impl<'a> Call<'a> {
     }
 
     /// The path as it is: what it leads to, or itself.
-    fn real(&self, path: &'a Path) -> impl Iterator<Item = &'a Path> {
+    pub(super) fn real(&self, path: &'a Path) -> impl Iterator<Item = &'a Path> {
         let skip = usize::from(self.forms(path).nth(1).is_some());
         self.forms(path).skip(skip)
     }

@@ -4,9 +4,9 @@
 use super::decide::{Call, Policy};
 use super::glob;
 use super::propose::propose;
-use super::shell::PUBLIC;
+use ostler_host::Place;
 use ostler_wire::{Access, Mark, Segment, Word};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 /// What an ask becomes when nobody can be asked (`[permissions] headless`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -55,9 +55,6 @@ pub struct Refusal {
 const RUN_ALL: &str = "OSTLER_PERMISSIONS__HEADLESS=allow";
 
 const GIT: &str = ".git";
-
-/// Files of a project that decide what runs, or what is asked, the next time.
-const PROTECTED: &[&str] = &[GIT, ".ostler", "ostler.toml", ".mcp.json", ".claude"];
 
 /// Folders of programs and of the system, which a command may name without reading anything of the person.
 const SYSTEM: &[&str] = &[
@@ -231,7 +228,7 @@ impl Judge<'_> {
         let deletes = |segment: &&&Segment| segment.marks.contains(&Mark::Delete);
         let mut writes = segments.iter().filter(deletes).flat_map(|s| &s.does);
         let deletes_history = writes.any(|access| match access {
-            Access::Write(path) => self.forms(path).any(|path| self.holds_git(path)),
+            Access::Write(path) => self.call.forms(path).any(|path| self.holds_git(path)),
             Access::Read(_)
             | Access::Run(_)
             | Access::Net(_)
@@ -255,19 +252,21 @@ impl Judge<'_> {
             segment.names.iter().filter(move |path| !is_address(path))
         });
         let outside = named.find(|path| {
-            let foreign = |path: &Path| !self.is_inside(path) && !is_below(path, SYSTEM);
-            self.forms(path).any(foreign) && !self.may_read(path)
+            let foreign =
+                |path: &Path| self.place(path) == Place::Outside && !is_below(path, SYSTEM);
+            self.call.real(path).any(foreign) && !self.may_read(path)
         })?;
         Some(self.outside(outside))
     }
 
     fn refuse_read(&self, path: &Path) -> Option<Refusal> {
-        let open = |path: &Path| self.is_inside(path) || is_below(path, PUBLIC);
-        (!self.forms(path).all(open)).then(|| self.outside(path))
+        let open = |path: &Path| self.place(path) != Place::Outside;
+        (!self.call.real(path).all(open)).then(|| self.outside(path))
     }
 
     fn refuse_write(&self, path: &Path) -> Option<Refusal> {
-        if self.forms(path).any(|path| self.is_protected(path)) {
+        let protected = self.policy.folders.protected(self.call.scope, &[]);
+        if self.call.forms(path).any(|path| protected.holds(path)) {
             return Some(Refusal {
                 reason: Word::WhyProtected,
                 flags: match self.shell {
@@ -287,9 +286,10 @@ impl Judge<'_> {
                 flags: vec![edit],
             });
         }
-        let inside = self.forms(path).all(|path| self.is_inside(path));
+        let mut forms = self.call.real(path);
+        let inside = forms.all(|path| self.place(path) == Place::Inside);
         (!inside).then(|| Refusal {
-            reason: Word::WhyOutside,
+            reason: Word::WhyWritesOutside,
             flags: path
                 .parent()
                 .map(|folder| format!("--add-dir {}", quoted(&folder.to_string_lossy())))
@@ -323,7 +323,7 @@ impl Judge<'_> {
 
     fn may_read(&self, path: &Path) -> bool {
         let (rules, scope) = (&self.policy.rules.allow, self.call.scope);
-        let mut forms = self.forms(path);
+        let mut forms = self.call.forms(path);
         forms.all(|path| rules.iter().any(|rule| rule.allows_read(path, scope)))
     }
 
@@ -334,38 +334,21 @@ impl Judge<'_> {
         }
     }
 
-    fn is_inside(&self, path: &Path) -> bool {
-        let mut roots = std::iter::once(&self.call.scope.root).chain(&self.policy.roots);
-        roots.any(|root| path.starts_with(root))
-    }
-
-    /// The path, and what it is without symlinks.
-    fn forms<'b>(&'b self, path: &'b Path) -> impl Iterator<Item = &'b Path> {
-        let resolved = self.call.resolved.iter();
-        let real = resolved.filter(move |(literal, real)| literal == path && real != path);
-        std::iter::once(path).chain(real.map(|(_, real)| real.as_path()))
-    }
-
-    fn is_protected(&self, path: &Path) -> bool {
-        self.lies_in(path, PROTECTED)
+    fn place(&self, path: &Path) -> Place {
+        self.policy.folders.place(path, self.call.scope)
     }
 
     /// Whether the history of a repository lies here or below.
     fn holds_git(&self, path: &Path) -> bool {
-        self.call.scope.root.starts_with(path) || self.lies_in(path, &[GIT])
+        self.call.scope.root.starts_with(path) || self.lies_in_git(path)
     }
 
-    /// Whether the path is, or lies below, one of these names at the top of the project, or a repository's anywhere.
-    fn lies_in(&self, path: &Path, known: &[&str]) -> bool {
+    /// Whether a repository's own folder is, or holds, the path.
+    fn lies_in_git(&self, path: &Path) -> bool {
         let below = path.strip_prefix(&self.call.scope.root).unwrap_or(path);
-        below.components().enumerate().any(|(depth, part)| {
-            let Component::Normal(name) = part else {
-                return false;
-            };
-            let name = name.to_string_lossy();
-            let mut known = known.iter();
-            known.any(|known| (depth == 0 || *known == GIT) && names_it(&name, known))
-        })
+        below
+            .components()
+            .any(|part| names_it(&part.as_os_str().to_string_lossy(), GIT))
     }
 }
 
@@ -402,7 +385,7 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::{Decision, Posture, Rule, Rules, Verdict};
+    use crate::policy::{Decision, Folders, Posture, Rule, Rules, Verdict};
     use crate::tool::Scope;
     use crate::tools::Tools;
     use serde_json::{Value, json};
@@ -422,7 +405,10 @@ mod tests {
                 ..Rules::default()
             },
             containment,
-            roots: vec!["/added".into()],
+            folders: Folders {
+                inside: vec!["/added".into()],
+                ..Folders::default()
+            },
             ..Policy::default()
         }
     }
@@ -532,14 +518,11 @@ mod tests {
                 "--allow 'mcp__db__drop'",
             ),
             (("history", history), "--allow 'history'"),
-            (
-                ("write_file", hook),
-                "--allow 'Edit(./.git/hooks/pre-commit)'",
-            ),
-            (("write_file", nested), "--allow 'Edit(./sub/.git/config)'"),
+            (("write_file", hook), ""),
+            (("write_file", nested), ""),
             (
                 ("write_file", json!({"path": "ostler.toml", "content": "x"})),
-                "--allow 'Edit(./ostler.toml)'",
+                "",
             ),
             (
                 ("write_file", json!({"path": "/other/a", "content": "x"})),
@@ -585,13 +568,6 @@ mod tests {
             (
                 "history",
                 ("history", json!({"query": "x", "scope": "global"})),
-            ),
-            (
-                "Edit(./.git/hooks/pre-commit)",
-                (
-                    "write_file",
-                    json!({"path": ".git/hooks/pre-commit", "content": "x"}),
-                ),
             ),
             ("Bash(rm -rf .git)", run("rm -rf .git")),
             ("Bash(curl:*)", run("curl -s https://a.example/x; make")),

@@ -1,18 +1,20 @@
 //! What a shell text would do: its simple commands with their words, and the files, hosts, rights and processes they
 //! touch. Pure, total and bounded; what it cannot tell is marked unsure. It decides nothing.
 
+mod checks;
 mod commands;
 #[cfg(test)]
 mod corpus;
 mod dialect;
 mod effects;
+mod feed;
 mod find;
 mod hidden;
 #[cfg(test)]
 mod observed;
-mod readers;
 mod redirect;
 mod simple;
+mod spec;
 mod substitute;
 #[cfg(test)]
 mod tests;

@@ -93,15 +93,14 @@ impl Typed for Bash {
         if scope.foreign_shell {
             segments.iter_mut().for_each(Segment::doubt);
         }
-        Ok(shell::accesses(segments))
+        let mut accesses = shell::accesses(segments);
+        accesses.iter_mut().for_each(|access| locate(access, scope));
+        Ok(accesses)
     }
 
     async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {
-        // Where nothing may change, nothing is left running either.
-        let wait = match (args.wait(), cx.terms.read_only) {
-            (Wait::For(_), true) => Wait::Whole,
-            (wait @ (Wait::Whole | Wait::Not | Wait::For(_)), _) => wait,
-        };
+        // A reader that outlasts its time stays in the reader's sandbox as a job.
+        let wait = args.wait();
         if wait != Wait::Whole {
             cx.jobs.room()?;
         }
@@ -138,6 +137,27 @@ impl Typed for Bash {
     }
 }
 
+/// Paths below `/tmp` are those of the session's own folder, where commands see that.
+fn locate(access: &mut Access, scope: &Scope) {
+    match access {
+        Access::Read(path) | Access::Write(path) => *path = scope.locate(path),
+        Access::Run(segments) => {
+            for segment in segments {
+                let all = segment.does.iter_mut().chain(&mut segment.needs);
+                all.for_each(|access| locate(access, scope));
+                let names = segment.names.iter_mut();
+                names.for_each(|path| *path = scope.locate(path));
+            }
+        }
+        Access::Net(_)
+        | Access::Mcp { .. }
+        | Access::Job(_)
+        | Access::Delegate { .. }
+        | Access::History
+        | Access::Memory => {}
+    }
+}
+
 fn argv(cx: &Context, command: &str) -> Vec<OsString> {
     let mut argv = cx.settings.shell.clone();
     argv.push(command.into());
@@ -168,7 +188,7 @@ async fn cwd(cx: &Context, wanted: Option<&str>) -> Result<PathBuf, ToolError> {
         .await
         .map_err(|e| ToolError::new(e.code(), format!("cwd: {e}.")))?;
     match stat.kind {
-        Kind::Directory => Ok(stat.path),
+        Kind::Directory => Ok(cx.scope.named(&stat.path)),
         Kind::Missing => Err(ToolError::new(
             "not_found",
             format!("cwd {wanted} does not exist."),
@@ -209,6 +229,9 @@ impl Run {
         match (ended, wait) {
             (Ended::Exited(exit), _) => {
                 self.live.flush();
+                if let Some(confined) = &self.confined {
+                    confined.take_leftovers(&mut self.process);
+                }
                 let data = self.streams.report(exit_code(exit), note(exit));
                 Ok(judged(self.confined, exit, data).await)
             }

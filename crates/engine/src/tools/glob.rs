@@ -94,6 +94,8 @@ fn find(
 ) -> Result<Done, ToolError> {
     let scope = &guard.scope;
     walk::check_base(base, guard)?;
+    let base = walk::start(base, guard);
+    let base = base.as_path();
     // The oldest of the kept ones is on top.
     let mut kept: BinaryHeap<(Reverse<SystemTime>, PathBuf)> = BinaryHeap::new();
     let mut total = 0u64;

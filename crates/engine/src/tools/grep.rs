@@ -59,8 +59,9 @@ impl Typed for Grep {
     }
 
     async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {
+        let named = walk::base(args.path.as_deref(), &cx.scope);
         let query = Query {
-            base: walk::base(args.path.as_deref(), &cx.scope),
+            base: walk::start(&named, &cx.guard),
             guard: cx.guard,
             matcher: matcher(&args)?,
             glob: filled(args.glob.as_deref()).map(name_filter).transpose()?,

@@ -75,6 +75,8 @@ fn list(
         let message = format!("{} is a file; use read_file.", scope.shown(base));
         return Err(ToolError::new("not_a_directory", message));
     }
+    let base = walk::start(base, guard);
+    let base = base.as_path();
     let mut items = Vec::new();
     let mut truncated = false;
     let mut reader = TreeReader::new(guard.border.clone());
@@ -111,7 +113,7 @@ fn list(
     items.sort_by(|a, b| a.key.cmp(&b.key));
     let entries: Vec<String> = items.into_iter().map(|i| i.shown).collect();
     Ok(
-        json!({"path": base.display().to_string(), "entries": entries, "truncated": truncated})
+        json!({"path": scope.named(base).display().to_string(), "entries": entries, "truncated": truncated})
             .into(),
     )
 }

@@ -34,6 +34,8 @@ pub mod web_search;
 pub mod write_file;
 
 pub(crate) mod files;
+#[cfg(all(test, unix))]
+mod races;
 #[cfg(test)]
 pub(crate) mod testing;
 pub(crate) mod text;

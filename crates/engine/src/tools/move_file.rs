@@ -62,8 +62,8 @@ impl Typed for MoveFile {
             cx.seen.forget(&renamed.from);
         }
         let data = json!({
-            "source_path": renamed.from.display().to_string(),
-            "destination_path": renamed.to.display().to_string(),
+            "source_path": cx.scope.named(&renamed.from).display().to_string(),
+            "destination_path": cx.scope.named(&renamed.to).display().to_string(),
             "overwrote": renamed.overwrote,
         });
         Ok(data.into())

@@ -100,6 +100,14 @@ pub fn interrupted() -> ToolError {
     ToolError::new("interrupted", "Interrupted.")
 }
 
+/// Where to walk: the named folder, or what it really is where only that may be read.
+pub fn start(base: &Path, guard: &Guard) -> PathBuf {
+    match guard.reads(base) {
+        true => base.to_owned(),
+        false => ostler_host::real_path(base),
+    }
+}
+
 /// Stops a walk on a path that cannot be walked, or that really lies where the call may not look.
 pub fn check_base(base: &Path, guard: &Guard) -> Result<Kind, ToolError> {
     ostler_host::look(base, &guard.border).map_err(|error| {

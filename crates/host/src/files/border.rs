@@ -101,7 +101,11 @@ impl Border {
         if let Some(pattern) = self.deny.iter().find(|pattern| pattern.fits(real)) {
             return Judgement::Forbidden(pattern.rule.clone());
         }
-        let granted = self.granted.iter().find(|path| is_below(real, path));
+        let place = self.place_at(real);
+        // A yes to a folder does not reach into one that is apart from it, such as Ostler's home in the person's.
+        let reach = place.map_or(0, |(folder, _)| folder.as_os_str().len());
+        let mut granted = self.granted.iter().filter(|path| is_below(real, path));
+        let granted = granted.find(|path| path.as_os_str().len() >= reach);
         // A yes to a folder does not answer for what a rule wants asked inside of it.
         let is_asked = |pattern: &Pattern| {
             pattern.fits(real) && !granted.is_some_and(|granted| pattern.fits(granted))
@@ -112,7 +116,7 @@ impl Border {
         if granted.is_some() || self.beyond == Beyond::Open {
             return Judgement::Inside;
         }
-        match self.place(real) {
+        match place.map_or(Place::Outside, |(_, place)| place) {
             Place::Inside => Judgement::Inside,
             Place::Public => Judgement::Public,
             Place::Outside if self.allow.iter().any(|pattern| pattern.fits(real)) => {
@@ -124,10 +128,15 @@ impl Border {
 
     /// Where the path lies, whatever rules say.
     pub fn place(&self, real: &Path) -> Place {
+        let place = self.place_at(real);
+        place.map_or(Place::Outside, |(_, place)| place)
+    }
+
+    /// The longest folder that holds the path, and what it is.
+    fn place_at(&self, real: &Path) -> Option<(&Path, Place)> {
         let fitting = self.places.iter().filter(|(path, _)| is_below(real, path));
-        fitting
-            .max_by_key(|(path, _)| path.as_os_str().len())
-            .map_or(Place::Outside, |(_, place)| *place)
+        let longest = fitting.max_by_key(|(path, _)| path.as_os_str().len());
+        longest.map(|(path, place)| (path.as_path(), *place))
     }
 }
 
@@ -147,7 +156,8 @@ impl Pattern {
             Depth::FromBase => {
                 let slashes = below.match_indices('/').map(|(at, _)| at);
                 let mut ends = slashes.filter(|at| *at > 0).chain([below.len()]);
-                ends.any(|end| matches(glob, below.get(..end).unwrap_or_default()))
+                !glob.is_empty()
+                    && ends.any(|end| matches(glob, below.get(..end).unwrap_or_default()))
             }
         }
     }
@@ -275,6 +285,22 @@ mod tests {
         };
         assert!(open.judge(Path::new("/etc/passwd")).is_open());
         assert!(!open.judge(Path::new("/repo/.env")).is_open());
+    }
+
+    #[test]
+    fn a_yes_to_a_folder_stops_at_one_that_is_apart() {
+        let border = Border {
+            places: vec![("/home/me/.ostler".into(), Place::Outside)],
+            granted: vec!["/home/me".into(), "/home/me/.ostler/one.log".into()],
+            ..Border::default()
+        };
+        for (path, expect) in [
+            ("/home/me/notes", true),
+            ("/home/me/.ostler/other.log", false),
+            ("/home/me/.ostler/one.log", true),
+        ] {
+            assert_eq!(border.judge(Path::new(path)).is_open(), expect, "{path}");
+        }
     }
 
     #[test]

@@ -164,15 +164,19 @@ impl TreeReader {
 
     /// Where the entry itself really lies, if it is there and its folder may be looked into. A link is not followed.
     pub fn locate(&mut self, path: &Path) -> Result<PathBuf> {
+        let border = self.border.clone();
         let Some((folder, name)) = self.folder_of(path)? else {
-            return Folder::open(path, &self.border).map(|folder| folder.path);
+            return Folder::open(path, &border).map(|folder| folder.path);
         };
-        match folder.look(name) {
-            Some(_) => Ok(folder.path.join(name)),
-            None => Err(Error::NotFound {
+        let real = folder.path.join(name);
+        if folder.look(name).is_none() {
+            return Err(Error::NotFound {
                 path: path.to_owned(),
-            }),
+            });
         }
+        // Whoever may look into the folder may know its names.
+        let seen = admit(&border, &folder.path).or_else(|_| admit(&border, &real));
+        seen.map(|()| real)
     }
 
     fn folder_of<'p>(&mut self, path: &'p Path) -> Result<Option<(&Folder, &'p OsStr)>> {
@@ -181,7 +185,8 @@ impl TreeReader {
         };
         let is_held = self.folder.as_ref().is_some_and(|(held, _)| held == parent);
         if !is_held {
-            let folder = Folder::open(parent, &self.border)?;
+            // Only held: what is opened or named in it is judged.
+            let folder = Folder::open(parent, &Border::none())?;
             self.folder = Some((parent.to_owned(), folder));
         }
         Ok(self.folder.as_ref().map(|(_, folder)| (folder, name)))

@@ -3,6 +3,8 @@
 //! Which policy a command gets, and what happens when there is no layer for it, is up to the caller.
 
 mod denial;
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;
 #[cfg(target_os = "linux")]
 mod gitconfig;
 #[cfg(target_os = "linux")]
@@ -16,6 +18,10 @@ mod watch;
 pub use denial::{Denial, Grant, Subject, explain, of_host};
 #[cfg(target_os = "linux")]
 pub use linux::SharedNetwork;
+#[cfg(not(unix))]
+pub use elsewhere::{Change, Watch};
+#[cfg(not(target_os = "linux"))]
+pub use elsewhere::{Repositories, Tampered};
 #[cfg(target_os = "linux")]
 pub use repositories::{Repositories, Tampered};
 #[cfg(unix)]
@@ -55,6 +61,8 @@ pub struct Policy {
     /// This folder is what the command sees as `/tmp` and `/var/tmp`; to be written, it or one of them must be writable.
     /// Paths that are writable, listed, protected, closed or shown and lie below the real ones stay at their own place.
     pub temp: Option<PathBuf>,
+    /// Paths that stay visible at their own place, although a folder above is replaced by `temp`.
+    pub visible: Vec<PathBuf>,
     pub network: Network,
     /// For `Network::Proxy`.
     pub shared: Option<Arc<SharedNetwork>>,

@@ -13,6 +13,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 /// Most folders of a project that are looked at, the upper ones first.
 const MAX_FOLDERS: usize = 8192;
@@ -65,33 +66,39 @@ pub struct Tampered {
 }
 
 impl Repositories {
-    /// Looks at the project for the first time. `own` is the repository of the project, if it has one.
-    pub fn find(root: &Path, own: Option<PathBuf>) -> Self {
-        let mut all = Self {
-            root: root.to_owned(),
+    /// Nothing is looked at yet.
+    pub fn new(root: &Path) -> Self {
+        let root = fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
+        let own = root.join(DOT_GIT);
+        Self {
+            // One that a command makes is looked at like any other.
+            own: own.symlink_metadata().is_ok().then_some(own),
+            root,
             folders: HashMap::new(),
             known: BTreeMap::new(),
-            own,
-        };
-        for repository in all.look() {
-            let content = all.content(&repository);
-            all.known.insert(repository, content);
         }
-        all
     }
 
-    /// What was made or changed since the first look and would have git run something.
-    pub fn check(&mut self) -> Vec<Tampered> {
+    /// What was made or changed since a moment and would have git run something. What is older is as the person wants it.
+    pub fn check(&mut self, since: SystemTime) -> Vec<Tampered> {
         let mut found = Vec::new();
         for repository in self.look() {
             let now = self.content(&repository);
-            let before = self.known.get(&repository);
-            for (path, bytes) in &now {
-                let was = before.and_then(|content| content.get(path));
-                if was != Some(bytes) {
-                    found.extend(self.judge(path, bytes, was));
+            let mut known = self.known.remove(&repository).unwrap_or_default();
+            let is_old = |path: &Path| changed(path).is_some_and(|at| at < since);
+            let untouched = is_old(&repository);
+            for (path, bytes) in now {
+                let was = known.get(&path);
+                if was == Some(&bytes) {
+                    continue;
+                }
+                if untouched && is_old(&path) {
+                    known.insert(path, bytes);
+                } else {
+                    found.extend(self.judge(&path, &bytes, was));
                 }
             }
+            self.known.insert(repository, known);
         }
         found
     }
@@ -252,6 +259,14 @@ impl Repositories {
     }
 }
 
+/// When a file or folder was last changed in any way.
+fn changed(path: &Path) -> Option<SystemTime> {
+    let meta = fs::symlink_metadata(path).ok()?;
+    let seconds = Duration::from_secs(u64::try_from(meta.ctime()).ok()?);
+    let rest = Duration::from_nanos(u64::try_from(meta.ctime_nsec()).ok()?);
+    Some(SystemTime::UNIX_EPOCH + seconds + rest)
+}
+
 fn stamp(path: &Path) -> Option<Stamp> {
     let meta = fs::symlink_metadata(path).ok()?;
     let kept = (meta.dev(), meta.ino(), meta.ctime(), meta.ctime_nsec());
@@ -348,14 +363,17 @@ mod tests {
         put(&top, "lib/.git", "gitdir: ../.git/modules/lib\n");
         repository(&top, "old/.git", EVIL);
         put(&top, "src/deep/file", "");
-        let mut all = Repositories::find(&top, Some(top.join(".git")));
-        assert_eq!(all.check(), []);
+        let mut all = Repositories::new(&top);
+        let later = SystemTime::now() + Duration::from_secs(60);
+        assert_eq!(all.check(later), []);
+        // Whatever is done now is the command's.
+        let begin = SystemTime::UNIX_EPOCH;
         act(&top);
-        let found = all.check();
+        let found = all.check(begin);
         for one in &found {
             all.mend(one).unwrap();
         }
-        assert_eq!(all.check(), [], "mended");
+        assert_eq!(all.check(begin), [], "mended");
         let name = |one: &Tampered| one.path.strip_prefix(&top).unwrap().display().to_string();
         found.iter().map(name).collect()
     }
@@ -452,12 +470,35 @@ mod tests {
     }
 
     #[test]
+    fn what_the_person_does_between_commands_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        let mut all = Repositories::new(&top);
+        repository(&top, "theirs/.git", EVIL);
+        let later = SystemTime::now() + Duration::from_secs(60);
+        assert_eq!(all.check(later), []);
+        assert_eq!(all.check(SystemTime::UNIX_EPOCH), []);
+        // Settings that lay elsewhere before do not become theirs by being moved.
+        repository(&top, "x/prepared", PLAIN);
+        fs::remove_file(top.join("x/prepared/HEAD")).unwrap();
+        put(&top, "x/prepared/config", EVIL);
+        let between = changed(&top.join("x/prepared/config")).unwrap() + Duration::from_nanos(1);
+        while fs::rename(top.join("x/prepared"), top.join("x/.git")).is_ok() {
+            if changed(&top.join("x/.git")).unwrap() > between {
+                break;
+            }
+            fs::rename(top.join("x/.git"), top.join("x/prepared")).unwrap();
+        }
+        assert_eq!(all.check(between).len(), 1);
+    }
+
+    #[test]
     fn mending_does_not_leave_the_project() {
         let dir = tempfile::tempdir().unwrap();
         let top = dir.path().canonicalize().unwrap();
         put(&top, "out/.git/config", "theirs");
         fs::create_dir(top.join("in")).unwrap();
-        let all = Repositories::find(&top.join("in"), None);
+        let all = Repositories::new(&top.join("in"));
         std::os::unix::fs::symlink(top.join("out"), top.join("in/new")).unwrap();
         let tampered = Tampered {
             path: top.join("in/new/.git/config"),

@@ -61,6 +61,11 @@ impl Watch {
         self.complete
     }
 
+    /// The paths that are remembered.
+    pub fn paths(&self) -> Vec<PathBuf> {
+        self.roots.iter().map(|(root, _)| root.clone()).collect()
+    }
+
     /// Remembers more paths, as they are now. Those that are known stay as they were.
     pub fn add(&mut self, roots: &[PathBuf]) {
         let known = |root: &&PathBuf| !self.roots.iter().any(|(known, _)| known == *root);

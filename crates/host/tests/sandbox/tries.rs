@@ -110,6 +110,31 @@ fn attempt(what: &str, args: &[&str]) -> Option<Result> {
         ("x32", []) => call(0x4000_0000 + libc::SYS_getpid, [0; 5]),
         #[cfg(not(target_arch = "x86_64"))]
         ("x32", []) => Err(std::io::Error::other("none here")),
+        ("late", [sign, path]) => match wait_for(std::path::Path::new(sign)) {
+            true => UnixStream::connect(path).map(drop),
+            false => Err(std::io::Error::other("nobody came")),
+        },
+        ("swap", [own, foreign]) => swap(own, foreign),
+        ("serve-unix", [path]) => UnixListener::bind(path).and_then(|s| answer_all(&s)),
+        ("serve-abstract", [name]) => SocketAddr::from_abstract_name(name)
+            .and_then(|address| UnixListener::bind_addr(&address))
+            .and_then(|server| answer_all(&server)),
+        ("threads", [path]) => {
+            let connect = || (0..20).try_for_each(|_| UnixStream::connect(path).map(drop));
+            std::thread::scope(|scope| {
+                let all: Vec<_> = (0..8).map(|_| scope.spawn(connect)).collect();
+                all.into_iter()
+                    .try_for_each(|one| one.join().expect("no panic"))
+            })
+        }
+        ("crowd", [path]) => crowd(path),
+        ("not-a-socket", []) => {
+            check(unsafe { libc::connect(1, (&raw const ADDRESS).cast(), 16) }.into())
+        }
+        ("bad-address", []) => {
+            let socket = UnixStream::pair().ok()?.0;
+            check(unsafe { libc::connect(socket.as_raw_fd(), 8 as *const _, 16) }.into())
+        }
         ("set-id", []) => set_id(),
         ("segment", [id]) => read_segment(id.parse().ok()?),
         ("priority", [pid]) => steer(pid.parse().ok()?),
@@ -133,6 +158,97 @@ fn attempt(what: &str, args: &[&str]) -> Option<Result> {
         }
         _ => return None,
     })
+}
+
+/// Any address.
+static ADDRESS: [u8; 16] = [0; 16];
+
+/// Whether a file turned up in time.
+pub fn wait_for(path: &std::path::Path) -> bool {
+    const PAUSE: std::time::Duration = std::time::Duration::from_millis(2);
+    const ROUNDS: usize = 5000;
+    (0..ROUNDS).any(|_| {
+        std::thread::sleep(PAUSE);
+        path.exists()
+    })
+}
+
+/// Says that it listens, then takes whoever comes.
+fn answer_all(server: &UnixListener) -> Result {
+    println!("up");
+    loop {
+        server.accept()?;
+    }
+}
+
+/// More callers than a server takes, some of them on threads that wait.
+fn crowd(path: &str) -> Result {
+    let server = UnixListener::bind(path)?;
+    check(unsafe { libc::listen(server.as_raw_fd(), 0) }.into())?;
+    let waits = || UnixStream::connect(path).map(drop);
+    std::thread::scope(|scope| {
+        for _ in 0..80 {
+            scope.spawn(waits);
+        }
+        // Other calls go through meanwhile.
+        let other = format!("{path}-other");
+        let second = UnixListener::bind(&other)?;
+        let done = (0..20).try_for_each(|_| {
+            UnixStream::connect(&other)?;
+            second.accept().map(drop)
+        });
+        println!("{}", if done.is_ok() { "up" } else { "held up" });
+        loop {
+            std::thread::park();
+        }
+    })
+}
+
+/// Connects to an own socket while another thread puts the address of a foreign one in the place of the right one, and
+/// another socket in the place of the descriptor.
+fn swap(own: &str, foreign: &str) -> Result {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    const ROUNDS: usize = 1500;
+    let server = UnixListener::bind(own)?;
+    server.set_nonblocking(true)?;
+    let address = |path: &str| {
+        let mut bytes = [0_u8; 110];
+        bytes[..2].copy_from_slice(&(libc::AF_UNIX as u16).to_ne_bytes());
+        bytes[2..][..path.len()].copy_from_slice(path.as_bytes());
+        bytes
+    };
+    let (right, wrong) = (address(own), address(foreign));
+    let shared = Box::into_raw(Box::new(right)) as usize;
+    let slot = unsafe { libc::socket(libc::AF_INET, libc::SOCK_STREAM, 0) };
+    let over = AtomicBool::new(false);
+    let (mut reached, mut refused) = (0, 0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let place = shared as *mut [u8; 110];
+            while !over.load(Ordering::Relaxed) {
+                unsafe {
+                    let unix = libc::socket(libc::AF_UNIX, libc::SOCK_STREAM, 0);
+                    place.write_volatile(wrong);
+                    libc::dup2(unix, slot);
+                    libc::close(unix);
+                    place.write_volatile(right);
+                    let inet = libc::socket(libc::AF_INET, libc::SOCK_STREAM, 0);
+                    libc::dup2(inet, slot);
+                    libc::close(inet);
+                }
+            }
+        });
+        for _ in 0..ROUNDS {
+            match unsafe { libc::connect(slot, shared as *const libc::sockaddr, 110) } {
+                0 => reached += 1,
+                _ => refused += 1,
+            }
+            while server.accept().is_ok() {}
+        }
+        over.store(true, Ordering::Relaxed);
+    });
+    println!("{reached} own sockets reached, {refused} refused");
+    Err(std::io::Error::other("only own ones"))
 }
 
 /// Every way to a file that runs with the rights of its owner.

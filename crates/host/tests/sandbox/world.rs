@@ -248,6 +248,16 @@ impl World {
         if ran.stdout.contains("ESCAPED") || ran.stdout.contains(SECRET) {
             return Some(ran.stdout.trim().to_owned());
         }
+        self.outside()
+    }
+
+    /// Takes what is there now for what is to stay.
+    pub fn remember(&mut self) {
+        self.before = tree(&[&self.out, &self.home, &self.root]);
+    }
+
+    /// What arrived or changed outside, of what the world was made with.
+    pub fn outside(&self) -> Option<String> {
         let mut buffer = [0; 64];
         if self.udp.recv(&mut buffer).is_ok() {
             return Some("sent a datagram".into());

@@ -477,6 +477,9 @@ fn text_that_only_talks_about_calls() {
         "> <tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>",
         "> So. <tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>",
         "- <tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>",
+        "- So. <tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>",
+        "1. <tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>",
+        "2) Then. <tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>",
         "Mistral writes [TOOL_CALLS][{\"name\":\"ls\",\"arguments\":{}}]",
         "Qwen writes: <tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>",
         "DeepSeek has <｜tool▁calls▁begin｜><｜tool▁call▁begin｜>ls<｜tool▁sep｜>{}<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
@@ -534,6 +537,14 @@ fn what_is_not_run_for_doubt() {
         ),
         (
             "<think>I could call\n<tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>",
+            Example,
+        ),
+        (
+            "[THINK]Or so.\n<tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>",
+            Example,
+        ),
+        (
+            "<quote>\n<tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>",
             Example,
         ),
         (

@@ -35,9 +35,10 @@ const END_MARKS: [&str; 7] = [
 /// After one of these a call may stand on the line of the prose before it.
 const SENTENCE_ENDS: [char; 7] = ['.', '!', '?', '…', '。', '！', '？'];
 /// What introduces an example rather than a call, in the line before it.
-const EXPLAINING: [&str; 24] = [
+const EXPLAINING: [&str; 25] = [
     "example",
     "e.g.",
+    "i.e.",
     "for instance",
     "syntax",
     "notation",
@@ -61,11 +62,18 @@ const EXPLAINING: [&str; 24] = [
     "例子",
     "语法",
 ];
-const THINKING: [[&str; 2]; 3] = [
+const THINKING: [[&str; 2]; 8] = [
     ["<think>", "</think>"],
     ["<thinking>", "</thinking>"],
+    ["<thought>", "</thought>"],
     ["<reasoning>", "</reasoning>"],
+    ["<analysis>", "</analysis>"],
+    ["<scratchpad>", "</scratchpad>"],
+    ["[THINK]", "[/THINK]"],
+    ["◁think▷", "◁/think▷"],
 ];
+/// Beginnings of a line that is not plain prose: a quotation, a table, a heading, code, an item of a list.
+const LAYOUT: [&str; 7] = [">", "|", "#", "`", "- ", "* ", "+ "];
 /// Blanks before a line that make it a block of code.
 const CODE_INDENT: usize = 4;
 
@@ -173,7 +181,12 @@ fn stands_apart(before: &str) -> bool {
     match line.trim() {
         "" => !line.contains('\t') && line.len() < CODE_INDENT,
         prose if THINKING.iter().any(|[_, close]| prose.ends_with(close)) => true,
-        prose => prose.ends_with(SENTENCE_ENDS) && !prose.starts_with(['>', '|', '#', '`']),
+        prose => {
+            let number = prose.trim_start_matches(|c: char| c.is_ascii_digit());
+            let is_item = number.len() < prose.len() && number.starts_with(['.', ')']);
+            let is_layout = is_item || LAYOUT.iter().any(|mark| prose.starts_with(mark));
+            prose.ends_with(SENTENCE_ENDS) && !is_layout
+        }
     }
 }
 
@@ -188,7 +201,10 @@ fn is_example(before: &str) -> bool {
                 (None, _) => false,
             },
         );
-    thinks || EXPLAINING.iter().any(|word| line.contains(word))
+    // Nothing follows the call, so an element that the line before it opens is still open.
+    let in_element = line.starts_with('<') && line.ends_with('>') && !line.contains("</");
+    let is_section = opens(&line) || line == "<tool_calls>";
+    thinks || in_element && !is_section || EXPLAINING.iter().any(|word| line.contains(word))
 }
 
 /// Whether a mark is followed by what a call has, so that it is more than a mention of the mark.

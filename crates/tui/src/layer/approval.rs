@@ -1,6 +1,6 @@
 //! May it? The call whole, what it would change, and what each answer would do.
 
-use super::asking::{Asking, Meaning, Page, Pick, Reply};
+use super::asking::{Meaning, Page, Pick, Reply};
 use super::choices::{around, hint_line, moved, row, scrolled};
 use super::{Step, window};
 use crate::canvas::Canvas;
@@ -60,12 +60,11 @@ impl Approval {
     }
 
     /// The plan that is to be approved is another one now. It is not approved by that.
-    pub fn edited(&mut self, text: String) -> Step {
+    pub fn edited(&mut self, text: String) {
         self.scrolled = 0;
         self.chosen = 0;
         self.edited = Some(text);
         self.edits = self.edits.wrapping_add(1).max(FIRST_EDIT);
-        Step::Stay
     }
 
     fn take(&mut self, at: usize) -> Step {
@@ -162,12 +161,12 @@ impl Approval {
     }
 }
 
-impl Asking for Approval {
-    fn ask(&self) -> &str {
+impl Approval {
+    pub fn ask(&self) -> &str {
         &self.ask.ask
     }
 
-    fn page(&self) -> Page {
+    pub fn page(&self) -> Page {
         let page = match &self.stage {
             Stage::Choices => self.edits,
             Stage::Confirm { .. } => 1,
@@ -176,7 +175,7 @@ impl Asking for Approval {
         (self.ask.ask.clone(), page)
     }
 
-    fn meaning(&mut self, key: Key, _: &Canvas) -> Meaning {
+    pub fn meaning(&mut self, key: Key) -> Meaning {
         let (at, len) = match &mut self.stage {
             Stage::Confirm { chosen, .. } => (chosen, GO_BACK + 1),
             Stage::Choices | Stage::Reason(_) => (&mut self.chosen, self.ask.options.len()),
@@ -196,7 +195,7 @@ impl Asking for Approval {
         }
     }
 
-    fn scroll(&mut self, key: Key, canvas: &Canvas) -> bool {
+    pub fn scroll(&mut self, key: Key, canvas: &Canvas) -> bool {
         let rows = || self.above(canvas).len();
         let Some(at) = scrolled(self.scrolled, rows, canvas, key) else {
             return false;
@@ -205,7 +204,8 @@ impl Asking for Approval {
         true
     }
 
-    fn select(&mut self, pick: Pick) {
+    pub fn select(&mut self, pick: Pick) -> Pick {
+        let before = Pick::Option(self.index(Pick::Chosen));
         let at = self.index(pick);
         match &mut self.stage {
             Stage::Confirm { chosen, .. } => *chosen = at.min(GO_BACK),
@@ -213,9 +213,10 @@ impl Asking for Approval {
                 self.chosen = at.min(self.ask.options.len().saturating_sub(1));
             }
         }
+        before
     }
 
-    fn pick(&mut self, pick: Pick) -> Step {
+    pub fn pick(&mut self, pick: Pick) -> Step {
         let at = self.index(pick);
         match &self.stage {
             Stage::Choices => self.take(at),
@@ -231,7 +232,7 @@ impl Asking for Approval {
         }
     }
 
-    fn named(&self, text: &str) -> Option<Pick> {
+    pub fn named(&self, text: &str) -> Option<Pick> {
         let text = text.trim().to_lowercase();
         let mut letters = text.chars();
         let at = match (letters.next(), letters.next()) {
@@ -248,7 +249,7 @@ impl Asking for Approval {
         at.map(Pick::Option)
     }
 
-    fn refuses(&self, pick: Pick) -> bool {
+    pub fn refuses(&self, pick: Pick) -> bool {
         let at = self.index(pick);
         match &self.stage {
             Stage::Choices => self.ask.options.get(at).is_some_and(Choice::refuses),
@@ -257,7 +258,7 @@ impl Asking for Approval {
         }
     }
 
-    fn reply(&self, text: Option<String>) -> Reply {
+    pub fn reply(&self, text: Option<String>) -> Reply {
         let text = text.filter(|text| !text.trim().is_empty());
         let reads = self.reads_reason();
         match (self.refusal(), text) {
@@ -267,15 +268,11 @@ impl Asking for Approval {
         }
     }
 
-    fn wants_words(&self) -> bool {
+    pub fn wants_words(&self) -> bool {
         matches!(self.stage, Stage::Reason(_))
     }
 
-    fn is_strict(&self) -> bool {
-        false
-    }
-
-    fn go_back(&mut self) -> bool {
+    pub fn go_back(&mut self) -> bool {
         match &self.stage {
             Stage::Choices => false,
             Stage::Confirm { .. } | Stage::Reason(_) => {
@@ -285,7 +282,7 @@ impl Asking for Approval {
         }
     }
 
-    fn keys(&self, canvas: &Canvas) -> String {
+    pub fn keys(&self, canvas: &Canvas) -> String {
         let keys = match (&self.stage, self.ask.kind, self.ask.is_from_background()) {
             (Stage::Reason(_), AskKind::Plan, _) => Word::WhatToChange,
             (Stage::Reason(_), _, _) => Word::WhyNot,
@@ -297,7 +294,7 @@ impl Asking for Approval {
         canvas.say(keys).to_owned()
     }
 
-    fn label(&self, pick: Pick, canvas: &Canvas) -> String {
+    pub fn label(&self, pick: Pick, canvas: &Canvas) -> String {
         let at = self.index(pick);
         match &self.stage {
             Stage::Confirm { .. } if at == SAVE => canvas.say(Word::SaveRule).to_owned(),
@@ -311,7 +308,7 @@ impl Asking for Approval {
         }
     }
 
-    fn reply_hint(&self, text: &str, canvas: &Canvas) -> String {
+    pub fn reply_hint(&self, text: &str, canvas: &Canvas) -> String {
         match (self.refusal(), self.ask.kind, self.reads_reason()) {
             (None, _, _) => canvas.say(Word::ReplyNothing).to_owned(),
             (Some(_), AskKind::Plan, _) => canvas.fill(Word::ReplyKeeps, &[text]),
@@ -320,7 +317,7 @@ impl Asking for Approval {
         }
     }
 
-    fn placeholder(&self, canvas: &Canvas) -> &'static str {
+    pub fn placeholder(&self, canvas: &Canvas) -> &'static str {
         match (&self.stage, self.ask.kind, self.reads_reason()) {
             (Stage::Reason(_), _, _) | (_, _, false) => "",
             (_, AskKind::Plan, true) => canvas.say(Word::OrWhatToChange),
@@ -328,7 +325,7 @@ impl Asking for Approval {
         }
     }
 
-    fn frame(&self, canvas: &Canvas, hint: &str) -> Frame {
+    pub fn frame(&self, canvas: &Canvas, hint: &str) -> Frame {
         let below = self.below(canvas, hint);
         let left = canvas.rows.saturating_sub(below.len());
         let room = left.saturating_sub(SPARE_ROWS).max(left.min(ASKED_ROWS));

@@ -20,13 +20,12 @@ use crate::canvas::Canvas;
 use crate::key::Key;
 use crate::line::Line;
 use crate::screen::Frame;
-use ostler_wire::{Act, Ask, AskKind, Op};
+use ostler_wire::{Act, Ask, Op};
 
 /// A modal layer.
 #[derive(Debug)]
 pub enum Layer {
-    Approval(Approval),
-    Question(Question),
+    Ask(Asking),
     Picker(Picker),
     Pager(Pager),
 }
@@ -42,7 +41,7 @@ pub enum Step {
     Answer(Op),
     /// It is done with, and this is to be done.
     Act(Act),
-    /// The person wants to change this text in their editor; `Layer::edited` takes the outcome.
+    /// The person wants to change this text in their editor; `Asking::edited` takes the outcome.
     Edit(String),
     /// The turn is to stop.
     Stop,
@@ -51,27 +50,20 @@ pub enum Step {
 impl Layer {
     /// The layer that an ask is put by.
     pub fn of(ask: &Ask) -> Self {
-        match ask.kind {
-            AskKind::Permission | AskKind::Trust | AskKind::Plan | AskKind::Budget => {
-                Self::Approval(Approval::new(ask.clone()))
-            }
-            AskKind::Question | AskKind::Elicitation => Self::Question(Question::new(ask.clone())),
-        }
+        Self::Ask(Asking::new(ask))
     }
 
     /// The question that it is.
-    pub fn asking(&self) -> Option<&dyn Asking> {
+    pub fn asking(&self) -> Option<&Asking> {
         match self {
-            Self::Approval(layer) => Some(layer),
-            Self::Question(layer) => Some(layer),
+            Self::Ask(asking) => Some(asking),
             Self::Picker(_) | Self::Pager(_) => None,
         }
     }
 
-    pub fn asking_mut(&mut self) -> Option<&mut dyn Asking> {
+    pub fn asking_mut(&mut self) -> Option<&mut Asking> {
         match self {
-            Self::Approval(layer) => Some(layer),
-            Self::Question(layer) => Some(layer),
+            Self::Ask(asking) => Some(asking),
             Self::Picker(_) | Self::Pager(_) => None,
         }
     }
@@ -84,7 +76,7 @@ impl Layer {
     /// A key in a list or the pager. Questions have their own way.
     pub fn key(&mut self, key: Key, canvas: &Canvas) -> Step {
         match self {
-            Self::Approval(_) | Self::Question(_) => Step::Stay,
+            Self::Ask(_) => Step::Stay,
             Self::Picker(layer) => layer.key(key),
             Self::Pager(layer) => layer.key(key, canvas),
         }
@@ -93,23 +85,14 @@ impl Layer {
     pub fn paste(&mut self, text: &str) {
         match self {
             Self::Picker(layer) => layer.paste(text),
-            Self::Approval(_) | Self::Question(_) | Self::Pager(_) => {}
-        }
-    }
-
-    /// A text came back from the editor.
-    pub fn edited(&mut self, text: String) -> Step {
-        match self {
-            Self::Approval(layer) => layer.edited(text),
-            Self::Question(_) | Self::Picker(_) | Self::Pager(_) => Step::Stay,
+            Self::Ask(_) | Self::Pager(_) => {}
         }
     }
 
     /// Rows of at most the canvas, and where the cursor is. The hint is for questions.
     pub fn frame(&self, canvas: &Canvas, hint: &str) -> Frame {
         match self {
-            Self::Approval(layer) => layer.frame(canvas, hint),
-            Self::Question(layer) => layer.frame(canvas, hint),
+            Self::Ask(asking) => asking.frame(canvas, hint),
             Self::Picker(layer) => layer.frame(canvas),
             Self::Pager(layer) => layer.frame(canvas),
         }

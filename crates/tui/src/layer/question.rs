@@ -1,6 +1,6 @@
 //! A question of the model or a server: choices, several of them, or one's own words, which are written in the composer.
 
-use super::asking::{Asking, Meaning, Page, Pick, Reply};
+use super::asking::{Meaning, Page, Pick, Reply};
 use super::choices::{around, hint_line, moved, row, scrolled};
 use super::{Step, window};
 use crate::canvas::Canvas;
@@ -83,16 +83,16 @@ impl Question {
     }
 }
 
-impl Asking for Question {
-    fn ask(&self) -> &str {
+impl Question {
+    pub fn ask(&self) -> &str {
         &self.ask.ask
     }
 
-    fn page(&self) -> Page {
+    pub fn page(&self) -> Page {
         (self.ask.ask.clone(), 0)
     }
 
-    fn meaning(&mut self, key: Key, _: &Canvas) -> Meaning {
+    pub fn meaning(&mut self, key: Key) -> Meaning {
         let len = self.ask.options.len();
         if let Some(chosen) = moved(self.chosen, len, key) {
             self.chosen = chosen;
@@ -114,7 +114,7 @@ impl Asking for Question {
         }
     }
 
-    fn scroll(&mut self, key: Key, canvas: &Canvas) -> bool {
+    pub fn scroll(&mut self, key: Key, canvas: &Canvas) -> bool {
         let rows = || self.above(canvas).len();
         let Some(at) = scrolled(self.scrolled, rows, canvas, key) else {
             return false;
@@ -123,12 +123,14 @@ impl Asking for Question {
         true
     }
 
-    fn select(&mut self, pick: Pick) {
+    pub fn select(&mut self, pick: Pick) -> Pick {
+        let before = Pick::Option(self.chosen);
         let last = self.ask.options.len().saturating_sub(1);
         self.chosen = self.index(pick).min(last);
+        before
     }
 
-    fn pick(&mut self, pick: Pick) -> Step {
+    pub fn pick(&mut self, pick: Pick) -> Step {
         self.select(pick);
         if let (Pick::Option(at), true) = (pick, self.ask.multi) {
             self.toggle(at);
@@ -145,16 +147,16 @@ impl Asking for Question {
         }
     }
 
-    fn named(&self, text: &str) -> Option<Pick> {
+    pub fn named(&self, text: &str) -> Option<Pick> {
         let at = text.trim().parse::<usize>().ok()?.checked_sub(1)?;
         (at < self.ask.options.len()).then_some(Pick::Option(at))
     }
 
-    fn refuses(&self, pick: Pick) -> bool {
+    pub fn refuses(&self, pick: Pick) -> bool {
         self.id(self.index(pick)) == Some(DECLINE)
     }
 
-    fn reply(&self, text: Option<String>) -> Reply {
+    pub fn reply(&self, text: Option<String>) -> Reply {
         let decline = self.ask.options.iter().any(|choice| choice.id == DECLINE);
         match text.as_deref().map(str::trim) {
             // Words of one's own join what is marked.
@@ -168,19 +170,11 @@ impl Asking for Question {
         }
     }
 
-    fn wants_words(&self) -> bool {
+    pub fn wants_words(&self) -> bool {
         self.ask.options.is_empty()
     }
 
-    fn is_strict(&self) -> bool {
-        true
-    }
-
-    fn go_back(&mut self) -> bool {
-        false
-    }
-
-    fn keys(&self, canvas: &Canvas) -> String {
+    pub fn keys(&self, canvas: &Canvas) -> String {
         let keys = match (self.ask.multi, self.ask.is_from_background()) {
             (_, false) if self.wants_words() => Word::WordsKeys,
             (_, true) if self.wants_words() => Word::TaskWordsKeys,
@@ -192,12 +186,12 @@ impl Asking for Question {
         canvas.say(keys).to_owned()
     }
 
-    fn label(&self, pick: Pick, _: &Canvas) -> String {
+    pub fn label(&self, pick: Pick, _: &Canvas) -> String {
         let choice = self.ask.options.get(self.index(pick));
         choice.map_or_else(String::new, |choice| choice.label.clone())
     }
 
-    fn reply_hint(&self, text: &str, canvas: &Canvas) -> String {
+    pub fn reply_hint(&self, text: &str, canvas: &Canvas) -> String {
         match self.reply(Some(text.to_owned())) {
             Reply::Sent(_) => canvas.fill(Word::ReplyAnswers, &[text]),
             Reply::Refused(_) => canvas.say(Word::ReplyRefuses).to_owned(),
@@ -205,14 +199,14 @@ impl Asking for Question {
         }
     }
 
-    fn placeholder(&self, canvas: &Canvas) -> &'static str {
+    pub fn placeholder(&self, canvas: &Canvas) -> &'static str {
         match (self.has_words(), self.ask.options.is_empty()) {
             (true, false) => canvas.say(Word::OwnWords),
             (true, true) | (false, _) => "",
         }
     }
 
-    fn frame(&self, canvas: &Canvas, hint: &str) -> Frame {
+    pub fn frame(&self, canvas: &Canvas, hint: &str) -> Frame {
         let mut answers = Vec::new();
         for (n, choice) in self.ask.options.iter().enumerate() {
             let mark = match (self.ask.multi, self.marked.get(n) == Some(&true)) {

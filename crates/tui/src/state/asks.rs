@@ -1,7 +1,7 @@
 //! Keys while a question is open. What is typed goes to the composer below it and is seen there; a text that is sent is a
 //! no with a reason, or the words that were asked for, never a yes. `Attention` says when a key may answer.
 
-use super::attention::Readiness;
+use super::attention::{Held, Readiness};
 use super::keys::Global;
 use super::prompt::as_command;
 use super::{Effect, State};
@@ -27,11 +27,11 @@ const QUOTED_MOST: usize = 40;
 
 impl State {
     /// The question that has the keys.
-    pub(super) fn question(&self) -> Option<&dyn Asking> {
+    pub(super) fn question(&self) -> Option<&Asking> {
         self.layers.last().and_then(Layer::asking)
     }
 
-    fn question_mut(&mut self) -> Option<&mut dyn Asking> {
+    fn question_mut(&mut self) -> Option<&mut Asking> {
         self.layers.last_mut()?.asking_mut()
     }
 
@@ -68,13 +68,13 @@ impl State {
                 _ if is_stop => {}
                 // Who moves on chooses something else.
                 Code::Up | Code::Down | Code::Home | Code::End => self.moment.attention.engage(),
-                _ => self.write(held.key, Some(page.0.clone()), canvas, now),
+                _ => self.write_held(&held, Some(page.0.clone()), canvas, now),
             }
         }
         let readiness = self.moment.attention.readiness(&page, now);
         let wants_words = self.question().is_some_and(Asking::wants_words);
         if readiness.may_answer && !self.is_writing() && !wants_words && !is_stop {
-            match self.question_mut().map(|q| q.meaning(key, canvas)) {
+            match self.question_mut().map(|q| q.meaning(key)) {
                 Some(Meaning::Moved) => return self.moment.attention.engage(),
                 Some(Meaning::Picks(pick)) => return self.press(key, pick, page, now),
                 Some(Meaning::Text) | None => {}
@@ -107,7 +107,7 @@ impl State {
     pub(super) fn ask_paste(&mut self, text: String, canvas: &Canvas, now: Instant) {
         let page = self.question().map(Asking::page);
         if let Some(held) = self.moment.attention.take_held() {
-            self.write(held.key, page.clone().map(|page| page.0), canvas, now);
+            self.write_held(&held, page.clone().map(|page| page.0), canvas, now);
         }
         let may_answer = |page: &Page| self.moment.attention.readiness(page, now).may_answer;
         let begun_for = page.filter(may_answer).map(|page| page.0);
@@ -130,9 +130,9 @@ impl State {
             return self.pick(pick, now);
         }
         if let Some(question) = self.question_mut() {
-            question.select(pick);
+            let before = question.select(pick);
+            self.moment.attention.hold(key, [pick, before], page, now);
         }
-        self.moment.attention.hold(key, pick, page, now);
     }
 
     fn pick(&mut self, pick: Pick, now: Instant) {
@@ -155,14 +155,28 @@ impl State {
     /// Another question comes up, or this one goes: a key that was held for it is text.
     pub(super) fn release_held(&mut self, canvas: &Canvas, now: Instant) {
         if let Some(held) = self.moment.attention.take_held() {
-            self.write(held.key, None, canvas, now);
+            self.write_held(&held, None, canvas, now);
         }
     }
 
-    /// Puts a key that did not answer into the composer.
-    fn write(&mut self, key: Key, begun_for: Option<String>, canvas: &Canvas, now: Instant) {
-        if matches!(key.code, Code::Char(_)) {
-            self.type_key(key, begun_for, canvas, now);
+    /// Puts a key that did not answer into the composer, and the cursor of the question back.
+    fn write_held(
+        &mut self,
+        held: &Held,
+        begun_for: Option<String>,
+        canvas: &Canvas,
+        now: Instant,
+    ) {
+        self.put_back(held);
+        if matches!(held.key.code, Code::Char(_)) {
+            self.type_key(held.key, begun_for, canvas, now);
+        }
+    }
+
+    fn put_back(&mut self, held: &Held) {
+        let question = self.question_mut();
+        if let Some(question) = question.filter(|question| held.is_on(&question.page())) {
+            question.select(held.before);
         }
     }
 
@@ -309,7 +323,8 @@ impl State {
             Sending::Select(pick) => {
                 canvas.fill(Word::ReplySelects, &[&question.label(pick, canvas)])
             }
-            Sending::Refuse | Sending::Reply => question.reply_hint(&quoted, canvas),
+            Sending::Refuse => canvas.say(Word::ReplyNo).to_owned(),
+            Sending::Reply => question.reply_hint(&quoted, canvas),
         }
     }
 

@@ -39,6 +39,8 @@ struct Drawn {
 pub struct Held {
     pub key: Key,
     pub pick: Pick,
+    /// Where the cursor of the question was.
+    pub before: Pick,
     page: Page,
     since: Instant,
 }
@@ -113,11 +115,13 @@ impl Attention {
         }
     }
 
-    pub fn hold(&mut self, key: Key, pick: Pick, page: Page, now: Instant) {
+    /// A key would pick the first; the cursor was at the second.
+    pub fn hold(&mut self, key: Key, [pick, before]: [Pick; 2], page: Page, now: Instant) {
         self.note_key(now);
         self.held = Some(Held {
             key,
             pick,
+            before,
             page,
             since: now,
         });

@@ -494,6 +494,7 @@ fn keys_in_layers() {
         ("approval", "y<enter><pause><enter><pause>"),
         ("approval", "yes, but wait"),
         ("approval", "yes, but wait<enter>"),
+        ("approval", "sure, yes<esc>"),
         ("approval", "s<pause>"),
         ("approval", "2<pause>"),
         ("approval", "a<pause>"),

@@ -105,8 +105,6 @@ pub const WRAPPERS: &[Wrapper] = &[
     clear("command", "p", ""),
     clear("builtin", "", ""),
     clear("exec", "cl", "a"),
-    clear("busybox", "", ""),
-    clear("toybox", "", ""),
     Wrapper {
         long_flags: &[
             "--null",
@@ -116,26 +114,14 @@ pub const WRAPPERS: &[Wrapper] = &[
             "--exit",
             "--open-tty",
         ],
-        long_valued: &[
-            "--max-args",
-            "--max-procs",
-            "--max-lines",
-            "--delimiter",
-            "--max-chars",
-            "--replace",
-            "--eof",
-        ],
+        long_valued: &["--max-args", "--max-procs", "--delimiter", "--max-chars"],
         kind: Kind::Feeds,
         ..clear("xargs", "0rtpxo", "InPLdsE")
-    },
-    Wrapper {
-        kind: Kind::Feeds,
-        ..clear("parallel", "0kv", "jIN")
     },
 ];
 
 /// Run the script after `-c`, a file, or what comes in.
-pub const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "rbash"];
+pub const SHELLS: &[&str] = &["sh", "bash", "dash", "ash"];
 
 /// Run what their arguments or input say, in a language that is not read here.
 pub const INTERPRETERS: &[&str] = &[
@@ -168,6 +154,12 @@ pub const INTERPRETERS: &[&str] = &[
     "Rscript",
     "source",
     ".",
+    "zsh",
+    "ksh",
+    "mksh",
+    "rbash",
+    "busybox",
+    "toybox",
     "fish",
     "csh",
     "tcsh",
@@ -441,6 +433,13 @@ pub const SINKS: &[&str] = &[
 
 /// Run a command that stands among their words, where this table of wrappers does not say which words it is.
 pub const RUNS_WORDS: &[&str] = &[
+    "busybox",
+    "toybox",
+    "parallel",
+    "zsh",
+    "ksh",
+    "mksh",
+    "rbash",
     "chrt",
     "taskset",
     "numactl",
@@ -518,28 +517,222 @@ pub const RUNS_QUOTED: &[&str] = &[
     "zip",
 ];
 
-/// Options that hand a command to one that an allow rule may speak of: such a rule does not speak of these.
-pub const RUNS_OPTION: &[(&str, &[&str])] = &[
-    ("go", &["-exec", "-toolexec", "-vettool", "-overlay"]),
-    (
-        "make",
+/// Options by which a command runs another, or takes its text from a file: an allow rule does not speak of these.
+pub struct Handing {
+    /// The command's first words.
+    pub command: &'static str,
+    /// Names without dashes; a beginning of one is that option.
+    pub long: &'static [&'static str],
+    /// Letters, alone or among others.
+    pub short: &'static str,
+    /// Harmless letters that take the rest of the word.
+    pub valued: &'static str,
+    /// Letters and names whose value is a file; inside of the project it is harmless.
+    pub files: &'static [&'static str],
+}
+
+const fn handing(
+    command: &'static str,
+    long: &'static [&'static str],
+    short: &'static str,
+    valued: &'static str,
+) -> Handing {
+    Handing {
+        command,
+        long,
+        short,
+        valued,
+        files: &[],
+    }
+}
+
+const PACKAGE_SCRIPTS: &[&str] = &[
+    "script-shell",
+    "node-options",
+    "shell",
+    "userconfig",
+    "globalconfig",
+    "prefix",
+    "editor",
+    "viewer",
+    "git",
+    "init-module",
+    "browser",
+    "call",
+    "config.",
+    "use-yarnrc",
+    "cwd",
+    "dir",
+];
+const JS_TESTS: &[&str] = &[
+    "config",
+    "require",
+    "globalSetup",
+    "rulesdir",
+    "resolver",
+    "runner",
+    "transform",
+    "setupFiles",
+    "import",
+    "loader",
+    "testEnvironment",
+    "resolve-plugins-relative-to",
+    "plugin",
+    "parser",
+];
+
+// tidy: table
+pub const RUNS_OPTION: &[Handing] = &[
+    handing(
+        "go",
         &[
-            ".SHELLFLAGS",
-            "GNUMAKEFLAGS",
-            "MAKEFLAGS",
-            "MAKEFILES",
-            "SHELL",
-            "--eval",
-            "-E",
+            "exec",
+            "toolexec",
+            "vettool",
+            "overlay",
+            "modfile",
+            "gccgoflags",
+            "asmflags",
+            "pkgdir",
         ],
+        "",
+        "",
     ),
-    ("cargo", &["--config"]),
-    ("npm", &["--script-shell", "--node-options", "--shell"]),
-    (
+    handing("make", &["eval"], "E", "fCIjoWl"),
+    handing("cargo", &["config"], "", "pFjZ"),
+    handing("npm", PACKAGE_SCRIPTS, "C", "w"),
+    handing("pnpm", PACKAGE_SCRIPTS, "C", "F"),
+    handing("yarn", PACKAGE_SCRIPTS, "", ""),
+    handing(
         "pytest",
-        &["-p", "-o", "--override-ini", "-c", "--config-file"],
+        &[
+            "override-ini",
+            "config-file",
+            "rootdir",
+            "confcutdir",
+            "pdbcls",
+            "basetemp",
+            "junitxml",
+            "junit-xml",
+            "log-file",
+            "pastebin",
+            "tx",
+            "rsyncdir",
+            "px",
+            "cov-config",
+            "debug",
+            "import-mode",
+            "html",
+            "report-log",
+        ],
+        "poc",
+        "kmrWn",
     ),
-    ("git", &["--upload-pack", "--receive-pack", "--exec"]),
+    Handing {
+        files: &["-F", "-t", "file", "template", "pathspec-from-file"],
+        ..handing("git commit", &["gpg-sign", "edit"], "Se", "mCcu")
+    },
+    handing("git add", &["pathspec-from-file", "edit"], "e", ""),
+    handing(
+        "git rebase",
+        &["exec", "interactive", "edit-todo", "strategy"],
+        "xis",
+        "X",
+    ),
+    handing(
+        "git clone",
+        &["upload-pack", "config", "template"],
+        "uc",
+        "obj",
+    ),
+    handing("git difftool", &["extcmd", "tool"], "xt", ""),
+    handing(
+        "git",
+        &[
+            "upload-pack",
+            "receive-pack",
+            "exec",
+            "open-files-in-pager",
+            "ext-diff",
+            "textconv",
+            "output",
+            "pathspec-from-file",
+        ],
+        "",
+        "",
+    ),
+    handing(
+        "tar",
+        &[
+            "to-command",
+            "checkpoint-action",
+            "use-compress-program",
+            "info-script",
+            "new-volume-script",
+            "rsh-command",
+            "rmt-command",
+        ],
+        "IF",
+        "fCTX",
+    ),
+    handing("rsync", &["rsh", "rsync-path"], "e", ""),
+    handing("ssh", &[], "oF", "pil"),
+    handing("scp", &[], "oFS", "Pi"),
+    handing("curl", &["config", "output", "upload-file"], "KoT", "HXdA"),
+    handing(
+        "sort",
+        &["compress-program", "output", "temporary-directory"],
+        "oT",
+        "kt",
+    ),
+    handing("rg", &["pre", "hostname-bin"], "", "gtTeABC"),
+    handing("fd", &["exec", "exec-batch"], "xX", "edtE"),
+    handing(
+        "man",
+        &["pager", "preprocessor", "html", "local-file"],
+        "PpHl",
+        "",
+    ),
+    handing("cmake", &[], "PCE", "DSBG"),
+    handing("ninja", &[], "f", "jC"),
+    handing("jest", JS_TESTS, "c", "t"),
+    handing("vitest", JS_TESTS, "c", "t"),
+    handing("mocha", JS_TESTS, "r", "g"),
+    handing("eslint", JS_TESTS, "c", ""),
+    handing(
+        "node",
+        &[
+            "require",
+            "import",
+            "loader",
+            "experimental-loader",
+            "eval",
+            "print",
+        ],
+        "rep",
+        "",
+    ),
+    handing(
+        "gradle",
+        &["init-script", "build-file", "settings-file"],
+        "Ibc",
+        "xDP",
+    ),
+    handing("mvn", &["file", "settings"], "fs", "PD"),
+    handing("tox", &["conf"], "cx", "e"),
+    handing("rspec", &["require", "options"], "rIO", "et"),
+    handing("phpunit", &["configuration", "bootstrap"], "cd", ""),
+    handing("rake", &["rakefile", "require", "execute"], "frep", ""),
+];
+
+/// Variables that `make` takes from its words and that change what runs.
+pub const MAKE_VARIABLES: &[&str] = &[
+    ".SHELLFLAGS",
+    "GNUMAKEFLAGS",
+    "MAKEFLAGS",
+    "MAKEFILES",
+    "SHELL",
+    "MAKE",
 ];
 
 /// Run what stands in files, which their words may put elsewhere: an allow rule speaks of files in the project.

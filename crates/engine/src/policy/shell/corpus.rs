@@ -66,10 +66,15 @@ fn verdict(policy: &Policy, scope: &Scope, command: &str) -> Verdict {
     };
     let accesses = accesses(analyse(command, &place));
     let mut resolved = Vec::new();
+    let mut paths: Vec<&PathBuf> = Vec::new();
     for access in &accesses {
-        let (Access::Read(path) | Access::Write(path)) = access else {
-            continue;
-        };
+        match access {
+            Access::Read(path) | Access::Write(path) => paths.push(path),
+            Access::Run(segments) => paths.extend(segments.iter().flat_map(|s| &s.names)),
+            _ => {}
+        }
+    }
+    for path in paths {
         let text = path.to_string_lossy();
         let Some(folder) = text
             .strip_suffix(DEEP)
@@ -80,7 +85,7 @@ fn verdict(policy: &Policy, scope: &Scope, command: &str) -> Verdict {
         let visible = text.ends_with(DEEP_VISIBLE);
         let below = PRESENT
             .iter()
-            .filter(|p| p.starts_with(folder) && !(visible && p.contains("/.")));
+            .filter(|p| Path::new(p).starts_with(folder) && !(visible && p.contains("/.")));
         resolved.push((path.clone(), path.clone()));
         resolved.extend(below.map(|p| (path.clone(), PathBuf::from(p))));
     }

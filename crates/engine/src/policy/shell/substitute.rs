@@ -3,7 +3,7 @@
 
 use super::redirect::Around;
 use super::walk::{Walker, is_local_name, text};
-use super::word::{self, Reading, Word};
+use super::word::{self, Reading, Value, Word};
 use ostler_wire::Segment;
 use std::ops::Range;
 use tree_sitter::Node;
@@ -26,7 +26,7 @@ impl Walker<'_> {
             let value = match node.kind() {
                 "command_substitution" if within => {
                     self.backticks(src, node);
-                    let value = here_text(src, node);
+                    let value = here_text(src, node).map(Value::plain);
                     if value.is_none() {
                         self.apart(|w| w.substituted(src, node));
                     }
@@ -35,7 +35,7 @@ impl Walker<'_> {
                 "process_substitution" if within => {
                     self.apart(|w| w.statements(src, node));
                     let reads = text(src, node).starts_with('<');
-                    Some(reads.then(|| "/dev/fd/63".to_owned()))
+                    Some(reads.then(|| Value::plain("/dev/fd/63")))
                 }
                 "expansion" if within => {
                     self.expansion(src, node);
@@ -59,11 +59,16 @@ impl Walker<'_> {
             }
         }
         let home = self.place.home.and_then(|h| h.to_str());
+        let cwd = match self.folders.as_slice() {
+            [one] => one.to_str(),
+            _ => None,
+        };
         let reading = Reading {
             src,
             opaque: &opaque,
             vars: &self.vars,
             home,
+            cwd,
         };
         word::read(&reading, span).ok()
     }
@@ -108,8 +113,8 @@ impl Walker<'_> {
             .split(|c: char| !is_name(c))
             .filter(|name| name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'))
             .collect();
-        let is_number = |value: &Option<String>| {
-            let digits = |v: &String| v.bytes().all(|b| b.is_ascii_digit());
+        let is_number = |value: &Option<Value>| {
+            let digits = |v: &Value| v.text.bytes().all(|b| b.is_ascii_digit());
             value.as_ref().is_some_and(digits)
         };
         let evaluates = names

@@ -76,46 +76,274 @@ pub fn looks_further(args: &[&str]) -> bool {
     rest.next() == Some(&"grep") && rest.any(far)
 }
 
+/// Commands that show no content of files, whatever their options; those with another rule are in `has_content`.
+const CONTENT_FREE: &[&str] = &[
+    "add",
+    "am",
+    "apply",
+    "bisect",
+    "branch",
+    "check-attr",
+    "check-ignore",
+    "checkout",
+    "cherry",
+    "cherry-pick",
+    "clean",
+    "clone",
+    "config",
+    "count-objects",
+    "describe",
+    "fetch",
+    "for-each-ref",
+    "fsck",
+    "gc",
+    "help",
+    "hash-object",
+    "init",
+    "lfs",
+    "ls-files",
+    "ls-remote",
+    "ls-tree",
+    "maintenance",
+    "merge",
+    "merge-base",
+    "mv",
+    "name-rev",
+    "notes",
+    "prune",
+    "pull",
+    "push",
+    "rebase",
+    "reflog",
+    "remote",
+    "repack",
+    "reset",
+    "restore",
+    "rev-list",
+    "rev-parse",
+    "revert",
+    "rm",
+    "shortlog",
+    "show-branch",
+    "show-ref",
+    "sparse-checkout",
+    "submodule",
+    "switch",
+    "symbolic-ref",
+    "tag",
+    "update-index",
+    "update-ref",
+    "var",
+    "version",
+    "write-tree",
+    "blame",
+    "annotate",
+    "worktree",
+    "--version",
+];
+
+/// Options that leave a command without content where all of its options are among these; the value may follow.
+const QUIET: &[&str] = &[
+    "--oneline",
+    "--graph",
+    "--decorate",
+    "--no-decorate",
+    "--all",
+    "--format",
+    "--pretty",
+    "--date",
+    "--since",
+    "--until",
+    "--after",
+    "--before",
+    "--author",
+    "--committer",
+    "--grep",
+    "-i",
+    "-E",
+    "-F",
+    "-n",
+    "--max-count",
+    "--skip",
+    "--first-parent",
+    "--merges",
+    "--no-merges",
+    "--reverse",
+    "--follow",
+    "--abbrev-commit",
+    "--abbrev",
+    "--topo-order",
+    "--date-order",
+    "--branches",
+    "--tags",
+    "--remotes",
+    "--left-right",
+    "--stat",
+    "--shortstat",
+    "--numstat",
+    "--name-only",
+    "--name-status",
+    "--summary",
+    "--dirstat",
+    "--compact-summary",
+    "--raw",
+    "-s",
+    "--no-patch",
+    "--quiet",
+    "-q",
+    "--diff-filter",
+    "-M",
+    "-C",
+    "--find-renames",
+    "--no-renames",
+    "--no-color",
+    "--color",
+    "--cached",
+    "--staged",
+    "--ignore-submodules",
+    "-w",
+    "-b",
+    "-z",
+    "-r",
+    "-t",
+    "--root",
+    "--no-ext-diff",
+    "--no-commit-id",
+    "-l",
+    "-L",
+    "-c",
+    "--files-with-matches",
+    "--files-without-match",
+    "--count",
+    "--exit-code",
+    "--short",
+    "--branch",
+    "--porcelain",
+    "--long",
+    "--show-stash",
+    "--untracked-files",
+    "--ignored",
+    "-u",
+    "-sb",
+    "-S",
+    "-G",
+    "--pickaxe-regex",
+    "--simplify-by-decoration",
+    "--cherry-pick",
+    "--source",
+    "--relative-date",
+    "--no-notes",
+    "--merge-base",
+    "--relative",
+    "--regexp-ignore-case",
+    "--list",
+    "-v",
+    "--index",
+    "-e",
+    "-I",
+    "--ignore-case",
+    "--word-regexp",
+    "--line-number",
+];
+
+/// Whether a command may show the content of tracked files that its words do not name: unless it surely does not.
 fn has_content(sub: &str, args: &[&str]) -> bool {
-    let patch = args.iter().any(|a| {
-        matches!(*a, "-p" | "-u" | "--patch" | "-c" | "--cc" | "--full-diff")
-            || a.starts_with("-U")
-            || a.starts_with("-L")
-            || a.starts_with("--unified")
+    if CONTENT_FREE.contains(&sub) {
+        return sub == "worktree" && args.first() == Some(&"add");
+    }
+    let options = || args.iter().filter(|a| a.len() > 1 && a.starts_with('-'));
+    let is_count = |a: &str| a.bytes().skip(1).all(|b| b.is_ascii_digit());
+    let quiet = options().all(|a| {
+        let name = a.split_once('=').map_or(*a, |(name, _)| name);
+        QUIET.contains(&name)
+            || is_count(a)
+            || name.starts_with("-n") && is_count(&format!("-{}", a.get(2..).unwrap_or_default()))
     });
-    let summary = args.iter().any(|a| {
-        [
-            "--stat",
-            "--numstat",
-            "--shortstat",
-            "--name-",
-            "--summary",
-            "--dirstat",
-        ]
-        .iter()
-        .any(|o| a.starts_with(o))
-            || matches!(*a, "-s" | "--no-patch" | "--quiet")
-    });
-    let names_only = || {
-        args.iter().any(|a| {
-            matches!(
-                *a,
-                "-l" | "-L" | "-c" | "--files-with-matches" | "--count" | "-q"
-            )
+    let has = |list: &[&str]| {
+        options().any(|a| {
+            let name = a.split_once('=').map_or(*a, |(name, _)| name);
+            list.contains(&name)
         })
     };
+    let summary = has(&[
+        "--stat",
+        "--shortstat",
+        "--numstat",
+        "--name-only",
+        "--name-status",
+        "--summary",
+        "--dirstat",
+        "--compact-summary",
+        "--raw",
+        "-s",
+        "--no-patch",
+        "--quiet",
+    ]);
+    // `HEAD:path` names its file; `:/text` and `^{/text}` name a commit.
     let objects = || args.iter().filter(|a| !a.starts_with('-'));
+    let names_file = |o: &&str| {
+        let named = o.split_once(':').is_some_and(|(_, path)| !path.is_empty());
+        named && !o.starts_with(":/") && !o.contains("^{")
+    };
     match sub {
-        "diff" => patch || !summary,
-        // `HEAD:path` names its file.
-        "show" => {
-            (patch || !summary) && !(objects().count() > 0 && objects().all(|o| o.contains(':')))
+        "status" => !quiet || has(&["-v"]),
+        "commit" => options().any(|a| {
+            let letters = a
+                .split(['m', 'F', 'C', 't', 'u', 'S'])
+                .next()
+                .unwrap_or_default();
+            letters.starts_with("--v") || !a.starts_with("--") && letters.contains('v')
+        }),
+        "log" => !quiet || has(&["-u", "-c", "-L"]),
+        "diff" | "diff-tree" | "diff-files" | "diff-index" if sub != "diff" => {
+            !quiet || has(&["-u", "-c"])
         }
-        "log" | "stash" | "whatchanged" => patch,
-        "grep" => !names_only(),
-        "cat-file" => args.contains(&"-p") && !objects().all(|o| o.contains(':') || *o == "HEAD"),
-        "archive" | "format-patch" => true,
-        _ => false,
+        "diff" => !quiet || !summary || has(&["-u", "-c"]),
+        "show" => {
+            let named = objects().count() > 0 && objects().all(|o| names_file(&o));
+            (!quiet || !summary || has(&["-u", "-c"])) && !(named && quiet)
+        }
+        "stash" => {
+            let sure = matches!(
+                args,
+                ["list"]
+                    | [
+                        "push"
+                            | "pop"
+                            | "apply"
+                            | "drop"
+                            | "clear"
+                            | "save"
+                            | "branch"
+                            | "create"
+                            | "store",
+                        ..
+                    ]
+                    | []
+            );
+            !sure && (!quiet || args.first() != Some(&"show") || has(&["-u"]))
+        }
+        "grep" => {
+            !quiet
+                || !has(&[
+                    "-l",
+                    "-L",
+                    "-c",
+                    "--files-with-matches",
+                    "--files-without-match",
+                    "--count",
+                    "--name-only",
+                    "-q",
+                    "--quiet",
+                ])
+        }
+        "cat-file" => {
+            !matches!(args, ["-t" | "-s" | "-e", _])
+                && !(args.len() > 1
+                    && objects().all(|o| names_file(&o) || *o == "HEAD" && args.contains(&"-p")))
+        }
+        // What is not known may show anything.
+        _ => true,
     }
 }
 
@@ -150,6 +378,43 @@ mod tests {
             ("grep -l x", &[]),
             ("cat-file -t HEAD", &[]),
             ("cat-file -p 1234", &["./(all tracked files)"]),
+            ("log --patch-with-stat", &["./(all tracked files)"]),
+            ("log --patch-with-raw", &["./(all tracked files)"]),
+            ("log --binary", &["./(all tracked files)"]),
+            ("log -up", &["./(all tracked files)"]),
+            ("log --remerge-diff", &["./(all tracked files)"]),
+            ("log --dd", &["./(all tracked files)"]),
+            ("log --pat", &["./(all tracked files)"]),
+            ("log -5 --oneline --stat", &[]),
+            ("show --stat --binary HEAD", &["./(all tracked files)"]),
+            ("show :/fix", &["./(all tracked files)"]),
+            ("show HEAD^{/fix}", &["./(all tracked files)"]),
+            ("show --stat HEAD", &[]),
+            ("diff --stat --binary", &["./(all tracked files)"]),
+            (
+                "diff --numstat --patch-with-stat",
+                &["./(all tracked files)"],
+            ),
+            ("diff --quiet --no-quiet", &["./(all tracked files)"]),
+            ("status -vv", &["./(all tracked files)"]),
+            ("status -sb", &[]),
+            ("grep -l --no-name-only KEY", &["./(all tracked files)"]),
+            ("grep -c --no-count KEY", &["./(all tracked files)"]),
+            ("archive HEAD", &["./(all tracked files)"]),
+            ("whatchanged -p", &["./(all tracked files)"]),
+            ("diff-index -p HEAD", &["./(all tracked files)"]),
+            ("diff-tree --name-only -r HEAD", &[]),
+            ("format-patch -1 --stdout", &["./(all tracked files)"]),
+            ("fast-export HEAD", &["./(all tracked files)"]),
+            ("bundle create x HEAD", &["./(all tracked files)"]),
+            ("stash show -p", &["./(all tracked files)"]),
+            ("stash show", &[]),
+            ("stash list", &[]),
+            ("stash push", &[]),
+            ("unknown", &["./(all tracked files)"]),
+            ("push origin main", &[]),
+            ("commit -m x", &[]),
+            ("commit -v", &["./(all tracked files)"]),
             ("", &[]),
         ] {
             let args: Vec<&str> = words.split_whitespace().collect();

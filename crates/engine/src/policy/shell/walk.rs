@@ -3,8 +3,9 @@
 
 use super::Place;
 use super::dialect::{self, Dialect};
+use super::feed::Fed;
 use super::redirect::Around;
-use super::word::{self, Reading, Vars, Word};
+use super::word::{self, Reading, Value, Vars, Word};
 use ostler_wire::Segment;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -33,6 +34,8 @@ pub(super) struct Walker<'p> {
     pub vars: Vars,
     pub functions: HashSet<String>,
     pub out: Vec<Segment>,
+    /// What the part of a pipeline before this one lists.
+    pub fed: Option<Fed>,
     /// Which shells may read the text at hand.
     pub dialect: Dialect,
     depth: usize,
@@ -49,7 +52,8 @@ impl<'p> Walker<'p> {
             vars: Vars::new(),
             functions: HashSet::new(),
             out: Vec::new(),
-            dialect: Dialect::default(),
+            fed: None,
+            dialect: Dialect::Any,
             depth: 0,
             scripts: 0,
             branches: 0,
@@ -199,9 +203,14 @@ impl<'p> Walker<'p> {
                     self.unsure(text(src, node));
                 }
                 let mut cursor = node.walk();
+                let mut fed = None;
                 for child in node.named_children(&mut cursor) {
+                    let at = self.out.len();
+                    self.fed.clone_from(&fed);
                     self.part(src, child);
+                    fed = self.listed(at, fed);
                 }
+                self.fed = None;
             }
             "list" => self.list(src, node),
             "subshell" => self.apart(|w| w.statements(src, node)),
@@ -289,12 +298,12 @@ impl<'p> Walker<'p> {
         let Some((name, body)) = name.zip(node.child_by_field_name("body")) else {
             return self.unsure(text(src, node));
         };
-        sure &= words.len() <= MAX_TURNS
-            && words
-                .iter()
-                .all(|w| w.known && !w.odd && !w.may_be_option());
+        sure &= words.len() <= MAX_TURNS && words.iter().all(|w| w.known && !w.odd && !w.brace);
         self.forget_assigned(src, body);
-        if !is_local_name(&name) {
+        let hidden = values
+            .iter()
+            .any(|value| self.shows_environment(src, *value));
+        if !is_local_name(&name) || hidden {
             self.unsure(&name);
         }
         if !sure {
@@ -302,7 +311,12 @@ impl<'p> Walker<'p> {
             return self.branch(src, body);
         }
         for word in words {
-            self.vars.insert(name.clone(), Some(word.text));
+            let wild = word.glob || word.wild;
+            let value = Value {
+                text: word.text,
+                wild,
+            };
+            self.vars.insert(name.clone(), Some(value));
             self.branch(src, body);
         }
         self.vars.insert(name, None);
@@ -337,11 +351,33 @@ impl<'p> Walker<'p> {
         let Some((name, value)) = self.assigned(src, node) else {
             return self.unsure(text(src, node));
         };
-        if !is_local_name(&name) && !super::is_harmless(&name, value.as_deref()) {
+        if !is_local_name(&name) && !super::is_harmless(&name, value.as_deref())
+            || self.shows_environment(src, node)
+        {
             self.unsure(text(src, node));
         }
         let straight = self.branches == 0;
-        self.vars.insert(name, value.filter(|_| straight));
+        let value = value.filter(|_| straight).map(Value::plain);
+        self.vars.insert(name, value);
+    }
+
+    /// Whether a variable of the environment is expanded in here that may hold a secret.
+    pub(super) fn shows_environment(&self, src: &str, node: Node<'_>) -> bool {
+        let mut stack = vec![node];
+        while let Some(node) = stack.pop() {
+            let name = text(src, node);
+            let expanded = node.kind() == "variable_name"
+                && node.parent().is_none_or(|p| {
+                    p.kind() != "variable_assignment" || p.child_by_field_name("name") != Some(node)
+                });
+            let public = self.vars.contains_key(name) || super::checks::is_public(name);
+            if expanded && !public && !is_local_name(name) {
+                return true;
+            }
+            let mut cursor = node.walk();
+            stack.extend(node.named_children(&mut cursor));
+        }
+        false
     }
 
     /// Name and, where known, value.
@@ -407,6 +443,7 @@ impl<'p> Walker<'p> {
                 opaque: &[],
                 vars: &self.vars,
                 home: None,
+                cwd: None,
             };
             match word::read(&reading, 0..piece.len()) {
                 Ok(read) => words.extend(read),
@@ -430,7 +467,7 @@ impl<'p> Walker<'p> {
         let mut assigned = Vec::new();
         let mut cursor = node.walk();
         let children: Vec<Node<'_>> = node.children(&mut cursor).collect();
-        around.unsure |= !gaps_are_blank(src, node);
+        around.unsure |= !gaps_are_blank(src, node) || self.shows_environment(src, node);
         for child in children {
             match child.kind() {
                 "variable_assignment" => match self.assigned(src, child) {

@@ -3,6 +3,7 @@
 
 use super::covers::{By, Cover};
 use super::places::Places;
+use super::seccomp::Unix;
 use crate::sandbox::{Error, Layer, Network, Plan, Policy, holder};
 use ostler_wire::{Why, Word};
 use std::ffi::OsString;
@@ -32,11 +33,11 @@ pub(super) fn prepare(policy: &Policy) -> Result<Plan, Error> {
         .as_ref()
         .ok_or_else(|| unavailable(Word::BoxNoBwrap.into()))?;
     works(program).map_err(unavailable)?;
-    let places = Places::find(policy, Layer::Bubblewrap)?;
+    let places = Places::find(policy, Layer::Bubblewrap, Unix::Free)?;
     let root = rustix::process::geteuid().is_root();
     let mut wrap = vec![program.clone().into_os_string()];
     wrap.extend(arguments(policy, &places, root));
-    let mut limits = vec![LIMIT];
+    let mut limits = vec![LIMIT, super::LATER_SOCKETS];
     if !policy.forbid_read.is_empty() {
         limits.push(super::HARD_LINKS);
     }
@@ -206,7 +207,7 @@ mod tests {
         let check = |network, root, expect: &str| {
             let policy = policy(network);
             // Without the sockets of this machine.
-            let places = Places::find(&policy, Layer::Landlock).unwrap();
+            let places = Places::find(&policy, Layer::Landlock, Unix::Free).unwrap();
             let words = arguments(&policy, &places, root);
             let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
             let text = words.join(" ").replace(&top.display().to_string(), "T");

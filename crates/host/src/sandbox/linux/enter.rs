@@ -5,7 +5,7 @@ use super::jail::{Jail, Mount, User, Way};
 use super::landlock;
 use super::mounts::{mount, mount_all};
 use ostler_wire::Word;
-use rustix::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use rustix::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use rustix::io::Errno;
 use std::ffi::CStr;
 use std::io::{self, Write};
@@ -125,8 +125,15 @@ pub(crate) fn retire() -> io::Result<()> {
     keep_capabilities(0)
 }
 
-/// Second part, right before exec: from here on nothing comes back.
-pub(crate) fn restrict(jail: &Jail<'_>, ruleset: Option<BorrowedFd<'_>>) -> Outcome {
+/// Second part, right before exec: from here on nothing comes back. A supervised command sends to `notices` what its
+/// supervisor needs.
+pub(crate) fn restrict(
+    jail: &Jail<'_>,
+    ruleset: Option<BorrowedFd<'_>>,
+    notices: Option<BorrowedFd<'_>>,
+) -> Outcome {
+    let failed = |e| (Step::Filter, e);
+    let table = notices.map(|_| open_table()).transpose().map_err(failed)?;
     // SAFETY: a flag of this process.
     let done = unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, NO_FLAGS, NO_FLAGS, NO_FLAGS) };
     check(done).map_err(|e| (Step::Capabilities, e))?;
@@ -162,20 +169,84 @@ pub(crate) fn restrict(jail: &Jail<'_>, ruleset: Option<BorrowedFd<'_>>) -> Outc
             unsafe { libc::syscall(libc::SYS_landlock_restrict_self, ruleset.as_raw_fd(), 0_u32) };
         check(done as i32).map_err(|e| (Step::Landlock, e))?;
     }
+    match (notices, &table) {
+        (Some(notices), Some(table)) => listen_to(&jail.filter)
+            .and_then(|listener| {
+                let sent = [listener.as_fd(), table.as_fd()];
+                crate::watchdog::send(notices, &[0], &sent)
+            })
+            .map(drop)
+            .map_err(failed),
+        _ => install(&jail.filter, 0).map(drop).map_err(failed),
+    }
+}
+
+/// The sockets of the network that this process is in, to be asked for.
+pub(crate) fn open_table() -> io::Result<OwnedFd> {
+    use rustix::net::{AddressFamily, Protocol, SocketFlags, SocketType, socket_with};
+    const SOCK_DIAG: u32 = 4;
+    Ok(socket_with(
+        AddressFamily::NETLINK,
+        SocketType::RAW,
+        SocketFlags::CLOEXEC,
+        std::num::NonZeroU32::new(SOCK_DIAG).map(Protocol::from_raw),
+    )?)
+}
+
+/// Puts the filter on, and gives the descriptor where its notices come.
+fn listen_to(filter: &[libc::sock_filter]) -> io::Result<OwnedFd> {
+    const NEW_LISTENER: libc::c_ulong = 1 << 3;
+    // A call that was taken up is not begun again because of a signal; older kernels do not know it.
+    const WAIT_KILLABLE: libc::c_ulong = 1 << 5;
+    let fd =
+        install(filter, NEW_LISTENER | WAIT_KILLABLE).or_else(|_| install(filter, NEW_LISTENER))?;
+    // SAFETY: the call gave a new descriptor.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+fn install(filter: &[libc::sock_filter], flags: libc::c_ulong) -> io::Result<libc::c_int> {
     let program = libc::sock_fprog {
-        len: jail.filter.len() as u16,
-        filter: jail.filter.as_ptr().cast_mut(),
+        len: filter.len() as u16,
+        filter: filter.as_ptr().cast_mut(),
     };
     // SAFETY: the program outlives the call, which only reads it.
     let done = unsafe {
         libc::syscall(
             libc::SYS_seccomp,
             libc::SECCOMP_SET_MODE_FILTER,
-            0_u32,
+            flags,
             &raw const program,
         )
+    } as libc::c_int;
+    check(done).map(|()| done)
+}
+
+/// Tries in a copy of this process whether a filter with notices can be had: another one may be on already.
+pub(crate) fn try_listener() -> io::Result<()> {
+    const PASS: libc::sock_filter = libc::sock_filter {
+        code: 0x06,
+        jt: 0,
+        jf: 0,
+        k: libc::SECCOMP_RET_ALLOW,
     };
-    check(done as i32).map_err(|e| (Step::Filter, e))
+    // SAFETY: the child makes system calls only, then ends.
+    let child = match unsafe { libc::syscall(libc::SYS_clone, libc::SIGCHLD, 0, 0, 0, 0) } {
+        0 => {
+            // SAFETY: a flag of this process.
+            unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, NO_FLAGS, NO_FLAGS, NO_FLAGS) };
+            let code = i32::from(listen_to(&[PASS]).is_err());
+            // SAFETY: ends the copy without running anything of ours.
+            unsafe { libc::_exit(code) }
+        }
+        pid => rustix::process::Pid::from_raw(pid.max(0) as i32),
+    };
+    let child = child.ok_or_else(io::Error::last_os_error)?;
+    let wait = rustix::process::WaitOptions::empty();
+    let ended = rustix::io::retry_on_intr(|| rustix::process::waitpid(Some(child), wait))?;
+    match ended.and_then(|(_, status)| status.exit_status()) {
+        Some(0) => Ok(()),
+        _ => Err(io::ErrorKind::Unsupported.into()),
+    }
 }
 
 pub(super) fn map_user(user: User) -> io::Result<()> {

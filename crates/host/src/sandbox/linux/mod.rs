@@ -10,7 +10,7 @@ mod places;
 mod seccomp;
 mod shared;
 
-pub(crate) use enter::{Step, isolate, namespaces, restrict, retire};
+pub(crate) use enter::{Step, isolate, namespaces, open_table, restrict, retire, try_listener};
 pub(crate) use jail::{Jail, Way};
 pub use shared::SharedNetwork;
 pub(crate) use shared::{join, make as make_network};
@@ -20,7 +20,7 @@ use super::{
     wanted,
 };
 use covers::By;
-use jail::{Frame, Mount, User};
+use jail::{Frame, Lists, Mount, User};
 use landlock::{DEVICE, READ, READ_DIR, Ruleset, Scope, WRITE};
 use ostler_wire::{Why, Word};
 use places::Places;
@@ -50,6 +50,8 @@ const HARMLESS_DEVICES: &[&str] = &[
 ];
 
 const HARD_LINKS: &str = "other hard links to a file in forbid_read can be read";
+const LATER_SOCKETS: &str =
+    "unix sockets that programs outside open while a command runs can be talked to";
 const PROCESSES_SEEN: &str = "names and command lines of processes outside can be seen";
 
 /// A plan as it travels: bytes, and the Landlock rules as a descriptor.
@@ -66,7 +68,8 @@ pub(super) fn prepare(policy: &Policy) -> Result<Plan, Error> {
     }
     let report = super::probe();
     let layer = choose(policy.layer, report)?;
-    let places = Places::find(policy, layer)?;
+    let unix = unix_sockets(policy, layer);
+    let places = Places::find(policy, layer, unix)?;
     let mut limits = Vec::new();
     let Namespaces { way, pids } = match layer {
         Layer::Namespaces => found().clone().map_err(|reason| Error::Unavailable {
@@ -85,7 +88,7 @@ pub(super) fn prepare(policy: &Policy) -> Result<Plan, Error> {
     };
     let filter = Filter {
         inet,
-        unix: unix_sockets(policy, layer),
+        unix,
         netlink: inet || layer == Layer::Namespaces,
         processes_outside: !pids,
         ipc_outside: way == Way::None,
@@ -112,6 +115,7 @@ pub(super) fn prepare(policy: &Policy) -> Result<Plan, Error> {
         own_network: !joins && policy.network != Network::On,
         loopback: !joins && matches!(policy.network, Network::Loopback | Network::Proxy),
         pids,
+        supervised: unix == Unix::Supervised,
         keep: match rustix::process::geteuid().is_root() {
             true => KEPT_BY_ROOT,
             false => 0,
@@ -122,8 +126,15 @@ pub(super) fn prepare(policy: &Policy) -> Result<Plan, Error> {
         .iter()
         .map(|(mount, path)| (*mount, path.as_path()))
         .collect();
-    let filter = seccomp::program(filter);
-    let bytes = jail::encode(frame, &borrowed, &filter, ruleset.is_some());
+    let lists = Lists {
+        mounts: &borrowed,
+        filter: &seccomp::program(filter),
+        sockets: &policy.sockets,
+    };
+    let bytes = jail::encode(frame, &lists, ruleset.is_some());
+    if unix == Unix::Free {
+        limits.push(LATER_SOCKETS);
+    }
     if !pids {
         limits.push(PROCESSES_SEEN);
     }
@@ -164,6 +175,7 @@ fn unix_sockets(policy: &Policy, layer: Layer) -> Unix {
     let open = layer == Layer::Namespaces || !policy.sockets.is_empty();
     match (policy.unix, open) {
         (UnixSockets::None, _) | (UnixSockets::Own, false) => Unix::Refused,
+        (UnixSockets::Own, true) if crate::watchdog::can_supervise() => Unix::Supervised,
         (UnixSockets::Own, true) => Unix::Free,
     }
 }
@@ -301,8 +313,9 @@ fn name_limits(
         second && matches!(policy.network, Network::Loopback | Network::Proxy),
         "there is no loopback inside, and no way to single hosts",
     );
+    let free = unix_sockets(policy, layer) == Unix::Free;
     add(
-        second && !policy.sockets.is_empty(),
+        second && free && !policy.sockets.is_empty(),
         "every unix socket can be talked to, not only those named",
     );
     add(
@@ -378,11 +391,17 @@ fn attempt(way: Way, pids: bool) -> Result<(), (Step, io::Error)> {
         own_network: true,
         loopback: true,
         pids,
+        supervised: false,
         keep: 0,
         user: User::own(),
     };
     let mounts = [(Mount::ReadOnlyTree, Path::new("/"))];
-    let bytes = jail::encode(frame, &mounts, &[], false);
+    let lists = Lists {
+        mounts: &mounts,
+        filter: &[],
+        sockets: &[],
+    };
+    let bytes = jail::encode(frame, &lists, false);
     match Jail::decode(&bytes) {
         Some(jail) => enter::attempt(&jail),
         None => Err((Step::Mounts, io::ErrorKind::InvalidData.into())),

@@ -2,6 +2,7 @@
 
 use super::covers::{By, Cover, run_folder};
 use super::jail::{MAX_CARRIED, Mount};
+use super::seccomp::Unix;
 use crate::sandbox::{EmptyHome, Error, Layer, Policy, Readable, holder};
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -53,8 +54,8 @@ pub(super) struct Closed {
 }
 
 impl Places {
-    /// The sockets are looked for only where they can be hidden.
-    pub(super) fn find(policy: &Policy, layer: Layer) -> Result<Self, Error> {
+    /// The sockets are looked for only where they can be hidden and nobody else keeps commands from them.
+    pub(super) fn find(policy: &Policy, layer: Layer, unix: Unix) -> Result<Self, Error> {
         let readable = match &policy.readable {
             Readable::All => Vec::new(),
             Readable::List(list) => resolve(list)?,
@@ -68,7 +69,8 @@ impl Places {
         for path in &policy.forbid_read {
             places.absent.extend(absent(path));
         }
-        let mut room = MAX_CARRIED;
+        // The other half is for what covers keep.
+        let mut room = MAX_CARRIED / 2;
         for folder in resolve(&policy.closed)? {
             let open = places.writable.contains(&folder);
             if !open && holder(&folder, &places.forbidden).is_none() {
@@ -100,7 +102,9 @@ impl Places {
         match layer {
             Layer::Namespaces | Layer::Bubblewrap => {
                 places.find_covers(policy, &allowed)?;
-                sockets = foreign_sockets();
+                if unix == Unix::Free {
+                    sockets = foreign_sockets();
+                }
             }
             Layer::Landlock => {}
         }
@@ -155,8 +159,15 @@ impl Places {
         let folders: Vec<PathBuf> = covers.iter().map(|cover| cover.folder.clone()).collect();
         let sources: Vec<PathBuf> = covers.iter().filter_map(Cover::source).cloned().collect();
         let closed: Vec<PathBuf> = self.closed.iter().map(|c| c.folder.clone()).collect();
+        let visible = resolve(&policy.visible)?;
         for cover in &mut covers {
-            let always = [&self.writable, &self.readable, &self.shown, &folders];
+            let always = [
+                &self.writable,
+                &self.readable,
+                &self.shown,
+                &visible,
+                &folders,
+            ];
             cover.keep(
                 always
                     .into_iter()
@@ -595,7 +606,7 @@ mod tests {
             ..Policy::default()
         };
         assert!(matches!(
-            Places::find(&policy, Layer::Landlock),
+            Places::find(&policy, Layer::Landlock, Unix::Refused),
             Err(Error::Conflict { .. })
         ));
     }

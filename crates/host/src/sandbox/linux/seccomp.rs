@@ -16,7 +16,6 @@ pub(super) struct Filter {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unix {
     Refused,
-    #[allow(dead_code, reason = "the supervisor comes with the next change")]
     /// A supervisor makes every connection. Datagrams would need no connection, so their sockets are refused.
     Supervised,
     Free,

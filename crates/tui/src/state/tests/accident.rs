@@ -327,7 +327,7 @@ fn a_question_that_was_not_drawn_takes_no_answer() {
     let key = Key::plain(crate::key::Code::Char('y'));
     desk.state.input(Input::Key(key), &desk.canvas, desk.now);
     assert_eq!(desk.state.editor().text(), "y");
-    assert!(matches!(desk.state.layers.last(), Some(Layer::Approval(_))));
+    assert!(matches!(desk.state.layers.last(), Some(Layer::Ask(_))));
 }
 
 #[test]
