@@ -30,6 +30,8 @@ const NOISE: [&str; 6] = [
     ".venv",
     "target",
 ];
+/// Bytes of a file that says which branch is checked out, or where that file is.
+const MAX_HEAD: u64 = 4096;
 const EDITOR: &str = if cfg!(windows) { "notepad" } else { "vi" };
 
 #[derive(Clone, Debug)]
@@ -234,12 +236,17 @@ fn names(folder: &Path) -> Vec<Name> {
 }
 
 fn branch(root: &Path) -> Option<String> {
-    let dot = root.join(".git");
-    let folder = match fs::read_to_string(&dot) {
-        Ok(pointer) => root.join(pointer.trim().strip_prefix("gitdir:")?.trim()),
-        Err(_) => dot,
+    // A command may have left a pipe or a device there, on which a read waits, or a file without end.
+    let small = |path: &Path| {
+        let is_small = fs::metadata(path).is_ok_and(|m| m.is_file() && m.len() <= MAX_HEAD);
+        is_small.then(|| read_end(path, MAX_HEAD).ok()).flatten()
     };
-    let head = read_end(&folder.join("HEAD"), 4096).ok()?;
+    let dot = root.join(".git");
+    let folder = match small(&dot) {
+        Some(pointer) => root.join(pointer.trim().strip_prefix("gitdir:")?.trim()),
+        None => dot,
+    };
+    let head = small(&folder.join("HEAD"))?;
     let head = head.trim();
     match head.strip_prefix("ref: refs/heads/") {
         Some(branch) => Some(branch.to_owned()),
@@ -365,5 +372,16 @@ mod tests {
         assert_eq!(branch().as_deref(), Some("feature/x"));
         fs::write(dir.path().join(".git/HEAD"), "0123456789abcdef\n").unwrap();
         assert_eq!(branch().as_deref(), Some("01234567"));
+        fs::write(dir.path().join(".git/HEAD"), "0".repeat(5000)).unwrap();
+        assert_eq!(branch(), None);
+        #[cfg(unix)]
+        {
+            fs::remove_file(dir.path().join(".git/HEAD")).unwrap();
+            let pipe = Command::new("mkfifo")
+                .arg(dir.path().join(".git/HEAD"))
+                .status();
+            assert!(pipe.unwrap().success());
+            assert_eq!(branch(), None);
+        }
     }
 }

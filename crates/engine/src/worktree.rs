@@ -3,7 +3,7 @@
 
 mod git;
 
-use crate::checkpoint::Repository;
+use crate::checkpoint::{Repository, read_small};
 use crate::tool::{Context, ToolError};
 use git::{Call, Git};
 use serde_json::{Value, json};
@@ -272,10 +272,7 @@ fn write<'a>(repository: &'a Repository, args: &'a [&'a str], writable: &'a [Pat
 }
 
 fn link_of(top: &Path) -> Option<Vec<u8>> {
-    let path = top.join(".git");
-    let meta = fs::symlink_metadata(&path).ok()?;
-    let is_link = meta.is_file() && meta.len() <= MAX_LINK;
-    fs::read(path).ok().filter(|_| is_link)
+    read_small(&top.join(".git"), MAX_LINK)
 }
 
 async fn remove(git: &Git, repository: &Repository, top: &Path, branch: &str) {

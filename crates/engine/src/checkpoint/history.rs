@@ -5,7 +5,7 @@
 
 use super::apply::{self, Apply};
 use super::cache::Cache;
-use super::git::Repository;
+use super::git::{Repository, read_small};
 use super::objects::{Id, Object, Objects};
 use super::pack::{self, Hash, Packs};
 use super::restore::{Kept, Report};
@@ -477,8 +477,5 @@ fn is_plain(path: &Path) -> bool {
 }
 
 fn link_of(top: &Path) -> Option<String> {
-    let path = top.join(".git");
-    let meta = fs::symlink_metadata(&path).ok()?;
-    let is_link = meta.is_file() && meta.len() <= MAX_LINK;
-    fs::read_to_string(path).ok().filter(|_| is_link)
+    String::from_utf8(read_small(&top.join(".git"), MAX_LINK)?).ok()
 }

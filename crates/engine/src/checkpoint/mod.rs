@@ -23,7 +23,7 @@ mod unpushed;
 
 pub use doomed::{Doomed, Reach, Target};
 pub use gc::Collected;
-pub(crate) use git::Repository;
+pub(crate) use git::{Repository, read_small};
 pub use history::History;
 pub use record::{Covers, LeftOut, Record};
 pub use restore::{Git, Guard, Kept, Report, Unseen, What};

@@ -1,6 +1,7 @@
 //! Reads objects of a git repository from its files: single ones, and those in packs with their deltas. Git is not run, and
 //! nothing of the repository's settings is looked at. Objects that another repository lends are not found.
 
+use super::git::open_regular;
 use flate2::read::ZlibDecoder;
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -161,8 +162,8 @@ impl Objects {
 
 impl Pack {
     fn open(path: &Path, width: u64) -> Option<Self> {
-        let mut index = File::open(path).ok()?;
-        let data = File::open(path.with_extension("pack")).ok()?;
+        let mut index = open_regular(path)?;
+        let data = open_regular(&path.with_extension("pack"))?;
         if read_at(&mut index, 0, FANOUT)? != INDEX_MAGIC {
             return None;
         }
@@ -273,12 +274,8 @@ fn u32_at(file: &mut File, at: u64) -> Option<u32> {
 }
 
 fn read_file(path: &Path) -> Option<Object> {
-    let meta = fs::symlink_metadata(path).ok()?;
-    if !meta.is_file() || meta.len() > MAX_OBJECT {
-        return None;
-    }
     let mut bytes = Vec::new();
-    let decoder = ZlibDecoder::new(File::open(path).ok()?);
+    let decoder = ZlibDecoder::new(open_regular(path)?);
     decoder.take(MAX_OBJECT + 64).read_to_end(&mut bytes).ok()?;
     let end = memchr::memchr(0, &bytes)?;
     let (head, data) = (bytes.get(..end)?, bytes.get(end + 1..)?);

@@ -1,7 +1,7 @@
 //! The objects of a repository that no remote has: what its refs lead to and its remote-tracking refs do not, newest commits
 //! first. For repositories that are too large to be kept whole.
 
-use super::git::Repository;
+use super::git::{Repository, read_small};
 use super::objects::{Id, Kind, Object, Objects};
 use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::fs;
@@ -73,9 +73,8 @@ pub fn refs(repository: &Repository) -> Vec<(String, Id)> {
 }
 
 fn text(path: &Path) -> String {
-    let is_small = fs::symlink_metadata(path).is_ok_and(|m| m.is_file() && m.len() <= MAX_REFS);
-    let text = is_small.then(|| fs::read(path).ok()).flatten();
-    String::from_utf8_lossy(&text.unwrap_or_default()).into_owned()
+    let text = read_small(path, MAX_REFS).unwrap_or_default();
+    String::from_utf8_lossy(&text).into_owned()
 }
 
 fn parse(text: &str) -> Option<Id> {

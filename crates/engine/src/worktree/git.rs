@@ -5,7 +5,7 @@
 use crate::checkpoint::Repository;
 use crate::confine::{self, SandboxMode, Services, SpawnError, Spawned, Terms};
 use crate::tool::{Context, ToolError};
-use ostler_host::sandbox::{self, Network};
+use ostler_host::sandbox::{self, Network, UnixSockets};
 use ostler_host::{Command, Exit, Output, Process, Signal, Stdio};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -145,6 +145,7 @@ impl Git {
         let mut services = self.services.clone();
         if mode != SandboxMode::Off {
             services.sandbox.mode = SandboxMode::Require;
+            services.sandbox.caches = None;
             self.narrow(&mut services.sandbox.policy, call)?;
         }
         let spawned = confine::spawn(&services, self.command(call), &Terms::default()).await;
@@ -208,6 +209,7 @@ impl Git {
         policy.writable = call.writable.to_vec();
         policy.network = Network::Off;
         policy.sockets.clear();
+        policy.unix = UnixSockets::None;
         let folders = [dir, common];
         let protected = folders
             .iter()
@@ -255,4 +257,60 @@ async fn talk(process: &mut Process, input: &[u8], streams: &mut Streams) -> Exi
 fn keep(all: &mut Vec<u8>, bytes: &[u8], most: usize) {
     let room = most.saturating_sub(all.len());
     all.extend(bytes.iter().take(room));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tools::testing::Bench;
+    use ostler_host::sandbox::Policy;
+    use std::fs;
+
+    /// What a command may have put into its place makes no sandbox wider.
+    #[test]
+    fn a_repository_that_leads_elsewhere_opens_nothing() {
+        let bench = Bench::new();
+        let top = bench.root();
+        let at = |name: &str| top.join(name);
+        for name in ["p/.git/objects", "p/sub", "else/objects", "trees"] {
+            fs::create_dir_all(at(name)).unwrap();
+        }
+        std::os::unix::fs::symlink(at("else"), at("p/.git/led")).unwrap();
+        fs::write(at("p/.git/config"), "").unwrap();
+        let git = Git::new(&bench.context("task"), at("trees"));
+        let check = |open: &str, dir: &str, path: &str, expect: bool| {
+            let repository = Repository {
+                top: at("p"),
+                dir: at(dir),
+                common: at(dir),
+            };
+            let mut policy = Policy {
+                writable: vec![at(open)],
+                network: Network::On,
+                ..Policy::default()
+            };
+            let writable = [at(path)];
+            let call = Call {
+                repository: &repository,
+                args: &[],
+                writable: &writable,
+                input: &[],
+            };
+            let done = git.narrow(&mut policy, &call);
+            assert_eq!(done.is_ok(), expect, "{open} {dir} {path}: {done:?}");
+            if done.is_ok() {
+                assert_eq!(policy.writable, [at(path)]);
+                assert_eq!(policy.network, Network::Off);
+                assert!(policy.protect.contains(&at(dir).join("config")));
+            }
+        };
+        check("p", "p/.git", "p/.git/objects", true);
+        check("p", "p/.git", "trees", true);
+        // No command can have changed what lies above the root.
+        check("p/sub", "p/.git", "p/.git/objects", true);
+        check("p/sub", "p/.git", "p/.git/led/objects", false);
+        check("p", "p/.git", "p/.git/led/objects", false);
+        check("p", "else", "else/objects", false);
+        check("p", "p/.git/led", "p/.git/led/objects", false);
+    }
 }

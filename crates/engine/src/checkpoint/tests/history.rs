@@ -322,3 +322,30 @@ fn nothing_is_written_elsewhere() {
     let told = git(&world.root(), &["log", "--format=%s"]);
     assert_eq!((told.as_str(), outer()), ("inner\n", before));
 }
+
+/// Pipes where git keeps its files: nothing waits for them.
+#[test]
+fn pipes_in_a_git_folder_are_not_waited_for() {
+    let mut world = World::new();
+    rich(&world);
+    // Over the limit, so that objects are read one by one.
+    world.limits.history = 100_000;
+    fs::write(world.path(".git/objects/pack/tail"), noise(3, 5_000)).expect("a file");
+    let name = git(&world.root(), &["rev-parse", "HEAD"]);
+    let (folder, rest) = name.trim().split_at(2);
+    let object = format!("objects/{folder}/{rest}");
+    for name in [
+        "index",
+        "HEAD",
+        "packed-refs",
+        "logs/HEAD",
+        &object,
+        "objects/pack/x.idx",
+    ] {
+        let path = world.path(".git").join(name);
+        let _absent = fs::remove_file(&path);
+        let made = std::process::Command::new("mkfifo").arg(&path).status();
+        assert!(made.expect("mkfifo").success());
+        world.take();
+    }
+}
