@@ -49,6 +49,11 @@ fn raw(args: &str, row: Row) -> Row {
 fn scene(kind: Kind, config: &str) -> Scene {
     let server = Server::start([]);
     let config = fill(config, &server, None);
+    // These tests are about tools, not about who may call them.
+    let config = match config.contains("[permissions]") {
+        true => config,
+        false => config + "\n[permissions]\nheadless = \"allow\"\n",
+    };
     Scene::of(kind, &config, server)
 }
 
