@@ -51,7 +51,7 @@ pub fn loose(places: &Places) -> Vec<PathBuf> {
             if is(fs::FileType::is_symlink) {
                 continue;
             }
-            if is_loose(&path) {
+            if is_loose(&path) && !has_own_warning(&path) {
                 found.push(path.clone());
             }
             // The tree of a sub-agent has the rights of the project's own.
@@ -61,6 +61,12 @@ pub fn loose(places: &Places) -> Vec<PathBuf> {
         }
     }
     found
+}
+
+/// Files with keys, of which more is said elsewhere.
+fn has_own_warning(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default();
+    name == ".env" || name == crate::auth::AUTH_FILE
 }
 
 fn is_loose(path: &Path) -> bool {

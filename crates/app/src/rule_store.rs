@@ -77,6 +77,10 @@ pub fn written(
     let saved = Saved::new(boot);
     let (mut rules, mut names) = (Vec::new(), Vec::new());
     for target in targets(layer) {
+        // Nobody need know of a file that holds nothing yet.
+        if target == Target::Local && layer.is_none() && !saved.path(target).exists() {
+            continue;
+        }
         rules.extend(saved.edit(target, |file| file.rules())?);
         names.push(saved.shown(target));
     }

@@ -653,7 +653,7 @@ fn asks_are_answered_by_ops() {
             .flatten()
             .map(|o| &o["id"])
             .collect();
-        assert_eq!(ids, ["once", "session", "always", "deny"]);
+        assert_eq!(ids, ["once", "session", "always", "always_project", "deny"]);
         // Granted for the session: the same command is not asked for again.
         answer(&mut running, 2, json!({"choice": "session"}));
         let out = running.wait().ok();

@@ -49,7 +49,12 @@ fn raw(args: &str, row: Row) -> Row {
 fn scene(kind: Kind, config: &str) -> Scene {
     let server = Server::start([]);
     let config = fill(config, &server, None);
-    Scene::of(kind, &config, server).allowing_all()
+    // These tests are about tools, not about who may call them.
+    let config = match config.contains("[permissions]") {
+        true => config,
+        false => config + "\n[permissions]\nheadless = \"allow\"\n",
+    };
+    Scene::of(kind, &config, server)
 }
 
 fn fill(text: &str, server: &Server, root: Option<&TempWorkspace>) -> String {

@@ -14,9 +14,6 @@ use super::tree::Layer;
 /// What a project's file begins with when it is made for a rule.
 const OPENING: &str =
     "# Settings of Ostler for this project. `ostler trust` shows what of them needs trust.\n";
-/// The same of the person's own file for a project.
-const LOCAL_OPENING: &str =
-    "# Your own rules for one project. `ostler permissions list` shows them.\n";
 const INDENT: &str = "    ";
 
 /// A file with rules.
@@ -100,10 +97,10 @@ impl<'a> RuleFile<'a> {
         let old = match (old, self.layer) {
             (Some(old), _) => old,
             (None, Layer::Project) => OPENING.to_owned(),
-            (None, Layer::Local) => LOCAL_OPENING.to_owned(),
-            (None, Layer::Default | Layer::User | Layer::Environment | Layer::Flag) => {
-                String::new()
-            }
+            (
+                None,
+                Layer::Default | Layer::User | Layer::Local | Layer::Environment | Layer::Flag,
+            ) => String::new(),
         };
         let context = (self.places, self.tools);
         let (errors, _) = inspect(old.clone(), self.path, self.layer, context);

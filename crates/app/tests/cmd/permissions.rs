@@ -38,7 +38,10 @@ fn check_answers_without_running() {
             .keys()
             .map(String::as_str)
             .collect();
-        assert_eq!(keys, ["decision", "rule", "layer", "reason", "effects"]);
+        assert_eq!(
+            keys,
+            ["decision", "rule", "layer", "reason", "effects", "confined"]
+        );
         let text = |key: &str| value[key].as_str().unwrap_or("-").to_owned();
         format!("{} {} {}", text("decision"), text("rule"), text("layer"))
     };

@@ -30,8 +30,6 @@ pub struct Scene {
     pub kind: Kind,
     pub server: Server,
     pub space: TempWorkspace,
-    /// What becomes of calls that would be asked when nobody can be asked; `None` is the default.
-    pub headless: Option<&'static str>,
 }
 
 impl Scene {
@@ -52,24 +50,11 @@ impl Scene {
             kind,
             server,
             space,
-            headless: None,
-        }
-    }
-
-    /// For tests about something else than the guard: what would be asked runs.
-    pub fn allowing_all(self) -> Scene {
-        Scene {
-            headless: Some("allow"),
-            ..self
         }
     }
 
     pub fn ostler<const N: usize>(&self, args: [&str; N]) -> Run {
-        let run = self.space.run(env!("CARGO_BIN_EXE_ostler")).args(args);
-        match self.headless {
-            Some(headless) => run.env("OSTLER_PERMISSIONS__HEADLESS", headless),
-            None => run,
-        }
+        self.space.run(env!("CARGO_BIN_EXE_ostler")).args(args)
     }
 
     /// Runs one prompt to its end.

@@ -460,7 +460,7 @@ fn show_has_defaults_and_get_has_one() {
     permissions.allow = []  # default
     permissions.ask = []  # default
     permissions.deny = []  # default
-    permissions.headless = "allow"  # default
+    permissions.headless = "sandbox"  # default
     permissions.mode = "ask"  # default
     permissions.subagent = "inherit"  # default
     sandbox.allow_write = []  # default
