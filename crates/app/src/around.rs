@@ -4,14 +4,15 @@ use crate::drafts::{Drafts, Found};
 use crate::pictures;
 use crate::speech::filled;
 use ostler_engine::store::Store;
+use ostler_host::Border;
 use ostler_host::keyboard::{Keyboard, Typed};
 use ostler_tui::surroundings::{self, Fetch, Fetched, Kept, Name, Surroundings, Work};
 use ostler_wire::Word;
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 
 /// Names of one folder that a menu is given.
@@ -43,6 +44,8 @@ pub struct Places {
     pub sessions: PathBuf,
     /// Nothing is to be written.
     pub forgets: bool,
+    /// Which files may be read.
+    pub border: Arc<Border>,
 }
 
 /// The places, and a thread that writes what is to be kept, so that nobody waits for the disk.
@@ -158,7 +161,7 @@ impl Surroundings for Around {
             },
             Fetch::Image => Fetched::Image(pictures::on_clipboard()),
             Fetch::Picture(pasted) => Fetched::Picture {
-                image: pictures::at(&pasted, |path| places.folder(path)),
+                image: pictures::at(&pasted, |path| places.folder(path), &places.border),
                 pasted,
             },
             Fetch::Branch => Fetched::Branch(branch(&places.root)),
@@ -168,13 +171,26 @@ impl Surroundings for Around {
     fn editor(&self, text: &str) -> Work<io::Result<String>> {
         let program = self.places.editor.clone().unwrap_or_else(|| EDITOR.into());
         let text = text.to_owned();
+        let kept = Some(self.places.kept.clone()).filter(|_| !self.places.forgets);
         Box::new(move || {
-            let mut file = tempfile::Builder::new().suffix(".md").tempfile()?;
+            // Editors read settings of the folder they start in and of that of the file: neither is the project, nor a place
+            // that commands may write.
+            let folder = match kept {
+                Some(kept) => {
+                    ostler_host::private_dir(&kept)?;
+                    tempfile::tempdir_in(kept)?
+                }
+                None => tempfile::tempdir()?,
+            };
+            let builder = &mut tempfile::Builder::new();
+            let mut file = builder.suffix(".md").tempfile_in(folder.path())?;
             file.write_all(text.as_bytes())?;
             file.flush()?;
             let mut words = program.split_whitespace();
             let name = words.next().unwrap_or(EDITOR);
-            let status = Command::new(name).args(words).arg(file.path()).status()?;
+            let mut editor = Command::new(name);
+            editor.current_dir(folder.path());
+            let status = editor.args(words).arg(file.path()).status()?;
             if !status.success() {
                 return Err(io::Error::other(filled(Word::EndedWith, &[&name, &status])));
             }
@@ -254,7 +270,7 @@ impl Places {
         ostler_host::private_dir(&self.kept)?;
         let mut line = serde_json::to_string(text)?;
         line.push('\n');
-        let mut file = OpenOptions::new()
+        let mut file = ostler_host::private_options()
             .create(true)
             .append(true)
             .open(self.history_file())?;
@@ -290,6 +306,7 @@ mod tests {
             editor: None,
             sessions: root.join("sessions"),
             forgets: false,
+            border: Arc::new(Border::none()),
         }
     }
 

@@ -248,13 +248,23 @@ fn what_a_server_may_do_is_judged_like_everything_else() {
     let headless = "\n[permissions]\nheadless = \"deny\"\n";
     let denied = "\n[permissions]\ndeny = [\"Read(.env)\", \"mcp__fake__look\"]\n";
     let trusted = "\n[permissions]\nheadless = \"deny\"\n[[plugins]]\nname = \"fake\"\ncommand = \"sh\"\nargs = [\"${OSTLER_HOME}/fake.sh\"]\ntrusted_read_only_tools = [\"go\"]\n";
+    let default = "\n[permissions]\nask = []\n";
+    let allowed = "\n[permissions]\nallow = [\"mcp__fake__go\"]\n";
+    let denied_in_part = "\n[permissions]\nallow = [\"mcp__fake\"]\ndeny = [\"Read(.env)\"]\n";
     for (rules, tool, args, expect) in [
-        ("", "mcp__fake__go", json!({}), "ran"),
+        (default, "mcp__fake__go", json!({}), "blocked"),
+        (default, "mcp__fake__look", json!({}), "ran"),
+        (allowed, "mcp__fake__go", json!({}), "ran"),
         (headless, "mcp__fake__go", json!({}), "blocked"),
         (headless, "mcp__fake__look", json!({}), "ran"),
         (denied, "mcp__fake__look", json!({}), "blocked"),
-        (denied, "mcp__fake__go", json!({"path": "a"}), "ran"),
-        (denied, "mcp__fake__go", json!({"path": ".env"}), "blocked"),
+        (denied_in_part, "mcp__fake__go", json!({"path": "a"}), "ran"),
+        (
+            denied_in_part,
+            "mcp__fake__go",
+            json!({"path": ".env"}),
+            "blocked",
+        ),
         (trusted, "mcp__fake__go", json!({}), "ran"),
     ] {
         assert_eq!(

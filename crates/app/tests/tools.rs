@@ -49,7 +49,7 @@ fn raw(args: &str, row: Row) -> Row {
 fn scene(kind: Kind, config: &str) -> Scene {
     let server = Server::start([]);
     let config = fill(config, &server, None);
-    Scene::of(kind, &config, server)
+    Scene::of(kind, &config, server).allowing_all()
 }
 
 fn fill(text: &str, server: &Server, root: Option<&TempWorkspace>) -> String {
@@ -870,7 +870,7 @@ fn calls_that_are_not_quite_json_run_or_say_why_not() {
         check(
             &scene,
             &[
-                raw(r#"{"path": "a.txt", "offset": 1, "limit": 1"#, line(1)),
+                raw(r#"{"offset": 1, "limit": 1, "path": "a.txt""#, line(1)),
                 raw("```json\n{\"path\": \"a.txt\", \"offset\": \"2\", \"limit\": \"1\"}\n```", line(2)),
                 raw(r#"[{"path": "a.txt", "offset": 3.0, "limit": 1}]"#, line(3)),
                 raw(r#"{'path': 'a.txt', 'offset': 4, 'limit': 1,}"#, line(4)),
@@ -903,7 +903,7 @@ fn a_call_that_was_cut_off_is_not_run() {
         assert!(!scene.space.exists("cut"));
         let (_, text, _) = scene.server.request(1).tool_results().remove(0);
         assert!(
-            text.contains("was cut off before its arguments were complete"),
+            text.contains("were cut off after 22 bytes, so it was not run"),
             "{text}"
         );
     }
@@ -915,7 +915,6 @@ fn calls_written_as_text_are_calls() {
         for text in [
             "<tool_call>\n{\"name\": \"bash\", \"arguments\": {\"command\": \"echo found\"}}\n</tool_call>",
             "<function_calls><invoke name=\"bash\"><parameter name=\"command\">echo found</parameter></invoke></function_calls>",
-            "```json\n{\"name\": \"bash\", \"arguments\": {\"command\": \"echo found\"}}\n```",
             "<function=bash><parameter=command>echo found</parameter></function>",
         ] {
             let steps = [Step::answer().text(text), Step::answer().text("done")];

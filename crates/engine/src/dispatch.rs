@@ -8,9 +8,11 @@ pub mod own;
 mod permit;
 mod question;
 mod regrant;
+mod rejudge;
 
 pub use afford::{Afforded, afford};
 pub use offer::{Offered, offer};
+pub use permit::Leave;
 
 use crate::commands;
 use crate::cut::clip;
@@ -26,7 +28,6 @@ use crate::tools::{Held, skill::Skill};
 use futures_util::stream::FuturesOrdered;
 use futures_util::{FutureExt, StreamExt};
 use ostler_wire::{Access, Body, Delta, Json, Message, ToolResult, ToolUse, Word};
-use permit::Leave;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 use tokio::sync::OwnedSemaphorePermit;
@@ -49,6 +50,10 @@ pub(crate) struct Prepared {
     pub accesses: Vec<Access>,
     /// What hooks said of it.
     pub permission: Permission,
+    /// What a call that runs beside others was given.
+    pub leave: Leave,
+    /// What the person reads with the question.
+    pub remark: Option<String>,
 }
 
 /// What happened to the calls, for the turn's breaker.
@@ -136,8 +141,12 @@ pub async fn dispatch(
             delegate(desk, inbox, prepared, &mut together, cancel, &mut done).await?;
             continue;
         }
-        if reader && allowed_quietly(desk, inbox, &prepared).await {
-            together.push(prepared);
+        let quietly = match reader {
+            true => allowed_quietly(desk, inbox, &prepared).await,
+            false => None,
+        };
+        if let Some(leave) = quietly {
+            together.push(Prepared { leave, ..prepared });
             if together.len() >= MAX_TOGETHER {
                 run_together(desk, inbox, &mut together, cancel, &mut done).await?;
             }
@@ -235,6 +244,8 @@ fn prepare(desk: &Desk, call: ToolUse) -> Result<Prepared, Box<(ToolUse, ToolErr
             tool,
             args,
             permission: Permission::AsEver,
+            leave: Leave::default(),
+            remark: None,
         }),
         Err(error) => Err(Box::new((call, error))),
     }
@@ -310,12 +321,13 @@ async fn delegate(
 }
 
 /// Whether a reader may run beside others: nobody has to be asked. A stop while that is found out is a no.
-async fn allowed_quietly(desk: &Desk, inbox: &mut Inbox, prepared: &Prepared) -> bool {
+async fn allowed_quietly(desk: &Desk, inbox: &mut Inbox, prepared: &Prepared) -> Option<Leave> {
     let gate = desk.gate(&*prepared.tool, &prepared.accesses);
     let deciding = desk.decide(prepared.tool.name(), &prepared.accesses, gate);
-    let decision = inbox.attend(deciding).await;
+    let decision = inbox.attend(deciding).await.ok()?;
     let asks = prepared.permission == Permission::Ask;
-    !asks && gate == Gate::Open && decision.is_ok_and(|d| d.verdict == Verdict::Allow)
+    let quiet = !asks && gate == Gate::Open && decision.verdict == Verdict::Allow;
+    quiet.then(|| Leave::unasked(prepared, &decision))
 }
 
 async fn run_together(
@@ -328,7 +340,8 @@ async fn run_together(
     let mut calls = Vec::with_capacity(batch.len());
     let mut running = FuturesOrdered::new();
     for prepared in batch.drain(..) {
-        let cx = desk.context(&prepared.call.id, prepared.tool.name(), &[], cancel.clone());
+        let (id, name) = (&prepared.call.id, prepared.tool.name());
+        let cx = desk.context(id, name, &prepared.leave, cancel.clone());
         started(desk, &prepared);
         running.push_back(timed(prepared.tool.clone(), prepared.args.clone(), cx));
         calls.push(prepared);
@@ -345,9 +358,9 @@ async fn run_together(
             Ok(Some(finished)) => finished,
             Ok(None) | Err(Stopped) => (Err(interrupted()), Duration::ZERO),
         };
-        let (result, took) =
-            regrant::offer(desk, inbox, &prepared, &Leave::default(), finished, cancel).await?;
-        let wrote = result.is_ok() && prepared.accesses.iter().any(changes);
+        let ended = rejudge::judge_again(desk, inbox, &prepared, finished, cancel).await?;
+        let (result, took) = ended.finished;
+        let wrote = ended.wrote || result.is_ok() && prepared.accesses.iter().any(changes);
         conclude(desk, inbox, &prepared, (result, took), (cancel, done)).await?;
         if let Some(goal) = desk.standing.goal.as_mut().filter(|_| wrote) {
             goal.changed();
@@ -368,7 +381,7 @@ async fn run_alone(
         Err(error) => return refuse(desk, &prepared.call, error, done),
     };
     let name = prepared.tool.name();
-    let mut cx = desk.context(&prepared.call.id, name, &leave.hosts, cancel.clone());
+    let mut cx = desk.context(&prepared.call.id, name, &leave, cancel.clone());
     if let Some(question) = prepared.tool.question(&prepared.args) {
         match question::put(desk, inbox, name, question).await {
             Ok(answer) => cx.answer = answer,
@@ -385,12 +398,14 @@ async fn run_alone(
         return refuse(desk, &prepared.call, never_ran(), done);
     }
     let finished = run_in_turn(desk, inbox, &prepared, cx, turn).await;
-    let (mut result, took) =
-        regrant::offer(desk, inbox, &prepared, &leave, finished, cancel).await?;
+    let prepared = Prepared { leave, ..prepared };
+    let name = prepared.tool.name();
+    let ended = rejudge::judge_again(desk, inbox, &prepared, finished, cancel).await?;
+    let (mut result, took) = ended.finished;
     if let Ok(ended) = &mut result {
         question::settle(desk, name, answer.as_ref(), ended);
     }
-    let wrote = result.is_ok() && prepared.accesses.iter().any(changes);
+    let wrote = ended.wrote || result.is_ok() && prepared.accesses.iter().any(changes);
     conclude(desk, inbox, &prepared, (result, took), (cancel, done)).await?;
     if let Some(ran) = done.calls.last_mut() {
         ran.wrote = wrote;
@@ -460,7 +475,7 @@ fn started(desk: &Desk, prepared: &Prepared) {
 /// Whether something may be different afterwards.
 fn changes(access: &Access) -> bool {
     match access {
-        Access::Read(_) | Access::Net(_) | Access::Job(_) => false,
+        Access::Read(_) | Access::Net(_) | Access::Job(_) | Access::History => false,
         Access::Run(_) => !access.is_read_only(),
         Access::Mcp { read_only, .. } | Access::Delegate { read_only, .. } => !read_only,
         Access::Write(_) | Access::Memory => true,

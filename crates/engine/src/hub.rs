@@ -58,10 +58,35 @@ pub trait Models: Send + Sync {
 
 /// Keeps the rules that the person wants to hold for ever. The binary implements it on the configuration.
 pub trait RuleStore: Send + Sync {
-    /// The file that `save` would write to, ready to show.
-    fn place(&self) -> String;
+    /// The file that `save` would write to, ready to show. None where that one is not to be written.
+    fn place(&self, keep: Keep) -> Option<String>;
     /// Adds an allow rule. Where it was written, ready to show.
-    fn save(&self, rule: &str) -> Result<String, String>;
+    fn save(&self, rule: &str, keep: Keep) -> Result<String, String>;
+}
+
+/// Whose file a rule that outlives the session is written to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// The person's own, for this project.
+    Person,
+    /// The repository's, which others get, too.
+    Repository,
+}
+
+impl Keep {
+    pub const ALL: [Self; 2] = [Self::Person, Self::Repository];
+
+    /// The answer that means it.
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::Person => "always",
+            Self::Repository => "always_project",
+        }
+    }
+
+    pub fn from_id(id: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|keep| keep.id() == id)
+    }
 }
 
 /// Knows when the person tightened the rules while a session runs. The binary implements it on the configuration.
@@ -448,6 +473,7 @@ impl LocalHub {
         if let Some(heir) = heir {
             crew::settle(&mut desk, heir);
         }
+        desk.open_own_files();
         let is_new = desk.log.is_empty();
         let opening = self.opening(&mut past, is_new, (&reference, title), &prefix);
         let (mode, window) = (
@@ -501,6 +527,9 @@ impl LocalHub {
         let artifacts =
             Artifacts::new(past.folder.clone()).redacting(self.options.redactor.clone());
         let history = self.store().history(&options.home, Some(&past.id));
+        let temp = options.tools.sandbox.seen_as_tmp();
+        let mut kept = options.tools.sandbox.policy.writable.clone();
+        kept.extend([options.home.clone(), past.folder.clone()]);
         let shop = Shop {
             servers: self.servers.clone(),
             ..Shop::new(options, artifacts, &feed, history, self.writing.clone())
@@ -514,7 +543,9 @@ impl LocalHub {
             policy: Arc::new(options.policy.clone()),
             scope: Arc::new(
                 Scope::new(&options.root, options.user_home.clone())
-                    .with_shell(&options.tools.shell),
+                    .with_shell(&options.tools.shell)
+                    .with_temp(temp, kept)
+                    .held_by(options.policy.containment),
             ),
             shop,
             manner: Manner {

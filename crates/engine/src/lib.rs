@@ -1,6 +1,7 @@
 //! Sessions: the log, the turn, dispatch, tools and policy. It never prints, exits, or reads env or home: the binary passes values in.
 
 mod accept;
+mod arguments;
 mod artifacts;
 mod aside;
 mod asks;
@@ -69,5 +70,5 @@ mod turn;
 mod worktree;
 
 pub use extra::{Extra, Tell};
-pub use hub::{LocalHub, Models, Options, RuleNews, RuleStore, RuleWatch};
+pub use hub::{Keep, LocalHub, Models, Options, RuleNews, RuleStore, RuleWatch};
 pub use templates::Shelf;

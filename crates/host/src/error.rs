@@ -40,6 +40,19 @@ pub enum Error {
     Reserved {
         path: PathBuf,
     },
+    /// It decides what runs later, and only the person's own yes opens it to tools.
+    Protected {
+        path: PathBuf,
+    },
+    /// It really lies outside of the border, and nobody allowed to read it.
+    Beyond {
+        path: PathBuf,
+    },
+    /// A rule forbids to read what really lies there.
+    Withheld {
+        path: PathBuf,
+        rule: String,
+    },
     Exists {
         path: PathBuf,
     },
@@ -102,7 +115,10 @@ impl Error {
             Self::NotRegular { .. }
             | Self::Forbidden { .. }
             | Self::Outside { .. }
-            | Self::Reserved { .. } => "forbidden",
+            | Self::Reserved { .. }
+            | Self::Protected { .. }
+            | Self::Withheld { .. } => "forbidden",
+            Self::Beyond { .. } => "outside",
             Self::Exists { .. } => "exists",
             Self::Read { .. } => "read_error",
             Self::MakeDirectory { .. } => "mkdir_error",
@@ -145,6 +161,11 @@ impl From<&Error> for Why {
                 Why::ours(Word::HostOutside, [name(path), folders])
             }
             Error::Reserved { path } => at(Word::HostReserved, path),
+            Error::Protected { path } => at(Word::HostProtected, path),
+            Error::Beyond { path } => at(Word::HostBeyond, path),
+            Error::Withheld { path, rule } => {
+                Why::ours(Word::HostWithheld, [name(path), rule.as_str().into()])
+            }
             Error::Exists { path } => at(Word::HostExists, path),
             Error::TooManyLinks { path } => at(Word::HostLinks, path),
             Error::Changed { path } => at(Word::HostChanged, path),

@@ -14,13 +14,16 @@ use super::tree::Layer;
 /// What a project's file begins with when it is made for a rule.
 const OPENING: &str =
     "# Settings of Ostler for this project. `ostler trust` shows what of them needs trust.\n";
+/// The same of the person's own file for a project.
+const LOCAL_OPENING: &str =
+    "# Your own rules for one project. `ostler permissions list` shows them.\n";
 const INDENT: &str = "    ";
 
 /// A file with rules.
 #[derive(Debug, Clone, Copy)]
 pub struct RuleFile<'a> {
     pub path: &'a Path,
-    /// Whose file it is: User or Project.
+    /// Whose file it is: User, Local or Project.
     pub layer: Layer,
     pub places: &'a Places,
     pub tools: &'a [&'a str],
@@ -97,6 +100,7 @@ impl<'a> RuleFile<'a> {
         let old = match (old, self.layer) {
             (Some(old), _) => old,
             (None, Layer::Project) => OPENING.to_owned(),
+            (None, Layer::Local) => LOCAL_OPENING.to_owned(),
             (None, Layer::Default | Layer::User | Layer::Environment | Layer::Flag) => {
                 String::new()
             }
@@ -153,7 +157,7 @@ impl Draft<'_> {
             return Err(ConfigError::new(errors));
         }
         let bom = if starts_with_bom(path) { BOM } else { "" };
-        save(path, &places.shown(path), &format!("{bom}{text}"))
+        save(path, places, &format!("{bom}{text}"))
     }
 }
 

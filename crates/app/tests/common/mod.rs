@@ -14,11 +14,24 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
+/// Answers a question of the terminal UI, once it takes an answer.
+#[cfg(unix)]
+#[track_caller]
+pub fn answer(term: &mut ostler_testkit::Term, keys: &str) {
+    term.wait_until("a question that takes an answer", |screen| {
+        let mut rows = screen.lines();
+        rows.any(|row| row.starts_with("enter select · ") || row.starts_with("space mark · "))
+    });
+    term.keys(keys);
+}
+
 /// One vendor, one home, one project.
 pub struct Scene {
     pub kind: Kind,
     pub server: Server,
     pub space: TempWorkspace,
+    /// What becomes of calls that would be asked when nobody can be asked; `None` is the default.
+    pub headless: Option<&'static str>,
 }
 
 impl Scene {
@@ -39,11 +52,24 @@ impl Scene {
             kind,
             server,
             space,
+            headless: None,
+        }
+    }
+
+    /// For tests about something else than the guard: what would be asked runs.
+    pub fn allowing_all(self) -> Scene {
+        Scene {
+            headless: Some("allow"),
+            ..self
         }
     }
 
     pub fn ostler<const N: usize>(&self, args: [&str; N]) -> Run {
-        self.space.run(env!("CARGO_BIN_EXE_ostler")).args(args)
+        let run = self.space.run(env!("CARGO_BIN_EXE_ostler")).args(args);
+        match self.headless {
+            Some(headless) => run.env("OSTLER_PERMISSIONS__HEADLESS", headless),
+            None => run,
+        }
     }
 
     /// Runs one prompt to its end.

@@ -42,7 +42,10 @@ pub fn scene(
     servers: &[(&str, String)],
     steps: impl IntoIterator<Item = Step>,
 ) -> Scene {
-    let scene = Scene::with_config(Kind::Chat, more, steps);
+    let scene = match more.contains("[permissions]") {
+        true => Scene::with_config(Kind::Chat, more, steps),
+        false => Scene::with_config(Kind::Chat, more, steps).allowing_all(),
+    };
     for (name, text) in servers {
         scene
             .space

@@ -49,6 +49,12 @@ impl Repository {
         })
     }
 
+    /// Whether the git folders are the same.
+    pub fn is_at(&self, other: &Self) -> bool {
+        let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        real(&self.dir) == real(&other.dir)
+    }
+
     pub fn exclude(&self) -> PathBuf {
         self.common.join("info/exclude")
     }

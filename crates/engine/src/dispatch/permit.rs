@@ -5,25 +5,50 @@ use crate::commands::{self, SESSION};
 use crate::cut::clip;
 use crate::desk::Desk;
 use crate::hooks::Permission;
+use crate::hub::{Keep, RuleStore};
 use crate::inbox::{Answer, Inbox, Stopped};
 use crate::log::LogError;
 use crate::mcp::{Fleet, Kept, Trust};
 use crate::policy::{
-    BUILT_IN, Call, Decision, Gate, Headless, Mode, Policy, Posture, Rule, Verdict,
+    BUILT_IN, Call, Decision, Gate, Mode, Policy, Posture, Refusal, Rule, Verdict, headless,
     needs_a_fresh_yes, propose,
 };
+use crate::resolve;
 use crate::tool::ToolError;
 use ostler_wire::{Access, Approval, Ask, AskKind, Body, Choice, Language, Notice, Word};
+use std::path::PathBuf;
 use std::sync::Arc;
 
+/// Characters of a refused call that the person reads.
+const MAX_SUBJECT: usize = 300;
+/// Characters of an address that are shown; of a longer one, its beginning and its end.
+const MAX_ADDRESS: usize = 600;
+const MAX_ADDRESS_HEAD: usize = 300;
+const MAX_ADDRESS_TAIL: usize = 200;
 /// Characters of a fact's name that are shown.
 const MAX_NAME: usize = 80;
 
 /// What a call that may run was given beyond what holds anyway.
-#[derive(Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Leave {
     /// Named by the call, and allowed with it by the person.
     pub hosts: Vec<String>,
+    /// The command runs unasked only because it reads, so it runs in the reader's sandbox.
+    pub read_only: bool,
+    /// Real paths of the files that it was allowed to touch.
+    pub paths: Vec<PathBuf>,
+}
+
+impl Leave {
+    /// What a call that runs unasked gets, by what decided it.
+    pub(crate) fn unasked(prepared: &Prepared, decision: &Decision) -> Self {
+        let runs = |access: &Access| matches!(access, Access::Run(_));
+        Self {
+            paths: decision.touched.clone(),
+            read_only: decision.runs_as_reader() && prepared.accesses.iter().any(runs),
+            ..Self::default()
+        }
+    }
 }
 
 /// What "for the session" and "always" would mean for a call.
@@ -66,26 +91,96 @@ pub async fn permit(
     }
     let fresh = needs_a_fresh_yes(&prepared.accesses);
     let refuses = desk.standing.stance.refuses_prompts();
-    match (
-        decision.verdict,
-        desk.manner.interactive,
-        desk.policy.headless,
-    ) {
-        (Verdict::Allow, _, _) => Ok(Ok(Leave::default())),
+    let paths = decision.touched.clone();
+    let leave = match (decision.verdict, desk.manner.interactive) {
+        (Verdict::Allow, _) => Ok(Ok(Leave::unasked(prepared, &decision))),
         // Whoever trusts the tool for planning was asked about this very call.
-        (Verdict::Ask, _, _) if gate == Gate::Trust => Ok(Ok(Leave::default())),
-        (Verdict::Ask, false, Headless::Allow) if !fresh && !refuses => Ok(Ok(Leave::default())),
-        (Verdict::Ask, true, _) if !refuses => ask(desk, inbox, prepared, decision).await,
-        (Verdict::Deny, _, _) | (Verdict::Ask, _, _) => {
+        (Verdict::Ask, _) if gate == Gate::Trust => Ok(Ok(Leave::default())),
+        (Verdict::Ask, true) if !refuses => ask(desk, inbox, prepared, decision).await,
+        (Verdict::Ask, false) if !fresh && !refuses => {
+            match unattended(desk, inbox, prepared, &decision).await {
+                Ok(Ok(())) => Ok(Ok(Leave::default())),
+                Ok(Err(refusal)) => {
+                    record(desk, prepared, &decision, &Answer::from("deny"), None)?;
+                    refuse_unattended(desk, prepared, &refusal).map(Err)
+                }
+                Err(Stopped) => Ok(Err(never_ran())),
+            }
+        }
+        (Verdict::Deny | Verdict::Ask, _) => {
             record(desk, prepared, &decision, &Answer::from("deny"), None)?;
             Ok(Err(blocked(desk, prepared, &decision)))
         }
+    }?;
+    Ok(leave.map(|leave| Leave { paths, ..leave }))
+}
+
+/// What the setting for runs without a person says to a call that would be asked.
+async fn unattended(
+    desk: &Desk,
+    inbox: &mut Inbox,
+    prepared: &Prepared,
+    decision: &Decision,
+) -> Result<Result<(), Refusal>, Stopped> {
+    let host = desk.shop.host.as_ref();
+    let resolving = resolve::resolved(host, &prepared.accesses, &desk.policy, &desk.scope);
+    let resolved = inbox.attend(resolving).await?;
+    let call = Call {
+        tool: prepared.tool.name(),
+        accesses: &prepared.accesses,
+        scope: &desk.scope,
+        resolved: &resolved,
+    };
+    if decision.only_person {
+        // No setting answers for the person; the refusal names the rule that does.
+        let rules = decision.touched.iter().map(|path| {
+            let below = path.strip_prefix(&desk.scope.root);
+            let named = below.map_or_else(
+                |_| path.display().to_string(),
+                |below| format!("./{}", below.display()),
+            );
+            headless::allow(&format!("Edit({named})"))
+        });
+        let refusal = Refusal {
+            reason: decision.reason,
+            flags: rules.collect(),
+        };
+        return Ok(headless::hold(&desk.policy, call).and(Err(refusal)));
     }
+    let rule = decision.rule.as_deref();
+    Ok(headless::answer(&desk.policy, call, rule))
+}
+
+/// The person reads what would allow it, and so does the model.
+fn refuse_unattended(
+    desk: &mut Desk,
+    prepared: &Prepared,
+    refusal: &Refusal,
+) -> Result<ToolError, LogError> {
+    let language = desk.manner.language;
+    let subject = subject(desk, prepared);
+    let flags = refusal.flags.join(" ");
+    let text = language.fill(
+        Word::HeadlessRefused,
+        &[
+            &clip(&subject, MAX_SUBJECT),
+            language.say(refusal.reason),
+            &flags,
+        ],
+    );
+    desk.commit(vec![Body::Notice(Notice { text })])?;
+    let reason = Language::English.say(refusal.reason);
+    Ok(ToolError::new(
+        "blocked",
+        format!(
+            "Blocked, because nobody can be asked and {reason}: {subject}. Do it another way, or say in your answer what you need: the person can allow it with {flags}."
+        ),
+    ))
 }
 
 /// A hook answers for the person where no rule speaks, and may always want them asked. A deny is a deny.
 fn hooked(prepared: &Prepared, decision: &mut Decision) {
-    let fresh = needs_a_fresh_yes(&prepared.accesses);
+    let fresh = needs_a_fresh_yes(&prepared.accesses) || decision.only_person;
     match (prepared.permission, decision.verdict) {
         (Permission::Allow, Verdict::Ask) if decision.rule.is_none() && !fresh => {
             decision.verdict = Verdict::Allow;
@@ -136,6 +231,10 @@ pub fn blocked(desk: &Desk, prepared: &Prepared, decision: &Decision) -> ToolErr
             )
         }
         (Some(rule), _) => format!(" by the rule {rule}"),
+        (None, Verdict::Ask) if decision.only_person || !decision.outside.is_empty() => format!(
+            ", because {}, and nobody can be asked",
+            Language::English.say(decision.reason)
+        ),
         (None, Verdict::Ask) => ", because nobody can be asked".to_owned(),
         (None, Verdict::Allow | Verdict::Deny) => String::new(),
     };
@@ -267,10 +366,10 @@ async fn ask(
     let preview = preview(desk, inbox, prepared).await;
     let ask = Ask {
         kind: AskKind::Permission,
-        subject: subject(desk, prepared),
+        subject: with_real_paths(desk, prepared, &decision),
         tool: Some(prepared.tool.name().to_owned()),
         options: options(desk, scopes.as_ref()),
-        preview,
+        preview: prepared.remark.clone().or(preview),
         ..Ask::default()
     };
     let offered: Vec<String> = ask.options.iter().map(|o| o.id.clone()).collect();
@@ -282,14 +381,19 @@ async fn ask(
     if !offered.contains(&answer.choice) {
         answer.choice = "deny".into();
     }
-    let saved = match (&mut scopes, answer.choice.as_str()) {
-        (Some(scopes), "always") => save(desk, inbox, &mut scopes.rules).await?,
-        _ => None,
+    let keep = Keep::from_id(&answer.choice);
+    let saved = match (&mut scopes, keep) {
+        (Some(scopes), Some(keep)) => save(desk, inbox, &mut scopes.rules, keep).await?,
+        (Some(_) | None, _) => None,
     };
-    let chosen = answer.choice.clone();
-    if chosen == "always" && saved.is_none() {
-        answer.choice = "session".into();
+    if keep.is_some() {
+        let kept = if saved.is_some() { "always" } else { "session" };
+        answer.choice = kept.into();
     }
+    let chosen = match keep {
+        Some(_) => "always".to_owned(),
+        None => answer.choice.clone(),
+    };
     record(desk, prepared, &decision, &answer, saved)?;
     Ok(match (chosen.as_str(), scopes) {
         ("once", _) => Ok(leave(prepared)),
@@ -299,6 +403,9 @@ async fn ask(
         }
         ("session", Some(_)) => {
             desk.standing.grant(&prepared.accesses);
+            if !prepared.accesses.iter().any(Access::needs_permission) {
+                desk.standing.reads.extend(decision.touched);
+            }
             Ok(leave(prepared))
         }
         // Also where saving failed: it holds for the session, and no wider than was read.
@@ -308,6 +415,18 @@ async fn ask(
         }
         _ => Err(refused(answer.reason)),
     })
+}
+
+/// The subject, and what a path in it really is where that lies outside.
+fn with_real_paths(desk: &Desk, prepared: &Prepared, decision: &Decision) -> String {
+    let mut subject = subject(desk, prepared);
+    for path in &decision.outside {
+        let path = desk.scope.shown(path);
+        if !subject.contains(&path) {
+            subject.push_str(&format!(" -> {path}"));
+        }
+    }
+    subject
 }
 
 fn refused(reason: Option<String>) -> ToolError {
@@ -334,10 +453,12 @@ pub fn leave(prepared: &Prepared) -> Leave {
         | Access::Mcp { .. }
         | Access::Job(_)
         | Access::Delegate { .. }
-        | Access::Memory => None,
+        | Access::Memory
+        | Access::History => None,
     };
     Leave {
         hosts: prepared.accesses.iter().filter_map(host).collect(),
+        ..Leave::default()
     }
 }
 
@@ -359,6 +480,8 @@ fn scopes(desk: &Desk, prepared: &Prepared) -> Scopes {
         language.say(Word::ScopeCommand).into()
     } else if has(|a| matches!(a, Access::Write(_))) {
         language.say(Word::MayEditAll).into()
+    } else if let Some(Access::Net(host)) = prepared.accesses.first() {
+        language.fill(Word::WholeHost, &[host])
     } else {
         language.say(Word::ScopeCall).into()
     };
@@ -390,17 +513,33 @@ fn options(desk: &Desk, scopes: Option<&Scopes>) -> Vec<Choice> {
             detail: Some(scopes.session.clone()),
             ..Choice::new("session", language.say(Word::AllowSession))
         });
-        if let (Some(store), false) = (&desk.shop.rules, scopes.rules.is_empty()) {
-            options.push(Choice {
-                detail: Some(
-                    language.fill(Word::InPlace, &[&texts(&scopes.rules), &store.place()]),
-                ),
-                ..Choice::new("always", language.say(Word::AllowAlways))
-            });
-        }
+        options.extend(lasting(desk, &scopes.rules));
     }
     options.push(Choice::new("deny", language.say(Word::DenyReason)));
     options
+}
+
+/// The choices that outlive the session: one per file that a rule can be written to.
+pub fn lasting(desk: &Desk, rules: &[Rule]) -> Vec<Choice> {
+    let language = desk.manner.language;
+    let (Some(store), false) = (&desk.shop.rules, rules.is_empty()) else {
+        return Vec::new();
+    };
+    let mut what = texts(rules);
+    if rules.iter().any(Rule::is_about_hosts) {
+        what = language.fill(Word::WholeHost, &[&what]);
+    }
+    let choice = |keep: Keep| {
+        let label = match keep {
+            Keep::Person => Word::AllowAlways,
+            Keep::Repository => Word::AllowRepository,
+        };
+        Some(Choice {
+            detail: Some(language.fill(Word::InPlace, &[&what, &store.place(keep)?])),
+            ..Choice::new(keep.id(), language.say(label))
+        })
+    };
+    Keep::ALL.into_iter().filter_map(choice).collect()
 }
 
 pub fn texts(rules: &[Rule]) -> String {
@@ -410,14 +549,24 @@ pub fn texts(rules: &[Rule]) -> String {
 
 async fn objection(desk: &Desk, inbox: &mut Inbox, prepared: &Prepared) -> Option<ToolError> {
     let cancel = inbox.turn();
-    let cx = desk.context(&prepared.call.id, prepared.tool.name(), &[], cancel);
+    let cx = desk.context(
+        &prepared.call.id,
+        prepared.tool.name(),
+        &Leave::default(),
+        cancel,
+    );
     let checking = prepared.tool.objection(prepared.args.clone(), cx);
     inbox.attend(checking).await.ok()?
 }
 
 async fn preview(desk: &Desk, inbox: &mut Inbox, prepared: &Prepared) -> Option<String> {
     let cancel = inbox.turn();
-    let cx = desk.context(&prepared.call.id, prepared.tool.name(), &[], cancel);
+    let cx = desk.context(
+        &prepared.call.id,
+        prepared.tool.name(),
+        &Leave::default(),
+        cancel,
+    );
     let looking = prepared.tool.preview(prepared.args.clone(), cx);
     let diff = inbox.attend(looking).await.ok()??;
     Some(match diff.is_empty() {
@@ -432,13 +581,14 @@ pub async fn save(
     desk: &mut Desk,
     inbox: &mut Inbox,
     rules: &mut [Rule],
+    keep: Keep,
 ) -> Result<Option<String>, LogError> {
     let Some(store) = desk.shop.rules.clone() else {
         return Ok(None);
     };
     let language = desk.manner.language;
     let lines: Vec<String> = rules.iter().map(Rule::canonical).collect();
-    let saving = tokio::task::spawn_blocking(move || save_all(&store, &lines));
+    let saving = tokio::task::spawn_blocking(move || save_all(&store, &lines, keep));
     let saved = match inbox.attend(saving).await {
         Ok(Ok(saved)) => saved,
         Ok(Err(_)) => Err(language.say(Word::SaveLost).into()),
@@ -458,10 +608,10 @@ pub async fn save(
     }
 }
 
-fn save_all(store: &Arc<dyn crate::hub::RuleStore>, rules: &[String]) -> Result<String, String> {
+fn save_all(store: &Arc<dyn RuleStore>, rules: &[String], keep: Keep) -> Result<String, String> {
     let mut place = String::new();
     for rule in rules {
-        place = store.save(rule)?;
+        place = store.save(rule, keep)?;
     }
     Ok(place)
 }
@@ -491,6 +641,17 @@ pub fn commit_approval(
     })])
 }
 
+/// An address as it is, or without its middle where it is very long.
+fn shorten(text: &str) -> String {
+    let count = text.chars().count();
+    if count <= MAX_ADDRESS {
+        return text.to_owned();
+    }
+    let head: String = text.chars().take(MAX_ADDRESS_HEAD).collect();
+    let tail: String = text.chars().skip(count - MAX_ADDRESS_TAIL).collect();
+    format!("{head} […{count} characters…] {tail}")
+}
+
 /// What a call is about, for people.
 pub fn subject(desk: &Desk, prepared: &Prepared) -> String {
     let name = prepared.tool.name();
@@ -517,7 +678,11 @@ pub fn subject(desk: &Desk, prepared: &Prepared) -> String {
                 let texts: Vec<&str> = segments.iter().map(|s| s.text.as_str()).collect();
                 texts.join("; ")
             }
-            Access::Net(host) => host.clone(),
+            // What an address or a search says leaves the machine with it.
+            Access::Net(host) => match said(&["url", "query"]) {
+                Some(sent) => shorten(sent),
+                None => host.clone(),
+            },
             Access::Mcp { server, tool, .. } => format!("{server} {tool}"),
             Access::Job(id) => id.clone(),
             // Who says yes has to see to what.
@@ -525,6 +690,7 @@ pub fn subject(desk: &Desk, prepared: &Prepared) -> String {
                 Some(what) => format!("{role}: {what}"),
                 None => role.clone(),
             },
+            Access::History => desk.manner.language.say(Word::AllHistory).into(),
             Access::Memory => {
                 // Nobody knows a fact by its id.
                 let known = said(&["id"]).and_then(|id| desk.manner.mind.memory.read(id).ok());

@@ -2,40 +2,7 @@
 //! itself a pattern could be one that matches. At most quadratic.
 
 /// Glob match of the whole subject.
-pub fn matches(glob: &str, subject: &str) -> bool {
-    let (glob, subject): (Vec<char>, Vec<char>) =
-        (glob.chars().collect(), subject.chars().collect());
-    let (mut g, mut s) = (0, 0);
-    let mut retry: Option<(usize, usize)> = None;
-    while s < subject.len() {
-        match glob.get(g) {
-            Some('*') => {
-                while glob.get(g) == Some(&'*') {
-                    g += 1;
-                }
-                retry = Some((g, s));
-            }
-            Some('?') => {
-                g += 1;
-                s += 1;
-            }
-            Some(c) if subject.get(s) == Some(c) => {
-                g += 1;
-                s += 1;
-            }
-            Some(_) | None => match retry {
-                Some((after_star, from)) => {
-                    g = after_star;
-                    s = from + 1;
-                    retry = Some((after_star, from + 1));
-                }
-                None => return false,
-            },
-        }
-    }
-    glob.get(g..)
-        .is_some_and(|rest| rest.iter().all(|c| *c == '*'))
-}
+pub use ostler_host::glob_matches as matches;
 
 /// Longer patterns are taken to overlap with everything.
 const MAX_OVERLAP: usize = 512;

@@ -333,6 +333,33 @@ impl Rule {
         self.family == Family::Net
     }
 
+    /// The paths that the rule speaks of when this tool reads, as a border has them; a bare rule speaks of all.
+    pub fn read_spec(&self, tool: &str) -> Option<&str> {
+        let reads = self.family == Family::Read || self.is_of_tool(tool);
+        reads.then_some(match &self.spec {
+            None => "/**",
+            Some(Spec::Glob(spec) | Spec::Words(spec)) => spec,
+        })
+    }
+
+    /// Whether the rule allows to change this one path by its full name, and not by a pattern or a folder above it.
+    pub fn names_write(&self, path: &Path, scope: &Scope) -> bool {
+        match (&self.family, &self.spec) {
+            (Family::Edit, Some(Spec::Glob(spec) | Spec::Words(spec))) => {
+                !is_pattern(spec) && scope.path(spec) == path
+            }
+            (
+                Family::Edit
+                | Family::Bash
+                | Family::Read
+                | Family::Net
+                | Family::Delegate
+                | Family::Tool(_),
+                _,
+            ) => false,
+        }
+    }
+
     fn is_of_tool(&self, tool: &str) -> bool {
         matches!(&self.family, Family::Tool(name) if name == tool)
     }

@@ -30,7 +30,7 @@ use ostler_wire::{Access, Segment};
 use std::path::{Path, PathBuf};
 use walk::Walker;
 
-pub use commands::PREFIXES;
+pub use commands::{PREFIXES, PUBLIC};
 pub use effects::{DEEP, DEEP_VISIBLE};
 
 /// Where a command would run.
