@@ -16,12 +16,12 @@ mod repositories;
 mod watch;
 
 pub use denial::{Denial, Grant, Subject, explain, of_host};
-#[cfg(target_os = "linux")]
-pub use linux::SharedNetwork;
 #[cfg(not(unix))]
 pub use elsewhere::{Change, Watch};
 #[cfg(not(target_os = "linux"))]
 pub use elsewhere::{Repositories, Tampered};
+#[cfg(target_os = "linux")]
+pub use linux::SharedNetwork;
 #[cfg(target_os = "linux")]
 pub use repositories::{Repositories, Tampered};
 #[cfg(unix)]

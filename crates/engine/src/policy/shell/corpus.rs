@@ -69,10 +69,10 @@ fn verdict(policy: &Policy, scope: &Scope, command: &str) -> Verdict {
     let mut resolved = Vec::new();
     let mut paths: Vec<&PathBuf> = Vec::new();
     for access in &accesses {
-        match access {
-            Access::Read(path) | Access::Write(path) => paths.push(path),
-            Access::Run(segments) => paths.extend(segments.iter().flat_map(|s| &s.names)),
-            _ => {}
+        if let Access::Read(path) | Access::Write(path) = access {
+            paths.push(path);
+        } else if let Access::Run(segments) = access {
+            paths.extend(segments.iter().flat_map(|s| &s.names));
         }
     }
     for path in paths {
