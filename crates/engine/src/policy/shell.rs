@@ -9,9 +9,13 @@ mod dialect;
 mod effects;
 mod feed;
 mod find;
+#[cfg(test)]
+mod generated;
+mod handing;
 mod hidden;
 #[cfg(test)]
 mod observed;
+mod programs;
 mod redirect;
 mod simple;
 mod spec;

@@ -164,42 +164,40 @@ impl<'s> Scan<'s> {
                 continue;
             }
             in_word = true;
-            match c {
-                b'\\' => {
-                    // A line that goes on is no part of a word, and a quoted character makes it no keyword.
-                    if self.peek(1) != b'\n' {
-                        word.push(0);
-                    }
-                    self.at += 2;
-                }
-                b'\'' => {
-                    word.push(0);
-                    self.single();
-                }
-                b'"' => {
-                    word.push(0);
-                    self.at += 1;
-                    self.double(Some(b'"'));
-                }
-                b'`' => {
-                    word.push(0);
-                    self.backquote(false);
-                }
-                b'$' => {
-                    word.push(0);
-                    self.dollar(false);
-                }
-                _ => {
-                    word.push(c);
-                    self.at += 1;
-                }
-            }
+            self.in_word(c, &mut word);
         }
         if in_word {
             self.word_ends(&word, open);
         }
         self.differs |= open.is_some() || !self.heredocs.is_empty();
         self.depth -= 1;
+    }
+
+    /// One character of a word, or a quote or expansion as a whole: with one of these it is no keyword.
+    fn in_word(&mut self, c: u8, word: &mut Vec<u8>) {
+        match c {
+            b'\\' => {
+                // A line that goes on is no part of a word.
+                if self.peek(1) != b'\n' {
+                    word.push(0);
+                }
+                self.at += 2;
+                return;
+            }
+            b'\'' => self.single(),
+            b'"' => {
+                self.at += 1;
+                self.double(Some(b'"'));
+            }
+            b'`' => self.backquote(false),
+            b'$' => self.dollar(false),
+            _ => {
+                word.push(c);
+                self.at += 1;
+                return;
+            }
+        }
+        word.push(0);
     }
 
     /// Words that are syntax in some shells and plain in others.

@@ -40,16 +40,16 @@ pub fn of(words: &[Word]) -> Effects {
         return out;
     };
     let base = name.text.rsplit('/').next().unwrap_or_default();
+    if let Some(found) = Found::new(words) {
+        out.reader = Some(found.row);
+        found.reads(&mut out);
+        return out;
+    }
     if commands::PRIVILEGE.contains(&base) {
         out.marks.push(Mark::Privilege);
     }
     if commands::PROCESS.contains(&base) {
         out.marks.push(Mark::Process);
-    }
-    if let Some(found) = Found::new(words) {
-        out.reader = Some(found.row);
-        found.reads(&mut out);
-        return out;
     }
     if base == "git" {
         git_shows(args, &mut out);

@@ -2,6 +2,7 @@
 //! find, and options that hand one over. What a wrapper surely runs is taken out of it in `simple`.
 
 use super::commands;
+use super::handing;
 use super::simple::joined;
 use super::word::Word;
 
@@ -72,13 +73,13 @@ pub(super) fn hands_over(words: &[Word]) -> bool {
     };
     let variable = |arg: &&str| {
         let name = arg.split_once('=').map_or("", |(name, _)| name);
-        commands::MAKE_VARIABLES.contains(&name.trim_end_matches([':', '+', '?']))
+        handing::MAKE_VARIABLES.contains(&name.trim_end_matches([':', '+', '?']))
     };
     if *name == "make" && args.iter().any(|arg| is_make_text(arg) || variable(arg)) {
         return true;
     }
-    let fits = |row: &&commands::Handing| commands::starts(&texts, row.command);
-    let table = commands::RUNS_OPTION.iter().filter(fits);
+    let fits = |row: &&handing::Handing| commands::starts(&texts, row.command);
+    let table = handing::RUNS_OPTION.iter().filter(fits);
     table.into_iter().any(|row| {
         // Behind `--` they are meant for somebody else.
         let own: Vec<&str> = args
@@ -93,7 +94,7 @@ pub(super) fn hands_over(words: &[Word]) -> bool {
     })
 }
 
-fn is_handing(row: &commands::Handing, arg: &str, next: Option<&str>) -> bool {
+fn is_handing(row: &handing::Handing, arg: &str, next: Option<&str>) -> bool {
     let dashes = arg.len() - arg.trim_start_matches('-').len();
     if !(1..=2).contains(&dashes) || arg.len() == dashes {
         return false;

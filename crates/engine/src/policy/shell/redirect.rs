@@ -87,7 +87,9 @@ impl Walker<'_> {
             around.unsure = true;
             return;
         };
-        if !target.is_sure() {
+        // One name that fits a pattern is one file, whichever it is.
+        let one = target.wild && target.known && !target.odd && !target.glob && !target.brace;
+        if !target.is_sure() && !one {
             around.unsure = true;
         }
         let name = target.text.as_str();

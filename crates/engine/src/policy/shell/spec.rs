@@ -14,9 +14,7 @@ pub struct Reader {
     /// A further look at the words, by name; see `checks`.
     pub check: &'static str,
     tags: Vec<&'static str>,
-    #[cfg_attr(not(test), expect(dead_code, reason = "examples are for the test"))]
     pub yes: Vec<&'static str>,
-    #[cfg_attr(not(test), expect(dead_code, reason = "examples are for the test"))]
     pub no: Vec<&'static str>,
 }
 
@@ -29,6 +27,15 @@ impl Reader {
     /// No option of it writes, runs a program or changes what later commands see: a pattern may become any of them.
     pub fn takes_patterns(&self) -> bool {
         self.has("globs")
+    }
+
+    /// Its options with whether they take a value, for those who make commands of them.
+    #[cfg(test)]
+    pub fn option_names(&self) -> Vec<(&'static str, bool)> {
+        let takes = |takes: &Takes| matches!(takes.value, Value::Yes | Value::Two);
+        let mut names: Vec<_> = self.options.iter().map(|(n, t)| (*n, takes(t))).collect();
+        names.sort_unstable();
+        names
     }
 
     /// It may show what lies below a folder that it is given.
@@ -270,7 +277,10 @@ impl Reader {
             Operands::One => {
                 known && operands.len() <= 1 && !operands.iter().any(|w| w.glob || w.brace)
             }
-            Operands::Text => true,
+            // What git shows is named by its words.
+            Operands::Text => {
+                self.words.first() != Some(&"git") || operands.iter().all(|w| w.known)
+            }
             Operands::Known => known && !operands.iter().any(|w| w.glob || w.brace),
             Operands::Pattern => {
                 let files = match sorted.is_marked('p') {

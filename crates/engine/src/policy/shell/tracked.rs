@@ -246,47 +246,70 @@ const QUIET: &[&str] = &[
     "--line-number",
 ];
 
+const SUMMARY: &[&str] = &[
+    "--stat",
+    "--shortstat",
+    "--numstat",
+    "--name-only",
+    "--name-status",
+    "--summary",
+    "--dirstat",
+    "--compact-summary",
+    "--raw",
+    "-s",
+    "--no-patch",
+    "--quiet",
+];
+
+const NAMES_ONLY: &[&str] = &[
+    "-l",
+    "-L",
+    "-c",
+    "--files-with-matches",
+    "--files-without-match",
+    "--count",
+    "--name-only",
+    "-q",
+    "--quiet",
+];
+
+const STASH_QUIET: &[&str] = &[
+    "push", "pop", "apply", "drop", "clear", "save", "branch", "create", "store",
+];
+
+/// An option without its value.
+fn name_of(arg: &str) -> &str {
+    arg.split_once('=').map_or(arg, |(name, _)| name)
+}
+
+/// Whether an option is known to bring no content.
+fn is_quiet(arg: &str) -> bool {
+    let is_count = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+    QUIET.contains(&name_of(arg))
+        || arg.get(1..).is_some_and(is_count)
+        || arg.strip_prefix("-n").is_some_and(is_count)
+}
+
+/// `HEAD:path` names its file; `:/text` and `^{/text}` name a commit.
+fn names_file(object: &str) -> bool {
+    let named = object
+        .split_once(':')
+        .is_some_and(|(_, path)| !path.is_empty());
+    named && !object.starts_with(":/") && !object.contains("^{")
+}
+
 /// Whether a command may show the content of tracked files that its words do not name: unless it surely does not.
 fn has_content(sub: &str, args: &[&str]) -> bool {
     if CONTENT_FREE.contains(&sub) {
         return sub == "worktree" && args.first() == Some(&"add");
     }
     let options = || args.iter().filter(|a| a.len() > 1 && a.starts_with('-'));
-    let is_count = |a: &str| a.bytes().skip(1).all(|b| b.is_ascii_digit());
-    let quiet = options().all(|a| {
-        let name = a.split_once('=').map_or(*a, |(name, _)| name);
-        QUIET.contains(&name)
-            || is_count(a)
-            || name.starts_with("-n") && is_count(&format!("-{}", a.get(2..).unwrap_or_default()))
-    });
-    let has = |list: &[&str]| {
-        options().any(|a| {
-            let name = a.split_once('=').map_or(*a, |(name, _)| name);
-            list.contains(&name)
-        })
-    };
-    let summary = has(&[
-        "--stat",
-        "--shortstat",
-        "--numstat",
-        "--name-only",
-        "--name-status",
-        "--summary",
-        "--dirstat",
-        "--compact-summary",
-        "--raw",
-        "-s",
-        "--no-patch",
-        "--quiet",
-    ]);
-    // `HEAD:path` names its file; `:/text` and `^{/text}` name a commit.
     let objects = || args.iter().filter(|a| !a.starts_with('-'));
-    let names_file = |o: &&str| {
-        let named = o.split_once(':').is_some_and(|(_, path)| !path.is_empty());
-        named && !o.starts_with(":/") && !o.contains("^{")
-    };
+    let has = |list: &[&str]| options().any(|a| list.contains(&name_of(a)));
+    let loud = !options().all(|a| is_quiet(a));
+    let patch = loud || has(&["-u", "-c"]);
     match sub {
-        "status" => !quiet || has(&["-v"]),
+        "status" => loud || has(&["-v"]),
         "commit" => options().any(|a| {
             let letters = a
                 .split(['m', 'F', 'C', 't', 'u', 'S'])
@@ -294,53 +317,25 @@ fn has_content(sub: &str, args: &[&str]) -> bool {
                 .unwrap_or_default();
             letters.starts_with("--v") || !a.starts_with("--") && letters.contains('v')
         }),
-        "log" => !quiet || has(&["-u", "-c", "-L"]),
-        "diff" | "diff-tree" | "diff-files" | "diff-index" if sub != "diff" => {
-            !quiet || has(&["-u", "-c"])
-        }
-        "diff" => !quiet || !summary || has(&["-u", "-c"]),
+        "log" => patch || has(&["-L"]),
+        "diff-tree" | "diff-files" | "diff-index" => patch,
+        "diff" => patch || !has(SUMMARY),
         "show" => {
-            let named = objects().count() > 0 && objects().all(|o| names_file(&o));
-            (!quiet || !summary || has(&["-u", "-c"])) && !(named && quiet)
+            let named = objects().count() > 0 && objects().all(|o| names_file(o));
+            (patch || !has(SUMMARY)) && (loud || !named)
         }
-        "stash" => {
-            let sure = matches!(
-                args,
-                ["list"]
-                    | [
-                        "push"
-                            | "pop"
-                            | "apply"
-                            | "drop"
-                            | "clear"
-                            | "save"
-                            | "branch"
-                            | "create"
-                            | "store",
-                        ..
-                    ]
-                    | []
-            );
-            !sure && (!quiet || args.first() != Some(&"show") || has(&["-u"]))
-        }
-        "grep" => {
-            !quiet
-                || !has(&[
-                    "-l",
-                    "-L",
-                    "-c",
-                    "--files-with-matches",
-                    "--files-without-match",
-                    "--count",
-                    "--name-only",
-                    "-q",
-                    "--quiet",
-                ])
-        }
+        "stash" => match args.first() {
+            None => false,
+            Some(first) if STASH_QUIET.contains(first) => false,
+            Some(&"list") => args.len() > 1,
+            Some(&"show") => loud || has(&["-u"]),
+            Some(_) => true,
+        },
+        "grep" => loud || !has(NAMES_ONLY),
         "cat-file" => {
+            let named = |o: &&str| names_file(o) || *o == "HEAD" && args.contains(&"-p");
             !matches!(args, ["-t" | "-s" | "-e", _])
-                && !(args.len() > 1
-                    && objects().all(|o| names_file(&o) || *o == "HEAD" && args.contains(&"-p")))
+                && !(args.len() > 1 && objects().all(|o| named(o)))
         }
         // What is not known may show anything.
         _ => true,
