@@ -19,6 +19,17 @@ const READ_BYTES: usize = 64 << 10;
 #[cfg(unix)]
 const AT_ONCE: usize = 1 << 20;
 
+/// Drops what was typed on the terminal of stdin and not read yet.
+#[cfg(unix)]
+pub fn forget_typed() {
+    // What is no terminal has nothing typed ahead.
+    let _ = rustix::termios::tcflush(std::io::stdin(), rustix::termios::QueueSelector::IFlush);
+}
+
+/// Without such terminals nothing is dropped.
+#[cfg(not(unix))]
+pub fn forget_typed() {}
+
 #[cfg(unix)]
 pub struct Keyboard {
     terminal: tokio::io::unix::AsyncFd<std::os::fd::OwnedFd>,
