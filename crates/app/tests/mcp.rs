@@ -259,7 +259,12 @@ fn what_a_server_may_do_is_judged_like_everything_else() {
         (headless, "mcp__fake__look", json!({}), "ran"),
         (denied, "mcp__fake__look", json!({}), "blocked"),
         (denied_in_part, "mcp__fake__go", json!({"path": "a"}), "ran"),
-        (denied_in_part, "mcp__fake__go", json!({"path": ".env"}), "blocked"),
+        (
+            denied_in_part,
+            "mcp__fake__go",
+            json!({"path": ".env"}),
+            "blocked",
+        ),
         (trusted, "mcp__fake__go", json!({}), "ran"),
     ] {
         assert_eq!(
