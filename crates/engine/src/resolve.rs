@@ -59,7 +59,7 @@ pub async fn resolved(
     let mut out = Vec::new();
     for (number, path) in paths.into_iter().enumerate() {
         match number < MAX_PATHS {
-            true => look.at(path, &mut out).await,
+            true => Box::pin(look.at(path, &mut out)).await,
             // It may lead anywhere.
             false => out.push((path.to_owned(), PathBuf::from("/"))),
         }

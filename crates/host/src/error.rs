@@ -1,7 +1,6 @@
 //! The one error type of this crate. `Why` says it in the language of who reads it, `Display` in English for models; `code`
 //! is the short name that tool results carry.
 
-use crate::host::Roots;
 use ostler_wire::{Why, Word};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -35,7 +34,8 @@ pub enum Error {
     },
     Outside {
         path: PathBuf,
-        roots: Roots,
+        /// The folders that may be written.
+        writable: Vec<PathBuf>,
     },
     Reserved {
         path: PathBuf,
@@ -152,8 +152,8 @@ impl From<&Error> for Why {
             Error::BadPath { path } => at(Word::HostBadPath, path),
             Error::Path { path, source } => of(Word::HostPath, path, source),
             Error::Forbidden { path, .. } => at(Word::HostForbidden, path),
-            Error::Outside { path, roots } => {
-                let writable = roots.writable.iter().map(|root| root.display().to_string());
+            Error::Outside { path, writable } => {
+                let writable = writable.iter().map(|root| root.display().to_string());
                 let folders = match writable.collect::<Vec<_>>().join(", ") {
                     none if none.is_empty() => Word::HostNoWritable.into(),
                     folders => folders.into(),
@@ -208,7 +208,7 @@ mod tests {
             (
                 Error::Outside {
                     path: path(),
-                    roots: Roots::default(),
+                    writable: Vec::new(),
                 },
                 "/a/b lies outside of the folders that may be written (none)",
                 "/a/b 不在可写的文件夹内（无）",
@@ -216,10 +216,7 @@ mod tests {
             (
                 Error::Outside {
                     path: path(),
-                    roots: Roots {
-                        writable: vec![path(), "/c".into()],
-                        ..Roots::default()
-                    },
+                    writable: vec![path(), "/c".into()],
                 },
                 "/a/b lies outside of the folders that may be written (/a/b, /c)",
                 "/a/b 不在可写的文件夹内（/a/b, /c）",

@@ -167,7 +167,7 @@ fn confine(target: &Path, roots: &Roots) -> Result<()> {
     let Some(root) = root else {
         return Err(Error::Outside {
             path: path(),
-            roots: roots.clone(),
+            writable: roots.writable.clone(),
         });
     };
     for kept in &roots.reserved {
