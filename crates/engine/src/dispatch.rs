@@ -9,6 +9,7 @@ mod permit;
 mod question;
 mod regrant;
 mod rejudge;
+mod subject;
 
 pub use afford::{Afforded, afford};
 pub use offer::{Offered, offer};
@@ -141,11 +142,7 @@ pub async fn dispatch(
             delegate(desk, inbox, prepared, &mut together, cancel, &mut done).await?;
             continue;
         }
-        let quietly = match reader {
-            true => allowed_quietly(desk, inbox, &prepared).await,
-            false => None,
-        };
-        if let Some(leave) = quietly {
+        if reader && let Some(leave) = allowed_quietly(desk, inbox, &prepared).await {
             together.push(Prepared { leave, ..prepared });
             if together.len() >= MAX_TOGETHER {
                 run_together(desk, inbox, &mut together, cancel, &mut done).await?;

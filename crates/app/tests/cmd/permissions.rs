@@ -77,6 +77,7 @@ fn check_answers_without_running() {
     ask: no rule allows it
       effect  run cargo test ^[[2J
       effect  write log
+      confined project
     "#);
 }
 

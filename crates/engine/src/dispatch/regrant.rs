@@ -161,7 +161,7 @@ fn question(desk: &Desk, prepared: &Prepared, wanted: &Terms, rules: &[Rule]) ->
     ];
     options.extend(super::permit::lasting(desk, rules));
     options.push(Choice::new("deny", language.say(Word::DenyReason)));
-    let call = super::permit::subject(desk, prepared);
+    let call = super::subject::subject(desk, prepared);
     Ask {
         kind: AskKind::Permission,
         subject: language.fill(Word::SandboxStopped, &[&call, &what]),
