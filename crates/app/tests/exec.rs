@@ -288,7 +288,9 @@ fn file_tools_stay_inside_the_root() {
             ),
             ("write_file", json!({"path": "inside.txt", "content": "x"})),
         ]);
-        let scene = Scene::new(kind, [calls, Step::answer().text("ok")]);
+        // With the sandbox, what lies outside below /tmp would be the session's own folder.
+        let config = "[sandbox]\nbash = \"off\"\n";
+        let scene = Scene::with_config(kind, config, [calls, Step::answer().text("ok")]);
         scene.space.write("a.txt", "a");
         scene.ostler(["exec", "--yolo", "-p", "go"]).output().ok();
         assert!(!scene.space.exists(outside));

@@ -219,7 +219,8 @@ fn pictures_come_back_as_pictures() {
 #[test]
 #[rustfmt::skip]
 fn writing_stays_inside() {
-    let scene = scene(Kind::Chat, "");
+    // With the sandbox, what lies outside below /tmp would be the session's own folder.
+    let scene = scene(Kind::Chat, "[sandbox]\nbash = \"off\"\n");
     let space = &scene.space;
     let outside = space.root().with_file_name("outside");
     space.write(outside.join("secret"), "secret");
@@ -581,7 +582,7 @@ fn a_flood_of_jobs_is_held_back_and_leaves_nothing_behind() {
 fn trees_are_listed_and_searched_without_what_is_ignored_or_shut() {
     let scene = scene(
         Kind::Messages,
-        "[permissions]\ndeny = [\"Read(.env)\", \"Read(vault)\"]\n",
+        "[permissions]\nheadless = \"allow\"\ndeny = [\"Read(.env)\", \"Read(vault)\"]\n",
     );
     let space = &scene.space;
     for (name, text) in [
@@ -742,7 +743,7 @@ fn pages_are_fetched_as_text() {
 fn what_may_not_be_fetched_is_not_asked_for() {
     let scene = scene(
         Kind::Chat,
-        &format!("{WEB}[permissions]\ndeny = [\"Net(shut.example)\"]\n"),
+        &format!("{WEB}[permissions]\nheadless = \"allow\"\ndeny = [\"Net(shut.example)\"]\n"),
     );
     for (path, to) in [
         ("/to-file", "file:///etc/passwd"),

@@ -529,6 +529,7 @@ impl LocalHub {
         let history = self.store().history(&options.home, Some(&past.id));
         let temp = options.tools.sandbox.seen_as_tmp();
         let mut kept = options.tools.sandbox.policy.writable.clone();
+        kept.extend(options.tools.sandbox.policy.visible.iter().cloned());
         kept.extend([options.home.clone(), past.folder.clone()]);
         let shop = Shop {
             servers: self.servers.clone(),

@@ -518,11 +518,14 @@ mod tests {
                 "--allow 'mcp__db__drop'",
             ),
             (("history", history), "--allow 'history'"),
-            (("write_file", hook), ""),
-            (("write_file", nested), ""),
+            (
+                ("write_file", hook),
+                "--allow 'Edit(./.git/hooks/pre-commit)'",
+            ),
+            (("write_file", nested), "--allow 'Edit(./sub/.git/config)'"),
             (
                 ("write_file", json!({"path": "ostler.toml", "content": "x"})),
-                "",
+                "--allow 'Edit(./ostler.toml)'",
             ),
             (
                 ("write_file", json!({"path": "/other/a", "content": "x"})),

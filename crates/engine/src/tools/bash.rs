@@ -79,7 +79,7 @@ impl Typed for Bash {
         };
         let mut segments = shell::analyse(&args.command, &place);
         // A job and a program on a terminal are more than a look at something.
-        if args.tty() || args.wait() != Wait::Whole {
+        if args.tty() || args.wait() == Wait::Not {
             segments.iter_mut().for_each(|s| s.read_only = false);
         }
         let cwd = match place.cwd == scope.root {

@@ -188,6 +188,10 @@ impl Git {
     /// The sandbox of commands, with nothing writable but what this call needs.
     fn narrow(&self, policy: &mut sandbox::Policy, call: &Call<'_>) -> Result<(), String> {
         let Repository { top, dir, common } = call.repository;
+        // They may lie below a folder that commands see another one in place of.
+        policy
+            .visible
+            .extend([top.clone(), dir.clone(), common.clone()]);
         let open: Vec<PathBuf> = policy.writable.iter().map(|path| real(path)).collect();
         let is_open = |path: &Path| open.iter().any(|outer| path.starts_with(outer));
         // Where a command can change it, a repository may point anywhere.
