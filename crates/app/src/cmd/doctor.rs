@@ -73,7 +73,7 @@ impl Finding {
             ("online", Word::TopicOnline),
             ("trust", Word::TopicTrust),
             ("sandbox", Word::TopicSandbox),
-            ("environment", Word::TopicEnvironment),
+            ("env", Word::TopicEnvironment),
             ("terminal", Word::TopicTerminal),
             ("home", Word::TopicHome),
             ("sessions", Word::TopicSessions),
@@ -482,7 +482,7 @@ fn sandbox(boot: &Boot) -> Finding {
 fn withheld(boot: &Boot) -> Option<Finding> {
     let names = boot.withheld_variables();
     let text = || filled(Word::DocWithheld, &[&names.join(", ")]);
-    (!names.is_empty()).then(|| Finding::ok("environment", text()))
+    (!names.is_empty()).then(|| Finding::ok("env", text()))
 }
 
 fn programs(boot: &Arc<Boot>) -> Vec<Finding> {

@@ -84,7 +84,11 @@ impl Git {
         let mut env: Vec<(OsString, OsString)> = env.cloned().collect();
         env.extend(VARIABLES.map(|(name, value)| (name.into(), value.into())));
         Self {
-            services: Services::from(cx),
+            // What it makes in the repository is ours.
+            services: Services {
+                root: None,
+                ..Services::from(cx)
+            },
             env,
             folder,
         }

@@ -57,6 +57,14 @@ struct Seen {
 /// Files of one repository that can make git run something, by name.
 type Content = BTreeMap<PathBuf, Vec<u8>>;
 
+/// What `git worktree add` writes: a linked tree shares the repository that it lies in, which is looked into by itself.
+fn leads_to_own_repository(path: &Path, bytes: &[u8]) -> bool {
+    let mut above = path.ancestors().skip(2);
+    let is_linked = above.next().and_then(Path::file_name) == Some(OsStr::new("worktrees"))
+        && path.file_name() == Some(OsStr::new("commondir"));
+    is_linked && bytes.trim_ascii() == b"../.." && !path.is_symlink()
+}
+
 /// Something in a repository that would make git run a program of the command's choice.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Tampered {
@@ -162,6 +170,9 @@ impl Repositories {
                 instead,
             })
         };
+        if leads_to_own_repository(path, bytes) {
+            return None;
+        }
         if in_hooks || name == HOOKS || POINTERS.iter().any(|pointer| name == *pointer) {
             return tampered(instead);
         }
