@@ -1139,7 +1139,7 @@ words! {
     TopicOnline: "online", "在线";
     TopicTrust: "trust", "信任";
     TopicSandbox: "sandbox", "沙箱";
-    TopicEnvironment: "environment", "环境变量";
+    TopicEnvironment: "env", "环境变量";
     TopicTerminal: "terminal", "终端";
     TopicHome: "home", "主目录";
     TopicSessions: "sessions", "会话";

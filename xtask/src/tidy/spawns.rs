@@ -53,7 +53,7 @@ const TASKS: &[&str] = &["move", "|", "async", "tokio"];
 pub fn check(source: &Source) -> Vec<Violation> {
     let ships = |place: &&str| source.path.starts_with(*place);
     let known = |(place, _): &(&str, &str)| source.path.starts_with(place);
-    if !SHIPPED.iter().any(|place| ships(&place)) || PLACES.iter().any(known) {
+    if !SHIPPED.iter().any(ships) || PLACES.iter().any(known) {
         return Vec::new();
     }
     let found = (0..source.tokens()).filter(|token| {
