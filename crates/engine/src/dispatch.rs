@@ -10,6 +10,7 @@ mod question;
 mod regrant;
 mod rejudge;
 mod subject;
+mod trust;
 
 pub use afford::{Afforded, afford};
 pub use offer::{Offered, offer};
@@ -209,7 +210,7 @@ async fn conclude(
         commands::template::lend(desk, &skill)?;
     }
     if let Some(data) = data {
-        let said = hooks::after_call(desk, inbox, prepared, data, cancel).await?;
+        let said = Box::pin(hooks::after_call(desk, inbox, prepared, data, cancel)).await?;
         done.hear(said);
     }
     Ok(())
@@ -300,7 +301,7 @@ async fn delegate(
         run_together(desk, inbox, together, cancel, done).await?;
     }
     let call = (prepared.call.id.clone(), prepared.tool.name().to_owned());
-    let error = match permit::permit(desk, inbox, &prepared).await? {
+    let error = match Box::pin(permit::permit(desk, inbox, &prepared)).await? {
         Err(error) => error,
         Ok(_) => {
             let call = (call.0.as_str(), call.1.as_str());
@@ -355,7 +356,10 @@ async fn run_together(
             Ok(Some(finished)) => finished,
             Ok(None) | Err(Stopped) => (Err(interrupted()), Duration::ZERO),
         };
-        let ended = rejudge::judge_again(desk, inbox, &prepared, finished, cancel).await?;
+        let ended = Box::pin(rejudge::judge_again(
+            desk, inbox, &prepared, finished, cancel,
+        ))
+        .await?;
         let (result, took) = ended.finished;
         let wrote = ended.wrote || result.is_ok() && prepared.accesses.iter().any(changes);
         conclude(desk, inbox, &prepared, (result, took), (cancel, done)).await?;
@@ -373,7 +377,7 @@ async fn run_alone(
     cancel: &CancellationToken,
     done: &mut Dispatched,
 ) -> Result<(), LogError> {
-    let leave = match permit::permit(desk, inbox, &prepared).await? {
+    let leave = match Box::pin(permit::permit(desk, inbox, &prepared)).await? {
         Ok(leave) => leave,
         Err(error) => return refuse(desk, &prepared.call, error, done),
     };
@@ -397,7 +401,10 @@ async fn run_alone(
     let finished = run_in_turn(desk, inbox, &prepared, cx, turn).await;
     let prepared = Prepared { leave, ..prepared };
     let name = prepared.tool.name();
-    let ended = rejudge::judge_again(desk, inbox, &prepared, finished, cancel).await?;
+    let ended = Box::pin(rejudge::judge_again(
+        desk, inbox, &prepared, finished, cancel,
+    ))
+    .await?;
     let (mut result, took) = ended.finished;
     if let Ok(ended) = &mut result {
         question::settle(desk, name, answer.as_ref(), ended);

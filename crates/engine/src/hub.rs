@@ -14,12 +14,13 @@ use crate::feed::Feed;
 use crate::goal::Goal;
 use crate::hooks::{Bell, Hook, Hooks};
 use crate::inbox::Inbox;
+use crate::interfaces::{Models, RuleStore, RuleWatch};
 use crate::ledger::Ledger;
 use crate::log::{Backlog, Log, branch};
 use crate::mcp::{Fleet, McpSettings};
 use crate::memory::{Memory, Mind};
 use crate::muster::Mustered;
-use crate::policy::{Mode, Policy, Rule};
+use crate::policy::{Mode, Policy};
 use crate::redact::Redactor;
 use crate::session::Session;
 use crate::standing::{Standing, mode_of};
@@ -44,65 +45,6 @@ use tokio::task::JoinHandle;
 const OPS: usize = 64;
 /// Version of the rendering of tool results.
 const RENDERING: u32 = 1;
-
-/// Turns model references into targets. The binary implements it on the configuration.
-pub trait Models: Send + Sync {
-    /// References to choose from, each with a word about it.
-    fn list(&self) -> Vec<(String, String)> {
-        Vec::new()
-    }
-
-    /// `None` is the default model.
-    fn resolve(&self, reference: Option<&str>) -> Result<Target, String>;
-}
-
-/// Keeps the rules that the person wants to hold for ever. The binary implements it on the configuration.
-pub trait RuleStore: Send + Sync {
-    /// The file that `save` would write to, ready to show. None where that one is not to be written.
-    fn place(&self, keep: Keep) -> Option<String>;
-    /// Adds an allow rule. Where it was written, ready to show.
-    fn save(&self, rule: &str, keep: Keep) -> Result<String, String>;
-}
-
-/// Whose file a rule that outlives the session is written to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Keep {
-    /// The person's own, for this project.
-    Person,
-    /// The repository's, which others get, too.
-    Repository,
-}
-
-impl Keep {
-    pub const ALL: [Self; 2] = [Self::Person, Self::Repository];
-
-    /// The answer that means it.
-    pub fn id(self) -> &'static str {
-        match self {
-            Self::Person => "always",
-            Self::Repository => "always_project",
-        }
-    }
-
-    pub fn from_id(id: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|keep| keep.id() == id)
-    }
-}
-
-/// Knows when the person tightened the rules while a session runs. The binary implements it on the configuration.
-pub trait RuleWatch: Send + Sync {
-    /// Asked before each turn, so it is cheap when nothing has changed. None when nothing is new.
-    fn news(&self) -> Option<RuleNews>;
-}
-
-/// Rules that hold from the next turn on. What was loosened waits for the next session.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RuleNews {
-    pub deny: Vec<Rule>,
-    pub ask: Vec<Rule>,
-    /// For the person.
-    pub notice: String,
-}
 
 /// Everything the binary decides for the sessions of a process.
 // tidy: plain data

@@ -34,6 +34,7 @@ pub mod hub;
 mod inbox;
 mod ingest;
 pub mod instructions;
+mod interfaces;
 mod jobs;
 pub mod ledger;
 pub mod log;
@@ -70,5 +71,6 @@ mod turn;
 mod worktree;
 
 pub use extra::{Extra, Tell};
-pub use hub::{Keep, LocalHub, Models, Options, RuleNews, RuleStore, RuleWatch};
+pub use hub::{LocalHub, Options};
+pub use interfaces::{Keep, Models, RuleNews, RuleStore, RuleWatch};
 pub use templates::Shelf;

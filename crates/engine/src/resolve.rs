@@ -1,7 +1,7 @@
 //! What the paths of a call are without symlinks, and which restricted files lie in the trees it touches, for rules that
 //! must hold whatever a path is called. It asks the host and decides nothing.
 
-use crate::policy::border::PROTECTED;
+use crate::policy::border::GIT;
 use crate::policy::shell::{DEEP, DEEP_VISIBLE, tracked};
 use crate::policy::{Policy, Rules};
 use crate::tool::Scope;
@@ -157,7 +157,7 @@ impl Look<'_> {
         // One is enough, and a tree that is too large may hold one.
         found.extend(match protected {
             Some(protected) => protected.into_iter().next(),
-            None => Some(folder.join(PROTECTED[0])),
+            None => Some(folder.join(GIT)),
         });
         found
     }

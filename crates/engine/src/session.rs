@@ -99,7 +99,7 @@ impl Session {
         }
         self.muster(&mut opening);
         self.keep_prefix(&opening);
-        let kept = turn(&mut self.desk, &mut self.inbox, prompt, opening).await;
+        let kept = Box::pin(turn(&mut self.desk, &mut self.inbox, prompt, opening)).await;
         // Nothing of the opening is on disk when the first write failed; it goes before the next prompt.
         if let Err(opening) = kept {
             self.opening = opening;

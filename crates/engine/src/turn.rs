@@ -294,7 +294,7 @@ async fn steps(
             continue;
         }
         empty = 0;
-        let done = dispatch(desk, inbox, calls, cancel).await?;
+        let done = Box::pin(dispatch(desk, inbox, calls, cancel)).await?;
         if cancel.is_cancelled() {
             return Ok(Outcome::Interrupted);
         }

@@ -57,7 +57,11 @@ mod tests {
             .map(|line| line.split(':').collect::<Vec<_>>())
             .find(|fields| fields.get(2) == Some(&uid.as_str()));
         let Some(home) = entry.and_then(|fields| fields.get(5).copied()) else {
-            eprintln!("skipped: this account is not in /etc/passwd");
+            use std::io::Write as _;
+            let _ = writeln!(
+                std::io::stderr(),
+                "skipped: this account is not in /etc/passwd"
+            );
             return;
         };
         assert_eq!(account_home(), Some(PathBuf::from(home)));

@@ -166,7 +166,7 @@ mod tests {
         fs::create_dir(&kept).unwrap();
         std::os::unix::fs::symlink(&kept, scratch.folder().join("link")).unwrap();
         for folder in [&closed, closed.parent().unwrap()] {
-            fs::set_permissions(folder, fs::Permissions::from_mode(0)).unwrap();
+            fs::set_permissions(folder, fs::Permissions::from_mode(0o0)).unwrap();
         }
         drop(scratch);
         assert_eq!(names(base.path()), ["kept"]);

@@ -51,7 +51,7 @@ pub fn ask(question: &str) -> io::Result<Option<String>> {
 /// The same, where nothing that was typed before the question could be read may answer it.
 pub fn ask_fresh(question: &str) -> io::Result<Option<String>> {
     std::thread::sleep(crate::asking::GUARD);
-    ostler_host::keyboard::forget_typed();
+    ostler_host::keyboard::forget_typed(std::io::stdin());
     ask(question)
 }
 

@@ -49,7 +49,7 @@ pub fn visible(boot: &Boot) -> Vec<PathBuf> {
     let own = std::env::current_exe().ok();
     let is_below = |path: &PathBuf| {
         let below = |shared: &&str| is_inside(path, Path::new(shared));
-        SHARED.iter().any(|shared| below(&shared)) && !SHARED.iter().any(|s| path == Path::new(s))
+        SHARED.iter().any(below) && !SHARED.iter().any(|s| path == Path::new(s))
     };
     home.chain(programs).chain(own).filter(is_below).collect()
 }

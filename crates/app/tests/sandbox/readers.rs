@@ -132,7 +132,7 @@ const READER: &str = "git diff";
 fn lend_reader(scene: &Scene, script: &str) {
     scene
         .space
-        .write("evil", &format!("#!/bin/sh\nexec 1>&2\n{script}\n"));
+        .write("evil", format!("#!/bin/sh\nexec 1>&2\n{script}\n"));
     std::fs::set_permissions(
         scene.space.root().join("evil"),
         std::os::unix::fs::PermissionsExt::from_mode(0o755),

@@ -62,6 +62,9 @@ struct GitPart {
     caches: Vec<(Cache, PathBuf)>,
 }
 
+/// The tree of a git folder, where there is one, and the folders that are in no pack.
+pub(super) type PeekedGit = (Option<Hash>, HashMap<Hash, Vec<u8>>);
+
 impl Checkpoints {
     /// Saves while the lock is held. `files` are saved even if ignored.
     pub(super) fn save(
@@ -329,7 +332,7 @@ impl Checkpoints {
         &self,
         packs: &mut Packs,
         repository: &Repository,
-    ) -> Result<(Option<Hash>, HashMap<Hash, Vec<u8>>)> {
+    ) -> Result<PeekedGit> {
         if !repository.dir.exists() {
             return Ok((None, HashMap::new()));
         }

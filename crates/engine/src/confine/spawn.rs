@@ -115,7 +115,7 @@ pub async fn spawn(
     if terms.read_only {
         environment::make_reader(&mut command.env);
     }
-    let outcome = prepare(services, &command, terms).await?;
+    let outcome = Box::pin(prepare(services, &command, terms)).await?;
     let (confined, missing) = match outcome {
         Outcome::Free => match services.sandbox.mode {
             SandboxMode::Require => return Err(SpawnError::Off),

@@ -77,7 +77,7 @@ pub async fn piece(
     cancel: &CancellationToken,
 ) -> Result<Result<String, String>, LogError> {
     let call = call(desk, command, Caller::Template)?;
-    let done = dispatch(desk, inbox, vec![call], cancel).await?;
+    let done = Box::pin(dispatch(desk, inbox, vec![call], cancel)).await?;
     let output = done.calls.last().map_or("{}", |ran| ran.output.as_str());
     let output: Json = serde_json::from_str(output).unwrap_or_else(|_| Json::of(&json!({})));
     let value = output.to_value();

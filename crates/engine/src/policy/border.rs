@@ -10,22 +10,10 @@ use std::path::{Component, Path, PathBuf};
 
 pub use super::shell::PUBLIC;
 
-/// Names at any depth of the project that decide what runs later, or what is asked. Tools change them only with the
-/// person's own yes. A folder means all that is in it, so the whole of `.git` is among them. Scripts of the project
-/// itself (`package.json`, `Makefile`, `.husky`) are its code and not in this list.
-pub const PROTECTED: [&str; 11] = [
-    ".git",
-    ".ostler",
-    "ostler.toml",
-    ".mcp.json",
-    ".claude/settings*",
-    ".claude/commands",
-    ".claude/agents",
-    ".claude/skills",
-    ".claude/hooks",
-    ".vscode/tasks.json",
-    ".vscode/settings.json",
-];
+/// Names of the project that tools change only with the person's own yes, one a line.
+const PROTECTED: &str = include_str!("protected.txt");
+/// The folder of a repository.
+pub const GIT: &str = ".git";
 /// Files of a goal's research, which the model writes by our own instruction.
 const UNPROTECTED: [&str; 1] = [".ostler/autoresearch"];
 /// What a ban by `[sandbox] forbid_read` is called.
@@ -56,6 +44,11 @@ pub struct Reading<'a> {
     pub attended: bool,
     /// Real paths that the person allowed to be read.
     pub granted: &'a [PathBuf],
+}
+
+fn protected_names() -> impl Iterator<Item = &'static str> {
+    let lines = PROTECTED.lines().map(str::trim);
+    lines.filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
 impl Folders {
@@ -94,11 +87,11 @@ impl Folders {
 
     /// What tools change only with the person's own yes; `granted` is what they said yes to.
     pub fn protected(&self, scope: &Scope, granted: &[PathBuf]) -> Protected {
-        let names = |list: &[&str]| list.iter().map(|name| (*name).to_owned()).collect();
+        let names = |list: &mut dyn Iterator<Item = &str>| list.map(str::to_owned).collect();
         let holds_root = |path: &&PathBuf| is_below(&scope.root, path);
         Protected {
-            names: names(&PROTECTED),
-            except: names(&UNPROTECTED),
+            names: names(&mut protected_names()),
+            except: names(&mut UNPROTECTED.into_iter()),
             paths: (self.protected.iter().filter(|path| !holds_root(path)))
                 .cloned()
                 .collect(),
@@ -301,13 +294,15 @@ mod tests {
 
     #[test]
     fn what_lies_where() {
-        let mut policy = Policy::default();
-        policy.folders = Folders {
-            inside: vec!["/more".into(), "/repo/.home/sessions/own".into()],
-            outside: vec!["/repo/.home".into()],
-            forbidden: vec!["/home/me/.ssh".into(), "/repo/keys".into()],
-            protected: vec!["/repo/.home".into()],
-            own: Vec::new(),
+        let policy = Policy {
+            folders: Folders {
+                inside: vec!["/more".into(), "/repo/.home/sessions/own".into()],
+                outside: vec!["/repo/.home".into()],
+                forbidden: vec!["/home/me/.ssh".into(), "/repo/keys".into()],
+                protected: vec!["/repo/.home".into()],
+                own: Vec::new(),
+            },
+            ..Policy::default()
         };
         let scope = Scope {
             temp: Some("/run/tmp-1".into()),

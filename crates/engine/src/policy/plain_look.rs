@@ -266,7 +266,7 @@ impl Form {
                     true => word.starts_with(*long),
                     false => *word == *long,
                 };
-                if !self.long.iter().any(|long| known(long)) {
+                if !self.long.iter().any(known) {
                     return false;
                 }
             } else {

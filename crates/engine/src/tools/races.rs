@@ -60,6 +60,9 @@ async fn shown(
     results
 }
 
+/// A tool, its arguments, and the links that are exchanged meanwhile.
+type Case<'a> = (&'a dyn Tool, Value, (&'a str, &'a str, &'a Path));
+
 #[tokio::test]
 async fn a_link_that_is_swapped_while_a_tool_reads_leaks_nothing() {
     let bench = Bench::new();
@@ -76,7 +79,7 @@ async fn a_link_that_is_swapped_while_a_tool_reads_leaks_nothing() {
     let read = |path: &str| json!({"path": path});
     let grep = |path: &str| json!({"pattern": "word", "path": path});
     let glob = json!({"pattern": "d/**"});
-    let cases: [(&dyn Tool, Value, (&str, &str, &Path)); 6] = [
+    let cases: [Case<'_>; 6] = [
         (&ReadFile, read("s"), file),
         (&Grep, grep("s"), file),
         (&ReadFile, read("d/public.txt"), folder),

@@ -115,8 +115,7 @@ fn is_handing(row: &handing::Handing, arg: &str, next: Option<&str>) -> bool {
     let mut files = row.files.iter().filter(|f| !f.starts_with('-'));
     if dashes == 2 {
         let outside = || value.or(next).is_none_or(|file| !is_inside(file));
-        return row.long.iter().any(|known| is(&known))
-            || files.any(|known| is(&known)) && outside();
+        return row.long.iter().any(&is) || files.any(is) && outside();
     }
     for (at, letter) in name.char_indices() {
         let rest = name.get(at + letter.len_utf8()..).filter(|v| !v.is_empty());

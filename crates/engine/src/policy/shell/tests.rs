@@ -28,7 +28,7 @@ fn every_row_keeps_its_examples() {
             }
         }
         for example in &reader.no {
-            assert!(example.starts_with(&reader.words[0]), "{example}");
+            assert!(example.starts_with(reader.words[0]), "{example}");
             if is_reader(example) {
                 wrong.push(format!("allowed: {example}"));
             }

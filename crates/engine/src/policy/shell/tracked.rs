@@ -334,8 +334,8 @@ fn has_content(sub: &str, args: &[&str]) -> bool {
         "grep" => loud || !has(NAMES_ONLY),
         "cat-file" => {
             let named = |o: &&str| names_file(o) || *o == "HEAD" && args.contains(&"-p");
-            !matches!(args, ["-t" | "-s" | "-e", _])
-                && !(args.len() > 1 && objects().all(|o| named(o)))
+            let tells_kind = matches!(args, ["-t" | "-s" | "-e", _]);
+            !(tells_kind || args.len() > 1 && objects().all(named))
         }
         // What is not known may show anything.
         _ => true,
