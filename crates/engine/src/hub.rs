@@ -235,7 +235,9 @@ impl LocalHub {
         }
         let language = options.language;
         let homes = (options.home.as_path(), options.user_home.as_deref());
-        let found = instructions::load(homes, &options.root, language);
+        let scope = Scope::new(&options.root, options.user_home.clone());
+        let border = options.policy.instructions_border(&scope);
+        let found = instructions::load(homes, &options.root, &border, language);
         notes.extend(found.warnings);
         let from = |file: &String| language.fill(Word::InstructionsFrom, &[file]);
         notes.extend(found.loaded.iter().map(from));

@@ -1,5 +1,6 @@
 //! Instruction files (AGENTS.md and its relatives): found from the home down to the root, imports resolved, rendered once.
 
+use ostler_host::{Border, Judgement, Place};
 use ostler_wire::{Language, Say, Word, marked, untricked};
 use std::borrow::Cow;
 use std::fs;
@@ -23,26 +24,42 @@ pub struct Instructions {
     pub warnings: Vec<String>,
 }
 
-/// What the person should know.
-struct Told {
+/// What may be read, and what the person should know.
+struct Told<'a> {
+    border: &'a Border,
     language: Language,
     texts: Vec<String>,
 }
 
-impl Told {
+impl Told<'_> {
     fn tell(&mut self, word: Word, values: &[&str]) {
         self.texts.push(self.language.fill(word, values));
     }
+
+    /// Nobody is asked here: what a rule forbids is left out, and also what a rule wants asked, unless it is a file of
+    /// instructions by its own name. `real` is free of links.
+    fn check(&self, real: &Path) -> io::Result<()> {
+        let why = match self.border.judge(real) {
+            Judgement::Forbidden(rule) => self.language.fill(Word::FileForbidden, &[&rule]),
+            Judgement::Outside if self.border.place(real) == Place::Inside && !is_named(real) => {
+                self.language.say(Word::FileAsked).to_owned()
+            }
+            Judgement::Inside | Judgement::Public | Judgement::Outside => return Ok(()),
+        };
+        Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
+    }
 }
 
-/// Of the home of Ostler, the person's own, and the root.
+/// Of the home of Ostler, the person's own, and the root. Every file is judged by the border where it really lies.
 pub fn load(
     (home, user_home): (&Path, Option<&Path>),
     root: &Path,
+    border: &Border,
     language: Language,
 ) -> Instructions {
     let mut out = Instructions::default();
     let mut told = Told {
+        border,
         language,
         texts: Vec::new(),
     };
@@ -100,8 +117,11 @@ fn stays(path: &Path, dir: &Path) -> bool {
     let (Ok(real), Ok(dir)) = (path.canonicalize(), dir.canonicalize()) else {
         return true;
     };
-    let named = |name: &&str| real.file_name().is_some_and(|have| have == *name);
-    real.starts_with(dir) || NAMES.iter().any(named)
+    real.starts_with(dir) || is_named(&real)
+}
+
+fn is_named(path: &Path) -> bool {
+    NAMES.iter().any(|name| path.ends_with(name))
 }
 
 /// The file of a folder that counts. One with nothing in it says nothing, also not that the others do not count.
@@ -165,8 +185,10 @@ fn shown(path: &Path, user_home: Option<&Path>, root: &Path) -> String {
 }
 
 /// The file with its imports in place. `@relative/file.md` alone on a line imports, confined to `base`.
-fn read(path: &Path, base: &Path, depth: usize, told: &mut Told) -> io::Result<String> {
-    let meta = fs::metadata(path)?;
+fn read(path: &Path, base: &Path, depth: usize, told: &mut Told<'_>) -> io::Result<String> {
+    let real = path.canonicalize()?;
+    told.check(&real)?;
+    let meta = fs::metadata(&real)?;
     if !meta.is_file() {
         return Err(io::Error::new(
             io::ErrorKind::InvalidInput,
@@ -180,7 +202,7 @@ fn read(path: &Path, base: &Path, depth: usize, told: &mut Told) -> io::Result<S
                 .fill(Word::FileOver, &[&MAX_FILE_BYTES.to_string()]),
         ));
     }
-    let text = String::from_utf8_lossy(&fs::read(path)?).into_owned();
+    let text = String::from_utf8_lossy(&fs::read(&real)?).into_owned();
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     if !text.lines().any(|l| l.starts_with('@')) {
         return Ok(text.to_owned());
@@ -196,14 +218,20 @@ fn read(path: &Path, base: &Path, depth: usize, told: &mut Told) -> io::Result<S
     Ok(out)
 }
 
-fn import(line: &str, from: &Path, base: &Path, depth: usize, told: &mut Told) -> Option<String> {
+fn import(
+    line: &str,
+    from: &Path,
+    base: &Path,
+    depth: usize,
+    told: &mut Told<'_>,
+) -> Option<String> {
     let language = told.language;
     let name = line.strip_prefix('@')?.trim_end();
     let relative = Path::new(name);
     if name.is_empty() || name.contains(char::is_whitespace) || !name.contains('.') {
         return None;
     }
-    let left_out = |why: &str, told: &mut Told| {
+    let left_out = |why: &str, told: &mut Told<'_>| {
         let from = from.display().to_string();
         told.tell(Word::ImportLeft, &[name, &from, why]);
         Some(String::new())
@@ -255,7 +283,12 @@ mod tests {
         );
         write(root.join("docs/a.md"), "imported\n@b.md\n");
         write(root.join("docs/b.md"), "deeper");
-        let out = load((&home, Some(&user)), &root, Language::English);
+        let out = load(
+            (&home, Some(&user)),
+            &root,
+            &Border::none(),
+            Language::English,
+        );
         assert_eq!(
             out.text,
             "# Project Context\n\n## ~/.ostler/AGENTS.md\n\nglobal\n\n## ~/CLAUDE.md\n\nmine\n\n## AGENTS.md\n\nproject\nimported\ndeeper\n\n\n@someone hello"
@@ -286,7 +319,7 @@ mod tests {
             ("x\u{e0041}\u{e0042}", "x", Some("2 characters")),
         ] {
             write(root.join("AGENTS.md"), text);
-            let out = load((&none, None), &root, Language::English);
+            let out = load((&none, None), &root, &Border::none(), Language::English);
             assert_eq!(
                 out.text,
                 format!("# Project Context\n\n## AGENTS.md\n\n{expect}")
@@ -314,11 +347,22 @@ mod tests {
         write(root.join("AGENTS.md"), " \n");
         write(root.join("CLAUDE.md"), "mine");
         assert_eq!(
-            load((&root.join("none"), None), &root, Language::English).loaded,
+            load(
+                (&root.join("none"), None),
+                &root,
+                &Border::none(),
+                Language::English
+            )
+            .loaded,
             ["CLAUDE.md"]
         );
         fs::remove_file(root.join("CLAUDE.md")).unwrap();
-        let out = load((&root.join("none"), None), &root, Language::English);
+        let out = load(
+            (&root.join("none"), None),
+            &root,
+            &Border::none(),
+            Language::English,
+        );
         assert_eq!((out.loaded.len(), out.warnings.len()), (0, 0));
     }
 
@@ -336,6 +380,7 @@ mod tests {
         let out = load(
             (&linked.join(".ostler"), Some(&linked)),
             &root,
+            &Border::none(),
             Language::English,
         );
         assert_eq!(
@@ -351,7 +396,12 @@ mod tests {
         write(base.join("AGENTS.md"), "outside");
         write(base.join("root/AGENTS.md"), "root");
         let homes = (&*base.join("home/.ostler"), Some(&*base.join("home")));
-        let out = load(homes, &base.join("root"), Language::English);
+        let out = load(
+            homes,
+            &base.join("root"),
+            &Border::none(),
+            Language::English,
+        );
         assert_eq!(out.loaded, ["AGENTS.md"]);
     }
 
@@ -360,14 +410,24 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
         write(root.join("AGENTS.md"), "@AGENTS.md");
-        let out = load((&root.join("none"), None), &root, Language::English);
+        let out = load(
+            (&root.join("none"), None),
+            &root,
+            &Border::none(),
+            Language::English,
+        );
         assert!(
             out.warnings.iter().any(|w| w.contains("too deep")),
             "{out:?}"
         );
         fs::remove_file(root.join("AGENTS.md")).unwrap();
         fs::create_dir(root.join("AGENTS.md")).unwrap();
-        let out = load((&root.join("none"), None), &root, Language::English);
+        let out = load(
+            (&root.join("none"), None),
+            &root,
+            &Border::none(),
+            Language::English,
+        );
         assert!(
             out.warnings
                 .iter()
@@ -395,7 +455,12 @@ mod tests {
             ("../CLAUDE.md", &["MINE", "ABOVE", "ABOVE"]),
         ] {
             symlink(target, root.join("AGENTS.md")).unwrap();
-            let found = load((&home, Some(&user)), &root, Language::English);
+            let found = load(
+                (&home, Some(&user)),
+                &root,
+                &Border::none(),
+                Language::English,
+            );
             let texts = found
                 .text
                 .lines()
@@ -403,6 +468,76 @@ mod tests {
             assert_eq!(texts.collect::<Vec<_>>(), expect, "{target}");
             assert_eq!(found.warnings.is_empty(), expect.len() == 3, "{target}");
             fs::remove_file(root.join("AGENTS.md")).unwrap();
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_may_not_be_read_is_no_instruction() {
+        use crate::policy::{Folders, Policy, Rule};
+        use crate::tool::Scope;
+        use std::os::unix::fs::symlink;
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        for path in [".env", "sec/k.txt", "keys.json", "asked/a.md"] {
+            write(root.join(path), "SECRET");
+        }
+        write(root.join("docs/a.md"), "fine");
+        write(root.join("docs/deep.md"), "@.env");
+        write(root.join("docs/.env"), "SECRET");
+        symlink(".env", root.join("link.md")).unwrap();
+        symlink("sec", root.join("folder.d")).unwrap();
+        let rules = |texts: &[&str]| -> Vec<Rule> {
+            let parsed = texts.iter().map(|text| Rule::parse(text, "x:1").unwrap());
+            parsed.collect()
+        };
+        let mut policy = Policy {
+            folders: Folders {
+                forbidden: vec![root.join("sec")],
+                ..Folders::default()
+            },
+            sealed: vec![root.join("keys.json")],
+            ..Policy::default()
+        };
+        policy.rules.deny = rules(&["Read(.env)", "read_file"]);
+        policy.rules.ask = rules(&["Read(asked/**)", "Read(AGENTS.md)"]);
+        let border = policy.instructions_border(&Scope::new(&root, None));
+        let check = |shown: &str, texts: &[&str], warnings: usize| {
+            let out = load(
+                (&root.join("none"), None),
+                &root,
+                &border,
+                Language::English,
+            );
+            let found = out
+                .text
+                .lines()
+                .filter(|l| !l.is_empty() && !l.starts_with('#'));
+            assert_eq!(found.collect::<Vec<_>>(), texts, "{shown}");
+            assert_eq!(out.warnings.len(), warnings, "{shown} {:?}", out.warnings);
+            let names = |warning: &String| warning.contains(shown);
+            assert!(out.warnings.iter().all(names), "{shown} {:?}", out.warnings);
+        };
+        for (import, shown) in [
+            (".env", "@.env"),
+            ("./.env", "@./.env"),
+            ("link.md", "@link.md"),
+            ("sec/k.txt", "@sec/k.txt"),
+            ("folder.d/k.txt", "@folder.d/k.txt"),
+            ("keys.json", "@keys.json"),
+            ("docs/deep.md", "@.env"),
+            ("asked/a.md", "@asked/a.md"),
+        ] {
+            write(
+                root.join("AGENTS.md"),
+                &format!("before\n@{import}\n@docs/a.md"),
+            );
+            check(shown, &["before", "fine"], 1);
+        }
+        for target in [".env", "sec/k.txt", "keys.json", "link.md", "asked/a.md"] {
+            fs::remove_file(root.join("AGENTS.md")).unwrap();
+            symlink(target, root.join("AGENTS.md")).unwrap();
+            check("AGENTS.md", &[], 1);
         }
     }
 }

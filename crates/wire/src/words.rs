@@ -793,6 +793,8 @@ words! {
     FileHidden: "{} has {} character that nobody can see (control characters, hidden or reversed text); it was left out.¦{} has {} characters that nobody can see (control characters, hidden or reversed text); they were left out.", "{} 含 {} 个不可见字符（控制字符、隐藏或反向文本），已去除。";
     FileUnread: "{} cannot be read: {}.", "无法读取 {}：{}。";
     FileElsewhere: "it is a link to a file elsewhere", "它链接到别处的文件";
+    FileForbidden: "it may not be read ({})", "不允许读取（{}）";
+    FileAsked: "a rule wants to be asked before it is read", "有规则要求读取前先询问";
     ImportLeft: "The import @{} in {} was left out: {}.", "导入 @{}（{}）已略过：{}。";
     ImportLeaves: "it leaves the folder of its file", "它超出了文件所在的文件夹";
     ImportDeep: "imports are nested too deep", "导入嵌套过深";

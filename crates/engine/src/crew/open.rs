@@ -12,6 +12,7 @@ use crate::roles::Roles;
 use crate::skills::Skills;
 use crate::store::copied;
 use crate::templates;
+use crate::tool::Scope;
 use crate::tools::Tools;
 use ostler_host::sandbox::Network;
 use ostler_llm::{Model, Prefix};
@@ -124,7 +125,9 @@ impl LocalHub {
         let options = &self.options;
         let tools = self.tools();
         let homes = (options.home.as_path(), options.user_home.as_deref());
-        let found = instructions::load(homes, &options.root, options.language);
+        let scope = Scope::new(&options.root, options.user_home.clone());
+        let border = options.policy.instructions_border(&scope);
+        let found = instructions::load(homes, &options.root, &border, options.language);
         let mut parts = vec![listing(offer, &tools)];
         if let Some(duty) = duty.filter(|duty| !duty.persona.is_empty()) {
             parts.push(format!("# Role: {}\n{}", duty.role, duty.persona));

@@ -18,6 +18,7 @@ pub const GIT: &str = ".git";
 const UNPROTECTED: [&str; 1] = [".ostler/autoresearch"];
 /// What a ban by `[sandbox] forbid_read` is called.
 const FORBID_READ: &str = "[sandbox] forbid_read";
+const READ_FILE: &str = "read_file";
 const KEYS: &str = "Ostler keeps keys in it";
 
 /// Folders beside the root and what holds for them. Real paths, without symlinks.
@@ -150,6 +151,22 @@ impl Policy {
                 false => Beyond::Ask,
             },
         }
+    }
+
+    /// What the project's instructions may bring into the prompt. A rule for the whole tool `read_file` turns the tool
+    /// off and says nothing of files.
+    pub fn instructions_border(&self, scope: &Scope) -> Border {
+        let mut border = self.border(
+            scope,
+            Reading {
+                tool: READ_FILE,
+                posture: Posture::Ask,
+                attended: true,
+                granted: &[],
+            },
+        );
+        border.deny.retain(|pattern| pattern.rule != READ_FILE);
+        border
     }
 }
 

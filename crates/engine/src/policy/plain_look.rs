@@ -38,34 +38,6 @@ struct Form {
     place: Where,
 }
 
-const GIT_SHOWS: &[&str] = &[
-    "--abbrev-commit",
-    "--all",
-    "--author=",
-    "--cached",
-    "--decorate",
-    "--follow",
-    "--graph",
-    "--grep=",
-    "--max-count=",
-    "--name-only",
-    "--name-status",
-    "--no-color",
-    "--no-ext-diff",
-    "--no-merges",
-    "--no-pager",
-    "--no-textconv",
-    "--numstat",
-    "--oneline",
-    "--patch",
-    "--reverse",
-    "--shortstat",
-    "--since=",
-    "--staged",
-    "--stat",
-    "--until=",
-];
-
 // tidy: table
 const FORMS: &[Form] = &[
     look(&["pwd"], "", "", &[], Operands::None),
@@ -140,48 +112,22 @@ const FORMS: &[Form] = &[
     look(&["uniq"], "cdiu", "", &["--count"], Operands::None),
     look(&["du"], "achkmsx", "d", &["--max-depth="], Operands::Words),
     look(&["df"], "hkPT", "", &[], Operands::Words),
-    git(
-        &["git", "status"],
-        "bsuz",
-        "",
-        &["--short", "--branch", "--porcelain"],
-        Operands::None,
-    ),
-    git(&["git", "diff"], "pw", "U", GIT_SHOWS, Operands::Words),
-    git(
-        &["git", "log"],
-        "0123456789p",
-        "n",
-        GIT_SHOWS,
-        Operands::Words,
-    ),
-    git(&["git", "show"], "p", "", GIT_SHOWS, Operands::Words),
-    git(
-        &["git", "branch"],
-        "arv",
-        "",
-        &[
-            "--all",
-            "--remotes",
-            "--list",
-            "--show-current",
-            "--verbose",
-        ],
-        Operands::None,
-    ),
+    // Of git only what reads no object, index or file: settings of the repository name programs for filters, text
+    // conversion, signatures, the file watcher, and for fetching an object that is missing.
+    git(&["git", "branch", "--show-current"], "", &[]),
+    git(&["git", "remote"], "v", &["--verbose"]),
+    git(&["git", "rev-parse", "HEAD"], "", &[]),
+    git(&["git", "rev-parse", "--short", "HEAD"], "", &[]),
+    git(&["git", "rev-parse", "--abbrev-ref", "HEAD"], "", &[]),
     git(
         &["git", "rev-parse"],
         "",
-        "",
-        &["--abbrev-ref", "--short", "--show-toplevel"],
-        Operands::Words,
-    ),
-    git(
-        &["git", "ls-files"],
-        "",
-        "",
-        &["--cached", "--others", "--exclude-standard"],
-        Operands::Words,
+        &[
+            "--git-dir",
+            "--is-inside-work-tree",
+            "--show-prefix",
+            "--show-toplevel",
+        ],
     ),
 ];
 
@@ -205,13 +151,11 @@ const fn look(
 const fn git(
     words: &'static [&'static str],
     letters: &'static str,
-    valued: &'static str,
     long: &'static [&'static str],
-    operands: Operands,
 ) -> Form {
     Form {
         place: Where::Root,
-        ..look(words, letters, valued, long, operands)
+        ..look(words, letters, "", long, Operands::None)
     }
 }
 
@@ -401,13 +345,11 @@ mod tests {
             "rg -n TODO src | head -20",
             "ls | wc -l",
             "ls 2>/dev/null",
-            "git status",
-            "git status --short && git diff --stat",
-            "git diff HEAD^ -- src",
-            "git log --oneline -5",
-            "git log -n 3 --author=me",
-            "git show HEAD --stat",
-            "git branch -a",
+            "git rev-parse HEAD && git branch --show-current",
+            "git rev-parse --abbrev-ref HEAD",
+            "git rev-parse --show-toplevel",
+            "git rev-parse --short HEAD",
+            "git remote -v",
             "sort a.txt | uniq -c | sort -rn",
             "echo done",
         ] {
@@ -454,6 +396,37 @@ mod tests {
             "env",
             "printenv",
             "git branch new",
+            "git tag new",
+            "git remote show origin",
+            // Clean filters and the file watcher.
+            "git status",
+            "git status --short",
+            "git diff",
+            "git diff --stat",
+            "git diff --no-ext-diff --no-textconv",
+            // The file watcher: whatever reads the index.
+            "git ls-files",
+            "git diff --no-ext-diff --no-textconv --cached",
+            // Drivers and converters of diffs.
+            "git diff HEAD^ HEAD",
+            "git show HEAD",
+            "git log -p",
+            // `log.showSignature` and `format.pretty`.
+            "git log",
+            "git log --oneline -5",
+            // The fetch of a missing object, by the program that the repository's settings name.
+            "git log --oneline --no-ext-diff --no-textconv",
+            "git diff --no-ext-diff --no-textconv HEAD^ HEAD --",
+            "git show --no-ext-diff --no-textconv HEAD",
+            "git rev-parse HEAD^",
+            "git rev-parse main",
+            "git ls-tree HEAD",
+            "git branch -v",
+            // `branch.sort` and `tag.sort` read objects, also beside another order.
+            "git branch",
+            "git branch -a",
+            "git tag -l",
+            "git branch --sort=refname",
             "git diff --output=x",
             "git -C sub status",
             "git log --format=%G?",
@@ -475,6 +448,7 @@ mod tests {
             assert!(!check(command, Cwd::Root), "{command}");
         }
         // A folder of the project may be a repository of its own.
-        assert!(!check("git status", Cwd::Elsewhere));
+        assert!(check("git rev-parse HEAD", Cwd::Root));
+        assert!(!check("git rev-parse HEAD", Cwd::Elsewhere));
     }
 }

@@ -41,7 +41,8 @@ pub fn of(words: &[Word]) -> Effects {
     };
     let base = name.text.rsplit('/').next().unwrap_or_default();
     if let Some(found) = Found::new(words) {
-        out.reader = Some(found.row);
+        // Where links lead is in no word.
+        out.reader = (!found.sorted.follows_links()).then_some(found.row);
         found.reads(&mut out);
         return out;
     }

@@ -103,13 +103,19 @@ pub struct Sorted<'a> {
     /// Files that options name.
     pub files: Vec<String>,
     /// Letters of the options that were given: `d` deep, `h` hidden files too, `p` gives the pattern, `c` shows
-    /// content, `s` shows a summary only, `l` lists.
+    /// content, `s` shows a summary only, `l` lists, `f`, `k`, `r` and `n` are for links.
     marks: String,
 }
 
 impl Sorted<'_> {
     pub fn is_marked(&self, mark: char) -> bool {
         self.marks.contains(mark)
+    }
+
+    /// Whether links below a folder are followed, wherever they lead.
+    pub fn follows_links(&self) -> bool {
+        let follows = self.is_marked('f') || (self.is_marked('k') && self.is_marked('r'));
+        follows && !self.is_marked('n')
     }
 
     pub fn has(&self, option: &str) -> bool {
