@@ -212,3 +212,58 @@ fn a_home_of_ours_in_the_project_is_protected() {
         assert!(!home.join(name).exists(), "{name}: {told:#?}");
     }
 }
+
+/// Logins and histories in the home are nobody's business, by commands and by file tools; a person's own list opens them.
+#[test]
+fn credentials_in_the_home_are_not_read() {
+    if layer().is_none() {
+        return;
+    }
+    let names = [
+        ".netrc",
+        ".git-credentials",
+        ".config/git/credentials",
+        ".npmrc",
+        ".docker/config.json",
+        ".kube/config",
+        ".config/gh/hosts.yml",
+        ".cargo/credentials.toml",
+        ".m2/settings.xml",
+        ".local/share/keyrings/login.keyring",
+        ".mozilla/firefox/x/logins.json",
+        ".bash_history",
+    ];
+    let ordinary = [".config/git/ignore", ".docker/daemon.json", ".cargo/config"];
+    let set_up = |scene: &Scene| {
+        let home = scene.space.user_home();
+        for name in names {
+            scene.space.write(home.join(name), "private");
+        }
+        for name in ordinary {
+            scene.space.write(home.join(name), "plain");
+        }
+    };
+    let cat = |name: &str| format!("cat $HOME/{name}; : > ran");
+    let commands: Vec<String> = names.iter().chain(&ordinary).map(|n| cat(n)).collect();
+    let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
+    let Ran { scene, told, .. } = run("", &[], set_up, &commands);
+    let (hidden, seen) = told.split_at(names.len());
+    for (name, told) in names.iter().zip(hidden) {
+        assert!(!told.contains("private"), "{name}: {told}");
+    }
+    for (name, told) in ordinary.iter().zip(seen) {
+        assert_eq!(told, "plain", "{name}");
+    }
+    let before = scene.server.requests().len();
+    let path = scene.space.user_home().join(".netrc");
+    let read = Step::answer().call("read_file", json!({"path": path}));
+    scene.server.push(read);
+    scene.server.push(Step::answer().text("ok"));
+    scene.ostler(["exec", "--yolo", "-p", "go"]).output().ok();
+    let results = scene.server.request(before + 1).tool_results();
+    let told = &results.last().expect("a result").1;
+    assert!(!told.contains("private"), "{told}");
+    let own = "[sandbox]\nforbid_read = ['~/.ssh']\n";
+    let Ran { told, .. } = run(own, &[], set_up, &["cat $HOME/.netrc; : > ran"]);
+    assert_eq!(told, ["private"]);
+}
