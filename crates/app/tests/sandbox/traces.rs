@@ -234,3 +234,46 @@ fn a_command_cannot_answer_for_the_person() {
         }
     }
 }
+
+/// Git reads `config.worktree` where `extensions.worktreeConfig` is set: none is left that a command wrote, in the root's
+/// git folder, in those of its worktrees, or in the repository of the worktree that is the project.
+#[test]
+fn settings_of_worktrees_stay_as_they_are() {
+    let git = |folder: &std::path::Path, args: &[&str]| {
+        let out = std::process::Command::new("git")
+            .args(args)
+            .current_dir(folder)
+            .output()
+            .expect("git runs");
+        assert!(out.status.success(), "{args:?}: {out:?}");
+    };
+    let evil = "printf '[core]\\n\\tfsmonitor = evil\\n'";
+    for layer in layers() {
+        let scene = Scene::with_config(Kind::Chat, &config(layer), []);
+        let root = scene.space.root().to_owned();
+        scene.space.write("README", "hello");
+        scene.space.git_init();
+        let tree = scene.space.user_home().join("tree");
+        let shown = tree.display().to_string();
+        git(&root, &["config", "extensions.worktreeConfig", "true"]);
+        git(&root, &["worktree", "add", "-q", &shown]);
+        let write = format!(
+            "d=$(git rev-parse --git-common-dir) && for f in $d/config.worktree $d/worktrees/tree/config.worktree; do {evil} > $f; done"
+        );
+        for folder in [&root, &tree] {
+            let before = scene.server.requests().len();
+            let (tool, args) = bash(&write);
+            scene.server.push(Step::answer().call(tool, args));
+            scene.server.push(Step::answer().text("ok"));
+            let run = scene.ostler(["exec", "--yolo", "-p", "go"]);
+            run.cwd(folder).output().ok();
+            let told = scene.server.request(before + 1).tool_results();
+            for name in ["config.worktree", "worktrees/tree/config.worktree"] {
+                let path = root.join(".git").join(name);
+                assert!(!path.exists(), "{layer} {path:?} {told:#?}");
+            }
+            let told = &told.last().expect("a result").1;
+            assert!(told.contains("[sandbox: protected"), "{layer}: {told}");
+        }
+    }
+}
