@@ -21,8 +21,19 @@ use reader::Ground;
 use std::path::PathBuf;
 pub use temp::{folder as temp_folder, remove as remove_temp};
 
-/// Of the project, because they decide what runs or what is allowed later.
-const PROTECTED: [&str; 2] = ["ostler.toml", ".mcp.json"];
+/// Of the project, because they decide what runs or what is allowed later, here or in another program.
+const PROTECTED: [&str; 10] = [
+    "ostler.toml",
+    ".mcp.json",
+    ".claude/settings.json",
+    ".claude/settings.local.json",
+    ".claude/commands",
+    ".claude/agents",
+    ".claude/skills",
+    ".claude/hooks",
+    ".vscode/tasks.json",
+    ".vscode/settings.json",
+];
 /// Of our own home, because they decide what runs later or what a model is told.
 const DECIDING: [&str; 7] = [
     "AGENTS.md",

@@ -277,3 +277,40 @@ fn settings_of_worktrees_stay_as_they_are() {
         }
     }
 }
+
+/// What other programs run when they open the project: commands change none of it and leave nothing new.
+#[test]
+fn settings_of_other_programs_stay_as_they_are() {
+    let names = [
+        ".claude/settings.json",
+        ".claude/settings.local.json",
+        ".claude/commands/x.md",
+        ".claude/agents/x.md",
+        ".claude/skills/x/SKILL.md",
+        ".claude/hooks/x.sh",
+        ".vscode/tasks.json",
+        ".vscode/settings.json",
+    ];
+    let write = |name: &str| format!("mkdir -p $(dirname {name}); echo evil > {name}; : > ran");
+    let mut commands: Vec<String> = names.map(write).into();
+    commands.push("rm -rf .claude .vscode; mv .claude away; : > ran".into());
+    commands.push("mkdir -p .vscode && echo fine > .vscode/launch.json; : > ran".into());
+    let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
+    for layer in layers() {
+        for is_there in [true, false] {
+            let set_up = |scene: &Scene| {
+                for name in names.iter().filter(|_| is_there) {
+                    scene.space.write(name, "good");
+                }
+            };
+            let Ran { scene, told, .. } = run(&config(layer), &[], set_up, &commands);
+            for name in names {
+                assert_eq!(scene.space.exists(name), is_there, "{name} {told:#?}");
+                if is_there {
+                    assert_eq!(scene.space.read(name), "good", "{layer} {told:#?}");
+                }
+            }
+            assert_eq!(scene.space.read(".vscode/launch.json"), "fine\n", "{layer}");
+        }
+    }
+}
