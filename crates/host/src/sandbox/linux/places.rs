@@ -311,7 +311,9 @@ impl Closed {
         let entries = fs::read_dir(&closed.folder).into_iter().flatten().flatten();
         for path in entries.map(|entry| entry.path()) {
             let name = path.file_name().unwrap_or_default().as_bytes();
-            if forbidden.contains(&path) || forbidden.contains(&real(&path)) {
+            let is_forbidden = forbidden.contains(&path) || forbidden.contains(&real(&path));
+            // A folder is carried with what already covers it.
+            if is_forbidden && (path.is_symlink() || !path.is_dir()) {
                 closed.blank.push(path);
             } else if name.starts_with(b".") {
                 closed.dotted.push(path);
