@@ -1,5 +1,6 @@
 //! Odd homes and projects, caches and temporary files: what commands may write then.
 
+use super::traces::{config, layers};
 use super::{Ran, layer, run, skipped};
 use crate::common::Scene;
 use ostler_testkit::{Kind, Step};
@@ -271,9 +272,6 @@ fn credentials_in_the_home_are_not_read() {
 /// Checkpoints, our caches and what was said in other projects are not read by commands; this session's folder is.
 #[test]
 fn what_ostler_keeps_is_not_read_by_commands() {
-    if layer().is_none() {
-        return;
-    }
     let hidden = [
         "checkpoints/p/blob",
         "cache/history.sqlite",
@@ -290,17 +288,19 @@ fn what_ostler_keeps_is_not_read_by_commands() {
     let mut commands: Vec<String> = hidden
         .map(|name| format!("cat $OSTLER_HOME/{name}; : > ran"))
         .into();
-    commands.push("grep -rl private $OSTLER_HOME/checkpoints $OSTLER_HOME/cache; : > ran".into());
+    commands.push("grep -rls private $OSTLER_HOME/checkpoints $OSTLER_HOME/cache; : > ran".into());
     commands.push("cat $OSTLER_HOME/checkpoints/p/blob".into());
     commands.push("seq 1 40000".into());
     commands.push("wc -l < $(find $OSTLER_HOME/sessions -type f -size +50k 2>/dev/null | grep -v jsonl | head -1); : > ran".into());
     let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
-    let Ran { told, data, .. } = run("", &[], set_up, &commands);
-    for (name, told) in hidden.iter().zip(&told) {
-        assert!(!told.contains("private"), "{name}: {told}");
+    for layer in layers() {
+        let Ran { told, data, .. } = run(&config(layer), &[], set_up, &commands);
+        for (name, told) in hidden.iter().zip(&told) {
+            assert!(!told.contains("private"), "{layer} {name}: {told}");
+        }
+        assert!(!told[6].contains("/blob"), "{}", told[6]);
+        assert!(told[7].contains("[sandbox: "), "{}", told[7]);
+        assert!(data[7]["denied"]["grant"].is_null(), "{}", data[7]);
+        assert_eq!(told[9].trim(), "40000", "{told:#?}");
     }
-    assert!(!told[6].contains("/blob"), "{}", told[6]);
-    assert!(told[7].contains("[sandbox: "), "{}", told[7]);
-    assert!(data[7]["denied"]["grant"].is_null(), "{}", data[7]);
-    assert_eq!(told[9].trim(), "40000", "{told:#?}");
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 const LAYERS: [&str; 2] = ["namespaces", "landlock"];
 
-fn layers() -> Vec<&'static str> {
+pub(super) fn layers() -> Vec<&'static str> {
     match layer() {
         None => Vec::new(),
         Some(Layer::Landlock) => vec!["landlock"],
@@ -17,7 +17,7 @@ fn layers() -> Vec<&'static str> {
     }
 }
 
-fn config(layer: &str) -> String {
+pub(super) fn config(layer: &str) -> String {
     format!("[sandbox]\nbash = 'require'\nlayer = '{layer}'\n")
 }
 
