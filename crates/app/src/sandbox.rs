@@ -3,6 +3,7 @@
 mod denied;
 mod git;
 mod reader;
+mod stores;
 mod temp;
 
 use crate::boot::Boot;
@@ -21,8 +22,19 @@ use reader::Ground;
 use std::path::PathBuf;
 pub use temp::{folder as temp_folder, remove as remove_temp};
 
-/// Of the project, because they decide what runs or what is allowed later.
-const PROTECTED: [&str; 2] = ["ostler.toml", ".mcp.json"];
+/// Of the project, because they decide what runs or what is allowed later, here or in another program.
+const PROTECTED: [&str; 10] = [
+    "ostler.toml",
+    ".mcp.json",
+    ".claude/settings.json",
+    ".claude/settings.local.json",
+    ".claude/commands",
+    ".claude/agents",
+    ".claude/skills",
+    ".claude/hooks",
+    ".vscode/tasks.json",
+    ".vscode/settings.json",
+];
 /// Of our own home, because they decide what runs later or what a model is told.
 const DECIDING: [&str; 7] = [
     "AGENTS.md",
@@ -33,6 +45,8 @@ const DECIDING: [&str; 7] = [
     "skills",
     "themes",
 ];
+/// In our own home, the caches of commands: a folder for each project.
+const COMMAND_CACHES: &str = "cache/commands";
 const BUBBLEWRAP: &str = "bwrap";
 const SHARED_MEMORY: &str = "/dev/shm";
 
@@ -180,6 +194,11 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
     forbid_read.extend(keys.iter().cloned());
     sealed.extend(keys);
     protect.extend(own_home(boot, &writable));
+    let stores = stores::find(boot).into_iter().filter(|path| {
+        // What lies in it is to be written all the same.
+        !writable.iter().any(|w| is_inside(w, path))
+    });
+    let stores = stores.collect();
     Ok(SandboxSettings {
         mode,
         policy: Policy {
@@ -197,6 +216,7 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
             ..Policy::default()
         },
         sealed,
+        stores,
         program: std::env::current_exe().ok(),
         downloads,
         caches: Some(caches(boot)),
@@ -215,7 +235,7 @@ fn reader(boot: &Boot, ground: &Ground<'_>) -> Reader {
 
 /// Where tools keep their caches when they run in the sandbox: one folder for each project.
 fn caches(boot: &Boot) -> Caches {
-    let folder = boot.places.home.join("cache/commands");
+    let folder = boot.places.home.join(COMMAND_CACHES);
     let folder = folder.join(boot.store().project());
     Caches {
         variables: Ground::caches(&folder),

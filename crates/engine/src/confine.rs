@@ -238,7 +238,8 @@ impl Confined {
         let real = std::fs::canonicalize(path);
         let real = real.as_deref().unwrap_or(path);
         let holds = |s: &PathBuf| path.starts_with(s) || real.starts_with(s);
-        self.services.sandbox.sealed.iter().any(holds)
+        let settings = &self.services.sandbox;
+        settings.sealed.iter().chain(&settings.stores).any(holds)
     }
 
     /// What the command left in the background may still write: it is looked after. To be called before `end`.

@@ -1,7 +1,7 @@
 //! How one layer is laid over another: tables key by key, providers by name, most lists as a
 //! whole, the rest of the lists added up.
 
-use super::schema::FORBID_READ;
+use super::schema::default_forbid_read;
 use super::tree::{At, Layer, Node, Sources, Value};
 
 /// Lists whose layers add up; in all others the highest layer wins.
@@ -42,9 +42,8 @@ fn seed_defaults(below: &mut Node, above: &Node, sources: &Sources) {
         return;
     }
     let at = At::whole(Sources::BUILT_IN);
-    let items = FORBID_READ
-        .iter()
-        .map(|item| Node::new(Value::String((*item).to_owned()), at))
+    let items = default_forbid_read()
+        .map(|item| Node::new(Value::String(item.to_owned()), at))
         .collect();
     below
         .put_new(&path, Node::new(Value::Array(items), at))

@@ -328,7 +328,7 @@ pub struct SandboxConfig {
     pub network: bool,
     /// Directories outside the workspace that may be written. Lists of all files add up.
     pub allow_write: Vec<String>,
-    /// Directories that may not be read; `${VAR:-x}` is expanded. Your own list replaces the
+    /// Files and directories that may not be read; `${VAR:-x}` is expanded. Your own list replaces the
     /// default one, a project's list adds to it.
     pub forbid_read: Vec<String>,
     /// The directory that file tools may change; the root when unset.
@@ -336,7 +336,13 @@ pub struct SandboxConfig {
 }
 
 /// What `forbid_read` is when nobody sets it.
-pub const FORBID_READ: [&str; 3] = ["~/.ssh", "~/.aws", "~/.gnupg"];
+const FORBID_READ: &str = include_str!("schema/forbid_read.txt");
+
+/// The rows of the default `forbid_read`.
+pub fn default_forbid_read() -> impl Iterator<Item = &'static str> {
+    let lines = FORBID_READ.lines().map(str::trim);
+    lines.filter(|line| !line.is_empty() && !line.starts_with('#'))
+}
 
 impl Default for SandboxConfig {
     fn default() -> Self {
@@ -345,7 +351,7 @@ impl Default for SandboxConfig {
             layer: SandboxLayer::default(),
             network: false,
             allow_write: Vec::new(),
-            forbid_read: FORBID_READ.map(str::to_owned).to_vec(),
+            forbid_read: default_forbid_read().map(str::to_owned).collect(),
             workspace_root: None,
         }
     }

@@ -5,9 +5,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Of a git folder, because git runs what they name, or looks for that where they point.
-const PROTECTED: [&str; 3] = ["hooks", "config", "commondir"];
-/// Of a git folder, if it is there: git reads a new one only when `config` says so.
-const WORKTREE: &str = "config.worktree";
+const PROTECTED: [&str; 4] = ["hooks", "config", "config.worktree", "commondir"];
+/// In a git folder, the git folders of its linked worktrees.
+const WORKTREES: &str = "worktrees";
+/// Of the git folder of a linked worktree. Its other files are always there: covered, `git worktree remove` would fail.
+const IN_WORKTREE: &str = "config.worktree";
+/// Most linked worktrees that are looked at.
+const MAX_WORKTREES: usize = 256;
 /// Most bytes of a `.git` file and of those it leads to.
 const MAX_POINTER: u64 = 16 << 10;
 
@@ -56,9 +60,13 @@ impl Git {
 }
 
 fn in_git(folder: &Path) -> Vec<PathBuf> {
-    let own = Some(folder.join(WORKTREE)).filter(|path| path.exists());
-    let paths = PROTECTED.map(|name| folder.join(name));
-    paths.into_iter().chain(own).collect()
+    let mut paths = PROTECTED.map(|name| folder.join(name)).to_vec();
+    let entries = fs::read_dir(folder.join(WORKTREES));
+    let trees = entries.into_iter().flatten().flatten();
+    for tree in trees.map(|entry| entry.path()).take(MAX_WORKTREES) {
+        paths.push(tree.join(IN_WORKTREE));
+    }
+    paths
 }
 
 /// The path in a small file of one line.
@@ -102,10 +110,26 @@ mod tests {
         put("none/file", "");
         assert_eq!(
             shown(Git::of(&top.join("main")).protect),
-            ["main/.git/hooks", "main/.git/config", "main/.git/commondir"]
+            [
+                "main/.git/hooks",
+                "main/.git/config",
+                "main/.git/config.worktree",
+                "main/.git/commondir",
+                "main/.git/worktrees/w/config.worktree",
+            ]
         );
         let git = Git::of(&top.join("w"));
-        assert!(shown(git.protect).contains(&"main/.git/config".to_owned()));
+        let real = |path: &PathBuf| {
+            let folder = path.parent().unwrap().canonicalize().unwrap();
+            folder.join(path.file_name().unwrap())
+        };
+        let protect: Vec<PathBuf> = git.protect.iter().map(real).collect();
+        for name in ["config", "config.worktree", "worktrees/w/config.worktree"] {
+            assert!(
+                protect.contains(&top.join("main/.git").join(name)),
+                "{name}"
+            );
+        }
         assert_eq!(shown(git.writable), ["main/.git"]);
         assert_eq!(Git::of(&top.join("forged")).writable, [] as [PathBuf; 0]);
         assert_eq!(Git::of(&top.join("none")), Git::default());

@@ -1,5 +1,6 @@
 //! Odd homes and projects, caches and temporary files: what commands may write then.
 
+use super::traces::{config, layers};
 use super::{Ran, layer, run, skipped};
 use crate::common::Scene;
 use ostler_testkit::{Kind, Step};
@@ -210,5 +211,96 @@ fn a_home_of_ours_in_the_project_is_protected() {
     assert_eq!(scene.space.read(home.join("skills/a/SKILL.md")), "good");
     for name in ["commands/x.md", "agents/x.md"] {
         assert!(!home.join(name).exists(), "{name}: {told:#?}");
+    }
+}
+
+/// Logins and histories in the home are nobody's business, by commands and by file tools; a person's own list opens them.
+#[test]
+fn credentials_in_the_home_are_not_read() {
+    if layer().is_none() {
+        return;
+    }
+    let names = [
+        ".netrc",
+        ".git-credentials",
+        ".config/git/credentials",
+        ".npmrc",
+        ".docker/config.json",
+        ".kube/config",
+        ".config/gh/hosts.yml",
+        ".cargo/credentials.toml",
+        ".m2/settings.xml",
+        ".local/share/keyrings/login.keyring",
+        ".mozilla/firefox/x/logins.json",
+        ".bash_history",
+    ];
+    let ordinary = [".config/git/ignore", ".docker/daemon.json", ".cargo/config"];
+    let set_up = |scene: &Scene| {
+        let home = scene.space.user_home();
+        for name in names {
+            scene.space.write(home.join(name), "private");
+        }
+        for name in ordinary {
+            scene.space.write(home.join(name), "plain");
+        }
+    };
+    let cat = |name: &str| format!("cat $HOME/{name}; : > ran");
+    let commands: Vec<String> = names.iter().chain(&ordinary).map(|n| cat(n)).collect();
+    let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
+    let Ran { scene, told, .. } = run("", &[], set_up, &commands);
+    let (hidden, seen) = told.split_at(names.len());
+    for (name, told) in names.iter().zip(hidden) {
+        assert!(!told.contains("private"), "{name}: {told}");
+    }
+    for (name, told) in ordinary.iter().zip(seen) {
+        assert_eq!(told, "plain", "{name}");
+    }
+    let before = scene.server.requests().len();
+    let path = scene.space.user_home().join(".netrc");
+    let read = Step::answer().call("read_file", json!({"path": path}));
+    scene.server.push(read);
+    scene.server.push(Step::answer().text("ok"));
+    scene.ostler(["exec", "--yolo", "-p", "go"]).output().ok();
+    let results = scene.server.request(before + 1).tool_results();
+    let told = &results.last().expect("a result").1;
+    assert!(!told.contains("private"), "{told}");
+    let own = "[sandbox]\nforbid_read = ['~/.ssh']\n";
+    let Ran { told, .. } = run(own, &[], set_up, &["cat $HOME/.netrc; : > ran"]);
+    assert_eq!(told, ["private"]);
+}
+
+/// Checkpoints, our caches and what was said in other projects are not read by commands; this session's folder is.
+#[test]
+fn what_ostler_keeps_is_not_read_by_commands() {
+    let hidden = [
+        "checkpoints/p/blob",
+        "cache/history.sqlite",
+        "cache/prompts/p/x",
+        "cache/later/x",
+        "cache/commands/other/x",
+        "sessions/other-1234/id/artifact.txt",
+    ];
+    let set_up = |scene: &Scene| {
+        for name in hidden {
+            scene.space.write(scene.space.home().join(name), "private");
+        }
+    };
+    let mut commands: Vec<String> = hidden
+        .map(|name| format!("cat $OSTLER_HOME/{name}; : > ran"))
+        .into();
+    commands.push("grep -rls private $OSTLER_HOME/checkpoints $OSTLER_HOME/cache; : > ran".into());
+    commands.push("cat $OSTLER_HOME/checkpoints/p/blob".into());
+    commands.push("seq 1 40000".into());
+    commands.push("wc -l < $(find $OSTLER_HOME/sessions -type f -size +50k 2>/dev/null | grep -v jsonl | head -1); : > ran".into());
+    let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
+    for layer in layers() {
+        let Ran { told, data, .. } = run(&config(layer), &[], set_up, &commands);
+        for (name, told) in hidden.iter().zip(&told) {
+            assert!(!told.contains("private"), "{layer} {name}: {told}");
+        }
+        assert!(!told[6].contains("/blob"), "{}", told[6]);
+        assert!(told[7].contains("[sandbox: "), "{}", told[7]);
+        assert!(data[7]["denied"]["grant"].is_null(), "{}", data[7]);
+        assert_eq!(told[9].trim(), "40000", "{told:#?}");
     }
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 const LAYERS: [&str; 2] = ["namespaces", "landlock"];
 
-fn layers() -> Vec<&'static str> {
+pub(super) fn layers() -> Vec<&'static str> {
     match layer() {
         None => Vec::new(),
         Some(Layer::Landlock) => vec!["landlock"],
@@ -17,7 +17,7 @@ fn layers() -> Vec<&'static str> {
     }
 }
 
-fn config(layer: &str) -> String {
+pub(super) fn config(layer: &str) -> String {
     format!("[sandbox]\nbash = 'require'\nlayer = '{layer}'\n")
 }
 
@@ -231,6 +231,86 @@ fn a_command_cannot_answer_for_the_person() {
         for way in ["wrote ", "environ", "mem", "tty", "socket ", "pipe "] {
             let found: Vec<&str> = told.lines().filter(|line| line.starts_with(way)).collect();
             assert_eq!(found, [] as [&str; 0], "{layer}: {told}");
+        }
+    }
+}
+
+/// Git reads `config.worktree` where `extensions.worktreeConfig` is set: none is left that a command wrote, in the root's
+/// git folder, in those of its worktrees, or in the repository of the worktree that is the project.
+#[test]
+fn settings_of_worktrees_stay_as_they_are() {
+    let git = |folder: &std::path::Path, args: &[&str]| {
+        let out = std::process::Command::new("git")
+            .args(args)
+            .current_dir(folder)
+            .output()
+            .expect("git runs");
+        assert!(out.status.success(), "{args:?}: {out:?}");
+    };
+    let evil = "printf '[core]\\n\\tfsmonitor = evil\\n'";
+    for layer in layers() {
+        let scene = Scene::with_config(Kind::Chat, &config(layer), []);
+        let root = scene.space.root().to_owned();
+        scene.space.write("README", "hello");
+        scene.space.git_init();
+        let tree = scene.space.user_home().join("tree");
+        let shown = tree.display().to_string();
+        git(&root, &["config", "extensions.worktreeConfig", "true"]);
+        git(&root, &["worktree", "add", "-q", &shown]);
+        let write = format!(
+            "d=$(git rev-parse --git-common-dir) && for f in $d/config.worktree $d/worktrees/tree/config.worktree; do {evil} > $f; done"
+        );
+        for folder in [&root, &tree] {
+            let before = scene.server.requests().len();
+            let (tool, args) = bash(&write);
+            scene.server.push(Step::answer().call(tool, args));
+            scene.server.push(Step::answer().text("ok"));
+            let run = scene.ostler(["exec", "--yolo", "-p", "go"]);
+            run.cwd(folder).output().ok();
+            let told = scene.server.request(before + 1).tool_results();
+            for name in ["config.worktree", "worktrees/tree/config.worktree"] {
+                let path = root.join(".git").join(name);
+                assert!(!path.exists(), "{layer} {path:?} {told:#?}");
+            }
+            let told = &told.last().expect("a result").1;
+            assert!(told.contains("[sandbox: protected"), "{layer}: {told}");
+        }
+    }
+}
+
+/// What other programs run when they open the project: commands change none of it and leave nothing new.
+#[test]
+fn settings_of_other_programs_stay_as_they_are() {
+    let names = [
+        ".claude/settings.json",
+        ".claude/settings.local.json",
+        ".claude/commands/x.md",
+        ".claude/agents/x.md",
+        ".claude/skills/x/SKILL.md",
+        ".claude/hooks/x.sh",
+        ".vscode/tasks.json",
+        ".vscode/settings.json",
+    ];
+    let write = |name: &str| format!("mkdir -p $(dirname {name}); echo evil > {name}; : > ran");
+    let mut commands: Vec<String> = names.map(write).into();
+    commands.push("rm -rf .claude .vscode; mv .claude away; : > ran".into());
+    commands.push("mkdir -p .vscode && echo fine > .vscode/launch.json; : > ran".into());
+    let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
+    for layer in layers() {
+        for is_there in [true, false] {
+            let set_up = |scene: &Scene| {
+                for name in names.iter().filter(|_| is_there) {
+                    scene.space.write(name, "good");
+                }
+            };
+            let Ran { scene, told, .. } = run(&config(layer), &[], set_up, &commands);
+            for name in names {
+                assert_eq!(scene.space.exists(name), is_there, "{name} {told:#?}");
+                if is_there {
+                    assert_eq!(scene.space.read(name), "good", "{layer} {told:#?}");
+                }
+            }
+            assert_eq!(scene.space.read(".vscode/launch.json"), "fine\n", "{layer}");
         }
     }
 }

@@ -22,6 +22,8 @@ pub struct SandboxSettings {
     pub policy: Policy,
     /// Of `policy.forbid_read`, what no grant opens.
     pub sealed: Vec<PathBuf>,
+    /// Files and folders of our own that no command reads and no grant opens, except the artifacts of its session.
+    pub stores: Vec<PathBuf>,
     /// Our own program, which has `CONNECT_MODE`.
     pub program: Option<PathBuf>,
     /// The person's caches of downloads, writable for a command that can reach a host.

@@ -29,6 +29,10 @@ pub fn shape(settings: &SandboxSettings, request: &Request<'_>) -> Policy {
     let terms = request.terms;
     let mut policy = settings.policy.clone();
     policy.forbid_read = lift(&policy.forbid_read, &terms.readable, &settings.sealed);
+    policy.forbid_read.extend(match request.artifacts {
+        Some(artifacts) => lift(&settings.stores, &[artifacts.to_owned()], &[]),
+        None => settings.stores.clone(),
+    });
     policy.temp = settings.seen_as_tmp();
     if terms.read_only {
         return read_only(policy, settings, request);
@@ -251,6 +255,43 @@ mod tests {
                 ..terms()
             },
             (&["w"], &["w/hooks"], &["keys"], 0),
+        );
+    }
+
+    /// A session that is resumed from another project has its folder there.
+    #[test]
+    fn stores_are_closed_but_for_the_artifacts_of_the_session() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        for name in ["checkpoints", "sessions/other/a", "sessions/other/b"] {
+            fs::create_dir_all(top.join(name)).unwrap();
+        }
+        let paths = |names: &[&str]| names.iter().map(|n| top.join(n)).collect::<Vec<_>>();
+        let settings = SandboxSettings {
+            stores: paths(&["checkpoints", "sessions/other"]),
+            ..SandboxSettings::default()
+        };
+        let check = |artifacts: Option<&str>, expect: &[&str]| {
+            let artifacts = artifacts.map(|name| top.join(name));
+            let terms = Terms {
+                readable: paths(&["checkpoints", "sessions"]),
+                ..Terms::default()
+            };
+            let request = Request {
+                terms: &terms,
+                env: &[],
+                online: false,
+                artifacts: artifacts.as_deref(),
+                scratch: None,
+            };
+            let policy = shape(&settings, &request);
+            assert_eq!(policy.forbid_read, paths(expect), "{artifacts:?}");
+        };
+        check(None, &["checkpoints", "sessions/other"]);
+        check(Some("sessions/own/c"), &["checkpoints", "sessions/other"]);
+        check(
+            Some("sessions/other/a"),
+            &["checkpoints", "sessions/other/b"],
         );
     }
 

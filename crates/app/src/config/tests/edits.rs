@@ -465,7 +465,7 @@ fn show_has_defaults_and_get_has_one() {
     permissions.subagent = "inherit"  # default
     sandbox.allow_write = []  # default
     sandbox.bash = "enforce"  # default
-    sandbox.forbid_read = ["~/.ssh", "~/.aws", "~/.gnupg"]  # default
+    sandbox.forbid_read = ["~/.ssh", "~/.aws", "~/.gnupg", "~/.azure", "~/.kube", "~/.config/gcloud", "~/.config/op", "~/.password-store", "~/.local/share/keyrings", "/etc/shadow", "/etc/gshadow", "~/.netrc", "~/_netrc", "~/.git-credentials", "~/.config/git/credentials", "~/.config/gh", "~/.config/hub", "~/.npmrc", "~/.yarnrc.yml", "~/.pypirc", "~/.docker/config.json", "~/.cargo/credentials", "~/.cargo/credentials.toml", "~/.gem/credentials", "~/.m2/settings.xml", "~/.gradle/gradle.properties", "~/.terraform.d/credentials.tfrc.json", "~/.mozilla", "~/.config/google-chrome", "~/.config/chromium", "~/.bash_history", "~/.zsh_history", "~/.python_history", "~/.node_repl_history", "~/.psql_history", "~/.mysql_history", "~/.sqlite_history"]  # default
     sandbox.layer = "auto"  # default
     sandbox.network = false  # default
     sessions.location = "home"  # default
@@ -518,8 +518,8 @@ fn show_has_defaults_and_get_has_one() {
     assert_snapshot!(answers, @r#"
     agent.effort: low
     agent.max_steps: 0
-    sandbox.forbid_read: ["~/.ssh", "~/.aws", "~/.gnupg"]
-    sandbox: [] | enforce | ["~/.ssh", "~/.aws", "~/.gnupg"] | auto | false
+    sandbox.forbid_read: ["~/.ssh", "~/.aws", "~/.gnupg", "~/.azure", "~/.kube", "~/.config/gcloud", "~/.config/op", "~/.password-store", "~/.local/share/keyrings", "/etc/shadow", "/etc/gshadow", "~/.netrc", "~/_netrc", "~/.git-credentials", "~/.config/git/credentials", "~/.config/gh", "~/.config/hub", "~/.npmrc", "~/.yarnrc.yml", "~/.pypirc", "~/.docker/config.json", "~/.cargo/credentials", "~/.cargo/credentials.toml", "~/.gem/credentials", "~/.m2/settings.xml", "~/.gradle/gradle.properties", "~/.terraform.d/credentials.tfrc.json", "~/.mozilla", "~/.config/google-chrome", "~/.config/chromium", "~/.bash_history", "~/.zsh_history", "~/.python_history", "~/.node_repl_history", "~/.psql_history", "~/.mysql_history", "~/.sqlite_history"]
+    sandbox: [] | enforce | ["~/.ssh", "~/.aws", "~/.gnupg", "~/.azure", "~/.kube", "~/.config/gcloud", "~/.config/op", "~/.password-store", "~/.local/share/keyrings", "/etc/shadow", "/etc/gshadow", "~/.netrc", "~/_netrc", "~/.git-credentials", "~/.config/git/credentials", "~/.config/gh", "~/.config/hub", "~/.npmrc", "~/.yarnrc.yml", "~/.pypirc", "~/.docker/config.json", "~/.cargo/credentials", "~/.cargo/credentials.toml", "~/.gem/credentials", "~/.m2/settings.xml", "~/.gradle/gradle.properties", "~/.terraform.d/credentials.tfrc.json", "~/.mozilla", "~/.config/google-chrome", "~/.config/chromium", "~/.bash_history", "~/.zsh_history", "~/.python_history", "~/.node_repl_history", "~/.psql_history", "~/.mysql_history", "~/.sqlite_history"] | auto | false
     tools.bash: false
     default_model: ! `default_model` is not set and has no default
     tools.web_search: ! `tools.web_search` is not set and has no default

@@ -73,7 +73,7 @@ fn untrusted_projects_only_tighten() {
     default_model = "p/m"  # ostler.toml:2:1
     permissions.ask = ["Net"]  # ostler.toml:36:8
     permissions.deny = ["Bash(rm:*)"]  # ostler.toml:37:9
-    sandbox.forbid_read = ["~/.ssh", "~/.aws", "~/.gnupg", "vault"]  # default, ostler.toml:43:16
+    sandbox.forbid_read = ["~/.ssh", "~/.aws", "~/.gnupg", "~/.azure", "~/.kube", "~/.config/gcloud", "~/.config/op", "~/.password-store", "~/.local/share/keyrings", "/etc/shadow", "/etc/gshadow", "~/.netrc", "~/_netrc", "~/.git-credentials", "~/.config/git/credentials", "~/.config/gh", "~/.config/hub", "~/.npmrc", "~/.yarnrc.yml", "~/.pypirc", "~/.docker/config.json", "~/.cargo/credentials", "~/.cargo/credentials.toml", "~/.gem/credentials", "~/.m2/settings.xml", "~/.gradle/gradle.properties", "~/.terraform.d/credentials.tfrc.json", "~/.mozilla", "~/.config/google-chrome", "~/.config/chromium", "~/.bash_history", "~/.zsh_history", "~/.python_history", "~/.node_repl_history", "~/.psql_history", "~/.mysql_history", "~/.sqlite_history", "vault"]  # default, ostler.toml:43:16
     tools.bash_timeout_seconds = 10  # ostler.toml:19:1
     tools.fetch_url = false  # ~/.ostler/config.toml:2:1
     tools.shell.env_drop = ["FOO"]  # ostler.toml:27:13
@@ -111,7 +111,7 @@ fn trust_does_not_unlock_what_is_the_persons_own() {
     providers.q.name = "q"  # ostler.toml:15:9
     sandbox.allow_write = ["/"]  # ostler.toml:42:16
     sandbox.bash = "off"  # ostler.toml:40:1
-    sandbox.forbid_read = ["~/.ssh", "~/.aws", "~/.gnupg", "vault"]  # default, ostler.toml:43:16
+    sandbox.forbid_read = ["~/.ssh", "~/.aws", "~/.gnupg", "~/.azure", "~/.kube", "~/.config/gcloud", "~/.config/op", "~/.password-store", "~/.local/share/keyrings", "/etc/shadow", "/etc/gshadow", "~/.netrc", "~/_netrc", "~/.git-credentials", "~/.config/git/credentials", "~/.config/gh", "~/.config/hub", "~/.npmrc", "~/.yarnrc.yml", "~/.pypirc", "~/.docker/config.json", "~/.cargo/credentials", "~/.cargo/credentials.toml", "~/.gem/credentials", "~/.m2/settings.xml", "~/.gradle/gradle.properties", "~/.terraform.d/credentials.tfrc.json", "~/.mozilla", "~/.config/google-chrome", "~/.config/chromium", "~/.bash_history", "~/.zsh_history", "~/.python_history", "~/.node_repl_history", "~/.psql_history", "~/.mysql_history", "~/.sqlite_history", "vault"]  # default, ostler.toml:43:16
     sandbox.network = true  # ostler.toml:41:1
     sandbox.workspace_root = "/"  # ostler.toml:44:1
     sessions.location = "project"  # ostler.toml:47:1

@@ -4,7 +4,7 @@ use super::covers::{By, Cover, run_folder};
 use super::jail::{MAX_CARRIED, Mount};
 use super::seccomp::Unix;
 use crate::sandbox::{EmptyHome, Error, Layer, Policy, Readable, holder};
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::ffi::OsString;
 use std::fs;
 use std::io;
@@ -311,7 +311,9 @@ impl Closed {
         let entries = fs::read_dir(&closed.folder).into_iter().flatten().flatten();
         for path in entries.map(|entry| entry.path()) {
             let name = path.file_name().unwrap_or_default().as_bytes();
-            if forbidden.contains(&path) || forbidden.contains(&real(&path)) {
+            let is_forbidden = forbidden.contains(&path) || forbidden.contains(&real(&path));
+            // A folder is carried with what already covers it.
+            if is_forbidden && (path.is_symlink() || !path.is_dir()) {
                 closed.blank.push(path);
             } else if name.starts_with(b".") {
                 closed.dotted.push(path);
@@ -435,17 +437,18 @@ fn outer_first(mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
 /// A file, whatever its names: device and number.
 type FileId = (u64, u64);
 
-/// The files below these paths that may have other names elsewhere.
+/// The files below these paths that may have other names elsewhere. The upper ones come first, so that one large folder
+/// does not take the place of all others.
 pub(super) fn linked_files(tops: &[PathBuf]) -> HashSet<FileId> {
     let mut found = HashSet::new();
-    let mut open = tops.to_vec();
+    let mut open = VecDeque::from(tops.to_vec());
     // Where devices have a file system of their own, none of them has a name elsewhere.
     let device = |path: &str| fs::symlink_metadata(path).map(|meta| meta.dev()).ok();
     if device("/dev") != device("/") {
         open.retain(|top| top != Path::new("/dev"));
     }
     let mut seen = 0;
-    while let Some(path) = open.pop() {
+    while let Some(path) = open.pop_front() {
         seen += 1;
         let Ok(meta) = fs::symlink_metadata(&path) else {
             continue;

@@ -1,0 +1,45 @@
+//! What Ostler keeps for itself in its home and no command reads: copies of files, indexes, and what was said in other
+//! projects. Reads the disk, changes nothing.
+
+use super::COMMAND_CACHES;
+use crate::boot::Boot;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// In our own home, whether they are there or not yet. Copies of files may be of those that a deny rule names.
+const ALWAYS: [&str; 8] = [
+    "cache/history.sqlite",
+    "cache/history.sqlite-shm",
+    "cache/history.sqlite-wal",
+    "cache/mcp",
+    "cache/memory",
+    "cache/models",
+    "cache/prompts",
+    "checkpoints",
+];
+/// Most entries of one folder that are hidden.
+const MAX_ENTRIES: usize = 1024;
+
+/// Checkpoints and caches, and the sessions and command caches of other projects as far as they are there now.
+pub fn find(boot: &Boot) -> Vec<PathBuf> {
+    let home = boot.places.home.canonicalize();
+    let home = home.unwrap_or_else(|_| boot.places.home.clone());
+    let store = boot.store();
+    let commands = home.join(COMMAND_CACHES);
+    let mut found: Vec<PathBuf> = ALWAYS.map(|name| home.join(name)).to_vec();
+    found.extend(entries_but(&home.join("cache"), &commands));
+    found.extend(entries_but(&commands, &commands.join(store.project())));
+    for sessions in [home.join("sessions"), boot.sessions_dir()] {
+        found.extend(entries_but(&sessions, &sessions.join(store.project())));
+    }
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// Everything in a folder but this.
+fn entries_but(folder: &Path, own: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let paths = entries.map(|entry| entry.path());
+    paths.filter(|path| path != own).take(MAX_ENTRIES).collect()
+}
