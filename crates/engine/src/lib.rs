@@ -3,7 +3,6 @@
 mod accept;
 mod artifacts;
 mod aside;
-mod asks;
 pub mod audit;
 mod briefing;
 pub mod budget;
@@ -35,6 +34,7 @@ mod ingest;
 pub mod instructions;
 mod jobs;
 pub mod ledger;
+mod live;
 pub mod log;
 pub mod mcp;
 pub mod memory;
