@@ -237,6 +237,7 @@ enum More {
 mod tests {
     use super::*;
     use crate::log::{Backlog, Log};
+    use futures_util::FutureExt as _;
     use ostler_wire::{AskKind, Body, Notice, Subscription};
 
     /// A session's outside: what is appended is shown.
@@ -292,7 +293,7 @@ mod tests {
     /// The numbers of the entries and the ids of the asks that are there to be read.
     fn seen(subscription: &mut Subscription) -> (Vec<u64>, Vec<String>) {
         let (mut entries, mut asks) = (Vec::new(), Vec::new());
-        while let Some(event) = subscription.try_next() {
+        while let Some(Some(event)) = subscription.next().now_or_never() {
             match event {
                 Event::Entry(entry) => entries.push(entry.entry),
                 Event::Ask(ask) => asks.push(ask.ask.clone()),
@@ -332,7 +333,7 @@ mod tests {
         for _ in 0..20 {
             stage.play(400);
             for _ in 0..37 {
-                if let Some(Event::Entry(entry)) = slow.try_next() {
+                if let Some(Some(Event::Entry(entry))) = slow.next().now_or_never() {
                     saw.push(entry.entry);
                 }
             }
@@ -368,6 +369,80 @@ mod tests {
         });
         stage.ask("a2");
         assert_eq!(seen(&mut slow).1, ["a2"]);
+    }
+
+    #[test]
+    fn a_reply_reaches_its_client_whatever_the_ring_dropped_and_nobody_else() {
+        let mut stage = Stage::new();
+        let (mut mine, mut theirs) = (stage.attach(None), stage.attach(None));
+        let to = ReplyTo {
+            client: ClientId(1),
+            op: Some("7".into()),
+        };
+        let replies = |subscription: &mut Subscription| {
+            let mut found = Vec::new();
+            while let Some(Some(event)) = subscription.next().now_or_never() {
+                if let Event::Reply(reply) = event {
+                    found.push((reply.op.clone(), reply.view.clone()));
+                }
+            }
+            found
+        };
+        stage.feed.reply(&to, "x", View::Text("one".into()));
+        // More than the ring holds.
+        stage.play(2000);
+        stage.feed.reply(&to, "x", View::Text("two".into()));
+        let expect = ["one", "two"].map(|text| (Some("7".to_owned()), View::Text(text.into())));
+        assert_eq!(replies(&mut mine), expect);
+        assert_eq!(replies(&mut mine), []);
+        assert_eq!(replies(&mut theirs), []);
+    }
+
+    #[test]
+    fn a_client_that_reads_no_reply_is_disconnected() {
+        let stage = Stage::new();
+        let (mut idle, mut other) = (stage.attach(None), stage.attach(None));
+        let to = ReplyTo {
+            client: ClientId(1),
+            op: None,
+        };
+        for _ in 0..1000 {
+            stage.feed.reply(&to, "x", View::Text("again".into()));
+        }
+        stage.ask("a1");
+        assert_eq!(idle.next().now_or_never(), Some(None));
+        assert_eq!(seen(&mut other).1, ["a1"]);
+    }
+
+    #[test]
+    fn a_client_that_attaches_in_the_middle_knows_how_things_stand() {
+        let mut stage = Stage::new();
+        stage.play(3);
+        stage
+            .feed
+            .delta(Delta::ReasoningDelta { text: "hm".into() });
+        stage.feed.delta(Delta::ToolStarted {
+            id: "c1".into(),
+            name: "bash".into(),
+        });
+        stage.feed.delta(Delta::ToolOutput {
+            id: "c1".into(),
+            name: "bash".into(),
+            chunk: "out".into(),
+        });
+        stage.feed.delta(Delta::Jobs {
+            running: vec!["j1".into()],
+        });
+        stage.ask("a1");
+        let attached = stage.feed.attach();
+        stage.feed.delta(Delta::AssistantDelta { text: "e".into() });
+        let snapshot = attached.snapshot;
+        assert_eq!(snapshot.answer, "ddd");
+        assert_eq!(snapshot.reasoning, "hm");
+        assert_eq!(snapshot.running[0].tail, "out");
+        assert_eq!(snapshot.jobs, ["j1"]);
+        assert_eq!(snapshot.asks[0].ask, "a1");
+        assert_eq!(attached.live.len(), 1);
     }
 
     #[test]

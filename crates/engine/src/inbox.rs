@@ -225,7 +225,9 @@ impl Inbox {
 
     fn close(&mut self) {
         self.end = End::Closed;
-        self.waiting.clear();
+        for (ask, _) in self.waiting.drain() {
+            close_ask(&self.feed, &ask, None);
+        }
     }
 
     fn show_queue(&self) {

@@ -586,6 +586,7 @@ fn any_turn() -> impl Strategy<Value = Vec<Said>> {
         Step::Event(Event::Ask(_)) | Step::Key(_) | Step::Paste(_) | Step::Wait(_) => true,
         Step::Size(columns, _) => *columns >= 20,
         Step::Focus(_) | Step::Answers(_) => true,
+        Step::Event(Event::Reply(_)) => false,
     });
     let gap = proptest::sample::select(vec![
         " ",
