@@ -124,6 +124,24 @@ pub enum Doing {
 }
 
 impl Event {
+    /// Reads what `to_line` has written. `None` for a line of a version that this one does not know.
+    pub fn from_line(line: &str) -> Option<Self> {
+        #[derive(Deserialize)]
+        struct Head<'a> {
+            #[serde(borrow)]
+            r#type: std::borrow::Cow<'a, str>,
+        }
+        let head: Head<'_> = serde_json::from_str(line).ok()?;
+        match head.r#type.as_ref() {
+            "ask" => Some(Event::Ask(Arc::new(serde_json::from_str(line).ok()?))),
+            "view" => Some(Event::Reply(Arc::new(serde_json::from_str(line).ok()?))),
+            _ => match serde_json::from_str::<Delta>(line) {
+                Ok(delta) => Some(Event::Delta(delta)),
+                Err(_) => Some(Event::Entry(Arc::new(Entry::from_line(line, 0).ok()?))),
+            },
+        }
+    }
+
     /// The event as one line of the JSON stream. `ts` is the time of a delta or ask; an entry has its own.
     pub fn to_line(&self, ts: &str) -> Result<String, serde_json::Error> {
         #[derive(Serialize)]

@@ -215,6 +215,11 @@ impl Subscription {
         all.split_off(skip)
     }
 
+    /// Where entries that were missed, or lie further back, come from.
+    pub fn source(&self) -> &Arc<dyn EntrySource> {
+        &self.source
+    }
+
     fn is_disconnected(&self) -> bool {
         match &self.feed {
             Feed::Ring { replies, .. } => replies.has_overflowed(),
