@@ -4,14 +4,15 @@ use crate::drafts::{Drafts, Found};
 use crate::pictures;
 use crate::speech::filled;
 use ostler_engine::store::Store;
+use ostler_host::Border;
 use ostler_host::keyboard::{Keyboard, Typed};
 use ostler_tui::surroundings::{self, Fetch, Fetched, Kept, Name, Surroundings, Work};
 use ostler_wire::Word;
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 
 /// Names of one folder that a menu is given.
@@ -29,6 +30,8 @@ const NOISE: [&str; 6] = [
     ".venv",
     "target",
 ];
+/// Bytes of a file that says which branch is checked out, or where that file is.
+const MAX_HEAD: u64 = 4096;
 const EDITOR: &str = if cfg!(windows) { "notepad" } else { "vi" };
 
 #[derive(Clone, Debug)]
@@ -43,6 +46,8 @@ pub struct Places {
     pub sessions: PathBuf,
     /// Nothing is to be written.
     pub forgets: bool,
+    /// Which files may be read.
+    pub border: Arc<Border>,
 }
 
 /// The places, and a thread that writes what is to be kept, so that nobody waits for the disk.
@@ -158,7 +163,7 @@ impl Surroundings for Around {
             },
             Fetch::Image => Fetched::Image(pictures::on_clipboard()),
             Fetch::Picture(pasted) => Fetched::Picture {
-                image: pictures::at(&pasted, |path| places.folder(path)),
+                image: pictures::at(&pasted, |path| places.folder(path), &places.border),
                 pasted,
             },
             Fetch::Branch => Fetched::Branch(branch(&places.root)),
@@ -168,13 +173,26 @@ impl Surroundings for Around {
     fn editor(&self, text: &str) -> Work<io::Result<String>> {
         let program = self.places.editor.clone().unwrap_or_else(|| EDITOR.into());
         let text = text.to_owned();
+        let kept = Some(self.places.kept.clone()).filter(|_| !self.places.forgets);
         Box::new(move || {
-            let mut file = tempfile::Builder::new().suffix(".md").tempfile()?;
+            // Editors read settings of the folder they start in and of that of the file: neither is the project, nor a place
+            // that commands may write.
+            let folder = match kept {
+                Some(kept) => {
+                    ostler_host::private_dir(&kept)?;
+                    tempfile::tempdir_in(kept)?
+                }
+                None => tempfile::tempdir()?,
+            };
+            let builder = &mut tempfile::Builder::new();
+            let mut file = builder.suffix(".md").tempfile_in(folder.path())?;
             file.write_all(text.as_bytes())?;
             file.flush()?;
             let mut words = program.split_whitespace();
             let name = words.next().unwrap_or(EDITOR);
-            let status = Command::new(name).args(words).arg(file.path()).status()?;
+            let mut editor = Command::new(name);
+            editor.current_dir(folder.path());
+            let status = editor.args(words).arg(file.path()).status()?;
             if !status.success() {
                 return Err(io::Error::other(filled(Word::EndedWith, &[&name, &status])));
             }
@@ -218,12 +236,17 @@ fn names(folder: &Path) -> Vec<Name> {
 }
 
 fn branch(root: &Path) -> Option<String> {
-    let dot = root.join(".git");
-    let folder = match fs::read_to_string(&dot) {
-        Ok(pointer) => root.join(pointer.trim().strip_prefix("gitdir:")?.trim()),
-        Err(_) => dot,
+    // A command may have left a pipe or a device there, on which a read waits, or a file without end.
+    let small = |path: &Path| {
+        let is_small = fs::metadata(path).is_ok_and(|m| m.is_file() && m.len() <= MAX_HEAD);
+        is_small.then(|| read_end(path, MAX_HEAD).ok()).flatten()
     };
-    let head = read_end(&folder.join("HEAD"), 4096).ok()?;
+    let dot = root.join(".git");
+    let folder = match small(&dot) {
+        Some(pointer) => root.join(pointer.trim().strip_prefix("gitdir:")?.trim()),
+        None => dot,
+    };
+    let head = small(&folder.join("HEAD"))?;
     let head = head.trim();
     match head.strip_prefix("ref: refs/heads/") {
         Some(branch) => Some(branch.to_owned()),
@@ -254,7 +277,7 @@ impl Places {
         ostler_host::private_dir(&self.kept)?;
         let mut line = serde_json::to_string(text)?;
         line.push('\n');
-        let mut file = OpenOptions::new()
+        let mut file = ostler_host::private_options()
             .create(true)
             .append(true)
             .open(self.history_file())?;
@@ -290,6 +313,7 @@ mod tests {
             editor: None,
             sessions: root.join("sessions"),
             forgets: false,
+            border: Arc::new(Border::none()),
         }
     }
 
@@ -348,5 +372,16 @@ mod tests {
         assert_eq!(branch().as_deref(), Some("feature/x"));
         fs::write(dir.path().join(".git/HEAD"), "0123456789abcdef\n").unwrap();
         assert_eq!(branch().as_deref(), Some("01234567"));
+        fs::write(dir.path().join(".git/HEAD"), "0".repeat(5000)).unwrap();
+        assert_eq!(branch(), None);
+        #[cfg(unix)]
+        {
+            fs::remove_file(dir.path().join(".git/HEAD")).unwrap();
+            let pipe = Command::new("mkfifo")
+                .arg(dir.path().join(".git/HEAD"))
+                .status();
+            assert!(pipe.unwrap().success());
+            assert_eq!(branch(), None);
+        }
     }
 }

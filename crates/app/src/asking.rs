@@ -1,28 +1,118 @@
-//! Puts an ask to the person on the terminal, as lines.
+//! Puts an ask to the person on the terminal, as lines. A line answers only if it is typed after the question could be
+//! read; what outlives the session takes a second one.
 
+use crate::line::typed::{Said, Typed, Want};
 use crate::print::{printable, printable_block};
 use ostler_wire::{Ask, AskKind, Choice, Language, Op, Word};
-use std::io::{self, BufRead, Write};
+use std::io::{self, Write};
+use std::time::{Duration, Instant};
+
+/// A question that was printed less than this ago takes no answer. The line to answer on is printed then.
+pub const GUARD: Duration = Duration::from_millis(500);
+
+/// A question, ready to print.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    pub text: String,
+    /// The start of the line that it is answered on.
+    pub invitation: String,
+}
+
+impl Question {
+    fn new(text: String) -> Self {
+        let at = text.rfind('\n').map_or(0, |at| at + 1);
+        let (text, invitation) = text.split_at(at);
+        Self {
+            text: text.to_owned(),
+            invitation: invitation.to_owned(),
+        }
+    }
+}
 
 /// Shows the ask on stderr and reads the answer from the terminal.
-pub async fn on_terminal(ask: &Ask, language: Language) -> io::Result<Op> {
-    let text = question(ask, language);
-    let line = tokio::task::spawn_blocking(move || {
-        let mut err = io::stderr();
-        write!(err, "{text}")?;
-        err.flush()?;
-        let mut line = String::new();
-        io::stdin().lock().read_line(&mut line)?;
-        Ok::<_, io::Error>(line)
-    })
-    .await
-    .map_err(io::Error::other)??;
-    Ok(answer(ask, &line))
+pub async fn on_terminal(ask: &Ask, language: Language, lines: &mut Typed) -> io::Result<Op> {
+    let mut confirmed: Option<Choice> = None;
+    loop {
+        let asked = match &confirmed {
+            Some(choice) => confirmation(choice, language),
+            None => question(ask, language),
+        };
+        let line = match put(&asked, lines).await? {
+            Said::Line(line) | Said::Early(line) => line,
+            Said::Over => return Ok(answer(ask, "")),
+            Said::NoAnswer(line) => {
+                writeln!(io::stderr(), "{}", no_answer(&line, language))?;
+                continue;
+            }
+        };
+        match confirmed.take() {
+            Some(choice) if is_yes(&line) => return Ok(take(ask, &choice)),
+            Some(_) => {}
+            None => match to_confirm(ask, &line) {
+                Some(choice) => confirmed = Some(choice.clone()),
+                None => return Ok(answer(ask, &line)),
+            },
+        }
+    }
+}
+
+async fn put(asked: &Question, lines: &mut Typed) -> io::Result<Said> {
+    lines.set_aside();
+    let mut err = io::stderr();
+    write!(err, "{}", asked.text)?;
+    err.flush()?;
+    tokio::time::sleep(GUARD).await;
+    // What was typed meanwhile, or before anybody read it, is no answer.
+    lines.set_aside();
+    lines.open(Instant::now());
+    write!(err, "{}", asked.invitation)?;
+    err.flush()?;
+    Ok(lines.next(Want::Answer).await)
+}
+
+/// What is said of a line that is no answer.
+pub fn no_answer(line: &str, language: Language) -> String {
+    language.fill(Word::LineNoAnswer, &[&printable(line)])
 }
 
 /// The question with its options, ready to print.
-pub fn question(ask: &Ask, language: Language) -> String {
-    question_at(ask, &sign(), language)
+pub fn question(ask: &Ask, language: Language) -> Question {
+    Question::new(question_at(ask, &sign(), language))
+}
+
+/// Whether it is to be saved for good.
+pub fn confirmation(choice: &Choice, language: Language) -> Question {
+    let what = choice.detail.as_ref().unwrap_or(&choice.label);
+    let text = language.fill(Word::SaveLine, &[&one_line(what)]);
+    Question::new(format!("{text}\n{}", language.say(Word::KeySave)))
+}
+
+/// The choice that this line names and that outlives the session.
+pub fn to_confirm<'a>(ask: &'a Ask, line: &str) -> Option<&'a Choice> {
+    let named = match ask.kind {
+        AskKind::Permission | AskKind::Trust | AskKind::Budget => named(ask, line)?,
+        AskKind::Plan | AskKind::Question | AskKind::Elicitation => return None,
+    };
+    let choice = ask.options.iter().find(|choice| choice.id == named);
+    choice.filter(|choice| choice.outlives_session())
+}
+
+/// Whether a line is nothing but the name of an option.
+pub fn is_answer(ask: &Ask, line: &str) -> bool {
+    named(ask, line).is_some() || is_yes(line)
+}
+
+pub fn is_yes(line: &str) -> bool {
+    matches!(line.trim().to_lowercase().as_str(), "y" | "yes")
+}
+
+/// The answer that takes this choice.
+pub fn take(ask: &Ask, choice: &Choice) -> Op {
+    Op::Answer {
+        ask: ask.ask.clone(),
+        choice: choice.id.clone(),
+        reason: None,
+    }
 }
 
 /// `sign` stands before a command, as in the person's own shell.
@@ -69,14 +159,19 @@ fn question_at(ask: &Ask, sign: &str, language: Language) -> String {
 
 /// What can be said beside no, each with what exactly it would do.
 fn options(ask: &Ask, language: Language) -> String {
-    let line = |choice: &Choice| {
-        let (_, key) = KEYS.iter().find(|(id, _)| *id == choice.id)?;
-        let key = language.say(*key);
+    let line = |(at, choice): (usize, &Choice)| {
+        if choice.refuses() {
+            return None;
+        }
+        let key = match KEYS.iter().find(|(id, _)| *id == choice.id) {
+            Some((_, key)) => language.say(*key).to_owned(),
+            None => format!("[{}] {}", at + 1, printable(&choice.label)),
+        };
         let detail = choice.detail.as_deref().map(one_line);
         let detail = detail.map_or_else(String::new, |detail| format!(": {detail}"));
         Some(format!("  {key}{detail}\n"))
     };
-    ask.options.iter().filter_map(line).collect()
+    ask.options.iter().enumerate().filter_map(line).collect()
 }
 
 /// Whether more may be spent.
@@ -122,7 +217,7 @@ fn sign() -> String {
 pub fn answer(ask: &Ask, line: &str) -> Op {
     let line = line.trim();
     let (choice, reason) = match ask.kind {
-        AskKind::Permission | AskKind::Trust | AskKind::Budget => permission(line),
+        AskKind::Permission | AskKind::Trust | AskKind::Budget => permission(ask, line),
         AskKind::Plan => plan(line),
         AskKind::Question | AskKind::Elicitation => (chosen(&ask.options, line), None),
     };
@@ -133,16 +228,41 @@ pub fn answer(ask: &Ask, line: &str) -> Op {
     }
 }
 
-fn permission(line: &str) -> (String, Option<String>) {
-    let choice = match line.to_lowercase().as_str() {
-        "y" | "yes" => "once",
-        "s" | "session" => "session",
-        "a" | "always" => "always",
-        "" | "n" | "no" => "deny",
-        _ => return ("deny".into(), Some(line.to_owned())),
-    };
-    (choice.into(), None)
+fn permission(ask: &Ask, line: &str) -> (String, Option<String>) {
+    match named(ask, line) {
+        Some(id) => (id.to_owned(), None),
+        None if line.is_empty() => ("deny".into(), None),
+        None => ("deny".into(), Some(line.to_owned())),
+    }
 }
+
+/// The option that a line is the exact name of.
+fn named<'a>(ask: &'a Ask, line: &str) -> Option<&'a str> {
+    let line = line.trim().to_lowercase();
+    let names = NAMES.iter().find(|(name, _)| *name == line);
+    let offered = |id: &str| ask.options.iter().any(|choice| choice.id == id);
+    match names {
+        Some((_, id)) => Some(*id).filter(|id| ask.options.is_empty() || offered(id)),
+        None => {
+            let at = line.parse::<usize>().ok()?.checked_sub(1)?;
+            let choice = ask.options.get(at)?;
+            let has_letter = NAMES.iter().any(|(_, id)| *id == choice.id);
+            Some(choice.id.as_str()).filter(|_| !has_letter)
+        }
+    }
+}
+
+/// What is typed for the options that have a letter.
+const NAMES: [(&str, &str); 8] = [
+    ("y", "once"),
+    ("yes", "once"),
+    ("s", "session"),
+    ("session", "session"),
+    ("a", "always"),
+    ("always", "always"),
+    ("n", "deny"),
+    ("no", "deny"),
+];
 
 fn plan(line: &str) -> (String, Option<String>) {
     let edited = ["e ", "edit "]
@@ -240,6 +360,43 @@ mod tests {
     }
 
     #[test]
+    fn only_what_is_offered_is_an_answer() {
+        let offered = ask(
+            AskKind::Permission,
+            &["once", "always", "always_repository", "deny"],
+        );
+        for (line, choice, reason, lasts) in [
+            ("y", "once", None, false),
+            ("s", "deny", Some("s"), false),
+            ("yes please", "deny", Some("yes please"), false),
+            ("actually, no", "deny", Some("actually, no"), false),
+            ("a", "always", None, true),
+            ("3", "always_repository", None, true),
+            ("1", "deny", Some("1"), false),
+            ("9", "deny", Some("9"), false),
+        ] {
+            let expect = Op::Answer {
+                ask: "a1".into(),
+                choice: choice.into(),
+                reason: reason.map(Into::into),
+            };
+            assert_eq!(answer(&offered, line), expect, "{line}");
+            assert_eq!(to_confirm(&offered, line).is_some(), lasts, "{line}");
+        }
+        let detailed = Choice {
+            detail: Some("Bash(make) in config.toml".into()),
+            ..Choice::new("always", "always")
+        };
+        let asked = confirmation(&detailed, Language::English);
+        assert_eq!(
+            asked.text,
+            "Save this for good? Bash(make) in config.toml\n"
+        );
+        let shown = question(&offered, Language::English).text;
+        assert!(shown.contains("[3] always_repository"), "{shown}");
+    }
+
+    #[test]
     fn what_a_yes_would_do_stands_above_it() {
         let detailed = |id: &str, detail: &str| Choice {
             detail: Some(detail.into()),
@@ -286,6 +443,7 @@ Carry out this plan?
 
     #[test]
     fn a_subject_cannot_drive_the_terminal() {
-        assert!(!question(&ask(AskKind::Permission, &[]), Language::English).contains('\u{1b}'));
+        let question = question(&ask(AskKind::Permission, &[]), Language::English);
+        assert!(!question.text.contains('\u{1b}'));
     }
 }

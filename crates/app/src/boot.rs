@@ -1,5 +1,6 @@
 //! From flags, environment and files to what the engine needs. The one place where the process is looked at.
 
+mod env;
 pub mod plugins;
 mod shell;
 mod target;
@@ -16,6 +17,7 @@ use crate::config::plugins::{Configured, gather};
 use crate::config::providers;
 use crate::config::resolve::Resolver;
 use crate::config::schema::{self, ProviderConfig};
+use crate::config::tree::Layer;
 use crate::config::trust::{Approval, Book};
 use crate::flags::{Global, PermissionMode};
 use crate::rule_store;
@@ -23,16 +25,16 @@ use crate::rule_watch::Watch;
 use crate::speech::{self, filled, spoken};
 use anyhow::{Context as _, anyhow};
 use ostler_engine::budget::{Budget, Limits};
+use ostler_engine::confine::SandboxMode;
 use ostler_engine::hooks::Hook;
 use ostler_engine::ledger::Ledger;
-use ostler_engine::policy::{Fallback, Headless, Policy, Posture, Rule, Rules};
+use ostler_engine::policy::{Containment, Fallback, Headless, Policy, Posture, Rule, Rules};
 use ostler_engine::redact::Redactor;
 use ostler_engine::tool::ToolSettings;
 use ostler_engine::{Options, RuleStore};
 use ostler_host::Local;
 use ostler_llm::{Effort, Params, Secret, Transport, TransportOptions};
 use ostler_wire::{Say, Word};
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -70,6 +72,7 @@ impl std::error::Error for UsageError {}
 impl Boot {
     pub fn new(global: &Global) -> anyhow::Result<Self> {
         let (env, places) = surroundings(global)?;
+        crate::home::tighten(&places);
         let boot = Self::at(global, env, places)?;
         let setting = boot.loaded.config.language.as_deref();
         speech::set(speech::chosen(setting, &boot.env));
@@ -108,7 +111,7 @@ impl Boot {
         offered.retain(|one| !named(one));
         loaded.config.providers.extend(offered);
         let dotenv = Dotenv::load(&places.dotenv(), ostler_host::mode_of);
-        Ok(Self {
+        let mut boot = Self {
             global: global.clone(),
             spent: Budget::new(Limits::default(), Ledger::new(&places.home)),
             env,
@@ -120,7 +123,10 @@ impl Boot {
             hooks,
             machine: Arc::new(Local::new()),
             redactor: Redactor::default(),
-        })
+        };
+        let wide = crate::sandbox::wide_root_notice(&boot).map(Notice::plain);
+        boot.loaded.notices.extend(wide);
+        Ok(boot)
     }
 
     /// Keeps rules that the person wants to hold for ever.
@@ -188,6 +194,7 @@ impl Boot {
     pub fn reserved(&self) -> Vec<PathBuf> {
         let mut all = self.places.reserved();
         all.push(self.sessions_dir());
+        all.extend(crate::sandbox::deciding(self));
         all.sort();
         all.dedup();
         all
@@ -205,7 +212,7 @@ impl Boot {
             .learn(self.secrets().iter().map(Secret::reveal));
         crate::servers::hide_tokens(self);
         let hidden = self.key_variables();
-        let tools = self.tool_settings(hidden.clone())?;
+        let tools = self.tool_settings(&hidden)?;
         // From here on the keys are in our own memory only, where no command can look.
         ostler_host::hide(hidden.iter().map(String::as_str));
         Ok(Options {
@@ -324,6 +331,7 @@ impl Boot {
                 schema::PermissionMode::Deny => Fallback::Deny,
             },
             headless: match permissions.headless {
+                schema::Headless::Sandbox => Headless::Sandbox,
                 schema::Headless::Allow => Headless::Allow,
                 schema::Headless::Deny => Headless::Deny,
             },
@@ -332,9 +340,25 @@ impl Boot {
                 (false, Some(PermissionMode::Auto)) => Posture::Auto,
                 (false, Some(PermissionMode::Ask) | None) => Posture::Ask,
             },
+            containment: self.containment(),
             sealed: self.places.sealed(),
             reserved: self.reserved(),
+            folders: crate::folders::folders(self)?,
         })
+    }
+
+    /// What holds commands here. That a project turned the sandbox off is no consent of the person.
+    pub fn containment(&self) -> Containment {
+        let by_project = self.loaded.layer_of(&["sandbox", "bash"]) == Some(Layer::Project);
+        match crate::sandbox::mode(self) {
+            SandboxMode::Off if by_project && !self.global.no_sandbox => Containment::Missing,
+            SandboxMode::Off => Containment::Waived,
+            SandboxMode::Enforce | SandboxMode::Require => match crate::sandbox::active(self) {
+                Ok(_) if self.loaded.config.sandbox.network => Containment::SandboxOnline,
+                Ok(_) => Containment::Sandbox,
+                Err(_) => Containment::Missing,
+            },
+        }
     }
 
     fn tool_filter(&self) -> Vec<String> {
@@ -350,15 +374,18 @@ impl Boot {
         tools.enabled.iter().cloned().chain(switches).collect()
     }
 
-    fn tool_settings(&self, hidden: Vec<String>) -> anyhow::Result<ToolSettings> {
+    fn tool_settings(&self, hidden: &[String]) -> anyhow::Result<ToolSettings> {
         let config = &self.loaded.config;
         let tools = &config.tools;
+        let sandbox = crate::sandbox::wanted(self)?;
+        let mut writable = crate::sandbox::granted(self);
+        writable.extend(sandbox.temp.as_ref().map(|temp| temp.scratch.folder()));
         Ok(ToolSettings {
             shell: self.shell(),
             env: self.command_env(hidden),
             bash_timeout_seconds: tools.bash_timeout_seconds,
             bash_max_bytes: usize::try_from(tools.limits.bash_max_bytes).unwrap_or(usize::MAX),
-            writable: crate::sandbox::granted(self),
+            writable,
             allow_private: tools.web.allow_private.clone(),
             search_url: tools
                 .web
@@ -368,7 +395,7 @@ impl Boot {
             ca_file: config.network.ca_file.clone().map(PathBuf::from),
             envelope: tools.result_format == schema::ResultFormat::Envelope,
             language: crate::speech::language(),
-            sandbox: crate::sandbox::wanted(self)?,
+            sandbox,
         })
     }
 
@@ -401,20 +428,6 @@ impl Boot {
         let holding = self.env.iter().filter(holds).map(|(name, _)| name.clone());
         let general = std::iter::once(keys::OVERRIDE.to_owned());
         general.chain(named).chain(holding).collect()
-    }
-
-    /// The environment of commands: ours without provider keys and what the configuration drops.
-    fn command_env(&self, mut hidden: Vec<String>) -> Vec<(OsString, OsString)> {
-        let shell = &self.loaded.config.tools.shell;
-        hidden.retain(|name| !shell.env_pass.contains(name));
-        hidden.extend(shell.env_drop.iter().cloned());
-        let quiet =
-            ["PAGER", "GIT_PAGER"].map(|name| (OsString::from(name), OsString::from("cat")));
-        std::env::vars_os()
-            .filter(|(name, _)| !hidden.iter().any(|h| name == h.as_str()))
-            .filter(|(name, _)| !quiet.iter().any(|(q, _)| q == name))
-            .chain(quiet.clone())
-            .collect()
     }
 }
 
@@ -508,8 +521,9 @@ pub fn load(
 
 /// The environment as text, and the folders that follow from it. The root is canonical.
 pub fn surroundings(global: &Global) -> anyhow::Result<(Env, Places)> {
-    let env = environment();
+    let mut env = environment();
     let cwd = std::env::current_dir().context(spoken(Word::BootNoCwd))?;
+    env::find_home(&mut env, ostler_host::account_home());
     let mut places = Places::find(&env, &cwd, global.root.as_deref(), Platform::CURRENT)?;
     // What is wrong with the folder is said in the person's own language, too.
     let setting = speech::peeked(&places.user_config());
@@ -556,6 +570,10 @@ fn overrides(global: &Global) -> Vec<Override> {
         Some(Cap::Usd(usd)) => out.push(one("--budget", "budget.run.usd", usd.to_string())),
         Some(Cap::Tokens(n)) => out.push(one("--budget", "budget.run.tokens", n.to_string())),
         None => {}
+    }
+    if !global.allow.is_empty() {
+        let rules = toml::Value::from(global.allow.clone());
+        out.push(one("--allow", "permissions.allow", rules.to_string()));
     }
     if global.no_color {
         out.push(one("--no-color", "display.color", "never".into()));

@@ -1,7 +1,7 @@
 //! What was being written and not sent, a file for each session. Whoever writes one holds a lock on it, so that the draft of
 //! a conversation in another window is told from the one of a process that is gone.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
@@ -122,7 +122,7 @@ impl Drafts {
     }
 
     fn open(&self, session: &str) -> io::Result<File> {
-        OpenOptions::new()
+        ostler_host::private_options()
             .create(true)
             .truncate(false)
             .read(true)

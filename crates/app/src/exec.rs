@@ -3,6 +3,7 @@
 use crate::boot::{Boot, UsageError};
 use crate::color::{self, Ink, Paint};
 use crate::flags::{Exec, Format as FlagFormat, InputFormat, Output, OutputFormat};
+use crate::line::typed::Typed;
 use crate::print::{End, Format, Printer, Show};
 use crate::speech::{filled, spoken};
 use anyhow::Context as _;
@@ -109,7 +110,7 @@ pub async fn run(boot: Arc<Boot>, job: Job) -> anyhow::Result<u8> {
     };
     let mut signals = Signals::new()?;
     let answers = if interactive {
-        Answers::Terminal(crate::speech::language())
+        Answers::Terminal(crate::speech::language(), None)
     } else {
         Answers::Nobody
     };
@@ -400,15 +401,19 @@ fn show(client: &mut Client, printer: &mut Printer<Out, Err>, first: Event) -> i
 /// Where answers to asks come from.
 pub enum Answers {
     Nobody,
-    Terminal(Language),
+    Terminal(Language, Option<Typed>),
 }
 
 impl Answers {
     async fn get(&mut self, ask: &Ask) -> io::Result<Option<Op>> {
         match self {
             Answers::Nobody => Ok(None),
-            Answers::Terminal(language) => {
-                crate::asking::on_terminal(ask, *language).await.map(Some)
+            Answers::Terminal(language, lines) => {
+                // Nothing is read before somebody is asked.
+                let lines = lines.get_or_insert_with(|| Typed::new(crate::ops::read_lines(), true));
+                crate::asking::on_terminal(ask, *language, lines)
+                    .await
+                    .map(Some)
             }
         }
     }

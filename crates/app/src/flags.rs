@@ -71,6 +71,9 @@ pub struct Global {
     /// Only these tools, comma-separated; !name leaves one out
     #[arg(long, global = true, value_name = "NAMES", value_delimiter = ',')]
     pub allowed_tools: Vec<String>,
+    /// A rule for this run: what it speaks of may run unasked, like Net(example.com)
+    #[arg(long, global = true, value_name = "RULE")]
+    pub allow: Vec<String>,
     /// Run commands without the operating system's sandbox
     #[arg(long, global = true)]
     pub no_sandbox: bool,
@@ -420,6 +423,7 @@ pub enum Permissions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum RuleLayer {
     User,
+    Local,
     Project,
 }
 

@@ -89,6 +89,7 @@ fn places(boot: &Boot) -> Places {
             .find_map(|name| boot.env.get(name).filter(|v| !v.trim().is_empty()).cloned()),
         sessions: boot.sessions_dir(),
         forgets: boot.global.no_save,
+        border: Arc::new(crate::folders::border(boot)),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The conversation as plain lines: one loop over what is typed, what the session says, and signals.
 
-mod typed;
+mod asks;
+pub mod typed;
 
 use crate::asking;
 use crate::boot::Boot;
@@ -12,14 +13,14 @@ use anyhow::Context as _;
 use ostler_engine::LocalHub;
 use ostler_host::signals::{Signals, Stop};
 use ostler_wire::{
-    Ask, Body, Caller, Client, Deed, Delivery, Delta, Event, Hub as _, Language, Op, OpLine, Open,
+    Ask, Body, Caller, Choice, Client, Deed, Delivery, Delta, Event, Hub as _, Language, Op, OpLine, Open,
     Role, Task, View, Word,
 };
 use std::collections::VecDeque;
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use typed::{Typed, Want};
+use typed::{Said, Typed, Want};
 
 /// How long the reply to a command may take before the next line is read without it.
 const REPLY_PATIENCE: Duration = Duration::from_secs(5);
@@ -126,6 +127,10 @@ enum Busy {
 struct Shown {
     sign: bool,
     ask: Option<Arc<Ask>>,
+    /// A choice that is to be confirmed.
+    confirming: Option<Choice>,
+    /// When the line to answer on is printed, and how it begins.
+    invitation: Option<(Instant, String)>,
     /// Times that the person pressed Ctrl-C in this turn.
     stops: u32,
 }
@@ -154,6 +159,13 @@ impl Talk {
                     None => std::future::pending().await,
                 }
             };
+            let opens = self.shown.invitation.as_ref().map(|(at, _)| *at);
+            let opening = async {
+                match opens {
+                    Some(at) => tokio::time::sleep_until(at.into()).await,
+                    None => std::future::pending().await,
+                }
+            };
             let want = match (&self.shown.ask, &self.busy) {
                 (Some(_), _) => Want::Answer,
                 (None, Busy::Idle) => Want::Prompt,
@@ -177,6 +189,10 @@ impl Talk {
                         spoken(Word::EndedBadly)),
                 },
                 line = self.lines.next(want), if listens => self.line(line).await?,
+                () = opening => {
+                    self.open_question()?;
+                    None
+                }
                 () = patience => {
                     self.busy = Busy::Idle;
                     None
@@ -195,9 +211,7 @@ impl Talk {
             && let Some(ask) = self.asks.pop_front()
         {
             self.end_sign()?;
-            self.lines.set_aside();
-            write!(err, "{}", asking::question(&ask, self.language))?;
-            err.flush()?;
+            self.put(&asking::question(&ask, self.language))?;
             self.shown.ask = Some(ask);
         }
         let idle = self.busy == Busy::Idle && self.shown.ask.is_none();
@@ -258,11 +272,13 @@ impl Talk {
             .context(spoken(Word::SessionEnded))
     }
 
-    async fn line(&mut self, line: Option<String>) -> anyhow::Result<Option<Over>> {
+    async fn line(&mut self, said: Said) -> anyhow::Result<Option<Over>> {
         if let Some(ask) = self.shown.ask.clone() {
-            return self.answer(&ask, line).await;
+            self.answer(&ask, said).await?;
+            return Ok(None);
         }
-        let Some(line) = line else {
+        let was_early = matches!(said, Said::Early(_));
+        let (Said::Line(line) | Said::Early(line) | Said::NoAnswer(line)) = said else {
             self.end_sign()?;
             if !self.lines.by_hand {
                 self.background.awaited = true;
@@ -284,7 +300,7 @@ impl Talk {
             }
             return Ok(None);
         }
-        if std::mem::take(&mut self.shown.sign) && self.lines.was_early {
+        if std::mem::take(&mut self.shown.sign) && was_early {
             writeln!(io::stderr(), "{line}")?;
         }
         match as_command(line) {
@@ -292,21 +308,6 @@ impl Talk {
             None if line.is_empty() => {}
             None => self.prompt(line).await?,
         }
-        Ok(None)
-    }
-
-    /// A line while a question stands there. A command is not the answer to it.
-    async fn answer(&mut self, ask: &Ask, line: Option<String>) -> anyhow::Result<Option<Over>> {
-        let line = line.unwrap_or_default();
-        if let Some(command) = as_command(line.trim())
-            && self.lines.by_hand
-            && line.trim().starts_with('/')
-        {
-            self.send(Op::Command { line: command }).await?;
-            return Ok(None);
-        }
-        self.shown.ask = None;
-        self.send(asking::answer(ask, &line)).await?;
         Ok(None)
     }
 
@@ -385,7 +386,7 @@ impl Talk {
                 }
                 // A question that is still open is put again below it.
                 if self.lines.by_hand {
-                    let open = self.shown.ask.take();
+                    let open = self.shown.close_question();
                     open.into_iter().for_each(|ask| self.asks.push_front(ask));
                 }
                 if let View::Do(deed) = &reply.view {
@@ -434,7 +435,7 @@ impl Talk {
     fn forget(&mut self, gone: impl Fn(&Ask) -> bool) {
         self.asks.retain(|ask| !gone(ask));
         if self.shown.ask.as_ref().is_some_and(|ask| gone(ask)) {
-            self.shown.ask = None;
+            self.shown.close_question();
             let _ = writeln!(io::stderr());
         }
     }
@@ -506,7 +507,7 @@ impl Talk {
             }
             (Stop::Interrupt, Some(ask)) if ask.from.is_some() => {
                 let no = asking::unanswered(ask);
-                self.shown.ask = None;
+                self.shown.close_question();
                 writeln!(io::stderr())?;
                 self.send(no).await?;
             }
@@ -518,7 +519,7 @@ impl Talk {
             }
             (Stop::Interrupt, Some(_) | None) => {
                 self.shown.stops += 1;
-                self.shown.ask = None;
+                self.shown.close_question();
                 self.send(Op::Interrupt).await?;
                 if self.shown.stops > 1 {
                     self.busy = Busy::Idle;

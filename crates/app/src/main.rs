@@ -15,7 +15,9 @@ mod drafts;
 mod exec;
 mod extras;
 mod flags;
+mod folders;
 mod front;
+mod home;
 mod lenient;
 mod line;
 mod models;
@@ -80,6 +82,7 @@ fn main() -> ExitCode {
     };
     // A thread may still sit in a read of stdin; nothing is worth waiting for.
     runtime.shutdown_background();
+    sandbox::remove_temp();
     code
 }
 

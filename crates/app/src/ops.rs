@@ -81,7 +81,7 @@ impl Talk {
         loop {
             tokio::select! {
                 line = lines.recv(), if open && self.unheard < AHEAD => match line {
-                    Some(line) => self.line(&line).await?,
+                    Some(line) => self.line(&line.text).await?,
                     None => {
                         open = false;
                         // The session ends when nothing is left to do, in the background neither. It may be over already.
@@ -204,8 +204,15 @@ fn parse(line: &str) -> Result<Option<OpLine>, String> {
     })
 }
 
+/// A line, and when its end came.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    pub text: String,
+    pub at: Instant,
+}
+
 /// Lines of stdin, read by a thread of their own: stdin cannot be cancelled.
-pub fn read_lines() -> mpsc::Receiver<String> {
+pub fn read_lines() -> mpsc::Receiver<Line> {
     let (sender, receiver) = mpsc::channel(LINES);
     std::thread::spawn(move || {
         let mut stdin = io::stdin().lock();
@@ -215,9 +222,11 @@ pub fn read_lines() -> mpsc::Receiver<String> {
                 Ok(0) | Err(_) => return,
                 Ok(_) => {}
             }
-            let line = String::from_utf8_lossy(&bytes)
-                .trim_end_matches(['\n', '\r'])
-                .to_owned();
+            let text = String::from_utf8_lossy(&bytes);
+            let line = Line {
+                text: text.trim_end_matches(['\n', '\r']).to_owned(),
+                at: Instant::now(),
+            };
             if sender.blocking_send(line).is_err() {
                 return;
             }

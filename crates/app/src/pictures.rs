@@ -2,9 +2,9 @@
 //! that is dropped on it.
 
 use base64::Engine as _;
+use ostler_host::{Border, Place};
 use ostler_wire::Image;
 use std::ffi::OsString;
-use std::fs::File;
 use std::io::Read as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -31,13 +31,16 @@ pub fn on_clipboard() -> Option<Image> {
     })
 }
 
-/// The picture at a path as it was pasted. None where there is none, or it is too large.
-pub fn at(pasted: &str, resolved: impl Fn(&str) -> PathBuf) -> Option<Image> {
-    let file = File::open(resolved(&unquoted(pasted))).ok()?;
-    // A pipe or a device would be waited for.
-    file.metadata()
-        .ok()
-        .filter(|m| m.is_file() && m.len() <= MAX_PICTURE)?;
+/// The picture at a path as it was pasted. None where there is none, it is too large, or it may not be read: whoever
+/// pastes a path outside of the project means it, but not what a link in the project leads to.
+pub fn at(pasted: &str, resolved: impl Fn(&str) -> PathBuf, border: &Border) -> Option<Image> {
+    let path = resolved(&unquoted(pasted));
+    let mut border = border.clone();
+    if border.place(&path) == Place::Outside {
+        border.granted.push(ostler_host::real_path(&path));
+    }
+    let file = ostler_host::open_file(&path, &border).ok()?.file;
+    file.metadata().ok().filter(|m| m.len() <= MAX_PICTURE)?;
     let mut bytes = Vec::new();
     file.take(MAX_PICTURE).read_to_end(&mut bytes).ok()?;
     Some(Image {
@@ -141,12 +144,49 @@ mod tests {
         write("a b.png", b"\x89PNG\r\n\x1a\nrest");
         write("text.png", b"only text");
         let found = |pasted: &str| {
-            let image = at(pasted, |path| dir.path().join(path));
+            let image = at(pasted, |path| dir.path().join(path), &Border::none());
             image.map(|image| image.media_type)
         };
         assert_eq!(found("'a b.png'").as_deref(), Some("image/png"));
         assert_eq!(found("text.png"), None);
         assert_eq!(found("none.png"), None);
         assert_eq!(found("."), None);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_picture_is_judged_where_it_really_lies() {
+        use ostler_host::Ban;
+        let dir = tempfile::tempdir().unwrap();
+        let base = dir.path().canonicalize().unwrap();
+        let png = b"\x89PNG\r\n\x1a\nrest";
+        for name in ["root/in.png", "out/far.png", "keys/key.png"] {
+            std::fs::create_dir_all(base.join(name).parent().unwrap()).unwrap();
+            std::fs::write(base.join(name), png).unwrap();
+        }
+        for (link, to) in [
+            ("root/far.png", "out/far.png"),
+            ("out/key.png", "keys/key.png"),
+        ] {
+            std::os::unix::fs::symlink(base.join(to), base.join(link)).unwrap();
+        }
+        let border = Border {
+            places: vec![(base.join("root"), Place::Inside)],
+            forbidden: vec![Ban {
+                path: base.join("keys"),
+                rule: "forbid_read".into(),
+            }],
+            ..Border::default()
+        };
+        let found = |pasted: &str| at(pasted, |path| base.join(path), &border).is_some();
+        for (pasted, expect) in [
+            ("root/in.png", true),
+            ("out/far.png", true),
+            ("root/far.png", false),
+            ("keys/key.png", false),
+            ("out/key.png", false),
+        ] {
+            assert_eq!(found(pasted), expect, "{pasted}");
+        }
     }
 }

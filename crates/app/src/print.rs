@@ -1,18 +1,20 @@
 //! Shows a session on stdout and stderr: the assistant's text or the event stream on the one, everything else on the other.
 //! It draws events; it knows no engine.
 
+mod text;
+
+pub use text::{printable, printable_block};
+
 use crate::cmd::table;
 use crate::color::{Ink, Paint};
 use ostler_wire::{
-    Act, Body, Caller, Compaction, Deed, Delta, Entry, Event, GoalState, Language, List, Marked,
-    Open, Outcome, Role, ToolResult, ToolUse, Usage, View, Word, marked, marked_piece,
+    Act, Body, Caller, Compaction, Deed, Delta, Entry, Event, GoalState, Language, List, Open,
+    Outcome, Role, ToolResult, ToolUse, Usage, View, Word,
 };
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::io::{self, Write};
-
-const ARGS_PREVIEW: usize = 80;
-const RESULT_PREVIEW: usize = 120;
+use text::{arguments, outcome, printable_piece};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
@@ -252,11 +254,8 @@ impl<O: Write, E: Write> Printer<O, E> {
                 self.say(text)?;
             }
             Delta::ReasoningDelta { text } => {
-                if self.show.reasoning {
-                    self.end_line()?;
-                    let text = self.paint.with(Ink::Grey, &printable_piece(text));
-                    write!(self.err, "{text}")?;
-                    self.open_stream = true;
+                if self.show.reasoning && !text.is_empty() {
+                    self.think(text)?;
                 }
             }
             Delta::Retry {
@@ -332,15 +331,27 @@ impl<O: Write, E: Write> Printer<O, E> {
         if self.format != Format::Text || text.is_empty() {
             return Ok(());
         }
-        if self.open_stream {
+        if std::mem::take(&mut self.open_stream) {
             writeln!(self.err)?;
-            self.open_stream = false;
         }
+        // Both streams may be the same terminal, which shows them in the order of the flushes.
+        self.err.flush()?;
         self.open_line = !text.ends_with('\n');
         match self.show.on_terminal {
             true => self.out.write_all(printable_piece(text).as_bytes()),
             false => self.out.write_all(text.as_bytes()),
         }
+    }
+
+    /// A piece of reasoning. Pieces follow each other on the same line; only an open line of the answer ends before it.
+    fn think(&mut self, text: &str) -> io::Result<()> {
+        if self.open_line && self.show.on_terminal {
+            self.end_answer_line()?;
+        }
+        let piece = self.paint.with(Ink::Grey, &printable_piece(text));
+        write!(self.err, "{piece}")?;
+        self.open_stream = !text.ends_with('\n');
+        Ok(())
     }
 
     fn requested(&mut self, call: &ToolUse) -> io::Result<()> {
@@ -487,17 +498,23 @@ impl<O: Write, E: Write> Printer<O, E> {
         Ok(())
     }
 
+    /// Ends the open lines of both streams, so that what follows on stderr has a line of its own.
     fn end_line(&mut self) -> io::Result<()> {
-        if self.open_stream {
+        if std::mem::take(&mut self.open_stream) {
             writeln!(self.err)?;
-            self.open_stream = false;
         }
-        if self.open_line && self.format == Format::Text {
+        self.end_answer_line()
+    }
+
+    fn end_answer_line(&mut self) -> io::Result<()> {
+        let is_open = std::mem::take(&mut self.open_line);
+        if self.format != Format::Text {
+            return Ok(());
+        }
+        if is_open {
             writeln!(self.out)?;
-            self.out.flush()?;
         }
-        self.open_line = false;
-        Ok(())
+        self.out.flush()
     }
 }
 
@@ -525,81 +542,5 @@ pub fn failed_early(message: &str, exit_code: u8, took: std::time::Duration) {
     let _ = writeln!(io::stdout(), "{result}");
 }
 
-/// `key="value"` pairs of a call, shortened.
-fn arguments(input: &Value) -> String {
-    let Some(object) = input.as_object() else {
-        return shorten(&input.to_string(), ARGS_PREVIEW);
-    };
-    let pairs: Vec<String> = object
-        .iter()
-        .map(|(key, value)| match value.as_str() {
-            Some(text) => format!("{key}=\"{text}\""),
-            None => format!("{key}={value}"),
-        })
-        .collect();
-    shorten(&pairs.join(" "), ARGS_PREVIEW)
-}
-
-fn outcome(name: &str, output: &Value) -> String {
-    if let Some(error) = output.get("error") {
-        let text = |key| error.get(key).and_then(Value::as_str).unwrap_or_default();
-        return shorten(
-            &format!("error={} {}", text("code"), text("message")),
-            RESULT_PREVIEW,
-        );
-    }
-    let data = output.get("data").unwrap_or(&Value::Null);
-    if name == "bash" {
-        return match (
-            data.get("timed_out"),
-            data.get("exit_code"),
-            data.get("job"),
-        ) {
-            (Some(Value::Bool(true)), _, _) => "timed_out=true".into(),
-            (_, Some(Value::Null), Some(Value::String(job))) => format!("job={job}"),
-            (_, Some(code), _) => format!("exit={code}"),
-            (_, None, _) => String::new(),
-        };
-    }
-    if let (Some(role), Some(session)) = (data["role"].as_str(), data["session"].as_str()) {
-        let spent = |key: &str| data["spent"][key].as_u64().unwrap_or(0);
-        let tokens = spent("input").saturating_add(spent("output"));
-        let session = session.get(..8).unwrap_or(session);
-        let branch = data["worktree"]["branch"].as_str().unwrap_or_default();
-        let text = format!("role={role} session={session} tokens={tokens} branch={branch}");
-        return shorten(text.trim_end_matches(" branch="), RESULT_PREVIEW);
-    }
-    let keys = ["content", "diff", "text"];
-    let text = keys.iter().find_map(|key| data[*key].as_str());
-    let preview = text.map_or_else(|| data.to_string(), str::to_owned);
-    shorten(&preview, RESULT_PREVIEW)
-}
-
-fn shorten(text: &str, most: usize) -> String {
-    let flat = printable(text);
-    match flat.char_indices().nth(most) {
-        Some((at, _)) => format!("{}…", flat.get(..at).unwrap_or_default()),
-        None => flat,
-    }
-}
-
-/// Control and hidden characters made visible, so that nothing from a model or a file drives the terminal.
-pub fn printable(text: &str) -> String {
-    printable_block(text).replace(['\n', '\t'], " ")
-}
-
-/// The same over several lines.
-pub fn printable_block(text: &str) -> String {
-    shown(marked(text))
-}
-
-/// The same for what is printed as it comes.
-fn printable_piece(text: &str) -> String {
-    shown(marked_piece(text))
-}
-
-fn shown(marked: Marked<'_>) -> String {
-    marked
-        .map(|(c, is_tricky)| if is_tricky { '\u{fffd}' } else { c })
-        .collect()
-}
+#[cfg(test)]
+mod tests;

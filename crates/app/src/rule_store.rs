@@ -1,5 +1,5 @@
-//! Where rules that hold for ever are kept: the project's file while its content is the person's own or looked at, else
-//! the person's. A rule saved there by the person does not make a trusted project untrusted. It decides nothing.
+//! Where rules that hold for ever are kept: the person's own file for the project, or the repository's while its content
+//! is the person's own or looked at. A rule saved there does not make a trusted project untrusted. It decides nothing.
 
 use crate::boot::{self, Boot};
 use crate::config::diagnose::ConfigError;
@@ -12,8 +12,8 @@ use crate::config::tree::{Layer, Place};
 use crate::config::trust::{Answer, Approval, Book, MAX_ITEMS, Record, State, TrustError};
 use crate::flags::{Global, RuleLayer};
 use crate::speech::{filled, spoken};
-use ostler_engine::RuleStore;
 use ostler_engine::policy::Rule;
+use ostler_engine::{Keep, RuleStore};
 use ostler_wire::Word;
 use std::io;
 use std::path::PathBuf;
@@ -60,13 +60,13 @@ pub fn allow(
     rules: &[String],
     layer: RuleLayer,
 ) -> Result<(usize, String), RuleStoreError> {
-    let mut saved = Saved::new(boot);
-    saved.target = targets_of(layer);
+    let saved = Saved::new(boot);
+    let target = target_of(layer);
     let mut added = 0;
     for rule in rules {
-        added += usize::from(!saved.put(&parse(rule)?)?.is_empty());
+        added += usize::from(!saved.put(&parse(rule)?, target)?.is_empty());
     }
-    Ok((added, saved.shown(saved.target)))
+    Ok((added, saved.shown(target)))
 }
 
 /// The rules in these files, and their names.
@@ -77,6 +77,10 @@ pub fn written(
     let saved = Saved::new(boot);
     let (mut rules, mut names) = (Vec::new(), Vec::new());
     for target in targets(layer) {
+        // Nobody need know of a file that holds nothing yet.
+        if target == Target::Local && layer.is_none() && !saved.path(target).exists() {
+            continue;
+        }
         rules.extend(saved.edit(target, |file| file.rules())?);
         names.push(saved.shown(target));
     }
@@ -85,14 +89,15 @@ pub fn written(
 
 fn targets(layer: Option<RuleLayer>) -> Vec<Target> {
     match layer {
-        None => vec![Target::User, Target::Project],
-        Some(layer) => vec![targets_of(layer)],
+        None => vec![Target::User, Target::Local, Target::Project],
+        Some(layer) => vec![target_of(layer)],
     }
 }
 
-fn targets_of(layer: RuleLayer) -> Target {
+fn target_of(layer: RuleLayer) -> Target {
     match layer {
         RuleLayer::User => Target::User,
+        RuleLayer::Local => Target::Local,
         RuleLayer::Project => Target::Project,
     }
 }
@@ -101,14 +106,25 @@ fn targets_of(layer: RuleLayer) -> Target {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Target {
     Project,
+    Local,
     User,
+}
+
+impl Target {
+    fn layer(self) -> Layer {
+        match self {
+            Target::Project => Layer::Project,
+            Target::Local => Layer::Local,
+            Target::User => Layer::User,
+        }
+    }
 }
 
 pub struct Saved {
     global: Global,
     env: Env,
     places: Places,
-    target: Target,
+    repository: Repository,
 }
 
 impl Saved {
@@ -117,7 +133,7 @@ impl Saved {
             global: boot.global.clone(),
             env: boot.env.clone(),
             places: boot.places.clone(),
-            target: target(&boot.loaded, &boot.places),
+            repository: Repository::judge(&boot.loaded, &boot.places),
         }
     }
 
@@ -131,6 +147,7 @@ impl Saved {
     fn path(&self, target: Target) -> PathBuf {
         match target {
             Target::Project => self.places.project_config(),
+            Target::Local => self.places.local_rules(),
             Target::User => self.user_file(),
         }
     }
@@ -156,33 +173,30 @@ impl Saved {
         let path = self.path(target);
         let file = RuleFile {
             path: &path,
-            layer: match target {
-                Target::Project => Layer::Project,
-                Target::User => Layer::User,
-            },
+            layer: target.layer(),
             places: &self.places,
             tools: &tools,
         };
         Ok(edit(file)?)
     }
 
-    fn add(&self, rule: &str) -> Result<String, RuleStoreError> {
-        let rule = parse(rule)?;
-        let added = self.put(&rule)?;
-        let file = self.shown(self.target);
-        Ok(match (added.is_empty(), self.target) {
-            (true, _) => filled(Word::StoreThere, &[&file]),
-            (false, Target::User) if !rule.is_about_paths() => {
-                filled(Word::StoreEverywhere, &[&file])
-            }
-            (false, Target::User | Target::Project) => file,
+    fn add(&self, rule: &str, target: Target) -> Result<String, RuleStoreError> {
+        let added = self.put(&parse(rule)?, target)?;
+        let file = self.shown(target);
+        Ok(match added.is_empty() {
+            true => filled(Word::StoreThere, &[&file]),
+            false => file,
         })
     }
 
     /// What was not there before.
-    fn put(&self, rule: &Rule) -> Result<Vec<String>, RuleStoreError> {
+    fn put(&self, rule: &Rule, target: Target) -> Result<Vec<String>, RuleStoreError> {
         let _lock = self.lock()?;
-        match self.target {
+        match target {
+            Target::Local => {
+                let rules = [rule.canonical()];
+                self.edit(Target::Local, |file| file.add(&rules, is_same))
+            }
             Target::Project => self.add_to_project(&rule.canonical()),
             Target::User => {
                 let rules = self.everywhere(rule)?;
@@ -198,7 +212,7 @@ impl Saved {
         let before = book.record(&self.places.root).cloned();
         let approval = Approval::Recorded(before.as_ref());
         let loaded = boot::load(&self.global, (&self.env, &self.places), approval)?;
-        if target(&loaded, &self.places) != Target::Project {
+        if Repository::judge(&loaded, &self.places) != Repository::Known {
             return Err(RuleStoreError::Changed);
         }
         let place = Place {
@@ -256,10 +270,7 @@ impl Saved {
                 continue;
             }
             let taken = self.edit(target, |file| file.remove(|text| is_same(text, rule)))?;
-            let layer = match target {
-                Target::Project => Layer::Project,
-                Target::User => Layer::User,
-            };
+            let layer = target.layer();
             out.extend(taken.into_iter().map(|(list, text)| Removed {
                 file: self.shown(target),
                 layer,
@@ -299,26 +310,40 @@ impl Saved {
 }
 
 impl RuleStore for Saved {
-    fn place(&self) -> String {
-        let file = self.shown(self.target);
-        match self.target {
-            Target::Project => file,
-            Target::User => filled(Word::StoreOwn, &[&file]),
+    fn place(&self, keep: Keep) -> Option<String> {
+        match (keep, self.repository) {
+            (Keep::Person, _) => Some(self.shown(Target::Local)),
+            (Keep::Repository, Repository::Known) => Some(self.shown(Target::Project)),
+            (Keep::Repository, Repository::Foreign) => None,
         }
     }
 
-    fn save(&self, rule: &str) -> Result<String, String> {
-        self.add(rule).map_err(|error| error.to_string())
+    fn save(&self, rule: &str, keep: Keep) -> Result<String, String> {
+        let target = match keep {
+            Keep::Person => Target::Local,
+            Keep::Repository => Target::Project,
+        };
+        self.add(rule, target).map_err(|error| error.to_string())
     }
 }
 
-/// The project's file, unless something stands in it that nobody has looked at, or it is a link to a file elsewhere.
-fn target(loaded: &Loaded, places: &Places) -> Target {
-    let inside = is_inside(&places.project_config(), &places.root);
-    match loaded.workspace.state {
-        State::NotNeeded | State::Trusted if inside => Target::Project,
-        State::NotNeeded | State::Trusted => Target::User,
-        State::ThisRun | State::Untrusted | State::Changed | State::Refused => Target::User,
+/// Whether the repository's file may get a rule of the person's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Repository {
+    /// Everything in it is the person's own or was looked at.
+    Known,
+    /// Something stands in it that nobody has looked at, or it is a link to a file elsewhere.
+    Foreign,
+}
+
+impl Repository {
+    fn judge(loaded: &Loaded, places: &Places) -> Self {
+        let inside = is_inside(&places.project_config(), &places.root);
+        match loaded.workspace.state {
+            State::NotNeeded | State::Trusted if inside => Self::Known,
+            State::NotNeeded | State::Trusted => Self::Foreign,
+            State::ThisRun | State::Untrusted | State::Changed | State::Refused => Self::Foreign,
+        }
     }
 }
 

@@ -23,7 +23,7 @@ pub struct Watch {
 }
 
 struct Seen {
-    files: [(PathBuf, Stamp); 2],
+    files: Vec<(PathBuf, Stamp)>,
     rules: Vec<(RuleList, String)>,
 }
 

@@ -1,6 +1,9 @@
 //! What commands may touch, from the configuration, the flags and the folders of this machine. Enforcing it is `host`.
 
 mod denied;
+mod git;
+mod reader;
+mod temp;
 
 use crate::boot::Boot;
 use crate::config::keys;
@@ -9,31 +12,29 @@ use crate::config::schema;
 use crate::speech::{filled, language, spoken};
 use anyhow::{anyhow, bail};
 use denied::Denied;
-use ostler_engine::confine::{SandboxMode, SandboxSettings};
+use git::Git;
+use ostler_engine::confine::{Caches, Reader, SandboxMode, SandboxSettings};
 use ostler_engine::tool::Scope;
 use ostler_host::sandbox::{self, Choice, Layer, Network, Plan, Policy};
 use ostler_wire::{Say, Why, Word};
-use std::fs;
-use std::path::{Path, PathBuf};
+use reader::Ground;
+use std::path::PathBuf;
+pub use temp::{folder as temp_folder, remove as remove_temp};
 
 /// Of the project, because they decide what runs or what is allowed later.
 const PROTECTED: [&str; 2] = ["ostler.toml", ".mcp.json"];
-/// Of a git folder, because git runs what they name, or looks for that where they point.
-const GIT_PROTECTED: [&str; 3] = ["hooks", "config", "commondir"];
-/// Of a git folder, if it is there: git reads a new one only when `config` says so.
-const GIT_WORKTREE: &str = "config.worktree";
-/// Below the person's home: what tools download again if it is gone. Never a folder of programs or settings.
-const CACHES: [&str; 5] = [
-    ".cargo/registry",
-    ".cargo/git",
-    ".npm/_cacache",
-    ".cache",
-    "go/pkg/mod",
+/// Of our own home, because they decide what runs later or what a model is told.
+const DECIDING: [&str; 7] = [
+    "AGENTS.md",
+    "agents",
+    "commands",
+    "hooks",
+    "plugins",
+    "skills",
+    "themes",
 ];
 const BUBBLEWRAP: &str = "bwrap";
 const SHARED_MEMORY: &str = "/dev/shm";
-/// Most bytes of a `.git` file and of those it leads to.
-const MAX_POINTER: u64 = 16 << 10;
 
 /// The mode that holds: `--no-sandbox` wins.
 pub fn mode(boot: &Boot) -> SandboxMode {
@@ -48,15 +49,31 @@ pub fn mode(boot: &Boot) -> SandboxMode {
 pub fn granted(boot: &Boot) -> Vec<PathBuf> {
     let config = &boot.loaded.config.sandbox;
     let workspace = config.workspace_root.clone().map(PathBuf::from);
-    let mut folders = vec![workspace.unwrap_or_else(|| boot.places.root.clone())];
+    let narrow = Some(&boot.places.root).filter(|_| !has_wide_root(boot));
+    let mut folders: Vec<PathBuf> = workspace.or_else(|| narrow.cloned()).into_iter().collect();
     let added = boot.global.add_dir.iter();
     folders.extend(added.map(|folder| boot.places.cwd.join(folder)));
     folders.extend(config.allow_write.iter().map(PathBuf::from));
     folders
 }
 
+/// Whether the project is the person's home, holds it, or is the whole disk. Then nothing is writable because of it.
+fn has_wide_root(boot: &Boot) -> bool {
+    let root = &boot.places.root;
+    let holds_home = |home: &PathBuf| is_inside(home, root);
+    root.parent().is_none() || boot.places.user_home.as_ref().is_some_and(holds_home)
+}
+
+/// A word for who works in their home, above it or in `/`, where nothing may be changed.
+pub fn wide_root_notice(boot: &Boot) -> Option<String> {
+    let named = boot.loaded.config.sandbox.workspace_root.is_some();
+    let root = boot.places.root.display();
+    (has_wide_root(boot) && !named).then(|| filled(Word::WideRoot, &[&root]))
+}
+
 /// The settings of a session. Who wants no command without a sandbox gets none.
 pub fn wanted(boot: &Boot) -> anyhow::Result<SandboxSettings> {
+    check_tildes(boot)?;
     if mode(boot) == SandboxMode::Require
         && let Err(why) = active(boot)
     {
@@ -123,7 +140,6 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
     let denied = denied(boot);
     let git = Git::of(&boot.places.root);
     let mut writable = granted(boot);
-    writable.push(std::env::temp_dir());
     writable.extend(git.writable);
     for path in &writable {
         if let Some(outer) = forbid_read.iter().find(|outer| is_inside(path, outer)) {
@@ -136,7 +152,20 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
     }
     // Nobody asked for these, so they give way.
     let open = |path: &PathBuf| path.exists() && !forbid_read.iter().any(|f| is_inside(path, f));
-    writable.extend(conveniences(boot).into_iter().filter(open));
+    let mut roots = writable.clone();
+    roots.push(boot.places.root.clone());
+    let ground = Ground {
+        env: &boot.env,
+        home: boot.places.user_home.as_deref(),
+        roots: &roots,
+    };
+    let temp = temp::find(boot, active(boot).ok());
+    // Where no folder of our own is seen in its place, the one that all share stays writable.
+    if !temp.as_ref().is_some_and(|temp| temp.is_tmp) {
+        writable.extend(temp::shared(boot));
+    }
+    let downloads = ground.downloads().into_iter().filter(&open).collect();
+    writable.extend([PathBuf::from(SHARED_MEMORY)].into_iter().filter(open));
     writable.retain(|path| path.is_absolute());
     let mut protect = git.protect;
     protect.extend(PROTECTED.map(|name| boot.places.root.join(name)));
@@ -158,6 +187,7 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
             forbid_read,
             closed: closed(boot),
             protect,
+            visible: temp::visible(boot),
             network: match boot.loaded.config.sandbox.network {
                 true => Network::On,
                 false => Network::Proxy,
@@ -168,7 +198,29 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
         },
         sealed,
         program: std::env::current_exe().ok(),
+        downloads,
+        caches: Some(caches(boot)),
+        reader: reader(boot, &ground),
+        temp,
     })
+}
+
+/// What readers see, and of our own home what models are told to read.
+fn reader(boot: &Boot, ground: &Ground<'_>) -> Reader {
+    let mut reader = ground.reader();
+    reader.shown.push(boot.places.memory());
+    reader.shown.extend(crate::folders::own_skills(boot));
+    reader
+}
+
+/// Where tools keep their caches when they run in the sandbox: one folder for each project.
+fn caches(boot: &Boot) -> Caches {
+    let folder = boot.places.home.join("cache/commands");
+    let folder = folder.join(boot.store().project());
+    Caches {
+        variables: Ground::caches(&folder),
+        folder,
+    }
 }
 
 /// Our own home, where secrets are replaced while commands run. Not if it is everything a person has.
@@ -200,16 +252,21 @@ fn denied(boot: &Boot) -> Denied {
         .unwrap_or_default()
 }
 
-fn conveniences(boot: &Boot) -> Vec<PathBuf> {
-    let home = boot.places.user_home.iter();
-    let mut paths: Vec<PathBuf> = home
-        .flat_map(|home| CACHES.map(|cache| home.join(cache)))
-        .collect();
-    paths.push(SHARED_MEMORY.into());
-    paths
+/// `~` without a home would silently be another path: the start says so instead.
+fn check_tildes(boot: &Boot) -> anyhow::Result<()> {
+    if boot.places.user_home.is_some() {
+        return Ok(());
+    }
+    let forbidden = boot.loaded.config.sandbox.forbid_read.iter().cloned();
+    let rules = boot.loaded.rules().into_iter().map(|rule| rule.text);
+    let below_home = |text: &String| text.starts_with('~') || text.contains("(~");
+    match forbidden.chain(rules).find(below_home) {
+        Some(text) => bail!(filled(Word::NoTilde, &[&text])),
+        None => Ok(()),
+    }
 }
 
-fn forbidden(boot: &Boot) -> anyhow::Result<Vec<PathBuf>> {
+pub fn forbidden(boot: &Boot) -> anyhow::Result<Vec<PathBuf>> {
     let places = &boot.places;
     let mut paths = Vec::new();
     for written in &boot.loaded.config.sandbox.forbid_read {
@@ -217,7 +274,12 @@ fn forbidden(boot: &Boot) -> anyhow::Result<Vec<PathBuf>> {
             .map_err(|why| anyhow!("`sandbox.forbid_read`: {written:?}: {why}"))?;
         let home = places.user_home.as_deref();
         paths.push(absolute(&expanded, &places.root, home));
+        // Who runs with another HOME has keys in the home of the account all the same.
+        let account = ostler_host::account_home().filter(|_| expanded.starts_with('~'));
+        let other = account.map(|home| absolute(&expanded, &places.root, Some(&home)));
+        paths.extend(other.filter(|path| path.exists()));
     }
+    paths.dedup();
     paths.extend(boot.places.sealed());
     Ok(paths)
 }
@@ -264,6 +326,15 @@ fn own_folder(boot: &Boot) -> Vec<PathBuf> {
     }
 }
 
+/// In a home that lies in the project: what decides what runs later. A home that the person added by name is theirs to change.
+pub fn deciding(boot: &Boot) -> Vec<PathBuf> {
+    let home = &boot.places.home;
+    match is_inside(home, &boot.places.root) {
+        true => DECIDING.map(|name| home.join(name)).to_vec(),
+        false => Vec::new(),
+    }
+}
+
 /// Of a home in a place that may be written: no command changes what the next one may do, or what is remembered. What we
 /// write ourselves while commands run only a mount can hold; what is not there cannot be made at the top of a closed home.
 fn own_home(boot: &Boot, writable: &[PathBuf]) -> Vec<PathBuf> {
@@ -272,6 +343,7 @@ fn own_home(boot: &Boot, writable: &[PathBuf]) -> Vec<PathBuf> {
         return Vec::new();
     }
     let mut out = vec![places.user_config(), places.trust()];
+    out.extend(deciding(boot));
     if active(boot).is_ok_and(|layer| layer != Layer::Landlock) {
         // A home that is itself the project is not closed.
         if writable.iter().any(|path| is_inside(path, &places.home)) {
@@ -284,67 +356,6 @@ fn own_home(boot: &Boot, writable: &[PathBuf]) -> Vec<PathBuf> {
     }
     out.dedup();
     out
-}
-
-/// The git folder of the root, which a worktree has elsewhere.
-#[derive(Debug, Default, PartialEq)]
-struct Git {
-    protect: Vec<PathBuf>,
-    /// What git writes for a worktree outside of the root.
-    writable: Vec<PathBuf>,
-}
-
-impl Git {
-    /// Nothing where there is none yet: `git init` is to work.
-    fn of(root: &Path) -> Self {
-        let dot = root.join(".git");
-        if dot.is_dir() {
-            return Self {
-                protect: in_git(&dot),
-                writable: Vec::new(),
-            };
-        }
-        let Some(pointed) = pointer(&dot, "gitdir:") else {
-            return Self::default();
-        };
-        let mut protect = vec![dot.clone()];
-        let folder = root.join(pointed);
-        protect.extend(in_git(&folder));
-        let Some(common) = pointer(&folder.join("commondir"), "") else {
-            return Self {
-                protect,
-                writable: Vec::new(),
-            };
-        };
-        let common = folder.join(common);
-        protect.extend(in_git(&common));
-        // Anybody can write a file that points somewhere; only a worktree's folder points back.
-        let back = pointer(&folder.join("gitdir"), "");
-        let real = |path: &Path| path.canonicalize().ok();
-        let is_ours = back.and_then(|back| real(&folder.join(back))) == real(&dot)
-            && real(&folder).is_some_and(|f| f.ancestors().nth(2) == real(&common).as_deref());
-        Self {
-            protect,
-            writable: if is_ours { vec![common] } else { Vec::new() },
-        }
-    }
-}
-
-fn in_git(folder: &Path) -> Vec<PathBuf> {
-    let own = Some(folder.join(GIT_WORKTREE)).filter(|path| path.exists());
-    let paths = GIT_PROTECTED.map(|name| folder.join(name));
-    paths.into_iter().chain(own).collect()
-}
-
-/// The path in a small file of one line.
-fn pointer(file: &Path, prefix: &str) -> Option<PathBuf> {
-    let meta = fs::symlink_metadata(file).ok()?;
-    if !meta.is_file() || meta.len() > MAX_POINTER {
-        return None;
-    }
-    let text = fs::read_to_string(file).ok()?;
-    let path = text.strip_prefix(prefix)?.trim();
-    (!path.is_empty()).then(|| path.into())
 }
 
 #[cfg(test)]
@@ -371,40 +382,5 @@ mod tests {
         ] {
             assert_eq!(expand(text, &env).ok().as_deref(), expect, "{text}");
         }
-    }
-
-    #[test]
-    fn the_git_folder_of_a_worktree_is_found_and_a_forged_one_is_not_opened() {
-        let dir = tempfile::tempdir().unwrap();
-        let top = dir.path().canonicalize().unwrap();
-        let put = |name: &str, text: &str| {
-            let path = top.join(name);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        };
-        let shown = |paths: Vec<PathBuf>| -> Vec<String> {
-            let real = paths
-                .iter()
-                .map(|p| p.canonicalize().unwrap_or_else(|_| p.clone()));
-            real.map(|p| p.strip_prefix(&top).unwrap().display().to_string())
-                .collect()
-        };
-        put("main/.git/config", "");
-        put("main/.git/worktrees/w/commondir", "../..\n");
-        let back = top.join("w/.git").display().to_string();
-        put("main/.git/worktrees/w/gitdir", &back);
-        let folder = top.join("main/.git/worktrees/w").display().to_string();
-        put("w/.git", &format!("gitdir: {folder}\n"));
-        put("forged/.git", &format!("gitdir: {folder}\n"));
-        put("none/file", "");
-        assert_eq!(
-            shown(Git::of(&top.join("main")).protect),
-            ["main/.git/hooks", "main/.git/config", "main/.git/commondir"]
-        );
-        let git = Git::of(&top.join("w"));
-        assert!(shown(git.protect).contains(&"main/.git/config".to_owned()));
-        assert_eq!(shown(git.writable), ["main/.git"]);
-        assert_eq!(Git::of(&top.join("forged")).writable, [] as [PathBuf; 0]);
-        assert_eq!(Git::of(&top.join("none")), Git::default());
     }
 }

@@ -293,7 +293,7 @@ fn a_full_window_can_be_handed_over_on_the_terminal_and_on_plain_lines() {
     term.wait_for("90 % full");
     term.keys("Ship the parser.\r");
     term.wait_for("1. Hand over to a fresh session");
-    term.keys("1");
+    common::answer(&mut term, "1");
     let screen = term.wait_for("› Go on with @handoff-");
     assert!(screen.contains("a new session"), "{screen}");
     term.keys("\r");

@@ -349,3 +349,55 @@ fn models_to_fall_back_on_are_refused() {
     }
     assert!(scene.server.requests().is_empty());
 }
+
+/// A sub-agent leaves a repository in its tree, and somebody one in the root, whose own configuration runs a program: whatever
+/// git does there for us runs nothing, in the sandbox or without one.
+#[cfg(target_os = "linux")]
+#[test]
+fn git_of_a_worktree_runs_no_program_of_a_nested_repository() {
+    use ostler_host::sandbox::probe;
+    let layers = probe().layers.iter().map(|layer| layer.name());
+    let layers: Vec<String> = layers.map(|name| format!("layer = \"{name}\"")).collect();
+    if layers.is_empty() {
+        common::skipped(&format!("no sandbox here: {:?}", probe().missing));
+    }
+    // A program that runs leaves a file where no command may write, and one where all may.
+    let trap = "mkdir sub && cd sub && git init -q . && git -c user.email=a@b -c user.name=a commit -q --allow-empty -m x \
+        && printf '#!/bin/sh\\ntouch $HOME/RAN $TMPDIR/RAN\\nfalse\\n' > .git/run && chmod +x .git/run \
+        && git config core.fsmonitor \"$PWD/.git/run\" && cd .. \
+        && printf '[submodule \"sub\"]\\n\\tpath = sub\\n\\turl = x\\n\\tignore = none\\n' > .gitmodules && echo x > made";
+    for config in layers.iter().map(String::as_str).chain(["bash = \"off\""]) {
+        let task = ("task", json!({"prompt": "go", "worktree": true}));
+        let server = delegating(task, move |request| {
+            match request.tool_results().is_empty() {
+                true => Step::answer().call("bash", json!({"command": trap})),
+                false => Step::answer().text("Done."),
+            }
+        });
+        let scene = Scene::of(Kind::Chat, &format!("[sandbox]\n{config}\n"), server);
+        let space = &scene.space;
+        space.write("README", "hello");
+        space.git_init();
+        let by_hand = format!(
+            "{trap}; git update-index --add --cacheinfo 160000,$(git -C sub rev-parse HEAD),sub"
+        );
+        space.run("sh").args(["-c", &by_hand]).output().ok();
+        let temp = space.env().into_iter().find(|(name, _)| *name == "TMPDIR");
+        let temp = std::path::PathBuf::from(temp.unwrap().1);
+        let ran = || {
+            let home = space.user_home().join("RAN");
+            [home, temp.join("RAN")].map(|path| std::fs::remove_file(path).is_ok())
+        };
+        space.git(["status"]);
+        assert_eq!(ran(), [true, true], "the trap does not work");
+        let out = scene.ostler(["exec", "--yolo", "-p", "go"]).output().ok();
+        assert_eq!(ran(), [false, false], "{config}: {}", out.stderr);
+        // The work itself is there all the same, without the repository in it.
+        let told = scene.server.requests().last().unwrap().tool_results();
+        let expect = ["A .gitmodules", "A made", "Left out, since each is a git"];
+        for part in expect {
+            assert!(told[0].1.contains(part), "{config}: {told:?}");
+        }
+        assert!(!told[0].1.contains("A sub"), "{config}: {told:?}");
+    }
+}

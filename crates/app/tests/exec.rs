@@ -288,7 +288,9 @@ fn file_tools_stay_inside_the_root() {
             ),
             ("write_file", json!({"path": "inside.txt", "content": "x"})),
         ]);
-        let scene = Scene::new(kind, [calls, Step::answer().text("ok")]);
+        // With the sandbox, what lies outside below /tmp would be the session's own folder.
+        let config = "[sandbox]\nbash = \"off\"\n";
+        let scene = Scene::with_config(kind, config, [calls, Step::answer().text("ok")]);
         scene.space.write("a.txt", "a");
         scene.ostler(["exec", "--yolo", "-p", "go"]).output().ok();
         assert!(!scene.space.exists(outside));
@@ -366,4 +368,79 @@ fn the_root_may_be_elsewhere() {
         only(&lines, "tool_result")["output"]["data"]["stdout"],
         json!(format!("{root}\n"))
     );
+}
+
+#[test]
+fn what_the_sandbox_does_not_hold_is_refused_with_the_flag_that_allows_it() {
+    let fetch = || Step::answer().call("fetch_url", json!({"url": "https://a.example/x?k=1"}));
+    let bash = |command: &str| Step::answer().call("bash", json!({ "command": command }));
+    let history = json!({"query": "x", "scope": "global"});
+    let history = || Step::answer().call("history", history.clone());
+    let cases: [(&[&str], Step, Option<&str>); 7] = [
+        (&[], fetch(), Some("--allow 'Net(a.example)'")),
+        (&["--no-sandbox"], fetch(), Some("--allow 'Net(a.example)'")),
+        (&[], history(), Some("--allow 'history'")),
+        (&["--allow", "history"], history(), None),
+        (
+            &[],
+            bash("rm -rf .git"),
+            Some("--allow 'Bash(rm -rf .git)'"),
+        ),
+        (&["--allow", "Bash(rm -rf .git)"], bash("rm -rf .git"), None),
+        (&["--no-sandbox"], bash("rm -rf .git"), None),
+    ];
+    for (args, step, flag) in cases {
+        let scene = Scene::new(Kind::Chat, [step, Step::answer().text("ok")]);
+        let out = scene.ostler(["exec", "-p", "go"]).args(args).output().ok();
+        let results = scene.server.request(1).tool_results();
+        let told = &results[0].1;
+        match flag {
+            Some(flag) => {
+                assert!(told.starts_with("Error (blocked): "), "{args:?} {told}");
+                assert!(told.contains(flag), "{args:?} {told}");
+                assert!(out.stderr.contains(flag), "{args:?} {}", out.stderr);
+            }
+            None => assert!(!told.starts_with("Error (blocked)"), "{args:?} {told}"),
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn the_home_is_the_persons_alone_whatever_the_umask() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let long = "x".repeat(100_000);
+    let steps = [
+        Step::answer().call("write_file", json!({"path": "a.txt", "content": long})),
+        Step::answer().call("bash", json!({"command": "cat a.txt; date > b.txt"})),
+        Step::answer().call("history", json!({"query": "anything"})),
+        Step::answer().text("ok"),
+    ];
+    let scene = Scene::new(Kind::Chat, steps);
+    let home = scene.space.home().to_owned();
+    for loose in [home.clone(), home.join("config.toml")] {
+        let mode = std::fs::Permissions::from_mode(0o777);
+        std::fs::set_permissions(loose, mode).unwrap();
+    }
+    let script = "umask 000; exec \"$0\" \"$@\"";
+    let program = env!("CARGO_BIN_EXE_ostler");
+    let run = scene.space.run("sh");
+    run.args(["-c", script, program, "exec", "-p", "go"])
+        .output()
+        .ok();
+    let mut seen = 0;
+    let mut folders = vec![home];
+    while let Some(folder) = folders.pop() {
+        let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode();
+        assert_eq!(mode(&folder) & 0o077, 0, "{}", folder.display());
+        for entry in std::fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            seen += 1;
+            assert_eq!(mode(&path) & 0o077, 0, "{}", path.display());
+            if path.is_dir() {
+                folders.push(path);
+            }
+        }
+    }
+    assert!(seen > 8, "{seen} files");
 }

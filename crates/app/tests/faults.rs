@@ -845,3 +845,143 @@ fn faults_are_told_in_the_language_of_the_person() {
     assert!(out.stdout.contains("用法：ostler"), "{}", out.stdout);
     assert!(!out.stdout.contains("Options"), "{}", out.stdout);
 }
+
+/// The command would empty the project if it ran in the root.
+#[test]
+fn a_command_runs_where_the_model_says_by_any_name() {
+    for name in ["working_directory", "dir", "Cwd", "path"] {
+        let call = Step::answer().call(
+            "bash",
+            json!({"command": "rm -rf *", name: "build", "description": "Clean"}),
+        );
+        let scene = Scene::new(Kind::Chat, [call, Step::answer().text("ok")]);
+        scene.space.write("build/x.o", "x");
+        scene.space.write("precious.txt", "p");
+        scene.ostler(["exec", "--yolo", "-p", "go"]).output().ok();
+        assert!(scene.space.exists("precious.txt"), "{name}");
+        assert!(!scene.space.exists("build/x.o"), "{name}");
+        let log = scene.log();
+        let call = &of_type(&log, "tool_use")[0];
+        assert_eq!(
+            call["input"],
+            json!({"command": "rm -rf *", "cwd": "build"})
+        );
+        let repair = call["repair"].as_str().unwrap_or_default();
+        assert!(repair.contains(&format!("{name} taken as cwd")), "{repair}");
+    }
+}
+
+#[test]
+fn a_parameter_that_cannot_be_honoured_stops_the_call() {
+    each_kind(|kind| {
+        for (tool, args, words) in [
+            (
+                "write_file",
+                json!({"path": "n.txt", "content": "new\n", "append": true}),
+                "`append` is not possible",
+            ),
+            (
+                "bash",
+                json!({"command": "rm n.txt", "dry_run": true}),
+                "there is no dry run",
+            ),
+            (
+                "bash",
+                json!({"command": "rm n.txt", "location": "build"}),
+                "bash has no parameter `location`",
+            ),
+            (
+                "tool_search",
+                json!({"tool": "move_file", "arguments": {"from": "n.txt", "to": "m.txt", "copy": true}}),
+                "`copy` is not possible",
+            ),
+        ] {
+            let steps = [Step::answer().call(tool, args), Step::answer().text("ok")];
+            let scene = Scene::new(kind, steps);
+            scene.space.write("n.txt", "old\n");
+            scene.exec("go").ok();
+            assert_eq!(scene.space.read("n.txt"), "old\n");
+            let (_, text, _) = scene.server.request(1).tool_results().remove(0);
+            assert!(text.contains(words), "{} {tool}: {text}", kind.name());
+            assert!(text.contains("takes: "), "{text}");
+        }
+    });
+}
+
+#[test]
+fn a_cut_call_is_not_run_whatever_the_vendor_says() {
+    for kind in [Kind::Chat, Kind::Responses, Kind::Messages] {
+        let ends = [
+            None,
+            Some(Stop::Length),
+            Some(Stop::Filtered),
+            Some(Stop::Other("stop".into())),
+            Some(Stop::Other("end_turn".into())),
+            Some(Stop::Other("eos".into())),
+        ];
+        for stop in ends {
+            for (tool, arguments) in [
+                ("bash", "{\"command\": \"rm -rf build"),
+                (
+                    "write_file",
+                    "{\"path\":\"build\",\"content\":\"line1\\nline2",
+                ),
+                ("bash", "{\"command\": \"rm -rf build\", \"cwd"),
+            ] {
+                let mut cut = Step::answer().raw_call(tool, arguments);
+                if let Some(stop) = stop.clone() {
+                    cut = cut.stop(stop);
+                }
+                let scene = Scene::new(kind, [cut, Step::answer().text("ok")]);
+                scene.space.write("build/x.o", "x");
+                scene.exec("go").ok();
+                assert!(scene.space.exists("build/x.o"), "{stop:?} {arguments}");
+                let (_, text, _) = scene.server.request(1).tool_results().remove(0);
+                let size = format!("cut off after {} bytes", arguments.len());
+                assert!(text.contains(&size), "{stop:?} {}: {text}", kind.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn an_example_of_a_call_is_not_a_call() {
+    let json = "{\"name\": \"bash\", \"arguments\": {\"command\": \"rm -rf build\"}}";
+    let fenced = format!("```json\n{json}\n```");
+    each_kind(|kind| {
+        for text in [
+            format!("Here is an example of a tool call:\n\n{fenced}"),
+            format!("I clean up.\n{fenced}"),
+            format!("Mistral writes [TOOL_CALLS][{json}]"),
+        ] {
+            let scene = Scene::new(kind, [Step::answer().text(&text)]);
+            scene.space.write("build/x.o", "x");
+            scene.exec("go").ok();
+            assert!(scene.space.exists("build/x.o"), "{text}");
+            scene.server.assert_done();
+        }
+        // Nothing else was said, so the model is asked, once.
+        for (text, words) in [
+            (fenced.clone(), "is a tool call written as JSON text"),
+            (json.to_owned(), "is a tool call written as JSON text"),
+            (
+                format!("An example:\n<tool_call>{json}</tool_call>"),
+                "speak of an example",
+            ),
+            (
+                "<tool_call>{\"name\": \"bash\", \"arguments\": {\"command\": \"rm -rf bu"
+                    .to_owned(),
+                "cut off or cannot be read",
+            ),
+        ] {
+            let again = [Step::answer().text(&text), Step::answer().text(&text)];
+            let scene = Scene::new(kind, again);
+            scene.space.write("build/x.o", "x");
+            scene.exec("go").ok();
+            assert!(scene.space.exists("build/x.o"), "{text}");
+            let asked = scene.server.request(1).last_user_text();
+            assert!(asked.contains(words), "{text}: {asked}");
+            scene.server.assert_done();
+        }
+    });
+}

@@ -40,6 +40,45 @@ fn text_is_the_assistants_words_and_nothing_else() {
 }
 
 #[test]
+fn reasoning_that_streams_by_token_is_printed_as_flowing_text() {
+    let step = || {
+        let thought = [
+            "The us",
+            "er wants",
+            " a fix.\n",
+            "So",
+            " I look",
+            " first.",
+        ];
+        Step::answer()
+            .reasoning_chunks(thought)
+            .text_in(6, "I'll reproduce it first.")
+    };
+    each_kind(|kind| {
+        let scene = Scene::new(kind, [step()]);
+        let out = scene.exec("go").ok();
+        assert_eq!(out.stdout, "I'll reproduce it first.\n");
+        let thought = "The user wants a fix.\nSo I look first.\n";
+        assert!(out.stderr.contains(thought), "{}", out.stderr);
+    });
+    #[cfg(unix)]
+    for args in [&["exec", "-p", "go"][..], &["--plain"]] {
+        let scene = Scene::new(Kind::Chat, [step()]);
+        let run = scene.ostler([]).args(args.iter().copied());
+        let mut term = run.on_terminal(100, 30);
+        if args == ["--plain"] {
+            term.wait_for(">");
+            term.keys("go\r");
+        }
+        let shown = "The user wants a fix.\nSo I look first.\nI'll reproduce it first.\n";
+        term.wait_until("reasoning and the answer on lines of their own", |screen| {
+            let lines: Vec<&str> = screen.lines().map(str::trim_end).collect();
+            (lines.join("\n") + "\n").contains(shown)
+        });
+    }
+}
+
+#[test]
 fn the_event_stream_is_whole_numbered_and_ends_with_the_result() {
     each_kind(|kind| {
         let scene = Scene::new(
@@ -614,7 +653,7 @@ fn asks_are_answered_by_ops() {
             .flatten()
             .map(|o| &o["id"])
             .collect();
-        assert_eq!(ids, ["once", "session", "always", "deny"]);
+        assert_eq!(ids, ["once", "session", "always", "always_project", "deny"]);
         // Granted for the session: the same command is not asked for again.
         answer(&mut running, 2, json!({"choice": "session"}));
         let out = running.wait().ok();

@@ -22,7 +22,7 @@ fn looked_up(scene: &Scene, args: Value) -> String {
 fn a_later_session_finds_what_an_earlier_one_said() {
     each_kind(|kind| {
         let server = Server::start([Step::answer().text("The quagga gateway listens on 7741.")]);
-        let scene = Scene::of(kind, "", server);
+        let scene = Scene::of(kind, "[permissions]\nallow = [\"history\"]\n", server);
         scene.exec("Where does the gateway listen? 网关端口").ok();
         let id = scene.session_id();
         let found = looked_up(&scene, json!({"query": "quagga gateway port"}));

@@ -107,6 +107,28 @@ fn hooks_run_in_the_sandbox_without_keys() {
     }
 }
 
+/// Hooks of the person and of a project they trust have the environment of commands: what looks like a secret is not in it.
+#[test]
+fn hooks_see_no_variable_that_looks_like_a_secret() {
+    let own = hook("session_start", "", "env > own");
+    for (pass, expect) in [
+        ("", false),
+        ("[tools.shell]\nenv_pass = ['GITHUB_TOKEN']\n", true),
+    ] {
+        let scene = scene(&format!("{own}{pass}"));
+        let project = hook("user_prompt", "", "env > project");
+        scene.space.write("ostler.toml", project);
+        let run = scene.ostler(["exec", "--trust-workspace", "-p", "go"]);
+        run.env("GITHUB_TOKEN", "of-the-person").output().ok();
+        for name in ["own", "project"] {
+            let seen = scene.space.read(name);
+            let has = |part: &str| seen.contains(part);
+            assert!(has("OSTLER_PROJECT_DIR="), "{name}: {seen}");
+            assert_eq!(has("of-the-person"), expect, "{name}: {seen}");
+        }
+    }
+}
+
 #[test]
 fn what_cannot_be_read_stops_the_start() {
     for (config, says) in [

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use std::sync::Mutex;
 
 #[cfg(unix)]
-use ostler_testkit::Signal;
+use ostler_testkit::{Signal, Term};
 
 /// A whole conversation, typed ahead.
 #[track_caller]
@@ -636,6 +636,86 @@ fn plain_lines_speak_the_language_of_the_person() {
     assert!(scene.space.exists("made"));
 }
 
+/// Types a line where the question wants one.
+#[cfg(unix)]
+#[track_caller]
+fn answer_line(term: &mut Term, line: &str) {
+    term.wait_until("the line to answer on", |screen| {
+        let last = screen.trim_end().lines().last().unwrap_or_default();
+        last.ends_with("or why not:") || last.ends_with("anything else to go back:")
+    });
+    term.keys(&format!("{line}\r"));
+}
+
+#[cfg(unix)]
+#[test]
+fn on_a_terminal_only_a_line_typed_after_the_question_answers_it() {
+    for args in [
+        &["--plain"][..],
+        &["exec", "--permission-mode", "ask", "-p", "go"],
+    ] {
+        let (answers, waits) = std::sync::mpsc::channel::<()>();
+        let waits = Mutex::new(waits);
+        let server = Server::answering(move |request| match request.tool_results().is_empty() {
+            true => {
+                waits.lock().unwrap().recv().unwrap();
+                Step::answer().call("bash", json!({"command": "touch made"}))
+            }
+            false => Step::answer().text("Well."),
+        });
+        let scene = Scene::of(Kind::Chat, "[sandbox]\nbash = \"off\"\n", server);
+        let mut term = scene
+            .ostler([])
+            .args(args.iter().copied())
+            .on_terminal(100, 40);
+        if args == ["--plain"] {
+            term.wait_for(">");
+            term.keys("go\r");
+        }
+        // The call is on its way, and somebody types ahead.
+        scene.server.wait_for(1);
+        term.keys("y\ryes\ra\r");
+        answers.send(()).unwrap();
+        term.wait_for("$ touch made -- approve?");
+        // Lines that come at once are no answer either.
+        answer_line(&mut term, "y\ry\ry");
+        term.wait_for("not taken as the answer: “y”");
+        term.wait_until("the question again", |screen| {
+            screen.matches("-- approve?").count() == 2
+        });
+        answer_line(&mut term, "use another name");
+        term.wait_for("Well.");
+        assert!(!scene.space.exists("made"), "{}", term.screen());
+        let told = &scene.server.request(1).tool_results()[0].1;
+        assert!(told.contains("use another name"), "{told}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn on_a_terminal_what_outlives_the_session_takes_a_second_line() {
+    let call = || Step::answer().call("bash", json!({"command": "touch made"}));
+    for (confirm, decision) in [("y", "always"), ("actually, no", "deny")] {
+        let steps = [call(), Step::answer().text("Well.")];
+        let scene = Scene::with_config(Kind::Chat, "[sandbox]\nbash = \"off\"\n", steps);
+        let mut term = scene.ostler(["--plain"]).on_terminal(100, 40);
+        term.wait_for(">");
+        term.keys("go\r");
+        answer_line(&mut term, "a");
+        term.wait_for("Save this for good? Bash(touch made) in ");
+        assert!(!scene.space.exists("made"));
+        answer_line(&mut term, confirm);
+        if decision == "deny" {
+            term.wait_until("the question again", |screen| {
+                screen.matches("-- approve?").count() == 2
+            });
+            answer_line(&mut term, "n");
+        }
+        term.wait_for("Well.");
+        assert_eq!(of_type(&scene.log(), "approval")[0]["decision"], decision);
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn on_a_terminal_commands_take_effect_during_a_turn() {
@@ -650,8 +730,8 @@ fn on_a_terminal_commands_take_effect_during_a_turn() {
     term.wait_until("the question again", |screen| {
         screen.matches("-- approve?").count() == 2
     });
-    term.keys("y\r");
-    common::wait_for("the command", || scene.space.exists("one").then_some(()));
+    answer_line(&mut term, "y");
+    term.wait_until("the command", |_| scene.space.exists("one"));
     // Words typed meanwhile wait, a command does not.
     term.keys("later\r");
     term.keys("/bg also\r");
@@ -681,7 +761,7 @@ fn asks_of_a_task_are_put_with_its_name() {
     term.wait_until("the question again", |s| {
         s.matches("-- approve?").count() == 2
     });
-    term.keys("y\r");
+    answer_line(&mut term, "y");
     term.wait_for("t1 is done");
     assert!(scene.space.exists("made"));
     term.keys("\u{4}");

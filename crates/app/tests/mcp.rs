@@ -246,10 +246,14 @@ fn what_a_server_may_do_is_judged_like_everything_else() {
             .to_owned()
     };
     let headless = "\n[permissions]\nheadless = \"deny\"\n";
-    let denied = "\n[permissions]\ndeny = [\"Read(.env)\", \"mcp__fake__look\"]\n";
+    let by_default = "\n[permissions]\nmode = \"ask\"\n";
+    let denied =
+        "\n[permissions]\nheadless = \"allow\"\ndeny = [\"Read(.env)\", \"mcp__fake__look\"]\n";
     let trusted = "\n[permissions]\nheadless = \"deny\"\n[[plugins]]\nname = \"fake\"\ncommand = \"sh\"\nargs = [\"${OSTLER_HOME}/fake.sh\"]\ntrusted_read_only_tools = [\"go\"]\n";
     for (rules, tool, args, expect) in [
         ("", "mcp__fake__go", json!({}), "ran"),
+        (by_default, "mcp__fake__go", json!({}), "blocked"),
+        (by_default, "mcp__fake__look", json!({}), "ran"),
         (headless, "mcp__fake__go", json!({}), "blocked"),
         (headless, "mcp__fake__look", json!({}), "ran"),
         (denied, "mcp__fake__look", json!({}), "blocked"),

@@ -98,7 +98,7 @@ fn what_a_server_wants_of_a_model_is_read_on_the_terminal() {
     for words in ["fake wants mock/mock-model", "Be brief.", "What is up?"] {
         assert!(screen.contains(words), "{words}: {screen}");
     }
-    term.keys("1");
+    common::answer(&mut term, "1");
     term.wait_for("Done.");
     assert!(said(&scene).contains("text:Fine."));
 }

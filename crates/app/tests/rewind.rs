@@ -220,6 +220,36 @@ fn tree(dir: &Path) -> BTreeMap<String, String> {
     out
 }
 
+/// A run removes the repository with all it can; its commits come back, in the sandbox and without one.
+#[test]
+fn history_outlives_a_run_that_removes_everything() {
+    for config in ["[sandbox]\nbash = \"off\"\n", ""] {
+        let steps = [bash("rm -rf .git * .[!.]*; ls -A"), done()];
+        let config = format!("[permissions]\nmode = \"allow\"\n{config}");
+        let scene = Scene::with_config(Kind::Chat, &config, steps);
+        let space = &scene.space;
+        space.write("a", "1");
+        space.git_init();
+        space.write("a", "2");
+        space.git(["commit", "-qam", "second"]);
+        let log = space.git(["log", "--format=%H %s"]);
+        scene.ostler(["exec", "--yolo", "-p", "go"]).output().ok();
+        assert!(!space.exists("a") && !space.exists(".git/HEAD"));
+        let ids = scene
+            .ostler(["checkpoint", "list", "--format", "json"])
+            .output();
+        let ids: serde_json::Value = serde_json::from_str(&ids.ok().stdout).unwrap();
+        let id = ids[0]["id"].to_string();
+        scene
+            .ostler(["checkpoint", "restore", &id, "--git"])
+            .output()
+            .ok();
+        assert_eq!(space.git(["log", "--format=%H %s"]), log);
+        assert_eq!(space.git(["status", "--porcelain"]), "");
+        space.git(["fsck", "--strict"]);
+    }
+}
+
 #[test]
 fn a_restore_that_was_killed_is_finished_by_the_next() {
     let scene = scene([]);

@@ -4,6 +4,12 @@
 #![cfg(target_os = "linux")]
 
 mod common;
+#[path = "sandbox/places.rs"]
+mod places;
+#[path = "sandbox/readers.rs"]
+mod readers;
+#[path = "sandbox/traces.rs"]
+mod traces;
 
 use common::{Scene, of_type, skipped};
 use ostler_host::sandbox::{Layer, probe};
@@ -520,7 +526,7 @@ fn the_home_keeps_its_own_when_it_lies_in_reach() {
             ("bash", json!({"command": hidden})),
             (
                 "write_file",
-                json!({"path": home.join("skills/mine/SKILL.md"), "content": "fine"}),
+                json!({"path": home.join("skills/mine/SKILL.md"), "content": "evil"}),
             ),
         ];
         // Without a sandbox only what can be read in a command is judged.
@@ -552,8 +558,9 @@ fn the_home_keeps_its_own_when_it_lies_in_reach() {
         assert_eq!(scene.space.read(home.join("memory/global/good.md")), "good");
         assert_eq!(scene.space.read(home.join("config.toml")), before);
         assert!(!scene.space.exists(&moved), "{told:#?}");
+        // What later sessions follow takes the person's own yes, in every posture.
         assert!(
-            scene.space.exists(home.join("skills/mine/SKILL.md")),
+            !scene.space.exists(home.join("skills/mine/SKILL.md")),
             "{told:#?}"
         );
         assert!(
@@ -763,4 +770,38 @@ fn ordinary_users_have_it_too() {
         assert!(told[2].contains("forbid_read"), "{told:?}");
         assert!(!told[2].contains("private"), "{told:?}");
     }
+}
+
+/// Names and values that look like secrets stay with the person; `env_pass` lets one through.
+#[test]
+fn children_get_no_variable_that_looks_like_a_secret() {
+    let check = |config: &str, flags: &[&str], expect: &str| {
+        let call = Step::answer().call("bash", json!({"command": "env | sort; true"}));
+        let scene = Scene::with_config(Kind::Chat, config, [call, Step::answer().text("ok")]);
+        scene
+            .ostler(["exec", "--yolo", "-p", "go"])
+            .args(flags)
+            .env("GITHUB_TOKEN", "value-of-token")
+            .env("AWS_SECRET_ACCESS_KEY", "value-of-key")
+            .env("HARMLESS", "value-of-harmless")
+            .env("ODD_NAME", "ghp_value-of-odd")
+            .output()
+            .ok();
+        let told = scene.server.request(1).tool_results()[0].1.clone();
+        for name in ["token", "key", "odd", "harmless"] {
+            let there = told.contains(&format!("value-of-{name}"));
+            assert_eq!(there, expect.contains(name), "{name}: {told}");
+        }
+        let doctor = scene
+            .ostler(["doctor"])
+            .env("GITHUB_TOKEN", "value-of-token")
+            .output();
+        assert!(!doctor.stdout.contains("value-of"), "{}", doctor.stdout);
+        let named = doctor.stdout.contains("GITHUB_TOKEN");
+        assert_eq!(named, !expect.contains("token"), "{}", doctor.stdout);
+    };
+    check("", &[], "harmless");
+    check("", &["--no-sandbox"], "harmless");
+    let pass = "[tools.shell]\nenv_pass = ['GITHUB_TOKEN']\n";
+    check(pass, &[], "harmless token");
 }

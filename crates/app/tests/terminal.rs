@@ -6,7 +6,7 @@ mod common;
 #[path = "terminal/life.rs"]
 mod life;
 
-use common::{Scene, of_type, texts, wait_for};
+use common::{Scene, answer, of_type, texts, wait_for};
 use ostler_testkit::{Kind, Place, Server, Signal, Step, Term, Trouble, Usage, config_text};
 use serde_json::json;
 use std::time::{Duration, Instant};
@@ -69,7 +69,7 @@ fn scrollback_is_the_transcript() {
     turn(&mut term, "a poem", "Line 40 of");
     term.keys("make\r");
     term.wait_for("wants your permission");
-    term.keys("y");
+    answer(&mut term, "y");
     term.wait_for("It is made.");
     idle(&term);
     turn(&mut term, "again", "✗ ");
@@ -605,7 +605,7 @@ fn permission_is_given_as_it_was_shown() {
         ("y", "once", true),
         ("s", "session", true),
         ("a", "always", true),
-        ("nuse another name\r", "deny", false),
+        ("use another name\r", "deny", false),
     ];
     for (keys, decision, made) in cases {
         let scene = Scene::with_config(
@@ -622,11 +622,14 @@ fn permission_is_given_as_it_was_shown() {
             screen.contains("always allow") && screen.contains(rule),
             "{screen}"
         );
-        for (n, key) in keys.split_inclusive('n').enumerate() {
-            if n == 1 {
-                term.wait_for("why not?");
-            }
-            term.keys(key);
+        answer(&mut term, keys);
+        if decision == "always" {
+            // What outlives the session takes another key.
+            term.wait_until("the rule and its file", |screen| {
+                screen.contains("Save this for good?") && screen.contains(rule)
+            });
+            assert!(!scene.space.exists("made"));
+            answer(&mut term, "y");
         }
         term.wait_for("Well.");
         idle(&term);
@@ -657,7 +660,7 @@ fn a_question_is_answered_by_choice_and_in_own_words() {
         let mut term = start(&scene, 80, 24);
         term.keys("go\r");
         term.wait_for("2. blue");
-        term.keys(keys);
+        answer(&mut term, keys);
         term.wait_for("Well.");
         let result = &scene.server.request(1).tool_results()[0].1;
         assert!(
@@ -687,7 +690,7 @@ fn a_plan_is_approved_and_then_done() {
     term.keys("plan it\r");
     let screen = term.wait_for("The plan is ready");
     assert!(screen.contains("1. touch made"), "{screen}");
-    term.keys("y");
+    answer(&mut term, "y");
     term.wait_for("Done.");
     assert!(scene.space.exists("made"));
 }
@@ -814,7 +817,7 @@ fn a_budget_is_asked_about_and_work_goes_on() {
     term.keys("second\r");
     term.wait_for("The budget is reached");
     term.wait_for("raise it and go on");
-    term.keys("n");
+    answer(&mut term, "n");
     term.wait_for("Raise `[budget] run`");
     idle(&term);
     // It stays where it was, and asks again.
@@ -822,7 +825,7 @@ fn a_budget_is_asked_about_and_work_goes_on() {
     term.wait_until("the question", |s| {
         s.contains("raise it and go on  to $0.3000, until Ostler ends")
     });
-    term.keys("y");
+    answer(&mut term, "y");
     term.wait_for("Two.");
     idle(&term);
     term.keys("/cost\r");
@@ -920,6 +923,7 @@ fn the_surface_speaks_chinese() {
     {
         assert!(screen.contains(shown), "{shown}: {screen}");
     }
+    term.wait_for("回车选择");
     term.keys("n\r");
     term.wait_for("好。");
     term.wait_for("已拒绝");
@@ -1033,12 +1037,12 @@ fn what_a_sub_agent_asks_stays_until_it_is_answered() {
     term.keys("go\r");
     term.wait_for("task wants your permission");
     term.wait_for("builder: make it");
-    term.keys("y");
+    answer(&mut term, "y");
     term.wait_for("t1 builder (bash) wants your permission");
     term.wait_for("t1 builder · asks you");
     // It works for the turn, which would be stopped with it.
-    term.wait_for(" · esc stop · ");
-    term.keys("y");
+    term.wait_for(" · esc stop the turn · ");
+    answer(&mut term, "y");
     term.wait_for("All came back.");
     idle(&term);
     assert!(scene.space.exists("made"));

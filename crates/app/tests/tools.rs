@@ -49,6 +49,11 @@ fn raw(args: &str, row: Row) -> Row {
 fn scene(kind: Kind, config: &str) -> Scene {
     let server = Server::start([]);
     let config = fill(config, &server, None);
+    // These tests are about tools, not about who may call them.
+    let config = match config.contains("[permissions]") {
+        true => config,
+        false => config + "\n[permissions]\nheadless = \"allow\"\n",
+    };
     Scene::of(kind, &config, server)
 }
 
@@ -214,7 +219,8 @@ fn pictures_come_back_as_pictures() {
 #[test]
 #[rustfmt::skip]
 fn writing_stays_inside() {
-    let scene = scene(Kind::Chat, "");
+    // With the sandbox, what lies outside below /tmp would be the session's own folder.
+    let scene = scene(Kind::Chat, "[sandbox]\nbash = \"off\"\n");
     let space = &scene.space;
     let outside = space.root().with_file_name("outside");
     space.write(outside.join("secret"), "secret");
@@ -576,7 +582,7 @@ fn a_flood_of_jobs_is_held_back_and_leaves_nothing_behind() {
 fn trees_are_listed_and_searched_without_what_is_ignored_or_shut() {
     let scene = scene(
         Kind::Messages,
-        "[permissions]\ndeny = [\"Read(.env)\", \"Read(vault)\"]\n",
+        "[permissions]\nheadless = \"allow\"\ndeny = [\"Read(.env)\", \"Read(vault)\"]\n",
     );
     let space = &scene.space;
     for (name, text) in [
@@ -737,7 +743,7 @@ fn pages_are_fetched_as_text() {
 fn what_may_not_be_fetched_is_not_asked_for() {
     let scene = scene(
         Kind::Chat,
-        &format!("{WEB}[permissions]\ndeny = [\"Net(shut.example)\"]\n"),
+        &format!("{WEB}[permissions]\nheadless = \"allow\"\ndeny = [\"Net(shut.example)\"]\n"),
     );
     for (path, to) in [
         ("/to-file", "file:///etc/passwd"),
@@ -870,7 +876,7 @@ fn calls_that_are_not_quite_json_run_or_say_why_not() {
         check(
             &scene,
             &[
-                raw(r#"{"path": "a.txt", "offset": 1, "limit": 1"#, line(1)),
+                raw(r#"{"offset": 1, "limit": 1, "path": "a.txt""#, line(1)),
                 raw("```json\n{\"path\": \"a.txt\", \"offset\": \"2\", \"limit\": \"1\"}\n```", line(2)),
                 raw(r#"[{"path": "a.txt", "offset": 3.0, "limit": 1}]"#, line(3)),
                 raw(r#"{'path': 'a.txt', 'offset': 4, 'limit': 1,}"#, line(4)),
@@ -903,7 +909,7 @@ fn a_call_that_was_cut_off_is_not_run() {
         assert!(!scene.space.exists("cut"));
         let (_, text, _) = scene.server.request(1).tool_results().remove(0);
         assert!(
-            text.contains("was cut off before its arguments were complete"),
+            text.contains("were cut off after 22 bytes, so it was not run"),
             "{text}"
         );
     }
@@ -915,7 +921,6 @@ fn calls_written_as_text_are_calls() {
         for text in [
             "<tool_call>\n{\"name\": \"bash\", \"arguments\": {\"command\": \"echo found\"}}\n</tool_call>",
             "<function_calls><invoke name=\"bash\"><parameter name=\"command\">echo found</parameter></invoke></function_calls>",
-            "```json\n{\"name\": \"bash\", \"arguments\": {\"command\": \"echo found\"}}\n```",
             "<function=bash><parameter=command>echo found</parameter></function>",
         ] {
             let steps = [Step::answer().text(text), Step::answer().text("done")];

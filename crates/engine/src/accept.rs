@@ -1,7 +1,8 @@
 //! From a model's answer to entries: calls get unique ids and arguments that are JSON objects, or a word on why not.
 
+use crate::arguments::{Repair, fit_arguments};
 use crate::tools::{canonical_name, tool_search};
-use ostler_llm::repair::{self, Ended};
+use ostler_llm::repair::{self, Doubt, Ended, Written};
 use ostler_llm::{Answer, AnswerPart, ToolSpec};
 use ostler_wire::{Json, Message, Origin, Part, Replay, Role, Stop, ToolUse};
 use serde_json::Value;
@@ -14,10 +15,18 @@ mod tests;
 pub struct Accepted {
     pub message: Message,
     pub calls: Vec<ToolUse>,
+    /// The text holds something like a call that was not taken for one.
+    pub doubt: Option<Doubt>,
 }
 
 /// Calls of one answer that are taken at most; more are a model gone wild.
 const MAX_CALLS: usize = 128;
+
+/// What the log says of arguments that could not be read, before the reason.
+const UNREADABLE: &str = "unreadable: ";
+
+/// What the log says of a call that stood in the text.
+const WRITTEN_NOTE: &str = "written as text";
 
 /// `used` holds every call id of the session, and learns the new ones.
 pub fn accept(
@@ -27,10 +36,11 @@ pub fn accept(
     tools: &[ToolSpec],
     used: &mut HashSet<String>,
 ) -> Accepted {
-    if stop != Stop::Cut && stop != Stop::Interrupted {
-        find_written_calls(&mut answer, tools);
-    }
     let whole = !matches!(stop, Stop::Cut | Stop::Interrupted);
+    let found = match whole {
+        true => find_written_calls(&mut answer, stop, tools),
+        false => Found::Nothing,
+    };
     let keep = |replay: Option<Json>| {
         replay.map(|data| Replay {
             origin: origin.clone(),
@@ -39,6 +49,7 @@ pub fn accept(
     };
     let (mut parts, mut calls, mut text) = (Vec::new(), Vec::new(), String::new());
     repair::drop_repeats(&mut answer.parts);
+    refuse_lost_arguments(&mut answer, stop);
     for part in answer.parts {
         match part {
             AnswerPart::Reasoning { text, replay } => parts.push(Part::Reasoning {
@@ -63,7 +74,13 @@ pub fn accept(
                     continue;
                 }
                 let id = unique(id, used);
-                calls.push(read_call(id.clone(), name, &arguments, stop, tools));
+                let mut call = read_call(id.clone(), name, &arguments, stop, tools);
+                if found == Found::Calls && refusal(&call).is_none() {
+                    let note = call.repair.get_or_insert_default();
+                    note.push_str(if note.is_empty() { "" } else { "; " });
+                    note.push_str(WRITTEN_NOTE);
+                }
+                calls.push(call);
                 parts.push(Part::Call {
                     id,
                     replay: keep(replay),
@@ -83,31 +100,66 @@ pub fn accept(
             stop: Some(stop),
         },
         calls,
+        doubt: match found {
+            Found::Doubt(doubt) => Some(doubt),
+            Found::Nothing | Found::Calls => None,
+        },
+    }
+}
+
+/// What the text of an answer holds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Found {
+    Nothing,
+    Calls,
+    Doubt(Doubt),
+}
+
+/// How far the calls of an answer can be trusted to be complete.
+fn ended(stop: Stop) -> Ended {
+    match stop {
+        // A filter breaks an answer off, as a limit does.
+        Stop::Length | Stop::Cut | Stop::Interrupted | Stop::Refusal => Ended::Cut,
+        Stop::End | Stop::Calls => Ended::Whole,
+    }
+}
+
+/// Where a limit ended an answer right after the name of a call, its arguments are lost, not empty.
+fn refuse_lost_arguments(answer: &mut Answer, stop: Stop) {
+    if let (Ended::Cut, Some(AnswerPart::Call { arguments, .. })) =
+        (ended(stop), answer.parts.last_mut())
+        && arguments.trim() == "{}"
+    {
+        arguments.clear();
     }
 }
 
 /// Weaker models write calls as text. They count when nothing else was called.
-fn find_written_calls(answer: &mut Answer, tools: &[ToolSpec]) {
+fn find_written_calls(answer: &mut Answer, stop: Stop, tools: &[ToolSpec]) -> Found {
     if answer
         .parts
         .iter()
         .any(|p| matches!(p, AnswerPart::Call { .. }))
     {
-        return;
+        return Found::Nothing;
     }
     let names: Vec<&str> = tools.iter().map(|t| t.name.as_str()).collect();
-    let Some(AnswerPart::Text { text, .. }) = answer
-        .parts
-        .iter_mut()
-        .rev()
-        .find(|p| matches!(p, AnswerPart::Text { .. }))
-    else {
-        return;
+    // Reasoning after the text says that the answer was not over with it; some vendors send a sealed piece at the end.
+    let is_sealed =
+        |part: &AnswerPart| matches!(part, AnswerPart::Reasoning { text, .. } if text.is_empty());
+    let last = answer.parts.iter_mut().rev().find(|part| !is_sealed(part));
+    let Some(AnswerPart::Text { text, .. }) = last else {
+        return Found::Nothing;
     };
-    let Some(found) = repair::calls_in_text(text, &names) else {
-        return;
+    let is_tool = |name: &str| {
+        let name = repair::tool_name(name, &names);
+        names.contains(&name) || canonical_name(name).is_some_and(|name| names.contains(&name))
     };
-    let (before, calls) = found;
+    let (before, calls) = match repair::calls_in_text(text, ended(stop), is_tool) {
+        Written::Calls(before, calls) => (before, calls),
+        Written::Unsure(doubt) => return Found::Doubt(doubt),
+        Written::Nothing => return Found::Nothing,
+    };
     *text = before;
     for (name, arguments) in calls {
         answer.parts.push(AnswerPart::Call {
@@ -120,21 +172,20 @@ fn find_written_calls(answer: &mut Answer, tools: &[ToolSpec]) {
     answer
         .parts
         .retain(|p| !matches!(p, AnswerPart::Text { text, replay: None } if text.is_empty()));
+    Found::Calls
 }
 
 fn read_call(id: String, name: String, arguments: &str, stop: Stop, tools: &[ToolSpec]) -> ToolUse {
-    let ended = match stop {
-        Stop::Length | Stop::Cut | Stop::Interrupted => Ended::Cut,
-        Stop::End | Stop::Calls | Stop::Refusal => Ended::Whole,
-    };
     let names: Vec<&str> = tools.iter().map(|t| t.name.as_str()).collect();
     let mut name = repair::tool_name(&name, &names).to_owned();
     let mut via = None;
-    let (input, repair) = match repair::arguments(arguments, ended) {
+    let (input, repair) = match repair::arguments(arguments, ended(stop)) {
         Ok(mut mended) => {
+            let mut repairs = fit_names(&name, &mut mended.text);
             if let Some((tool, arguments)) = looked_up(&name, &mended.text) {
                 via = Some(std::mem::replace(&mut name, tool));
                 mended.text = arguments;
+                repairs.extend(fit_names(&name, &mut mended.text));
             }
             let known_as = canonical_name(&name).unwrap_or(&name);
             let schema = tools
@@ -145,17 +196,16 @@ fn read_call(id: String, name: String, arguments: &str, stop: Stop, tools: &[Too
                 Some(schema) => coerce(mended.text, &schema),
                 None => (mended.text, false),
             };
-            let note = match (mended.note, coerced) {
-                (Some(note), _) => Some(note),
-                (None, true) => Some("argument types were adjusted to the schema".to_owned()),
-                (None, false) => None,
-            };
+            let types = coerced.then(|| "argument types were adjusted to the schema".to_owned());
+            let names = repairs.iter().map(ToString::to_string);
+            let notes: Vec<String> = mended.note.into_iter().chain(types).chain(names).collect();
+            let note = (!notes.is_empty()).then(|| notes.join("; "));
             match Json::from_text(text) {
                 Ok(input) => (input, note),
-                Err(e) => (empty(), Some(format!("unreadable: {e}"))),
+                Err(e) => (empty(), Some(format!("{UNREADABLE}{e}"))),
             }
         }
-        Err(why) => (empty(), Some(format!("unreadable: {why}"))),
+        Err(why) => (empty(), Some(format!("{UNREADABLE}{why}"))),
     };
     ToolUse {
         id,
@@ -165,6 +215,27 @@ fn read_call(id: String, name: String, arguments: &str, stop: Stop, tools: &[Too
         by: None,
         via,
     }
+}
+
+/// Gives the parameters the names that the tool has for them, so that all who read the call read the same. Arguments
+/// that have to be refused stay as they are: the tool says why.
+fn fit_names(name: &str, text: &mut String) -> Vec<Repair> {
+    let fitted = serde_json::from_str(text)
+        .ok()
+        .and_then(|args| fit_arguments(name, &args))
+        .and_then(Result::ok);
+    match fitted {
+        Some((args, repairs)) if !repairs.is_empty() => {
+            *text = args.to_string();
+            repairs
+        }
+        Some(_) | None => Vec::new(),
+    }
+}
+
+/// Why the arguments could not be read.
+pub fn refusal(call: &ToolUse) -> Option<&str> {
+    call.repair.as_deref()?.strip_prefix(UNREADABLE)
 }
 
 /// The call that one of `tool_search` stands for: what is run, asked for and shown is that one.

@@ -56,7 +56,9 @@ impl Artifacts {
         let mut stream = self.stream();
         let mut clean = stream.push(content).into_owned();
         clean.extend(stream.finish());
-        std::fs::write(&path, clean)?;
+        let mut options = ostler_host::private_options();
+        let options = options.write(true).create(true).truncate(true);
+        io::Write::write_all(&mut options.open(&path)?, &clean)?;
         Ok(path)
     }
 }

@@ -4,7 +4,7 @@
 use crate::budget::{self, Booked, affordable};
 use crate::desk::Account;
 use crate::feed::Feed;
-use crate::hub::Models;
+use crate::interfaces::Models;
 use crate::ledger::usage_of;
 use crate::redact::Redactor;
 use crate::sample::{Sampled, sample};

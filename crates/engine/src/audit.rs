@@ -219,6 +219,7 @@ fn add(access: &Access, scope: &Scope, out: &mut BTreeSet<Touched>) {
         Access::Job(id) => push(Kind::Job, id.clone()),
         Access::Delegate { role, .. } => push(Kind::Delegate, role.clone()),
         Access::Memory => push(Kind::Memory, "memory".into()),
+        Access::History => push(Kind::Read, "history of all projects".into()),
         Access::Run(segments) => {
             let deleting = segments.iter().filter(|s| s.marks.contains(&Mark::Delete));
             for access in deleting.flat_map(|s| &s.does) {
@@ -242,7 +243,8 @@ fn hides(access: &Access) -> bool {
         | Access::Net(_)
         | Access::Job(_)
         | Access::Delegate { .. }
-        | Access::Memory => false,
+        | Access::Memory
+        | Access::History => false,
     }
 }
 

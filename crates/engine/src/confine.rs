@@ -2,22 +2,29 @@
 //! back. What commands may touch is settled by whoever fills `SandboxSettings`, and by the terms of a call.
 
 mod commons;
+mod environment;
+mod folders;
+mod protection;
+mod settings;
 mod shape;
+mod spawn;
 mod verdict;
 
 pub use commons::Commons;
+pub use settings::{Caches, Reader, SandboxMode, SandboxSettings, Temp};
+pub use spawn::{Services, SpawnError, Spawned, spawn};
 pub use verdict::{Verdict, lines};
 
 use crate::artifacts::Artifacts;
 use crate::policy::Rule;
 use crate::proxy::{self, Guest, Reach};
-use crate::tool::{Context, ToolError};
+use crate::tool::ToolError;
 use commons::Common;
-#[cfg(unix)]
-use ostler_host::sandbox::Watch;
+use folders::Folders;
 use ostler_host::sandbox::{self, Layer, Network, PROXY, Plan, Policy};
-use ostler_host::{Command, Exit};
+use ostler_host::{Command, Exit, Process};
 use ostler_wire::Why;
+use protection::{Ground, Guarded};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -43,35 +50,12 @@ const NODE_VARIABLE: &str = "NODE_USE_ENV_PROXY";
 const GIT_SSH: [&str; 2] = ["GIT_SSH_COMMAND", "GIT_SSH"];
 /// The hidden mode of the binary that connects through the proxy, for programs that speak to a pipe.
 pub const CONNECT_MODE: &str = "__connect";
-/// Most bytes of a changed file that are kept before it is put back.
-#[cfg(unix)]
-const MAX_ASIDE: u64 = 1 << 20;
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SandboxMode {
-    /// Where the system can; elsewhere commands run without, and the person is told once.
-    Enforce,
-    /// No command runs where the system cannot.
-    Require,
-    #[default]
-    Off,
-}
-
-#[derive(Clone, Debug, Default)]
-pub struct SandboxSettings {
-    pub mode: SandboxMode,
-    pub policy: Policy,
-    /// Of `policy.forbid_read`, what no grant opens.
-    pub sealed: Vec<PathBuf>,
-    /// Our own program, which has `CONNECT_MODE`.
-    pub program: Option<PathBuf>,
-}
 
 /// What holds for one command beyond the settings: less while planning, more by what was granted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Terms {
-    /// Nothing may be written.
+    /// The reader's sandbox: nothing may be written, no host reached, and of the home little is seen.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub read_only: bool,
     /// Hosts that may be reached, as in a `Net(…)` rule.
@@ -101,111 +85,120 @@ pub struct Confined {
     policy: Policy,
     layer: Layer,
     plan: Arc<Plan>,
-    #[cfg(unix)]
-    watch: Option<Watch>,
+    /// None for a reader, which changes nothing.
+    guarded: Option<Guarded>,
     terms: Arc<Terms>,
-    sealed: Vec<PathBuf>,
-    program: Option<PathBuf>,
     /// The way to single hosts, where there is one.
     guest: Option<Guest>,
-    artifacts: Artifacts,
-    call_id: String,
     cwd: PathBuf,
-    user_home: Option<PathBuf>,
+    folders: Folders,
+    services: Services,
 }
 
 /// Makes the plan and remembers what it cannot hold. To be called right before the command, which `put_on` is to be
-/// given.
-pub async fn prepare(cx: &Context, cwd: PathBuf) -> Result<Outcome, ToolError> {
-    let mode = cx.settings.sandbox.mode;
+/// given: `spawn` does both.
+async fn prepare(
+    services: &Services,
+    command: &Command,
+    terms: &Terms,
+) -> Result<Outcome, SpawnError> {
+    let mode = services.sandbox.mode;
     if mode == SandboxMode::Off {
         return Ok(Outcome::Free);
     }
-    let reach = reach(cx)?;
-    let made = match common(cx).await {
+    let reach = reach(services, terms).map_err(SpawnError::Terms)?;
+    let made = match common(services, terms).await {
         Ok(common) => {
+            let online = common.is_some() && reach.leads_anywhere();
             let guest = common.as_ref().map(|common| common.proxy.admit(reach));
             let network = common.map(|common| common.network.clone());
-            let cx = cx.clone();
+            let (services, terms) = (services.clone(), Arc::new(terms.clone()));
+            let (cwd, env) = (command.cwd.clone(), command.env.clone());
             let made = move || {
+                let folders = Folders::make(&services.sandbox, &terms)?;
+                let request = shape::Request {
+                    terms: &terms,
+                    env: &env,
+                    online,
+                    artifacts: services.artifacts.as_ref().map(Artifacts::dir),
+                    scratch: folders.own(),
+                };
                 let policy = Policy {
                     shared: network,
-                    ..shape::shape(&cx.settings.sandbox, &cx.terms, &cx.settings.env)
+                    ..shape::shape(&services.sandbox, &request)
                 };
-                make(&cx, cwd, policy, guest)
+                make(services, terms, (cwd, policy, folders), guest)
             };
-            let lost = |_| ToolError::new("sandbox_error", "The sandbox could not be prepared.");
+            let lost = |_| {
+                let why = "The sandbox could not be prepared.";
+                SpawnError::Terms(ToolError::new("sandbox_error", why))
+            };
             tokio::task::spawn_blocking(made).await.map_err(lost)?
         }
         Err(error) => Err(error),
     };
-    match made {
-        Ok(outcome) => Ok(outcome),
-        Err(error @ sandbox::Error::Unavailable { .. }) => match mode {
-            SandboxMode::Enforce | SandboxMode::Off => Ok(Outcome::Unavailable((&error).into())),
-            SandboxMode::Require => Err(ToolError::new(
-                "sandbox_unavailable",
-                format!("Not run: {error}."),
-            )),
-        },
-        Err(
-            error @ (sandbox::Error::Path { .. }
-            | sandbox::Error::Conflict { .. }
-            | sandbox::Error::TooMany { .. }
-            | sandbox::Error::Network { .. }
-            | sandbox::Error::Kernel { .. }),
-        ) => Err(ToolError::new(
-            "sandbox_error",
-            format!("Not run: {error}."),
-        )),
+    match (made, mode) {
+        (Ok(outcome), _) => Ok(outcome),
+        (Err(error @ sandbox::Error::Unavailable { .. }), SandboxMode::Enforce) => {
+            Ok(Outcome::Unavailable((&error).into()))
+        }
+        (Err(error), _) => Err(SpawnError::Sandbox(error)),
     }
 }
 
-/// What this command shares with the others of its session.
-async fn common(cx: &Context) -> Result<Option<&Common>, sandbox::Error> {
-    let policy = &cx.settings.sandbox.policy;
+/// What this command shares with the others of its session. A reader has no network.
+async fn common<'a>(
+    services: &'a Services,
+    terms: &Terms,
+) -> Result<Option<&'a Common>, sandbox::Error> {
+    let policy = &services.sandbox.policy;
     match policy.network {
-        Network::Proxy => cx.commons.get(&*cx.host, policy.layer).await,
+        Network::Proxy if terms.read_only => Ok(None),
+        Network::Proxy => services.commons.get(&*services.host, policy.layer).await,
         Network::Off | Network::Loopback | Network::On => Ok(None),
     }
 }
 
 fn make(
-    cx: &Context,
-    cwd: PathBuf,
-    policy: Policy,
+    services: Services,
+    terms: Arc<Terms>,
+    (cwd, policy, folders): (PathBuf, Policy, Folders),
     guest: Option<Guest>,
 ) -> Result<Outcome, sandbox::Error> {
-    let settings = &cx.settings.sandbox;
     let plan = Plan::prepare(&policy)?;
     let Some(layer) = plan.layer() else {
         return Ok(Outcome::Free);
     };
     Ok(Outcome::Confined(Box::new(Confined {
-        #[cfg(unix)]
-        watch: (!plan.loose().is_empty()).then(|| plan.watch()),
+        guarded: (!terms.read_only).then(|| guard(&services, &plan)),
         plan: Arc::new(plan),
         policy,
         layer,
-        terms: cx.terms.clone(),
-        sealed: settings.sealed.clone(),
-        program: settings.program.clone(),
+        terms,
         guest,
-        artifacts: cx.artifacts.clone(),
-        call_id: cx.call_id.clone(),
         cwd,
-        user_home: cx.scope.user_home.clone(),
+        folders,
+        services,
     })))
 }
 
+/// Remembers what the plan cannot hold. Without a session nobody looks afterwards.
+fn guard(services: &Services, plan: &Plan) -> Guarded {
+    services.commons.protection.begin(&Ground {
+        loose: plan.loose(),
+        root: services.root.as_deref(),
+        artifacts: services.artifacts.as_ref(),
+    })
+}
+
 /// What rules allow in so many words, and what was granted. That nobody is asked is no grant.
-fn reach(cx: &Context) -> Result<Reach, ToolError> {
-    let rules = &cx.guard.policy.rules;
+fn reach(services: &Services, terms: &Terms) -> Result<Reach, ToolError> {
+    let rules = &services.policy.rules;
     let about_hosts = |rules: &[Rule]| -> Vec<Rule> {
         let hosts = rules.iter().filter(|r| r.is_about_hosts());
         hosts.cloned().collect()
     };
-    let granted = cx.terms.hosts.iter().map(|host| {
+    let granted = terms.hosts.iter().map(|host| {
         let rule = Rule::parse(&format!("Net({host})"), "a grant");
         rule.map_err(|e| ToolError::new("invalid_input", format!("{e}")))
     });
@@ -214,7 +207,7 @@ fn reach(cx: &Context) -> Result<Reach, ToolError> {
         ask: about_hosts(&rules.ask),
         deny: about_hosts(&rules.deny),
         granted: granted.collect::<Result<_, _>>()?,
-        private: cx.settings.allow_private.clone(),
+        private: services.allow_private.clone(),
         resolve: proxy::system(),
     })
 }
@@ -222,8 +215,11 @@ fn reach(cx: &Context) -> Result<Reach, ToolError> {
 impl Confined {
     pub fn put_on(&self, command: &mut Command) {
         self.plan.put_on(command);
+        self.folders
+            .point_to(&mut command.env, &self.policy.writable);
         if let Some(guest) = &self.guest {
-            lead(&mut command.env, guest.token(), self.program.as_deref());
+            let program = self.services.sandbox.program.as_deref();
+            lead(&mut command.env, guest.token(), program);
         }
     }
 
@@ -242,52 +238,22 @@ impl Confined {
         let real = std::fs::canonicalize(path);
         let real = real.as_deref().unwrap_or(path);
         let holds = |s: &PathBuf| path.starts_with(s) || real.starts_with(s);
-        self.sealed.iter().any(holds)
+        self.services.sandbox.sealed.iter().any(holds)
     }
 
-    #[cfg(unix)]
+    /// What the command left in the background may still write: it is looked after. To be called before `end`.
+    pub fn take_leftovers(&self, process: &mut Process) {
+        if let Some(guarded) = &self.guarded {
+            guarded.take_leftovers(process);
+        }
+    }
+
     async fn put_back(self) -> Vec<Change> {
-        let Some(watch) = self.watch else {
+        let Some(guarded) = self.guarded else {
             return Vec::new();
         };
-        let work = move || {
-            // Whoever changed it, perhaps the person meanwhile: nothing is lost.
-            let aside: Vec<_> = watch
-                .changed()
-                .into_iter()
-                .enumerate()
-                .map(|(i, path)| {
-                    let name = format!("protected-{}-{i}", self.call_id);
-                    let kept = keep_aside(&self.artifacts, &name, &path);
-                    (path, kept)
-                })
-                .collect();
-            let change = |change: sandbox::Change| Change {
-                undone: change.undone.is_ok(),
-                aside: aside
-                    .iter()
-                    .find(|(path, _)| *path == change.path)
-                    .and_then(|(_, kept)| kept.clone()),
-                path: change.path,
-            };
-            watch.undo().into_iter().map(change).collect()
-        };
-        tokio::task::spawn_blocking(work).await.unwrap_or_default()
+        guarded.end(&self.services.call_id).await
     }
-
-    #[cfg(not(unix))]
-    async fn put_back(self) -> Vec<Change> {
-        Vec::new()
-    }
-}
-
-#[cfg(unix)]
-fn keep_aside(artifacts: &Artifacts, name: &str, path: &Path) -> Option<PathBuf> {
-    let meta = std::fs::symlink_metadata(path).ok()?;
-    if !meta.is_file() || meta.len() > MAX_ASIDE {
-        return None;
-    }
-    artifacts.keep(name, &std::fs::read(path).ok()?).ok()
 }
 
 /// Tells programs of the proxy, in the ways they know. Our own proxies are out of their reach.

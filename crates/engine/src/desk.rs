@@ -4,15 +4,17 @@ use crate::artifacts::Artifacts;
 use crate::aside::{Aside, Asides};
 use crate::briefing::{self, Way};
 use crate::budget::{self, Amount, Booked, Budget, Payer};
-use crate::compaction::{Folding, Gauge};
+use crate::compaction::{Folding, Gauge, archive};
 use crate::confine::Commons;
 use crate::conversation::{Conversation, Sent};
 use crate::crew::{Crew, Offer};
+use crate::dispatch::Leave;
 use crate::extra::Extra;
 use crate::feed::Feed;
 use crate::history::History;
 use crate::hooks::Hooks;
-use crate::hub::{Options, RuleNews, RuleStore};
+use crate::hub::Options;
+use crate::interfaces::{RuleNews, RuleStore};
 use crate::jobs::Jobs;
 use crate::ledger::{Ledger, Line, usage_of};
 use crate::log::{Log, LogError};
@@ -34,7 +36,7 @@ use crate::tools::read_only_task::ReadOnlyTask;
 use crate::tools::skill::Skill;
 use crate::tools::task::Task;
 use crate::tools::{Tools, canonical_name};
-use ostler_host::Host;
+use ostler_host::{Host, real_path};
 use ostler_llm::{Answer, Effort, TokenUsage};
 use ostler_wire::{
     Access, Body, Delta, Entry, Language, Rewind, Role, TodoItem, Usage, When, Word,
@@ -341,6 +343,19 @@ impl Desk {
         }
     }
 
+    /// Lets the session read what it keeps for itself: its artifacts, and the originals of what was folded.
+    pub fn open_own_files(&mut self) {
+        let folders = &mut Arc::make_mut(&mut self.policy).folders;
+        folders.inside.push(real_path(self.shop.artifacts.dir()));
+        folders
+            .inside
+            .extend(self.scope.temp.as_deref().map(real_path));
+        if let Some(home) = &self.manner.folding.archive {
+            let session = &self.account.session;
+            folders.own.push(archive::own_files(home, session));
+        }
+    }
+
     /// The rules as they bind a call of this tool.
     pub fn guard(&self, tool: &str) -> Guard {
         Guard {
@@ -353,17 +368,24 @@ impl Desk {
                 Mode::Normal | Mode::Goal => self.standing.posture(tool, Instant::now()),
             },
             attended: self.manner.interactive,
+            border: Arc::default(),
+            opened: Vec::new(),
         }
+        .bounded(&self.standing.reads)
     }
 
-    /// What a run of this tool works with. `hosts` are those that the person allowed this call to reach.
+    /// What a run of this tool works with.
     pub fn context(
         &self,
         call_id: &str,
         tool: &str,
-        hosts: &[String],
+        leave: &Leave,
         cancel: CancellationToken,
     ) -> Context {
+        if let Some(temp) = &self.shop.settings.sandbox.temp {
+            // What cannot be made is said by the command or tool that wants it.
+            let _ = temp.scratch.make();
+        }
         Context {
             call_id: call_id.to_owned(),
             tool: tool.into(),
@@ -378,8 +400,8 @@ impl Desk {
             history: self.shop.history.clone(),
             memory: self.manner.mind.memory.clone(),
             commons: self.shop.commons.clone(),
-            guard: self.guard(tool),
-            terms: Arc::new(self.standing.terms(&self.policy.rules, hosts)),
+            guard: self.guard(tool).opening(&leave.paths),
+            terms: Arc::new(self.standing.terms(&self.policy.rules, leave)),
             todo: self.shop.todo.clone(),
             answer: None,
             petitions: self.manner.petitions.clone(),
@@ -439,12 +461,28 @@ impl Desk {
         }
         if decision.verdict == Verdict::Ask
             && !needs_a_fresh_yes(accesses)
-            && self.standing.is_granted(accesses, decision.rule.as_deref())
+            && self.is_granted(accesses, &decision)
         {
             decision.verdict = Verdict::Allow;
             decision.reason = Word::WhySession;
         }
         decision
+    }
+
+    /// Whether the person has said yes to this before. A protected path takes a yes to that very path.
+    fn is_granted(&self, accesses: &[Access], decision: &Decision) -> bool {
+        let rule = match decision.only_person {
+            true => Some("protected"),
+            false => decision.rule.as_deref(),
+        };
+        let only_reads = !accesses.iter().any(Access::needs_permission);
+        let only_asked_for_reads = rule.is_none() && only_reads && !decision.outside.is_empty();
+        let opened = only_asked_for_reads && {
+            let border = self.guard("").border;
+            let mut outside = decision.outside.iter();
+            outside.all(|path| border.judge(path).is_open())
+        };
+        opened || self.standing.is_granted(accesses, rule)
     }
 
     /// Adds allow rules for the rest of the session; they bind from the next decision on.

@@ -8,9 +8,13 @@ pub mod own;
 mod permit;
 mod question;
 mod regrant;
+mod rejudge;
+mod subject;
+mod trust;
 
 pub use afford::{Afforded, afford};
 pub use offer::{Offered, offer};
+pub use permit::Leave;
 
 use crate::commands;
 use crate::cut::clip;
@@ -26,7 +30,6 @@ use crate::tools::{Held, skill::Skill};
 use futures_util::stream::FuturesOrdered;
 use futures_util::{FutureExt, StreamExt};
 use ostler_wire::{Access, Body, Delta, Json, Message, ToolResult, ToolUse, Word};
-use permit::Leave;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 use tokio::sync::OwnedSemaphorePermit;
@@ -49,6 +52,10 @@ pub(crate) struct Prepared {
     pub accesses: Vec<Access>,
     /// What hooks said of it.
     pub permission: Permission,
+    /// What a call that runs beside others was given.
+    pub leave: Leave,
+    /// What the person reads with the question.
+    pub remark: Option<String>,
 }
 
 /// What happened to the calls, for the turn's breaker.
@@ -136,8 +143,8 @@ pub async fn dispatch(
             delegate(desk, inbox, prepared, &mut together, cancel, &mut done).await?;
             continue;
         }
-        if reader && allowed_quietly(desk, inbox, &prepared).await {
-            together.push(prepared);
+        if reader && let Some(leave) = allowed_quietly(desk, inbox, &prepared).await {
+            together.push(Prepared { leave, ..prepared });
             if together.len() >= MAX_TOGETHER {
                 run_together(desk, inbox, &mut together, cancel, &mut done).await?;
             }
@@ -203,7 +210,7 @@ async fn conclude(
         commands::template::lend(desk, &skill)?;
     }
     if let Some(data) = data {
-        let said = hooks::after_call(desk, inbox, prepared, data, cancel).await?;
+        let said = Box::pin(hooks::after_call(desk, inbox, prepared, data, cancel)).await?;
         done.hear(said);
     }
     Ok(())
@@ -235,6 +242,8 @@ fn prepare(desk: &Desk, call: ToolUse) -> Result<Prepared, Box<(ToolUse, ToolErr
             tool,
             args,
             permission: Permission::AsEver,
+            leave: Leave::default(),
+            remark: None,
         }),
         Err(error) => Err(Box::new((call, error))),
     }
@@ -292,7 +301,7 @@ async fn delegate(
         run_together(desk, inbox, together, cancel, done).await?;
     }
     let call = (prepared.call.id.clone(), prepared.tool.name().to_owned());
-    let error = match permit::permit(desk, inbox, &prepared).await? {
+    let error = match Box::pin(permit::permit(desk, inbox, &prepared)).await? {
         Err(error) => error,
         Ok(_) => {
             let call = (call.0.as_str(), call.1.as_str());
@@ -310,12 +319,13 @@ async fn delegate(
 }
 
 /// Whether a reader may run beside others: nobody has to be asked. A stop while that is found out is a no.
-async fn allowed_quietly(desk: &Desk, inbox: &mut Inbox, prepared: &Prepared) -> bool {
+async fn allowed_quietly(desk: &Desk, inbox: &mut Inbox, prepared: &Prepared) -> Option<Leave> {
     let gate = desk.gate(&*prepared.tool, &prepared.accesses);
     let deciding = desk.decide(prepared.tool.name(), &prepared.accesses, gate);
-    let decision = inbox.attend(deciding).await;
+    let decision = inbox.attend(deciding).await.ok()?;
     let asks = prepared.permission == Permission::Ask;
-    !asks && gate == Gate::Open && decision.is_ok_and(|d| d.verdict == Verdict::Allow)
+    let quiet = !asks && gate == Gate::Open && decision.verdict == Verdict::Allow;
+    quiet.then(|| Leave::unasked(prepared, &decision))
 }
 
 async fn run_together(
@@ -328,7 +338,8 @@ async fn run_together(
     let mut calls = Vec::with_capacity(batch.len());
     let mut running = FuturesOrdered::new();
     for prepared in batch.drain(..) {
-        let cx = desk.context(&prepared.call.id, prepared.tool.name(), &[], cancel.clone());
+        let (id, name) = (&prepared.call.id, prepared.tool.name());
+        let cx = desk.context(id, name, &prepared.leave, cancel.clone());
         started(desk, &prepared);
         running.push_back(timed(prepared.tool.clone(), prepared.args.clone(), cx));
         calls.push(prepared);
@@ -345,9 +356,12 @@ async fn run_together(
             Ok(Some(finished)) => finished,
             Ok(None) | Err(Stopped) => (Err(interrupted()), Duration::ZERO),
         };
-        let (result, took) =
-            regrant::offer(desk, inbox, &prepared, &Leave::default(), finished, cancel).await?;
-        let wrote = result.is_ok() && prepared.accesses.iter().any(changes);
+        let ended = Box::pin(rejudge::judge_again(
+            desk, inbox, &prepared, finished, cancel,
+        ))
+        .await?;
+        let (result, took) = ended.finished;
+        let wrote = ended.wrote || result.is_ok() && prepared.accesses.iter().any(changes);
         conclude(desk, inbox, &prepared, (result, took), (cancel, done)).await?;
         if let Some(goal) = desk.standing.goal.as_mut().filter(|_| wrote) {
             goal.changed();
@@ -363,12 +377,12 @@ async fn run_alone(
     cancel: &CancellationToken,
     done: &mut Dispatched,
 ) -> Result<(), LogError> {
-    let leave = match permit::permit(desk, inbox, &prepared).await? {
+    let leave = match Box::pin(permit::permit(desk, inbox, &prepared)).await? {
         Ok(leave) => leave,
         Err(error) => return refuse(desk, &prepared.call, error, done),
     };
     let name = prepared.tool.name();
-    let mut cx = desk.context(&prepared.call.id, name, &leave.hosts, cancel.clone());
+    let mut cx = desk.context(&prepared.call.id, name, &leave, cancel.clone());
     if let Some(question) = prepared.tool.question(&prepared.args) {
         match question::put(desk, inbox, name, question).await {
             Ok(answer) => cx.answer = answer,
@@ -385,12 +399,17 @@ async fn run_alone(
         return refuse(desk, &prepared.call, never_ran(), done);
     }
     let finished = run_in_turn(desk, inbox, &prepared, cx, turn).await;
-    let (mut result, took) =
-        regrant::offer(desk, inbox, &prepared, &leave, finished, cancel).await?;
+    let prepared = Prepared { leave, ..prepared };
+    let name = prepared.tool.name();
+    let ended = Box::pin(rejudge::judge_again(
+        desk, inbox, &prepared, finished, cancel,
+    ))
+    .await?;
+    let (mut result, took) = ended.finished;
     if let Ok(ended) = &mut result {
         question::settle(desk, name, answer.as_ref(), ended);
     }
-    let wrote = result.is_ok() && prepared.accesses.iter().any(changes);
+    let wrote = ended.wrote || result.is_ok() && prepared.accesses.iter().any(changes);
     conclude(desk, inbox, &prepared, (result, took), (cancel, done)).await?;
     if let Some(ran) = done.calls.last_mut() {
         ran.wrote = wrote;
@@ -460,7 +479,7 @@ fn started(desk: &Desk, prepared: &Prepared) {
 /// Whether something may be different afterwards.
 fn changes(access: &Access) -> bool {
     match access {
-        Access::Read(_) | Access::Net(_) | Access::Job(_) => false,
+        Access::Read(_) | Access::Net(_) | Access::Job(_) | Access::History => false,
         Access::Run(_) => !access.is_read_only(),
         Access::Mcp { read_only, .. } | Access::Delegate { read_only, .. } => !read_only,
         Access::Write(_) | Access::Memory => true,

@@ -95,7 +95,6 @@ async fn heard(desk: &mut Desk, prompt: Prompt) -> Heard {
             scope: &desk.scope,
             guard: &desk.guard("read_file"),
             language: desk.manner.language,
-            forbidden: &desk.shop.settings.sandbox.policy.forbid_read,
         };
         let found = library.look_up(&words).await;
         if !found.blocks.is_empty() {

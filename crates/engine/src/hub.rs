@@ -14,13 +14,14 @@ use crate::feed::Feed;
 use crate::goal::Goal;
 use crate::hooks::{Bell, Hook, Hooks};
 use crate::inbox::Inbox;
+use crate::interfaces::{Models, RuleStore, RuleWatch};
 use crate::ledger::Ledger;
 use crate::live::{LiveSession, LiveSessions};
 use crate::log::{Backlog, Log, branch};
 use crate::mcp::{Fleet, McpSettings};
 use crate::memory::{Memory, Mind};
 use crate::muster::Mustered;
-use crate::policy::{Mode, Policy, Rule};
+use crate::policy::{Mode, Policy};
 use crate::redact::Redactor;
 use crate::session::Session;
 use crate::standing::{Standing, mode_of};
@@ -45,40 +46,6 @@ use tokio::task::JoinHandle;
 const OPS: usize = 64;
 /// Version of the rendering of tool results.
 const RENDERING: u32 = 1;
-
-/// Turns model references into targets. The binary implements it on the configuration.
-pub trait Models: Send + Sync {
-    /// References to choose from, each with a word about it.
-    fn list(&self) -> Vec<(String, String)> {
-        Vec::new()
-    }
-
-    /// `None` is the default model.
-    fn resolve(&self, reference: Option<&str>) -> Result<Target, String>;
-}
-
-/// Keeps the rules that the person wants to hold for ever. The binary implements it on the configuration.
-pub trait RuleStore: Send + Sync {
-    /// The file that `save` would write to, ready to show.
-    fn place(&self) -> String;
-    /// Adds an allow rule. Where it was written, ready to show.
-    fn save(&self, rule: &str) -> Result<String, String>;
-}
-
-/// Knows when the person tightened the rules while a session runs. The binary implements it on the configuration.
-pub trait RuleWatch: Send + Sync {
-    /// Asked before each turn, so it is cheap when nothing has changed. None when nothing is new.
-    fn news(&self) -> Option<RuleNews>;
-}
-
-/// Rules that hold from the next turn on. What was loosened waits for the next session.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RuleNews {
-    pub deny: Vec<Rule>,
-    pub ask: Vec<Rule>,
-    /// For the person.
-    pub notice: String,
-}
 
 /// Everything the binary decides for the sessions of a process.
 // tidy: plain data
@@ -449,6 +416,7 @@ impl LocalHub {
         if let Some(heir) = heir {
             crew::settle(&mut desk, heir);
         }
+        desk.open_own_files();
         let is_new = desk.log.is_empty();
         let opening = self.opening(&mut past, is_new, (&reference, title), &prefix);
         let (mode, window) = (
@@ -510,6 +478,10 @@ impl LocalHub {
         let artifacts =
             Artifacts::new(past.folder.clone()).redacting(self.options.redactor.clone());
         let history = self.store().history(&options.home, Some(&past.id));
+        let temp = options.tools.sandbox.seen_as_tmp();
+        let mut kept = options.tools.sandbox.policy.writable.clone();
+        kept.extend(options.tools.sandbox.policy.visible.iter().cloned());
+        kept.extend([options.home.clone(), past.folder.clone()]);
         let shop = Shop {
             servers: self.servers.clone(),
             ..Shop::new(options, artifacts, &feed, history, self.writing.clone())
@@ -523,7 +495,9 @@ impl LocalHub {
             policy: Arc::new(options.policy.clone()),
             scope: Arc::new(
                 Scope::new(&options.root, options.user_home.clone())
-                    .with_shell(&options.tools.shell),
+                    .with_shell(&options.tools.shell)
+                    .with_temp(temp, kept)
+                    .held_by(options.policy.containment),
             ),
             shop,
             manner: Manner {

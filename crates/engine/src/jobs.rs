@@ -362,7 +362,8 @@ impl Jobs {
     fn new_log(&self, last: u64) -> io::Result<(u64, File, PathBuf)> {
         for number in last + 1..=MAX_JOBS {
             let path = self.artifacts.path(&format!("job-j{number}.log"))?;
-            match File::create_new(&path) {
+            let mut options = ostler_host::private_options();
+            match options.write(true).create_new(true).open(&path) {
                 Ok(file) => return Ok((number, file, path)),
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(e) => return Err(e),

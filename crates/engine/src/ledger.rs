@@ -84,7 +84,7 @@ impl Ledger {
         if let Some(dir) = self.path.parent() {
             ostler_host::private_dir(dir)?;
         }
-        std::fs::OpenOptions::new()
+        ostler_host::private_options()
             .append(true)
             .create(true)
             .open(&self.path)?

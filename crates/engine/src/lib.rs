@@ -1,6 +1,7 @@
 //! Sessions: the log, the turn, dispatch, tools and policy. It never prints, exits, or reads env or home: the binary passes values in.
 
 mod accept;
+mod arguments;
 mod artifacts;
 mod aside;
 pub mod audit;
@@ -32,6 +33,7 @@ pub mod hub;
 mod inbox;
 mod ingest;
 pub mod instructions;
+mod interfaces;
 mod jobs;
 pub mod ledger;
 mod live;
@@ -69,5 +71,6 @@ mod turn;
 mod worktree;
 
 pub use extra::{Extra, Tell};
-pub use hub::{LocalHub, Models, Options, RuleNews, RuleStore, RuleWatch};
+pub use hub::{LocalHub, Options};
+pub use interfaces::{Keep, Models, RuleNews, RuleStore, RuleWatch};
 pub use templates::Shelf;

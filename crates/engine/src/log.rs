@@ -120,7 +120,7 @@ impl Log {
         if let Some(dir) = path.parent() {
             ostler_host::private_dir(dir).map_err(|e| fault(path, Word::LogNotMade, e))?;
         }
-        let file = OpenOptions::new()
+        let file = ostler_host::private_options()
             .append(true)
             .create_new(true)
             .open(path)

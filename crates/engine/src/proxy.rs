@@ -54,6 +54,13 @@ pub struct Reach {
     pub resolve: Resolve,
 }
 
+impl Reach {
+    /// Whether there is a host that it could lead to.
+    pub fn leads_anywhere(&self) -> bool {
+        !self.allow.is_empty() || !self.granted.is_empty()
+    }
+}
+
 /// The addresses of a name.
 pub type Resolve =
     Arc<dyn Fn(String, u16) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> + Send + Sync>;

@@ -5,10 +5,11 @@ use crate::policy::Guard;
 use crate::tool::Scope;
 use crate::tools::files::picture;
 use crate::tools::text;
-use ostler_host::{Host, Kind, Span};
+use ostler_host::{Border, Error, Host, Kind, Place, Span};
 use ostler_wire::{Image, Language, Say, Word};
 use std::ops::RangeInclusive;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 
 /// What a block begins with.
 pub const FILE: &str = "<file path=\"";
@@ -28,8 +29,6 @@ pub struct Library<'a> {
     pub scope: &'a Scope,
     pub guard: &'a Guard,
     pub language: Language,
-    /// Not to be read, whoever asks.
-    pub forbidden: &'a [PathBuf],
 }
 
 /// What the references of a prompt lead to.
@@ -69,30 +68,51 @@ impl Library<'_> {
             Err(_) => return Looked::Nothing,
         };
         let shown = self.scope.shown(&path);
-        let may =
-            |p: &Path| self.guard.reads(p) && !self.forbidden.iter().any(|f| p.starts_with(f));
-        match stat.kind {
+        let border = self.border(&path, &stat.path);
+        let read = match stat.kind {
             Kind::Missing | Kind::Symlink | Kind::Other => return Looked::Nothing,
-            Kind::File | Kind::Directory if !may(&path) || !may(&stat.path) => {
-                let text = self.language.fill(Word::RefForbidden, &[&shown]);
-                found.notices.push(text);
-            }
-            Kind::File => self.file(&stat.path, &shown, reference, found).await,
-            Kind::Directory => {
-                let listing = self.folder(&stat.path).await;
-                found.blocks.push(block(&format!("{shown}/"), &listing));
-            }
+            Kind::File => self.file(&path, &border, reference, found).await,
+            Kind::Directory => match self.folder(&path, &border).await {
+                Ok(listing) => {
+                    found.blocks.push(block(&format!("{shown}/"), &listing));
+                    Ok(())
+                }
+                Err(error) => Err(error),
+            },
+        };
+        if let Err(error) = read {
+            let language = self.language;
+            found.notices.push(match &error {
+                Error::Withheld { .. } => language.fill(Word::RefForbidden, &[&shown]),
+                Error::Beyond { path } => {
+                    language.fill(Word::RefOutside, &[&shown, &path.display().to_string()])
+                }
+                other => language.fill(Word::RefLeft, &[&shown, &other.say(language)]),
+            });
         }
         Looked::There
     }
 
-    async fn file(&self, path: &Path, shown: &str, reference: &Reference, found: &mut Found) {
+    /// Whoever names a file outside of the project means it. Whoever names one inside does not mean what a link makes of it.
+    fn border(&self, named: &Path, real: &Path) -> Arc<Border> {
+        let mut border = self.guard.border.clone();
+        if border.place(named) == Place::Outside {
+            Arc::make_mut(&mut border).granted.push(real.to_owned());
+        }
+        border
+    }
+
+    async fn file(
+        &self,
+        path: &Path,
+        border: &Arc<Border>,
+        reference: &Reference,
+        found: &mut Found,
+    ) -> Result<(), Error> {
+        let shown = &self.scope.shown(path);
         let left_out = |why: &str| self.language.fill(Word::RefLeft, &[shown, why]);
-        let head = self.host.read(path, Span::head(MAX_PICTURE)).await;
-        let content = match head {
-            Ok(content) => content,
-            Err(error) => return found.notices.push(left_out(&error.say(self.language))),
-        };
+        let span = Span::head(MAX_PICTURE);
+        let content = self.host.read(path, span, border).await?;
         if let Some(format) = picture::format(&content.bytes) {
             let bytes = content.bytes.clone();
             let work = move || picture::prepare(&bytes, format);
@@ -101,7 +121,7 @@ impl Library<'_> {
                 Ok(Err(why)) => found.notices.push(left_out(&why)),
                 Err(error) => found.notices.push(left_out(&error.to_string())),
             }
-            return;
+            return Ok(());
         }
         let length = content.stat.len;
         match text::decode(&content.bytes) {
@@ -115,26 +135,29 @@ impl Library<'_> {
                 .blocks
                 .push(block(shown, &format!("[binary file of {length} bytes]"))),
         }
+        Ok(())
     }
 
     /// The names below a folder, depth first.
-    async fn folder(&self, path: &Path) -> String {
+    async fn folder(&self, path: &Path, border: &Arc<Border>) -> Result<String, Error> {
         let mut lines = Vec::new();
         let mut open = vec![(path.to_owned(), String::new())];
         while let Some((folder, prefix)) = open.pop() {
-            let Ok(listing) = self.host.list(&folder, MAX_ENTRIES).await else {
-                continue;
+            let listing = match self.host.list(&folder, MAX_ENTRIES, border).await {
+                Ok(listing) => listing,
+                Err(error) if folder == path => return Err(error),
+                Err(_) => continue,
             };
             let mut below = Vec::new();
             for entry in listing.entries {
                 let name = entry.name.to_string_lossy().into_owned();
-                let at = folder.join(&entry.name);
-                if NOISE.contains(&name.as_str()) || !self.guard.reads(&at) {
+                let at = listing.path.join(&entry.name);
+                if NOISE.contains(&name.as_str()) || !border.judge(&at).is_open() {
                     continue;
                 }
                 if lines.len() == MAX_ENTRIES {
                     lines.push("[more entries are left out]".to_owned());
-                    return lines.join("\n");
+                    return Ok(lines.join("\n"));
                 }
                 let clean: String = name.chars().filter(|c| !c.is_control()).collect();
                 match entry.kind {
@@ -149,7 +172,7 @@ impl Library<'_> {
             }
             open.extend(below.into_iter().rev());
         }
-        lines.join("\n")
+        Ok(lines.join("\n"))
     }
 }
 
@@ -304,14 +327,16 @@ mod tests {
             tool: "read_file".into(),
             posture: Posture::Ask,
             attended: true,
-        };
+            border: Arc::default(),
+            opened: Vec::new(),
+        }
+        .bounded(&[]);
         let host = ostler_host::Local::new();
         let library = Library {
             host: &host,
             scope: &scope,
             guard: &guard,
             language: Language::English,
-            forbidden: &[],
         };
         let found = library
             .look_up("@src/a.rs:2-3 and @src. @missing @.env @blob")
@@ -335,5 +360,74 @@ mod tests {
                 .iter()
                 .all(|b| b.matches("</file>").count() == 1)
         );
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_link_in_the_project_opens_nothing_outside() {
+        use std::os::unix::fs::symlink;
+        let dir = tempfile::tempdir().unwrap();
+        let base = dir.path().canonicalize().unwrap();
+        let root = base.join("project");
+        for (name, text) in [
+            ("project/src/a", "IN"),
+            ("out/notes", "NOTES"),
+            ("out/.ssh/id", "KEY"),
+        ] {
+            let path = base.join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        for (link, to) in [
+            ("link", "out/notes"),
+            ("key", "out/.ssh/id"),
+            ("folder", "out"),
+            ("keys", "out/.ssh"),
+        ] {
+            symlink(base.join(to), root.join(link)).unwrap();
+        }
+        symlink("src/a", root.join("fine")).unwrap();
+        let scope = Arc::new(Scope::new(root.clone(), None));
+        let mut policy = Policy::default();
+        policy.folders.forbidden = vec![base.join("out/.ssh")];
+        let guard = Guard {
+            policy: Arc::new(policy),
+            scope: scope.clone(),
+            tool: "read_file".into(),
+            posture: Posture::Ask,
+            attended: true,
+            border: Arc::default(),
+            opened: Vec::new(),
+        }
+        .bounded(&[]);
+        let host = ostler_host::Local::new();
+        let library = Library {
+            host: &host,
+            scope: &scope,
+            guard: &guard,
+            language: Language::English,
+        };
+        for (named, blocks, notice) in [
+            ("@fine", "IN", ""),
+            ("@../out/notes", "NOTES", ""),
+            ("@../out", "notes", ""),
+            ("@link", "", "outside of the project"),
+            ("@folder", "", "outside of the project"),
+            ("@folder/notes", "", "outside of the project"),
+            ("@key", "", "may not be read"),
+            ("@keys", "", "may not be read"),
+            ("@../out/.ssh/id", "", "may not be read"),
+        ] {
+            let found = library.look_up(named).await;
+            let blocks_found = found.blocks.concat();
+            assert!(blocks_found.contains(blocks), "{named}: {found:?}");
+            assert_eq!(blocks_found.is_empty(), blocks.is_empty(), "{named}");
+            assert!(!blocks_found.contains("KEY") && !blocks_found.contains(".ssh"));
+            assert!(
+                found.notices.concat().contains(notice),
+                "{named}: {found:?}"
+            );
+            assert_eq!(found.notices.is_empty(), notice.is_empty(), "{named}");
+        }
     }
 }

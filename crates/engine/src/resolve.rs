@@ -1,12 +1,15 @@
 //! What the paths of a call are without symlinks, and which restricted files lie in the trees it touches, for rules that
 //! must hold whatever a path is called. It asks the host and decides nothing.
 
+use crate::policy::border::GIT;
 use crate::policy::shell::{DEEP, DEEP_VISIBLE, tracked};
 use crate::policy::{Policy, Rules};
 use crate::tool::Scope;
-use ostler_host::{Host, Kind, Span};
+use ostler_host::{Border, Host, Kind, Span, glob_matches};
 use ostler_wire::Access;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 mod index;
 
@@ -18,6 +21,11 @@ const MAX_ENTRIES: usize = 5000;
 /// A larger index is judged as if anything were tracked.
 const MAX_INDEX: u64 = 64 * 1024 * 1024;
 
+/// Entries of a folder that is moved which are looked at for protected ones.
+const MAX_MOVED: usize = 100_000;
+/// Links that one pattern may name; more are taken to lead anywhere.
+const MAX_LINKS: usize = 64;
+
 /// Pairs as `policy::Resolved` has them.
 pub async fn resolved(
     host: &dyn Host,
@@ -25,14 +33,13 @@ pub async fn resolved(
     policy: &Policy,
     scope: &Scope,
 ) -> Vec<(PathBuf, PathBuf)> {
-    let rules = &policy.rules;
-    let by_rules = rules.are_about_paths();
-    if !by_rules && policy.sealed.is_empty() && policy.reserved.is_empty() {
-        return Vec::new();
-    }
+    let look = Look {
+        host,
+        accesses,
+        policy,
+        scope,
+    };
     let mut paths: Vec<&Path> = Vec::new();
-    let shell = accesses.iter().any(|a| matches!(a, Access::Run(_)));
-    let restricts = !rules.deny.is_empty() || !rules.ask.is_empty();
     for access in accesses {
         match access {
             Access::Read(path) | Access::Write(path) => paths.push(path),
@@ -43,55 +50,160 @@ pub async fn resolved(
             | Access::Mcp { .. }
             | Access::Job(_)
             | Access::Delegate { .. }
-            | Access::Memory => {}
+            | Access::Memory
+            | Access::History => {}
         }
     }
-    paths.dedup();
+    let mut known = HashSet::new();
+    paths.retain(|path| known.insert(*path));
     let mut out = Vec::new();
-    for path in paths.into_iter().take(MAX_PATHS) {
+    for (number, path) in paths.into_iter().enumerate() {
+        match number < MAX_PATHS {
+            true => Box::pin(look.at(path, &mut out)).await,
+            // It may lead anywhere.
+            false => out.push((path.to_owned(), PathBuf::from("/"))),
+        }
+    }
+    out
+}
+
+/// What a call is looked at with.
+struct Look<'a> {
+    host: &'a dyn Host,
+    accesses: &'a [Access],
+    policy: &'a Policy,
+    scope: &'a Scope,
+}
+
+impl Look<'_> {
+    async fn at(&self, path: &Path, out: &mut Vec<(PathBuf, PathBuf)>) {
+        let rules = &self.policy.rules;
+        let by_rules = rules.are_about_paths();
         if let Some(shown) = Shown::new(path) {
-            if !by_rules {
-                continue;
+            if by_rules {
+                let found = shown.restricted(self.host, rules, self.scope).await;
+                out.extend(found.into_iter().map(|found| (path.to_owned(), found)));
             }
-            let found = shown.restricted(host, rules, scope).await;
-            out.extend(found.into_iter().map(|found| (path.to_owned(), found)));
-            continue;
+            return;
         }
         let text = path.to_string_lossy();
         let all = text.strip_suffix(DEEP);
         if let Some(folder) = all.or_else(|| text.strip_suffix(DEEP_VISIBLE)) {
-            if !by_rules {
-                continue;
-            }
             let tree = Tree {
                 folder: folder.into(),
                 hidden: all.is_some(),
+                most: MAX_ENTRIES,
             };
-            if let Some(found) = tree.restricted(host, rules, scope).await {
+            if by_rules && let Some(found) = tree.restricted(self.host, rules, self.scope).await {
                 out.push((path.to_owned(), path.to_owned()));
                 out.extend(found.into_iter().map(|found| (path.to_owned(), found)));
             }
-        } else if let Ok(stat) = host.stat(path).await {
-            // A tool that changes a folder changes, or takes along, what is in it.
-            let whole = stat.kind == Kind::Directory
-                && !shell
-                && restricts
-                && accesses.contains(&Access::Write(path.to_owned()));
-            if whole {
-                let tree = Tree {
-                    folder: stat.path.clone(),
-                    hidden: true,
-                };
-                let found = tree.restricted(host, rules, scope).await;
-                let found = found.unwrap_or_else(|| vec![stat.path.join("**")]);
-                out.extend(found.into_iter().map(|found| (path.to_owned(), found)));
+            // The folder may be a link that leads elsewhere.
+            self.follow(Path::new(folder), path, out).await;
+        } else if text.contains(['*', '?', '[']) {
+            match linked(self.host, path).await {
+                Some(links) => {
+                    for link in links {
+                        self.follow(&link, path, out).await;
+                    }
+                }
+                None => out.push((path.to_owned(), PathBuf::from("/"))),
             }
-            if stat.path != path {
-                out.push((path.to_owned(), stat.path));
-            }
+            self.follow(path, path, out).await;
+        } else {
+            self.follow(path, path, out).await;
         }
     }
-    out
+
+    /// Says of `named` what `path` is without symlinks, and what a tool would take along that changes it as a folder.
+    async fn follow(&self, path: &Path, named: &Path, out: &mut Vec<(PathBuf, PathBuf)>) {
+        let Ok(stat) = self.host.stat(path).await else {
+            return;
+        };
+        let shell = self.accesses.iter().any(|a| matches!(a, Access::Run(_)));
+        let changed = self.accesses.contains(&Access::Write(named.to_owned()));
+        if stat.kind == Kind::Directory && !shell && changed {
+            let found = self.taken_along(&stat.path).await;
+            out.extend(found.into_iter().map(|found| (named.to_owned(), found)));
+        }
+        if stat.path != named {
+            out.push((named.to_owned(), stat.path));
+        }
+    }
+
+    /// What is in a folder that a rule restricts or that is protected.
+    async fn taken_along(&self, folder: &Path) -> Vec<PathBuf> {
+        let Policy { rules, folders, .. } = self.policy;
+        let tree = |most: usize| Tree {
+            folder: folder.to_owned(),
+            hidden: true,
+            most,
+        };
+        let mut found = Vec::new();
+        if !rules.deny.is_empty() || !rules.ask.is_empty() {
+            let restricted = tree(MAX_ENTRIES).restricted(self.host, rules, self.scope);
+            let restricted = restricted.await;
+            found.extend(restricted.unwrap_or_else(|| vec![folder.join("**")]));
+        }
+        // Only a move takes a whole folder along, and only a move names two paths to change and nothing else.
+        let is_move =
+            self.accesses.len() == 2 && self.accesses.iter().all(|a| matches!(a, Access::Write(_)));
+        if !is_move {
+            return found;
+        }
+        let protected = folders.protected(self.scope, &[]);
+        let holds = |path: &Path| protected.holds(path);
+        let protected = tree(MAX_MOVED).find(self.host, holds).await;
+        // One is enough, and a tree that is too large may hold one.
+        found.extend(match protected {
+            Some(protected) => protected.into_iter().next(),
+            None => Some(folder.join(GIT)),
+        });
+        found
+    }
+}
+
+/// The paths with a link in them that a shell pattern may name; `None` when there are too many to tell.
+async fn linked(host: &dyn Host, pattern: &Path) -> Option<Vec<PathBuf>> {
+    let border = Arc::new(Border::none());
+    // Each with whether a link was met on the way.
+    let mut found = vec![(PathBuf::new(), false)];
+    let parts: Vec<_> = pattern.components().collect();
+    for (i, part) in parts.iter().enumerate() {
+        let text = part.as_os_str().to_string_lossy();
+        if !text.contains(['*', '?', '[']) {
+            for (path, _) in &mut found {
+                path.push(part);
+            }
+            continue;
+        }
+        let is_last = i + 1 == parts.len();
+        let mut next = Vec::new();
+        for (folder, met) in &found {
+            let Ok(listing) = host.list(folder, usize::MAX, &border).await else {
+                continue;
+            };
+            for entry in listing.entries {
+                let is_link = entry.kind == Kind::Symlink;
+                let name = entry.name.to_string_lossy();
+                let fits = text.contains('[') || glob_matches(&text, &name);
+                let leads = is_link || *met || (entry.kind == Kind::Directory && !is_last);
+                if fits && leads {
+                    next.push((folder.join(&entry.name), *met || is_link));
+                }
+            }
+            if next.len() > MAX_ENTRIES {
+                return None;
+            }
+        }
+        found = next;
+    }
+    let links = found
+        .into_iter()
+        .filter(|(_, met)| *met)
+        .map(|(path, _)| path);
+    let links: Vec<PathBuf> = links.collect();
+    (links.len() <= MAX_LINKS).then_some(links)
 }
 
 /// Files that git tracks, as `shell::tracked` writes them.
@@ -116,7 +228,8 @@ impl<'a> Shown<'a> {
         let Some((top, index)) = repository(host, self.folder).await else {
             return Vec::new();
         };
-        let bytes = match host.read(&index, Span::head(MAX_INDEX)).await {
+        let unbounded = Arc::new(Border::none());
+        let bytes = match host.read(&index, Span::head(MAX_INDEX), &unbounded).await {
             Ok(content) if !content.truncated => content.bytes,
             Ok(_) => return vec![top.join("**")],
             // Nothing was ever added.
@@ -149,7 +262,8 @@ async fn repository(host: &dyn Host, folder: &Path) -> Option<(PathBuf, PathBuf)
             Kind::Directory => return Some((top.to_owned(), git.join("index"))),
             // A worktree says where its own folder is.
             Kind::File => {
-                let content = host.read(&git, Span::head(4096)).await.ok()?;
+                let unbounded = Arc::new(Border::none());
+                let content = host.read(&git, Span::head(4096), &unbounded).await.ok()?;
                 let text = String::from_utf8_lossy(&content.bytes).into_owned();
                 let folder = text.trim().strip_prefix("gitdir: ")?.to_owned();
                 return Some((top.to_owned(), top.join(folder).join("index")));
@@ -164,6 +278,8 @@ struct Tree {
     folder: PathBuf,
     /// Names with a dot count too.
     hidden: bool,
+    /// Entries that are looked at.
+    most: usize,
 }
 
 impl Tree {
@@ -174,12 +290,22 @@ impl Tree {
         rules: &Rules,
         scope: &Scope,
     ) -> Option<Vec<PathBuf>> {
-        let mut left = MAX_ENTRIES;
+        self.find(host, |path| rules.restrict_path(path, scope))
+            .await
+    }
+
+    async fn find(
+        self,
+        host: &dyn Host,
+        wanted: impl Fn(&Path) -> bool + Send,
+    ) -> Option<Vec<PathBuf>> {
+        let border = Arc::new(Border::none());
+        let mut left = self.most;
         let mut found = Vec::new();
         let mut folders = vec![self.folder];
         while let Some(folder) = folders.pop() {
             // What is no folder, or cannot be read, holds nothing that a command could reach.
-            let Ok(listing) = host.list(&folder, left).await else {
+            let Ok(listing) = host.list(&folder, left, &border).await else {
                 continue;
             };
             if listing.truncated {
@@ -191,7 +317,7 @@ impl Tree {
                     continue;
                 }
                 let path = folder.join(&entry.name);
-                if rules.restrict_path(&path, scope) {
+                if wanted(&path) {
                     found.push(path.clone());
                 }
                 match entry.kind {

@@ -192,6 +192,9 @@ impl Saves {
                     self.weighed(why);
                     notices.push((Word::SavedInPart, reason(&Error::Stopped(why), language)));
                 }
+                if record.history.as_ref().is_some_and(|history| history.lacks) {
+                    notices.push((Word::HistoryInPart, String::new()));
+                }
                 let saved = saved(&record);
                 if when != When::Also {
                     self.seen = Some(saved.clone());
@@ -410,7 +413,9 @@ fn alters(access: &Access) -> bool {
     match access {
         Access::Write(_) | Access::Mcp { .. } => true,
         Access::Run(_) | Access::Delegate { .. } => !access.is_read_only(),
-        Access::Read(_) | Access::Net(_) | Access::Job(_) | Access::Memory => false,
+        Access::Read(_) | Access::Net(_) | Access::Job(_) | Access::Memory | Access::History => {
+            false
+        }
     }
 }
 

@@ -57,6 +57,11 @@ impl Session {
         saves::settle(&mut self.desk).await;
         commands::heed(&mut self.desk, &mut self.inbox);
         self.desk.shop.jobs.close().await;
+        let put_back = self.desk.shop.commons.finish().await;
+        if let Some(text) = put_back.filter(|_| !self.desk.log.is_empty()) {
+            // A log that cannot be written has said so before.
+            let _ = self.desk.commit(vec![Body::Notice(Notice { text })]);
+        }
         if !self.options.save {
             // It lies in the system's temporary folder, which is cleared some day when this fails.
             let _ = std::fs::remove_dir_all(self.desk.shop.artifacts.dir());
@@ -94,7 +99,7 @@ impl Session {
         }
         self.muster(&mut opening);
         self.keep_prefix(&opening);
-        let kept = turn(&mut self.desk, &mut self.inbox, prompt, opening).await;
+        let kept = Box::pin(turn(&mut self.desk, &mut self.inbox, prompt, opening)).await;
         // Nothing of the opening is on disk when the first write failed; it goes before the next prompt.
         if let Err(opening) = kept {
             self.opening = opening;

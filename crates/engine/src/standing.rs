@@ -2,10 +2,12 @@
 //! run follows from it in `policy`.
 
 use crate::confine::Terms;
+use crate::dispatch::Leave;
 use crate::goal::Goal;
 use crate::policy::{Mode, Posture, Rules, Stance};
 use crate::templates::Template;
 use ostler_wire::{Access, Body, Entry};
+use std::path::PathBuf;
 use std::time::Instant;
 
 #[derive(Clone)]
@@ -15,6 +17,8 @@ pub struct Standing {
     /// A plan was approved in this turn: until its end whatever is not denied may run.
     pub window: bool,
     pub grants: Vec<Grant>,
+    /// Real paths outside of the project that file tools may read for the session.
+    pub reads: Vec<PathBuf>,
     /// What commands may do beyond the settings, for the session.
     pub terms: Terms,
     /// Tools that may be used while planning.
@@ -46,6 +50,7 @@ impl Standing {
             stance: Stance::Posture(posture),
             window: false,
             grants: Vec::new(),
+            reads: Vec::new(),
             terms: Terms::default(),
             trusted,
             told: Mode::Normal,
@@ -109,14 +114,14 @@ impl Standing {
         }
     }
 
-    /// What holds for the commands of a call that may also reach `hosts`.
-    pub fn terms(&self, rules: &Rules, hosts: &[String]) -> Terms {
+    /// What holds for the commands of a call with this leave.
+    pub fn terms(&self, rules: &Rules, leave: &Leave) -> Terms {
         let mut terms = self.terms.clone();
         terms.read_only = match self.mode {
             Mode::Plan => true,
-            Mode::Normal | Mode::Goal => self.read_only,
+            Mode::Normal | Mode::Goal => self.read_only || leave.read_only,
         };
-        for host in rules.hosts().iter().chain(hosts) {
+        for host in rules.hosts().iter().chain(&leave.hosts) {
             add(&mut terms.hosts, host);
         }
         terms
@@ -137,7 +142,8 @@ impl Standing {
                 | Access::Net(_)
                 | Access::Mcp { .. }
                 | Access::Job(_)
-                | Access::Delegate { .. } => self.grants.push(Grant::Exactly(access.clone())),
+                | Access::Delegate { .. }
+                | Access::History => self.grants.push(Grant::Exactly(access.clone())),
                 Access::Memory => {}
             }
         }
@@ -236,14 +242,23 @@ mod tests {
         merge(&mut standing.terms, &more);
         // A pattern with a restricted host in it lets nothing through.
         let hosts = ["a.test", "good.example", "*.other:443", "b.test"];
+        let by_person = Leave {
+            hosts: vec!["b.test".into()],
+            ..Leave::default()
+        };
         let expect = Terms {
             read_only: false,
             hosts: hosts.map(str::to_owned).to_vec(),
             ..more
         };
-        assert_eq!(standing.terms(&rules, &["b.test".into()]), expect);
+        assert_eq!(standing.terms(&rules, &by_person), expect);
+        let reader = Leave {
+            read_only: true,
+            ..Leave::default()
+        };
+        assert!(standing.terms(&rules, &reader).read_only);
         standing.enter(Mode::Plan);
-        assert!(standing.terms(&rules, &[]).read_only);
+        assert!(standing.terms(&rules, &Leave::default()).read_only);
     }
 
     #[test]

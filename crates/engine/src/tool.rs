@@ -1,5 +1,6 @@
 //! What a tool is: typed arguments, one declaration of what a call touches, and a run that never asks anyone.
 
+use crate::arguments::read_arguments;
 use crate::artifacts::Artifacts;
 use crate::aside::Aside;
 use crate::confine::{Commons, SandboxSettings, Terms};
@@ -10,14 +11,13 @@ use crate::inbox::Answer;
 use crate::jobs::Jobs;
 use crate::memory::Memory;
 use crate::petition::Petitions;
-use crate::policy::Guard;
+use crate::policy::{Containment, Guard};
 use crate::seen::Seen;
 use futures_util::future::BoxFuture;
 use ostler_host::Host;
 use ostler_llm::ToolSpec;
 use ostler_wire::{Access, Body, Delta, Image, Json, Language, TodoItem};
 use schemars::JsonSchema;
-use serde::Deserialize as _;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::ffi::OsString;
@@ -107,6 +107,9 @@ pub trait Tool: Send + Sync {
 /// Shells whose language is the one that commands are parsed in.
 const KNOWN_SHELLS: [&str; 4] = ["sh", "bash", "dash", "ash"];
 
+/// Folders for temporary files, which commands may see otherwise than we do.
+const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
+
 /// What the pure part of a call may look at.
 #[derive(Clone, Debug)]
 pub struct Scope {
@@ -116,6 +119,12 @@ pub struct Scope {
     pub user_home: Option<PathBuf>,
     /// Commands are read by a shell with a language of its own: what they do cannot be told for sure.
     pub foreign_shell: bool,
+    /// The folder that commands see as `/tmp` and `/var/tmp`, where they see another one there than we do.
+    pub temp: Option<PathBuf>,
+    /// Folders below the real `/tmp` that commands see at their own path all the same.
+    pub kept: Vec<PathBuf>,
+    /// What holds commands: where nothing does, only a short list of them counts as readers.
+    pub containment: Containment,
 }
 
 impl Scope {
@@ -124,7 +133,23 @@ impl Scope {
             root: root.into(),
             user_home,
             foreign_shell: false,
+            temp: None,
+            kept: Vec::new(),
+            containment: Containment::Sandbox,
         }
+    }
+
+    /// For commands that this holds.
+    pub fn held_by(self, containment: Containment) -> Self {
+        Self {
+            containment,
+            ..self
+        }
+    }
+
+    /// For commands that see this folder as `/tmp`, but for what is kept at its own path.
+    pub fn with_temp(self, temp: Option<PathBuf>, kept: Vec<PathBuf>) -> Self {
+        Self { temp, kept, ..self }
     }
 
     /// For commands that go to this interpreter.
@@ -147,7 +172,20 @@ impl Scope {
             (Some(rest), Some(home)) => home.join(rest.trim_start_matches('/')),
             (Some(_) | None, _) => self.root.join(path),
         };
-        normalise(&joined)
+        self.locate(&normalise(&joined))
+    }
+
+    /// Where a path really is that a command or a model names: below `/tmp` it is in the session's own folder.
+    pub fn locate(&self, path: &Path) -> PathBuf {
+        let Some(temp) = &self.temp else {
+            return path.to_owned();
+        };
+        let own = [&self.root, temp].into_iter().chain(&self.kept);
+        if own.into_iter().any(|kept| path.starts_with(kept)) {
+            return path.to_owned();
+        }
+        let below = TEMPORARY.iter().find_map(|tmp| path.strip_prefix(tmp).ok());
+        below.map_or_else(|| path.to_owned(), |rest| temp.join(rest))
     }
 
     /// The path as people like to read it: relative to the root where it lies below it.
@@ -155,7 +193,16 @@ impl Scope {
         match path.strip_prefix(&self.root) {
             Ok(rest) if rest.as_os_str().is_empty() => ".".into(),
             Ok(rest) => rest.display().to_string(),
-            Err(_) => path.display().to_string(),
+            Err(_) => self.named(path).display().to_string(),
+        }
+    }
+
+    /// The path as commands see it: the other way of `locate`.
+    pub fn named(&self, path: &Path) -> PathBuf {
+        let temp = self.temp.as_ref();
+        match temp.and_then(|temp| path.strip_prefix(temp).ok()) {
+            Some(rest) => Path::new(TEMPORARY[0]).join(rest),
+            None => path.to_owned(),
         }
     }
 }
@@ -357,12 +404,7 @@ impl<T: Typed> Tool for T {
 }
 
 fn parse<T: Typed>(args: &Value) -> Result<T::Args, ToolError> {
-    T::Args::deserialize(args).map_err(|e| {
-        ToolError::new(
-            "invalid_input",
-            format!("Invalid arguments for {}: {e}.", T::NAME),
-        )
-    })
+    read_arguments(T::NAME, args).map(|(args, _)| args)
 }
 
 #[cfg(test)]

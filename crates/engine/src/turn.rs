@@ -20,6 +20,7 @@ use crate::redact::Redactor;
 use crate::sample::{Sampled, sample};
 use crate::saves;
 use breaker::Breaker;
+use ostler_llm::repair::Doubt;
 use ostler_llm::{Answer, AnswerPart, Error, TokenUsage, ToolSpec};
 use ostler_wire::{
     Body, Deed, Delta, ErrorEntry, Interrupted, Json, Language, Message, Notice, Outcome, ReplyTo,
@@ -33,6 +34,10 @@ use tokio_util::sync::CancellationToken;
 const CUT_NOTE: &str = "[The connection broke in the middle of your last answer; what arrived is above. Continue from there without repeating it.]";
 const EMPTY_NOTE: &str =
     "[Your last answer was empty. Go on with the task, or say that it is done.]";
+
+const UNMARKED_NOTE: &str = "[Your answer is a tool call written as JSON text. It was not run: only a real call is. If you meant it, make the call itself, or write it as <tool_call>{\"name\": …, \"arguments\": {…}}</tool_call> with nothing after it. If it was an example, say so in words.]";
+const EXAMPLE_NOTE: &str = "[Your answer ends with a tool call as text, after words that speak of an example or in open reasoning. It was not run. If you meant it, make the call itself, without such words before it. If it was an example, say that you are done.]";
+const UNREADABLE_NOTE: &str = "[Your answer ends with a tool call as text that is cut off or cannot be read. It was not run. Make the call again, whole; if it is long, in smaller parts.]";
 
 /// The kind of error when a hook ends a turn.
 const HOOK: &str = "hook";
@@ -277,11 +282,11 @@ async fn steps(
         };
         (cuts, folds) = (0, 0);
         let stop = answer.stop.unwrap_or(Stop::End);
-        let calls = commit_answer(desk, answer, stop, Some(sent))?;
+        let (calls, doubt) = commit_answer(desk, answer, stop, Some(sent))?;
         // What it did cost is in the books now.
         drop(hold);
         if calls.is_empty() {
-            let Some(outcome) = finish(desk, inbox, stop, &mut empty)? else {
+            let Some(outcome) = finish(desk, inbox, (stop, doubt), &mut empty)? else {
                 continue;
             };
             let Some(note) = hooks::before_stop(desk, inbox, cancel, &mut sent_on).await? else {
@@ -291,7 +296,7 @@ async fn steps(
             continue;
         }
         empty = 0;
-        let done = dispatch(desk, inbox, calls, cancel).await?;
+        let done = Box::pin(dispatch(desk, inbox, calls, cancel)).await?;
         if cancel.is_cancelled() {
             return Ok(Outcome::Interrupted);
         }
@@ -419,13 +424,13 @@ fn keep_part(
     Ok(())
 }
 
-/// Stores an answer: its message, its calls and its usage in one write.
+/// Stores an answer: its message, its calls and its usage in one write. Returns the calls, or why none was taken.
 fn commit_answer(
     desk: &mut Desk,
     mut answer: Answer,
     stop: Stop,
     sent: Option<crate::conversation::Sent>,
-) -> Result<Vec<ostler_wire::ToolUse>, LogError> {
+) -> Result<(Vec<ostler_wire::ToolUse>, Option<Doubt>), LogError> {
     let usages = sent.map_or_else(Vec::new, |sent| usages(desk, &answer, &sent));
     if answer.usage == TokenUsage::default() && !answer.parts.is_empty() {
         desk.spend_untold(&answer);
@@ -451,7 +456,7 @@ fn commit_answer(
         desk.commit(bodies)?;
     }
     usages.iter().for_each(|usage| desk.book(usage));
-    Ok(accepted.calls)
+    Ok((accepted.calls, accepted.doubt))
 }
 
 /// What an answer has cost, after what the tries before it have.
@@ -476,11 +481,11 @@ fn clean_calls(redactor: &Redactor, answer: &mut Answer) {
     }
 }
 
-/// An answer without calls ends the turn, unless it was empty or the person has said more meanwhile.
+/// An answer without calls ends the turn, unless it was empty, may have meant a call, or the person has said more meanwhile.
 fn finish(
     desk: &mut Desk,
     inbox: &Inbox,
-    stop: Stop,
+    (stop, doubt): (Stop, Option<Doubt>),
     empty: &mut u32,
 ) -> Result<Option<Outcome>, Trouble> {
     if inbox.has_steering() {
@@ -504,6 +509,16 @@ fn finish(
             ));
         }
         desk.commit(vec![Body::Message(Message::note(EMPTY_NOTE))])?;
+        return Ok(None);
+    }
+    if let Some(doubt) = doubt.filter(|_| *empty == 0) {
+        *empty += 1;
+        let note = match doubt {
+            Doubt::Unmarked => UNMARKED_NOTE,
+            Doubt::Example => EXAMPLE_NOTE,
+            Doubt::Unreadable => UNREADABLE_NOTE,
+        };
+        desk.commit(vec![Body::Message(Message::note(note))])?;
         return Ok(None);
     }
     if stop == Stop::Length {

@@ -1,6 +1,7 @@
 //! The integration tests of the engine as one program: linking is most of what each program of tests costs.
 #![cfg(unix)]
 
+mod border;
 mod budget;
 mod commands;
 mod common;

@@ -3,7 +3,7 @@
 
 use crate::common::{Bench, Session, settle};
 use ostler_engine::cache;
-use ostler_engine::policy::{Fallback, Headless, Policy, Posture, Rule, Rules};
+use ostler_engine::policy::{Containment, Fallback, Headless, Policy, Posture, Rule, Rules};
 use ostler_testkit::{Kind, Place, Server, Step, Stop, Trouble};
 use ostler_wire::{Body, Delivery, Delta, Event, Message, Op, Open, Outcome, Part, Role};
 use serde_json::json;
@@ -459,9 +459,32 @@ async fn headless(policy: Policy, steps: Vec<Step>) -> (Bench, crate::common::Sh
 #[tokio::test]
 async fn without_anybody_to_ask_the_policy_decides() {
     let steps = || vec![bash("touch made"), bash("ls")];
-    let (bench, shown) = headless(Policy::default(), steps()).await;
-    assert_eq!(shown.codes(), ["ok", "ok"]);
-    assert!(bench.space.exists("made"));
+    for (headless_, containment, code) in [
+        (Headless::Sandbox, Containment::Sandbox, "ok"),
+        (Headless::Sandbox, Containment::Waived, "ok"),
+        (Headless::Sandbox, Containment::Missing, "blocked"),
+        (Headless::Allow, Containment::Missing, "ok"),
+    ] {
+        let policy = Policy {
+            headless: headless_,
+            containment,
+            ..Policy::default()
+        };
+        let (bench, shown) = headless(policy, steps()).await;
+        assert_eq!(shown.codes(), [code, "ok"], "{headless_:?} {containment:?}");
+        assert_eq!(bench.space.exists("made"), code == "ok");
+        let told: String = shown
+            .entries
+            .iter()
+            .filter_map(|entry| {
+                let Body::Notice(notice) = &entry.body else {
+                    return None;
+                };
+                Some(notice.text.as_str())
+            })
+            .collect();
+        assert_eq!(told.contains("--no-sandbox"), code != "ok", "{told}");
+    }
 
     let deny = Policy {
         headless: Headless::Deny,

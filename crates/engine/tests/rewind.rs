@@ -3,7 +3,7 @@
 use crate::common::{Bench, Session};
 use ostler_engine::Options;
 use ostler_engine::checkpoint::Limits;
-use ostler_engine::policy::Posture;
+use ostler_engine::policy::{Containment, Posture};
 use ostler_testkit::{Kind, Step};
 use ostler_wire::{Act, Body, Deed, Delivery, Delta, Entry, Event, List, Op, Open, View, When};
 use serde_json::json;
@@ -12,6 +12,7 @@ use std::time::Duration;
 fn attended(options: &mut Options) {
     options.interactive = true;
     options.policy.posture = Posture::Yolo;
+    options.policy.containment = Containment::Sandbox;
 }
 
 fn done() -> Step {

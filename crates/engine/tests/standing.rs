@@ -3,12 +3,12 @@
 use crate::common::{Bench, Session, Shown, settle};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use ostler_engine::policy::{Headless, Mode, Policy, Posture, Rule, Rules};
+use ostler_engine::policy::{Containment, Headless, Mode, Policy, Posture, Rule, Rules};
 use ostler_engine::tool::{Context, Done, Question, Rendered, Scope, Tool, ToolError};
-use ostler_engine::{Options, RuleStore};
+use ostler_engine::{Keep, Options, RuleStore};
 use ostler_host::{
-    Command, Content, Fut, Host, Listing, Local, Process, RenameOptions, Renamed, Span, Stat,
-    WriteOptions, Written,
+    Border, Command, Content, Fut, Host, Listing, Local, Process, RenameOptions, Renamed, Span,
+    Stat, WriteOptions, Written,
 };
 use ostler_llm::ToolSpec;
 use ostler_testkit::{Kind, Step};
@@ -97,10 +97,20 @@ static GREEDY: Standin = Standin {
     ..DENIED
 };
 
+/// A command that only reads by its words, and writes all the same.
+static PEEK: Standin = Standin {
+    name: "peek",
+    run: |cx| match cx.terms.read_only {
+        true => json!({"exit_code": 1, "denied": {"what": "out.txt", "hint": "Not written."}}),
+        false => json!({"exit_code": 0, "ran": true}),
+    },
+    ..DENIED
+};
+
 /// Somebody else's tool that would like to have a host, too.
 static POSING: Standin = Standin {
     name: "posing",
-    access: || Access::Read("/".into()),
+    access: || Access::Read("/usr/share".into()),
     ..DENIED
 };
 
@@ -145,7 +155,8 @@ fn rules(list: &[&str]) -> Vec<Rule> {
 
 fn attended(options: &mut Options) {
     options.interactive = true;
-    options.more_tools = vec![&SERVER, &PUSH, &GREEDY, &POSING];
+    options.more_tools = vec![&SERVER, &PUSH, &GREEDY, &POSING, &PEEK];
+    options.policy.containment = Containment::Sandbox;
 }
 
 fn planning(options: &mut Options) {
@@ -195,6 +206,7 @@ async fn cell(row: Row, in_plan: bool, step: Step) -> String {
                     ask: rules(&["Bash(touch asked)"]),
                     allow: rules(&["Bash(touch allowed)"]),
                 },
+                containment: Containment::Sandbox,
                 ..Policy::default()
             };
             match row {
@@ -498,11 +510,14 @@ struct Kept {
 }
 
 impl RuleStore for Kept {
-    fn place(&self) -> String {
-        "~/config.toml".into()
+    fn place(&self, keep: Keep) -> Option<String> {
+        Some(match keep {
+            Keep::Person => "~/config.toml".into(),
+            Keep::Repository => "ostler.toml".into(),
+        })
     }
 
-    fn save(&self, rule: &str) -> Result<String, String> {
+    fn save(&self, rule: &str, _: Keep) -> Result<String, String> {
         if self.broken {
             return Err("the disk is full".into());
         }
@@ -551,6 +566,7 @@ async fn always_shows_its_rule_saves_it_and_holds_at_once() {
                 "once: -",
                 "session: Bash(touch a)",
                 "always: Bash(touch a) in ~/config.toml",
+                "always_project: Bash(touch a) in ostler.toml",
                 "deny: -"
             ]
         );
@@ -560,6 +576,7 @@ async fn always_shows_its_rule_saves_it_and_holds_at_once() {
                 "once: -",
                 "session: editing files",
                 "always: Edit(./b) in ~/config.toml",
+                "always_project: Edit(./b) in ostler.toml",
                 "deny: -"
             ]
         );
@@ -858,6 +875,7 @@ async fn what_the_sandbox_stopped_is_granted_and_run_again() {
             .open_with(Open::New, |options| {
                 attended(options);
                 options.rules = Some(store.clone());
+                options.policy.rules.allow = rules(&["push"]);
             })
             .await;
         let answers = vec![(answer, Some("because")); asks];
@@ -878,7 +896,12 @@ async fn what_the_sandbox_stopped_is_granted_and_run_again() {
     }
     for name in ["greedy", "posing"] {
         let bench = Bench::new(Kind::Chat, [call(name, json!({})), done()]);
-        let mut session = bench.open_with(Open::New, attended).await;
+        let mut session = bench
+            .open_with(Open::New, |options| {
+                attended(options);
+                options.policy.rules.allow = rules(&["greedy", "posing"]);
+            })
+            .await;
         assert_eq!(ran(&turn(&mut session, &[]).await), [false], "{name}");
         session.close().await;
     }
@@ -895,11 +918,88 @@ async fn what_the_sandbox_stopped_is_granted_and_run_again() {
                 options.interactive = interactive;
                 options.policy.rules.deny = deny.clone();
                 options.policy.rules.allow = allow.clone();
+                options.policy.rules.allow.extend(rules(&["push"]));
             })
             .await;
         assert_eq!(ran(&turn(&mut session, &[]).await), [expect]);
         session.close().await;
     }
+}
+
+#[tokio::test]
+async fn a_reader_that_was_refused_a_change_is_judged_again() {
+    let writer = json!("writer");
+    let stands =
+        |data: &Value| data["ran"].is_null() && data["judged_again"]["refused"].is_string();
+    // Somebody can be asked: their word counts, and the second run is told.
+    for (answer, reruns) in [("once", true), ("session", true), ("deny", false)] {
+        let bench = Bench::new(Kind::Chat, [call("peek", json!({})), done()]);
+        let mut session = bench.open_with(Open::New, attended).await;
+        let shown = turn(&mut session, &[(answer, Some("because"))]).await;
+        let data = &shown.results()[0]["data"];
+        assert_eq!(data["judged_again"] == writer, reruns, "{answer}: {data}");
+        assert_eq!(data["ran"] == true, reruns, "{answer}: {data}");
+        assert_eq!(stands(data), !reruns, "{answer}: {data}");
+        let preview = shown.asks[0].preview.clone().unwrap_or_default();
+        assert!(preview.contains("out.txt"), "{preview}");
+        session.close().await;
+    }
+    // Nobody can be asked: the setting answers. A rule that names the command gives it the ordinary sandbox at once.
+    for (headless, allow, judged) in [
+        (Headless::Sandbox, &[][..], Some(true)),
+        (Headless::Allow, &[], Some(true)),
+        (Headless::Deny, &[], Some(false)),
+        (Headless::Deny, &["peek"], None),
+    ] {
+        let bench = Bench::new(Kind::Chat, [call("peek", json!({})), done()]);
+        let mut session = bench
+            .open_with(Open::New, |options| {
+                attended(options);
+                options.interactive = false;
+                options.policy.headless = headless;
+                options.policy.rules.allow = rules(allow);
+            })
+            .await;
+        let shown = session.run("go").await;
+        let data = &shown.results()[0]["data"];
+        match judged {
+            Some(true) => assert_eq!(data["judged_again"], writer, "{headless:?}"),
+            Some(false) => assert!(stands(data), "{headless:?} {data}"),
+            None => assert!(
+                data["ran"] == true && data["judged_again"].is_null(),
+                "{data}"
+            ),
+        }
+        session.close().await;
+    }
+    // Yolo and an approved plan speak for it from the start.
+    let bench = Bench::new(Kind::Chat, [call("peek", json!({})), done()]);
+    let mut session = bench
+        .open_with(Open::New, |options| {
+            attended(options);
+            options.policy.posture = Posture::Yolo;
+        })
+        .await;
+    let data = turn(&mut session, &[]).await.results()[0]["data"].clone();
+    assert!(
+        data["ran"] == true && data["judged_again"].is_null(),
+        "{data}"
+    );
+    session.close().await;
+    // While a plan is made nothing is judged again.
+    let bench = Bench::new(Kind::Chat, [call("peek", json!({})), done()]);
+    let mut session = bench
+        .open_with(Open::New, |options| {
+            planning(options);
+            options.plan_tools = vec!["peek".into()];
+        })
+        .await;
+    let data = turn(&mut session, &[]).await.results()[0]["data"].clone();
+    assert!(
+        data["ran"].is_null() && data["judged_again"].is_null(),
+        "{data}"
+    );
+    session.close().await;
 }
 
 #[tokio::test]
@@ -939,8 +1039,8 @@ impl Host for Stuck {
         Box::pin(std::future::pending())
     }
 
-    fn read(&self, path: &Path, span: Span) -> Fut<'_, Content> {
-        self.0.read(path, span)
+    fn read(&self, path: &Path, span: Span, border: &Arc<Border>) -> Fut<'_, Content> {
+        self.0.read(path, span, border)
     }
 
     fn write(&self, path: &Path, bytes: Bytes, options: WriteOptions) -> Fut<'_, Written> {
@@ -951,8 +1051,8 @@ impl Host for Stuck {
         self.0.rename(from, to, options)
     }
 
-    fn list(&self, path: &Path, max_entries: usize) -> Fut<'_, Listing> {
-        self.0.list(path, max_entries)
+    fn list(&self, path: &Path, max_entries: usize, border: &Arc<Border>) -> Fut<'_, Listing> {
+        self.0.list(path, max_entries, border)
     }
 }
 

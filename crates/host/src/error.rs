@@ -1,7 +1,6 @@
 //! The one error type of this crate. `Why` says it in the language of who reads it, `Display` in English for models; `code`
 //! is the short name that tool results carry.
 
-use crate::host::Roots;
 use ostler_wire::{Why, Word};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -35,10 +34,24 @@ pub enum Error {
     },
     Outside {
         path: PathBuf,
-        roots: Roots,
+        /// The folders that may be written.
+        writable: Vec<PathBuf>,
     },
     Reserved {
         path: PathBuf,
+    },
+    /// It decides what runs later, and only the person's own yes opens it to tools.
+    Protected {
+        path: PathBuf,
+    },
+    /// It really lies outside of the border, and nobody allowed to read it.
+    Beyond {
+        path: PathBuf,
+    },
+    /// A rule forbids to read what really lies there.
+    Withheld {
+        path: PathBuf,
+        rule: String,
     },
     Exists {
         path: PathBuf,
@@ -102,7 +115,10 @@ impl Error {
             Self::NotRegular { .. }
             | Self::Forbidden { .. }
             | Self::Outside { .. }
-            | Self::Reserved { .. } => "forbidden",
+            | Self::Reserved { .. }
+            | Self::Protected { .. }
+            | Self::Withheld { .. } => "forbidden",
+            Self::Beyond { .. } => "outside",
             Self::Exists { .. } => "exists",
             Self::Read { .. } => "read_error",
             Self::MakeDirectory { .. } => "mkdir_error",
@@ -136,8 +152,8 @@ impl From<&Error> for Why {
             Error::BadPath { path } => at(Word::HostBadPath, path),
             Error::Path { path, source } => of(Word::HostPath, path, source),
             Error::Forbidden { path, .. } => at(Word::HostForbidden, path),
-            Error::Outside { path, roots } => {
-                let writable = roots.writable.iter().map(|root| root.display().to_string());
+            Error::Outside { path, writable } => {
+                let writable = writable.iter().map(|root| root.display().to_string());
                 let folders = match writable.collect::<Vec<_>>().join(", ") {
                     none if none.is_empty() => Word::HostNoWritable.into(),
                     folders => folders.into(),
@@ -145,6 +161,11 @@ impl From<&Error> for Why {
                 Why::ours(Word::HostOutside, [name(path), folders])
             }
             Error::Reserved { path } => at(Word::HostReserved, path),
+            Error::Protected { path } => at(Word::HostProtected, path),
+            Error::Beyond { path } => at(Word::HostBeyond, path),
+            Error::Withheld { path, rule } => {
+                Why::ours(Word::HostWithheld, [name(path), rule.as_str().into()])
+            }
             Error::Exists { path } => at(Word::HostExists, path),
             Error::TooManyLinks { path } => at(Word::HostLinks, path),
             Error::Changed { path } => at(Word::HostChanged, path),
@@ -187,7 +208,7 @@ mod tests {
             (
                 Error::Outside {
                     path: path(),
-                    roots: Roots::default(),
+                    writable: Vec::new(),
                 },
                 "/a/b lies outside of the folders that may be written (none)",
                 "/a/b 不在可写的文件夹内（无）",
@@ -195,10 +216,7 @@ mod tests {
             (
                 Error::Outside {
                     path: path(),
-                    roots: Roots {
-                        writable: vec![path(), "/c".into()],
-                        ..Roots::default()
-                    },
+                    writable: vec![path(), "/c".into()],
                 },
                 "/a/b lies outside of the folders that may be written (/a/b, /c)",
                 "/a/b 不在可写的文件夹内（/a/b, /c）",

@@ -2,12 +2,14 @@
 
 use crate::command::Command;
 use crate::error::Result;
+use crate::files::border::{Border, Protected};
 use crate::process::Process;
 use crate::sandbox::{self, Choice, Opened};
 use bytes::Bytes;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 pub type NetworkFut<'a> =
@@ -23,8 +25,8 @@ pub trait Host: Send + Sync + 'static {
     /// of a file that is yet to be made.
     fn stat(&self, path: &Path) -> Fut<'_, Stat>;
 
-    /// Reads part of a regular file; never waits for a fifo or a device.
-    fn read(&self, path: &Path, span: Span) -> Fut<'_, Content>;
+    /// Reads part of a regular file, if the border lets it pass where it really lies; never waits for a fifo or a device.
+    fn read(&self, path: &Path, span: Span, border: &Arc<Border>) -> Fut<'_, Content>;
 
     /// Replaces or makes a regular file in one step: readers see the old bytes or the new ones. Through a symlink it
     /// writes the target.
@@ -33,8 +35,8 @@ pub trait Host: Send + Sync + 'static {
     /// Moves a file, folder or symlink (the link itself).
     fn rename(&self, from: &Path, to: &Path, options: RenameOptions) -> Fut<'_, Renamed>;
 
-    /// The entries of a folder by name, at most `max_entries`.
-    fn list(&self, path: &Path, max_entries: usize) -> Fut<'_, Listing>;
+    /// The entries of a folder by name, at most `max_entries`, if the border lets the folder pass.
+    fn list(&self, path: &Path, max_entries: usize, border: &Arc<Border>) -> Fut<'_, Listing>;
 
     /// A network for the sandboxed commands of a session; `None` where this place or the layer has none to share.
     fn network(&self, layer: Choice) -> NetworkFut<'_> {
@@ -49,6 +51,8 @@ pub struct Roots {
     pub writable: Vec<PathBuf>,
     /// Below those, what is not to be changed all the same.
     pub reserved: Vec<PathBuf>,
+    /// The same for what only the person's own yes opens.
+    pub protected: Protected,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

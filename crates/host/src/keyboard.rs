@@ -19,6 +19,17 @@ const READ_BYTES: usize = 64 << 10;
 #[cfg(unix)]
 const AT_ONCE: usize = 1 << 20;
 
+/// Drops what was typed on a terminal and not read yet.
+#[cfg(unix)]
+pub fn forget_typed(terminal: impl std::os::fd::AsFd) {
+    // What is no terminal has nothing typed ahead.
+    let _ = rustix::termios::tcflush(terminal, rustix::termios::QueueSelector::IFlush);
+}
+
+/// Without such terminals nothing is dropped.
+#[cfg(not(unix))]
+pub fn forget_typed<T>(_terminal: T) {}
+
 #[cfg(unix)]
 pub struct Keyboard {
     terminal: tokio::io::unix::AsyncFd<std::os::fd::OwnedFd>,

@@ -1,6 +1,7 @@
 //! Where commands and files happen. `Host` is the trait, `Local` this machine by syscalls; everything unix-only of the
 //! project lives here. It decides nothing about permission: callers say which folders may be written.
 
+mod account;
 mod command;
 mod error;
 mod files;
@@ -16,19 +17,27 @@ mod local;
 mod process;
 pub mod raw;
 pub mod sandbox;
+mod scratch;
 pub mod signals;
 pub mod watchdog;
 
+pub use account::account_home;
 pub use command::{Command, Exit, Output, Signal, Stdio};
 pub use error::{Error, Result};
-pub use files::open_without_waiting;
+pub use files::border::{
+    Ban, Beyond, Border, Depth, Judgement, Pattern, Place, Protected, is_below,
+};
+pub use files::{
+    Opened, TreeReader, glob_matches, look, open_file, open_without_waiting, real_path,
+};
 pub use hide::hide;
 pub use host::{
     Content, Entry, Fut, Host, Kind, Listing, RenameOptions, Renamed, Roots, Span, Stat,
     WriteOptions, Written,
 };
 pub use local::Local;
-pub use process::{Input, Process};
+pub use process::{Input, Leftovers, Process};
+pub use scratch::Scratch;
 
 /// The permission bits of a file, where the system has them.
 pub fn mode_of(path: &std::path::Path) -> Option<u32> {
@@ -42,6 +51,35 @@ pub fn mode_of(path: &std::path::Path) -> Option<u32> {
         let _ = path;
         None
     }
+}
+
+/// Options that make new files for this person alone, whatever the umask, where the system knows people.
+pub fn private_options() -> std::fs::OpenOptions {
+    let mut options = std::fs::OpenOptions::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.mode(0o600);
+    }
+    options
+}
+
+/// Takes the rights of others off a file or folder of this person. Links and what belongs to others are left alone.
+pub fn tighten(path: &std::path::Path) -> std::io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt};
+        let meta = std::fs::symlink_metadata(path)?;
+        let mode = meta.permissions().mode();
+        let ours = meta.uid() == rustix::process::geteuid().as_raw();
+        if ours && !meta.is_symlink() && mode & 0o077 != 0 {
+            let tight = std::fs::Permissions::from_mode(mode & 0o700);
+            std::fs::set_permissions(path, tight)?;
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = path;
+    Ok(())
 }
 
 /// Makes a folder and its parents; those that are new are for this person alone, where the system knows people.

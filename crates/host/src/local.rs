@@ -3,6 +3,7 @@
 use crate::command::Command;
 use crate::error::Error;
 use crate::files;
+use crate::files::border::Border;
 #[cfg(target_os = "linux")]
 use crate::host::NetworkFut;
 use crate::host::{
@@ -16,7 +17,6 @@ use crate::watchdog::Spawner;
 use bytes::Bytes;
 use std::io;
 use std::path::{Path, PathBuf};
-#[cfg(unix)]
 use std::sync::Arc;
 
 /// Clones share one watchdog; it starts with the first command and ends, with all that was started, when the last clone
@@ -69,8 +69,9 @@ impl Host for Local {
         blocking(path, files::stat)
     }
 
-    fn read(&self, path: &Path, span: Span) -> Fut<'_, Content> {
-        blocking(path, move |path| files::read(path, span))
+    fn read(&self, path: &Path, span: Span, border: &Arc<Border>) -> Fut<'_, Content> {
+        let border = border.clone();
+        blocking(path, move |path| files::read(path, span, &border))
     }
 
     fn write(&self, path: &Path, bytes: Bytes, options: WriteOptions) -> Fut<'_, Written> {
@@ -82,8 +83,9 @@ impl Host for Local {
         blocking(from, move |from| files::rename(from, &to, &options))
     }
 
-    fn list(&self, path: &Path, max_entries: usize) -> Fut<'_, Listing> {
-        blocking(path, move |path| files::list(path, max_entries))
+    fn list(&self, path: &Path, max_entries: usize, border: &Arc<Border>) -> Fut<'_, Listing> {
+        let border = border.clone();
+        blocking(path, move |path| files::list(path, max_entries, &border))
     }
 
     #[cfg(target_os = "linux")]

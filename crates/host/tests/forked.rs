@@ -68,6 +68,7 @@ async fn files_through_the_trait() {
     let folder = tempfile::tempdir().unwrap();
     let host: std::sync::Arc<dyn Host> = std::sync::Arc::new(Local::new());
     let path = folder.path().join("new/file");
+    let border = std::sync::Arc::new(ostler_host::Border::none());
     let options = WriteOptions {
         roots: Roots {
             writable: vec![folder.path().into()],
@@ -77,9 +78,9 @@ async fn files_through_the_trait() {
     };
     let written = host.write(&path, "text".into(), options).await.unwrap();
     assert!(written.created);
-    let content = host.read(&path, Span::head(100)).await.unwrap();
+    let content = host.read(&path, Span::head(100), &border).await.unwrap();
     assert_eq!(&content.bytes[..], b"text");
     assert_eq!(content.stat, host.stat(&path).await.unwrap());
-    let listing = host.list(folder.path(), 10).await.unwrap();
+    let listing = host.list(folder.path(), 10, &border).await.unwrap();
     assert_eq!(listing.entries[0].name, "new");
 }

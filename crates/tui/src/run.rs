@@ -339,10 +339,14 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
             write!(self.out, "\x1b]2;{title}\x07")?;
             self.title = title;
         } else if bytes.is_empty() {
+            self.state.set_drawn(now);
             return Ok(());
         }
         self.out.write_all(bytes.as_bytes())?;
-        self.out.flush()
+        self.out.flush()?;
+        // A slow terminal takes its time.
+        self.state.set_drawn(Instant::now());
+        Ok(())
     }
 
     async fn effects(&mut self, client: &Client) -> io::Result<After> {
@@ -424,6 +428,7 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
         let (columns, rows) = terminal::size();
         self.resize(columns, rows);
         self.screen.forget();
+        self.state.forget_drawn();
         self.title.clear();
         if let Some(edited) = edited {
             self.state

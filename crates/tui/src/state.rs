@@ -1,6 +1,8 @@
 //! All that the terminal UI knows, and how input and events change it. No terminal, no clock, no files: time comes in as a
 //! value and deeds go out as effects.
 
+mod asks;
+mod attention;
 mod deeds;
 mod keys;
 mod prompt;
@@ -15,11 +17,12 @@ pub use keys::{GLOBALS, Global, Keys};
 use crate::canvas::Canvas;
 use crate::cell::Fold;
 use crate::editor::{Editor, KeyMap, Outcome};
-use crate::key::{Code, Input, Key};
-use crate::layer::{Layer, Menu, Pager, Picker, Step};
+use crate::key::{Input, Key};
+use crate::layer::{Asking, Layer, Menu, Pager, Picker, Step};
 use crate::status::Status;
 use crate::theme::{Look, Theme};
 use crate::transcript::Transcript;
+use attention::Attention;
 use ostler_wire::{
     Act, Body, CommandInfo, Delivery, Delta, Entry, Event, Image, Language, Op, Open, Rewind, Role,
     View, Word,
@@ -33,8 +36,6 @@ use work::Work;
 const REMARK: Duration = Duration::from_secs(4);
 /// How long the draft may be unsaved while somebody types.
 const KEEP_EVERY: Duration = Duration::from_secs(2);
-/// Whoever has written something and typed less than this ago is still writing.
-const PAUSE: Duration = Duration::from_millis(600);
 /// Where the terminal does not tell whether it is looked at, it is not after this time without a key.
 const AWAY: Duration = Duration::from_secs(15);
 /// Characters of the terminal's title.
@@ -110,8 +111,7 @@ struct Moment {
     warned: Option<(Vec<String>, Instant)>,
     remark: Option<(String, Instant)>,
     draft_changed: Option<Instant>,
-    /// The last key in the composer.
-    typed: Option<Instant>,
+    attention: Attention,
     /// Unknown where the terminal does not tell.
     focused: Option<bool>,
 }
@@ -190,7 +190,9 @@ impl State {
         let draft = self.moment.draft_changed.map(|at| at + KEEP_EVERY);
         let tasks = (!self.work.background.is_empty()).then(|| now + tasks::TICK);
         let twice = [self.moment.leaving, self.moment.escaped];
-        [tick, tasks, remark, draft]
+        let page = self.question().map(Asking::page);
+        let attention = page.and_then(|page| self.moment.attention.wake(&page, now));
+        [tick, tasks, remark, draft, attention]
             .into_iter()
             .chain(twice)
             .flatten()
@@ -199,6 +201,7 @@ impl State {
 
     /// The time has come for whatever `wake` named.
     pub fn passed(&mut self, now: Instant) {
+        self.answer_held(now);
         if self.moment.leaving.is_some_and(|until| until <= now) {
             self.moment.leaving = None;
         }
@@ -231,6 +234,7 @@ impl State {
     pub fn input(&mut self, input: Input, canvas: &Canvas, now: Instant) {
         match input {
             Input::Key(key) => self.key(key, canvas, now),
+            Input::Paste(text) if self.is_asking() => self.ask_paste(text, canvas, now),
             Input::Paste(text) => match self.layers.last_mut() {
                 Some(layer) => layer.paste(&text),
                 None if is_picture(&text) => self.effects.push(Effect::Picture(text)),
@@ -240,7 +244,10 @@ impl State {
                 }
             },
             Input::Resize { .. } => {}
-            Input::FocusGained => self.moment.focused = Some(true),
+            Input::FocusGained => {
+                self.moment.focused = Some(true);
+                self.forget_drawn();
+            }
             Input::FocusLost => self.moment.focused = Some(false),
         }
     }
@@ -254,14 +261,12 @@ impl State {
             Some(Global::Suspend) => return self.effects.push(Effect::Suspend),
             Some(_) | None => {}
         }
-        if self.is_asking() && self.was_typing(now) {
-            return self.type_on(key, canvas, now);
+        if self.is_asking() {
+            return self.ask_key(key, canvas, now);
         }
+        self.moment.attention.note_key(now);
         if let Some(layer) = self.layers.last_mut() {
             let step = layer.key(key, canvas);
-            if step == Step::Write {
-                return self.type_on(key, canvas, now);
-            }
             return self.step(step, now);
         }
         // A search in the history has the keys to itself.
@@ -274,31 +279,8 @@ impl State {
         {
             return;
         }
-        self.moment.typed = Some(now);
         let outcome = self.editor.key(key, canvas.columns);
         self.outcome(outcome, now);
-    }
-
-    /// Something waits for an answer of the person.
-    pub fn is_asking(&self) -> bool {
-        self.layers
-            .last()
-            .is_some_and(|layer| layer.ask().is_some())
-    }
-
-    /// Somebody is in the middle of a sentence.
-    fn was_typing(&self, now: Instant) -> bool {
-        let last = self.moment.typed;
-        !self.editor.is_empty() && last.is_some_and(|at| now.saturating_duration_since(at) < PAUSE)
-    }
-
-    /// A question has come up under the fingers of somebody who writes: their keys are no answer to it.
-    fn type_on(&mut self, key: Key, canvas: &Canvas, now: Instant) {
-        self.moment.typed = Some(now);
-        let is_text = matches!(key.code, Code::Char(_) | Code::Backspace) && !key.ctrl && !key.alt;
-        if is_text && self.editor.key(key, canvas.columns) == Outcome::Changed {
-            self.moment.draft_changed.get_or_insert(now);
-        }
     }
 
     fn outcome(&mut self, outcome: Outcome, now: Instant) {
@@ -365,7 +347,7 @@ impl State {
     /// What a key in a layer led to.
     fn step(&mut self, step: Step, now: Instant) {
         match step {
-            Step::Stay | Step::Write => {}
+            Step::Stay => {}
             Step::Close => {
                 self.layers.pop();
             }
@@ -399,8 +381,9 @@ impl State {
         };
         match self.layers.last_mut() {
             Some(layer) => {
-                let step = layer.edited(text);
-                self.step(step, now);
+                if let Some(asking) = layer.asking_mut() {
+                    asking.edited(text);
+                }
             }
             None => {
                 self.editor.set_expanded(text.trim_end_matches('\n'));
@@ -462,6 +445,7 @@ impl State {
             Event::Ask(ask) => {
                 self.work.background.asks(ask);
                 self.notify(&ask.subject, now);
+                self.release_held(canvas, now);
                 self.layers.push(Layer::of(ask));
             }
             Event::Delta(Delta::Tasks { tasks }) => self.tasks(tasks, now),
@@ -562,7 +546,7 @@ impl State {
     }
 
     fn notify(&mut self, text: &str, now: Instant) {
-        let last = self.moment.typed;
+        let last = self.moment.attention.last_key();
         let is_away = match self.moment.focused {
             Some(focused) => !focused,
             None => last.is_some_and(|at| now.saturating_duration_since(at) >= AWAY),

@@ -25,6 +25,8 @@ pub enum Access {
         read_only: bool,
     },
     Memory,
+    /// What was said in sessions of other projects.
+    History,
 }
 
 /// One simple command of a shell line, as far as it could be understood.
@@ -96,7 +98,8 @@ impl Access {
             | Access::Net(_)
             | Access::Mcp { .. }
             | Access::Delegate { .. }
-            | Access::Memory => !self.is_read_only(),
+            | Access::Memory
+            | Access::History => !self.is_read_only(),
         }
     }
 
@@ -106,7 +109,11 @@ impl Access {
             Access::Read(_) => true,
             Access::Run(segments) => segments.iter().all(|s| s.read_only),
             Access::Mcp { read_only, .. } | Access::Delegate { read_only, .. } => *read_only,
-            Access::Write(_) | Access::Net(_) | Access::Job(_) | Access::Memory => false,
+            Access::Write(_)
+            | Access::Net(_)
+            | Access::Job(_)
+            | Access::Memory
+            | Access::History => false,
         }
     }
 }

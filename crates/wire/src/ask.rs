@@ -65,6 +65,18 @@ pub struct Choice {
 }
 
 impl Choice {
+    /// It is a no.
+    pub fn refuses(&self) -> bool {
+        matches!(self.id.as_str(), "deny" | "keep")
+    }
+
+    /// It outlives the session. One that is not known is taken for such a one.
+    pub fn outlives_session(&self) -> bool {
+        let id = self.id.as_str();
+        let ends = ["once", "session", "approve", "edit"].contains(&id);
+        !ends && !self.refuses()
+    }
+
     pub fn new(id: impl Into<String>, label: impl Into<String>) -> Self {
         Self {
             id: id.into(),

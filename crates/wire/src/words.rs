@@ -120,8 +120,28 @@ words! {
     AllowOnce: "allow once", "允许一次";
     AllowSession: "allow for this session", "本次会话内允许";
     AllowAlways: "always allow", "始终允许";
+    AllowRepository: "always allow, for everybody who uses this repository", "始终允许（对此仓库的所有使用者）";
+    WholeHost: "{} (every address there, not only this one)", "{}（该主机的所有地址，不仅是这一个）";
     DenyReason: "deny, and say why", "拒绝并说明原因";
-    WhyNot: "why not? (enter sends, empty is fine)", "原因？（回车发送，可留空）";
+    WhyNot: "reason (optional) · enter: deny · esc: back", "原因（可留空） · 回车：拒绝 · esc：返回";
+    WhatToChange: "what to change (optional) · enter: keep planning · esc: back", "修改意见（可留空） · 回车：继续计划 · esc：返回";
+    OrWhyNot: "or type why not, or what to do instead", "或输入拒绝的原因或替代做法";
+    OrWhatToChange: "or type what to change", "或输入修改意见";
+    AskSoon: "one moment · what you type goes to the line below", "请稍候 · 输入的文字显示在下面一行";
+    AskHeld: "{} … · esc: cancel · any other key: keep typing", "{}…… · esc：取消 · 其他键：继续输入";
+    ReplyDenies: "enter: deny and send “{}” · esc: clear", "回车：拒绝并发送“{}” · esc：清除";
+    ReplyKeeps: "enter: keep planning and send “{}” · esc: clear", "回车：继续计划并发送“{}” · esc：清除";
+    ReplyRefuses: "enter: no; your text stays · esc: clear", "回车：拒绝，文字保留 · esc：清除";
+    ReplyNo: "enter: deny · esc: clear", "回车：拒绝 · esc：清除";
+    ReplyAnswers: "enter: answer “{}” · esc: clear", "回车：回答“{}” · esc：清除";
+    ReplyNothing: "this question takes no text · esc: clear", "此问题不接受文字 · esc：清除";
+    ReplySelects: "enter: go to “{}”, which takes another key · esc: clear", "回车：选中“{}”，需再按一键确认 · esc：清除";
+    ReplyCommand: "enter: run {}, the question stays · esc: clear", "回车：运行 {}，问题保留 · esc：清除";
+    ReplyPrompt: "enter: send to the model, the question stays · esc: clear", "回车：发送给模型，问题保留 · esc：清除";
+    SaveForGood: "Save this for good?", "永久保存？";
+    SaveRule: "save it", "保存";
+    GoBack: "back", "返回";
+    ConfirmKeys: "enter select · esc back · ↑↓ move", "回车选择 · esc 返回 · ↑↓ 移动";
     PlanReady: "The plan is ready", "计划已就绪";
     PlanApprove: "approve and go on", "批准并执行";
     PlanEdit: "edit it first", "先修改";
@@ -142,12 +162,14 @@ words! {
     SpanRole: "role {}", "角色 {}";
     TokenCount: "{} tokens", "{} 令牌";
     OwnWords: "or in your own words", "或自行输入";
-    PickKeys: "↑↓ choose · enter take · type to search · esc close", "↑↓ 选择 · 回车确认 · 输入以搜索 · esc 关闭";
-    ActionKeys: "tab the next · esc close", "tab 下一个 · esc 关闭";
-    AskKeys: "↑↓ choose · enter take · esc stop · pgup/pgdn scroll", "↑↓ 选择 · 回车确认 · esc 停止 · pgup/pgdn 滚动";
-    TaskAskKeys: "↑↓ choose · enter take · esc no · pgup/pgdn scroll", "↑↓ 选择 · 回车确认 · esc 拒绝 · pgup/pgdn 滚动";
-    MultiKeys: "space marks · enter sends · esc stop", "空格标记 · 回车发送 · esc 停止";
-    TaskMultiKeys: "space marks · enter sends · esc no answer", "空格标记 · 回车发送 · esc 不回答";
+    PickKeys: "↑↓ move · enter select · type to search · esc close", "↑↓ 移动 · 回车选择 · 输入以搜索 · esc 关闭";
+    ActionKeys: "tab: next action · esc: close", "tab：下一个操作 · esc：关闭";
+    AskKeys: "enter select · esc stop the turn · ↑↓ move · pgup/pgdn scroll", "回车选择 · esc 停止本轮 · ↑↓ 移动 · pgup/pgdn 滚动";
+    TaskAskKeys: "enter select · esc no · ↑↓ move · pgup/pgdn scroll", "回车选择 · esc 拒绝 · ↑↓ 移动 · pgup/pgdn 滚动";
+    MultiKeys: "space mark · enter send · esc stop the turn", "空格标记 · 回车发送 · esc 停止本轮";
+    TaskMultiKeys: "space mark · enter send · esc no answer", "空格标记 · 回车发送 · esc 不回答";
+    WordsKeys: "enter send · esc stop the turn", "回车发送 · esc 停止本轮";
+    TaskWordsKeys: "enter send · esc no answer", "回车发送 · esc 不回答";
     NoChange: "no change: the file has this content already", "没有变化：文件内容已是如此";
     MoreRows: "… {} more row¦… {} more rows", "……还有 {} 行";
     NothingFits: "nothing fits", "没有匹配项";
@@ -397,6 +419,7 @@ words! {
     SavesFirst: "saves the files first", "先保存文件";
     NoCheckpoint: "No checkpoint: {}. What changes now cannot be rewound.", "没有检查点：{}。此后的改动无法撤回。";
     SavedInPart: "Not the whole tree is saved: {}. Only files that are changed by name can be rewound.", "未保存整个目录树：{}。只有按名称修改的文件可以撤回。";
+    HistoryInPart: "Of the git history only a part is kept by checkpoints: the rest does not fit, see [context] checkpoint_history. What a remote has can be fetched again.", "检查点只保存了部分 git 历史：其余超出限额，见 [context] checkpoint_history。远程仓库中已有的可重新获取。";
     IgnoredNotSaved: "{} is ignored and too large to be saved; it cannot be rewound.", "{} 被忽略且过大，未保存，无法撤回。";
     WhyNoProject: "your home folder, a folder above it and / are no projects", "主目录、其上级目录与 / 不是项目";
     WhyBusy: "another session works on the checkpoints of this project", "另一个会话正在使用此项目的检查点";
@@ -491,6 +514,10 @@ words! {
     // Why a call may run, or not
     WhyReserved: "Ostler keeps it itself, and no tool changes it", "它由 Ostler 自己维护，任何工具都不能更改";
     WhyKeys: "Ostler keeps keys in it", "Ostler 在其中保存密钥";
+    WhyForbidden: "it is in [sandbox] forbid_read", "它在 [sandbox] forbid_read 中";
+    WhyOutside: "it reads a file outside of the project", "它读取项目之外的文件";
+    WhyWritesOutside: "it changes a file outside of the project", "它更改项目之外的文件";
+    WhyProtected: "it changes a file that decides what runs later, which only the person can allow", "它更改的文件决定之后运行什么，只有本人能允许";
     WhyDenyRule: "a deny rule speaks of it", "有 deny 规则涉及它";
     WhyRemembered: "what is remembered needs a fresh yes", "记忆的内容需要再次确认";
     WhyYolo: "everything that is not denied may run", "未被拒绝的均可运行";
@@ -504,6 +531,16 @@ words! {
     WhyNoRule: "no rule allows it", "没有规则允许它";
     WhyLeaves: "it leaves this machine while a plan is made", "计划期间它会离开本机";
     WhySession: "the person allowed it for this session", "你已在本次会话内允许";
+    WhyHeld: "the project and the sandbox hold it", "它限于项目和沙箱之内";
+    WhyHeadlessDeny: "`[permissions] headless` is \"deny\"", "`[permissions] headless` 为 \"deny\"";
+    WhyNetwork: "it reaches the network, and no rule allows the host", "它会访问网络，且没有规则允许该主机";
+    WhyServerWrites: "an MCP server may change something with it", "MCP 服务器可能借此更改内容";
+    WhyOtherProjects: "it reads what was said in other projects", "它会读取其他项目的会话";
+    WhyGitHistory: "it deletes what git keeps", "它会删除 git 保存的内容";
+    WhyNoLayer: "no sandbox works here, so only reading runs unasked", "此处没有可用的沙箱，因此只有读取无需询问";
+    TriedToWrite: "It ran as a command that only reads, and this was refused: {}", "它作为只读命令运行时被拒绝：{}";
+    AllHistory: "the history of all projects", "所有项目的历史";
+    HeadlessRefused: "Not run: {} ({}). To allow it: {}", "未运行：{}（{}）。如需允许：{}";
     WhyHookAllowed: "a hook allowed it", "钩子允许了它";
     WhyHookAsks: "a hook wants it asked", "钩子要求询问";
     // How a session stands
@@ -582,6 +619,7 @@ words! {
     PictureUnknown: "it is no PNG, JPEG, GIF or WebP", "不是 PNG、JPEG、GIF 或 WebP";
     PictureUnread: "it could not be read ({})", "无法读取（{}）";
     RefForbidden: "@{} may not be read and was left out.", "@{} 不允许读取，已略过。";
+    RefOutside: "@{} leads to {}, outside of the project, and was left out. Name that path to include it.", "@{} 指向项目之外的 {}，已略过。如需包含，请直接写该路径。";
     RefLeft: "@{} was left out: {}.", "@{} 已略过：{}。";
     Unconfined: "Commands run without a sandbox, with all your rights: {}.", "命令在没有沙箱的情况下以你的全部权限运行：{}。";
     RulesBroken: "The configuration has changed and cannot be used ({}); the rules from before hold.", "配置已更改但无法使用（{}）；沿用先前的规则。";
@@ -882,6 +920,9 @@ words! {
     HostPath: "cannot follow the path {}: {}", "无法沿路径 {} 前进：{}";
     HostForbidden: "permission denied for {}", "没有访问 {} 的权限";
     HostReserved: "{} is kept by Ostler itself and changed by no tool", "{} 由 Ostler 自己维护，任何工具都不能更改";
+    HostProtected: "{} decides what runs later; only the person's own yes lets a tool change it", "{} 决定之后运行什么；只有本人同意，工具才能更改它";
+    HostBeyond: "{} lies outside of the project, and nobody has allowed to read it", "{} 位于项目之外，且未获准读取";
+    HostWithheld: "{} may not be read: {}", "{} 不允许读取：{}";
     HostOutside: "{} lies outside of the folders that may be written ({})", "{} 不在可写的文件夹内（{}）";
     HostExists: "{} already exists; ask to overwrite it, or choose another name", "{} 已存在；请要求覆盖，或另选名称";
     HostLinks: "{} has too many symlinks on its way, or they form a circle", "{} 途经的符号链接过多或成环";
@@ -1073,10 +1114,10 @@ words! {
     StoreChanged: "ostler.toml has changed since it was trusted; look at it with `ostler trust`. The rule was not saved", "ostler.toml 在信任之后已更改；请用 `ostler trust` 查看。规则未保存";
     StoreBadFolder: "the name of this folder cannot be written in a rule (it has `*`, `?`, or is not UTF-8); nothing was saved", "此文件夹的名称不能写入规则（含有 `*`、`?`，或不是 UTF-8）；没有保存";
     StoreThere: "{} (it was there already)", "{}（已存在）";
-    StoreEverywhere: "{} (it holds in every project)", "{}（对所有项目有效）";
-    StoreOwn: "{} (your own file: a rule for commands or hosts holds in every project)", "{}（你自己的文件：命令或主机的规则对所有项目有效）";
     SandboxRequired: "`[sandbox] bash = \"require\"`, but no sandbox works here: {}. `ostler doctor` says more; `bash = \"enforce\"` starts all the same, and commands then run with all your rights", "`[sandbox] bash = \"require\"`，但这里没有可用的沙箱：{}。详见 `ostler doctor`；`bash = \"enforce\"` 仍会启动，命令以你的全部权限运行";
     SandboxConflict: "{}: see `[sandbox] forbid_read`; --no-sandbox goes without", "{}：见 `[sandbox] forbid_read`；--no-sandbox 不使用沙箱";
+    WideRoot: "{} is your home folder, or holds it: nothing in it can be changed. Start in the folder of a project, or name one with `[sandbox] workspace_root` or --add-dir.", "{} 是你的主目录，或包含它：其中的任何内容都不能更改。请在项目文件夹中启动，或用 `[sandbox] workspace_root` 或 --add-dir 指定一个。";
+    NoTilde: "{}: there is no home folder for `~`: HOME is not set to an absolute path, and this account has none. Set HOME.", "{}：`~` 没有对应的主目录：HOME 未设为绝对路径，且此账户没有主目录。请设置 HOME。";
     SandboxNone: "No sandbox works here: commands run with all your rights ({}). `ostler doctor` says more.", "这里没有可用的沙箱：命令以你的全部权限运行（{}）。详见 `ostler doctor`。";
     NoBrace: "a `}` is missing", "缺少 `}`";
     UnsetVariable: "the variable {} is not set; write ${{}:-something}", "未设置变量 {}；请写 ${{}:-something}";
@@ -1100,6 +1141,7 @@ words! {
     TopicOnline: "online", "在线";
     TopicTrust: "trust", "信任";
     TopicSandbox: "sandbox", "沙箱";
+    TopicEnvironment: "env", "环境变量";
     TopicTerminal: "terminal", "终端";
     TopicHome: "home", "主目录";
     TopicSessions: "sessions", "会话";
@@ -1120,6 +1162,8 @@ words! {
     DocHas: "{} has {}", "{} 有 {}";
     DocRequestsIn: "{} in {}", "{}，位于 {}";
     DocMendConfig: "mend it; until then this report uses the defaults in its place, and other commands refuse to run", "请修复；在此之前本报告使用默认值，其他命令拒绝运行";
+    DocLoose: "others can read or change {} files and folders in Ostler's home, such as {}", "其他用户可以读取或更改 Ostler 主目录中的 {} 个文件和目录，例如 {}";
+    DocTighten: "chmod -R go= {}", "chmod -R go= {}";
     DocMendRule: "mend the rule; a rule that cannot be read stops every session", "请修复该规则；无法读取的规则会阻止所有会话";
     DocKeyIn: "key in {}", "密钥：{}";
     DocNeedsNone: "needs no key", "无需密钥";
@@ -1136,6 +1180,7 @@ words! {
     DocTrustChanged: "this project has changed since it was trusted: {} ignored", "此项目在信任之后已更改：{}被忽略";
     DocRefused: "this project is not trusted, as you decided: {} ignored", "按你的决定，此项目不受信任：{}被忽略";
     DocLookTrust: "look at it with `ostler trust`", "用 `ostler trust` 查看";
+    DocWithheld: "not given to commands, hooks and MCP servers, because they look like secrets: {}. `[tools.shell] env_pass` lets one through", "不会传给命令、钩子和 MCP 服务器（看起来像机密）：{}。`[tools.shell] env_pass` 可放行";
     DocSandboxOff: "off: commands run with your rights", "关闭：命令以你的权限运行";
     DocContain: "let it work in a container or a virtual machine where that matters", "如有必要，请在容器或虚拟机中运行";
     DocNoStart: "no session starts (sandbox.bash = \"require\")", "任何会话都不会启动（sandbox.bash = \"require\"）";
@@ -1361,6 +1406,10 @@ words! {
     NoHome: "no home directory: neither OSTLER_HOME nor {} is set; set OSTLER_HOME to a directory for Ostler's files", "没有主目录：OSTLER_HOME 与 {} 均未设置；请将 OSTLER_HOME 设为存放 Ostler 文件的目录";
     PlugNoList: "no list of servers: {}", "不是服务器列表：{}";
     PlugLeft: "the server `{}` is left out: {}", "服务器 `{}` 已略过：{}";
+    CfgForeignKey: "`api_key_file` is ignored: {} does not lie in the project, or holds keys of Ostler; a project may name only files of its own", "`api_key_file` 被忽略：{} 不在项目中，或保存着 Ostler 的密钥；项目只能指定自己的文件";
+    CfgForeignVariable: "`api_key_env` is ignored: the variable {} would be sent to {}, and `--trust-workspace` trusts no single variable; look at it with `ostler trust`", "`api_key_env` 被忽略：变量 {} 会被发送到 {}，而 `--trust-workspace` 不信任单个变量；请用 `ostler trust` 查看";
+    TrustSends: "sends the variable {} to {}", "将变量 {} 发送到 {}";
+    CfgOnlyRules: "this file is for `allow`, `ask` and `deny` of `[permissions]` alone; the rest of it is ignored", "此文件只用于 `[permissions]` 的 `allow`、`ask` 和 `deny`，其余内容被忽略";
     CfgUserOnly: "`{}` is ignored in a project file; only your own config file may set it", "`{}` 在项目文件中被忽略；只有你自己的配置文件可以设置";
     PlugNoServers: "not a list of servers", "不是服务器列表";
     ProvNoKind: "it has no `kind`; say which wire protocol it speaks", "没有 `kind`；请写明它使用的协议";
@@ -1462,6 +1511,7 @@ words! {
     SesPrefixes: "{} {} that no session needs, {}.\n", "{} {}（没有会话需要），{}。\n";
     // Utilities: permissions
     PermByRule: "  rule    {} ({})", "  规则    {}（{}）";
+    PermConfined: "  confined {}", "  限制  {}";
     PermEffect: "  effect  {}", "  效果    {}";
     PermRemoved: "Removed {} from {} in {} ({})\n", "已从 {1}（{2}，{3}）移除 {0}\n";
     ListOr: " or ", "或";
@@ -1534,6 +1584,8 @@ words! {
     CpOpen: "cannot open {}: {}", "无法打开 {}：{}";
     CpLock: "cannot lock {}: {}", "无法锁定 {}：{}";
     CpElse: "something else is there that was not saved", "那里有未保存过的其他内容";
+    CpNoHistory: "its history was too much to be kept; a remote may have it", "其历史过大，未能保存；远程仓库中可能有";
+    CpHistoryInPart: "older history did not fit `[context] checkpoint_history`; `git fetch` brings back what a remote has", "较早的历史超出 `[context] checkpoint_history`；`git fetch` 可取回远程仓库中的部分";
     CpChangedNow: "it changed just now", "它刚刚被更改";
     CpChangedSince: "it changed since it was last seen", "自最后一次所见以来已更改";
     CpMade: "Checkpoint {}: {}.\n", "检查点 {}：{}。\n";
@@ -1550,6 +1602,8 @@ words! {
     CpIgnoredToo: "ignored files too", "包括被忽略的文件";
     CpSome: "some files", "部分文件";
     CpInPart: "It does not hold the whole tree: {}.\n", "未保存整个目录树：{}。\n";
+    CpShowsHistory: "Of the repository's history, {} did not fit `[context] checkpoint_history`.\n", "仓库历史中有 {} 超出 `[context] checkpoint_history`。\n";
+    CpShowsNoHistory: "It holds no history of the repository: it was too much.\n", "未保存仓库的历史：过大。\n";
     CpLeftOut: "left out  {}: {}\n", "略过  {}：{}\n";
     CpNoDiffers: "Nothing differs.", "没有差别。";
     CpRestored: "{} as in checkpoint {}. Undo: ostler checkpoint restore {}\n", "{}已恢复为检查点 {} 的状态。撤销：ostler checkpoint restore {}\n";
@@ -1766,6 +1820,9 @@ words! {
     KeyAlways: "[a]lways", "[a] 始终";
     KeyNo: "[n]o, or why not: ", "[n] 拒绝，或写明原因：";
     KeyPlan: "  [y]es\n  [e]dit: e and the plan as it shall be, \\n for a new line\n  [n]o, keep planning, or what to change: ", "  [y] 批准\n  [e] 修改：e 加新计划，\\n 表示换行\n  [n] 继续计划，或写明修改意见：";
+    SaveLine: "Save this for good? {}", "永久保存？{}";
+    KeySave: "  [y]es, or anything else to go back: ", "  [y] 保存，输入其他内容则返回：";
+    LineNoAnswer: "not taken as the answer: “{}” came before the question could be read, or together with other lines", "未作为回答：“{}”在问题可读之前到达，或与其他行一同到达";
     AnswerWords: "answer: ", "回答：";
     AnswerNumber: "number, or your own words: ", "编号，或自行输入：";
     AnswerNumbers: "numbers with commas, or your own words: ", "编号（逗号分隔），或自行输入：";

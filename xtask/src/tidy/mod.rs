@@ -4,6 +4,7 @@
 mod edges;
 mod rules;
 mod source;
+mod spawns;
 
 use crate::root;
 use anyhow::Context as _;

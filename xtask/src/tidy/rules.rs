@@ -1,7 +1,7 @@
 //! The rules that look at one file, or at names across files.
 
 use super::source::Source;
-use super::{Violation, edges};
+use super::{Violation, edges, spawns};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
@@ -78,6 +78,7 @@ pub fn check(sources: &[Source]) -> Vec<Violation> {
     for source in production {
         found.extend(sizes(source));
         found.extend(process(source));
+        found.extend(spawns::check(source));
         found.extend(vendors(source));
         found.extend(catch_alls(source, &enums));
     }

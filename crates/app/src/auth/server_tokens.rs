@@ -121,8 +121,8 @@ impl TokenStore for ServerTokens {
         Box::pin(async move {
             let path = self.home.join(LOCK);
             let fail = |e: std::io::Error| filled(Word::Because, &[&path.display(), &e]);
-            std::fs::create_dir_all(&self.home).map_err(fail)?;
-            let file = File::options()
+            ostler_host::private_dir(&self.home).map_err(fail)?;
+            let file = ostler_host::private_options()
                 .create(true)
                 .truncate(false)
                 .write(true)

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -176,8 +176,8 @@ impl Logins {
             path: path.display().to_string(),
             error,
         };
-        fs::create_dir_all(&self.home).map_err(fail)?;
-        let mut options = OpenOptions::new();
+        ostler_host::private_dir(&self.home).map_err(fail)?;
+        let mut options = ostler_host::private_options();
         options.create(true).truncate(false).write(true);
         let file = options.open(&path).map_err(fail)?;
         let deadline = Instant::now() + LOCK_PATIENCE;

@@ -105,7 +105,7 @@ impl Boot {
             }
             Endpoint::Unusable(why) => return Err(anyhow!("{name}: {why}")),
         };
-        let tools = self.tool_settings(self.key_variables())?;
+        let tools = self.tool_settings(&self.key_variables())?;
         let start = self.loaded.config.tools.mcp_start_seconds.max(1);
         let around = Surroundings {
             version: crate::VERSION.into(),

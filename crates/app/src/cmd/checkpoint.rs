@@ -83,6 +83,7 @@ fn limits(boot: &Boot) -> Limits {
     let context = &boot.loaded.config.context;
     Limits {
         quota: context.checkpoint_quota.0,
+        history: context.checkpoint_history.0,
         time: Duration::from_secs(context.checkpoint_seconds),
         user_home: boot.places.user_home.clone(),
         excluded: vec![boot.places.home.clone(), boot.sessions_dir()],
@@ -165,6 +166,12 @@ fn show(store: &Checkpoints, id: u64, format: Listing) -> anyhow::Result<()> {
     );
     if let Some(why) = record.degraded {
         out.push_str(&filled(Word::CpInPart, &[&spoken(why.word())]));
+    }
+    if let Some(left) = record.history.as_ref().map(|h| h.left).filter(|l| *l > 0) {
+        out.push_str(&match left {
+            u64::MAX => spoken(Word::CpShowsNoHistory).to_owned(),
+            left => filled(Word::CpShowsHistory, &[&text::size(left)]),
+        });
     }
     for path in &record.named {
         out.push_str(&filled(Word::CpNamed, &[&text::one_line(path)]));

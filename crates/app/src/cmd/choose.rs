@@ -48,6 +48,13 @@ pub fn ask(question: &str) -> io::Result<Option<String>> {
     Ok(line)
 }
 
+/// The same, where nothing that was typed before the question could be read may answer it.
+pub fn ask_fresh(question: &str) -> io::Result<Option<String>> {
+    std::thread::sleep(crate::asking::GUARD);
+    ostler_host::keyboard::forget_typed(std::io::stdin());
+    ask(question)
+}
+
 /// The first line of stdin, trimmed.
 pub fn read_line() -> io::Result<Option<String>> {
     let mut bytes = Vec::new();

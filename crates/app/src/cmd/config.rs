@@ -112,7 +112,9 @@ fn get(boot: &Boot, key: &str) -> anyhow::Result<()> {
 fn set(boot: &Boot, layer: Layer, key: &str, value: &str) -> anyhow::Result<()> {
     let path = match layer {
         Layer::Project => boot.places.project_config(),
-        Layer::Default | Layer::User | Layer::Environment | Layer::Flag => user_file(boot),
+        Layer::Default | Layer::User | Layer::Local | Layer::Environment | Layer::Flag => {
+            user_file(boot)
+        }
     };
     let change = Change {
         path: &path,

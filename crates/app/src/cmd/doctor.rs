@@ -65,7 +65,7 @@ impl Finding {
 
     /// The topic for people.
     pub fn topic(&self) -> &'static str {
-        const TOPICS: [(&str, Word); 11] = [
+        const TOPICS: [(&str, Word); 12] = [
             ("version", Word::TopicVersion),
             ("config", Word::TopicConfig),
             ("model", Word::TopicModel),
@@ -73,6 +73,7 @@ impl Finding {
             ("online", Word::TopicOnline),
             ("trust", Word::TopicTrust),
             ("sandbox", Word::TopicSandbox),
+            ("env", Word::TopicEnvironment),
             ("terminal", Word::TopicTerminal),
             ("home", Word::TopicHome),
             ("sessions", Word::TopicSessions),
@@ -123,6 +124,7 @@ pub fn findings(boot: &Arc<Boot>, fault: Option<String>) -> Vec<Finding> {
     findings.push(trust(boot));
     findings.extend(hooks(boot));
     findings.push(sandbox(boot));
+    findings.extend(withheld(boot));
     findings.extend(programs(boot));
     findings.push(terminal(boot));
     findings.push(health::home(&boot.places.home));
@@ -236,6 +238,12 @@ fn configuration(boot: &Boot, fault: Option<String>) -> Vec<Finding> {
     let keys = boot.dotenv.warnings.iter().cloned().chain(logins);
     for notice in notices.chain(keys) {
         findings.push(Finding::new(Status::Note, "config", notice));
+    }
+    let loose = crate::home::loose(&boot.places);
+    if let Some(first) = loose.first() {
+        let text = filled(Word::DocLoose, &[&loose.len(), &first.display()]);
+        let fix = filled(Word::DocTighten, &[&boot.places.home.display()]);
+        findings.push(Finding::new(Status::Note, "config", text).fix(fix));
     }
     if let Err(error) = boot.policy() {
         let fix = spoken(Word::DocMendRule);
@@ -468,6 +476,13 @@ fn sandbox(boot: &Boot) -> Finding {
         return Finding::ok("sandbox", text);
     }
     finding(Status::Ok, filled(Word::DocMissing, &[&text, &missing]))
+}
+
+/// Variables that children do not get, by name.
+fn withheld(boot: &Boot) -> Option<Finding> {
+    let names = boot.withheld_variables();
+    let text = || filled(Word::DocWithheld, &[&names.join(", ")]);
+    (!names.is_empty()).then(|| Finding::ok("env", text()))
 }
 
 fn programs(boot: &Arc<Boot>) -> Vec<Finding> {

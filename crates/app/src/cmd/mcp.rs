@@ -5,7 +5,7 @@ use super::text;
 use crate::auth::{Loopback, browser_is_here, open_browser};
 use crate::boot::{Boot, UsageError};
 use crate::config::diagnose::is_secret;
-use crate::config::files::{self, Access};
+use crate::config::files;
 use crate::config::layers::read_text;
 use crate::config::paths::absolute;
 use crate::config::plugins::{Configured, PluginConfig, PluginKind, Scope, ServerFile};
@@ -140,7 +140,8 @@ fn change(
     let mut file = read(boot, path)?;
     with(&mut file)?;
     let text = serde_json::to_string_pretty(&file)? + "\n";
-    files::write(path, text.as_bytes(), Access::AsBefore)
+    let access = files::access_in(&boot.places.home, path);
+    files::write(path, text.as_bytes(), access)
         .with_context(|| filled(Word::CannotBeWritten, &[&path.display()]))
 }
 

@@ -149,8 +149,10 @@ fn edit(boot: &Boot, memory: &Memory, id: &str) -> anyhow::Result<u8> {
 fn opened(editor: &str, path: &Path) -> std::io::Result<std::process::ExitStatus> {
     let mut words = editor.split_whitespace();
     let program = words.next().unwrap_or(editor);
-    std::process::Command::new(program)
-        .args(words)
-        .arg(path)
-        .status()
+    let mut command = std::process::Command::new(program);
+    // Editors read settings of the folder they start in, which is not to be the project.
+    if let Some(folder) = path.parent() {
+        command.current_dir(folder);
+    }
+    command.args(words).arg(path).status()
 }

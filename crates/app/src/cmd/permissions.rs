@@ -15,7 +15,7 @@ use crate::speech::{filled, many, spoken};
 use anyhow::anyhow;
 use jiff::Timestamp;
 use ostler_engine::audit::{self, Audited, Fate, Kind};
-use ostler_engine::policy::{self, Call, Policy, Posture, Rule, Verdict};
+use ostler_engine::policy::{self, Call, Containment, Decision, Policy, Posture, Rule, Verdict};
 use ostler_engine::tool::Scope;
 use ostler_engine::tools::Tools;
 use ostler_engine::{log, resolve};
@@ -57,7 +57,12 @@ pub async fn run(start: Lenient, args: Permissions) -> anyhow::Result<u8> {
 }
 
 fn scope(boot: &Boot) -> Scope {
-    Scope::new(&boot.places.root, boot.places.user_home.clone()).with_shell(&boot.shell())
+    let settings = crate::sandbox::settings(boot).ok();
+    let temp = settings.and_then(|settings| settings.seen_as_tmp());
+    Scope::new(&boot.places.root, boot.places.user_home.clone())
+        .with_shell(&boot.shell())
+        .held_by(boot.containment())
+        .with_temp(temp, crate::sandbox::granted(boot))
 }
 
 /// What a check answers.
@@ -68,6 +73,8 @@ struct Checked {
     layer: Option<&'static str>,
     reason: &'static str,
     effects: Vec<String>,
+    /// What holds the command if it runs; none for a tool that runs no command.
+    confined: Option<&'static str>,
 }
 
 async fn check(boot: &Boot, tool: &str, args: &str, format: Listing) -> anyhow::Result<()> {
@@ -91,12 +98,16 @@ async fn check(boot: &Boot, tool: &str, args: &str, format: Listing) -> anyhow::
     });
     let checked = Checked {
         decision: word(decision.verdict),
-        rule: decision.rule,
+        rule: decision.rule.clone(),
         layer: written.map(|rule| rule.layer.name()),
         reason: match format {
             Listing::Json => Language::English.say(decision.reason),
             Listing::Text => spoken(decision.reason),
         },
+        confined: accesses
+            .iter()
+            .any(|access| matches!(access, Access::Run(_)))
+            .then(|| confinement(&decision, scope.containment)),
         effects: decision.effects,
     };
     if format == Listing::Json {
@@ -113,6 +124,11 @@ async fn check(boot: &Boot, tool: &str, args: &str, format: Listing) -> anyhow::
             .iter()
             .map(|e| filled(Word::PermEffect, &[&e])),
     );
+    lines.extend(
+        checked
+            .confined
+            .map(|confined| filled(Word::PermConfined, &[&confined])),
+    );
     // No allow rule is stronger than an ask rule.
     if decision.verdict == Verdict::Ask && checked.rule.is_none() {
         let rules = policy::propose(&name, &accesses, &scope);
@@ -127,6 +143,15 @@ async fn check(boot: &Boot, tool: &str, args: &str, format: Listing) -> anyhow::
         .map(|line| text::visible(line).replace('\n', " "))
         .collect();
     text::print(&(lines.join("\n") + "\n"))
+}
+
+/// In which sandbox the command would run: the reader's, that of the project, or none.
+fn confinement(decision: &Decision, containment: Containment) -> &'static str {
+    match (containment.has_layer(), decision.runs_as_reader()) {
+        (false, _) => "none",
+        (true, true) => "read_only",
+        (true, false) => "project",
+    }
 }
 
 fn word(verdict: Verdict) -> &'static str {

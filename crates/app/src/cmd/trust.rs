@@ -41,7 +41,7 @@ pub fn at_start(boot: Arc<Boot>) -> anyhow::Result<Arc<Boot>> {
     text::say(shown(&boot.places.root, workspace).trim_end());
     let answer = loop {
         let question = spoken(Word::TrustKeys);
-        let line = choose::ask(question)?.unwrap_or_default();
+        let line = choose::ask_fresh(question)?.unwrap_or_default();
         match line.to_ascii_lowercase().as_str() {
             "t" | "trust" => break Answer::Trusted,
             "v" | "never" => break Answer::Refused,
@@ -78,7 +78,7 @@ fn trust(boot: &Boot, sure: bool) -> anyhow::Result<u8> {
     let yes = match (sure, Person::look()) {
         (true, _) => true,
         (false, Person::Here) => {
-            let line = choose::ask(spoken(Word::TrustYesNo))?.unwrap_or_default();
+            let line = choose::ask_fresh(spoken(Word::TrustYesNo))?.unwrap_or_default();
             matches!(line.to_ascii_lowercase().as_str(), "y" | "yes")
         }
         (false, Person::Away) => {

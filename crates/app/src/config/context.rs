@@ -21,6 +21,8 @@ pub struct ContextConfig {
     pub checkpoints: bool,
     /// What the checkpoints of a project may take, like "4GB". Only your own file may set this.
     pub checkpoint_quota: ByteSize,
+    /// What a checkpoint keeps of the repository's history, like "256MB"; the newest first. 0 keeps none. Only your own file may set this.
+    pub checkpoint_history: ByteSize,
     /// Seconds that one checkpoint may take. Only your own file may set this.
     pub checkpoint_seconds: u64,
 }
@@ -33,6 +35,7 @@ impl Default for ContextConfig {
             archive_quota: ByteSize(500_000_000),
             checkpoints: true,
             checkpoint_quota: ByteSize(4_000_000_000),
+            checkpoint_history: ByteSize(256_000_000),
             checkpoint_seconds: 10,
         }
     }

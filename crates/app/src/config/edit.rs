@@ -10,7 +10,7 @@ use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, TableLike, Value};
 
 use super::diagnose::{ConfigError, Notice, Report, Severity, file_report};
 use super::env::split_key;
-use super::files::{self, Access};
+use super::files;
 use super::layers::{inspect, read_text};
 use super::legacy::current_name;
 use super::paths::Places;
@@ -86,7 +86,7 @@ pub fn set(change: Change<'_>, places: &Places, tools: &[&str]) -> Result<Change
             } else {
                 text
             };
-            save(change.path, &name, &text)?;
+            save(change.path, places, &text)?;
             let mut key = String::new();
             keys.iter().for_each(|part| push_key(&mut key, part));
             return Ok(Changed {
@@ -121,8 +121,10 @@ pub fn init(path: &Path, places: &Places) -> Result<PathBuf, ConfigError> {
     }
 }
 
-pub(super) fn save(path: &Path, name: &str, text: &str) -> Result<(), ConfigError> {
-    files::write(path, text.as_bytes(), Access::AsBefore)
+pub(super) fn save(path: &Path, places: &Places, text: &str) -> Result<(), ConfigError> {
+    let name = &places.shown(path);
+    let access = files::access_in(&places.home, path);
+    files::write(path, text.as_bytes(), access)
         .map_err(|error| ConfigError::new(vec![unwritable(name, &error)]))
 }
 

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
+use super::paths::is_inside;
 use tempfile::NamedTempFile;
 
 /// How long another process may take to write its change.
@@ -21,8 +22,8 @@ pub struct Lock(#[expect(dead_code, reason = "closing it is what it is for")] Fi
 /// Waits until no other process changes configuration or trust. One lock for all of a home: changes are rare, and a
 /// project's folder gets no file of ours for it.
 pub fn lock(home: &Path) -> io::Result<Lock> {
-    fs::create_dir_all(home)?;
-    let file = File::options()
+    ostler_host::private_dir(home)?;
+    let file = ostler_host::private_options()
         .create(true)
         .truncate(false)
         .write(true)
@@ -63,11 +64,22 @@ pub enum Access {
     Private,
 }
 
+/// What a file gets by where it lies: in our own home it is the person's alone.
+pub fn access_in(home: &Path, path: &Path) -> Access {
+    match is_inside(path, home) {
+        true => Access::Private,
+        false => Access::AsBefore,
+    }
+}
+
 /// Replaces a file, making its directory. A link stays a link: what it points to is replaced.
 pub fn write(path: &Path, bytes: &[u8], access: Access) -> io::Result<()> {
     let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let directory = target.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(directory)?;
+    match access {
+        Access::Private => ostler_host::private_dir(directory)?,
+        Access::AsBefore => fs::create_dir_all(directory)?,
+    }
     // Temporary files are private from the start.
     let mut file = NamedTempFile::new_in(directory)?;
     file.write_all(bytes)?;
@@ -86,12 +98,13 @@ pub fn write(path: &Path, bytes: &[u8], access: Access) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes a file that must not be there yet.
+/// Writes a file for the owner alone that must not be there yet.
 pub fn create(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if let Some(directory) = path.parent() {
-        fs::create_dir_all(directory)?;
+        ostler_host::private_dir(directory)?;
     }
-    let mut file = File::create_new(path)?;
+    let mut options = ostler_host::private_options();
+    let mut file = options.write(true).create_new(true).open(path)?;
     file.write_all(bytes)?;
     file.sync_all()
 }

@@ -93,7 +93,7 @@ pub fn find(wanted: Wanted<'_>, places: KeyPlaces<'_>) -> Result<Option<Key>, Ke
     match wanted.layer {
         // A project decides where this would go, so the general key stays out of it.
         Layer::Project => {}
-        Layer::Default | Layer::User | Layer::Environment | Layer::Flag => {
+        Layer::Default | Layer::User | Layer::Local | Layer::Environment | Layer::Flag => {
             if let Some(value) = set(OVERRIDE) {
                 return wanted.key(value, filled(Word::KeyInVariable, &[&OVERRIDE]));
             }

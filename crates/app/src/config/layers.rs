@@ -15,12 +15,14 @@ use super::files::{Stamp, stamp};
 use super::legacy::{modernise, set_aside};
 use super::merge::merge;
 use super::paths::{Env, Places, anchor_paths};
-use super::project::{drop_user_only, file_items, take_untrusted};
+use super::project::{
+    drop_foreign_keys, drop_user_only, file_items, foreign_variables, take_untrusted,
+};
 use super::schema::{Config, ProviderConfig};
 use super::tree::{
     At, Layer, Node, Place, Source, SourceId, Sources, SyntaxError, Table, Value, parse,
 };
-use super::trust::{Approval, Workspace};
+use super::trust::{Approval, Item, Workspace};
 
 /// Nobody writes a longer configuration by hand.
 pub const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
@@ -62,8 +64,8 @@ pub struct Loaded {
     pub notices: Vec<Notice>,
     /// What of the project needs trust, and whether it has it.
     pub workspace: Workspace,
-    /// The user's and the project's file, when they were read.
-    pub files: [(PathBuf, Stamp); 2],
+    /// The user's, the person's own for the project and the project's file, when they were read.
+    pub files: Vec<(PathBuf, Stamp)>,
     /// The providers as they were before a project's file changed them.
     pub(super) below_project: Vec<ProviderConfig>,
     pub(super) tree: Node,
@@ -110,8 +112,10 @@ pub fn load(inputs: &Inputs<'_>) -> Result<Loaded, ConfigError> {
         None => inputs.places.user_config(),
     };
     // Before they are read, so that no change is missed.
-    let files =
-        [&user_path, &inputs.places.project_config()].map(|path| (path.clone(), stamp(path)));
+    let local_path = inputs.places.local_rules();
+    let files = [&user_path, &local_path, &inputs.places.project_config()]
+        .map(|path| (path.clone(), stamp(path)))
+        .to_vec();
     if let Some(user) = loader.file(&user_path, Layer::User) {
         let user = loader.finish(user, Layer::User, &user_path);
         merge(&mut tree, user, &loader.sources);
@@ -120,6 +124,11 @@ pub fn load(inputs: &Inputs<'_>) -> Result<Loaded, ConfigError> {
         let help = spoken(Word::CfgCheckPath);
         let name = inputs.places.shown(&user_path);
         loader.reports.push(file_report(&name, title, help));
+    }
+    if let Some(local) = loader.file(&local_path, Layer::Local) {
+        let local = loader.only_rules(local);
+        let local = loader.finish(local, Layer::Local, &local_path);
+        merge(&mut tree, local, &loader.sources);
     }
     let mut below_project = Vec::new();
     let project_path = inputs.places.project_config();
@@ -234,6 +243,16 @@ impl<'a> Loader<'a> {
             let mut rest = project.clone();
             let taken = take_untrusted(&mut rest, below, self.places);
             items.extend(taken.items(&self.sources, self.places));
+            let sends = foreign_variables(&project, below);
+            items.extend(sends.iter().map(|(_, variable, host, at)| {
+                let text = filled(Word::TrustSends, &[variable, host]);
+                let what = "providers.api_key_env".to_owned();
+                let normal = format!("{variable} {host}");
+                Item::new(what, self.sources.place(*at), &text, &normal)
+            }));
+            if matches!(approval, Approval::ThisRun) {
+                self.drop_variables(&mut project, &sends);
+            }
             (project, rest)
         });
         let workspace = Workspace::judge(items, approval);
@@ -254,6 +273,45 @@ impl<'a> Loader<'a> {
         (project, workspace)
     }
 
+    /// A run that is trusted as a whole has looked at no single variable.
+    fn drop_variables(&mut self, project: &mut Node, sends: &[(usize, String, String, At)]) {
+        let Some(Value::Array(providers)) =
+            project.get_mut(&["providers"]).map(|node| &mut node.value)
+        else {
+            return;
+        };
+        for (index, variable, host, at) in sends {
+            if let Some(provider) = providers.get_mut(*index) {
+                provider.take(&["api_key_env"]);
+            }
+            let text = filled(Word::CfgForeignVariable, &[variable, host]);
+            self.notices
+                .push(Notice::warning(self.sources.place(*at), text));
+        }
+    }
+
+    /// The rules of a file that is for rules alone.
+    fn only_rules(&mut self, mut tree: Node) -> Node {
+        let mut rules = Node::new(Value::Table(Table::new()), tree.at);
+        for list in RuleList::ALL {
+            let path = ["permissions", list.key()];
+            if let Some(node) = tree.take(&path) {
+                rules.put_new(&path, node).ok();
+            }
+        }
+        let empty = |node: &Node| node.as_table().is_none_or(Table::is_empty);
+        let section = tree.get(&["permissions"]);
+        if section.is_some_and(empty) {
+            tree.take(&["permissions"]);
+        }
+        if !empty(&tree) {
+            let place = self.sources.place(tree.at);
+            let text = spoken(Word::CfgOnlyRules);
+            self.notices.push(Notice::warning(place, text));
+        }
+        rules
+    }
+
     fn switches(&mut self, tree: &mut Node) {
         gather_switches(tree, self.tools, (&self.sources, &mut self.notices));
     }
@@ -261,11 +319,15 @@ impl<'a> Loader<'a> {
     /// Checks a layer and brings it into the form that layers are merged in.
     fn finish(&mut self, mut tree: Node, layer: Layer, file: &Path) -> Node {
         match layer {
-            Layer::Project => drop_user_only(&mut tree, &self.sources, &mut self.notices),
+            Layer::Project => {
+                drop_user_only(&mut tree, &self.sources, &mut self.notices);
+                let notices = &mut self.notices;
+                drop_foreign_keys(&mut tree, self.places, &self.sources, notices);
+            }
             Layer::Environment | Layer::Flag => {
                 modernise(&mut tree, &self.sources, &mut self.notices);
             }
-            Layer::Default | Layer::User => {}
+            Layer::Default | Layer::User | Layer::Local => {}
         }
         set_aside(&mut tree, &self.sources, &mut self.notices);
         self.switches(&mut tree);
@@ -280,7 +342,7 @@ impl<'a> Loader<'a> {
         mut self,
         tree: Node,
         project: Project,
-        files: [(PathBuf, Stamp); 2],
+        files: Vec<(PathBuf, Stamp)>,
     ) -> Result<Loaded, ConfigError> {
         if !self.reports.is_empty() {
             return Err(ConfigError::new(self.reports));
@@ -397,6 +459,11 @@ impl Loaded {
     /// Where a key was set, if it was.
     pub fn place(&self, path: &[&str]) -> Option<Place> {
         self.tree.get(path).map(|node| self.sources.place(node.at))
+    }
+
+    /// The layer that set a key, if one did.
+    pub fn layer_of(&self, path: &[&str]) -> Option<Layer> {
+        self.tree.get(path).map(|node| self.sources.layer(node.at))
     }
 
     fn provider_node(&self, name: &str) -> Option<&Node> {

@@ -124,6 +124,6 @@ fn same_name(there: &Node, item: &Node, sources: &Sources) -> bool {
         Layer::Environment => {
             there.to_ascii_lowercase().replace('-', "_") == name.replace('-', "_")
         }
-        Layer::Default | Layer::User | Layer::Project | Layer::Flag => there == name,
+        Layer::Default | Layer::User | Layer::Local | Layer::Project | Layer::Flag => there == name,
     }
 }

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::tree::{Node, Value};
+use super::trust::hash;
 
 /// Keys whose relative paths start at the file they are written in.
 const BESIDE: [&[&str]; 5] = [
@@ -21,8 +22,12 @@ const BESIDE: [&[&str]; 5] = [
 /// Keys whose relative paths start at the root.
 const IN_ROOT: [&[&str]; 2] = [&["sandbox", "allow_write"], &["sandbox", "workspace_root"]];
 
+/// In Ostler's home, what the person keeps for single projects.
+const LOCAL: &str = "projects";
+/// Hex digits of a project's path that no other path can be made to have.
+const LOCAL_DIGEST: usize = 32;
 /// In Ostler's home, what only Ostler and the person change.
-const RESERVED: [&str; 11] = [
+const RESERVED: [&str; 12] = [
     "archive",
     "cache",
     "checkpoints",
@@ -32,6 +37,7 @@ const RESERVED: [&str; 11] = [
     "mcp.json",
     "memory",
     "prefixes",
+    LOCAL,
     "sessions",
     "trust.json",
 ];
@@ -106,6 +112,15 @@ impl Places {
 
     pub fn user_config(&self) -> PathBuf {
         self.home.join("config.toml")
+    }
+
+    /// The person's own rules for this project. The name tells the project for people, the digest tells it apart.
+    pub fn local_rules(&self) -> PathBuf {
+        let digest = hash(&[self.root.as_os_str().as_encoded_bytes()]);
+        let digest = digest.get(..LOCAL_DIGEST).unwrap_or(&digest);
+        let name = ostler_engine::store::project_name(&self.root);
+        let folder = self.home.join(LOCAL).join(format!("{name}-{digest}"));
+        folder.join("permissions.toml")
     }
 
     pub fn project_config(&self) -> PathBuf {
@@ -184,10 +199,12 @@ pub fn config_files(places: &Places, config_flag: Option<&Path>) -> Vec<ConfigFi
     let files = [
         ("keys", places.dotenv()),
         ("user", user),
+        ("local", places.local_rules()),
         ("project", places.project_config()),
     ];
     files
         .into_iter()
+        .filter(|(what, path)| *what != "local" || path.is_file())
         .map(|(what, path)| ConfigFile {
             what,
             exists: path.is_file(),

@@ -198,7 +198,9 @@ pub fn gather(loaded: &Loaded, places: &Places, notices: &mut Vec<Notice>) -> Ve
             plugin: plugin.clone(),
             scope: match layer {
                 Layer::Project => Scope::Project,
-                Layer::Default | Layer::User | Layer::Environment | Layer::Flag => Scope::User,
+                Layer::Default | Layer::User | Layer::Local | Layer::Environment | Layer::Flag => {
+                    Scope::User
+                }
             },
             place: place.map_or_else(String::new, |place| place.to_string()),
         });

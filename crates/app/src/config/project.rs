@@ -15,7 +15,7 @@ use super::tree::{At, Node, Place, Sources, Value, position, push_key};
 use super::trust::{Item, hash};
 
 /// Never from a project, trusted or not.
-const USER_ONLY: [&[&str]; 15] = [
+const USER_ONLY: [&[&str]; 16] = [
     &["agent", "max_children"],
     &["agent", "max_depth"],
     &["agent", "max_steps"],
@@ -26,6 +26,7 @@ const USER_ONLY: [&[&str]; 15] = [
     &["budget"],
     &["context", "archive_quota"],
     &["context", "checkpoint_quota"],
+    &["context", "checkpoint_history"],
     &["context", "checkpoint_seconds"],
     &["sandbox", "layer"],
     &["serve"],
@@ -66,7 +67,11 @@ const MAX_CONTENT: u64 = 16 * 1024 * 1024;
 const ORDERED: [(&[&str], &[&str], usize); 6] = [
     (&["context", "checkpoints"], &["false", "true"], 1),
     (&["permissions", "mode"], &["allow", "ask", "deny"], 1),
-    (&["permissions", "headless"], &["allow", "deny"], 0),
+    (
+        &["permissions", "headless"],
+        &["allow", "sandbox", "deny"],
+        1,
+    ),
     (&["permissions", "subagent"], &["headless", "inherit"], 1),
     (&["sandbox", "bash"], &["off", "enforce", "require"], 1),
     (&["sandbox", "network"], &["true", "false"], 1),
@@ -83,6 +88,60 @@ pub fn drop_user_only(root: &mut Node, sources: &Sources, notices: &mut Vec<Noti
             notices.push(Notice::warning(sources.place(node.at), text));
         }
     }
+}
+
+/// A project's key file lies in the project and holds no key of ours, trusted or not.
+pub fn drop_foreign_keys(
+    root: &mut Node,
+    places: &Places,
+    sources: &Sources,
+    notices: &mut Vec<Notice>,
+) {
+    let Some(Value::Array(providers)) = root.get_mut(&["providers"]).map(|node| &mut node.value)
+    else {
+        return;
+    };
+    for provider in providers {
+        let Some(written) = provider.get(&["api_key_file"]).and_then(Node::as_str) else {
+            continue;
+        };
+        let path = absolute(written, &places.root, places.user_home.as_deref());
+        let sealed = places.sealed().iter().any(|file| is_inside(&path, file));
+        if is_inside(&path, &places.root) && !is_inside(&path, &places.home) && !sealed {
+            continue;
+        }
+        if let Some(node) = provider.take(&["api_key_file"]) {
+            let text = filled(Word::CfgForeignKey, &[&path.display()]);
+            notices.push(Notice::warning(sources.place(node.at), text));
+        }
+    }
+}
+
+/// Variables that a project's providers send to their hosts although no provider of the person or of ours knows them.
+pub fn foreign_variables(root: &Node, below: &Node) -> Vec<(usize, String, String, At)> {
+    let list = |node: &Node| -> Vec<Node> {
+        let providers = node.get(&["providers"]).and_then(Node::as_array);
+        providers.unwrap_or(&[]).to_vec()
+    };
+    let named = |provider: &Node| {
+        let name = provider.get(&["api_key_env"]).and_then(Node::as_str);
+        name.map(str::to_owned)
+    };
+    let built_in = ostler_llm::builtin_providers();
+    let built_in = super::providers::built_in(built_in);
+    let mut known: Vec<String> = list(below).iter().filter_map(named).collect();
+    known.extend(built_in.into_iter().filter_map(|one| one.api_key_env));
+    let providers = list(root);
+    let sends = providers
+        .iter()
+        .enumerate()
+        .filter_map(|(index, provider)| {
+            let variable = named(provider).filter(|name| !known.contains(name))?;
+            let host = provider.get(&["base_url"]).and_then(Node::as_str);
+            let host = host.unwrap_or("?").to_owned();
+            Some((index, variable, host, provider.at))
+        });
+    sends.collect()
 }
 
 /// Takes out of a project's file what needs trust. `below` is what the layers under it say.

@@ -20,7 +20,7 @@ const INDENT: &str = "    ";
 #[derive(Debug, Clone, Copy)]
 pub struct RuleFile<'a> {
     pub path: &'a Path,
-    /// Whose file it is: User or Project.
+    /// Whose file it is: User, Local or Project.
     pub layer: Layer,
     pub places: &'a Places,
     pub tools: &'a [&'a str],
@@ -97,9 +97,10 @@ impl<'a> RuleFile<'a> {
         let old = match (old, self.layer) {
             (Some(old), _) => old,
             (None, Layer::Project) => OPENING.to_owned(),
-            (None, Layer::Default | Layer::User | Layer::Environment | Layer::Flag) => {
-                String::new()
-            }
+            (
+                None,
+                Layer::Default | Layer::User | Layer::Local | Layer::Environment | Layer::Flag,
+            ) => String::new(),
         };
         let context = (self.places, self.tools);
         let (errors, _) = inspect(old.clone(), self.path, self.layer, context);
@@ -153,7 +154,7 @@ impl Draft<'_> {
             return Err(ConfigError::new(errors));
         }
         let bom = if starts_with_bom(path) { BOM } else { "" };
-        save(path, &places.shown(path), &format!("{bom}{text}"))
+        save(path, places, &format!("{bom}{text}"))
     }
 }
 

@@ -300,7 +300,9 @@ pub enum PermissionMode {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Headless {
+    /// Edits in the project and commands that the sandbox holds run, the rest is refused.
     #[default]
+    Sandbox,
     Allow,
     Deny,
 }

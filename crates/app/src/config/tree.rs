@@ -15,6 +15,8 @@ use toml::de::{DeTable, DeValue};
 pub enum Layer {
     Default,
     User,
+    /// The person's own rules for one project, in Ostler's home.
+    Local,
     Project,
     Environment,
     Flag,
@@ -25,6 +27,7 @@ impl Layer {
         match self {
             Layer::Default => "default",
             Layer::User => "user",
+            Layer::Local => "local",
             Layer::Project => "project",
             Layer::Environment => "environment",
             Layer::Flag => "flag",

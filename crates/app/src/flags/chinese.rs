@@ -72,6 +72,7 @@ const TABLE: &[(&str, &str)] = &[
     ("What may run without asking: ask, auto or yolo", "无需询问即可运行的范围：ask、auto 或 yolo"),
     ("Allow everything that no rule denies", "允许规则未拒绝的一切"),
     ("Only these tools, comma-separated; !name leaves one out", "只用这些工具，以逗号分隔；!name 排除一个"),
+    ("A rule for this run: what it speaks of may run unasked, like Net(example.com)", "本次运行的规则：所涉内容无需询问即可运行，例如 Net(example.com)"),
     ("Run commands without the operating system's sandbox", "不使用操作系统的沙箱运行命令"),
     ("Trust what this project's files bring, for this run only", "仅在本次运行中信任此项目文件带来的内容"),
     ("Do not begin without every MCP server", "MCP 服务器未全部就绪则不开始"),

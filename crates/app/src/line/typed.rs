@@ -1,10 +1,15 @@
-//! What the person types, line by line. A line that was there before a question is no answer to it.
+//! What the person types, line by line. A line that was there before a question could be read is no answer to it, nor is
+//! one of several that come at once.
 
+use crate::ops::Line;
 use std::collections::VecDeque;
+use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
 /// Lines typed ahead that are kept.
 const MAX_EARLY: usize = 1024;
+/// Lines that come closer than this are a paste: nobody types one as fast.
+const PASTED: Duration = Duration::from_millis(200);
 
 /// What a line is wanted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,22 +20,42 @@ pub enum Want {
     Command,
 }
 
+/// A line that was typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Said {
+    Line(String),
+    /// It was typed before it was wanted, and stands above.
+    Early(String),
+    /// The question was not open when it came, or others came with it.
+    NoAnswer(String),
+    /// The end of the input.
+    Over,
+}
+
 pub struct Typed {
-    lines: mpsc::Receiver<String>,
+    lines: mpsc::Receiver<Line>,
     early: VecDeque<String>,
-    /// The last line was typed before it was wanted, and stands above.
-    pub was_early: bool,
+    /// The last line that came while a question stood there, and what may be the answer to it.
+    last: Option<Instant>,
+    candidate: Option<Line>,
+    /// A line that came with another, and is no answer.
+    refused: Option<String>,
+    /// Since when a question takes an answer.
+    open: Option<Instant>,
     closed: bool,
     /// A script (not by hand) knows what will be asked, and writes its answers ahead.
     pub by_hand: bool,
 }
 
 impl Typed {
-    pub fn new(lines: mpsc::Receiver<String>, by_hand: bool) -> Self {
+    pub fn new(lines: mpsc::Receiver<Line>, by_hand: bool) -> Self {
         Self {
             lines,
             early: VecDeque::new(),
-            was_early: false,
+            last: None,
+            candidate: None,
+            refused: None,
+            open: None,
             closed: false,
             by_hand,
         }
@@ -44,32 +69,102 @@ impl Typed {
         }
     }
 
-    /// The next line; None at the end of input. Only a prompt may have been typed ahead.
-    pub async fn next(&mut self, want: Want) -> Option<String> {
+    /// The next line. Only a prompt may have been typed ahead. Nothing is lost when this is dropped.
+    pub async fn next(&mut self, want: Want) -> Said {
+        if want == Want::Answer && self.by_hand {
+            return self.next_answer().await;
+        }
+        self.reject_candidate();
         if want == Want::Prompt
             && let Some(line) = self.early.pop_front()
         {
-            self.was_early = true;
-            return Some(line);
+            return Said::Early(line);
         }
-        self.was_early = false;
+        match self.receive().await {
+            Some(line) => Said::Line(line.text),
+            None => Said::Over,
+        }
+    }
+
+    /// A line that came after the question was open, with no other close to it.
+    async fn next_answer(&mut self) -> Said {
+        if let Some(line) = self.refused.take() {
+            return Said::NoAnswer(line);
+        }
+        loop {
+            let Some(candidate) = &self.candidate else {
+                let Some(line) = self.receive().await else {
+                    return Said::Over;
+                };
+                let is_close = |last: Instant| line.at.saturating_duration_since(last) < PASTED;
+                let is_pasted = self.last.is_some_and(is_close);
+                let is_open = self.open.is_some_and(|open| line.at >= open);
+                self.last = Some(line.at);
+                if is_pasted || !is_open {
+                    return Said::NoAnswer(line.text);
+                }
+                self.candidate = Some(line);
+                continue;
+            };
+            let until = candidate.at + PASTED;
+            tokio::select! {
+                biased;
+                more = self.lines.recv() => match more {
+                    Some(more) if more.at < until => {
+                        self.last = Some(more.at);
+                        self.refused = Some(more.text);
+                        let first = self.candidate.take();
+                        return Said::NoAnswer(first.map(|line| line.text).unwrap_or_default());
+                    }
+                    // It waits for what is asked next.
+                    Some(more) => {
+                        self.last = Some(more.at);
+                        self.keep(&more.text);
+                    }
+                    None => self.closed = true,
+                },
+                () = tokio::time::sleep_until(until.into()) => {}
+            }
+            if let Some(line) = self.candidate.take() {
+                return Said::Line(line.text);
+            }
+        }
+    }
+
+    /// What was not taken as an answer is kept like a line that was typed ahead.
+    fn reject_candidate(&mut self) {
+        let candidate = self.candidate.take().map(|line| line.text);
+        for line in candidate.into_iter().chain(self.refused.take()) {
+            self.keep(&line);
+        }
+    }
+
+    async fn receive(&mut self) -> Option<Line> {
         let line = self.lines.recv().await;
         self.closed |= line.is_none();
         line
     }
 
-    /// Ready for a question: what was typed so far is kept for later.
+    /// A question is put: what was typed so far is kept for later, and nothing answers yet.
     pub fn set_aside(&mut self) {
+        self.open = None;
+        self.reject_candidate();
         while self.by_hand
             && self.early.len() < MAX_EARLY
             && let Ok(line) = self.lines.try_recv()
         {
-            self.early.push_back(line);
+            self.last = Some(line.at);
+            self.keep(&line.text);
         }
     }
 
+    /// The question takes an answer from now on.
+    pub fn open(&mut self, now: Instant) {
+        self.open = Some(now);
+    }
+
     /// Listens again after an end that was none.
-    pub fn go_on(&mut self, lines: mpsc::Receiver<String>) {
+    pub fn go_on(&mut self, lines: mpsc::Receiver<Line>) {
         (self.lines, self.closed) = (lines, false);
     }
 
@@ -85,28 +180,79 @@ impl Typed {
 mod tests {
     use super::*;
 
+    fn line(text: &str, at: Instant) -> Line {
+        Line {
+            text: text.into(),
+            at,
+        }
+    }
+
+    /// Times since then have passed, so that nothing is waited for.
+    fn long_ago() -> Instant {
+        let ago = Duration::from_secs(10);
+        Instant::now().checked_sub(ago).expect("a clock that runs")
+    }
+
     #[tokio::test]
     async fn an_answer_is_typed_after_its_question() {
-        for (by_hand, expect) in [
-            (true, ["yes", "typed", "ahead"]),
-            (false, ["typed", "ahead", "yes"]),
-        ] {
+        for by_hand in [true, false] {
+            let start = long_ago();
+            let later = |millis| start + Duration::from_millis(millis);
             let (sender, lines) = mpsc::channel(8);
             let mut typed = Typed::new(lines, by_hand);
-            for line in ["typed", "ahead"] {
-                sender.send(line.to_owned()).await.unwrap();
+            for text in ["typed", "ahead"] {
+                sender.send(line(text, start)).await.unwrap();
             }
             typed.set_aside();
-            sender.send("yes".into()).await.unwrap();
+            // Before the question is open, and after.
+            sender.send(line("y", later(300))).await.unwrap();
+            typed.open(later(500));
+            sender.send(line("yes", later(1_500))).await.unwrap();
             drop(sender);
-            let got = [
-                typed.next(Want::Answer).await,
-                typed.next(Want::Prompt).await,
-                typed.next(Want::Prompt).await,
-            ];
-            assert_eq!(got, expect.map(|line| Some(line.to_owned())), "{by_hand}");
-            assert_eq!(typed.next(Want::Prompt).await, None);
+            let said = |text: &str| Said::Line(text.into());
+            let early = |text: &str| Said::Early(text.into());
+            let (wants, expect) = match by_hand {
+                true => (
+                    [Want::Answer, Want::Answer, Want::Prompt, Want::Prompt],
+                    [
+                        Said::NoAnswer("y".into()),
+                        said("yes"),
+                        early("typed"),
+                        early("ahead"),
+                    ],
+                ),
+                false => (
+                    [Want::Answer, Want::Answer, Want::Prompt, Want::Prompt],
+                    [said("typed"), said("ahead"), said("y"), said("yes")],
+                ),
+            };
+            for (want, expect) in wants.into_iter().zip(expect) {
+                assert_eq!(typed.next(want).await, expect, "{by_hand}");
+            }
+            assert_eq!(typed.next(Want::Prompt).await, Said::Over);
             assert!(!typed.listens(Want::Command) && typed.listens(Want::Prompt));
         }
+    }
+
+    #[tokio::test]
+    async fn lines_that_come_at_once_answer_nothing() {
+        let start = long_ago();
+        let later = |millis| start + Duration::from_millis(millis);
+        let (sender, lines) = mpsc::channel(8);
+        let mut typed = Typed::new(lines, true);
+        typed.set_aside();
+        typed.open(start);
+        for (text, at) in [
+            ("y", 1_000),
+            ("and more", 1_001),
+            ("y", 1_002),
+            ("y", 3_000),
+        ] {
+            sender.send(line(text, later(at))).await.unwrap();
+        }
+        for text in ["y", "and more", "y"] {
+            assert_eq!(typed.next(Want::Answer).await, Said::NoAnswer(text.into()));
+        }
+        assert_eq!(typed.next(Want::Answer).await, Said::Line("y".into()));
     }
 }

@@ -65,7 +65,7 @@ impl Desk {
             global: self.global.clone(),
             env: Env::new(),
             places: self.places(),
-            target: target(&self.load(), &self.places()),
+            repository: Repository::judge(&self.load(), &self.places()),
         }
     }
 
@@ -88,41 +88,81 @@ fn read(path: &Path) -> String {
 }
 
 #[test]
-fn the_right_file_gets_the_rule_and_trust_stays() {
-    let untrusted = "[permissions]\nallow = ['Bash(sh:*)']\n";
-    let tightening = "[permissions]\ndeny = ['Bash(rm:*)']\n";
-    for (desk, file, state) in [
-        (Desk::new(), "ostler.toml", State::Trusted),
+fn a_rule_goes_to_the_persons_own_file_or_where_they_choose() {
+    const UNTRUSTED: &str = "[permissions]\nallow = ['Bash(sh:*)']\n";
+    const TIGHTENING: &str = "[permissions]\ndeny = ['Bash(rm:*)']\n";
+    for (make, before, after) in [
         (
-            Desk::new().project(tightening),
-            "ostler.toml",
+            (|| Desk::new()) as fn() -> Desk,
+            State::NotNeeded,
+            Some(State::Trusted),
+        ),
+        (
+            || Desk::new().project(TIGHTENING),
+            State::NotNeeded,
+            Some(State::Trusted),
+        ),
+        (
+            || Desk::new().project(UNTRUSTED).trusted(),
             State::Trusted,
+            Some(State::Trusted),
         ),
-        (
-            Desk::new().project(untrusted).trusted(),
-            "ostler.toml",
-            State::Trusted,
-        ),
-        (
-            Desk::new().project(untrusted),
-            "/home/.ostler/config.toml",
-            State::Untrusted,
-        ),
+        (|| Desk::new().project(UNTRUSTED), State::Untrusted, None),
     ] {
-        let store = desk.store();
-        let place = desk.clean(&store.place());
-        assert!(place.starts_with(file), "{place}");
-        let saved = desk.clean(&store.save("bash(make test*)").unwrap());
-        assert!(saved.starts_with(file), "{saved}");
-        assert_eq!(desk.state(), state, "{file}");
-        let rule = "Bash(make test:*)".to_owned();
-        assert!(desk.allowed().contains(&rule), "{:?}", desk.allowed());
-        // A second time changes nothing, in whichever form.
-        let again = store.save("Bash(make test *)").unwrap();
-        assert!(again.ends_with("(it was there already)"), "{again}");
-        assert_eq!(desk.allowed().iter().filter(|r| **r == rule).count(), 1);
-        assert_eq!(desk.state(), state, "{file}");
+        for keep in Keep::ALL {
+            let desk = make();
+            let store = desk.store();
+            let (file, state) = match (keep, after) {
+                (Keep::Person, _) => ("/home/.ostler/projects/project-", before),
+                (Keep::Repository, Some(after)) => ("ostler.toml", after),
+                (Keep::Repository, None) => {
+                    assert_eq!(store.place(keep), None);
+                    assert!(store.save("Bash(make)", keep).is_err());
+                    continue;
+                }
+            };
+            let place = desk.clean(&store.place(keep).unwrap());
+            assert!(place.starts_with(file), "{place}");
+            let saved = desk.clean(&store.save("bash(make test*)", keep).unwrap());
+            assert!(saved.starts_with(file), "{saved}");
+            assert_eq!(desk.state(), state, "{file}");
+            let rule = "Bash(make test:*)".to_owned();
+            assert!(desk.allowed().contains(&rule), "{:?}", desk.allowed());
+            // A second time changes nothing, in whichever form.
+            let again = store.save("Bash(make test *)", keep).unwrap();
+            assert!(again.ends_with("(it was there already)"), "{again}");
+            assert_eq!(desk.allowed().iter().filter(|r| **r == rule).count(), 1);
+            assert_eq!(desk.state(), state, "{file}");
+        }
     }
+}
+
+#[test]
+fn the_persons_own_file_is_for_rules_of_one_project() {
+    let desk = Desk::new();
+    desk.store().save("Edit(./src/a.rs)", Keep::Person).unwrap();
+    let path = desk.places().local_rules();
+    assert!(read(&path).contains("Edit(./src/a.rs)"));
+    if let Some(mode) = ostler_host::mode_of(&path) {
+        assert_eq!(mode & 0o777, 0o600);
+        let folder = path.parent().and_then(ostler_host::mode_of).unwrap();
+        assert_eq!(folder & 0o777, 0o700);
+    }
+    // A project of the same name elsewhere does not get it.
+    let mut elsewhere = desk.places();
+    elsewhere.root = "/elsewhere/project".into();
+    assert_ne!(elsewhere.local_rules(), path);
+    // Other settings take no effect there, and that is said.
+    let text = read(&path).replace(
+        "[permissions]",
+        "[agent]\nmax_steps = 7\n[permissions]\nmode = 'allow'",
+    );
+    fs::write(&path, text).unwrap();
+    let loaded = desk.load();
+    assert_eq!(loaded.config.permissions.mode, Default::default());
+    assert_ne!(loaded.config.agent.max_steps, 7);
+    assert_eq!(loaded.config.permissions.allow, ["Edit(./src/a.rs)"]);
+    assert!(loaded.notices.iter().any(|n| n.text.contains("alone")));
 }
 
 #[test]
@@ -130,7 +170,7 @@ fn a_run_that_is_trusted_by_a_flag_blesses_nothing() {
     let mut desk = Desk::new().project("[permissions]\nallow = ['Bash(sh:*)']\n");
     desk.global.trust_workspace = true;
     let before = read(&desk.places().project_config());
-    desk.store().save("Bash(ls)").unwrap();
+    assert!(desk.store().save("Bash(ls)", Keep::Repository).is_err());
     assert_eq!(read(&desk.places().project_config()), before);
     desk.global.trust_workspace = false;
     assert_eq!(desk.state(), State::Untrusted);
@@ -140,11 +180,11 @@ fn a_run_that_is_trusted_by_a_flag_blesses_nothing() {
 fn what_others_wrote_meanwhile_is_not_blessed() {
     let desk = Desk::new();
     let store = desk.store();
-    store.save("Bash(ls)").unwrap();
+    store.save("Bash(ls)", Keep::Repository).unwrap();
     let path = desk.places().project_config();
     let evil = read(&path).replace("[\"Bash", "[\"Bash(curl:*)\", \"Bash");
     fs::write(&path, &evil).unwrap();
-    let error = store.save("Bash(make)").unwrap_err();
+    let error = store.save("Bash(make)", Keep::Repository).unwrap_err();
     assert!(
         error.contains("has changed since it was trusted"),
         "{error}"
@@ -156,10 +196,9 @@ fn what_others_wrote_meanwhile_is_not_blessed() {
     let store = desk.store();
     let servers = r#"{"mcpServers": {"x": {"command": "sh"}}}"#;
     fs::write(desk.places().root.join(".mcp.json"), servers).unwrap();
-    assert!(store.save("Bash(make)").is_err());
+    assert!(store.save("Bash(make)", Keep::Repository).is_err());
     assert!(!desk.places().project_config().exists());
-    let place = desk.clean(&desk.store().place());
-    assert!(place.starts_with("/home/.ostler/config.toml"), "{place}");
+    assert_eq!(desk.store().place(Keep::Repository), None);
 }
 
 #[cfg(unix)]
@@ -169,9 +208,9 @@ fn a_link_to_a_file_elsewhere_is_not_written_through() {
     let other = desk.directory.path().join("other.toml");
     fs::write(&other, "[agent]\n").unwrap();
     std::os::unix::fs::symlink(&other, desk.places().project_config()).unwrap();
-    desk.store().save("Bash(ls)").unwrap();
+    assert_eq!(desk.store().place(Keep::Repository), None);
+    assert!(desk.store().save("Bash(ls)", Keep::Repository).is_err());
     assert_eq!(read(&other), "[agent]\n");
-    assert_eq!(desk.allowed(), ["Bash(ls)"]);
 }
 
 #[test]
@@ -195,7 +234,8 @@ fn in_the_persons_own_file_paths_are_absolute() {
         ("mcp__x__y", &["mcp__x__y"]),
     ] {
         let desk = Desk::new().project("[permissions]\nmode = 'allow'\n");
-        desk.store().save(rule).unwrap();
+        let store = desk.store();
+        store.put(&parse(rule).unwrap(), Target::User).unwrap();
         let got: Vec<String> = desk.allowed().iter().map(|r| desk.clean(r)).collect();
         assert_eq!(got, expect, "{rule}");
     }
@@ -205,7 +245,7 @@ fn in_the_persons_own_file_paths_are_absolute() {
 fn bad_rules_and_broken_files_are_refused_and_nothing_is_written() {
     let desk = Desk::new();
     for rule in ["Bash(ls", "", "B ash"] {
-        let error = desk.store().save(rule).unwrap_err();
+        let error = desk.store().save(rule, Keep::Repository).unwrap_err();
         assert!(error.starts_with("the rule cannot be read"), "{error}");
     }
     assert!(!desk.places().project_config().exists());
@@ -213,7 +253,7 @@ fn bad_rules_and_broken_files_are_refused_and_nothing_is_written() {
     let path = desk.places().project_config();
     for broken in ["[permissions\n", "[agent]\neffort = 7\n"] {
         fs::write(&path, broken).unwrap();
-        assert!(store.save("Bash(ls)").is_err());
+        assert!(store.save("Bash(ls)", Keep::Repository).is_err());
         assert_eq!(read(&path), broken);
         assert!(!desk.places().trust().exists());
     }
@@ -228,7 +268,7 @@ fn saves_at_the_same_time_lose_nothing() {
             scope.spawn(move || {
                 for n in 0..5 {
                     let rule = format!("Bash(tool{thread} {n})");
-                    desk.store().save(&rule).unwrap();
+                    desk.store().save(&rule, Keep::Repository).unwrap();
                 }
             });
         }
@@ -242,8 +282,10 @@ fn removing_looks_in_both_files_and_forgets() {
     let desk = Desk::new()
         .user("[permissions]\nallow = ['bash(ls*)', 'Net'] # mine\ndeny = ['Bash(rm:*)']\n");
     let store = desk.store();
-    store.save("Bash(ls:*)").unwrap();
-    store.save("Bash(make)").unwrap();
+    store.save("Bash(ls:*)", Keep::Repository).unwrap();
+    store.save("Bash(make)", Keep::Repository).unwrap();
+    store.save("Bash(ls:*)", Keep::Person).unwrap();
+    let local = desk.clean(&store.place(Keep::Person).unwrap());
     let removed = store.remove("Bash(ls *)", &targets(None)).unwrap();
     let places: Vec<_> = removed
         .iter()
@@ -254,6 +296,7 @@ fn removing_looks_in_both_files_and_forgets() {
         places,
         [
             (user, RuleList::Allow, "bash(ls*)"),
+            (local, RuleList::Allow, "Bash(ls:*)"),
             ("ostler.toml".into(), RuleList::Allow, "Bash(ls:*)"),
         ]
     );

@@ -57,6 +57,7 @@ fn a_working_installation() {
     ok       provider   demo: needs no key
     ok       trust      nothing in this project needs trust
     … sandbox
+    ok       env        not given to commands, hooks and MCP servers, because they look like secrets: MOCK_KEY. `[tools.shell] env_pass` lets one through
     … git
     … shell
     … terminal
@@ -123,6 +124,7 @@ fn a_fresh_machine() {
     ok       provider   demo: needs no key
     ok       trust      nothing in this project needs trust
     … sandbox
+    ok       env        not given to commands, hooks and MCP servers, because they look like secrets: MOCK_KEY. `[tools.shell] env_pass` lets one through
     … git
     … shell
     … terminal

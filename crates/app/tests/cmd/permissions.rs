@@ -38,7 +38,10 @@ fn check_answers_without_running() {
             .keys()
             .map(String::as_str)
             .collect();
-        assert_eq!(keys, ["decision", "rule", "layer", "reason", "effects"]);
+        assert_eq!(
+            keys,
+            ["decision", "rule", "layer", "reason", "effects", "confined"]
+        );
         let text = |key: &str| value[key].as_str().unwrap_or("-").to_owned();
         format!("{} {} {}", text("decision"), text("rule"), text("layer"))
     };
@@ -74,6 +77,7 @@ fn check_answers_without_running() {
     ask: no rule allows it
       effect  run cargo test ^[[2J
       effect  write log
+      confined project
     "#);
 }
 

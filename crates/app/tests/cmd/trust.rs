@@ -222,6 +222,19 @@ fn a_conversation_begins_with_the_question() {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn what_is_typed_before_the_question_is_no_trust() {
+    let space = space();
+    let talk = [
+        ("Bash(make:*)", "t"),
+        ("ne[v]er for this content: ", "n"),
+        ("> ", "/quit"),
+    ];
+    let (text, _) = on_terminal(&space, ["--plain", "--model", "demo"], &talk);
+    assert_eq!(allowed(&space), "[]", "{text}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
 fn the_command_asks_on_a_terminal() {
     for (answer, code, allow) in [
         ("y", 0, "[\"Bash(make:*)\"]"),

@@ -14,6 +14,17 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
+/// Answers a question of the terminal UI, once it takes an answer.
+#[cfg(unix)]
+#[track_caller]
+pub fn answer(term: &mut ostler_testkit::Term, keys: &str) {
+    term.wait_until("a question that takes an answer", |screen| {
+        let mut rows = screen.lines();
+        rows.any(|row| row.starts_with("enter select · ") || row.starts_with("space mark · "))
+    });
+    term.keys(keys);
+}
+
 /// One vendor, one home, one project.
 pub struct Scene {
     pub kind: Kind,

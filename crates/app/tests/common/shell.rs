@@ -42,7 +42,12 @@ pub fn scene(
     servers: &[(&str, String)],
     steps: impl IntoIterator<Item = Step>,
 ) -> Scene {
-    let scene = Scene::with_config(Kind::Chat, more, steps);
+    // What a server's tool does is judged elsewhere.
+    let open = match more.contains("[permissions]") {
+        true => "",
+        false => "\n[permissions]\nheadless = \"allow\"\n",
+    };
+    let scene = Scene::with_config(Kind::Chat, &format!("{more}{open}"), steps);
     for (name, text) in servers {
         scene
             .space

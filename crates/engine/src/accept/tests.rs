@@ -166,7 +166,12 @@ fn a_call_that_stands_in_the_text_counts_when_nothing_else_was_called() {
     let accepted = taken(vec![text(written)], Stop::End, &mut HashSet::new());
     assert_eq!(
         calls(&accepted),
-        [("call", "bash", r#"{"command":"ls"}"#, None)]
+        [(
+            "call",
+            "bash",
+            r#"{"command":"ls"}"#,
+            Some("written as text")
+        )]
     );
     assert_eq!(accepted.message.text.trim(), "Look.");
 

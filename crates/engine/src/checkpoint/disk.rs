@@ -37,7 +37,8 @@ enum Step {
 impl Disk {
     pub fn create(&self, path: &Path) -> io::Result<File> {
         self.step(Step::Write)?;
-        File::create(path)
+        let mut options = ostler_host::private_options();
+        options.write(true).create(true).truncate(true).open(path)
     }
 
     pub fn write(&self, file: &mut File, bytes: &[u8]) -> io::Result<()> {

@@ -2,6 +2,7 @@
 //! The newest checkpoint always stays.
 
 use super::cache::Cache;
+use super::history::History;
 use super::pack::{Hash, Packs, Place, Writer};
 use super::tree::{self, Node};
 use super::{Checkpoints, Error, Record, Result, record};
@@ -82,7 +83,7 @@ impl Checkpoints {
 
     /// A cache that vouches for content on its way out would lie.
     fn drop_unneeded_caches(&self, live: &HashSet<Hash>) {
-        for path in [self.cache_path(), self.git_cache_path()] {
+        for path in self.cache_paths() {
             let packs = Packs::open(&self.packs_dir())
                 .map(|p| p.list)
                 .unwrap_or_default();
@@ -135,7 +136,7 @@ impl Checkpoints {
             .copied()
             .collect();
         list.extend(writer.finish()?);
-        for (cache, path) in [self.cache_path(), self.git_cache_path()].map(|path| {
+        for (cache, path) in self.cache_paths().map(|path| {
             let cache = Cache::load(&path, &packs.list);
             (cache, path)
         }) {
@@ -182,7 +183,13 @@ struct Live {
 impl Live {
     /// The hashes that only this one needs.
     fn add(&mut self, packs: &mut Packs, record: &Record) -> Vec<Hash> {
-        let tops = [record.tree_hash().ok(), record.git_hash().ok().flatten()];
+        let history = record.history.as_ref();
+        let tops = [
+            record.tree_hash().ok(),
+            record.git_hash().ok().flatten(),
+            history.and_then(History::files_hash),
+            history.and_then(History::objects_hash),
+        ];
         let mut todo: Vec<Hash> = tops.into_iter().flatten().collect();
         let mut added = Vec::new();
         while let Some(hash) = todo.pop() {

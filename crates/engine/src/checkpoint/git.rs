@@ -2,7 +2,9 @@
 //! never run.
 
 use super::tree::{Rel, join};
-use std::fs;
+use ostler_host::raw;
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// A larger index is not read; then files that are tracked though ignored are left out.
@@ -49,15 +51,19 @@ impl Repository {
         })
     }
 
+    /// Whether the git folders are the same.
+    pub fn is_at(&self, other: &Self) -> bool {
+        let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        real(&self.dir) == real(&other.dir)
+    }
+
     pub fn exclude(&self) -> PathBuf {
         self.common.join("info/exclude")
     }
 
     /// The tracked paths below a root, in order.
     pub fn tracked(&self, root: &Path) -> Vec<Rel> {
-        let path = self.dir.join("index");
-        let small = fs::metadata(&path).is_ok_and(|m| m.len() <= MAX_INDEX);
-        let bytes = small.then(|| fs::read(&path).ok()).flatten();
+        let bytes = read_small(&self.dir.join("index"), MAX_INDEX);
         let paths = bytes.and_then(|bytes| parse(&bytes)).unwrap_or_default();
         let mut above = Vec::new();
         for part in root
@@ -79,11 +85,21 @@ impl Repository {
 }
 
 fn pointer(path: &Path) -> Option<String> {
-    let meta = fs::symlink_metadata(path).ok()?;
-    if !meta.is_file() || meta.len() > MAX_POINTER {
-        return None;
-    }
-    fs::read_to_string(path).ok()
+    String::from_utf8(read_small(path, MAX_POINTER)?).ok()
+}
+
+/// A regular file of at most so many bytes. It waits for no pipe that a command has put there, and follows no link.
+pub fn read_small(path: &Path, most: u64) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let file = open_regular(path)?;
+    file.take(most + 1).read_to_end(&mut bytes).ok()?;
+    (bytes.len() as u64 <= most).then_some(bytes)
+}
+
+pub fn open_regular(path: &Path) -> Option<File> {
+    let file = raw::open(path).ok()?;
+    file.metadata().ok().filter(fs::Metadata::is_file)?;
+    Some(file)
 }
 
 /// The names in an index of version 2, 3 or 4 with SHA-1 ids.

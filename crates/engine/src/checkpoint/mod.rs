@@ -7,6 +7,8 @@ mod disk;
 mod doomed;
 mod gc;
 mod git;
+mod history;
+mod objects;
 mod pack;
 mod record;
 mod restore;
@@ -17,16 +19,18 @@ mod select;
 mod tests;
 mod text;
 mod tree;
+mod unpushed;
 
 pub use doomed::{Doomed, Reach, Target};
 pub use gc::Collected;
+pub(crate) use git::{Repository, read_small};
+pub use history::History;
 pub use record::{Covers, LeftOut, Record};
 pub use restore::{Git, Guard, Kept, Report, Unseen, What};
 pub use text::Tally;
 
 use cache::Cache;
 use disk::Disk;
-use git::Repository;
 use ostler_wire::{Why as Told, Word};
 use pack::{Hash, Packs};
 use scan::{Halt, Mode, Sink};
@@ -131,6 +135,8 @@ pub struct Limits {
     pub file_bytes: u64,
     /// Bytes of the store.
     pub quota: u64,
+    /// Bytes of the repository's history in one checkpoint.
+    pub history: u64,
     pub time: Duration,
     /// How long to wait for another session.
     pub wait: Duration,
@@ -146,6 +152,7 @@ impl Default for Limits {
             files: 2_000_000,
             file_bytes: 512 << 20,
             quota: 4 << 30,
+            history: 256 << 20,
             time: Duration::from_secs(10),
             wait: Duration::from_secs(10),
             user_home: None,
@@ -362,12 +369,25 @@ impl Checkpoints {
         self.dir.join("git.cache")
     }
 
+    fn history_cache_path(&self) -> PathBuf {
+        self.dir.join("history.cache")
+    }
+
+    fn cache_paths(&self) -> [PathBuf; 3] {
+        [
+            self.cache_path(),
+            self.git_cache_path(),
+            self.history_cache_path(),
+        ]
+    }
+
     /// One at a time, over all processes. Sweeps what a killed one left.
     fn lock(&self) -> Result<File> {
         ostler_host::private_dir(&self.dir)
             .map_err(|e| Error::io(Word::HostMakeFolder, &self.dir, e))?;
         let path = self.dir.join("lock");
-        let open = File::options().create(true).append(true).open(&path);
+        let mut options = ostler_host::private_options();
+        let open = options.create(true).append(true).open(&path);
         let file = open.map_err(|e| Error::io(Word::CpOpen, &path, e))?;
         let begun = Instant::now();
         loop {

@@ -1,5 +1,6 @@
 //! One line of facts per checkpoint: `<id>.json` in the store. Once it is there, all that it points to is.
 
+use super::history::History;
 use super::pack::Hash;
 use super::tree::{Rel, unquote};
 use super::{Error, Result, Stats, Why};
@@ -48,6 +49,8 @@ pub struct Record {
     /// Hash of `HEAD`, refs and index.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub git: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub history: Option<History>,
     pub stats: Stats,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOut>,

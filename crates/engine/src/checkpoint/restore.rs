@@ -100,20 +100,14 @@ impl Checkpoints {
         let now = self.save(&label, &scope, files.clone(), Repeat::Written)?;
         let mut packs = Packs::open(&self.packs_dir())?;
         let plan = self.plan(&mut packs, &now.record, &target, expected.as_ref(), what)?;
-        let git = match what.git {
+        // A repository that is gone comes back with the tree that it belongs to.
+        let is_lost = what.paths.is_empty() && self.has_lost_history(&target);
+        let wanted = if is_lost { Git::Restored } else { what.git };
+        let git = match wanted {
             Git::Left => None,
             Git::Restored => self.plan_git(&mut packs, &now.record, &target, expected.as_ref())?,
         };
-        let unseen: Vec<String> = plan
-            .unseen
-            .iter()
-            .map(|p| tree::quote(p))
-            .chain(
-                git.iter()
-                    .flat_map(|(_, p)| &p.unseen)
-                    .map(|p| format!(".git/{}", tree::quote(p))),
-            )
-            .collect();
+        let unseen = names_of(&plan, git.as_ref().map(|(_, plan)| plan));
         if guard.unseen == Unseen::Refuse && !unseen.is_empty() {
             // A checkpoint of what nobody saw would count as seen at the next try.
             let path = record::path(&self.dir, now.record.id);
@@ -143,6 +137,8 @@ impl Checkpoints {
             "",
         );
         if let Some((repository, plan)) = git {
+            // What cannot be made says so with what belongs into it.
+            let _told = fs::create_dir_all(&repository.dir);
             let cache = Cache::load(&self.git_cache_path(), &packs.list);
             carry_out(
                 &repository.dir,
@@ -153,6 +149,9 @@ impl Checkpoints {
                 &mut report,
                 ".git/",
             );
+        }
+        if wanted == Git::Restored {
+            self.bring_history_back(&mut packs, &target, &mut report)?;
         }
         let label = format!("after rewinding to {id}");
         let after = self.save(&label, &scope, files, Repeat::Reused)?;
@@ -222,15 +221,22 @@ impl Checkpoints {
         target: &Record,
         expected: Option<&Record>,
     ) -> Result<Option<(Repository, Plan)>> {
-        let (Some(repository), Some(now), Some(then)) = (
-            Repository::around(&self.root),
-            now.git_hash()?,
-            target.git_hash()?,
-        ) else {
+        let (Some(repository), Some(then)) = (self.repository_of(target), target.git_hash()?)
+        else {
             return Ok(None);
         };
+        // Without it another one, further up, may be around the root now.
+        let around = Repository::around(&self.root).filter(|now| now.is_at(&repository));
+        let (now, own) = match (around, now.git_hash()?) {
+            (Some(_), Some(now)) => (Some(now), HashMap::new()),
+            (None, _) | (_, None) => self.peek_at_git(packs, &repository)?,
+        };
         let mut folders = Folders::new(packs);
-        let changes = tree::diff(Some(&now), Some(&then), &mut |h| folders.bytes(h))?;
+        let mut load = |hash: &Hash| match own.get(hash) {
+            Some(bytes) => Ok(bytes.clone()),
+            None => folders.bytes(hash),
+        };
+        let changes = tree::diff(now.as_ref(), Some(&then), &mut load)?;
         let seen = expected.map(Record::git_hash).transpose()?.flatten();
         let unseen = unseen(&changes, None, seen, &mut folders)?;
         Ok(Some((repository, Plan { changes, unseen })))
@@ -239,6 +245,14 @@ impl Checkpoints {
     fn absolute(&self, paths: &[Rel]) -> Vec<PathBuf> {
         paths.iter().map(|p| self.root.join(raw::name(p))).collect()
     }
+}
+
+/// What nobody has seen of the tree and of the git folder.
+fn names_of(tree: &Plan, git: Option<&Plan>) -> Vec<String> {
+    let of_git = git.into_iter().flat_map(|plan| &plan.unseen);
+    let of_git = of_git.map(|path| format!(".git/{}", tree::quote(path)));
+    let of_tree = tree.unseen.iter().map(|path| tree::quote(path));
+    of_tree.chain(of_git).collect()
 }
 
 fn carry_out(

@@ -3,6 +3,7 @@
 
 use super::cache::Cache;
 use super::git::Repository;
+use super::history::History;
 use super::pack::{Hash, Packs, Writer};
 use super::scan::{Found, Halt, Look, Mode, Sink};
 use super::select::{Rules, Wanted};
@@ -11,6 +12,7 @@ use super::{
     Checkpoints, Covers, Error, Ignored, Record, Repeat, Result, Scope, Why, below, record,
 };
 use ostler_wire::Word;
+use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::io;
@@ -43,6 +45,25 @@ pub(super) struct Saved {
     /// What a restore that was killed left in the tree.
     pub leftovers: Vec<Rel>,
 }
+
+/// What the looks before found in the git folder, read when it is asked for.
+#[derive(Default)]
+pub(super) struct GitKnown {
+    pub state: OnceCell<Cache>,
+    pub files: OnceCell<Cache>,
+}
+
+/// What a checkpoint has of the repository.
+#[derive(Default)]
+struct GitPart {
+    /// Hash of `HEAD`, refs and index.
+    state: Option<Hash>,
+    history: Option<History>,
+    caches: Vec<(Cache, PathBuf)>,
+}
+
+/// The tree of a git folder, where there is one, and the folders that are in no pack.
+pub(super) type PeekedGit = (Option<Hash>, HashMap<Hash, Vec<u8>>);
 
 impl Checkpoints {
     /// Saves while the lock is held. `files` are saved even if ignored.
@@ -127,7 +148,7 @@ impl Checkpoints {
         let repository = Repository::around(&self.root);
         let mut packs = Packs::open(&self.packs_dir())?;
         let known = Cache::load(&self.cache_path(), &packs.list);
-        let git_known = Cache::load(&self.git_cache_path(), &packs.list);
+        let git_known = GitKnown::default();
         let mut list = packs.list.clone();
         let bytes_before = packs.bytes();
         let room = self.limits.quota.saturating_sub(packs.bytes());
@@ -147,11 +168,7 @@ impl Checkpoints {
             wanted.tracked = repository.tracked(&self.root);
         }
         let mut look = self.look(self.root.clone(), wanted, &known, sink);
-        let rules = match order.mode {
-            Mode::Ruled => Rules::above(&self.root, repository.as_ref()),
-            Mode::All | Mode::Wanted => Rules::default(),
-        };
-        let walked = look.run(order.mode, &rules);
+        let walked = look.run(order.mode, &self.rules(order.mode, repository.as_ref()));
         let Look {
             sink, mut found, ..
         } = look;
@@ -168,8 +185,9 @@ impl Checkpoints {
             }
             Err(halt) => return Err(halt),
         };
-        let (git, mut git_cache, sink) = self.look_at_git(repository.as_ref(), &git_known, sink)?;
-        let mut caches = vec![(&mut git_cache, self.git_cache_path())];
+        let (mut git, sink) = self.look_at_git(repository.as_ref(), &git_known, sink)?;
+        let own = git.caches.iter_mut();
+        let mut caches: Vec<_> = own.map(|(cache, path)| (cache, path.clone())).collect();
         if order.mode != Mode::Wanted {
             caches.push((&mut found.cache, self.cache_path()));
         }
@@ -181,7 +199,8 @@ impl Checkpoints {
             named: order.named.iter().map(|p| tree::quote(p)).collect(),
             degraded: order.degraded,
             tree: crate::hex::hex(&tree),
-            git: git.map(|hash| crate::hex::hex(&hash)),
+            git: git.state.map(|hash| crate::hex::hex(&hash)),
+            history: git.history,
             stats: found.stats,
             left_out: std::mem::take(&mut found.left_out),
         };
@@ -201,6 +220,13 @@ impl Checkpoints {
             cache: found.cache,
             leftovers: found.leftovers,
         })
+    }
+
+    fn rules(&self, mode: Mode, repository: Option<&Repository>) -> Rules {
+        match mode {
+            Mode::Ruled => Rules::above(&self.root, repository),
+            Mode::All | Mode::Wanted => Rules::default(),
+        }
     }
 
     /// Content first, then the record that makes it a checkpoint, then what can be lost.
@@ -272,21 +298,58 @@ impl Checkpoints {
         }
     }
 
-    /// `HEAD`, refs and index. In a linked working tree the refs are shared with others and stay out.
+    /// `HEAD`, refs and index, and the history. In a linked working tree the refs are shared with others and stay out of the
+    /// first.
     fn look_at_git<'a>(
         &'a self,
         repository: Option<&Repository>,
-        known: &'a Cache,
+        known: &'a GitKnown,
         sink: Sink<'a>,
-    ) -> std::result::Result<(Option<Hash>, Cache, Sink<'a>), Halt> {
+    ) -> std::result::Result<(GitPart, Sink<'a>), Halt> {
         let Some(repository) = repository else {
-            return Ok((None, Cache::default(), sink));
+            return Ok((GitPart::default(), sink));
+        };
+        let before = known
+            .state
+            .get_or_init(|| Cache::load(&self.git_cache_path(), &sink.packs.list));
+        let mut wanted = Wanted::default();
+        wanted.named.extend(GIT_PARTS.map(<[u8]>::to_vec));
+        let mut look = self.look(repository.dir.clone(), wanted, before, sink);
+        let state = look.run(Mode::Wanted, &Rules::default())?;
+        let mut caches = vec![(look.found.cache, self.git_cache_path())];
+        let (history, cache, sink) = self.look_at_history(repository, known, look.sink)?;
+        caches.extend(cache.map(|cache| (cache, self.history_cache_path())));
+        let part = GitPart {
+            state: Some(state),
+            history: Some(history),
+            caches,
+        };
+        Ok((part, sink))
+    }
+
+    /// The same without keeping it, with the folders that are in no pack. `None` where nothing is there.
+    pub(super) fn peek_at_git(
+        &self,
+        packs: &mut Packs,
+        repository: &Repository,
+    ) -> Result<PeekedGit> {
+        if !repository.dir.exists() {
+            return Ok((None, HashMap::new()));
+        }
+        let known = Cache::default();
+        let sink = Sink {
+            packs,
+            writer: None,
+            room: 0,
+            folders: HashMap::new(),
         };
         let mut wanted = Wanted::default();
         wanted.named.extend(GIT_PARTS.map(<[u8]>::to_vec));
-        let mut look = self.look(repository.dir.clone(), wanted, known, sink);
-        let hash = look.run(Mode::Wanted, &Rules::default())?;
-        Ok((Some(hash), look.found.cache, look.sink))
+        let mut look = self.look(repository.dir.clone(), wanted, &known, sink);
+        let hash = look
+            .run(Mode::Wanted, &Rules::default())
+            .map_err(halted_by)?;
+        Ok((Some(hash), look.sink.folders))
     }
 }
 
@@ -301,6 +364,7 @@ fn halted_by(halt: Halt) -> Error {
 fn is_like(one: &Record, other: &Record) -> bool {
     one.tree == other.tree
         && one.git == other.git
+        && one.history == other.history
         && one.covers == other.covers
         && one.named == other.named
         && one.left_out == other.left_out

@@ -70,7 +70,7 @@ impl Sink<'_> {
         written || self.packs.find(hash).is_some()
     }
 
-    fn put(&mut self, hash: Hash, bytes: &[u8]) -> Step<()> {
+    pub fn put(&mut self, hash: Hash, bytes: &[u8]) -> Step<()> {
         if self.has(&hash) {
             return Ok(());
         }
@@ -83,7 +83,7 @@ impl Sink<'_> {
         Ok(())
     }
 
-    fn put_folder(&mut self, hash: Hash, bytes: Vec<u8>) -> Step<()> {
+    pub fn put_folder(&mut self, hash: Hash, bytes: Vec<u8>) -> Step<()> {
         if self.writer.is_some() {
             return self.put(hash, &bytes);
         }

@@ -3,6 +3,7 @@
 mod bench;
 mod doomed;
 mod faults;
+mod history;
 mod random;
 
 use super::*;

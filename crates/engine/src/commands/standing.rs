@@ -284,6 +284,7 @@ fn granted(desk: &Desk, grant: &Grant) -> Option<String> {
         Access::Read(path) => Some(may(Word::MayRead, &desk.scope.shown(path))),
         Access::Write(path) => Some(may(Word::MayEdit, &desk.scope.shown(path))),
         Access::Job(id) => Some(id.clone()),
+        Access::History => Some(desk.manner.language.say(Word::AllHistory).into()),
         Access::Memory => None,
     };
     match grant {

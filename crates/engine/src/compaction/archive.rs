@@ -1,5 +1,6 @@
 //! The originals of what was folded: one message a line, as the log has them, for whoever wants to look something up.
 
+use ostler_host::{Depth, Pattern};
 use ostler_wire::{Body, Entry};
 use std::borrow::Borrow;
 use std::fs::OpenOptions;
@@ -63,6 +64,16 @@ pub fn trim(home: &Path, session: &str, quota: u64) {
 
 fn folder(home: &Path) -> PathBuf {
     home.join("archive")
+}
+
+/// The files of this session, as a border has them.
+pub fn own_files(home: &Path, session: &str) -> Pattern {
+    Pattern {
+        base: ostler_host::real_path(&folder(home)),
+        glob: format!("*{}", ending(session)),
+        depth: Depth::FromBase,
+        rule: "the session's own archive".into(),
+    }
 }
 
 fn ending(session: &str) -> String {

@@ -1,7 +1,7 @@
 //! Folding older work into a digest when the window fills up: when it is done, how, and what the person is told.
 //! What a folded log means to a prompt is decided in `past`.
 
-mod archive;
+pub mod archive;
 mod digest;
 mod facts;
 mod past;

@@ -1,5 +1,7 @@
 //! What the commands of one session have in common: their network, made with the first of them, and the proxy on it.
 
+use super::protection::Protection;
+use super::verdict::Verdict;
 use crate::proxy::Proxy;
 use ostler_host::Host;
 use ostler_host::sandbox::{Choice, Error, SharedNetwork};
@@ -10,6 +12,8 @@ use tokio::sync::OnceCell;
 #[derive(Default)]
 pub struct Commons {
     made: OnceCell<Option<Common>>,
+    /// What they may not change although nothing holds it.
+    pub(super) protection: Protection,
 }
 
 pub struct Common {
@@ -18,6 +22,18 @@ pub struct Common {
 }
 
 impl Commons {
+    /// To be called when the session ends and its jobs are gone: ends what commands left in the background, and puts back
+    /// what that changed. One line for the log, if there was something.
+    pub async fn finish(&self) -> Option<String> {
+        let changes = self.protection.finish().await;
+        let verdict = Verdict {
+            changes,
+            ..Verdict::default()
+        };
+        let lines = verdict.lines();
+        (!lines.is_empty()).then(|| lines.trim_end().to_owned())
+    }
+
     /// `None` where the layer has no network to share. What could not be made is tried again by the next command.
     pub async fn get(&self, host: &dyn Host, layer: Choice) -> Result<Option<&Common>, Error> {
         let made = self.made.get_or_try_init(|| make(host, layer)).await?;

@@ -1,7 +1,7 @@
 //! What one command may touch: the settings, less or more by its terms.
 
 use super::{SandboxSettings, Terms};
-use ostler_host::sandbox::Policy;
+use ostler_host::sandbox::{EmptyHome, Network, Policy, UnixSockets};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,32 +9,99 @@ use std::path::{Path, PathBuf};
 /// Most entries of a folder whose one file may be read after all; of larger ones nothing can be.
 const MAX_SIBLINGS: usize = 512;
 const AGENT: &str = "SSH_AUTH_SOCK";
+/// A reader's own folder for temporary files, where folders can be mounted for one command.
+pub const SHARED_MEMORY: &str = "/dev/shm";
+
+/// A command whose policy is wanted.
+pub struct Request<'a> {
+    pub terms: &'a Terms,
+    pub env: &'a [(OsString, OsString)],
+    /// Whether it can reach a host, by a rule or by a grant.
+    pub online: bool,
+    /// The session's folder of artifacts, which models are told to look into.
+    pub artifacts: Option<&'a Path>,
+    /// For a reader without mounts: its own folder for temporary files.
+    pub scratch: Option<&'a Path>,
+}
 
 /// What is sealed stays so, whatever was granted.
-pub fn shape(settings: &SandboxSettings, terms: &Terms, env: &[(OsString, OsString)]) -> Policy {
+pub fn shape(settings: &SandboxSettings, request: &Request<'_>) -> Policy {
+    let terms = request.terms;
     let mut policy = settings.policy.clone();
     policy.forbid_read = lift(&policy.forbid_read, &terms.readable, &settings.sealed);
+    policy.temp = settings.seen_as_tmp();
     if terms.read_only {
-        policy.writable.clear();
-        // Nothing can be changed, so nothing need be compared.
-        policy.protect.clear();
-    } else {
-        let open = |path: &&PathBuf| {
-            let path = real(path);
-            !policy.forbid_read.iter().any(|f| path.starts_with(real(f)))
-        };
-        policy
-            .writable
-            .extend(terms.writable.iter().filter(open).cloned());
+        return read_only(policy, settings, request);
+    }
+    let open = |path: &&PathBuf| {
+        let path = real(path);
+        !policy.forbid_read.iter().any(|f| path.starts_with(real(f)))
+    };
+    let granted: Vec<PathBuf> = terms.writable.iter().filter(open).cloned().collect();
+    policy.writable.extend(granted);
+    let temp = settings.temp.as_ref().map(|temp| temp.scratch.folder());
+    policy.writable.extend(temp);
+    policy
+        .writable
+        .extend(settings.caches.iter().map(|caches| caches.folder.clone()));
+    if request.online || policy.network == Network::On {
+        policy.writable.extend(settings.downloads.iter().cloned());
     }
     if terms.ssh_agent {
-        let agent = env.iter().find(|(name, _)| name == AGENT);
+        let agent = request.env.iter().find(|(name, _)| name == AGENT);
         let agent = agent.map(|(_, path)| PathBuf::from(path));
         policy
             .sockets
             .extend(agent.filter(|path| path.is_absolute()));
     }
     policy
+}
+
+/// For a command that only reads: what could be written is seen instead, the home is empty but for what is named, and
+/// there is no network and no socket.
+fn read_only(policy: Policy, settings: &SandboxSettings, request: &Request<'_>) -> Policy {
+    let reader = &settings.reader;
+    let mut shown = reader.shown.clone();
+    shown.extend(policy.writable.iter().cloned());
+    shown.extend(request.artifacts.map(Path::to_owned));
+    shown.extend(request.terms.readable.iter().cloned());
+    let mut forbid_read = policy.forbid_read;
+    forbid_read.extend(reader.hidden.iter().cloned());
+    let is_empty = |path: &PathBuf| {
+        let home = reader.home.as_deref();
+        home.is_some_and(|home| real(path).starts_with(real(home)))
+    };
+    let holds_home = |path: &PathBuf| {
+        let home = reader.home.as_deref();
+        home.is_some_and(|home| real(home).starts_with(real(path)))
+    };
+    let private = match request.scratch {
+        Some(_) => Vec::new(),
+        None => vec![PathBuf::from(SHARED_MEMORY)],
+    };
+    Policy {
+        writable: request.scratch.map(Path::to_owned).into_iter().collect(),
+        // Nothing can be changed, so nothing need be compared.
+        protect: Vec::new(),
+        // In an empty home there is nothing to be closed.
+        closed: policy
+            .closed
+            .into_iter()
+            .filter(|path| !is_empty(path))
+            .collect(),
+        visible: policy
+            .visible
+            .into_iter()
+            .filter(|path| !holds_home(path))
+            .collect(),
+        empty_home: reader.home.clone().map(|home| EmptyHome { home, shown }),
+        private,
+        sockets: Vec::new(),
+        unix: UnixSockets::None,
+        network: Network::Off,
+        forbid_read,
+        ..policy
+    }
 }
 
 /// The forbidden paths without those that may be read. Of a folder with one file to be read, the others are left.
@@ -89,6 +156,7 @@ fn real(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::confine::{Caches, Reader};
 
     #[test]
     fn terms_take_and_give() {
@@ -119,7 +187,14 @@ mod tests {
         };
         let env = [(AGENT.into(), "/run/agent".into())];
         let check = |terms: Terms, expect: (&[&str], &[&str], &[&str], usize)| {
-            let policy = shape(&settings, &terms, &env);
+            let request = Request {
+                terms: &terms,
+                env: &env,
+                online: false,
+                artifacts: None,
+                scratch: None,
+            };
+            let policy = shape(&settings, &request);
             let mut forbidden = policy.forbid_read;
             forbidden.sort();
             let found = (
@@ -177,5 +252,79 @@ mod tests {
             },
             (&["w"], &["w/hooks"], &["keys"], 0),
         );
+    }
+
+    #[test]
+    fn a_reader_writes_nothing_and_sees_little_of_the_home() {
+        let paths = |names: &[&str]| names.iter().map(PathBuf::from).collect::<Vec<_>>();
+        let settings = SandboxSettings {
+            policy: Policy {
+                writable: paths(&["/h/work"]),
+                protect: paths(&["/h/work/.git/hooks"]),
+                closed: paths(&["/h/.ostler"]),
+                sockets: paths(&["/run/s"]),
+                network: Network::On,
+                ..Policy::default()
+            },
+            downloads: paths(&["/h/.cargo/registry"]),
+            reader: Reader {
+                home: Some("/h".into()),
+                shown: paths(&["/h/.rustup"]),
+                hidden: paths(&["/etc/shadow"]),
+            },
+            ..SandboxSettings::default()
+        };
+        let terms = Terms {
+            read_only: true,
+            hosts: vec!["a.b".into()],
+            writable: paths(&["/h/more"]),
+            ssh_agent: true,
+            ..Terms::default()
+        };
+        let request = Request {
+            terms: &terms,
+            env: &[(AGENT.into(), "/run/agent".into())],
+            online: true,
+            artifacts: Some(Path::new("/h/.ostler/sessions/s")),
+            scratch: None,
+        };
+        let expect = Policy {
+            forbid_read: paths(&["/etc/shadow"]),
+            empty_home: Some(EmptyHome {
+                home: "/h".into(),
+                shown: paths(&["/h/.rustup", "/h/work", "/h/.ostler/sessions/s"]),
+            }),
+            private: paths(&[SHARED_MEMORY]),
+            unix: UnixSockets::None,
+            network: Network::Off,
+            ..Policy::default()
+        };
+        assert_eq!(shape(&settings, &request), expect);
+    }
+
+    #[test]
+    fn caches_of_downloads_open_with_a_way_to_fill_them() {
+        let settings = SandboxSettings {
+            downloads: vec!["/h/.cargo/registry".into()],
+            caches: Some(Caches {
+                folder: "/o/cache".into(),
+                variables: Vec::new(),
+            }),
+            ..SandboxSettings::default()
+        };
+        let terms = Terms::default();
+        let writable = |online| {
+            let request = Request {
+                terms: &terms,
+                env: &[],
+                online,
+                artifacts: None,
+                scratch: None,
+            };
+            shape(&settings, &request).writable
+        };
+        let paths = |names: &[&str]| names.iter().map(PathBuf::from).collect::<Vec<_>>();
+        assert_eq!(writable(false), paths(&["/o/cache"]));
+        assert_eq!(writable(true), paths(&["/o/cache", "/h/.cargo/registry"]));
     }
 }

@@ -3,7 +3,7 @@
 use super::{Confined, Terms};
 use crate::proxy::Asked;
 use ostler_host::Exit;
-use ostler_host::sandbox::{self, Denial, Grant, Layer, Subject};
+use ostler_host::sandbox::{self, Denial, Grant, Layer, Policy, Subject};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -12,6 +12,10 @@ const MAX_TOLD: usize = 8;
 /// Where an ssh client keeps its keys, below the person's home.
 const SSH: &str = ".ssh";
 const SSH_PORT: u16 = 22;
+/// Words of what a command said in which a path is looked for.
+const MAX_WORDS: usize = 4096;
+/// Folders for temporary files, which commands have for themselves.
+const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
 /// Ports that go without saying in a grant.
 const KNOWN_PORTS: [u16; 3] = [SSH_PORT, 80, 443];
 
@@ -28,6 +32,8 @@ pub(super) struct Denied {
     what: String,
     hint: String,
     grant: Option<Terms>,
+    /// It ran as one that only reads and tried to write: as a writer it may be asked for and run again.
+    wrote_as_reader: bool,
 }
 
 /// A protected path that was changed all the same.
@@ -58,10 +64,47 @@ pub(super) fn judge(it: &Confined, exit: Exit, said: &[&str], asked: &[Asked]) -
         None => match (explained(), refused.last()) {
             (Some(denial), _) if matches!(denial.what, Subject::Path(_)) => denial,
             (_, Some(asked)) => of(it.layer, asked),
-            (denial, None) => denial?,
+            (None, None) => return missing_in_tmp(&it.policy, said),
+            (Some(denial), None) => denial,
         },
     };
     Some(told(it, denial, &refused))
+}
+
+/// A path below `/tmp` that the command did not find, and that is there outside.
+fn missing_in_tmp(policy: &Policy, said: &[&str]) -> Option<Denied> {
+    let temp = policy.temp.as_ref()?;
+    let lists = [
+        &policy.writable,
+        &policy.visible,
+        &policy.closed,
+        &policy.forbid_read,
+    ];
+    let is_seen = |path: &Path| {
+        lists
+            .into_iter()
+            .flatten()
+            .any(|seen| path.starts_with(seen))
+    };
+    let is_end = |c: char| c.is_whitespace() || "'\"`‘’“”:,;()[]<>".contains(c);
+    let words = said.iter().flat_map(|text| text.split(is_end));
+    let found = words.take(MAX_WORDS).find_map(|word| {
+        let path = Path::new(word.trim_end_matches('.'));
+        let below = TEMPORARY
+            .iter()
+            .find_map(|tmp| path.strip_prefix(tmp).ok())?;
+        let outside = !below.as_os_str().is_empty() && path.exists();
+        (outside && !is_seen(path) && !temp.join(below).exists())
+            .then(|| path.display().to_string())
+    })?;
+    Some(Denied {
+        hint: format!(
+            "{found} is there on this machine, but commands have a /tmp of their own for each session; the person can copy it into the project, or add its folder with --add-dir"
+        ),
+        what: found,
+        grant: None,
+        wrote_as_reader: false,
+    })
 }
 
 fn of(layer: Layer, asked: &Asked) -> Denial {
@@ -84,6 +127,7 @@ fn told(it: &Confined, denial: Denial, refused: &[&Asked]) -> Denied {
         Subject::Host(name) | Subject::Other(name) => name,
     };
     let mut hint = denial.hint;
+    let mut wrote_as_reader = false;
     let grant = denial.grant.and_then(|grant| match grant {
         Grant::Read(path) | Grant::Keys(path) if it.is_sealed(&path) => {
             hint = format!(
@@ -101,16 +145,24 @@ fn told(it: &Confined, denial: Denial, refused: &[&Asked]) -> Denied {
             ..Terms::default()
         }),
         Grant::Write(_) if it.terms.read_only => {
-            hint = format!("{what} was not changed: nothing can be written while planning");
+            wrote_as_reader = true;
+            hint = format!(
+                "{what} was not changed: this command ran as one that only reads, where nothing can be written"
+            );
             None
         }
         Grant::Write(path) => Some(Terms {
-            writable: vec![room_for(&path, it.user_home.as_deref())?],
+            writable: vec![room_for(&path, it.services.user_home.as_deref())?],
             ..Terms::default()
         }),
-        Grant::Host { name, ssh } => Some(hosts(&name, ssh, refused, it.user_home.as_deref())),
+        Grant::Host { name, ssh } => Some(hosts(&name, ssh, refused, it.services.user_home.as_deref())),
     });
-    Denied { what, hint, grant }
+    Denied {
+        what,
+        hint,
+        grant,
+        wrote_as_reader,
+    }
 }
 
 /// All that were refused, so that one grant is enough.
@@ -149,6 +201,9 @@ impl Verdict {
     pub fn tell(&self, data: &mut Value) {
         if let Some(denied) = &self.denied {
             data["denied"] = json!({"what": denied.what, "hint": denied.hint});
+            if denied.wrote_as_reader {
+                data["denied"]["wrote_as_reader"] = true.into();
+            }
             if let Some(grant) = &denied.grant {
                 data["denied"]["grant"] = json!(grant);
             }

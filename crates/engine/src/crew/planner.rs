@@ -6,6 +6,7 @@ use super::{Duty, Hand};
 use crate::children::{Ended, How, post_prompt};
 use crate::cut::clip;
 use crate::desk::Desk;
+use crate::dispatch::Leave;
 use crate::hub::reference;
 use crate::inbox::Inbox;
 use crate::log::LogError;
@@ -33,7 +34,7 @@ pub async fn before_turn(
     };
     let first = post_prompt(told(desk, words));
     let limit = heir.limit;
-    let mut cx = desk.context("", Task::NAME, &[], cancel.clone());
+    let mut cx = desk.context("", Task::NAME, &Leave::default(), cancel.clone());
     let hand = Arc::new(heir.hand);
     cx.hand = Some(hand.clone());
     let working = errand(&cx, &hand, hand.heir.clone(), first, limit);

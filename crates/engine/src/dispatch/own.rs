@@ -1,7 +1,7 @@
 //! Calls that are not the model's: what the person types after `!`, and the pieces of Markdown commands.
 
 use super::permit::{blocked, leave};
-use super::{Dispatched, Prepared, commit, dispatch, never_ran, refuse, run_in_turn};
+use super::{Dispatched, Leave, Prepared, commit, dispatch, never_ran, refuse, run_in_turn};
 use crate::desk::Desk;
 use crate::hooks::Permission;
 use crate::inbox::{Inbox, Stopped};
@@ -40,6 +40,8 @@ pub async fn own(
         args,
         accesses,
         permission: Permission::AsEver,
+        leave: Leave::default(),
+        remark: None,
     };
     let deciding = desk.decide(Bash::NAME, &prepared.accesses, Gate::Open);
     let decision = match inbox.attend(deciding).await {
@@ -50,8 +52,8 @@ pub async fn own(
         let error = blocked(desk, &prepared, &decision);
         return refuse(desk, &prepared.call, error, &mut done);
     }
-    let hosts = leave(&prepared).hosts;
-    let cx = desk.context(&prepared.call.id, Bash::NAME, &hosts, cancel.clone());
+    let leave = leave(&prepared);
+    let cx = desk.context(&prepared.call.id, Bash::NAME, &leave, cancel.clone());
     let own = (prepared.call.id.as_str(), Bash::NAME);
     if let Err(Stopped) = saves::before(desk, inbox, own, &prepared.accesses).await? {
         return refuse(desk, &prepared.call, never_ran(), &mut done);
@@ -75,7 +77,7 @@ pub async fn piece(
     cancel: &CancellationToken,
 ) -> Result<Result<String, String>, LogError> {
     let call = call(desk, command, Caller::Template)?;
-    let done = dispatch(desk, inbox, vec![call], cancel).await?;
+    let done = Box::pin(dispatch(desk, inbox, vec![call], cancel)).await?;
     let output = done.calls.last().map_or("{}", |ran| ran.output.as_str());
     let output: Json = serde_json::from_str(output).unwrap_or_else(|_| Json::of(&json!({})));
     let value = output.to_value();

@@ -1,29 +1,49 @@
 //! The one gate: the mode, then the rules, then the person. What they allow for longer is kept at the desk.
 
+use super::subject::subject;
+use super::trust;
 use super::{Prepared, never_ran};
 use crate::commands::{self, SESSION};
 use crate::cut::clip;
 use crate::desk::Desk;
 use crate::hooks::Permission;
 use crate::inbox::{Answer, Inbox, Stopped};
+use crate::interfaces::{Keep, RuleStore};
 use crate::log::LogError;
-use crate::mcp::{Fleet, Kept, Trust};
 use crate::policy::{
-    BUILT_IN, Call, Decision, Gate, Headless, Mode, Policy, Posture, Rule, Verdict,
+    BUILT_IN, Call, Decision, Gate, Mode, Policy, Posture, Refusal, Rule, Verdict, headless,
     needs_a_fresh_yes, propose,
 };
+use crate::resolve;
 use crate::tool::ToolError;
 use ostler_wire::{Access, Approval, Ask, AskKind, Body, Choice, Language, Notice, Word};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Characters of a fact's name that are shown.
-const MAX_NAME: usize = 80;
+/// Characters of a refused call that the person reads.
+const MAX_SUBJECT: usize = 300;
 
 /// What a call that may run was given beyond what holds anyway.
-#[derive(Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Leave {
     /// Named by the call, and allowed with it by the person.
     pub hosts: Vec<String>,
+    /// The command runs unasked only because it reads, so it runs in the reader's sandbox.
+    pub read_only: bool,
+    /// Real paths of the files that it was allowed to touch.
+    pub paths: Vec<PathBuf>,
+}
+
+impl Leave {
+    /// What a call that runs unasked gets, by what decided it.
+    pub(crate) fn unasked(prepared: &Prepared, decision: &Decision) -> Self {
+        let runs = |access: &Access| matches!(access, Access::Run(_));
+        Self {
+            paths: decision.touched.clone(),
+            read_only: decision.runs_as_reader() && prepared.accesses.iter().any(runs),
+            ..Self::default()
+        }
+    }
 }
 
 /// What "for the session" and "always" would mean for a call.
@@ -60,32 +80,102 @@ pub async fn permit(
     }
     if gate == Gate::Trust
         && decision.verdict != Verdict::Deny
-        && let Err(error) = trust(desk, inbox, prepared).await?
+        && let Err(error) = trust::ask_trust(desk, inbox, prepared).await?
     {
         return Ok(Err(error));
     }
     let fresh = needs_a_fresh_yes(&prepared.accesses);
     let refuses = desk.standing.stance.refuses_prompts();
-    match (
-        decision.verdict,
-        desk.manner.interactive,
-        desk.policy.headless,
-    ) {
-        (Verdict::Allow, _, _) => Ok(Ok(Leave::default())),
+    let paths = decision.touched.clone();
+    let leave = match (decision.verdict, desk.manner.interactive) {
+        (Verdict::Allow, _) => Ok(Ok(Leave::unasked(prepared, &decision))),
         // Whoever trusts the tool for planning was asked about this very call.
-        (Verdict::Ask, _, _) if gate == Gate::Trust => Ok(Ok(Leave::default())),
-        (Verdict::Ask, false, Headless::Allow) if !fresh && !refuses => Ok(Ok(Leave::default())),
-        (Verdict::Ask, true, _) if !refuses => ask(desk, inbox, prepared, decision).await,
-        (Verdict::Deny, _, _) | (Verdict::Ask, _, _) => {
+        (Verdict::Ask, _) if gate == Gate::Trust => Ok(Ok(Leave::default())),
+        (Verdict::Ask, true) if !refuses => ask(desk, inbox, prepared, decision).await,
+        (Verdict::Ask, false) if !fresh && !refuses => {
+            match unattended(desk, inbox, prepared, &decision).await {
+                Ok(Ok(())) => Ok(Ok(Leave::default())),
+                Ok(Err(refusal)) => {
+                    record(desk, prepared, &decision, &Answer::from("deny"), None)?;
+                    refuse_unattended(desk, prepared, &refusal).map(Err)
+                }
+                Err(Stopped) => Ok(Err(never_ran())),
+            }
+        }
+        (Verdict::Deny | Verdict::Ask, _) => {
             record(desk, prepared, &decision, &Answer::from("deny"), None)?;
             Ok(Err(blocked(desk, prepared, &decision)))
         }
+    }?;
+    Ok(leave.map(|leave| Leave { paths, ..leave }))
+}
+
+/// What the setting for runs without a person says to a call that would be asked.
+async fn unattended(
+    desk: &Desk,
+    inbox: &mut Inbox,
+    prepared: &Prepared,
+    decision: &Decision,
+) -> Result<Result<(), Refusal>, Stopped> {
+    let host = desk.shop.host.as_ref();
+    let resolving = resolve::resolved(host, &prepared.accesses, &desk.policy, &desk.scope);
+    let resolved = inbox.attend(resolving).await?;
+    let call = Call {
+        tool: prepared.tool.name(),
+        accesses: &prepared.accesses,
+        scope: &desk.scope,
+        resolved: &resolved,
+    };
+    if decision.only_person {
+        // No setting answers for the person; the refusal names the rule that does.
+        let rules = decision.touched.iter().map(|path| {
+            let below = path.strip_prefix(&desk.scope.root);
+            let named = below.map_or_else(
+                |_| path.display().to_string(),
+                |below| format!("./{}", below.display()),
+            );
+            headless::allow(&format!("Edit({named})"))
+        });
+        let refusal = Refusal {
+            reason: decision.reason,
+            flags: rules.collect(),
+        };
+        return Ok(headless::hold(&desk.policy, call).and(Err(refusal)));
     }
+    let rule = decision.rule.as_deref();
+    Ok(headless::answer(&desk.policy, call, rule))
+}
+
+/// The person reads what would allow it, and so does the model.
+fn refuse_unattended(
+    desk: &mut Desk,
+    prepared: &Prepared,
+    refusal: &Refusal,
+) -> Result<ToolError, LogError> {
+    let language = desk.manner.language;
+    let subject = subject(desk, prepared);
+    let flags = refusal.flags.join(" ");
+    let text = language.fill(
+        Word::HeadlessRefused,
+        &[
+            &clip(&subject, MAX_SUBJECT),
+            language.say(refusal.reason),
+            &flags,
+        ],
+    );
+    desk.commit(vec![Body::Notice(Notice { text })])?;
+    let reason = Language::English.say(refusal.reason);
+    Ok(ToolError::new(
+        "blocked",
+        format!(
+            "Blocked, because nobody can be asked and {reason}: {subject}. Do it another way, or say in your answer what you need: the person can allow it with {flags}."
+        ),
+    ))
 }
 
 /// A hook answers for the person where no rule speaks, and may always want them asked. A deny is a deny.
 fn hooked(prepared: &Prepared, decision: &mut Decision) {
-    let fresh = needs_a_fresh_yes(&prepared.accesses);
+    let fresh = needs_a_fresh_yes(&prepared.accesses) || decision.only_person;
     match (prepared.permission, decision.verdict) {
         (Permission::Allow, Verdict::Ask) if decision.rule.is_none() && !fresh => {
             decision.verdict = Verdict::Allow;
@@ -99,7 +189,7 @@ fn hooked(prepared: &Prepared, decision: &mut Decision) {
     }
 }
 
-fn planning(prepared: &Prepared, why: &str) -> ToolError {
+pub fn planning(prepared: &Prepared, why: &str) -> ToolError {
     let name = prepared.tool.name();
     ToolError::new(
         "plan_mode",
@@ -136,6 +226,10 @@ pub fn blocked(desk: &Desk, prepared: &Prepared, decision: &Decision) -> ToolErr
             )
         }
         (Some(rule), _) => format!(" by the rule {rule}"),
+        (None, Verdict::Ask) if decision.only_person || !decision.outside.is_empty() => format!(
+            ", because {}, and nobody can be asked",
+            Language::English.say(decision.reason)
+        ),
         (None, Verdict::Ask) => ", because nobody can be asked".to_owned(),
         (None, Verdict::Allow | Verdict::Deny) => String::new(),
     };
@@ -143,115 +237,6 @@ pub fn blocked(desk: &Desk, prepared: &Prepared, decision: &Decision) -> ToolErr
         "blocked",
         format!("Blocked{by}: {subject}. Do it another way, or say what you need."),
     )
-}
-
-/// Only the person can say that somebody else's tool reads only.
-async fn trust(
-    desk: &mut Desk,
-    inbox: &mut Inbox,
-    prepared: &Prepared,
-) -> Result<Result<(), ToolError>, LogError> {
-    let name = prepared.tool.name();
-    if !desk.manner.interactive {
-        let why = "it only says itself that it reads, and nobody can be asked";
-        return Ok(Err(planning(prepared, why)));
-    }
-    let keeping = keeping(desk, name);
-    let ask = Ask {
-        kind: AskKind::Trust,
-        subject: desk
-            .manner
-            .language
-            .fill(Word::TrustAsk, &[&subject(desk, prepared)]),
-        tool: Some(name.to_owned()),
-        options: trust_options(desk, name, keeping.as_ref()),
-        ..Ask::default()
-    };
-    let Ok(mut answer) = commands::ask(desk, inbox, ask).await else {
-        return Ok(Err(never_ran()));
-    };
-    let mut saved = None;
-    if answer.choice == "always" {
-        answer.choice = "session".into();
-        if let Some(keeping) = keeping {
-            saved = keep_trust(desk, inbox, keeping).await?;
-        }
-        if saved.is_some() {
-            answer.choice = "always".into();
-        }
-    }
-    commit_approval(desk, prepared, &answer, (None, saved))?;
-    Ok(match answer.choice.as_str() {
-        "once" => Ok(()),
-        "session" | "always" => {
-            desk.standing.trusted.push(name.to_owned());
-            Ok(())
-        }
-        _ => Err(planning(prepared, "the person does not trust it")),
-    })
-}
-
-/// A server's tool whose trust can be kept, and where.
-struct Keeping {
-    servers: Arc<Fleet>,
-    kept: Arc<Kept>,
-    tool: String,
-    place: String,
-}
-
-fn keeping(desk: &Desk, name: &str) -> Option<Keeping> {
-    let servers = desk.shop.servers.clone()?;
-    let (kept, tool) = servers.owner(name)?;
-    let place = servers.trust_place(&kept)?;
-    Some(Keeping {
-        servers,
-        kept,
-        tool,
-        place,
-    })
-}
-
-fn trust_options(desk: &Desk, name: &str, keeping: Option<&Keeping>) -> Vec<Choice> {
-    let language = desk.manner.language;
-    let mut options = vec![
-        Choice::new("once", language.say(Word::TrustOnce)),
-        Choice {
-            detail: Some(language.fill(Word::TrustScope, &[name])),
-            ..Choice::new("session", language.say(Word::TrustSession))
-        },
-    ];
-    if let Some(keeping) = keeping {
-        let line = format!("trusted_read_only_tools = [\"{}\"]", keeping.tool);
-        options.push(Choice {
-            detail: Some(language.fill(Word::TrustKeep, &[&line, &keeping.place])),
-            ..Choice::new("always", language.say(Word::TrustAlways))
-        });
-    }
-    options.push(Choice::new("deny", language.say(Word::DenyReason)));
-    options
-}
-
-/// Where the person's word was written. What fails is told, and holds for the session.
-async fn keep_trust(
-    desk: &mut Desk,
-    inbox: &mut Inbox,
-    keeping: Keeping,
-) -> Result<Option<String>, LogError> {
-    let language = desk.manner.language;
-    let saving = tokio::task::spawn_blocking(move || {
-        let tools = [keeping.tool.clone()];
-        keeping.servers.trust(&keeping.kept, &tools, Trust::Yes)
-    });
-    let why = match inbox.attend(saving).await {
-        Ok(Ok(Ok(place))) => return Ok(place),
-        Ok(Ok(Err(why))) => why,
-        Ok(Err(_)) => language.say(Word::SaveLost).into(),
-        Err(Stopped) => language.say(Word::SaveStopped).into(),
-    };
-    desk.commit(vec![Body::Notice(Notice {
-        text: language.fill(Word::McpTrustLost, &[&why]),
-    })])?;
-    Ok(None)
 }
 
 async fn ask(
@@ -267,10 +252,10 @@ async fn ask(
     let preview = preview(desk, inbox, prepared).await;
     let ask = Ask {
         kind: AskKind::Permission,
-        subject: subject(desk, prepared),
+        subject: with_real_paths(desk, prepared, &decision),
         tool: Some(prepared.tool.name().to_owned()),
         options: options(desk, scopes.as_ref()),
-        preview,
+        preview: prepared.remark.clone().or(preview),
         ..Ask::default()
     };
     let offered: Vec<String> = ask.options.iter().map(|o| o.id.clone()).collect();
@@ -282,14 +267,19 @@ async fn ask(
     if !offered.contains(&answer.choice) {
         answer.choice = "deny".into();
     }
-    let saved = match (&mut scopes, answer.choice.as_str()) {
-        (Some(scopes), "always") => save(desk, inbox, &mut scopes.rules).await?,
-        _ => None,
+    let keep = Keep::from_id(&answer.choice);
+    let saved = match (&mut scopes, keep) {
+        (Some(scopes), Some(keep)) => save(desk, inbox, &mut scopes.rules, keep).await?,
+        (Some(_) | None, _) => None,
     };
-    let chosen = answer.choice.clone();
-    if chosen == "always" && saved.is_none() {
-        answer.choice = "session".into();
+    if keep.is_some() {
+        let kept = if saved.is_some() { "always" } else { "session" };
+        answer.choice = kept.into();
     }
+    let chosen = match keep {
+        Some(_) => "always".to_owned(),
+        None => answer.choice.clone(),
+    };
     record(desk, prepared, &decision, &answer, saved)?;
     Ok(match (chosen.as_str(), scopes) {
         ("once", _) => Ok(leave(prepared)),
@@ -299,6 +289,9 @@ async fn ask(
         }
         ("session", Some(_)) => {
             desk.standing.grant(&prepared.accesses);
+            if !prepared.accesses.iter().any(Access::needs_permission) {
+                desk.standing.reads.extend(decision.touched);
+            }
             Ok(leave(prepared))
         }
         // Also where saving failed: it holds for the session, and no wider than was read.
@@ -308,6 +301,18 @@ async fn ask(
         }
         _ => Err(refused(answer.reason)),
     })
+}
+
+/// The subject, and what a path in it really is where that lies outside.
+fn with_real_paths(desk: &Desk, prepared: &Prepared, decision: &Decision) -> String {
+    let mut subject = subject(desk, prepared);
+    for path in &decision.outside {
+        let path = desk.scope.shown(path);
+        if !subject.contains(&path) {
+            subject.push_str(&format!(" -> {path}"));
+        }
+    }
+    subject
 }
 
 fn refused(reason: Option<String>) -> ToolError {
@@ -334,10 +339,12 @@ pub fn leave(prepared: &Prepared) -> Leave {
         | Access::Mcp { .. }
         | Access::Job(_)
         | Access::Delegate { .. }
-        | Access::Memory => None,
+        | Access::Memory
+        | Access::History => None,
     };
     Leave {
         hosts: prepared.accesses.iter().filter_map(host).collect(),
+        ..Leave::default()
     }
 }
 
@@ -359,6 +366,8 @@ fn scopes(desk: &Desk, prepared: &Prepared) -> Scopes {
         language.say(Word::ScopeCommand).into()
     } else if has(|a| matches!(a, Access::Write(_))) {
         language.say(Word::MayEditAll).into()
+    } else if let Some(Access::Net(host)) = prepared.accesses.first() {
+        language.fill(Word::WholeHost, &[host])
     } else {
         language.say(Word::ScopeCall).into()
     };
@@ -390,17 +399,33 @@ fn options(desk: &Desk, scopes: Option<&Scopes>) -> Vec<Choice> {
             detail: Some(scopes.session.clone()),
             ..Choice::new("session", language.say(Word::AllowSession))
         });
-        if let (Some(store), false) = (&desk.shop.rules, scopes.rules.is_empty()) {
-            options.push(Choice {
-                detail: Some(
-                    language.fill(Word::InPlace, &[&texts(&scopes.rules), &store.place()]),
-                ),
-                ..Choice::new("always", language.say(Word::AllowAlways))
-            });
-        }
+        options.extend(lasting(desk, &scopes.rules));
     }
     options.push(Choice::new("deny", language.say(Word::DenyReason)));
     options
+}
+
+/// The choices that outlive the session: one per file that a rule can be written to.
+pub fn lasting(desk: &Desk, rules: &[Rule]) -> Vec<Choice> {
+    let language = desk.manner.language;
+    let (Some(store), false) = (&desk.shop.rules, rules.is_empty()) else {
+        return Vec::new();
+    };
+    let mut what = texts(rules);
+    if rules.iter().any(Rule::is_about_hosts) {
+        what = language.fill(Word::WholeHost, &[&what]);
+    }
+    let choice = |keep: Keep| {
+        let label = match keep {
+            Keep::Person => Word::AllowAlways,
+            Keep::Repository => Word::AllowRepository,
+        };
+        Some(Choice {
+            detail: Some(language.fill(Word::InPlace, &[&what, &store.place(keep)?])),
+            ..Choice::new(keep.id(), language.say(label))
+        })
+    };
+    Keep::ALL.into_iter().filter_map(choice).collect()
 }
 
 pub fn texts(rules: &[Rule]) -> String {
@@ -410,14 +435,24 @@ pub fn texts(rules: &[Rule]) -> String {
 
 async fn objection(desk: &Desk, inbox: &mut Inbox, prepared: &Prepared) -> Option<ToolError> {
     let cancel = inbox.turn();
-    let cx = desk.context(&prepared.call.id, prepared.tool.name(), &[], cancel);
+    let cx = desk.context(
+        &prepared.call.id,
+        prepared.tool.name(),
+        &Leave::default(),
+        cancel,
+    );
     let checking = prepared.tool.objection(prepared.args.clone(), cx);
     inbox.attend(checking).await.ok()?
 }
 
 async fn preview(desk: &Desk, inbox: &mut Inbox, prepared: &Prepared) -> Option<String> {
     let cancel = inbox.turn();
-    let cx = desk.context(&prepared.call.id, prepared.tool.name(), &[], cancel);
+    let cx = desk.context(
+        &prepared.call.id,
+        prepared.tool.name(),
+        &Leave::default(),
+        cancel,
+    );
     let looking = prepared.tool.preview(prepared.args.clone(), cx);
     let diff = inbox.attend(looking).await.ok()??;
     Some(match diff.is_empty() {
@@ -432,13 +467,14 @@ pub async fn save(
     desk: &mut Desk,
     inbox: &mut Inbox,
     rules: &mut [Rule],
+    keep: Keep,
 ) -> Result<Option<String>, LogError> {
     let Some(store) = desk.shop.rules.clone() else {
         return Ok(None);
     };
     let language = desk.manner.language;
     let lines: Vec<String> = rules.iter().map(Rule::canonical).collect();
-    let saving = tokio::task::spawn_blocking(move || save_all(&store, &lines));
+    let saving = tokio::task::spawn_blocking(move || save_all(&store, &lines, keep));
     let saved = match inbox.attend(saving).await {
         Ok(Ok(saved)) => saved,
         Ok(Err(_)) => Err(language.say(Word::SaveLost).into()),
@@ -458,10 +494,10 @@ pub async fn save(
     }
 }
 
-fn save_all(store: &Arc<dyn crate::hub::RuleStore>, rules: &[String]) -> Result<String, String> {
+fn save_all(store: &Arc<dyn RuleStore>, rules: &[String], keep: Keep) -> Result<String, String> {
     let mut place = String::new();
     for rule in rules {
-        place = store.save(rule)?;
+        place = store.save(rule, keep)?;
     }
     Ok(place)
 }
@@ -489,53 +525,4 @@ pub fn commit_approval(
         reason: answer.reason.clone(),
         saved,
     })])
-}
-
-/// What a call is about, for people.
-pub fn subject(desk: &Desk, prepared: &Prepared) -> String {
-    let name = prepared.tool.name();
-    let runs = |access: &Access| matches!(access, Access::Run(_));
-    // A command is shown whole, as it will run: redirections and all.
-    let said = |keys: &[&str]| {
-        let mut keys = keys.iter();
-        keys.find_map(|key| prepared.args.get(key)?.as_str())
-    };
-    let written = said(&["command", "cmd", "script", "text"]);
-    if let (true, Some(command)) = (prepared.accesses.iter().any(runs), written) {
-        // The same words do something else in another folder.
-        let folder = said(&["cwd", "workdir", "directory"]);
-        let folder = folder.filter(|folder| desk.scope.root != desk.scope.root.join(folder));
-        let place = folder.map_or(String::new(), |folder| format!("[in {folder}] "));
-        return format!("{name}: {place}{command}");
-    }
-    let parts: Vec<String> = prepared
-        .accesses
-        .iter()
-        .map(|access| match access {
-            Access::Read(path) | Access::Write(path) => desk.scope.shown(path),
-            Access::Run(segments) => {
-                let texts: Vec<&str> = segments.iter().map(|s| s.text.as_str()).collect();
-                texts.join("; ")
-            }
-            Access::Net(host) => host.clone(),
-            Access::Mcp { server, tool, .. } => format!("{server} {tool}"),
-            Access::Job(id) => id.clone(),
-            // Who says yes has to see to what.
-            Access::Delegate { role, .. } => match said(&["prompt", "task", "name"]) {
-                Some(what) => format!("{role}: {what}"),
-                None => role.clone(),
-            },
-            Access::Memory => {
-                // Nobody knows a fact by its id.
-                let known = said(&["id"]).and_then(|id| desk.manner.mind.memory.read(id).ok());
-                let name = known.as_ref().map(|fact| fact.name.as_str());
-                let name = name.or_else(|| said(&["name", "id"]));
-                name.map_or_else(|| "memory".into(), |name| clip(name, MAX_NAME))
-            }
-        })
-        .collect();
-    match parts.is_empty() {
-        true => name.to_owned(),
-        false => format!("{name}: {}", parts.join(", ")),
-    }
 }

@@ -7,6 +7,7 @@ use crate::commands::SESSION;
 use crate::confine::Terms;
 use crate::desk::Desk;
 use crate::inbox::{Answer, Inbox, Stopped};
+use crate::interfaces::Keep;
 use crate::log::LogError;
 use crate::policy::{Call, Mode, Rule, Verdict};
 use crate::standing::merge;
@@ -37,18 +38,26 @@ pub async fn offer(
     let (lasting, saved) = match answer.choice.as_str() {
         "once" => (false, None),
         "session" => (true, None),
-        "always" if !rules.is_empty() => (true, save(desk, inbox, &mut rules).await?),
-        _ => {
-            let no = Answer {
-                choice: "deny".into(),
-                reason: answer.reason,
-            };
-            commit_approval(desk, prepared, &no, (None, None))?;
-            return Ok(told_no(first, no.reason.as_deref()));
+        other => {
+            let keep = Keep::from_id(other).filter(|_| !rules.is_empty());
+            match keep {
+                Some(keep) => (true, save(desk, inbox, &mut rules, keep).await?),
+                None => {
+                    let no = Answer {
+                        choice: "deny".into(),
+                        reason: answer.reason,
+                    };
+                    commit_approval(desk, prepared, &no, (None, None))?;
+                    return Ok(told_no(first, no.reason.as_deref()));
+                }
+            }
         }
     };
     let yes = Answer {
-        choice: answer.choice,
+        choice: match Keep::from_id(&answer.choice) {
+            Some(_) => Keep::Person.id().into(),
+            None => answer.choice,
+        },
         reason: Some(format!(
             "sandbox: {}",
             describe(desk, &wanted, Language::English)
@@ -61,7 +70,7 @@ pub async fn offer(
         merge(&mut desk.standing.terms, &wanted);
     }
     let name = prepared.tool.name();
-    let mut cx = desk.context(&prepared.call.id, name, &leave.hosts, cancel.clone());
+    let mut cx = desk.context(&prepared.call.id, name, leave, cancel.clone());
     let mut terms = Terms::clone(&cx.terms);
     merge(&mut terms, &wanted);
     cx.terms = Arc::new(terms);
@@ -95,7 +104,7 @@ fn wanted(desk: &Desk, prepared: &Prepared, (result, _): &Finished) -> Option<Te
         Mode::Plan => true,
         Mode::Normal | Mode::Goal => false,
     };
-    let mut more = desk.standing.terms(&desk.policy.rules, &[]);
+    let mut more = desk.standing.terms(&desk.policy.rules, &Leave::default());
     let had = more.clone();
     merge(&mut more, &wanted);
     // What it has already cannot be what it lacked.
@@ -150,15 +159,9 @@ fn question(desk: &Desk, prepared: &Prepared, wanted: &Terms, rules: &[Rule]) ->
             ..Choice::new("session", language.say(Word::AllowSession))
         },
     ];
-    if let (Some(store), false) = (&desk.shop.rules, rules.is_empty()) {
-        let texts = super::permit::texts(rules);
-        options.push(Choice {
-            detail: Some(language.fill(Word::InPlace, &[&texts, &store.place()])),
-            ..Choice::new("always", language.say(Word::AllowAlways))
-        });
-    }
+    options.extend(super::permit::lasting(desk, rules));
     options.push(Choice::new("deny", language.say(Word::DenyReason)));
-    let call = super::permit::subject(desk, prepared);
+    let call = super::subject::subject(desk, prepared);
     Ask {
         kind: AskKind::Permission,
         subject: language.fill(Word::SandboxStopped, &[&call, &what]),

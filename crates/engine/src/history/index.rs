@@ -112,6 +112,8 @@ impl Index {
             // A folder that cannot be made shows again when the file cannot.
             let _ = ostler_host::private_dir(dir);
         }
+        let mut private = ostler_host::private_options();
+        let _ = private.create(true).append(true).open(path);
         let db = Connection::open(path)?;
         db.busy_timeout(PATIENCE)?;
         // Readers and a writer beside each other, where the file system can do it.

@@ -259,8 +259,9 @@ impl History {
         session: &str,
         entry: u64,
         each_side: usize,
+        reach: Reach,
     ) -> Result<Vec<Near>, HistoryError> {
-        let path = self.find(session)?;
+        let path = self.find(session, reach)?;
         let mut near: Vec<Near> = Vec::new();
         let mut next = 0;
         let unreadable = |source| HistoryError::Unreadable {
@@ -299,10 +300,14 @@ impl History {
         }
     }
 
-    fn find(&self, session: &str) -> Result<PathBuf, HistoryError> {
+    fn find(&self, session: &str, reach: Reach) -> Result<PathBuf, HistoryError> {
         let wanted = session.trim();
         let mut found: Vec<PathBuf> = source::all(&self.sessions, &self.home)
             .into_iter()
+            .filter(|source| match reach {
+                Reach::Project => source.place == self.project,
+                Reach::Global => true,
+            })
             .map(|source| source.path)
             .filter(|path| !wanted.is_empty() && source::stem(path).starts_with(wanted))
             .collect();

@@ -421,7 +421,10 @@ fn what_is_no_entry_hides_none() {
     assert!(shelf.found("quagga").starts_with("a:"));
     assert!(shelf.found("huge").starts_with("a:"));
     let hit = &shelf.query("quagga", Reach::Project, Words::Any).hits[0];
-    let near = shelf.history.around(A, hit.entry, 1).unwrap();
+    let near = shelf
+        .history
+        .around(A, hit.entry, 1, Reach::Global)
+        .unwrap();
     assert!(near.iter().any(|n| n.text == "last quagga"), "{near:?}");
 }
 
@@ -514,7 +517,12 @@ fn what_stands_around_a_hit_is_shown() {
     shelf.here(A, &texts);
     shelf.here(B, &[&"y".repeat(5000)]);
     shelf.put("other-11111111", "aaab0000", vec![user("x")]);
-    let around = |session: &str, entry, side| match shelf.history.around(session, entry, side) {
+    let around = |session: &str, entry, side| match shelf.history.around(
+        session,
+        entry,
+        side,
+        Reach::Global,
+    ) {
         Ok(near) => {
             let numbers: Vec<String> = near.iter().map(|n| n.entry.to_string()).collect();
             numbers.join(" ")
@@ -555,7 +563,7 @@ fn what_stands_around_a_hit_is_shown() {
     ] {
         assert_eq!(around(session, entry, side), expect);
     }
-    let long = shelf.history.around(B, 0, 1).unwrap();
+    let long = shelf.history.around(B, 0, 1, Reach::Global).unwrap();
     assert_eq!(long[0].text.chars().count(), MAX_MESSAGE + 1);
 }
 

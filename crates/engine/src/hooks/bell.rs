@@ -3,6 +3,7 @@
 use super::run::{Ended, run};
 use super::{Hook, Moment, facts::Facts, verdict};
 use crate::desk::Desk;
+use crate::dispatch::Leave;
 use crate::tool::{Context, Typed as _};
 use crate::tools::bash::Bash;
 use ostler_wire::{Ask, AskKind, Language, View};
@@ -44,7 +45,7 @@ impl Bell {
         Some(Self {
             hooks,
             facts: serde_json::from_str(&facts).unwrap_or_default(),
-            cx: desk.context("hook", Bash::NAME, &[], Default::default()),
+            cx: desk.context("hook", Bash::NAME, &Leave::default(), Default::default()),
             language: desk.manner.language,
             room: Arc::new(Semaphore::new(MAX_RINGING)),
         })

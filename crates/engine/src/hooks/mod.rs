@@ -14,7 +14,7 @@ pub use verdict::{Permission, Said};
 use crate::briefing;
 use crate::cut::clip;
 use crate::desk::Desk;
-use crate::dispatch::Prepared;
+use crate::dispatch::{Leave, Prepared};
 use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
 use crate::policy::Call;
@@ -206,7 +206,7 @@ async fn fire(
         if cancel.is_cancelled() {
             break;
         }
-        let cx = desk.context("hook", Bash::NAME, &[], cancel.clone());
+        let cx = desk.context("hook", Bash::NAME, &Leave::default(), cancel.clone());
         let language = desk.manner.language;
         let running = async {
             let mut running = std::pin::pin!(run::run(&hook, &facts, &cx));

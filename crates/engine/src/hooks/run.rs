@@ -2,9 +2,9 @@
 //! tree when its time is over. What it prints is bounded.
 
 use super::Hook;
-use crate::confine::{self, Outcome};
+use crate::confine::{self, Services, SpawnError, Spawned};
 use crate::jobs::end_tree;
-use crate::tool::Context;
+use crate::tool::{Context, ToolError};
 use bytes::Bytes;
 use ostler_host::{Command, Exit, Output, Process, Signal, Stdio};
 use ostler_wire::Say;
@@ -26,18 +26,17 @@ pub enum Ended {
 }
 
 pub async fn run(hook: &Hook, facts: &str, cx: &Context) -> Ended {
-    let mut command = command(hook, cx);
-    let confined = match confine::prepare(cx, command.cwd.clone()).await {
-        Ok(Outcome::Free | Outcome::Unavailable(_)) => None,
-        Ok(Outcome::Confined(confined)) => {
-            confined.put_on(&mut command);
-            Some(confined)
+    let spawned = confine::spawn(&Services::from(cx), command(hook, cx), &cx.terms).await;
+    let Spawned {
+        mut process,
+        confined,
+        ..
+    } = match spawned {
+        Ok(spawned) => spawned,
+        Err(SpawnError::Host(error)) => return Ended::NotRun(error.say(cx.settings.language)),
+        Err(error @ (SpawnError::Off | SpawnError::Sandbox(_) | SpawnError::Terms(_))) => {
+            return Ended::NotRun(ToolError::from(error).message);
         }
-        Err(error) => return Ended::NotRun(error.message),
-    };
-    let mut process = match cx.host.spawn(command).await {
-        Ok(process) => process,
-        Err(error) => return Ended::NotRun(error.say(cx.settings.language)),
     };
     let mut streams = Streams::default();
     let ended = tokio::select! {

@@ -116,6 +116,7 @@ impl Owner {
         let held = self.log.clean.finish();
         self.log.keep(&held);
         if let Some(confined) = self.confined.take() {
+            confined.take_leftovers(&mut self.process);
             let said = String::from_utf8_lossy(&self.log.tail).into_owned();
             let verdict = confined.end(exit, &[&said]).await;
             self.log.keep(verdict.lines().as_bytes());

@@ -8,10 +8,11 @@ use super::settings::{Address, Endpoint, Program, Sampling, Server, Surroundings
 use super::stdio::{self, MAX_MESSAGE, Noise};
 use super::trouble::{Code, Place, Trouble, on_the_way};
 use super::{Lists, text};
-use crate::confine::SandboxSettings;
+use crate::confine::{self, SandboxMode, SandboxSettings, Services, SpawnError, Terms};
+use crate::tool::ToolError;
 use http::{HeaderName, HeaderValue};
-use ostler_host::sandbox::{Network, Plan, Policy};
-use ostler_host::{Command, Output, Stdio};
+use ostler_host::sandbox::Network;
+use ostler_host::{Command, Output, Process, Stdio};
 use ostler_wire::{Why, Word};
 use rmcp::model::ProtocolVersion;
 use rmcp::service::{
@@ -147,11 +148,8 @@ impl Link {
         let opened = match &server.endpoint {
             Endpoint::Unusable(why) => return Err(unusable(why.clone().into())),
             Endpoint::Program(program) => {
-                let command = command(program, around)
-                    .map_err(|why| Failed::finally(Trouble::new(Code::NotStarted, why)))?;
-                let stream = stdio::start(&*around.host, command, &noise, over.clone())
-                    .await
-                    .map_err(|e| Failed::finally(not_started(program, &e)))?;
+                let process = start(program, around).await.map_err(Failed::finally)?;
+                let stream = stdio::talk(process, &noise, over.clone());
                 let (read, write) = tokio::io::split(stream);
                 // Longer ones do not come through.
                 let transport =
@@ -239,38 +237,42 @@ fn unusable(why: Why) -> Failed {
     Failed::finally(Trouble::new(Code::Settings, why))
 }
 
-pub(super) fn command(program: &Program, around: &Surroundings) -> Result<Command, Why> {
+/// Starts a server, in the sandbox if that is its setting. What it changed against the rules is not put back at its end: it
+/// runs beside the person for the whole session, and the change may be theirs.
+pub(super) async fn start(program: &Program, around: &Surroundings) -> Result<Process, Trouble> {
     let mut env = around.env.clone();
     env.retain(|(name, _)| !program.env.iter().any(|(own, _)| own == name));
     env.extend(program.env.iter().cloned());
-    let mut command = Command {
+    let command = Command {
         argv: program.argv.clone(),
         cwd: program.cwd.clone(),
         env,
         stdio: Stdio::PipesWithStdin,
         sandbox: None,
     };
-    if program.sandbox {
-        confine(&mut command, &around.sandbox)?;
-    }
-    Ok(command)
+    let settings = match program.sandbox {
+        true => confined(&around.sandbox),
+        false => SandboxSettings::default(),
+    };
+    let services = Services::without_session(around.host.clone(), settings);
+    let spawned = confine::spawn(&services, command, &Terms::default()).await;
+    spawned.map(|it| it.process).map_err(|error| match error {
+        SpawnError::Host(error) => not_started(program, &error),
+        SpawnError::Off => Trouble::new(Code::NotStarted, Word::McpNoSandbox),
+        SpawnError::Sandbox(error) => Trouble::new(Code::NotStarted, Why::from(&error)),
+        SpawnError::Terms(error) => Trouble::new(Code::NotStarted, error.message.as_str()),
+    })
 }
 
 /// Whoever wants a server confined does not want it without. Single hosts cannot be granted to it.
-fn confine(command: &mut Command, settings: &SandboxSettings) -> Result<(), Why> {
-    let policy = Policy {
-        network: match settings.policy.network {
-            Network::On => Network::On,
-            Network::Off | Network::Loopback | Network::Proxy => Network::Loopback,
-        },
-        ..settings.policy.clone()
+fn confined(settings: &SandboxSettings) -> SandboxSettings {
+    let mut settings = settings.clone();
+    settings.mode = SandboxMode::Require;
+    settings.policy.network = match settings.policy.network {
+        Network::On => Network::On,
+        Network::Off | Network::Loopback | Network::Proxy => Network::Loopback,
     };
-    let plan = Plan::prepare(&policy).map_err(|e| Why::from(&e))?;
-    if plan.layer().is_none() {
-        return Err(Word::McpNoSandbox.into());
-    }
-    Arc::new(plan).put_on(command);
-    Ok(())
+    settings
 }
 
 fn name_of(program: &Program) -> String {
@@ -278,7 +280,7 @@ fn name_of(program: &Program) -> String {
     name.map_or_else(String::new, |word| word.to_string_lossy().into_owned())
 }
 
-pub(super) fn not_started(program: &Program, error: &ostler_host::Error) -> Trouble {
+fn not_started(program: &Program, error: &ostler_host::Error) -> Trouble {
     use ostler_host::Error;
     let said = Why::from(error);
     if let Error::NotExecutable { .. } = error {
@@ -378,11 +380,15 @@ async fn helped(helper: &str, around: &Surroundings) -> Result<Vec<(String, Stri
         stdio: Stdio::Pipes,
         sandbox: None,
     };
-    let mut process = around
-        .host
-        .spawn(command)
-        .await
-        .map_err(|e| failed((&e).into()))?;
+    let services = Services::without_session(around.host.clone(), SandboxSettings::default());
+    let spawned = confine::spawn(&services, command, &Terms::default()).await;
+    let mut process = match spawned {
+        Ok(spawned) => spawned.process,
+        Err(SpawnError::Host(error)) => return Err(failed((&error).into())),
+        Err(error @ (SpawnError::Off | SpawnError::Sandbox(_) | SpawnError::Terms(_))) => {
+            return Err(failed(ToolError::from(error).message.as_str().into()));
+        }
+    };
     let mut out = Vec::new();
     loop {
         match process.next().await {

@@ -2,7 +2,7 @@
 //! like every command. It has one request at a time; whoever comes meanwhile gets another of it. Every request has an id: a
 //! program that ends its answer with it has said all, and is kept. It speaks no MCP.
 
-use super::connect::{command, last_words, not_started};
+use super::connect::{last_words, start};
 use super::settings::{Program, Surroundings};
 use super::stdio::{MAX_MESSAGE, Noise, ended};
 use super::text;
@@ -139,9 +139,8 @@ struct Start {
 
 impl Start {
     async fn one(&self) -> Result<Running, Why> {
-        let command = command(&self.program, &self.around)?;
-        let process = self.around.host.spawn(command).await;
-        let mut process = process.map_err(|e| not_started(&self.program, &e).why)?;
+        let started = start(&self.program, &self.around).await;
+        let mut process = started.map_err(|trouble| trouble.why)?;
         let input = process.take_input().ok_or(Word::PluginNoInput)?;
         Ok(Running {
             process,

@@ -3,7 +3,7 @@
 
 use super::text;
 use super::trouble::{Code, Trouble};
-use ostler_host::{Command, Exit, Host, Input, Output, Process, Stdio};
+use ostler_host::{Exit, Input, Output, Process};
 use ostler_wire::{Language, Why, Word};
 use serde::de::IgnoredAny;
 use serde_json::json;
@@ -129,20 +129,9 @@ pub(super) fn ended(exit: Exit) -> Why {
     }
 }
 
-/// Starts the program. The stream carries messages and ends with the program. `cancel` ends both, and is cancelled when
-/// they end by themselves.
-pub async fn start(
-    host: &dyn Host,
-    command: Command,
-    noise: &Noise,
-    cancel: CancellationToken,
-) -> Result<DuplexStream, ostler_host::Error> {
-    let mut process = host
-        .spawn(Command {
-            stdio: Stdio::PipesWithStdin,
-            ..command
-        })
-        .await?;
+/// Talks to a program that was just started. The stream carries messages and ends with the program. `cancel` ends both, and is
+/// cancelled when they end by themselves.
+pub fn talk(mut process: Process, noise: &Noise, cancel: CancellationToken) -> DuplexStream {
     let (ours, theirs) = tokio::io::duplex(BUFFER);
     let (from_us, to_us) = tokio::io::split(theirs);
     let deaf = CancellationToken::new();
@@ -165,7 +154,7 @@ pub async fn start(
         carry_out(process, lines, (cancel.clone(), deaf)).await;
         cancel.cancel();
     });
-    Ok(ours)
+    ours
 }
 
 #[derive(PartialEq, Eq)]

@@ -6,6 +6,7 @@ use super::keeper::Kept;
 use super::names::PREFIX;
 use super::person::Person;
 use super::{ToolInfo, text};
+use crate::arguments::check_unlisted;
 use crate::policy::{mcp_accesses, mcp_looks};
 use crate::tool::{Context, Done, Question, Rendered, Scope, Tool, ToolError};
 use futures_util::future::BoxFuture;
@@ -165,6 +166,7 @@ impl Tool for ServerTool {
     }
 
     fn access(&self, args: &Value, scope: &Scope) -> Result<Vec<Access>, ToolError> {
+        check_unlisted(&self.name, &self.info.schema, args)?;
         let rest = self.name.strip_prefix(PREFIX).unwrap_or(&self.name);
         let (server, tool) = rest.split_once("__").unwrap_or((rest, ""));
         let accesses = mcp_accesses(server, tool, args, scope);

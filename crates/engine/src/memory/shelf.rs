@@ -177,7 +177,7 @@ impl Shelf {
         };
         ostler_host::private_dir(&self.dir).map_err(fail)?;
         let above = self.dir.parent().unwrap_or(&self.dir);
-        let open = File::options()
+        let open = ostler_host::private_options()
             .create(true)
             .truncate(false)
             .write(true)

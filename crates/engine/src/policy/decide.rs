@@ -1,8 +1,12 @@
 //! `decide`: deny > ask > allow > fallback, no I/O, and it names the rule that decided.
 
+use super::Folders;
+use super::headless::{self, Containment, Headless};
 use super::rules::{Rule, Rules};
 use crate::tool::Scope;
+use ostler_host::Place;
 use ostler_wire::{Access, Mark, Segment, Word};
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 /// Where a rule stands that is in no file.
@@ -24,19 +28,11 @@ pub enum Fallback {
     Deny,
 }
 
-/// What an Ask becomes when nobody can be asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Headless {
-    #[default]
-    Allow,
-    Deny,
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Posture {
     #[default]
     Ask,
-    /// The writer fallback is allowed; explicit ask and deny hold.
+    /// What the project and the sandbox hold runs; explicit ask and deny hold.
     Auto,
     /// Everything that is not denied.
     Yolo,
@@ -57,12 +53,16 @@ pub struct Policy {
     pub rules: Rules,
     pub fallback: Fallback,
     pub headless: Headless,
+    /// What holds commands, which decides what runs where nobody looks at each call.
+    pub containment: Containment,
     /// That of the start; `Stance` says which one holds now.
     pub posture: Posture,
     /// Files of our own with keys in them, without symlinks. No tool touches them, whatever the rules say.
     pub sealed: Vec<PathBuf>,
     /// What only we ourselves change: settings, trust, memory, logs. Rules do not open it either; it may be read.
     pub reserved: Vec<PathBuf>,
+    /// What lies where, beside the root.
+    pub folders: Folders,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,6 +76,20 @@ pub struct Decision {
     pub reason: Word,
     /// What the call would do, one per line.
     pub effects: Vec<String>,
+    /// Real paths outside of the project that the call would read, and that no rule allows to be read.
+    pub outside: Vec<PathBuf>,
+    /// Real paths of the files that the call names, unless it is a command. Whoever allows the call opens these to it.
+    pub touched: Vec<PathBuf>,
+    /// It changes a protected path: no posture, hook or headless setting answers for the person, and no rule but one that
+    /// names this very path.
+    pub only_person: bool,
+}
+
+impl Decision {
+    /// The call runs only because it reads: no rule, no grant, no posture and no person speaks for it.
+    pub fn runs_as_reader(&self) -> bool {
+        self.verdict == Verdict::Allow && self.reason == Word::WhyNothing
+    }
 }
 
 /// Paths and what they are without symlinks, found by the caller: only those that differ. A whole tree (`folder/**`)
@@ -97,40 +111,163 @@ impl Policy {
     }
 
     pub fn decide_in(&self, posture: Posture, call: Call<'_>) -> Decision {
-        if let Some(path) = self.sealed.iter().find(|path| call.opens(path)) {
+        let judged = self.without_false_readers(call);
+        let call = Call {
+            accesses: &judged,
+            ..call
+        };
+        if let Some((rule, reason)) = self.built_in_ban(call) {
             return Decision {
                 verdict: Verdict::Deny,
-                rule: Some(format!("Read({})", path.display())),
+                rule: Some(rule),
                 from: Some(BUILT_IN.to_owned()),
-                reason: Word::WhyKeys,
+                reason,
                 effects: call.effects(),
+                outside: Vec::new(),
+                touched: Vec::new(),
+                only_person: false,
             };
         }
-        if let Some(path) = self.reserved.iter().find(|path| call.changes(path)) {
-            return Decision {
-                verdict: Verdict::Deny,
-                rule: Some(format!("Edit({})", path.display())),
-                from: Some(BUILT_IN.to_owned()),
-                reason: Word::WhyReserved,
-                effects: call.effects(),
-            };
-        }
-        let (verdict, rule, reason) = self.verdict(posture, call);
+        let outside = self.outside(call);
+        let (verdict, rule, reason) = self.verdict(posture, call, &outside);
         Decision {
             verdict,
             rule: rule.map(|r| r.text.clone()),
             from: rule.map(|r| r.from.clone()),
             reason,
             effects: call.effects(),
+            outside,
+            touched: call.touched(),
+            only_person: reason == Word::WhyProtected,
         }
     }
 
-    fn verdict(&self, posture: Posture, call: Call<'_>) -> (Verdict, Option<&Rule>, Word) {
+    /// What no rule opens: files with keys, files of our own, and `[sandbox] forbid_read`.
+    fn built_in_ban(&self, call: Call<'_>) -> Option<(String, Word)> {
+        if let Some(path) = self.sealed.iter().find(|path| call.opens(path)) {
+            return Some((format!("Read({})", path.display()), Word::WhyKeys));
+        }
+        if let Some(path) = self.reserved.iter().find(|path| call.changes(path)) {
+            return Some((format!("Edit({})", path.display()), Word::WhyReserved));
+        }
+        // Commands are held by their sandbox, where a grant for one of them may open such a path.
+        if call.runs() {
+            return None;
+        }
+        let takes_folders = shows_what_was(call.tool);
+        let ban = call.accesses.iter().find_map(|access| match access {
+            Access::Read(path) => call.forms(path).find_map(|p| self.folders.ban(p)),
+            Access::Write(path) => call.forms(path).find_map(|p| {
+                let mut bans = self.folders.forbidden.iter().map(PathBuf::as_path);
+                let inner = bans.find(|ban| takes_folders && ban.starts_with(p));
+                self.folders.ban(p).or(inner)
+            }),
+            Access::Run(_)
+            | Access::Net(_)
+            | Access::Mcp { .. }
+            | Access::Job(_)
+            | Access::Delegate { .. }
+            | Access::Memory
+            | Access::History => None,
+        })?;
+        Some((format!("Read({})", ban.display()), Word::WhyForbidden))
+    }
+
+    /// A command whose words look like they read in the project is no reader when a link leads them out of it.
+    fn without_false_readers<'a>(&self, call: Call<'a>) -> Cow<'a, [Access]> {
+        let leads_out = |path: &Path| {
+            let mut real = call.real(path);
+            real.any(|p| self.folders.place(p, call.scope) == Place::Outside)
+        };
+        let is_false = |segment: &Segment| {
+            let read = segment.does.iter().chain(&segment.needs);
+            let read = read.filter_map(|access| match access {
+                Access::Read(path) => Some(path),
+                Access::Write(_)
+                | Access::Run(_)
+                | Access::Net(_)
+                | Access::Mcp { .. }
+                | Access::Job(_)
+                | Access::Delegate { .. }
+                | Access::Memory
+                | Access::History => None,
+            });
+            let mut paths = read.chain(&segment.names);
+            segment.read_only && paths.any(|path| leads_out(path))
+        };
+        let has_false = |access: &Access| match access {
+            Access::Run(segments) => segments.iter().any(is_false),
+            Access::Read(_)
+            | Access::Write(_)
+            | Access::Net(_)
+            | Access::Mcp { .. }
+            | Access::Job(_)
+            | Access::Delegate { .. }
+            | Access::Memory
+            | Access::History => false,
+        };
+        if !call.accesses.iter().any(has_false) {
+            return Cow::Borrowed(call.accesses);
+        }
+        let mut judged = call.accesses.to_vec();
+        for access in &mut judged {
+            if let Access::Run(segments) = access {
+                let wrong = segments.iter_mut().filter(|segment| is_false(segment));
+                wrong.for_each(|segment| segment.read_only = false);
+            }
+        }
+        Cow::Owned(judged)
+    }
+
+    /// Real paths that a call reads outside of the project without a rule that allows it.
+    fn outside(&self, call: Call<'_>) -> Vec<PathBuf> {
+        let mut outside = Vec::new();
+        for access in call.accesses {
+            let Access::Read(path) = access else { continue };
+            let is_outside = |p: &&Path| self.folders.place(p, call.scope) == Place::Outside;
+            let found: Vec<&Path> = call.real(path).filter(is_outside).collect();
+            if !found.is_empty() && self.allowing(call, access).is_none() {
+                outside.extend(found.into_iter().map(Path::to_owned));
+            }
+        }
+        outside
+    }
+
+    fn is_protected(&self, call: Call<'_>) -> bool {
+        if call.runs() {
+            return false;
+        }
+        let protected = self.folders.protected(call.scope, &[]);
+        call.accesses.iter().any(|access| match access {
+            Access::Write(path) => call.forms(path).any(|p| {
+                let mut rules = self.rules.allow.iter();
+                protected.holds(p) && !rules.any(|rule| rule.names_write(p, call.scope))
+            }),
+            Access::Read(_)
+            | Access::Run(_)
+            | Access::Net(_)
+            | Access::Mcp { .. }
+            | Access::Job(_)
+            | Access::Delegate { .. }
+            | Access::Memory
+            | Access::History => false,
+        })
+    }
+
+    fn verdict(
+        &self,
+        posture: Posture,
+        call: Call<'_>,
+        outside: &[PathBuf],
+    ) -> (Verdict, Option<&Rule>, Word) {
         if let Some(rule) = self.rules.deny.iter().find(|r| call.is_hit_by(r)) {
             return (Verdict::Deny, Some(rule), Word::WhyDenyRule);
         }
         if needs_a_fresh_yes(call.accesses) {
             return (Verdict::Ask, None, Word::WhyRemembered);
+        }
+        if self.is_protected(call) {
+            return (Verdict::Ask, None, Word::WhyProtected);
         }
         if posture == Posture::Yolo {
             return (Verdict::Allow, None, Word::WhyYolo);
@@ -138,8 +275,13 @@ impl Policy {
         if let Some(rule) = self.rules.ask.iter().find(|r| call.is_hit_by(r)) {
             return (Verdict::Ask, Some(rule), Word::WhyAskRule);
         }
-        if !call.accesses.iter().any(Access::needs_permission) {
-            return (Verdict::Allow, None, Word::WhyNothing);
+        // What a command reads is part of the command.
+        let leaves = !outside.is_empty() && !call.runs();
+        if !leaves && !call.accesses.iter().any(Access::needs_permission) {
+            return match self.allowing_commands(call) {
+                Some(rule) => (Verdict::Allow, Some(rule), Word::WhyAllowed),
+                None => (Verdict::Allow, None, Word::WhyNothing),
+            };
         }
         if let Some(rule) = self.allowed_by(call) {
             return (Verdict::Allow, Some(rule), Word::WhyAllowed);
@@ -150,17 +292,42 @@ impl Policy {
                 (Verdict::Deny, None, Word::WhyModeDeny)
             }
             (Posture::Ask, Fallback::Allow) if hidden => (Verdict::Ask, None, Word::WhyHidden),
-            (Posture::Ask, Fallback::Allow) | (Posture::Auto, Fallback::Allow | Fallback::Ask) => {
+            (Posture::Auto, Fallback::Ask) if leaves => (Verdict::Ask, None, Word::WhyOutside),
+            (Posture::Ask | Posture::Auto, Fallback::Allow) => {
                 (Verdict::Allow, None, Word::WhyNoRuleAgainst)
             }
+            // What the sandbox holds runs; for the rest there is a person.
+            (Posture::Auto, Fallback::Ask) => match headless::hold(self, call) {
+                Ok(()) => (Verdict::Allow, None, Word::WhyHeld),
+                Err(refusal) => (Verdict::Ask, None, refusal.reason),
+            },
             (Posture::Ask, Fallback::Ask) if call.is_unsure() => {
                 (Verdict::Ask, None, Word::WhyUnsure)
+            }
+            (Posture::Ask, Fallback::Ask) if !outside.is_empty() => {
+                (Verdict::Ask, None, Word::WhyOutside)
             }
             (Posture::Ask, Fallback::Ask) => (Verdict::Ask, None, Word::WhyNoRule),
             (Posture::Yolo, Fallback::Ask | Fallback::Allow | Fallback::Deny) => {
                 (Verdict::Allow, None, Word::WhyYolo)
             }
         }
+    }
+
+    /// The allow rule that speaks of a command that only reads; with several commands, the last of those that speak of all.
+    fn allowing_commands(&self, call: Call<'_>) -> Option<&Rule> {
+        let mut used = None;
+        for access in call.accesses {
+            let Access::Run(segments) = access else {
+                continue;
+            };
+            for segment in segments {
+                let allows =
+                    |rule: &&Rule| rule.covers_tool(call.tool) || rule.allows_segment(segment);
+                used = Some(self.rules.allow.iter().find(allows)?);
+            }
+        }
+        used
     }
 
     /// There are rules that a call might break without anybody seeing it.
@@ -199,7 +366,22 @@ impl Policy {
                 }
             }
         }
-        for access in call.accesses.iter().filter(|a| a.needs_permission()) {
+        let leaves = |access: &Access| match access {
+            Access::Read(path) => {
+                let mut real = call.real(path);
+                !call.runs() && real.any(|p| self.folders.place(p, call.scope) == Place::Outside)
+            }
+            Access::Write(_)
+            | Access::Run(_)
+            | Access::Net(_)
+            | Access::Mcp { .. }
+            | Access::Job(_)
+            | Access::Delegate { .. }
+            | Access::Memory
+            | Access::History => false,
+        };
+        let needing = |a: &&Access| a.needs_permission() || leaves(a);
+        for access in call.accesses.iter().filter(needing) {
             if !matches!(access, Access::Run(_)) && !covered.contains(&access) {
                 used = Some(self.allowing(call, access)?);
             }
@@ -207,11 +389,13 @@ impl Policy {
         used
     }
 
-    fn allowing(&self, call: Call<'_>, access: &Access) -> Option<&Rule> {
+    pub(super) fn allowing(&self, call: Call<'_>, access: &Access) -> Option<&Rule> {
         self.rules.allow.iter().find(|rule| {
             let Call { tool, scope, .. } = call;
             match access {
-                Access::Read(path) => call.forms(path).all(|p| rule.allows_read(p, scope)),
+                Access::Read(path) => call
+                    .forms(path)
+                    .all(|p| rule.allows_read(p, scope) || rule.touches_tool_path(tool, p, scope)),
                 Access::Write(path) => call
                     .forms(path)
                     .all(|p| rule.allows_write(p, scope) || rule.touches_tool_path(tool, p, scope)),
@@ -219,7 +403,11 @@ impl Policy {
                 Access::Delegate { role, .. } => {
                     rule.touches_role(role) || rule.touches_tool(tool, role)
                 }
-                Access::Run(_) | Access::Mcp { .. } | Access::Job(_) | Access::Memory => false,
+                Access::Run(_)
+                | Access::Mcp { .. }
+                | Access::Job(_)
+                | Access::Memory
+                | Access::History => false,
             }
         })
     }
@@ -237,12 +425,34 @@ fn shows_what_was(tool: &str) -> bool {
 
 impl<'a> Call<'a> {
     /// The path as named, and as it is.
-    fn forms(&self, path: &'a Path) -> impl Iterator<Item = &'a Path> {
+    pub(super) fn forms(&self, path: &'a Path) -> impl Iterator<Item = &'a Path> {
         let real = self
             .resolved
             .iter()
             .filter(move |(literal, real)| literal == path && real != path);
         std::iter::once(path).chain(real.map(|(_, real)| real.as_path()))
+    }
+
+    /// The path as it is: what it leads to, or itself.
+    pub(super) fn real(&self, path: &'a Path) -> impl Iterator<Item = &'a Path> {
+        let skip = usize::from(self.forms(path).nth(1).is_some());
+        self.forms(path).skip(skip)
+    }
+
+    fn runs(&self) -> bool {
+        self.accesses.iter().any(|a| matches!(a, Access::Run(_)))
+    }
+
+    /// Real paths of the files that the call names.
+    fn touched(&self) -> Vec<PathBuf> {
+        let mut touched = Vec::new();
+        for access in self.accesses {
+            if let (Access::Read(path) | Access::Write(path), false) = (access, self.runs()) {
+                touched.extend(self.real(path).map(Path::to_owned));
+            }
+        }
+        touched.dedup();
+        touched
     }
 
     /// The same, where a tree that was looked into is only what was found there.
@@ -271,7 +481,8 @@ impl<'a> Call<'a> {
             | Access::Mcp { .. }
             | Access::Job(_)
             | Access::Delegate { .. }
-            | Access::Memory => false,
+            | Access::Memory
+            | Access::History => false,
         })
     }
 
@@ -289,7 +500,8 @@ impl<'a> Call<'a> {
             | Access::Mcp { .. }
             | Access::Job(_)
             | Access::Delegate { .. }
-            | Access::Memory => false,
+            | Access::Memory
+            | Access::History => false,
         })
     }
 
@@ -322,7 +534,7 @@ impl<'a> Call<'a> {
                 Access::Delegate { role, .. } => {
                     rule.touches_role(role) || rule.touches_tool(tool, role)
                 }
-                Access::Mcp { .. } | Access::Job(_) | Access::Memory => false,
+                Access::Mcp { .. } | Access::Job(_) | Access::Memory | Access::History => false,
             })
     }
 
@@ -341,6 +553,7 @@ impl<'a> Call<'a> {
                 Access::Job(id) => out.push(format!("job {id}")),
                 Access::Delegate { role, .. } => out.push(format!("delegate {role}")),
                 Access::Memory => out.push("memory".into()),
+                Access::History => out.push("history of all projects".into()),
                 Access::Run(segments) => {
                     for segment in segments {
                         out.push(format!("run {}", segment.text));
@@ -405,6 +618,7 @@ mod tests {
                 ask: rules(&["Bash(git push:*)"]),
                 allow: rules(&["Bash(cargo test:*)", "Edit(docs/**)", "write_file(gen/**)"]),
             },
+            containment: Containment::Sandbox,
             sealed: vec!["/home/me/.ostler/auth.json".into()],
             reserved: vec!["/repo/.home/memory".into()],
             ..Policy::default()
@@ -478,7 +692,8 @@ mod tests {
             (Yolo, "write_file", write(own), Verdict::Deny),
             (Yolo, "move_file", write("/home/me/.ostler"), Verdict::Deny),
             (Yolo, "bash", run(&format!("cat {own}")), Verdict::Deny),
-            (Ask, "grep", read("/home/me/.ostler/**"), Verdict::Allow),
+            (Ask, "grep", read("/home/me/.ostler/**"), Verdict::Ask),
+            (Yolo, "grep", read("/home/me/.ostler/**"), Verdict::Allow),
             (Ask, "todo", Vec::new(), Verdict::Allow),
             (
                 Ask,

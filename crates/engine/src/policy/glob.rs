@@ -2,40 +2,7 @@
 //! itself a pattern could be one that matches. At most quadratic.
 
 /// Glob match of the whole subject.
-pub fn matches(glob: &str, subject: &str) -> bool {
-    let (glob, subject): (Vec<char>, Vec<char>) =
-        (glob.chars().collect(), subject.chars().collect());
-    let (mut g, mut s) = (0, 0);
-    let mut retry: Option<(usize, usize)> = None;
-    while s < subject.len() {
-        match glob.get(g) {
-            Some('*') => {
-                while glob.get(g) == Some(&'*') {
-                    g += 1;
-                }
-                retry = Some((g, s));
-            }
-            Some('?') => {
-                g += 1;
-                s += 1;
-            }
-            Some(c) if subject.get(s) == Some(c) => {
-                g += 1;
-                s += 1;
-            }
-            Some(_) | None => match retry {
-                Some((after_star, from)) => {
-                    g = after_star;
-                    s = from + 1;
-                    retry = Some((after_star, from + 1));
-                }
-                None => return false,
-            },
-        }
-    }
-    glob.get(g..)
-        .is_some_and(|rest| rest.iter().all(|c| *c == '*'))
-}
+pub use ostler_host::glob_matches as matches;
 
 /// Longer patterns are taken to overlap with everything.
 const MAX_OVERLAP: usize = 512;
@@ -101,6 +68,68 @@ fn pieces(glob: &str) -> Vec<Piece> {
         }
     }
     out
+}
+
+/// Whether a path has wildcards in it.
+pub fn is_pattern(path: &str) -> bool {
+    path.contains(['*', '?', '['])
+}
+
+/// One component; a pattern that starts with a wildcard finds no dot files.
+pub fn part_matches(spec: &str, part: &str) -> bool {
+    if matches(spec, part) {
+        return true;
+    }
+    let hidden = spec.starts_with('.') && part.starts_with(['*', '?', '[']);
+    is_pattern(part) && !hidden && overlap(spec, part)
+}
+
+/// Longer paths are taken to match every pattern.
+const MAX_PARTS: usize = 128;
+
+pub fn path_matches(glob: &str, path: &str) -> bool {
+    let glob = glob.trim_end_matches('/');
+    if is_pattern(path) && patterns_meet(glob, path) {
+        return true;
+    }
+    // A folder's rule binds everything below it.
+    matches(glob, path)
+        || path
+            .char_indices()
+            .filter(|(_, c)| *c == '/')
+            .any(|(i, _)| {
+                path.get(..i)
+                    .is_some_and(|parent| !parent.is_empty() && matches(glob, parent))
+            })
+}
+
+/// Whether a path that is a pattern may become one that the rule speaks of, component by component.
+fn patterns_meet(glob: &str, path: &str) -> bool {
+    let (rule, path): (Vec<&str>, Vec<&str>) =
+        (glob.split('/').collect(), path.split('/').collect());
+    if rule.len() > MAX_PARTS || path.len() > MAX_PARTS {
+        return true;
+    }
+    // below[j]: whether rule[i + 1..] meets path[j..].
+    let mut below = vec![true; path.len() + 1];
+    for (i, part) in rule.iter().enumerate().rev() {
+        let mut here = vec![false; path.len() + 1];
+        for j in (0..=path.len()).rev() {
+            let at = |row: &[bool], j: usize| row.get(j).copied().unwrap_or(false);
+            let met = match (*part, path.get(j).copied()) {
+                (_, None) => rule
+                    .get(i..)
+                    .is_some_and(|rest| rest.iter().all(|p| *p == "**")),
+                ("**", Some(_)) | (_, Some("**")) => at(&below, j) || at(&here, j + 1),
+                (part, Some(have)) => part_matches(part, have) && at(&below, j + 1),
+            };
+            if let Some(cell) = here.get_mut(j) {
+                *cell = met;
+            }
+        }
+        below = here;
+    }
+    below.first().copied().unwrap_or(false)
 }
 
 #[cfg(test)]

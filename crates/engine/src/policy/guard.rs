@@ -1,10 +1,11 @@
 //! What a running tool may ask of the rules about things it comes upon: files of a tree, hosts of a redirect. It never
 //! asks the person; what would need their word is left alone.
 
-use super::{Call, Headless, Policy, Posture, Verdict};
+use super::{Call, Policy, Posture, Reading, Verdict, headless};
 use crate::tool::Scope;
+use ostler_host::{Border, Protected};
 use ostler_wire::Access;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The rules as they bind one call. Cheap to clone.
@@ -16,15 +17,47 @@ pub struct Guard {
     pub posture: Posture,
     /// Somebody could be asked, by a call of its own.
     pub attended: bool,
+    /// Which files it may read, by their real paths.
+    pub border: Arc<Border>,
+    /// Real paths that this very call was allowed to touch.
+    pub opened: Vec<PathBuf>,
 }
 
 impl Guard {
-    pub fn reads(&self, path: &Path) -> bool {
-        let Policy { rules, sealed, .. } = &*self.policy;
-        match rules.deny.is_empty() && rules.ask.is_empty() {
-            true => !sealed.iter().any(|file| file == path),
-            false => self.allows(Access::Read(path.to_owned())),
+    /// Makes the border; `granted` is what the person allowed the session to read.
+    pub fn bounded(mut self, granted: &[PathBuf]) -> Self {
+        let granted: Vec<PathBuf> = granted.iter().chain(&self.opened).cloned().collect();
+        let border = self.policy.border(
+            &self.scope,
+            Reading {
+                tool: &self.tool,
+                posture: self.posture,
+                attended: self.attended,
+                granted: &granted,
+            },
+        );
+        self.border = Arc::new(border);
+        self
+    }
+
+    /// The same for a call that was allowed to touch these paths.
+    pub fn opening(mut self, paths: &[PathBuf]) -> Self {
+        if !paths.is_empty() {
+            self.opened.extend_from_slice(paths);
+            Arc::make_mut(&mut self.border)
+                .granted
+                .extend_from_slice(paths);
         }
+        self
+    }
+
+    pub fn reads(&self, real: &Path) -> bool {
+        self.border.judge(real).is_open()
+    }
+
+    /// What the call may not change.
+    pub fn protected(&self) -> Protected {
+        self.policy.folders.protected(&self.scope, &self.opened)
     }
 
     pub fn reaches(&self, host: &str) -> bool {
@@ -41,7 +74,10 @@ impl Guard {
         let decision = self.policy.decide_in(self.posture, call);
         match decision.verdict {
             Verdict::Allow => true,
-            Verdict::Ask => !self.attended && self.policy.headless == Headless::Allow,
+            Verdict::Ask => {
+                !self.attended
+                    && headless::answer(&self.policy, call, decision.rule.as_deref()).is_ok()
+            }
             Verdict::Deny => false,
         }
     }
@@ -72,19 +108,21 @@ mod tests {
             tool: "grep".into(),
             posture: Posture::Ask,
             attended,
+            border: Arc::default(),
+            opened: Vec::new(),
         };
         for (path, attended, alone) in [
             ("/repo/a", true, true),
             ("/repo/b/.env", false, false),
-            ("/repo/secrets/x", false, true),
+            ("/repo/secrets/x", false, false),
         ] {
-            let got = [true, false].map(|a| guard(a).reads(Path::new(path)));
+            let got = [true, false].map(|a| guard(a).bounded(&[]).reads(Path::new(path)));
             assert_eq!(got, [attended, alone], "{path}");
         }
         for (host, attended, alone) in [
             ("good.example", true, true),
             ("evil.example", false, false),
-            ("other.example", false, true),
+            ("other.example", false, false),
         ] {
             let got = [true, false].map(|a| guard(a).reaches(host));
             assert_eq!(got, [attended, alone], "{host}");

@@ -1,20 +1,24 @@
 //! Whether a call may run: a pure function of mode, rules and what the call declares to touch.
 
+pub mod border;
 pub mod decide;
 mod glob;
 pub mod guard;
+pub mod headless;
 mod mcp;
+pub mod plain_look;
 pub mod plan;
 mod propose;
 pub mod rules;
 pub mod shell;
 pub mod stance;
 
+pub use border::{Folders, Reading};
 pub use decide::{
-    BUILT_IN, Call, Decision, Fallback, Headless, Policy, Posture, Resolved, Verdict,
-    needs_a_fresh_yes,
+    BUILT_IN, Call, Decision, Fallback, Policy, Posture, Resolved, Verdict, needs_a_fresh_yes,
 };
 pub use guard::Guard;
+pub use headless::{Containment, Headless, Refusal};
 pub use mcp::{mcp_accesses, mcp_looks};
 pub use plan::{Gate, Maker, Mode, Planned, gate};
 pub use propose::propose;

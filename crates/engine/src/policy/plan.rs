@@ -99,6 +99,10 @@ pub fn gate(call: Planned<'_>) -> Gate {
             } => None,
             Access::Delegate { .. } => Some("others would do the work"),
             Access::Memory => Some("it changes what is remembered"),
+            Access::History => {
+                gate = Gate::Ask;
+                None
+            }
             Access::Net(_) => {
                 gate = Gate::Ask;
                 None
@@ -140,7 +144,7 @@ mod tests {
         let tools = Tools::new(&[]);
         // Everything a person could list is listed: it unlocks nothing of ours.
         let trusted: Vec<String> = tools.names().map(str::to_owned).collect();
-        let path = json!({"path": "a", "content": "x"});
+        let path = json!({"path": "a"});
         let run = |command: &str| json!({"command": command});
         for (tool, args, expect) in [
             ("read_file", path.clone(), Ok(Open)),
@@ -155,7 +159,11 @@ mod tests {
             ("bash", run("git status && ls | wc -l"), Ok(Open)),
             ("fetch_url", json!({"url": "https://a.example"}), Ok(Ask)),
             ("web_search", json!({"query": "x"}), Ok(Ask)),
-            ("write_file", path.clone(), Err("changes files")),
+            (
+                "write_file",
+                json!({"path": "a", "content": "x"}),
+                Err("changes files"),
+            ),
             (
                 "edit_file",
                 json!({"path": "a", "old": "x", "new": "y"}),

@@ -64,6 +64,7 @@ pub fn propose(tool: &str, accesses: &[Access], scope: &Scope) -> Vec<String> {
             Access::Write(path) => edit(path, scope),
             Access::Net(host) => net(host),
             Access::Delegate { role, .. } => is_literal(role).then(|| format!("Delegate({role})")),
+            Access::History => Some(tool.to_owned()),
             Access::Read(_) | Access::Job(_) | Access::Memory => None,
         };
         match rule {
@@ -117,7 +118,8 @@ fn of_segments(segments: &[Segment], scope: &Scope) -> Option<Vec<String>> {
                 | Access::Mcp { .. }
                 | Access::Job(_)
                 | Access::Delegate { .. }
-                | Access::Memory => return None,
+                | Access::Memory
+                | Access::History => return None,
             });
         }
     }

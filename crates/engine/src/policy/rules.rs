@@ -1,6 +1,6 @@
 //! Rules as people write them: `Tool`, `Tool(spec)`, `Bash(words:*)`, and the older `tool=literal`.
 
-use super::glob::{matches, overlap};
+use super::glob::{is_pattern, matches, part_matches, path_matches};
 use super::shell::{DEEP, DEEP_VISIBLE};
 use crate::tool::Scope;
 use crate::tools::canonical_name;
@@ -333,6 +333,33 @@ impl Rule {
         self.family == Family::Net
     }
 
+    /// The paths that the rule speaks of when this tool reads, as a border has them; a bare rule speaks of all.
+    pub fn read_spec(&self, tool: &str) -> Option<&str> {
+        let reads = self.family == Family::Read || self.is_of_tool(tool);
+        reads.then_some(match &self.spec {
+            None => "/**",
+            Some(Spec::Glob(spec) | Spec::Words(spec)) => spec,
+        })
+    }
+
+    /// Whether the rule allows to change this one path by its full name, and not by a pattern or a folder above it.
+    pub fn names_write(&self, path: &Path, scope: &Scope) -> bool {
+        match (&self.family, &self.spec) {
+            (Family::Edit, Some(Spec::Glob(spec) | Spec::Words(spec))) => {
+                !is_pattern(spec) && scope.path(spec) == path
+            }
+            (
+                Family::Edit
+                | Family::Bash
+                | Family::Read
+                | Family::Net
+                | Family::Delegate
+                | Family::Tool(_),
+                _,
+            ) => false,
+        }
+    }
+
     fn is_of_tool(&self, tool: &str) -> bool {
         matches!(&self.family, Family::Tool(name) if name == tool)
     }
@@ -518,67 +545,6 @@ fn host_and_port(text: &str) -> (&str, Option<&str>) {
         }
         Some(_) | None => (text, None),
     }
-}
-
-fn is_pattern(path: &str) -> bool {
-    path.contains(['*', '?', '['])
-}
-
-/// One component; a pattern that starts with a wildcard finds no dot files.
-fn part_matches(spec: &str, part: &str) -> bool {
-    if matches(spec, part) {
-        return true;
-    }
-    let hidden = spec.starts_with('.') && part.starts_with(['*', '?', '[']);
-    is_pattern(part) && !hidden && overlap(spec, part)
-}
-
-/// Longer paths are taken to match every pattern.
-const MAX_PARTS: usize = 128;
-
-fn path_matches(glob: &str, path: &str) -> bool {
-    let glob = glob.trim_end_matches('/');
-    if is_pattern(path) && patterns_meet(glob, path) {
-        return true;
-    }
-    // A folder's rule binds everything below it.
-    matches(glob, path)
-        || path
-            .char_indices()
-            .filter(|(_, c)| *c == '/')
-            .any(|(i, _)| {
-                path.get(..i)
-                    .is_some_and(|parent| !parent.is_empty() && matches(glob, parent))
-            })
-}
-
-/// Whether a path that is a pattern may become one that the rule speaks of, component by component.
-fn patterns_meet(glob: &str, path: &str) -> bool {
-    let (rule, path): (Vec<&str>, Vec<&str>) =
-        (glob.split('/').collect(), path.split('/').collect());
-    if rule.len() > MAX_PARTS || path.len() > MAX_PARTS {
-        return true;
-    }
-    // below[j]: whether rule[i + 1..] meets path[j..].
-    let mut below = vec![true; path.len() + 1];
-    for (i, part) in rule.iter().enumerate().rev() {
-        let mut here = vec![false; path.len() + 1];
-        for j in (0..=path.len()).rev() {
-            let at = |row: &[bool], j: usize| row.get(j).copied().unwrap_or(false);
-            let met = match (*part, path.get(j).copied()) {
-                (_, None) => rule
-                    .get(i..)
-                    .is_some_and(|rest| rest.iter().all(|p| *p == "**")),
-                ("**", Some(_)) | (_, Some("**")) => at(&below, j) || at(&here, j + 1),
-                (part, Some(have)) => part_matches(part, have) && at(&below, j + 1),
-            };
-            if let Some(cell) = here.get_mut(j) {
-                *cell = met;
-            }
-        }
-        below = here;
-    }
-    below.first().copied().unwrap_or(false)
 }
 
 #[cfg(test)]

@@ -1,17 +1,24 @@
 //! What a shell text would do: its simple commands with their words, and the files, hosts, rights and processes they
 //! touch. Pure, total and bounded; what it cannot tell is marked unsure. It decides nothing.
 
+mod checks;
 mod commands;
 #[cfg(test)]
 mod corpus;
+mod dialect;
 mod effects;
+mod feed;
 mod find;
+#[cfg(test)]
+mod generated;
+mod handing;
 mod hidden;
 #[cfg(test)]
 mod observed;
-mod readers;
+mod programs;
 mod redirect;
 mod simple;
+mod spec;
 mod substitute;
 #[cfg(test)]
 mod tests;
@@ -23,7 +30,7 @@ use ostler_wire::{Access, Segment};
 use std::path::{Path, PathBuf};
 use walk::Walker;
 
-pub use commands::PREFIXES;
+pub use commands::{PREFIXES, PUBLIC};
 pub use effects::{DEEP, DEEP_VISIBLE};
 
 /// Where a command would run.

@@ -14,7 +14,7 @@ pub struct Ask;
 #[derive(Deserialize, JsonSchema)]
 pub struct Args {
     question: String,
-    #[serde(default, alias = "options")]
+    #[serde(default)]
     #[schemars(with = "Option<Vec<String>>")]
     choices: Option<Vec<Choice>>,
     #[serde(default)]

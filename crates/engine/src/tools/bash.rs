@@ -7,16 +7,17 @@ mod report;
 mod tests;
 
 use super::wait::Wait;
-use crate::confine::{self, Confined, Outcome};
+use crate::confine::{self, Confined, Services, Spawned};
 use crate::cut::{Capture, Captured};
 use crate::jobs::{Plain, Started, end_tree, exit_code};
+use crate::policy::plain_look::{Cwd, is_plain_look};
 use crate::policy::shell::{self, Place};
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use bytes::Bytes;
 use live::Live;
 use ostler_host::{Command, Exit, Kind, Output, Process, Signal, Stdio};
 use ostler_wire::{Access, Body, Notice, Segment, Word};
-pub use report::render;
+pub use report::{JUDGED_AGAIN, render};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -40,29 +41,20 @@ pub struct Bash;
 
 #[derive(Deserialize, JsonSchema)]
 pub struct Args {
-    #[serde(alias = "cmd", alias = "script")]
     command: String,
     /// "10m": so long, then on as a job; false: a job at once
     #[serde(default)]
     wait: Option<Wait>,
-    #[serde(default, alias = "workdir", alias = "directory")]
+    #[serde(default)]
     cwd: Option<String>,
     /// On a terminal; answer it with bash_input
     #[serde(default)]
     tty: Option<bool>,
-    /// What some models were taught to write for `wait: false`.
-    #[serde(default, alias = "background")]
-    #[schemars(skip)]
-    run_in_background: Option<bool>,
 }
 
 impl Args {
     fn wait(&self) -> Wait {
-        match (self.wait, self.run_in_background) {
-            (Some(wait), _) => wait,
-            (None, Some(true)) => Wait::Not,
-            (None, Some(false) | None) => Wait::Whole,
-        }
+        self.wait.unwrap_or(Wait::Whole)
     }
 
     fn tty(&self) -> bool {
@@ -90,40 +82,40 @@ impl Typed for Bash {
         if args.tty() || args.wait() == Wait::Not {
             segments.iter_mut().for_each(|s| s.read_only = false);
         }
+        let cwd = match place.cwd == scope.root {
+            true => Cwd::Root,
+            false => Cwd::Elsewhere,
+        };
+        if !scope.containment.has_layer() && !is_plain_look(&args.command, &segments, cwd) {
+            segments.iter_mut().for_each(|s| s.read_only = false);
+        }
         // What was seen in it holds for deny rules; nothing that was not seen is ruled out.
         if scope.foreign_shell {
             segments.iter_mut().for_each(Segment::doubt);
         }
-        Ok(shell::accesses(segments))
+        let mut accesses = shell::accesses(segments);
+        accesses.iter_mut().for_each(|access| locate(access, scope));
+        Ok(accesses)
     }
 
     async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {
-        // Where nothing may change, nothing is left running either.
-        let wait = match (args.wait(), cx.terms.read_only) {
-            (Wait::For(_), true) => Wait::Whole,
-            (wait @ (Wait::Whole | Wait::Not | Wait::For(_)), _) => wait,
-        };
+        // A reader that outlasts its time stays in the reader's sandbox as a job.
+        let wait = args.wait();
         if wait != Wait::Whole {
             cx.jobs.room()?;
         }
-        let mut command = Command {
+        let command = Command {
             argv: argv(&cx, &args.command),
             cwd: cwd(&cx, args.cwd.as_deref()).await?,
             env: env(&cx, args.tty()),
             stdio: if args.tty() { TERMINAL } else { Stdio::Pipes },
             sandbox: None,
         };
-        let outcome = confine::prepare(&cx, command.cwd.clone()).await?;
-        let (confined, missing) = match outcome {
-            Outcome::Free => (None, None),
-            Outcome::Unavailable(why) => (None, Some(why)),
-            Outcome::Confined(confined) => {
-                confined.put_on(&mut command);
-                (Some(confined), None)
-            }
-        };
-        let spawned = cx.host.spawn(command).await;
-        let process = spawned.map_err(|e| ToolError::new(e.code(), format!("{e}.")))?;
+        let Spawned {
+            process,
+            confined,
+            missing,
+        } = confine::spawn(&Services::from(&cx), command, &cx.terms).await?;
         let run = Run {
             streams: Streams::new(&cx, args.tty()),
             live: Live::new(cx.clone()),
@@ -142,6 +134,27 @@ impl Typed for Bash {
 
     fn render(data: &Value) -> Rendered {
         render(data).into()
+    }
+}
+
+/// Paths below `/tmp` are those of the session's own folder, where commands see that.
+fn locate(access: &mut Access, scope: &Scope) {
+    match access {
+        Access::Read(path) | Access::Write(path) => *path = scope.locate(path),
+        Access::Run(segments) => {
+            for segment in segments {
+                let all = segment.does.iter_mut().chain(&mut segment.needs);
+                all.for_each(|access| locate(access, scope));
+                let names = segment.names.iter_mut();
+                names.for_each(|path| *path = scope.locate(path));
+            }
+        }
+        Access::Net(_)
+        | Access::Mcp { .. }
+        | Access::Job(_)
+        | Access::Delegate { .. }
+        | Access::History
+        | Access::Memory => {}
     }
 }
 
@@ -175,7 +188,7 @@ async fn cwd(cx: &Context, wanted: Option<&str>) -> Result<PathBuf, ToolError> {
         .await
         .map_err(|e| ToolError::new(e.code(), format!("cwd: {e}.")))?;
     match stat.kind {
-        Kind::Directory => Ok(stat.path),
+        Kind::Directory => Ok(cx.scope.named(&stat.path)),
         Kind::Missing => Err(ToolError::new(
             "not_found",
             format!("cwd {wanted} does not exist."),
@@ -216,6 +229,9 @@ impl Run {
         match (ended, wait) {
             (Ended::Exited(exit), _) => {
                 self.live.flush();
+                if let Some(confined) = &self.confined {
+                    confined.take_leftovers(&mut self.process);
+                }
                 let data = self.streams.report(exit_code(exit), note(exit));
                 Ok(judged(self.confined, exit, data).await)
             }

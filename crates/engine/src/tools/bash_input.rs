@@ -16,10 +16,8 @@ pub struct BashInput;
 
 #[derive(Deserialize, JsonSchema)]
 pub struct Args {
-    #[serde(alias = "id", alias = "job_id")]
     job: String,
     /// As typed; "\n" is Enter, "\u0003" Ctrl-C
-    #[serde(alias = "input")]
     text: String,
 }
 

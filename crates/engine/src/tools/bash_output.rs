@@ -17,7 +17,6 @@ pub struct BashOutput;
 
 #[derive(Deserialize, JsonSchema)]
 pub struct Args {
-    #[serde(alias = "id", alias = "job_id")]
     job: String,
     /// "30s": until there is news, at most so long; true: until it ends
     #[serde(default)]

@@ -16,11 +16,8 @@ pub struct DeleteRange;
 
 #[derive(Deserialize, JsonSchema)]
 pub struct Args {
-    #[serde(alias = "file_path", alias = "filename", alias = "file")]
     path: String,
-    #[serde(alias = "start")]
     start_anchor: String,
-    #[serde(alias = "end")]
     end_anchor: String,
 }
 

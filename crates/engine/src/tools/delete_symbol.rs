@@ -28,9 +28,7 @@ pub struct DeleteSymbol;
 
 #[derive(Deserialize, JsonSchema)]
 pub struct Args {
-    #[serde(alias = "file_path", alias = "filename", alias = "file")]
     path: String,
-    #[serde(alias = "name")]
     symbol: String,
 }
 

@@ -5,6 +5,7 @@ use crate::policy::Guard;
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use globset::GlobSet;
 use ignore::DirEntry;
+use ostler_host::TreeReader;
 use ostler_wire::Access;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -21,9 +22,8 @@ pub struct Glob;
 
 #[derive(Deserialize, JsonSchema)]
 pub struct Args {
-    #[serde(alias = "glob")]
     pattern: String,
-    #[serde(default, alias = "directory")]
+    #[serde(default)]
     path: Option<String>,
 }
 
@@ -93,7 +93,9 @@ fn find(
     cancel: &CancellationToken,
 ) -> Result<Done, ToolError> {
     let scope = &guard.scope;
-    walk::exists(base, scope)?;
+    walk::check_base(base, guard)?;
+    let base = walk::start(base, guard);
+    let base = base.as_path();
     // The oldest of the kept ones is on top.
     let mut kept: BinaryHeap<(Reverse<SystemTime>, PathBuf)> = BinaryHeap::new();
     let mut total = 0u64;
@@ -122,11 +124,11 @@ fn find(
             kept.pop();
         }
     }
-    let paths: Vec<String> = kept
-        .into_sorted_vec()
-        .into_iter()
-        .map(|(_, path)| scope.shown(&path))
-        .collect();
+    let mut reader = TreeReader::new(guard.border.clone());
+    let found = kept.into_sorted_vec().into_iter().map(|(_, path)| path);
+    // A folder may have been swapped for a link while it was listed; what is named is what is there.
+    let found: Vec<PathBuf> = found.filter(|path| reader.locate(path).is_ok()).collect();
+    let paths: Vec<String> = found.iter().map(|path| scope.shown(path)).collect();
     let truncated = partial || total > paths.len() as u64;
     let mut data = json!({"paths": paths, "total": total, "truncated": truncated});
     if partial {

@@ -23,20 +23,20 @@ pub struct Grep;
 pub struct Args {
     /// Rust regex
     pattern: String,
-    #[serde(default, alias = "file_path", alias = "directory")]
+    #[serde(default)]
     path: Option<String>,
     /// e.g. *.rs
-    #[serde(default, alias = "include")]
+    #[serde(default)]
     glob: Option<String>,
     /// e.g. rust
     #[serde(default, rename = "type")]
     kind: Option<String>,
-    #[serde(default, alias = "output_mode")]
+    #[serde(default)]
     #[schemars(with = "Mode")]
     mode: Option<Mode>,
     #[serde(default)]
     context: Option<usize>,
-    #[serde(default, alias = "-i", alias = "case_insensitive")]
+    #[serde(default)]
     ignore_case: Option<bool>,
 }
 
@@ -45,7 +45,6 @@ pub struct Args {
 pub enum Mode {
     #[default]
     Content,
-    #[serde(alias = "files_with_matches")]
     Files,
     Count,
 }
@@ -60,8 +59,9 @@ impl Typed for Grep {
     }
 
     async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {
+        let named = walk::base(args.path.as_deref(), &cx.scope);
         let query = Query {
-            base: walk::base(args.path.as_deref(), &cx.scope),
+            base: walk::start(&named, &cx.guard),
             guard: cx.guard,
             matcher: matcher(&args)?,
             glob: filled(args.glob.as_deref()).map(name_filter).transpose()?,

@@ -25,12 +25,12 @@ pub struct Args {
     #[serde(default)]
     #[schemars(with = "Operation")]
     operation: Option<Operation>,
-    #[serde(default, alias = "words", alias = "pattern")]
+    #[serde(default)]
     query: Option<String>,
     #[serde(default)]
     #[schemars(with = "Where")]
     scope: Option<Where>,
-    #[serde(default, alias = "session_id")]
+    #[serde(default)]
     session: Option<String>,
     #[serde(default)]
     entry: Option<u64>,
@@ -58,8 +58,12 @@ impl Typed for History {
     const NAME: &'static str = OWN_RESULT;
     const PROSE: &'static str = include_str!("history.md");
 
-    fn access(&self, _: &Args, _: &Scope) -> Result<Vec<Access>, ToolError> {
-        Ok(Vec::new())
+    /// What was said in other projects is none of this one's business until the person says so.
+    fn access(&self, args: &Args, _: &Scope) -> Result<Vec<Access>, ToolError> {
+        Ok(match args.scope.unwrap_or_default() {
+            Where::Project => Vec::new(),
+            Where::Global => vec![Access::History],
+        })
     }
 
     async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {
@@ -128,10 +132,7 @@ fn search(past: &Past, args: Args, stop: &dyn Fn() -> bool) -> Result<Done, Tool
     let query = Query {
         text: args.query.unwrap_or_default(),
         words: Words::Any,
-        reach: match scope {
-            Where::Project => Reach::Project,
-            Where::Global => Reach::Global,
-        },
+        reach: reach(args.scope),
         limit: args.limit.unwrap_or(HITS).clamp(1, MOST),
         patience: PATIENCE,
     };
@@ -148,13 +149,22 @@ fn search(past: &Past, args: Args, stop: &dyn Fn() -> bool) -> Result<Done, Tool
     Ok(data.into())
 }
 
+fn reach(scope: Option<Where>) -> Reach {
+    match scope.unwrap_or_default() {
+        Where::Project => Reach::Project,
+        Where::Global => Reach::Global,
+    }
+}
+
 fn around(past: &Past, args: Args) -> Result<Done, ToolError> {
     let (Some(session), Some(entry)) = (args.session, args.entry) else {
         let message = "around needs the session and entry of a hit.";
         return Err(ToolError::new("invalid_input", message));
     };
     let side = args.limit.unwrap_or(SIDE).min(MOST);
-    let messages: Vec<Near> = past.around(&session, entry, side).map_err(fault)?;
+    let messages: Vec<Near> = past
+        .around(&session, entry, side, reach(args.scope))
+        .map_err(fault)?;
     Ok(json!({OWN_RESULT: "around", "session": session, "messages": messages}).into())
 }
 

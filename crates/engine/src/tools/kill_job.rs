@@ -11,7 +11,6 @@ pub struct KillJob;
 
 #[derive(Deserialize, JsonSchema)]
 pub struct Args {
-    #[serde(alias = "id", alias = "job_id")]
     job: String,
 }
 

@@ -4,6 +4,7 @@ use super::walk;
 use crate::policy::Guard;
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use ignore::DirEntry;
+use ostler_host::{Kind, TreeReader};
 use ostler_wire::Access;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -18,7 +19,7 @@ pub struct Ls;
 
 #[derive(Deserialize, JsonSchema)]
 pub struct Args {
-    #[serde(default, alias = "file_path", alias = "directory")]
+    #[serde(default)]
     path: Option<String>,
     /// Levels; default 1
     #[serde(default)]
@@ -70,12 +71,15 @@ fn list(
     cancel: &CancellationToken,
 ) -> Result<Done, ToolError> {
     let scope = &guard.scope;
-    if !walk::exists(base, scope)?.is_dir() {
+    if walk::check_base(base, guard)? != Kind::Directory {
         let message = format!("{} is a file; use read_file.", scope.shown(base));
         return Err(ToolError::new("not_a_directory", message));
     }
+    let base = walk::start(base, guard);
+    let base = base.as_path();
     let mut items = Vec::new();
     let mut truncated = false;
+    let mut reader = TreeReader::new(guard.border.clone());
     let mut walker = walk::builder(base, guard);
     let wanted = guard.clone();
     walker.max_depth(Some(depth)).filter_entry(move |e| {
@@ -91,7 +95,9 @@ fn list(
         }
         match entry {
             Ok(entry) if entry.depth() == 0 => {}
-            Ok(entry) => items.push(item(&entry, base)),
+            // A folder may have been swapped for a link while it was listed; what is named is what is there.
+            Ok(entry) if reader.locate(entry.path()).is_ok() => items.push(item(&entry, base)),
+            Ok(_) => {}
             Err(e) if e.depth() == Some(0) => {
                 let message = format!("{} cannot be read: {e}.", scope.shown(base));
                 return Err(ToolError::new("read_error", message));
@@ -107,7 +113,7 @@ fn list(
     items.sort_by(|a, b| a.key.cmp(&b.key));
     let entries: Vec<String> = items.into_iter().map(|i| i.shown).collect();
     Ok(
-        json!({"path": base.display().to_string(), "entries": entries, "truncated": truncated})
+        json!({"path": scope.named(base).display().to_string(), "entries": entries, "truncated": truncated})
             .into(),
     )
 }

@@ -21,7 +21,7 @@ pub struct Args {
     #[serde(default)]
     #[schemars(with = "Operation")]
     operation: Option<Operation>,
-    #[serde(default, alias = "words")]
+    #[serde(default)]
     query: Option<String>,
     #[serde(default)]
     id: Option<String>,

@@ -34,6 +34,8 @@ pub mod web_search;
 pub mod write_file;
 
 pub(crate) mod files;
+#[cfg(all(test, unix))]
+mod races;
 #[cfg(test)]
 pub(crate) mod testing;
 pub(crate) mod text;
@@ -42,5 +44,5 @@ mod walk;
 pub(crate) mod web;
 
 pub use files::picture::media_type as picture_type;
-pub use registry::{Held, Tools, all_names, canonical_name, render};
+pub use registry::{Held, Tools, all_names, builtin_specs, canonical_name, render};
 pub(crate) use wait::duration;

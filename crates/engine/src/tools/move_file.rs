@@ -13,9 +13,7 @@ pub struct MoveFile;
 
 #[derive(Deserialize, JsonSchema)]
 pub struct Args {
-    #[serde(alias = "source", alias = "from")]
     source_path: String,
-    #[serde(alias = "destination", alias = "to")]
     destination_path: String,
     #[serde(default)]
     overwrite: Option<bool>,
@@ -50,6 +48,7 @@ impl Typed for MoveFile {
             roots: Roots {
                 writable: cx.settings.writable.clone(),
                 reserved: cx.guard.policy.reserved.clone(),
+                protected: cx.guard.protected(),
             },
             create_parents: true,
             overwrite: args.overwrite.unwrap_or(false),
@@ -63,8 +62,8 @@ impl Typed for MoveFile {
             cx.seen.forget(&renamed.from);
         }
         let data = json!({
-            "source_path": renamed.from.display().to_string(),
-            "destination_path": renamed.to.display().to_string(),
+            "source_path": cx.scope.named(&renamed.from).display().to_string(),
+            "destination_path": cx.scope.named(&renamed.to).display().to_string(),
             "overwrote": renamed.overwrote,
         });
         Ok(data.into())

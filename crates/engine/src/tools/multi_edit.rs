@@ -13,7 +13,6 @@ pub struct MultiEdit;
 
 #[derive(Deserialize, JsonSchema)]
 pub struct Args {
-    #[serde(alias = "file_path", alias = "filename", alias = "file")]
     path: String,
     edits: Vec<Edit>,
 }

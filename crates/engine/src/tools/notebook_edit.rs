@@ -13,15 +13,14 @@ pub struct NotebookEdit;
 
 #[derive(Deserialize, JsonSchema)]
 pub struct Args {
-    #[serde(alias = "file_path", alias = "notebook_path", alias = "file")]
     path: String,
     /// Index from 0, or id; to insert: the new index, or the id to follow
-    #[serde(default, alias = "cell_id", alias = "cell_index", alias = "index")]
+    #[serde(default)]
     #[schemars(with = "Option<String>")]
     cell: Option<Cell>,
-    #[serde(default, alias = "edit_mode")]
+    #[serde(default)]
     mode: Mode,
-    #[serde(default, alias = "new_source")]
+    #[serde(default)]
     source: Option<String>,
     #[serde(default)]
     #[schemars(with = "CellType")]

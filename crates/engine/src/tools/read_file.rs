@@ -25,10 +25,9 @@ pub struct ReadFile;
 
 #[derive(Deserialize, JsonSchema)]
 pub struct Args {
-    #[serde(alias = "file_path", alias = "filename", alias = "file")]
     path: String,
     /// First line, from 1
-    #[serde(default, alias = "start_line")]
+    #[serde(default)]
     offset: Option<u64>,
     #[serde(default)]
     limit: Option<u64>,

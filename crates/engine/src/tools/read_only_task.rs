@@ -13,9 +13,8 @@ pub struct ReadOnlyTask;
 
 #[derive(Deserialize, JsonSchema)]
 pub struct Args {
-    #[serde(alias = "task")]
     prompt: String,
-    #[serde(default, alias = "subagent_type", alias = "agent")]
+    #[serde(default)]
     role: Option<String>,
     #[serde(default)]
     #[schemars(skip)]

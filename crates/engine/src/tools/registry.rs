@@ -263,6 +263,11 @@ fn chosen(filter: &[String]) -> impl Iterator<Item = &str> {
     names.filter(|f| !f.starts_with(['!', '+']))
 }
 
+/// What every built-in tool says of itself.
+pub fn builtin_specs() -> &'static [ToolSpec] {
+    &SPECS
+}
+
 /// Every built-in tool, for configuration and completion.
 pub fn all_names() -> impl Iterator<Item = &'static str> {
     BUILTINS.iter().map(|t| t.name())

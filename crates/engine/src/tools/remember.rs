@@ -21,12 +21,12 @@ pub struct Args {
     #[serde(default)]
     #[schemars(with = "String")]
     revision: Option<Value>,
-    #[serde(default, alias = "title")]
+    #[serde(default)]
     name: Option<String>,
     /// one line: when it matters
     #[serde(default)]
     description: Option<String>,
-    #[serde(default, alias = "body", alias = "text")]
+    #[serde(default)]
     content: Option<String>,
     #[serde(default, rename = "type")]
     #[schemars(with = "Kind")]

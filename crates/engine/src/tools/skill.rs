@@ -18,9 +18,8 @@ pub struct Skill;
 
 #[derive(Deserialize, JsonSchema)]
 pub struct Args {
-    #[serde(alias = "skill")]
     pub(super) name: String,
-    #[serde(default, alias = "args")]
+    #[serde(default)]
     pub(super) arguments: Option<String>,
 }
 

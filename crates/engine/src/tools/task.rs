@@ -12,9 +12,8 @@ pub struct Task;
 
 #[derive(Deserialize, JsonSchema)]
 pub struct Args {
-    #[serde(alias = "task")]
     pub(super) prompt: String,
-    #[serde(default, alias = "subagent_type", alias = "agent")]
+    #[serde(default)]
     pub(super) role: Option<String>,
     /// for the person
     #[serde(default)]

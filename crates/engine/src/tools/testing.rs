@@ -100,7 +100,10 @@ impl Bench {
                 tool: tool.into(),
                 posture: Posture::Ask,
                 attended: false,
-            },
+                border: Arc::default(),
+                opened: Vec::new(),
+            }
+            .bounded(&[]),
             scope,
             cancel: Default::default(),
             feed: Default::default(),

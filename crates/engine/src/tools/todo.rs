@@ -13,15 +13,12 @@ pub struct Todo;
 
 #[derive(Deserialize, JsonSchema)]
 pub struct Args {
-    #[serde(alias = "todos")]
     items: Vec<Item>,
 }
 
 #[derive(Deserialize, JsonSchema)]
 pub struct Item {
-    #[serde(alias = "content")]
     text: String,
-    #[serde(alias = "status")]
     state: State,
 }
 
@@ -30,7 +27,6 @@ pub struct Item {
 pub enum State {
     Pending,
     InProgress,
-    #[serde(alias = "completed")]
     Done,
 }
 

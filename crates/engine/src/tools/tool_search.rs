@@ -1,6 +1,7 @@
 //! `tool_search`: what tools are for and which arguments they take that the prompt has only by name, and the way to run
 //! them: not every vendor lets a model call what is not in its list. Running is up to `accept`, which takes such a call apart.
 
+use crate::arguments::fit_arguments;
 use crate::cut::cut_text;
 use crate::mcp;
 use crate::tool::{Context, Done, Question, Rendered, Scope, Tool, ToolError};
@@ -92,8 +93,18 @@ impl Tool for ToolSearch {
         }
     }
 
-    fn access(&self, _: &Value, _: &Scope) -> Result<Vec<Access>, ToolError> {
-        Ok(Vec::new())
+    fn access(&self, args: &Value, _: &Scope) -> Result<Vec<Access>, ToolError> {
+        if let Some(Err(error)) = fit_arguments(NAME, args) {
+            return Err(error);
+        }
+        match args.as_object().and_then(inner) {
+            // A call whose arguments can be read never comes here.
+            Some((tool, _)) => Err(ToolError::new(
+                "invalid_input",
+                format!("The arguments for {tool} cannot be read. Send them as one JSON object."),
+            )),
+            None => Ok(Vec::new()),
+        }
     }
 
     fn question(&self, _: &Value) -> Option<Question> {

@@ -4,6 +4,7 @@ use crate::policy::Guard;
 use crate::tool::{Scope, ToolError};
 use globset::{GlobBuilder, GlobSet};
 use ignore::{DirEntry, WalkBuilder};
+use ostler_host::{Error, Kind};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use tokio_util::sync::CancellationToken;
@@ -99,18 +100,29 @@ pub fn interrupted() -> ToolError {
     ToolError::new("interrupted", "Interrupted.")
 }
 
-/// Stops a walk on a path that cannot be walked.
-pub fn exists(base: &Path, scope: &Scope) -> Result<std::fs::Metadata, ToolError> {
-    std::fs::metadata(base).map_err(|e| {
-        let shown = scope.shown(base);
-        match e.kind() {
-            std::io::ErrorKind::NotFound => {
+/// Where to walk: the named folder, or what it really is where only that may be read.
+pub fn start(base: &Path, guard: &Guard) -> PathBuf {
+    match guard.reads(base) {
+        true => base.to_owned(),
+        false => ostler_host::real_path(base),
+    }
+}
+
+/// Stops a walk on a path that cannot be walked, or that really lies where the call may not look.
+pub fn check_base(base: &Path, guard: &Guard) -> Result<Kind, ToolError> {
+    ostler_host::look(base, &guard.border).map_err(|error| {
+        let shown = guard.scope.shown(base);
+        match error {
+            Error::NotFound { .. } => {
                 ToolError::new("not_found", format!("{shown} does not exist."))
             }
-            std::io::ErrorKind::PermissionDenied => {
+            Error::Forbidden { .. } => {
                 ToolError::new("forbidden", format!("{shown} may not be read."))
             }
-            _ => ToolError::new("read_error", format!("{shown} cannot be read: {e}.")),
+            refused @ (Error::Withheld { .. } | Error::Beyond { .. }) => {
+                ToolError::new(refused.code(), format!("{refused}."))
+            }
+            other => ToolError::new("read_error", format!("{shown} cannot be read: {other}.")),
         }
     })
 }

@@ -16,9 +16,7 @@ pub struct WriteFile;
 
 #[derive(Deserialize, JsonSchema)]
 pub struct Args {
-    #[serde(alias = "file_path", alias = "filename", alias = "file")]
     path: String,
-    #[serde(alias = "contents", alias = "text")]
     content: String,
 }
 
@@ -53,7 +51,7 @@ impl Typed for WriteFile {
         let len = bytes.len();
         let (written, hash) = rewrite::write(&cx, &path, bytes, Faults::Write).await?;
         let mut data = json!({
-            "path": written.path.display().to_string(),
+            "path": cx.scope.named(&written.path).display().to_string(),
             "bytes": len,
             "created": written.created,
             "hash": hash,

@@ -6,7 +6,7 @@ pub mod crew;
 
 use ostler_engine::budget::{Budget, Limits};
 use ostler_engine::ledger::Ledger;
-use ostler_engine::policy::Policy;
+use ostler_engine::policy::{Headless, Policy};
 use ostler_engine::store::Store;
 use ostler_engine::tool::ToolSettings;
 use ostler_engine::{LocalHub, Models, Options, Shelf};
@@ -108,7 +108,10 @@ impl Bench {
             recall: true,
             budget: Budget::new(Limits::default(), Ledger::new(self.space.home())),
             operator: Vec::new(),
-            policy: Policy::default(),
+            policy: Policy {
+                headless: Headless::Allow,
+                ..Policy::default()
+            },
             watch: None,
             hooks: Default::default(),
             mode: None,

@@ -1,6 +1,13 @@
-//! File operations of this machine, blocking. Reading and listing are plain `std`; changing files is `unix` (relative to
-//! directory handles, so that no symlink can be slipped in between check and use) or `plain` elsewhere.
+//! File operations of this machine, blocking. Reading and listing happen by descriptor (`opened`, or `by_path` elsewhere);
+//! changing files is `unix` (relative to directory handles, so that no symlink can be slipped in between check and use) or
+//! `plain` elsewhere.
 
+pub mod border;
+#[cfg(not(unix))]
+mod by_path;
+mod glob;
+#[cfg(unix)]
+mod opened;
 #[cfg(not(unix))]
 mod plain;
 mod resolve;
@@ -10,12 +17,19 @@ mod tests;
 mod unix;
 
 #[cfg(not(unix))]
+use by_path as opened;
+#[cfg(not(unix))]
 use plain as system;
 #[cfg(unix)]
 use unix as system;
 
 use crate::error::{Error, Result};
 use crate::host::{Content, Entry, Kind, Listing, Roots, Span, Stat};
+use border::Border;
+pub use glob::matches as glob_matches;
+pub use opened::{Opened, TreeReader, open_file};
+#[cfg(unix)]
+use std::ffi::OsString;
 use std::fs::{FileType, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -41,13 +55,10 @@ pub(crate) fn stat(path: &Path) -> Result<Stat> {
     }
 }
 
-pub(crate) fn read(path: &Path, span: Span) -> Result<Content> {
-    let seen = stat(path)?;
-    regular(&seen)?;
-    let fail = |error| cannot_read(&seen.path, error);
-    let mut file = system::open_to_read(&seen.path).map_err(fail)?;
-    let mut stat = describe(seen.path.clone(), &file.metadata().map_err(fail)?);
-    regular(&stat)?;
+pub(crate) fn read(path: &Path, span: Span, border: &Border) -> Result<Content> {
+    let Opened { mut file, path } = opened::open_file(path, border)?;
+    let fail = |error| cannot_read(&path, error);
+    let mut stat = describe(path.clone(), &file.metadata().map_err(fail)?);
     if span.offset > 0 {
         file.seek(SeekFrom::Start(span.offset)).map_err(fail)?;
     }
@@ -67,13 +78,49 @@ pub(crate) fn read(path: &Path, span: Span) -> Result<Content> {
     })
 }
 
+/// The path without symlinks, parts that do not exist yet included. Only a hint: who opens it judges again.
+pub fn real_path(path: &Path) -> PathBuf {
+    resolve::follow(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// What really lies at a path, if the border lets it pass.
+pub fn look(path: &Path, border: &Border) -> Result<Kind> {
+    opened::look(path, border)
+}
+
 /// A file whose reading never waits: what has nothing to say yet, such as the kernel's own log, is an error.
 pub fn open_without_waiting(path: &Path) -> io::Result<std::fs::File> {
     system::open_without_waiting(path)
 }
 
-pub(crate) fn list(path: &Path, max_entries: usize) -> Result<Listing> {
+#[cfg(unix)]
+pub(crate) fn list(path: &Path, max_entries: usize, border: &Border) -> Result<Listing> {
+    let folder = opened::Folder::open(path, border)?;
+    let mut names = folder.names(MAX_SCANNED + 1)?;
+    let mut truncated = names.len() > MAX_SCANNED;
+    names.truncate(MAX_SCANNED);
+    names.sort();
+    truncated |= names.len() > max_entries;
+    names.truncate(max_entries);
+    let entry = |name: OsString| {
+        let found = folder.look(&name);
+        Entry {
+            kind: found.as_ref().map_or(Kind::Missing, unix::kind_of),
+            len: found.map_or(0, |inode| u64::try_from(inode.st_size).unwrap_or(0)),
+            name,
+        }
+    };
+    Ok(Listing {
+        entries: names.into_iter().map(entry).collect(),
+        path: folder.path,
+        truncated,
+    })
+}
+
+#[cfg(not(unix))]
+pub(crate) fn list(path: &Path, max_entries: usize, border: &Border) -> Result<Listing> {
     let folder = stat(path)?;
+    by_path::admit(border, &folder.path)?;
     match folder.kind {
         Kind::Directory => {}
         Kind::Missing => return Err(Error::NotFound { path: folder.path }),
@@ -120,7 +167,7 @@ fn confine(target: &Path, roots: &Roots) -> Result<()> {
     let Some(root) = root else {
         return Err(Error::Outside {
             path: path(),
-            roots: roots.clone(),
+            writable: roots.writable.clone(),
         });
     };
     for kept in &roots.reserved {
@@ -129,12 +176,26 @@ fn confine(target: &Path, roots: &Roots) -> Result<()> {
             return Err(Error::Reserved { path: path() });
         }
     }
+    if roots.protected.holds(target) {
+        return Err(Error::Protected { path: path() });
+    }
     match target == root {
         true => Err(Error::IsDirectory { path: root }),
         false => Ok(()),
     }
 }
 
+/// Refuses what names no place on a file system.
+fn check_path(path: &Path) -> Result<()> {
+    match path.is_absolute() && !path.as_os_str().as_encoded_bytes().contains(&0) {
+        true => Ok(()),
+        false => Err(Error::BadPath {
+            path: path.to_path_buf(),
+        }),
+    }
+}
+
+#[cfg(not(unix))]
 fn regular(stat: &Stat) -> Result<()> {
     let path = stat.path.clone();
     match stat.kind {

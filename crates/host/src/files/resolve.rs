@@ -1,7 +1,7 @@
 //! Turns a path into one free of symlinks, parts that do not exist yet included. Only looks; whoever changes files
 //! checks again at open.
 
-use super::absent;
+use super::{absent, check_path};
 use crate::error::{Error, Result};
 use std::ffi::OsString;
 use std::io;
@@ -12,11 +12,7 @@ const MAX_LINKS: usize = 40;
 
 /// Follows every symlink, that of the last part included.
 pub(super) fn follow(path: &Path) -> Result<PathBuf> {
-    if !path.is_absolute() || path.as_os_str().as_encoded_bytes().contains(&0) {
-        return Err(Error::BadPath {
-            path: path.to_path_buf(),
-        });
-    }
+    check_path(path)?;
     let mut done = PathBuf::new();
     let mut todo = Vec::new();
     push_parts(&mut todo, path);

@@ -1,12 +1,21 @@
 //! File operations against a real folder: where they lead, what they refuse, what they leave behind.
 
+use super::border::Border;
 use super::resolve::follow;
-use super::{list, read, rename, stat, write};
+use super::{rename, stat, write};
 use crate::error::Error;
 use crate::host::{Kind, RenameOptions, Roots, Span, WriteOptions};
 use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
+
+fn read(path: &Path, span: Span) -> crate::Result<crate::host::Content> {
+    super::read(path, span, &Border::none())
+}
+
+fn list(path: &Path, max_entries: usize) -> crate::Result<crate::host::Listing> {
+    super::list(path, max_entries, &Border::none())
+}
 
 const ALL: Span = Span::head(u64::MAX);
 
@@ -311,6 +320,7 @@ fn what_is_reserved_stays_whatever_it_is_called() {
     let roots = Roots {
         writable: vec![world.base.join("in")],
         reserved: vec![world.base.join("in/kept"), world.base.join("in/later")],
+        ..Roots::default()
     };
     let refused = |path: &str| {
         Err(Error::Reserved {
@@ -779,4 +789,175 @@ mod unix {
         );
         assert_eq!(world.lines(), ["in/folder/"]);
     }
+}
+
+/// What a border of the folder `in` says, with `in/secret*` denied and `out/given` granted.
+#[cfg(unix)]
+fn border(world: &World) -> Border {
+    use super::border::{Ban, Depth, Pattern, Place};
+    Border {
+        places: vec![(world.base.join("in"), Place::Inside)],
+        forbidden: vec![Ban {
+            path: world.base.join("out/keys"),
+            rule: "forbid_read".into(),
+        }],
+        deny: vec![Pattern {
+            base: world.base.join("in"),
+            glob: ".env".into(),
+            depth: Depth::AnyName,
+            rule: "Read(.env)".into(),
+        }],
+        granted: vec![world.base.join("out/given")],
+        ..Border::default()
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_is_judged_where_it_really_lies() {
+    let world = World::new(&[
+        "in/a = a",
+        "in/.env = SECRET",
+        "in/sub/b = b",
+        "in/link -> a",
+        "in/env -> .env",
+        "in/up -> ../out",
+        "in/far -> ../out/far",
+        "in/key -> BASE/out/keys/id",
+        "in/round -> ../in/sub",
+        "out/far = far",
+        "out/given = given",
+        "out/keys/id = KEY",
+        "in/loop -> loop",
+        "in/self -> /proc/self/cwd",
+    ]);
+    let border = border(&world);
+    let said = |path: &str| match super::read(&world.base.join(path), ALL, &border) {
+        Ok(content) => String::from_utf8(content.bytes.to_vec()).unwrap(),
+        Err(error) => format!("{error:?}")
+            .split([' ', '{'])
+            .next()
+            .unwrap()
+            .to_owned(),
+    };
+    for (path, expect) in [
+        ("in/a", "a"),
+        ("in/link", "a"),
+        ("in/round/b", "b"),
+        ("in/sub/../a", "a"),
+        ("in/.env", "Withheld"),
+        ("in/env", "Withheld"),
+        ("in/key", "Withheld"),
+        ("out/keys/id", "Withheld"),
+        ("out/keys", "Withheld"),
+        ("in/far", "Beyond"),
+        ("in/up/far", "Beyond"),
+        ("in/../out/far", "Beyond"),
+        ("in/up/given", "given"),
+        ("out", "Beyond"),
+        ("in/sub", "IsDirectory"),
+        ("in/none", "NotFound"),
+        ("in/loop", "TooManyLinks"),
+    ] {
+        assert_eq!(said(path), expect, "{path}");
+    }
+    let listed = |path: &str| match super::list(&world.base.join(path), 9, &border) {
+        Ok(listing) => listing.entries.len().to_string(),
+        Err(error) => format!("{error:?}")
+            .split([' ', '{'])
+            .next()
+            .unwrap()
+            .to_owned(),
+    };
+    for (path, expect) in [
+        ("in/sub", "1"),
+        ("in/round", "1"),
+        ("in/up", "Beyond"),
+        ("out/keys", "Withheld"),
+        ("in/self", "Beyond"),
+        ("in/a", "NotDirectory"),
+        ("in/far", "Beyond"),
+    ] {
+        assert_eq!(listed(path), expect, "{path}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_name_that_ends_like_a_deleted_file_is_read() {
+    let world = World::new(&["in/a (deleted) = here"]);
+    let content = super::read(&world.base.join("in/a (deleted)"), ALL, &border(&world)).unwrap();
+    assert_eq!(&content.bytes[..], b"here");
+}
+
+/// Two names that change places all the time, as `renameat2(RENAME_EXCHANGE)` does it.
+#[cfg(target_os = "linux")]
+fn exchanging<T>(one: PathBuf, other: PathBuf, work: impl FnOnce() -> T) -> T {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                renameat_with(CWD, &one, CWD, &other, RenameFlags::EXCHANGE).unwrap();
+            }
+        });
+        let done = work();
+        over.store(true, Ordering::Relaxed);
+        done
+    })
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn links_that_are_exchanged_while_files_are_read_leak_nothing() {
+    use super::TreeReader;
+    use std::io::Read as _;
+    const ROUNDS: usize = 3000;
+    let world = World::new(&[
+        "in/pub = public",
+        "in/.env = SECRET",
+        "in/s1 -> pub",
+        "in/s2 -> .env",
+        "in/open/id = public",
+        "in/d1 -> open",
+        "in/d2 -> ../out/keys",
+        "out/keys/id = SECRET",
+        "out/keys/hidden = SECRET",
+    ]);
+    let border = std::sync::Arc::new(border(&world));
+    let at = |name: &str| world.base.join("in").join(name);
+    let (mut public, mut leaked) = (0, 0);
+    let mut count = |bytes: &[u8]| match bytes == b"public" {
+        true => public += 1,
+        false => leaked += 1,
+    };
+    exchanging(at("s1"), at("s2"), || {
+        for _ in 0..ROUNDS {
+            if let Ok(content) = super::read(&at("s1"), ALL, &border) {
+                count(&content.bytes);
+            }
+        }
+    });
+    exchanging(at("d1"), at("d2"), || {
+        for _ in 0..ROUNDS {
+            if let Ok(content) = super::read(&at("d1/id"), ALL, &border) {
+                count(&content.bytes);
+            }
+            let mut reader = TreeReader::new(border.clone());
+            for _ in 0..2 {
+                if let Ok(mut file) = reader.open(&at("d1/id")) {
+                    let mut bytes = Vec::new();
+                    file.read_to_end(&mut bytes).unwrap();
+                    count(&bytes);
+                }
+            }
+            if let Ok(listing) = super::list(&at("d1"), 9, &border) {
+                assert_eq!(listing.entries.len(), 1);
+            }
+            assert!(reader.locate(&at("d1/hidden")).is_err());
+        }
+    });
+    assert_eq!(leaked, 0);
+    assert!(public > 0);
 }

@@ -5,7 +5,7 @@
 use super::resolve::{follow, follow_parent};
 use super::{cannot_write, confine};
 use crate::error::{Error, Result};
-use crate::host::{RenameOptions, Renamed, WriteOptions, Written};
+use crate::host::{Kind, RenameOptions, Renamed, WriteOptions, Written};
 use rustix::fs::{
     Access, AtFlags, FileType, Gid, Mode, OFlags, RenameFlags, Stat as Inode, Timespec, Timestamps,
     Uid, accessat, fchmod, fchown, fstat, futimens, mkdirat, open, openat, renameat, renameat_with,
@@ -28,6 +28,15 @@ const KEPT_MODE: u32 = 0o777;
 
 pub(super) fn mode(meta: &Metadata) -> Option<u32> {
     Some(meta.permissions().mode() & 0o7777)
+}
+
+pub(super) fn kind_of(inode: &Inode) -> Kind {
+    match FileType::from_raw_mode(inode.st_mode) {
+        FileType::RegularFile => Kind::File,
+        FileType::Directory => Kind::Directory,
+        FileType::Symlink => Kind::Symlink,
+        _ => Kind::Other,
+    }
 }
 
 /// Without waiting for the other end of a fifo, and without following a link put there meanwhile.

@@ -75,6 +75,19 @@ pub(crate) fn spawn(command: &Command) -> Result<Process> {
     })
 }
 
+/// What a finished command left in the background: never known on this system.
+pub enum Leftovers {}
+
+impl Leftovers {
+    pub fn is_alive(&self) -> bool {
+        match *self {}
+    }
+
+    pub async fn end(self) {
+        match self {}
+    }
+}
+
 impl Process {
     pub fn pid(&self) -> i32 {
         self.pid
@@ -114,6 +127,11 @@ impl Process {
         match signal {
             Signal::Int | Signal::Term | Signal::Kill => self.killer.notify_one(),
         }
+    }
+
+    /// What the command left in the background: not known here.
+    pub fn take_leftovers(&mut self) -> Option<Leftovers> {
+        None
     }
 
     /// The command's stdin, once, if it has one.

@@ -13,6 +13,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::unix::AsyncFd;
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 /// Most bytes in one piece of output.
@@ -21,6 +22,9 @@ const CHUNK: usize = 64 << 10;
 const DRAIN_QUIET: Duration = Duration::from_millis(50);
 /// The same for children that never fall silent.
 const DRAIN_LONGEST: Duration = Duration::from_millis(500);
+
+/// How long the end of what was killed is waited for.
+const LONGEST_END: Duration = Duration::from_secs(2);
 
 /// A running command. Dropping it kills everything the command started, unless `next` has already told its end: what a
 /// finished command left in the background lives on until we end.
@@ -32,6 +36,28 @@ pub struct Process {
     input: Option<Input>,
     terminal: Option<Fd>,
     phase: Phase,
+    leftovers: Option<Leftovers>,
+}
+
+/// What a finished command left in the background.
+pub struct Leftovers {
+    control: Control,
+    /// Closed when the last of it has ended.
+    gone: watch::Receiver<()>,
+}
+
+impl Leftovers {
+    pub fn is_alive(&self) -> bool {
+        self.gone.has_changed().is_ok()
+    }
+
+    /// Kills all of it, and waits for its end.
+    pub async fn end(mut self) {
+        self.control.signal(libc::SIGKILL);
+        let gone = async { while self.gone.changed().await.is_ok() {} };
+        // Only what is stuck in the kernel takes longer.
+        let _late = tokio::time::timeout(LONGEST_END, gone).await;
+    }
 }
 
 /// Writes to the command's stdin. Dropping it closes a pipe; a terminal stays open.
@@ -73,6 +99,7 @@ pub(crate) async fn spawn(spawner: &Arc<Spawner>, command: &Command) -> Result<P
         input: plumbing.input,
         terminal: plumbing.terminal,
         phase: Phase::Running,
+        leftovers: None,
     })
 }
 
@@ -125,6 +152,11 @@ impl Process {
             Signal::Term => libc::SIGTERM,
             Signal::Kill => libc::SIGKILL,
         });
+    }
+
+    /// What the command left in the background, once it has ended; `None` if that is nothing.
+    pub fn take_leftovers(&mut self) -> Option<Leftovers> {
+        self.leftovers.take()
     }
 
     /// The command's stdin, once, if it has one.
@@ -184,7 +216,10 @@ impl Process {
             self.phase = Phase::Done(exit);
             let streams = std::mem::take(&mut self.streams);
             if leftovers {
-                tokio::spawn(linger(self.control.share(), streams));
+                let (alive, gone) = watch::channel(());
+                let control = self.control.share();
+                self.leftovers = Some(Leftovers { control, gone });
+                tokio::spawn(linger(self.control.share(), streams, alive));
             }
         }
     }
@@ -192,7 +227,7 @@ impl Process {
 
 /// Keeps what a finished command left in the background: its output goes nowhere instead of into a closed pipe. Ends
 /// with the last of it, or with the runtime.
-async fn linger(mut control: Control, mut streams: Streams) {
+async fn linger(mut control: Control, mut streams: Streams, _alive: watch::Sender<()>) {
     loop {
         tokio::select! {
             output = streams.next(), if !streams.closed() => drop(output),

@@ -1,6 +1,6 @@
 //! The same policy as a Seatbelt profile. Text only: it has not been run on that system yet.
 
-use super::{Network, Policy, Readable};
+use super::{EmptyHome, Network, Policy, Readable, UnixSockets};
 use std::ffi::OsString;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -35,6 +35,10 @@ pub fn profile(policy: &Policy) -> String {
         Readable::All => text.push_str("(allow file-read*)\n"),
         Readable::List(list) => rule(&mut text, "allow file-read*", list),
     }
+    if let Some(EmptyHome { home, shown }) = &policy.empty_home {
+        rule(&mut text, "deny file-read*", std::slice::from_ref(home));
+        rule(&mut text, "allow file-read*", shown);
+    }
     rule(&mut text, "allow file-read* file-write*", &policy.writable);
     rule(&mut text, "deny file-write*", &policy.protect);
     // Renaming a folder above would move the protection away.
@@ -64,7 +68,11 @@ pub fn profile(policy: &Policy) -> String {
             "(allow network-outbound (remote ip))\n(allow network-bind network-inbound (local ip))\n(allow system-socket)\n(allow mach-lookup (global-name \"com.apple.dnssd.service\"))\n",
         ),
     }
-    for socket in &policy.sockets {
+    let sockets = match policy.unix {
+        UnixSockets::None => &[],
+        UnixSockets::Own => policy.sockets.as_slice(),
+    };
+    for socket in sockets {
         let _infallible = writeln!(
             text,
             "(allow network-outbound (remote unix-socket (path-literal {})))",
@@ -133,6 +141,24 @@ mod tests {
 (allow network-bind network-inbound (local ip "localhost:*"))
 (allow network-outbound (remote ip "localhost:*"))
 (allow network-outbound (remote unix-socket (path-literal "/tmp/agent.1")))
+"#;
+        assert_eq!(rules(&policy), expect);
+    }
+
+    #[test]
+    fn a_home_of_which_little_is_seen() {
+        let policy = Policy {
+            empty_home: Some(EmptyHome {
+                home: "/Users/me".into(),
+                shown: vec!["/Users/me/.gitconfig".into()],
+            }),
+            sockets: vec!["/tmp/agent.1".into()],
+            unix: UnixSockets::None,
+            ..Policy::default()
+        };
+        let expect = r#"(allow file-read*)
+(deny file-read* (subpath "/Users/me"))
+(allow file-read* (subpath "/Users/me/.gitconfig"))
 "#;
         assert_eq!(rules(&policy), expect);
     }

@@ -3,15 +3,27 @@
 //! Which policy a command gets, and what happens when there is no layer for it, is up to the caller.
 
 mod denial;
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;
+#[cfg(target_os = "linux")]
+mod gitconfig;
 #[cfg(target_os = "linux")]
 pub(crate) mod linux;
 pub mod macos;
+#[cfg(target_os = "linux")]
+mod repositories;
 #[cfg(unix)]
 mod watch;
 
 pub use denial::{Denial, Grant, Subject, explain, of_host};
+#[cfg(not(unix))]
+pub use elsewhere::{Change, Watch};
+#[cfg(not(target_os = "linux"))]
+pub use elsewhere::{Repositories, Tampered};
 #[cfg(target_os = "linux")]
 pub use linux::SharedNetwork;
+#[cfg(target_os = "linux")]
+pub use repositories::{Repositories, Tampered};
 #[cfg(unix)]
 pub use watch::{Change, Watch};
 
@@ -26,6 +38,7 @@ use std::sync::Arc;
 pub const PROXY: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 61080);
 
 /// What a command may do. Paths are absolute; those that do not exist are left out.
+// tidy: plain data
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
     /// Folders (or files) that may be changed.
@@ -40,12 +53,40 @@ pub struct Policy {
     pub protect: Vec<PathBuf>,
     /// Sockets of programs outside that may be talked to, such as that of an ssh agent.
     pub sockets: Vec<PathBuf>,
+    pub unix: UnixSockets,
+    /// The home shows nothing but what is listed here, is writable, or is in `Readable::List`.
+    pub empty_home: Option<EmptyHome>,
+    /// Each of these folders is a new, empty and writable file system for this one command.
+    pub private: Vec<PathBuf>,
+    /// This folder is what the command sees as `/tmp` and `/var/tmp`; to be written, it or one of them must be writable.
+    /// Paths that are writable, listed, protected, closed or shown and lie below the real ones stay at their own place.
+    pub temp: Option<PathBuf>,
+    /// Paths that stay visible at their own place, although a folder above is replaced by `temp`.
+    pub visible: Vec<PathBuf>,
     pub network: Network,
     /// For `Network::Proxy`.
     pub shared: Option<Arc<SharedNetwork>>,
     pub layer: Choice,
     /// The program, for the choice of that name.
     pub bubblewrap: Option<PathBuf>,
+}
+
+/// A home of which little is seen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EmptyHome {
+    pub home: PathBuf,
+    /// Visible at their own place, read-only unless they are writable too.
+    pub shown: Vec<PathBuf>,
+}
+
+/// Which unix sockets a command may use. Pairs of connected sockets can always be made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UnixSockets {
+    /// No socket of this family can be made.
+    None,
+    /// Those that commands of the same session listen on, and those in `Policy::sockets`.
+    #[default]
+    Own,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

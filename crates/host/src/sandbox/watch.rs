@@ -43,7 +43,8 @@ enum Kept {
 }
 
 impl Watch {
-    pub(super) fn new(roots: &[PathBuf]) -> Self {
+    /// Remembers the paths as they are now.
+    pub fn new(roots: &[PathBuf]) -> Self {
         let (before, complete) = snapshot(roots);
         Self {
             before,
@@ -60,6 +61,24 @@ impl Watch {
         self.complete
     }
 
+    /// The paths that are remembered.
+    pub fn paths(&self) -> Vec<PathBuf> {
+        self.roots.iter().map(|(root, _)| root.clone()).collect()
+    }
+
+    /// Remembers more paths, as they are now. Those that are known stay as they were.
+    pub fn add(&mut self, roots: &[PathBuf]) {
+        let known = |root: &&PathBuf| !self.roots.iter().any(|(known, _)| known == *root);
+        let new: Vec<PathBuf> = roots.iter().filter(known).cloned().collect();
+        if new.is_empty() {
+            return;
+        }
+        let more = Self::new(&new);
+        self.before.extend(more.before);
+        self.roots.extend(more.roots);
+        self.complete &= more.complete;
+    }
+
     /// What differs from before; nothing is put back.
     pub fn changed(&self) -> Vec<PathBuf> {
         let roots: Vec<PathBuf> = self.roots.iter().map(|(root, _)| root.clone()).collect();
@@ -72,12 +91,13 @@ impl Watch {
         new.chain(old).cloned().collect()
     }
 
-    /// To be called when the command and all that it started has ended. Puts back what changed.
-    pub fn undo(self) -> Vec<Change> {
+    /// Puts back what changed. What was left running may change it again, so it can be called more than once.
+    pub fn undo(&self) -> Vec<Change> {
         // A folder above that became a link would lead us out of the workspace, where we may write and the command not.
         let (here, led_away): (Vec<_>, Vec<_>) = self
             .roots
-            .into_iter()
+            .iter()
+            .cloned()
             .partition(|(root, before)| place(root) == *before);
         let here: Vec<PathBuf> = here.into_iter().map(|(root, _)| root).collect();
         let (after, _) = snapshot(&here);

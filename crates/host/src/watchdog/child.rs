@@ -10,6 +10,7 @@ use rustix::fd::{AsFd, OwnedFd};
 use rustix::process::Pid;
 use std::ffi::{CStr, CString};
 use std::io;
+use std::os::unix::net::UnixStream;
 
 /// Where programs are looked for when the environment has no `PATH`.
 const DEFAULT_PATH: &[u8] = b"/usr/local/bin:/usr/bin:/bin";
@@ -19,6 +20,8 @@ pub(super) struct Leader {
     pub(super) pid: Pid,
     /// Where an init tells how the command ended.
     pub(super) told: Option<OwnedFd>,
+    /// Where a supervised command sends what its supervisor needs.
+    pub(super) notices: Option<OwnedFd>,
 }
 
 /// Forks the command. `lines.failures` is closed by its exec, or gets the reason why there was none.
@@ -39,10 +42,16 @@ pub(super) fn start(
             .map_err(prepare)?,
         false => (None, None),
     };
+    let (notices, sends) = match cage.is_supervised() {
+        true => UnixStream::pair()
+            .map(|(ours, theirs)| (Some(ours.into()), Some(theirs.into())))
+            .map_err(prepare)?,
+        false => (None, None),
+    };
     #[cfg(target_os = "linux")]
     let keeper = rustix::process::getpid();
     match cage.fork()? {
-        Forked::Parent(pid) => Ok(Leader { pid, told }),
+        Forked::Parent(pid) => Ok(Leader { pid, told, notices }),
         Forked::Child => {
             #[cfg(target_os = "linux")]
             if tells.is_none() {
@@ -51,7 +60,10 @@ pub(super) fn start(
             enter(&cage, tells.as_ref())
                 .map_or_else(
                     |f| f,
-                    |()| become_command(spawn, &programs, &streams, &cage),
+                    |()| {
+                        let sends = sends.as_ref();
+                        become_command(spawn, &programs, &streams, (&cage, sends))
+                    },
                 )
                 .tell(&lines.failures);
             sys::exit_now(127)
@@ -85,7 +97,7 @@ fn become_command(
     spawn: &Spawn<'_>,
     programs: &[CString],
     streams: &Streams,
-    cage: &Cage<'_>,
+    (cage, notices): (&Cage<'_>, Option<&OwnedFd>),
 ) -> Failure {
     if let Err(error) = streams.install() {
         return Failure::new(Stage::Prepare, &error);
@@ -94,7 +106,7 @@ fn become_command(
         return Failure::new(Stage::WorkingDirectory, &error.into());
     }
     sys::reset_signals();
-    if let Err(failure) = cage.restrict() {
+    if let Err(failure) = cage.restrict(notices) {
         return failure;
     }
     let mut denied = None;
@@ -184,11 +196,16 @@ impl<'a> Cage<'a> {
             .map_err(step_failed)
     }
 
-    fn restrict(&self) -> Result<(), Failure> {
+    fn is_supervised(&self) -> bool {
+        self.jail.as_ref().is_some_and(Jail::is_supervised)
+    }
+
+    fn restrict(&self, notices: Option<&OwnedFd>) -> Result<(), Failure> {
         let Some(jail) = &self.jail else {
             return Ok(());
         };
-        crate::sandbox::linux::restrict(jail, self.ruleset.as_ref().map(AsFd::as_fd))
+        let ruleset = self.ruleset.as_ref().map(AsFd::as_fd);
+        crate::sandbox::linux::restrict(jail, ruleset, notices.map(AsFd::as_fd))
             .map_err(step_failed)
     }
 }
@@ -229,7 +246,11 @@ impl<'a> Cage<'a> {
         Ok(())
     }
 
-    fn restrict(&self) -> Result<(), Failure> {
+    fn is_supervised(&self) -> bool {
+        false
+    }
+
+    fn restrict(&self, _notices: Option<&OwnedFd>) -> Result<(), Failure> {
         Ok(())
     }
 }

@@ -32,7 +32,12 @@ pub(super) fn keep(lines: Lines, lifeline: &OwnedFd, body: &[u8], stdio: Vec<Own
             Ok((wake, child::start(&spawn, stdio, &lines)?))
         });
     match started {
-        Ok((wake, Leader { pid: leader, told })) => {
+        Ok((wake, started)) => {
+            let Leader {
+                pid: leader,
+                told,
+                notices,
+            } = started;
             let Lines { control, failures } = lines;
             drop(failures);
             let pid = leader.as_raw_nonzero().get();
@@ -43,6 +48,8 @@ pub(super) fn keep(lines: Lines, lifeline: &OwnedFd, body: &[u8], stdio: Vec<Own
                 wake,
                 leader,
                 init: told,
+                calls: notices.map_or(Calls::None, Calls::Awaited),
+                body,
                 running: true,
                 doomed: false,
             }
@@ -61,9 +68,32 @@ struct Keeper<'a> {
     leader: Pid,
     /// What an init says, while it lives.
     init: Option<OwnedFd>,
+    calls: Calls,
+    /// The request.
+    body: &'a [u8],
     running: bool,
     /// Was to be killed, so whatever still turns up is killed too.
     doomed: bool,
+}
+
+/// The calls of a command that are answered outside of it. Most commands make none, so who answers starts with the first.
+enum Calls {
+    None,
+    /// The command is to send where they are noticed.
+    Awaited(OwnedFd),
+    #[cfg(target_os = "linux")]
+    Noticed(super::supervisor::Notices),
+}
+
+impl Calls {
+    fn descriptor(&self) -> Option<&OwnedFd> {
+        match self {
+            Self::None => None,
+            Self::Awaited(socket) => Some(socket),
+            #[cfg(target_os = "linux")]
+            Self::Noticed(notices) => Some(notices.listener()),
+        }
+    }
 }
 
 impl Keeper<'_> {
@@ -71,17 +101,26 @@ impl Keeper<'_> {
         loop {
             // Once the init has said its word there is nothing to wait for there.
             let news = self.init.as_ref().filter(|_| self.running);
+            let calls = self.calls.descriptor();
             let mut fds = [
                 PollFd::new(&self.control, PollFlags::IN),
                 PollFd::new(self.lifeline, PollFlags::IN),
                 PollFd::new(&self.wake.read, PollFlags::IN),
                 PollFd::new(news.unwrap_or(&self.wake.read), PollFlags::IN),
+                PollFd::new(calls.unwrap_or(&self.wake.read), PollFlags::IN),
             ];
             match poll(&mut fds, None) {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(_) => return self.kill_all(),
             }
-            let [asked, orphaned, ended, told] = fds.map(|fd| !fd.revents().is_empty());
+            let calling = fds[4].revents().contains(PollFlags::IN);
+            let [asked, orphaned, ended, told, called] = fds.map(|fd| !fd.revents().is_empty());
+            #[cfg(target_os = "linux")]
+            if called {
+                self.on_call(calling);
+            }
+            #[cfg(not(target_os = "linux"))]
+            let _ = (called, calling);
             if told {
                 self.hear();
             }
@@ -94,6 +133,38 @@ impl Keeper<'_> {
             if orphaned || (asked && !self.obey()) {
                 return self.kill_all();
             }
+        }
+    }
+
+    /// Receives where calls are noticed; with the first of them, starts the process that answers.
+    #[cfg(target_os = "linux")]
+    fn on_call(&mut self, calling: bool) {
+        use super::supervisor::Notices;
+        self.calls = match std::mem::replace(&mut self.calls, Calls::None) {
+            Calls::None => Calls::None,
+            Calls::Awaited(socket) => Notices::receive(&socket).map_or(Calls::None, Calls::Noticed),
+            Calls::Noticed(notices) if calling => {
+                self.start_supervisor(notices);
+                Calls::None
+            }
+            // Nobody is left who could call.
+            Calls::Noticed(_) => Calls::None,
+        };
+    }
+
+    /// Without one, calls fail as those that the kernel does not know.
+    #[cfg(target_os = "linux")]
+    fn start_supervisor(&self, notices: super::supervisor::Notices) {
+        let jail = Spawn::decode(self.body).map(|spawn| spawn.jail);
+        let Some(jail) = jail.and_then(crate::sandbox::linux::Jail::decode) else {
+            return;
+        };
+        let watchdog = rustix::process::getppid().map_or(0, |pid| pid.as_raw_nonzero().get());
+        // SAFETY: a keeper has one thread.
+        #[expect(unsafe_code, reason = "the supervisor is a copy of the keeper")]
+        let forked = unsafe { sys::fork() };
+        if let Ok(sys::Forked::Child) = forked {
+            notices.supervise(&jail, self.lifeline, watchdog);
         }
     }
 

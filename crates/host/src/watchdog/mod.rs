@@ -17,6 +17,8 @@ mod keeper;
 mod server;
 #[cfg(unix)]
 mod strays;
+#[cfg(target_os = "linux")]
+mod supervisor;
 #[cfg(unix)]
 #[expect(
     unsafe_code,
@@ -27,6 +29,8 @@ mod sys;
 mod terminal;
 #[cfg(unix)]
 mod tree;
+#[cfg(target_os = "linux")]
+mod unix_table;
 
 #[cfg(unix)]
 pub(crate) use client::{Control, Spawner, Started};
@@ -34,6 +38,8 @@ pub(crate) use client::{Control, Spawner, Started};
 pub(crate) use frame::Report;
 #[cfg(target_os = "linux")]
 pub(crate) use frame::{send, take};
+#[cfg(target_os = "linux")]
+pub(crate) use supervisor::can_supervise;
 
 /// The hidden argument that makes a program a watchdog.
 #[cfg(unix)]

@@ -238,6 +238,17 @@ pub const ATTEMPTS: &[Attempt] = &[
         "datagram from a pair to a unix socket",
         "$TRY pair $OUT/datagrams",
     ),
+    both(
+        "a program with the rights of its owner",
+        "cp /bin/sh sid; chmod 4755 sid; test -u sid && echo ESCAPED",
+    ),
+    both(
+        "a program with the rights of its group",
+        "cp /bin/sh sid; chmod g+s sid; test -g sid && echo ESCAPED",
+    ),
+    both("the rights of an owner by calls", "$TRY set-id"),
+    both("shared memory of another process", "$TRY segment $SEGMENT"),
+    both("priority of another process", "$TRY priority $VICTIM"),
     both("tcp to the loopback outside", "$TRY tcp $PORT"),
     both(
         "udp to the loopback outside, as a name server",

@@ -110,6 +110,34 @@ fn attempt(what: &str, args: &[&str]) -> Option<Result> {
         ("x32", []) => call(0x4000_0000 + libc::SYS_getpid, [0; 5]),
         #[cfg(not(target_arch = "x86_64"))]
         ("x32", []) => Err(std::io::Error::other("none here")),
+        ("late", [sign, path]) => match wait_for(std::path::Path::new(sign)) {
+            true => UnixStream::connect(path).map(drop),
+            false => Err(std::io::Error::other("nobody came")),
+        },
+        ("swap", [own, foreign]) => swap(own, foreign),
+        ("serve-unix", [path]) => UnixListener::bind(path).and_then(|s| answer_all(&s)),
+        ("serve-abstract", [name]) => SocketAddr::from_abstract_name(name)
+            .and_then(|address| UnixListener::bind_addr(&address))
+            .and_then(|server| answer_all(&server)),
+        ("threads", [path]) => {
+            let connect = || (0..20).try_for_each(|_| UnixStream::connect(path).map(drop));
+            std::thread::scope(|scope| {
+                let all: Vec<_> = (0..8).map(|_| scope.spawn(connect)).collect();
+                all.into_iter()
+                    .try_for_each(|one| one.join().expect("no panic"))
+            })
+        }
+        ("crowd", [path]) => crowd(path),
+        ("not-a-socket", []) => {
+            check(unsafe { libc::connect(1, (&raw const ADDRESS).cast(), 16) }.into())
+        }
+        ("bad-address", []) => {
+            let socket = UnixStream::pair().ok()?.0;
+            check(unsafe { libc::connect(socket.as_raw_fd(), 8 as *const _, 16) }.into())
+        }
+        ("set-id", []) => set_id(),
+        ("segment", [id]) => read_segment(id.parse().ok()?),
+        ("priority", [pid]) => steer(pid.parse().ok()?),
         ("inner-pair", []) => {
             let (mut a, mut b) = UnixStream::pair().ok()?;
             a.write_all(b"x").and_then(|()| b.read_exact(&mut [0]))
@@ -130,6 +158,184 @@ fn attempt(what: &str, args: &[&str]) -> Option<Result> {
         }
         _ => return None,
     })
+}
+
+/// Any address.
+static ADDRESS: [u8; 16] = [0; 16];
+
+/// Whether a file turned up in time.
+pub fn wait_for(path: &std::path::Path) -> bool {
+    const PAUSE: std::time::Duration = std::time::Duration::from_millis(2);
+    const ROUNDS: usize = 5000;
+    (0..ROUNDS).any(|_| {
+        std::thread::sleep(PAUSE);
+        path.exists()
+    })
+}
+
+/// Says that it listens, then takes whoever comes.
+fn answer_all(server: &UnixListener) -> Result {
+    println!("up");
+    loop {
+        server.accept()?;
+    }
+}
+
+/// More callers than a server takes, some of them on threads that wait.
+fn crowd(path: &str) -> Result {
+    let server = UnixListener::bind(path)?;
+    check(unsafe { libc::listen(server.as_raw_fd(), 0) }.into())?;
+    let waits = || UnixStream::connect(path).map(drop);
+    std::thread::scope(|scope| {
+        for _ in 0..80 {
+            scope.spawn(waits);
+        }
+        // Other calls go through meanwhile.
+        let other = format!("{path}-other");
+        let second = UnixListener::bind(&other)?;
+        let done = (0..20).try_for_each(|_| {
+            UnixStream::connect(&other)?;
+            second.accept().map(drop)
+        });
+        println!("{}", if done.is_ok() { "up" } else { "held up" });
+        loop {
+            std::thread::park();
+        }
+    })
+}
+
+/// Connects to an own socket while another thread puts the address of a foreign one in the place of the right one, and
+/// another socket in the place of the descriptor.
+fn swap(own: &str, foreign: &str) -> Result {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    const ROUNDS: usize = 1500;
+    let server = UnixListener::bind(own)?;
+    server.set_nonblocking(true)?;
+    let address = |path: &str| {
+        let mut bytes = [0_u8; 110];
+        bytes[..2].copy_from_slice(&(libc::AF_UNIX as u16).to_ne_bytes());
+        bytes[2..][..path.len()].copy_from_slice(path.as_bytes());
+        bytes
+    };
+    let (right, wrong) = (address(own), address(foreign));
+    let shared = Box::into_raw(Box::new(right)) as usize;
+    let slot = unsafe { libc::socket(libc::AF_INET, libc::SOCK_STREAM, 0) };
+    let over = AtomicBool::new(false);
+    let (mut reached, mut refused) = (0, 0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let place = shared as *mut [u8; 110];
+            while !over.load(Ordering::Relaxed) {
+                unsafe {
+                    let unix = libc::socket(libc::AF_UNIX, libc::SOCK_STREAM, 0);
+                    place.write_volatile(wrong);
+                    libc::dup2(unix, slot);
+                    libc::close(unix);
+                    place.write_volatile(right);
+                    let inet = libc::socket(libc::AF_INET, libc::SOCK_STREAM, 0);
+                    libc::dup2(inet, slot);
+                    libc::close(inet);
+                }
+            }
+        });
+        for _ in 0..ROUNDS {
+            match unsafe { libc::connect(slot, shared as *const libc::sockaddr, 110) } {
+                0 => reached += 1,
+                _ => refused += 1,
+            }
+            while server.accept().is_ok() {}
+        }
+        over.store(true, Ordering::Relaxed);
+    });
+    println!("{reached} own sockets reached, {refused} refused");
+    Err(std::io::Error::other("only own ones"))
+}
+
+/// Every way to a file that runs with the rights of its owner.
+fn set_id() -> Result {
+    use std::os::unix::fs::PermissionsExt;
+    const MODE: i64 = 0o4755;
+    const FCHMODAT2: c_long = 452;
+    let here = i64::from(libc::AT_FDCWD);
+    let create = i64::from(libc::O_CREAT | libc::O_RDWR);
+    let how = [create.cast_unsigned(), MODE.cast_unsigned(), 0];
+    let plain = std::fs::File::create("plain")?;
+    let file = i64::from(plain.as_raw_fd());
+    let text = |name: &std::ffi::CStr| name.as_ptr() as i64;
+    let regular = i64::from(libc::S_IFREG);
+    let mut ways = vec![
+        (libc::SYS_fchmod, [file, MODE, 0, 0, 0]),
+        (libc::SYS_fchmodat, [here, text(c"plain"), MODE, 0, 0]),
+        (FCHMODAT2, [here, text(c"plain"), MODE, 0, 0]),
+        (libc::SYS_openat, [here, text(c"a"), create, MODE, 0]),
+        (
+            libc::SYS_openat2,
+            [here, text(c"b"), how.as_ptr() as i64, 24, 0],
+        ),
+        (libc::SYS_mknodat, [here, text(c"c"), regular | MODE, 0, 0]),
+    ];
+    #[cfg(target_arch = "x86_64")]
+    ways.extend([
+        (libc::SYS_chmod, [text(c"plain"), MODE, 0, 0, 0]),
+        (libc::SYS_open, [text(c"d"), create, MODE, 0, 0]),
+        (libc::SYS_creat, [text(c"e"), MODE, 0, 0, 0]),
+        (libc::SYS_mknod, [text(c"f"), regular | MODE, 0, 0, 0]),
+    ]);
+    let mut last = Ok(());
+    for (number, args) in ways {
+        last = call(number, args);
+        for entry in std::fs::read_dir(".")?.flatten() {
+            if entry.metadata()?.permissions().mode() & 0o6000 != 0 {
+                println!("call {number}: {:?}", entry.file_name());
+                return Ok(());
+            }
+        }
+    }
+    last.and(Err(std::io::Error::other("no such file")))
+}
+
+/// A segment of shared memory with this in it; for the world.
+pub fn make_segment(text: &str) -> i32 {
+    unsafe {
+        let id = libc::shmget(libc::IPC_PRIVATE, 4096, 0o600);
+        let at = libc::shmat(id, std::ptr::null(), 0);
+        assert!(id >= 0 && at as isize != -1, "shared memory");
+        std::ptr::copy_nonoverlapping(text.as_ptr(), at.cast(), text.len());
+        libc::shmdt(at);
+        id
+    }
+}
+
+pub fn remove_segment(id: i32) {
+    unsafe { libc::shmctl(id, libc::IPC_RMID, std::ptr::null_mut()) };
+}
+
+fn read_segment(id: i32) -> Result {
+    let at = unsafe { libc::shmat(id, std::ptr::null(), libc::SHM_RDONLY) };
+    check(at as i64)?;
+    let text = unsafe { std::ffi::CStr::from_ptr(at.cast()) };
+    println!("{}", text.to_string_lossy());
+    Ok(())
+}
+
+/// Makes a process slower, or ties it down.
+fn steer(pid: i32) -> Result {
+    let limit = libc::rlimit {
+        rlim_cur: 7,
+        rlim_max: 1 << 20,
+    };
+    let none = std::ptr::null_mut();
+    unsafe {
+        let cpus: libc::cpu_set_t = std::mem::zeroed();
+        // An empty set is refused by another error, after the process was found.
+        let affinity = libc::sched_setaffinity(pid, size_of::<libc::cpu_set_t>(), &cpus);
+        let found = std::io::Error::last_os_error().raw_os_error() == Some(libc::EINVAL);
+        if affinity == 0 || found {
+            return Ok(());
+        }
+        check(libc::setpriority(libc::PRIO_PROCESS, pid.cast_unsigned(), 19).into())
+            .or_else(|_| check(libc::prlimit(pid, libc::RLIMIT_NOFILE, &limit, none).into()))
+    }
 }
 
 /// Any of them would see or send what is not meant for this network.

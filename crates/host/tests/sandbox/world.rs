@@ -31,6 +31,8 @@ pub struct World {
     pub door: Option<TcpListener>,
     before: BTreeMap<PathBuf, String>,
     victim: Child,
+    /// Shared memory that holds the secret.
+    segment: i32,
     tcp: TcpListener,
     udp: UdpSocket,
     datagrams: UnixDatagram,
@@ -43,6 +45,7 @@ impl Drop for World {
     fn drop(&mut self) {
         let _gone = self.victim.kill();
         let _gone = self.victim.wait();
+        crate::tries::remove_segment(self.segment);
     }
 }
 
@@ -158,6 +161,7 @@ impl World {
             policy,
             door,
             victim,
+            segment: crate::tries::make_segment(SECRET),
             tcp: TcpListener::bind("127.0.0.1:0").unwrap(),
             udp,
             datagrams,
@@ -192,6 +196,7 @@ impl World {
             ("TERMINAL", self.terminal.1.as_os_str()),
             ("TRY", exe.as_os_str()),
             ("VICTIM", self.victim.id().to_string().as_ref()),
+            ("SEGMENT", self.segment.to_string().as_ref()),
             ("PORT", port(self.tcp.local_addr()).as_ref()),
             ("UDP", port(self.udp.local_addr()).as_ref()),
         ] {
@@ -243,6 +248,16 @@ impl World {
         if ran.stdout.contains("ESCAPED") || ran.stdout.contains(SECRET) {
             return Some(ran.stdout.trim().to_owned());
         }
+        self.outside()
+    }
+
+    /// Takes what is there now for what is to stay.
+    pub fn remember(&mut self) {
+        self.before = tree(&[&self.out, &self.home, &self.root]);
+    }
+
+    /// What arrived or changed outside, of what the world was made with.
+    pub fn outside(&self) -> Option<String> {
         let mut buffer = [0; 64];
         if self.udp.recv(&mut buffer).is_ok() {
             return Some("sent a datagram".into());

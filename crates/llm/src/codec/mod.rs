@@ -100,6 +100,14 @@ impl Kept {
     }
 }
 
+/// Whether a word for the end of an answer that is not of the protocol speaks of a limit: then the answer is not whole.
+fn is_limit(reason: &str) -> bool {
+    let reason = reason.to_ascii_lowercase();
+    ["length", "max", "limit", "context", "incomplete", "truncat"]
+        .iter()
+        .any(|word| reason.contains(word))
+}
+
 fn cut_off() -> Error {
     Error::retryable(Word::LlmCutOff)
 }

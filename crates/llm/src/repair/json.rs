@@ -30,6 +30,7 @@ pub(super) enum Fix {
     Breaks,
     Escapes,
     Unclosed,
+    Twice,
 }
 
 impl Fix {
@@ -48,6 +49,7 @@ impl Fix {
             Fix::Breaks => "raw line breaks in a string",
             Fix::Escapes => "unknown escapes",
             Fix::Unclosed => "missing closing marks",
+            Fix::Twice => "a name twice",
         }
     }
 }
@@ -133,7 +135,7 @@ impl<'a> Reader<'a> {
             None => Err(Trouble::Ends),
             Some('{') => self.nested('}'),
             Some('[') => self.nested(']'),
-            Some(quote @ ('"' | '\'')) => self.string(quote, Place::Value),
+            Some(quote @ ('"' | '\'')) => self.string(quote),
             Some('-' | '0'..='9') => self.number(),
             Some(_) => self.word(),
         }
@@ -194,7 +196,7 @@ impl<'a> Reader<'a> {
     fn key(&mut self) -> Result<(), Trouble> {
         match self.peek() {
             None => return Err(Trouble::Ends),
-            Some(quote @ ('"' | '\'')) => self.string(quote, Place::Key)?,
+            Some(quote @ ('"' | '\'')) => self.string(quote)?,
             Some(_) => {
                 let rest = self.rest();
                 let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '$');
@@ -225,6 +227,10 @@ impl<'a> Reader<'a> {
             .find(|c: char| !matches!(c, '0'..='9' | '+' | '-' | '.' | 'e' | 'E'))
             .unwrap_or(rest.len());
         let number = rest.get(..end).unwrap_or("");
+        // Where the text ends, more digits may have been lost.
+        if end == rest.len() {
+            return Err(Trouble::Ends);
+        }
         if serde_json::from_str::<serde_json::Number>(number).is_err() {
             return self.wrong(format!("`{number}` is not a number"));
         }
@@ -244,6 +250,7 @@ impl<'a> Reader<'a> {
             "false" | "False" => "false",
             "null" | "None" => "null",
             "" => return self.wrong("there should be a value"),
+            _ if end == rest.len() => return Err(Trouble::Ends),
             _ => return self.wrong(format!("`{word}` should be in double quotes")),
         };
         if json != word {
@@ -254,10 +261,13 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn string(&mut self, quote: char, place: Place) -> Result<(), Trouble> {
+    fn string(&mut self, quote: char) -> Result<(), Trouble> {
         if quote == '\'' {
             self.fix(Fix::Quotes);
         }
+        let start = self.at;
+        // Apostrophes in a string between double quotes: those that are escaped, and those that are not.
+        let (mut escaped, mut bare) = (false, false);
         self.at += 1;
         self.out.push('"');
         loop {
@@ -267,20 +277,25 @@ impl<'a> Reader<'a> {
                 .unwrap_or(rest.len());
             self.out.push_str(rest.get(..plain).unwrap_or(""));
             self.at += plain;
+            // Nobody knows what an open string would have said, so it is never closed.
             let Some(c) = rest.get(plain..).and_then(|rest| rest.chars().next()) else {
-                return self.unclosed_string(place);
+                return Err(Trouble::Ends);
             };
             if c == quote {
                 self.at += 1;
                 break;
             }
             match c {
-                '\\' => self.escape()?,
+                '\\' => {
+                    escaped |= self.rest().starts_with("\\'");
+                    self.escape()?;
+                }
                 '"' => {
                     self.out.push_str("\\\"");
                     self.at += 1;
                 }
                 '\'' => {
+                    bare = true;
                     self.out.push('\'');
                     self.at += 1;
                 }
@@ -292,8 +307,16 @@ impl<'a> Reader<'a> {
             }
         }
         self.out.push('"');
+        if quote == '"' && escaped && bare {
+            self.at = start;
+            return self.wrong(
+                "a string has both `'` and `\\'`, so the backslash may be meant; write `\\\\'` for it",
+            );
+        }
         // A quote that nothing follows which could follow a string stands inside one.
         match self.peek() {
+            // The apostrophe may be one of the text.
+            None if quote == '\'' && self.depth > 0 => Err(Trouble::Ends),
             None | Some(',' | '}' | ']' | ':') => Ok(()),
             Some(_) if self.depth == 0 => Ok(()),
             Some(_) => self.wrong("a quote inside a string is not escaped, or a comma is missing"),
@@ -321,6 +344,9 @@ impl<'a> Reader<'a> {
             }
             'u' => {
                 let code = rest.get(..6).unwrap_or("");
+                if rest.len() < 6 {
+                    return Err(Trouble::Ends);
+                }
                 if code.len() < 6 || !code.bytes().skip(2).all(|b| b.is_ascii_hexdigit()) {
                     return self.wrong("`\\u` must be followed by four hexadecimal digits");
                 }
@@ -333,6 +359,12 @@ impl<'a> Reader<'a> {
                 self.out.push('\'');
             }
             '\n' | '\r' => return self.wrong("a line of a string ends in a backslash"),
+            // Shells and templates escape these, so the backslash may be meant for them or for JSON.
+            '$' | '`' => {
+                return self.wrong(format!(
+                    "`\\{c}` can mean two things: write `{c}`, or `\\\\{c}` when the backslash is meant"
+                ));
+            }
             // No such escape exists, so the backslash can only have meant itself.
             c => {
                 self.fix(Fix::Escapes);
@@ -343,28 +375,4 @@ impl<'a> Reader<'a> {
         self.at += 1 + c.len_utf8();
         Ok(())
     }
-
-    fn unclosed_string(&mut self, place: Place) -> Result<(), Trouble> {
-        let is_value = match place {
-            Place::Key => false,
-            Place::Value => self.depth > 0,
-        };
-        // These may be the string's own or the marks that should have come after it.
-        let unsure = self
-            .text
-            .trim_end()
-            .ends_with(['}', ']', ',', ':', '"', '\'', '`']);
-        if !is_value || unsure || self.ended == Ended::Cut {
-            return Err(Trouble::Ends);
-        }
-        self.fix(Fix::Unclosed);
-        self.out.push('"');
-        Ok(())
-    }
-}
-
-#[derive(Clone, Copy)]
-enum Place {
-    Key,
-    Value,
 }

@@ -4,13 +4,14 @@
 mod coerce;
 mod json;
 mod text;
+mod unique;
 
 #[cfg(test)]
 mod tests;
 
 pub use coerce::coerce;
 pub use json::Ended;
-pub use text::calls_in_text;
+pub use text::{Doubt, Written, calls_in_text};
 
 use crate::AnswerPart;
 use json::{Fix, Trouble};
@@ -39,6 +40,17 @@ pub struct Mended {
 pub fn arguments(text: &str, ended: Ended) -> Result<Mended, String> {
     let mut fixes = Vec::new();
     let text = object(text, ended, MAX_ENCODED, &mut fixes)?;
+    match unique::check(&text) {
+        Ok(unique::Names::Unique) => {}
+        Ok(unique::Names::Repeated) => fixes.push(Fix::Twice),
+        Err(name) => {
+            return Err(format!(
+                "The arguments of this call have `{}` twice, with different values, so it was not run. \
+                Send it again with one value.",
+                quote(&name)
+            ));
+        }
+    }
     let value = serde_json::from_str(&text)
         .map_err(|error| sentence(&format!("they cannot be read ({error})")))?;
     fixes.sort_unstable();
@@ -124,9 +136,13 @@ fn object(
         }
         Err(_) => {}
     }
-    if trimmed.is_empty() {
-        fixes.push(Fix::Empty);
-        return Ok("{}".to_owned());
+    match (trimmed.is_empty(), ended) {
+        (true, Ended::Whole) => {
+            fixes.push(Fix::Empty);
+            return Ok("{}".to_owned());
+        }
+        (true, Ended::Cut) => return Err(cut_after(0)),
+        (false, _) => {}
     }
     if trimmed.len() > MAX_MENDED_BYTES {
         return Err(sentence("they are not valid JSON and too long to mend"));
@@ -145,7 +161,13 @@ fn mend(text: &str, ended: Ended, fixes: &mut Vec<Fix>) -> Result<String, String
     let mut first: Option<(String, Value)> = None;
     let mut rest = body;
     while rest.starts_with('{') {
-        let read = json::read(rest, ended).map_err(|trouble| explain(rest, &trouble, ended))?;
+        let read = json::read(rest, ended).map_err(|trouble| match trouble {
+            Trouble::Ends => cut_after(text.len()),
+            Trouble::At(at, what) => {
+                let here = quote(rest.get(at..).unwrap_or(""));
+                sentence(&format!("{what}, at byte {at}: `{here}`"))
+            }
+        })?;
         fixes.extend(read.fixes);
         rest = rest.get(read.used..).unwrap_or("").trim_start();
         let value: Value = serde_json::from_str(&read.json)
@@ -192,19 +214,12 @@ fn without_fence(text: &str) -> &str {
     inside.strip_suffix("```").unwrap_or(inside).trim()
 }
 
-fn explain(text: &str, trouble: &Trouble, ended: Ended) -> String {
-    match (trouble, ended) {
-        (Trouble::Ends, Ended::Cut) => {
-            "The call was cut off before its arguments were complete, so it was not run. \
-            Send it again, in smaller pieces if it is long."
-                .to_owned()
-        }
-        (Trouble::Ends, Ended::Whole) => sentence("they end too early"),
-        (Trouble::At(at, what), Ended::Whole | Ended::Cut) => {
-            let here = quote(text.get(*at..).unwrap_or(""));
-            sentence(&format!("{what}, at byte {at}: `{here}`"))
-        }
-    }
+/// What the model reads of a call whose arguments end too early. Only closing brackets are ever added.
+pub fn cut_after(bytes: usize) -> String {
+    format!(
+        "The arguments of this call were cut off after {bytes} bytes, so it was not run. \
+        Send the call again, in smaller parts if it is long."
+    )
 }
 
 fn sentence(what: &str) -> String {

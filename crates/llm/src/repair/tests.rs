@@ -1,6 +1,6 @@
 //! Tables of what models get wrong: what is mended, and what is refused because it could mean two things.
 
-use super::{Ended, arguments, calls_in_text, coerce, drop_repeats};
+use super::{Doubt, Ended, Written, arguments, calls_in_text, coerce, drop_repeats};
 use crate::AnswerPart;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -86,16 +86,27 @@ fn what_is_mended() {
         ),
         ("{\"a\":1}\n```", r#"{"a":1}"#, "marks after the object"),
         (
-            r#"{"a":{"b":[1,2"#,
-            r#"{"a":{"b":[1,2]}}"#,
+            r#"{"a":{"b":["x","y""#,
+            r#"{"a":{"b":["x","y"]}}"#,
             "missing closing marks",
         ),
         (
-            r#"{"a":"ls -la"#,
+            r#"{"a":"ls -la""#,
             r#"{"a":"ls -la"}"#,
             "missing closing marks",
         ),
+        (
+            r#"{"a":{"b":[1,2]"#,
+            r#"{"a":{"b":[1,2]}}"#,
+            "missing closing marks",
+        ),
         (r#"{"a":true"#, r#"{"a":true}"#, "missing closing marks"),
+        (r#"{"a":1,"a":1}"#, r#"{"a":1,"a":1}"#, "a name twice"),
+        (
+            r#"{"a":"print(\'hi\')"}"#,
+            r#"{"a":"print('hi')"}"#,
+            "unknown escapes",
+        ),
         (
             r#"{"n":1.50,"u":"é\u00e9","m":-2e3,}"#,
             r#"{"n":1.50,"u":"é\u00e9","m":-2e3}"#,
@@ -121,12 +132,6 @@ fn what_is_refused() {
         (r#""text""#, "do not begin with `{`"),
         ("[1,2]", "they are a list"),
         (r#"[{"a":1},{"a":2}]"#, "they are a list"),
-        ("{", "end too early"),
-        (r#"{"a""#, "end too early"),
-        (r#"{"a":"#, "end too early"),
-        (r#"{"a":1,"#, "end too early"),
-        (r#"{"a":"x}"#, "end too early"),
-        (r#"{"a":"x\"#, "end too early"),
         (
             r#"{"a":"x, "b":"y"}"#,
             "a quote inside a string is not escaped",
@@ -139,6 +144,14 @@ fn what_is_refused() {
         (r#"{"a":content}"#, "`content` should be in double quotes"),
         (r#"{"a":01}"#, "`01` is not a number"),
         (r#"{"a":"\u12"}"#, "four hexadecimal digits"),
+        (r#"{"a":"\u12","b":"xyz"}"#, "four hexadecimal digits"),
+        // The shell's own way to write an apostrophe, and a dollar that is no variable.
+        (r#"{"a":"echo 'it'\''s'"}"#, "both `'` and `\\'`"),
+        (r#"{"a":"x = 'it\'s'"}"#, "both `'` and `\\'`"),
+        (r#"{"a":"echo \$HOME"}"#, "can mean two things"),
+        (r#"{"a":"echo \`date\`"}"#, "can mean two things"),
+        (r#"{"a":1,"a":2}"#, "`a` twice, with different values"),
+        (r#"{"b":[{"a":1,"c":2,"a":"1"}]}"#, "`a` twice"),
         (r#"{"a" 1}"#, "a quote inside a string is not escaped"),
         (r#"{a 1}"#, "`:` after a name"),
         (r#"{"a":1;"b":2}"#, "there should be `,` or `}`"),
@@ -158,17 +171,56 @@ fn what_is_refused() {
     assert!(error.contains("nested too deeply"), "{error}");
 }
 
+/// Whatever the vendor says of the end, what was lost is not made up.
+#[test]
+fn a_value_that_was_cut_is_never_completed() {
+    for text in [
+        "{",
+        r#"{"a""#,
+        r#"{"a":"#,
+        r#"{"a":1,"#,
+        r#"{"a":"x","#,
+        r#"{"a":"x}"#,
+        r#"{"a":"x\"#,
+        r#"{"a":"x\u00"#,
+        r#"{"a":"ls -la"#,
+        r#"{"command": "rm -rf build"#,
+        r#"{"path":"w.txt","content":"line1\nline2"#,
+        r#"{"path":"w.txt","content":""#,
+        r#"{"a":{"b":1"#,
+        r#"{"a":[1,2"#,
+        r#"{"a":-"#,
+        r#"{"a":1.5e"#,
+        r#"{"a":tru"#,
+        r#"{"a":"x","b":nul"#,
+        r#"{"a":"x","limi"#,
+        r#"{"a":"x",limi"#,
+        // The apostrophe may be one of the text.
+        "{'a':'it'",
+        "```json\n{\"a\":\"x",
+    ] {
+        for ended in [Ended::Whole, Ended::Cut] {
+            let error = arguments(text, ended).map(|m| m.text).unwrap_err();
+            let size = format!("cut off after {} bytes", text.len());
+            assert!(error.contains(&size), "{text}: {error}");
+            assert!(error.contains("again, in smaller parts"), "{text}: {error}");
+        }
+    }
+}
+
+/// At an output limit not even a bracket is added.
 #[test]
 fn a_call_that_was_cut_is_never_completed() {
     for text in [
-        r#"{"a":{"b":1"#,
-        r#"{"a":"ls -la"#,
-        r#"{"a":1,"#,
-        "{",
-        "```json\n{\"a\":1",
+        "",
+        r#"{"a":{"b":true"#,
+        r#"{"a":"ls -la""#,
+        r#"{"a":[1]"#,
+        "```json\n{\"a\":null",
     ] {
         let error = arguments(text, Ended::Cut).map(|m| m.text).unwrap_err();
         assert!(error.contains("cut off"), "{text}: {error}");
+        assert!(arguments(text, Ended::Whole).is_ok(), "{text}");
     }
 }
 
@@ -286,37 +338,6 @@ fn calls_written_as_text() {
     let ls = ("ls", "{}");
     for (text, before, calls) in [
         (
-            "I'll look.\n```json\n{\"name\": \"bash\", \"arguments\": {\"command\": \"ls -la\"}}\n```\n",
-            "I'll look.",
-            vec![bash],
-        ),
-        (
-            "```json {\"name\":\"ls\",\"arguments\":{}} ```",
-            "",
-            vec![ls],
-        ),
-        (
-            "```\n[{\"name\":\"ls\",\"parameters\":{}},{\"name\":\"bash\",\"arguments\":\"{\\\"command\\\":\\\"ls -la\\\"}\"}]\n```",
-            "",
-            vec![ls, bash],
-        ),
-        (
-            "```json\n{\"name\":\"ls\",\"arguments\":{}}\n```\n```json\n{\"name\":\"ls\",\"arguments\":{}}\n```",
-            "",
-            vec![ls, ls],
-        ),
-        (
-            "See:\n```sh\nls\n```\nNow.\n```json\n{\"name\":\"ls\",\"arguments\":{}}\n```",
-            "See:\n```sh\nls\n```\nNow.",
-            vec![ls],
-        ),
-        ("{\"name\":\"ls\",\"arguments\":{}}", "", vec![ls]),
-        (
-            r#"{"type":"function","function":{"name":"ls","arguments":{}}}"#,
-            "",
-            vec![ls],
-        ),
-        (
             "Yes. <tool_call>\n{\"name\": \"bash\", \"arguments\": {\"command\": \"ls -la\"}}\n</tool_call>",
             "Yes.",
             vec![bash],
@@ -358,6 +379,22 @@ fn calls_written_as_text() {
             vec![bash, ls],
         ),
         (
+            "<function=bash>\n<parameter=command>\nls -la\n</parameter>\n</function>\n</tool_call>",
+            "",
+            vec![bash],
+        ),
+        (
+            "<think>Hm.</think><tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>",
+            "<think>Hm.</think>",
+            vec![ls],
+        ),
+        // The result says that there is no such tool.
+        (
+            "<tool_call>{\"name\":\"find_all\",\"arguments\":{}}</tool_call>",
+            "",
+            vec![("find_all", "{}")],
+        ),
+        (
             "<x:function_calls><x:invoke name=\"ls\"></x:invoke></x:function_calls>",
             "",
             vec![ls],
@@ -384,8 +421,8 @@ fn calls_written_as_text() {
             vec![ls, bash],
         ),
         (
-            "a<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>bash\n```json\n{\"command\": \"ls -la\"}\n```<｜tool▁call▁end｜>\n<｜tool▁call▁begin｜>function<｜tool▁sep｜>ls\n```json\n{}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜><｜end▁of▁sentence｜>",
-            "a",
+            "I look.<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>bash\n```json\n{\"command\": \"ls -la\"}\n```<｜tool▁call▁end｜>\n<｜tool▁call▁begin｜>function<｜tool▁sep｜>ls\n```json\n{}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜><｜end▁of▁sentence｜>",
+            "I look.",
             vec![bash, ls],
         ),
         (
@@ -399,19 +436,25 @@ fn calls_written_as_text() {
             vec![bash],
         ),
     ] {
-        let found = calls_in_text(text, &TOOLS).unwrap_or_else(|| panic!("nothing in {text}"));
         let calls: Vec<_> = calls
             .into_iter()
-            .map(|(name, args)| (name.to_owned(), args.to_owned()))
+            .map(|(name, args): (&str, &str)| (name.to_owned(), args.to_owned()))
             .collect();
-        assert_eq!(found, (before.to_owned(), calls), "{text}");
+        let expect = Written::Calls(before.to_owned(), calls);
+        assert_eq!(written(text, Ended::Whole), expect, "{text}");
     }
+}
+
+fn written(text: &str, ended: Ended) -> Written {
+    calls_in_text(text, ended, |name| TOOLS.contains(&name))
 }
 
 #[test]
 fn values_between_tags_keep_their_text() {
     let text = "<function=bash>\n<parameter=command>\n\n  if a < b; then\n\techo \"x\"\n  fi\n\n</parameter>\n</function>";
-    let (_, calls) = calls_in_text(text, &TOOLS).unwrap();
+    let Written::Calls(_, calls) = written(text, Ended::Whole) else {
+        panic!("nothing in {text}");
+    };
     let expect = json!({"command": "\n  if a < b; then\n\techo \"x\"\n  fi\n"});
     assert_eq!(calls, [("bash".to_owned(), expect.to_string())]);
 }
@@ -422,6 +465,25 @@ fn text_that_only_talks_about_calls() {
         "",
         "Just an answer with {\"name\": \"ls\"} in it.",
         "Call it like this:\n```json\n{\"name\":\"ls\",\"arguments\":{}}\n```\nand see.",
+        "I'll look.\n```json\n{\"name\": \"bash\", \"arguments\": {\"command\": \"ls -la\"}}\n```\n",
+        "Here is an example of a tool call:\n\n```json\n{\"name\": \"bash\", \"arguments\": {\"command\": \"rm -rf build\"}}\n```",
+        "- So:\n  ```\n  {\"tool\":\"ls\",\"parameters\":{}}\n  ```",
+        "See:\n```sh\nls\n```\nNow.\n```json\n[{\"name\":\"ls\",\"arguments\":{}}]\n```",
+        "````md\n```\nx\n```\n<tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>\n````",
+        "~~~\n<tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>",
+        "```tool_call\n<tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>\n```",
+        "    <tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>",
+        "\t<tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>",
+        "> <tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>",
+        "> So. <tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>",
+        "- <tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>",
+        "- So. <tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>",
+        "1. <tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>",
+        "2) Then. <tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>",
+        "Mistral writes [TOOL_CALLS][{\"name\":\"ls\",\"arguments\":{}}]",
+        "Qwen writes: <tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>",
+        "DeepSeek has <｜tool▁calls▁begin｜><｜tool▁call▁begin｜>ls<｜tool▁sep｜>{}<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+        "The form is <tool_call>\n<function=ls>\n</function>",
         "```json\n{\"name\":\"rm\",\"arguments\":{}}\n```",
         "```json\n{\"name\":\"ls\"}\n```",
         "```json\n{\"name\":\"ls\",\"arguments\":{},\"version\":\"1\"}\n```",
@@ -432,20 +494,102 @@ fn text_that_only_talks_about_calls() {
         "Write `<tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>`",
         "<tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call> is what I would send.",
         "<tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call> then <tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>",
-        "<tool_call>{\"name\":\"ls\",\"arguments\":{",
-        "<tool_call>{\"name\":\"ls\",\"arguments\":[1]}</tool_call>",
-        "<function=ls",
-        "<function=unknown></function>",
-        "<invoke name=\"ls\"><parameter name=\"x\">1",
+        "<!--\n<tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>\n-->",
+        "<tool_call> is the tag that Qwen uses.",
         "{\"name\":\"ls\",\"arguments\":{}} done",
         "{\"name\":\"ls\"}",
         "[1, 2, 3]",
         "[TOOL_CALLS]",
-        "[TOOL_CALLS]ls",
-        "<|python_tag|>print(1)",
-        "<｜tool▁calls▁begin｜><｜tool▁calls▁end｜>",
     ] {
-        assert_eq!(calls_in_text(text, &TOOLS), None, "{text}");
+        assert_eq!(written(text, Ended::Whole), Written::Nothing, "{text}");
+    }
+}
+
+#[test]
+fn what_is_not_run_for_doubt() {
+    use Doubt::{Example, Unmarked, Unreadable};
+    for (text, doubt) in [
+        ("{\"name\":\"ls\",\"arguments\":{}}", Unmarked),
+        (
+            r#"{"type":"function","function":{"name":"ls","arguments":{}}}"#,
+            Unmarked,
+        ),
+        ("```json {\"name\":\"ls\",\"arguments\":{}} ```", Unmarked),
+        (
+            "```json\n{\"name\": \"bash\", \"arguments\": {\"command\": \"rm -rf build\"}}\n```",
+            Unmarked,
+        ),
+        (
+            "```\n[{\"name\":\"ls\",\"parameters\":{}},{\"name\":\"bash\",\"arguments\":\"{}\"}]\n```",
+            Unmarked,
+        ),
+        (
+            "An example of a call:\n\n<tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>",
+            Example,
+        ),
+        (
+            "In its syntax this would be\n<function=ls></function>",
+            Example,
+        ),
+        (
+            "示例：\n<tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>",
+            Example,
+        ),
+        (
+            "<think>I could call\n<tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>",
+            Example,
+        ),
+        (
+            "[THINK]Or so.\n<tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>",
+            Example,
+        ),
+        (
+            "<quote>\n<tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>",
+            Example,
+        ),
+        (
+            "Let me see.\n<tool_call>{\"name\":\"ls\",\"arguments\":{",
+            Unreadable,
+        ),
+        (
+            "<tool_call>{\"name\":\"bash\",\"arguments\":{\"command\":\"rm -rf bu",
+            Unreadable,
+        ),
+        (
+            "<tool_call>{\"name\":\"ls\",\"arguments\":[1]}</tool_call>",
+            Unreadable,
+        ),
+        (
+            "<tool_call>{\"name\":\"ls\",\"name\":\"bash\",\"arguments\":{}}</tool_call>",
+            Unreadable,
+        ),
+        ("<function=ls", Unreadable),
+        (
+            "<function=bash><parameter=command>a</parameter><parameter=command>b</parameter></function>",
+            Unreadable,
+        ),
+        ("<function=bash><parameter=command>rm -rf bu", Unreadable),
+        ("<invoke name=\"ls\"><parameter name=\"x\">1", Unreadable),
+        ("[TOOL_CALLS]ls", Unreadable),
+        ("<|python_tag|>print(1)", Unreadable),
+        ("<｜tool▁calls▁begin｜><｜tool▁calls▁end｜>", Unreadable),
+    ] {
+        let expect = Written::Unsure(doubt);
+        assert_eq!(written(text, Ended::Whole), expect, "{text}");
+    }
+    // At an output limit the closing marks must be there: another parameter may have been to come.
+    for text in [
+        "<function=bash><parameter=command>rm -rf *</parameter>",
+        "<invoke name=\"bash\"><parameter name=\"command\">rm -rf *</parameter>\n",
+        "<tool_call>bash\n<arg_key>command</arg_key>\n<arg_value>rm -rf *</arg_value>",
+        "<|tool_call_begin|>bash<|tool_call_argument_begin|>{}",
+    ] {
+        let expect = Written::Unsure(Unreadable);
+        assert_eq!(written(text, Ended::Cut), expect, "{text}");
+        assert!(
+            matches!(written(text, Ended::Whole), Written::Calls(..)),
+            "{text}"
+        );
     }
 }
 
@@ -462,7 +606,7 @@ fn hostile_input_costs_little() {
         "<function=ls>".to_owned() + &"<parameter=a>".repeat(big / 13),
         "[TOOL_CALLS]".to_owned() + &"{\"a\":".repeat(big / 5),
     ] {
-        assert_eq!(calls_in_text(&text, &TOOLS), None);
+        assert!(!matches!(written(&text, Ended::Whole), Written::Calls(..)));
     }
     for text in [
         "{".repeat(big),
@@ -540,6 +684,11 @@ proptest! {
         prop_assume!(!ends.is_empty());
         let cut = &text[..ends[at.index(ends.len())]];
         prop_assert!(arguments(cut, Ended::Cut).is_err(), "{}", cut);
+        // What is completed lacked brackets only: every value in it is one that was sent whole.
+        if let Ok(mended) = arguments(cut, Ended::Whole) {
+            let added = mended.text.strip_prefix(cut);
+            prop_assert!(added.is_some_and(|a| a.chars().all(|c| matches!(c, '}' | ']'))), "{}", cut);
+        }
     }
 
     #[test]
@@ -547,7 +696,7 @@ proptest! {
         if let Ok(mended) = arguments(&text, Ended::Whole) {
             prop_assert!(serde_json::from_str::<serde_json::Map<String, Value>>(&mended.text).is_ok());
         }
-        _ = calls_in_text(&text, &TOOLS);
-        _ = calls_in_text(&format!("<tool_call>{text}"), &TOOLS);
+        _ = written(&text, Ended::Whole);
+        _ = written(&format!("<tool_call>{text}"), Ended::Cut);
     }
 }

@@ -1,8 +1,8 @@
-//! Finds calls that a model wrote into its answer as text, in the notations models are trained on.
-//! Only at the very end of an answer, only for tools that exist, and only when nothing else follows.
+//! Finds calls that a model wrote into its answer as text. A call counts only where the marks of a notation that models
+//! are trained on set it apart, on a line of its own and at the very end. A fenced block and bare JSON are examples.
 
 use super::json::{self, Ended};
-use super::{Fix, object};
+use super::{Fix, object, unique};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 
@@ -22,14 +22,60 @@ const LIST_MARK: &str = "[TOOL_CALLS]";
 const ARGS_MARK: &str = "[ARGS]";
 const CODE_MARK: &str = "<|python_tag|>";
 /// Marks that stand alone at the end of an answer.
-const END_MARKS: [&str; 6] = [
+const END_MARKS: [&str; 7] = [
     "<|im_end|>",
     "<|eot_id|>",
     "<|eom_id|>",
     "<|end_of_text|>",
     "</s>",
     "<｜end▁of▁sentence｜>",
+    // Some models forget the opening one.
+    "</tool_call>",
 ];
+/// After one of these a call may stand on the line of the prose before it.
+const SENTENCE_ENDS: [char; 7] = ['.', '!', '?', '…', '。', '！', '？'];
+/// What introduces an example rather than a call, in the line before it.
+const EXPLAINING: [&str; 25] = [
+    "example",
+    "e.g.",
+    "i.e.",
+    "for instance",
+    "syntax",
+    "notation",
+    "template",
+    "looks like",
+    "look like",
+    "would be",
+    "would call",
+    "would look",
+    "would run",
+    "would send",
+    "would write",
+    "illustrat",
+    "demonstrat",
+    "not run",
+    "n't run",
+    "not execute",
+    "n't execute",
+    "例如",
+    "示例",
+    "例子",
+    "语法",
+];
+const THINKING: [[&str; 2]; 8] = [
+    ["<think>", "</think>"],
+    ["<thinking>", "</thinking>"],
+    ["<thought>", "</thought>"],
+    ["<reasoning>", "</reasoning>"],
+    ["<analysis>", "</analysis>"],
+    ["<scratchpad>", "</scratchpad>"],
+    ["[THINK]", "[/THINK]"],
+    ["◁think▷", "◁/think▷"],
+];
+/// Beginnings of a line that is not plain prose: a quotation, a table, a heading, code, an item of a list.
+const LAYOUT: [&str; 7] = [">", "|", "#", "`", "- ", "* ", "+ "];
+/// Blanks before a line that make it a block of code.
+const CODE_INDENT: usize = 4;
 
 /// A notation in which sections, calls and arguments are set apart by special marks.
 struct Marks {
@@ -52,6 +98,28 @@ const MARKS: [Marks; 2] = [
     },
 ];
 
+/// What an answer holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Written {
+    /// No call, or one that it only talks about.
+    Nothing,
+    /// The text before the calls, and of each call the tool and the text of its arguments.
+    Calls(String, Vec<(String, String)>),
+    /// Something like a call that is not run; the model has to say what it meant.
+    Unsure(Doubt),
+}
+
+/// Why something like a call is not run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// The answer is a JSON object or a fenced block, and no mark says that it is a call.
+    Unmarked,
+    /// The prose before it speaks of an example, or the reasoning before it has not ended.
+    Example,
+    /// It is marked as a call, and cannot be read or has no end.
+    Unreadable,
+}
+
 /// How a candidate turned out.
 enum Tried {
     /// Calls up to the end of the answer.
@@ -61,55 +129,137 @@ enum Tried {
     Nothing,
 }
 
-/// The text before the calls, and the calls. `None` when the answer holds no call, or might only talk about one.
-pub fn calls_in_text(text: &str, known: &[&str]) -> Option<(String, Vec<(String, String)>)> {
+/// Finds the calls at the end of an answer. With `Ended::Cut` their closing marks have to be there.
+pub fn calls_in_text(text: &str, ended: Ended, is_tool: impl Fn(&str) -> bool) -> Written {
     if text.len() > MAX_TEXT_BYTES {
-        return None;
+        return Written::Nothing;
     }
-    let whole = text.trim();
-    if whole.starts_with(['{', '[']) && !whole.starts_with(LIST_MARK) {
-        let (calls, rest) = json_calls(whole, Strict::Yes)?;
-        let alone = without_end_marks(rest).is_empty() && are_known(&calls, known);
-        return alone.then(|| (String::new(), calls));
+    if is_unmarked(text.trim(), is_tool) {
+        return Written::Unsure(Doubt::Unmarked);
     }
     for (tries, at) in candidates(text).enumerate() {
-        if tries == MAX_TRIES {
-            return None;
-        }
-        match attempt(text.get(at..)?, known) {
-            Tried::Calls(calls) => return Some((text.get(..at)?.trim_end().to_owned(), calls)),
-            Tried::ThenText => return None,
-            Tried::Nothing => {}
+        let Some((before, rest)) = text.split_at_checked(at).filter(|_| tries < MAX_TRIES) else {
+            return Written::Nothing;
+        };
+        let tried = attempt(rest, ended);
+        match (tried, stands_apart(before)) {
+            (Tried::Calls(_), true) if is_example(before) => {
+                return Written::Unsure(Doubt::Example);
+            }
+            (Tried::Calls(calls), true) => {
+                return Written::Calls(before.trim_end().to_owned(), calls);
+            }
+            (Tried::Calls(_), false) | (Tried::ThenText, _) => return Written::Nothing,
+            (Tried::Nothing, true) if begins_call(rest) => {
+                return Written::Unsure(Doubt::Unreadable);
+            }
+            (Tried::Nothing, false) if begins_call(rest) => return Written::Nothing,
+            (Tried::Nothing, _) => {}
         }
     }
-    None
+    Written::Nothing
+}
+
+/// Whether the whole answer is a call without marks: JSON, bare or in one fenced block.
+fn is_unmarked(whole: &str, is_tool: impl Fn(&str) -> bool) -> bool {
+    let found = match whole.strip_prefix(FENCE) {
+        Some(rest) => fenced(rest),
+        None if whole.starts_with(['{', '[']) && !whole.starts_with(LIST_MARK) => {
+            json_calls(whole, Strict::Yes)
+        }
+        None => None,
+    };
+    found.is_some_and(|(calls, rest)| {
+        let known = calls.iter().all(|(name, _)| is_tool(name));
+        !calls.is_empty() && known && without_end_marks(rest).is_empty()
+    })
+}
+
+/// Whether what follows is not in the middle of prose: on a line of its own, or after the end of a sentence.
+fn stands_apart(before: &str) -> bool {
+    let line = before.rsplit('\n').next().unwrap_or(before);
+    match line.trim() {
+        "" => !line.contains('\t') && line.len() < CODE_INDENT,
+        prose if THINKING.iter().any(|[_, close]| prose.ends_with(close)) => true,
+        prose => {
+            let number = prose.trim_start_matches(|c: char| c.is_ascii_digit());
+            let is_item = number.len() < prose.len() && number.starts_with(['.', ')']);
+            let is_layout = is_item || LAYOUT.iter().any(|mark| prose.starts_with(mark));
+            prose.ends_with(SENTENCE_ENDS) && !is_layout
+        }
+    }
+}
+
+fn is_example(before: &str) -> bool {
+    let line = before.trim_end().rsplit('\n').next().unwrap_or(before);
+    let line = line.to_lowercase();
+    let thinks =
+        THINKING.iter().any(
+            |[open, close]| match (before.rfind(open), before.rfind(close)) {
+                (Some(open), Some(close)) => open > close,
+                (Some(_), None) => true,
+                (None, _) => false,
+            },
+        );
+    // Nothing follows the call, so an element that the line before it opens is still open.
+    let in_element = line.starts_with('<') && line.ends_with('>') && !line.contains("</");
+    let is_section = opens(&line) || line == "<tool_calls>";
+    thinks || in_element && !is_section || EXPLAINING.iter().any(|word| line.contains(word))
+}
+
+/// Whether a mark is followed by what a call has, so that it is more than a mention of the mark.
+fn begins_call(text: &str) -> bool {
+    let inside = ["tool_call", "function_calls"]
+        .iter()
+        .find_map(|name| tag(text, name));
+    let Some((_, rest)) = inside else {
+        // The other marks are of no use in prose, but for the bare ones of these notations.
+        return ![LIST_MARK, CODE_MARK].contains(&text.trim());
+    };
+    let rest = rest.trim_start();
+    rest.starts_with(['{', '[', '<']) || rest.contains("<arg_key>")
 }
 
 /// Places outside of fenced blocks where a call could start.
 fn candidates(text: &str) -> impl Iterator<Item = usize> {
-    let mut fenced = false;
+    let mut fence: Option<(char, usize)> = None;
     let mut line_start = 0;
     text.split_inclusive('\n').flat_map(move |line| {
         let start = line_start;
         line_start += line.len();
-        let mut found = Vec::new();
-        if line.trim_start().starts_with(FENCE) {
-            if !fenced {
-                found.push(start + line.len() - line.trim_start().len());
+        let (mark, length, after) = fence_of(line);
+        match fence {
+            Some((open, least)) => {
+                if mark == open && length >= least && after.trim().is_empty() {
+                    fence = None;
+                }
+                return Vec::new();
             }
-            // A block may open and close on one line.
-            if line.matches(FENCE).count() == 1 {
-                fenced = !fenced;
+            // Three and more on one line with their ends are code within the line.
+            None if length >= FENCE.len() => {
+                if mark != '`' || !after.contains('`') {
+                    fence = Some((mark, length));
+                }
+                return Vec::new();
             }
-        } else if !fenced {
-            found.extend(
-                line.match_indices(['<', '['])
-                    .map(|(at, _)| start + at)
-                    .filter(|at| text.get(*at..).is_some_and(opens)),
-            );
+            None => {}
         }
-        found
+        line.match_indices(['<', '['])
+            .map(|(at, _)| start + at)
+            .filter(|at| text.get(*at..).is_some_and(opens))
+            .collect()
     })
+}
+
+/// The mark that a line begins with, how long it is, and what follows it.
+fn fence_of(line: &str) -> (char, usize, &str) {
+    let line = line.trim_start();
+    let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'));
+    let Some(mark) = mark else {
+        return (' ', 0, line);
+    };
+    let after = line.trim_start_matches(mark);
+    (mark, line.len() - after.len(), after)
 }
 
 fn opens(rest: &str) -> bool {
@@ -124,7 +274,7 @@ fn opens(rest: &str) -> bool {
             .any(|m| rest.starts_with(m.section[0]) || rest.starts_with(m.call[0]))
 }
 
-fn attempt(text: &str, known: &[&str]) -> Tried {
+fn attempt(text: &str, ended: Ended) -> Tried {
     let mut calls = Vec::new();
     let mut rest = text;
     loop {
@@ -132,8 +282,8 @@ fn attempt(text: &str, known: &[&str]) -> Tried {
         if rest.is_empty() && !calls.is_empty() {
             return Tried::Calls(calls);
         }
-        match block(rest) {
-            Some((more, after)) if are_known(&more, known) && calls.len() < MAX_CALLS => {
+        match block(rest, ended) {
+            Some((more, after)) if !more.is_empty() && calls.len() < MAX_CALLS => {
                 calls.extend(more);
                 rest = after;
             }
@@ -141,10 +291,6 @@ fn attempt(text: &str, known: &[&str]) -> Tried {
             Some(_) | None => return Tried::ThenText,
         }
     }
-}
-
-fn are_known(calls: &[Call], known: &[&str]) -> bool {
-    !calls.is_empty() && calls.iter().all(|(name, _)| known.contains(&name.as_str()))
 }
 
 fn without_end_marks(text: &str) -> &str {
@@ -156,11 +302,8 @@ fn without_end_marks(text: &str) -> &str {
 }
 
 /// One block of any notation, and what follows it.
-fn block(text: &str) -> Option<(Vec<Call>, &str)> {
+fn block(text: &str, ended: Ended) -> Option<(Vec<Call>, &str)> {
     let text = text.trim_start();
-    if let Some(rest) = text.strip_prefix(FENCE) {
-        return fenced(rest);
-    }
     if let Some(rest) = text.strip_prefix(LIST_MARK) {
         return list(rest.trim_start());
     }
@@ -171,18 +314,18 @@ fn block(text: &str) -> Option<(Vec<Call>, &str)> {
         .iter()
         .find(|m| text.starts_with(m.section[0]) || text.starts_with(m.call[0]))
     {
-        return marked(text, marks);
+        return marked(text, marks, ended);
     }
     if text.starts_with("<function=") {
-        return function(text).map(one);
+        return function(text, ended).map(one);
     }
     if let Some((_, rest)) = tag(text, "tool_call") {
-        return tool_call(rest);
+        return tool_call(rest, ended);
     }
     if let Some((_, rest)) = tag(text, "function_calls") {
-        return section(rest);
+        return section(rest, ended);
     }
-    invoke(text).map(one)
+    invoke(text, ended).map(one)
 }
 
 fn one((call, rest): (Call, &str)) -> (Vec<Call>, &str) {
@@ -213,12 +356,12 @@ fn list(text: &str) -> Option<(Vec<Call>, &str)> {
 }
 
 /// `<tool_call>` around an object, around `<function=…>`, or around a name with `<arg_key>` and `<arg_value>` pairs.
-fn tool_call(text: &str) -> Option<(Vec<Call>, &str)> {
+fn tool_call(text: &str, ended: Ended) -> Option<(Vec<Call>, &str)> {
     let text = text.trim_start();
     let (calls, rest) = if text.starts_with(['{', '[']) {
         json_calls(text, Strict::No)?
     } else if text.starts_with("<function=") {
-        one(function(text)?)
+        one(function(text, ended)?)
     } else {
         let (name, mut rest) = split_name(text)?;
         let mut fields = Vec::new();
@@ -229,19 +372,20 @@ fn tool_call(text: &str) -> Option<(Vec<Call>, &str)> {
             fields.push((key.trim(), value));
             rest = after;
         }
-        ((vec![(name.to_owned(), strings(&fields))]), rest)
+        ((vec![(name.to_owned(), strings(&fields)?)]), rest)
     };
-    Some((calls, closed(rest, "tool_call")?))
+    Some((calls, closed(rest, "tool_call", ended)?))
 }
 
 /// `<function=name>` around `<parameter=key>` values or an object.
-fn function(text: &str) -> Option<(Call, &str)> {
+fn function(text: &str, ended: Ended) -> Option<(Call, &str)> {
     let (name, rest) = text.strip_prefix("<function=")?.split_once('>')?;
     let name = name.trim().trim_matches('"');
     let mut rest = rest.trim_start();
     if rest.starts_with('{') {
         let (arguments, after) = json_object(rest)?;
-        return Some(((name.to_owned(), arguments), closed(after, "function")?));
+        let after = closed(after, "function", ended)?;
+        return Some(((name.to_owned(), arguments), after));
     }
     let mut fields = Vec::new();
     while let Some(after) = rest.strip_prefix("<parameter=") {
@@ -250,23 +394,23 @@ fn function(text: &str) -> Option<(Call, &str)> {
         fields.push((key.trim().trim_matches('"'), value));
         rest = after.trim_start();
     }
-    let call = (name.to_owned(), strings(&fields));
-    Some((call, closed(rest, "function")?))
+    let call = (name.to_owned(), strings(&fields)?);
+    Some((call, closed(rest, "function", ended)?))
 }
 
 /// `<function_calls>` around `<invoke>` blocks.
-fn section(text: &str) -> Option<(Vec<Call>, &str)> {
-    let (call, mut rest) = invoke(text)?;
+fn section(text: &str, ended: Ended) -> Option<(Vec<Call>, &str)> {
+    let (call, mut rest) = invoke(text, ended)?;
     let mut calls = vec![call];
-    while let Some((call, after)) = invoke(rest).filter(|_| calls.len() < MAX_CALLS) {
+    while let Some((call, after)) = invoke(rest, ended).filter(|_| calls.len() < MAX_CALLS) {
         calls.push(call);
         rest = after;
     }
-    Some((calls, closed(rest, "function_calls")?))
+    Some((calls, closed(rest, "function_calls", ended)?))
 }
 
 /// `<invoke name="…"><parameter name="…">value</parameter></invoke>`.
-fn invoke(text: &str) -> Option<(Call, &str)> {
+fn invoke(text: &str, ended: Ended) -> Option<(Call, &str)> {
     let (name, mut rest) = tag(text.trim_start(), "invoke")?;
     let mut fields = Vec::new();
     while let Some((key, after)) = tag(rest.trim_start(), "parameter") {
@@ -278,12 +422,12 @@ fn invoke(text: &str) -> Option<(Call, &str)> {
         fields.push((key, value));
         rest = closing(after, "parameter")?;
     }
-    let call = (name.to_owned(), strings(&fields));
-    Some((call, closed(rest, "invoke")?))
+    let call = (name.to_owned(), strings(&fields)?);
+    Some((call, closed(rest, "invoke", ended)?))
 }
 
 /// Calls between special marks; the name may have a type before it, or `functions.` and a number around it.
-fn marked<'a>(text: &'a str, marks: &Marks) -> Option<(Vec<Call>, &'a str)> {
+fn marked<'a>(text: &'a str, marks: &Marks, ended: Ended) -> Option<(Vec<Call>, &'a str)> {
     let mut rest = text.strip_prefix(marks.section[0]).unwrap_or(text);
     let mut calls = Vec::new();
     while let Some(after) = rest.trim_start().strip_prefix(marks.call[0]) {
@@ -308,7 +452,11 @@ fn marked<'a>(text: &'a str, marks: &Marks) -> Option<(Vec<Call>, &'a str)> {
         }
         calls.push((name.to_owned(), arguments));
         let after = after.trim_start();
-        rest = after.strip_prefix(marks.call[1]).unwrap_or(after);
+        rest = match (after.strip_prefix(marks.call[1]), ended) {
+            (Some(rest), _) => rest,
+            (None, Ended::Whole) => after,
+            (None, Ended::Cut) => return None,
+        };
     }
     let rest = rest.trim_start();
     Some((calls, rest.strip_prefix(marks.section[1]).unwrap_or(rest)))
@@ -346,10 +494,11 @@ fn closing<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     Some(rest)
 }
 
-/// After a closing tag, which may be missing where the answer ends.
-fn closed<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+/// After a closing tag, which may be missing where an answer ends that was not cut.
+fn closed<'a>(text: &'a str, name: &str, ended: Ended) -> Option<&'a str> {
     let text = text.trim_start();
-    closing(text, name).or_else(|| without_end_marks(text).is_empty().then_some(""))
+    let at_end = || ended == Ended::Whole && without_end_marks(text).is_empty();
+    closing(text, name).or_else(|| at_end().then_some(""))
 }
 
 fn split_name(text: &str) -> Option<(&str, &str)> {
@@ -360,16 +509,18 @@ fn split_name(text: &str) -> Option<(&str, &str)> {
 }
 
 /// Values written between tags are text; their types are the schema's business. A line break at either end is layout.
-fn strings(fields: &[(&str, &str)]) -> String {
-    let object: serde_json::Map<String, serde_json::Value> = fields
-        .iter()
-        .map(|(key, value)| {
-            let value = value.strip_prefix('\n').unwrap_or(value);
-            let value = value.strip_suffix('\n').unwrap_or(value);
-            ((*key).to_owned(), value.into())
-        })
-        .collect();
-    serde_json::Value::Object(object).to_string()
+/// A name with two different values means nothing.
+fn strings(fields: &[(&str, &str)]) -> Option<String> {
+    let mut object = serde_json::Map::new();
+    for (key, value) in fields {
+        let value = value.strip_prefix('\n').unwrap_or(value);
+        let value = value.strip_suffix('\n').unwrap_or(value);
+        let before = object.insert((*key).to_owned(), value.into());
+        if before.is_some_and(|before| before != value) {
+            return None;
+        }
+    }
+    Some(serde_json::Value::Object(object).to_string())
 }
 
 fn json_object(text: &str) -> Option<(String, &str)> {
@@ -416,6 +567,7 @@ fn json_call(text: &str, strict: Strict) -> Option<Call> {
     const NAMES: [&str; 3] = ["name", "tool", "tool_name"];
     const ARGUMENTS: [&str; 5] = ["arguments", "parameters", "args", "input", "tool_input"];
     const BESIDE: [&str; 3] = ["id", "type", "index"];
+    unique::check(text).ok()?;
     let fields: BTreeMap<String, Box<RawValue>> = serde_json::from_str(text).ok()?;
     if let Some(inner) = fields.get("function").filter(|f| f.get().starts_with('{')) {
         return json_call(inner.get(), strict);

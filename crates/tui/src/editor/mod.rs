@@ -165,6 +165,10 @@ impl Editor {
         self.buffer.piece().is_empty()
     }
 
+    pub fn has_images(&self) -> bool {
+        !self.buffer.piece().images().is_empty()
+    }
+
     pub fn is_searching(&self) -> bool {
         self.search.is_some()
     }

@@ -70,6 +70,17 @@ pub fn row(canvas: &Canvas, is_chosen: bool, label: &str, detail: &str) -> Vec<L
     rows
 }
 
+/// What keys do, without the last parts where there is no room for them.
+pub fn hint_line(hint: &str, canvas: &Canvas) -> Line {
+    let mut shown = hint;
+    while text::width(shown) > canvas.columns
+        && let Some((fewer, _)) = shown.rsplit_once(" · ")
+    {
+        shown = fewer;
+    }
+    canvas.line(text::cut_text(shown, canvas.columns), Role::Faint)
+}
+
 /// As many answers around the chosen one as there is room for.
 pub fn around(answers: &[Vec<Line>], chosen: usize, room: usize) -> Vec<Line> {
     let len = |at: usize| answers.get(at).map(Vec::len);

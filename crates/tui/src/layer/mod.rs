@@ -1,6 +1,8 @@
-//! Layers stand above the composer and own the keys while they are there. A modal one hides the composer; a menu leaves it.
+//! Layers stand above the composer and own the keys while they are there. A list and the pager hide the composer; a
+//! question stands above it, and a menu below.
 
 mod approval;
+mod asking;
 mod choices;
 mod menu;
 mod pager;
@@ -8,6 +10,7 @@ mod picker;
 mod question;
 
 pub use approval::Approval;
+pub use asking::{Asking, Meaning, Page, Pick, Reply};
 pub use menu::{Entry as MenuEntry, Menu, MenuKind};
 pub use pager::Pager;
 pub use picker::Picker;
@@ -17,13 +20,12 @@ use crate::canvas::Canvas;
 use crate::key::Key;
 use crate::line::Line;
 use crate::screen::Frame;
-use ostler_wire::{Act, Ask, AskKind, Op};
+use ostler_wire::{Act, Ask, Op};
 
 /// A modal layer.
 #[derive(Debug)]
 pub enum Layer {
-    Approval(Approval),
-    Question(Question),
+    Ask(Asking),
     Picker(Picker),
     Pager(Pager),
 }
@@ -33,15 +35,13 @@ pub enum Layer {
 pub enum Step {
     /// The layer stays as it is or has changed.
     Stay,
-    /// The key answers nothing: somebody begins to write.
-    Write,
     /// It is done with.
     Close,
     /// It is done with, and this goes to the session.
     Answer(Op),
     /// It is done with, and this is to be done.
     Act(Act),
-    /// The person wants to change this text in their editor; `Layer::edited` takes the outcome.
+    /// The person wants to change this text in their editor; `Asking::edited` takes the outcome.
     Edit(String),
     /// The turn is to stop.
     Stop,
@@ -50,27 +50,33 @@ pub enum Step {
 impl Layer {
     /// The layer that an ask is put by.
     pub fn of(ask: &Ask) -> Self {
-        match ask.kind {
-            AskKind::Permission | AskKind::Trust | AskKind::Plan | AskKind::Budget => {
-                Self::Approval(Approval::new(ask.clone()))
-            }
-            AskKind::Question | AskKind::Elicitation => Self::Question(Question::new(ask.clone())),
+        Self::Ask(Asking::new(ask))
+    }
+
+    /// The question that it is.
+    pub fn asking(&self) -> Option<&Asking> {
+        match self {
+            Self::Ask(asking) => Some(asking),
+            Self::Picker(_) | Self::Pager(_) => None,
+        }
+    }
+
+    pub fn asking_mut(&mut self) -> Option<&mut Asking> {
+        match self {
+            Self::Ask(asking) => Some(asking),
+            Self::Picker(_) | Self::Pager(_) => None,
         }
     }
 
     /// The ask that it waits for an answer to.
     pub fn ask(&self) -> Option<&str> {
-        match self {
-            Self::Approval(layer) => Some(layer.ask()),
-            Self::Question(layer) => Some(layer.ask()),
-            Self::Picker(_) | Self::Pager(_) => None,
-        }
+        self.asking().map(Asking::ask)
     }
 
+    /// A key in a list or the pager. Questions have their own way.
     pub fn key(&mut self, key: Key, canvas: &Canvas) -> Step {
         match self {
-            Self::Approval(layer) => layer.key(key, canvas),
-            Self::Question(layer) => layer.key(key, canvas),
+            Self::Ask(_) => Step::Stay,
             Self::Picker(layer) => layer.key(key),
             Self::Pager(layer) => layer.key(key, canvas),
         }
@@ -78,26 +84,15 @@ impl Layer {
 
     pub fn paste(&mut self, text: &str) {
         match self {
-            Self::Approval(layer) => layer.paste(text),
-            Self::Question(layer) => layer.paste(text),
             Self::Picker(layer) => layer.paste(text),
-            Self::Pager(_) => {}
+            Self::Ask(_) | Self::Pager(_) => {}
         }
     }
 
-    /// A text came back from the editor.
-    pub fn edited(&mut self, text: String) -> Step {
+    /// Rows of at most the canvas, and where the cursor is. The hint is for questions.
+    pub fn frame(&self, canvas: &Canvas, hint: &str) -> Frame {
         match self {
-            Self::Approval(layer) => layer.edited(text),
-            Self::Question(_) | Self::Picker(_) | Self::Pager(_) => Step::Stay,
-        }
-    }
-
-    /// Rows of at most the canvas, and where the cursor is.
-    pub fn frame(&self, canvas: &Canvas) -> Frame {
-        match self {
-            Self::Approval(layer) => layer.frame(canvas),
-            Self::Question(layer) => layer.frame(canvas),
+            Self::Ask(asking) => asking.frame(canvas, hint),
             Self::Picker(layer) => layer.frame(canvas),
             Self::Pager(layer) => layer.frame(canvas),
         }

@@ -1,10 +1,11 @@
-//! A question of the model: choices, several of them, or one's own words.
+//! A question of the model or a server: choices, several of them, or one's own words, which are written in the composer.
 
-use super::choices::{Field, around, moved, row, scrolled};
+use super::asking::{Meaning, Page, Pick, Reply};
+use super::choices::{around, hint_line, moved, row, scrolled};
 use super::{Step, window};
 use crate::canvas::Canvas;
 use crate::key::{Code, Key};
-use crate::line::{Line, Span};
+use crate::line::Line;
 use crate::screen::Frame;
 use crate::text;
 use crate::theme::Role;
@@ -12,14 +13,14 @@ use ostler_wire::{Ask, Op, Word};
 
 /// Rows of the question, before there is room for more than one answer.
 const ASKED_ROWS: usize = 2;
+/// The choice that stands for a no to a server.
+const DECLINE: &str = "decline";
 
 #[derive(Debug)]
 pub struct Question {
     ask: Ask,
-    /// One behind the options is the line of one's own words.
     chosen: usize,
     marked: Vec<bool>,
-    words: Field,
     /// Rows of what is asked that are scrolled away.
     scrolled: usize,
 }
@@ -29,102 +30,43 @@ impl Question {
         Self {
             marked: vec![false; ask.options.len()],
             chosen: 0,
-            words: Field::default(),
             scrolled: 0,
             ask,
         }
-    }
-
-    pub fn ask(&self) -> &str {
-        &self.ask.ask
     }
 
     fn has_words(&self) -> bool {
         self.ask.free_text || self.ask.options.is_empty()
     }
 
-    fn is_writing(&self) -> bool {
-        self.has_words() && self.chosen >= self.ask.options.len()
-    }
-
-    pub fn key(&mut self, key: Key, canvas: &Canvas) -> Step {
-        let len = self.ask.options.len() + usize::from(self.has_words());
-        if let Some(chosen) = moved(self.chosen, len, key) {
-            self.chosen = chosen;
-            return Step::Stay;
-        }
-        let rows = || self.above(canvas).len();
-        if let Some(at) = scrolled(self.scrolled, rows, canvas, key) {
-            self.scrolled = at;
-            return Step::Stay;
-        }
-        match key.code {
-            Code::Esc => Step::Stop,
-            Code::Char('c') if key.ctrl => Step::Stop,
-            Code::Enter => self.send(),
-            Code::Char(' ') if self.ask.multi && !self.is_writing() => {
-                if let Some(mark) = self.marked.get_mut(self.chosen) {
-                    *mark = !*mark;
-                }
-                Step::Stay
-            }
-            Code::Char(c @ '1'..='9') if !self.is_writing() && !key.ctrl => {
-                let at = usize::from(c as u8 - b'1');
-                if at >= self.ask.options.len() {
-                    return Step::Stay;
-                }
-                self.chosen = at;
-                match self.marked.get_mut(at) {
-                    Some(mark) if self.ask.multi => {
-                        *mark = !*mark;
-                        Step::Stay
-                    }
-                    Some(_) | None => self.send(),
-                }
-            }
-            _ if self.has_words() => {
-                // Whoever types has words of their own.
-                if self.words.key(key) {
-                    self.chosen = self.ask.options.len();
-                }
-                Step::Stay
-            }
-            _ => Step::Stay,
+    fn index(&self, pick: Pick) -> usize {
+        match pick {
+            Pick::Chosen => self.chosen,
+            Pick::Option(at) => at,
         }
     }
 
-    pub fn paste(&mut self, text: &str) {
-        if self.has_words() {
-            self.chosen = self.ask.options.len();
-            self.words.push(text);
+    fn id(&self, at: usize) -> Option<&str> {
+        self.ask.options.get(at).map(|choice| choice.id.as_str())
+    }
+
+    fn toggle(&mut self, at: usize) {
+        if let Some(mark) = self.marked.get_mut(at) {
+            *mark = !*mark;
         }
     }
 
-    fn send(&self) -> Step {
-        let id = |n: usize| self.ask.options.get(n).map(|c| c.id.clone());
-        let marked: Vec<String> = (0..self.ask.options.len())
-            .filter(|n| self.marked.get(*n) == Some(&true))
-            .filter_map(id)
-            .collect();
-        let words =
-            Some(self.words.text.trim()).filter(|words| self.has_words() && !words.is_empty());
-        let choice = match (self.ask.multi && !marked.is_empty(), self.is_writing()) {
-            // Words of one's own join what is marked.
-            (true, _) => {
-                let all = marked.iter().map(String::as_str).chain(words);
-                all.collect::<Vec<_>>().join(", ")
-            }
-            (false, true) => words.unwrap_or_default().to_owned(),
-            (false, false) => id(self.chosen).unwrap_or_default(),
-        };
-        if choice.is_empty() {
-            return Step::Stay;
-        }
-        Step::Answer(Op::Answer {
+    fn marked_ids(&self) -> Vec<&str> {
+        let marked = (0..self.marked.len()).filter(|n| self.marked.get(*n) == Some(&true));
+        marked.filter_map(|n| self.id(n)).collect()
+    }
+
+    fn op(&self, choice: &str) -> Op {
+        Op::Answer {
             ask: self.ask.ask.clone(),
-            choice,
+            choice: choice.to_owned(),
             reason: None,
-        })
+        }
     }
 
     /// The question, and what is to be read before it is answered.
@@ -139,8 +81,132 @@ impl Question {
         }
         asked
     }
+}
 
-    pub fn frame(&self, canvas: &Canvas) -> Frame {
+impl Question {
+    pub fn ask(&self) -> &str {
+        &self.ask.ask
+    }
+
+    pub fn page(&self) -> Page {
+        (self.ask.ask.clone(), 0)
+    }
+
+    pub fn meaning(&mut self, key: Key) -> Meaning {
+        let len = self.ask.options.len();
+        if let Some(chosen) = moved(self.chosen, len, key) {
+            self.chosen = chosen;
+            return Meaning::Moved;
+        }
+        let is_bare = !key.ctrl && !key.alt && !key.shift;
+        match key.code {
+            Code::Enter if is_bare => Meaning::Picks(Pick::Chosen),
+            // A mark is seen, answers nothing and can be taken away again.
+            Code::Char(' ') if self.ask.multi && is_bare => {
+                self.toggle(self.chosen);
+                Meaning::Moved
+            }
+            Code::Char(c @ '1'..='9') if is_bare => match usize::from(c as u8 - b'1') {
+                at if at < len => Meaning::Picks(Pick::Option(at)),
+                _ => Meaning::Text,
+            },
+            _ => Meaning::Text,
+        }
+    }
+
+    pub fn scroll(&mut self, key: Key, canvas: &Canvas) -> bool {
+        let rows = || self.above(canvas).len();
+        let Some(at) = scrolled(self.scrolled, rows, canvas, key) else {
+            return false;
+        };
+        self.scrolled = at;
+        true
+    }
+
+    pub fn select(&mut self, pick: Pick) -> Pick {
+        let before = Pick::Option(self.chosen);
+        let last = self.ask.options.len().saturating_sub(1);
+        self.chosen = self.index(pick).min(last);
+        before
+    }
+
+    pub fn pick(&mut self, pick: Pick) -> Step {
+        self.select(pick);
+        if let (Pick::Option(at), true) = (pick, self.ask.multi) {
+            self.toggle(at);
+            return Step::Stay;
+        }
+        let marked = self.marked_ids();
+        let choice = match self.ask.multi && !marked.is_empty() {
+            true => marked.join(", "),
+            false => self.id(self.chosen).unwrap_or_default().to_owned(),
+        };
+        match choice.is_empty() {
+            true => Step::Stay,
+            false => Step::Answer(self.op(&choice)),
+        }
+    }
+
+    pub fn named(&self, text: &str) -> Option<Pick> {
+        let at = text.trim().parse::<usize>().ok()?.checked_sub(1)?;
+        (at < self.ask.options.len()).then_some(Pick::Option(at))
+    }
+
+    pub fn refuses(&self, pick: Pick) -> bool {
+        self.id(self.index(pick)) == Some(DECLINE)
+    }
+
+    pub fn reply(&self, text: Option<String>) -> Reply {
+        let decline = self.ask.options.iter().any(|choice| choice.id == DECLINE);
+        match text.as_deref().map(str::trim) {
+            // Words of one's own join what is marked.
+            Some(words) if self.has_words() && !words.is_empty() => {
+                let marked = self.marked_ids().into_iter().filter(|_| self.ask.multi);
+                let all: Vec<&str> = marked.chain([words]).collect();
+                Reply::Sent(self.op(&all.join(", ")))
+            }
+            Some(_) | None if decline => Reply::Refused(self.op(DECLINE)),
+            Some(_) | None => Reply::Nothing,
+        }
+    }
+
+    pub fn wants_words(&self) -> bool {
+        self.ask.options.is_empty()
+    }
+
+    pub fn keys(&self, canvas: &Canvas) -> String {
+        let keys = match (self.ask.multi, self.ask.is_from_background()) {
+            (_, false) if self.wants_words() => Word::WordsKeys,
+            (_, true) if self.wants_words() => Word::TaskWordsKeys,
+            (true, false) => Word::MultiKeys,
+            (true, true) => Word::TaskMultiKeys,
+            (false, false) => Word::AskKeys,
+            (false, true) => Word::TaskAskKeys,
+        };
+        canvas.say(keys).to_owned()
+    }
+
+    pub fn label(&self, pick: Pick, _: &Canvas) -> String {
+        let choice = self.ask.options.get(self.index(pick));
+        choice.map_or_else(String::new, |choice| choice.label.clone())
+    }
+
+    pub fn reply_hint(&self, text: &str, canvas: &Canvas) -> String {
+        match self.reply(Some(text.to_owned())) {
+            Reply::Sent(_) => canvas.fill(Word::ReplyAnswers, &[text]),
+            Reply::Refused(_) => canvas.say(Word::ReplyRefuses).to_owned(),
+            Reply::Nothing => canvas.say(Word::ReplyNothing).to_owned(),
+        }
+    }
+
+    pub fn placeholder(&self, canvas: &Canvas) -> &'static str {
+        match (self.has_words(), self.ask.options.is_empty()) {
+            (true, false) => canvas.say(Word::OwnWords),
+            (true, true) | (false, _) => "",
+        }
+    }
+
+    pub fn frame(&self, canvas: &Canvas, hint: &str) -> Frame {
         let mut answers = Vec::new();
         for (n, choice) in self.ask.options.iter().enumerate() {
             let mark = match (self.ask.multi, self.marked.get(n) == Some(&true)) {
@@ -152,37 +218,12 @@ impl Question {
             let detail = choice.detail.as_deref().unwrap_or_default();
             answers.push(row(canvas, n == self.chosen, &label, detail));
         }
-        let nearest = self.chosen.min(answers.len().saturating_sub(1));
-        let others = ASKED_ROWS + 1 + usize::from(self.has_words());
-        let mut below = around(&answers, nearest, canvas.rows.saturating_sub(others));
-        let mut caret = None;
-        if self.has_words() {
-            let (shown, column) = self.words.shown(canvas.columns.saturating_sub(2));
-            let sign = if self.is_writing() { "› " } else { "  " };
-            let mut line = Line::from(canvas.span(sign, Role::Accent));
-            match shown.is_empty() && !self.is_writing() {
-                true => line.push(canvas.span(canvas.say(Word::OwnWords), Role::Faint)),
-                false => line.push(Span::plain(shown)),
-            }
-            if self.is_writing() {
-                caret = Some((below.len(), column + 2));
-            }
-            below.push(line);
-        }
-        let keys = match (self.ask.multi, self.ask.is_from_background()) {
-            (true, false) => Word::MultiKeys,
-            (true, true) => Word::TaskMultiKeys,
-            (false, false) => Word::AskKeys,
-            (false, true) => Word::TaskAskKeys,
-        };
-        below.push(canvas.line(
-            text::cut_text(canvas.say(keys), canvas.columns),
-            Role::Faint,
-        ));
+        let room = canvas.rows.saturating_sub(ASKED_ROWS + 1);
+        let mut below = around(&answers, self.chosen, room);
+        below.push(hint_line(hint, canvas));
         let room = canvas.rows.saturating_sub(below.len() + 1).max(2);
         let mut rows = window(&self.above(canvas), self.scrolled, room, canvas);
-        let caret = caret.map(|(row, column)| (row + rows.len(), column));
         rows.extend(below);
-        Frame { rows, caret }
+        Frame { rows, caret: None }
     }
 }

@@ -91,11 +91,17 @@ impl State {
         self.unwarn();
     }
 
+    /// The open question is one of a task, and no part of the turn.
+    pub(super) fn is_apart(&self) -> bool {
+        let ask = self.layers.last().and_then(Layer::ask);
+        let open = ask.and_then(|ask| self.work.background.open(ask));
+        open.is_some_and(|open| open.is_apart)
+    }
+
     /// Esc at an ask of a task in the background is a no to it, not a stop of the foreground. Whether it was one.
     pub(super) fn refuse_task(&mut self) -> bool {
         let ask = self.layers.last().and_then(Layer::ask).map(str::to_owned);
-        let open = |ask: &String| self.work.background.open(ask);
-        let Some(ask) = ask.filter(|ask| open(ask).is_some_and(|open| open.is_apart)) else {
+        let Some(ask) = ask.filter(|_| self.is_apart()) else {
             return false;
         };
         self.layers.pop();

@@ -1,5 +1,6 @@
 //! What keys do in which state, and what is on the screen then: one snapshot, read as a table of `state | keys`.
 
+mod accident;
 mod any;
 mod attention;
 mod turns;
@@ -75,6 +76,7 @@ impl Bench {
 
     fn event(&mut self, event: &Event) {
         self.state.event(event, &self.canvas, self.now);
+        self.state.set_drawn(self.now);
     }
 
     fn entry(&mut self, body: Body) {
@@ -104,15 +106,22 @@ impl Bench {
     fn passes(&mut self, millis: u64) {
         self.now += Duration::from_millis(millis);
         self.state.passed(self.now);
+        self.act();
+        self.state.set_drawn(self.now);
     }
 
-    /// Keys as `keys` reads them; `<wait>` lets three seconds pass, `<paste>` pastes two lines, `<blur>` looks away.
+    /// Keys as `keys` reads them; `<wait>` lets three seconds pass, `<pause>` one, `<paste>` pastes two lines, `<blur>`
+    /// looks away.
     fn keys(&mut self, text: &str) {
         let text = text.replace('<', "\0<").replace('>', ">\0");
         for part in text.split('\0').filter(|part| !part.is_empty()) {
             let input = match part {
                 "<wait>" => {
                     self.passes(3_000);
+                    continue;
+                }
+                "<pause>" => {
+                    self.passes(1_000);
                     continue;
                 }
                 "<paste>" => Input::Paste("one\ntwo".into()),
@@ -131,6 +140,11 @@ impl Bench {
     fn input(&mut self, input: Input) {
         self.now += Duration::from_millis(50);
         self.state.input(input, &self.canvas, self.now);
+        self.act();
+        self.state.set_drawn(self.now);
+    }
+
+    fn act(&mut self) {
         let effects = self.state.take_effects();
         for effect in effects {
             if let Effect::List(folder) = &effect {
@@ -282,7 +296,7 @@ fn bench(state: &str, columns: usize, look: Look) -> Bench {
             });
             bench.passes(3_000);
         }
-        "approval" => {
+        "approval" | "new approval" => {
             working(&mut bench);
             bench.event(&Event::Ask(Arc::new(permission())));
         }
@@ -378,6 +392,9 @@ fn bench(state: &str, columns: usize, look: Look) -> Bench {
         }
         other => panic!("no state {other}"),
     }
+    if bench.state.is_asking() && state != "writing" && state != "new approval" {
+        bench.passes(1_000);
+    }
     bench
 }
 
@@ -471,35 +488,64 @@ fn keys_while_it_works() {
 #[test]
 fn keys_in_layers() {
     assert_snapshot!(table(&[
+        ("new approval", ""),
+        ("new approval", "y<enter>"),
+        ("new approval", "<enter><enter>"),
         ("approval", ""),
         ("approval", "y"),
-        ("approval", "s"),
-        ("approval", "a"),
+        ("approval", "y<pause>"),
+        ("approval", "y<esc><pause>"),
+        ("approval", "y<down><pause>"),
+        ("approval", "y<enter>"),
+        ("approval", "y<enter><pause><enter><pause>"),
+        ("approval", "yes, but wait"),
+        ("approval", "yes, but wait<enter>"),
+        ("approval", "sure, yes<esc>"),
+        ("approval", "s<pause>"),
+        ("approval", "2<pause>"),
+        ("approval", "a<pause>"),
+        ("approval", "a<pause><pause>y<pause>"),
+        ("approval", "a<pause><pause><esc>"),
+        ("approval", "a<pause>y<pause>"),
+        ("approval", "<enter>"),
+        ("approval", "<enter><pause>"),
+        ("approval", "<enter><enter><enter><pause>"),
+        ("approval", "<down><enter>"),
         ("approval", "<down><down><enter>"),
         ("approval", "<up>"),
-        ("approval", "n"),
-        ("approval", "nuse the other<backspace><enter>"),
+        ("approval", "n<pause>"),
+        ("approval", "n<pause>use the other<backspace><enter>"),
+        ("approval", "n<pause><enter>"),
         ("approval", "n<enter>"),
-        ("approval", "nwait<esc>"),
-        ("approval", "x"),
+        ("approval", "n<pause>wait<esc>"),
+        ("approval", "n<pause>wait<esc><esc>"),
+        ("approval", "<paste>"),
+        ("approval", "<paste><enter>"),
+        ("approval", "/status<enter>"),
+        ("approval", "x<pause>y<pause>"),
+        ("approval", "x<esc><esc>"),
         ("approval", "<esc>"),
         ("approval", "<ctrl-c>"),
         ("writing", "t y<enter>"),
         ("writing", "t<wait>y"),
+        ("writing", "t<wait><enter>"),
         ("edit approval", ""),
-        ("edit approval", "<enter>"),
+        ("edit approval", "<enter><pause>"),
         ("plan", ""),
-        ("plan", "y"),
-        ("plan", "e"),
-        ("plan", "kmore tests<enter>"),
+        ("plan", "y<pause>"),
+        ("plan", "e<pause>"),
+        ("plan", "k<pause>more tests<enter>"),
+        ("plan", "more tests<enter>"),
         ("question", ""),
-        ("question", "2"),
+        ("question", "2<pause>"),
+        ("question", "2 of them<enter>"),
         ("question", "<down><enter>"),
         ("question", "green<enter>"),
         ("question", "<paste><enter>"),
         ("question", "9"),
-        ("multi", "1<down> <enter>"),
+        ("multi", "1<pause><down> <enter>"),
         ("multi", "<space>"),
+        ("multi", "<space>and green<enter>"),
         ("words", "any<enter>"),
         ("words", "<enter>"),
         ("picker", ""),
@@ -521,8 +567,9 @@ fn keys_in_layers() {
 fn keys_about_budgets_and_sessions() {
     assert_snapshot!(table(&[
         ("budget", ""),
-        ("budget", "y"),
-        ("budget", "n"),
+        ("budget", "y<pause>"),
+        ("budget", "n<pause>"),
+        ("budget", "later<enter>"),
         ("budget", "<down><enter>"),
         ("budget", "<esc>"),
         ("task budget", ""),

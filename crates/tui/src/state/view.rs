@@ -40,16 +40,22 @@ impl State {
             return self
                 .layers
                 .last()
-                .map(|l| l.frame(canvas))
+                .map(|l| l.frame(canvas, ""))
                 .unwrap_or_default();
         }
         let mut below = match self.layers.last() {
             Some(layer) => {
+                let mut reply = self.reply_line(canvas);
                 let room = Canvas {
-                    rows: canvas.rows.saturating_sub(1),
+                    rows: canvas.rows.saturating_sub(1 + reply.rows.len()),
                     ..*canvas
                 };
-                layer.frame(&room)
+                let mut frame = layer.frame(&room, &self.hint(canvas, now));
+                let above = frame.rows.len();
+                frame.rows.append(&mut reply.rows);
+                let caret = reply.caret.map(|(row, column)| (row + above, column));
+                frame.caret = frame.caret.or(caret);
+                frame
             }
             None => self.composer(canvas),
         };
@@ -122,7 +128,11 @@ impl State {
             return text::cut(&canvas.line(remark, Role::Accent), canvas.columns);
         }
         let form = self.settings.status_line.as_deref();
-        let word = match self.editor.mode().filter(|_| self.layers.is_empty()) {
+        let word = match self
+            .editor
+            .mode()
+            .filter(|_| self.layers.is_empty() || self.is_asking())
+        {
             Some(Mode::Normal) => Word::VimNormal,
             Some(Mode::Visual | Mode::VisualLines) => Word::VimVisual,
             Some(Mode::Insert) | None => return self.status.line(canvas, form),

@@ -7,6 +7,8 @@ use crate::key::{Code, Input, Key};
 const MAX_PASTE: usize = 64 << 20;
 /// Longest sequence that can be a key.
 const MAX_SEQUENCE: usize = 64;
+/// Bytes of a click that follow `ESC [ M`.
+const OLD_CLICK: usize = 3;
 const PASTE_BEGINS: &[u8] = b"\x1b[200~";
 const PASTE_ENDS: &[u8] = b"\x1b[201~";
 
@@ -185,6 +187,13 @@ fn sequence(bytes: &[u8]) -> Found {
             }
         };
     }
+    // A click as old terminals tell it: three bytes follow, whatever they are.
+    if body.first() == Some(&b'M') {
+        return match body.len() > OLD_CLICK {
+            true => Found::Input(2 + 1 + OLD_CLICK, None),
+            false => Found::More,
+        };
+    }
     let Some(end) = body.iter().position(|b| (0x40..=0x7e).contains(b)) else {
         return match body.len() > MAX_SEQUENCE {
             true => Found::Input(bytes.len(), None),
@@ -221,6 +230,8 @@ fn meaning(parameters: &[u8], last: u8) -> Option<Input> {
             n => modified(numbered_key(n)?, 1),
         },
         b'u' => modified(code_of(number(0, 0)?)?, 1),
+        // The Enter of the keypad is `ESC O M`; this is another form of a click.
+        b'M' => None,
         last if text.is_empty() || number(0, 0) == Some(1) => modified(letter_key(last)?, 1),
         _ => None,
     }
@@ -354,6 +365,9 @@ mod tests {
             ("\x1b\x1b", "esc esc"),
             ("\x1b", "esc"),
             ("\x1b[<0;3;4M\x1b[12;40R\x1b[?62;c", ""),
+            // Clicks, none of which is a key.
+            ("\x1b[M yya\x1b[32;1;1Ma\x1b[1;1;1M", "a a"),
+            ("\x1bOM", "enter"),
             (
                 "\x1b[200~one\rtwo\r\nthree\x1b[201~x",
                 "paste(one\ntwo\nthree) x",

@@ -107,9 +107,11 @@ impl Resolver<'_> {
                     bound: other.origin.clone(),
                     todo: match provider.layer {
                         Layer::Project => spoken(Word::ModelByProject).into(),
-                        Layer::Default | Layer::User | Layer::Environment | Layer::Flag => {
-                            filled(Word::ModelLoginFor, &[&name, &now])
-                        }
+                        Layer::Default
+                        | Layer::User
+                        | Layer::Local
+                        | Layer::Environment
+                        | Layer::Flag => filled(Word::ModelLoginFor, &[&name, &now]),
                     },
                     now,
                 },

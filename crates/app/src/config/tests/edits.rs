@@ -447,6 +447,7 @@ fn show_has_defaults_and_get_has_one() {
     auth.store = "file"  # default
     auth.use_process_env = true  # default
     context.archive_quota = "500MB"  # default
+    context.checkpoint_history = "256MB"  # default
     context.checkpoint_quota = "4GB"  # default
     context.checkpoint_seconds = 10  # default
     context.checkpoints = true  # default
@@ -459,7 +460,7 @@ fn show_has_defaults_and_get_has_one() {
     permissions.allow = []  # default
     permissions.ask = []  # default
     permissions.deny = []  # default
-    permissions.headless = "allow"  # default
+    permissions.headless = "sandbox"  # default
     permissions.mode = "ask"  # default
     permissions.subagent = "inherit"  # default
     sandbox.allow_write = []  # default

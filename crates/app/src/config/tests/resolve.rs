@@ -468,8 +468,8 @@ fn a_key_by_another_name_is_the_same_key() {
         "",
     );
     assert_snapshot!(text, @r"
-    link -> ! provider `link` (ostler.toml:4:1): the key from file WORK/k belongs to https://corp.test, but the project sends it to https://evil.test; refused
-    path -> ! provider `path` (ostler.toml:10:1): the key from file ~/key belongs to https://corp.test, but the project sends it to https://evil.test; refused
+    link -> link/m [openai] https://evil.test no key
+    path -> path/m [openai] https://evil.test no key
     literal -> ! provider `literal` (ostler.toml:16:1): the key from api_key in the config file belongs to https://corp.test, but the project sends it to https://evil.test; refused
     general -> ! provider `general` (ostler.toml:22:1): the key from variable OSTLER_API_KEY belongs to providers of your own, but the project sends it to https://evil.test; refused
     other -> ! provider `other` (ostler.toml:28:1): the key from variable SAME_AS_ALPHA belongs to https://api.alpha.test, but the project sends it to https://evil.test; refused

@@ -73,14 +73,13 @@ fn untrusted_projects_only_tighten() {
     default_model = "p/m"  # ostler.toml:2:1
     permissions.ask = ["Net"]  # ostler.toml:36:8
     permissions.deny = ["Bash(rm:*)"]  # ostler.toml:37:9
-    permissions.headless = "allow"  # ostler.toml:34:1
     sandbox.forbid_read = ["~/.ssh", "~/.aws", "~/.gnupg", "vault"]  # default, ostler.toml:43:16
     tools.bash_timeout_seconds = 10  # ostler.toml:19:1
     tools.fetch_url = false  # ~/.ostler/config.toml:2:1
     tools.shell.env_drop = ["FOO"]  # ostler.toml:27:13
     tools.web_search = false  # ostler.toml:21:1
     ! ostler.toml:3:1: `alpha_base_url` is an older name; write `providers.alpha.base_url`
-    ! ostler.toml:3:1: this project is not trusted, so these settings are ignored: `agent.system_prompt_file`, `models.q`, `network.ca_file`, `permissions.allow`, `permissions.mode`, `providers.alpha`, `providers.p`, `sandbox.allow_write`, `sandbox.bash`, `sandbox.network`, `sandbox.workspace_root`, `sessions.location`, `tools.fetch_url`, `tools.shell.env_pass`, `tools.shell.path`, `tools.shell.prefer`, `tools.web.allow_private`; `ostler trust` shows them and asks
+    ! ostler.toml:3:1: this project is not trusted, so these settings are ignored: `agent.system_prompt_file`, `models.q`, `network.ca_file`, `permissions.allow`, `permissions.headless`, `permissions.mode`, `providers.alpha`, `providers.p`, `sandbox.allow_write`, `sandbox.bash`, `sandbox.network`, `sandbox.workspace_root`, `sessions.location`, `tools.fetch_url`, `tools.shell.env_pass`, `tools.shell.path`, `tools.shell.prefer`, `tools.web.allow_private`; `ostler trust` shows them and asks
     ! ostler.toml:6:1: `agent.max_steps` is ignored in a project file; only your own config file may set it
     ! ostler.toml:50:2: `auth` is ignored in a project file; only your own config file may set it
     ! ostler.toml:56:2: `budget` is ignored in a project file; only your own config file may set it
@@ -134,19 +133,47 @@ fn trust_does_not_unlock_what_is_the_persons_own() {
 
 #[test]
 fn tightening_is_relative_to_the_own_file() {
-    use Headless::{Allow, Deny};
+    use Headless::{Allow, Deny, Sandbox};
     let cases = [
-        ("", "mode = 'deny'", PermissionMode::Deny, Allow),
-        ("", "mode = 'ask'", PermissionMode::Ask, Allow),
-        ("mode = 'allow'", "mode = 'ask'", PermissionMode::Ask, Allow),
-        ("mode = 'deny'", "mode = 'ask'", PermissionMode::Deny, Allow),
-        ("mode = 'ask'", "mode = 'allow'", PermissionMode::Ask, Allow),
+        ("", "mode = 'deny'", PermissionMode::Deny, Sandbox),
+        ("", "mode = 'ask'", PermissionMode::Ask, Sandbox),
+        (
+            "mode = 'allow'",
+            "mode = 'ask'",
+            PermissionMode::Ask,
+            Sandbox,
+        ),
+        (
+            "mode = 'deny'",
+            "mode = 'ask'",
+            PermissionMode::Deny,
+            Sandbox,
+        ),
+        (
+            "mode = 'ask'",
+            "mode = 'allow'",
+            PermissionMode::Ask,
+            Sandbox,
+        ),
         ("", "headless = 'deny'", PermissionMode::Ask, Deny),
         (
             "headless = 'deny'",
             "headless = 'allow'",
             PermissionMode::Ask,
             Deny,
+        ),
+        ("", "headless = 'allow'", PermissionMode::Ask, Sandbox),
+        (
+            "headless = 'allow'",
+            "headless = 'sandbox'",
+            PermissionMode::Ask,
+            Sandbox,
+        ),
+        (
+            "headless = 'allow'",
+            "mode = 'ask'",
+            PermissionMode::Ask,
+            Allow,
         ),
     ];
     for (user, project, mode, headless) in cases {

@@ -105,8 +105,6 @@ pub const WRAPPERS: &[Wrapper] = &[
     clear("command", "p", ""),
     clear("builtin", "", ""),
     clear("exec", "cl", "a"),
-    clear("busybox", "", ""),
-    clear("toybox", "", ""),
     Wrapper {
         long_flags: &[
             "--null",
@@ -116,26 +114,14 @@ pub const WRAPPERS: &[Wrapper] = &[
             "--exit",
             "--open-tty",
         ],
-        long_valued: &[
-            "--max-args",
-            "--max-procs",
-            "--max-lines",
-            "--delimiter",
-            "--max-chars",
-            "--replace",
-            "--eof",
-        ],
+        long_valued: &["--max-args", "--max-procs", "--delimiter", "--max-chars"],
         kind: Kind::Feeds,
         ..clear("xargs", "0rtpxo", "InPLdsE")
-    },
-    Wrapper {
-        kind: Kind::Feeds,
-        ..clear("parallel", "0kv", "jIN")
     },
 ];
 
 /// Run the script after `-c`, a file, or what comes in.
-pub const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "rbash"];
+pub const SHELLS: &[&str] = &["sh", "bash", "dash", "ash"];
 
 /// Run what their arguments or input say, in a language that is not read here.
 pub const INTERPRETERS: &[&str] = &[
@@ -168,6 +154,12 @@ pub const INTERPRETERS: &[&str] = &[
     "Rscript",
     "source",
     ".",
+    "zsh",
+    "ksh",
+    "mksh",
+    "rbash",
+    "busybox",
+    "toybox",
     "fish",
     "csh",
     "tcsh",
@@ -441,6 +433,13 @@ pub const SINKS: &[&str] = &[
 
 /// Run a command that stands among their words, where this table of wrappers does not say which words it is.
 pub const RUNS_WORDS: &[&str] = &[
+    "busybox",
+    "toybox",
+    "parallel",
+    "zsh",
+    "ksh",
+    "mksh",
+    "rbash",
     "chrt",
     "taskset",
     "numactl",
@@ -516,30 +515,6 @@ pub const RUNS_QUOTED: &[&str] = &[
     "vi",
     "vim",
     "zip",
-];
-
-/// Options that hand a command to one that an allow rule may speak of: such a rule does not speak of these.
-pub const RUNS_OPTION: &[(&str, &[&str])] = &[
-    ("go", &["-exec", "-toolexec", "-vettool", "-overlay"]),
-    (
-        "make",
-        &[
-            ".SHELLFLAGS",
-            "GNUMAKEFLAGS",
-            "MAKEFLAGS",
-            "MAKEFILES",
-            "SHELL",
-            "--eval",
-            "-E",
-        ],
-    ),
-    ("cargo", &["--config"]),
-    ("npm", &["--script-shell", "--node-options", "--shell"]),
-    (
-        "pytest",
-        &["-p", "-o", "--override-ini", "-c", "--config-file"],
-    ),
-    ("git", &["--upload-pack", "--receive-pack", "--exec"]),
 ];
 
 /// Run what stands in files, which their words may put elsewhere: an allow rule speaks of files in the project.

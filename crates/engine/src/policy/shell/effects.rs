@@ -1,8 +1,9 @@
 //! From the words of one command to what they cause: files by the text that names them, hosts, marks, and whether the
 //! command is a known reader. Paths are not resolved here, and nothing is looked up.
 
+use super::checks;
 use super::commands::{self, Files};
-use super::readers::{self, Check, Options, Reader};
+use super::spec::{self, Operands, Reader, Sorted};
 use super::word::Word;
 use ostler_wire::Mark;
 
@@ -22,8 +23,10 @@ pub enum Touch {
 pub struct Effects {
     pub touches: Vec<Touch>,
     pub marks: Vec<Mark>,
-    /// A known reader, as far as its words tell; where it reads is in `touches`.
-    pub reader: bool,
+    /// The row of a known reader, as far as its words tell; where it reads is in `touches`.
+    pub reader: Option<&'static Reader>,
+    /// A reader's name with words that are not known: it may show what lies below the folders it names.
+    pub reads_trees: bool,
     /// Whether the touches are all that it does to files.
     pub understood: bool,
     /// What it runs is in no text that can be read here. Its own words are known all the same.
@@ -37,18 +40,21 @@ pub fn of(words: &[Word]) -> Effects {
         return out;
     };
     let base = name.text.rsplit('/').next().unwrap_or_default();
+    if let Some(found) = Found::new(words) {
+        out.reader = Some(found.row);
+        found.reads(&mut out);
+        return out;
+    }
     if commands::PRIVILEGE.contains(&base) {
         out.marks.push(Mark::Privilege);
     }
     if commands::PROCESS.contains(&base) {
         out.marks.push(Mark::Process);
     }
-    if is_reader(words) {
-        out.reader = true;
-        out.understood = true;
-        reads(base, args, &mut out);
-        return out;
+    if base == "git" {
+        git_shows(args, &mut out);
     }
+    out.reads_trees = spec::of(base).iter().any(Reader::shows_trees);
     let short = [base].into_iter().chain(texts.iter().skip(1).copied());
     let short: Vec<&str> = short.collect();
     if commands::NET_ANY
@@ -123,133 +129,151 @@ fn value_of(args: &[Word], short: &str, long: &str) -> Option<String> {
     })
 }
 
-/// Operands of these are no files.
-const PATHLESS: &[&str] = &[
-    "echo", "printf", "true", "false", ":", "test", "sleep", "pwd", "seq", "basename", "dirname",
-    "date", "expr", "uname", "id", "whoami", "nproc", "uptime", "ps", "pgrep", "env", "printenv",
-    "hostname", "which", "type", "command", "tr", "cargo", "rustc", "node", "npm", "python",
-    "python3", "go", "tput", "tsc", "pip", "pip3", "rustup", "java", "groups", "tty", "arch",
-    "free", "git",
-];
-/// The first operand of these is a pattern or a program.
-const PATTERN_FIRST: &[&str] = &[
-    "grep", "egrep", "fgrep", "rg", "ag", "jq", "sed", "awk", "ack",
-];
-
-fn reads(base: &str, args: &[Word], out: &mut Effects) {
-    // What git shows of a file is the file: a path behind a revision, or beside it, is named by its words.
-    out.understood = base != "git";
-    if base == "git" {
-        let words: Vec<&str> = args.iter().map(|a| a.text.as_str()).collect();
-        out.touches
-            .extend(super::tracked::shown(&words).into_iter().map(Touch::Read));
-        if super::tracked::looks_further(&words) {
-            out.touches.push(Touch::Read(format!(".{DEEP}")));
-        }
-    }
-    if PATHLESS.contains(&base) {
-        return;
-    }
-    // An unknown word may be an option or several words, wherever it stands.
-    if args
-        .iter()
-        .any(|a| !a.known && (a.many || a.may_be_option()))
-    {
-        out.marks.push(Mark::Unsure);
-        out.reader = false;
-    }
-    let pattern_by_option = args.iter().any(|a| {
-        short_has(&a.text, 'e')
-            || short_has(&a.text, 'f')
-            || [
-                "--regexp",
-                "--file",
-                "--files",
-                "--expression",
-                "--from-file",
-            ]
-            .iter()
-            .any(|o| a.text.starts_with(o))
-    });
-    let awk_or_sed = matches!(base, "sed" | "awk");
-    // Behind a long option the first operand may be that option's value.
-    let first = args.iter().position(|a| !is_option(&a.text));
-    let before = first
-        .and_then(|i| i.checked_sub(1))
-        .and_then(|i| args.get(i));
-    let is_value = before
-        .is_some_and(|a| a.text.len() > 2 && a.text.starts_with("--") && !a.text.contains('='));
-    let has_pattern = PATTERN_FIRST.contains(&base) && !is_value;
-    let skip = usize::from(has_pattern && (awk_or_sed || !pattern_by_option));
-    let below = below(base, args);
-    let bases = args
-        .iter()
-        .filter(|a| !matches!(a.text.as_str(), "-L" | "-P" | "-H"));
-    let bases = bases.take_while(|a| !a.text.starts_with(['-', '!', '(']));
-    let listed: Vec<&Word> = match base {
-        "find" => bases.collect(),
-        _ => operands(args).skip(skip).collect(),
-    };
-    let any = listed.len() > usize::from(PATTERN_FIRST.contains(&base) && is_value);
-    for word in listed {
-        if !word.known {
-            out.marks.push(Mark::Unsure);
-            out.reader = false;
-        }
-        out.touches.push(Touch::Read(word.text.clone()));
-        if let Some(below) = below {
-            out.touches.push(Touch::Read(format!(
-                "{}{below}",
-                word.text.trim_end_matches('/')
-            )));
-        }
-    }
-    if !any && (below.is_some() || matches!(base, "ls" | "find" | "tree" | "du")) {
-        out.touches
-            .push(Touch::Read(format!(".{}", below.unwrap_or_default())));
-    }
-    option_values(args, out);
+/// A command that fits a row of the table.
+struct Found<'a> {
+    row: &'static Reader,
+    sorted: Sorted<'a>,
+    args: Vec<&'a Word>,
+    /// Files that a closer look found.
+    more: Vec<String>,
 }
 
-/// Files that options name.
-fn option_values(args: &[Word], out: &mut Effects) {
-    for arg in args.iter().filter(|a| is_option(&a.text)) {
-        let value = match arg.text.split_once('=') {
-            Some((_, value)) => Some(value),
-            // `-f/etc/x`: the value hangs on the letter.
-            None if arg.text.contains('/') => arg.text.get(2..),
-            None => None,
-        };
-        out.touches.extend(
-            value
-                .filter(|v| v.contains('/') || v.starts_with('.'))
-                .map(|v| Touch::Read(v.into())),
-        );
-    }
-}
-
-/// What of a folder's tree is read along with it.
-fn below(base: &str, args: &[Word]) -> Option<&'static str> {
-    let deep = match base {
-        "grep" | "egrep" | "fgrep" => args.iter().any(|a| {
-            short_has(&a.text, 'r') || short_has(&a.text, 'R') || a.text.contains("recursive")
-        }),
-        "diff" => args
-            .iter()
-            .any(|a| short_has(&a.text, 'r') || a.text == "--recursive"),
-        _ => false,
-    };
-    let unhidden = args.iter().any(|a| {
-        short_has(&a.text, 'u')
-            || short_has(&a.text, '.')
-            || ["--hidden", "--no-ignore", "--unrestricted"]
+impl<'a> Found<'a> {
+    fn new(words: &'a [Word]) -> Option<Self> {
+        let mut words: Vec<&Word> = words.iter().collect();
+        let is =
+            |word: Option<&&Word>, text: &str| word.is_some_and(|w| w.is_sure() && w.text == text);
+        if is(words.first(), "git") {
+            while ["--no-pager", "-P", "--no-optional-locks"]
                 .iter()
-                .any(|o| a.text.starts_with(o))
-    });
-    match base {
-        "rg" | "ag" if !unhidden => Some(DEEP_VISIBLE),
-        "rg" | "ag" => Some(DEEP),
-        _ => deep.then_some(DEEP),
+                .any(|o| is(words.get(1), o))
+            {
+                words.remove(1);
+            }
+        }
+        if is(words.first(), "find") {
+            super::find::without_exec(&mut words)?;
+        }
+        let (row, skip) = spec::find(&words)?;
+        let args: Vec<&Word> = words.get(skip..)?.to_vec();
+        let sorted = row.sort(&args)?;
+        let more = checks::run(row, &sorted, &args)?;
+        let response =
+            row.has("response") && sorted.operands.iter().any(|w| w.text.starts_with('@'));
+        (!response).then_some(Self {
+            row,
+            sorted,
+            args,
+            more,
+        })
+    }
+
+    fn reads(&self, out: &mut Effects) {
+        let (row, sorted) = (self.row, &self.sorted);
+        let name = row.words.first().copied().unwrap_or_default();
+        // What git shows of a file is the file: a path behind a revision, or beside it, is named by its words.
+        out.understood = name != "git";
+        if name == "git" {
+            let args: Vec<&str> = row
+                .words
+                .iter()
+                .skip(1)
+                .copied()
+                .chain(self.args.iter().map(|a| a.text.as_str()))
+                .collect();
+            out.touches
+                .extend(super::tracked::shown(&args).into_iter().map(Touch::Read));
+        }
+        let deep = row.has("deep") || sorted.is_marked('d');
+        let below = match row.has("visible") {
+            true if sorted.is_marked('h') => Some(DEEP),
+            true => Some(DEEP_VISIBLE),
+            false => deep.then_some(DEEP),
+        };
+        let listed = self.listed();
+        let here = row.has("here") && (row.operands != Operands::Pattern || below.is_some());
+        if listed.is_empty() && here {
+            out.touches
+                .push(Touch::Read(format!(".{}", below.unwrap_or_default())));
+        }
+        for word in listed {
+            out.touches.push(Touch::Read(word.text.clone()));
+            if let Some(below) = below {
+                let folder = word.text.trim_end_matches('/');
+                out.touches.push(Touch::Read(format!("{folder}{below}")));
+            }
+        }
+        if row.has("visible") {
+            out.touches
+                .extend(self.hidden().into_iter().map(Touch::Read));
+        }
+        let files = sorted.files.iter().chain(&self.more).filter(|f| *f != "-");
+        out.touches.extend(files.cloned().map(Touch::Read));
+    }
+
+    /// Hidden files that a glob of its own brings in: a leading star means them, too.
+    fn hidden(&self) -> Vec<String> {
+        let is_glob = |name: &str| matches!(name, "-g" | "--glob" | "--iglob");
+        let globs = self.sorted.options.iter().filter(|(name, _)| is_glob(name));
+        let globs = globs
+            .filter_map(|(_, value)| value.as_deref())
+            .filter(|g| !g.starts_with('!'));
+        let mut out = Vec::new();
+        for glob in globs.flat_map(alternatives) {
+            let name = glob.rsplit('/').next().unwrap_or_default();
+            match name.trim_start_matches('*') {
+                rest if rest.len() < name.len() => {
+                    out.push(format!(".{DEEP}/.*{rest}"));
+                    out.push(format!(".{DEEP}/{rest}"));
+                }
+                _ => out.push(format!(".{DEEP}/{name}")),
+            }
+        }
+        out.retain(|path| !path.ends_with('/'));
+        out
+    }
+
+    /// The operands that are files or folders.
+    fn listed(&self) -> Vec<&'a Word> {
+        let operands = &self.sorted.operands;
+        match self.row.operands {
+            Operands::Files | Operands::One => operands.clone(),
+            Operands::Pattern => {
+                let skip = usize::from(!self.sorted.is_marked('p'));
+                operands.iter().skip(skip).copied().collect()
+            }
+            Operands::Text if self.row.check == "find" => {
+                let bases = operands
+                    .iter()
+                    .take_while(|w| !w.text.starts_with(['-', '!', '(']));
+                bases.copied().collect()
+            }
+            Operands::None | Operands::Text | Operands::Known => Vec::new(),
+        }
+    }
+}
+
+/// The patterns that one pair of braces stands for; any pattern where there are more.
+fn alternatives(glob: &str) -> Vec<String> {
+    let Some((before, rest)) = glob.split_once('{') else {
+        return vec![glob.to_owned()];
+    };
+    match rest.split_once('}') {
+        Some((list, after)) if !list.contains('{') && !after.contains('{') => list
+            .split(',')
+            .map(|piece| format!("{before}{piece}{after}"))
+            .collect(),
+        Some(_) | None => vec!["*".to_owned()],
+    }
+}
+
+/// What a git command that is no known reader shows of tracked files.
+fn git_shows(args: &[Word], out: &mut Effects) {
+    let words: Vec<&str> = args.iter().map(|a| a.text.as_str()).collect();
+    out.touches
+        .extend(super::tracked::shown(&words).into_iter().map(Touch::Read));
+    if super::tracked::looks_further(&words) {
+        out.touches.push(Touch::Read(format!(".{DEEP}")));
     }
 }
 
@@ -379,210 +403,4 @@ fn host_of(text: &str) -> Option<String> {
             .chars()
             .all(|c| c.is_ascii_alphanumeric() || ".-:".contains(c));
     (plausible && clean).then(|| host.to_ascii_lowercase())
-}
-
-/// Known to change nothing, wherever it looks.
-fn is_reader(words: &[Word]) -> bool {
-    let mut words: Vec<&Word> = words.iter().collect();
-    let starts = |words: &[&Word], name: &[&str]| {
-        words.len() >= name.len()
-            && words
-                .iter()
-                .zip(name)
-                .all(|(w, n)| w.text == *n && w.is_sure())
-    };
-    if starts(&words, &["git", "--no-pager"]) {
-        words.remove(1);
-    }
-    if starts(&words, &["find"]) {
-        without_exec(&mut words);
-    }
-    readers::READERS.iter().any(|reader| {
-        let name: Vec<&str> = reader.words.split(' ').collect();
-        starts(&words, &name)
-            && words
-                .get(name.len()..)
-                .is_some_and(|args| accepts(reader, args))
-    })
-}
-
-/// Takes out `-exec … {} +` and its like: what they run is judged by itself.
-fn without_exec(words: &mut Vec<&Word>) {
-    while let Some(from) = words.iter().position(|w| w.text == "-exec" && w.is_sure()) {
-        let is_end = |w: &&Word| matches!(w.text.as_str(), ";" | "+");
-        let Some(length) = words.iter().skip(from).position(is_end) else {
-            return;
-        };
-        words.drain(from..=from + length);
-    }
-}
-
-fn accepts(reader: &Reader, args: &[&Word]) -> bool {
-    let free = matches!(
-        reader.options,
-        Options::Except {
-            long: [],
-            short: ""
-        }
-    ) && matches!(reader.check, Check::Any);
-    if !free
-        && args
-            .iter()
-            .any(|a| !a.is_sure() && (a.may_be_option() || a.many))
-    {
-        return false;
-    }
-    // Hidden characters and shell-dependent spellings are for a person to look at.
-    if args.iter().any(|a| a.odd) {
-        return false;
-    }
-    let fixed = !matches!(reader.check, Check::Any);
-    if fixed && args.iter().any(|a| !a.known) {
-        return matches!(reader.check, Check::Printf)
-            && args
-                .first()
-                .is_some_and(|f| f.is_sure() && plain_format(&f.text))
-            && options_fit(reader, args);
-    }
-    options_fit(reader, args) && check(&reader.check, args)
-}
-
-fn options_fit(reader: &Reader, args: &[&Word]) -> bool {
-    args.iter()
-        .filter(|a| is_option(&a.text))
-        .all(|a| option_fits(&reader.options, &a.text))
-}
-
-fn check(check: &Check, args: &[&Word]) -> bool {
-    let operands = || {
-        args.iter()
-            .map(|a| a.text.as_str())
-            .filter(|a| !is_option(a))
-    };
-    let inert = || args.iter().all(|a| !a.text.contains(['$', '`', '[']));
-    match check {
-        Check::Any => true,
-        Check::Alone => args.is_empty(),
-        Check::NoOperands => operands().next().is_none(),
-        Check::OneOperand => {
-            operands().count() <= 1 && !args.iter().any(|a| a.text == "--" || a.glob)
-        }
-        Check::DateFormat => operands().all(|arg| arg.starts_with('+')),
-        Check::Listing => args.iter().any(|a| a.text == "--list") || operands().next().is_none(),
-        // These look into their operands, and some shells expand what they find there.
-        Check::Inert => inert(),
-        Check::Printf => inert() && args.first().is_none_or(|format| plain_format(&format.text)),
-        Check::Sed => sed_scripts(args).is_some_and(|scripts| scripts.iter().all(|s| plain_sed(s))),
-        Check::Config => {
-            let list = args
-                .iter()
-                .any(|a| matches!(a.text.as_str(), "-l" | "--list"));
-            let get = args.iter().filter(|a| a.text.starts_with("--get")).count() == 1;
-            operands().count() <= usize::from(!list) && (list != get)
-        }
-        Check::Awk => operands().next().is_some_and(plain_awk),
-        Check::Jq => !args.iter().any(|a| {
-            ["import", "include"]
-                .iter()
-                .any(|word| a.text.contains(word))
-        }),
-    }
-}
-
-fn option_fits(options: &Options, arg: &str) -> bool {
-    let name = arg.split_once('=').map_or(arg, |(name, _)| name);
-    match options {
-        Options::Only(allowed) => {
-            allowed.contains(&name) || allowed.contains(&"-1") && is_count(arg)
-        }
-        Options::Except { long, short } => {
-            if name.starts_with("--") {
-                // A unique beginning of a long option is that option.
-                name == "--" || !long.iter().any(|bad| bad.starts_with(name))
-            } else {
-                !arg.contains(|c| short.contains(c))
-            }
-        }
-    }
-}
-
-/// `-20`, as in `git log -20`.
-fn is_count(arg: &str) -> bool {
-    arg.strip_prefix('-')
-        .is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
-}
-
-/// No `%n`, which assigns a variable in some shells, and no option such as `-v`.
-fn plain_format(format: &str) -> bool {
-    let mut rest = format;
-    while let Some((_, after)) = rest.split_once('%') {
-        let spec = after.trim_start_matches(|c: char| "-+ #'.*".contains(c) || c.is_ascii_digit());
-        let Some(conversion) = spec.chars().next() else {
-            return false;
-        };
-        if !"%sdiuxXocbqeEfFgG".contains(conversion) {
-            return false;
-        }
-        rest = spec.get(conversion.len_utf8()..).unwrap_or_default();
-    }
-    !format.starts_with('-')
-}
-
-/// The scripts of a sed command: behind each `-e`, or the first operand.
-fn sed_scripts<'a>(args: &[&'a Word]) -> Option<Vec<&'a str>> {
-    let by_option: Vec<&str> = args
-        .windows(2)
-        .filter_map(|pair| match pair {
-            [option, script] if option.text == "-e" => Some(script.text.as_str()),
-            _ => None,
-        })
-        .collect();
-    if !by_option.is_empty() {
-        return Some(by_option);
-    }
-    args.iter()
-        .find(|a| !is_option(&a.text))
-        .map(|a| vec![a.text.as_str()])
-}
-
-/// Addresses with `p`, `d`, `q` or `=`, or one substitution that neither writes nor runs.
-fn plain_sed(script: &str) -> bool {
-    let script = script.trim();
-    if !script.is_empty()
-        && script
-            .chars()
-            .all(|c| c.is_ascii_digit() || ",$pdq;=!+~ ".contains(c))
-    {
-        return true;
-    }
-    if script.contains(['\n', ';', '{', '\\']) && !script.starts_with("s/") {
-        return false;
-    }
-    if let Some(rest) = script.strip_prefix('s') {
-        let Some(delimiter) = rest.chars().next().filter(|c| "/|#,:@".contains(*c)) else {
-            return false;
-        };
-        let parts: Vec<&str> = rest.split(delimiter).collect();
-        return matches!(parts.as_slice(), [_, _, _, flags] if flags.chars().all(|c| c.is_ascii_digit() || "gpiI".contains(c)))
-            && !script.contains(['\\', '\n']);
-    }
-    let mut rest = script;
-    while let Some(after) = rest.strip_prefix('/') {
-        let Some((_, tail)) = after.split_once('/') else {
-            return false;
-        };
-        rest = tail.strip_prefix(',').unwrap_or(tail);
-    }
-    matches!(rest, "p" | "d" | "q" | "=" | "!d" | "!p") && script.starts_with('/')
-}
-
-/// Nothing that runs a command, writes a file or reads another.
-fn plain_awk(program: &str) -> bool {
-    let program = program.replace(">=", "").replace("||", "");
-    !program.contains(['>', '|', '@', '`'])
-        && ![
-            "system", "getline", "ARGV", "ARGC", "close", "fflush", "load", "ENVIRON",
-        ]
-        .iter()
-        .any(|word| program.contains(word))
 }

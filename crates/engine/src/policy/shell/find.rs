@@ -37,12 +37,13 @@ impl Walker<'_> {
                     does.extend(rest.next().map(|w| Touch::Write(w.text.clone())));
                 }
                 "-exec" | "-execdir" | "-ok" | "-okdir" => {
-                    let inner: Vec<Word> = rest
-                        .by_ref()
-                        .take_while(|w| w.text != ";" && w.text != "+")
-                        .cloned()
-                        .collect();
-                    self.found(&inner, &found);
+                    let inner = taken(rest.as_slice());
+                    self.found(inner, &found);
+                    rest = rest
+                        .as_slice()
+                        .get(inner.len()..)
+                        .unwrap_or_default()
+                        .iter();
                 }
                 _ => {}
             }
@@ -73,6 +74,39 @@ impl Walker<'_> {
         }
         self.simple(&joined(inner), argv, Vec::new());
     }
+}
+
+/// The words of a command behind `-exec`, without what ends them: `;`, or `+` behind `{}`.
+fn taken(words: &[Word]) -> &[Word] {
+    let mut before = "";
+    let end = words.iter().position(|w| {
+        let ends = w.text == ";" || w.text == "+" && before == "{}";
+        before = w.text.as_str();
+        ends
+    });
+    words.get(..end.unwrap_or(words.len())).unwrap_or_default()
+}
+
+/// Takes out `-exec … ;` and `-exec … {} +`: what they run is judged by itself. `None` where the end is not sure.
+pub(super) fn without_exec(words: &mut Vec<&Word>) -> Option<()> {
+    while let Some(from) = words.iter().position(|w| w.text == "-exec") {
+        let rest = words.get(from + 1..)?;
+        let end = rest
+            .iter()
+            .position(|w| matches!(w.text.as_str(), ";" | "+"))?;
+        let sure = rest.get(..=end)?.iter().all(|w| w.is_sure());
+        // A plus that stands elsewhere ends the command for some programs and not for others.
+        let plus = rest.get(end)?.text == "+";
+        let behind = end
+            .checked_sub(1)
+            .and_then(|i| rest.get(i))
+            .is_some_and(|w| w.text == "{}");
+        if !sure || end == 0 || plus && !behind {
+            return None;
+        }
+        words.drain(from..=from + 1 + end);
+    }
+    Some(())
 }
 
 /// The one name that everything found has.

@@ -2,6 +2,7 @@
 //! find, and options that hand one over. What a wrapper surely runs is taken out of it in `simple`.
 
 use super::commands;
+use super::handing;
 use super::simple::joined;
 use super::word::Word;
 
@@ -61,28 +62,99 @@ pub(super) fn takes_trees(words: &[Word]) -> bool {
         .any(|entry| commands::starts(&texts, entry))
 }
 
-/// An option by which the command runs another.
+/// An option by which the command runs another, in any spelling.
 pub(super) fn hands_over(words: &[Word]) -> bool {
-    let Some((name, args)) = words.split_first() else {
+    let mut texts: Vec<&str> = words.iter().map(|w| w.text.as_str()).collect();
+    if matches!(texts.as_slice(), ["python" | "python3", "-m", ..]) {
+        texts.drain(..2);
+    }
+    let Some((name, args)) = texts.split_first() else {
         return false;
     };
-    if name.text == "make" && args.iter().any(|arg| is_make_text(&arg.text)) {
+    let variable = |arg: &&str| {
+        let name = arg.split_once('=').map_or("", |(name, _)| name);
+        handing::MAKE_VARIABLES.contains(&name.trim_end_matches([':', '+', '?']))
+    };
+    if *name == "make" && args.iter().any(|arg| is_make_text(arg) || variable(arg)) {
         return true;
     }
-    let table = commands::RUNS_OPTION
-        .iter()
-        .find(|(command, _)| *command == name.text);
-    table.is_some_and(|(_, options)| {
+    let fits = |row: &&handing::Handing| commands::starts(&texts, row.command);
+    let table = handing::RUNS_OPTION.iter().filter(fits);
+    table.into_iter().any(|row| {
         // Behind `--` they are meant for somebody else.
-        let mut own = args.iter().take_while(|arg| arg.text != "--");
-        own.any(|arg| {
-            let option = arg
-                .text
-                .split_once('=')
-                .map_or(arg.text.as_str(), |(o, _)| o);
-            options.contains(&option)
+        let own: Vec<&str> = args
+            .iter()
+            .copied()
+            .take_while(|arg| *arg != "--" && *arg != "-args")
+            .collect();
+        own.iter().enumerate().any(|(i, arg)| {
+            let next = own.get(i + 1).copied();
+            is_handing(row, arg, next)
         })
     })
+}
+
+fn is_handing(row: &handing::Handing, arg: &str, next: Option<&str>) -> bool {
+    let dashes = arg.len() - arg.trim_start_matches('-').len();
+    if !(1..=2).contains(&dashes) || arg.len() == dashes {
+        return false;
+    }
+    let (name, value) = match arg.split_once('=') {
+        Some((name, value)) => (name.trim_start_matches('-'), Some(value)),
+        None => (arg.trim_start_matches('-'), None),
+    };
+    if row.command == "go" {
+        let link = matches!(name, "ldflags" | "gcflags");
+        return row.long.contains(&name) || link && !value.or(next).is_some_and(is_plain_build);
+    }
+    let is = |known: &&str| {
+        known.trim_end_matches('.') == name
+            || known.ends_with('.') && name.starts_with(*known)
+            || name.len() > 1 && known.starts_with(name)
+    };
+    let mut files = row.files.iter().filter(|f| !f.starts_with('-'));
+    if dashes == 2 {
+        let outside = || value.or(next).is_none_or(|file| !is_inside(file));
+        return row.long.iter().any(&is) || files.any(is) && outside();
+    }
+    for (at, letter) in name.char_indices() {
+        let rest = name.get(at + letter.len_utf8()..).filter(|v| !v.is_empty());
+        // The value may hold an equals sign of its own.
+        let rest = rest.map(|_| {
+            arg.get(dashes + at + letter.len_utf8()..)
+                .unwrap_or_default()
+        });
+        if row.files.contains(&format!("-{letter}").as_str()) {
+            return rest.or(next).is_none_or(|file| !is_inside(file));
+        }
+        if row.short.contains(letter) {
+            return true;
+        }
+        if row.valued.contains(letter) {
+            return false;
+        }
+    }
+    // Some programs take one dash for two.
+    dashes == 1 && name.len() > 2 && row.long.contains(&name)
+}
+
+fn is_inside(file: &str) -> bool {
+    !file.starts_with(['/', '~'])
+        && !file.split('/').any(|part| part == "..")
+        && (file == "-" || !file.starts_with('-'))
+}
+
+/// Flags of a Go compiler or linker that name no program and no file.
+fn is_plain_build(flags: &str) -> bool {
+    let mut rest = flags.split_whitespace();
+    while let Some(flag) = rest.next() {
+        match flag.trim_start_matches("all=") {
+            "-s" | "-w" | "-N" | "-l" | "-m" | "" => {}
+            "-X" if rest.next().is_some_and(|set| set.contains('=')) => {}
+            _ => return false,
+        }
+    }
+    true
 }
 
 /// A makefile from the standard input, or a variable whose value make or a shell would take apart.
@@ -117,4 +189,65 @@ fn commands_in(text: &str) -> impl Iterator<Item = String> {
             .map(|p| p.trim().to_owned())
             .collect::<Vec<_>>()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_that_run_others_are_known_in_every_spelling() {
+        for (command, expect) in [
+            ("go test ./...", false),
+            ("go test -exec ./x", true),
+            ("go test --exec ./x", true),
+            ("go test --exec=./x", true),
+            ("go test -ldflags=-extld=./evil", true),
+            ("go test -ldflags -extld=./evil", true),
+            ("go build -ldflags=-s", false),
+            ("go test -run TestX -v ./a", false),
+            ("go test ./a -args -exec", false),
+            ("go vet --vettool=x", true),
+            ("pytest -oaddopts=x", true),
+            ("pytest -px", true),
+            ("pytest -p x", true),
+            ("pytest -qxo addopts=x", true),
+            ("pytest -vvk name tests", false),
+            ("pytest --override=x", true),
+            ("pytest -x -q tests/a.py", false),
+            ("python3 -m pytest -px", true),
+            ("git commit -m x", false),
+            ("git commit -am fix", false),
+            ("git commit -F/etc/shadow", true),
+            ("git commit -F /etc/shadow", true),
+            ("git commit -aF/etc/shadow", true),
+            ("git commit -t/etc/shadow", true),
+            ("git commit --fil=/etc/shadow", true),
+            ("git commit --file /etc/shadow", true),
+            ("git commit -F -", false),
+            ("git commit -F msg.txt", false),
+            ("git commit -F../x", true),
+            ("git push --receive-pack=x", true),
+            ("git push --receive=x", true),
+            ("git push origin main", false),
+            ("git rebase -x 'rm y'", true),
+            ("make -j4 test", false),
+            ("make --ev=x", true),
+            ("make SHELL=./x", true),
+            ("make SHELL:=./x", true),
+            ("cargo test --config x", true),
+            ("cargo test --conf=x", true),
+            ("cargo test -- --config x", false),
+            ("cargo test -p parser", false),
+            ("npm run build --script-sh=x", true),
+            ("pnpm run build --config.script-shell=x", true),
+            ("npm test", false),
+            ("tar xf a --to-com=x", true),
+            ("tar xIf ./x a", false),
+            ("tar -xI ./x -f a", true),
+        ] {
+            let words: Vec<Word> = command.split(' ').map(Word::plain).collect();
+            assert_eq!(hands_over(&words), expect, "{command}");
+        }
+    }
 }

@@ -58,6 +58,7 @@ impl Walker<'_> {
                 let word = last
                     .and_then(|n| u32::try_from(n).ok())
                     .and_then(|n| node.named_child(n));
+                around.unsure |= self.shows_environment(src, node);
                 match word.map(|word| self.words(src, word, word.byte_range())) {
                     Some(Some(_)) => {}
                     Some(None) | None => around.unsure = true,
@@ -86,7 +87,9 @@ impl Walker<'_> {
             around.unsure = true;
             return;
         };
-        if !target.is_sure() {
+        // One name that fits a pattern is one file, whichever it is.
+        let one = target.wild && target.known && !target.odd && !target.glob && !target.brace;
+        if !target.is_sure() && !one {
             around.unsure = true;
         }
         let name = target.text.as_str();
@@ -149,6 +152,7 @@ impl Walker<'_> {
                         .lines()
                         .any(|line| line.trim_start_matches('\t') == delimiter);
                     if !quoted {
+                        around.unsure |= self.shows_environment(src, child);
                         self.substitutions(src, child);
                     }
                 }

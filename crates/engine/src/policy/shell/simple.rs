@@ -1,9 +1,12 @@
 //! One simple command: taken out of its wrappers, then judged by its words.
 
 use super::commands::{self, Kind, PUBLIC, SHELLS, WRAPPERS, Wrapper};
+use super::dialect::Dialect;
 use super::effects::DEEP;
 use super::effects::{self, Touch};
+use super::feed::{self, Fed};
 use super::hidden::{hands_over, hidden, outer_words, tails, takes_trees};
+use super::spec::Reader;
 use super::walk::{Walker, is_local_name};
 use super::word::Word;
 use crate::tool::normalise;
@@ -31,12 +34,14 @@ struct Peeled {
     /// An allow rule must name this form, not the command inside.
     bound: Option<Vec<Word>>,
     env: Vec<Assigned>,
+    /// What comes in, for a command that takes it as its arguments.
+    fed: Option<Fed>,
 }
 
 enum Inside {
     Command(Vec<Word>),
     /// A shell text of its own.
-    Script(String),
+    Script(String, Option<Dialect>),
     Unsure,
 }
 
@@ -44,6 +49,7 @@ impl Walker<'_> {
     pub fn simple(&mut self, raw: &str, words: Vec<Word>, env: Vec<Assigned>) {
         let mut peeled = Peeled {
             env,
+            fed: self.fed.take(),
             ..Peeled::default()
         };
         let mut words = words;
@@ -58,7 +64,13 @@ impl Walker<'_> {
                     peeled.forms.push(joined(&words));
                     words = inner;
                 }
-                Some(Inside::Script(script)) => return self.nested(raw, &words, peeled, &script),
+                Some(Inside::Script(script, dialect)) => {
+                    let outer = self.dialect;
+                    self.dialect = dialect.unwrap_or(outer);
+                    self.nested(raw, &words, peeled, &script);
+                    self.dialect = outer;
+                    return;
+                }
                 Some(Inside::Unsure) => break,
             }
         }
@@ -90,6 +102,15 @@ impl Walker<'_> {
         let Some(name) = words.first() else {
             return self.unsure(raw);
         };
+        if let [_, option, folder, rest @ ..] = words
+            && name.is_sure()
+            && name.text == "git"
+            && option.is_sure()
+            && option.text == "-C"
+            && folder.is_sure()
+        {
+            return self.judge_in(raw, words, &folder.text, rest, peeled);
+        }
         if self.change_folder(raw, words, &peeled) || self.read_line(raw, words, &peeled) {
             return;
         }
@@ -98,7 +119,7 @@ impl Walker<'_> {
         let mut segment = self.segment(raw, words, &peeled, harmless);
         let sure_words = !segment.is_unsure();
         segment.marks.extend(&effects.marks);
-        if !effects.reader {
+        if effects.reader.is_none() {
             segment.also.extend(hidden(words));
         }
         let shadowed = self.functions.contains(&name.text);
@@ -109,7 +130,7 @@ impl Walker<'_> {
         let mut inside = self.resolve(&effects.touches, &mut segment);
         if !effects.understood {
             segment.names.extend(self.named(words));
-            if takes_trees(words) {
+            if takes_trees(words) || effects.reads_trees {
                 let below = |path: &PathBuf| PathBuf::from(format!("{}{DEEP}", path.display()));
                 let trees: Vec<PathBuf> = segment.names.iter().map(below).collect();
                 segment.names.extend(trees);
@@ -118,15 +139,16 @@ impl Walker<'_> {
         // One word says nothing of where it runs.
         let root = self.place.root;
         let elsewhere = self.folders.iter().filter(|f| !f.starts_with(root));
-        if !effects.reader {
+        if effects.reader.is_none() {
             segment.names.extend(elsewhere.cloned());
         }
-        if effects.reader && name.text == "git" {
+        if effects.reader.is_some() && name.text == "git" {
             // What lies outside is named by no plain git reader but these.
             inside &= segment.names.iter().all(|p| p.starts_with(self.place.root));
         }
         let sure = !segment.is_unsure() && segment.marks.is_empty();
-        segment.read_only = effects.reader && inside && looked_up && harmless && sure;
+        let reader = effects.reader.is_some_and(|row| self.may_run(row));
+        segment.read_only = reader && inside && looked_up && harmless && sure;
         // Whoever allows a script by its name allows what it does.
         let told = if effects.runs_text {
             sure_words
@@ -134,7 +156,7 @@ impl Walker<'_> {
             !segment.is_unsure()
         };
         segment.plain = looked_up
-            && words.iter().all(|w| w.known && !w.odd)
+            && words.iter().all(|w| w.known && !w.odd && !w.wild)
             && (harmless || peeled.bound.is_none())
             && told
             && !hands_over(words)
@@ -144,6 +166,28 @@ impl Walker<'_> {
         if name.text.ends_with("find") {
             self.find(words);
         }
+    }
+
+    /// `git -C folder …`: the same command, run there. An allow rule must name all of it.
+    fn judge_in(&mut self, raw: &str, words: &[Word], folder: &str, rest: &[Word], peeled: Peeled) {
+        let mut peeled = peeled;
+        peeled.forms.push(joined(words));
+        peeled.bound.get_or_insert_with(|| words.to_vec());
+        let inner: Vec<Word> = words.iter().take(1).chain(rest).cloned().collect();
+        let there = self.paths(folder);
+        let here = std::mem::replace(&mut self.folders, there.clone());
+        let at = self.out.len();
+        self.judge(raw, &inner, peeled);
+        self.folders = here;
+        if let Some(segment) = self.out.get_mut(at) {
+            segment.does.extend(there.into_iter().map(Access::Read));
+        }
+    }
+
+    /// What obeys files of the project is a reader inside of it only.
+    fn may_run(&self, row: &Reader) -> bool {
+        let inside = |folder: &PathBuf| folder.starts_with(self.place.root);
+        !self.folders.is_empty() && (!row.runs_project_code() || self.folders.iter().all(inside))
     }
 
     fn segment(&self, raw: &str, words: &[Word], peeled: &Peeled, harmless: bool) -> Segment {
@@ -318,7 +362,7 @@ impl Walker<'_> {
             let text = w.text.as_str();
             let attached = text.strip_prefix('-').and_then(|t| t.get(1..));
             let cut = text.split(|c: char| c.is_whitespace() || "=,:;|&<>()`\"'@".contains(c));
-            [Some(text), attached]
+            [Some(text), attached, w.shape.as_deref()]
                 .into_iter()
                 .flatten()
                 .chain(cut)
@@ -345,12 +389,12 @@ fn peel(words: &[Word], peeled: &mut Peeled) -> Option<Inside> {
     }
     if base == "eval" {
         return Some(match args.iter().all(Word::is_sure) {
-            true => Inside::Script(joined(args)),
+            true => Inside::Script(joined(args), None),
             false => Inside::Unsure,
         });
     }
     if SHELLS.contains(&base) {
-        return shell_script(args);
+        return shell_script(base, args);
     }
     let wrapper = WRAPPERS.iter().find(|w| w.name == base)?;
     // A wrapper alone is a command of its own: `env` prints, `exec >x` redirects.
@@ -374,7 +418,7 @@ fn peel(words: &[Word], peeled: &mut Peeled) -> Option<Inside> {
             peeled.marks.push(Mark::Privilege);
             peeled.bound.get_or_insert_with(|| words.to_vec());
         }
-        Kind::Feeds => inner.push(Word::unknown("…")),
+        Kind::Feeds => feed::give(args, &mut inner, peeled.fed.as_ref()),
     }
     if name.text != base {
         peeled.marks.push(Mark::Unsure);
@@ -455,7 +499,11 @@ fn short_takes(wrapper: &Wrapper, cluster: &str) -> Option<usize> {
 }
 
 /// `sh -c script`. A login or interactive shell reads files first; a shell without `-c` runs a file or its input.
-fn shell_script(args: &[Word]) -> Option<Inside> {
+fn shell_script(base: &str, args: &[Word]) -> Option<Inside> {
+    let dialect = match base {
+        "bash" => Dialect::Bash,
+        _ => Dialect::Any,
+    };
     let mut rest = args.iter();
     let mut has_c = false;
     for word in rest.by_ref() {
@@ -465,7 +513,7 @@ fn shell_script(args: &[Word]) -> Option<Inside> {
         }
         let Some(letters) = text.strip_prefix('-') else {
             return match has_c && args.iter().all(Word::is_sure) {
-                true => Some(Inside::Script(text.to_owned())),
+                true => Some(Inside::Script(text.to_owned(), Some(dialect))),
                 false => Some(Inside::Unsure),
             };
         };

@@ -3,7 +3,7 @@
 
 use super::redirect::Around;
 use super::walk::{Walker, is_local_name, text};
-use super::word::{self, Reading, Word};
+use super::word::{self, Reading, Value, Word};
 use ostler_wire::Segment;
 use std::ops::Range;
 use tree_sitter::Node;
@@ -26,7 +26,7 @@ impl Walker<'_> {
             let value = match node.kind() {
                 "command_substitution" if within => {
                     self.backticks(src, node);
-                    let value = here_text(src, node);
+                    let value = here_text(src, node).map(Value::plain);
                     if value.is_none() {
                         self.apart(|w| w.substituted(src, node));
                     }
@@ -35,7 +35,7 @@ impl Walker<'_> {
                 "process_substitution" if within => {
                     self.apart(|w| w.statements(src, node));
                     let reads = text(src, node).starts_with('<');
-                    Some(reads.then(|| "/dev/fd/63".to_owned()))
+                    Some(reads.then(|| Value::plain("/dev/fd/63")))
                 }
                 "expansion" if within => {
                     self.expansion(src, node);
@@ -59,11 +59,16 @@ impl Walker<'_> {
             }
         }
         let home = self.place.home.and_then(|h| h.to_str());
+        let cwd = match self.folders.as_slice() {
+            [one] => one.to_str(),
+            _ => None,
+        };
         let reading = Reading {
             src,
             opaque: &opaque,
             vars: &self.vars,
             home,
+            cwd,
         };
         word::read(&reading, span).ok()
     }
@@ -108,8 +113,8 @@ impl Walker<'_> {
             .split(|c: char| !is_name(c))
             .filter(|name| name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'))
             .collect();
-        let is_number = |value: &Option<String>| {
-            let digits = |v: &String| v.bytes().all(|b| b.is_ascii_digit());
+        let is_number = |value: &Option<Value>| {
+            let digits = |v: &Value| v.text.bytes().all(|b| b.is_ascii_digit());
             value.as_ref().is_some_and(digits)
         };
         let evaluates = names
@@ -146,13 +151,18 @@ impl Walker<'_> {
         while let Some(inner) = stack.pop() {
             match inner.kind() {
                 "command_substitution" | "process_substitution" => {
-                    let from = inner.start_byte() - node.start_byte();
-                    let to = inner.end_byte() - node.start_byte();
-                    if let Some(seen) = rest.get_mut(from..to) {
-                        seen.fill(b' ');
-                    }
+                    blank(&mut rest, inner, node);
                     self.backticks(src, inner);
                     self.apart(|w| w.substituted(src, inner));
+                }
+                "expansion" if inner.id() != node.id() => {
+                    blank(&mut rest, inner, node);
+                    self.expansion(src, inner);
+                }
+                "arithmetic_expansion" if inner.id() != node.id() => {
+                    blank(&mut rest, inner, node);
+                    self.arithmetic(text(src, inner), text(src, inner));
+                    self.substitutions(src, inner);
                 }
                 _ => {
                     let mut cursor = inner.walk();
@@ -167,6 +177,15 @@ impl Walker<'_> {
         {
             self.unsure(text(src, node));
         }
+    }
+}
+
+/// Takes a part that was looked at out of the text around it.
+fn blank(rest: &mut [u8], inner: Node<'_>, node: Node<'_>) {
+    let from = inner.start_byte() - node.start_byte();
+    let to = inner.end_byte() - node.start_byte();
+    if let Some(seen) = rest.get_mut(from..to) {
+        seen.fill(b' ');
     }
 }
 

@@ -76,46 +76,269 @@ pub fn looks_further(args: &[&str]) -> bool {
     rest.next() == Some(&"grep") && rest.any(far)
 }
 
+/// Commands that show no content of files, whatever their options; those with another rule are in `has_content`.
+const CONTENT_FREE: &[&str] = &[
+    "add",
+    "am",
+    "apply",
+    "bisect",
+    "branch",
+    "check-attr",
+    "check-ignore",
+    "checkout",
+    "cherry",
+    "cherry-pick",
+    "clean",
+    "clone",
+    "config",
+    "count-objects",
+    "describe",
+    "fetch",
+    "for-each-ref",
+    "fsck",
+    "gc",
+    "help",
+    "hash-object",
+    "init",
+    "lfs",
+    "ls-files",
+    "ls-remote",
+    "ls-tree",
+    "maintenance",
+    "merge",
+    "merge-base",
+    "mv",
+    "name-rev",
+    "notes",
+    "prune",
+    "pull",
+    "push",
+    "rebase",
+    "reflog",
+    "remote",
+    "repack",
+    "reset",
+    "restore",
+    "rev-list",
+    "rev-parse",
+    "revert",
+    "rm",
+    "shortlog",
+    "show-branch",
+    "show-ref",
+    "sparse-checkout",
+    "submodule",
+    "switch",
+    "symbolic-ref",
+    "tag",
+    "update-index",
+    "update-ref",
+    "var",
+    "version",
+    "write-tree",
+    "blame",
+    "annotate",
+    "worktree",
+    "--version",
+];
+
+/// Options that leave a command without content where all of its options are among these; the value may follow.
+const QUIET: &[&str] = &[
+    "--oneline",
+    "--graph",
+    "--decorate",
+    "--no-decorate",
+    "--all",
+    "--format",
+    "--pretty",
+    "--date",
+    "--since",
+    "--until",
+    "--after",
+    "--before",
+    "--author",
+    "--committer",
+    "--grep",
+    "-i",
+    "-E",
+    "-F",
+    "-n",
+    "--max-count",
+    "--skip",
+    "--first-parent",
+    "--merges",
+    "--no-merges",
+    "--reverse",
+    "--follow",
+    "--abbrev-commit",
+    "--abbrev",
+    "--topo-order",
+    "--date-order",
+    "--branches",
+    "--tags",
+    "--remotes",
+    "--left-right",
+    "--stat",
+    "--shortstat",
+    "--numstat",
+    "--name-only",
+    "--name-status",
+    "--summary",
+    "--dirstat",
+    "--compact-summary",
+    "--raw",
+    "-s",
+    "--no-patch",
+    "--quiet",
+    "-q",
+    "--diff-filter",
+    "-M",
+    "-C",
+    "--find-renames",
+    "--no-renames",
+    "--no-color",
+    "--color",
+    "--cached",
+    "--staged",
+    "--ignore-submodules",
+    "-w",
+    "-b",
+    "-z",
+    "-r",
+    "-t",
+    "--root",
+    "--no-ext-diff",
+    "--no-commit-id",
+    "-l",
+    "-L",
+    "-c",
+    "--files-with-matches",
+    "--files-without-match",
+    "--count",
+    "--exit-code",
+    "--short",
+    "--branch",
+    "--porcelain",
+    "--long",
+    "--show-stash",
+    "--untracked-files",
+    "--ignored",
+    "-u",
+    "-sb",
+    "-S",
+    "-G",
+    "--pickaxe-regex",
+    "--simplify-by-decoration",
+    "--cherry-pick",
+    "--source",
+    "--relative-date",
+    "--no-notes",
+    "--merge-base",
+    "--relative",
+    "--regexp-ignore-case",
+    "--list",
+    "-v",
+    "--index",
+    "-e",
+    "-I",
+    "--ignore-case",
+    "--word-regexp",
+    "--line-number",
+];
+
+const SUMMARY: &[&str] = &[
+    "--stat",
+    "--shortstat",
+    "--numstat",
+    "--name-only",
+    "--name-status",
+    "--summary",
+    "--dirstat",
+    "--compact-summary",
+    "--raw",
+    "-s",
+    "--no-patch",
+    "--quiet",
+];
+
+const NAMES_ONLY: &[&str] = &[
+    "-l",
+    "-L",
+    "-c",
+    "--files-with-matches",
+    "--files-without-match",
+    "--count",
+    "--name-only",
+    "-q",
+    "--quiet",
+];
+
+const STASH_QUIET: &[&str] = &[
+    "push", "pop", "apply", "drop", "clear", "save", "branch", "create", "store",
+];
+
+/// An option without its value.
+fn name_of(arg: &str) -> &str {
+    arg.split_once('=').map_or(arg, |(name, _)| name)
+}
+
+/// Whether an option is known to bring no content.
+fn is_quiet(arg: &str) -> bool {
+    let is_count = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+    QUIET.contains(&name_of(arg))
+        || arg.get(1..).is_some_and(is_count)
+        || arg.strip_prefix("-n").is_some_and(is_count)
+}
+
+/// `HEAD:path` names its file; `:/text` and `^{/text}` name a commit.
+fn names_file(object: &str) -> bool {
+    let named = object
+        .split_once(':')
+        .is_some_and(|(_, path)| !path.is_empty());
+    named && !object.starts_with(":/") && !object.contains("^{")
+}
+
+/// Whether a command may show the content of tracked files that its words do not name: unless it surely does not.
 fn has_content(sub: &str, args: &[&str]) -> bool {
-    let patch = args.iter().any(|a| {
-        matches!(*a, "-p" | "-u" | "--patch" | "-c" | "--cc" | "--full-diff")
-            || a.starts_with("-U")
-            || a.starts_with("-L")
-            || a.starts_with("--unified")
-    });
-    let summary = args.iter().any(|a| {
-        [
-            "--stat",
-            "--numstat",
-            "--shortstat",
-            "--name-",
-            "--summary",
-            "--dirstat",
-        ]
-        .iter()
-        .any(|o| a.starts_with(o))
-            || matches!(*a, "-s" | "--no-patch" | "--quiet")
-    });
-    let names_only = || {
-        args.iter().any(|a| {
-            matches!(
-                *a,
-                "-l" | "-L" | "-c" | "--files-with-matches" | "--count" | "-q"
-            )
-        })
-    };
+    if CONTENT_FREE.contains(&sub) {
+        return sub == "worktree" && args.first() == Some(&"add");
+    }
+    let options = || args.iter().filter(|a| a.len() > 1 && a.starts_with('-'));
     let objects = || args.iter().filter(|a| !a.starts_with('-'));
+    let has = |list: &[&str]| options().any(|a| list.contains(&name_of(a)));
+    let loud = !options().all(|a| is_quiet(a));
+    let patch = loud || has(&["-u", "-c"]);
     match sub {
-        "diff" => patch || !summary,
-        // `HEAD:path` names its file.
+        "status" => loud || has(&["-v"]),
+        "commit" => options().any(|a| {
+            let letters = a
+                .split(['m', 'F', 'C', 't', 'u', 'S'])
+                .next()
+                .unwrap_or_default();
+            letters.starts_with("--v") || !a.starts_with("--") && letters.contains('v')
+        }),
+        "log" => patch || has(&["-L"]),
+        "diff-tree" | "diff-files" | "diff-index" => patch,
+        "diff" => patch || !has(SUMMARY),
         "show" => {
-            (patch || !summary) && !(objects().count() > 0 && objects().all(|o| o.contains(':')))
+            let named = objects().count() > 0 && objects().all(|o| names_file(o));
+            (patch || !has(SUMMARY)) && (loud || !named)
         }
-        "log" | "stash" | "whatchanged" => patch,
-        "grep" => !names_only(),
-        "cat-file" => args.contains(&"-p") && !objects().all(|o| o.contains(':') || *o == "HEAD"),
-        "archive" | "format-patch" => true,
-        _ => false,
+        "stash" => match args.first() {
+            None => false,
+            Some(first) if STASH_QUIET.contains(first) => false,
+            Some(&"list") => args.len() > 1,
+            Some(&"show") => loud || has(&["-u"]),
+            Some(_) => true,
+        },
+        "grep" => loud || !has(NAMES_ONLY),
+        "cat-file" => {
+            let named = |o: &&str| names_file(o) || *o == "HEAD" && args.contains(&"-p");
+            let tells_kind = matches!(args, ["-t" | "-s" | "-e", _]);
+            !(tells_kind || args.len() > 1 && objects().all(named))
+        }
+        // What is not known may show anything.
+        _ => true,
     }
 }
 
@@ -150,6 +373,43 @@ mod tests {
             ("grep -l x", &[]),
             ("cat-file -t HEAD", &[]),
             ("cat-file -p 1234", &["./(all tracked files)"]),
+            ("log --patch-with-stat", &["./(all tracked files)"]),
+            ("log --patch-with-raw", &["./(all tracked files)"]),
+            ("log --binary", &["./(all tracked files)"]),
+            ("log -up", &["./(all tracked files)"]),
+            ("log --remerge-diff", &["./(all tracked files)"]),
+            ("log --dd", &["./(all tracked files)"]),
+            ("log --pat", &["./(all tracked files)"]),
+            ("log -5 --oneline --stat", &[]),
+            ("show --stat --binary HEAD", &["./(all tracked files)"]),
+            ("show :/fix", &["./(all tracked files)"]),
+            ("show HEAD^{/fix}", &["./(all tracked files)"]),
+            ("show --stat HEAD", &[]),
+            ("diff --stat --binary", &["./(all tracked files)"]),
+            (
+                "diff --numstat --patch-with-stat",
+                &["./(all tracked files)"],
+            ),
+            ("diff --quiet --no-quiet", &["./(all tracked files)"]),
+            ("status -vv", &["./(all tracked files)"]),
+            ("status -sb", &[]),
+            ("grep -l --no-name-only KEY", &["./(all tracked files)"]),
+            ("grep -c --no-count KEY", &["./(all tracked files)"]),
+            ("archive HEAD", &["./(all tracked files)"]),
+            ("whatchanged -p", &["./(all tracked files)"]),
+            ("diff-index -p HEAD", &["./(all tracked files)"]),
+            ("diff-tree --name-only -r HEAD", &[]),
+            ("format-patch -1 --stdout", &["./(all tracked files)"]),
+            ("fast-export HEAD", &["./(all tracked files)"]),
+            ("bundle create x HEAD", &["./(all tracked files)"]),
+            ("stash show -p", &["./(all tracked files)"]),
+            ("stash show", &[]),
+            ("stash list", &[]),
+            ("stash push", &[]),
+            ("unknown", &["./(all tracked files)"]),
+            ("push origin main", &[]),
+            ("commit -m x", &[]),
+            ("commit -v", &["./(all tracked files)"]),
             ("", &[]),
         ] {
             let args: Vec<&str> = words.split_whitespace().collect();

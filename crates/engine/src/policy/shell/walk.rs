@@ -2,8 +2,10 @@
 //! The grammar says where things are; every word is read again by `word`, and where the two disagree it is unsure.
 
 use super::Place;
+use super::dialect::{self, Dialect};
+use super::feed::Fed;
 use super::redirect::Around;
-use super::word::{self, Reading, Vars, Word};
+use super::word::{self, Reading, Value, Vars, Word};
 use ostler_wire::Segment;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -32,6 +34,10 @@ pub(super) struct Walker<'p> {
     pub vars: Vars,
     pub functions: HashSet<String>,
     pub out: Vec<Segment>,
+    /// What the part of a pipeline before this one lists.
+    pub fed: Option<Fed>,
+    /// Which shells may read the text at hand.
+    pub dialect: Dialect,
     depth: usize,
     scripts: usize,
     /// Inside a loop, branch or function: assignments there may or may not have happened.
@@ -46,6 +52,8 @@ impl<'p> Walker<'p> {
             vars: Vars::new(),
             functions: HashSet::new(),
             out: Vec::new(),
+            fed: None,
+            dialect: Dialect::Any,
             depth: 0,
             scripts: 0,
             branches: 0,
@@ -57,6 +65,18 @@ impl<'p> Walker<'p> {
         if src.len() > MAX_COMMAND || self.scripts >= MAX_SCRIPTS || src.contains(['\0', '\r']) {
             return self.unsure(src);
         }
+        let reading = dialect::scan(src, self.dialect);
+        if reading.differs {
+            self.unsure(src);
+        }
+        if let Some(other) = reading.other {
+            // What other shells make of it, for deny and ask rules to see.
+            self.apart(|w| w.parse(&other));
+        }
+        self.parse(src);
+    }
+
+    fn parse(&mut self, src: &str) {
         let mut parser = Parser::new();
         let language = tree_sitter_bash::LANGUAGE.into();
         let tree = match parser.set_language(&language) {
@@ -101,16 +121,38 @@ impl<'p> Walker<'p> {
             self.unsure(text(src, node));
         }
         let mut cursor = node.walk();
-        for child in node.children(&mut cursor) {
+        let children: Vec<Node<'_>> = node.children(&mut cursor).collect();
+        for (i, child) in children.iter().enumerate() {
             if child.kind() == ";;" {
                 self.unsure(text(src, node));
             } else if child.is_named() {
-                let before = self.folders.clone();
-                self.statement(src, child);
-                self.or_still(before);
+                self.step(src, *child, children.get(i + 1));
             }
         }
         self.depth -= 1;
+    }
+
+    /// One statement of several. In the background it is a process of its own.
+    fn step(&mut self, src: &str, node: Node<'_>, next: Option<&Node<'_>>) {
+        if next.is_some_and(|next| next.kind() == "&") {
+            return self.apart(|w| w.statement(src, node));
+        }
+        let before = self.folders.clone();
+        self.statement(src, node);
+        self.or_still(before);
+    }
+
+    /// One part of a pipeline: some shells run one of them themselves, so that what it sets may hold afterwards.
+    fn part(&mut self, src: &str, node: Node<'_>) {
+        let (folders, vars) = (self.folders.clone(), self.vars.clone());
+        self.statement(src, node);
+        let inside = std::mem::replace(&mut self.vars, vars);
+        for (name, value) in inside {
+            if self.vars.get(&name) != Some(&value) {
+                self.vars.insert(name, None);
+            }
+        }
+        self.or_still(folders);
     }
 
     /// A `cd` may have failed, so the folder of before stays possible.
@@ -161,9 +203,14 @@ impl<'p> Walker<'p> {
                     self.unsure(text(src, node));
                 }
                 let mut cursor = node.walk();
+                let mut fed = None;
                 for child in node.named_children(&mut cursor) {
-                    self.apart(|w| w.statement(src, child));
+                    let at = self.out.len();
+                    self.fed.clone_from(&fed);
+                    self.part(src, child);
+                    fed = self.listed(at, fed);
                 }
+                self.fed = None;
             }
             "list" => self.list(src, node),
             "subshell" => self.apart(|w| w.statements(src, node)),
@@ -251,12 +298,12 @@ impl<'p> Walker<'p> {
         let Some((name, body)) = name.zip(node.child_by_field_name("body")) else {
             return self.unsure(text(src, node));
         };
-        sure &= words.len() <= MAX_TURNS
-            && words
-                .iter()
-                .all(|w| w.known && !w.odd && !w.may_be_option());
+        sure &= words.len() <= MAX_TURNS && words.iter().all(|w| w.known && !w.odd && !w.brace);
         self.forget_assigned(src, body);
-        if !is_local_name(&name) {
+        let hidden = values
+            .iter()
+            .any(|value| self.shows_environment(src, *value));
+        if !is_local_name(&name) || hidden {
             self.unsure(&name);
         }
         if !sure {
@@ -264,7 +311,12 @@ impl<'p> Walker<'p> {
             return self.branch(src, body);
         }
         for word in words {
-            self.vars.insert(name.clone(), Some(word.text));
+            let wild = word.glob || word.wild;
+            let value = Value {
+                text: word.text,
+                wild,
+            };
+            self.vars.insert(name.clone(), Some(value));
             self.branch(src, body);
         }
         self.vars.insert(name, None);
@@ -283,9 +335,8 @@ impl<'p> Walker<'p> {
                 if cursor.field_name() == Some("value") {
                     self.substitutions(src, child);
                 } else if child.is_named() {
-                    let before = self.folders.clone();
-                    self.statement(src, child);
-                    self.or_still(before);
+                    let next = child.next_sibling();
+                    self.step(src, child, next.as_ref());
                 }
                 if !cursor.goto_next_sibling() {
                     break;
@@ -300,11 +351,33 @@ impl<'p> Walker<'p> {
         let Some((name, value)) = self.assigned(src, node) else {
             return self.unsure(text(src, node));
         };
-        if !is_local_name(&name) && !super::is_harmless(&name, value.as_deref()) {
+        if !is_local_name(&name) && !super::is_harmless(&name, value.as_deref())
+            || self.shows_environment(src, node)
+        {
             self.unsure(text(src, node));
         }
         let straight = self.branches == 0;
-        self.vars.insert(name, value.filter(|_| straight));
+        let value = value.filter(|_| straight).map(Value::plain);
+        self.vars.insert(name, value);
+    }
+
+    /// Whether a variable of the environment is expanded in here that may hold a secret.
+    pub(super) fn shows_environment(&self, src: &str, node: Node<'_>) -> bool {
+        let mut stack = vec![node];
+        while let Some(node) = stack.pop() {
+            let name = text(src, node);
+            let expanded = node.kind() == "variable_name"
+                && node.parent().is_none_or(|p| {
+                    p.kind() != "variable_assignment" || p.child_by_field_name("name") != Some(node)
+                });
+            let public = self.vars.contains_key(name) || super::checks::is_public(name);
+            if expanded && !public && !is_local_name(name) {
+                return true;
+            }
+            let mut cursor = node.walk();
+            stack.extend(node.named_children(&mut cursor));
+        }
+        false
     }
 
     /// Name and, where known, value.
@@ -352,6 +425,9 @@ impl<'p> Walker<'p> {
         self.substitutions(src, node);
         let raw = text(src, node);
         let double = raw.starts_with("[[");
+        if double && self.dialect != Dialect::Bash {
+            self.unsure(raw);
+        }
         let edge = if double { 2 } else { 1 };
         let inner = raw
             .get(edge..raw.len().saturating_sub(edge))
@@ -367,6 +443,7 @@ impl<'p> Walker<'p> {
                 opaque: &[],
                 vars: &self.vars,
                 home: None,
+                cwd: None,
             };
             match word::read(&reading, 0..piece.len()) {
                 Ok(read) => words.extend(read),
@@ -390,7 +467,7 @@ impl<'p> Walker<'p> {
         let mut assigned = Vec::new();
         let mut cursor = node.walk();
         let children: Vec<Node<'_>> = node.children(&mut cursor).collect();
-        around.unsure |= !gaps_are_blank(src, node);
+        around.unsure |= !gaps_are_blank(src, node) || self.shows_environment(src, node);
         for child in children {
             match child.kind() {
                 "variable_assignment" => match self.assigned(src, child) {
@@ -437,7 +514,10 @@ impl<'p> Walker<'p> {
             }
         }
         let at = self.out.len();
+        // Before a special builtin an assignment outlives the command in some shells.
+        let unknown: Vec<_> = assigned.iter().map(|(n, _, _)| (n.clone(), None)).collect();
         self.simple(text(src, whole), words, assigned);
+        self.vars.extend(unknown);
         if let Some(mut segment) = self.out.get_mut(at).map(std::mem::take) {
             self.settle(&mut segment, around);
             if let Some(place) = self.out.get_mut(at) {

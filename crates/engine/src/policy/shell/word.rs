@@ -8,7 +8,24 @@ use std::ops::Range;
 const MAX_BRACES: usize = 64;
 
 /// Variables whose value follows from the text itself. `None`: assigned, value unknown.
-pub type Vars = HashMap<String, Option<String>>;
+pub type Vars = HashMap<String, Option<Value>>;
+
+/// What a variable holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Value {
+    pub text: String,
+    /// One file name that fits the pattern in `text`.
+    pub wild: bool,
+}
+
+impl Value {
+    pub fn plain(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            wild: false,
+        }
+    }
+}
 
 /// A word as the command will see it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,6 +39,12 @@ pub struct Word {
     pub odd: bool,
     /// An unquoted unknown value: any number of words.
     pub many: bool,
+    /// One file name that fits the pattern in `text`.
+    pub wild: bool,
+    /// One of several that braces stand for; some shells leave them as they are.
+    pub brace: bool,
+    /// With `*` in place of what is not known.
+    pub shape: Option<String>,
 }
 
 impl Word {
@@ -43,7 +66,7 @@ impl Word {
 
     /// Exactly this text, whatever the shell.
     pub fn is_sure(&self) -> bool {
-        self.known && !self.glob && !self.odd
+        self.known && !self.glob && !self.odd && !self.brace && !self.wild
     }
 
     /// Where the file names it becomes may start with a dash.
@@ -53,7 +76,7 @@ impl Word {
                 && !self
                     .text
                     .starts_with(|c: char| c.is_alphanumeric() || "./".contains(c))
-            || self.glob && self.text.starts_with(['*', '?', '['])
+            || (self.glob || self.wild) && self.text.starts_with(['*', '?', '['])
     }
 }
 
@@ -65,9 +88,11 @@ pub struct NotAWord;
 pub struct Reading<'a> {
     pub src: &'a str,
     /// Substitutions and expansions that the grammar found, with the value where it follows from the text.
-    pub opaque: &'a [(Range<usize>, Option<String>)],
+    pub opaque: &'a [(Range<usize>, Option<Value>)],
     pub vars: &'a Vars,
     pub home: Option<&'a str>,
+    /// The folder, where only one is possible.
+    pub cwd: Option<&'a str>,
 }
 
 #[derive(Clone, Copy)]
@@ -82,6 +107,7 @@ struct Lexed {
     chars: Vec<Ch>,
     odd: bool,
     many: bool,
+    wild: bool,
 }
 
 /// The words that the text in `span` becomes; more than one only by braces.
@@ -93,10 +119,30 @@ pub fn read(reading: &Reading<'_>, span: Range<usize>) -> Result<Vec<Word>, NotA
         let raw: String = lexed.chars.iter().map(|c| c.c).collect();
         return Ok(vec![Word::unknown(raw)]);
     }
+    let brace = all.len() > 1;
     Ok(all
         .into_iter()
-        .map(|chars| finish(reading, &chars, &lexed))
+        .map(|chars| Word {
+            brace,
+            ..finish(reading, &chars, &lexed)
+        })
         .collect())
+}
+
+fn shape(chars: &[Ch]) -> Option<String> {
+    if chars.iter().all(|c| !c.unknown) {
+        return None;
+    }
+    let mut out = String::new();
+    for ch in chars {
+        match ch.unknown {
+            true if out.ends_with('*') => {}
+            true => out.push('*'),
+            false if ch.c == '*' && out.ends_with('*') => {}
+            false => out.push(ch.c),
+        }
+    }
+    Some(out)
 }
 
 fn finish(reading: &Reading<'_>, chars: &[Ch], lexed: &Lexed) -> Word {
@@ -107,6 +153,9 @@ fn finish(reading: &Reading<'_>, chars: &[Ch], lexed: &Lexed) -> Word {
             .any(|c| !c.quoted && !c.unknown && "*?[".contains(c.c)),
         odd: lexed.odd || chars.iter().any(|c| is_hiding(c.c)),
         many: lexed.many,
+        wild: lexed.wild,
+        brace: false,
+        shape: shape(chars),
         text: chars.iter().map(|c| c.c).collect(),
     };
     let is_tilde = |i: usize| chars.get(i).is_some_and(|c| c.c == '~' && !c.quoted);
@@ -138,6 +187,7 @@ fn lex(reading: &Reading<'_>, span: Range<usize>) -> Result<Lexed, NotAWord> {
         chars: Vec::new(),
         odd: false,
         many: false,
+        wild: false,
     };
     let mut at = span.start;
     while at < span.end {
@@ -188,14 +238,14 @@ impl Lexed {
     }
 
     /// A known value; unquoted it may still be cut or become file names.
-    fn push_value(&mut self, raw: &str, value: Option<&str>, quoted: bool) {
+    fn push_value(&mut self, raw: &str, value: Option<&Value>, quoted: bool) {
         match value {
-            Some(value)
-                if quoted
-                    || !value.contains(|c: char| c.is_whitespace() || "*?[\\".contains(c)) =>
+            Some(Value { text, wild })
+                if quoted || !text.contains(|c: char| c.is_whitespace() || "*?[\\".contains(c)) =>
             {
-                value.chars().for_each(|c| self.push(c, true));
-                self.many |= !quoted && value.is_empty();
+                text.chars().for_each(|c| self.push(c, true));
+                self.many |= !quoted && text.is_empty();
+                self.wild |= wild;
             }
             Some(_) | None => self.push_unknown(raw, quoted),
         }
@@ -205,7 +255,7 @@ impl Lexed {
     fn opaque(&mut self, reading: &Reading<'_>, at: usize, quoted: bool) -> Option<usize> {
         let (span, value) = reading.opaque.iter().find(|(span, _)| span.start == at)?;
         let raw = reading.src.get(span.clone())?;
-        self.push_value(raw, value.as_deref(), quoted);
+        self.push_value(raw, value.as_ref(), quoted);
         Some(span.end)
     }
 }
@@ -275,13 +325,14 @@ fn dollar(
                 .next()
                 .unwrap_or_default();
             let value = match reading.vars.get(name) {
-                Some(value) => value.as_deref(),
-                None if name == "HOME" => reading.home,
+                Some(value) => value.clone(),
+                None if name == "HOME" => reading.home.map(Value::plain),
+                None if name == "PWD" => reading.cwd.map(Value::plain),
                 None => None,
             };
             let end = at + 1 + name.len();
             let raw = reading.src.get(at..end).unwrap_or_default();
-            out.push_value(raw, value, quoted);
+            out.push_value(raw, value.as_ref(), quoted);
             Ok(end)
         }
         Some(c) if c.is_ascii_digit() || "@*#?$!-".contains(c) => {
@@ -405,12 +456,13 @@ mod tests {
     use super::*;
 
     fn check(src: &str, expect: &[&str]) {
-        let vars = Vars::from([("V".to_owned(), Some("val".to_owned()))]);
+        let vars = Vars::from([("V".to_owned(), Some(Value::plain("val")))]);
         let reading = Reading {
             src,
             opaque: &[],
             vars: &vars,
             home: Some("/home/me"),
+            cwd: None,
         };
         let got: Vec<String> = read(&reading, 0..src.len())
             .map(|words| words.into_iter().map(|w| w.text).collect())

@@ -3,6 +3,9 @@
 use crate::confine;
 use serde_json::Value;
 
+/// The key of a result that says how the call was judged the second time.
+pub const JUDGED_AGAIN: &str = "judged_again";
+
 pub fn render(data: &Value) -> String {
     let text = |key: &str| data[key].as_str().unwrap_or_default();
     let (stdout, mut stderr) = (
@@ -30,6 +33,7 @@ pub fn render(data: &Value) -> String {
     }
     parts.extend(end.or_else(|| status(data)));
     parts.extend(confine::lines(data));
+    parts.extend(judged_again(data));
     if parts.is_empty() {
         return "(no output)".into();
     }
@@ -47,6 +51,17 @@ fn status(data: &Value) -> Option<String> {
         (None, _, Some(0) | None) => None,
         (None, _, Some(code)) => Some(format!("exit {code}")),
     }
+}
+
+/// How a command was judged that ran as a reader and was refused a change.
+fn judged_again(data: &Value) -> Option<String> {
+    let judged = data.get(JUDGED_AGAIN)?;
+    Some(match judged["refused"].as_str() {
+        Some(why) => format!(
+            "[It ran as a command that only reads, and was refused a change. To run it as one that may write was not allowed: {why}]"
+        ),
+        None => "[It first ran as a command that only reads and was refused a change; this is its output as one that may write.]".into(),
+    })
 }
 
 fn last_newline_off(text: &str) -> &str {
@@ -105,6 +120,11 @@ mod tests {
         check(
             json!({"stdout": "", "stderr": "b", "exit_code": 2, "denied": {"what": "/x", "hint": "no /x"}}),
             "b\nexit 2\n[sandbox: no /x]",
+        );
+        let again = "[It first ran as a command that only reads and was refused a change; this is its output as one that may write.]";
+        check(
+            json!({"stdout": "a", JUDGED_AGAIN: "writer"}),
+            &format!("a\n{again}"),
         );
         check(json!({}), "(no output)");
     }

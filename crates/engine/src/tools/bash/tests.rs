@@ -682,9 +682,10 @@ mod sandboxed {
                 .unwrap();
             let denied = &done.data["denied"];
             assert!(
-                denied["hint"].as_str().unwrap().contains("while planning"),
+                denied["hint"].as_str().unwrap().contains("only reads"),
                 "{denied}"
             );
+            assert_eq!(denied["wrote_as_reader"], true);
             assert_eq!(denied["grant"], Value::Null);
         }
     }

@@ -14,19 +14,7 @@ pub const MAX_EDITS: usize = 500;
 
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct Edit {
-    #[serde(
-        alias = "old_string",
-        alias = "old_text",
-        alias = "oldText",
-        alias = "old_str"
-    )]
     pub old: String,
-    #[serde(
-        alias = "new_string",
-        alias = "new_text",
-        alias = "newText",
-        alias = "new_str"
-    )]
     pub new: String,
     #[serde(default = "once")]
     pub expected_replacements: usize,

@@ -48,6 +48,7 @@ impl Faults {
                 }
                 None => " Use glob to find it.".into(),
             },
+            (_, "outside") => " A call that names this path asks the person for it.".into(),
             (Faults::Read, "is_directory") => " Use ls.".into(),
             (Faults::Read | Faults::Edit | Faults::Write, _) => String::new(),
         };
@@ -65,7 +66,7 @@ impl Faults {
             (Faults::Read | Faults::Edit | Faults::Write, Fault::Host(error)) => error,
         };
         match (self, error.code()) {
-            (Faults::Read, code @ ("not_found" | "is_directory" | "forbidden")) => code,
+            (Faults::Read, code @ ("not_found" | "is_directory" | "forbidden" | "outside")) => code,
             (Faults::Read, _) => "read_error",
             (Faults::Edit, code @ ("read_error" | "write_error")) => code,
             (Faults::Edit, "mkdir_error") => "write_error",
@@ -84,7 +85,7 @@ impl Faults {
 async fn near(cx: &Context, path: &Path) -> Option<String> {
     let wanted = path.file_name()?.to_str()?;
     let folder = path.parent()?;
-    let listing = super::answered(cx.host.list(folder, MAX_NAMES))
+    let listing = super::answered(cx.host.list(folder, MAX_NAMES, &cx.guard.border))
         .await
         .ok()?;
     let names: Vec<&str> = listing

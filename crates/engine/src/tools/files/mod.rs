@@ -33,8 +33,9 @@ pub fn resolve(scope: &Scope, path: &str) -> Result<PathBuf, ToolError> {
     }
 }
 
+/// Reads part of a file, if it really lies where the call may read.
 pub async fn read(cx: &Context, path: &Path, span: Span) -> Result<Content, Fault> {
-    answered(cx.host.read(path, span)).await
+    answered(cx.host.read(path, span, &cx.guard.border)).await
 }
 
 /// What the host answers, if it does in time.

@@ -128,6 +128,7 @@ pub async fn write(
         roots: Roots {
             writable: cx.settings.writable.clone(),
             reserved: cx.guard.policy.reserved.clone(),
+            protected: cx.guard.protected(),
         },
         create_parents: faults == Faults::Write,
     };

@@ -9,6 +9,7 @@ use grep_regex::RegexMatcher;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 use ignore::WalkState;
 use ignore::types::Types;
+use ostler_host::{Error, TreeReader};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -38,7 +39,7 @@ pub struct Query {
 }
 
 pub fn run(query: &Query, cancel: &CancellationToken) -> Result<Done, ToolError> {
-    walk::exists(&query.base, &query.guard.scope)?;
+    walk::check_base(&query.base, &query.guard)?;
     let threads = std::thread::available_parallelism()
         .map_or(1, usize::from)
         .min(MAX_THREADS);
@@ -147,13 +148,23 @@ impl Found {
             .before_context(query.context)
             .after_context(query.context)
             .build();
+        let mut reader = TreeReader::new(query.guard.border.clone());
         loop {
             let index = self.next.fetch_add(1, Ordering::Relaxed);
             if index >= self.limit.load(Ordering::Relaxed) || cancel.is_cancelled() {
                 return;
             }
             let Some(path) = files.get(index) else { return };
-            match search(&mut searcher, query, path, cancel) {
+            let file = match reader.open(path) {
+                Ok(file) => Cancellable { file, cancel },
+                // It was swapped for one that may not be read, or was let pass by its name alone.
+                Err(Error::Withheld { .. } | Error::Beyond { .. }) => continue,
+                Err(_) => {
+                    self.skipped.fetch_add(1, Ordering::Relaxed);
+                    continue;
+                }
+            };
+            match search(&mut searcher, query, path, file) {
                 Ok(hits) if hits.matches > 0 => self.keep(index, hits),
                 Ok(_) => {}
                 Err(_) => {
@@ -184,12 +195,8 @@ fn search(
     searcher: &mut Searcher,
     query: &Query,
     path: &Path,
-    cancel: &CancellationToken,
+    file: Cancellable<'_>,
 ) -> io::Result<Hits> {
-    let file = Cancellable {
-        file: ostler_host::open_without_waiting(path)?,
-        cancel,
-    };
     let mut sink = FileSink {
         query,
         shown: walk::one_line(&query.guard.scope.shown(path)).into_owned(),

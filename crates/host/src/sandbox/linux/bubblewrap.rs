@@ -1,7 +1,9 @@
 //! The same policy as arguments of the program bubblewrap, for who trusts that more than us. It makes mounts and
 //! namespaces; there is no filter of system calls behind it, no Landlock, and no proxy.
 
+use super::covers::{By, Cover};
 use super::places::Places;
+use super::seccomp::Unix;
 use crate::sandbox::{Error, Layer, Network, Plan, Policy, holder};
 use ostler_wire::{Why, Word};
 use std::ffi::OsString;
@@ -31,11 +33,11 @@ pub(super) fn prepare(policy: &Policy) -> Result<Plan, Error> {
         .as_ref()
         .ok_or_else(|| unavailable(Word::BoxNoBwrap.into()))?;
     works(program).map_err(unavailable)?;
-    let places = Places::find(policy, Layer::Bubblewrap)?;
+    let places = Places::find(policy, Layer::Bubblewrap, Unix::Free)?;
     let root = rustix::process::geteuid().is_root();
     let mut wrap = vec![program.clone().into_os_string()];
     wrap.extend(arguments(policy, &places, root));
-    let mut limits = vec![LIMIT];
+    let mut limits = vec![LIMIT, super::LATER_SOCKETS];
     if !policy.forbid_read.is_empty() {
         limits.push(super::HARD_LINKS);
     }
@@ -108,6 +110,11 @@ fn arguments(policy: &Policy, places: &Places, root: bool) -> Vec<OsString> {
         add(&[how], Some(path));
         add(&[], Some(path));
     };
+    let seen = |path: &&PathBuf| !places.covers.iter().any(|cover| cover.hides(path));
+    let covers = places.covers.iter().rev();
+    for word in covers.flat_map(|cover| covering(cover, places)) {
+        add(&[], Some(Path::new(&word)));
+    }
     let folders: Vec<PathBuf> = places.closed.iter().map(|c| c.folder.clone()).collect();
     let (inside, outside): (Vec<&PathBuf>, Vec<&PathBuf>) = places
         .writable
@@ -117,7 +124,7 @@ fn arguments(policy: &Policy, places: &Places, root: bool) -> Vec<OsString> {
     for path in outside {
         twice(&mut add, "--bind", path);
     }
-    for closed in &places.closed {
+    for closed in places.closed.iter().filter(|c| seen(&&c.folder)) {
         add(&["--perms", "0755", "--tmpfs"], Some(&closed.folder));
         for path in &closed.shown {
             let how = match holder(path, &places.writable) {
@@ -133,10 +140,10 @@ fn arguments(policy: &Policy, places: &Places, root: bool) -> Vec<OsString> {
     for path in &places.pins() {
         twice(&mut add, "--bind", path);
     }
-    for path in &places.protected {
+    for path in places.protected.iter().filter(seen) {
         twice(&mut add, "--ro-bind", path);
     }
-    for path in &places.forbidden {
+    for path in places.forbidden.iter().filter(seen) {
         match path.is_dir() {
             true => {
                 add(&["--perms", "0000", "--tmpfs"], Some(path));
@@ -148,8 +155,46 @@ fn arguments(policy: &Policy, places: &Places, root: bool) -> Vec<OsString> {
     for path in places.hidden_sockets() {
         add(&["--ro-bind", "/dev/null"], Some(path));
     }
-    for closed in &places.closed {
+    for closed in places.closed.iter().filter(|c| seen(&&c.folder)) {
         add(&["--remount-ro"], Some(&closed.folder));
+    }
+    for cover in places.covers.iter().filter(|c| c.by == By::Empty) {
+        add(&["--remount-ro"], Some(&cover.folder));
+    }
+    arguments
+}
+
+/// A folder that is replaced, and what is seen of it.
+fn covering(cover: &Cover, places: &Places) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = Vec::new();
+    let mut add = |words: &[&str], paths: &[&Path]| {
+        arguments.extend(words.iter().map(OsString::from));
+        arguments.extend(paths.iter().map(|path| path.as_os_str().to_owned()));
+    };
+    let empty = ["--perms", "0755", "--tmpfs"];
+    let fresh = ["--perms", "1777", "--tmpfs"];
+    match &cover.by {
+        By::Empty => add(&empty, &[&cover.folder]),
+        By::Fresh => add(&fresh, &[&cover.folder]),
+        By::Folder {
+            source,
+            writable: true,
+        } => add(&["--bind"], &[source, &cover.folder]),
+        By::Folder {
+            source,
+            writable: false,
+        } => add(&["--ro-bind"], &[source, &cover.folder]),
+    }
+    for path in &cover.kept {
+        if !places.covers.iter().any(|inner| inner.folder == *path) {
+            add(&["--ro-bind"], &[path, path]);
+        }
+    }
+    for (target, place) in &cover.links {
+        add(&["--symlink"], &[target, place]);
+    }
+    for path in &cover.fresh {
+        add(&fresh, &[path]);
     }
     arguments
 }
@@ -177,7 +222,7 @@ mod tests {
         let check = |network, root, expect: &str| {
             let policy = policy(network);
             // Without the sockets of this machine.
-            let places = Places::find(&policy, Layer::Landlock).unwrap();
+            let places = Places::find(&policy, Layer::Landlock, Unix::Free).unwrap();
             let words = arguments(&policy, &places, root);
             let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
             let text = words.join(" ").replace(&top.display().to_string(), "T");

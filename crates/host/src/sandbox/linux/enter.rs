@@ -1,14 +1,14 @@
 //! The child's part: nothing but system calls, on what was prepared before the fork.
 #![expect(unsafe_code, reason = "namespaces, mounts, capabilities and filters")]
 
-use super::jail::{Jail, MAX_CARRIED, Mount, User, Way};
+use super::jail::{Jail, Mount, User, Way};
 use super::landlock;
+use super::mounts::{mount, mount_all};
 use ostler_wire::Word;
-use rustix::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use rustix::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use rustix::io::Errno;
 use std::ffi::CStr;
 use std::io::{self, Write};
-use std::ptr;
 
 /// Where it failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,8 +125,15 @@ pub(crate) fn retire() -> io::Result<()> {
     keep_capabilities(0)
 }
 
-/// Second part, right before exec: from here on nothing comes back.
-pub(crate) fn restrict(jail: &Jail<'_>, ruleset: Option<BorrowedFd<'_>>) -> Outcome {
+/// Second part, right before exec: from here on nothing comes back. A supervised command sends to `notices` what its
+/// supervisor needs.
+pub(crate) fn restrict(
+    jail: &Jail<'_>,
+    ruleset: Option<BorrowedFd<'_>>,
+    notices: Option<BorrowedFd<'_>>,
+) -> Outcome {
+    let failed = |e| (Step::Filter, e);
+    let table = notices.map(|_| open_table()).transpose().map_err(failed)?;
     // SAFETY: a flag of this process.
     let done = unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, NO_FLAGS, NO_FLAGS, NO_FLAGS) };
     check(done).map_err(|e| (Step::Capabilities, e))?;
@@ -137,33 +144,109 @@ pub(crate) fn restrict(jail: &Jail<'_>, ruleset: Option<BorrowedFd<'_>>) -> Outc
             landlock::allow_mounted(ruleset, c"/proc", landlock::READ)
                 .map_err(|e| (Step::Landlock, e))?;
         }
-        let terminals = jail
-            .mounts
-            .iter()
-            .find(|(kind, _)| *kind == Mount::Terminals);
-        if let Some((_, path)) = terminals {
-            landlock::allow_mounted(ruleset, path, landlock::DEVICE)
-                .map_err(|e| (Step::Landlock, e))?;
+        for (kind, path) in &jail.mounts {
+            let rights = match kind {
+                Mount::Terminals => landlock::DEVICE,
+                Mount::Fresh => landlock::READ | landlock::WRITE | landlock::DEVICE,
+                Mount::Bind
+                | Mount::ReadOnlyTree
+                | Mount::Writable
+                | Mount::HideFolder
+                | Mount::HideFile
+                | Mount::Carry
+                | Mount::Clear
+                | Mount::PutDown
+                | Mount::Source
+                | Mount::PutOver
+                | Mount::Link
+                | Mount::Touch
+                | Mount::ReadOnly => continue,
+            };
+            landlock::allow_mounted(ruleset, path, rights).map_err(|e| (Step::Landlock, e))?;
         }
         // SAFETY: the descriptor is open; the kernel checks its kind.
         let done =
             unsafe { libc::syscall(libc::SYS_landlock_restrict_self, ruleset.as_raw_fd(), 0_u32) };
         check(done as i32).map_err(|e| (Step::Landlock, e))?;
     }
+    match (notices, &table) {
+        (Some(notices), Some(table)) => listen_to(&jail.filter)
+            .and_then(|listener| {
+                let sent = [listener.as_fd(), table.as_fd()];
+                crate::watchdog::send(notices, &[0], &sent)
+            })
+            .map(drop)
+            .map_err(failed),
+        _ => install(&jail.filter, 0).map(drop).map_err(failed),
+    }
+}
+
+/// The sockets of the network that this process is in, to be asked for.
+pub(crate) fn open_table() -> io::Result<OwnedFd> {
+    use rustix::net::{AddressFamily, Protocol, SocketFlags, SocketType, socket_with};
+    const SOCK_DIAG: u32 = 4;
+    Ok(socket_with(
+        AddressFamily::NETLINK,
+        SocketType::RAW,
+        SocketFlags::CLOEXEC,
+        std::num::NonZeroU32::new(SOCK_DIAG).map(Protocol::from_raw),
+    )?)
+}
+
+/// Puts the filter on, and gives the descriptor where its notices come.
+fn listen_to(filter: &[libc::sock_filter]) -> io::Result<OwnedFd> {
+    const NEW_LISTENER: libc::c_ulong = 1 << 3;
+    // A call that was taken up is not begun again because of a signal; older kernels do not know it.
+    const WAIT_KILLABLE: libc::c_ulong = 1 << 5;
+    let fd =
+        install(filter, NEW_LISTENER | WAIT_KILLABLE).or_else(|_| install(filter, NEW_LISTENER))?;
+    // SAFETY: the call gave a new descriptor.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+fn install(filter: &[libc::sock_filter], flags: libc::c_ulong) -> io::Result<libc::c_int> {
     let program = libc::sock_fprog {
-        len: jail.filter.len() as u16,
-        filter: jail.filter.as_ptr().cast_mut(),
+        len: filter.len() as u16,
+        filter: filter.as_ptr().cast_mut(),
     };
     // SAFETY: the program outlives the call, which only reads it.
     let done = unsafe {
         libc::syscall(
             libc::SYS_seccomp,
             libc::SECCOMP_SET_MODE_FILTER,
-            0_u32,
+            flags,
             &raw const program,
         )
+    } as libc::c_int;
+    check(done).map(|()| done)
+}
+
+/// Tries in a copy of this process whether a filter with notices can be had: another one may be on already.
+pub(crate) fn try_listener() -> io::Result<()> {
+    const PASS: libc::sock_filter = libc::sock_filter {
+        code: 0x06,
+        jt: 0,
+        jf: 0,
+        k: libc::SECCOMP_RET_ALLOW,
     };
-    check(done as i32).map_err(|e| (Step::Filter, e))
+    // SAFETY: the child makes system calls only, then ends.
+    let child = match unsafe { libc::syscall(libc::SYS_clone, libc::SIGCHLD, 0, 0, 0, 0) } {
+        0 => {
+            // SAFETY: a flag of this process.
+            unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, NO_FLAGS, NO_FLAGS, NO_FLAGS) };
+            let code = i32::from(listen_to(&[PASS]).is_err());
+            // SAFETY: ends the copy without running anything of ours.
+            unsafe { libc::_exit(code) }
+        }
+        pid => rustix::process::Pid::from_raw(pid.max(0) as i32),
+    };
+    let child = child.ok_or_else(io::Error::last_os_error)?;
+    let wait = rustix::process::WaitOptions::empty();
+    let ended = rustix::io::retry_on_intr(|| rustix::process::waitpid(Some(child), wait))?;
+    match ended.and_then(|(_, status)| status.exit_status()) {
+        Some(0) => Ok(()),
+        _ => Err(io::ErrorKind::Unsupported.into()),
+    }
 }
 
 pub(super) fn map_user(user: User) -> io::Result<()> {
@@ -186,148 +269,6 @@ fn write_file(path: &CStr, bytes: &[u8]) -> io::Result<()> {
     let file = open(path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
     rustix::io::write(&file, bytes)?;
     Ok(())
-}
-
-fn mount_all(mounts: &[(Mount, &CStr)]) -> io::Result<()> {
-    let mut carried = [const { None }; MAX_CARRIED];
-    let (mut taken, mut put) = (0, 0);
-    for (kind, path) in mounts {
-        let done = match kind {
-            Mount::Bind => bind(path, path),
-            Mount::ReadOnlyTree => change(path, libc::MOUNT_ATTR_RDONLY, 0, true),
-            Mount::Writable => change(path, 0, libc::MOUNT_ATTR_RDONLY, false),
-            Mount::HideFolder => hide_folder(path),
-            // Without, a command could read what is typed elsewhere, and write on those screens.
-            Mount::Terminals => mount(
-                Some(c"devpts"),
-                path,
-                Some(c"devpts"),
-                libc::MS_NOSUID | libc::MS_NOEXEC,
-                Some(c"newinstance,ptmxmode=0666,mode=0620"),
-            )
-            .or_else(|_| hide_folder(path)),
-            Mount::HideFile => bind(c"/dev/null", path)
-                .and_then(|()| change(path, libc::MOUNT_ATTR_NODEV, 0, false)),
-            Mount::Carry => {
-                let place = carried.get_mut(taken).ok_or(io::ErrorKind::InvalidData)?;
-                taken += 1;
-                carry(path).map(|tree| *place = Some(tree))
-            }
-            Mount::Clear => mount(
-                Some(c"tmpfs"),
-                path,
-                Some(c"tmpfs"),
-                libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC,
-                Some(c"mode=755,size=4k"),
-            ),
-            Mount::PutDown => {
-                let tree = carried.get_mut(put).and_then(Option::take);
-                put += 1;
-                tree.map_or(Ok(()), |tree| put_down(&tree, path))
-            }
-            Mount::Touch => touch(path),
-            Mount::ReadOnly => change(path, libc::MOUNT_ATTR_RDONLY, 0, false),
-        };
-        match done {
-            // Gone since the plan was made, so there is nothing to confine.
-            Err(error) if matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ENOTDIR)) => {}
-            done => done?,
-        }
-    }
-    Ok(())
-}
-
-fn carry(path: &CStr) -> io::Result<OwnedFd> {
-    let flags = libc::OPEN_TREE_CLONE | libc::OPEN_TREE_CLOEXEC | libc::AT_RECURSIVE as u32;
-    // SAFETY: reads the path; what it gives is a new descriptor.
-    unsafe {
-        let fd = libc::syscall(libc::SYS_open_tree, libc::AT_FDCWD, path.as_ptr(), flags) as i32;
-        check(fd)?;
-        Ok(OwnedFd::from_raw_fd(fd))
-    }
-}
-
-fn put_down(tree: &OwnedFd, path: &CStr) -> io::Result<()> {
-    use rustix::fs::{FileType, Mode, fstat, mkdir};
-    match FileType::from_raw_mode(fstat(tree)?.st_mode) {
-        FileType::Directory => mkdir(path, Mode::from_raw_mode(0o755))?,
-        _ => touch(path)?,
-    }
-    // SAFETY: an open descriptor and two strings.
-    let done = unsafe {
-        libc::syscall(
-            libc::SYS_move_mount,
-            tree.as_raw_fd(),
-            c"".as_ptr(),
-            libc::AT_FDCWD,
-            path.as_ptr(),
-            libc::MOVE_MOUNT_F_EMPTY_PATH,
-        )
-    };
-    check(done as i32)
-}
-
-fn touch(path: &CStr) -> io::Result<()> {
-    use rustix::fs::{Mode, OFlags, open};
-    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
-    open(path, flags, Mode::RUSR)?;
-    Ok(())
-}
-
-fn hide_folder(path: &CStr) -> io::Result<()> {
-    mount(
-        Some(c"tmpfs"),
-        path,
-        Some(c"tmpfs"),
-        libc::MS_RDONLY | libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC,
-        Some(c"mode=000,size=4k"),
-    )
-}
-
-fn bind(from: &CStr, to: &CStr) -> io::Result<()> {
-    mount(Some(from), to, None, libc::MS_BIND | libc::MS_REC, None)
-}
-
-fn mount(
-    from: Option<&CStr>,
-    to: &CStr,
-    kind: Option<&CStr>,
-    flags: libc::c_ulong,
-    options: Option<&CStr>,
-) -> io::Result<()> {
-    let pointer = |text: Option<&CStr>| text.map_or(ptr::null(), CStr::as_ptr);
-    // SAFETY: strings or null, as the call wants them.
-    check(unsafe {
-        libc::mount(
-            pointer(from),
-            to.as_ptr(),
-            pointer(kind),
-            flags,
-            pointer(options).cast(),
-        )
-    })
-}
-
-fn change(path: &CStr, set: u64, clear: u64, tree: bool) -> io::Result<()> {
-    let attributes = libc::mount_attr {
-        attr_set: set,
-        attr_clr: clear,
-        propagation: 0,
-        userns_fd: 0,
-    };
-    let flags = if tree { libc::AT_RECURSIVE } else { 0 };
-    // SAFETY: the structure and its size belong together.
-    let done = unsafe {
-        libc::syscall(
-            libc::SYS_mount_setattr,
-            libc::AT_FDCWD,
-            path.as_ptr(),
-            flags,
-            &raw const attributes,
-            size_of::<libc::mount_attr>(),
-        )
-    };
-    check(done as i32)
 }
 
 pub(super) fn loopback_up() -> io::Result<()> {

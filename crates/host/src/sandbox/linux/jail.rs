@@ -1,7 +1,7 @@
 //! What a child has to do to be confined, as bytes for the way to its keeper and as the list it follows there.
 
-use std::ffi::CStr;
-use std::path::Path;
+use std::ffi::{CStr, OsStr};
+use std::path::{Path, PathBuf};
 
 /// One change of the mounts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,8 +20,16 @@ pub(super) enum Mount {
     Carry,
     /// A folder becomes an empty one, to be filled.
     Clear,
-    /// What was carried from here is here again. In the order of `Carry`.
+    /// What was carried from here is here again, in folders that are made for it.
     PutDown,
+    /// Says what the next `PutOver` takes, or the next `Link` leads to.
+    Source,
+    /// What was carried from the source lies here.
+    PutOver,
+    /// A link to the source.
+    Link,
+    /// A new file system, empty and writable.
+    Fresh,
     /// An empty file in a cleared folder.
     Touch,
     /// This mount alone becomes read-only.
@@ -31,7 +39,7 @@ pub(super) enum Mount {
 }
 
 /// Most that can be carried at once.
-pub(super) const MAX_CARRIED: usize = 128;
+pub(super) const MAX_CARRIED: usize = 256;
 
 /// How the child comes to the right to mount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +79,8 @@ pub(super) struct Frame {
     pub loopback: bool,
     /// Processes of its own, with an init of ours.
     pub pids: bool,
+    /// Its connections are made by a supervisor.
+    pub supervised: bool,
     /// Capabilities to keep, as bits.
     pub keep: u64,
     pub user: User,
@@ -82,16 +92,25 @@ pub(crate) struct Jail<'a> {
     pub(super) mounts: Vec<(Mount, &'a CStr)>,
     pub(super) filter: Vec<libc::sock_filter>,
     pub(crate) has_ruleset: bool,
+    /// Of programs outside, for the supervisor.
+    sockets: Vec<&'a CStr>,
+}
+
+/// What is encoded: the lists that a jail points into.
+pub(super) struct Lists<'a> {
+    pub mounts: &'a [(Mount, &'a Path)],
+    pub filter: &'a [u8],
+    pub sockets: &'a [PathBuf],
 }
 
 const INSTRUCTION: usize = size_of::<libc::sock_filter>();
 
-pub(super) fn encode(
-    frame: Frame,
-    mounts: &[(Mount, &Path)],
-    filter: &[u8],
-    has_ruleset: bool,
-) -> Vec<u8> {
+pub(super) fn encode(frame: Frame, lists: &Lists<'_>, has_ruleset: bool) -> Vec<u8> {
+    let Lists {
+        mounts,
+        filter,
+        sockets,
+    } = lists;
     use std::os::unix::ffi::OsStrExt;
     let way = match frame.way {
         Way::None => 0,
@@ -106,6 +125,7 @@ pub(super) fn encode(
     number(frame.own_network.into());
     number(frame.loopback.into());
     number(frame.pids.into());
+    number(frame.supervised.into());
     number(frame.keep as u32);
     number((frame.keep >> 32) as u32);
     number(frame.user.uid);
@@ -113,8 +133,9 @@ pub(super) fn encode(
     number(has_ruleset.into());
     number((filter.len() / INSTRUCTION) as u32);
     number(mounts.len() as u32);
+    number(sockets.len() as u32);
     bytes.extend_from_slice(filter);
-    for (mount, path) in mounts {
+    for (mount, path) in *mounts {
         bytes.push(match mount {
             Mount::Bind => 0,
             Mount::ReadOnlyTree => 1,
@@ -127,7 +148,15 @@ pub(super) fn encode(
             Mount::Touch => 8,
             Mount::ReadOnly => 9,
             Mount::Terminals => 10,
+            Mount::Source => 11,
+            Mount::PutOver => 12,
+            Mount::Link => 13,
+            Mount::Fresh => 14,
         });
+        bytes.extend_from_slice(path.as_os_str().as_bytes());
+        bytes.push(0);
+    }
+    for path in *sockets {
         bytes.extend_from_slice(path.as_os_str().as_bytes());
         bytes.push(0);
     }
@@ -149,6 +178,23 @@ impl<'a> Jail<'a> {
         self.frame.pids && self.frame.way != Way::None
     }
 
+    pub(crate) fn is_supervised(&self) -> bool {
+        self.frame.supervised
+    }
+
+    /// Nobody but commands of the session is in its network.
+    pub(crate) fn has_own_network(&self) -> bool {
+        self.frame.way != Way::None && (self.frame.joins || self.frame.own_network)
+    }
+
+    /// Sockets of programs outside that it may talk to.
+    pub(crate) fn sockets(&self) -> impl Iterator<Item = &OsStr> {
+        use std::os::unix::ffi::OsStrExt;
+        self.sockets
+            .iter()
+            .map(|path| OsStr::from_bytes(path.to_bytes()))
+    }
+
     pub(crate) fn decode(mut bytes: &'a [u8]) -> Option<Self> {
         let mut number = || {
             let (word, rest) = bytes.split_first_chunk()?;
@@ -164,6 +210,7 @@ impl<'a> Jail<'a> {
         let mut flag = || Some(number()? != 0);
         let (joins, own_user) = (flag()?, flag()?);
         let (own_network, loopback, pids) = (flag()?, flag()?, flag()?);
+        let supervised = flag()?;
         let keep = u64::from(number()?) | u64::from(number()?) << 32;
         let frame = Frame {
             way,
@@ -172,6 +219,7 @@ impl<'a> Jail<'a> {
             own_network,
             loopback,
             pids,
+            supervised,
             keep,
             user: User {
                 uid: number()?,
@@ -179,7 +227,7 @@ impl<'a> Jail<'a> {
             },
         };
         let has_ruleset = number()? != 0;
-        let (instructions, count) = (number()? as usize, number()?);
+        let (instructions, count, granted) = (number()? as usize, number()?, number()?);
         let (filter, mut rest) = bytes.split_at_checked(instructions.checked_mul(INSTRUCTION)?)?;
         let instruction = |bytes: &[u8]| {
             let [c0, c1, jt, jf, k0, k1, k2, k3] = bytes.try_into().ok()?;
@@ -195,29 +243,43 @@ impl<'a> Jail<'a> {
             let (kind, after) = rest.split_first()?;
             let path = CStr::from_bytes_until_nul(after).ok()?;
             rest = after.get(path.count_bytes() + 1..)?;
-            let mount = match kind {
-                0 => Mount::Bind,
-                1 => Mount::ReadOnlyTree,
-                2 => Mount::Writable,
-                3 => Mount::HideFolder,
-                4 => Mount::HideFile,
-                5 => Mount::Carry,
-                6 => Mount::Clear,
-                7 => Mount::PutDown,
-                8 => Mount::Touch,
-                9 => Mount::ReadOnly,
-                10 => Mount::Terminals,
-                _ => return None,
-            };
-            Some((mount, path))
+            Some((mount_of(*kind)?, path))
+        };
+        let mounts = (0..count).map(|_| mount()).collect::<Option<_>>()?;
+        let mut socket = || {
+            let path = CStr::from_bytes_until_nul(rest).ok()?;
+            rest = rest.get(path.count_bytes() + 1..)?;
+            Some(path)
         };
         Some(Self {
             frame,
             filter: filter.collect::<Option<_>>()?,
-            mounts: (0..count).map(|_| mount()).collect::<Option<_>>()?,
+            mounts,
+            sockets: (0..granted).map(|_| socket()).collect::<Option<_>>()?,
             has_ruleset,
         })
     }
+}
+
+fn mount_of(number: u8) -> Option<Mount> {
+    Some(match number {
+        0 => Mount::Bind,
+        1 => Mount::ReadOnlyTree,
+        2 => Mount::Writable,
+        3 => Mount::HideFolder,
+        4 => Mount::HideFile,
+        5 => Mount::Carry,
+        6 => Mount::Clear,
+        7 => Mount::PutDown,
+        8 => Mount::Touch,
+        9 => Mount::ReadOnly,
+        10 => Mount::Terminals,
+        11 => Mount::Source,
+        12 => Mount::PutOver,
+        13 => Mount::Link,
+        14 => Mount::Fresh,
+        _ => return None,
+    })
 }
 
 #[cfg(test)]
@@ -233,6 +295,7 @@ mod tests {
             own_network: true,
             loopback: false,
             pids: true,
+            supervised: true,
             keep: 1 << 40 | 3,
             user: User { uid: 1000, gid: 7 },
         };
@@ -241,7 +304,12 @@ mod tests {
             (Mount::Bind, Path::new("/a b")),
             (Mount::HideFile, Path::new("/c")),
         ];
-        let bytes = encode(frame, &mounts, &filter, true);
+        let lists = Lists {
+            mounts: &mounts,
+            filter: &filter,
+            sockets: &["/s 1".into(), "/s2".into()],
+        };
+        let bytes = encode(frame, &lists, true);
         let jail = Jail::decode(&bytes).unwrap();
         assert_eq!(format!("{:?}", jail.frame), format!("{frame:?}"));
         assert_eq!(
@@ -250,6 +318,7 @@ mod tests {
         );
         assert_eq!((jail.filter.len(), jail.filter[0].k), (1, 9));
         assert!(jail.has_ruleset);
+        assert!(jail.sockets().eq(["/s 1", "/s2"]));
         for cut in 0..bytes.len() {
             assert!(Jail::decode(&bytes[..cut]).is_none(), "cut at {cut}");
         }

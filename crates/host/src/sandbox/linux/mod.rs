@@ -1,27 +1,32 @@
 //! The sandbox on Linux: from a policy to the list of things a child does, on either of two layers.
 
 mod bubblewrap;
+mod covers;
 mod enter;
 mod jail;
 mod landlock;
+mod mounts;
 mod places;
 mod seccomp;
 mod shared;
 
-pub(crate) use enter::{Step, isolate, namespaces, restrict, retire};
+pub(crate) use enter::{Step, isolate, namespaces, open_table, restrict, retire, try_listener};
 pub(crate) use jail::{Jail, Way};
 pub use shared::SharedNetwork;
 pub(crate) use shared::{join, make as make_network};
 
 use super::{
-    Choice, Error, Layer, Missing, Network, Plan, Policy, Readable, Report, holder, wanted,
+    Choice, Error, Layer, Missing, Network, Plan, Policy, Readable, Report, UnixSockets, holder,
+    wanted,
 };
-use jail::{Frame, Mount, User};
+use covers::By;
+use jail::{Frame, Lists, Mount, User};
 use landlock::{DEVICE, READ, READ_DIR, Ruleset, Scope, WRITE};
 use ostler_wire::{Why, Word};
 use places::Places;
 use rustix::fd::OwnedFd;
-use seccomp::Sockets;
+use seccomp::{Filter, Unix};
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -46,6 +51,8 @@ const HARMLESS_DEVICES: &[&str] = &[
 ];
 
 const HARD_LINKS: &str = "other hard links to a file in forbid_read can be read";
+const LATER_SOCKETS: &str =
+    "unix sockets that programs outside open while a command runs can be talked to";
 const PROCESSES_SEEN: &str = "names and command lines of processes outside can be seen";
 
 /// A plan as it travels: bytes, and the Landlock rules as a descriptor.
@@ -62,7 +69,8 @@ pub(super) fn prepare(policy: &Policy) -> Result<Plan, Error> {
     }
     let report = super::probe();
     let layer = choose(policy.layer, report)?;
-    let places = Places::find(policy, layer)?;
+    let unix = unix_sockets(policy, layer);
+    let places = Places::find(policy, layer, unix)?;
     let mut limits = Vec::new();
     let Namespaces { way, pids } = match layer {
         Layer::Namespaces => found().clone().map_err(|reason| Error::Unavailable {
@@ -74,13 +82,17 @@ pub(super) fn prepare(policy: &Policy) -> Result<Plan, Error> {
             pids: false,
         },
     };
-    let sockets = Sockets {
-        inet: match policy.network {
-            Network::On => true,
-            Network::Loopback | Network::Proxy => layer == Layer::Namespaces,
-            Network::Off => false,
-        },
-        unix: layer == Layer::Namespaces || !policy.sockets.is_empty(),
+    let inet = match policy.network {
+        Network::On => true,
+        Network::Loopback | Network::Proxy => layer == Layer::Namespaces,
+        Network::Off => false,
+    };
+    let filter = Filter {
+        inet,
+        unix,
+        netlink: inet || layer == Layer::Namespaces,
+        processes_outside: !pids,
+        ipc_outside: way == Way::None,
     };
     let ruleset = match report.landlock_abi {
         0 => None,
@@ -94,28 +106,20 @@ pub(super) fn prepare(policy: &Policy) -> Result<Plan, Error> {
         .shared
         .clone()
         .filter(|_| layer == Layer::Namespaces && policy.network == Network::Proxy);
-    let joins = network.is_some();
-    // Commands in one user namespace could look into each other, if nothing else stood between them.
-    let apart = pids || report.landlock_abi > 0;
-    let frame = Frame {
-        way,
-        joins,
-        own_user: way == Way::User && !(joins && apart),
-        own_network: !joins && policy.network != Network::On,
-        loopback: !joins && matches!(policy.network, Network::Loopback | Network::Proxy),
-        pids,
-        keep: match rustix::process::geteuid().is_root() {
-            true => KEPT_BY_ROOT,
-            false => 0,
-        },
-        user: User::own(),
-    };
+    let frame = frame(policy, Namespaces { way, pids }, unix);
     let borrowed: Vec<(Mount, &Path)> = mounts
         .iter()
         .map(|(mount, path)| (*mount, path.as_path()))
         .collect();
-    let filter = seccomp::program(layer, sockets);
-    let bytes = jail::encode(frame, &borrowed, &filter, ruleset.is_some());
+    let lists = Lists {
+        mounts: &borrowed,
+        filter: &seccomp::program(filter),
+        sockets: &policy.sockets,
+    };
+    let bytes = jail::encode(frame, &lists, ruleset.is_some());
+    if unix == Unix::Free {
+        limits.push(LATER_SOCKETS);
+    }
     if !pids {
         limits.push(PROCESSES_SEEN);
     }
@@ -151,6 +155,37 @@ fn choose(choice: Choice, report: &Report) -> Result<Layer, Error> {
         })
 }
 
+/// The namespaces and rights of a command.
+fn frame(policy: &Policy, Namespaces { way, pids }: Namespaces, unix: Unix) -> Frame {
+    let joins = policy.shared.is_some() && way != Way::None && policy.network == Network::Proxy;
+    // Commands in one user namespace could look into each other, if nothing else stood between them.
+    let apart = pids || super::probe().landlock_abi > 0;
+    Frame {
+        way,
+        joins,
+        own_user: way == Way::User && !(joins && apart),
+        own_network: !joins && policy.network != Network::On,
+        loopback: !joins && matches!(policy.network, Network::Loopback | Network::Proxy),
+        pids,
+        supervised: unix == Unix::Supervised,
+        keep: match rustix::process::geteuid().is_root() {
+            true => KEPT_BY_ROOT,
+            false => 0,
+        },
+        user: User::own(),
+    }
+}
+
+/// Without namespaces no socket of this family is made, unless one is granted.
+fn unix_sockets(policy: &Policy, layer: Layer) -> Unix {
+    let open = layer == Layer::Namespaces || !policy.sockets.is_empty();
+    match (policy.unix, open) {
+        (UnixSockets::None, _) | (UnixSockets::Own, false) => Unix::Refused,
+        (UnixSockets::Own, true) if crate::watchdog::can_supervise() => Unix::Supervised,
+        (UnixSockets::Own, true) => Unix::Free,
+    }
+}
+
 /// Landlock only adds, so what may not be read is left out by naming everything beside it.
 fn rules(
     policy: &Policy,
@@ -181,6 +216,15 @@ fn rules(
     for path in readable(tops, places, layer, limits)? {
         allow(&path, READ)?;
     }
+    for cover in &places.covers {
+        match &cover.by {
+            By::Folder { source, writable } => {
+                let more = if *writable { WRITE | DEVICE } else { 0 };
+                allow(source, READ | more)?;
+            }
+            By::Empty | By::Fresh => {}
+        }
+    }
     for path in &places.writable {
         allow(path, READ | WRITE | DEVICE)?;
         if layer == Layer::Landlock && places.forbidden.iter().any(|f| f.starts_with(path)) {
@@ -201,6 +245,7 @@ fn readable(
     limits: &mut Vec<&'static str>,
 ) -> Result<Vec<PathBuf>, Error> {
     let devices = [PathBuf::from("/dev")];
+    let everything = tops == [PathBuf::from("/")];
     // Inside of a writable folder nothing can be left out: new files there would be unreadable too. Elsewhere this holds
     // what no mount does: a file that comes later, or is replaced and so loses the mount on it.
     let outside = |path: &&PathBuf| holder(path, &places.writable).is_none();
@@ -212,10 +257,19 @@ fn readable(
     let dotted = places.closed.iter().flat_map(|closed| &closed.dotted);
     let later = places.absent.iter().chain(dotted).filter(outside);
     let all: Vec<PathBuf> = there().chain(later).cloned().collect();
+    // What is shown of an emptied home, and what is kept of a folder that is replaced, whose own rule does not reach it.
+    let kept = places.covers.iter().flat_map(|cover| &cover.kept);
+    let shown: BTreeSet<&PathBuf> = places.shown.iter().chain(kept).collect();
     let beneath = |left_out: &[PathBuf]| {
         let linked = places::linked_files(left_out);
         let mut found = Vec::new();
+        let mut all = left_out.to_vec();
+        all.extend(places.home.clone().filter(|_| everything));
         for top in tops {
+            let limit = MAX_RULES - found.len();
+            found.extend(places::beneath_but(top, &all, &linked, limit)?);
+        }
+        for top in &shown {
             let limit = MAX_RULES - found.len();
             found.extend(places::beneath_but(top, left_out, &linked, limit)?);
         }
@@ -265,9 +319,22 @@ fn name_limits(
         second && matches!(policy.network, Network::Loopback | Network::Proxy),
         "there is no loopback inside, and no way to single hosts",
     );
+    let free = unix_sockets(policy, layer) == Unix::Free;
     add(
-        second && !policy.sockets.is_empty(),
+        second && free && !policy.sockets.is_empty(),
         "every unix socket can be talked to, not only those named",
+    );
+    add(
+        second && policy.empty_home.is_some(),
+        "the names of files in the home can be listed; those not shown are refused, not missing",
+    );
+    add(
+        second && policy.temp.is_some(),
+        "there is no /tmp of its own: temporary files of other programs can be read",
+    );
+    add(
+        second && !policy.private.is_empty(),
+        "there are no private folders: those that would be can be read and not written",
     );
     add(
         second && abi < landlock::ABI_WITH_TRUNCATE,
@@ -330,11 +397,17 @@ fn attempt(way: Way, pids: bool) -> Result<(), (Step, io::Error)> {
         own_network: true,
         loopback: true,
         pids,
+        supervised: false,
         keep: 0,
         user: User::own(),
     };
     let mounts = [(Mount::ReadOnlyTree, Path::new("/"))];
-    let bytes = jail::encode(frame, &mounts, &[], false);
+    let lists = Lists {
+        mounts: &mounts,
+        filter: &[],
+        sockets: &[],
+    };
+    let bytes = jail::encode(frame, &lists, false);
     match Jail::decode(&bytes) {
         Some(jail) => enter::attempt(&jail),
         None => Err((Step::Mounts, io::ErrorKind::InvalidData.into())),

@@ -1,7 +1,9 @@
 //! The paths of a policy as they are on this disk, and the mounts that confine them.
 
+use super::covers::{By, Cover, run_folder};
 use super::jail::{MAX_CARRIED, Mount};
-use crate::sandbox::{Error, Layer, Policy, Readable, holder};
+use super::seccomp::Unix;
+use crate::sandbox::{EmptyHome, Error, Layer, Policy, Readable, holder};
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs;
@@ -11,6 +13,9 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 const TERMINALS: &str = "/dev/pts";
+const SHARED_MEMORY: &str = "/dev/shm";
+/// Where programs put what they need for a while.
+const TEMP_FOLDERS: [&str; 2] = ["/tmp", "/var/tmp"];
 /// Most foreign sockets that are hidden one by one.
 const MAX_SOCKETS: usize = 512;
 /// Most files of `forbid_read` that are looked at for other names.
@@ -28,6 +33,11 @@ pub(super) struct Places {
     /// Protected paths that no mount can cover: they do not exist yet, or are links.
     pub unmountable: Vec<PathBuf>,
     pub closed: Vec<Closed>,
+    /// A home that is to be seen as empty, and what is shown of it.
+    pub home: Option<PathBuf>,
+    pub shown: Vec<PathBuf>,
+    /// Inner ones first. Only where there are mounts.
+    pub covers: Vec<Cover>,
     sockets: Vec<PathBuf>,
     pub too_many_sockets: bool,
 }
@@ -44,8 +54,8 @@ pub(super) struct Closed {
 }
 
 impl Places {
-    /// The sockets are looked for only where they can be hidden.
-    pub(super) fn find(policy: &Policy, layer: Layer) -> Result<Self, Error> {
+    /// The sockets are looked for only where they can be hidden and nobody else keeps commands from them.
+    pub(super) fn find(policy: &Policy, layer: Layer, unix: Unix) -> Result<Self, Error> {
         let readable = match &policy.readable {
             Readable::All => Vec::new(),
             Readable::List(list) => resolve(list)?,
@@ -59,7 +69,8 @@ impl Places {
         for path in &policy.forbid_read {
             places.absent.extend(absent(path));
         }
-        let mut room = MAX_CARRIED;
+        // The other half is for what covers keep.
+        let mut room = MAX_CARRIED / 2;
         for folder in resolve(&policy.closed)? {
             let open = places.writable.contains(&folder);
             if !open && holder(&folder, &places.forbidden).is_none() {
@@ -85,21 +96,133 @@ impl Places {
             }
         }
         places.protected = outer_first(places.protected);
+        places.find_home(policy)?;
         let allowed = resolve(&policy.sockets)?;
-        let mut sockets = match layer {
-            Layer::Namespaces | Layer::Bubblewrap => foreign_sockets(),
-            Layer::Landlock => Vec::new(),
-        };
-        sockets.retain(|socket| !allowed.contains(socket));
+        let mut sockets = Vec::new();
+        match layer {
+            Layer::Namespaces | Layer::Bubblewrap => {
+                places.find_covers(policy, &allowed)?;
+                if unix == Unix::Free {
+                    sockets = foreign_sockets();
+                }
+            }
+            Layer::Landlock => {}
+        }
+        let seen = |path: &PathBuf| !places.covers.iter().any(|cover| cover.hides(path));
+        sockets.retain(|socket| !allowed.contains(socket) && seen(socket));
         places.too_many_sockets = sockets.len() > MAX_SOCKETS;
         sockets.truncate(MAX_SOCKETS);
         places.sockets = sockets;
         Ok(places)
     }
 
+    /// A home that is shown as a whole is not emptied.
+    fn find_home(&mut self, policy: &Policy) -> Result<(), Error> {
+        let Some(EmptyHome { home, shown }) = &policy.empty_home else {
+            return Ok(());
+        };
+        absolute(home)?;
+        self.shown = resolve(shown)?;
+        let mut seen = self.shown.iter().chain(&self.writable);
+        self.home = fs::canonicalize(home)
+            .ok()
+            .filter(|home| !seen.any(|path| home.starts_with(path)));
+        Ok(())
+    }
+
+    /// Takes out of the writable folders those that are replaced.
+    fn find_covers(&mut self, policy: &Policy, allowed: &[PathBuf]) -> Result<(), Error> {
+        let mut covers: Vec<Cover> = Vec::new();
+        let memory = PathBuf::from(SHARED_MEMORY);
+        let writes_memory = self.writable.contains(&memory);
+        self.writable.retain(|path| *path != memory);
+        if memory.is_dir() && holder(&memory, &self.writable).is_none() {
+            let by = if writes_memory { By::Fresh } else { By::Empty };
+            covers.push(Cover::new(memory, by));
+        }
+        covers.extend(run_folder().filter(|run| holder(&run.folder, &self.writable).is_none()));
+        if let Some(temp) = &policy.temp {
+            covers.extend(self.temp_folders(temp)?);
+        }
+        if let Some(home) = &self.home {
+            let mut cover = Cover::new(home.clone(), By::Empty);
+            if let Some(empty) = &policy.empty_home {
+                let named = empty.shown.iter().filter_map(|path| {
+                    let inside = path.strip_prefix(&empty.home).ok();
+                    inside.map_or_else(|| place(path), |inside| Some(home.join(inside)))
+                });
+                cover.keep_named(&named.collect::<Vec<_>>());
+            }
+            covers.push(cover);
+        }
+        let absent = add_private(policy, &mut covers)?;
+        let folders: Vec<PathBuf> = covers.iter().map(|cover| cover.folder.clone()).collect();
+        let sources: Vec<PathBuf> = covers.iter().filter_map(Cover::source).cloned().collect();
+        let closed: Vec<PathBuf> = self.closed.iter().map(|c| c.folder.clone()).collect();
+        let visible = resolve(&policy.visible)?;
+        for cover in &mut covers {
+            let always = [
+                &self.writable,
+                &self.readable,
+                &self.shown,
+                &visible,
+                &folders,
+            ];
+            cover.keep(
+                always
+                    .into_iter()
+                    .flatten()
+                    .filter(|p| !sources.contains(p)),
+            );
+            cover.keep(allowed);
+            // Of an emptied home nothing else is seen.
+            if Some(&cover.folder) != self.home.as_ref() {
+                cover.keep(self.protected.iter().chain(&closed));
+            }
+        }
+        // What lies in another is replaced before that is.
+        covers.sort_by_key(|cover| std::cmp::Reverse(cover.folder.components().count()));
+        for path in absent {
+            let outer = covers.iter_mut().find(|cover| cover.hides(&path));
+            if let Some(outer) = outer {
+                outer.fresh.push(path);
+            }
+        }
+        let kept: usize = covers.iter().map(|cover| cover.kept.len() + 1).sum();
+        if kept > MAX_CARRIED / 2 {
+            return Err(Error::TooMany {
+                limit: MAX_CARRIED / 2,
+            });
+        }
+        self.covers = covers;
+        Ok(())
+    }
+
+    /// The folders for temporary files, as the session's own one. It can be written if one of them or itself is named.
+    fn temp_folders(&mut self, temp: &Path) -> Result<Vec<Cover>, Error> {
+        absolute(temp)?;
+        let source = fs::canonicalize(temp).map_err(|source| Error::Path {
+            path: temp.to_owned(),
+            source,
+        })?;
+        let real = TEMP_FOLDERS.iter().filter_map(|f| fs::canonicalize(f).ok());
+        let folders = outer_first(real.filter(|folder| folder.is_dir()).collect());
+        let named = |path: &PathBuf| folders.contains(path) || source.starts_with(path);
+        let writable = self.writable.iter().any(named);
+        self.writable.retain(|path| !folders.contains(path));
+        let cover = |folder: PathBuf| {
+            let source = source.clone();
+            Cover::new(folder, By::Folder { source, writable })
+        };
+        Ok(folders.into_iter().map(cover).collect())
+    }
+
     /// Everything becomes read-only, then the writable folders come back, then their exceptions are put on top.
     pub(super) fn mounts(&self) -> Vec<(Mount, PathBuf)> {
         let mut mounts = Vec::new();
+        let seen = |path: &&PathBuf| !self.covers.iter().any(|cover| cover.hides(path));
+        let sources = self.covers.iter().filter_map(Cover::source);
+        mounts.extend(sources.map(|source| (Mount::Carry, source.clone())));
         if !self.writable.iter().any(|path| path == Path::new("/")) {
             for path in &self.writable {
                 mounts.push((Mount::Bind, path.clone()));
@@ -112,11 +235,11 @@ impl Places {
         for path in self.pins() {
             mounts.push((Mount::Bind, path));
         }
-        for path in &self.protected {
+        for path in self.protected.iter().filter(seen) {
             mounts.push((Mount::Bind, path.clone()));
             mounts.push((Mount::ReadOnlyTree, path.clone()));
         }
-        for path in &self.forbidden {
+        for path in self.forbidden.iter().filter(seen) {
             let kind = match path.is_dir() {
                 true => Mount::HideFolder,
                 false => Mount::HideFile,
@@ -128,7 +251,9 @@ impl Places {
         }
         mounts.push((Mount::Terminals, TERMINALS.into()));
         // Last, so that what is carried has all of the above on it.
-        mounts.extend(self.closed.iter().flat_map(Closed::mounts));
+        let closed = self.closed.iter().filter(|closed| seen(&&closed.folder));
+        mounts.extend(closed.flat_map(Closed::mounts));
+        mounts.extend(self.covers.iter().flat_map(Cover::mounts));
         mounts
     }
 
@@ -212,6 +337,33 @@ impl Closed {
         mounts.push((Mount::ReadOnly, self.folder.clone()));
         mounts
     }
+}
+
+/// Adds the private folders, and gives those that do not exist: they can be made only inside of another cover.
+fn add_private(policy: &Policy, covers: &mut Vec<Cover>) -> Result<Vec<PathBuf>, Error> {
+    let mut absent = Vec::new();
+    for path in &policy.private {
+        absolute(path)?;
+        let Ok(real) = fs::canonicalize(path) else {
+            absent.extend(missing_place(path));
+            continue;
+        };
+        match covers.iter_mut().find(|cover| cover.folder == real) {
+            Some(cover) => cover.by = By::Fresh,
+            None if real.is_dir() => covers.push(Cover::new(real, By::Fresh)),
+            None => {}
+        }
+    }
+    Ok(absent)
+}
+
+/// Where a path that does not exist would be, the links of what is there of it resolved.
+fn missing_place(path: &Path) -> Option<PathBuf> {
+    let there = path
+        .ancestors()
+        .find_map(|p| Some((p, fs::canonicalize(p).ok()?)));
+    let (lexical, real) = there?;
+    Some(real.join(path.strip_prefix(lexical).ok()?))
 }
 
 /// The path with the links of its folder resolved, not its own.
@@ -454,7 +606,7 @@ mod tests {
             ..Policy::default()
         };
         assert!(matches!(
-            Places::find(&policy, Layer::Landlock),
+            Places::find(&policy, Layer::Landlock, Unix::Refused),
             Err(Error::Conflict { .. })
         ));
     }

@@ -1,7 +1,7 @@
 //! Answers of the chat protocol.
 
 use super::super::loose::{self, Extras, Fields};
-use super::super::{Decoder, Frame, Kept, cut_off, fault, no_answer};
+use super::super::{Decoder, Frame, Kept, cut_off, fault, is_limit, no_answer};
 use super::calls::Calls;
 use super::tags::{Piece, Tags};
 use super::{DETAILS, MESSAGE, MESSAGE_FIELDS, REASONING_FIELDS};
@@ -369,7 +369,7 @@ fn merge(last: &mut Map<String, Value>, piece: Map<String, Value>) {
 fn stop(reason: &str, called: bool, refused: bool) -> Result<Stop, Error> {
     Ok(match reason {
         _ if refused => Stop::Refusal,
-        "length" | "max_tokens" | "model_length" | "model_context_window_exceeded" => Stop::Length,
+        reason if is_limit(reason) => Stop::Length,
         "content_filter" | "safety" | "sensitive" | "refusal" => Stop::Refusal,
         "error" | "insufficient_system_resource" | "network_error" | "abort" => {
             let why = Why::ours(Word::LlmBrokeOff, [reason.into()]);

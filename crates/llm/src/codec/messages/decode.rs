@@ -1,7 +1,7 @@
 //! Answers of the messages protocol.
 
 use super::super::loose::{self, Extras, Fields};
-use super::super::{Decoder, Frame, Kept, cut_off, fault, no_answer};
+use super::super::{Decoder, Frame, Kept, cut_off, fault, is_limit, no_answer};
 use super::{BLOCK, CALL_FIELDS, TEXT_FIELDS, THINKING_FIELDS};
 use crate::{Chunk, Error, TokenUsage};
 use ostler_wire::{Json, Stop, Word};
@@ -318,13 +318,12 @@ impl Reader {
             self.stop_block(*index, out)?;
         }
         let stop = match self.stop.as_deref() {
-            Some("max_tokens") => Stop::Length,
             Some("model_context_window_exceeded") if !self.spoke && !self.called => {
                 return Err(Error::Overflow {
                     message: Word::LlmWindowFull.into(),
                 });
             }
-            Some("model_context_window_exceeded") => Stop::Length,
+            Some(reason) if is_limit(reason) => Stop::Length,
             Some("refusal") => Stop::Refusal,
             // "end_turn", "stop_sequence", "tool_use", "pause_turn": the calls that came decide.
             Some(_) | None if self.called => Stop::Calls,

@@ -296,7 +296,13 @@ impl Reader {
             let whole = fields.text(key).filter(|whole| !whole.trim().is_empty());
             whole.unwrap_or(gathered)
         };
-        let arguments = pick("arguments", item.arguments);
+        // Some servers send the object itself where the protocol wants its text.
+        let object = fields.get("arguments").map(RawValue::get);
+        let object = object.filter(|raw| raw.starts_with('{'));
+        let arguments = match object {
+            Some(object) => object.to_owned(),
+            None => pick("arguments", item.arguments),
+        };
         self.kept.bytes(arguments.len())?;
         self.called = true;
         out.push(Chunk::Call {

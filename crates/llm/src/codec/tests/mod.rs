@@ -487,3 +487,41 @@ fn forbidden_calls_change_the_end_of_a_body_alone() {
         assert_eq!(write(Calls::Forbidden, Some(own)).matches(says).count(), 0);
     }
 }
+
+/// Gateways have words of their own for an answer that reached a limit; its calls may not be whole.
+#[test]
+fn a_limit_by_any_word_is_a_limit() {
+    for (reason, expect) in [
+        ("length", "stop Length"),
+        ("max_output_tokens", "stop Length"),
+        ("MAX_TOKENS", "stop Length"),
+        ("token_limit", "stop Length"),
+        ("model_context_window_exceeded", "stop Length"),
+        ("truncated", "stop Length"),
+        ("stop", "stop Calls"),
+        ("tool_calls", "stop Calls"),
+        ("eos_token", "stop Calls"),
+        ("content_filter", "stop Refusal"),
+    ] {
+        let chat = format!(
+            r#"{{"choices":[{{"delta":{{"tool_calls":[{{"index":0,"id":"a","function":{{"name":"ls","arguments":"{{}}"}}}}]}},"finish_reason":"{reason}"}}]}}"#
+        );
+        let shown = stream(&super::Chat, &target(), &[&chat]);
+        assert_eq!(shown.lines().last(), Some(expect), "{reason}");
+        if reason == "content_filter" {
+            continue;
+        }
+        let messages = format!(
+            r#"{{"content":[{{"type":"tool_use","id":"a","name":"ls","input":{{}}}}],"stop_reason":"{reason}"}}"#
+        );
+        let shown = whole(&super::Messages, &target(), &[&messages]);
+        assert_eq!(shown.lines().last(), Some(expect), "{reason}");
+    }
+}
+
+#[test]
+fn arguments_may_come_as_an_object() {
+    let body = r#"{"status":"completed","output":[{"type":"function_call","call_id":"c","name":"ls","arguments":{"path":"a"}}]}"#;
+    let shown = whole(&super::Responses, &target(), &[body]);
+    assert_eq!(shown, "call \"c\" ls {\"path\":\"a\"}\nstop Calls");
+}

@@ -234,6 +234,8 @@ fn any_ask() -> impl Strategy<Value = Ask> {
         AskKind::Plan,
         AskKind::Question,
         AskKind::Trust,
+        AskKind::Elicitation,
+        AskKind::Budget,
     ]);
     let flags = (any::<bool>(), any::<bool>(), any::<bool>());
     (kinds, any_text(), any_text(), 0..99_u8, flags).prop_map(
@@ -251,6 +253,7 @@ fn any_ask() -> impl Strategy<Value = Ask> {
                     ("once", &text, ""),
                     ("deny", "no", &text),
                     ("edit", "", &subject),
+                    ("always", "", &subject),
                 ],
             )
         },
@@ -339,6 +342,7 @@ impl Stage {
             Step::Answers(can) => self.can = can,
         }
         self.effects();
+        self.state.set_drawn(self.now);
     }
 
     fn effects(&mut self) {

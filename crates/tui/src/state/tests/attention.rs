@@ -3,24 +3,6 @@
 use super::*;
 
 #[test]
-fn who_begins_to_write_gives_no_answer() {
-    // The `s` of `/resume` is no leave for the session; a letter after a pause is.
-    let mut bench = bench("approval", 60, Look::Mono);
-    bench.keys("/resume");
-    assert!(bench.state.is_asking());
-    bench.passes(1_000);
-    bench.effects.clear();
-    bench.keys("y");
-    assert!(!bench.state.is_asking());
-    assert!(
-        matches!(bench.effects.as_slice(), [sent] if sent.starts_with("Send(Answer")),
-        "{:?}",
-        bench.effects
-    );
-    assert!(bench.shown().contains("/resume"));
-}
-
-#[test]
 fn the_person_is_told_only_when_away() {
     let told = |input: &str, away: u64| {
         let mut bench = bench("working", 60, Look::Mono);
@@ -41,8 +23,11 @@ fn the_person_is_told_only_when_away() {
 fn nothing_moves_when_nothing_happens() {
     let bench = bench("idle", 60, Look::Mono);
     assert_eq!(bench.state.wake(bench.now), None);
-    let bench = super::bench("approval", 60, Look::Mono);
+    let mut bench = super::bench("approval", 60, Look::Mono);
     assert_eq!(bench.state.wake(bench.now), None);
+    // A key that is held answers by itself.
+    bench.keys("y");
+    assert!(bench.state.wake(bench.now).is_some());
     let bench = super::bench("working", 60, Look::Mono);
     assert!(bench.state.wake(bench.now).is_some() && bench.start < bench.now);
 }

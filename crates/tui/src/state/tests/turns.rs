@@ -64,6 +64,7 @@ fn esc_at_the_ask_of_another() {
             from: Some(from.into()),
             ..permission()
         })));
+        bench.passes(1_000);
         bench.keys("<esc>");
         let last = bench.effects.last().cloned().unwrap_or_default();
         assert!(last.contains(expect), "{from}: {last}");

@@ -1,0 +1,62 @@
+//! What lies where for the file tools of a session: which folders belong to the work, which do not, and which nobody reads.
+
+use crate::boot::Boot;
+use crate::config::{crew, keys};
+use crate::sandbox;
+use ostler_engine::policy::{Folders, Posture, Reading};
+use ostler_engine::sources::Owner;
+use ostler_engine::tool::Scope;
+use ostler_host::Border;
+use std::path::PathBuf;
+
+pub fn folders(boot: &Boot) -> anyhow::Result<Folders> {
+    let places = &boot.places;
+    let mut inside = sandbox::granted(boot);
+    inside.push(places.memory());
+    inside.extend(sandbox::temp_folder(boot));
+    inside.extend(own_skills(boot));
+    let mut forbidden = sandbox::forbidden(boot)?;
+    forbidden.extend(keys::held_in(&boot.loaded, places.user_config()));
+    Ok(Folders {
+        inside: real(inside),
+        outside: real(vec![places.home.clone()]),
+        forbidden: real(forbidden),
+        protected: real(vec![places.home.clone()]),
+        own: Vec::new(),
+    })
+}
+
+/// Which files a person may point at. Settings that cannot be read have stopped the start before.
+pub fn border(boot: &Boot) -> Border {
+    let scope = Scope::new(boot.places.root.clone(), boot.places.user_home.clone());
+    let reading = Reading {
+        tool: "read_file",
+        posture: Posture::Ask,
+        attended: true,
+        granted: &[],
+    };
+    let border = boot.policy().map(|policy| policy.border(&scope, reading));
+    border.unwrap_or_default()
+}
+
+/// Folders of the person's own skills, whose texts name files beside them. Those of a project lie in the project.
+pub fn own_skills(boot: &Boot) -> Vec<PathBuf> {
+    let sources = crew::settings(&boot.loaded, &boot.places).skills.sources;
+    let own = sources.into_iter().filter(|source| match source.owner {
+        Owner::Person => true,
+        Owner::Project { .. } => false,
+    });
+    own.map(|source| source.path).collect()
+}
+
+/// Each path as it is named and as it is without symlinks.
+fn real(paths: Vec<PathBuf>) -> Vec<PathBuf> {
+    let mut all: Vec<PathBuf> = paths
+        .iter()
+        .map(|path| ostler_host::real_path(path))
+        .collect();
+    all.extend(paths);
+    all.sort();
+    all.dedup();
+    all
+}

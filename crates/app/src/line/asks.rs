@@ -1,0 +1,100 @@
+//! Questions between the lines. On a terminal the line to answer on is printed a moment after the question, and what was
+//! typed before it is no answer; a script's next line is the answer.
+
+use super::typed::Said;
+use super::{Shown, Talk, as_command};
+use crate::asking::{self, Question};
+use ostler_wire::{Ask, Op};
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::time::Instant;
+
+impl Shown {
+    /// No question stands there any more; which one did.
+    pub fn close_question(&mut self) -> Option<Arc<Ask>> {
+        self.confirming = None;
+        self.invitation = None;
+        self.ask.take()
+    }
+}
+
+impl Talk {
+    /// Prints a question.
+    pub(super) fn put(&mut self, asked: &Question) -> io::Result<()> {
+        self.lines.set_aside();
+        let mut err = io::stderr();
+        write!(err, "{}", asked.text)?;
+        match self.lines.by_hand {
+            true => {
+                let at = Instant::now() + asking::GUARD;
+                self.shown.invitation = Some((at, asked.invitation.clone()));
+            }
+            false => write!(err, "{}", asked.invitation)?,
+        }
+        err.flush()
+    }
+
+    /// The question could be read: here is the line to answer on.
+    pub(super) fn open_question(&mut self) -> io::Result<()> {
+        if let Some((_, invitation)) = self.shown.invitation.take() {
+            self.lines.open(Instant::now());
+            let mut err = io::stderr();
+            write!(err, "{invitation}")?;
+            err.flush()?;
+        }
+        Ok(())
+    }
+
+    /// A line while a question stands there. A command is not the answer to it.
+    pub(super) async fn answer(&mut self, ask: &Arc<Ask>, said: Said) -> anyhow::Result<()> {
+        let is_command = |line: &str| line.starts_with('/') && self.lines.by_hand;
+        let line = match said {
+            Said::Line(line) | Said::Early(line) => line,
+            Said::NoAnswer(line) if is_command(line.trim()) => line,
+            Said::NoAnswer(line) => return self.refuse_line(ask, &line),
+            Said::Over => String::new(),
+        };
+        if is_command(line.trim())
+            && let Some(line) = as_command(line.trim())
+        {
+            return self.send(Op::Command { line }).await;
+        }
+        if let Some(choice) = self.shown.confirming.take() {
+            return match asking::is_yes(&line) {
+                true => self.send_answer(asking::take(ask, &choice)).await,
+                false => self.ask_again(ask),
+            };
+        }
+        match asking::to_confirm(ask, &line).filter(|_| self.lines.by_hand) {
+            Some(choice) => {
+                self.shown.confirming = Some(choice.clone());
+                Ok(self.put(&asking::confirmation(choice, self.language))?)
+            }
+            None => self.send_answer(asking::answer(ask, &line)).await,
+        }
+    }
+
+    async fn send_answer(&mut self, op: Op) -> anyhow::Result<()> {
+        self.shown.close_question();
+        self.send(op).await
+    }
+
+    /// Puts the same question again, below what was said meanwhile.
+    fn ask_again(&mut self, ask: &Arc<Ask>) -> anyhow::Result<()> {
+        self.shown.confirming = None;
+        Ok(self.put(&asking::question(ask, self.language))?)
+    }
+
+    /// A line that was not typed as the answer. Words wait for the next prompt, as those that are typed ahead do.
+    fn refuse_line(&mut self, ask: &Arc<Ask>, line: &str) -> anyhow::Result<()> {
+        if line.trim().is_empty() {
+            return Ok(());
+        }
+        let mut err = io::stderr();
+        writeln!(err, "{}", asking::no_answer(line, self.language))?;
+        if !asking::is_answer(ask, line) {
+            self.lines.keep(line);
+        }
+        self.ask_again(ask)
+    }
+}

@@ -1,0 +1,113 @@
+//! The git folders of a project: what no command may change in them, because git runs what it names, and what git writes
+//! outside of the project. Reads the disk, changes nothing.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Of a git folder, because git runs what they name, or looks for that where they point.
+const PROTECTED: [&str; 3] = ["hooks", "config", "commondir"];
+/// Of a git folder, if it is there: git reads a new one only when `config` says so.
+const WORKTREE: &str = "config.worktree";
+/// Most bytes of a `.git` file and of those it leads to.
+const MAX_POINTER: u64 = 16 << 10;
+
+/// The git folder of the root, which a worktree has elsewhere.
+#[derive(Debug, Default, PartialEq)]
+pub struct Git {
+    pub protect: Vec<PathBuf>,
+    /// What git writes for a worktree outside of the root.
+    pub writable: Vec<PathBuf>,
+}
+
+impl Git {
+    /// Nothing where there is none yet: `git init` is to work.
+    pub fn of(root: &Path) -> Self {
+        let dot = root.join(".git");
+        if dot.is_dir() {
+            return Self {
+                protect: in_git(&dot),
+                writable: Vec::new(),
+            };
+        }
+        let Some(pointed) = pointer(&dot, "gitdir:") else {
+            return Self::default();
+        };
+        let mut protect = vec![dot.clone()];
+        let folder = root.join(pointed);
+        protect.extend(in_git(&folder));
+        let Some(common) = pointer(&folder.join("commondir"), "") else {
+            return Self {
+                protect,
+                writable: Vec::new(),
+            };
+        };
+        let common = folder.join(common);
+        protect.extend(in_git(&common));
+        // Anybody can write a file that points somewhere; only a worktree's folder points back.
+        let back = pointer(&folder.join("gitdir"), "");
+        let real = |path: &Path| path.canonicalize().ok();
+        let is_ours = back.and_then(|back| real(&folder.join(back))) == real(&dot)
+            && real(&folder).is_some_and(|f| f.ancestors().nth(2) == real(&common).as_deref());
+        Self {
+            protect,
+            writable: if is_ours { vec![common] } else { Vec::new() },
+        }
+    }
+}
+
+fn in_git(folder: &Path) -> Vec<PathBuf> {
+    let own = Some(folder.join(WORKTREE)).filter(|path| path.exists());
+    let paths = PROTECTED.map(|name| folder.join(name));
+    paths.into_iter().chain(own).collect()
+}
+
+/// The path in a small file of one line.
+fn pointer(file: &Path, prefix: &str) -> Option<PathBuf> {
+    let meta = fs::symlink_metadata(file).ok()?;
+    if !meta.is_file() || meta.len() > MAX_POINTER {
+        return None;
+    }
+    let text = fs::read_to_string(file).ok()?;
+    let path = text.strip_prefix(prefix)?.trim();
+    (!path.is_empty()).then(|| path.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_git_folder_of_a_worktree_is_found_and_a_forged_one_is_not_opened() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        let put = |name: &str, text: &str| {
+            let path = top.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        let shown = |paths: Vec<PathBuf>| -> Vec<String> {
+            let real = paths
+                .iter()
+                .map(|p| p.canonicalize().unwrap_or_else(|_| p.clone()));
+            real.map(|p| p.strip_prefix(&top).unwrap().display().to_string())
+                .collect()
+        };
+        put("main/.git/config", "");
+        put("main/.git/worktrees/w/commondir", "../..\n");
+        let back = top.join("w/.git").display().to_string();
+        put("main/.git/worktrees/w/gitdir", &back);
+        let folder = top.join("main/.git/worktrees/w").display().to_string();
+        put("w/.git", &format!("gitdir: {folder}\n"));
+        put("forged/.git", &format!("gitdir: {folder}\n"));
+        put("none/file", "");
+        assert_eq!(
+            shown(Git::of(&top.join("main")).protect),
+            ["main/.git/hooks", "main/.git/config", "main/.git/commondir"]
+        );
+        let git = Git::of(&top.join("w"));
+        assert!(shown(git.protect).contains(&"main/.git/config".to_owned()));
+        assert_eq!(shown(git.writable), ["main/.git"]);
+        assert_eq!(Git::of(&top.join("forged")).writable, [] as [PathBuf; 0]);
+        assert_eq!(Git::of(&top.join("none")), Git::default());
+    }
+}

@@ -1,0 +1,236 @@
+//! What commands leave behind for the person, or for later: temporary files, repositories, processes that write when
+//! nobody looks, and answers to our own questions.
+
+use super::{Ran, layer, run, skipped};
+use crate::common::Scene;
+use ostler_host::sandbox::Layer;
+use ostler_testkit::{Kind, Step};
+use serde_json::{Value, json};
+
+const LAYERS: [&str; 2] = ["namespaces", "landlock"];
+
+fn layers() -> Vec<&'static str> {
+    match layer() {
+        None => Vec::new(),
+        Some(Layer::Landlock) => vec!["landlock"],
+        Some(Layer::Namespaces | Layer::Bubblewrap) => LAYERS.to_vec(),
+    }
+}
+
+fn config(layer: &str) -> String {
+    format!("[sandbox]\nbash = 'require'\nlayer = '{layer}'\n")
+}
+
+/// Runs these calls one after the other and gives what the model read.
+fn calls(scene: &Scene, calls: &[(&str, Value)]) -> Vec<String> {
+    for (tool, args) in calls {
+        scene.server.push(Step::answer().call(tool, args.clone()));
+    }
+    scene.server.push(Step::answer().text("ok"));
+    scene.ostler(["exec", "--yolo", "-p", "go"]).output().ok();
+    let results = scene.server.request(calls.len()).tool_results();
+    results.into_iter().map(|(_, text, _)| text).collect()
+}
+
+fn bash(command: &str) -> (&'static str, Value) {
+    ("bash", json!({ "command": command }))
+}
+
+/// File tools and commands mean the same file by `/tmp/x`, nobody else sees it, and it goes with the session.
+#[test]
+fn a_session_has_a_tmp_of_its_own() {
+    if layer() != Some(Layer::Namespaces) {
+        return skipped("only mounts give a session a /tmp of its own");
+    }
+    let scene = Scene::with_config(Kind::Chat, &config("namespaces"), []);
+    let name = format!("ostler-trace-{}", std::process::id());
+    let outside = std::path::Path::new("/tmp").join(&name);
+    std::fs::write(&outside, "of-the-person").expect("a file");
+    let told = calls(
+        &scene,
+        &[
+            (
+                "write_file",
+                json!({"path": "/tmp/a/from-tool", "content": "tool\n"}),
+            ),
+            bash("cat /tmp/a/from-tool; echo $TMPDIR; echo command > /var/tmp/from-command"),
+            ("read_file", json!({"path": "/tmp/from-command"})),
+            bash(&format!("cat /tmp/{name}")),
+            bash(&format!(
+                "echo evil > /tmp/{name}; f=$(mktemp); echo $f; ls /tmp"
+            )),
+            ("bash", json!({"command": "pwd; ls", "cwd": "/tmp/a"})),
+        ],
+    );
+    let kept = std::fs::read_to_string(&outside).expect("it stays");
+    std::fs::remove_file(&outside).expect("removed");
+    assert_eq!(told[1], "tool\n/tmp", "{told:#?}");
+    assert!(told[2].contains("command"), "{told:#?}");
+    assert!(told[3].contains("a /tmp of their own"), "{told:#?}");
+    assert!(!told[3].contains("of-the-person"), "{told:#?}");
+    assert_eq!(kept, "of-the-person");
+    assert_eq!(told[5], "/tmp/a\nfrom-tool", "{told:#?}");
+    let base = std::env::temp_dir();
+    let scenes = scene.space.root().parent().expect("a folder").to_owned();
+    for folder in [base, scenes.join("tmp")] {
+        let left = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+        let left: Vec<_> = left
+            .filter(|entry| entry.path().join("tmp/a/from-tool").exists())
+            .collect();
+        assert!(left.is_empty(), "{left:?}");
+    }
+}
+
+/// The next `git status` of the person runs nothing that a command wrote.
+#[test]
+fn repositories_of_commands_run_nothing_afterwards() {
+    let nested = "git init -q sub && git -C sub -c user.email=a@b -c user.name=a commit -q --allow-empty -m x && git -C sub config core.fsmonitor 'touch ../../escaped; false' && git update-index --add --cacheinfo 160000,$(git -C sub rev-parse HEAD),sub";
+    let hook = "git init -q hooked && printf '#!/bin/sh\\ntouch ../../escaped\\n' > hooked/.git/hooks/post-checkout && chmod +x hooked/.git/hooks/post-checkout";
+    let broken = "mkdir -p objects refs && echo 'ref: refs/heads/main' > HEAD && printf '[core]\\n\\tbare = false\\n\\tworktree = .\\n\\tfsmonitor = touch ../escaped; false\\n' > config && mv .git/HEAD .git/HEAD.away";
+    let plain = "git init -q fine && git -C fine config user.name A && git -C fine remote add origin https://example.com/x";
+    for layer in layers() {
+        let set_up = |scene: &Scene| {
+            scene.space.write("README", "hello");
+            scene.space.git_init();
+        };
+        let Ran { scene, told, data } =
+            run(&config(layer), &[], set_up, &[nested, hook, plain, broken]);
+        let path = scene.space.root().join("sub/.git/config");
+        let text = std::fs::read_to_string(&path).expect("settings");
+        assert!(!text.contains("fsmonitor"), "{layer}: {text} {told:#?}");
+        // With a loaded machine the next result says it.
+        let all = told.join("\n");
+        assert!(
+            all.contains("sub/.git/config was put back"),
+            "{layer}: {told:#?}"
+        );
+        let kept = |data: &Value| data["protected"][0]["kept"].is_string();
+        assert!(data.iter().any(kept), "{layer}: {data:?}");
+        assert!(
+            !scene.space.exists("hooked/.git/hooks/post-checkout"),
+            "{layer}: {told:#?}"
+        );
+        assert!(
+            scene.space.read("fine/.git/config").contains("example.com"),
+            "{layer}"
+        );
+        assert!(!all.contains("fine/.git"), "{layer}: {told:#?}");
+        for folder in ["sub", "hooked", "."] {
+            let status = std::process::Command::new("git")
+                .args(["status", "--short"])
+                .current_dir(scene.space.root().join(folder))
+                .output();
+            assert!(status.is_ok());
+        }
+        let top = scene.space.root().parent().expect("a folder");
+        for place in [top, scene.space.root()] {
+            assert!(!place.join("escaped").exists(), "{layer}: {told:#?}");
+        }
+    }
+}
+
+/// Settings of submodules are settings of git.
+#[test]
+fn submodules_keep_their_settings() {
+    for layer in layers() {
+        let set_up = |scene: &Scene| {
+            scene.space.write("README", "hello");
+            scene.space.git_init();
+            for (name, text) in [
+                ("HEAD", "ref: refs/heads/main\n"),
+                ("config", "[core]\n\trepositoryformatversion = 0\n"),
+                ("objects/x", ""),
+                ("refs/heads/x", ""),
+            ] {
+                scene.space.write(format!(".git/modules/lib/{name}"), text);
+            }
+        };
+        let commands = [
+            "printf '[core]\\n\\tsshCommand = evil\\n' >> .git/modules/lib/config",
+            "mkdir -p .git/modules/lib/hooks; echo evil > .git/modules/lib/hooks/post-checkout",
+        ];
+        let Ran { scene, told, .. } = run(&config(layer), &[], set_up, &commands);
+        let text = scene.space.read(".git/modules/lib/config");
+        assert!(!text.contains("evil"), "{layer}: {text} {told:#?}");
+        assert!(
+            !scene.space.exists(".git/modules/lib/hooks/post-checkout"),
+            "{layer}: {told:#?}"
+        );
+    }
+}
+
+/// What a command left running writes while nobody looks, and the session ends.
+#[test]
+fn what_is_written_between_commands_is_put_back() {
+    for layer in layers() {
+        let scene = Scene::with_config(Kind::Chat, &config(layer), []);
+        scene.space.write("README", "hello");
+        scene.space.git_init();
+        let before = scene.space.read(".git/config");
+        // It writes when it is told to, which the second command does, and says so when it has.
+        let left = "mkfifo go; (setsid sh -c 'read x < go; echo evil > ostler.toml; echo evil > .mcp.json; echo evil > .git/hooks/pre-commit; echo evil >> .git/config; : > done; exec sleep 600' > /dev/null 2>&1 &)";
+        let wait = "echo x > go; while ! test -e done; do sleep 0.01; done; rm -f done";
+        let late = "(setsid sh -c 'while test -e stay; do sleep 0.01; done; echo evil > ostler.toml; exec sleep 600' > /dev/null 2>&1 &)";
+        let told = calls(&scene, &[bash(left), bash(wait), bash(late), bash("true")]);
+        for name in ["ostler.toml", ".mcp.json", ".git/hooks/pre-commit"] {
+            assert!(!scene.space.exists(name), "{layer} {name}: {told:#?}");
+        }
+        assert_eq!(
+            scene.space.read(".git/config"),
+            before,
+            "{layer}: {told:#?}"
+        );
+    }
+}
+
+/// A question of ours is answered by the person, never by the command it is about: not through a terminal, a socket, a
+/// pipe or the memory of ours.
+#[test]
+fn a_command_cannot_answer_for_the_person() {
+    for layer in layers() {
+        let scene = Scene::with_config(Kind::Chat, &config(layer), []);
+        let try_all = r#"
+            parent=$(awk '/^PPid/{print $2}' /proc/self/status)
+            for p in 1 $parent $(ls /proc | grep '^[0-9]*$'); do
+                grep -q ostler /proc/$p/comm 2>/dev/null || continue
+                for fd in 0 1 2 3 4 5 6 7 8 9 10 11 12; do
+                    (printf '{"op":"allow"}\ny\n' > /proc/$p/fd/$fd) 2>/dev/null && readlink /proc/$p/fd/$fd | grep -v '^/dev/null' | sed 's/^/wrote /'
+                done
+                (cat /proc/$p/environ) 2>/dev/null | grep -q KEY && echo environ
+                (: > /proc/$p/mem) 2>/dev/null && echo mem
+            done
+            (echo y > /dev/tty) 2>/dev/null && echo tty
+            for s in $(find "$HOME" "$OSTLER_HOME" /run /tmp -type s 2>/dev/null); do
+                python3 -c "import socket; s = socket.socket(socket.AF_UNIX); s.connect('$s')" 2>/dev/null && echo "socket $s"
+            done
+            for f in $(find "$OSTLER_HOME" -type p 2>/dev/null); do echo "pipe $f"; done
+            grep -c LISTEN /proc/net/unix 2>/dev/null | sed 's/^/listens /'
+            true
+        "#;
+        scene
+            .server
+            .push(Step::answer().call("bash", json!({"command": try_all})));
+        scene.server.push(Step::answer().text("ok"));
+        let ops = json!({"op": "prompt", "text": "go"}).to_string();
+        let out = scene
+            .ostler([
+                "exec",
+                "--yolo",
+                "--input-format",
+                "stream-json",
+                "--format",
+                "stream-json",
+            ])
+            .stdin(format!("{ops}\n"))
+            .output();
+        let results = scene.server.request(1).tool_results();
+        let told = &results
+            .first()
+            .unwrap_or_else(|| panic!("{}", out.stderr))
+            .1;
+        for way in ["wrote ", "environ", "mem", "tty", "socket ", "pipe "] {
+            let found: Vec<&str> = told.lines().filter(|line| line.starts_with(way)).collect();
+            assert_eq!(found, [] as [&str; 0], "{layer}: {told}");
+        }
+    }
+}

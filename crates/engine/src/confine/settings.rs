@@ -1,0 +1,71 @@
+//! What commands may touch, as the binary settles it for a session: plain data.
+
+use ostler_host::Scratch;
+use ostler_host::sandbox::Policy;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SandboxMode {
+    /// Where the system can; elsewhere commands run without, and the person is told once.
+    Enforce,
+    /// No command runs where the system cannot.
+    Require,
+    #[default]
+    Off,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct SandboxSettings {
+    pub mode: SandboxMode,
+    /// What holds for every command. Temporary files, caches and what readers see are added for each of them.
+    pub policy: Policy,
+    /// Of `policy.forbid_read`, what no grant opens.
+    pub sealed: Vec<PathBuf>,
+    /// Our own program, which has `CONNECT_MODE`.
+    pub program: Option<PathBuf>,
+    /// The person's caches of downloads, writable for a command that can reach a host.
+    pub downloads: Vec<PathBuf>,
+    /// Caches that commands have for themselves.
+    pub caches: Option<Caches>,
+    /// What a command sees that only reads.
+    pub reader: Reader,
+    /// Where commands put their temporary files.
+    pub temp: Option<Temp>,
+}
+
+/// Caches of the commands of one project, so that none of them can change what the person's own tools run later.
+#[derive(Clone, Debug, Default)]
+pub struct Caches {
+    pub folder: PathBuf,
+    /// Variables by which tools find theirs, and where in the folder.
+    pub variables: Vec<(String, PathBuf)>,
+}
+
+/// What is seen by a command that runs unasked because it only reads.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reader {
+    /// The home that is empty but for `shown`; `None` where the project is the home or holds it.
+    pub home: Option<PathBuf>,
+    /// Toolchains and configuration below the home.
+    pub shown: Vec<PathBuf>,
+    /// Credentials that would be seen otherwise.
+    pub hidden: Vec<PathBuf>,
+}
+
+/// The folder for temporary files of this run.
+#[derive(Clone, Debug)]
+pub struct Temp {
+    pub scratch: Arc<Scratch>,
+    /// Commands see it as `/tmp`. Otherwise at its own path, in `TMPDIR`.
+    pub is_tmp: bool,
+}
+
+impl SandboxSettings {
+    /// The folder that commands see as `/tmp`, where they do.
+    pub fn seen_as_tmp(&self) -> Option<PathBuf> {
+        let temp = self.temp.as_ref().filter(|temp| temp.is_tmp);
+        let temp = temp.filter(|_| self.mode != SandboxMode::Off);
+        temp.map(|temp| temp.scratch.folder())
+    }
+}

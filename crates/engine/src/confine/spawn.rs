@@ -1,0 +1,136 @@
+//! The one place of the engine that starts programs: it prepares the sandbox, puts it on and spawns. Who may run a program at
+//! all is decided elsewhere; `cargo xtask tidy` finds every other place that spawns.
+
+use super::{
+    Commons, Confined, Outcome, SandboxMode, SandboxSettings, Terms, environment, prepare,
+};
+use crate::artifacts::Artifacts;
+use crate::policy::Policy;
+use crate::tool::{Context, ToolError};
+use ostler_host::{Command, Host, Process, sandbox};
+use ostler_wire::Why;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What starting a program takes from its session.
+#[derive(Clone)]
+pub struct Services {
+    pub host: Arc<dyn Host>,
+    pub sandbox: SandboxSettings,
+    pub commons: Arc<Commons>,
+    /// Its rules about hosts bind the proxy.
+    pub policy: Arc<Policy>,
+    /// Hosts that may be reached although their address is private.
+    pub allow_private: Vec<String>,
+    /// Where a changed protected file is kept before it is put back; `None` keeps none.
+    pub artifacts: Option<Artifacts>,
+    pub call_id: String,
+    /// The project, in which repositories that a command made are looked for afterwards.
+    pub root: Option<PathBuf>,
+    pub user_home: Option<PathBuf>,
+}
+
+impl Services {
+    /// For programs that no call of a session starts. They share no network with commands and reach no single hosts.
+    pub fn without_session(host: Arc<dyn Host>, sandbox: SandboxSettings) -> Self {
+        Self {
+            host,
+            sandbox,
+            commons: Arc::default(),
+            policy: Arc::default(),
+            allow_private: Vec::new(),
+            artifacts: None,
+            call_id: String::new(),
+            root: None,
+            user_home: None,
+        }
+    }
+}
+
+impl From<&Context> for Services {
+    fn from(cx: &Context) -> Self {
+        Self {
+            host: cx.host.clone(),
+            sandbox: cx.settings.sandbox.clone(),
+            commons: cx.commons.clone(),
+            policy: cx.guard.policy.clone(),
+            allow_private: cx.settings.allow_private.clone(),
+            artifacts: Some(cx.artifacts.clone()),
+            call_id: cx.call_id.clone(),
+            root: Some(cx.scope.root.clone()),
+            user_home: cx.scope.user_home.clone(),
+        }
+    }
+}
+
+/// A program that runs.
+pub struct Spawned {
+    pub process: Process,
+    /// To be ended with the program: it puts back what was changed against the rules.
+    pub confined: Option<Box<Confined>>,
+    /// Why it runs without a sandbox although one is wanted.
+    pub missing: Option<Why>,
+}
+
+/// Why a program did not start.
+#[derive(Debug)]
+pub enum SpawnError {
+    /// One is required, and it is switched off.
+    Off,
+    /// The sandbox could not be made.
+    Sandbox(sandbox::Error),
+    /// What was granted makes no sense, or the runtime ends.
+    Terms(ToolError),
+    Host(ostler_host::Error),
+}
+
+impl From<SpawnError> for ToolError {
+    fn from(error: SpawnError) -> Self {
+        match error {
+            SpawnError::Off => Self::new("sandbox_unavailable", "Not run: the sandbox is off."),
+            SpawnError::Sandbox(error @ sandbox::Error::Unavailable { .. }) => {
+                Self::new("sandbox_unavailable", format!("Not run: {error}."))
+            }
+            SpawnError::Sandbox(
+                error @ (sandbox::Error::Path { .. }
+                | sandbox::Error::Conflict { .. }
+                | sandbox::Error::TooMany { .. }
+                | sandbox::Error::Network { .. }
+                | sandbox::Error::Kernel { .. }),
+            ) => Self::new("sandbox_error", format!("Not run: {error}.")),
+            SpawnError::Terms(error) => error,
+            SpawnError::Host(error) => Self::new(error.code(), format!("{error}.")),
+        }
+    }
+}
+
+/// Starts a program under the session's settings and these terms. The sandbox it is to run in is made here and only here:
+/// one that `command` brings along is replaced.
+pub async fn spawn(
+    services: &Services,
+    mut command: Command,
+    terms: &Terms,
+) -> Result<Spawned, SpawnError> {
+    command.sandbox = None;
+    if terms.read_only {
+        environment::make_reader(&mut command.env);
+    }
+    let outcome = Box::pin(prepare(services, &command, terms)).await?;
+    let (confined, missing) = match outcome {
+        Outcome::Free => match services.sandbox.mode {
+            SandboxMode::Require => return Err(SpawnError::Off),
+            SandboxMode::Enforce | SandboxMode::Off => (None, None),
+        },
+        Outcome::Unavailable(why) => (None, Some(why)),
+        Outcome::Confined(confined) => {
+            confined.put_on(&mut command);
+            (Some(confined), None)
+        }
+    };
+    let process = services.host.spawn(command).await;
+    Ok(Spawned {
+        process: process.map_err(SpawnError::Host)?,
+        confined,
+        missing,
+    })
+}

@@ -1,0 +1,78 @@
+//! What a call is about, in the words of a question.
+
+use super::Prepared;
+use crate::cut::clip;
+use crate::desk::Desk;
+use ostler_wire::{Access, Word};
+
+/// Characters of an address that are shown; of a longer one, its beginning and its end.
+const MAX_ADDRESS: usize = 600;
+const MAX_ADDRESS_HEAD: usize = 300;
+const MAX_ADDRESS_TAIL: usize = 200;
+/// Characters of a fact's name that are shown.
+const MAX_NAME: usize = 80;
+
+/// An address as it is, or without its middle where it is very long.
+fn shorten(text: &str) -> String {
+    let count = text.chars().count();
+    if count <= MAX_ADDRESS {
+        return text.to_owned();
+    }
+    let head: String = text.chars().take(MAX_ADDRESS_HEAD).collect();
+    let tail: String = text.chars().skip(count - MAX_ADDRESS_TAIL).collect();
+    format!("{head} […{count} characters…] {tail}")
+}
+
+/// What a call is about, for people.
+pub fn subject(desk: &Desk, prepared: &Prepared) -> String {
+    let name = prepared.tool.name();
+    let runs = |access: &Access| matches!(access, Access::Run(_));
+    // A command is shown whole, as it will run: redirections and all.
+    let said = |keys: &[&str]| {
+        let mut keys = keys.iter();
+        keys.find_map(|key| prepared.args.get(key)?.as_str())
+    };
+    let written = said(&["command", "cmd", "script", "text"]);
+    if let (true, Some(command)) = (prepared.accesses.iter().any(runs), written) {
+        // The same words do something else in another folder.
+        let folder = said(&["cwd", "workdir", "directory"]);
+        let folder = folder.filter(|folder| desk.scope.root != desk.scope.root.join(folder));
+        let place = folder.map_or(String::new(), |folder| format!("[in {folder}] "));
+        return format!("{name}: {place}{command}");
+    }
+    let parts: Vec<String> = prepared
+        .accesses
+        .iter()
+        .map(|access| match access {
+            Access::Read(path) | Access::Write(path) => desk.scope.shown(path),
+            Access::Run(segments) => {
+                let texts: Vec<&str> = segments.iter().map(|s| s.text.as_str()).collect();
+                texts.join("; ")
+            }
+            // What an address or a search says leaves the machine with it.
+            Access::Net(host) => match said(&["url", "query"]) {
+                Some(sent) => shorten(sent),
+                None => host.clone(),
+            },
+            Access::Mcp { server, tool, .. } => format!("{server} {tool}"),
+            Access::Job(id) => id.clone(),
+            // Who says yes has to see to what.
+            Access::Delegate { role, .. } => match said(&["prompt", "task", "name"]) {
+                Some(what) => format!("{role}: {what}"),
+                None => role.clone(),
+            },
+            Access::History => desk.manner.language.say(Word::AllHistory).into(),
+            Access::Memory => {
+                // Nobody knows a fact by its id.
+                let known = said(&["id"]).and_then(|id| desk.manner.mind.memory.read(id).ok());
+                let name = known.as_ref().map(|fact| fact.name.as_str());
+                let name = name.or_else(|| said(&["name", "id"]));
+                name.map_or_else(|| "memory".into(), |name| clip(name, MAX_NAME))
+            }
+        })
+        .collect();
+    match parts.is_empty() {
+        true => name.to_owned(),
+        false => format!("{name}: {}", parts.join(", ")),
+    }
+}

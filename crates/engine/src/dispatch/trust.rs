@@ -1,0 +1,123 @@
+//! Whether a server's tool that only says itself that it reads may be used while planning: the person decides, and the answer
+//! can be kept.
+
+use super::permit::{commit_approval, planning};
+use super::subject::subject;
+use super::{Prepared, never_ran};
+use crate::commands;
+use crate::desk::Desk;
+use crate::inbox::{Inbox, Stopped};
+use crate::log::LogError;
+use crate::mcp::{Fleet, Kept, Trust};
+use crate::tool::ToolError;
+use ostler_wire::{Ask, AskKind, Body, Choice, Notice, Word};
+use std::sync::Arc;
+
+/// Only the person can say that somebody else's tool reads only.
+pub async fn ask_trust(
+    desk: &mut Desk,
+    inbox: &mut Inbox,
+    prepared: &Prepared,
+) -> Result<Result<(), ToolError>, LogError> {
+    let name = prepared.tool.name();
+    if !desk.manner.interactive {
+        let why = "it only says itself that it reads, and nobody can be asked";
+        return Ok(Err(planning(prepared, why)));
+    }
+    let keeping = keeping(desk, name);
+    let ask = Ask {
+        kind: AskKind::Trust,
+        subject: desk
+            .manner
+            .language
+            .fill(Word::TrustAsk, &[&subject(desk, prepared)]),
+        tool: Some(name.to_owned()),
+        options: trust_options(desk, name, keeping.as_ref()),
+        ..Ask::default()
+    };
+    let Ok(mut answer) = commands::ask(desk, inbox, ask).await else {
+        return Ok(Err(never_ran()));
+    };
+    let mut saved = None;
+    if answer.choice == "always" {
+        answer.choice = "session".into();
+        if let Some(keeping) = keeping {
+            saved = keep_trust(desk, inbox, keeping).await?;
+        }
+        if saved.is_some() {
+            answer.choice = "always".into();
+        }
+    }
+    commit_approval(desk, prepared, &answer, (None, saved))?;
+    Ok(match answer.choice.as_str() {
+        "once" => Ok(()),
+        "session" | "always" => {
+            desk.standing.trusted.push(name.to_owned());
+            Ok(())
+        }
+        _ => Err(planning(prepared, "the person does not trust it")),
+    })
+}
+
+/// A server's tool whose trust can be kept, and where.
+struct Keeping {
+    servers: Arc<Fleet>,
+    kept: Arc<Kept>,
+    tool: String,
+    place: String,
+}
+
+fn keeping(desk: &Desk, name: &str) -> Option<Keeping> {
+    let servers = desk.shop.servers.clone()?;
+    let (kept, tool) = servers.owner(name)?;
+    let place = servers.trust_place(&kept)?;
+    Some(Keeping {
+        servers,
+        kept,
+        tool,
+        place,
+    })
+}
+
+fn trust_options(desk: &Desk, name: &str, keeping: Option<&Keeping>) -> Vec<Choice> {
+    let language = desk.manner.language;
+    let mut options = vec![
+        Choice::new("once", language.say(Word::TrustOnce)),
+        Choice {
+            detail: Some(language.fill(Word::TrustScope, &[name])),
+            ..Choice::new("session", language.say(Word::TrustSession))
+        },
+    ];
+    if let Some(keeping) = keeping {
+        let line = format!("trusted_read_only_tools = [\"{}\"]", keeping.tool);
+        options.push(Choice {
+            detail: Some(language.fill(Word::TrustKeep, &[&line, &keeping.place])),
+            ..Choice::new("always", language.say(Word::TrustAlways))
+        });
+    }
+    options.push(Choice::new("deny", language.say(Word::DenyReason)));
+    options
+}
+
+/// Where the person's word was written. What fails is told, and holds for the session.
+async fn keep_trust(
+    desk: &mut Desk,
+    inbox: &mut Inbox,
+    keeping: Keeping,
+) -> Result<Option<String>, LogError> {
+    let language = desk.manner.language;
+    let saving = tokio::task::spawn_blocking(move || {
+        let tools = [keeping.tool.clone()];
+        keeping.servers.trust(&keeping.kept, &tools, Trust::Yes)
+    });
+    let why = match inbox.attend(saving).await {
+        Ok(Ok(Ok(place))) => return Ok(place),
+        Ok(Ok(Err(why))) => why,
+        Ok(Err(_)) => language.say(Word::SaveLost).into(),
+        Err(Stopped) => language.say(Word::SaveStopped).into(),
+    };
+    desk.commit(vec![Body::Notice(Notice {
+        text: language.fill(Word::McpTrustLost, &[&why]),
+    })])?;
+    Ok(None)
+}

@@ -1,0 +1,63 @@
+//! What the binary implements for the engine: models by name, and where rules are kept and watched.
+
+use crate::policy::Rule;
+use ostler_llm::Target;
+
+/// Turns model references into targets. The binary implements it on the configuration.
+pub trait Models: Send + Sync {
+    /// References to choose from, each with a word about it.
+    fn list(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
+    /// `None` is the default model.
+    fn resolve(&self, reference: Option<&str>) -> Result<Target, String>;
+}
+
+/// Keeps the rules that the person wants to hold for ever. The binary implements it on the configuration.
+pub trait RuleStore: Send + Sync {
+    /// The file that `save` would write to, ready to show. None where that one is not to be written.
+    fn place(&self, keep: Keep) -> Option<String>;
+    /// Adds an allow rule. Where it was written, ready to show.
+    fn save(&self, rule: &str, keep: Keep) -> Result<String, String>;
+}
+
+/// Whose file a rule that outlives the session is written to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// The person's own, for this project.
+    Person,
+    /// The repository's, which others get, too.
+    Repository,
+}
+
+impl Keep {
+    pub const ALL: [Self; 2] = [Self::Person, Self::Repository];
+
+    /// The answer that means it.
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::Person => "always",
+            Self::Repository => "always_project",
+        }
+    }
+
+    pub fn from_id(id: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|keep| keep.id() == id)
+    }
+}
+
+/// Knows when the person tightened the rules while a session runs. The binary implements it on the configuration.
+pub trait RuleWatch: Send + Sync {
+    /// Asked before each turn, so it is cheap when nothing has changed. None when nothing is new.
+    fn news(&self) -> Option<RuleNews>;
+}
+
+/// Rules that hold from the next turn on. What was loosened waits for the next session.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RuleNews {
+    pub deny: Vec<Rule>,
+    pub ask: Vec<Rule>,
+    /// For the person.
+    pub notice: String,
+}

@@ -1,0 +1,455 @@
+//! The table of readers, `readers.txt`, and the reading of a command's words by it: every option is known by its exact
+//! name with what it takes, or the command is no known reader. Pure; the table is read once, when first needed.
+
+use super::word::Word;
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+/// One row: a command by its first words.
+pub struct Reader {
+    pub words: Vec<&'static str>,
+    style: Style,
+    options: HashMap<&'static str, Takes>,
+    pub operands: Operands,
+    /// A further look at the words, by name; see `checks`.
+    pub check: &'static str,
+    tags: Vec<&'static str>,
+    pub yes: Vec<&'static str>,
+    pub no: Vec<&'static str>,
+}
+
+impl Reader {
+    /// It runs or obeys files of the project: settings, toolchain files, manifests.
+    pub fn runs_project_code(&self) -> bool {
+        self.has("code")
+    }
+
+    /// No option of it writes, runs a program or changes what later commands see: a pattern may become any of them.
+    pub fn takes_patterns(&self) -> bool {
+        self.has("globs")
+    }
+
+    /// Its options with whether they take a value, for those who make commands of them.
+    #[cfg(test)]
+    pub fn option_names(&self) -> Vec<(&'static str, bool)> {
+        let takes = |takes: &Takes| matches!(takes.value, Value::Yes | Value::Two);
+        let mut names: Vec<_> = self.options.iter().map(|(n, t)| (*n, takes(t))).collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// It may show what lies below a folder that it is given.
+    pub fn shows_trees(&self) -> bool {
+        self.has("visible")
+            || self.has("deep")
+            || self.options.values().any(|o| o.marks.contains('d'))
+    }
+
+    pub fn has(&self, tag: &str) -> bool {
+        self.tags.contains(&tag)
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Style {
+    /// `-abc`, `-ovalue`, `--long`, `--long=value`, options anywhere before `--`.
+    Posix,
+    /// Options are whole words, with one dash or two.
+    Whole,
+    /// No word is an option.
+    Plain,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Operands {
+    None,
+    /// Files or folders, all of them read.
+    Files,
+    /// At most one file, and no option behind it.
+    One,
+    /// No files.
+    Text,
+    /// A pattern or program unless an option gave it, then files.
+    Pattern,
+    /// No files, and every word known.
+    Known,
+}
+
+#[derive(Clone, Copy)]
+struct Takes {
+    value: Value,
+    /// The value names a file.
+    file: bool,
+    marks: &'static str,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Value {
+    No,
+    /// Attached, or the next word.
+    Yes,
+    /// Attached or absent.
+    Maybe,
+    /// The next two words.
+    Two,
+}
+
+/// A command's words, sorted by the row.
+#[derive(Default)]
+pub struct Sorted<'a> {
+    pub operands: Vec<&'a Word>,
+    /// Options in order, by the name in the table, with the text of their value.
+    pub options: Vec<(&'static str, Option<String>)>,
+    /// Files that options name.
+    pub files: Vec<String>,
+    /// Letters of the options that were given: `d` deep, `h` hidden files too, `p` gives the pattern, `c` shows
+    /// content, `s` shows a summary only, `l` lists.
+    marks: String,
+}
+
+impl Sorted<'_> {
+    pub fn is_marked(&self, mark: char) -> bool {
+        self.marks.contains(mark)
+    }
+
+    pub fn has(&self, option: &str) -> bool {
+        self.options.iter().any(|(name, _)| *name == option)
+    }
+}
+
+static TABLE: LazyLock<HashMap<&'static str, Vec<Reader>>> = LazyLock::new(|| {
+    let mut table: HashMap<&str, Vec<Reader>> = HashMap::new();
+    for reader in rows(include_str!("readers.txt")) {
+        let first = reader.words.first().copied().unwrap_or_default();
+        table.entry(first).or_default().push(reader);
+    }
+    // The longest first words win.
+    for rows in table.values_mut() {
+        rows.sort_by_key(|row| std::cmp::Reverse(row.words.len()));
+    }
+    table
+});
+
+/// The rows whose first word is this.
+pub fn of(name: &str) -> &'static [Reader] {
+    TABLE.get(name).map(Vec::as_slice).unwrap_or_default()
+}
+
+#[cfg(test)]
+pub fn all() -> impl Iterator<Item = &'static Reader> {
+    TABLE.values().flatten()
+}
+
+/// The row whose first words a command has.
+pub fn find(words: &[&Word]) -> Option<(&'static Reader, usize)> {
+    let name = words.first().filter(|w| w.is_sure())?;
+    let fits = |row: &&Reader| {
+        words.len() >= row.words.len()
+            && row
+                .words
+                .iter()
+                .zip(words)
+                .all(|(want, have)| have.is_sure() && have.text == *want)
+    };
+    let row = of(&name.text).iter().find(fits)?;
+    Some((row, row.words.len()))
+}
+
+fn rows(text: &'static str) -> Vec<Reader> {
+    let mut out: Vec<Reader> = Vec::new();
+    let mut shared: HashMap<&str, &str> = HashMap::new();
+    for line in text.lines() {
+        let line = line.trim_end();
+        let Some((key, rest)) = line.trim_start().split_once(' ') else {
+            continue;
+        };
+        match key {
+            "#" => {}
+            "set" => shared.extend(rest.split_once(' ')),
+            "reader" => out.push(Reader::new(rest.split(' ').collect())),
+            "versions" => {
+                for (name, flags) in rest.split(' ').filter_map(|entry| entry.split_once(':')) {
+                    out.extend(flags.split(',').map(|flag| Reader {
+                        operands: Operands::None,
+                        ..Reader::new(vec![name, flag])
+                    }));
+                }
+            }
+            _ => {
+                if let Some(row) = out.last_mut() {
+                    row.extend(key, rest, &shared);
+                }
+            }
+        }
+    }
+    out
+}
+
+impl Reader {
+    fn new(words: Vec<&'static str>) -> Self {
+        Self {
+            words,
+            style: Style::Posix,
+            options: HashMap::new(),
+            operands: Operands::Files,
+            check: "",
+            tags: Vec::new(),
+            yes: Vec::new(),
+            no: Vec::new(),
+        }
+    }
+
+    fn extend(&mut self, key: &str, rest: &'static str, shared: &HashMap<&str, &'static str>) {
+        match key {
+            "options" => {
+                for token in rest.split(' ').filter(|t| !t.is_empty()) {
+                    match token.strip_prefix('$').and_then(|name| shared.get(name)) {
+                        Some(list) => self.options.extend(list.split(' ').filter_map(option)),
+                        None => self.options.extend(option(token)),
+                    }
+                }
+            }
+            "style" => {
+                self.style = match rest {
+                    "whole" => Style::Whole,
+                    "plain" => Style::Plain,
+                    _ => Style::Posix,
+                }
+            }
+            "operands" => {
+                self.operands = match rest {
+                    "files" => Operands::Files,
+                    "one" => Operands::One,
+                    "text" => Operands::Text,
+                    "pattern" => Operands::Pattern,
+                    "known" => Operands::Known,
+                    _ => Operands::None,
+                }
+            }
+            "check" => self.check = rest,
+            "tags" => self.tags.extend(rest.split(' ')),
+            "yes" => self.yes.push(rest),
+            "no" => self.no.push(rest),
+            _ => {}
+        }
+    }
+
+    /// The arguments by this row; `None` where one of them is not known to be harmless.
+    pub fn sort<'a>(&self, args: &[&'a Word]) -> Option<Sorted<'a>> {
+        if args.iter().any(|a| a.odd) {
+            return None;
+        }
+        let mut out = Sorted::default();
+        let mut rest = args.iter().copied();
+        let mut ended = self.style == Style::Plain;
+        while let Some(word) = rest.next() {
+            if !ended && word.is_sure() && word.text == "--" {
+                ended = true;
+            } else if !ended && self.is_option(word)? {
+                if self.operands == Operands::One && !out.operands.is_empty() {
+                    return None;
+                }
+                self.take(&word.text, &mut rest, &mut out)?;
+            } else {
+                out.operands.push(word);
+            }
+        }
+        self.operands_fit(&out).then_some(out)
+    }
+
+    /// Whether a word is an option; `None` where it may become one that is not known.
+    fn is_option(&self, word: &Word) -> Option<bool> {
+        let open = self.takes_patterns() || self.options.is_empty() && self.has("free");
+        match word.is_sure() {
+            true => Some(word.text.len() > 1 && word.text.starts_with('-')),
+            false if (word.may_be_option() || word.many) && !open => None,
+            false if word.brace && word.text.starts_with('-') => None,
+            false => Some(false),
+        }
+    }
+
+    fn operands_fit(&self, sorted: &Sorted<'_>) -> bool {
+        let operands = &sorted.operands;
+        let known = operands.iter().all(|w| w.known && !w.many);
+        match self.operands {
+            Operands::None => operands.is_empty(),
+            Operands::Files => known || self.takes_patterns() && operands.iter().all(|w| w.known),
+            Operands::One => {
+                known && operands.len() <= 1 && !operands.iter().any(|w| w.glob || w.brace)
+            }
+            // What git shows is named by its words.
+            Operands::Text => {
+                self.words.first() != Some(&"git") || operands.iter().all(|w| w.known)
+            }
+            Operands::Known => known && !operands.iter().any(|w| w.glob || w.brace),
+            Operands::Pattern => {
+                let files = match sorted.is_marked('p') {
+                    true => operands.as_slice(),
+                    false => operands.get(1..).unwrap_or_default(),
+                };
+                let first = operands.first().filter(|_| !sorted.is_marked('p'));
+                first.is_none_or(|w| !w.many && !w.brace && !w.glob)
+                    && files.iter().all(|w| w.known)
+            }
+        }
+    }
+
+    fn take<'a>(
+        &self,
+        text: &str,
+        rest: &mut impl Iterator<Item = &'a Word>,
+        out: &mut Sorted<'a>,
+    ) -> Option<()> {
+        if self.style == Style::Whole || text.starts_with("--") {
+            let (name, attached) = match text.split_once('=') {
+                Some((name, value)) => (name, Some(value)),
+                None => (text, None),
+            };
+            return self.took(name, attached, rest, out);
+        }
+        let digits = text.get(1..)?.bytes().all(|b| b.is_ascii_digit());
+        if digits && self.options.contains_key("-#") {
+            return self.took("-#", None, rest, out);
+        }
+        let letters = text.get(1..)?;
+        for (i, letter) in letters.char_indices() {
+            let end = i + letter.len_utf8();
+            let name = format!("-{letter}");
+            let after = letters.get(end..).filter(|v| !v.is_empty());
+            match self.options.get(name.as_str())?.value {
+                Value::No => self.took(&name, None, rest, out)?,
+                Value::Yes | Value::Maybe | Value::Two => {
+                    return self.took(&name, after, rest, out);
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// Notes one option with its value.
+    fn took<'a>(
+        &self,
+        name: &str,
+        attached: Option<&str>,
+        rest: &mut impl Iterator<Item = &'a Word>,
+        out: &mut Sorted<'a>,
+    ) -> Option<()> {
+        let (name, takes) = self.options.get_key_value(name)?;
+        let value = match (takes.value, attached) {
+            (Value::No | Value::Two, Some(_)) => return None,
+            (Value::No, None) | (Value::Maybe, None) => None,
+            (Value::Yes | Value::Maybe, Some(value)) => Some(value.to_owned()),
+            (Value::Yes, None) => Some(one(rest.next()?, takes)?),
+            (Value::Two, None) => {
+                one(rest.next()?, takes)?;
+                Some(one(rest.next()?, takes)?)
+            }
+        };
+        if takes.file {
+            out.files.extend(value.clone());
+        }
+        out.marks.push_str(takes.marks);
+        out.options.push((name, value));
+        Some(())
+    }
+}
+
+/// The text of a word that is one word whatever its value.
+fn one(word: &Word, takes: &Takes) -> Option<String> {
+    let one = !word.many && !word.brace && !word.glob && (word.known || !takes.file);
+    one.then(|| word.text.clone())
+}
+
+/// `-n`, `-n=` with a value, `-n=@` with a file, `-n?` with an attached value or none; then `:` and marks.
+fn option(token: &'static str) -> Option<(&'static str, Takes)> {
+    let (token, marks) = match token.rsplit_once(':') {
+        Some((token, marks)) if !token.is_empty() => (token, marks),
+        Some(_) | None => (token, ""),
+    };
+    let (token, file) = match token.strip_suffix('@') {
+        Some(token) => (token, true),
+        None => (token, false),
+    };
+    let (name, value) = match (token.strip_suffix('='), token.strip_suffix('?')) {
+        (Some(name), _) if name.ends_with('=') => (name.trim_end_matches('='), Value::Two),
+        (Some(name), _) => (name, Value::Yes),
+        (None, Some(name)) if name.len() > 1 => (name, Value::Maybe),
+        (None, Some(_) | None) => (token, Value::No),
+    };
+    let takes = Takes { value, file, marks };
+    (name.len() > 1).then_some((name, takes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_well_formed() {
+        let keys = [
+            "#", "set", "versions", "reader", "options", "style", "operands", "check", "tags",
+            "yes", "no",
+        ];
+        for (n, line) in include_str!("readers.txt").lines().enumerate() {
+            let key = line.trim_start().split(' ').next().unwrap_or_default();
+            assert!(
+                key.is_empty() || keys.contains(&key),
+                "line {}: {line}",
+                n + 1
+            );
+        }
+        for reader in all() {
+            let version = reader.words.len() == 2 && reader.operands == Operands::None;
+            assert!(
+                version || !reader.yes.is_empty(),
+                "{:?} needs an example",
+                reader.words
+            );
+            assert!(
+                super::super::checks::is_known(reader.check),
+                "{}",
+                reader.check
+            );
+            let tags = [
+                "code", "globs", "free", "here", "names", "visible", "deep", "response", "sub",
+            ];
+            assert!(
+                reader.tags.iter().all(|t| tags.contains(t)),
+                "{:?}",
+                reader.words
+            );
+        }
+    }
+
+    #[test]
+    fn options_are_taken_by_their_exact_names() {
+        let row = |text: &'static str| rows(text).remove(0);
+        let grep = row(
+            "reader grep\noptions -n -r:d -e=:p -f=@:p --color? --include= -#\noperands pattern",
+        );
+        for (args, expect) in [
+            ("x a", true),
+            ("-nr x", true),
+            ("-nrex a", true),
+            ("-f.env a", true),
+            ("--color=always x", true),
+            ("--color always x", true),
+            ("--include=*.rs x", true),
+            ("--inc=*.rs x", false),
+            ("-5 x", true),
+            ("-nz x", false),
+            ("-n=1 x", false),
+            ("-e", false),
+            ("-- -z", true),
+        ] {
+            let words: Vec<Word> = args.split(' ').map(Word::plain).collect();
+            let words: Vec<&Word> = words.iter().collect();
+            assert_eq!(grep.sort(&words).is_some(), expect, "{args}");
+        }
+        let words = [Word::plain("-nf.env"), Word::plain("a")];
+        let words: Vec<&Word> = words.iter().collect();
+        let sorted = grep.sort(&words).unwrap();
+        assert_eq!(sorted.files, [".env"]);
+        assert!(sorted.is_marked('p') && !sorted.is_marked('d'));
+    }
+}

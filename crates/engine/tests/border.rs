@@ -1,0 +1,349 @@
+//! What file tools may read and change, through whole sessions: outside of the project, behind links, protected paths.
+
+use crate::common::{Bench, Session, Shown};
+use ostler_engine::Options;
+use ostler_engine::policy::{Containment, Headless, Mode, Posture, Rule};
+use ostler_testkit::{Kind, Step};
+use ostler_wire::Open;
+use serde_json::{Value, json};
+
+fn call(name: &str, args: Value) -> Step {
+    Step::answer().calls([(name, args)])
+}
+
+fn done() -> Step {
+    Step::answer().text("done")
+}
+
+fn rule(text: &str) -> Rule {
+    Rule::parse(text, "test:1").unwrap()
+}
+
+/// A bench whose person has a file outside, and keys that nobody reads.
+fn bench(steps: impl IntoIterator<Item = Step>) -> Bench {
+    let bench = Bench::new(Kind::Chat, steps);
+    let home = bench.space.user_home();
+    for (name, text) in [
+        ("notes/a.txt", "OUTSIDE"),
+        ("notes/b.txt", "OTHER"),
+        (".ssh/id", "KEY"),
+    ] {
+        let path = home.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    bench.space.write("in.txt", "INSIDE");
+    bench
+}
+
+async fn open(bench: &Bench, change: impl Fn(&mut Options)) -> Session {
+    let home = bench.space.user_home().canonicalize().unwrap();
+    std::fs::create_dir_all(bench.space.home()).unwrap();
+    let own = bench.space.home().canonicalize().unwrap();
+    let opened = bench.open_with(Open::New, |options| {
+        options.interactive = true;
+        options.policy.headless = Headless::Deny;
+        options.policy.containment = Containment::Sandbox;
+        options.policy.folders.forbidden = vec![home.join(".ssh")];
+        options.policy.folders.outside = vec![own.clone()];
+        options.policy.folders.protected = vec![own.clone()];
+        change(options);
+    });
+    opened.await
+}
+
+/// Whether the model got to see the text in a result.
+fn shows(shown: &Shown, text: &str) -> bool {
+    shown.results().iter().any(|r| r.to_string().contains(text))
+}
+
+fn readers(path: &str) -> [(&'static str, Value); 2] {
+    [
+        ("read_file", json!({"path": path})),
+        ("grep", json!({"pattern": ".", "path": path})),
+    ]
+}
+
+#[tokio::test]
+async fn reading_outside_is_asked_in_every_posture_but_yolo() {
+    for (tool, args) in readers("~/notes/a.txt") {
+        for posture in [Posture::Ask, Posture::Auto] {
+            for (answer, seen) in [("once", true), ("deny", false)] {
+                let bench = bench([call(tool, args.clone()), done()]);
+                let change = |options: &mut Options| options.policy.posture = posture;
+                let mut session = open(&bench, change).await;
+                let shown = session.answered(&[(answer, None)]).await;
+                assert_eq!(
+                    shows(&shown, "OUTSIDE"),
+                    seen,
+                    "{tool} {posture:?} {answer}"
+                );
+                session.close().await;
+            }
+        }
+        let bench = bench([call(tool, args.clone()), done()]);
+        let mut session = open(&bench, |options| options.mode = Some(Mode::Plan)).await;
+        assert!(shows(&session.answered(&[("once", None)]).await, "OUTSIDE"));
+        session.close().await;
+        let yolo = |options: &mut Options| options.policy.posture = Posture::Yolo;
+        let bench = self::bench([call(tool, args), done()]);
+        let mut session = open(&bench, yolo).await;
+        assert!(shows(&session.answered(&[]).await, "OUTSIDE"));
+        session.close().await;
+    }
+}
+
+#[tokio::test]
+async fn names_outside_are_asked_for_too() {
+    for (tool, args) in [
+        ("ls", json!({"path": "~/notes"})),
+        ("glob", json!({"pattern": "~/notes/*"})),
+        ("glob", json!({"pattern": "*.txt", "path": "~/notes"})),
+    ] {
+        for (answer, seen) in [("once", true), ("deny", false)] {
+            let bench = bench([call(tool, args.clone()), done()]);
+            let mut session = open(&bench, |_| {}).await;
+            let shown = session.answered(&[(answer, None)]).await;
+            assert_eq!(shows(&shown, "b.txt"), seen, "{tool} {answer}");
+            session.close().await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_forbidden_is_read_in_no_posture() {
+    for posture in [Posture::Ask, Posture::Auto, Posture::Yolo] {
+        let steps = readers("~/.ssh/id").map(|(tool, args)| call(tool, args));
+        let more = [
+            call("grep", json!({"pattern": ".", "path": "~/.ssh"})),
+            call("ls", json!({"path": "~/.ssh"})),
+            call(
+                "edit_file",
+                json!({"path": "~/.ssh/id", "old": "X", "new": "Y"}),
+            ),
+            done(),
+        ];
+        let bench = bench(steps.into_iter().chain(more));
+        let mut session = open(&bench, |options| options.policy.posture = posture).await;
+        let shown = session.answered(&[]).await;
+        assert_eq!(shown.codes(), ["blocked"; 5], "{posture:?}");
+        assert!(!shows(&shown, "KEY"));
+        session.close().await;
+    }
+    // A folder above it may be allowed; what is in it stays out.
+    let bench = bench([call("grep", json!({"pattern": ".", "path": "~"})), done()]);
+    let mut session = open(&bench, |_| {}).await;
+    let shown = session.answered(&[("once", None)]).await;
+    assert!(
+        shows(&shown, "OUTSIDE") && !shows(&shown, "KEY"),
+        "{shown:?}"
+    );
+    session.close().await;
+}
+
+#[tokio::test]
+async fn nobody_to_ask_means_no() {
+    let steps = readers("~/notes/a.txt").map(|(tool, args)| call(tool, args));
+    let bench = bench(steps.into_iter().chain([
+        call("read_file", json!({"path": "in.txt"})),
+        call("read_file", json!({"path": "/usr/share"})),
+        done(),
+    ]));
+    let mut session = open(&bench, |options| options.interactive = false).await;
+    let shown = session.run("go").await;
+    assert_eq!(shown.codes(), ["blocked", "blocked", "ok", "is_directory"]);
+    session.close().await;
+}
+
+#[tokio::test]
+async fn a_yes_for_the_session_is_for_that_file_or_folder() {
+    let read = |name: &str| call("read_file", json!({"path": format!("~/notes/{name}")}));
+    let bench = bench([read("a.txt"), read("a.txt"), read("b.txt"), done()]);
+    let mut session = open(&bench, |_| {}).await;
+    let shown = session.answered(&[("session", None), ("deny", None)]).await;
+    assert_eq!(shown.codes(), ["ok", "ok", "denied"]);
+    session.close().await;
+    let ls = call("ls", json!({"path": "~/notes"}));
+    let bench = self::bench([ls, read("a.txt"), read("b.txt"), done()]);
+    let mut session = open(&bench, |_| {}).await;
+    let shown = session.answered(&[("session", None)]).await;
+    assert_eq!(shown.codes(), ["ok"; 3]);
+    session.close().await;
+}
+
+#[tokio::test]
+async fn a_rule_opens_what_lies_outside() {
+    for (rules, asks) in [
+        (&["Read(~/notes)"][..], 0),
+        (&["Read"], 0),
+        (&["read_file(~/notes/**)"], 0),
+        (&["Read(~/other)"], 1),
+        (&["Edit(~/notes/**)"], 1),
+    ] {
+        let bench = bench([call("read_file", json!({"path": "~/notes/a.txt"})), done()]);
+        let change = |options: &mut Options| {
+            options.policy.rules.allow = rules.iter().map(|text| rule(text)).collect();
+        };
+        let mut session = open(&bench, change).await;
+        let shown = session.answered(&vec![("once", None); asks]).await;
+        assert!(shows(&shown, "OUTSIDE"), "{rules:?}");
+        session.close().await;
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_link_out_of_the_project_is_outside() {
+    use std::os::unix::fs::symlink;
+    // A link outside that leads elsewhere outside: what was allowed is read under either name.
+    let linked = json!({"pattern": "OUT", "path": "~/shortcut"});
+    let bench = bench([call("grep", linked), done()]);
+    let home = bench.space.user_home().canonicalize().unwrap();
+    symlink(home.join("notes"), home.join("shortcut")).unwrap();
+    let mut session = open(&bench, |_| {}).await;
+    assert!(shows(&session.answered(&[("once", None)]).await, "OUTSIDE"));
+    session.close().await;
+    let steps = |path: &str| {
+        let args = readers(path).map(|(tool, args)| call(tool, args));
+        args.into_iter().chain([done()]).collect::<Vec<_>>()
+    };
+    for (path, answers, codes) in [
+        ("link", 2, ["ok", "ok"]),
+        ("folder/a.txt", 2, ["ok", "ok"]),
+        ("keys/id", 0, ["blocked", "blocked"]),
+    ] {
+        let bench = self::bench(steps(path));
+        let home = bench.space.user_home().canonicalize().unwrap();
+        let at = |name: &str| bench.space.root().join(name);
+        symlink(home.join("notes/a.txt"), at("link")).unwrap();
+        symlink(home.join("notes"), at("folder")).unwrap();
+        symlink(home.join(".ssh"), at("keys")).unwrap();
+        let mut session = open(&bench, |_| {}).await;
+        let shown = session.answered(&vec![("once", None); answers]).await;
+        assert_eq!(shown.codes(), codes, "{path}");
+        let real = home.join("notes/a.txt").display().to_string();
+        let mut asks = shown.asks.iter();
+        assert!(asks.all(|ask| ask.subject.contains(&real)), "{shown:?}");
+        session.close().await;
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_command_that_reads_through_a_link_is_no_reader() {
+    use std::os::unix::fs::symlink;
+    for (command, asks) in [
+        ("cat link", 1),
+        ("cat root/etc/hosts", 1),
+        ("cd root && cat etc/hosts", 1),
+        ("cd root && ls", 1),
+        ("ls root", 1),
+        ("find root/etc -name x", 1),
+        ("cat l*k", 1),
+        ("cat r?ot/etc/hosts", 1),
+        ("grep -r x root/etc", 1),
+        ("wc -l < link", 1),
+        ("cat fine", 0),
+        ("cat f*", 0),
+        ("cat in.txt", 0),
+        ("grep -r x sub", 0),
+    ] {
+        let bench = bench([call("bash", json!({"command": command})), done()]);
+        let at = |name: &str| bench.space.root().join(name);
+        symlink("/etc/hosts", at("link")).unwrap();
+        symlink("/", at("root")).unwrap();
+        symlink("in.txt", at("fine")).unwrap();
+        std::fs::create_dir(at("sub")).unwrap();
+        let mut session = open(&bench, |_| {}).await;
+        let shown = session.answered(&vec![("deny", None); asks]).await;
+        assert_eq!(shown.asks.len(), asks, "{command}");
+        session.close().await;
+    }
+}
+
+#[tokio::test]
+async fn protected_paths_take_the_persons_own_yes() {
+    let write = |path: &str| call("write_file", json!({"path": path, "content": "x"}));
+    let move_to = |from: &str, to: &str| {
+        call(
+            "move_file",
+            json!({"source_path": from, "destination_path": to}),
+        )
+    };
+    let calls = || {
+        [
+            write(".git/config"),
+            write(".git/hooks/pre-commit"),
+            write("sub/.git/config"),
+            write("ostler.toml"),
+            write(".ostler/skills/x/SKILL.md"),
+            write(".mcp.json"),
+            write(".claude/settings.local.json"),
+            write(".vscode/tasks.json"),
+            move_to("in.txt", ".git/hooks/post-checkout"),
+            move_to("nested", "elsewhere"),
+        ]
+    };
+    for posture in [Posture::Ask, Posture::Auto, Posture::Yolo] {
+        let bench = bench(calls().into_iter().chain([done()]));
+        bench.space.write("nested/deep/.git/config", "y");
+        let change = |options: &mut Options| {
+            options.policy.posture = posture;
+            options.policy.rules.allow = vec![rule("Edit"), rule("Edit(./**)")];
+        };
+        let mut session = open(&bench, change).await;
+        let shown = session.answered(&[("deny", None); 10]).await;
+        assert_eq!(shown.codes(), ["denied"; 10], "{posture:?}");
+        session.close().await;
+        let bench = self::bench(calls().into_iter().chain([done()]));
+        bench.space.write("nested/deep/.git/config", "y");
+        let alone = |options: &mut Options| {
+            change(options);
+            options.interactive = false;
+            options.policy.headless = Headless::Allow;
+        };
+        let mut session = open(&bench, alone).await;
+        let shown = session.run("go").await;
+        assert_eq!(shown.codes(), ["blocked"; 10], "{posture:?}");
+        session.close().await;
+    }
+    // A rule that names the very path is a yes, and no other path's.
+    let bench = self::bench([write("ostler.toml"), write("sub/ostler.toml"), done()]);
+    let named = |options: &mut Options| {
+        options.interactive = false;
+        options.policy.headless = Headless::Sandbox;
+        options.policy.rules.allow = vec![rule("Edit(./ostler.toml)")];
+    };
+    let mut session = open(&bench, named).await;
+    let shown = session.run("go").await;
+    assert_eq!(shown.codes(), ["ok", "blocked"]);
+    let told = shown.results()[1].to_string();
+    assert!(told.contains("--allow 'Edit(./sub/ostler.toml)'"), "{told}");
+    session.close().await;
+    // A yes lets that very call through, and a yes for the session that very path.
+    let steps = [
+        write("ostler.toml"),
+        write("ostler.toml"),
+        write(".mcp.json"),
+        done(),
+    ];
+    let bench = self::bench(steps);
+    let mut session = open(&bench, |_| {}).await;
+    let shown = session.answered(&[("session", None), ("once", None)]).await;
+    assert_eq!(shown.codes(), ["ok"; 3]);
+    assert_eq!(bench.space.read(".mcp.json"), "x");
+    session.close().await;
+}
+
+#[tokio::test]
+async fn other_sessions_are_outside() {
+    let other = "~/.ostler/sessions/other.jsonl";
+    let bench = bench([call("read_file", json!({"path": other})), done()]);
+    bench
+        .space
+        .write(bench.space.home().join("sessions/other.jsonl"), "{}");
+    let mut session = open(&bench, |_| {}).await;
+    let shown = session.answered(&[("deny", None)]).await;
+    assert_eq!(shown.codes(), ["denied"]);
+    session.close().await;
+}

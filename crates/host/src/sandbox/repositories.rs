@@ -1,0 +1,522 @@
+//! Git repositories below the project that a command made or changed. Git runs what their settings and hooks name, also
+//! when the person only looks at the project afterwards, so what is new and names a program is taken out again. The
+//! repository of the project itself is protected by other means. Finding them is cheap: folders are read again only when
+//! they changed.
+
+use super::gitconfig;
+use rustix::fd::OwnedFd;
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::ffi::OsStr;
+use std::fs;
+use std::io::{self, Read, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+/// Most folders of a project that are looked at, the upper ones first.
+const MAX_FOLDERS: usize = 8192;
+/// Most repositories that are looked into.
+const MAX_FOUND: usize = 256;
+/// Most bytes of settings; longer ones are taken for harmful.
+const MAX_CONFIG: u64 = 256 << 10;
+const DOT_GIT: &str = ".git";
+/// Folders of git itself in which nobody looks for a project. `modules` holds the repositories of submodules.
+const INSIDE_GIT: [&str; 5] = ["objects", "refs", "logs", "info", "lfs"];
+/// Settings that git reads from a repository.
+const CONFIGS: [&str; 2] = ["config", "config.worktree"];
+const HOOKS: &str = "hooks";
+/// Files that lead git to the settings of another folder.
+const POINTERS: [&str; 1] = ["commondir"];
+/// Hooks that git leaves as examples.
+const SAMPLE: &[u8] = b".sample";
+
+/// When a folder or file was last changed in any way, which nobody can set, and which one it is.
+type Stamp = (u64, u64, i64, i64);
+
+/// The repositories of a project, as they were.
+#[derive(Debug)]
+pub struct Repositories {
+    root: PathBuf,
+    folders: HashMap<PathBuf, Seen>,
+    /// What lets git run something in each of them, as it was when the session began.
+    known: BTreeMap<PathBuf, Content>,
+    /// The repository of the root, which is protected otherwise, or was not there.
+    own: Option<PathBuf>,
+}
+
+#[derive(Debug)]
+struct Seen {
+    stamp: Stamp,
+    below: Vec<PathBuf>,
+    /// It is itself a repository, or holds one called `.git`.
+    repositories: Vec<PathBuf>,
+}
+
+/// Files of one repository that can make git run something, by name.
+type Content = BTreeMap<PathBuf, Vec<u8>>;
+
+/// What `git worktree add` writes: a linked tree shares the repository that it lies in, which is looked into by itself.
+fn leads_to_own_repository(path: &Path, bytes: &[u8]) -> bool {
+    let mut above = path.ancestors().skip(2);
+    let is_linked = above.next().and_then(Path::file_name) == Some(OsStr::new("worktrees"))
+        && path.file_name() == Some(OsStr::new("commondir"));
+    is_linked && bytes.trim_ascii() == b"../.." && !path.is_symlink()
+}
+
+/// Something in a repository that would make git run a program of the command's choice.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Tampered {
+    pub path: PathBuf,
+    /// What is to be there instead; `None` is nothing.
+    instead: Option<Vec<u8>>,
+}
+
+impl Repositories {
+    /// Nothing is looked at yet.
+    pub fn new(root: &Path) -> Self {
+        let root = fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
+        let own = root.join(DOT_GIT);
+        Self {
+            // One that a command makes is looked at like any other.
+            own: own.symlink_metadata().is_ok().then_some(own),
+            root,
+            folders: HashMap::new(),
+            known: BTreeMap::new(),
+        }
+    }
+
+    /// What was made or changed since a moment and would have git run something. What is older is as the person wants it.
+    pub fn check(&mut self, since: SystemTime) -> Vec<Tampered> {
+        let mut found = Vec::new();
+        for repository in self.look() {
+            let now = self.content(&repository);
+            let mut known = self.known.remove(&repository).unwrap_or_default();
+            let is_old = |path: &Path| changed(path).is_some_and(|at| at < since);
+            let untouched = is_old(&repository);
+            for (path, bytes) in now {
+                let was = known.get(&path);
+                if was == Some(&bytes) {
+                    continue;
+                }
+                if untouched && is_old(&path) {
+                    known.insert(path, bytes);
+                } else {
+                    found.extend(self.judge(&path, &bytes, was));
+                }
+            }
+            self.known.insert(repository, known);
+        }
+        found
+    }
+
+    /// Takes it out, never through a link.
+    pub fn mend(&self, tampered: &Tampered) -> io::Result<()> {
+        let Tampered { path, instead } = tampered;
+        let folder = path.parent().unwrap_or(&self.root);
+        let name = path.file_name().unwrap_or_default();
+        let folder = self.open_folder(folder)?;
+        let is_folder = rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)
+            .is_ok_and(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode).is_dir());
+        if is_folder {
+            // Kept beside, where git does not look for it.
+            let mut aside = name.to_owned();
+            aside.push(format!(".removed-{}", std::process::id()));
+            return Ok(rustix::fs::renameat(&folder, name, &folder, &aside)?);
+        }
+        rustix::fs::unlinkat(&folder, name, AtFlags::empty())?;
+        let Some(bytes) = instead else {
+            return Ok(());
+        };
+        let flags =
+            OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(&folder, name, flags, Mode::from_raw_mode(0o644))?;
+        fs::File::from(file).write_all(bytes)
+    }
+
+    /// All repositories, from folders that are read only if they changed.
+    fn look(&mut self) -> Vec<PathBuf> {
+        let mut old = std::mem::take(&mut self.folders);
+        let mut open = VecDeque::from([self.root.clone()]);
+        let mut found = Vec::new();
+        while let Some(folder) = open.pop_front() {
+            if self.folders.len() >= MAX_FOLDERS || found.len() >= MAX_FOUND {
+                break;
+            }
+            let Some(stamp) = stamp(&folder) else {
+                continue;
+            };
+            let seen = match old.remove(&folder) {
+                Some(seen) if seen.stamp == stamp => seen,
+                Some(_) | None => read(&folder, stamp),
+            };
+            open.extend(seen.below.iter().cloned());
+            found.extend(seen.repositories.iter().cloned());
+            self.folders.insert(folder, seen);
+        }
+        found.retain(|path| self.own.as_ref() != Some(path));
+        found
+    }
+
+    /// Whether what is new in a repository is harmful, and what is to be there instead.
+    fn judge(&self, path: &Path, bytes: &[u8], was: Option<&Vec<u8>>) -> Option<Tampered> {
+        let name = path.file_name()?;
+        let instead = was.cloned();
+        let in_hooks = path.parent().and_then(Path::file_name) == Some(OsStr::new(HOOKS));
+        let tampered = |instead| {
+            Some(Tampered {
+                path: path.to_owned(),
+                instead,
+            })
+        };
+        if leads_to_own_repository(path, bytes) {
+            return None;
+        }
+        if in_hooks || name == HOOKS || POINTERS.iter().any(|pointer| name == *pointer) {
+            return tampered(instead);
+        }
+        if name == DOT_GIT {
+            // A file that leads to a folder of the project, as those of submodules and worktrees do, is looked into there.
+            return match self.leads_inside(path, bytes) {
+                true => None,
+                false => tampered(instead),
+            };
+        }
+        match gitconfig::harmless(bytes) {
+            Ok(()) => None,
+            Err(gitconfig::Harm { rest }) => tampered(Some(instead.unwrap_or(rest))),
+        }
+    }
+
+    /// Whether a `.git` file leads to a relative place, without a link on the way, that is looked into by itself.
+    fn leads_inside(&self, path: &Path, bytes: &[u8]) -> bool {
+        if path.is_symlink() {
+            return false;
+        }
+        let text = String::from_utf8_lossy(bytes);
+        let Some(target) = text.trim().strip_prefix("gitdir:") else {
+            // Git does not take it for a repository.
+            return true;
+        };
+        let target = Path::new(target.trim());
+        // `.git/modules/x` and `.git/worktrees/x`, wherever they are written from, are folders of a repository that is known.
+        let mut parts = target.components().map(|part| part.as_os_str());
+        let is_known = |part: &OsStr| part == "modules" || part == "worktrees";
+        let known = parts.any(|part| part == DOT_GIT) && parts.next().is_some_and(is_known);
+        let real = fs::canonicalize(path.parent().unwrap_or(path).join(target));
+        known && real.is_ok_and(|real| real.starts_with(&self.root))
+    }
+
+    fn content(&self, repository: &Path) -> Content {
+        let mut content = Content::new();
+        let Ok(folder) = self.open_folder(repository) else {
+            // A link, or a file that leads elsewhere.
+            content.extend(self.pointer(repository));
+            return content;
+        };
+        for name in CONFIGS.iter().chain(&POINTERS) {
+            if let Some(bytes) = read_at(&folder, name.as_ref()) {
+                content.insert(repository.join(name), bytes);
+            }
+        }
+        let hooks = repository.join(HOOKS);
+        let Ok(hooks_folder) = self.open_folder(&hooks) else {
+            if hooks.is_symlink() || hooks.exists() {
+                content.insert(hooks, Vec::new());
+            }
+            return content;
+        };
+        let entries = fs::read_dir(&hooks).into_iter().flatten().flatten();
+        for name in entries.map(|entry| entry.file_name()) {
+            if !name.as_bytes().ends_with(SAMPLE)
+                && let Some(bytes) = read_at(&hooks_folder, &name)
+            {
+                content.insert(hooks.join(name), bytes);
+            }
+        }
+        content
+    }
+
+    /// A `.git` that is a file or a link: where it leads.
+    fn pointer(&self, path: &Path) -> Option<(PathBuf, Vec<u8>)> {
+        let meta = fs::symlink_metadata(path).ok()?;
+        let bytes = match meta.is_symlink() {
+            true => fs::read_link(path).ok()?.as_os_str().as_bytes().to_vec(),
+            false => {
+                let folder = self.open_folder(path.parent()?).ok()?;
+                read_at(&folder, path.file_name()?)?
+            }
+        };
+        Some((path.to_owned(), bytes))
+    }
+
+    /// A folder of the project, reached without any link.
+    fn open_folder(&self, folder: &Path) -> io::Result<OwnedFd> {
+        let below = folder.strip_prefix(&self.root).map_err(io::Error::other)?;
+        let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
+        let root = rustix::fs::openat(CWD, &self.root, flags, Mode::empty())?;
+        if below.as_os_str().is_empty() {
+            return Ok(root);
+        }
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        Ok(rustix::fs::openat2(
+            &root,
+            below,
+            flags,
+            Mode::empty(),
+            resolve,
+        )?)
+    }
+}
+
+/// When a file or folder was last changed in any way.
+fn changed(path: &Path) -> Option<SystemTime> {
+    let meta = fs::symlink_metadata(path).ok()?;
+    let seconds = Duration::from_secs(u64::try_from(meta.ctime()).ok()?);
+    let rest = Duration::from_nanos(u64::try_from(meta.ctime_nsec()).ok()?);
+    Some(SystemTime::UNIX_EPOCH + seconds + rest)
+}
+
+fn stamp(path: &Path) -> Option<Stamp> {
+    let meta = fs::symlink_metadata(path).ok()?;
+    let kept = (meta.dev(), meta.ino(), meta.ctime(), meta.ctime_nsec());
+    meta.is_dir().then_some(kept)
+}
+
+fn read(folder: &Path, stamp: Stamp) -> Seen {
+    let mut seen = Seen {
+        stamp,
+        below: Vec::new(),
+        repositories: Vec::new(),
+    };
+    let in_git = folder.components().any(|part| part.as_os_str() == DOT_GIT);
+    let (mut head, mut objects, mut refs) = (false, false, false);
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        match name.as_bytes() {
+            b".git" => seen.repositories.push(entry.path()),
+            b"HEAD" => head = true,
+            b"objects" => objects = is_folder,
+            b"refs" => refs = is_folder,
+            b"commondir" if in_git => (objects, refs) = (true, true),
+            _ => {}
+        }
+        let skipped = in_git && INSIDE_GIT.iter().any(|inner| name == *inner);
+        if is_folder && !skipped {
+            seen.below.push(entry.path());
+        }
+    }
+    // One without a working tree, or one below `.git/modules`.
+    if head && objects && refs && folder.file_name() != Some(OsStr::new(DOT_GIT)) {
+        seen.repositories.push(folder.to_owned());
+    }
+    seen
+}
+
+/// The bytes of a file in a folder; of a link, where it leads; of what is too long, something that is harmful.
+fn read_at(folder: &OwnedFd, name: &OsStr) -> Option<Vec<u8>> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    match rustix::fs::openat(folder, name, flags, Mode::empty()) {
+        Ok(file) => {
+            let mut bytes = Vec::new();
+            let file = fs::File::from(file);
+            if !file.metadata().is_ok_and(|meta| meta.is_file()) {
+                return Some(b"[".to_vec());
+            }
+            file.take(MAX_CONFIG + 1).read_to_end(&mut bytes).ok()?;
+            Some(match bytes.len() as u64 > MAX_CONFIG {
+                true => b"[".to_vec(),
+                false => bytes,
+            })
+        }
+        Err(rustix::io::Errno::LOOP) => {
+            let target = rustix::fs::readlinkat(folder, name, Vec::new()).ok()?;
+            Some([b"[".as_slice(), target.as_bytes()].concat())
+        }
+        Err(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put(top: &Path, name: &str, text: &str) {
+        let path = top.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn repository(top: &Path, name: &str, config: &str) {
+        put(top, &format!("{name}/HEAD"), "ref: refs/heads/main\n");
+        put(top, &format!("{name}/config"), config);
+        put(
+            top,
+            &format!("{name}/hooks/pre-commit.sample"),
+            "#!/bin/sh\n",
+        );
+        for folder in ["objects", "refs/heads"] {
+            fs::create_dir_all(top.join(name).join(folder)).unwrap();
+        }
+    }
+
+    const PLAIN: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n";
+    const EVIL: &str = "[core]\n\trepositoryformatversion = 0\n\tfsmonitor = ./evil\n";
+
+    /// What is found after an act, as paths below the project; afterwards it is mended and nothing more is found.
+    fn after(act: impl FnOnce(&Path)) -> Vec<String> {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        repository(&top, ".git", PLAIN);
+        repository(&top, ".git/modules/lib", PLAIN);
+        put(&top, "lib/.git", "gitdir: ../.git/modules/lib\n");
+        repository(&top, "old/.git", EVIL);
+        put(&top, "src/deep/file", "");
+        let mut all = Repositories::new(&top);
+        let later = SystemTime::now() + Duration::from_secs(60);
+        assert_eq!(all.check(later), []);
+        // Whatever is done now is the command's.
+        let begin = SystemTime::UNIX_EPOCH;
+        act(&top);
+        let found = all.check(begin);
+        for one in &found {
+            all.mend(one).unwrap();
+        }
+        assert_eq!(all.check(begin), [], "mended");
+        let name = |one: &Tampered| one.path.strip_prefix(&top).unwrap().display().to_string();
+        found.iter().map(name).collect()
+    }
+
+    #[test]
+    fn repositories_that_a_command_makes_run_nothing() {
+        let check = |act: &dyn Fn(&Path), expect: &[&str]| assert_eq!(after(act), expect);
+        check(&|_| {}, &[]);
+        check(&|top| repository(top, "new/.git", PLAIN), &[]);
+        check(&|top| repository(top, "bare.git", PLAIN), &[]);
+        check(
+            &|top| repository(top, "new/.git", EVIL),
+            &["new/.git/config"],
+        );
+        check(
+            &|top| repository(top, "src/deep/.git", EVIL),
+            &["src/deep/.git/config"],
+        );
+        // Without a working tree: whoever goes there and asks git runs it.
+        check(
+            &|top| repository(top, "docs/fixture", EVIL),
+            &["docs/fixture/config"],
+        );
+        check(&|top| repository(top, ".", EVIL), &["config"]);
+        check(
+            &|top| put(top, "old/.git/hooks/pre-commit", "evil"),
+            &["old/.git/hooks/pre-commit"],
+        );
+        check(
+            &|top| put(top, "old/.git/config", &format!("{EVIL}\teditor = x\n")),
+            &["old/.git/config"],
+        );
+        check(
+            &|top| put(top, ".git/modules/lib/config", EVIL),
+            &[".git/modules/lib/config"],
+        );
+        check(
+            &|top| put(top, ".git/modules/lib/hooks/post-checkout", ""),
+            &[".git/modules/lib/hooks/post-checkout"],
+        );
+        check(
+            &|top| put(top, "old/.git/commondir", "../../evil\n"),
+            &["old/.git/commondir"],
+        );
+        check(
+            &|top| put(top, "old/.git/config.worktree", EVIL),
+            &["old/.git/config.worktree"],
+        );
+        check(&|top| fs::remove_dir_all(top.join("old")).unwrap(), &[]);
+        check(
+            &|top| fs::rename(top.join("old"), top.join("moved")).unwrap(),
+            &["moved/.git/config"],
+        );
+    }
+
+    #[test]
+    fn links_are_no_way_around() {
+        use std::os::unix::fs::symlink;
+        let check = |act: &dyn Fn(&Path), expect: &[&str]| assert_eq!(after(act), expect);
+        check(
+            &|top| {
+                repository(top, "new/.git", PLAIN);
+                fs::remove_file(top.join("new/.git/config")).unwrap();
+                put(top, "elsewhere", EVIL);
+                symlink("../../elsewhere", top.join("new/.git/config")).unwrap();
+            },
+            &["new/.git/config"],
+        );
+        check(
+            &|top| {
+                repository(top, "new/.git", PLAIN);
+                fs::remove_dir_all(top.join("new/.git/hooks")).unwrap();
+                put(top, "elsewhere/pre-commit", "evil");
+                symlink("../../elsewhere", top.join("new/.git/hooks")).unwrap();
+            },
+            &["new/.git/hooks"],
+        );
+        check(
+            &|top| {
+                repository(top, "hidden", EVIL);
+                fs::create_dir(top.join("new")).unwrap();
+                symlink("../hidden", top.join("new/.git")).unwrap();
+            },
+            &["hidden/config", "new/.git"],
+        );
+        check(
+            &|top| {
+                repository(top, "odd", EVIL);
+                fs::remove_file(top.join("odd/HEAD")).unwrap();
+                put(top, "new/.git", "gitdir: /tmp/x\n");
+            },
+            &["new/.git"],
+        );
+    }
+
+    #[test]
+    fn what_the_person_does_between_commands_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        let mut all = Repositories::new(&top);
+        repository(&top, "theirs/.git", EVIL);
+        let later = SystemTime::now() + Duration::from_secs(60);
+        assert_eq!(all.check(later), []);
+        assert_eq!(all.check(SystemTime::UNIX_EPOCH), []);
+        // Settings that lay elsewhere before do not become theirs by being moved.
+        repository(&top, "x/prepared", PLAIN);
+        fs::remove_file(top.join("x/prepared/HEAD")).unwrap();
+        put(&top, "x/prepared/config", EVIL);
+        let between = changed(&top.join("x/prepared/config")).unwrap() + Duration::from_nanos(1);
+        while fs::rename(top.join("x/prepared"), top.join("x/.git")).is_ok() {
+            if changed(&top.join("x/.git")).unwrap() > between {
+                break;
+            }
+            fs::rename(top.join("x/.git"), top.join("x/prepared")).unwrap();
+        }
+        assert_eq!(all.check(between).len(), 1);
+    }
+
+    #[test]
+    fn mending_does_not_leave_the_project() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        put(&top, "out/.git/config", "theirs");
+        fs::create_dir(top.join("in")).unwrap();
+        let all = Repositories::new(&top.join("in"));
+        std::os::unix::fs::symlink(top.join("out"), top.join("in/new")).unwrap();
+        let tampered = Tampered {
+            path: top.join("in/new/.git/config"),
+            instead: Some(Vec::new()),
+        };
+        assert!(all.mend(&tampered).is_err());
+        let kept = fs::read_to_string(top.join("out/.git/config")).unwrap();
+        assert_eq!(kept, "theirs");
+    }
+}
