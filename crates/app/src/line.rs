@@ -13,8 +13,8 @@ use anyhow::Context as _;
 use ostler_engine::LocalHub;
 use ostler_host::signals::{Signals, Stop};
 use ostler_wire::{
-    Ask, Body, Caller, Choice, Client, Deed, Delivery, Delta, Event, Hub as _, Language, Op, OpLine, Open,
-    Role, Task, View, Word,
+    Ask, Body, Caller, Choice, Client, Deed, Delivery, Delta, Event, Hub as _, Language, Op,
+    OpLine, Open, Role, Task, View, Word,
 };
 use std::collections::VecDeque;
 use std::io::{self, IsTerminal, Write};
