@@ -61,7 +61,8 @@ pub fn one(boot: &Boot, configured: &Configured) -> Server {
 pub fn registration(boot: &Boot, one: &Configured) -> Result<Registration, String> {
     let mut names = Names::new(boot);
     let oauth = one.plugin.oauth.clone().unwrap_or_default();
-    let mut expand = |text: Option<String>| text.map(|t| names.expand(&t, one.scope)).transpose();
+    let place = (one.scope, Field::Value);
+    let mut expand = |text: Option<String>| text.map(|t| names.expand(&t, place)).transpose();
     let registration = Registration {
         client_id: expand(oauth.client_id)?,
         client_secret: expand(oauth.client_secret)?,
@@ -121,7 +122,7 @@ fn endpoint(one: &Configured, names: &mut Names<'_>, root: &Path) -> Result<Endp
         None if given(&plugin.url) => PluginKind::Http,
         None => return Err(spoken(Word::ServerNoCommand).into()),
     };
-    let mut expand = |text: &str| names.expand(text, one.scope);
+    let mut expand = |text: &str| names.expand(text, (one.scope, Field::Target));
     match kind {
         PluginKind::Sse => Err(spoken(Word::ServerSse).into()),
         PluginKind::Stdio => {
@@ -131,12 +132,14 @@ fn endpoint(one: &Configured, names: &mut Names<'_>, root: &Path) -> Result<Endp
             for arg in &plugin.args {
                 argv.push(expand(arg)?.into());
             }
+            let cwd = plugin.cwd.as_deref().map(&mut expand).transpose()?;
             let mut env = Vec::new();
             for (name, value) in &plugin.env {
-                env.push((name.into(), expand(value)?.into()));
+                let value = names.expand(value, (one.scope, Field::Value))?;
+                env.push((name.into(), value.into()));
             }
-            let cwd = match &plugin.cwd {
-                Some(cwd) => absolute(&expand(cwd)?, root, names.boot.places.user_home.as_deref()),
+            let cwd = match &cwd {
+                Some(cwd) => absolute(cwd, root, names.boot.places.user_home.as_deref()),
                 None => root.to_owned(),
             };
             Ok(Endpoint::Program(Program {
@@ -151,7 +154,8 @@ fn endpoint(one: &Configured, names: &mut Names<'_>, root: &Path) -> Result<Endp
             let url = expand(url.ok_or_else(|| spoken(Word::ServerNeedsUrl))?)?;
             let mut headers = Vec::new();
             for (name, value) in &plugin.headers {
-                headers.push((name.clone(), expand(value)?));
+                let value = names.expand(value, (one.scope, Field::Value))?;
+                headers.push((name.clone(), value));
             }
             Ok(Endpoint::Address(Address {
                 url,
@@ -162,7 +166,18 @@ fn endpoint(one: &Configured, names: &mut Names<'_>, root: &Path) -> Result<Endp
     }
 }
 
-/// What `${VAR}` stands for. A project's `.env` is read when the first variable is looked for.
+/// What a text of a server's settings decides.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Field {
+    /// Which program runs, with which arguments and where, or which host is talked to.
+    Target,
+    /// What it is given: variables, headers, how we are registered.
+    Value,
+}
+
+/// What `${VAR}` stands for. A project's `.env` is read when the first variable is looked for. It fills values of the
+/// project's own servers, never what runs or is reached: trust was given to that as it is written, and a model may
+/// change the file.
 struct Names<'a> {
     boot: &'a Boot,
     project: Option<Dotenv>,
@@ -176,7 +191,11 @@ impl<'a> Names<'a> {
         }
     }
 
-    fn get(&mut self, name: &str, scope: Scope) -> Result<Option<String>, String> {
+    fn get(
+        &mut self,
+        name: &str,
+        (scope, field): (Scope, Field),
+    ) -> Result<Option<String>, String> {
         let is_key = || self.boot.key_variables().iter().any(|key| key == name);
         if scope.is_of_project() && is_key() {
             return Err(filled(Word::ServerWantsKey, &[&name]));
@@ -184,7 +203,8 @@ impl<'a> Names<'a> {
         if let Some(value) = self.boot.env.get(name).filter(|v| !v.is_empty()) {
             return Ok(Some(value.clone()));
         }
-        if !self.boot.loaded.workspace.is_trusted() {
+        let is_filled = scope.is_of_project() && field == Field::Value;
+        if !is_filled || !self.boot.loaded.workspace.is_trusted() {
             return Ok(None);
         }
         let file = self.boot.places.root.join(".env");
@@ -194,7 +214,7 @@ impl<'a> Names<'a> {
         Ok(project.get(name).map(str::to_owned))
     }
 
-    fn expand(&mut self, text: &str, scope: Scope) -> Result<String, String> {
+    fn expand(&mut self, text: &str, place: (Scope, Field)) -> Result<String, String> {
         let mut out = String::new();
         let mut rest = text;
         while let Some((before, after)) = rest.split_once("${") {
@@ -206,7 +226,7 @@ impl<'a> Names<'a> {
                 Some((name, default)) => (name, Some(default)),
                 None => (inner, None),
             };
-            let value = self.get(name, scope)?;
+            let value = self.get(name, place)?;
             let value = value.or(default.map(str::to_owned));
             out.push_str(&value.ok_or_else(|| filled(Word::ServerUnset, &[&name, &name]))?);
             rest = after;

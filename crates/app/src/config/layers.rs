@@ -16,7 +16,8 @@ use super::legacy::{modernise, set_aside};
 use super::merge::merge;
 use super::paths::{Env, Places, anchor_paths};
 use super::project::{
-    drop_foreign_keys, drop_user_only, file_items, foreign_variables, take_untrusted,
+    ForeignVariable, drop_foreign_keys, drop_user_only, file_items, foreign_variables,
+    take_untrusted,
 };
 use super::schema::{Config, ProviderConfig};
 use super::tree::{
@@ -244,10 +245,10 @@ impl<'a> Loader<'a> {
             let taken = take_untrusted(&mut rest, below, self.places);
             items.extend(taken.items(&self.sources, self.places));
             let sends = foreign_variables(&project, below);
-            items.extend(sends.iter().map(|(_, variable, host, at)| {
-                let text = filled(Word::TrustSends, &[variable, host]);
+            items.extend(sends.iter().map(|ForeignVariable { name, host, at, .. }| {
+                let text = filled(Word::TrustSends, &[name, host]);
                 let what = "providers.api_key_env".to_owned();
-                let normal = format!("{variable} {host}");
+                let normal = format!("{name} {host}");
                 Item::new(what, self.sources.place(*at), &text, &normal)
             }));
             if matches!(approval, Approval::ThisRun) {
@@ -274,19 +275,12 @@ impl<'a> Loader<'a> {
     }
 
     /// A run that is trusted as a whole has looked at no single variable.
-    fn drop_variables(&mut self, project: &mut Node, sends: &[(usize, String, String, At)]) {
-        let Some(Value::Array(providers)) =
-            project.get_mut(&["providers"]).map(|node| &mut node.value)
-        else {
-            return;
-        };
-        for (index, variable, host, at) in sends {
-            if let Some(provider) = providers.get_mut(*index) {
-                provider.take(&["api_key_env"]);
-            }
-            let text = filled(Word::CfgForeignVariable, &[variable, host]);
+    fn drop_variables(&mut self, project: &mut Node, sends: &[ForeignVariable]) {
+        for one in sends {
+            one.drop_from(project);
+            let text = filled(Word::CfgForeignVariable, &[&one.name, &one.host]);
             self.notices
-                .push(Notice::warning(self.sources.place(*at), text));
+                .push(Notice::warning(self.sources.place(one.at), text));
         }
     }
 
@@ -321,8 +315,6 @@ impl<'a> Loader<'a> {
         match layer {
             Layer::Project => {
                 drop_user_only(&mut tree, &self.sources, &mut self.notices);
-                let notices = &mut self.notices;
-                drop_foreign_keys(&mut tree, self.places, &self.sources, notices);
             }
             Layer::Environment | Layer::Flag => {
                 modernise(&mut tree, &self.sources, &mut self.notices);
@@ -334,6 +326,9 @@ impl<'a> Loader<'a> {
         let reports = check_layer(&mut tree, &self.sources, &mut self.notices);
         self.reports.extend(reports);
         expand_models(&mut tree);
+        if layer == Layer::Project {
+            drop_foreign_keys(&mut tree, self.places, &self.sources, &mut self.notices);
+        }
         anchor_paths(&mut tree, file.parent().unwrap_or(file), self.places);
         tree
     }

@@ -15,7 +15,7 @@ use super::tree::{At, Node, Place, Sources, Value, position, push_key};
 use super::trust::{Item, hash};
 
 /// Never from a project, trusted or not.
-const USER_ONLY: [&[&str]; 16] = [
+const USER_ONLY: [&[&str]; 18] = [
     &["agent", "max_children"],
     &["agent", "max_depth"],
     &["agent", "max_steps"],
@@ -32,6 +32,8 @@ const USER_ONLY: [&[&str]; 16] = [
     &["serve"],
     &["sessions", "quota"],
     &["trust"],
+    &["ui", "keys"],
+    &["ui", "status_line"],
 ];
 
 /// Runs code, sends data or widens what may be reached.
@@ -117,8 +119,43 @@ pub fn drop_foreign_keys(
     }
 }
 
-/// Variables that a project's providers send to their hosts although no provider of the person or of ours knows them.
-pub fn foreign_variables(root: &Node, below: &Node) -> Vec<(usize, String, String, At)> {
+/// A variable that a project sends to a host although no provider of the person or of ours knows it.
+pub struct ForeignVariable {
+    pub sender: Sender,
+    pub name: String,
+    pub host: String,
+    pub at: At,
+}
+
+/// Which part of a project's file sends something.
+pub enum Sender {
+    /// The n-th of `[[providers]]`.
+    Provider(usize),
+    /// `[models.<name>]`.
+    Model(String),
+}
+
+impl ForeignVariable {
+    /// Takes the variable out of the project's file.
+    pub fn drop_from(&self, root: &mut Node) {
+        match &self.sender {
+            Sender::Provider(index) => {
+                let providers = root.get_mut(&["providers"]).map(|node| &mut node.value);
+                if let Some(Value::Array(providers)) = providers
+                    && let Some(provider) = providers.get_mut(*index)
+                {
+                    provider.take(&["api_key_env"]);
+                }
+            }
+            Sender::Model(name) => {
+                root.take(&["models", name, "api_key_env"]);
+            }
+        }
+    }
+}
+
+/// What a project's providers and models send to their hosts and nobody else knows.
+pub fn foreign_variables(root: &Node, below: &Node) -> Vec<ForeignVariable> {
     let list = |node: &Node| -> Vec<Node> {
         let providers = node.get(&["providers"]).and_then(Node::as_array);
         providers.unwrap_or(&[]).to_vec()
@@ -131,17 +168,24 @@ pub fn foreign_variables(root: &Node, below: &Node) -> Vec<(usize, String, Strin
     let built_in = super::providers::built_in(built_in);
     let mut known: Vec<String> = list(below).iter().filter_map(named).collect();
     known.extend(built_in.into_iter().filter_map(|one| one.api_key_env));
+    let sends = |sender: Sender, node: &Node, host: &str| {
+        let name = named(node).filter(|name| !known.contains(name))?;
+        let host = node.get(&[host]).and_then(Node::as_str);
+        Some(ForeignVariable {
+            sender,
+            name,
+            host: host.unwrap_or("?").to_owned(),
+            at: node.at,
+        })
+    };
     let providers = list(root);
-    let sends = providers
-        .iter()
-        .enumerate()
-        .filter_map(|(index, provider)| {
-            let variable = named(provider).filter(|name| !known.contains(name))?;
-            let host = provider.get(&["base_url"]).and_then(Node::as_str);
-            let host = host.unwrap_or("?").to_owned();
-            Some((index, variable, host, provider.at))
-        });
-    sends.collect()
+    let providers = providers.iter().enumerate();
+    let providers = providers.filter_map(|(i, node)| sends(Sender::Provider(i), node, "base_url"));
+    let models = root.get(&["models"]).and_then(Node::as_table).into_iter();
+    let models = models
+        .flatten()
+        .filter_map(|(name, node)| sends(Sender::Model(name.clone()), node, "api_base_url"));
+    providers.chain(models).collect()
 }
 
 /// Takes out of a project's file what needs trust. `below` is what the layers under it say.

@@ -16,9 +16,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 /// Most folders of a project that are looked at, the upper ones first.
-const MAX_FOLDERS: usize = 8192;
+const MAX_FOLDERS: usize = 32_768;
 /// Most repositories that are looked into.
-const MAX_FOUND: usize = 256;
+const MAX_FOUND: usize = 4096;
 /// Most bytes of settings; longer ones are taken for harmful.
 const MAX_CONFIG: u64 = 256 << 10;
 const DOT_GIT: &str = ".git";
@@ -90,7 +90,7 @@ impl Repositories {
     /// What was made or changed since a moment and would have git run something. What is older is as the person wants it.
     pub fn check(&mut self, since: SystemTime) -> Vec<Tampered> {
         let mut found = Vec::new();
-        for repository in self.look() {
+        for repository in self.look(since) {
             let now = self.content(&repository);
             let mut known = self.known.remove(&repository).unwrap_or_default();
             let is_old = |path: &Path| changed(path).is_some_and(|at| at < since);
@@ -116,6 +116,7 @@ impl Repositories {
         let Tampered { path, instead } = tampered;
         let folder = path.parent().unwrap_or(&self.root);
         let name = path.file_name().unwrap_or_default();
+        self.regain(folder);
         let folder = self.open_folder(folder)?;
         let is_folder = rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)
             .is_ok_and(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode).is_dir());
@@ -136,7 +137,7 @@ impl Repositories {
     }
 
     /// All repositories, from folders that are read only if they changed.
-    fn look(&mut self) -> Vec<PathBuf> {
+    fn look(&mut self, since: SystemTime) -> Vec<PathBuf> {
         let mut old = std::mem::take(&mut self.folders);
         let mut open = VecDeque::from([self.root.clone()]);
         let mut found = Vec::new();
@@ -149,12 +150,25 @@ impl Repositories {
             };
             let seen = match old.remove(&folder) {
                 Some(seen) if seen.stamp == stamp => seen,
-                Some(_) | None => read(&folder, stamp),
+                Some(_) | None => {
+                    // One that a command has shut for us is opened again.
+                    if changed(&folder).is_some_and(|at| at >= since) {
+                        self.regain(&folder);
+                    }
+                    read(&folder, stamp)
+                }
             };
             open.extend(seen.below.iter().cloned());
             found.extend(seen.repositories.iter().cloned());
             self.folders.insert(folder, seen);
         }
+        // However much was made since, those that were known are looked into.
+        let known = self.known.keys();
+        let missed: Vec<PathBuf> = known
+            .filter(|path| path.symlink_metadata().is_ok() && !found.contains(path))
+            .cloned()
+            .collect();
+        found.extend(missed);
         found.retain(|path| self.own.as_ref() != Some(path));
         found
     }
@@ -252,6 +266,21 @@ impl Repositories {
     }
 
     /// A folder of the project, reached without any link.
+    /// Gives us back the right to read and change a folder of the project, from the top down and never through a link.
+    fn regain(&self, folder: &Path) {
+        let Ok(below) = folder.strip_prefix(&self.root) else {
+            return;
+        };
+        let mut at = self.root.clone();
+        for part in below.components() {
+            at.push(part);
+            if at.is_symlink() {
+                return;
+            }
+            super::watch::regain(&at);
+        }
+    }
+
     fn open_folder(&self, folder: &Path) -> io::Result<OwnedFd> {
         let below = folder.strip_prefix(&self.root).map_err(io::Error::other)?;
         let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 /// Most files and folders below the protected paths.
 const MAX_ENTRIES: usize = 4096;
+/// What the owner of a folder needs to change what is in it.
+const OWNER: u32 = 0o700;
 /// Most bytes of one file, and of all.
 const MAX_FILE: u64 = 1 << 20;
 const MAX_TOTAL: u64 = 16 << 20;
@@ -209,9 +211,42 @@ fn keep(path: &Path, left: &mut u64) -> io::Result<Option<Kept>> {
 }
 
 fn remove(path: &Path) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        regain(folder);
+    }
     match fs::symlink_metadata(path)?.is_dir() {
-        true => fs::remove_dir_all(path),
+        true => {
+            regain_tree(path);
+            fs::remove_dir_all(path)
+        }
         false => fs::remove_file(path),
+    }
+}
+
+/// A command may have taken the right to change a folder away, from itself and from us.
+pub(super) fn regain(folder: &Path) {
+    if let Ok(meta) = fs::symlink_metadata(folder)
+        && meta.is_dir()
+        && meta.permissions().mode() & OWNER != OWNER
+    {
+        let mode = meta.permissions().mode() | OWNER;
+        // Where it is not ours, what follows fails and says so.
+        let _ = fs::set_permissions(folder, Permissions::from_mode(mode));
+    }
+}
+
+fn regain_tree(top: &Path) {
+    let mut open = vec![top.to_owned()];
+    let mut seen = 0;
+    while let Some(folder) = open.pop() {
+        regain(&folder);
+        seen += 1;
+        if seen > MAX_ENTRIES {
+            return;
+        }
+        let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
+        let folders = entries.filter(|e| e.file_type().is_ok_and(|kind| kind.is_dir()));
+        open.extend(folders.map(|entry| entry.path()));
     }
 }
 
@@ -223,6 +258,7 @@ fn put_back(path: &Path, kept: &Kept, is_there: bool) -> io::Result<()> {
         Kept::File { bytes, mode } => {
             if let Some(folder) = path.parent() {
                 fs::create_dir_all(folder)?;
+                regain(folder);
             }
             // Never through a link that was put there meanwhile.
             let mut file = fs::OpenOptions::new()
@@ -274,6 +310,19 @@ mod tests {
                 "new folder",
                 |top| fs::create_dir_all(top.join("hooks/x/y")).unwrap(),
                 &["hooks/x/y", "hooks/x"],
+            ),
+            (
+                "without the right to change it back",
+                |top| {
+                    fs::write(top.join("hooks/a"), "evil").unwrap();
+                    fs::create_dir(top.join("hooks/x")).unwrap();
+                    fs::write(top.join("hooks/x/y"), "evil").unwrap();
+                    for name in ["hooks/x", "hooks"] {
+                        let mode = Permissions::from_mode(0o555);
+                        fs::set_permissions(top.join(name), mode).unwrap();
+                    }
+                },
+                &["hooks/x/y", "hooks/x", "hooks/a"],
             ),
             (
                 "absent before",

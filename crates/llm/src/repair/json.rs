@@ -182,7 +182,8 @@ impl<'a> Reader<'a> {
                 self.at += 1;
                 Ok(After::Closed)
             }
-            None if self.ended == Ended::Whole => {
+            // A list that is open may lack items.
+            None if self.ended == Ended::Whole && close == '}' => {
                 self.fix(Fix::Unclosed);
                 Ok(After::Closed)
             }
