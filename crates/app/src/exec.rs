@@ -246,7 +246,10 @@ pub fn warn(boot: &Boot, printer: &mut Printer<Out, Err>) -> io::Result<()> {
 /// Says on stderr what a person should know before the answer comes.
 pub fn announce(boot: &Boot, client: &Client, printer: &mut Printer<Out, Err>) -> io::Result<()> {
     if boot.wanted_model().is_none() && boot.loaded.config.default_model.is_none() {
-        printer.note(Ink::Grey, &filled(Word::ModelHeadline, &[&client.model]))?;
+        printer.note(
+            Ink::Grey,
+            &filled(Word::ModelHeadline, &[&client.snapshot.model]),
+        )?;
     }
     // Most have no key in a file, and pay for no second look.
     if boot
@@ -255,7 +258,7 @@ pub fn announce(boot: &Boot, client: &Client, printer: &mut Printer<Out, Err>) -
         .providers
         .iter()
         .any(|p| p.api_key.is_some())
-        && let Ok(model) = boot.resolver().resolve(&client.model)
+        && let Ok(model) = boot.resolver().resolve(&client.snapshot.model)
         && let Some(warning) = model.key.and_then(|key| key.warning)
     {
         printer.note(Ink::Yellow, &warning)?;

@@ -13,8 +13,8 @@ use anyhow::Context as _;
 use ostler_engine::LocalHub;
 use ostler_host::signals::{Signals, Stop};
 use ostler_wire::{
-    Ask, Body, Caller, Choice, Client, Deed, Delivery, Delta, Event, Hub as _, Language, Op, Open,
-    Role, Task, View, Word,
+    Ask, Body, Caller, Choice, Client, Deed, Delivery, Delta, Event, Hub as _, Language, Op,
+    OpLine, Open, Role, Task, View, Word,
 };
 use std::collections::VecDeque;
 use std::io::{self, IsTerminal, Write};
@@ -22,8 +22,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use typed::{Said, Typed, Want};
 
-/// How long a command's view may take before the next line is read without it.
-const VIEW_PATIENCE: Duration = Duration::from_secs(5);
+/// How long the reply to a command may take before the next line is read without it.
+const REPLY_PATIENCE: Duration = Duration::from_secs(5);
 /// How long the rest of a turn may be shown when we are told to go.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -49,6 +49,7 @@ pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
         asks: VecDeque::new(),
         shown: Shown::default(),
         background: Background::default(),
+        sent: 0,
     };
     talk.greet()?;
     match talk.listen().await {
@@ -81,6 +82,8 @@ struct Talk {
     asks: VecDeque<Arc<Ask>>,
     shown: Shown,
     background: Background,
+    /// Commands that were sent, which numbers them.
+    sent: u64,
 }
 
 /// What goes on beside the conversation.
@@ -110,8 +113,9 @@ enum Busy {
     Idle,
     Turn,
     Command {
-        line: String,
-        /// Until when its view is waited for.
+        /// The id of its op.
+        id: String,
+        /// Until when its reply is waited for.
         until: Option<Instant>,
     },
     /// The call of the person's own that runs.
@@ -133,7 +137,11 @@ struct Shown {
 
 impl Talk {
     fn greet(&self) -> io::Result<()> {
-        let text = format!("ostler {} · {} · /help", crate::VERSION, self.client.model);
+        let text = format!(
+            "ostler {} · {} · /help",
+            crate::VERSION,
+            self.client.snapshot.model
+        );
         writeln!(io::stderr(), "{}", self.paint.with(Ink::Grey, &text))
     }
 
@@ -322,11 +330,18 @@ impl Talk {
             return self.prompt(text.trim()).await;
         }
         self.printer.next_turn();
+        self.sent += 1;
+        let id = self.sent.to_string();
         self.busy = Busy::Command {
-            line: line.clone(),
-            until: Some(Instant::now() + VIEW_PATIENCE),
+            id: id.clone(),
+            until: Some(Instant::now() + REPLY_PATIENCE),
         };
-        self.send(Op::Command { line }).await
+        let op = OpLine {
+            id: Some(id),
+            op: Op::Command { line },
+        };
+        let sent = self.client.ops.send_line(op).await;
+        sent.context(spoken(Word::SessionEnded))
     }
 
     /// Shows an event and all others that have come meanwhile, in one write.
@@ -363,8 +378,10 @@ impl Talk {
                 self.background.told = Some(Instant::now());
             }
             Event::Delta(Delta::Jobs { running }) => self.background.jobs = running,
-            Event::Delta(Delta::View { command, view }) => {
-                if matches!(&self.busy, Busy::Command { line, .. } if *line == command) {
+            Event::Reply(reply) => {
+                let is_answer =
+                    matches!(&self.busy, Busy::Command { id, .. } if reply.op.as_ref() == Some(id));
+                if is_answer && !reply.more {
                     self.busy = Busy::Idle;
                 }
                 // A question that is still open is put again below it.
@@ -372,8 +389,8 @@ impl Talk {
                     let open = self.shown.close_question();
                     open.into_iter().for_each(|ask| self.asks.push_front(ask));
                 }
-                if let View::Do(deed) = view {
-                    return Some(deed);
+                if let View::Do(deed) = &reply.view {
+                    return Some(deed.clone());
                 }
             }
             Event::Delta(Delta::Progress { id, text, .. }) => {
@@ -562,10 +579,12 @@ fn speaks(event: &Event) -> bool {
             Delta::Tasks { .. }
             | Delta::Jobs { .. }
             | Delta::ToolStarted { .. }
+            | Delta::Queue { .. }
+            | Delta::AskClosed { .. }
             | Delta::Budget { .. },
         ) => false,
         Event::Delta(Delta::Progress { text, .. }) => !text.is_empty(),
-        Event::Delta(_) | Event::Entry(_) | Event::Ask(_) => true,
+        Event::Delta(_) | Event::Entry(_) | Event::Ask(_) | Event::Reply(_) => true,
     }
 }
 

@@ -6,7 +6,7 @@ use crate::exec::{self, FAILED, INTERRUPTED, OK, TERMINATED};
 use crate::print::{End, Format, Printer};
 use anyhow::Context as _;
 use ostler_host::signals::{Signals, Stop};
-use ostler_wire::{Ask, Body, Client, Delta, Event, Op, Role};
+use ostler_wire::{Ask, Body, Client, Delta, Event, Op, OpLine, Role};
 use std::io::{self, BufRead};
 use std::sync::Arc;
 use std::time::Instant;
@@ -121,8 +121,8 @@ impl Talk {
     }
 
     async fn line(&mut self, line: &str) -> anyhow::Result<()> {
-        let op = match parse(line) {
-            Ok(Some(op)) => op,
+        let OpLine { id, op } = match parse(line) {
+            Ok(Some(line)) => line,
             Ok(None) => return Ok(()),
             Err(why) => {
                 self.printer.note(Ink::Red, &format!("stdin: {why}"))?;
@@ -134,13 +134,17 @@ impl Talk {
             self.asks.retain(|known| known.ask != *ask);
         }
         self.closing |= matches!(op, Op::Close);
-        self.send(op).await
+        self.send_line(OpLine { id, op }).await
     }
 
     async fn send(&mut self, op: Op) -> anyhow::Result<()> {
+        self.send_line(OpLine { id: None, op }).await
+    }
+
+    async fn send_line(&mut self, line: OpLine) -> anyhow::Result<()> {
         self.client
             .ops
-            .send(op)
+            .send_line(line)
             .await
             .context(crate::speech::spoken(ostler_wire::Word::SessionEnded))
     }
@@ -191,7 +195,7 @@ fn is_closed_pipe(error: &anyhow::Error) -> bool {
     cause.is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
 }
 
-fn parse(line: &str) -> Result<Option<Op>, String> {
+fn parse(line: &str) -> Result<Option<OpLine>, String> {
     if line.trim().is_empty() {
         return Ok(None);
     }

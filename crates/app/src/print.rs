@@ -108,6 +108,10 @@ impl<O: Write, E: Write> Printer<O, E> {
         match event {
             Event::Entry(entry) => self.entry(entry),
             Event::Delta(delta) => self.delta(delta),
+            Event::Reply(reply) => {
+                self.view(&reply.view)?;
+                Ok(None)
+            }
             Event::Ask(_) => Ok(None),
         }
     }
@@ -271,7 +275,7 @@ impl<O: Write, E: Write> Printer<O, E> {
                 self.note(Ink::Red, &text)?;
                 return Ok(Some(End::Unrecorded));
             }
-            Delta::View { view, .. } => self.view(view)?,
+            Delta::Announcement { view } => self.view(view)?,
             Delta::ToolOutput { id, chunk, .. } => {
                 if self.calls.get(id).is_some_and(is_own) {
                     self.stream(chunk)?;
@@ -289,6 +293,8 @@ impl<O: Write, E: Write> Printer<O, E> {
             | Delta::Tasks { .. }
             | Delta::Budget { .. }
             | Delta::Jobs { .. }
+            | Delta::Queue { .. }
+            | Delta::AskClosed { .. }
             | Delta::Standing { .. } => {}
         }
         Ok(None)

@@ -10,7 +10,8 @@ use crate::policy::{Mode, Policy};
 use crate::standing::Standing;
 use ostler_llm::{Effort, Prefix};
 use ostler_wire::{
-    Ask, Checkpoint, Client, Delivery, Doing, Entry, HubError, Language, Op, Task, Usage, Word,
+    Ask, Checkpoint, Client, Delivery, Doing, Entry, HubError, Language, Op, OpSender, Task, Usage,
+    Word,
 };
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -136,7 +137,7 @@ struct Child {
     doing: Doing,
     tokens: u64,
     since: Instant,
-    ops: mpsc::Sender<Op>,
+    ops: OpSender,
     orders: mpsc::Sender<Order>,
     watcher: JoinHandle<()>,
     call: Option<Caller>,
@@ -425,7 +426,7 @@ impl Children {
         &mut self.errands.mode
     }
 
-    pub fn ops(&self, id: &str) -> Option<mpsc::Sender<Op>> {
+    pub fn ops(&self, id: &str) -> Option<OpSender> {
         let child = self.running.iter().find(|c| c.id == id)?;
         Some(child.ops.clone())
     }
@@ -523,9 +524,10 @@ struct Limits {
 }
 
 /// A send that waits for nobody.
-pub fn post(ops: &mpsc::Sender<Op>, op: Op) {
-    if let Err(mpsc::error::TrySendError::Full(op)) = ops.try_send(op) {
+pub fn post(ops: &OpSender, op: Op) {
+    if ops.try_send(op.clone()).is_err() {
         let ops = ops.clone();
+        // The session is over, or takes it in as soon as it can.
         tokio::spawn(async move { ops.send(op).await });
     }
 }

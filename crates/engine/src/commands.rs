@@ -21,9 +21,9 @@ use crate::cut::clip;
 use crate::desk::Desk;
 use crate::extra::Extra;
 use crate::hooks::Hook;
-use crate::inbox::{Answer, Attended, Inbox, Stopped};
+use crate::inbox::{Answer, Attended, CommandLine, Inbox, Stopped};
 use crate::session::Session;
-use ostler_wire::{Ask, CommandInfo, Delta, Language, View, Word};
+use ostler_wire::{Ask, CommandInfo, Language, View, Word};
 pub use standing::SESSION;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -219,19 +219,19 @@ pub fn pass_down(inbox: &mut Inbox, line: &str) {
 pub fn heed(desk: &mut Desk, inbox: &mut Inbox) {
     *inbox.children.mode() = desk.standing.mode;
     let is_now = |line: &str| matches!(find(line).0, Some(c) if matches!(c.run, Run::Now(_)));
-    for line in inbox.commands(is_now) {
-        let (command, rest) = find(&line);
+    for wanted in inbox.commands(is_now) {
+        let (command, rest) = find(&wanted.line);
         if let Some(command) = command {
             let view = now_run(command, desk, inbox, rest);
-            show(desk, &line, view);
+            reply(desk, &wanted, view);
         }
     }
     // A turn cannot be taken back while it runs, and nobody means the one that comes after it.
-    for line in inbox.commands(|line| parts(line).0 == REWIND) {
+    for wanted in inbox.commands(|line| parts(line).0 == REWIND) {
         let refused = View::Error(desk.manner.language.say(Word::RewindBusy).into());
-        show(desk, &line, refused);
+        reply(desk, &wanted, refused);
     }
-    for line in inbox.untold() {
+    for CommandLine { line, reply_to } in inbox.untold() {
         let (shown, word) = match said::is_said(&line) {
             true => (line.clone(), Word::SaidWaits),
             false => (format!("/{}", parts(&line).0), Word::CommandWaits),
@@ -241,7 +241,7 @@ pub fn heed(desk: &mut Desk, inbox: &mut Inbox) {
             .language
             .fill(word, &[&clip(&shown, SHOWN_CHARS)]);
         // It is no answer to the command, which is still to come.
-        show(desk, "", View::Text(text));
+        desk.feed.reply_so_far(&reply_to, "", View::Text(text));
     }
     while let Some(ended) = inbox.children.ended.pop_front() {
         tasks::tell(desk, &ended);
@@ -271,11 +271,9 @@ pub async fn ask(desk: &mut Desk, inbox: &mut Inbox, ask: Ask) -> Result<Answer,
     answer?
 }
 
-pub fn show(desk: &Desk, line: &str, view: View) {
-    desk.feed.delta(Delta::View {
-        command: line.to_owned(),
-        view,
-    });
+/// The answer to a command.
+pub fn reply(desk: &Desk, command: &CommandLine, view: View) {
+    desk.feed.reply(&command.reply_to, &command.line, view);
 }
 
 /// The command of a line, and the rest of it.

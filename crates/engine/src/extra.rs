@@ -1,7 +1,7 @@
 //! Commands that the binary adds to a session: what needs the configuration, the environment or a home.
 
 use crate::feed::Feed;
-use ostler_wire::{CommandInfo, Delta, Language, View};
+use ostler_wire::{CommandInfo, Language, ReplyTo, View};
 
 pub trait Extra: Send + Sync {
     fn info(&self, language: Language) -> CommandInfo;
@@ -14,18 +14,19 @@ pub trait Extra: Send + Sync {
 pub struct Tell {
     feed: Feed,
     command: String,
+    reply_to: ReplyTo,
 }
 
 impl Tell {
-    pub(crate) fn new(feed: Feed, command: &str) -> Self {
+    pub(crate) fn new(feed: Feed, command: &str, reply_to: ReplyTo) -> Self {
         Self {
             feed,
             command: command.to_owned(),
+            reply_to,
         }
     }
 
     pub fn view(&self, view: View) {
-        let command = self.command.clone();
-        self.feed.delta(Delta::View { command, view });
+        self.feed.reply_so_far(&self.reply_to, &self.command, view);
     }
 }

@@ -1,16 +1,21 @@
-//! The session's outgoing events: one bounded ring that every subscriber reads at its own pace.
+//! The session's outgoing events: one bounded ring that every client reads at its own pace, and how things stand for
+//! a client that attaches later.
 
 use crate::redact::{Redactor, Stream};
-use ostler_wire::{Ask, Delta, Entry, Event, View};
-use std::sync::Arc;
-use tokio::sync::broadcast;
+use ostler_wire::{
+    Ask, ClientId, Delta, Entry, Event, Posted, Replies, Reply, ReplyTo, Snapshot, View,
+};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::{broadcast, watch};
 
 /// Events a subscriber may lag behind before it has to catch up from the log.
 const RING: usize = 1024;
 
 #[derive(Clone)]
 pub struct Feed {
-    ring: broadcast::Sender<Event>,
+    ring: broadcast::Sender<Posted>,
+    register: ClientRegister,
     redactor: Redactor,
     /// What a model says is left out.
     hushed: bool,
@@ -20,9 +25,54 @@ impl Default for Feed {
     fn default() -> Self {
         Self {
             ring: broadcast::Sender::new(RING),
+            register: ClientRegister::default(),
             redactor: Redactor::default(),
             hushed: false,
         }
+    }
+}
+
+/// The clients of a session, and what one that attaches now is shown. It does not keep the ring open.
+#[derive(Clone, Default)]
+pub struct ClientRegister {
+    shared: Arc<Mutex<Registered>>,
+}
+
+#[derive(Default)]
+struct Registered {
+    snapshot: Snapshot,
+    clients: BTreeMap<ClientId, Replies>,
+    last: u64,
+    count: watch::Sender<usize>,
+}
+
+/// A client that was just attached: everything after `snapshot` comes through `live`.
+pub struct Attachment {
+    pub client: ClientId,
+    pub replies: Replies,
+    pub live: broadcast::Receiver<Posted>,
+    pub snapshot: Snapshot,
+}
+
+impl ClientRegister {
+    pub fn open_asks(&self) -> Vec<Arc<Ask>> {
+        self.lock().snapshot.asks.clone()
+    }
+
+    pub fn detach(&self, client: ClientId) {
+        let mut registered = self.lock();
+        registered.clients.remove(&client);
+        let count = registered.clients.len();
+        registered.count.send_replace(count);
+    }
+
+    /// How many clients there are, whenever that changes.
+    pub fn count(&self) -> watch::Receiver<usize> {
+        self.lock().count.subscribe()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Registered> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -52,8 +102,30 @@ impl Feed {
         self.redactor.stream()
     }
 
-    pub fn subscribe(&self) -> broadcast::Receiver<Event> {
-        self.ring.subscribe()
+    pub fn register(&self) -> &ClientRegister {
+        &self.register
+    }
+
+    /// A new client. No event falls between its snapshot and what it receives.
+    pub fn attach(&self) -> Attachment {
+        let mut registered = self.register.lock();
+        registered.last += 1;
+        let client = ClientId(registered.last);
+        let replies = Replies::default();
+        registered.clients.insert(client, replies.clone());
+        let count = registered.clients.len();
+        registered.count.send_replace(count);
+        Attachment {
+            client,
+            replies,
+            live: self.ring.subscribe(),
+            snapshot: registered.snapshot.clone(),
+        }
+    }
+
+    /// How things stand, for clients that attach from now on.
+    pub fn update_snapshot(&self, change: impl FnOnce(&mut Snapshot)) {
+        change(&mut self.register.lock().snapshot);
     }
 
     /// An entry that is on disk.
@@ -74,37 +146,17 @@ impl Feed {
         match &mut delta {
             Delta::Retry { reason: text, .. }
             | Delta::Progress { text, .. }
-            | Delta::Unrecorded { message: text }
-            | Delta::View {
-                view: View::Text(text) | View::Error(text) | View::Diff(text),
-                ..
-            } => clean(text),
-            Delta::View {
-                view: View::Table { rows, .. },
-                ..
-            } => rows.iter_mut().flatten().for_each(clean),
-            Delta::View {
-                view: View::List(list),
-                ..
-            } => {
-                clean(&mut list.title);
-                clean(&mut list.empty);
-                for item in &mut list.items {
-                    clean(&mut item.label);
-                    clean(&mut item.detail);
-                }
-            }
+            | Delta::Unrecorded { message: text } => clean(text),
+            Delta::Announcement { view } => self.clean_view(view),
             Delta::Tasks { tasks } => tasks.iter_mut().for_each(|task| clean(&mut task.prompt)),
-            // A deed is of texts that were cleaned when they were stored.
-            Delta::View {
-                view: View::Do(_), ..
-            }
-            | Delta::AssistantDelta { .. }
+            Delta::Queue { prompts } => prompts.iter_mut().for_each(|p| clean(&mut p.text)),
+            Delta::AssistantDelta { .. }
             | Delta::ReasoningDelta { .. }
             | Delta::ToolStarted { .. }
             | Delta::ToolOutput { .. }
             | Delta::Budget { .. }
             | Delta::Standing { .. }
+            | Delta::AskClosed { .. }
             | Delta::Jobs { .. } => {}
         }
         self.send(Event::Delta(delta));
@@ -114,24 +166,84 @@ impl Feed {
         self.send(Event::Ask(ask));
     }
 
-    fn send(&self, event: Event) {
-        // No subscriber is not a fault: entries are on disk, deltas may be dropped, asks are sent again on attach.
-        let _ = self.ring.send(event);
+    /// Every client is shown this.
+    pub fn announce(&self, view: View) {
+        self.delta(Delta::Announcement { view });
     }
+
+    /// The last reply to an op.
+    pub fn reply(&self, to: &ReplyTo, command: &str, view: View) {
+        self.send_reply(to, command, view, More::No);
+    }
+
+    /// A reply that others to the same op follow.
+    pub fn reply_so_far(&self, to: &ReplyTo, command: &str, view: View) {
+        self.send_reply(to, command, view, More::Yes);
+    }
+
+    fn send_reply(&self, to: &ReplyTo, command: &str, mut view: View, more: More) {
+        self.clean_view(&mut view);
+        let reply = Arc::new(Reply {
+            op: to.op.clone(),
+            command: command.to_owned(),
+            view,
+            more: more == More::Yes,
+        });
+        let registered = self.register.lock();
+        let Some(replies) = registered.clients.get(&to.client) else {
+            return;
+        };
+        // A client that reads none of its replies is disconnected; its subscription ends by itself.
+        let _disconnected = !replies.add(reply.clone());
+        let _ = self.ring.send(Posted {
+            to: Some(to.client),
+            event: Event::Reply(reply),
+        });
+    }
+
+    fn clean_view(&self, view: &mut View) {
+        let clean = |text: &mut String| *text = self.redactor.text(std::mem::take(text));
+        match view {
+            View::Text(text) | View::Error(text) | View::Diff(text) => clean(text),
+            View::Table { rows, .. } => rows.iter_mut().flatten().for_each(clean),
+            View::List(list) => {
+                clean(&mut list.title);
+                clean(&mut list.empty);
+                for item in &mut list.items {
+                    clean(&mut item.label);
+                    clean(&mut item.detail);
+                }
+            }
+            // A deed is of texts that were cleaned when they were stored.
+            View::Do(_) => {}
+        }
+    }
+
+    fn send(&self, event: Event) {
+        let mut registered = self.register.lock();
+        registered.snapshot.follow(&event);
+        // No subscriber is not a fault: entries are on disk, deltas may be dropped, asks are sent again on attach.
+        let _ = self.ring.send(Posted { to: None, event });
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum More {
+    Yes,
+    No,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::asks::Pending;
     use crate::log::{Backlog, Log};
+    use futures_util::FutureExt as _;
     use ostler_wire::{AskKind, Body, Notice, Subscription};
 
     /// A session's outside: what is appended is shown.
     struct Stage {
         log: Log,
         feed: Feed,
-        asks: Pending,
     }
 
     impl Stage {
@@ -139,16 +251,21 @@ mod tests {
             Self {
                 log: Log::memory(),
                 feed: Feed::default(),
-                asks: Pending::default(),
             }
         }
 
         fn attach(&self, last: Option<u64>) -> Subscription {
             let backlog = Backlog {
                 source: self.log.source(),
-                asks: self.asks.clone(),
+                register: self.feed.register().clone(),
             };
-            Subscription::after(last, self.feed.subscribe(), Arc::new(backlog))
+            let Attachment {
+                client,
+                replies,
+                live,
+                ..
+            } = self.feed.attach();
+            Subscription::of_ring(last, live, (client, replies), Arc::new(backlog)).catching_up()
         }
 
         fn play(&mut self, entries: usize) {
@@ -169,7 +286,6 @@ mod tests {
                 free_text: true,
                 ..Ask::default()
             });
-            self.asks.add(ask.clone());
             self.feed.ask(ask);
         }
     }
@@ -177,11 +293,11 @@ mod tests {
     /// The numbers of the entries and the ids of the asks that are there to be read.
     fn seen(subscription: &mut Subscription) -> (Vec<u64>, Vec<String>) {
         let (mut entries, mut asks) = (Vec::new(), Vec::new());
-        while let Some(event) = subscription.try_next() {
+        while let Some(Some(event)) = subscription.next().now_or_never() {
             match event {
                 Event::Entry(entry) => entries.push(entry.entry),
                 Event::Ask(ask) => asks.push(ask.ask.clone()),
-                Event::Delta(_) => {}
+                Event::Delta(_) | Event::Reply(_) => {}
             }
         }
         (entries, asks)
@@ -217,7 +333,7 @@ mod tests {
         for _ in 0..20 {
             stage.play(400);
             for _ in 0..37 {
-                if let Some(Event::Entry(entry)) = slow.try_next() {
+                if let Some(Some(Event::Entry(entry))) = slow.next().now_or_never() {
                     saw.push(entry.entry);
                 }
             }
@@ -247,15 +363,92 @@ mod tests {
         assert_eq!(seen(&mut slow).1, ["a1"]);
         stage.play(2000);
         assert_eq!(seen(&mut slow).1, [""; 0]);
-        stage.asks.remove("a1");
+        stage.feed.delta(Delta::AskClosed {
+            ask: "a1".into(),
+            by: None,
+        });
         stage.ask("a2");
         assert_eq!(seen(&mut slow).1, ["a2"]);
     }
 
     #[test]
+    fn a_reply_reaches_its_client_whatever_the_ring_dropped_and_nobody_else() {
+        let mut stage = Stage::new();
+        let (mut mine, mut theirs) = (stage.attach(None), stage.attach(None));
+        let to = ReplyTo {
+            client: ClientId(1),
+            op: Some("7".into()),
+        };
+        let replies = |subscription: &mut Subscription| {
+            let mut found = Vec::new();
+            while let Some(Some(event)) = subscription.next().now_or_never() {
+                if let Event::Reply(reply) = event {
+                    found.push((reply.op.clone(), reply.view.clone()));
+                }
+            }
+            found
+        };
+        stage.feed.reply(&to, "x", View::Text("one".into()));
+        // More than the ring holds.
+        stage.play(2000);
+        stage.feed.reply(&to, "x", View::Text("two".into()));
+        let expect = ["one", "two"].map(|text| (Some("7".to_owned()), View::Text(text.into())));
+        assert_eq!(replies(&mut mine), expect);
+        assert_eq!(replies(&mut mine), []);
+        assert_eq!(replies(&mut theirs), []);
+    }
+
+    #[test]
+    fn a_client_that_reads_no_reply_is_disconnected() {
+        let stage = Stage::new();
+        let (mut idle, mut other) = (stage.attach(None), stage.attach(None));
+        let to = ReplyTo {
+            client: ClientId(1),
+            op: None,
+        };
+        for _ in 0..1000 {
+            stage.feed.reply(&to, "x", View::Text("again".into()));
+        }
+        stage.ask("a1");
+        assert_eq!(idle.next().now_or_never(), Some(None));
+        assert_eq!(seen(&mut other).1, ["a1"]);
+    }
+
+    #[test]
+    fn a_client_that_attaches_in_the_middle_knows_how_things_stand() {
+        let mut stage = Stage::new();
+        stage.play(3);
+        stage
+            .feed
+            .delta(Delta::ReasoningDelta { text: "hm".into() });
+        stage.feed.delta(Delta::ToolStarted {
+            id: "c1".into(),
+            name: "bash".into(),
+        });
+        stage.feed.delta(Delta::ToolOutput {
+            id: "c1".into(),
+            name: "bash".into(),
+            chunk: "out".into(),
+        });
+        stage.feed.delta(Delta::Jobs {
+            running: vec!["j1".into()],
+        });
+        stage.ask("a1");
+        let attached = stage.feed.attach();
+        stage.feed.delta(Delta::AssistantDelta { text: "e".into() });
+        let snapshot = attached.snapshot;
+        assert_eq!(snapshot.answer, "ddd");
+        assert_eq!(snapshot.reasoning, "hm");
+        assert_eq!(snapshot.running[0].tail, "out");
+        assert_eq!(snapshot.jobs, ["j1"]);
+        assert_eq!(snapshot.asks[0].ask, "a1");
+        assert_eq!(attached.live.len(), 1);
+    }
+
+    #[test]
     fn events_wait_in_a_ring_of_bounded_size() {
         let mut stage = Stage::new();
-        let idle = stage.feed.subscribe();
+        let idle = stage.feed.attach();
         stage.play(10_000);
         assert_eq!(stage.feed.ring.len(), RING);
         drop(idle);

@@ -16,6 +16,7 @@ use crate::hooks::{Bell, Hook, Hooks};
 use crate::inbox::Inbox;
 use crate::interfaces::{Models, RuleStore, RuleWatch};
 use crate::ledger::Ledger;
+use crate::live::{LiveSession, LiveSessions};
 use crate::log::{Backlog, Log, branch};
 use crate::mcp::{Fleet, McpSettings};
 use crate::memory::{Memory, Mind};
@@ -33,7 +34,7 @@ use ostler_host::Host;
 use ostler_llm::{Model, Params, Prefix, Target, Transport};
 use ostler_wire::{
     Body, ChildOf, Client, Entry, ForkedFrom, Hub, HubError, Language, Meta, Notice, Open,
-    SCHEMA_VERSION, SessionInfo, Settings, Subscription, Word,
+    SCHEMA_VERSION, SessionInfo, Settings, Word,
 };
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -115,6 +116,8 @@ pub struct LocalHub {
     project: PathBuf,
     pub(crate) servers: Option<Arc<Fleet>>,
     memory: Arc<Memory>,
+    /// The sessions that run in this process.
+    live: LiveSessions,
 }
 
 /// A log to go on with.
@@ -141,6 +144,7 @@ impl LocalHub {
             transport,
             writing: Arc::new(Semaphore::new(1)),
             project: options.root.clone(),
+            live: LiveSessions::default(),
             options,
         }
     }
@@ -401,10 +405,7 @@ impl LocalHub {
         affordable(&options.budget, &model).map_err(|why| HubError(why.say(options.language)))?;
         let reference = reference(&model);
         let (ops, receiver) = mpsc::channel(OPS);
-        let (feed, asks) = (
-            Feed::redacting(self.options.redactor.clone()),
-            crate::asks::Pending::default(),
-        );
+        let feed = Feed::redacting(self.options.redactor.clone());
         let mut params = params_for(&options, &model);
         let effort = heir.as_ref().and_then(|heir| heir.effort);
         params.effort = effort.or(params.effort);
@@ -425,18 +426,29 @@ impl LocalHub {
             desk.conversation.model.target().window,
         );
         let commands = commands::list(&desk);
-        let backlog = Arc::new(Backlog {
-            source: desk.log.source(),
-            asks: asks.clone(),
+        feed.update_snapshot(|snapshot| {
+            snapshot.model.clone_from(&reference);
+            snapshot.mode = mode;
+            snapshot.window = window;
+            snapshot.commands = commands;
         });
-        let events = Subscription::from_now(desk.log.head(), feed.subscribe(), backlog);
+        let live = LiveSession {
+            id: past.id.clone(),
+            ops,
+            source: Arc::new(Backlog {
+                source: desk.log.source(),
+                register: feed.register().clone(),
+            }),
+            feed: feed.clone(),
+        };
+        let client = live.attach(desk.log.head(), notes);
         let hub = self.clone();
         let opener = Box::new(move |heir| hub.open_heir(heir));
         let slots = Slots::new(options.crew.max_children);
         let jobs = desk.shop.jobs.clone();
         let children = Children::new(opener, jobs, options.language, slots);
         desk.offers.crew.door = Some(children.door());
-        let mut inbox = Inbox::new(receiver, feed, asks, children);
+        let mut inbox = Inbox::new(receiver, feed, children);
         inbox.hang(Bell::new(&desk));
         desk.manner.petitions = options.interactive.then(|| inbox.petitions());
         let session = Session {
@@ -449,20 +461,17 @@ impl LocalHub {
             transport: self.transport.clone(),
             options,
         };
-        let running = tokio::spawn(session.run());
+        let sessions = self.live.clone();
+        sessions.add(live);
+        let id = past.id;
+        let running = tokio::spawn(async move {
+            // The register must not outlive the session, however that ends.
+            let _registered = sessions.guard(id);
+            session.run().await;
+        });
         // A long past takes a while to free, and the prompt need not wait for it.
         let entries = std::mem::take(&mut past.entries);
         drop(tokio::task::spawn_blocking(move || drop(entries)));
-        let client = Client {
-            session_id: past.id,
-            model: reference,
-            notes,
-            mode,
-            window,
-            commands,
-            ops,
-            events,
-        };
         Ok((client, running))
     }
 
@@ -551,6 +560,12 @@ impl Hub for LocalHub {
         }
         let failed = self.call_servers().await?;
         self.new_session(which, failed)
+    }
+
+    async fn attach(&self, id: &str, after: Option<u64>) -> Result<Client, HubError> {
+        self.live
+            .attach(id, after)
+            .ok_or_else(|| HubError(self.options.language.fill(Word::NotLive, &[id])))
     }
 
     fn list(&self) -> Result<Vec<SessionInfo>, HubError> {

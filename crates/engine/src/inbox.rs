@@ -1,18 +1,20 @@
 //! What front ends send, taken in while work goes on: prompts wait, answers find their asks, an interrupt stops the turn.
 
-use crate::asks::Pending;
 use crate::children::{Children, Ended, Report, What, post};
 use crate::commands;
+use crate::cut::clip;
 use crate::feed::Feed;
 use crate::goal::Strategy;
 use crate::hooks::Bell;
 use crate::petition::{self, Petition, Petitions};
-use ostler_wire::{Ask, Delivery, Delta, Doing, Image, Op, View, Word};
+use ostler_wire::{
+    Ask, ClientId, Delivery, Delta, Doing, Image, Op, QueuedPrompt, ReplyTo, SentOp, View, Word,
+};
 use std::collections::{HashMap, VecDeque};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -21,6 +23,8 @@ mod tests;
 
 /// Prompts that may wait for their turn.
 const MAX_WAITING: usize = 256;
+/// Characters of a waiting prompt that clients are shown.
+const MAX_QUEUED_SHOWN: usize = 500;
 /// How long work that was told to stop may take before it is dropped.
 const GRACE: Duration = Duration::from_millis(150);
 
@@ -35,6 +39,8 @@ pub struct Prompt {
     pub purpose: Purpose,
     /// What the model is told before the words.
     pub context: Option<String>,
+    /// The client that sent it.
+    pub reply_to: ReplyTo,
 }
 
 /// What a prompt is for.
@@ -92,12 +98,13 @@ impl Asked {
 pub struct Stopped;
 
 pub struct Inbox {
-    ops: mpsc::Receiver<Op>,
+    ops: mpsc::Receiver<SentOp>,
+    /// How many clients are attached.
+    clients: watch::Receiver<usize>,
     steer: VecDeque<Prompt>,
     queue: VecDeque<Prompt>,
     commands: VecDeque<Waiting>,
     waiting: HashMap<String, oneshot::Sender<Answer>>,
-    asks: Pending,
     feed: Feed,
     pub children: Children,
     turn: CancellationToken,
@@ -107,9 +114,16 @@ pub struct Inbox {
     end: End,
 }
 
+/// A command, and the client that gets its reply.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandLine {
+    pub line: String,
+    pub reply_to: ReplyTo,
+}
+
 /// A command that waits for its time.
 struct Waiting {
-    line: String,
+    command: CommandLine,
     /// The person knows that it waits.
     told: bool,
 }
@@ -138,22 +152,22 @@ struct Asking {
 /// The next thing to do between turns.
 pub enum Next {
     Prompt(Prompt),
-    Command(String),
+    Command(CommandLine),
     /// A child is through.
     Ended(Ended),
     Over,
 }
 
 impl Inbox {
-    pub fn new(ops: mpsc::Receiver<Op>, feed: Feed, asks: Pending, children: Children) -> Self {
+    pub fn new(ops: mpsc::Receiver<SentOp>, feed: Feed, children: Children) -> Self {
         let (sender, petitions) = mpsc::channel(petition::MAX_WAITING);
         Self {
             ops,
+            clients: feed.register().count(),
             steer: VecDeque::new(),
             queue: VecDeque::new(),
             commands: VecDeque::new(),
             waiting: HashMap::new(),
-            asks,
             feed,
             children,
             turn: CancellationToken::new(),
@@ -174,10 +188,11 @@ impl Inbox {
                 return Next::Ended(ended);
             }
             if let Some(waiting) = self.commands.pop_front() {
-                return Next::Command(waiting.line);
+                return Next::Command(waiting.command);
             }
             let prompt = self.steer.pop_front().or_else(|| self.queue.pop_front());
             if let Some(prompt) = prompt {
+                self.show_queue();
                 return Next::Prompt(prompt);
             }
             let over = match self.end {
@@ -189,11 +204,45 @@ impl Inbox {
                 return Next::Over;
             }
             tokio::select! {
-                op = self.ops.recv() => self.take(op),
+                Some(op) = self.ops.recv() => self.take(op),
+                Ok(()) = self.clients.changed() => self.count_clients(),
                 report = self.children.next() => self.hear(report),
                 petition = self.asking.petitions.recv() => self.pass_on(petition),
             }
         }
+    }
+
+    /// The last client has left: what it sent before is taken in, and nobody is there to answer.
+    fn count_clients(&mut self) {
+        if *self.clients.borrow_and_update() > 0 {
+            return;
+        }
+        while let Ok(op) = self.ops.try_recv() {
+            self.take(op);
+        }
+        self.close();
+    }
+
+    fn close(&mut self) {
+        self.end = End::Closed;
+        for (ask, _) in self.waiting.drain() {
+            close_ask(&self.feed, &ask, None);
+        }
+    }
+
+    fn show_queue(&self) {
+        let queued = |(prompt, delivery): (&Prompt, Delivery)| QueuedPrompt {
+            text: clip(
+                prompt.typed.as_ref().unwrap_or(&prompt.text),
+                MAX_QUEUED_SHOWN,
+            ),
+            delivery,
+        };
+        let steer = self.steer.iter().map(|prompt| (prompt, Delivery::Steer));
+        let queue = self.queue.iter().map(|prompt| (prompt, Delivery::Queue));
+        self.feed.delta(Delta::Queue {
+            prompts: steer.chain(queue).map(queued).collect(),
+        });
     }
 
     /// What rings when somebody asks.
@@ -205,7 +254,6 @@ impl Inbox {
         if let Some(bell) = &self.asking.bell {
             bell.ring(&ask);
         }
-        self.asks.add(ask.clone());
         self.feed.ask(ask);
     }
 
@@ -252,11 +300,11 @@ impl Inbox {
             }
             What::Saved(checkpoint) => self.children.saved(checkpoint),
             What::Ended(ended) => {
-                let asks = &self.asks;
+                let feed = &self.feed;
                 self.children.relayed.retain(|id, (asker, _)| {
                     let stays = *asker != child;
                     if !stays {
-                        asks.remove(id);
+                        close_ask(feed, id, None);
                     }
                     stays
                 });
@@ -287,10 +335,10 @@ impl Inbox {
     /// A new turn begins; its token stops everything in it.
     pub fn begin_turn(&mut self) -> CancellationToken {
         // Whoever asked in the turn before and was stopped wants to know no longer.
-        let asks = &self.asks;
+        let feed = &self.feed;
         self.waiting.retain(|id, reply| {
             if reply.is_closed() {
-                asks.remove(id);
+                close_ask(feed, id, None);
             }
             !reply.is_closed()
         });
@@ -306,7 +354,11 @@ impl Inbox {
 
     /// Prompts that want to be heard by the running turn.
     pub fn steering(&mut self) -> Vec<Prompt> {
-        self.steer.drain(..).collect()
+        let all: Vec<Prompt> = self.steer.drain(..).collect();
+        if !all.is_empty() {
+            self.show_queue();
+        }
+        all
     }
 
     pub fn has_steering(&self) -> bool {
@@ -325,7 +377,10 @@ impl Inbox {
         while !self.is_closed()
             && let Ok(op) = self.ops.try_recv()
         {
-            self.take(Some(op));
+            self.take(op);
+        }
+        if *self.clients.borrow() == 0 && self.end == End::Open {
+            self.close();
         }
         while let Some(report) = self.children.try_next() {
             self.hear(Some(report));
@@ -333,21 +388,21 @@ impl Inbox {
     }
 
     /// Commands that came in so far and need not wait for the end of the turn.
-    pub fn commands(&mut self, wanted: impl Fn(&str) -> bool) -> Vec<String> {
+    pub fn commands(&mut self, wanted: impl Fn(&str) -> bool) -> Vec<CommandLine> {
         self.listen();
         let all = self.commands.drain(..);
-        let (now, later): (Vec<_>, Vec<_>) = all.partition(|waiting| wanted(&waiting.line));
+        let (now, later): (Vec<_>, Vec<_>) = all.partition(|waiting| wanted(&waiting.command.line));
         self.commands.extend(later);
-        now.into_iter().map(|waiting| waiting.line).collect()
+        now.into_iter().map(|waiting| waiting.command).collect()
     }
 
     /// Commands that wait, and nobody has said so yet.
-    pub fn untold(&mut self) -> Vec<String> {
+    pub fn untold(&mut self) -> Vec<CommandLine> {
         let untold = self.commands.iter_mut().filter(|waiting| !waiting.told);
         untold
             .map(|waiting| {
                 waiting.told = true;
-                waiting.line.clone()
+                waiting.command.clone()
             })
             .collect()
     }
@@ -400,7 +455,8 @@ impl Inbox {
             tokio::select! {
                 biased;
                 output = &mut work => return Ok(Attended::Done(output)),
-                op = self.ops.recv(), if self.end != End::Closed => self.take(op),
+                Some(op) = self.ops.recv(), if self.end != End::Closed => self.take(op),
+                Ok(()) = self.clients.changed(), if self.end != End::Closed => self.count_clients(),
                 report = self.children.next() => self.hear(report),
                 petition = self.asking.petitions.recv() => self.pass_on(petition),
                 () = patience, if overdue.is_some() => return Err(Stopped),
@@ -439,8 +495,9 @@ impl Inbox {
 
     /// A question waits no longer.
     pub fn asked(&mut self, id: &str) {
-        self.waiting.remove(id);
-        self.asks.remove(id);
+        if self.waiting.remove(id).is_some() {
+            close_ask(&self.feed, id, None);
+        }
     }
 
     fn put(&mut self, prompt: Prompt, delivery: Delivery) {
@@ -449,12 +506,11 @@ impl Inbox {
             Delivery::Queue => &mut self.queue,
         };
         if waiting.len() < MAX_WAITING {
-            return waiting.push_back(prompt);
+            waiting.push_back(prompt);
+            return self.show_queue();
         }
-        self.feed.delta(Delta::View {
-            command: String::new(),
-            view: View::Error(self.full(Word::PromptsFull)),
-        });
+        let refused = View::Error(self.full(Word::PromptsFull));
+        self.feed.reply(&prompt.reply_to, "", refused);
     }
 
     fn full(&self, word: Word) -> String {
@@ -462,45 +518,28 @@ impl Inbox {
         self.children.language.fill(word, &[&most])
     }
 
-    fn take(&mut self, op: Option<Op>) {
+    fn take(&mut self, sent: SentOp) {
+        let SentOp { reply_to, op } = sent;
         match op {
-            Some(Op::Prompt {
+            Op::Prompt {
                 text,
                 delivery,
                 images,
-            }) => self.put(
-                Prompt {
+            } => {
+                let prompt = Prompt {
                     text,
                     images,
+                    reply_to,
                     ..Prompt::default()
-                },
-                delivery,
-            ),
-            Some(Op::Answer {
+                };
+                self.put(prompt, delivery);
+            }
+            Op::Answer {
                 ask,
                 choice,
                 reason,
-            }) => {
-                if let Some((child, theirs)) = self.children.relayed.remove(&ask) {
-                    self.asks.remove(&ask);
-                    if let Some(ops) = self.children.ops(&child) {
-                        let ask = theirs;
-                        post(
-                            &ops,
-                            Op::Answer {
-                                ask,
-                                choice,
-                                reason,
-                            },
-                        );
-                    }
-                } else if let Some(waiting) = self.waiting.remove(&ask) {
-                    self.asks.remove(&ask);
-                    // The asker may have been stopped a moment ago.
-                    let _ = waiting.send(Answer { choice, reason });
-                }
-            }
-            Some(Op::Interrupt) => {
+            } => self.take_answer(&reply_to, ask, Answer { choice, reason }),
+            Op::Interrupt => {
                 // Asked a second time, it is not waited for any longer.
                 let patience = if self.turn.is_cancelled() {
                     Duration::ZERO
@@ -510,27 +549,59 @@ impl Inbox {
                 self.overdue = Some(Instant::now() + patience);
                 self.turn.cancel();
             }
-            Some(Op::Command { line }) => {
-                commands::pass_down(self, &line);
-                if let Some(view) = commands::at_once(self, &line) {
-                    let command = line;
-                    self.feed.delta(Delta::View { command, view });
-                } else if self.commands.len() < MAX_WAITING {
-                    self.commands.push_back(Waiting { line, told: false });
-                } else {
-                    self.feed.delta(Delta::View {
-                        command: line,
-                        view: View::Error(self.full(Word::CommandsFull)),
-                    });
-                }
-            }
-            Some(Op::Finish) if self.end == End::Open => self.end = End::Finishing,
-            Some(Op::Finish) => {}
-            Some(Op::Close) | None => {
-                self.end = End::Closed;
-                // Nobody is left to answer.
-                self.waiting.clear();
-            }
+            Op::Command { line } => self.take_command(CommandLine { line, reply_to }),
+            Op::Finish if self.end == End::Open => self.end = End::Finishing,
+            Op::Finish => {}
+            Op::Close => self.close(),
         }
     }
+
+    fn take_answer(&mut self, from: &ReplyTo, ask: String, answer: Answer) {
+        if let Some((child, theirs)) = self.children.relayed.remove(&ask) {
+            close_ask(&self.feed, &ask, Some(from.client));
+            if let Some(ops) = self.children.ops(&child) {
+                let Answer { choice, reason } = answer;
+                let ask = theirs;
+                post(
+                    &ops,
+                    Op::Answer {
+                        ask,
+                        choice,
+                        reason,
+                    },
+                );
+            }
+        } else if let Some(waiting) = self.waiting.remove(&ask) {
+            close_ask(&self.feed, &ask, Some(from.client));
+            // The asker may have been stopped a moment ago.
+            let _ = waiting.send(answer);
+        } else {
+            let late = self.children.language.say(Word::AskClosed);
+            self.feed.reply(from, "", View::Error(late.into()));
+        }
+    }
+
+    fn take_command(&mut self, command: CommandLine) {
+        let CommandLine { line, reply_to } = &command;
+        commands::pass_down(self, line);
+        if let Some(view) = commands::at_once(self, line) {
+            self.feed.reply(reply_to, line, view);
+        } else if self.commands.len() < MAX_WAITING {
+            self.commands.push_back(Waiting {
+                command,
+                told: false,
+            });
+        } else {
+            let refused = View::Error(self.full(Word::CommandsFull));
+            self.feed.reply(reply_to, line, refused);
+        }
+    }
+}
+
+/// Tells every client that an ask waits no longer.
+fn close_ask(feed: &Feed, ask: &str, by: Option<ClientId>) {
+    feed.delta(Delta::AskClosed {
+        ask: ask.to_owned(),
+        by,
+    });
 }

@@ -8,7 +8,7 @@ use crate::desk::Desk;
 use crate::extra::Tell;
 use crate::goal;
 use crate::hub::{Options, params_for};
-use crate::inbox::{Inbox, Next, Prompt, Stopped};
+use crate::inbox::{CommandLine, Inbox, Next, Prompt, Stopped};
 use crate::log::LogError;
 use crate::mcp::{Kept, PromptInfo};
 use crate::muster::{self, Mustered};
@@ -48,7 +48,7 @@ impl Session {
             }
             match self.inbox.next().await {
                 Next::Prompt(prompt) => self.prompt(prompt).await,
-                Next::Command(line) => self.command(&line).await,
+                Next::Command(command) => self.command(&command).await,
                 Next::Ended(ended) => commands::tasks::tell(&mut self.desk, &ended),
                 Next::Over => break,
             }
@@ -145,66 +145,70 @@ impl Session {
         }
     }
 
-    async fn command(&mut self, line: &str) {
+    async fn command(&mut self, command: &CommandLine) {
+        let line = command.line.as_str();
         self.inbox.begin_turn();
         saves::settle(&mut self.desk).await;
         let carried_out = if let Some((skill, words)) = template::duty(&self.desk, line) {
-            self.template(line, &skill.template, &words).await
+            self.template(command, &skill.template, &words).await
         } else if commands::said::is_said(line) {
-            self.said(line).await
+            self.said(command).await
         } else if let Some(look) = commands::resume::look(self, line) {
             let stop = self.inbox.turn();
             let work = tokio::task::spawn_blocking(move || look.view(&|| stop.is_cancelled()));
             if let Ok(Ok(view)) = self.inbox.attend(work).await {
-                commands::show(&self.desk, line, view);
+                commands::reply(&self.desk, command, view);
             }
             Ok(())
         } else if commands::is_ours(line) {
             let view = commands::run(self, line).await;
-            commands::show(&self.desk, line, view);
+            commands::reply(&self.desk, command, view);
             Ok(())
         } else if let Some((extra, words)) = commands::extra(&self.desk, line) {
             let language = self.options.language;
-            let tell = Tell::new(self.desk.feed.clone(), line);
+            let tell = Tell::new(self.desk.feed.clone(), line, command.reply_to.clone());
             let work = tokio::task::spawn_blocking(move || extra.run(&words, language, &tell));
             if let Ok(Ok(view)) = self.inbox.attend(work).await {
-                commands::show(&self.desk, line, view);
+                commands::reply(&self.desk, command, view);
             }
             Ok(())
         } else if let Some((kept, info, words)) = muster::prompt_of(&self.desk, line) {
-            self.server_prompt(line, &kept, (&info, words)).await;
+            self.server_prompt(command, &kept, (&info, words)).await;
             Ok(())
         } else if let Some((template, words)) = template::of(&self.desk, line) {
-            self.template(line, &template, &words).await
+            self.template(command, &template, &words).await
         } else if let Some((skill, words)) = template::skill(&self.desk, line) {
             match template::forward(&self.desk, &skill, &words) {
-                Some(prompt) => {
+                Some(mut prompt) => {
+                    prompt.reply_to = command.reply_to.clone();
                     self.prompt(prompt).await;
                     Ok(())
                 }
-                None => self.template(line, &skill.template, &words).await,
+                None => self.template(command, &skill.template, &words).await,
             }
         } else {
             let view = commands::run(self, line).await;
-            commands::show(&self.desk, line, view);
+            commands::reply(&self.desk, command, view);
             Ok(())
         };
         if let Err(error) = carried_out {
-            commands::show(
-                &self.desk,
-                line,
-                View::Error(error.say(self.options.language)),
-            );
+            let fault = View::Error(error.say(self.options.language));
+            commands::reply(&self.desk, command, fault);
         }
     }
 
-    async fn said(&mut self, line: &str) -> Result<(), LogError> {
+    async fn said(&mut self, said: &CommandLine) -> Result<(), LogError> {
         self.begin()?;
-        commands::said::say(&mut self.desk, &mut self.inbox, line).await
+        commands::said::say(&mut self.desk, &mut self.inbox, said).await
     }
 
     /// A prompt that a server has the words of.
-    async fn server_prompt(&mut self, line: &str, kept: &Kept, (info, words): (&PromptInfo, &str)) {
+    async fn server_prompt(
+        &mut self,
+        command: &CommandLine,
+        kept: &Kept,
+        (info, words): (&PromptInfo, &str),
+    ) {
         let cancel = self.inbox.turn();
         let fetching = async {
             tokio::select! {
@@ -218,7 +222,8 @@ impl Session {
                 let prompt = Prompt {
                     text,
                     own_words: Some(words.to_owned()),
-                    typed: Some(format!("/{line}")),
+                    typed: Some(format!("/{}", command.line)),
+                    reply_to: command.reply_to.clone(),
                     ..Prompt::default()
                 };
                 self.prompt(prompt).await;
@@ -226,14 +231,14 @@ impl Session {
             Err(why) => {
                 let language = self.options.language;
                 let text = language.fill(Word::McpPromptFailed, &[&info.name, &why.say(language)]);
-                commands::show(&self.desk, line, View::Error(text));
+                commands::reply(&self.desk, command, View::Error(text));
             }
         }
     }
 
     async fn template(
         &mut self,
-        line: &str,
+        command: &CommandLine,
         template: &Template,
         words: &str,
     ) -> Result<(), LogError> {
@@ -242,14 +247,15 @@ impl Session {
         let back = self.lend_model(template)?;
         let expanded = template::expand(&mut self.desk, &mut self.inbox, template, words).await;
         let sent = match expanded {
-            Ok(Ok(prompt)) => {
+            Ok(Ok(mut prompt)) => {
+                prompt.reply_to = command.reply_to.clone();
                 self.prompt(prompt).await;
                 Ok(())
             }
             Ok(Err(why)) => {
                 let language = self.options.language;
                 let text = language.fill(Word::TemplateNotSent, &[&template.name, &why]);
-                commands::show(&self.desk, line, View::Error(text));
+                commands::reply(&self.desk, command, View::Error(text));
                 Ok(())
             }
             Err(error) => Err(error),

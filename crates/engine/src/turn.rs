@@ -23,8 +23,8 @@ use breaker::Breaker;
 use ostler_llm::repair::Doubt;
 use ostler_llm::{Answer, AnswerPart, Error, TokenUsage, ToolSpec};
 use ostler_wire::{
-    Body, Deed, Delta, ErrorEntry, Interrupted, Json, Language, Message, Notice, Outcome, Stop,
-    ToolResult, TurnEnd, Usage, View, Word,
+    Body, Deed, Delta, ErrorEntry, Interrupted, Json, Language, Message, Notice, Outcome, ReplyTo,
+    Stop, ToolResult, TurnEnd, Usage, View, Word,
 };
 use serde_json::json;
 use std::sync::Arc;
@@ -79,6 +79,7 @@ pub async fn turn(
     opening: Opening,
 ) -> Result<(), Opening> {
     let cancel = inbox.begin_turn();
+    let reply_to = prompt.reply_to.clone();
     let fresh = desk.log.is_empty() && opening.past.is_empty();
     let start = match (&opening.context, fresh) {
         (None, _) => Start::Not,
@@ -87,7 +88,7 @@ pub async fn turn(
     };
     let said = match heard::take_in(desk, inbox, prompt, start, &cancel).await {
         Ok(said) => said,
-        Err(refused) => return Err(turn_away(desk, refused, opening)),
+        Err(refused) => return Err(turn_away(desk, refused, opening, &reply_to)),
     };
     let words = said.0.text.clone();
     saves::begin(desk, &said.0.text);
@@ -140,13 +141,13 @@ pub async fn turn(
         Err(error) => fail(desk, &error),
     }
     for view in then {
-        commands::show(desk, handoff::ROLE, view);
+        desk.feed.reply(&reply_to, handoff::ROLE, view);
     }
     Ok(())
 }
 
 /// A prompt that hooks do not let in, or had no time to: the model never reads it. The facts wait for the next one.
-fn turn_away(desk: &mut Desk, refused: Refused, opening: Opening) -> Opening {
+fn turn_away(desk: &mut Desk, refused: Refused, opening: Opening, reply_to: &ReplyTo) -> Opening {
     let mut ending = refused.notices;
     let (outcome, words) = match refused.cause {
         Cause::Hook(message) => {
@@ -168,7 +169,8 @@ fn turn_away(desk: &mut Desk, refused: Refused, opening: Opening) -> Opening {
     ending.push(Body::TurnEnd(TurnEnd { outcome }));
     let opening = end_unheard(desk, opening, ending);
     // Nothing that was typed is lost.
-    commands::show(desk, "", View::Do(Deed::Compose(words)));
+    desk.feed
+        .reply(reply_to, "", View::Do(Deed::Compose(words)));
     opening
 }
 

@@ -51,8 +51,8 @@ async fn refuse(session: &mut Session, tasks: usize) -> usize {
                 asks += 1;
                 session.send(Session::answer(&ask, "deny", None)).await;
             }
-            Event::Delta(Delta::View { command, .. }) if command == "bg" => ended += 1,
-            Event::Delta(_) | Event::Entry(_) => {}
+            Event::Delta(Delta::Announcement { .. }) => ended += 1,
+            Event::Delta(_) | Event::Entry(_) | Event::Reply(_) => {}
         }
     }
     asks

@@ -32,8 +32,8 @@ async fn result(session: &mut Session) -> Value {
 
 async fn view(session: &mut Session) -> View {
     loop {
-        if let Event::Delta(Delta::View { view, .. }) = session.next().await {
-            return view;
+        if let Event::Reply(reply) = session.next().await {
+            return reply.view.clone();
         }
     }
 }
@@ -184,7 +184,7 @@ async fn look(bench: &Bench, session: &mut Session, answers: &[&str]) -> (Shown,
                 session.send(Session::answer(&ask, choice, None)).await;
                 shown.asks.push(ask);
             }
-            Event::Delta(Delta::View { view, .. }) => return (shown, Some(view)),
+            Event::Reply(reply) => return (shown, Some(reply.view.clone())),
             Event::Delta(_) => {}
             Event::Entry(entry) => {
                 let over = matches!(entry.body, Body::TurnEnd(_));
@@ -202,7 +202,14 @@ async fn pieces_of_a_command_are_asked_about_like_any_call() {
     let bench = Bench::new(Kind::Chat, [done()]);
     bench.space.write(".ostler/commands/look.md", LOOK);
     let mut session = bench.open_with(Open::New, attended).await;
-    assert!(session.client.commands.iter().any(|c| c.name == "look"));
+    assert!(
+        session
+            .client
+            .snapshot
+            .commands
+            .iter()
+            .any(|c| c.name == "look")
+    );
     let (shown, view) = look(&bench, &mut session, &["deny"]).await;
     assert_eq!(shown.asks[0].subject, "bash: touch made; echo @secret.txt");
     assert!(
@@ -294,8 +301,8 @@ type Sign = fn(&Event) -> bool;
 async fn told(session: &mut Session, line: &str) -> (String, View) {
     command(session, line).await;
     loop {
-        if let Event::Delta(Delta::View { command, view }) = session.next().await {
-            return (command, view);
+        if let Event::Reply(reply) = session.next().await {
+            return (reply.command.clone(), reply.view.clone());
         }
     }
 }
@@ -331,6 +338,7 @@ async fn every_command_answers_at_once_or_says_when_it_will() {
         while !is_there(&session.next().await) {}
         let commands: Vec<String> = session
             .client
+            .snapshot
             .commands
             .iter()
             .map(|c| c.name.clone())

@@ -7,8 +7,7 @@ use ostler_engine::compaction::{ContextSettings, Strategy};
 use ostler_engine::ledger::Ledger;
 use ostler_testkit::{Captured, Kind, Server, Step, Stop, Usage};
 use ostler_wire::{
-    AskKind, Body, Compaction, Deed, Delivery, Delta, DigestBy, Entry, Event, Op, Open, Outcome,
-    View,
+    AskKind, Body, Compaction, Deed, Delivery, DigestBy, Entry, Event, Op, Open, Outcome, View,
 };
 use serde_json::json;
 
@@ -385,8 +384,8 @@ async fn an_interrupted_fold_leaves_everything_as_it_was() {
     }
     session.send(Op::Interrupt).await;
     let view = loop {
-        if let Event::Delta(Delta::View { view, .. }) = session.next().await {
-            break view;
+        if let Event::Reply(reply) = session.next().await {
+            break reply.view.clone();
         }
     };
     assert_eq!(view, View::Text("Interrupted; nothing was folded.".into()));
@@ -921,8 +920,8 @@ async fn a_handoff_that_was_chosen_begins_another_session() {
     );
     let mut views = Vec::new();
     while views.len() < 3 {
-        if let Event::Delta(Delta::View { view, .. }) = session.next().await {
-            views.push(view);
+        if let Event::Reply(reply) = session.next().await {
+            views.push(reply.view.clone());
         }
     }
     let file = documents(&bench).pop().unwrap();

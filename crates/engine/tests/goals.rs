@@ -187,8 +187,8 @@ async fn a_stop_makes_it_wait_and_a_resumed_session_shows_it() {
     let id = session.id();
     session.close().await;
     let mut session = bench.resume(&id).await;
-    assert_eq!(session.client.mode.mode, "goal");
-    let shown = session.client.mode.goal.clone().unwrap();
+    assert_eq!(session.client.snapshot.mode.mode, "goal");
+    let shown = session.client.snapshot.mode.goal.clone().unwrap();
     assert_eq!(
         (shown.objective.as_str(), shown.state, shown.turn),
         ("reach it", GoalState::Stopped, 1)

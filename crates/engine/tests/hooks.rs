@@ -700,9 +700,9 @@ async fn a_prompt_that_is_stopped_while_a_hook_looks_comes_back() {
         .await;
     assert_eq!(shown.outcome(), Some(Outcome::Interrupted), "{shown:?}");
     loop {
-        if let Event::Delta(ostler_wire::Delta::View { view, .. }) = session.next().await {
+        if let Event::Reply(reply) = session.next().await {
             assert_eq!(
-                view,
+                reply.view,
                 View::Do(ostler_wire::Deed::Compose("a slow one".into()))
             );
             break;

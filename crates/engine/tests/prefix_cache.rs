@@ -270,7 +270,7 @@ async fn a_switch_of_the_model_is_one_recorded_break() {
         session.close().await;
         // It is kept: the other process goes on with it, and breaks nothing.
         let mut session = bench.resume(&id).await;
-        assert_eq!(session.client.model, "mock/another");
+        assert_eq!(session.client.snapshot.model, "mock/another");
         session.run("hello again").await;
         session.close().await;
         // And somebody may name another one for a run.

@@ -528,7 +528,7 @@ async fn nothing_is_rewound_while_something_runs() {
                     .await;
                 bench.space.write("go", "");
             }
-            Event::Delta(Delta::View { view, .. }) => refused = Some(view.clone()),
+            Event::Reply(reply) => refused = Some(reply.view.clone()),
             _ => {}
         })
         .await;

@@ -234,7 +234,7 @@ async fn cell(row: Row, in_plan: bool, step: Step) -> String {
                 }
                 bench.space.write("go", "");
             }
-            Event::Entry(_) | Event::Delta(_) => {}
+            Event::Entry(_) | Event::Delta(_) | Event::Reply(_) => {}
         })
         .await;
     session.close().await;
@@ -738,15 +738,12 @@ async fn commands_are_heard_while_a_turn_runs() {
                 settle().await;
                 bench.space.write("go", "");
             }
-            Event::Entry(_) | Event::Delta(_) | Event::Ask(_) => {}
+            Event::Entry(_) | Event::Delta(_) | Event::Ask(_) | Event::Reply(_) => {}
         })
         .await;
     assert_eq!(shown.codes(), ["ok", "plan_mode", "plan_mode"], "{shown:?}");
-    let status = shown.deltas.iter().find_map(|d| match d {
-        Delta::View {
-            view: View::Table { rows, .. },
-            ..
-        } => Some(rows.clone()),
+    let status = shown.replies.iter().find_map(|reply| match &reply.view {
+        View::Table { rows, .. } => Some(rows.clone()),
         _ => None,
     });
     let rows = status.unwrap();

@@ -40,7 +40,7 @@ async fn tasks_are(session: &mut Session, wanted: impl Fn(&[Task]) -> bool) {
 async fn news(session: &mut Session) -> String {
     loop {
         match session.next().await {
-            Event::Delta(Delta::View { command, view }) if command == "bg" => {
+            Event::Delta(Delta::Announcement { view }) => {
                 return text(&view).to_owned();
             }
             Event::Entry(entry) => {
@@ -48,7 +48,7 @@ async fn news(session: &mut Session) -> String {
                     return notice.text.clone();
                 }
             }
-            Event::Delta(_) | Event::Ask(_) => {}
+            Event::Delta(_) | Event::Ask(_) | Event::Reply(_) => {}
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::status::Status;
 use crate::surroundings::{Fetch, Fetched, Kept, Surroundings};
 use crate::terminal::{self, Inputs, Raw};
 use base64::Engine as _;
-use ostler_wire::{Client, Hub, Op, Open, Word};
+use ostler_wire::{Client, Hub, Op, OpLine, Open, Word};
 use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
@@ -62,7 +62,7 @@ pub async fn run<H: Hub, S: Surroundings, W: Write>(
     let mut state = State::new(
         start.settings,
         Editor::new(start.editor),
-        client.commands.clone(),
+        client.snapshot.commands.clone(),
         status(&client),
     );
     if let Some(draft) = start.draft {
@@ -86,7 +86,7 @@ pub async fn run<H: Hub, S: Surroundings, W: Write>(
         ui.state.transcript().note(line);
     }
     ui.look();
-    ui.show_past(&client);
+    ui.show_past(&client).await;
     if let Some(text) = start.prompt {
         ui.outbox.push_back(Op::Prompt {
             text,
@@ -108,9 +108,9 @@ pub async fn run<H: Hub, S: Surroundings, W: Write>(
 
 fn status(client: &Client) -> Status {
     let mut status = Status::default();
-    status.model.clone_from(&client.model);
-    status.mode = Some(client.mode.clone());
-    status.window = client.window;
+    status.model.clone_from(&client.snapshot.model);
+    status.mode = Some(client.snapshot.mode.clone());
+    status.window = client.snapshot.window;
     status
 }
 
@@ -202,7 +202,7 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
                 }
                 Woken::Sent => {}
             }
-            match self.effects(&client)? {
+            match self.effects(&client).await? {
                 After::On => {}
                 After::Over => return Ok(()),
                 After::Away(why) => {
@@ -243,7 +243,7 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
             input = inputs.next() => Woken::Input(input),
             permit = client.ops.reserve(), if !self.outbox.is_empty() => {
                 if let (Ok(permit), Some(op)) = (permit, self.outbox.pop_front()) {
-                    permit.send(op);
+                    permit.send(OpLine { id: None, op });
                 }
                 Woken::Sent
             }
@@ -349,7 +349,7 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
         Ok(())
     }
 
-    fn effects(&mut self, client: &Client) -> io::Result<After> {
+    async fn effects(&mut self, client: &Client) -> io::Result<After> {
         let mut after = After::On;
         for effect in self.state.take_effects() {
             match effect {
@@ -363,7 +363,7 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
                     self.errands.list(work);
                 }
                 Effect::Page => {
-                    let entries = client.events.past(PAGED);
+                    let entries = client.events.past(PAGED).await;
                     let canvas = self.canvas();
                     self.state.page(&entries, &canvas);
                 }
@@ -458,12 +458,12 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
         };
         let status = status(&new);
         let left = self.state.done(&canvas);
-        self.state.reopened(new.commands.clone(), status);
+        self.state.reopened(new.snapshot.commands.clone(), status);
         self.state.transcript().keep(left);
         self.state.transcript().note(said);
         self.change_session(&new.session_id);
         self.look();
-        self.show_past(&new);
+        self.show_past(&new).await;
         new
     }
 
@@ -492,11 +492,11 @@ impl<H: Hub, S: Surroundings, W: Write> Ui<'_, H, S, W> {
         self.errands.run(self.surroundings.fetch(Fetch::Branch));
     }
 
-    fn show_past(&mut self, client: &Client) {
+    async fn show_past(&mut self, client: &Client) {
         for note in &client.notes {
             self.state.transcript().note(note.clone());
         }
-        let past = client.events.past(PAST);
+        let past = client.events.past(PAST).await;
         self.state.past(&past);
     }
 

@@ -453,7 +453,9 @@ impl State {
                 self.status.jobs.clone_from(running);
                 self.unwarn();
             }
-            Event::Delta(Delta::View { view, .. }) => self.view(view, canvas, now),
+            Event::Reply(reply) => self.view(&reply.view, canvas, now),
+            Event::Delta(Delta::Announcement { view }) => self.view(view, canvas, now),
+            Event::Delta(Delta::AskClosed { ask, .. }) => self.close_ask(ask),
             Event::Delta(Delta::Unrecorded { .. }) => {
                 self.transcript.event(event, now);
                 self.turn_ended(now);
@@ -470,6 +472,11 @@ impl State {
                 self.transcript.event(event, now);
             }
         }
+    }
+
+    /// An ask was answered here or elsewhere, or withdrawn.
+    fn close_ask(&mut self, ask: &str) {
+        self.layers.retain(|layer| layer.ask() != Some(ask));
     }
 
     /// What an entry means beyond its cell.

@@ -159,7 +159,7 @@ impl Transcript {
         match event {
             Event::Entry(entry) => self.entry(&entry.body, now),
             Event::Delta(delta) => self.delta(delta, now),
-            Event::Ask(_) => {}
+            Event::Ask(_) | Event::Reply(_) => {}
         }
     }
 
@@ -223,7 +223,9 @@ impl Transcript {
                 self.end_turn();
                 self.push(Cell::Notice(Notice::warning(message)));
             }
-            Delta::View { .. }
+            Delta::Announcement { .. }
+            | Delta::AskClosed { .. }
+            | Delta::Queue { .. }
             | Delta::Tasks { .. }
             | Delta::Budget { .. }
             | Delta::Jobs { .. }

@@ -1,163 +1,128 @@
-//! How a front end holds a session: ops in, events out. A hub opens and lists sessions.
+//! How a front end holds a session: ops in, events out. A hub opens, attaches to and lists sessions.
 
-use crate::{Ask, Entry, Event, Op};
-use std::collections::VecDeque;
+use crate::{ClientId, Op, OpLine, ReplyTo, SentOp, Snapshot, Subscription};
 use std::sync::Arc;
-use tokio::sync::{broadcast, mpsc};
+use tokio::sync::mpsc;
 
-/// Asks that are remembered as handed out; far fewer can be open.
-const MAX_ASKED: usize = 256;
-
-/// Where a subscriber that fell behind reads what it missed.
-pub trait EntrySource: Send + Sync {
-    /// Entries after `last`, oldest first; all of them for `None`.
-    fn entries_after(&self, last: Option<u64>) -> Vec<Arc<Entry>>;
-    /// What was said on the branch that goes on, oldest first.
-    fn branch(&self) -> Vec<Arc<Entry>>;
-    /// Asks that still wait for an answer.
-    fn pending_asks(&self) -> Vec<Arc<Ask>>;
-}
-
-/// A session in someone's hands.
+/// A session in the hands of a front end. Dropping it detaches.
 pub struct Client {
     pub session_id: String,
-    /// `provider/model` that answers.
-    pub model: String,
     /// What happened on opening, for the person.
     pub notes: Vec<String>,
-    pub mode: crate::Mode,
-    /// Tokens that the model can take; 0 = unknown.
-    pub window: u64,
-    /// What may follow a slash.
-    pub commands: Vec<crate::CommandInfo>,
-    pub ops: mpsc::Sender<Op>,
+    /// How the session stood when this client attached.
+    pub snapshot: Snapshot,
+    pub ops: OpSender,
     pub events: Subscription,
 }
 
-/// The event stream from some entry on, with no gap and no duplicate entry.
-pub struct Subscription {
-    live: broadcast::Receiver<Event>,
-    source: Arc<dyn EntrySource>,
-    backlog: VecDeque<Event>,
-    last: Option<u64>,
-    /// The asks that were handed out and may still be open.
-    asked: VecDeque<String>,
+/// Sends the ops of one client.
+#[derive(Clone)]
+pub struct OpSender {
+    sender: mpsc::Sender<SentOp>,
+    client: ClientId,
+    /// Dropped with the last copy: the client has detached.
+    _attached: Arc<Attached>,
 }
 
-impl Subscription {
-    /// Continues after `last`; `live` must have been subscribed before this call.
-    pub fn after(
-        last: Option<u64>,
-        live: broadcast::Receiver<Event>,
-        source: Arc<dyn EntrySource>,
-    ) -> Self {
-        let mut subscription = Self {
-            live,
-            source,
-            backlog: VecDeque::new(),
-            last,
-            asked: VecDeque::new(),
-        };
-        subscription.catch_up();
-        subscription
-    }
+struct Attached {
+    on_detach: Option<Box<dyn FnOnce() + Send + Sync>>,
+}
 
-    /// Like `after`, from now on: what lies in the log already is not repeated.
-    pub fn from_now(
-        last: Option<u64>,
-        live: broadcast::Receiver<Event>,
-        source: Arc<dyn EntrySource>,
+impl Drop for Attached {
+    fn drop(&mut self) {
+        if let Some(on_detach) = self.on_detach.take() {
+            on_detach();
+        }
+    }
+}
+
+/// The session is over.
+#[derive(Debug, PartialEq, Eq)]
+pub struct SessionClosed;
+
+impl std::fmt::Display for SessionClosed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the session is over")
+    }
+}
+
+impl std::error::Error for SessionClosed {}
+
+impl OpSender {
+    pub fn new(
+        sender: mpsc::Sender<SentOp>,
+        client: ClientId,
+        on_detach: Box<dyn FnOnce() + Send + Sync>,
     ) -> Self {
         Self {
-            live,
-            source,
-            backlog: VecDeque::new(),
-            last,
-            asked: VecDeque::new(),
+            sender,
+            client,
+            _attached: Arc::new(Attached {
+                on_detach: Some(on_detach),
+            }),
         }
     }
 
-    /// The next event, or `None` when the session is over.
-    pub async fn next(&mut self) -> Option<Event> {
-        loop {
-            let event = match self.backlog.pop_front() {
-                Some(event) => event,
-                None => match self.live.recv().await {
-                    Ok(event) => event,
-                    Err(broadcast::error::RecvError::Lagged(_)) => {
-                        self.catch_up();
-                        continue;
-                    }
-                    Err(broadcast::error::RecvError::Closed) => return None,
-                },
-            };
-            if self.is_new(&event) {
-                return Some(event);
-            }
+    pub fn client(&self) -> ClientId {
+        self.client
+    }
+
+    pub async fn send(&self, op: Op) -> Result<(), SessionClosed> {
+        self.send_line(OpLine { id: None, op }).await
+    }
+
+    /// Sends an op whose replies carry its id.
+    pub async fn send_line(&self, line: OpLine) -> Result<(), SessionClosed> {
+        let sent = self.addressed(line);
+        self.sender.send(sent).await.map_err(|_| SessionClosed)
+    }
+
+    /// Sends an op unless the session is over or has too many waiting.
+    pub fn try_send(&self, op: Op) -> Result<(), SessionClosed> {
+        let sent = self.addressed(OpLine { id: None, op });
+        self.sender.try_send(sent).map_err(|_| SessionClosed)
+    }
+
+    /// Waits until the session is over.
+    pub async fn closed(&self) {
+        self.sender.closed().await;
+    }
+
+    /// Waits until the session can take an op.
+    pub async fn reserve(&self) -> Result<OpPermit<'_>, SessionClosed> {
+        let permit = self.sender.reserve().await.map_err(|_| SessionClosed)?;
+        Ok(OpPermit {
+            permit,
+            client: self.client,
+        })
+    }
+
+    fn addressed(&self, line: OpLine) -> SentOp {
+        SentOp {
+            reply_to: ReplyTo {
+                client: self.client,
+                op: line.id,
+            },
+            op: line.op,
         }
     }
+}
 
-    /// An event that is there already, so that a front end can draw several at once.
-    pub fn try_next(&mut self) -> Option<Event> {
-        loop {
-            let event = match self.backlog.pop_front() {
-                Some(event) => event,
-                None => match self.live.try_recv() {
-                    Ok(event) => event,
-                    Err(broadcast::error::TryRecvError::Lagged(_)) => {
-                        self.catch_up();
-                        continue;
-                    }
-                    Err(
-                        broadcast::error::TryRecvError::Empty
-                        | broadcast::error::TryRecvError::Closed,
-                    ) => return None,
-                },
-            };
-            if self.is_new(&event) {
-                return Some(event);
-            }
-        }
-    }
+/// Room for one op.
+pub struct OpPermit<'a> {
+    permit: mpsc::Permit<'a, SentOp>,
+    client: ClientId,
+}
 
-    /// The last entries of what was there before, oldest first.
-    pub fn past(&self, limit: usize) -> Vec<Arc<Entry>> {
-        let mut all = self.source.branch();
-        let last = self.last;
-        all.retain(|entry| last.is_some_and(|last| entry.entry <= last));
-        let skip = all.len().saturating_sub(limit);
-        all.split_off(skip)
-    }
-
-    fn is_new(&mut self, event: &Event) -> bool {
-        match event {
-            Event::Entry(entry) => {
-                if self.last.is_some_and(|last| entry.entry <= last) {
-                    return false;
-                }
-                self.last = Some(entry.entry);
-                true
-            }
-            Event::Ask(ask) => {
-                if self.asked.contains(&ask.ask) {
-                    return false;
-                }
-                // The oldest are not open any more, and do not come again.
-                if self.asked.len() >= MAX_ASKED {
-                    self.asked.pop_front();
-                }
-                self.asked.push_back(ask.ask.clone());
-                true
-            }
-            Event::Delta(_) => true,
-        }
-    }
-
-    fn catch_up(&mut self) {
-        let missed = self.source.entries_after(self.last);
-        self.backlog.extend(missed.into_iter().map(Event::Entry));
-        self.backlog
-            .extend(self.source.pending_asks().into_iter().map(Event::Ask));
+impl OpPermit<'_> {
+    pub fn send(self, line: OpLine) {
+        self.permit.send(SentOp {
+            reply_to: ReplyTo {
+                client: self.client,
+                op: line.id,
+            },
+            op: line.op,
+        });
     }
 }
 
@@ -202,5 +167,11 @@ impl std::error::Error for HubError {}
 /// Opens and lists sessions.
 pub trait Hub {
     fn open(&self, which: Open) -> impl Future<Output = Result<Client, HubError>> + Send;
+    /// Another client of a session that is open, from the entry after `after` on.
+    fn attach(
+        &self,
+        id: &str,
+        after: Option<u64>,
+    ) -> impl Future<Output = Result<Client, HubError>> + Send;
     fn list(&self) -> Result<Vec<SessionInfo>, HubError>;
 }

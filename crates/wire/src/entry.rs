@@ -170,7 +170,7 @@ pub struct Settings {
     pub prefix: Option<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mode {
     pub mode: String,
     pub posture: String,

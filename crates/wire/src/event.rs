@@ -1,4 +1,5 @@
-//! Event = Entry | Delta | Ask: stored then shown, shown if possible, must be answered.
+//! Event = Entry | Delta | Ask | Reply: stored then shown, shown if possible, must be answered, and what one client's op
+//! gives back.
 
 use crate::{Ask, Entry, View};
 use serde::{Deserialize, Serialize};
@@ -9,6 +10,21 @@ pub enum Event {
     Entry(Arc<Entry>),
     Delta(Delta),
     Ask(Arc<Ask>),
+    Reply(Arc<Reply>),
+}
+
+/// What an op gives back. It goes to the client that sent the op, is never dropped and is not in the log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reply {
+    /// The id of the op.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub op: Option<String>,
+    /// The command, without its slash; empty for any other op.
+    pub command: String,
+    pub view: View,
+    /// Further replies to the same op follow.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub more: bool,
 }
 
 /// A transient update. It may be dropped: the entry that follows says it whole.
@@ -52,10 +68,19 @@ pub enum Delta {
     Budget {
         percent: u64,
     },
-    /// A command was carried out; this is what it says.
-    View {
-        command: String,
+    /// An ask waits no longer: it was answered, by the client with this number, or withdrawn.
+    AskClosed {
+        ask: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<crate::ClientId>,
+    },
+    /// Something for every client that is not in the log: a hook that failed, a task that ended.
+    Announcement {
         view: View,
+    },
+    /// The prompts that wait for the running turn, all of them, whenever that changes.
+    Queue {
+        prompts: Vec<QueuedPrompt>,
     },
     /// The prompts that run in the background, all of them, whenever one of them changes.
     Tasks {
@@ -65,6 +90,13 @@ pub enum Delta {
     Jobs {
         running: Vec<String>,
     },
+}
+
+/// A prompt that waits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueuedPrompt {
+    pub text: String,
+    pub delivery: crate::Delivery,
 }
 
 /// A prompt that runs in the background, in a session of its own.
@@ -92,6 +124,24 @@ pub enum Doing {
 }
 
 impl Event {
+    /// Reads what `to_line` has written. `None` for a line of a version that this one does not know.
+    pub fn from_line(line: &str) -> Option<Self> {
+        #[derive(Deserialize)]
+        struct Head<'a> {
+            #[serde(borrow)]
+            r#type: std::borrow::Cow<'a, str>,
+        }
+        let head: Head<'_> = serde_json::from_str(line).ok()?;
+        match head.r#type.as_ref() {
+            "ask" => Some(Event::Ask(Arc::new(serde_json::from_str(line).ok()?))),
+            "view" => Some(Event::Reply(Arc::new(serde_json::from_str(line).ok()?))),
+            _ => match serde_json::from_str::<Delta>(line) {
+                Ok(delta) => Some(Event::Delta(delta)),
+                Err(_) => Some(Event::Entry(Arc::new(Entry::from_line(line, 0).ok()?))),
+            },
+        }
+    }
+
     /// The event as one line of the JSON stream. `ts` is the time of a delta or ask; an entry has its own.
     pub fn to_line(&self, ts: &str) -> Result<String, serde_json::Error> {
         #[derive(Serialize)]
@@ -101,10 +151,10 @@ impl Event {
             ts: &'a str,
         }
         #[derive(Serialize)]
-        struct Typed<'a> {
+        struct Typed<'a, T> {
             r#type: &'static str,
             #[serde(flatten)]
-            ask: &'a Ask,
+            body: &'a T,
             ts: &'a str,
         }
         match self {
@@ -112,7 +162,12 @@ impl Event {
             Event::Delta(body) => serde_json::to_string(&Stamped { body, ts }),
             Event::Ask(ask) => serde_json::to_string(&Typed {
                 r#type: "ask",
-                ask,
+                body: &**ask,
+                ts,
+            }),
+            Event::Reply(reply) => serde_json::to_string(&Typed {
+                r#type: "view",
+                body: &**reply,
                 ts,
             }),
         }

@@ -9,6 +9,8 @@ mod event;
 mod json;
 mod message;
 mod op;
+mod snapshot;
+mod subscription;
 mod tricky;
 mod view;
 mod why;
@@ -16,16 +18,18 @@ mod words;
 
 pub use access::{Access, Mark, Segment};
 pub use ask::{Ask, AskKind, Choice};
-pub use client::{Client, EntrySource, Hub, HubError, Open, SessionInfo, Subscription};
+pub use client::{Client, Hub, HubError, OpPermit, OpSender, Open, SessionClosed, SessionInfo};
 pub use entry::{
     Approval, Body, Break, Caller, Checkpoint, ChildOf, Compaction, DigestBy, Entry, EntryError,
     ErrorEntry, ForkedFrom, Goal, GoalState, Interrupted, Meta, Mode, Notice, Outcome, Rewind,
     Rewound, Saved, Settings, Todo, TodoItem, TodoState, ToolResult, ToolUse, TurnEnd, Usage, When,
 };
-pub use event::{Delta, Doing, Event, Task};
+pub use event::{Delta, Doing, Event, QueuedPrompt, Reply, Task};
 pub use json::Json;
 pub use message::{Image, Message, Origin, Part, Replay, Role, Stop};
-pub use op::{Delivery, Op};
+pub use op::{ClientId, Delivery, Op, OpLine, ReplyTo, SentOp};
+pub use snapshot::{RetryWait, RunningCall, Snapshot};
+pub use subscription::{BoxFuture, EntrySource, Posted, Replies, Subscription};
 pub use tricky::{Marked, is_plain, marked, marked_piece, untricked};
 pub use view::{Act, Action, CommandInfo, Deed, Item, List, View};
 pub use why::{Say, Why};

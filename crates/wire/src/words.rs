@@ -608,6 +608,8 @@ words! {
     EndRefusal: "The model refused to answer. Say it differently, or use another model.", "模型拒绝回答。请换种说法，或换用其他模型。";
     EndEmpty: "The model answered with nothing, twice. Try again, or use another model.", "模型两次给出空回答。请重试，或换用其他模型。";
     EndRepeats: "Stopped: the model kept making the same {} call with the same result.", "已停止：模型反复进行同样的 {} 调用，结果相同。";
+    AskClosed: "That question waits no longer: it was answered or withdrawn.", "该问题已不再等待：已有人回答或已撤回。";
+    NotLive: "No session {} is open in this process.", "此进程中没有打开的会话 {}。";
     PromptsFull: "{} prompts are waiting already; this one was dropped. Send it again later.", "已有 {} 条提示在等待；此条未接收。请稍后再发。";
     CommandsFull: "{} commands are waiting already; this one was dropped. Send it again later.", "已有 {} 条命令在等待；此条未接收。请稍后再发。";
     PictureLeft: "Picture {} was left out: {}.", "图片 {} 未采用：{}。";

@@ -14,6 +14,7 @@ const EDGES: &[(&str, &[&str])] = &[
         &["ostler-wire", "ostler-llm", "ostler-host"],
     ),
     ("ostler-tui", &["ostler-wire"]),
+    ("ostler-attach", &["ostler-wire"]),
     ("ostler-serve", &["ostler-wire"]),
     (
         "ostler",
@@ -23,6 +24,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "ostler-host",
             "ostler-engine",
             "ostler-tui",
+            "ostler-attach",
             "ostler-serve",
         ],
     ),

@@ -97,12 +97,13 @@ impl Watch {
                 None
             }
             // A command that could not be sent starts no turn.
-            Event::Delta(Delta::View {
-                command,
-                view: View::Error(why),
-            }) if self.command.as_ref() == Some(command) => {
-                self.seen.error = Some(why.clone());
-                self.seen.over = true;
+            Event::Reply(reply) => {
+                if let View::Error(why) = &reply.view
+                    && self.command.as_ref() == Some(&reply.command)
+                {
+                    self.seen.error = Some(why.clone());
+                    self.seen.over = true;
+                }
                 None
             }
             Event::Delta(_) => None,
@@ -172,7 +173,7 @@ impl Seen {
                 self.asking.get_or_insert_with(Instant::now);
                 Duration::ZERO
             }
-            Event::Entry(_) | Event::Delta(_) => {
+            Event::Entry(_) | Event::Delta(_) | Event::Reply(_) => {
                 let since = self.asking.take();
                 since.map_or(Duration::ZERO, |since| since.elapsed())
             }

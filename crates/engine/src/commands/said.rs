@@ -1,9 +1,9 @@
 //! `!cmd` and `# note`: lines that are no slash commands, and that the model reads with its next request.
 
-use super::show;
+use super::reply;
 use crate::desk::Desk;
 use crate::dispatch::own;
-use crate::inbox::Inbox;
+use crate::inbox::{CommandLine, Inbox};
 use crate::instructions;
 use crate::log::LogError;
 use ostler_wire::{Body, Message, Say, View, Word};
@@ -21,20 +21,21 @@ pub fn is_said(line: &str) -> bool {
 
 /// Runs those that came in during the turn.
 pub async fn heed(desk: &mut Desk, inbox: &mut Inbox) -> Result<(), LogError> {
-    for line in inbox.commands(is_said) {
-        say(desk, inbox, &line).await?;
+    for command in inbox.commands(is_said) {
+        say(desk, inbox, &command).await?;
     }
     Ok(())
 }
 
-pub async fn say(desk: &mut Desk, inbox: &mut Inbox, line: &str) -> Result<(), LogError> {
+pub async fn say(desk: &mut Desk, inbox: &mut Inbox, said: &CommandLine) -> Result<(), LogError> {
+    let line = said.line.as_str();
     if let Some(command) = line.strip_prefix('!') {
         let cancel = inbox.turn();
         return own::own(desk, inbox, command.trim(), &cancel).await;
     }
     let text = line.trim_start_matches('#').trim();
     let view = note(desk, inbox, text).await?;
-    show(desk, line, view);
+    reply(desk, said, view);
     Ok(())
 }
 

@@ -1,6 +1,5 @@
 //! `/bg`, `/ps`, `/kill` and `/timeout`: prompts in the background, and the commands that run beside them.
 
-use super::show;
 use crate::children::{Ended, Heir, How, shortened};
 use crate::desk::Desk;
 use crate::inbox::Inbox;
@@ -172,10 +171,11 @@ pub fn tell(desk: &mut Desk, ended: &Ended) {
     }
     // Before the first prompt there is no log to write to.
     if desk.log.is_empty() {
-        return show(desk, "bg", View::Text(text));
+        return desk.feed.announce(View::Text(text));
     }
     if let Err(error) = desk.commit(vec![Body::Notice(Notice { text })]) {
-        show(desk, "bg", View::Error(error.say(desk.manner.language)));
+        desk.feed
+            .announce(View::Error(error.say(desk.manner.language)));
     }
 }
 

@@ -1,24 +1,27 @@
 //! Ops in every order, with work under way and without.
 
 use super::*;
-use ostler_wire::{AskKind, Event};
+use ostler_wire::{AskKind, Event, OpSender, Posted};
 use std::future::pending;
 
 struct Desk {
     inbox: Inbox,
-    ops: mpsc::Sender<Op>,
-    asks: Pending,
-    events: tokio::sync::broadcast::Receiver<Event>,
+    ops: OpSender,
+    feed: Feed,
+    events: tokio::sync::broadcast::Receiver<Posted>,
 }
 
 fn desk() -> Desk {
     let (ops, receiver) = mpsc::channel(1024);
-    let (feed, asks) = (Feed::default(), Pending::default());
+    let feed = Feed::default();
+    let attached = feed.attach();
+    let register = feed.register().clone();
+    let detach = Box::new(move || register.detach(attached.client));
     Desk {
-        events: feed.subscribe(),
-        inbox: Inbox::new(receiver, feed, asks.clone(), childless()),
-        ops,
-        asks,
+        events: attached.live,
+        inbox: Inbox::new(receiver, feed.clone(), childless()),
+        ops: OpSender::new(ops, attached.client, detach),
+        feed,
     }
 }
 
@@ -43,6 +46,13 @@ fn prompt(text: &str, delivery: Delivery) -> Op {
     }
 }
 
+fn from_nobody(op: Op) -> SentOp {
+    SentOp {
+        reply_to: ReplyTo::default(),
+        op,
+    }
+}
+
 fn question() -> Ask {
     Ask {
         kind: AskKind::Permission,
@@ -62,7 +72,7 @@ fn yes(ask: &str) -> Op {
 async fn shown(next: Next) -> String {
     match next {
         Next::Prompt(p) => p.text,
-        Next::Command(line) => format!("/{line}"),
+        Next::Command(command) => format!("/{}", command.line),
         Next::Ended(ended) => format!("{} ended", ended.id),
         Next::Over => "over".into(),
     }
@@ -149,9 +159,9 @@ async fn work_that_does_not_listen_is_dropped_soon() {
 async fn a_second_interrupt_is_not_waited_for() {
     let mut d = desk();
     d.inbox.begin_turn();
-    d.inbox.take(Some(Op::Interrupt));
+    d.inbox.take(from_nobody(Op::Interrupt));
     let patient = d.inbox.overdue.unwrap();
-    d.inbox.take(Some(Op::Interrupt));
+    d.inbox.take(from_nobody(Op::Interrupt));
     assert!(d.inbox.overdue.unwrap() < patient);
     assert!(d.inbox.attend(pending::<()>()).await.is_err());
 }
@@ -161,13 +171,17 @@ async fn an_ask_is_shown_kept_and_answered() {
     let mut d = desk();
     d.inbox.begin_turn();
     for id in ["a1", "a2"] {
-        let (ops, asks) = (d.ops.clone(), d.asks.clone());
+        let (ops, register) = (d.ops.clone(), d.feed.register().clone());
         let mut events = d.events.resubscribe();
         let person = tokio::spawn(async move {
-            let Ok(Event::Ask(ask)) = events.recv().await else {
+            let Ok(Posted {
+                event: Event::Ask(ask),
+                ..
+            }) = events.recv().await
+            else {
                 panic!("no ask")
             };
-            assert_eq!(asks.all(), std::slice::from_ref(&ask));
+            assert_eq!(register.open_asks(), std::slice::from_ref(&ask));
             // An answer to something else is not taken for this one.
             ops.send(yes("a99")).await.unwrap();
             ops.send(yes(&ask.ask)).await.unwrap();
@@ -178,7 +192,7 @@ async fn an_ask_is_shown_kept_and_answered() {
             (answer.choice.as_str(), person.await.unwrap().as_str()),
             ("once", id)
         );
-        assert!(d.asks.all().is_empty());
+        assert!(d.feed.register().open_asks().is_empty());
     }
 }
 
@@ -194,7 +208,7 @@ async fn an_ask_ends_with_the_turn_or_with_the_last_one_who_could_answer() {
     assert!(d.inbox.ask(question()).await.is_err());
     // And so does one that comes up after that.
     assert!(d.inbox.ask(question()).await.is_err());
-    assert!(d.asks.all().is_empty());
+    assert!(d.feed.register().open_asks().is_empty());
 }
 
 #[tokio::test]
@@ -205,7 +219,7 @@ async fn queues_are_bounded() {
         d.ops.send(prompt("s", Delivery::Steer)).await.unwrap();
         d.ops.send(Op::Command { line: "c".into() }).await.unwrap();
         while let Ok(op) = d.inbox.ops.try_recv() {
-            d.inbox.take(Some(op));
+            d.inbox.take(op);
         }
     }
     assert_eq!(d.inbox.steering().len(), MAX_WAITING);
@@ -215,12 +229,55 @@ async fn queues_are_bounded() {
     );
     // Whoever sent too many is told, once for each.
     let mut told = 0;
-    while let Ok(Event::Delta(Delta::View { view, .. })) = d.events.try_recv() {
-        assert!(
-            matches!(&view, View::Error(text) if text.contains("dropped")),
-            "{view:?}"
-        );
-        told += 1;
+    while let Ok(posted) = d.events.try_recv() {
+        if let Event::Reply(reply) = &posted.event {
+            assert!(
+                matches!(&reply.view, View::Error(text) if text.contains("dropped")),
+                "{reply:?}"
+            );
+            told += 1;
+        }
     }
     assert_eq!(told, 9);
+}
+
+#[tokio::test]
+async fn an_answer_that_comes_second_is_told_so() {
+    let mut d = desk();
+    let other = d.feed.attach();
+    d.inbox.begin_turn();
+    let mut asked = d.inbox.put_ask(question()).unwrap();
+    let second = SentOp {
+        reply_to: ReplyTo {
+            client: other.client,
+            op: Some("7".into()),
+        },
+        op: yes(&asked.id),
+    };
+    d.inbox.take(SentOp {
+        reply_to: ReplyTo {
+            client: d.ops.client(),
+            op: None,
+        },
+        op: yes(&asked.id),
+    });
+    d.inbox.take(second);
+    assert_eq!(asked.answered().await.unwrap().choice, "once");
+    let mut seen = Vec::new();
+    while let Ok(Posted { to, event }) = d.events.try_recv() {
+        match event {
+            Event::Ask(ask) => seen.push(format!("ask {}", ask.ask)),
+            Event::Delta(Delta::AskClosed { ask, by }) => seen.push(format!("closed {ask} {by:?}")),
+            Event::Reply(reply) => seen.push(format!("reply {to:?} {:?}", reply.op)),
+            Event::Delta(_) | Event::Entry(_) => {}
+        }
+    }
+    assert_eq!(
+        seen,
+        [
+            "ask a1",
+            "closed a1 Some(ClientId(1))",
+            "reply Some(ClientId(2)) Some(\"7\")"
+        ]
+    );
 }

@@ -214,6 +214,7 @@ pub struct Shown {
     pub entries: Vec<Arc<Entry>>,
     pub deltas: Vec<Delta>,
     pub asks: Vec<Arc<Ask>>,
+    pub replies: Vec<Arc<ostler_wire::Reply>>,
 }
 
 impl Session {
@@ -264,10 +265,10 @@ impl Session {
     pub async fn command(&mut self, line: &str) -> View {
         self.send(Op::Command { line: line.into() }).await;
         loop {
-            if let Event::Delta(Delta::View { command, view }) = self.next().await
-                && command == line
+            if let Event::Reply(reply) = self.next().await
+                && reply.command == line
             {
-                return view;
+                return reply.view.clone();
             }
         }
     }
@@ -302,6 +303,10 @@ impl Session {
                 }
                 Event::Ask(ask) => {
                     shown.asks.push(ask);
+                    false
+                }
+                Event::Reply(reply) => {
+                    shown.replies.push(reply);
                     false
                 }
             };

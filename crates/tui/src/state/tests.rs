@@ -94,6 +94,15 @@ impl Bench {
         self.event(&Event::Delta(delta));
     }
 
+    fn reply(&mut self, view: View) {
+        self.event(&Event::Reply(Arc::new(ostler_wire::Reply {
+            op: None,
+            command: String::new(),
+            view,
+            more: false,
+        })));
+    }
+
     fn passes(&mut self, millis: u64) {
         self.now += Duration::from_millis(millis);
         self.state.passed(self.now);
@@ -366,10 +375,7 @@ fn bench(state: &str, columns: usize, look: Look) -> Bench {
                 empty: "none".into(),
                 search: Some("resume".to_owned()).filter(|_| state == "sessions"),
             };
-            bench.delta(Delta::View {
-                command: "resume".into(),
-                view: View::List(list),
-            });
+            bench.reply(View::List(list));
         }
         "pager" => {
             let entry = |n, body| {

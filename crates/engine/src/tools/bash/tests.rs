@@ -383,7 +383,7 @@ async fn a_jobs_long_output_is_cut_with_the_log_as_the_whole() {
 #[tokio::test]
 async fn an_interrupted_command_dies_at_once() {
     let shell = Shell::new();
-    let mut events = shell.cx.feed.subscribe();
+    let mut events = shell.cx.feed.attach().live;
     let command = "setsid sleep 1000 & echo $!; trap '' TERM; sleep 1000";
     let call = Tool::run(&Bash, json!({"command": command}), shell.cx.clone());
     let interrupt = async {
@@ -436,7 +436,7 @@ async fn an_interrupted_look_leaves_the_job_alone() {
 #[tokio::test]
 async fn output_is_shown_while_the_command_runs() {
     let shell = Shell::new();
-    let mut events = shell.cx.feed.subscribe();
+    let mut events = shell.cx.feed.attach().live;
     let call = shell.bash(json!({"command": "echo live; while [ ! -e go ]; do sleep 0.02; done"}));
     let watch = async {
         assert_eq!(shown(&mut events).await, "live\n");
@@ -449,22 +449,22 @@ async fn output_is_shown_while_the_command_runs() {
 #[tokio::test]
 async fn a_flood_is_shown_in_part() {
     let shell = Shell::new();
-    let mut events = shell.cx.feed.subscribe();
+    let mut events = shell.cx.feed.attach().live;
     shell
         .bash(json!({"command": "head -c 30000000 /dev/zero | tr '\\0' x"}))
         .await;
     let mut bytes = 0;
-    while let Ok(event) = events.try_recv() {
-        if let Event::Delta(Delta::ToolOutput { chunk, .. }) = event {
+    while let Ok(posted) = events.try_recv() {
+        if let Event::Delta(Delta::ToolOutput { chunk, .. }) = posted.event {
             bytes += chunk.len();
         }
     }
     assert!((1..10_000_000).contains(&bytes), "{bytes}");
 }
 
-async fn shown(events: &mut tokio::sync::broadcast::Receiver<Event>) -> String {
+async fn shown(events: &mut tokio::sync::broadcast::Receiver<ostler_wire::Posted>) -> String {
     loop {
-        if let Event::Delta(Delta::ToolOutput { chunk, .. }) = events.recv().await.unwrap() {
+        if let Event::Delta(Delta::ToolOutput { chunk, .. }) = events.recv().await.unwrap().event {
             return chunk;
         }
     }

@@ -224,7 +224,7 @@ fn any_delta() -> impl Strategy<Value = Delta> {
         1 => any_text().prop_map(|message| Delta::Unrecorded { message }),
         1 => (any_text(), 0_usize..5).prop_map(tasks),
         1 => (0_usize..3).prop_map(|n| Delta::Jobs { running: (0..n).map(|n| format!("j{n}")).collect() }),
-        3 => any_view().prop_map(|view| Delta::View { command: "x".into(), view }),
+        3 => any_view().prop_map(|view| Delta::Announcement { view }),
     ]
 }
 
@@ -585,11 +585,12 @@ fn any_turn() -> impl Strategy<Value = Vec<Said>> {
         ),
         Step::Event(Event::Delta(delta)) => !matches!(
             delta,
-            Delta::AssistantDelta { .. } | Delta::View { .. } | Delta::Unrecorded { .. }
+            Delta::AssistantDelta { .. } | Delta::Announcement { .. } | Delta::Unrecorded { .. }
         ),
         Step::Event(Event::Ask(_)) | Step::Key(_) | Step::Paste(_) | Step::Wait(_) => true,
         Step::Size(columns, _) => *columns >= 20,
         Step::Focus(_) | Step::Answers(_) => true,
+        Step::Event(Event::Reply(_)) => false,
     });
     let gap = proptest::sample::select(vec![
         " ",

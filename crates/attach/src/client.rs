@@ -1,0 +1,181 @@
+//! The side that shows the session: a `Client` like any other, whose events and ops go through the stream.
+
+use crate::frame::{
+    Attached, Fetch, FetchWhat, Fetched, FromClient, Hello, PROTOCOL, Refusal, Wanted, Welcome,
+    read_line, to_line,
+};
+use ostler_wire::{
+    Ask, BoxFuture, Client, Entry, EntrySource, Event, OpLine, OpSender, SentOp, Subscription,
+};
+use std::collections::HashMap;
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader, ReadHalf, WriteHalf};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::AbortHandle;
+
+/// Events that may wait for the front end; then the stream is read no further.
+const EVENTS: usize = 1024;
+/// Ops and fetches that may wait for the stream.
+const FRAMES: usize = 64;
+
+#[derive(Debug, thiserror::Error)]
+pub enum AttachError {
+    #[error("the session's owner does not answer: {0}")]
+    Io(#[from] io::Error),
+    #[error("the session's owner refused")]
+    Refused(Refusal),
+}
+
+/// Attaches to a session at the other end of the stream.
+pub async fn attach<S>(
+    stream: S,
+    version: &str,
+    session: &str,
+    after: Option<u64>,
+) -> Result<Client, AttachError>
+where
+    S: AsyncRead + AsyncWrite + Send + 'static,
+{
+    let (reader, mut writer) = tokio::io::split(stream);
+    let mut reader = BufReader::new(reader);
+    let hello = Hello {
+        attach: Wanted {
+            protocol: PROTOCOL,
+            version: version.to_owned(),
+            session: session.to_owned(),
+            after,
+        },
+    };
+    writer.write_all(to_line(&hello)?.as_bytes()).await?;
+    let line = read_line(&mut reader).await?;
+    let line = line
+        .ok_or(io::ErrorKind::UnexpectedEof)
+        .map_err(io::Error::from)?;
+    let broken = |e| io::Error::new(io::ErrorKind::InvalidData, e);
+    let Attached {
+        session,
+        client,
+        snapshot,
+        ..
+    } = match serde_json::from_str(&line).map_err(broken)? {
+        Welcome::Attached(attached) => *attached,
+        Welcome::Refused(refusal) => return Err(AttachError::Refused(refusal)),
+    };
+    let fetches = Fetches::default();
+    let (events, received) = mpsc::channel(EVENTS);
+    let (frames, to_send) = mpsc::channel(FRAMES);
+    let (ops, sent) = mpsc::channel(FRAMES);
+    let reading = tokio::spawn(read(reader, events, fetches.clone()));
+    let writing = tokio::spawn(write(writer, sent, to_send));
+    let ends = [reading.abort_handle(), writing.abort_handle()];
+    let source = Arc::new(RemoteSource {
+        frames,
+        fetches,
+        next: AtomicU64::new(1),
+    });
+    Ok(Client {
+        session_id: session,
+        notes: Vec::new(),
+        snapshot,
+        ops: OpSender::new(ops, client, Box::new(move || detach(&ends))),
+        events: Subscription::of_pipe(after, received, source),
+    })
+}
+
+fn detach(tasks: &[AbortHandle]) {
+    tasks.iter().for_each(AbortHandle::abort);
+}
+
+/// Answers to fetches that are under way.
+#[derive(Clone, Default)]
+struct Fetches {
+    waiting: Arc<Mutex<HashMap<u64, oneshot::Sender<Vec<Arc<Entry>>>>>>,
+}
+
+impl Fetches {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<u64, oneshot::Sender<Vec<Arc<Entry>>>>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+async fn read<S: AsyncRead>(
+    mut reader: BufReader<ReadHalf<S>>,
+    events: mpsc::Sender<Event>,
+    fetches: Fetches,
+) {
+    while let Ok(Some(line)) = read_line(&mut reader).await {
+        if line.starts_with("{\"fetched\"") {
+            if let Ok(fetched) = serde_json::from_str::<Fetched>(&line)
+                && let Some(reply) = fetches.lock().remove(&fetched.fetched)
+            {
+                // The one that wanted to know may have given up.
+                let _ = reply.send(fetched.entries());
+            }
+            continue;
+        }
+        // A line of a newer version that this one does not know is left out, as in a log.
+        let Some(event) = Event::from_line(&line) else {
+            continue;
+        };
+        if events.send(event).await.is_err() {
+            break;
+        }
+    }
+    fetches.lock().clear();
+}
+
+async fn write<S: AsyncWrite>(
+    mut writer: WriteHalf<S>,
+    mut ops: mpsc::Receiver<SentOp>,
+    mut frames: mpsc::Receiver<FromClient>,
+) {
+    loop {
+        let frame = tokio::select! {
+            biased;
+            Some(SentOp { reply_to, op }) = ops.recv() => FromClient::Op(OpLine { id: reply_to.op, op }),
+            Some(frame) = frames.recv() => frame,
+            else => break,
+        };
+        let Ok(line) = to_line(&frame) else { continue };
+        if writer.write_all(line.as_bytes()).await.is_err() {
+            break;
+        }
+    }
+}
+
+/// The log of the session, asked for through the stream.
+struct RemoteSource {
+    frames: mpsc::Sender<FromClient>,
+    fetches: Fetches,
+    next: AtomicU64,
+}
+
+impl RemoteSource {
+    async fn fetch(&self, what: FetchWhat) -> Vec<Arc<Entry>> {
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let (reply, answer) = oneshot::channel();
+        self.fetches.lock().insert(id, reply);
+        let fetch = Fetch { id, what };
+        if self.frames.send(FromClient::Fetch { fetch }).await.is_err() {
+            return Vec::new();
+        }
+        answer.await.unwrap_or_default()
+    }
+}
+
+impl EntrySource for RemoteSource {
+    fn entries_after(&self, last: Option<u64>) -> BoxFuture<'_, Vec<Arc<Entry>>> {
+        Box::pin(self.fetch(FetchWhat::After(last)))
+    }
+
+    fn branch(&self) -> BoxFuture<'_, Vec<Arc<Entry>>> {
+        Box::pin(self.fetch(FetchWhat::Branch))
+    }
+
+    /// The owner sends open asks by itself.
+    fn pending_asks(&self) -> BoxFuture<'_, Vec<Arc<Ask>>> {
+        Box::pin(std::future::ready(Vec::new()))
+    }
+}

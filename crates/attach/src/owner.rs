@@ -1,0 +1,124 @@
+//! The side that owns the session: one connection is one client.
+
+use crate::frame::{
+    Attached, Fetch, FetchWhat, Fetched, FromClient, Hello, PROTOCOL, Refusal, Welcome, read_line,
+    to_line,
+};
+use ostler_wire::{BoxFuture, Client, Event, HubError, Op};
+use std::io;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
+
+/// Opens another client of a session that runs here.
+pub trait Attach: Send + Sync {
+    fn attach(
+        &self,
+        session: String,
+        after: Option<u64>,
+    ) -> BoxFuture<'_, Result<Client, HubError>>;
+    /// The time, for events that carry none of their own.
+    fn now(&self) -> String;
+}
+
+/// Serves one client until it leaves or the session is over.
+pub async fn serve<S>(stream: S, version: &str, sessions: &dyn Attach) -> io::Result<()>
+where
+    S: AsyncRead + AsyncWrite,
+{
+    let (reader, mut writer) = tokio::io::split(stream);
+    let mut reader = BufReader::new(reader);
+    let Some(line) = read_line(&mut reader).await? else {
+        return Ok(());
+    };
+    let Ok(Hello { attach: wanted }) = serde_json::from_str::<Hello>(&line) else {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "no greeting"));
+    };
+    if wanted.protocol != PROTOCOL {
+        let refusal = Refusal::Protocol {
+            protocol: PROTOCOL,
+            version: version.to_owned(),
+        };
+        let line = to_line(&Welcome::Refused(refusal))?;
+        return writer.write_all(line.as_bytes()).await;
+    }
+    let mut client = match sessions.attach(wanted.session, wanted.after).await {
+        Ok(client) => client,
+        Err(error) => {
+            let refusal = Refusal::NoSession {
+                message: error.to_string(),
+            };
+            let line = to_line(&Welcome::Refused(refusal))?;
+            return writer.write_all(line.as_bytes()).await;
+        }
+    };
+    let welcome = Welcome::Attached(Box::new(Attached {
+        session: client.session_id.clone(),
+        client: client.ops.client(),
+        version: version.to_owned(),
+        snapshot: std::mem::take(&mut client.snapshot),
+    }));
+    writer.write_all(to_line(&welcome)?.as_bytes()).await?;
+    loop {
+        tokio::select! {
+            event = client.events.next() => {
+                let Some(event) = event else {
+                    return writer.shutdown().await;
+                };
+                send_events(&mut writer, &mut client, event, &sessions.now()).await?;
+            }
+            line = read_line(&mut reader) => {
+                let Some(line) = line? else {
+                    return Ok(());
+                };
+                let Ok(frame) = serde_json::from_str::<FromClient>(&line) else {
+                    return Err(io::Error::new(io::ErrorKind::InvalidData, "an unknown frame"));
+                };
+                match frame {
+                    // The session is not the client's to end: it only leaves.
+                    FromClient::Op(line) if matches!(line.op, Op::Close | Op::Finish) => {
+                        return writer.shutdown().await;
+                    }
+                    FromClient::Op(line) => {
+                        if client.ops.send_line(line).await.is_err() {
+                            return writer.shutdown().await;
+                        }
+                    }
+                    FromClient::Fetch { fetch } => {
+                        let fetched = answer(&client, fetch).await;
+                        writer.write_all(to_line(&fetched)?.as_bytes()).await?;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Writes an event and all that came with it, at once.
+async fn send_events(
+    writer: &mut (impl AsyncWrite + Unpin),
+    client: &mut Client,
+    first: Event,
+    now: &str,
+) -> io::Result<()> {
+    const MAX_AT_ONCE: usize = 256;
+    let mut lines = String::new();
+    let mut next = Some(first);
+    for _ in 0..MAX_AT_ONCE {
+        let Some(event) = next else { break };
+        lines.push_str(&event.to_line(now).map_err(io::Error::other)?);
+        lines.push('\n');
+        next = client.events.try_next();
+    }
+    if let Some(event) = next {
+        lines.push_str(&event.to_line(now).map_err(io::Error::other)?);
+        lines.push('\n');
+    }
+    writer.write_all(lines.as_bytes()).await
+}
+
+async fn answer(client: &Client, fetch: Fetch) -> Fetched {
+    let entries = match fetch.what {
+        FetchWhat::Branch => client.events.source().branch().await,
+        FetchWhat::After(last) => client.events.source().entries_after(last).await,
+    };
+    Fetched::new(fetch.id, &entries)
+}

@@ -1,0 +1,174 @@
+//! How a session stands: what a client that attaches in the middle needs to draw what the others see.
+
+use crate::{Ask, CommandInfo, Delta, Entry, Mode, QueuedPrompt, Role, Task};
+use crate::{Body, Event};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Bytes of the output of a running call that are kept.
+const MAX_TAIL: usize = 8 * 1024;
+/// Running calls that are kept; an answer has fewer.
+const MAX_RUNNING: usize = 64;
+
+// tidy: plain data
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// `provider/model` that answers.
+    pub model: String,
+    pub mode: Mode,
+    /// Tokens that the model can take; 0 = unknown.
+    pub window: u64,
+    /// What may follow a slash.
+    pub commands: Vec<CommandInfo>,
+    pub tasks: Vec<Task>,
+    /// Background jobs, by id.
+    pub jobs: Vec<String>,
+    /// Per cent of the budget that is used most.
+    pub budget: Option<u64>,
+    pub asks: Vec<Arc<Ask>>,
+    /// The answer so far, of a request that is under way.
+    pub answer: String,
+    pub reasoning: String,
+    pub running: Vec<RunningCall>,
+    pub retry: Option<RetryWait>,
+    pub queue: Vec<QueuedPrompt>,
+    /// A turn is under way.
+    pub working: bool,
+}
+
+/// A call that runs, with the end of what it has shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunningCall {
+    pub id: String,
+    pub name: String,
+    pub tail: String,
+}
+
+/// A request that is tried again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RetryWait {
+    pub after_ms: u64,
+    pub attempt: u32,
+    pub reason: String,
+}
+
+impl Snapshot {
+    /// Takes in what every client is shown. Its cost does not grow with the session.
+    pub fn follow(&mut self, event: &Event) {
+        match event {
+            Event::Entry(entry) => self.follow_entry(entry),
+            Event::Delta(delta) => self.follow_delta(delta),
+            Event::Ask(ask) => {
+                self.asks.retain(|known| known.ask != ask.ask);
+                self.asks.push(ask.clone());
+            }
+            Event::Reply(_) => {}
+        }
+    }
+
+    fn follow_entry(&mut self, entry: &Entry) {
+        match &entry.body {
+            Body::Message(message) => {
+                if message.role == Role::Assistant {
+                    self.forget_partial();
+                } else if message.role == Role::User {
+                    self.working = true;
+                }
+            }
+            Body::ToolResult(result) => {
+                self.running.retain(|call| call.id != result.tool_use_id);
+            }
+            Body::Mode(mode) => self.mode.clone_from(mode),
+            Body::Settings(settings) => {
+                if let Some(model) = &settings.model {
+                    self.model.clone_from(model);
+                }
+            }
+            Body::TurnEnd(_) | Body::Interrupted(_) | Body::Error(_) => {
+                self.forget_partial();
+                if matches!(entry.body, Body::TurnEnd(_)) {
+                    self.running.clear();
+                    self.working = false;
+                }
+            }
+            Body::Meta(_)
+            | Body::ToolUse(_)
+            | Body::Usage(_)
+            | Body::Approval(_)
+            | Body::Todo(_)
+            | Body::Notice(_)
+            | Body::Compaction(_)
+            | Body::Checkpoint(_)
+            | Body::Rewind(_) => {}
+        }
+    }
+
+    fn follow_delta(&mut self, delta: &Delta) {
+        match delta {
+            Delta::AssistantDelta { text } => {
+                self.retry = None;
+                self.answer.push_str(text);
+            }
+            Delta::ReasoningDelta { text } => {
+                self.retry = None;
+                self.reasoning.push_str(text);
+            }
+            Delta::ToolStarted { id, name } => {
+                if self.running.len() < MAX_RUNNING {
+                    self.running.push(RunningCall {
+                        id: id.clone(),
+                        name: name.clone(),
+                        tail: String::new(),
+                    });
+                }
+            }
+            Delta::ToolOutput { id, chunk, .. } => {
+                if let Some(call) = self.running.iter_mut().find(|call| call.id == *id) {
+                    call.tail.push_str(chunk);
+                    keep_tail(&mut call.tail);
+                }
+            }
+            Delta::Retry {
+                after_ms,
+                attempt,
+                reason,
+            } => {
+                self.retry = Some(RetryWait {
+                    after_ms: *after_ms,
+                    attempt: *attempt,
+                    reason: reason.clone(),
+                });
+            }
+            Delta::Unrecorded { .. } => {
+                self.forget_partial();
+                self.running.clear();
+                self.working = false;
+            }
+            Delta::Standing { mode } => self.mode.clone_from(mode),
+            Delta::Budget { percent } => self.budget = Some(*percent),
+            Delta::AskClosed { ask, .. } => self.asks.retain(|known| known.ask != *ask),
+            Delta::Queue { prompts } => self.queue.clone_from(prompts),
+            Delta::Tasks { tasks } => self.tasks.clone_from(tasks),
+            Delta::Jobs { running } => self.jobs.clone_from(running),
+            Delta::Progress { .. } | Delta::Announcement { .. } => {}
+        }
+    }
+
+    fn forget_partial(&mut self) {
+        self.answer.clear();
+        self.reasoning.clear();
+        self.retry = None;
+    }
+}
+
+/// Cuts the front off in steps, so that a chatty call does not move its tail for each piece.
+fn keep_tail(tail: &mut String) {
+    if tail.len() <= 2 * MAX_TAIL {
+        return;
+    }
+    let mut start = tail.len() - MAX_TAIL;
+    while !tail.is_char_boundary(start) {
+        start += 1;
+    }
+    tail.drain(..start);
+}
