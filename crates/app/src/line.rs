@@ -20,7 +20,7 @@ use std::collections::VecDeque;
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use typed::{Said, Typed, Want};
+use typed::{Said, Typed, Want, as_command};
 
 /// How long the reply to a command may take before the next line is read without it.
 const REPLY_PATIENCE: Duration = Duration::from_secs(5);
@@ -586,21 +586,6 @@ fn speaks(event: &Event) -> bool {
         Event::Delta(Delta::Progress { text, .. }) => !text.is_empty(),
         Event::Delta(_) | Event::Entry(_) | Event::Ask(_) | Event::Reply(_) => true,
     }
-}
-
-/// The command that a line is, without its slash. A path at the start of a prompt is none.
-fn as_command(line: &str) -> Option<String> {
-    if let Some(command) = line.strip_prefix('/') {
-        let name = command.split_whitespace().next()?;
-        let is_name = command.starts_with(name) && !name.contains('/');
-        return is_name.then(|| command.to_owned());
-    }
-    let is_shell = line.starts_with('!') && line.len() > 1;
-    if is_shell || line.starts_with("# ") {
-        return Some(line.to_owned());
-    }
-    let prompt = line.strip_suffix(" &")?.trim();
-    (!prompt.is_empty()).then(|| format!("bg {prompt}"))
 }
 
 fn is_closed_pipe(error: &anyhow::Error) -> bool {

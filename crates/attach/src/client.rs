@@ -88,14 +88,17 @@ fn detach(tasks: &[AbortHandle]) {
     tasks.iter().for_each(AbortHandle::abort);
 }
 
+/// Where the answers to fetches go, by their ids.
+type Waiting = HashMap<u64, oneshot::Sender<Vec<Arc<Entry>>>>;
+
 /// Answers to fetches that are under way.
 #[derive(Clone, Default)]
 struct Fetches {
-    waiting: Arc<Mutex<HashMap<u64, oneshot::Sender<Vec<Arc<Entry>>>>>>,
+    waiting: Arc<Mutex<Waiting>>,
 }
 
 impl Fetches {
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<u64, oneshot::Sender<Vec<Arc<Entry>>>>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

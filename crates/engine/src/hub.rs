@@ -461,14 +461,7 @@ impl LocalHub {
             transport: self.transport.clone(),
             options,
         };
-        let sessions = self.live.clone();
-        sessions.add(live);
-        let id = past.id;
-        let running = tokio::spawn(async move {
-            // The register must not outlive the session, however that ends.
-            let _registered = sessions.guard(id);
-            session.run().await;
-        });
+        let running = self.live.run(live, Box::pin(session.run()));
         // A long past takes a while to free, and the prompt need not wait for it.
         let entries = std::mem::take(&mut past.entries);
         drop(tokio::task::spawn_blocking(move || drop(entries)));

@@ -4,11 +4,10 @@ use crate::children::{Children, Ended, Report, What, post};
 use crate::commands;
 use crate::cut::clip;
 use crate::feed::Feed;
-use crate::goal::Strategy;
 use crate::hooks::Bell;
 use crate::petition::{self, Petition, Petitions};
 use ostler_wire::{
-    Ask, ClientId, Delivery, Delta, Doing, Image, Op, QueuedPrompt, ReplyTo, SentOp, View, Word,
+    Ask, ClientId, Delivery, Delta, Doing, Op, QueuedPrompt, ReplyTo, SentOp, View, Word,
 };
 use std::collections::{HashMap, VecDeque};
 use std::pin::Pin;
@@ -18,8 +17,12 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+mod prompt;
 #[cfg(test)]
 mod tests;
+
+use prompt::WaitingPrompts;
+pub use prompt::{CommandLine, Prompt, Purpose};
 
 /// Prompts that may wait for their turn.
 const MAX_WAITING: usize = 256;
@@ -27,32 +30,6 @@ const MAX_WAITING: usize = 256;
 const MAX_QUEUED_SHOWN: usize = 500;
 /// How long work that was told to stop may take before it is dropped.
 const GRACE: Duration = Duration::from_millis(150);
-
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Prompt {
-    pub text: String,
-    pub images: Vec<Image>,
-    /// Where references are looked for, if not in the whole text.
-    pub own_words: Option<String>,
-    /// The command that it stands for, as it was typed.
-    pub typed: Option<String>,
-    pub purpose: Purpose,
-    /// What the model is told before the words.
-    pub context: Option<String>,
-    /// The client that sent it.
-    pub reply_to: ReplyTo,
-}
-
-/// What a prompt is for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Purpose {
-    #[default]
-    Words,
-    /// It names a goal.
-    Goal(Strategy),
-    /// Nobody said it: a goal goes on.
-    Continuation,
-}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
@@ -101,8 +78,7 @@ pub struct Inbox {
     ops: mpsc::Receiver<SentOp>,
     /// How many clients are attached.
     clients: watch::Receiver<usize>,
-    steer: VecDeque<Prompt>,
-    queue: VecDeque<Prompt>,
+    prompts: WaitingPrompts,
     commands: VecDeque<Waiting>,
     waiting: HashMap<String, oneshot::Sender<Answer>>,
     feed: Feed,
@@ -112,13 +88,6 @@ pub struct Inbox {
     overdue: Option<Instant>,
     asking: Asking,
     end: End,
-}
-
-/// A command, and the client that gets its reply.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CommandLine {
-    pub line: String,
-    pub reply_to: ReplyTo,
 }
 
 /// A command that waits for its time.
@@ -164,8 +133,7 @@ impl Inbox {
         Self {
             ops,
             clients: feed.register().count(),
-            steer: VecDeque::new(),
-            queue: VecDeque::new(),
+            prompts: WaitingPrompts::default(),
             commands: VecDeque::new(),
             waiting: HashMap::new(),
             feed,
@@ -190,9 +158,13 @@ impl Inbox {
             if let Some(waiting) = self.commands.pop_front() {
                 return Next::Command(waiting.command);
             }
-            let prompt = self.steer.pop_front().or_else(|| self.queue.pop_front());
+            let prompt = self
+                .prompts
+                .steer
+                .pop_front()
+                .or_else(|| self.prompts.queue.pop_front());
             if let Some(prompt) = prompt {
-                self.show_queue();
+                self.sync_queue();
                 return Next::Prompt(prompt);
             }
             let over = match self.end {
@@ -230,6 +202,15 @@ impl Inbox {
         }
     }
 
+    /// Tells clients which prompts wait, if that is not what they were told last.
+    fn sync_queue(&mut self) {
+        let waiting = self.prompts.steer.len() + self.prompts.queue.len();
+        if waiting != self.prompts.shown {
+            self.prompts.shown = waiting;
+            self.show_queue();
+        }
+    }
+
     fn show_queue(&self) {
         let queued = |(prompt, delivery): (&Prompt, Delivery)| QueuedPrompt {
             text: clip(
@@ -238,8 +219,16 @@ impl Inbox {
             ),
             delivery,
         };
-        let steer = self.steer.iter().map(|prompt| (prompt, Delivery::Steer));
-        let queue = self.queue.iter().map(|prompt| (prompt, Delivery::Queue));
+        let steer = self
+            .prompts
+            .steer
+            .iter()
+            .map(|prompt| (prompt, Delivery::Steer));
+        let queue = self
+            .prompts
+            .queue
+            .iter()
+            .map(|prompt| (prompt, Delivery::Queue));
         self.feed.delta(Delta::Queue {
             prompts: steer.chain(queue).map(queued).collect(),
         });
@@ -354,21 +343,21 @@ impl Inbox {
 
     /// Prompts that want to be heard by the running turn.
     pub fn steering(&mut self) -> Vec<Prompt> {
-        let all: Vec<Prompt> = self.steer.drain(..).collect();
-        if !all.is_empty() {
-            self.show_queue();
-        }
+        let all: Vec<Prompt> = self.prompts.steer.drain(..).collect();
+        self.sync_queue();
         all
     }
 
     pub fn has_steering(&self) -> bool {
-        !self.steer.is_empty()
+        !self.prompts.steer.is_empty()
     }
 
     /// Whether nothing waits for its turn, and nobody has left.
     pub fn is_quiet(&mut self) -> bool {
         self.listen();
-        let waits = [&self.steer, &self.queue].iter().any(|q| !q.is_empty());
+        let waits = [&self.prompts.steer, &self.prompts.queue]
+            .iter()
+            .any(|q| !q.is_empty());
         !waits && self.commands.is_empty() && self.children.ended.is_empty() && !self.is_closed()
     }
 
@@ -418,8 +407,8 @@ impl Inbox {
 
     /// A prompt that goes before all that wait.
     pub fn put_first(&mut self, prompt: Prompt) {
-        if self.queue.len() < MAX_WAITING {
-            self.queue.push_front(prompt);
+        if self.prompts.queue.len() < MAX_WAITING {
+            self.prompts.queue.push_front(prompt);
         }
     }
 
@@ -455,7 +444,10 @@ impl Inbox {
             tokio::select! {
                 biased;
                 output = &mut work => return Ok(Attended::Done(output)),
-                Some(op) = self.ops.recv(), if self.end != End::Closed => self.take(op),
+                Some(op) = self.ops.recv(), if self.end != End::Closed => {
+                    self.take(op);
+                    self.sync_queue();
+                }
                 Ok(()) = self.clients.changed(), if self.end != End::Closed => self.count_clients(),
                 report = self.children.next() => self.hear(report),
                 petition = self.asking.petitions.recv() => self.pass_on(petition),
@@ -502,12 +494,11 @@ impl Inbox {
 
     fn put(&mut self, prompt: Prompt, delivery: Delivery) {
         let waiting = match delivery {
-            Delivery::Steer => &mut self.steer,
-            Delivery::Queue => &mut self.queue,
+            Delivery::Steer => &mut self.prompts.steer,
+            Delivery::Queue => &mut self.prompts.queue,
         };
         if waiting.len() < MAX_WAITING {
-            waiting.push_back(prompt);
-            return self.show_queue();
+            return waiting.push_back(prompt);
         }
         let refused = View::Error(self.full(Word::PromptsFull));
         self.feed.reply(&prompt.reply_to, "", refused);

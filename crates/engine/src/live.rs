@@ -5,6 +5,7 @@ use ostler_wire::{Client, EntrySource, OpSender, SentOp, Subscription};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
 
 /// What attaching to a session takes.
 pub struct LiveSession {
@@ -41,7 +42,7 @@ pub struct LiveSessions {
 }
 
 /// Takes a session out of the register when it is dropped.
-pub struct Registration {
+struct Registration {
     sessions: LiveSessions,
     id: String,
 }
@@ -53,15 +54,21 @@ impl Drop for Registration {
 }
 
 impl LiveSessions {
-    pub fn add(&self, session: LiveSession) {
-        self.lock().insert(session.id.clone(), session);
-    }
-
-    pub fn guard(&self, id: String) -> Registration {
-        Registration {
+    /// Runs a session as a task of its own, in the register until it ends, however that comes about.
+    pub fn run(
+        &self,
+        session: LiveSession,
+        work: impl Future<Output = ()> + Send + 'static,
+    ) -> JoinHandle<()> {
+        let registration = Registration {
             sessions: self.clone(),
-            id,
-        }
+            id: session.id.clone(),
+        };
+        self.lock().insert(session.id.clone(), session);
+        tokio::spawn(async move {
+            let _registered = registration;
+            work.await;
+        })
     }
 
     /// Another client of a session, by its id or a unique beginning of it.

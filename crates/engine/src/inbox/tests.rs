@@ -224,7 +224,7 @@ async fn queues_are_bounded() {
     }
     assert_eq!(d.inbox.steering().len(), MAX_WAITING);
     assert_eq!(
-        (d.inbox.queue.len(), d.inbox.commands.len()),
+        (d.inbox.prompts.queue.len(), d.inbox.commands.len()),
         (MAX_WAITING, MAX_WAITING)
     );
     // Whoever sent too many is told, once for each.
