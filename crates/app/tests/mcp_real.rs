@@ -32,7 +32,8 @@ fn called(program: &str, args: &[&str], tool: &str, input: Value) -> Option<Valu
         Step::answer().call(&format!("mcp__real__{tool}"), input),
         Step::answer().text("Done."),
     ];
-    let scene = Scene::new(Kind::Chat, steps);
+    let open = "\n[permissions]\nheadless = \"allow\"\n";
+    let scene = Scene::with_config(Kind::Chat, open, steps);
     scene.space.git_init();
     let mut entry = json!({"command": path, "args": args});
     entry["env"] = json!({
@@ -146,7 +147,8 @@ fn everything_over_http() {
         Step::answer().call("mcp__real__get-sum", json!({"a": 2, "b": 40})),
         Step::answer().text("Done."),
     ];
-    let scene = Scene::new(Kind::Chat, steps);
+    let open = "\n[permissions]\nheadless = \"allow\"\n";
+    let scene = Scene::with_config(Kind::Chat, open, steps);
     let free = TcpListener::bind(("127.0.0.1", 0)).expect("a loopback port");
     let port = free.local_addr().expect("its address").port();
     drop(free);
