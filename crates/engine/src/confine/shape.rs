@@ -300,8 +300,8 @@ mod tests {
         let paths = |names: &[&str]| names.iter().map(PathBuf::from).collect::<Vec<_>>();
         let settings = SandboxSettings {
             policy: Policy {
-                writable: paths(&["/h/work"]),
-                protect: paths(&["/h/work/.git/hooks"]),
+                writable: paths(&["/h/proj"]),
+                protect: paths(&["/h/proj/.git/hooks"]),
                 closed: paths(&["/h/.ostler"]),
                 sockets: paths(&["/run/s"]),
                 network: Network::On,
@@ -333,7 +333,7 @@ mod tests {
             forbid_read: paths(&["/etc/shadow"]),
             empty_home: Some(EmptyHome {
                 home: "/h".into(),
-                shown: paths(&["/h/.rustup", "/h/work", "/h/.ostler/sessions/s"]),
+                shown: paths(&["/h/.rustup", "/h/proj", "/h/.ostler/sessions/s"]),
             }),
             private: paths(&[SHARED_MEMORY]),
             unix: UnixSockets::None,
