@@ -59,7 +59,7 @@ impl Scene {
     #[track_caller]
     fn visit(&self, running: &Running) -> String {
         running.wait_stderr("paste the address here");
-        browse(&shown_url(&running.stderr(), "/authorize"))
+        browse(&shown_url(running, "/authorize"))
     }
 
     /// Logs in by a browser that is not opened for us.
@@ -128,14 +128,16 @@ impl Scene {
     }
 }
 
-/// The first address on a page of text that has this in it.
+/// The first address with this in it that a running program writes to its standard error, once its line is whole.
 #[track_caller]
-fn shown_url(text: &str, part: &str) -> String {
-    let mut words = text.split_whitespace();
-    match words.find(|w| w.starts_with("http://") && w.contains(part)) {
-        Some(url) => url.to_owned(),
-        None => panic!("no address with {part} in {text}"),
-    }
+fn shown_url(running: &Running, part: &str) -> String {
+    wait_for(part, || {
+        let text = running.stderr();
+        let whole = text.rsplit_once('\n').map_or("", |(lines, _)| lines);
+        let mut words = whole.split_whitespace();
+        let found = words.find(|w| w.starts_with("http://") && w.contains(part));
+        found.map(str::to_owned)
+    })
 }
 
 #[test]
@@ -197,7 +199,7 @@ fn the_browser_of_the_environment_is_opened() {
         .spawn();
     wait_for("the browser", || scene.space.exists("opened").then_some(()));
     let opened = scene.space.read("opened");
-    assert_eq!(opened, shown_url(&running.stderr(), "/authorize"));
+    assert_eq!(opened, shown_url(&running, "/authorize"));
     browse(&opened);
     let out = running.wait().ok();
     scene.exec().ok();
@@ -208,7 +210,7 @@ fn the_browser_of_the_environment_is_opened() {
         .env("BROWSER", "no-such-program")
         .spawn();
     running.wait_stderr("No browser could be opened (no-such-program: ");
-    browse(&shown_url(&running.stderr(), "/authorize"));
+    browse(&shown_url(&running, "/authorize"));
     running.wait().ok();
 }
 
@@ -217,7 +219,7 @@ fn the_address_can_be_pasted() {
     let scene = Scene::new("flow = \"browser\"\n");
     let mut running = scene.ostler(["login", "--no-browser"]).open_stdin().spawn();
     running.wait_stderr("paste the address here");
-    let url = shown_url(&running.stderr(), "/authorize");
+    let url = shown_url(&running, "/authorize");
     running.write("\nnonsense\nhttp://127.0.0.1:1/callback?code=x&state=wrong\n");
     running.wait_stderr("(its `state` differs)");
     // A browser on another machine shows this address, and nobody answers there.
@@ -235,7 +237,7 @@ fn a_conversation_can_log_in_and_out() {
     // Who begins anew gives the first one up.
     running.write("/login mock\n");
     running.wait_stderr("send /login and the address");
-    let first = shown_url(&running.stderr(), "/authorize");
+    let first = shown_url(&running, "/authorize");
     running.write("/login\n");
     let second = wait_for("another address", || {
         let told = running.stderr();

@@ -155,7 +155,7 @@ pub fn wait_for<T>(what: &str, ready: impl Fn() -> Option<T>) -> T {
             return value;
         }
         assert!(Instant::now() < deadline, "waited {LIMIT:?} for {what}");
-        thread::yield_now();
+        thread::sleep(Duration::from_millis(2));
     }
 }
 
