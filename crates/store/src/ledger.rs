@@ -1,6 +1,5 @@
 //! One line per request and user: what was spent, by whom. `ostler usage` sums it.
 
-use ostler_llm::{Target, TokenUsage};
 use ostler_wire::Usage;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read as _, Seek as _, Write};
@@ -30,20 +29,6 @@ pub struct Tokens {
     pub output: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
-}
-
-/// What a request took, in the words of the log. What it was for and what it sent is for the caller to add.
-pub fn usage_of(target: &Target, tokens: &TokenUsage) -> Usage {
-    Usage {
-        provider: target.origin.provider.clone(),
-        model: target.origin.model.clone(),
-        input: tokens.input,
-        cached: tokens.cached,
-        cache_write: tokens.cache_write,
-        output: tokens.output,
-        cost: target.price.map(|price| price.of(tokens)),
-        ..Usage::default()
-    }
 }
 
 impl From<&Usage> for Tokens {

@@ -8,35 +8,28 @@ mod holds;
 #[cfg(test)]
 mod tests;
 
-use crate::hub::reference;
 use crate::ledger::{Ledger, Line};
-use crate::store::copies;
+use crate::sessions::copies;
 use books::{Books, Pot};
 pub use books::{Payer, Span, State};
 pub use breach::{Breach, RAISE, Sum};
 use holds::{Door, Holds};
 use jiff::Timestamp;
-use ostler_llm::{Answer, AnswerPart, Model, Price, TokenUsage};
-use ostler_wire::{Body, Entry, Usage, Why, Word};
+use ostler_wire::{Body, Entry, Usage};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// Tokens of an answer whose limit nobody knows.
-const UNKNOWN_OUTPUT: u64 = 16_000;
-/// Tokens per byte of what no answer has counted yet. Plain English has half of it, Chinese comes near.
-const PACE: f64 = 0.5;
 
 /// What the person types, and prompts in the background.
 pub const MAIN: &str = "main";
 pub const TASK: &str = "task";
+/// The summary of a conversation that fills its window.
+pub const COMPACTION: &str = "compaction";
+/// The letter to a session that goes on elsewhere.
+pub const HANDOFF: &str = "handoff";
+/// A request that an MCP server asked for.
+pub const SAMPLING: &str = "sampling";
 /// Every role that requests are sent in.
-pub const ROLES: [&str; 5] = [
-    MAIN,
-    TASK,
-    crate::compaction::ROLE,
-    crate::handoff::ROLE,
-    crate::aside::ROLE,
-];
+pub const ROLES: [&str; 5] = [MAIN, TASK, COMPACTION, HANDOFF, SAMPLING];
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limit {
@@ -114,62 +107,6 @@ impl From<&Line> for Amount {
     }
 }
 
-fn guessed(bytes: u64) -> u64 {
-    (bytes as f64 * PACE).ceil() as u64
-}
-
-/// What an answer weighs, as long as nobody counted it.
-pub fn tokens(answer: &Answer) -> u64 {
-    let weigh = |part: &AnswerPart| match part {
-        AnswerPart::Text { text, .. } | AnswerPart::Reasoning { text, .. } => text.len(),
-        AnswerPart::Call { arguments, .. } => arguments.len(),
-    };
-    let bytes: usize = answer.parts.iter().map(weigh).sum();
-    guessed(bytes as u64)
-}
-
-/// The most that a request can cost. `before` is what the last one had: its tokens and bytes.
-pub fn worst(
-    bytes: u64,
-    before: Option<(u64, u64)>,
-    max_output: Option<u64>,
-    price: Option<Price>,
-) -> Amount {
-    let input = match before {
-        // No token is less than a byte.
-        Some((tokens, then)) if tokens > 0 && then <= bytes => {
-            tokens.min(then).saturating_add(guessed(bytes - then))
-        }
-        Some(_) | None => guessed(bytes),
-    };
-    let output = max_output.unwrap_or(UNKNOWN_OUTPUT);
-    // Nothing of it cached, or all of it written to the cache, whichever is dearer.
-    let usd = price.map_or(0.0, |price| {
-        let plain = TokenUsage {
-            input,
-            output,
-            ..TokenUsage::default()
-        };
-        let written = TokenUsage {
-            cache_write: input,
-            ..plain
-        };
-        price.of(&plain).max(price.of(&written))
-    });
-    Amount {
-        usd,
-        tokens: input.saturating_add(output),
-    }
-}
-
-/// A budget in money cannot be kept with a model whose price nobody knows.
-pub fn affordable(budget: &Budget, model: &Model) -> Result<(), Why> {
-    match (budget.limits.in_usd(), model.target().price) {
-        (true, None) => Err(Why::ours(Word::BudgetNoPrice, [reference(model).into()])),
-        (true, Some(_)) | (false, _) => Ok(()),
-    }
-}
-
 /// What a session has cost by its log. What it has copied was paid in another.
 pub fn spent(entries: &[Entry]) -> Amount {
     let copied = entries.first().map_or(0, |first| copies(&first.body));
@@ -219,6 +156,10 @@ impl Budget {
                 read: 0,
             })),
         }
+    }
+
+    pub fn limits(&self) -> &Limits {
+        &self.limits
     }
 
     /// The same books under other limits.

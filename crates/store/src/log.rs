@@ -2,7 +2,7 @@
 //! It stores and numbers entries; it does not know what they mean.
 
 use crate::redact::Redactor;
-use ostler_wire::{Body, BoxFuture, Entry, EntryError, EntrySource, Language, Say, Word};
+use ostler_wire::{Body, Entry, EntryError, Language, Say, Word};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -484,28 +484,5 @@ fn hint(source: &io::Error) -> Word {
         | io::ErrorKind::ReadOnlyFilesystem
         | io::ErrorKind::NotADirectory => Word::LogHintRights,
         _ => Word::LogHintDisk,
-    }
-}
-
-/// What a subscription reads from: the log, and the asks that are open.
-pub struct Backlog {
-    pub source: Source,
-    pub register: crate::feed::ClientRegister,
-}
-
-impl EntrySource for Backlog {
-    fn entries_after(&self, last: Option<u64>) -> BoxFuture<'_, Vec<Arc<Entry>>> {
-        Box::pin(std::future::ready(self.source.entries_after(last)))
-    }
-
-    fn branch(&self) -> BoxFuture<'_, Vec<Arc<Entry>>> {
-        let all = self.source.entries_after(None).into_iter();
-        let entries = branch(all.map(Arc::unwrap_or_clone).collect());
-        let entries = entries.into_iter().map(Arc::new).collect();
-        Box::pin(std::future::ready(entries))
-    }
-
-    fn pending_asks(&self) -> BoxFuture<'_, Vec<Arc<ostler_wire::Ask>>> {
-        Box::pin(std::future::ready(self.register.open_asks()))
     }
 }

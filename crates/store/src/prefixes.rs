@@ -1,8 +1,6 @@
 //! Frozen prefixes by hash, so that a resumed session sends the very bytes it began with.
 
-use crate::store::DryRun;
-use crate::transcript::prefix_text;
-use ostler_llm::Prefix;
+use crate::sessions::DryRun;
 use sha2::{Digest, Sha256};
 use std::collections::HashSet;
 use std::io::{self, Write};
@@ -11,8 +9,8 @@ use std::time::Duration;
 
 const GRACE: Duration = Duration::from_secs(24 * 60 * 60);
 
-pub fn hash(prefix: &Prefix) -> String {
-    let digest = Sha256::digest(prefix_text(prefix).as_bytes());
+pub fn hash(text: &str) -> String {
+    let digest = Sha256::digest(text.as_bytes());
     crate::hex::short(&digest, 16)
 }
 
@@ -22,8 +20,8 @@ fn path(home: &Path, hash: &str) -> Option<PathBuf> {
 }
 
 /// Keeps a prefix. The same one is written once, and again where a loss of power cut it short.
-pub fn keep(home: &Path, prefix: &Prefix) -> io::Result<String> {
-    let (hash, text) = (hash(prefix), prefix_text(prefix));
+pub fn keep(home: &Path, text: &str) -> io::Result<String> {
+    let hash = hash(text);
     let is_whole = |path: &Path| path.metadata().is_ok_and(|m| m.len() == text.len() as u64);
     if let Some(path) = path(home, &hash)
         && !is_whole(&path)
@@ -38,10 +36,9 @@ pub fn keep(home: &Path, prefix: &Prefix) -> io::Result<String> {
 }
 
 /// The prefix, if it is there and whole.
-pub fn load(home: &Path, wanted: &str) -> Option<Prefix> {
+pub fn load(home: &Path, wanted: &str) -> Option<String> {
     let text = std::fs::read_to_string(path(home, wanted)?).ok()?;
-    let prefix: Prefix = serde_json::from_str(&text).ok()?;
-    (hash(&prefix) == wanted).then_some(prefix)
+    (hash(&text) == wanted).then_some(text)
 }
 
 /// Takes away those that are in no use and have lain for a while, as one is written before the log that names it. What
@@ -69,21 +66,19 @@ pub fn sweep(home: &Path, used: &HashSet<String>, dry_run: DryRun) -> Vec<(Strin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::prefix;
+
+    const PREFIX: &str = r#"{"system":"Be brief.","tools":[]}"#;
 
     #[test]
     fn a_kept_prefix_comes_back_byte_for_byte() {
         let home = tempfile::tempdir().unwrap();
-        let kept = keep(home.path(), &prefix()).unwrap();
-        assert_eq!(load(home.path(), &kept), Some(prefix()));
+        let kept = keep(home.path(), PREFIX).unwrap();
+        assert_eq!(load(home.path(), &kept), Some(PREFIX.to_owned()));
         let file = path(home.path(), &kept).unwrap();
-        assert_eq!(
-            std::fs::read_to_string(&file).unwrap(),
-            prefix_text(&prefix())
-        );
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), PREFIX);
         // The same one is written once.
         let written = std::fs::metadata(&file).unwrap().modified().unwrap();
-        assert_eq!(keep(home.path(), &prefix()).unwrap(), kept);
+        assert_eq!(keep(home.path(), PREFIX).unwrap(), kept);
         assert_eq!(
             std::fs::metadata(&file).unwrap().modified().unwrap(),
             written
@@ -93,7 +88,7 @@ mod tests {
     #[test]
     fn a_damaged_one_is_not_used_and_a_short_one_is_written_again() {
         let home = tempfile::tempdir().unwrap();
-        let kept = keep(home.path(), &prefix()).unwrap();
+        let kept = keep(home.path(), PREFIX).unwrap();
         let file = path(home.path(), &kept).unwrap();
         let whole = std::fs::read_to_string(&file).unwrap();
         std::fs::write(&file, whole.replace("brief", "rude!")).unwrap();
@@ -101,14 +96,14 @@ mod tests {
         // As a loss of power leaves it.
         std::fs::write(&file, "").unwrap();
         assert_eq!(load(home.path(), &kept), None);
-        keep(home.path(), &prefix()).unwrap();
-        assert_eq!(load(home.path(), &kept), Some(prefix()));
+        keep(home.path(), PREFIX).unwrap();
+        assert_eq!(load(home.path(), &kept), Some(PREFIX.to_owned()));
     }
 
     #[test]
     fn only_old_ones_that_nobody_names_go() {
         let home = tempfile::tempdir().unwrap();
-        let kept = keep(home.path(), &prefix()).unwrap();
+        let kept = keep(home.path(), PREFIX).unwrap();
         let folder = home.path().join("prefixes");
         let old = std::time::SystemTime::now() - 2 * GRACE;
         for name in ["aa.json", "bb.json", "note.txt"] {
@@ -135,11 +130,7 @@ mod tests {
 
     #[test]
     fn different_prefixes_have_different_hashes() {
-        let other = Prefix {
-            system: "Be brief!".into(),
-            ..prefix()
-        };
-        assert_ne!(hash(&prefix()), hash(&other));
-        assert_eq!(hash(&prefix()), hash(&prefix()));
+        assert_ne!(hash(PREFIX), hash(&PREFIX.replace("brief.", "brief!")));
+        assert_eq!(hash(PREFIX), hash(PREFIX));
     }
 }

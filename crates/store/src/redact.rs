@@ -2,8 +2,7 @@
 //! them on the way into the log, in streams across the borders of chunks, and knows nothing of where they come from.
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
-use ostler_llm::{REDACTED, Secret};
-use ostler_wire::Entry;
+use ostler_wire::{Entry, REDACTED, Secret};
 use std::borrow::Cow;
 use std::sync::{Arc, PoisonError, RwLock};
 

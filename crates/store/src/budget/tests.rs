@@ -1,16 +1,8 @@
 //! What fits a budget and what does not, by tables, beside each other and over a day.
 
-use super::books::DUST;
 use super::*;
 use crate::ledger::Tokens;
 use ostler_wire::Language;
-
-const PRICE: Price = Price {
-    input: 2.0,
-    cached_input: Some(0.2),
-    cache_write: Some(2.5),
-    output: 10.0,
-};
 
 fn usd(usd: f64) -> Limit {
     Limit {
@@ -46,50 +38,6 @@ fn child<'a>(session: &'a str, parent: &'a str) -> Payer<'a> {
         purse: parent,
         role: "task",
     }
-}
-
-#[test]
-fn the_worst_is_told_from_bytes_and_the_last_usage() {
-    for (bytes, before, output, price, expect) in [
-        (
-            2_000_000,
-            None,
-            Some(100_000),
-            Some(PRICE),
-            amount(3.5, 1_100_000),
-        ),
-        // What was counted stays, what is new is guessed.
-        (
-            4_000_000,
-            Some((1_000_000, 2_000_000)),
-            Some(0),
-            Some(PRICE),
-            amount(5.0, 2_000_000),
-        ),
-        // Shorter than before: guessed as a whole.
-        (
-            2_000,
-            Some((9_000, 3_000)),
-            Some(0),
-            None,
-            amount(0.0, 1_000),
-        ),
-        (2_000, Some((0, 0)), Some(0), None, amount(0.0, 1_000)),
-        // A count that cannot be.
-        (10, Some((1_000_000, 10)), Some(0), None, amount(0.0, 10)),
-        (0, None, None, None, amount(0.0, UNKNOWN_OUTPUT)),
-    ] {
-        let got = worst(bytes, before, output, price);
-        assert!(
-            (got.usd - expect.usd).abs() < DUST && got.tokens == expect.tokens,
-            "{got:?} {expect:?}"
-        );
-    }
-    let cheap_writes = Price {
-        cache_write: Some(0.1),
-        ..PRICE
-    };
-    assert!((worst(2_000_000, None, Some(0), Some(cheap_writes)).usd - 2.0).abs() < DUST);
 }
 
 #[test]

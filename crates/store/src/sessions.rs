@@ -251,7 +251,7 @@ fn first_line(body: &Body) -> Option<String> {
 }
 
 /// What a prompt is called in lists.
-pub(crate) fn title_line(text: &str) -> Option<String> {
+pub fn title_line(text: &str) -> Option<String> {
     let line = text.lines().map(str::trim).find(|l| !l.is_empty())?;
     let mut title: String = line.chars().take(TITLE_CHARS).collect();
     if line.chars().count() > TITLE_CHARS {
@@ -313,7 +313,7 @@ pub fn moved(entries: &[Entry], root: &Path, language: Language) -> Option<Strin
 }
 
 /// How many of the entries after this first one are copies of another session's.
-pub(crate) fn copies(first: &Body) -> u64 {
+pub fn copies(first: &Body) -> u64 {
     if let Body::Meta(meta) = first {
         meta.forked_from.as_ref().map_or(0, |from| from.copied)
     } else {

@@ -14,7 +14,7 @@ mod terms;
 mod tests;
 
 pub use fact::{Fact, Fault, Kind, Place};
-pub(crate) use mind::Mind;
+pub use mind::Mind;
 pub use notes::{split as split_notes, told};
 pub use rank::Worth;
 pub use recall::{Explained, Fate, Recalled};

@@ -11,9 +11,9 @@ mod tests;
 
 pub use remark::Remark;
 pub use source::OWN_RESULT;
-pub(crate) use source::beginning;
+pub use source::beginning;
 pub use terms::Words;
-pub(crate) use terms::{Class, pairs, parts, runs};
+pub use terms::{Class, pairs, parts, runs};
 
 use crate::cut::clip;
 use index::{About, Candidate, Index};
