@@ -6,7 +6,6 @@ mod aside;
 pub mod audit;
 mod backlog;
 mod briefing;
-pub mod checkpoint;
 mod children;
 pub mod commands;
 pub mod compaction;
@@ -59,10 +58,13 @@ mod transcript;
 mod turn;
 mod worktree;
 
+pub use ostler_host::checkpoint;
 pub use ostler_store::{
-    artifacts, budget, cache, cut, hex, history, ledger, log, memory, points, prefixes, redact,
+    artifacts, budget, cache, cut, history, ledger, log, memory, points, prefixes, redact,
     sessions as store,
 };
+
+use ostler_wire::hex;
 
 pub use extra::{Extra, Tell};
 pub use hub::{LocalHub, Options};

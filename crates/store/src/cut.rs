@@ -3,6 +3,7 @@
 
 use crate::artifacts::Artifacts;
 use crate::redact::Stream;
+pub use ostler_wire::clip;
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -185,14 +186,6 @@ fn create(artifacts: &Artifacts, name: &str) -> io::Result<(File, PathBuf)> {
         }
     }
     Err(io::ErrorKind::AlreadyExists.into())
-}
-
-/// At most `most` characters of a text that is quoted or named somewhere; the rest is not kept.
-pub fn clip(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
-    }
 }
 
 /// Cuts text that is already whole.

@@ -5,7 +5,6 @@ pub mod artifacts;
 pub mod budget;
 pub mod cache;
 pub mod cut;
-pub mod hex;
 pub mod history;
 pub mod ledger;
 pub mod log;

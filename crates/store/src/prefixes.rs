@@ -11,7 +11,7 @@ const GRACE: Duration = Duration::from_secs(24 * 60 * 60);
 
 pub fn hash(text: &str) -> String {
     let digest = Sha256::digest(text.as_bytes());
-    crate::hex::short(&digest, 16)
+    ostler_wire::hex::short(&digest, 16)
 }
 
 fn path(home: &Path, hash: &str) -> Option<PathBuf> {

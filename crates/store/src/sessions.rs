@@ -209,7 +209,7 @@ pub enum DryRun {
 /// Last path component and 8 hex digits of the root's hash.
 pub fn project_name(root: &Path) -> String {
     let digest = Sha256::digest(root.as_os_str().as_encoded_bytes());
-    let hex = crate::hex::short(&digest, 4);
+    let hex = ostler_wire::hex::short(&digest, 4);
     let name: String = root
         .file_name()
         .map(|n| n.to_string_lossy().into_owned())
@@ -225,6 +225,12 @@ pub fn project_name(root: &Path) -> String {
         .take(60)
         .collect();
     format!("{name}-{hex}")
+}
+
+/// Where the checkpoints of a project are kept.
+pub fn checkpoints_dir(home: &Path, root: &Path) -> PathBuf {
+    let root = fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
+    home.join("checkpoints").join(project_name(&root))
 }
 
 /// The title somebody gave, or the beginning of the first prompt.

@@ -4,8 +4,10 @@
 mod access;
 mod ask;
 mod client;
+mod clip;
 mod entry;
 mod event;
+pub mod hex;
 mod json;
 mod message;
 mod op;
@@ -20,6 +22,7 @@ mod words;
 pub use access::{Access, Mark, Segment};
 pub use ask::{Ask, AskKind, Choice};
 pub use client::{Client, Hub, HubError, OpPermit, OpSender, Open, SessionClosed, SessionInfo};
+pub use clip::clip;
 pub use entry::{
     Approval, Body, Break, Caller, Checkpoint, ChildOf, Compaction, DigestBy, Entry, EntryError,
     ErrorEntry, ForkedFrom, Goal, GoalState, Interrupted, Meta, Mode, Notice, Outcome, Rewind,

@@ -418,7 +418,7 @@ fn first_line(body: &str) -> String {
 }
 
 pub fn mark(bytes: &[u8]) -> String {
-    crate::hex::short(&Sha256::digest(bytes), MARK)
+    ostler_wire::hex::short(&Sha256::digest(bytes), MARK)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use super::pack::{Hash, Packs, Writer, hash};
 use super::select::{IGNORE_FILE, MAX_IGNORE_BYTES, Rules, Wanted};
 use super::tree::{self, Folder, Node, Rel, join};
 use super::{Error, LeftOut, Limits, Stats, Why};
-use ostler_host::raw::{self, Mark};
+use crate::raw::{self, Mark};
 use ostler_wire::Word;
 use sha2::{Digest, Sha256};
 use std::collections::{HashMap, HashSet};

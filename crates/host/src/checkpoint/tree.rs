@@ -185,7 +185,7 @@ fn folder(hash: Option<&Hash>, load: &mut dyn FnMut(&Hash) -> Result<Vec<u8>>) -
         return Ok(Vec::new());
     };
     decode(&load(hash)?)
-        .ok_or_else(|| Error::Damaged(format!("folder {}", crate::hex::short(hash, 6))))
+        .ok_or_else(|| Error::Damaged(format!("folder {}", ostler_wire::hex::short(hash, 6))))
 }
 
 fn hash_of(node: Option<&Node>) -> Option<Hash> {

@@ -4,7 +4,7 @@
 use super::disk::Disk;
 use super::pack::Hash;
 use super::tree::{Reader, Rel, chunk};
-use ostler_host::raw::Mark;
+use crate::raw::Mark;
 use std::collections::HashMap;
 use std::io;
 use std::path::Path;

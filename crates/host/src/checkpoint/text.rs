@@ -2,8 +2,8 @@
 
 use super::pack::Packs;
 use super::{Change, Checkpoints, Kind, Point, Result, Side, record, tree};
-use crate::tools::files::diff;
-use ostler_host::raw;
+use crate::diff;
+use crate::raw;
 use ostler_wire::{Language, Word};
 use std::fmt::Write as _;
 use std::io::Read as _;

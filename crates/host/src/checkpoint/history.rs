@@ -14,7 +14,7 @@ use super::scan::{Halt, Mode, Sink};
 use super::select::{Rules, Wanted};
 use super::tree::{self, Difference, Node, Rel, join, unquote};
 use super::{Checkpoints, Record, Result, record, unpushed};
-use ostler_host::raw;
+use crate::raw;
 use ostler_wire::{Why, Word};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -132,7 +132,7 @@ impl Checkpoints {
             dir: name(&repository.dir),
             common: name(&repository.common),
             link: link_of(&repository.top),
-            state: crate::hex::hex(&state),
+            state: ostler_wire::hex::hex(&state),
             files: None,
             objects: None,
             left: 0,
@@ -167,7 +167,7 @@ impl Checkpoints {
             .get_or_init(|| Cache::load(&self.history_cache_path(), &sink.packs.list));
         let mut look = self.look(repository.common.clone(), wanted, before, sink);
         match look.run(Mode::Wanted, &Rules::default()) {
-            Ok(hash) => history.files = Some(crate::hex::hex(&hash)),
+            Ok(hash) => history.files = Some(ostler_wire::hex::hex(&hash)),
             // A checkpoint of the tree without it is better than none.
             Err(Halt::Stop(_)) => history = history.without_files(),
             Err(fail @ Halt::Fail(_)) => return Err(fail),
@@ -175,7 +175,7 @@ impl Checkpoints {
         let (cache, mut sink) = (look.found.cache, look.sink);
         if left > 0 && history.files.is_some() {
             let (objects, bytes, lacks) = keep_unpushed(repository, room, &mut sink)?;
-            history.objects = objects.map(|hash| crate::hex::hex(&hash));
+            history.objects = objects.map(|hash| ostler_wire::hex::hex(&hash));
             history.left = left.saturating_sub(bytes).max(1);
             history.lacks = lacks;
         }
@@ -400,7 +400,7 @@ fn keep_unpushed(
             }
         }
         bytes += size;
-        let name = crate::hex::hex(id).into_bytes();
+        let name = ostler_wire::hex::hex(id).into_bytes();
         let (folder, name) = name.split_at(name.len().min(2));
         let mode = OBJECT_MODE;
         let node = Node::File { mode, size, hash };

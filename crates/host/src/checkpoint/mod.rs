@@ -23,7 +23,7 @@ mod unpushed;
 
 pub use doomed::{Doomed, Reach, Target};
 pub use gc::Collected;
-pub(crate) use git::{Repository, read_small};
+pub use git::{Repository, read_small};
 pub use history::History;
 pub use record::{Covers, LeftOut, Record};
 pub use restore::{Git, Guard, Kept, Report, Unseen, What};
@@ -244,8 +244,8 @@ pub struct Checkpoints {
 }
 
 impl Checkpoints {
-    /// Makes no file before there is something to keep.
-    pub fn open(home: &Path, root: &Path, limits: Limits) -> Result<Self> {
+    /// Checkpoints of `root` that are kept in `dir`. Makes no file before there is something to keep.
+    pub fn open(dir: &Path, root: &Path, limits: Limits) -> Result<Self> {
         let root = fs::canonicalize(root).map_err(|e| Error::io(Word::CpFind, root, e))?;
         let refused = |why| {
             let root = root.clone();
@@ -262,11 +262,8 @@ impl Checkpoints {
         if user.is_some_and(|h| h.starts_with(&root)) {
             return refused(Word::CpHoldsHome);
         }
-        let dir = home
-            .join("checkpoints")
-            .join(crate::store::project_name(&root));
         Ok(Self {
-            dir,
+            dir: dir.to_owned(),
             root,
             limits,
             disk: Disk::default(),
@@ -327,7 +324,7 @@ impl Checkpoints {
                 let (tree, own) = self.peek(&mut packs, &known, &record)?;
                 folders = own;
                 Record {
-                    tree: crate::hex::hex(&tree),
+                    tree: ostler_wire::hex::hex(&tree),
                     ..record.clone()
                 }
             }
@@ -383,10 +380,9 @@ impl Checkpoints {
 
     /// One at a time, over all processes. Sweeps what a killed one left.
     fn lock(&self) -> Result<File> {
-        ostler_host::private_dir(&self.dir)
-            .map_err(|e| Error::io(Word::HostMakeFolder, &self.dir, e))?;
+        crate::private_dir(&self.dir).map_err(|e| Error::io(Word::HostMakeFolder, &self.dir, e))?;
         let path = self.dir.join("lock");
-        let mut options = ostler_host::private_options();
+        let mut options = crate::private_options();
         let open = options.create(true).append(true).open(&path);
         let file = open.map_err(|e| Error::io(Word::CpOpen, &path, e))?;
         let begun = Instant::now();
@@ -476,7 +472,7 @@ fn change(difference: &tree::Difference) -> Change {
             kind: Kind::File,
             mode: *mode,
             size: *size,
-            hash: Some(crate::hex::hex(hash)),
+            hash: Some(ostler_wire::hex::hex(hash)),
             target: None,
         },
         Node::Dir { mode, .. } => Side {

@@ -5,7 +5,7 @@ use super::Error;
 use super::cache::Cache;
 use super::pack::{Hash, Packs};
 use super::tree::{Difference, Node, Rel};
-use ostler_host::raw;
+use crate::raw;
 use ostler_wire::{Why, Word};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;

@@ -37,7 +37,7 @@ enum Step {
 impl Disk {
     pub fn create(&self, path: &Path) -> io::Result<File> {
         self.step(Step::Write)?;
-        let mut options = ostler_host::private_options();
+        let mut options = crate::private_options();
         options.write(true).create(true).truncate(true).open(path)
     }
 

@@ -111,7 +111,7 @@ impl Packs {
 
     /// Hands content on piece by piece, and fails at its end if it is not what its hash says.
     pub fn copy(&mut self, hash: &Hash, to: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> Result<()> {
-        let damaged = || Error::Damaged(format!("content {}", crate::hex::short(hash, 6)));
+        let damaged = || Error::Damaged(format!("content {}", ostler_wire::hex::short(hash, 6)));
         let place = self.find(hash).ok_or_else(damaged)?;
         let path = self.path(place.pack);
         let fail = |e| Error::io(Word::HostRead, &path, e);
@@ -284,8 +284,7 @@ impl Writer {
             Some(file) => file,
             empty @ None => {
                 if let Some(dir) = self.temp.parent() {
-                    ostler_host::private_dir(dir)
-                        .map_err(|e| Error::io(Word::HostMakeFolder, dir, e))?;
+                    crate::private_dir(dir).map_err(|e| Error::io(Word::HostMakeFolder, dir, e))?;
                 }
                 empty.insert(self.disk.create(&self.temp).map_err(fail)?)
             }

@@ -34,6 +34,10 @@ impl World {
         self.dir.path().join("home")
     }
 
+    fn checkpoints(&self) -> PathBuf {
+        self.home().join("checkpoints").join("root-0a1b2c3d")
+    }
+
     fn path(&self, rel: &str) -> PathBuf {
         self.root().join(rel)
     }
@@ -45,7 +49,7 @@ impl World {
     }
 
     fn open(&self) -> Checkpoints {
-        Checkpoints::open(&self.home(), &self.root(), self.limits.clone()).expect("a store")
+        Checkpoints::open(&self.checkpoints(), &self.root(), self.limits.clone()).expect("a store")
     }
 
     fn take(&self) -> u64 {
@@ -103,7 +107,7 @@ fn state(root: &Path) -> State {
                     _ => format!(
                         "{mode:o} {} {}",
                         bytes.len(),
-                        crate::hex::short(&pack::hash(&bytes), 16)
+                        ostler_wire::hex::short(&pack::hash(&bytes), 16)
                     ),
                 }
             } else {
@@ -181,7 +185,7 @@ fn a_tree_comes_back_with_modes_links_and_empty_folders() {
 }
 
 fn raw_name(bytes: &[u8]) -> std::ffi::OsString {
-    ostler_host::raw::name(bytes)
+    crate::raw::name(bytes)
 }
 
 #[test]
@@ -323,7 +327,7 @@ fn folders_that_are_no_project_are_refused() {
             user_home: Some(user),
             ..Limits::default()
         };
-        let error = Checkpoints::open(&world.home(), root, limits).expect_err("a refusal");
+        let error = Checkpoints::open(&world.checkpoints(), root, limits).expect_err("a refusal");
         assert!(error.to_string().contains(expect), "{error}");
     };
     check(Path::new("/"), "/nobody".into(), "root of the file system");

@@ -1,6 +1,6 @@
 //! A unified diff of a change: three lines of context, only the changed part compared, cut to what a log line can hold.
 
-use crate::cut::clip;
+use ostler_wire::clip;
 use similar::{ChangeTag, TextDiff};
 use std::fmt::Write;
 use std::time::Duration;

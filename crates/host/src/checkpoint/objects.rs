@@ -119,7 +119,7 @@ impl Objects {
     }
 
     fn file_of(&self, id: &[u8]) -> PathBuf {
-        let name = crate::hex::hex(id);
+        let name = ostler_wire::hex::hex(id);
         let (folder, rest) = name.split_at_checked(2).unwrap_or((&name, ""));
         self.folder.join(folder).join(rest)
     }

@@ -2,7 +2,7 @@
 //! never run.
 
 use super::tree::{Rel, join};
-use ostler_host::raw;
+use crate::raw;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};

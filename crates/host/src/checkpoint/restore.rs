@@ -10,7 +10,7 @@ use super::save::Saved;
 use super::select::{IGNORE_FILE, Rules};
 use super::tree::{self, Difference, Folder, Node, Rel, is_within, unquote};
 use super::{Checkpoints, Disk, Error, Ignored, Record, Repeat, Result, Scope, record};
-use ostler_host::raw;
+use crate::raw;
 use ostler_wire::{Why, Word};
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap};
