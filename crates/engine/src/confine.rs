@@ -48,6 +48,8 @@ const DIRECT: &str = "localhost,127.0.0.1,::1,0.0.0.0";
 /// Has the one interpreter that would not look at the variables above do so.
 const NODE_VARIABLE: &str = "NODE_USE_ENV_PROXY";
 const GIT_SSH: [&str; 2] = ["GIT_SSH_COMMAND", "GIT_SSH"];
+/// Most files of a session's archive that commands see.
+const MAX_OWN_FILES: usize = 64;
 /// The hidden mode of the binary that connects through the proxy, for programs that speak to a pipe.
 pub const CONNECT_MODE: &str = "__connect";
 
@@ -121,6 +123,7 @@ async fn prepare(
                     env: &env,
                     online,
                     artifacts: services.artifacts.as_ref().map(Artifacts::dir),
+                    own: &own_files(&services),
                     scratch: folders.own(),
                 };
                 let policy = Policy {
@@ -144,6 +147,17 @@ async fn prepare(
         }
         (Err(error), _) => Err(SpawnError::Sandbox(error)),
     }
+}
+
+/// Files of our own home that the session may read: the originals of what was folded.
+fn own_files(services: &Services) -> Vec<PathBuf> {
+    let patterns = services.policy.folders.own.iter();
+    let files = patterns.flat_map(|own| {
+        let entries = std::fs::read_dir(&own.base).into_iter().flatten().flatten();
+        let paths = entries.map(|entry| entry.path());
+        paths.filter(|path| own.fits(path)).take(MAX_OWN_FILES)
+    });
+    files.collect()
 }
 
 /// What this command shares with the others of its session. A reader has no network.
@@ -239,7 +253,9 @@ impl Confined {
         let real = real.as_deref().unwrap_or(path);
         let holds = |s: &PathBuf| path.starts_with(s) || real.starts_with(s);
         let settings = &self.services.sandbox;
-        settings.sealed.iter().chain(&settings.stores).any(holds)
+        let closed = settings.policy.closed.iter().map(|closed| &closed.folder);
+        let sealed = settings.sealed.iter().chain(&settings.stores);
+        sealed.chain(closed).any(holds)
     }
 
     /// What the command left in the background may still write: it is looked after. To be called before `end`.

@@ -74,10 +74,11 @@ pub(super) fn judge(it: &Confined, exit: Exit, said: &[&str], asked: &[Asked]) -
 /// A path below `/tmp` that the command did not find, and that is there outside.
 fn missing_in_tmp(policy: &Policy, said: &[&str]) -> Option<Denied> {
     let temp = policy.temp.as_ref()?;
+    let closed: Vec<PathBuf> = policy.closed.iter().map(|c| c.folder.clone()).collect();
     let lists = [
         &policy.writable,
         &policy.visible,
-        &policy.closed,
+        &closed,
         &policy.forbid_read,
     ];
     let is_seen = |path: &Path| {

@@ -46,9 +46,8 @@ pub struct Policy {
     pub readable: Readable,
     /// Not to be read even where everything else is.
     pub forbid_read: Vec<PathBuf>,
-    /// Folders whose files come and go by being renamed, secrets among them. A command sees what is there when it starts,
-    /// without `forbid_read` and names that begin with a dot, and changes nothing at their top.
-    pub closed: Vec<PathBuf>,
+    /// Folders of which a command sees only what is listed, and what is writable. It makes nothing new in them.
+    pub closed: Vec<ClosedFolder>,
     /// Not to be changed even inside of what is writable.
     pub protect: Vec<PathBuf>,
     /// Sockets of programs outside that may be talked to, such as that of an ssh agent.
@@ -69,6 +68,14 @@ pub struct Policy {
     pub layer: Choice,
     /// The program, for the choice of that name.
     pub bubblewrap: Option<PathBuf>,
+}
+
+/// A folder that is hidden but for a list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClosedFolder {
+    pub folder: PathBuf,
+    /// Visible at their own place, read-only unless they are writable too.
+    pub shown: Vec<PathBuf>,
 }
 
 /// A home of which little is seen.

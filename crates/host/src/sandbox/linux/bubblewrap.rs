@@ -143,7 +143,7 @@ fn arguments(policy: &Policy, places: &Places, root: bool) -> Vec<OsString> {
     for path in places.protected.iter().filter(seen) {
         twice(&mut add, "--ro-bind", path);
     }
-    for path in places.forbidden.iter().filter(seen) {
+    for path in places.covered_forbidden().filter(seen) {
         match path.is_dir() {
             true => {
                 add(&["--perms", "0000", "--tmpfs"], Some(path));

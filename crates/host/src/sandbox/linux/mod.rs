@@ -254,17 +254,22 @@ fn readable(
             .iter()
             .chain(places.forbidden.iter().filter(outside))
     };
-    let dotted = places.closed.iter().flat_map(|closed| &closed.dotted);
-    let later = places.absent.iter().chain(dotted).filter(outside);
+    let later = places.absent.iter().filter(outside);
     let all: Vec<PathBuf> = there().chain(later).cloned().collect();
-    // What is shown of an emptied home, and what is kept of a folder that is replaced, whose own rule does not reach it.
+    // What is shown of an emptied or closed folder, and what is kept of a folder that is replaced, whose own rule does not
+    // reach it.
     let kept = places.covers.iter().flat_map(|cover| &cover.kept);
-    let shown: BTreeSet<&PathBuf> = places.shown.iter().chain(kept).collect();
+    let in_closed = places.closed.iter().flat_map(|closed| &closed.shown);
+    let in_closed: Vec<PathBuf> = in_closed.flat_map(std::fs::canonicalize).collect();
+    let shown: BTreeSet<&PathBuf> = places.shown.iter().chain(kept).chain(&in_closed).collect();
+    let closed = places.closed.iter().map(|closed| &closed.folder);
+    let closed: Vec<PathBuf> = closed.filter(outside).cloned().collect();
     let beneath = |left_out: &[PathBuf]| {
         let linked = places::linked_files(left_out);
         let mut found = Vec::new();
         let mut all = left_out.to_vec();
         all.extend(places.home.clone().filter(|_| everything));
+        all.extend(closed.iter().cloned());
         for top in tops {
             let limit = MAX_RULES - found.len();
             found.extend(places::beneath_but(top, &all, &linked, limit)?);

@@ -3,7 +3,7 @@
 use super::covers::{By, Cover, run_folder};
 use super::jail::{MAX_CARRIED, Mount};
 use super::seccomp::Unix;
-use crate::sandbox::{EmptyHome, Error, Layer, Policy, Readable, holder};
+use crate::sandbox::{ClosedFolder, EmptyHome, Error, Layer, Policy, Readable, holder};
 use std::collections::{HashSet, VecDeque};
 use std::ffi::OsString;
 use std::fs;
@@ -46,11 +46,10 @@ pub(super) struct Places {
 #[derive(Debug)]
 pub(super) struct Closed {
     pub folder: PathBuf,
+    /// Outer ones first, none inside of another.
     pub shown: Vec<PathBuf>,
-    /// There, but not to be opened.
+    /// At the top of the folder: there, but not to be opened.
     pub blank: Vec<PathBuf>,
-    /// Whatever else has a name that begins with a dot: secrets on their way.
-    pub dotted: Vec<PathBuf>,
 }
 
 impl Places {
@@ -69,17 +68,6 @@ impl Places {
         for path in &policy.forbid_read {
             places.absent.extend(absent(path));
         }
-        // The other half is for what covers keep.
-        let mut room = MAX_CARRIED / 2;
-        for folder in resolve(&policy.closed)? {
-            let open = places.writable.contains(&folder);
-            if !open && holder(&folder, &places.forbidden).is_none() {
-                let mut closed = Closed::look(folder, &policy.forbid_read);
-                closed.shown.truncate(room);
-                room -= closed.shown.len();
-                places.closed.push(closed);
-            }
-        }
         for inner in &places.writable {
             if let Some(outer) = holder(inner, &places.forbidden) {
                 return Err(Error::Conflict {
@@ -95,6 +83,7 @@ impl Places {
                 Ok(_) | Err(_) => places.unmountable.push(path.clone()),
             }
         }
+        places.find_closed(policy)?;
         places.protected = outer_first(places.protected);
         places.find_home(policy)?;
         let allowed = resolve(&policy.sockets)?;
@@ -114,6 +103,42 @@ impl Places {
         sockets.truncate(MAX_SOCKETS);
         places.sockets = sockets;
         Ok(places)
+    }
+
+    /// What is shown of a closed folder cannot be changed, unless it is writable by itself.
+    fn find_closed(&mut self, policy: &Policy) -> Result<(), Error> {
+        // The other half is for what covers keep.
+        let limit = MAX_CARRIED / 2;
+        let mut room = limit;
+        for ClosedFolder { folder, shown } in &policy.closed {
+            let Some(folder) = resolve(std::slice::from_ref(folder))?.pop() else {
+                continue;
+            };
+            let open = self.writable.contains(&folder);
+            if open || holder(&folder, &self.forbidden).is_some() {
+                continue;
+            }
+            let is_in = |path: &&PathBuf| path.starts_with(&folder) && **path != folder;
+            let inner: Vec<&PathBuf> = self.writable.iter().filter(is_in).collect();
+            let mut listed: Vec<PathBuf> = shown.iter().filter_map(|path| place(path)).collect();
+            // One that holds a writable folder gives way to that: as a whole it could not be kept from changes.
+            listed.retain(|path| {
+                is_in(&path) && path.exists() && !inner.iter().any(|w| w.starts_with(path))
+            });
+            let is_fixed = |path: &&PathBuf| !inner.iter().any(|w| path.starts_with(w));
+            if holder(&folder, &self.writable).is_some() {
+                let fixed = listed.iter().filter(is_fixed).flat_map(fs::canonicalize);
+                self.protected.extend(fixed);
+            }
+            let more = self.writable.iter().chain(&self.protected).filter(is_in);
+            listed.extend(more.cloned());
+            let closed = Closed::new(folder, listed, &policy.forbid_read);
+            room = room
+                .checked_sub(closed.shown.len())
+                .ok_or(Error::TooMany { limit })?;
+            self.closed.push(closed);
+        }
+        Ok(())
     }
 
     /// A home that is shown as a whole is not emptied.
@@ -239,7 +264,7 @@ impl Places {
             mounts.push((Mount::Bind, path.clone()));
             mounts.push((Mount::ReadOnlyTree, path.clone()));
         }
-        for path in self.forbidden.iter().filter(seen) {
+        for path in self.covered_forbidden().filter(seen) {
             let kind = match path.is_dir() {
                 true => Mount::HideFolder,
                 false => Mount::HideFile,
@@ -255,6 +280,12 @@ impl Places {
         mounts.extend(closed.flat_map(Closed::mounts));
         mounts.extend(self.covers.iter().flat_map(Cover::mounts));
         mounts
+    }
+
+    /// Forbidden paths that are to be covered one by one: a closed folder hides the rest.
+    pub(super) fn covered_forbidden(&self) -> impl Iterator<Item = &PathBuf> {
+        let open = |path: &&PathBuf| !self.closed.iter().any(|closed| closed.hides(path));
+        self.forbidden.iter().filter(open)
     }
 
     pub(super) fn hidden_sockets(&self) -> impl Iterator<Item = &PathBuf> {
@@ -277,10 +308,11 @@ impl Places {
         outer_first(paths)
     }
 
-    /// Folders between a writable one and a protected path: one of them renamed would take the protection with it.
+    /// Folders between a writable one and a protected or closed path: one of them renamed would take the protection with it.
     pub(super) fn pins(&self) -> Vec<PathBuf> {
         let mut pins = Vec::new();
-        for path in &self.protected {
+        let closed = self.closed.iter().map(|closed| &closed.folder);
+        for path in self.protected.iter().chain(closed) {
             let Some(outermost) = holder(path, &self.writable) else {
                 continue;
             };
@@ -296,35 +328,38 @@ impl Places {
 }
 
 impl Closed {
-    fn look(folder: PathBuf, forbidden: &[PathBuf]) -> Self {
-        let real = |path: &PathBuf| fs::canonicalize(path).unwrap_or_else(|_| path.clone());
-        let forbidden: Vec<PathBuf> = forbidden
-            .iter()
-            .flat_map(|path| [place(path).unwrap_or_else(|| path.clone()), real(path)])
-            .collect();
-        let mut closed = Self {
-            folder,
-            shown: Vec::new(),
-            blank: Vec::new(),
-            dotted: Vec::new(),
-        };
-        let entries = fs::read_dir(&closed.folder).into_iter().flatten().flatten();
-        for path in entries.map(|entry| entry.path()) {
-            let name = path.file_name().unwrap_or_default().as_bytes();
-            let is_forbidden = forbidden.contains(&path) || forbidden.contains(&real(&path));
-            // A folder is carried with what already covers it.
-            if is_forbidden && (path.is_symlink() || !path.is_dir()) {
-                closed.blank.push(path);
-            } else if name.starts_with(b".") {
-                closed.dotted.push(path);
-            } else {
-                closed.shown.push(path);
+    fn new(folder: PathBuf, mut listed: Vec<PathBuf>, forbidden: &[PathBuf]) -> Self {
+        listed.sort();
+        let mut shown: Vec<PathBuf> = Vec::with_capacity(listed.len());
+        for path in listed {
+            if holder(&path, &shown).is_none() {
+                shown.push(path);
             }
         }
-        closed
-            .shown
-            .sort_by_cached_key(|path| (!path.is_dir(), path.clone()));
-        closed
+        // Names that commands are refused instead of not finding them, so that what is said of it makes sense.
+        let at_top = |path: &PathBuf| path.parent() == Some(&folder) && !path.is_dir();
+        let blank = forbidden.iter().filter_map(|path| place(path));
+        let mut blank: Vec<PathBuf> = blank.filter(at_top).collect();
+        blank.retain(|path| path.symlink_metadata().is_ok() && !shown.contains(path));
+        blank.sort();
+        blank.dedup();
+        Self {
+            folder,
+            shown,
+            blank,
+        }
+    }
+
+    /// Whether a path is out of sight because of this.
+    fn hides(&self, path: &Path) -> bool {
+        path.starts_with(&self.folder)
+            && path != self.folder
+            && holder(path, &self.shown).is_none()
+            && !self
+                .shown
+                .iter()
+                .chain(&self.blank)
+                .any(|seen| seen.starts_with(path))
     }
 
     fn mounts(&self) -> Vec<(Mount, PathBuf)> {
