@@ -15,7 +15,7 @@ use crate::speech::{filled, language, spoken};
 use anyhow::{anyhow, bail};
 use denied::Denied;
 use git::Git;
-use ostler_engine::confine::{Caches, Reader, SandboxMode, SandboxSettings};
+use ostler_engine::confine::{Caches, GitFolders, Reader, SandboxMode, SandboxSettings};
 use ostler_engine::tool::Scope;
 use ostler_host::sandbox::{self, Choice, Layer, Network, Plan, Policy};
 use ostler_wire::{Say, Why, Word};
@@ -162,16 +162,8 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
     let denied = denied(boot);
     let git = Git::of(&boot.places.root);
     let mut writable = granted(boot);
-    writable.extend(git.writable);
-    for path in &writable {
-        if let Some(outer) = forbid_read.iter().find(|outer| is_inside(path, outer)) {
-            let conflict = sandbox::Error::Conflict {
-                inner: path.clone(),
-                outer: outer.clone(),
-            };
-            bail!(filled(Word::SandboxConflict, &[&conflict]));
-        }
-    }
+    writable.extend(git.writable.iter().cloned());
+    check_conflicts(&writable, &forbid_read)?;
     // Nobody asked for these, so they give way.
     let open = |path: &PathBuf| path.exists() && !forbid_read.iter().any(|f| is_inside(path, f));
     let mut roots = writable.clone();
@@ -214,6 +206,7 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
             forbid_read,
             closed: home::closed(boot),
             protect,
+            compared: git.compared,
             visible: temp::visible(boot),
             network: match boot.loaded.config.sandbox.network {
                 true => Network::On,
@@ -230,7 +223,25 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
         caches: Some(caches(boot)),
         reader: reader(boot, &ground),
         temp,
+        git: GitFolders {
+            settings: git.settings,
+            elsewhere: git.writable,
+        },
     })
+}
+
+/// What may be written lies in nothing that may not be read.
+fn check_conflicts(writable: &[PathBuf], forbid_read: &[PathBuf]) -> anyhow::Result<()> {
+    for path in writable {
+        if let Some(outer) = forbid_read.iter().find(|outer| is_inside(path, outer)) {
+            let conflict = sandbox::Error::Conflict {
+                inner: path.clone(),
+                outer: outer.clone(),
+            };
+            bail!(filled(Word::SandboxConflict, &[&conflict]));
+        }
+    }
+    Ok(())
 }
 
 /// What readers see, and of our own home what models are told to read.

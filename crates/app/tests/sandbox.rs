@@ -4,6 +4,8 @@
 #![cfg(target_os = "linux")]
 
 mod common;
+#[path = "sandbox/git.rs"]
+mod git;
 #[path = "sandbox/places.rs"]
 mod places;
 #[path = "sandbox/readers.rs"]

@@ -5,7 +5,7 @@
 mod denial;
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 mod gitconfig;
 #[cfg(target_os = "linux")]
 pub(crate) mod linux;
@@ -13,17 +13,21 @@ pub mod macos;
 #[cfg(target_os = "linux")]
 mod repositories;
 #[cfg(unix)]
+mod settings_copy;
+#[cfg(unix)]
 mod watch;
 
 pub use denial::{Denial, Grant, Subject, explain, of_host};
 #[cfg(not(unix))]
-pub use elsewhere::{Change, Watch};
+pub use elsewhere::{Change, CopyPlace, SettingsCopy, TakenOver, Watch};
 #[cfg(not(target_os = "linux"))]
 pub use elsewhere::{Repositories, Tampered};
 #[cfg(target_os = "linux")]
 pub use linux::SharedNetwork;
 #[cfg(target_os = "linux")]
 pub use repositories::{Repositories, Tampered};
+#[cfg(unix)]
+pub use settings_copy::{CopyPlace, SettingsCopy, TakenOver};
 #[cfg(unix)]
 pub use watch::{Change, Watch};
 
@@ -50,6 +54,10 @@ pub struct Policy {
     pub closed: Vec<ClosedFolder>,
     /// Not to be changed even inside of what is writable.
     pub protect: Vec<PathBuf>,
+    /// Files that a command sees as a link, where there are mounts: it changes what the link leads to, not the file.
+    pub links: Vec<LinkedFile>,
+    /// May be changed, and is compared afterwards on every layer.
+    pub compared: Vec<PathBuf>,
     /// Sockets of programs outside that may be talked to, such as that of an ssh agent.
     pub sockets: Vec<PathBuf>,
     pub unix: UnixSockets,
@@ -68,6 +76,13 @@ pub struct Policy {
     pub layer: Choice,
     /// The program, for the choice of that name.
     pub bubblewrap: Option<PathBuf>,
+}
+
+/// A file, and the link that is seen in its place.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LinkedFile {
+    pub file: PathBuf,
+    pub link: PathBuf,
 }
 
 /// A folder that is hidden but for a list.

@@ -231,7 +231,7 @@ impl World {
 
     pub async fn attempt(&self, attempt: &Attempt) -> Outcome {
         let plan = Arc::new(self.plan());
-        let watch = plan.watch();
+        let mut watch = plan.watch();
         assert!(watch.complete());
         let mut command = self.command_under(attempt.script, plan);
         if attempt.terminal {

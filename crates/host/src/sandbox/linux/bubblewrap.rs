@@ -44,7 +44,7 @@ pub(super) fn prepare(policy: &Policy) -> Result<Plan, Error> {
     Ok(Plan {
         layer: Some(Layer::Bubblewrap),
         limits,
-        loose: places.unmountable,
+        loose: super::loose(policy, &places, Layer::Bubblewrap),
         wrap,
         jail: None,
     })

@@ -1,6 +1,7 @@
 //! The sandbox on Linux: from a policy to the list of things a child does, on either of two layers.
 
 mod bubblewrap;
+mod closed;
 mod covers;
 mod enter;
 mod jail;
@@ -127,10 +128,7 @@ pub(super) fn prepare(policy: &Policy) -> Result<Plan, Error> {
     Ok(Plan {
         layer: Some(layer),
         limits,
-        loose: match layer {
-            Layer::Namespaces => places.unmountable.clone(),
-            Layer::Landlock | Layer::Bubblewrap => policy.protect.clone(),
-        },
+        loose: loose(policy, &places, layer),
         wrap: Vec::new(),
         jail: Some(Prepared {
             bytes,
@@ -138,6 +136,16 @@ pub(super) fn prepare(policy: &Policy) -> Result<Plan, Error> {
             network,
         }),
     })
+}
+
+/// What only a comparison can hold.
+fn loose(policy: &Policy, places: &Places, layer: Layer) -> Vec<PathBuf> {
+    let mut paths = match layer {
+        Layer::Namespaces | Layer::Bubblewrap => places.unmountable.clone(),
+        Layer::Landlock => policy.protect.clone(),
+    };
+    paths.extend(policy.compared.iter().cloned());
+    paths
 }
 
 fn choose(choice: Choice, report: &Report) -> Result<Layer, Error> {
@@ -354,7 +362,7 @@ fn name_limits(
         "everything can be read, not only what is listed",
     );
     add(
-        places.too_many_sockets,
+        places.sockets.too_many,
         "there are too many unix sockets to hide them all",
     );
 }

@@ -1,9 +1,10 @@
 //! The paths of a policy as they are on this disk, and the mounts that confine them.
 
+use super::closed::Closed;
 use super::covers::{By, Cover, run_folder};
 use super::jail::{MAX_CARRIED, Mount};
 use super::seccomp::Unix;
-use crate::sandbox::{ClosedFolder, EmptyHome, Error, Layer, Policy, Readable, holder};
+use crate::sandbox::{ClosedFolder, EmptyHome, Error, Layer, LinkedFile, Policy, Readable, holder};
 use std::collections::{HashSet, VecDeque};
 use std::ffi::OsString;
 use std::fs;
@@ -33,23 +34,21 @@ pub(super) struct Places {
     /// Protected paths that no mount can cover: they do not exist yet, or are links.
     pub unmountable: Vec<PathBuf>,
     pub closed: Vec<Closed>,
+    /// Protected files in whose place a link is seen: the file, and the link.
+    pub links: Vec<(PathBuf, PathBuf)>,
     /// A home that is to be seen as empty, and what is shown of it.
     pub home: Option<PathBuf>,
     pub shown: Vec<PathBuf>,
     /// Inner ones first. Only where there are mounts.
     pub covers: Vec<Cover>,
-    sockets: Vec<PathBuf>,
-    pub too_many_sockets: bool,
+    pub sockets: Sockets,
 }
 
-/// What is seen of a folder that is closed.
-#[derive(Debug)]
-pub(super) struct Closed {
-    pub folder: PathBuf,
-    /// Outer ones first, none inside of another.
-    pub shown: Vec<PathBuf>,
-    /// At the top of the folder: there, but not to be opened.
-    pub blank: Vec<PathBuf>,
+/// Sockets of programs outside, hidden one by one.
+#[derive(Debug, Default)]
+pub(super) struct Sockets {
+    hidden: Vec<PathBuf>,
+    pub too_many: bool,
 }
 
 impl Places {
@@ -83,6 +82,11 @@ impl Places {
                 Ok(_) | Err(_) => places.unmountable.push(path.clone()),
             }
         }
+        for LinkedFile { file, link } in &policy.links {
+            let real = fs::canonicalize(file).ok();
+            let real = real.filter(|real| places.protected.contains(real));
+            places.links.extend(real.map(|real| (real, link.clone())));
+        }
         places.find_closed(policy)?;
         places.protected = outer_first(places.protected);
         places.find_home(policy)?;
@@ -99,9 +103,9 @@ impl Places {
         }
         let seen = |path: &PathBuf| !places.covers.iter().any(|cover| cover.hides(path));
         sockets.retain(|socket| !allowed.contains(socket) && seen(socket));
-        places.too_many_sockets = sockets.len() > MAX_SOCKETS;
+        places.sockets.too_many = sockets.len() > MAX_SOCKETS;
         sockets.truncate(MAX_SOCKETS);
-        places.sockets = sockets;
+        places.sockets.hidden = sockets;
         Ok(places)
     }
 
@@ -264,6 +268,10 @@ impl Places {
             mounts.push((Mount::Bind, path.clone()));
             mounts.push((Mount::ReadOnlyTree, path.clone()));
         }
+        for (file, link) in &self.links {
+            mounts.push((Mount::Source, link.clone()));
+            mounts.push((Mount::ShowLink, file.clone()));
+        }
         for path in self.covered_forbidden().filter(seen) {
             let kind = match path.is_dir() {
                 true => Mount::HideFolder,
@@ -290,7 +298,7 @@ impl Places {
 
     pub(super) fn hidden_sockets(&self) -> impl Iterator<Item = &PathBuf> {
         let shown = |path: &&PathBuf| holder(path, &self.forbidden).is_none();
-        self.sockets.iter().filter(shown)
+        self.sockets.hidden.iter().filter(shown)
     }
 
     /// The writable folders and what is mounted below them, as far as that can be written now.
@@ -327,55 +335,6 @@ impl Places {
     }
 }
 
-impl Closed {
-    fn new(folder: PathBuf, mut listed: Vec<PathBuf>, forbidden: &[PathBuf]) -> Self {
-        listed.sort();
-        let mut shown: Vec<PathBuf> = Vec::with_capacity(listed.len());
-        for path in listed {
-            if holder(&path, &shown).is_none() {
-                shown.push(path);
-            }
-        }
-        // Names that commands are refused instead of not finding them, so that what is said of it makes sense.
-        let at_top = |path: &PathBuf| path.parent() == Some(&folder) && !path.is_dir();
-        let blank = forbidden.iter().filter_map(|path| place(path));
-        let mut blank: Vec<PathBuf> = blank.filter(at_top).collect();
-        blank.retain(|path| path.symlink_metadata().is_ok() && !shown.contains(path));
-        blank.sort();
-        blank.dedup();
-        Self {
-            folder,
-            shown,
-            blank,
-        }
-    }
-
-    /// Whether a path is out of sight because of this.
-    fn hides(&self, path: &Path) -> bool {
-        path.starts_with(&self.folder)
-            && path != self.folder
-            && holder(path, &self.shown).is_none()
-            && !self
-                .shown
-                .iter()
-                .chain(&self.blank)
-                .any(|seen| seen.starts_with(path))
-    }
-
-    fn mounts(&self) -> Vec<(Mount, PathBuf)> {
-        let each = |kind: Mount| self.shown.iter().map(move |path| (kind, path.clone()));
-        let mut mounts: Vec<_> = each(Mount::Carry).collect();
-        mounts.push((Mount::Clear, self.folder.clone()));
-        mounts.extend(each(Mount::PutDown));
-        for path in &self.blank {
-            mounts.push((Mount::Touch, path.clone()));
-            mounts.push((Mount::HideFile, path.clone()));
-        }
-        mounts.push((Mount::ReadOnly, self.folder.clone()));
-        mounts
-    }
-}
-
 /// Adds the private folders, and gives those that do not exist: they can be made only inside of another cover.
 fn add_private(policy: &Policy, covers: &mut Vec<Cover>) -> Result<Vec<PathBuf>, Error> {
     let mut absent = Vec::new();
@@ -404,7 +363,7 @@ fn missing_place(path: &Path) -> Option<PathBuf> {
 }
 
 /// The path with the links of its folder resolved, not its own.
-fn place(path: &Path) -> Option<PathBuf> {
+pub(super) fn place(path: &Path) -> Option<PathBuf> {
     Some(
         fs::canonicalize(path.parent()?)
             .ok()?
