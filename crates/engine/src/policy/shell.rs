@@ -30,7 +30,7 @@ use ostler_wire::{Access, Segment};
 use std::path::{Path, PathBuf};
 use walk::Walker;
 
-pub use commands::{PREFIXES, PUBLIC};
+pub use commands::{PREFIXES, PUBLIC, is_listed};
 pub use effects::{DEEP, DEEP_VISIBLE};
 
 /// Where a command would run.
@@ -38,6 +38,8 @@ pub struct Place<'a> {
     pub cwd: PathBuf,
     pub root: &'a Path,
     pub home: Option<&'a Path>,
+    /// Folders outside of the root that may be read unasked: added ones, toolchains, the session's own `/tmp`.
+    pub open: &'a [PathBuf],
 }
 
 /// The simple commands of a shell text, those within substitutions, wrappers and scripts included.

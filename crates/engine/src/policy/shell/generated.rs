@@ -337,6 +337,7 @@ fn is_reader(command: &str, root: &Path, home: &Path) -> bool {
         cwd: root.to_owned(),
         root,
         home: Some(home),
+        open: &[],
     };
     accesses(analyse(command, &place))
         .iter()
@@ -503,6 +504,7 @@ fn shells_hand_over_the_words_that_were_read() {
             cwd: root.to_owned(),
             root,
             home: Some(Path::new("/home/me")),
+            open: &[],
         };
         let segments = analyse(&command, &place);
         let plain = segments.iter().all(|s| s.read_only && s.needs.is_empty())

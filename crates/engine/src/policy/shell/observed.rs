@@ -209,7 +209,7 @@ fn every_change_was_predicted() {
         let folder = tempfile::tempdir().unwrap();
         let logs = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
-        let place = Place { cwd: root.clone(), root: &root, home: None };
+        let place = Place { cwd: root.clone(), root: &root, home: None, open: &[] };
         let segments = analyse(&command, &place);
         // Somebody is asked, and knows that the list is not whole.
         let open = segments.iter().any(|s| s.is_unsure() || (!s.read_only && !s.names.is_empty()));

@@ -315,6 +315,7 @@ impl<'p> Walker<'p> {
             let value = Value {
                 text: word.text,
                 wild,
+                many: false,
             };
             self.vars.insert(name.clone(), Some(value));
             self.branch(src, body);
