@@ -16,6 +16,8 @@ mod hidden;
 #[cfg(test)]
 mod observed;
 mod programs;
+#[cfg(test)]
+mod recorded;
 mod redirect;
 mod simple;
 mod spec;
@@ -23,6 +25,8 @@ mod substitute;
 #[cfg(test)]
 mod tests;
 pub mod tracked;
+#[cfg(test)]
+mod tried;
 mod walk;
 mod word;
 

@@ -192,7 +192,14 @@ fn is_place(word: &str) -> bool {
 
 /// Says what would be done. Variables that name a program or are computed are another matter.
 fn makes_nothing(sorted: &Sorted<'_>, words: &[&str]) -> bool {
-    let dry = ["-n", "--dry-run", "--just-print", "--recon"];
+    let dry = [
+        "-n",
+        "-q",
+        "--dry-run",
+        "--just-print",
+        "--question",
+        "--recon",
+    ];
     let harmless = |w: &&str| {
         let steers = ["SHELL=", "MAKEFLAGS=", "MAKEFILES=", ".SHELLFLAGS="];
         !w.contains(['$', '`', '!']) && !steers.iter().any(|name| w.starts_with(name))

@@ -25,6 +25,8 @@ pub struct Effects {
     pub marks: Vec<Mark>,
     /// The row of a known reader, as far as its words tell; where it reads is in `touches`.
     pub reader: Option<&'static Reader>,
+    /// Of a known reader that shows what files were, the words that may name one. Its other words are known not to.
+    pub named: Option<Vec<Word>>,
     /// It goes through the folders that it names, and prints what it finds there.
     pub walks: bool,
     /// A reader's name with words that are not known: it may show what lies below the folders it names.
@@ -180,6 +182,14 @@ impl<'a> Found<'a> {
         // What git shows of a file is the file: a path behind a revision, or beside it, is named by its words.
         out.understood = name != "git";
         if name == "git" {
+            let files = sorted.files.iter().map(Word::plain);
+            let operands = sorted.operands.iter().map(|word| (*word).clone());
+            out.named = Some(
+                std::iter::once(Word::plain("git"))
+                    .chain(operands)
+                    .chain(files)
+                    .collect(),
+            );
             let args: Vec<&str> = row
                 .words
                 .iter()

@@ -139,7 +139,7 @@ fn observe(command: &str, folder: &Path, log: &Path) -> Option<Vec<PathBuf>> {
 }
 
 /// The paths that one line of the log says were changed.
-fn written(line: &str) -> Vec<PathBuf> {
+pub(super) fn written(line: &str) -> Vec<PathBuf> {
     let Some((_, call)) = line.split_once(' ') else {
         return Vec::new();
     };

@@ -132,7 +132,8 @@ impl Walker<'_> {
             true => self.resolve(&effects.touches, &mut segment),
         };
         if !effects.understood {
-            segment.names.extend(self.named(words));
+            let meant = effects.named.as_deref().unwrap_or(words);
+            segment.names.extend(self.named(meant));
             if takes_trees(words) || effects.reads_trees {
                 let below = |path: &PathBuf| PathBuf::from(format!("{}{DEEP}", path.display()));
                 let trees: Vec<PathBuf> = segment.names.iter().map(below).collect();

@@ -252,9 +252,10 @@ impl Lexed {
     fn push_value(&mut self, raw: &str, value: Option<&Value>, quoted: bool) {
         match value {
             Some(Value { many: true, .. }) if quoted => self.push_unknown(raw, quoted),
+            // Names of files, which blanks in them cut; none of them is a pattern again.
             Some(Value {
-                text, many: true, ..
-            }) => {
+                text, many, wild, ..
+            }) if (*many || *wild && !quoted) && !text.contains(char::is_whitespace) => {
                 text.chars().for_each(|c| self.push(c, true));
                 self.many = true;
                 self.wild = true;
