@@ -117,7 +117,9 @@ fn observe(command: &str, folder: &Path, log: &Path) -> Option<Vec<PathBuf>> {
         .ok()?;
     let mut strace = Command::new("strace");
     strace
-        .args(["-f", "-y", "-qq", "-s", "4096", "-e", CALLS, "-o"])
+        .args([
+            "-f", "-y", "-qq", "-a", "1", "-s", "4096", "-e", CALLS, "-o",
+        ])
         .arg(log);
     strace
         .args(["timeout", "2", "bash", "-c", command])

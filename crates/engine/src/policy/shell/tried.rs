@@ -238,7 +238,7 @@ fn traced(fixture: &Fixture, shell: &[&str], command: &str) -> Vec<String> {
     let log = fixture.top().join("tmp").join("trace");
     let path = log.to_string_lossy().into_owned();
     let strace = [
-        "strace", "-f", "-y", "-qq", "-s", "4096", "-e", CALLS, "-o", &path,
+        "strace", "-f", "-y", "-qq", "-a", "1", "-s", "4096", "-e", CALLS, "-o", &path,
     ];
     let argv = [&["timeout", "-k", "1", "6"], &strace[..]].concat();
     fixture.run(&argv, shell, command);
@@ -325,6 +325,51 @@ fn held(fixture: &Fixture, shell: &[&str], command: &str) -> Option<String> {
     let shown = runtime.block_on(confined(fixture, shell, command));
     let wrong = shown.contains(SECRET) || shown.contains(OUTSIDE) || fixture.files() != before;
     wrong.then(|| format!("{shell:?} in its sandbox: {command}"))
+}
+
+/// A watch that sees nothing would find nothing.
+#[test]
+fn the_watch_sees_every_kind_of_effect() {
+    let Some(tools) = Tools::find() else { return };
+    let fixture = Fixture::new();
+    let shell: &[&str] = &["bash", "-c"];
+    for command in [
+        "touch pwned",
+        "mkdir ../outside/new",
+        "rm a.txt",
+        "mv b.txt c.txt",
+        "ln -s a.txt link",
+        "chmod 711 evil",
+        "echo x > ../home/note",
+        "./evil",
+        "PATH=.:$PATH; ls",
+        "echo > /dev/tcp/127.0.0.1/9",
+        "kill -0 $PPID $(cut -d' ' -f4 /proc/$PPID/stat)",
+    ] {
+        let seen = !tools.strace || !traced(&fixture, shell, command).is_empty();
+        assert!(seen, "{command}");
+    }
+    let fixture = Fixture::new();
+    for command in ["touch pwned", "cat ~/note", "echo x > ~/note"] {
+        assert!(
+            !tools.sandbox || held(&fixture, shell, command).is_none(),
+            "{command}"
+        );
+    }
+    let quiet = [
+        "cat a.txt",
+        "git status",
+        "ls -la | sort",
+        "cat <<E\n$(wc -l a.txt)\nE",
+    ];
+    for command in quiet {
+        let seen = if tools.strace {
+            traced(&fixture, shell, command)
+        } else {
+            Vec::new()
+        };
+        assert_eq!(seen, [] as [&str; 0], "{command}");
+    }
 }
 
 #[test]
@@ -435,6 +480,7 @@ fn try_commands(wanted: usize, every: usize, seed: u64) {
             total.readers += count.readers;
             total.traced += count.traced;
             total.held += count.held;
+            count.wrong.iter().for_each(|wrong| eprintln!("{wrong}"));
             total.wrong.extend(count.wrong);
             if total.made % 1_000 == 0 {
                 eprintln!(
