@@ -19,6 +19,7 @@ pub fn folders(boot: &Boot) -> anyhow::Result<Folders> {
     forbidden.extend(keys::held_in(&boot.loaded, places.user_config()));
     Ok(Folders {
         inside: real(inside),
+        public: real(sandbox::toolchains(boot)),
         outside: real(vec![places.home.clone()]),
         forbidden: real(forbidden),
         protected: real(vec![places.home.clone()]),

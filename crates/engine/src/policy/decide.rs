@@ -600,6 +600,7 @@ mod tests {
             cwd: "/repo".into(),
             root: Path::new("/repo"),
             home: None,
+            open: &[],
         };
         crate::policy::shell::accesses(crate::policy::shell::analyse(command, &place))
     }

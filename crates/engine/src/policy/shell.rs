@@ -16,6 +16,8 @@ mod hidden;
 #[cfg(test)]
 mod observed;
 mod programs;
+#[cfg(test)]
+mod recorded;
 mod redirect;
 mod simple;
 mod spec;
@@ -23,6 +25,8 @@ mod substitute;
 #[cfg(test)]
 mod tests;
 pub mod tracked;
+#[cfg(test)]
+mod tried;
 mod walk;
 mod word;
 
@@ -30,7 +34,7 @@ use ostler_wire::{Access, Segment};
 use std::path::{Path, PathBuf};
 use walk::Walker;
 
-pub use commands::{PREFIXES, PUBLIC};
+pub use commands::{PREFIXES, PUBLIC, is_listed};
 pub use effects::{DEEP, DEEP_VISIBLE};
 
 /// Where a command would run.
@@ -38,6 +42,8 @@ pub struct Place<'a> {
     pub cwd: PathBuf,
     pub root: &'a Path,
     pub home: Option<&'a Path>,
+    /// Folders outside of the root that may be read unasked: added ones, toolchains, the session's own `/tmp`.
+    pub open: &'a [PathBuf],
 }
 
 /// The simple commands of a shell text, those within substitutions, wrappers and scripts included.

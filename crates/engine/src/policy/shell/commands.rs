@@ -2,6 +2,7 @@
 //! steer processes. Which commands change nothing is in `readers`. A command in no table may do anything.
 
 use ostler_wire::Mark;
+use std::path::Path;
 
 /// A command that runs the command in its own words.
 pub struct Wrapper {
@@ -403,24 +404,128 @@ pub const HARMLESS_PAIRS: &[(&str, &str)] = &[
     ("GIT_TERMINAL_PROMPT", "0"),
 ];
 
-/// May be read by anybody, and say nothing of the person.
+/// May be read by anybody, and say nothing of the person: each with all that lies below.
 pub const PUBLIC: &[&str] = &[
+    "/bin",
     "/dev/null",
     "/dev/zero",
-    "/dev/stdin",
-    "/dev/fd/63",
-    "/usr/include",
-    "/usr/share",
-    "/usr/lib",
-    "/usr/src",
-    "/etc/os-release",
+    "/etc/alpine-release",
+    "/etc/alternatives",
+    "/etc/ca-certificates",
+    "/etc/ca-certificates.conf",
+    "/etc/debian_version",
+    "/etc/fedora-release",
+    "/etc/gai.conf",
+    "/etc/host.conf",
+    "/etc/hostname",
+    "/etc/hosts",
+    "/etc/inputrc",
+    "/etc/issue",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/etc/locale.conf",
+    "/etc/locale.gen",
+    "/etc/localtime",
+    "/etc/login.defs",
     "/etc/lsb-release",
+    "/etc/machine-info",
+    "/etc/magic",
+    "/etc/manpath.config",
+    "/etc/mime.types",
+    "/etc/networks",
+    "/etc/nsswitch.conf",
+    "/etc/os-release",
+    "/etc/protocols",
+    "/etc/redhat-release",
+    "/etc/resolv.conf",
+    "/etc/rpc",
+    "/etc/services",
+    "/etc/shells",
+    "/etc/ssl/certs",
+    "/etc/ssl/openssl.cnf",
+    "/etc/system-release",
+    "/etc/terminfo",
+    "/etc/timezone",
+    "/lib",
+    "/lib32",
+    "/lib64",
     "/proc/cpuinfo",
-    "/proc/meminfo",
-    "/proc/version",
+    "/proc/devices",
+    "/proc/diskstats",
+    "/proc/filesystems",
     "/proc/loadavg",
+    "/proc/meminfo",
+    "/proc/modules",
+    "/proc/partitions",
+    "/proc/stat",
+    "/proc/swaps",
+    "/proc/sys/fs",
+    "/proc/sys/kernel",
+    "/proc/sys/net",
+    "/proc/sys/vm",
     "/proc/uptime",
+    "/proc/version",
+    "/proc/vmstat",
+    "/run/systemd/resolve",
+    "/sbin",
+    "/sys/block",
+    "/sys/devices/system",
+    "/sys/fs/cgroup",
+    "/sys/kernel/mm",
+    "/usr/bin",
+    "/usr/games",
+    "/usr/include",
+    "/usr/lib",
+    "/usr/lib32",
+    "/usr/lib64",
+    "/usr/libexec",
+    "/usr/local/bin",
+    "/usr/local/go",
+    "/usr/local/include",
+    "/usr/local/lib",
+    "/usr/local/sbin",
+    "/usr/local/share",
+    "/usr/sbin",
+    "/usr/share",
+    "/usr/src",
+    "/var/lib/dpkg/info",
+    "/var/lib/dpkg/status",
 ];
+
+/// Folders whose names may be listed by anybody; what lies in them is another matter.
+pub const LISTED: &[&str] = &[
+    "/",
+    "/boot",
+    "/dev",
+    "/etc",
+    "/etc/apt",
+    "/etc/default",
+    "/etc/ssl",
+    "/home",
+    "/media",
+    "/mnt",
+    "/opt",
+    "/proc",
+    "/run",
+    "/srv",
+    "/sys",
+    "/tmp",
+    "/usr",
+    "/usr/local",
+    "/var",
+    "/var/lib",
+    "/var/log",
+    "/var/tmp",
+];
+
+/// Whether this is a folder whose names may be listed.
+pub fn is_listed(path: &Path) -> bool {
+    LISTED.iter().any(|folder| path == Path::new(folder))
+}
+
+/// Reading there reads no file by that name.
+pub const STREAMS: &[&str] = &["/dev/fd/0", "/dev/fd/63", "/dev/null", "/dev/stdin"];
 
 /// Writing there changes nothing.
 pub const SINKS: &[&str] = &[

@@ -27,10 +27,12 @@ impl Walker<'_> {
                 "command_substitution" if within => {
                     self.backticks(src, node);
                     let value = here_text(src, node).map(Value::plain);
+                    let at = self.out.len();
                     if value.is_none() {
                         self.apart(|w| w.substituted(src, node));
                     }
-                    Some(value)
+                    let printed = || self.printed(at).filter(|_| is_pipeline(node));
+                    Some(value.or_else(printed))
                 }
                 "process_substitution" if within => {
                     self.apart(|w| w.statements(src, node));
@@ -178,6 +180,20 @@ impl Walker<'_> {
             self.unsure(text(src, node));
         }
     }
+}
+
+/// One command or pipeline, so that what is printed comes from its end.
+fn is_pipeline(node: Node<'_>) -> bool {
+    let inner = node
+        .named_child(0)
+        .filter(|_| node.named_child_count() == 1);
+    inner.is_some_and(|inner| match inner.kind() {
+        "command" | "pipeline" => true,
+        "redirected_statement" => inner
+            .child_by_field_name("body")
+            .is_some_and(|body| matches!(body.kind(), "command" | "pipeline")),
+        _ => false,
+    })
 }
 
 /// Takes a part that was looked at out of the text around it.
