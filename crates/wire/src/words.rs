@@ -115,8 +115,18 @@ macro_rules! words {
 words! {
     // Approvals and questions
     OwnQuestion: "Ostler asks", "Ostler 询问";
-    WantsTo: "{} wants your permission", "{} 请求许可";
-    ChildWantsTo: "{} ({}) wants your permission", "{}（{}）请求许可";
+    WantsTo: "Allow {}?", "允许 {}？";
+    WantsToRun: "Run this command?", "运行此命令？";
+    WantsToEdit: "Edit this file?", "编辑此文件？";
+    WantsToWrite: "Write this file?", "写入此文件？";
+    WantsToMove: "Move this file?", "移动此文件？";
+    WantsToRead: "Read this?", "读取此内容？";
+    WantsToFetch: "Fetch this address?", "访问此地址？";
+    WantsToSearch: "Search the web for this?", "在网上搜索此内容？";
+    WantsToDelegate: "Start this sub-agent?", "启动此子代理？";
+    WantsToRemember: "Save this to memory?", "存入记忆？";
+    WantsToForget: "Remove this from memory?", "从记忆中移除？";
+    ChildWantsTo: "{} asks: {}", "{} 询问：{}";
     AllowOnce: "allow once", "允许一次";
     AllowSession: "allow for this session", "本次会话内允许";
     AllowAlways: "always allow", "始终允许";
@@ -127,6 +137,9 @@ words! {
     WhatToChange: "what to change (optional) · enter: keep planning · esc: back", "修改意见（可留空） · 回车：继续计划 · esc：返回";
     OrWhyNot: "or type why not, or what to do instead", "或输入拒绝的原因或替代做法";
     OrWhatToChange: "or type what to change", "或输入修改意见";
+    ChooseFirst: "nothing is selected: press its key, or ↑↓ then enter", "尚未选择：请按对应的键，或用 ↑↓ 选择后回车";
+    MoreAnswers: "  … {} more (↑↓)", "  …… 还有 {} 项（↑↓）";
+    EarlyAnswer: "typed before the question could be read · enter or esc: clear", "在问题可读之前输入 · 回车或 esc：清除";
     AskSoon: "one moment · what you type goes to the line below", "请稍候 · 输入的文字显示在下面一行";
     AskHeld: "{} … · esc: cancel · any other key: keep typing", "{}…… · esc：取消 · 其他键：继续输入";
     ReplyDenies: "enter: deny and send “{}” · esc: clear", "回车：拒绝并发送“{}” · esc：清除";
@@ -164,10 +177,13 @@ words! {
     OwnWords: "or in your own words", "或自行输入";
     PickKeys: "↑↓ move · enter select · type to search · esc close", "↑↓ 移动 · 回车选择 · 输入以搜索 · esc 关闭";
     ActionKeys: "tab: next action · esc: close", "tab：下一个操作 · esc：关闭";
+    FirstKeys: "key or ↑↓ enter · esc stop the turn · pgup/pgdn scroll", "按键或 ↑↓ 回车 · esc 停止本轮 · pgup/pgdn 滚动";
+    TaskFirstKeys: "key or ↑↓ enter · esc no · pgup/pgdn scroll", "按键或 ↑↓ 回车 · esc 拒绝 · pgup/pgdn 滚动";
+    ConfirmFirstKeys: "key or ↑↓ enter · esc back", "按键或 ↑↓ 回车 · esc 返回";
     AskKeys: "enter select · esc stop the turn · ↑↓ move · pgup/pgdn scroll", "回车选择 · esc 停止本轮 · ↑↓ 移动 · pgup/pgdn 滚动";
     TaskAskKeys: "enter select · esc no · ↑↓ move · pgup/pgdn scroll", "回车选择 · esc 拒绝 · ↑↓ 移动 · pgup/pgdn 滚动";
-    MultiKeys: "space mark · enter send · esc stop the turn", "空格标记 · 回车发送 · esc 停止本轮";
-    TaskMultiKeys: "space mark · enter send · esc no answer", "空格标记 · 回车发送 · esc 不回答";
+    MultiKeys: "↑↓ space mark · enter send · esc stop the turn", "↑↓ 空格标记 · 回车发送 · esc 停止本轮";
+    TaskMultiKeys: "↑↓ space mark · enter send · esc no answer", "↑↓ 空格标记 · 回车发送 · esc 不回答";
     WordsKeys: "enter send · esc stop the turn", "回车发送 · esc 停止本轮";
     TaskWordsKeys: "enter send · esc no answer", "回车发送 · esc 不回答";
     NoChange: "no change: the file has this content already", "没有变化：文件内容已是如此";
@@ -579,7 +595,7 @@ words! {
     MayEditAll: "editing files", "编辑文件";
     MayUseAgent: "use the ssh agent", "使用 ssh agent";
     ScopeCommand: "this exact command", "仅此命令";
-    ScopeCall: "exactly this", "仅此项";
+    ScopeCall: "this exact call", "仅此调用";
     InPlace: "{} in {}", "{}（{}）";
     NotSaved: "Not saved, it holds for this session only: {}", "未保存，仅在本会话内有效：{}";
     SaveLost: "the rule could not be saved", "无法保存规则";
@@ -591,10 +607,10 @@ words! {
     TrustAlways: "always", "始终";
     TrustKeep: "{} in {}", "{}，保存到 {}";
     PlanAsk: "Carry out this plan?", "执行此计划？";
-    PlanScope: "until the end of this turn whatever is not denied may run", "本回合内未被拒绝的操作均可执行";
+    PlanScope: "runs without asking until this turn ends; deny rules hold", "本回合结束前无需批准；拒绝规则仍然有效";
     OnceAgain: "allow once and run it again", "允许一次并重新运行";
     CommandsMay: "commands may {}", "命令可以{}";
-    SandboxStopped: "The sandbox stopped {}: let it {}", "沙箱阻止了 {}：允许它{}";
+    SandboxStopped: "Blocked by the sandbox: this command needs to {}. Allow it and run it again?\n{}", "被沙箱阻止：此命令需要{}。允许并重新运行？\n{}";
     ThisSession: "this session", "本会话";
     StanceShell: "yolo for commands", "命令无需批准";
     StanceNever: "refuse", "一律拒绝";
