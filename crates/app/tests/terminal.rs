@@ -927,7 +927,7 @@ fn the_surface_speaks_chinese() {
     {
         assert!(screen.contains(shown), "{shown}: {screen}");
     }
-    term.wait_for("回车选择");
+    term.wait_for("按键或");
     term.keys("n\r");
     term.wait_for("好。");
     term.wait_for("已拒绝");
