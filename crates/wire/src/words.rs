@@ -1148,6 +1148,7 @@ words! {
     ServerSse: "`type = \"sse\"` is the transport of old; use `type = \"http\"` with the server's streamable HTTP address, which mostly ends in /mcp", "`type = \"sse\"` 是旧的传输方式；请用 `type = \"http\"` 与服务器的 streamable HTTP 地址（多以 /mcp 结尾）";
     ServerWantsKey: "it wants ${{}}, which is the key of a model provider; a project's file may not have it", "它需要 ${{}}，那是模型提供商的密钥；项目的文件不能使用";
     NoBraceIn: "a `}` is missing in `{}`", "`{}` 中缺少 `}`";
+    ServerWantsSecret: "it takes {}, which looks like a secret, and `--trust-workspace` trusts no single variable; trust the project with `ostler trust`, which shows it, or name it in `[tools.shell] env_pass` of your own configuration", "它取用 {}，看起来是机密，而 `--trust-workspace` 不信任单个变量；请用 `ostler trust` 查看并信任项目，或在你自己的配置的 `[tools.shell] env_pass` 中列出它";
     ServerUnset: "the variable {} is not set; set it, or write ${{}:-something}", "未设置变量 {}；请设置，或写 ${{}:-something}";
     FormatNoPrompt: "an output format goes with a prompt: add -p \"…\"", "输出格式需要提示：请加 -p \"…\"";
     // Doctor
@@ -1425,7 +1426,10 @@ words! {
     PlugNoList: "no list of servers: {}", "不是服务器列表：{}";
     PlugLeft: "the server `{}` is left out: {}", "服务器 `{}` 已略过：{}";
     CfgForeignKey: "`api_key_file` is ignored: {} does not lie in the project, or holds keys of Ostler; a project may name only files of its own", "`api_key_file` 被忽略：{} 不在项目中，或保存着 Ostler 的密钥；项目只能指定自己的文件";
-    CfgForeignVariable: "`api_key_env` is ignored: the variable {} would be sent to {}, and `--trust-workspace` trusts no single variable; look at it with `ostler trust`", "`api_key_env` 被忽略：变量 {} 会被发送到 {}，而 `--trust-workspace` 不信任单个变量；请用 `ostler trust` 查看";
+    CfgForeignVariable: "`{}` is ignored: the variable {} would be sent to {}, and `--trust-workspace` trusts no single variable; look at it with `ostler trust`", "`{}` 被忽略：变量 {} 会被发送到 {}，而 `--trust-workspace` 不信任单个变量；请用 `ostler trust` 查看";
+    TrustTakes: "takes the variable {} and gives it to {}", "取用变量 {} 并交给 {}";
+    TrustPasses: "gives the variable {} to commands, hooks and MCP servers", "将变量 {} 交给命令、钩子和 MCP 服务器";
+    CfgForeignPass: "`tools.shell.env_pass` is ignored: `--trust-workspace` trusts no single variable; look at it with `ostler trust`", "`tools.shell.env_pass` 被忽略：`--trust-workspace` 不信任单个变量；请用 `ostler trust` 查看";
     TrustSends: "sends the variable {} to {}", "将变量 {} 发送到 {}";
     CfgOnlyRules: "this file is for `allow`, `ask` and `deny` of `[permissions]` alone; the rest of it is ignored", "此文件只用于 `[permissions]` 的 `allow`、`ask` 和 `deny`，其余内容被忽略";
     CfgUserOnly: "`{}` is ignored in a project file; only your own config file may set it", "`{}` 在项目文件中被忽略；只有你自己的配置文件可以设置";
