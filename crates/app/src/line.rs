@@ -7,10 +7,11 @@ use crate::asking;
 use crate::boot::Boot;
 use crate::color::{Ink, Paint};
 use crate::exec::{self, OK, TERMINATED};
+use crate::live::{Answers, SessionHub};
 use crate::print::{Format, Printer};
 use crate::speech::{spoken, told};
 use anyhow::Context as _;
-use ostler_engine::LocalHub;
+use ostler_engine::LiveSessions;
 use ostler_host::signals::{Signals, Stop};
 use ostler_wire::{
     Ask, Body, Caller, Choice, Client, Deed, Delivery, Delta, Event, Hub as _, Language, Op,
@@ -32,9 +33,8 @@ pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
     let mut printer = exec::printer(&boot, Format::Text);
     exec::warn(&boot, &mut printer)?;
     exec::warn_of_prompt(&boot, &which);
-    let options = Arc::new(boot.options(true)?);
-    let language = options.language;
-    let hub = LocalHub::new(options, boot.transport());
+    let hub = SessionHub::new(&boot, Answers::Person, LiveSessions::default())?;
+    let language = crate::speech::language();
     let client = hub.open(which).await?;
     exec::announce(&boot, &client, &mut printer)?;
     let mut talk = Talk {
@@ -71,7 +71,7 @@ enum Over {
 
 struct Talk {
     boot: Arc<Boot>,
-    hub: LocalHub,
+    hub: SessionHub,
     client: Client,
     printer: Printer<exec::Out, exec::Err>,
     lines: Typed,
@@ -490,7 +490,7 @@ impl Talk {
             self.printer.note(Ink::Yellow, &notice.to_string())?;
         }
         exec::warn_of_prompt(&boot, &which);
-        let hub = LocalHub::new(Arc::new(boot.options(true)?), boot.transport());
+        let hub = SessionHub::new(&boot, Answers::Person, self.hub.live().clone())?;
         let client = hub.open(which).await?;
         (self.boot, self.hub) = (boot, hub);
         Ok(client)
@@ -580,6 +580,7 @@ fn speaks(event: &Event) -> bool {
             | Delta::Jobs { .. }
             | Delta::ToolStarted { .. }
             | Delta::Queue { .. }
+            | Delta::Clients(_)
             | Delta::AskClosed { .. }
             | Delta::Budget { .. },
         ) => false,

@@ -71,6 +71,7 @@ mod turn;
 mod worktree;
 
 pub use extra::{Extra, Tell};
-pub use hub::{LocalHub, Options};
+pub use hub::{LocalHub, OpenError, Options};
 pub use interfaces::{Keep, Models, RuleNews, RuleStore, RuleWatch};
+pub use live::LiveSessions;
 pub use templates::Shelf;
