@@ -3,10 +3,11 @@
 use crate::artifacts::Artifacts;
 use crate::aside::{Aside, Asides};
 use crate::briefing::{self, Way};
-use crate::budget::{self, Amount, Booked, Budget, Payer};
+use crate::budget::{Amount, Booked, Budget, Payer};
 use crate::compaction::{Folding, Gauge, archive};
 use crate::confine::Commons;
 use crate::conversation::{Conversation, Sent};
+use crate::cost;
 use crate::crew::{Crew, Offer};
 use crate::dispatch::Leave;
 use crate::extra::Extra;
@@ -16,7 +17,7 @@ use crate::hooks::Hooks;
 use crate::hub::Options;
 use crate::interfaces::{RuleNews, RuleStore};
 use crate::jobs::Jobs;
-use crate::ledger::{Ledger, Line, usage_of};
+use crate::ledger::{Ledger, Line};
 use crate::log::{Log, LogError};
 use crate::mcp::Fleet;
 use crate::memory::Mind;
@@ -521,7 +522,7 @@ impl Desk {
             shared_bytes: sent.shared,
             prompt_hash: sent.measure.hash.clone(),
             broke: sent.broke.clone(),
-            ..usage_of(self.conversation.model.target(), tokens)
+            ..cost::usage_of(self.conversation.model.target(), tokens)
         }
     }
 
@@ -538,12 +539,12 @@ impl Desk {
     /// What a request costs whose answer has so many tokens.
     fn guess(&self, conversation: &Conversation, output: Option<u64>) -> Amount {
         let price = conversation.model.target().price;
-        budget::worst(conversation.bytes(), self.account.pace, output, price)
+        cost::upper_bound(conversation.bytes(), self.account.pace, output, price)
     }
 
     /// An answer came, and nobody told what it cost. It is spent all the same.
     pub fn spend_untold(&self, answer: &Answer) {
-        let guess = self.guess(&self.conversation, Some(budget::tokens(answer)));
+        let guess = self.guess(&self.conversation, Some(cost::estimate_tokens(answer)));
         let account = &self.account;
         account.budget.spend(account.payer(), guess, Booked::No);
         self.show_budget();

@@ -8,6 +8,7 @@ use crate::points::branch_to;
 use crate::prefixes;
 use crate::session::Session;
 use crate::standing::mode_of;
+use crate::transcript::prefix_text;
 use ostler_wire::{Body, Entry, Notice, Rewind, Settings};
 use std::sync::Arc;
 
@@ -61,7 +62,7 @@ impl Session {
     fn still_holds(&self, past: &[Entry]) -> Option<Body> {
         let then = settings_of(past, &[]);
         let model = reference(&self.desk.conversation.model);
-        let prefix = prefixes::hash(&self.desk.conversation.prefix);
+        let prefix = prefixes::hash(&prefix_text(&self.desk.conversation.prefix));
         let settings = Settings {
             model: Some(model).filter(|m| then.model.as_ref() != Some(m)),
             prefix: Some(prefix).filter(|p| then.prefix.as_ref() != Some(p)),

@@ -2,7 +2,9 @@
 //! project lives here. It decides nothing about permission: callers say which folders may be written.
 
 mod account;
+pub mod checkpoint;
 mod command;
+pub mod diff;
 mod error;
 mod files;
 #[expect(unsafe_code, reason = "the environment block has no safe form")]

@@ -4,11 +4,14 @@
 mod access;
 mod ask;
 mod client;
+mod clip;
 mod entry;
 mod event;
+pub mod hex;
 mod json;
 mod message;
 mod op;
+mod secret;
 mod snapshot;
 mod subscription;
 mod tricky;
@@ -19,6 +22,7 @@ mod words;
 pub use access::{Access, Mark, Segment};
 pub use ask::{Ask, AskKind, Choice};
 pub use client::{Client, Hub, HubError, OpPermit, OpSender, Open, SessionClosed, SessionInfo};
+pub use clip::clip;
 pub use entry::{
     Approval, Body, Break, Caller, Checkpoint, ChildOf, Compaction, DigestBy, Entry, EntryError,
     ErrorEntry, ForkedFrom, Goal, GoalState, Interrupted, Meta, Mode, Notice, Outcome, Rewind,
@@ -28,6 +32,7 @@ pub use event::{Clients, Delta, Doing, Event, QueuedPrompt, Reply, Task};
 pub use json::Json;
 pub use message::{Image, Message, Origin, Part, Replay, Role, Stop};
 pub use op::{ClientId, Delivery, Op, OpLine, ReplyTo, SentOp};
+pub use secret::{REDACTED, Secret};
 pub use snapshot::{RetryWait, RunningCall, Snapshot};
 pub use subscription::{BoxFuture, EntrySource, Posted, Replies, Subscription};
 pub use tricky::{Marked, is_plain, marked, marked_piece, untricked};
