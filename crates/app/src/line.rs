@@ -1,6 +1,7 @@
 //! The conversation as plain lines: one loop over what is typed, what the session says, and signals.
 
 mod asks;
+mod shared;
 pub mod typed;
 
 use crate::asking;
@@ -17,6 +18,7 @@ use ostler_wire::{
     Ask, Body, Caller, Choice, Client, Deed, Delivery, Delta, Event, Hub as _, Language, Op,
     OpLine, Open, Role, Task, View, Word,
 };
+use shared::Exchange;
 use std::collections::VecDeque;
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
@@ -37,6 +39,7 @@ pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
     let language = crate::speech::language();
     let client = hub.open(which).await?;
     exec::announce(&boot, &client, &mut printer)?;
+    let exchange = Exchange::new(&client);
     let mut talk = Talk {
         paint: exec::paint(&boot),
         lines: Typed::new(crate::ops::read_lines(), io::stdin().is_terminal()),
@@ -49,13 +52,14 @@ pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
         asks: VecDeque::new(),
         shown: Shown::default(),
         background: Background::default(),
-        sent: 0,
+        exchange,
     };
+    talk.show_past().await?;
     talk.greet()?;
     match talk.listen().await {
         Ok(over) => talk.leave(over).await,
         Err(error) if is_closed_pipe(&error) => {
-            let _ = talk.client.ops.send(Op::Interrupt).await;
+            talk.interrupt_own().await;
             exec::close(talk.client).await;
             Ok(OK)
         }
@@ -82,8 +86,7 @@ struct Talk {
     asks: VecDeque<Arc<Ask>>,
     shown: Shown,
     background: Background,
-    /// Commands that were sent, which numbers them.
-    sent: u64,
+    exchange: Exchange,
 }
 
 /// What goes on beside the conversation.
@@ -246,7 +249,10 @@ impl Talk {
     /// Leaving stops what runs in the background. Whoever types is told so once, and leaves by saying it again.
     fn may_leave(&mut self) -> io::Result<bool> {
         let ids = self.background.ids();
-        if !self.lines.by_hand || ids.iter().all(|id| self.background.warned.contains(id)) {
+        if self.exchange.is_remote()
+            || !self.lines.by_hand
+            || ids.iter().all(|id| self.background.warned.contains(id))
+        {
             return Ok(true);
         }
         let text = self.language.fill(Word::LeaveStops, &[&ids.join(", ")]);
@@ -314,6 +320,7 @@ impl Talk {
     async fn prompt(&mut self, text: &str) -> anyhow::Result<()> {
         self.printer.next_turn();
         self.busy = Busy::Turn;
+        self.exchange.sent_prompt(text);
         self.send(Op::Prompt {
             text: text.into(),
             delivery: Delivery::Queue,
@@ -330,8 +337,8 @@ impl Talk {
             return self.prompt(text.trim()).await;
         }
         self.printer.next_turn();
-        self.sent += 1;
-        let id = self.sent.to_string();
+        self.exchange.commands += 1;
+        let id = self.exchange.commands.to_string();
         self.busy = Busy::Command {
             id: id.clone(),
             until: Some(Instant::now() + REPLY_PATIENCE),
@@ -351,6 +358,7 @@ impl Talk {
             if speaks(&event) {
                 self.end_sign()?;
             }
+            self.follow_others(&event)?;
             let end = self.printer.event(&event, &ostler_engine::log::now())?;
             if end.is_some() {
                 self.busy = Busy::Idle;
@@ -468,10 +476,13 @@ impl Talk {
     async fn swap(&mut self, which: Open) -> anyhow::Result<()> {
         match self.reopen(which).await {
             Ok(new) => {
+                let exchange = Exchange::new(&new);
                 let old = std::mem::replace(&mut self.client, new);
-                exec::close(old).await;
+                let was = std::mem::replace(&mut self.exchange, exchange);
+                self.part_from(old, &was).await;
                 exec::announce(&self.boot, &self.client, &mut self.printer)?;
                 self.busy = Busy::Idle;
+                self.show_past().await?;
                 self.greet()?;
             }
             Err(error) => {
@@ -499,6 +510,9 @@ impl Talk {
     /// Ctrl-C ends what runs; a second does not wait for it; where nothing runs it leaves.
     async fn stop(&mut self, stop: Stop) -> anyhow::Result<Option<Over>> {
         match (stop, &self.shown.ask) {
+            (Stop::Terminate, _) if self.exchange.is_remote() => {
+                return Ok(Some(Over::Terminated));
+            }
             (Stop::Terminate, _) => {
                 self.send(Op::Interrupt).await?;
                 // Output that nobody takes any more must not keep us.
@@ -539,27 +553,36 @@ impl Talk {
         Ok(())
     }
 
+    /// Stops what runs, unless that is another process's.
+    async fn interrupt_own(&self) {
+        if !self.exchange.is_remote() {
+            // A session that is gone already has nothing to stop.
+            let _ = self.client.ops.send(Op::Interrupt).await;
+        }
+    }
+
     async fn leave(self, over: Over) -> anyhow::Result<u8> {
+        if self.busy != Busy::Idle {
+            self.interrupt_own().await;
+        }
         let Self {
             client,
             mut printer,
             boot,
             background,
             language,
-            busy,
+            exchange,
+            hub,
             ..
         } = self;
         let id = client.session_id.clone();
-        if busy != Busy::Idle {
-            // A session that is gone already has nothing to stop.
-            let _ = client.ops.send(Op::Interrupt).await;
-        }
         let ids = background.ids();
-        if !ids.is_empty() {
+        if !ids.is_empty() && !exchange.is_remote() {
             let text = language.fill(Word::LeftBehind, &[&ids.join(", ")]);
             printer.note(Ink::Yellow, &text)?;
         }
         exec::close_showing(client, &mut printer).await;
+        hub.close().await;
         if matches!(over, Over::Terminated) {
             return Ok(TERMINATED);
         }

@@ -615,7 +615,7 @@ words! {
     TookOver: "The other terminal is gone; this one runs the session now.", "另一终端已退出；现在由此终端运行该会话。";
     OwnerChanged: "The session is run by another terminal now.", "该会话现由另一终端运行。";
     Joined: "This session runs in another terminal; this one shows it and can answer. Leaving does not end it.", "此会话在另一终端中运行；此终端可查看并回答。退出不会结束会话。";
-    AnsweredElsewhere: "answered in another terminal, or withdrawn", "已在另一终端回答，或已撤回";
+    AnsweredElsewhere: "answered in another terminal", "已在另一终端回答";
     StatusAttached: "attached · {} terminals", "已加入 · {} 个终端";
     StatusShared: "{} terminals", "{} 个终端";
     NotLive: "No session {} is open in this process.", "此进程中没有打开的会话 {}。";
