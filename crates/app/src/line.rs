@@ -10,7 +10,7 @@ use crate::color::{Ink, Paint};
 use crate::exec::{self, OK, TERMINATED};
 use crate::live::{Answers, SessionHub};
 use crate::print::{Format, Printer};
-use crate::speech::{spoken, told};
+use crate::speech::spoken;
 use anyhow::Context as _;
 use ostler_engine::LiveSessions;
 use ostler_host::signals::{Signals, Stop};
@@ -469,42 +469,6 @@ impl Talk {
             Deed::Leave | Deed::Compose(_) => {}
         }
         Ok(None)
-    }
-
-    /// Leaves one session for another, with the configuration as it is now; the old one stays when the new one cannot be
-    /// opened.
-    async fn swap(&mut self, which: Open) -> anyhow::Result<()> {
-        match self.reopen(which).await {
-            Ok(new) => {
-                let exchange = Exchange::new(&new);
-                let old = std::mem::replace(&mut self.client, new);
-                let was = std::mem::replace(&mut self.exchange, exchange);
-                self.part_from(old, &was).await;
-                exec::announce(&self.boot, &self.client, &mut self.printer)?;
-                self.busy = Busy::Idle;
-                self.show_past().await?;
-                self.greet()?;
-            }
-            Err(error) => {
-                self.printer.note(Ink::Red, &told(&error))?;
-                self.printer.flush()?;
-            }
-        }
-        Ok(())
-    }
-
-    async fn reopen(&mut self, which: Open) -> anyhow::Result<Client> {
-        let boot = Arc::new(self.boot.anew()?);
-        let told = &self.boot.loaded.notices;
-        let notices = boot.loaded.notices.iter();
-        for notice in notices.filter(|notice| !told.contains(notice)) {
-            self.printer.note(Ink::Yellow, &notice.to_string())?;
-        }
-        exec::warn_of_prompt(&boot, &which);
-        let hub = SessionHub::new(&boot, Answers::Person, self.hub.live().clone())?;
-        let client = hub.open(which).await?;
-        (self.boot, self.hub) = (boot, hub);
-        Ok(client)
     }
 
     /// Ctrl-C ends what runs; a second does not wait for it; where nothing runs it leaves.

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 /// How long the owner of a session may take to answer.
 const ANSWER: Duration = Duration::from_secs(1);
 /// How long a session whose owner is gone is tried to be continued.
-const RECOVERY: Duration = Duration::from_secs(10);
+const RECOVERY: Duration = Duration::from_secs(30);
 /// The head start of a client over the next younger one when a session is taken over.
 const HEAD_START: Duration = Duration::from_millis(200);
 /// Time between two attempts.

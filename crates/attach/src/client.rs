@@ -8,7 +8,7 @@ use ostler_wire::{
     Ask, BoxFuture, Client, ClientId, Clients, Delta, Entry, EntrySource, Event, OpLine, OpSender,
     SentOp, Subscription,
 };
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,7 +16,7 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader, ReadHalf, 
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
 
-/// Events that may wait for the front end; then the stream is read no further.
+/// Events that may wait for the front end; from then on pieces of text are dropped.
 const EVENTS: usize = 1024;
 /// Ops and fetches that may wait for the stream.
 const FRAMES: usize = 64;
@@ -127,13 +127,31 @@ impl Fetches {
     }
 }
 
+/// Reads on while the front end is busy, so that an answer to a fetch is not stuck behind events.
 async fn read<S: AsyncRead>(
     mut reader: LineReader<BufReader<ReadHalf<S>>>,
     events: mpsc::Sender<Event>,
     client: ClientId,
     fetches: Fetches,
 ) {
-    while let Ok(Some(line)) = reader.next().await {
+    let mut waiting = VecDeque::new();
+    let mut is_open = true;
+    while is_open || !waiting.is_empty() {
+        let line = tokio::select! {
+            permit = events.reserve(), if !waiting.is_empty() => {
+                match (permit, waiting.pop_front()) {
+                    (Ok(permit), Some(event)) => permit.send(event),
+                    (Err(_), _) | (_, None) => break,
+                }
+                continue;
+            }
+            line = reader.next(), if is_open => line,
+        };
+        let Ok(Some(line)) = line else {
+            is_open = false;
+            fetches.lock().clear();
+            continue;
+        };
         if line.starts_with("{\"fetched\"") {
             if let Ok(fetched) = serde_json::from_str::<Fetched>(&line) {
                 fetches.take(&fetched);
@@ -147,11 +165,23 @@ async fn read<S: AsyncRead>(
         if let Event::Delta(Delta::Clients(clients)) = &mut event {
             rank(clients, client);
         }
-        if events.send(event).await.is_err() {
-            break;
+        if waiting.len() < EVENTS || !is_droppable(&event) {
+            waiting.push_back(event);
         }
     }
-    fetches.lock().clear();
+}
+
+/// An entry says it whole later.
+fn is_droppable(event: &Event) -> bool {
+    match event {
+        Event::Delta(
+            Delta::AssistantDelta { .. }
+            | Delta::ReasoningDelta { .. }
+            | Delta::ToolOutput { .. }
+            | Delta::Progress { .. },
+        ) => true,
+        Event::Delta(_) | Event::Entry(_) | Event::Ask(_) | Event::Reply(_) => false,
+    }
 }
 
 async fn write<S: AsyncWrite>(

@@ -2,9 +2,10 @@
 //! at its next owner, and the front end goes on with the next event.
 
 use ostler_wire::{
-    Ask, BoxFuture, Client, Delta, Entry, EntrySource, Event, HubError, Op, OpLine, OpSender,
-    SentOp, Snapshot, Subscription, View,
+    Ask, Body, BoxFuture, Client, Delta, Entry, EntrySource, Event, HubError, Op, OpLine, OpSender,
+    Role, SentOp, Snapshot, Subscription, View,
 };
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::mpsc;
 
@@ -12,6 +13,8 @@ use tokio::sync::mpsc;
 const EVENTS: usize = 256;
 /// Ops that may wait for the session.
 const OPS: usize = 64;
+/// Prompts of this client that are remembered until they are entries.
+const MAX_PROMPTS: usize = 256;
 
 /// Opens a session again whose connection has ended.
 pub trait Reopen: Send + Sync {
@@ -50,6 +53,7 @@ pub fn follow(client: Client, reopen: Arc<dyn Reopen>) -> Client {
         events,
         source,
         reopen,
+        prompts: VecDeque::new(),
         closing: false,
     };
     tokio::spawn(follower.run());
@@ -97,6 +101,8 @@ struct Follower {
     view: Snapshot,
     /// The last entry that the front end was given.
     last: Option<u64>,
+    /// Prompts that were sent and are not among the entries yet.
+    prompts: VecDeque<OpLine>,
     /// The front end has ended the session.
     closing: bool,
 }
@@ -123,8 +129,10 @@ impl Follower {
                     }
                     self.closing |= is_end;
                     let (id, op) = (sent.reply_to.op, sent.op);
+                    let line = OpLine { id, op };
+                    self.remember_prompt(&line);
                     // What a session that is over does not take is no loss: `Lost` comes next.
-                    let _ = self.client.ops.send_line(OpLine { id, op }).await;
+                    let _ = self.client.ops.send_line(line).await;
                 }
                 Step::Event(event) => {
                     if !self.hand_out(event).await {
@@ -155,8 +163,61 @@ impl Follower {
         self.view.follow(&event);
         if let Event::Entry(entry) = &event {
             self.last = Some(entry.entry);
+            self.forget_prompt(entry);
         }
         self.events.send(event).await.is_ok()
+    }
+
+    fn remember_prompt(&mut self, line: &OpLine) {
+        if matches!(line.op, Op::Prompt { .. }) {
+            if self.prompts.len() >= MAX_PROMPTS {
+                self.prompts.pop_front();
+            }
+            self.prompts.push_back(line.clone());
+        }
+    }
+
+    /// An entry may be one of the prompts that were sent.
+    fn forget_prompt(&mut self, entry: &Entry) {
+        let Body::Message(message) = &entry.body else {
+            return;
+        };
+        let texts = [Some(&message.text), message.typed.as_ref()];
+        let is_it = |line: &OpLine| match &line.op {
+            Op::Prompt { text, .. } => texts.contains(&Some(text)),
+            Op::Answer { .. } | Op::Interrupt | Op::Command { .. } | Op::Close | Op::Finish => {
+                false
+            }
+        };
+        if message.role == Role::User
+            && let Some(at) = self.prompts.iter().position(is_it)
+        {
+            self.prompts.remove(at);
+        }
+    }
+
+    /// Sends what still waited at the old owner to the new one. A prompt that the old one may have taken in is not sent
+    /// twice: it was no longer in the queue, or is an entry by now.
+    async fn send_again(&mut self) {
+        for entry in self.source.get().entries_after(self.last).await {
+            self.forget_prompt(&entry);
+        }
+        let queue = &self.view.queue;
+        let waited = |line: &OpLine| match &line.op {
+            // The queue shows the beginning of a long prompt.
+            Op::Prompt { text, .. } => queue.iter().any(|queued| {
+                let shown = queued.text.trim_end_matches('…');
+                text.starts_with(shown)
+            }),
+            Op::Answer { .. } | Op::Interrupt | Op::Command { .. } | Op::Close | Op::Finish => {
+                false
+            }
+        };
+        self.prompts.retain(waited);
+        for line in &self.prompts {
+            // An owner that is gone already is replaced in its turn, and the prompt sent again then.
+            let _ = self.client.ops.send_line(line.clone()).await;
+        }
     }
 
     /// Goes on with another owner of the session, or as its owner. False when there is none.
@@ -181,13 +242,15 @@ impl Follower {
             }
         };
         self.source.set(new.events.source().clone());
-        for delta in self.withdrawn(&new.snapshot) {
+        let (withdrawn, view) = (self.withdrawn(&new.snapshot), self.reopen.describe(&new));
+        self.client = new;
+        self.send_again().await;
+        for delta in withdrawn {
             if !self.hand_out(Event::Delta(delta)).await {
                 return false;
             }
         }
-        let view = View::Text(self.reopen.describe(&new));
-        self.client = new;
+        let view = View::Text(view);
         self.hand_out(Event::Delta(Delta::Announcement { view }))
             .await
     }

@@ -1,10 +1,14 @@
 //! A session that other terminals show, too: what they say is printed here, a question that they answer is closed, and
-//! leaving ends only what is ours to end.
+//! leaving ends only what is ours to end. Also how one session is left for another.
 
 use super::{Busy, Talk};
 use crate::color::Ink;
 use crate::exec;
-use ostler_wire::{Body, Client, ClientId, Clients, Delta, Entry, Event, Role, Word};
+use crate::live::{Answers, SessionHub};
+use crate::speech::told;
+use ostler_wire::{
+    Body, Client, ClientId, Clients, Delta, Entry, Event, Hub as _, Open, Role, Word,
+};
 use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -108,8 +112,44 @@ impl Talk {
         Ok(())
     }
 
+    /// Leaves one session for another, with the configuration as it is now; the old one stays when the new one cannot be
+    /// opened.
+    pub(super) async fn swap(&mut self, which: Open) -> anyhow::Result<()> {
+        match self.reopen(which).await {
+            Ok(new) => {
+                let exchange = Exchange::new(&new);
+                let old = std::mem::replace(&mut self.client, new);
+                let was = std::mem::replace(&mut self.exchange, exchange);
+                self.part_from(old, &was).await;
+                exec::announce(&self.boot, &self.client, &mut self.printer)?;
+                self.busy = Busy::Idle;
+                self.show_past().await?;
+                self.greet()?;
+            }
+            Err(error) => {
+                self.printer.note(Ink::Red, &told(&error))?;
+                self.printer.flush()?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn reopen(&mut self, which: Open) -> anyhow::Result<Client> {
+        let boot = Arc::new(self.boot.anew()?);
+        let told = &self.boot.loaded.notices;
+        let notices = boot.loaded.notices.iter();
+        for notice in notices.filter(|notice| !told.contains(notice)) {
+            self.printer.note(Ink::Yellow, &notice.to_string())?;
+        }
+        exec::warn_of_prompt(&boot, &which);
+        let hub = SessionHub::new(&boot, Answers::Person, self.hub.live().clone())?;
+        let client = hub.open(which).await?;
+        (self.boot, self.hub) = (boot, hub);
+        Ok(client)
+    }
+
     /// Leaves a session for another one. Where others show it, it goes on without this terminal.
-    pub(super) async fn part_from(&self, old: Client, was: &Exchange) {
+    async fn part_from(&self, old: Client, was: &Exchange) {
         match was.is_shared() {
             true => drop(old),
             false => exec::close(old).await,
