@@ -251,6 +251,23 @@ fn a_killed_owner_costs_no_entry_at_any_moment() {
         assert_whole(&log);
         let turns = of_type(&log, "turn_end").len();
         assert_eq!(turns, 2, "{log:#?}\n{}", out.stderr);
+        // What was shown is what was stored; a piece of an answer may have been shown before it was.
+        for text in [
+            "Step 0 of it.",
+            "Step 1 of it.",
+            "Step 2 of it.",
+            "The turn is done.",
+        ] {
+            let stored = texts(&log)
+                .iter()
+                .filter(|said| said.trim() == text)
+                .count();
+            let shown = count(&out.stdout, text);
+            assert!(
+                shown == stored || shown == stored + 1,
+                "{text}: {shown} {stored}"
+            );
+        }
         let results = of_type(&log, "tool_result").len();
         let ids: std::collections::HashSet<String> = of_type(&log, "tool_result")
             .iter()
@@ -403,39 +420,81 @@ for path in glob.glob(home + "/live/*.sock") + [sys.argv[1]]:
         print("stopped", e)
 "#;
 
+/// The program, started as another account.
+fn start_as(scene: &Scene, user: u32) -> Running {
+    let base = scene.space.root().parent().expect("a folder of its own");
+    // Where the program lies may be closed to others.
+    let program = base.join("ostler");
+    let built = env!("CARGO_BIN_EXE_ostler");
+    std::fs::hard_link(built, &program)
+        .or_else(|_| std::fs::copy(built, &program).map(drop))
+        .expect("the program in a folder for all");
+    let owned = std::process::Command::new("chown")
+        .args(["-R", &format!("{user}:{user}")])
+        .args([scene.space.root(), scene.space.user_home()])
+        .arg(base.join("tmp"))
+        .status();
+    assert!(owned.is_ok_and(|status| status.success()));
+    let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(base, open).expect("the folder opens");
+    let run = scene.space.run(&program).user(user);
+    let run = run.args(["--plain", "--yolo"]).open_stdin();
+    run.timeout(PATIENCE).spawn()
+}
+
+/// The settings of the sandbox that a command tries to get through.
+const SETTINGS: [&str; 3] = [
+    "[sandbox]\nbash = \"off\"\n",
+    "[sandbox]\nlayer = \"namespaces\"\n",
+    "[sandbox]\nlayer = \"landlock\"\n",
+];
+
+/// A command tries to join its own session and to answer for the person.
+fn try_to_join(setting: &str, start: impl Fn(&Scene) -> Running) {
+    let scene = Scene::with_config(Kind::Chat, setting, [Step::answer().text("First.")]);
+    scene.space.write("join.py", JOIN);
+    let mut owner = start(&scene);
+    owner.write("hello\n");
+    owner.wait_stdout("First.");
+    let id = scene.session_id();
+    let path = sockets(&scene).join(format!("{id}.sock"));
+    wait_for("the socket", || path.exists().then_some(()));
+    let version = env!("CARGO_PKG_VERSION");
+    let join = format!("python3 join.py {} {id} {version}", path.display());
+    // Also from a process that has cut its ties.
+    let late = format!("setsid sh -c '({join} > late; echo > done) &'");
+    let wait = "while ! test -e done; do sleep 0.05; done; cat late";
+    let command = format!("{join}; {late}; {wait}");
+    let call = Step::answer().call("bash", json!({"command": command}));
+    scene.server.push(call);
+    scene.server.push(Step::answer().text("Second."));
+    owner.write("try\n");
+    owner.wait_stdout("Second.");
+    let results = scene.server.request(2).tool_results();
+    let told = &results.last().unwrap().1;
+    assert!(!told.contains("joined"), "{setting}: {told}");
+    let tried = count(told, "refused 0") + count(told, "stopped");
+    assert!(tried >= 2, "{setting}: {told}");
+    owner.write("/quit\n");
+    owner.wait().ok();
+}
+
 #[test]
 fn no_command_joins_its_own_session() {
-    for (setting, layer) in [
-        ("[sandbox]\nbash = \"off\"\n", "off"),
-        ("[sandbox]\nlayer = \"namespaces\"\n", "namespaces"),
-        ("[sandbox]\nlayer = \"landlock\"\n", "landlock"),
-    ] {
-        let config = format!("{setting}[permissions]\nmode = \"allow\"\n");
-        let scene = Scene::with_config(Kind::Chat, &config, [Step::answer().text("First.")]);
-        scene.space.write("join.py", JOIN);
-        let mut owner = lines(&scene, ["--plain", "--yolo"]);
-        owner.write("hello\n");
-        owner.wait_stdout("First.");
-        let id = scene.session_id();
-        let path = sockets(&scene).join(format!("{id}.sock"));
-        assert!(path.exists());
-        let version = env!("CARGO_PKG_VERSION");
-        // Also from a process that has cut its ties.
-        let join = format!("python3 join.py {} {id} {version}", path.display());
-        let command = format!(
-            "{join}; setsid sh -c '({join} > late; echo > done) &'; while ! test -e done; do sleep 0.05; done; cat late"
-        );
-        scene
-            .server
-            .push(Step::answer().call("bash", json!({"command": command})));
-        scene.server.push(Step::answer().text("Second."));
-        owner.write("try\n");
-        owner.wait_stdout("Second.");
-        let (_, told, _) = scene.server.request(2).tool_results().pop().unwrap();
-        assert!(!told.contains("joined"), "{layer}: {told}");
-        let tried = count(&told, "refused 0") + count(&told, "stopped");
-        assert!(tried >= 2, "{layer}: {told}");
-        owner.write("/quit\n");
-        owner.wait().ok();
+    for setting in SETTINGS {
+        try_to_join(setting, |scene| lines(scene, ["--plain", "--yolo"]));
+    }
+}
+
+#[test]
+fn no_command_of_an_ordinary_user_joins_its_own_session() {
+    const NOBODY: u32 = 65534;
+    let own = std::fs::metadata("/proc/self").expect("a process table");
+    if std::os::unix::fs::MetadataExt::uid(&own) != 0 {
+        eprintln!("skipped: every other test of this file runs as an ordinary user already");
+        return;
+    }
+    for setting in SETTINGS {
+        try_to_join(setting, |scene| start_as(scene, NOBODY));
     }
 }
