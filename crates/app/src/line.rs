@@ -16,14 +16,14 @@ use ostler_engine::LiveSessions;
 use ostler_host::signals::{Signals, Stop};
 use ostler_wire::{
     Ask, Body, Caller, Choice, Client, Deed, Delivery, Delta, Event, Hub as _, Language, Op,
-    OpLine, Open, Role, Task, View, Word,
+    OpLine, Open, Role, Task, View, Word, command_of,
 };
 use shared::Exchange;
 use std::collections::VecDeque;
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use typed::{Said, Typed, Want, as_command};
+use typed::{Said, Typed, Want};
 
 /// How long the reply to a command may take before the next line is read without it.
 const REPLY_PATIENCE: Duration = Duration::from_secs(5);
@@ -300,7 +300,7 @@ impl Talk {
         let line = line.trim();
         if self.busy != Busy::Idle {
             // A command takes effect at once, words wait for the turn's end.
-            match as_command(line) {
+            match command_of(line) {
                 Some(line) => self.send(Op::Command { line }).await?,
                 None => self.lines.keep(line),
             }
@@ -309,7 +309,7 @@ impl Talk {
         if std::mem::take(&mut self.shown.sign) && was_early {
             writeln!(io::stderr(), "{line}")?;
         }
-        match as_command(line) {
+        match command_of(line) {
             Some(command) => self.command(command).await?,
             None if line.is_empty() => {}
             None => self.prompt(line).await?,
@@ -579,29 +579,4 @@ fn speaks(event: &Event) -> bool {
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
     let cause = error.downcast_ref::<io::Error>();
     cause.is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_that_are_commands() {
-        for (line, expect) in [
-            ("/help", Some("help")),
-            ("/git:commit a b", Some("git:commit a b")),
-            ("/etc/hosts what is it?", None),
-            ("/ what", None),
-            ("!ls &", Some("!ls &")),
-            ("!", None),
-            ("# note", Some("# note")),
-            ("#hash", None),
-            ("do it &", Some("bg do it")),
-            ("a & b", None),
-            (" &", None),
-            ("words", None),
-        ] {
-            assert_eq!(as_command(line).as_deref(), expect, "{line}");
-        }
-    }
 }

@@ -128,7 +128,7 @@ impl Follower {
                         return;
                     }
                     self.closing |= is_end;
-                    let (id, op) = (sent.reply_to.op, sent.op);
+                    let (id, op) = (sent.reply_to.op, sent.op.parsed());
                     let line = OpLine { id, op };
                     self.remember_prompt(&line);
                     // What a session that is over does not take is no loss: `Lost` comes next.
@@ -185,9 +185,12 @@ impl Follower {
         let texts = [Some(&message.text), message.typed.as_ref()];
         let is_it = |line: &OpLine| match &line.op {
             Op::Prompt { text, .. } => texts.contains(&Some(text)),
-            Op::Answer { .. } | Op::Interrupt | Op::Command { .. } | Op::Close | Op::Finish => {
-                false
-            }
+            Op::Say { .. }
+            | Op::Answer { .. }
+            | Op::Interrupt
+            | Op::Command { .. }
+            | Op::Close
+            | Op::Finish => false,
         };
         if message.role == Role::User
             && let Some(at) = self.prompts.iter().position(is_it)
@@ -209,9 +212,12 @@ impl Follower {
                 let shown = queued.text.trim_end_matches('…');
                 text.starts_with(shown)
             }),
-            Op::Answer { .. } | Op::Interrupt | Op::Command { .. } | Op::Close | Op::Finish => {
-                false
-            }
+            Op::Say { .. }
+            | Op::Answer { .. }
+            | Op::Interrupt
+            | Op::Command { .. }
+            | Op::Close
+            | Op::Finish => false,
         };
         self.prompts.retain(waited);
         for line in &self.prompts {

@@ -31,7 +31,7 @@ pub use entry::{
 pub use event::{Clients, Delta, Doing, Event, QueuedPrompt, Reply, Task};
 pub use json::Json;
 pub use message::{Image, Message, Origin, Part, Replay, Role, Stop};
-pub use op::{ClientId, Delivery, Op, OpLine, ReplyTo, SentOp};
+pub use op::{ClientId, Delivery, Op, OpLine, ReplyTo, SentOp, command_of};
 pub use secret::{REDACTED, Secret};
 pub use snapshot::{RetryWait, RunningCall, Snapshot};
 pub use subscription::{BoxFuture, EntrySource, Posted, Replies, Subscription};
