@@ -214,6 +214,7 @@ fn read_call(id: String, name: String, arguments: &str, stop: Stop, tools: &[Too
         repair,
         by: None,
         via,
+        title: None,
     }
 }
 

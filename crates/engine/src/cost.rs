@@ -1,7 +1,6 @@
 //! What a request costs: the most it can cost before it is sent, and what the answer's usage comes to.
 
 use crate::budget::{Amount, Budget};
-use crate::hub::reference;
 use ostler_llm::{Answer, AnswerPart, Model, Price, Target, TokenUsage};
 use ostler_wire::{Usage, Why, Word};
 
@@ -75,7 +74,7 @@ pub fn upper_bound(
 /// A budget in money cannot be kept with a model whose price is unknown.
 pub fn check_affordable(budget: &Budget, model: &Model) -> Result<(), Why> {
     match (budget.limits().in_usd(), model.target().price) {
-        (true, None) => Err(Why::ours(Word::BudgetNoPrice, [reference(model).into()])),
+        (true, None) => Err(Why::ours(Word::BudgetNoPrice, [model.reference().into()])),
         (true, Some(_)) | (false, _) => Ok(()),
     }
 }

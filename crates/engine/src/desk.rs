@@ -32,29 +32,18 @@ use crate::seen::Seen;
 use crate::standing::Standing;
 use crate::tool::{Context, Scope, Tool, ToolSettings, Typed as _};
 use crate::tools::exit_plan_mode::ExitPlanMode;
-use crate::tools::read_only_skill::ReadOnlySkill;
-use crate::tools::read_only_task::ReadOnlyTask;
-use crate::tools::skill::Skill;
-use crate::tools::task::Task;
-use crate::tools::{Tools, canonical_name};
+use crate::tools::{self, Tools};
 use ostler_host::{Host, real_path};
 use ostler_llm::{Answer, Effort, TokenUsage};
 use ostler_wire::{
-    Access, Body, Delta, Entry, Language, Rewind, Role, TodoItem, Usage, When, Word,
+    Access, Body, Delta, Entry, Language, Rewind, Role, TodoItem, ToolKind, ToolMaker, Usage, When,
+    Word,
 };
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
-
-/// Tools that have others do the work.
-pub const DELEGATING: [&str; 4] = [
-    Task::NAME,
-    ReadOnlyTask::NAME,
-    Skill::NAME,
-    ReadOnlySkill::NAME,
-];
 
 pub struct Desk {
     pub log: Log,
@@ -387,6 +376,8 @@ impl Desk {
             // What cannot be made is said by the command or tool that wants it.
             let _ = temp.scratch.make();
         }
+        let about = tools::declaration(tool);
+        let delegates = about.is_some_and(|about| about.kind == ToolKind::Delegate);
         Context {
             call_id: call_id.to_owned(),
             tool: tool.into(),
@@ -407,7 +398,7 @@ impl Desk {
             answer: None,
             petitions: self.manner.petitions.clone(),
             aside: Some(self.aside(cancel)),
-            hand: DELEGATING.contains(&tool).then(|| Arc::new(self.hand())),
+            hand: delegates.then(|| Arc::new(self.hand())),
             language: self.manner.language,
         }
     }
@@ -427,11 +418,9 @@ impl Desk {
         }
         let gate = gate(Planned {
             tool: tool.name(),
-            maker: match canonical_name(tool.name()) {
-                Some(_) => Maker::Us,
-                None => Maker::Other {
-                    says_read_only: tool.says_read_only(),
-                },
+            maker: match tool.about().maker {
+                ToolMaker::Builtin => Maker::Us,
+                ToolMaker::Other { says_read_only } => Maker::Other { says_read_only },
             },
             accesses,
             trusted: &self.standing.trusted,

@@ -38,7 +38,7 @@ use crate::transcript::prefix_text;
 use crate::turn::Opening;
 use crate::{commands, instructions, points, prefixes};
 use ostler_host::Host;
-use ostler_llm::{Model, Params, Prefix, Target, Transport};
+use ostler_llm::{Model, Params, Prefix, Transport};
 use ostler_wire::{
     Body, ChildOf, Client, Entry, ForkedFrom, Hub, HubError, Language, Meta, Notice, Open,
     SCHEMA_VERSION, SessionInfo, Settings, Word,
@@ -342,13 +342,6 @@ impl LocalHub {
     }
 }
 
-/// The model as a person would name it.
-pub(crate) fn reference(model: &Model) -> String {
-    let Target { origin, effort, .. } = &**model.target();
-    let variant = effort.map_or_else(String::new, |effort| format!("@{}", effort.name()));
-    format!("{}/{}{variant}", origin.provider, origin.model)
-}
-
 /// The settings of a run, with what the reference of the model says itself.
 pub(crate) fn params_for(options: &Options, model: &Model) -> Params {
     let own = model.target().effort;
@@ -411,7 +404,7 @@ impl LocalHub {
         let options = self.options.clone();
         check_affordable(&options.budget, &model)
             .map_err(|why| HubError(why.say(options.language)))?;
-        let reference = reference(&model);
+        let reference = model.reference();
         let (ops, receiver) = mpsc::channel(OPS);
         let feed = Feed::redacting(self.options.redactor.clone());
         let mut params = params_for(&options, &model);

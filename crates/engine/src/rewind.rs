@@ -2,7 +2,7 @@
 //! and the branch that ended stays where it is.
 
 use crate::compaction;
-use crate::hub::{reference, settings_of};
+use crate::hub::settings_of;
 use crate::log::{LogError, branch};
 use crate::points::branch_to;
 use crate::prefixes;
@@ -61,7 +61,7 @@ impl Session {
     /// Settings that were made on the branch that ends and hold on.
     fn still_holds(&self, past: &[Entry]) -> Option<Body> {
         let then = settings_of(past, &[]);
-        let model = reference(&self.desk.conversation.model);
+        let model = self.desk.conversation.model.reference();
         let prefix = prefixes::hash(&prefix_text(&self.desk.conversation.prefix));
         let settings = Settings {
             model: Some(model).filter(|m| then.model.as_ref() != Some(m)),

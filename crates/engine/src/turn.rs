@@ -9,7 +9,7 @@ use crate::commands;
 use crate::compaction::{self, Moment, Room};
 use crate::crew::planner;
 use crate::desk::Desk;
-use crate::dispatch::{Afforded, afford, dispatch};
+use crate::dispatch::{Afforded, ReadCall, afford, dispatch, read_call};
 use crate::goal;
 use crate::handoff;
 use crate::heard::{self, Cause, Refused};
@@ -430,7 +430,7 @@ fn commit_answer(
     mut answer: Answer,
     stop: Stop,
     sent: Option<crate::conversation::Sent>,
-) -> Result<(Vec<ostler_wire::ToolUse>, Option<Doubt>), LogError> {
+) -> Result<(Vec<ReadCall>, Option<Doubt>), LogError> {
     let usages = sent.map_or_else(Vec::new, |sent| usages(desk, &answer, &sent));
     if answer.usage == TokenUsage::default() && !answer.parts.is_empty() {
         desk.spend_untold(&answer);
@@ -450,13 +450,15 @@ fn commit_answer(
     if !accepted.message.parts.is_empty() {
         bodies.push(Body::Message(accepted.message));
     }
-    bodies.extend(accepted.calls.iter().cloned().map(Body::ToolUse));
+    let calls = accepted.calls.into_iter();
+    let calls: Vec<ReadCall> = calls.map(|call| read_call(desk, call)).collect();
+    bodies.extend(calls.iter().map(|read| Body::ToolUse(read.call.clone())));
     bodies.extend(usages.iter().cloned().map(Body::Usage));
     if !bodies.is_empty() {
         desk.commit(bodies)?;
     }
     usages.iter().for_each(|usage| desk.book(usage));
-    Ok((accepted.calls, accepted.doubt))
+    Ok((calls, accepted.doubt))
 }
 
 /// What an answer has cost, after what the tries before it have.

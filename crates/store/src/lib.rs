@@ -15,3 +15,4 @@ pub mod redact;
 pub mod sessions;
 #[doc(hidden)]
 pub mod testing;
+mod title;

@@ -2,6 +2,7 @@
 
 use crate::history::History;
 use crate::log;
+use crate::title::title_line;
 use ostler_wire::{Body, Entry, Language, Role, Say, SessionInfo, Word};
 use sha2::{Digest, Sha256};
 use std::collections::HashSet;
@@ -12,8 +13,6 @@ use std::path::{Path, PathBuf};
 #[cfg(test)]
 mod tests;
 
-/// Characters of a prompt that make a title.
-const TITLE_CHARS: usize = 60;
 /// Bytes of a log's first line that are looked at.
 const MAX_FIRST: usize = 4096;
 
@@ -254,16 +253,6 @@ fn first_line(body: &Body) -> Option<String> {
         return None;
     }
     title_line(message.shown())
-}
-
-/// What a prompt is called in lists.
-pub fn title_line(text: &str) -> Option<String> {
-    let line = text.lines().map(str::trim).find(|l| !l.is_empty())?;
-    let mut title: String = line.chars().take(TITLE_CHARS).collect();
-    if line.chars().count() > TITLE_CHARS {
-        title.push('…');
-    }
-    Some(title)
 }
 
 fn infos(logs: Vec<PathBuf>) -> Vec<SessionInfo> {

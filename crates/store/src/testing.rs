@@ -63,6 +63,7 @@ pub fn tool_use(id: &str, name: &str, input: Value) -> Body {
         repair: None,
         by: None,
         via: None,
+        title: None,
     })
 }
 

@@ -2,10 +2,12 @@
 
 use super::walk;
 use crate::policy::Guard;
+use crate::tool::Subject;
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use ignore::DirEntry;
 use ostler_host::{Kind, TreeReader};
 use ostler_wire::Access;
+use ostler_wire::{ToolDeclaration, ToolKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -15,9 +17,10 @@ use tokio_util::sync::CancellationToken;
 const MAX_ENTRIES: usize = 1000;
 const MAX_DEPTH: usize = 10;
 
+#[derive(Clone, Copy)]
 pub struct Ls;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 pub struct Args {
     #[serde(default)]
     path: Option<String>,
@@ -29,10 +32,16 @@ pub struct Args {
 impl Typed for Ls {
     type Args = Args;
     const NAME: &'static str = "ls";
+    const ABOUT: ToolDeclaration =
+        ToolDeclaration::new(Self::NAME, ToolKind::Read).common_name("LS");
     const PROSE: &'static str = include_str!("ls.md");
 
     fn access(&self, args: &Args, scope: &Scope) -> Result<Vec<Access>, ToolError> {
         Ok(vec![Access::Read(walk::base(args.path.as_deref(), scope))])
+    }
+
+    fn subject(args: &Args) -> Subject {
+        args.path.as_deref().unwrap_or(".").into()
     }
 
     async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {

@@ -44,5 +44,7 @@ mod walk;
 pub(crate) mod web;
 
 pub use files::picture::media_type as picture_type;
-pub use registry::{Held, Tools, all_names, builtin_specs, canonical_name, render};
+pub use registry::{
+    Held, Tools, all_names, builtin_specs, canonical_name, declaration, declarations, render,
+};
 pub(crate) use wait::duration;

@@ -301,7 +301,7 @@ impl Index {
                         row.prompt = Some(entry);
                     }
                     if said.role == USER && row.title.is_empty() {
-                        row.title = crate::sessions::title_line(&said.text).unwrap_or_default();
+                        row.title = crate::title::title_line(&said.text).unwrap_or_default();
                     }
                     let id = (row.project << PROJECT_SHIFT) | doc;
                     doc += 1;

@@ -15,6 +15,7 @@ use ostler_wire::{
     Action, Ask, AskKind, Choice, Compaction, Deed, Delta, DigestBy, Goal, GoalState, Interrupted,
     Item, Json, List, Message, Outcome as End, ToolResult, ToolUse, TurnEnd, Usage,
 };
+use ostler_wire::{CallTitle, ToolKind};
 use serde_json::json;
 use std::fmt::Write as _;
 
@@ -277,6 +278,11 @@ fn bench(state: &str, columns: usize, look: Look) -> Bench {
                 by: None,
                 via: None,
                 repair: None,
+                title: Some(CallTitle {
+                    kind: ToolKind::Run,
+                    subject: "make".into(),
+                    body: Some("command".into()),
+                }),
             }));
             let (id, name) = ("c1".to_owned(), "bash".to_owned());
             bench.delta(Delta::ToolStarted {

@@ -275,7 +275,7 @@ async fn a_cancelled_edit_writes_nothing() {
     bench.put("f", "a");
     let cx = bench.context("edit_file");
     cx.cancel.cancel();
-    let got = crate::tool::Tool::run(&EditFile, change("a", "b"), cx).await;
+    let got = crate::tools::testing::run(&EditFile, change("a", "b"), cx).await;
     assert_eq!(got.err().map(|e| e.code), Some("interrupted"));
     assert_eq!(bench.get("f"), b"a");
 }
