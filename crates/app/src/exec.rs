@@ -4,12 +4,13 @@ use crate::boot::{Boot, UsageError};
 use crate::color::{self, Ink, Paint};
 use crate::flags::{Exec, Format as FlagFormat, InputFormat, Output, OutputFormat};
 use crate::line::typed::Typed;
+use crate::live::SessionHub;
 use crate::print::{End, Format, Printer, Show};
 use crate::speech::{filled, spoken};
 use anyhow::Context as _;
-use ostler_engine::LocalHub;
+use ostler_engine::LiveSessions;
 use ostler_host::signals::{Signals, Stop};
-use ostler_wire::{Ask, Client, Delivery, Event, Hub as _, Language, Op, Open, Outcome, Word};
+use ostler_wire::{Ask, Client, Delivery, Event, HubError, Language, Op, Open, Outcome, Word};
 use std::io::{self, IsTerminal, Read, Write};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -158,9 +159,12 @@ pub fn warn_of_prompt(boot: &Boot, which: &Open) {
 
 pub async fn open(boot: &Arc<Boot>, which: Open, interactive: bool) -> anyhow::Result<Client> {
     warn_of_prompt(boot, &which);
-    let options = Arc::new(boot.options(interactive)?);
-    let hub = LocalHub::new(options, boot.transport());
-    Ok(hub.open(which).await?)
+    let answers = match interactive {
+        true => crate::live::Answers::Person,
+        false => crate::live::Answers::Nobody,
+    };
+    let hub = SessionHub::new(boot, answers, LiveSessions::default())?;
+    Ok(hub.open_own(which).await.map_err(HubError::from)?)
 }
 
 /// Waits until the session has put everything away.

@@ -5,9 +5,10 @@ use crate::boot::Boot;
 use crate::color;
 use crate::config::units::ColorChoice;
 use crate::exec::{OK, TERMINATED};
-use crate::speech::{filled, spoken};
+use crate::live::{Answers, SessionHub};
+use crate::speech::{self, filled, spoken};
 use anyhow::{Context as _, anyhow};
-use ostler_engine::{LocalHub, Shelf};
+use ostler_engine::{LiveSessions, Shelf};
 use ostler_host::signals::{Signals, Stop};
 use ostler_tui::editor;
 use ostler_tui::run::{Start, run as show};
@@ -31,11 +32,10 @@ pub fn fits(boot: &Boot) -> bool {
 
 pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
     let boot = crate::cmd::trust::at_start(boot)?;
-    let options = Arc::new(boot.options(true)?);
+    let hub = SessionHub::new(&boot, Answers::Person, LiveSessions::default())?;
     let host = boot.host();
-    let language = options.language;
+    let language = speech::language();
     let mut start = start(&boot, language)?;
-    let hub = LocalHub::new(options, boot.transport());
     let client = hub.open(which).await?;
     let around = Around::new(places(&boot));
     let found = around.draft(&client.session_id);
@@ -63,6 +63,7 @@ pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
     let out = io::BufWriter::with_capacity(1 << 16, io::stdout());
     let ended = show(&hub, client, around, start, out, stop).await;
     let _ = host.release_terminal().await;
+    hub.close().await;
     for told in panics.lock().unwrap_or_else(PoisonError::into_inner).iter() {
         let _ = writeln!(io::stderr(), "{told}");
     }

@@ -1,27 +1,30 @@
 //! The conversation as plain lines: one loop over what is typed, what the session says, and signals.
 
 mod asks;
+mod shared;
 pub mod typed;
 
 use crate::asking;
 use crate::boot::Boot;
 use crate::color::{Ink, Paint};
 use crate::exec::{self, OK, TERMINATED};
+use crate::live::{Answers, SessionHub};
 use crate::print::{Format, Printer};
-use crate::speech::{spoken, told};
+use crate::speech::spoken;
 use anyhow::Context as _;
-use ostler_engine::LocalHub;
+use ostler_engine::LiveSessions;
 use ostler_host::keyboard::KeyByKey;
 use ostler_host::signals::{Signals, Stop};
 use ostler_wire::{
     Ask, Body, Caller, Choice, Client, Deed, Delivery, Delta, Event, Hub as _, Language, Op,
-    OpLine, Open, Role, Task, View, Word,
+    OpLine, Open, Role, Task, View, Word, command_of,
 };
+use shared::Exchange;
 use std::collections::VecDeque;
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use typed::{Said, Typed, Want, as_command};
+use typed::{Said, Typed, Want};
 
 /// How long the reply to a command may take before the next line is read without it.
 const REPLY_PATIENCE: Duration = Duration::from_secs(5);
@@ -33,11 +36,11 @@ pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
     let mut printer = exec::printer(&boot, Format::Text);
     exec::warn(&boot, &mut printer)?;
     exec::warn_of_prompt(&boot, &which);
-    let options = Arc::new(boot.options(true)?);
-    let language = options.language;
-    let hub = LocalHub::new(options, boot.transport());
+    let hub = SessionHub::new(&boot, Answers::Person, LiveSessions::default())?;
+    let language = crate::speech::language();
     let client = hub.open(which).await?;
     exec::announce(&boot, &client, &mut printer)?;
+    let exchange = Exchange::new(&client);
     let mut talk = Talk {
         paint: exec::paint(&boot),
         lines: Typed::new(crate::ops::read_lines(), io::stdin().is_terminal()),
@@ -50,13 +53,14 @@ pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
         asks: VecDeque::new(),
         shown: Shown::default(),
         background: Background::default(),
-        sent: 0,
+        exchange,
     };
+    talk.show_past().await?;
     talk.greet()?;
     match talk.listen().await {
         Ok(over) => talk.leave(over).await,
         Err(error) if is_closed_pipe(&error) => {
-            let _ = talk.client.ops.send(Op::Interrupt).await;
+            talk.interrupt_own().await;
             exec::close(talk.client).await;
             Ok(OK)
         }
@@ -72,7 +76,7 @@ enum Over {
 
 struct Talk {
     boot: Arc<Boot>,
-    hub: LocalHub,
+    hub: SessionHub,
     client: Client,
     printer: Printer<exec::Out, exec::Err>,
     lines: Typed,
@@ -83,8 +87,7 @@ struct Talk {
     asks: VecDeque<Arc<Ask>>,
     shown: Shown,
     background: Background,
-    /// Commands that were sent, which numbers them.
-    sent: u64,
+    exchange: Exchange,
 }
 
 /// What goes on beside the conversation.
@@ -249,7 +252,10 @@ impl Talk {
     /// Leaving stops what runs in the background. Whoever types is told so once, and leaves by saying it again.
     fn may_leave(&mut self) -> io::Result<bool> {
         let ids = self.background.ids();
-        if !self.lines.by_hand || ids.iter().all(|id| self.background.warned.contains(id)) {
+        if self.exchange.is_remote()
+            || !self.lines.by_hand
+            || ids.iter().all(|id| self.background.warned.contains(id))
+        {
             return Ok(true);
         }
         let text = self.language.fill(Word::LeaveStops, &[&ids.join(", ")]);
@@ -297,7 +303,7 @@ impl Talk {
         let line = line.trim();
         if self.busy != Busy::Idle {
             // A command takes effect at once, words wait for the turn's end.
-            match as_command(line) {
+            match command_of(line) {
                 Some(line) => self.send(Op::Command { line }).await?,
                 None => self.lines.keep(line),
             }
@@ -306,7 +312,7 @@ impl Talk {
         if std::mem::take(&mut self.shown.sign) && was_early {
             writeln!(io::stderr(), "{line}")?;
         }
-        match as_command(line) {
+        match command_of(line) {
             Some(command) => self.command(command).await?,
             None if line.is_empty() => {}
             None => self.prompt(line).await?,
@@ -317,6 +323,7 @@ impl Talk {
     async fn prompt(&mut self, text: &str) -> anyhow::Result<()> {
         self.printer.next_turn();
         self.busy = Busy::Turn;
+        self.exchange.sent_prompt(text);
         self.send(Op::Prompt {
             text: text.into(),
             delivery: Delivery::Queue,
@@ -333,8 +340,8 @@ impl Talk {
             return self.prompt(text.trim()).await;
         }
         self.printer.next_turn();
-        self.sent += 1;
-        let id = self.sent.to_string();
+        self.exchange.commands += 1;
+        let id = self.exchange.commands.to_string();
         self.busy = Busy::Command {
             id: id.clone(),
             until: Some(Instant::now() + REPLY_PATIENCE),
@@ -354,6 +361,7 @@ impl Talk {
             if speaks(&event) {
                 self.end_sign()?;
             }
+            self.follow_others(&event)?;
             let end = self.printer.event(&event, &ostler_engine::log::now())?;
             if end.is_some() {
                 self.busy = Busy::Idle;
@@ -466,42 +474,12 @@ impl Talk {
         Ok(None)
     }
 
-    /// Leaves one session for another, with the configuration as it is now; the old one stays when the new one cannot be
-    /// opened.
-    async fn swap(&mut self, which: Open) -> anyhow::Result<()> {
-        match self.reopen(which).await {
-            Ok(new) => {
-                let old = std::mem::replace(&mut self.client, new);
-                exec::close(old).await;
-                exec::announce(&self.boot, &self.client, &mut self.printer)?;
-                self.busy = Busy::Idle;
-                self.greet()?;
-            }
-            Err(error) => {
-                self.printer.note(Ink::Red, &told(&error))?;
-                self.printer.flush()?;
-            }
-        }
-        Ok(())
-    }
-
-    async fn reopen(&mut self, which: Open) -> anyhow::Result<Client> {
-        let boot = Arc::new(self.boot.anew()?);
-        let told = &self.boot.loaded.notices;
-        let notices = boot.loaded.notices.iter();
-        for notice in notices.filter(|notice| !told.contains(notice)) {
-            self.printer.note(Ink::Yellow, &notice.to_string())?;
-        }
-        exec::warn_of_prompt(&boot, &which);
-        let hub = LocalHub::new(Arc::new(boot.options(true)?), boot.transport());
-        let client = hub.open(which).await?;
-        (self.boot, self.hub) = (boot, hub);
-        Ok(client)
-    }
-
     /// Ctrl-C ends what runs; a second does not wait for it; where nothing runs it leaves.
     async fn stop(&mut self, stop: Stop) -> anyhow::Result<Option<Over>> {
         match (stop, &self.shown.ask) {
+            (Stop::Terminate, _) if self.exchange.is_remote() => {
+                return Ok(Some(Over::Terminated));
+            }
             (Stop::Terminate, _) => {
                 self.send(Op::Interrupt).await?;
                 // Output that nobody takes any more must not keep us.
@@ -542,27 +520,36 @@ impl Talk {
         Ok(())
     }
 
+    /// Stops what runs, unless that is another process's.
+    async fn interrupt_own(&self) {
+        if !self.exchange.is_remote() {
+            // A session that is gone already has nothing to stop.
+            let _ = self.client.ops.send(Op::Interrupt).await;
+        }
+    }
+
     async fn leave(self, over: Over) -> anyhow::Result<u8> {
+        if self.busy != Busy::Idle {
+            self.interrupt_own().await;
+        }
         let Self {
             client,
             mut printer,
             boot,
             background,
             language,
-            busy,
+            exchange,
+            hub,
             ..
         } = self;
         let id = client.session_id.clone();
-        if busy != Busy::Idle {
-            // A session that is gone already has nothing to stop.
-            let _ = client.ops.send(Op::Interrupt).await;
-        }
         let ids = background.ids();
-        if !ids.is_empty() {
+        if !ids.is_empty() && !exchange.is_remote() {
             let text = language.fill(Word::LeftBehind, &[&ids.join(", ")]);
             printer.note(Ink::Yellow, &text)?;
         }
         exec::close_showing(client, &mut printer).await;
+        hub.close().await;
         if matches!(over, Over::Terminated) {
             return Ok(TERMINATED);
         }
@@ -583,6 +570,7 @@ fn speaks(event: &Event) -> bool {
             | Delta::Jobs { .. }
             | Delta::ToolStarted { .. }
             | Delta::Queue { .. }
+            | Delta::Clients(_)
             | Delta::AskClosed { .. }
             | Delta::Budget { .. },
         ) => false,
@@ -594,29 +582,4 @@ fn speaks(event: &Event) -> bool {
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
     let cause = error.downcast_ref::<io::Error>();
     cause.is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_that_are_commands() {
-        for (line, expect) in [
-            ("/help", Some("help")),
-            ("/git:commit a b", Some("git:commit a b")),
-            ("/etc/hosts what is it?", None),
-            ("/ what", None),
-            ("!ls &", Some("!ls &")),
-            ("!", None),
-            ("# note", Some("# note")),
-            ("#hash", None),
-            ("do it &", Some("bg do it")),
-            ("a & b", None),
-            (" &", None),
-            ("words", None),
-        ] {
-            assert_eq!(as_command(line).as_deref(), expect, "{line}");
-        }
-    }
 }

@@ -20,6 +20,7 @@ mod front;
 mod home;
 mod lenient;
 mod line;
+mod live;
 mod models;
 mod ops;
 mod pictures;

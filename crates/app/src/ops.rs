@@ -129,6 +129,7 @@ impl Talk {
                 return Ok(self.printer.flush()?);
             }
         };
+        let op = op.parsed();
         self.unheard += usize::from(matches!(op, Op::Prompt { .. }));
         if let Op::Answer { ask, .. } = &op {
             self.asks.retain(|known| known.ask != *ask);

@@ -295,6 +295,7 @@ impl<O: Write, E: Write> Printer<O, E> {
             | Delta::Budget { .. }
             | Delta::Jobs { .. }
             | Delta::Queue { .. }
+            | Delta::Clients(_)
             | Delta::AskClosed { .. }
             | Delta::Standing { .. } => {}
         }

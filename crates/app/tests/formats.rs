@@ -491,6 +491,20 @@ fn no_prompt_of_a_long_queue_is_lost() {
     assert_eq!(results, expect);
 }
 
+#[test]
+fn a_typed_text_is_a_command_or_a_prompt() {
+    let scene = Scene::new(Kind::Chat, [Step::answer().text("One.")]);
+    let mut running = driven(&scene);
+    running.write("{\"op\":\"say\",\"text\":\"/status\",\"id\":\"7\"}\n");
+    let told = running.wait_stdout("\"op\":\"7\"");
+    assert!(told.contains("\"type\":\"view\""), "{told}");
+    running.write("{\"op\":\"say\",\"text\":\"/etc/hosts what is it?\"}\n");
+    running.wait_stdout("One.");
+    running.close_stdin();
+    running.wait().ok();
+    assert_eq!(texts(&scene.log()), ["/etc/hosts what is it?", "One."]);
+}
+
 #[cfg(unix)]
 #[test]
 fn the_end_of_stdin_waits_for_tasks_in_the_background() {

@@ -1,13 +1,14 @@
 //! The side that shows the session: a `Client` like any other, whose events and ops go through the stream.
 
 use crate::frame::{
-    Attached, Fetch, FetchWhat, Fetched, FromClient, Hello, PROTOCOL, Refusal, Wanted, Welcome,
-    read_line, to_line,
+    Attached, Fetch, FetchWhat, Fetched, FromClient, Hello, LineReader, PROTOCOL, Refusal, Wanted,
+    Welcome, to_line,
 };
 use ostler_wire::{
-    Ask, BoxFuture, Client, Entry, EntrySource, Event, OpLine, OpSender, SentOp, Subscription,
+    Ask, BoxFuture, Client, ClientId, Clients, Delta, Entry, EntrySource, Event, OpLine, OpSender,
+    SentOp, Subscription,
 };
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,7 +16,7 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader, ReadHalf, 
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
 
-/// Events that may wait for the front end; then the stream is read no further.
+/// Events that may wait for the front end; from then on pieces of text are dropped.
 const EVENTS: usize = 1024;
 /// Ops and fetches that may wait for the stream.
 const FRAMES: usize = 64;
@@ -39,7 +40,7 @@ where
     S: AsyncRead + AsyncWrite + Send + 'static,
 {
     let (reader, mut writer) = tokio::io::split(stream);
-    let mut reader = BufReader::new(reader);
+    let mut reader = LineReader::new(BufReader::new(reader));
     let hello = Hello {
         attach: Wanted {
             protocol: PROTOCOL,
@@ -49,7 +50,7 @@ where
         },
     };
     writer.write_all(to_line(&hello)?.as_bytes()).await?;
-    let line = read_line(&mut reader).await?;
+    let line = reader.next().await?;
     let line = line
         .ok_or(io::ErrorKind::UnexpectedEof)
         .map_err(io::Error::from)?;
@@ -57,17 +58,19 @@ where
     let Attached {
         session,
         client,
-        snapshot,
+        mut snapshot,
+        after,
         ..
     } = match serde_json::from_str(&line).map_err(broken)? {
         Welcome::Attached(attached) => *attached,
         Welcome::Refused(refusal) => return Err(AttachError::Refused(refusal)),
     };
+    rank(&mut snapshot.clients, client);
     let fetches = Fetches::default();
     let (events, received) = mpsc::channel(EVENTS);
     let (frames, to_send) = mpsc::channel(FRAMES);
     let (ops, sent) = mpsc::channel(FRAMES);
-    let reading = tokio::spawn(read(reader, events, fetches.clone()));
+    let reading = tokio::spawn(read(reader, events, client, fetches.clone()));
     let writing = tokio::spawn(write(writer, sent, to_send));
     let ends = [reading.abort_handle(), writing.abort_handle()];
     let source = Arc::new(RemoteSource {
@@ -88,8 +91,14 @@ fn detach(tasks: &[AbortHandle]) {
     tasks.iter().for_each(AbortHandle::abort);
 }
 
-/// Where the answers to fetches go, by their ids.
-type Waiting = HashMap<u64, oneshot::Sender<Vec<Arc<Entry>>>>;
+/// The place of a client among those of the session.
+fn rank(clients: &mut Clients, client: ClientId) {
+    let older = clients.ids.iter().filter(|id| **id < client);
+    clients.rank = Some(older.count() as u64);
+}
+
+/// Where the answers to fetches go, by their ids, and the entries so far.
+type Waiting = HashMap<u64, (oneshot::Sender<Vec<Arc<Entry>>>, Vec<Arc<Entry>>)>;
 
 /// Answers to fetches that are under way.
 #[derive(Clone, Default)]
@@ -98,35 +107,81 @@ struct Fetches {
 }
 
 impl Fetches {
+    /// A part of an answer has come.
+    fn take(&self, fetched: &Fetched) {
+        let mut waiting = self.lock();
+        let Some((reply, mut entries)) = waiting.remove(&fetched.fetched) else {
+            return;
+        };
+        entries.extend(fetched.entries());
+        if fetched.more {
+            waiting.insert(fetched.fetched, (reply, entries));
+        } else {
+            // The one that wanted to know may have given up.
+            let _ = reply.send(entries);
+        }
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
+/// Reads on while the front end is busy, so that an answer to a fetch is not stuck behind events.
 async fn read<S: AsyncRead>(
-    mut reader: BufReader<ReadHalf<S>>,
+    mut reader: LineReader<BufReader<ReadHalf<S>>>,
     events: mpsc::Sender<Event>,
+    client: ClientId,
     fetches: Fetches,
 ) {
-    while let Ok(Some(line)) = read_line(&mut reader).await {
+    let mut waiting = VecDeque::new();
+    let mut is_open = true;
+    while is_open || !waiting.is_empty() {
+        let line = tokio::select! {
+            permit = events.reserve(), if !waiting.is_empty() => {
+                match (permit, waiting.pop_front()) {
+                    (Ok(permit), Some(event)) => permit.send(event),
+                    (Err(_), _) | (_, None) => break,
+                }
+                continue;
+            }
+            line = reader.next(), if is_open => line,
+        };
+        let Ok(Some(line)) = line else {
+            is_open = false;
+            fetches.lock().clear();
+            continue;
+        };
         if line.starts_with("{\"fetched\"") {
-            if let Ok(fetched) = serde_json::from_str::<Fetched>(&line)
-                && let Some(reply) = fetches.lock().remove(&fetched.fetched)
-            {
-                // The one that wanted to know may have given up.
-                let _ = reply.send(fetched.entries());
+            if let Ok(fetched) = serde_json::from_str::<Fetched>(&line) {
+                fetches.take(&fetched);
             }
             continue;
         }
         // A line of a newer version that this one does not know is left out, as in a log.
-        let Some(event) = Event::from_line(&line) else {
+        let Some(mut event) = Event::from_line(&line) else {
             continue;
         };
-        if events.send(event).await.is_err() {
-            break;
+        if let Event::Delta(Delta::Clients(clients)) = &mut event {
+            rank(clients, client);
+        }
+        if waiting.len() < EVENTS || !is_droppable(&event) {
+            waiting.push_back(event);
         }
     }
-    fetches.lock().clear();
+}
+
+/// An entry says it whole later.
+fn is_droppable(event: &Event) -> bool {
+    match event {
+        Event::Delta(
+            Delta::AssistantDelta { .. }
+            | Delta::ReasoningDelta { .. }
+            | Delta::ToolOutput { .. }
+            | Delta::Progress { .. },
+        ) => true,
+        Event::Delta(_) | Event::Entry(_) | Event::Ask(_) | Event::Reply(_) => false,
+    }
 }
 
 async fn write<S: AsyncWrite>(
@@ -159,7 +214,7 @@ impl RemoteSource {
     async fn fetch(&self, what: FetchWhat) -> Vec<Arc<Entry>> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let (reply, answer) = oneshot::channel();
-        self.fetches.lock().insert(id, reply);
+        self.fetches.lock().insert(id, (reply, Vec::new()));
         let fetch = Fetch { id, what };
         if self.frames.send(FromClient::Fetch { fetch }).await.is_err() {
             return Vec::new();

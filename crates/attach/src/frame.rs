@@ -7,10 +7,12 @@ use std::io;
 use std::sync::Arc;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _};
 
-/// Version of these frames. Another one is refused, with a word about it.
+/// Version of these frames.
 pub const PROTOCOL: u32 = 1;
 /// The longest line that is read: a message with pictures.
 const MAX_LINE: u64 = 64 * 1024 * 1024;
+/// Bytes of entries in one answer to a `Fetch`; further ones follow.
+const MAX_FETCHED: usize = 1024 * 1024;
 
 /// What a client says first.
 #[derive(Debug, Serialize, Deserialize)]
@@ -24,7 +26,7 @@ pub struct Wanted {
     /// Of the program, for messages.
     pub version: String,
     pub session: String,
-    /// The last entry that the client has.
+    /// The last entry that the client has. Without it the events begin where the running turn does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<u64>,
 }
@@ -42,14 +44,17 @@ pub struct Attached {
     pub session: String,
     pub client: ClientId,
     pub version: String,
+    /// The last entry before the first event.
+    #[serde(default)]
+    pub after: Option<u64>,
     pub snapshot: Snapshot,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum Refusal {
-    /// The owner speaks another version of the frames.
-    Protocol { protocol: u32, version: String },
+    /// The owner is another version of the program, or speaks another version of the frames.
+    Version { protocol: u32, version: String },
     /// No such session is open there.
     NoSession { message: String },
 }
@@ -83,15 +88,32 @@ pub enum FetchWhat {
 pub struct Fetched {
     pub fetched: u64,
     pub entries: Vec<String>,
+    /// Further entries follow.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub more: bool,
 }
 
 impl Fetched {
-    pub fn new(id: u64, entries: &[Arc<Entry>]) -> Self {
-        let lines = entries.iter().filter_map(|entry| entry.to_line().ok());
-        Self {
-            fetched: id,
-            entries: lines.collect(),
+    /// The frames that hold these entries; at least one.
+    pub fn split(id: u64, entries: &[Arc<Entry>]) -> Vec<Self> {
+        let mut frames = Vec::new();
+        let (mut lines, mut bytes) = (Vec::new(), 0);
+        for line in entries.iter().filter_map(|entry| entry.to_line().ok()) {
+            if bytes > 0 && bytes + line.len() > MAX_FETCHED {
+                frames.push(std::mem::take(&mut lines));
+                bytes = 0;
+            }
+            bytes += line.len();
+            lines.push(line);
         }
+        frames.push(lines);
+        let last = frames.len() - 1;
+        let frame = |(at, entries): (usize, Vec<String>)| Self {
+            fetched: id,
+            entries,
+            more: at < last,
+        };
+        frames.into_iter().enumerate().map(frame).collect()
     }
 
     pub fn entries(&self) -> Vec<Arc<Entry>> {
@@ -100,22 +122,37 @@ impl Fetched {
     }
 }
 
-/// The next line without its line break; `None` at the end.
-pub async fn read_line<R: AsyncBufRead + Unpin>(reader: &mut R) -> io::Result<Option<String>> {
-    let mut line = Vec::new();
-    let read = reader.take(MAX_LINE).read_until(b'\n', &mut line).await?;
-    if read == 0 {
-        return Ok(None);
+/// Reads lines. Nothing is lost when a read is given up half-way.
+pub struct LineReader<R> {
+    reader: R,
+    line: Vec<u8>,
+}
+
+impl<R: AsyncBufRead + Unpin> LineReader<R> {
+    pub fn new(reader: R) -> Self {
+        Self {
+            reader,
+            line: Vec::new(),
+        }
     }
-    if line.pop_if(|byte| *byte == b'\n').is_none() {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidData,
-            "a line without end",
-        ));
+
+    /// The next line without its line break; `None` at the end.
+    pub async fn next(&mut self) -> io::Result<Option<String>> {
+        let broken = |why: &'static str| io::Error::new(io::ErrorKind::InvalidData, why);
+        let room = MAX_LINE.saturating_sub(self.line.len() as u64);
+        let mut limited = (&mut self.reader).take(room);
+        limited.read_until(b'\n', &mut self.line).await?;
+        if self.line.is_empty() {
+            return Ok(None);
+        }
+        let mut line = std::mem::take(&mut self.line);
+        if line.pop_if(|byte| *byte == b'\n').is_none() {
+            return Err(broken("a line without end"));
+        }
+        let line = String::from_utf8(line);
+        line.map(Some)
+            .map_err(|_| broken("a line that is not UTF-8"))
     }
-    String::from_utf8(line)
-        .map(Some)
-        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "a line that is not UTF-8"))
 }
 
 /// A frame as a line. What cannot be written as JSON does not exist among our frames.

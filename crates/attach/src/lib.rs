@@ -1,10 +1,13 @@
 //! A client of a session that runs in another process, over any stream of bytes: `serve` is the side of the process that
-//! owns the session, `attach` the side of the one that shows it. How the stream comes about is up to the caller.
+//! owns the session, `attach` the side of the one that shows it, `follow` keeps a client going when the owner changes. How
+//! the stream comes about is up to the caller.
 
 mod client;
+mod follow;
 mod frame;
 mod owner;
 
 pub use client::{AttachError, attach};
+pub use follow::{Lost, Reopen, follow};
 pub use frame::{PROTOCOL, Refusal};
 pub use owner::{Attach, serve};

@@ -1,7 +1,7 @@
 //! The side that owns the session: one connection is one client.
 
 use crate::frame::{
-    Attached, Fetch, FetchWhat, Fetched, FromClient, Hello, PROTOCOL, Refusal, Welcome, read_line,
+    Attached, Fetch, FetchWhat, Fetched, FromClient, Hello, LineReader, PROTOCOL, Refusal, Welcome,
     to_line,
 };
 use ostler_wire::{BoxFuture, Client, Event, HubError, Op};
@@ -25,21 +25,25 @@ where
     S: AsyncRead + AsyncWrite,
 {
     let (reader, mut writer) = tokio::io::split(stream);
-    let mut reader = BufReader::new(reader);
-    let Some(line) = read_line(&mut reader).await? else {
+    let mut reader = LineReader::new(BufReader::new(reader));
+    let Some(line) = reader.next().await? else {
         return Ok(());
     };
-    let Ok(Hello { attach: wanted }) = serde_json::from_str::<Hello>(&line) else {
+    if !line.starts_with("{\"attach\"") {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "no greeting"));
-    };
-    if wanted.protocol != PROTOCOL {
-        let refusal = Refusal::Protocol {
+    }
+    // A greeting that cannot be read is one of another version.
+    let wanted = serde_json::from_str::<Hello>(&line).ok();
+    let is_ours =
+        |hello: &Hello| hello.attach.protocol == PROTOCOL && hello.attach.version == version;
+    let Some(Hello { attach: wanted }) = wanted.filter(is_ours) else {
+        let refusal = Refusal::Version {
             protocol: PROTOCOL,
             version: version.to_owned(),
         };
         let line = to_line(&Welcome::Refused(refusal))?;
         return writer.write_all(line.as_bytes()).await;
-    }
+    };
     let mut client = match sessions.attach(wanted.session, wanted.after).await {
         Ok(client) => client,
         Err(error) => {
@@ -54,6 +58,7 @@ where
         session: client.session_id.clone(),
         client: client.ops.client(),
         version: version.to_owned(),
+        after: client.events.last(),
         snapshot: std::mem::take(&mut client.snapshot),
     }));
     writer.write_all(to_line(&welcome)?.as_bytes()).await?;
@@ -65,7 +70,7 @@ where
                 };
                 send_events(&mut writer, &mut client, event, &sessions.now()).await?;
             }
-            line = read_line(&mut reader) => {
+            line = reader.next() => {
                 let Some(line) = line? else {
                     return Ok(());
                 };
@@ -83,8 +88,9 @@ where
                         }
                     }
                     FromClient::Fetch { fetch } => {
-                        let fetched = answer(&client, fetch).await;
-                        writer.write_all(to_line(&fetched)?.as_bytes()).await?;
+                        for fetched in answer(&client, fetch).await {
+                            writer.write_all(to_line(&fetched)?.as_bytes()).await?;
+                        }
                     }
                 }
             }
@@ -115,10 +121,10 @@ async fn send_events(
     writer.write_all(lines.as_bytes()).await
 }
 
-async fn answer(client: &Client, fetch: Fetch) -> Fetched {
+async fn answer(client: &Client, fetch: Fetch) -> Vec<Fetched> {
     let entries = match fetch.what {
         FetchWhat::Branch => client.events.source().branch().await,
         FetchWhat::After(last) => client.events.source().entries_after(last).await,
     };
-    Fetched::new(fetch.id, &entries)
+    Fetched::split(fetch.id, &entries)
 }

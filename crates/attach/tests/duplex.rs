@@ -209,13 +209,7 @@ async fn what_cannot_be_attached_to_is_refused_in_words() {
 #[tokio::test]
 async fn nonsense_ends_the_connection_and_nothing_else() {
     let (session, mut received) = FakeSession::new();
-    for line in [
-        "",
-        "{}",
-        "[1]",
-        "GET / HTTP/1.1",
-        "{\"attach\":{\"protocol\":1}}",
-    ] {
+    for line in ["", "{}", "[1]", "GET / HTTP/1.1"] {
         let (mut ours, theirs) = tokio::io::duplex(4096);
         let owner = session.clone();
         let served = tokio::spawn(async move { serve(theirs, VERSION, &owner).await });
@@ -225,4 +219,25 @@ async fn nonsense_ends_the_connection_and_nothing_else() {
         assert!(served.await.unwrap().is_err(), "{line}");
     }
     assert!(received.try_recv().is_err());
+}
+
+#[tokio::test]
+async fn a_greeting_of_another_version_is_told_which_one_answers() {
+    let (session, _received) = FakeSession::new();
+    for line in [
+        "{\"attach\":{\"protocol\":1}}",
+        "{\"attach\":{\"protocol\":99,\"version\":\"1.2.3\",\"session\":\"0123\"}}",
+        "{\"attach\":{\"protocol\":1,\"version\":\"9.9.9\",\"session\":\"0123\"}}",
+    ] {
+        let (mut ours, theirs) = tokio::io::duplex(4096);
+        let owner = session.clone();
+        let served = tokio::spawn(async move { serve(theirs, VERSION, &owner).await });
+        ours.write_all(format!("{line}\n").as_bytes())
+            .await
+            .unwrap();
+        served.await.unwrap().unwrap();
+        let mut told = String::new();
+        ours.read_to_string(&mut told).await.unwrap();
+        assert!(told.contains("\"version\":\"1.2.3\""), "{line}: {told}");
+    }
 }

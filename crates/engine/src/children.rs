@@ -309,9 +309,12 @@ impl Children {
             session,
             command: match &first {
                 Op::Command { line } => Some(line.clone()),
-                Op::Prompt { .. } | Op::Answer { .. } | Op::Interrupt | Op::Close | Op::Finish => {
-                    None
-                }
+                Op::Say { .. }
+                | Op::Prompt { .. }
+                | Op::Answer { .. }
+                | Op::Interrupt
+                | Op::Close
+                | Op::Finish => None,
             },
             since: Instant::now(),
             language: self.language,

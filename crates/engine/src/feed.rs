@@ -3,7 +3,7 @@
 
 use crate::redact::{Redactor, Stream};
 use ostler_wire::{
-    Ask, ClientId, Delta, Entry, Event, Posted, Replies, Reply, ReplyTo, Snapshot, View,
+    Ask, ClientId, Clients, Delta, Entry, Event, Posted, Replies, Reply, ReplyTo, Snapshot, View,
 };
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -44,6 +44,10 @@ struct Registered {
     clients: BTreeMap<ClientId, Replies>,
     last: u64,
     count: watch::Sender<usize>,
+    /// The last entry that clients were shown or could read.
+    head: watch::Sender<Option<u64>>,
+    /// To tell clients when one of them leaves.
+    ring: Option<broadcast::WeakSender<Posted>>,
 }
 
 /// A client that was just attached: everything after `snapshot` comes through `live`.
@@ -52,6 +56,25 @@ pub struct Attachment {
     pub replies: Replies,
     pub live: broadcast::Receiver<Posted>,
     pub snapshot: Snapshot,
+    /// The last entry before `live`.
+    pub head: Option<u64>,
+}
+
+impl Registered {
+    /// Clients have come or gone.
+    fn update_clients(&mut self) {
+        self.count.send_replace(self.clients.len());
+        let ids = self.clients.keys().copied().collect();
+        self.snapshot.clients = Clients { ids, rank: None };
+        if let Some(ring) = self.ring.as_ref().and_then(broadcast::WeakSender::upgrade) {
+            let delta = Delta::Clients(self.snapshot.clients.clone());
+            // No client at all is not a fault.
+            let _ = ring.send(Posted {
+                to: None,
+                event: Event::Delta(delta),
+            });
+        }
+    }
 }
 
 impl ClientRegister {
@@ -62,8 +85,12 @@ impl ClientRegister {
     pub fn detach(&self, client: ClientId) {
         let mut registered = self.lock();
         registered.clients.remove(&client);
-        let count = registered.clients.len();
-        registered.count.send_replace(count);
+        registered.update_clients();
+    }
+
+    /// The last entry, whenever that changes.
+    pub fn head(&self) -> watch::Receiver<Option<u64>> {
+        self.lock().head.subscribe()
     }
 
     /// How many clients there are, whenever that changes.
@@ -112,15 +139,22 @@ impl Feed {
         registered.last += 1;
         let client = ClientId(registered.last);
         let replies = Replies::default();
+        registered.ring.get_or_insert_with(|| self.ring.downgrade());
         registered.clients.insert(client, replies.clone());
-        let count = registered.clients.len();
-        registered.count.send_replace(count);
+        registered.update_clients();
+        let head = *registered.head.borrow();
         Attachment {
             client,
             replies,
             live: self.ring.subscribe(),
             snapshot: registered.snapshot.clone(),
+            head,
         }
+    }
+
+    /// The log has entries already.
+    pub fn begin_after(&self, head: Option<u64>) {
+        self.register.lock().head.send_replace(head);
     }
 
     /// How things stand, for clients that attach from now on.
@@ -157,6 +191,7 @@ impl Feed {
             | Delta::Budget { .. }
             | Delta::Standing { .. }
             | Delta::AskClosed { .. }
+            | Delta::Clients(_)
             | Delta::Jobs { .. } => {}
         }
         self.send(Event::Delta(delta));
@@ -222,6 +257,9 @@ impl Feed {
     fn send(&self, event: Event) {
         let mut registered = self.register.lock();
         registered.snapshot.follow(&event);
+        if let Event::Entry(entry) = &event {
+            registered.head.send_replace(Some(entry.entry));
+        }
         // No subscriber is not a fault: entries are on disk, deltas may be dropped, asks are sent again on attach.
         let _ = self.ring.send(Posted { to: None, event });
     }

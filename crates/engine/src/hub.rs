@@ -1,5 +1,9 @@
 //! Opens sessions: new, resumed or forked. It puts the parts together; the session then runs as its own task.
 
+mod open;
+
+pub use open::OpenError;
+
 use crate::artifacts::Artifacts;
 use crate::aside::Asides;
 use crate::backlog::Backlog;
@@ -177,9 +181,9 @@ impl LocalHub {
         }
     }
 
-    fn past(&self, which: Open) -> Result<Past, HubError> {
+    fn past(&self, which: Open) -> Result<Past, OpenError> {
         let store = self.store();
-        let say = |e: crate::log::LogError| HubError(e.say(self.options.language));
+        let say = |e: crate::log::LogError| OpenError::of(e, self.options.language);
         let mut tip = None;
         let (path, copy) = match which {
             Open::New => return Ok(self.fresh(None, Vec::new())),
@@ -212,9 +216,9 @@ impl LocalHub {
         Ok(past)
     }
 
-    fn resume(&self, path: &std::path::Path) -> Result<Past, HubError> {
+    fn resume(&self, path: &std::path::Path) -> Result<Past, OpenError> {
         let language = self.options.language;
-        let (log, entries, damage) = Log::open(path).map_err(|e| HubError(e.say(language)))?;
+        let (log, entries, damage) = Log::open(path).map_err(|e| OpenError::of(e, language))?;
         let moved = moved(&entries, &self.options.root, language);
         Ok(Past {
             log: log.redacting(self.options.redactor.clone()),
@@ -372,8 +376,7 @@ pub(crate) struct Parts {
 }
 
 impl LocalHub {
-    fn new_session(&self, which: Open, failed: Vec<String>) -> Result<Client, HubError> {
-        let past = self.past(which)?;
+    fn new_session(&self, past: Past, failed: Vec<String>) -> Result<Client, HubError> {
         let mut notes = past.notices.clone();
         notes.extend(failed);
         let (offer, left_out) = Offer::load(&self.options);
@@ -430,6 +433,7 @@ impl LocalHub {
             snapshot.window = window;
             snapshot.commands = commands;
         });
+        feed.begin_after(desk.log.head());
         let live = LiveSession {
             id: past.id.clone(),
             ops,
@@ -546,12 +550,7 @@ fn take_in(desk: &mut Desk, entries: &[Entry], mode: Option<Mode>) {
 
 impl Hub for LocalHub {
     async fn open(&self, which: Open) -> Result<Client, HubError> {
-        if self.options.recall && self.memory.is_there() {
-            let memory = self.memory.clone();
-            drop(tokio::task::spawn_blocking(move || memory.warm()));
-        }
-        let failed = self.call_servers().await?;
-        self.new_session(which, failed)
+        Ok(self.try_open(which).await?)
     }
 
     async fn attach(&self, id: &str, after: Option<u64>) -> Result<Client, HubError> {

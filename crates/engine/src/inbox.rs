@@ -510,9 +510,14 @@ impl Inbox {
     }
 
     fn take(&mut self, sent: SentOp) {
-        let SentOp { reply_to, op } = sent;
-        match op {
-            Op::Prompt {
+        let reply_to = sent.reply_to;
+        match sent.op.parsed() {
+            Op::Say {
+                text,
+                delivery,
+                images,
+            }
+            | Op::Prompt {
                 text,
                 delivery,
                 images,
@@ -532,10 +537,9 @@ impl Inbox {
             } => self.take_answer(&reply_to, ask, Answer { choice, reason }),
             Op::Interrupt => {
                 // Asked a second time, it is not waited for any longer.
-                let patience = if self.turn.is_cancelled() {
-                    Duration::ZERO
-                } else {
-                    GRACE
+                let patience = match self.turn.is_cancelled() {
+                    true => Duration::ZERO,
+                    false => GRACE,
                 };
                 self.overdue = Some(Instant::now() + patience);
                 self.turn.cancel();

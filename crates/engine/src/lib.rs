@@ -67,6 +67,7 @@ pub use ostler_store::{
 use ostler_wire::hex;
 
 pub use extra::{Extra, Tell};
-pub use hub::{LocalHub, Options};
+pub use hub::{LocalHub, OpenError, Options};
 pub use interfaces::{Keep, Models, RuleNews, RuleStore, RuleWatch};
+pub use live::LiveSessions;
 pub use templates::Shelf;

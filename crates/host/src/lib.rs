@@ -21,6 +21,7 @@ pub mod raw;
 pub mod sandbox;
 mod scratch;
 pub mod signals;
+pub mod socket;
 pub mod watchdog;
 
 pub use account::account_home;

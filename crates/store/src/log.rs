@@ -293,6 +293,15 @@ impl Source {
     }
 }
 
+/// Whether a log could be opened for appending now.
+pub fn check_free(path: &Path) -> Result<(), LogError> {
+    // A log that cannot be opened is explained by `Log::open`.
+    match OpenOptions::new().append(true).open(path) {
+        Ok(file) => lock(&file, path),
+        Err(_) => Ok(()),
+    }
+}
+
 /// Reads a log that nobody has to own: lists, exports, searches.
 pub fn read(path: &Path) -> Result<(Vec<Entry>, Damage), LogError> {
     let bytes = std::fs::read(path).map_err(|e| fault(path, Word::LogNotRead, e))?;

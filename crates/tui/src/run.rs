@@ -111,6 +111,7 @@ fn status(client: &Client) -> Status {
     status.model.clone_from(&client.snapshot.model);
     status.mode = Some(client.snapshot.mode.clone());
     status.window = client.snapshot.window;
+    status.clients.clone_from(&client.snapshot.clients);
     status
 }
 

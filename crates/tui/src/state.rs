@@ -460,6 +460,10 @@ impl State {
                 self.transcript.event(event, now);
                 self.turn_ended(now);
             }
+            Event::Delta(Delta::Clients(clients)) => {
+                self.status.clients.clone_from(clients);
+                self.unwarn();
+            }
             Event::Delta(Delta::Budget { percent }) => self.status.budget = Some(*percent),
             Event::Delta(Delta::Standing { mode }) => self.status.mode = Some(mode.clone()),
             Event::Delta(Delta::Progress { id, text, .. }) if id.is_empty() => {

@@ -4,7 +4,7 @@ use crate::canvas::Canvas;
 use crate::line::{Line, Span};
 use crate::theme::Role;
 use crate::{say, text};
-use ostler_wire::{Goal, GoalState, Mode, Usage, Word};
+use ostler_wire::{Clients, Goal, GoalState, Mode, Usage, Word};
 
 /// Shares above which the number stands out.
 const FULL: u64 = 80;
@@ -28,6 +28,8 @@ pub struct Status {
     cost: Option<f64>,
     /// Commands that go on in the background.
     pub jobs: Vec<String>,
+    /// The terminals that show the session.
+    pub clients: Clients,
 }
 
 impl Status {
@@ -119,6 +121,15 @@ impl Status {
             let text = canvas.fill(Word::Jobs, &[&self.jobs.len().to_string()]);
             parts.push(("jobs", canvas.span(text, Role::Accent)));
         }
+        let clients = self.clients.ids.len();
+        if self.clients.is_remote() || clients > 1 {
+            let word = match self.clients.is_remote() {
+                true => Word::StatusAttached,
+                false => Word::StatusShared,
+            };
+            let text = canvas.fill(word, &[&clients.to_string()]);
+            parts.push(("clients", canvas.span(text, Role::Accent)));
+        }
         let branch = self.branch.iter().map(|b| canvas.span(b, Role::Status));
         parts.extend(branch.map(|span| ("branch", span)));
         parts
@@ -126,8 +137,9 @@ impl Status {
 }
 
 /// Names that a form can have.
-pub const NAMES: [&str; 10] = [
-    "model", "mode", "posture", "host", "context", "cached", "cost", "budget", "jobs", "branch",
+pub const NAMES: [&str; 11] = [
+    "model", "mode", "posture", "host", "context", "cached", "cost", "budget", "jobs", "clients",
+    "branch",
 ];
 
 /// How far a goal is.
@@ -181,6 +193,7 @@ fn short(model: &str) -> &str {
 mod tests {
     use super::*;
     use crate::theme::Theme;
+    use ostler_wire::ClientId;
 
     #[test]
     fn says_what_is_known() {
@@ -215,6 +228,11 @@ mod tests {
             "wise-2 · plan · yolo · 50% context · 50% cached · $0.250 · 25% budget · main"
         );
         assert!(status.line(&canvas(40), None).width() <= 40);
+        status.clients.ids = vec![ClientId(1), ClientId(2)];
+        let shown = |status: &Status| status.line(&canvas(80), Some("{clients}")).text();
+        assert_eq!(shown(&status), "2 terminals");
+        status.clients.rank = Some(1);
+        assert_eq!(shown(&status), "attached · 2 terminals");
         for (form, expect) in [
             ("{model} on {branch}", "wise-2 on main"),
             ("{cost}{jobs}|{nonsense} {", "$0.250|{nonsense} {"),

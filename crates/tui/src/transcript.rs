@@ -226,6 +226,7 @@ impl Transcript {
             Delta::Announcement { .. }
             | Delta::AskClosed { .. }
             | Delta::Queue { .. }
+            | Delta::Clients(_)
             | Delta::Tasks { .. }
             | Delta::Budget { .. }
             | Delta::Jobs { .. }

@@ -78,6 +78,8 @@ pub enum Delta {
     Announcement {
         view: View,
     },
+    /// The clients of the session, whenever one attaches or leaves.
+    Clients(Clients),
     /// The prompts that wait for the running turn, all of them, whenever that changes.
     Queue {
         prompts: Vec<QueuedPrompt>,
@@ -90,6 +92,24 @@ pub enum Delta {
     Jobs {
         running: Vec<String>,
     },
+}
+
+/// The clients of a session, as one of them is told.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Clients {
+    /// In the order in which they attached.
+    pub ids: Vec<crate::ClientId>,
+    /// For a client in another process than the session's: how many such clients are older. The oldest takes the session
+    /// over when its process ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rank: Option<u64>,
+}
+
+impl Clients {
+    /// The client is in another process than the session.
+    pub fn is_remote(&self) -> bool {
+        self.rank.is_some()
+    }
 }
 
 /// A prompt that waits.

@@ -29,10 +29,10 @@ pub use entry::{
     ErrorEntry, ForkedFrom, Goal, GoalState, Interrupted, Meta, Mode, Notice, Outcome, Rewind,
     Rewound, Saved, Settings, Todo, TodoItem, TodoState, ToolResult, ToolUse, TurnEnd, Usage, When,
 };
-pub use event::{Delta, Doing, Event, QueuedPrompt, Reply, Task};
+pub use event::{Clients, Delta, Doing, Event, QueuedPrompt, Reply, Task};
 pub use json::Json;
 pub use message::{Image, Message, Origin, Part, Replay, Role, Stop};
-pub use op::{ClientId, Delivery, Op, OpLine, ReplyTo, SentOp};
+pub use op::{ClientId, Delivery, Op, OpLine, ReplyTo, SentOp, command_of};
 pub use secret::{REDACTED, Secret};
 pub use snapshot::{RetryWait, RunningCall, Snapshot};
 pub use subscription::{BoxFuture, EntrySource, Posted, Replies, Subscription};

@@ -47,6 +47,14 @@ pub enum Delivery {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case")]
 pub enum Op {
+    /// What a person typed, as it stands: a prompt, or a line with a meaning of its own (`command_of`).
+    Say {
+        text: String,
+        #[serde(default)]
+        delivery: Delivery,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        images: Vec<Image>,
+    },
     Prompt {
         text: String,
         #[serde(default)]
@@ -68,4 +76,89 @@ pub enum Op {
     Close,
     /// Nothing comes any more: ends the session once all that was asked for is done, in the background, too.
     Finish,
+}
+
+impl Op {
+    /// A typed text as the prompt or command that it is; any other op as it is.
+    pub fn parsed(self) -> Self {
+        match self {
+            Self::Say {
+                text,
+                delivery,
+                images,
+            } => match command_of(&text).filter(|_| images.is_empty()) {
+                Some(line) => Self::Command { line },
+                None => Self::Prompt {
+                    text,
+                    delivery,
+                    images,
+                },
+            },
+            Self::Prompt { .. }
+            | Self::Answer { .. }
+            | Self::Interrupt
+            | Self::Command { .. }
+            | Self::Close
+            | Self::Finish => self,
+        }
+    }
+}
+
+/// The command that a typed text is, without its slash: `/name …`, `!command`, `# note`, or a prompt for the background that
+/// ends in ` &`. A path at the start of a sentence is no command.
+pub fn command_of(text: &str) -> Option<String> {
+    let text = text.trim_end();
+    if let Some(line) = text.strip_prefix('/') {
+        let name = line.split_whitespace().next()?;
+        let is_name = line.starts_with(name) && !name.contains('/');
+        return is_name.then(|| line.to_owned());
+    }
+    let is_shell = text.starts_with('!') && text.len() > 1;
+    let is_note = text.starts_with("# ") && !text.contains('\n');
+    if is_shell || is_note {
+        return Some(text.to_owned());
+    }
+    let prompt = text.strip_suffix(" &")?.trim();
+    (!prompt.is_empty()).then(|| format!("bg {prompt}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn typed_texts_that_are_commands() {
+        for (text, expect) in [
+            ("/help", Some("help")),
+            ("/help \n", Some("help")),
+            ("/git:commit a b", Some("git:commit a b")),
+            ("/etc/hosts what is it?", None),
+            ("/ what", None),
+            ("!ls &", Some("!ls &")),
+            ("!", None),
+            ("# note", Some("# note")),
+            ("# a heading\nand text", None),
+            ("#hash", None),
+            ("do it &", Some("bg do it")),
+            ("a & b", None),
+            (" &", None),
+            ("words", None),
+        ] {
+            assert_eq!(command_of(text).as_deref(), expect, "{text}");
+            let said = Op::Say {
+                text: text.into(),
+                delivery: Delivery::Steer,
+                images: Vec::new(),
+            };
+            let meant = match expect {
+                Some(line) => Op::Command { line: line.into() },
+                None => Op::Prompt {
+                    text: text.into(),
+                    delivery: Delivery::Steer,
+                    images: Vec::new(),
+                },
+            };
+            assert_eq!(said.parsed(), meant);
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! How a session stands: what a client that attaches in the middle needs to draw what the others see.
 
-use crate::{Ask, CommandInfo, Delta, Entry, Mode, QueuedPrompt, Role, Task};
+use crate::{Ask, Clients, CommandInfo, Delta, Entry, Mode, QueuedPrompt, Role, Task};
 use crate::{Body, Event};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -34,6 +34,11 @@ pub struct Snapshot {
     pub queue: Vec<QueuedPrompt>,
     /// A turn is under way.
     pub working: bool,
+    /// The entry that began the last turn.
+    #[serde(default)]
+    pub turn: Option<u64>,
+    #[serde(default)]
+    pub clients: Clients,
 }
 
 /// A call that runs, with the end of what it has shown.
@@ -72,6 +77,10 @@ impl Snapshot {
                 if message.role == Role::Assistant {
                     self.forget_partial();
                 } else if message.role == Role::User {
+                    // A prompt that steers belongs to the turn that runs.
+                    if !self.working {
+                        self.turn = Some(entry.entry);
+                    }
                     self.working = true;
                 }
             }
@@ -147,11 +156,46 @@ impl Snapshot {
             Delta::Standing { mode } => self.mode.clone_from(mode),
             Delta::Budget { percent } => self.budget = Some(*percent),
             Delta::AskClosed { ask, .. } => self.asks.retain(|known| known.ask != *ask),
+            Delta::Clients(clients) => self.clients.clone_from(clients),
             Delta::Queue { prompts } => self.queue.clone_from(prompts),
             Delta::Tasks { tasks } => self.tasks.clone_from(tasks),
             Delta::Jobs { running } => self.jobs.clone_from(running),
             Delta::Progress { .. } | Delta::Announcement { .. } => {}
         }
+    }
+
+    /// What a client that has all entries up to the snapshot has to be told to stand where the others do. Asks are sent
+    /// separately.
+    pub fn to_deltas(&self) -> Vec<Delta> {
+        let mut deltas = Vec::new();
+        let texts = [&self.reasoning, &self.answer].map(|text| Some(text.clone()));
+        let [reasoning, answer] = texts.map(|text| text.filter(|text| !text.is_empty()));
+        deltas.extend(reasoning.map(|text| Delta::ReasoningDelta { text }));
+        deltas.extend(answer.map(|text| Delta::AssistantDelta { text }));
+        for call in &self.running {
+            let (id, name) = (call.id.clone(), call.name.clone());
+            deltas.push(Delta::ToolStarted {
+                id: id.clone(),
+                name: name.clone(),
+            });
+            if !call.tail.is_empty() {
+                let chunk = call.tail.clone();
+                deltas.push(Delta::ToolOutput { id, name, chunk });
+            }
+        }
+        deltas.extend(self.retry.as_ref().map(|retry| Delta::Retry {
+            after_ms: retry.after_ms,
+            attempt: retry.attempt,
+            reason: retry.reason.clone(),
+        }));
+        let (tasks, running) = (self.tasks.clone(), self.jobs.clone());
+        let prompts = self.queue.clone();
+        deltas.extend((!tasks.is_empty()).then_some(Delta::Tasks { tasks }));
+        deltas.extend((!running.is_empty()).then_some(Delta::Jobs { running }));
+        deltas.extend((!prompts.is_empty()).then_some(Delta::Queue { prompts }));
+        deltas.extend(self.budget.map(|percent| Delta::Budget { percent }));
+        deltas.push(Delta::Clients(self.clients.clone()));
+        deltas
     }
 
     fn forget_partial(&mut self) {

@@ -87,6 +87,15 @@ pub struct Subscription {
     asked: VecDeque<String>,
     /// Some events of the ring were missed; the source has them.
     behind: bool,
+    /// Where a client that attached in the middle begins.
+    beginning: Option<Beginning>,
+}
+
+/// How a session stood when a client attached, before the first event of the ring.
+struct Beginning {
+    /// The last entry.
+    head: Option<u64>,
+    deltas: Vec<Delta>,
 }
 
 enum Feed {
@@ -101,8 +110,7 @@ enum Feed {
 }
 
 impl Subscription {
-    /// Continues after `last`; `live` must have been subscribed before this call. `true` for `behind` repeats what lies
-    /// after `last` in the log already.
+    /// Continues after `last`; `live` must have been subscribed before this call.
     pub fn of_ring(
         last: Option<u64>,
         live: broadcast::Receiver<Posted>,
@@ -120,6 +128,7 @@ impl Subscription {
             last,
             asked: VecDeque::new(),
             behind: false,
+            beginning: None,
         }
     }
 
@@ -127,6 +136,18 @@ impl Subscription {
     pub fn catching_up(mut self) -> Self {
         self.behind = true;
         self
+    }
+
+    /// The same for a client that attaches in the middle: the entries up to `head` come first, then these deltas, then what
+    /// the ring has carried since.
+    pub fn beginning_with(mut self, head: Option<u64>, deltas: Vec<Delta>) -> Self {
+        self.beginning = Some(Beginning { head, deltas });
+        self.catching_up()
+    }
+
+    /// The last entry that was handed out or was known from the start.
+    pub fn last(&self) -> Option<u64> {
+        self.last
     }
 
     /// Events that come through a pipe, in order and without gaps.
@@ -142,6 +163,7 @@ impl Subscription {
             last,
             asked: VecDeque::new(),
             behind: false,
+            beginning: None,
         }
     }
 
@@ -261,10 +283,20 @@ impl Subscription {
     }
 
     async fn catch_up(&mut self) {
-        self.behind = false;
         let missed = self.source.entries_after(self.last).await;
-        self.backlog.extend(missed.into_iter().map(Event::Entry));
         let open = self.source.pending_asks().await;
+        // Nothing is waited for from here on: a caller that gives up in between loses no event.
+        self.behind = false;
+        let beginning = self.beginning.take();
+        let is_due = |entry: &Arc<Entry>| match &beginning {
+            // What was appended later follows the deltas, and the ring has it.
+            Some(beginning) => beginning.head.is_some_and(|head| entry.entry <= head),
+            None => true,
+        };
+        let missed = missed.into_iter().filter(is_due);
+        self.backlog.extend(missed.map(Event::Entry));
+        let deltas = beginning.into_iter().flat_map(|b| b.deltas);
+        self.backlog.extend(deltas.map(Event::Delta));
         let closed = self
             .asked
             .iter()

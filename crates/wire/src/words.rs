@@ -625,6 +625,15 @@ words! {
     EndEmpty: "The model answered with nothing, twice. Try again, or use another model.", "模型两次给出空回答。请重试，或换用其他模型。";
     EndRepeats: "Stopped: the model kept making the same {} call with the same result.", "已停止：模型反复进行同样的 {} 调用，结果相同。";
     AskClosed: "That question waits no longer: it was answered or withdrawn.", "该问题已不再等待：已有人回答或已撤回。";
+    OwnerSilent: "Session {} is open in another process, which does not answer. Close it there, or continue on a copy with `--fork {}`.", "会话 {} 在另一个进程中打开，但该进程没有应答。请在那里关闭，或用 `--fork {}` 在副本中继续。";
+    OwnerVersion: "Session {} is open in another version of Ostler ({}; this is {}), so this terminal cannot join it. Close it there, or continue on a copy with `--fork {}`.", "会话 {} 在另一个版本的 Ostler（{}；本机为 {}）中打开，此终端无法加入。请在那里关闭，或用 `--fork {}` 在副本中继续。";
+    OwnerGone: "The process that ran the session is gone, and it could not be continued here: {}", "运行该会话的进程已退出，无法在此继续：{}";
+    TookOver: "The other terminal is gone; this one runs the session now.", "另一终端已退出；现在由此终端运行该会话。";
+    OwnerChanged: "The session is run by another terminal now.", "该会话现由另一终端运行。";
+    Joined: "This session runs in another terminal; this one shows it and can answer. Leaving does not end it.", "此会话在另一终端中运行；此终端可查看并回答。退出不会结束会话。";
+    AnsweredElsewhere: "answered in another terminal", "已在另一终端回答";
+    StatusAttached: "attached · {} terminals", "已加入 · {} 个终端";
+    StatusShared: "{} terminals", "{} 个终端";
     NotLive: "No session {} is open in this process.", "此进程中没有打开的会话 {}。";
     PromptsFull: "{} prompts are waiting already; this one was dropped. Send it again later.", "已有 {} 条提示在等待；此条未接收。请稍后再发。";
     CommandsFull: "{} commands are waiting already; this one was dropped. Send it again later.", "已有 {} 条命令在等待；此条未接收。请稍后再发。";

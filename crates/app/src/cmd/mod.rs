@@ -26,6 +26,6 @@ mod local;
 mod plan;
 mod probe;
 mod text;
-mod transcript;
+pub mod transcript;
 
 pub use text::{one_line, redactor, say};

@@ -27,13 +27,14 @@ const LOCAL: &str = "projects";
 /// Hex digits of a project's path that no other path can be made to have.
 const LOCAL_DIGEST: usize = 32;
 /// In Ostler's home, what only Ostler and the person change.
-const RESERVED: [&str; 12] = [
+const RESERVED: [&str; 13] = [
     "archive",
     "cache",
     "checkpoints",
     "config.toml",
     "holds",
     "ledger.jsonl",
+    "live",
     "mcp.json",
     "memory",
     "prefixes",

@@ -2,10 +2,10 @@
 //! typed before it is no answer; a script's next line is the answer.
 
 use super::typed::Said;
-use super::{Shown, Talk, as_command};
+use super::{Shown, Talk};
 use crate::asking::{self, Question};
 use ostler_host::keyboard::KeyByKey;
-use ostler_wire::{Ask, Op};
+use ostler_wire::{Ask, Op, command_of};
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Instant;
@@ -67,7 +67,7 @@ impl Talk {
             Said::Over => String::new(),
         };
         if is_command(line.trim())
-            && let Some(line) = as_command(line.trim())
+            && let Some(line) = command_of(line.trim())
         {
             return self.send(Op::Command { line }).await;
         }

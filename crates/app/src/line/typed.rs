@@ -205,21 +205,6 @@ fn erased(line: &str) -> String {
     out
 }
 
-/// The command that a line is, without its slash. A path at the start of a prompt is none.
-pub fn as_command(line: &str) -> Option<String> {
-    if let Some(command) = line.strip_prefix('/') {
-        let name = command.split_whitespace().next()?;
-        let is_name = command.starts_with(name) && !name.contains('/');
-        return is_name.then(|| command.to_owned());
-    }
-    let is_shell = line.starts_with('!') && line.len() > 1;
-    if is_shell || line.starts_with("# ") {
-        return Some(line.to_owned());
-    }
-    let prompt = line.strip_suffix(" &")?.trim();
-    (!prompt.is_empty()).then(|| format!("bg {prompt}"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,7 +3,6 @@
 
 use super::attention::{Held, Readiness};
 use super::keys::Global;
-use super::prompt::as_command;
 use super::{Effect, State};
 use crate::canvas::Canvas;
 use crate::editor::Outcome;
@@ -13,7 +12,7 @@ use crate::line::{Line, Span};
 use crate::screen::Frame;
 use crate::text;
 use crate::theme::Role;
-use ostler_wire::{Delivery, Op, Word};
+use ostler_wire::{Delivery, Op, Word, command_of};
 use std::time::Instant;
 
 /// Rows of the composer below a question.
@@ -293,7 +292,7 @@ impl State {
 
     /// What Enter would do with this text.
     fn sending(&self, text: &str, at: Readiness) -> Sending {
-        let is_command = text.starts_with('/') && as_command(text).is_some();
+        let is_command = text.starts_with('/') && command_of(text).is_some();
         if is_command || self.editor.has_images() {
             return Sending::Prompt;
         }

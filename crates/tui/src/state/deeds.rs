@@ -109,6 +109,9 @@ impl State {
 
     /// What goes on in the background and ends with us.
     pub(super) fn running(&self) -> Vec<String> {
+        if self.status.clients.is_remote() {
+            return Vec::new();
+        }
         let jobs = self.status.jobs.iter().cloned();
         self.work.background.ids().chain(jobs).collect()
     }

@@ -5,7 +5,7 @@ use crate::key::{Code, Key};
 use crate::layer::{Menu, MenuEntry, MenuKind};
 use crate::surroundings::Name;
 use crate::text;
-use ostler_wire::{Delivery, Image, Op};
+use ostler_wire::{Delivery, Image, Op, command_of};
 use std::time::Instant;
 
 /// How the names of pictures end.
@@ -35,7 +35,7 @@ impl State {
             self.effects.push(Effect::KeepSent(shown));
         }
         if sent.images.is_empty()
-            && let Some(line) = as_command(&sent.text)
+            && let Some(line) = command_of(&sent.text)
         {
             return self.command(line);
         }
@@ -217,21 +217,4 @@ pub fn is_picture(pasted: &str) -> bool {
     path.len() <= MAX_PATH
         && !path.contains('\n')
         && ending.is_some_and(|e| PICTURES.iter().any(|p| e.eq_ignore_ascii_case(p)))
-}
-
-/// The command that a text is, without its slash. A path at the start of a sentence is none.
-pub fn as_command(text: &str) -> Option<String> {
-    let text = text.trim_end();
-    if let Some(line) = text.strip_prefix('/') {
-        let name = line.split_whitespace().next()?;
-        let is_name = line.starts_with(name) && !name.contains('/');
-        return is_name.then(|| line.to_owned());
-    }
-    let is_shell = text.starts_with('!') && text.len() > 1;
-    let is_note = text.starts_with("# ") && !text.contains('\n');
-    if is_shell || is_note {
-        return Some(text.to_owned());
-    }
-    let prompt = text.strip_suffix(" &")?.trim();
-    (!prompt.is_empty()).then(|| format!("bg {prompt}"))
 }

@@ -1,0 +1,158 @@
+//! A session that other terminals show, too: what they say is printed here, a question that they answer is closed, and
+//! leaving ends only what is ours to end. Also how one session is left for another.
+
+use super::{Busy, Talk};
+use crate::color::Ink;
+use crate::exec;
+use crate::live::{Answers, SessionHub};
+use crate::speech::told;
+use ostler_wire::{
+    Body, Client, ClientId, Clients, Delta, Entry, Event, Hub as _, Open, Role, Word,
+};
+use std::collections::VecDeque;
+use std::io::{self, Write};
+use std::sync::Arc;
+
+/// Prompts of our own that are remembered until they come back as entries.
+const MAX_PROMPTS: usize = 256;
+/// Entries of the past that are shown when a session is joined.
+const PAST: usize = 40;
+
+/// What this terminal has sent, and which terminals show the session.
+#[derive(Default)]
+pub struct Exchange {
+    /// Commands that were sent, which numbers them.
+    pub commands: u64,
+    /// Prompts that were sent and have not come back.
+    prompts: VecDeque<String>,
+    clients: Clients,
+}
+
+impl Exchange {
+    pub fn new(client: &Client) -> Self {
+        Self {
+            clients: client.snapshot.clients.clone(),
+            ..Self::default()
+        }
+    }
+
+    /// The session runs in another process.
+    pub fn is_remote(&self) -> bool {
+        self.clients.is_remote()
+    }
+
+    pub fn is_shared(&self) -> bool {
+        self.clients.ids.len() > 1
+    }
+
+    pub fn sent_prompt(&mut self, text: &str) {
+        if self.prompts.len() >= MAX_PROMPTS {
+            self.prompts.pop_front();
+        }
+        self.prompts.push_back(text.to_owned());
+    }
+
+    /// Whether a prompt that was taken in was sent from here.
+    fn is_own(&mut self, text: &str) -> bool {
+        let at = self.prompts.iter().position(|sent| sent == text);
+        at.and_then(|at| self.prompts.remove(at)).is_some()
+    }
+}
+
+impl Talk {
+    /// What was said before this terminal joined.
+    pub(super) async fn show_past(&mut self) -> io::Result<()> {
+        if !self.exchange.is_remote() {
+            return Ok(());
+        }
+        let past = self.client.events.past(PAST).await;
+        let past: Vec<Entry> = past.into_iter().map(Arc::unwrap_or_clone).collect();
+        if past
+            .iter()
+            .any(|entry| matches!(entry.body, Body::Message(_)))
+        {
+            let text = crate::cmd::transcript::render(&self.client.session_id, &past);
+            self.printer.lines(Ink::Grey, text.trim_end())?;
+        }
+        self.printer.flush()
+    }
+
+    /// What an event means where several terminals show the session. Called before it is printed.
+    pub(super) fn follow_others(&mut self, event: &Event) -> io::Result<()> {
+        match event {
+            Event::Delta(Delta::Clients(clients)) => self.exchange.clients.clone_from(clients),
+            Event::Delta(Delta::AskClosed { ask, by }) => self.close_ask(ask, *by)?,
+            Event::Entry(entry) => {
+                if let Body::Message(message) = &entry.body
+                    && message.role == Role::User
+                {
+                    let is_own = self.exchange.is_own(&message.text);
+                    let by_command = matches!(self.busy, Busy::Command { .. });
+                    if !is_own && !by_command && self.exchange.is_shared() {
+                        self.end_sign()?;
+                        let text = message.typed.as_ref().unwrap_or(&message.text);
+                        self.printer.lines(Ink::Green, &format!("> {text}"))?;
+                    }
+                }
+            }
+            Event::Delta(_) | Event::Ask(_) | Event::Reply(_) => {}
+        }
+        Ok(())
+    }
+
+    /// A question waits no longer.
+    fn close_ask(&mut self, id: &str, by: Option<ClientId>) -> io::Result<()> {
+        let stands = self.shown.ask.as_ref().is_some_and(|ask| ask.ask == id);
+        self.forget(|ask| ask.ask == id);
+        if stands && by.is_some() {
+            let text = self.language.say(Word::AnsweredElsewhere);
+            let text = self.paint.with(Ink::Grey, text);
+            writeln!(io::stderr(), "{text}")?;
+        }
+        Ok(())
+    }
+
+    /// Leaves one session for another, with the configuration as it is now; the old one stays when the new one cannot be
+    /// opened.
+    pub(super) async fn swap(&mut self, which: Open) -> anyhow::Result<()> {
+        match self.reopen(which).await {
+            Ok(new) => {
+                let exchange = Exchange::new(&new);
+                let old = std::mem::replace(&mut self.client, new);
+                let was = std::mem::replace(&mut self.exchange, exchange);
+                self.part_from(old, &was).await;
+                exec::announce(&self.boot, &self.client, &mut self.printer)?;
+                self.busy = Busy::Idle;
+                self.show_past().await?;
+                self.greet()?;
+            }
+            Err(error) => {
+                self.printer.note(Ink::Red, &told(&error))?;
+                self.printer.flush()?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn reopen(&mut self, which: Open) -> anyhow::Result<Client> {
+        let boot = Arc::new(self.boot.anew()?);
+        let told = &self.boot.loaded.notices;
+        let notices = boot.loaded.notices.iter();
+        for notice in notices.filter(|notice| !told.contains(notice)) {
+            self.printer.note(Ink::Yellow, &notice.to_string())?;
+        }
+        exec::warn_of_prompt(&boot, &which);
+        let hub = SessionHub::new(&boot, Answers::Person, self.hub.live().clone())?;
+        let client = hub.open(which).await?;
+        (self.boot, self.hub) = (boot, hub);
+        Ok(client)
+    }
+
+    /// Leaves a session for another one. Where others show it, it goes on without this terminal.
+    async fn part_from(&self, old: Client, was: &Exchange) {
+        match was.is_shared() {
+            true => drop(old),
+            false => exec::close(old).await,
+        }
+    }
+}

@@ -1,0 +1,500 @@
+//! Two terminals on one session: the real binary twice, on one home. What one says the other shows, either answers, and
+//! when the process that runs the session is gone the other goes on.
+
+#![cfg(unix)]
+
+mod common;
+
+use common::{Scene, answer, of_type, texts, wait_for};
+use ostler_testkit::{Kind, Output, Running, Server, Signal, Step, Term, json_lines};
+use serde_json::{Value, json};
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
+use std::time::Duration;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+const COMPOSER: &str = "› Ask, or /help";
+const TOOK_OVER: &str = "this one runs the session now";
+
+fn scene(steps: impl IntoIterator<Item = Step>) -> Scene {
+    Scene::new(Kind::Chat, steps)
+}
+
+fn terminal<const N: usize>(scene: &Scene, args: [&str; N]) -> Term {
+    let run = scene.ostler(args).env("XTERM_VERSION", "XTerm(390)");
+    let term = run.timeout(PATIENCE).on_terminal(90, 30);
+    term.wait_for(COMPOSER);
+    term
+}
+
+/// Plain lines, with the input open.
+fn lines<const N: usize>(scene: &Scene, args: [&str; N]) -> Running {
+    scene.ostler(args).open_stdin().timeout(PATIENCE).spawn()
+}
+
+fn idle(term: &Term) {
+    term.wait_until("an idle prompt", |screen| {
+        screen.contains(COMPOSER) && !screen.contains("esc stops")
+    });
+}
+
+fn sockets(scene: &Scene) -> PathBuf {
+    scene.space.home().join("live")
+}
+
+/// Every entry is there once, and follows the one before it.
+#[track_caller]
+fn assert_whole(log: &[Value]) {
+    for (at, entry) in log.iter().enumerate() {
+        assert_eq!(entry["entry"], json!(at), "{entry}");
+        let parent = at.checked_sub(1);
+        assert_eq!(entry["parent"], json!(parent), "{entry}");
+    }
+}
+
+fn count(text: &str, needle: &str) -> usize {
+    text.matches(needle).count()
+}
+
+#[test]
+fn two_terminals_show_one_session_and_either_answers() {
+    let scene = scene([
+        Step::answer().text("First answer."),
+        Step::answer()
+            .text("I make it.")
+            .call("bash", json!({"command": "touch made"})),
+        Step::answer().text("It is made."),
+        Step::answer().text("Third answer."),
+    ]);
+    let mut owner = terminal(&scene, []);
+    owner.keys("hello\r");
+    owner.wait_for("First answer.");
+    idle(&owner);
+    owner.keys("make it\r");
+    owner.wait_for("wants your permission");
+    let mut other = terminal_on_question(&scene);
+    // The past, the running turn, and the open question.
+    for text in ["› hello", "First answer.", "› make it", "touch made"] {
+        let history = other.history();
+        assert_eq!(
+            count(&history, text),
+            count(&owner.history(), text),
+            "{text}: {history}"
+        );
+    }
+    owner.wait_for("2 terminals");
+    answer(&mut other, "y");
+    for term in [&owner, &other] {
+        term.wait_for("It is made.");
+        idle(term);
+        assert!(!term.screen().contains("wants your permission"));
+    }
+    other.keys("and now?\r");
+    for term in [&owner, &other] {
+        term.wait_for("› and now?");
+        term.wait_for("Third answer.");
+    }
+    // Leaving the second terminal ends nothing.
+    idle(&other);
+    other.keys("\x04");
+    assert!(other.wait().success());
+    scene.server.push(Step::answer().text("Fourth answer."));
+    owner.wait_until("one terminal", |screen| !screen.contains("terminals"));
+    owner.keys("still there?\r");
+    owner.wait_for("Fourth answer.");
+    idle(&owner);
+    owner.keys("\x04");
+    assert!(owner.wait().success());
+    assert_whole(&scene.log());
+    assert_eq!(of_type(&scene.log(), "approval").len(), 1);
+    scene.server.assert_done();
+    assert_eq!(std::fs::read_dir(sockets(&scene)).unwrap().count(), 0);
+}
+
+fn terminal_on_question(scene: &Scene) -> Term {
+    let run = scene.ostler(["resume"]).env("XTERM_VERSION", "XTerm(390)");
+    let term = run.timeout(PATIENCE).on_terminal(90, 30);
+    term.wait_for("wants your permission");
+    term.wait_for("attached · 2 terminals");
+    term
+}
+
+#[test]
+fn a_question_that_the_owner_answers_closes_in_plain_lines() {
+    let scene = scene([
+        Step::answer().call("bash", json!({"command": "touch made"})),
+        Step::answer().text("It is made."),
+        Step::answer().text("Second answer."),
+    ]);
+    let mut owner = terminal(&scene, []);
+    owner.keys("make it\r");
+    owner.wait_for("wants your permission");
+    let mut other = lines(&scene, ["resume", "--plain"]);
+    other.wait_stderr("> make it");
+    other.wait_stderr("touch made");
+    answer(&mut owner, "y");
+    other.wait_stderr("answered in another terminal");
+    other.wait_stdout("It is made.");
+    idle(&owner);
+    other.write("and now?\n");
+    owner.wait_for("› and now?");
+    owner.wait_for("Second answer.");
+    other.wait_stdout("Second answer.");
+    idle(&owner);
+    other.write("/quit\n");
+    other.wait().ok();
+    owner.keys("\x04");
+    assert!(owner.wait().success());
+    assert_whole(&scene.log());
+}
+
+#[test]
+fn an_interrupt_and_a_partial_answer_reach_the_other_terminal() {
+    let slow = Step::answer().words(2000).pace(Duration::from_millis(20));
+    let scene = scene([slow]);
+    let mut owner = terminal(&scene, []);
+    owner.keys("count\r");
+    owner.wait_for("w0 w1 w2");
+    let mut other = terminal(&scene, ["resume"]);
+    other.wait_for("esc stops");
+    other.wait_for("w0 w1 w2");
+    other.keys("\x1b");
+    for term in [&owner, &other] {
+        term.wait_for("Interrupted");
+        idle(term);
+    }
+    assert_eq!(of_type(&scene.log(), "interrupted").len(), 1);
+    assert_whole(&scene.log());
+}
+
+#[test]
+fn when_the_owner_leaves_the_other_terminal_runs_the_session() {
+    let slow = Step::answer().words(2000).pace(Duration::from_millis(20));
+    let scene = scene([Step::answer().text("First answer."), slow]);
+    let mut owner = terminal(&scene, []);
+    owner.keys("hello\r");
+    owner.wait_for("First answer.");
+    idle(&owner);
+    let mut oldest = terminal(&scene, ["resume"]);
+    oldest.wait_for("attached · 2 terminals");
+    let youngest = terminal(&scene, ["resume"]);
+    youngest.wait_for("attached · 3 terminals");
+    oldest.keys("count\r");
+    owner.wait_for("w0 w1 w2");
+    owner.keys("\x04");
+    assert!(owner.wait().success());
+    oldest.wait_for(TOOK_OVER);
+    oldest.wait_for("2 terminals");
+    youngest.wait_for("is run by another terminal now");
+    youngest.wait_for("attached · 2 terminals");
+    scene.server.push(Step::answer().text("Last answer."));
+    oldest.keys("go on\r");
+    for term in [&oldest, &youngest] {
+        term.wait_for("Last answer.");
+        idle(term);
+    }
+    let log = scene.log();
+    assert_whole(&log);
+    assert_eq!(of_type(&log, "turn_end").len(), 3);
+    assert_eq!(of_type(&log, "interrupted").len(), 1);
+}
+
+/// A turn of several steps that takes a while.
+fn working(pace: Duration) -> Server {
+    Server::answering(move |request| {
+        let results = request.tool_results().len();
+        let step = match results % 4 {
+            3 => Step::answer().text("The turn is done."),
+            n => Step::answer()
+                .text(&format!("Step {n} of it. "))
+                .call("bash", json!({"command": format!("echo out{n}")})),
+        };
+        step.pace(pace)
+    })
+}
+
+#[test]
+fn a_killed_owner_costs_no_entry_at_any_moment() {
+    let config = "[permissions]\nmode = \"allow\"\n";
+    for moment in 0..8 {
+        let server = working(Duration::from_millis(3));
+        let scene = Scene::of(Kind::Chat, config, server);
+        let mut owner = lines(&scene, ["--plain"]);
+        owner.write("work\n");
+        wait_for("the socket", || {
+            std::fs::read_dir(sockets(&scene))
+                .is_ok_and(|all| all.count() == 1)
+                .then_some(())
+        });
+        let mut other = lines(&scene, ["resume", "--plain"]);
+        other.wait_stderr("This session runs in another terminal");
+        // After so many lines of the log, wherever the process is then.
+        wait_for("a later moment", || {
+            let lines = std::fs::read_to_string(scene.log_path()).unwrap_or_default();
+            let is_over = lines.contains("\"turn_end\"");
+            (is_over || count(&lines, "\n") >= 3 + 2 * moment).then_some(())
+        });
+        owner.signal(Signal::Kill);
+        other.wait_stderr(TOOK_OVER);
+        other.write("work again\n");
+        other.wait_stdout("The turn is done.");
+        wait_for("the end of the turn", || {
+            let log = json_lines(&scene.space.read(scene.log_path()));
+            let last = log.last().is_some_and(|entry| entry["type"] == "turn_end");
+            (last && texts(&log).contains(&"work again")).then_some(())
+        });
+        other.write("/quit\n");
+        let out: Output = other.wait().ok();
+        let log = scene.log();
+        assert_whole(&log);
+        let turns = of_type(&log, "turn_end").len();
+        assert_eq!(turns, 2, "{log:#?}\n{}", out.stderr);
+        // What was shown is what was stored; a piece of an answer may have been shown before it was.
+        for text in [
+            "Step 0 of it.",
+            "Step 1 of it.",
+            "Step 2 of it.",
+            "The turn is done.",
+        ] {
+            let stored = texts(&log)
+                .iter()
+                .filter(|said| said.trim() == text)
+                .count();
+            let shown = count(&out.stdout, text);
+            assert!(
+                shown == stored || shown == stored + 1,
+                "{text}: {shown} {stored}"
+            );
+        }
+        let results = of_type(&log, "tool_result").len();
+        let ids: std::collections::HashSet<String> = of_type(&log, "tool_result")
+            .iter()
+            .map(|entry| entry["tool_use_id"].to_string())
+            .collect();
+        assert_eq!(ids.len(), results, "{log:#?}");
+    }
+}
+
+#[test]
+fn an_owner_that_does_not_answer_is_named_with_the_way_out() {
+    let scene = scene([Step::answer().text("First answer.")]);
+    let mut owner = lines(&scene, ["--plain"]);
+    owner.write("hello\n");
+    owner.wait_stdout("First answer.");
+    let pid = owner.pid().to_string();
+    let stop = |signal: &str| {
+        std::process::Command::new("kill")
+            .args([signal, &pid])
+            .status()
+    };
+    assert!(stop("-STOP").unwrap().success());
+    let id = scene.session_id();
+    let out = scene.ostler(["resume", "--plain", &id]).stdin("").output();
+    let out = out.exits(1);
+    assert!(out.stderr.contains("does not answer"), "{}", out.stderr);
+    assert!(
+        out.stderr.contains(&format!("--fork {id}")),
+        "{}",
+        out.stderr
+    );
+    assert!(stop("-CONT").unwrap().success());
+    owner.write("/quit\n");
+    owner.wait().ok();
+}
+
+/// Holds a session as another process would, and answers the first client with a line.
+fn pretend_to_own(scene: &Scene, welcome: &'static str) -> (File, std::thread::JoinHandle<String>) {
+    let log = File::open(scene.log_path()).unwrap();
+    log.lock().unwrap();
+    let path = sockets(scene).join(format!("{}.sock", scene.session_id()));
+    let listener = UnixListener::bind(path).unwrap();
+    let serving = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut line = String::new();
+        let mut reader = BufReader::new(stream.try_clone().unwrap());
+        reader.read_line(&mut line).unwrap();
+        stream.write_all(welcome.as_bytes()).unwrap();
+        line
+    });
+    (log, serving)
+}
+
+#[test]
+fn another_version_on_the_other_end_is_named_with_the_way_out() {
+    for welcome in [
+        "{\"refused\":{\"code\":\"version\",\"protocol\":7,\"version\":\"9.8.7\"}}\n",
+        "{\"hello\":\"from a time when everything was different\"}\n",
+    ] {
+        let scene = scene([Step::answer().text("First answer.")]);
+        scene.exec("hello").ok();
+        let (_log, serving) = pretend_to_own(&scene, welcome);
+        let id = scene.session_id();
+        let out = scene.ostler(["resume", "--plain"]).stdin("").output();
+        let out = out.exits(1);
+        let greeting: Value = serde_json::from_str(&serving.join().unwrap()).unwrap();
+        assert_eq!(greeting["attach"]["version"], env!("CARGO_PKG_VERSION"));
+        assert!(out.stderr.contains("another version"), "{}", out.stderr);
+        assert!(
+            out.stderr.contains(&format!("--fork {id}")),
+            "{}",
+            out.stderr
+        );
+        let is_named = out.stderr.contains("9.8.7");
+        assert_eq!(is_named, welcome.contains("9.8.7"), "{}", out.stderr);
+    }
+}
+
+#[test]
+fn a_client_of_another_version_is_told_which_one_runs() {
+    let scene = scene([Step::answer().text("First answer.")]);
+    let mut owner = lines(&scene, ["--plain"]);
+    owner.write("hello\n");
+    owner.wait_stdout("First answer.");
+    let path = sockets(&scene).join(format!("{}.sock", scene.session_id()));
+    let mut stream = UnixStream::connect(path).unwrap();
+    let hello =
+        json!({"attach": {"protocol": 1, "version": "9.8.7", "session": scene.session_id()}});
+    writeln!(stream, "{hello}").unwrap();
+    let mut line = String::new();
+    BufReader::new(stream).read_line(&mut line).unwrap();
+    let answer: Value = serde_json::from_str(&line).unwrap();
+    assert_eq!(answer["refused"]["code"], "version", "{answer}");
+    assert_eq!(answer["refused"]["version"], env!("CARGO_PKG_VERSION"));
+    owner.write("/quit\n");
+    owner.wait().ok();
+}
+
+#[test]
+fn a_home_with_a_long_path_has_a_socket_too() {
+    let scene = scene([
+        Step::answer().text("First answer."),
+        Step::answer().text("Second."),
+    ]);
+    let long = scene
+        .space
+        .user_home()
+        .join("d".repeat(100))
+        .join("e".repeat(100));
+    std::fs::create_dir_all(&long).unwrap();
+    std::fs::copy(
+        scene.space.home().join("config.toml"),
+        long.join("config.toml"),
+    )
+    .unwrap();
+    let run = |args: &[&str]| {
+        let run = scene.ostler([]).args(args).env("OSTLER_HOME", &long);
+        run.open_stdin().timeout(PATIENCE).spawn()
+    };
+    let mut owner = run(&["--plain"]);
+    owner.write("hello\n");
+    owner.wait_stdout("First answer.");
+    let mut other = run(&["resume", "--plain"]);
+    other.wait_stderr("This session runs in another terminal");
+    other.write("more\n");
+    other.wait_stdout("Second.");
+    owner.wait_stdout("Second.");
+    owner.write("/quit\n");
+    owner.wait().ok();
+    other.wait_stderr(TOOK_OVER);
+    other.write("/quit\n");
+    other.wait().ok();
+}
+
+/// What a command of the session would try: join the session and answer the question about itself.
+const JOIN: &str = r#"
+import socket, sys, os, json, glob
+home = os.environ["OSTLER_HOME"]
+for path in glob.glob(home + "/live/*.sock") + [sys.argv[1]]:
+    try:
+        s = socket.socket(socket.AF_UNIX)
+        s.settimeout(5)
+        s.connect(path)
+        hello = {"attach": {"protocol": 1, "version": sys.argv[3], "session": sys.argv[2]}}
+        s.sendall((json.dumps(hello) + "\n").encode())
+        got = s.recv(1000)
+        print("joined" if b"attached" in got else "refused", len(got))
+        s.sendall(b'{"op":"answer","ask":"a1","choice":"once"}\n')
+    except OSError as e:
+        print("stopped", e)
+"#;
+
+/// The program, started as another account.
+fn start_as(scene: &Scene, user: u32) -> Running {
+    let base = scene.space.root().parent().expect("a folder of its own");
+    // Where the program lies may be closed to others.
+    let program = base.join("ostler");
+    let built = env!("CARGO_BIN_EXE_ostler");
+    std::fs::hard_link(built, &program)
+        .or_else(|_| std::fs::copy(built, &program).map(drop))
+        .expect("the program in a folder for all");
+    let owned = std::process::Command::new("chown")
+        .args(["-R", &format!("{user}:{user}")])
+        .args([scene.space.root(), scene.space.user_home()])
+        .arg(base.join("tmp"))
+        .status();
+    assert!(owned.is_ok_and(|status| status.success()));
+    let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(base, open).expect("the folder opens");
+    let run = scene.space.run(&program).user(user);
+    let run = run.args(["--plain", "--yolo"]).open_stdin();
+    run.timeout(PATIENCE).spawn()
+}
+
+/// The settings of the sandbox that a command tries to get through.
+const SETTINGS: [&str; 3] = [
+    "[sandbox]\nbash = \"off\"\n",
+    "[sandbox]\nlayer = \"namespaces\"\n",
+    "[sandbox]\nlayer = \"landlock\"\n",
+];
+
+/// A command tries to join its own session and to answer for the person.
+fn try_to_join(setting: &str, start: impl Fn(&Scene) -> Running) {
+    let scene = Scene::with_config(Kind::Chat, setting, [Step::answer().text("First.")]);
+    scene.space.write("join.py", JOIN);
+    let mut owner = start(&scene);
+    owner.write("hello\n");
+    owner.wait_stdout("First.");
+    let id = scene.session_id();
+    let path = sockets(&scene).join(format!("{id}.sock"));
+    wait_for("the socket", || path.exists().then_some(()));
+    let version = env!("CARGO_PKG_VERSION");
+    let join = format!("python3 join.py {} {id} {version}", path.display());
+    // Also from a process that has cut its ties.
+    let late = format!("setsid sh -c '({join} > late; echo > done) &'");
+    let wait = "while ! test -e done; do sleep 0.05; done; cat late";
+    let command = format!("{join}; {late}; {wait}");
+    let call = Step::answer().call("bash", json!({"command": command}));
+    scene.server.push(call);
+    scene.server.push(Step::answer().text("Second."));
+    owner.write("try\n");
+    owner.wait_stdout("Second.");
+    let results = scene.server.request(2).tool_results();
+    let told = &results.last().unwrap().1;
+    assert!(!told.contains("joined"), "{setting}: {told}");
+    let tried = count(told, "refused 0") + count(told, "stopped");
+    assert!(tried >= 2, "{setting}: {told}");
+    owner.write("/quit\n");
+    owner.wait().ok();
+}
+
+#[test]
+fn no_command_joins_its_own_session() {
+    for setting in SETTINGS {
+        try_to_join(setting, |scene| lines(scene, ["--plain", "--yolo"]));
+    }
+}
+
+#[test]
+fn no_command_of_an_ordinary_user_joins_its_own_session() {
+    const NOBODY: u32 = 65534;
+    let own = std::fs::metadata("/proc/self").expect("a process table");
+    if std::os::unix::fs::MetadataExt::uid(&own) != 0 {
+        eprintln!("skipped: every other test of this file runs as an ordinary user already");
+        return;
+    }
+    for setting in SETTINGS {
+        try_to_join(setting, |scene| start_as(scene, NOBODY));
+    }
+}
