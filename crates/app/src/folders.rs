@@ -4,7 +4,7 @@ use crate::boot::Boot;
 use crate::config::{crew, keys};
 use crate::sandbox;
 use ostler_engine::policy::{Folders, Posture, Reading};
-use ostler_engine::sources::Owner;
+use ostler_engine::sources::{Owner, Reader};
 use ostler_engine::tool::Scope;
 use ostler_host::Border;
 use std::path::PathBuf;
@@ -37,6 +37,15 @@ pub fn border(boot: &Boot) -> Border {
     };
     let border = boot.policy().map(|policy| policy.border(&scope, reading));
     border.unwrap_or_default()
+}
+
+/// Reads what the project brings for the model, by the rules for reading.
+pub fn reader(boot: &Boot) -> Reader {
+    let scope = Scope::new(boot.places.root.clone(), boot.places.user_home.clone());
+    let border = boot
+        .policy()
+        .map(|policy| policy.instructions_border(&scope));
+    Reader::new(border.unwrap_or_default(), crate::speech::language())
 }
 
 /// Folders of the person's own skills, whose texts name files beside them. Those of a project lie in the project.
