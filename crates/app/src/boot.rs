@@ -30,7 +30,6 @@ use ostler_engine::hooks::Hook;
 use ostler_engine::ledger::Ledger;
 use ostler_engine::policy::{Containment, Fallback, Headless, Policy, Posture, Rule, Rules};
 use ostler_engine::redact::Redactor;
-use ostler_engine::sources::Reader;
 use ostler_engine::tool::ToolSettings;
 use ostler_engine::{Options, RuleStore};
 use ostler_host::Local;
@@ -38,9 +37,6 @@ use ostler_llm::{Effort, Params, Secret, Transport, TransportOptions};
 use ostler_wire::{Say, Word};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// Bytes of a system prompt.
-const MAX_PROMPT_FILE: u64 = 1 << 20;
 
 const DEFAULT_SEARCH: &str = include_str!("search_endpoint.txt");
 
@@ -263,21 +259,6 @@ impl Boot {
         })
     }
 
-    /// The text of a prompt file. One that a project names lies in the project, and rules for reading bind it.
-    fn prompt_file(&self, file: &Path) -> Result<String, String> {
-        let by_project =
-            self.loaded.layer_of(&["agent", "system_prompt_file"]) == Some(Layer::Project);
-        let reader = match by_project {
-            true => crate::folders::reader(self),
-            false => Reader::unbound(speech::language()),
-        };
-        let root = &self.places.root;
-        match by_project && !self.loaded.workspace.is_trusted() {
-            true => reader.read_inside(file, root, MAX_PROMPT_FILE),
-            false => reader.read_text(file, MAX_PROMPT_FILE),
-        }
-    }
-
     fn operator(&self) -> anyhow::Result<Vec<String>> {
         let agent = &self.loaded.config.agent;
         let mut lines = Vec::new();
@@ -288,8 +269,7 @@ impl Boot {
         ) {
             (Some(text), _, _) | (None, None, Some(text)) => lines.push(text.trim().to_owned()),
             (None, Some(file), _) => {
-                let text = self
-                    .prompt_file(Path::new(file))
+                let text = crate::folders::prompt_file(self, Path::new(file))
                     .map_err(anyhow::Error::msg)
                     .with_context(|| filled(Word::BootPromptFile, &[&file]))?;
                 lines.push(text.trim().to_owned());
