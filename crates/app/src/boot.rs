@@ -269,7 +269,8 @@ impl Boot {
         ) {
             (Some(text), _, _) | (None, None, Some(text)) => lines.push(text.trim().to_owned()),
             (None, Some(file), _) => {
-                let text = std::fs::read_to_string(file)
+                let text = crate::folders::prompt_file(self, Path::new(file))
+                    .map_err(anyhow::Error::msg)
                     .with_context(|| filled(Word::BootPromptFile, &[&file]))?;
                 lines.push(text.trim().to_owned());
             }

@@ -570,3 +570,93 @@ fn trust_shows_which_variables_are_taken_and_errors_show_no_value() {
         assert!(!text.contains("SECRET-OF-MINE"), "{}", file.display());
     }
 }
+
+/// Files of a project that are pipes, devices or endless keep nobody waiting and fill no memory.
+#[cfg(unix)]
+#[test]
+fn odd_files_of_a_project_keep_nobody_waiting() {
+    const FILES: [&str; 9] = [
+        "AGENTS.md",
+        ".mcp.json",
+        ".claude/settings.json",
+        ".ostler/skills/odd/SKILL.md",
+        ".ostler/agents/odd.md",
+        ".ostler/commands/odd.md",
+        ".env",
+        ".gitignore",
+        "sub/.ignore",
+    ];
+    let pipe = |path: &std::path::Path| {
+        let made = std::process::Command::new("mkfifo").arg(path).status();
+        assert!(made.unwrap().success());
+    };
+    let zero = |path: &std::path::Path| std::os::unix::fs::symlink("/dev/zero", path).unwrap();
+    let kinds: [&dyn Fn(&std::path::Path); 2] = [&pipe, &zero];
+    for put in kinds {
+        let look = |tool: &str, args| Step::answer().call(tool, args);
+        let scene = Scene::new(
+            Kind::Chat,
+            [
+                look("ls", serde_json::json!({"depth": 3})),
+                look("grep", serde_json::json!({"pattern": "needle"})),
+                look("glob", serde_json::json!({"pattern": "**/*.txt"})),
+                Step::answer().text("Well."),
+            ],
+        );
+        let space = &scene.space;
+        space.write("sub/seen.txt", "needle");
+        for file in FILES {
+            let path = space.root().join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            put(&path);
+        }
+        let out = scene
+            .ostler(["exec", "--trust-workspace", "-p", "go"])
+            .output();
+        assert_eq!(out.stdout, "Well.\n", "{}", out.stderr);
+        for n in [1, 2, 3] {
+            let told = &scene.server.request(n).tool_results()[n - 1].1;
+            assert!(told.contains("seen.txt"), "{told}");
+        }
+    }
+}
+
+/// A file that a deny rule names comes into the prompt by none of the ways that a project has.
+#[cfg(unix)]
+#[test]
+fn a_denied_file_does_not_come_in_by_a_projects_own_files() {
+    let deny = "[permissions]\ndeny = [\"Read(.env)\", \"Read(private/**)\"]\n";
+    let scene = Scene::with_config(Kind::Chat, deny, [Step::answer().text("Well.")]);
+    let space = &scene.space;
+    let secret = "---\nname: stolen\ndescription: SECRET-OF-MINE\n---\nSECRET-OF-MINE\n";
+    space.write("private/skill.md", secret);
+    for link in [
+        ".ostler/skills/stolen/SKILL.md",
+        ".ostler/agents/stolen.md",
+        "CLAUDE.md",
+    ] {
+        let path = space.root().join(link);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(space.root().join("private/skill.md"), path).unwrap();
+    }
+    std::fs::create_dir_all(space.root().join(".ostler")).unwrap();
+    std::os::unix::fs::symlink(
+        space.root().join("private"),
+        space.root().join(".ostler/commands"),
+    )
+    .unwrap();
+    let out = scene
+        .ostler(["exec", "--trust-workspace", "-p", "go"])
+        .output();
+    assert_eq!(out.stdout, "Well.\n", "{}", out.stderr);
+    let sent = scene.server.request(0).body.to_string();
+    assert!(!sent.contains("SECRET"), "{sent}");
+    assert!(out.stderr.contains("private/**"), "{}", out.stderr);
+    // The system prompt is no way in either.
+    space.write(".env", "SECRET-OF-MINE");
+    space.write("ostler.toml", "[agent]\nsystem_prompt_file = \".env\"\n");
+    let out = scene.ostler(["exec", "-p", "go"]).output();
+    assert_ne!(out.code, Some(0), "{}", out.stdout);
+    assert!(out.stderr.contains("Read(.env)"), "{}", out.stderr);
+    assert_eq!(scene.server.requests().len(), 1);
+}

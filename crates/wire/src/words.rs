@@ -1055,8 +1055,6 @@ words! {
     FactBusy: "Another process is changing what is remembered. Try again.", "另一个进程正在更改记忆。请重试。";
     FactNotRead: "{} cannot be read: {}.", "无法读取 {}：{}。";
     FactNotWritten: "{} cannot be written: {}. Nothing was changed.", "无法写入 {}：{}。未作任何更改。";
-    FileNotRegular: "it is not a regular file", "它不是普通文件";
-    FileOver: "it is over {} bytes", "超过 {} 字节";
     GoalFolderFull: "{} is full", "{} 已满";
     FormNeeded: "it is needed", "此项必填";
     FormNumber: "a number is wanted", "需要数字";

@@ -1,11 +1,10 @@
 //! From files, variables and flags to one configuration: read, check, filter, merge. The merged
 //! tree keeps the origin of every value. All inputs are passed in.
 
-use crate::speech::{filled, spoken};
-use ostler_wire::Word;
+use crate::speech::{filled, language, spoken};
+use ostler_host::{Border, Error};
+use ostler_wire::{Say as _, Word};
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::check::{check_layer, expand_models, gather_switches};
@@ -509,28 +508,30 @@ pub fn read_text(path: &Path, name: &str) -> Result<Option<String>, Box<Report>>
             return Err(report(title, spoken(Word::CfgCheckFile)));
         }
     };
-    // Also keeps pipes and devices, which may never end, from being opened.
-    if !metadata.is_file() {
-        let what = if metadata.is_dir() {
-            spoken(Word::CfgDirectory)
-        } else {
-            spoken(Word::CfgIrregular)
-        };
-        let title = filled(Word::CfgShouldFile, &[&what]);
-        return Err(report(title, spoken(Word::CfgMoveAway)));
-    }
-    if metadata.len() > MAX_FILE_BYTES {
-        let title = filled(Word::CfgTooLarge, &[&metadata.len(), &MAX_FILE_BYTES]);
+    let irregular = |what: Word| {
+        let title = filled(Word::CfgShouldFile, &[&spoken(what)]);
+        report(title, spoken(Word::CfgMoveAway))
+    };
+    // Pipes and devices, which may never end, are not opened.
+    let read = ostler_host::read_bounded(path, MAX_FILE_BYTES, &Border::none());
+    let read = read.map_err(|error| match error {
+        Error::IsDirectory { .. } => irregular(Word::CfgDirectory),
+        Error::NotRegular { .. } => irregular(Word::CfgIrregular),
+        Error::Read { source, .. } | Error::Forbidden { source, .. } => {
+            let title = filled(Word::CfgUnread, &[&source]);
+            report(title, spoken(Word::CfgCheckRights))
+        }
+        error => {
+            let title = filled(Word::CfgUnread, &[&error.say(language())]);
+            report(title, spoken(Word::CfgCheckRights))
+        }
+    })?;
+    if read.truncated {
+        let size = metadata.len().max(MAX_FILE_BYTES + 1);
+        let title = filled(Word::CfgTooLarge, &[&size, &MAX_FILE_BYTES]);
         return Err(report(title, spoken(Word::CfgMoveText)));
     }
-    let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(MAX_FILE_BYTES).read_to_end(&mut bytes))
-        .map_err(|error| {
-            let title = filled(Word::CfgUnread, &[&error]);
-            report(title, spoken(Word::CfgCheckRights))
-        })?;
-    decode(name, bytes).map(Some)
+    decode(name, read.bytes.into()).map(Some)
 }
 
 fn absent(error: &std::io::Error) -> bool {

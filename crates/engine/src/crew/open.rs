@@ -10,6 +10,7 @@ use crate::log::branch;
 use crate::prompt;
 use crate::roles::Roles;
 use crate::skills::Skills;
+use crate::sources::Reader;
 use crate::store::copied;
 use crate::templates;
 use crate::tool::Scope;
@@ -31,11 +32,14 @@ impl Offer {
         let language = options.language;
         let crew = &options.crew;
         let few = |notes: Vec<String>| few(notes, language);
-        let (templates, left) = templates::load(&options.templates, language);
+        let scope = Scope::new(&options.root, options.user_home.clone());
+        let border = options.policy.instructions_border(&scope);
+        let reader = Reader::new(border, language);
+        let (templates, left) = templates::load(&options.templates, &reader);
         let mut notes = few(left);
-        let (roles, left) = Roles::load(&crew.role_sources, &crew.roles, language);
+        let (roles, left) = Roles::load(&crew.role_sources, &crew.roles, &reader);
         notes.extend(few(left));
-        let (skills, left) = Skills::load(&crew.skills, language);
+        let (skills, left) = Skills::load(&crew.skills, &reader);
         notes.extend(few(left));
         let offer = Self {
             templates: Arc::new(templates),
