@@ -444,3 +444,142 @@ fn the_home_is_the_persons_alone_whatever_the_umask() {
     }
     assert!(seen > 8, "{seen} files");
 }
+
+/// The flags that the refusal on stderr names.
+fn named_flags(stderr: &str) -> Vec<String> {
+    let line = stderr.lines().find_map(|line| {
+        let (_, flags) = line.split_once("To allow it: ")?;
+        Some(flags.to_owned())
+    });
+    let line = line.unwrap_or_else(|| panic!("no flags in {stderr}"));
+    let rules = line.split("--allow '").skip(1);
+    rules
+        .flat_map(|rule| {
+            [
+                "--allow".to_owned(),
+                rule.trim().trim_end_matches('\'').to_owned(),
+            ]
+        })
+        .collect()
+}
+
+#[test]
+fn the_flags_of_a_refusal_let_the_very_call_run() {
+    use std::io::{Read, Write};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let mut bytes = [0; 1024];
+            let _ = stream.read(&mut bytes);
+            let answer = "HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 5\r\nconnection: close\r\n\r\nhello";
+            let _ = stream.write_all(answer.as_bytes());
+        }
+    });
+    // With the sandbox, what lies outside below /tmp would be the session's own folder.
+    let config = "[sandbox]\nbash = \"off\"\n";
+    for (tool, args, other) in [
+        (
+            "write_file",
+            json!({"path": "../made/one.txt", "content": "x"}),
+            json!({"path": "../made/two.txt", "content": "x"}),
+        ),
+        (
+            "move_file",
+            json!({"source_path": "a.txt", "destination_path": "../b.txt"}),
+            json!({"source_path": "a.txt", "destination_path": "../c.txt"}),
+        ),
+        (
+            "read_file",
+            json!({"path": "../secret.txt"}),
+            json!({"path": "../other.txt"}),
+        ),
+        (
+            "read_file",
+            json!({"path": "link"}),
+            json!({"path": "../other.txt"}),
+        ),
+        (
+            "write_file",
+            json!({"path": "ostler.toml", "content": ""}),
+            json!({"path": ".mcp.json", "content": "{}"}),
+        ),
+        (
+            "fetch_url",
+            json!({"url": format!("http://127.0.0.1:{port}/")}),
+            json!({"url": "http://127.0.0.1:9/"}),
+        ),
+    ] {
+        let run = |args: &serde_json::Value, flags: &[String]| {
+            let call = Step::answer().call(tool, args.clone());
+            let scene = Scene::with_config(Kind::Chat, config, [call, Step::answer().text("ok")]);
+            for name in ["a.txt", "../secret.txt", "../other.txt"] {
+                scene.space.write(name, "text");
+            }
+            std::os::unix::fs::symlink("../secret.txt", scene.space.path("link")).unwrap();
+            let out = scene.ostler(["exec", "-p", "go"]).args(flags).output().ok();
+            let result = scene.server.request(1).tool_results().remove(0).1;
+            let root = scene.space.path("").display().to_string();
+            (result, out.stderr, root)
+        };
+        let (result, stderr, root) = run(&args, &[]);
+        assert!(result.starts_with("Error (blocked): "), "{args}: {result}");
+        // Each run has folders of its own.
+        let base = |root: &str| {
+            let root = root.trim_end_matches('/');
+            root.rsplit_once('/')
+                .map_or("", |(base, _)| base)
+                .to_owned()
+        };
+        let flags = named_flags(&stderr);
+        let call = Step::answer().call(tool, args.clone());
+        let scene = Scene::with_config(Kind::Chat, config, [call, Step::answer().text("ok")]);
+        let here = base(&scene.space.path("").display().to_string());
+        let flags: Vec<String> = flags
+            .iter()
+            .map(|flag| flag.replace(&base(&root), &here))
+            .collect();
+        for name in ["a.txt", "../secret.txt", "../other.txt"] {
+            scene.space.write(name, "text");
+        }
+        std::os::unix::fs::symlink("../secret.txt", scene.space.path("link")).unwrap();
+        scene
+            .ostler(["exec", "-p", "go"])
+            .args(&flags)
+            .output()
+            .ok();
+        let result = scene.server.request(1).tool_results().remove(0).1;
+        assert!(!result.starts_with("Error "), "{args} {flags:?}: {result}");
+        let (result, _, _) = run(&other, &flags);
+        assert!(
+            result.starts_with("Error (blocked): "),
+            "{other} {flags:?}: {result}"
+        );
+    }
+}
+
+#[test]
+fn a_refusal_without_a_narrow_flag_says_why() {
+    for (command, why) in [
+        ("rm -rf .git", "the sandbox keeps it from every command"),
+        ("rm -rf ./", "the sandbox keeps it from every command"),
+        ("cat /etc/*.conf", "no rule can name exactly this call"),
+    ] {
+        let call = Step::answer().call("bash", json!({"command": command}));
+        let scene = Scene::new(Kind::Chat, [call, Step::answer().text("ok")]);
+        let headless = "OSTLER_PERMISSIONS__HEADLESS";
+        let out = scene.ostler(["exec", "-p", "go"]).env(headless, "sandbox");
+        let out = out.output().ok();
+        let line = out
+            .stderr
+            .lines()
+            .find(|line| line.starts_with("Not run: "));
+        // Where no layer works every command is refused, for another reason.
+        let line = line.unwrap_or_else(|| panic!("{command}: {}", out.stderr));
+        assert!(line.contains("No flag allows only this: "), "{line}");
+        assert!(
+            line.contains(why) || line.contains("no sandbox works"),
+            "{line}"
+        );
+    }
+}
