@@ -510,47 +510,34 @@ fn the_flags_of_a_refusal_let_the_very_call_run() {
             json!({"url": "http://127.0.0.1:9/"}),
         ),
     ] {
-        let run = |args: &serde_json::Value, flags: &[String]| {
-            let call = Step::answer().call(tool, args.clone());
-            let scene = Scene::with_config(Kind::Chat, config, [call, Step::answer().text("ok")]);
-            for name in ["a.txt", "../secret.txt", "../other.txt"] {
-                scene.space.write(name, "text");
-            }
-            std::os::unix::fs::symlink("../secret.txt", scene.space.path("link")).unwrap();
-            let out = scene.ostler(["exec", "-p", "go"]).args(flags).output().ok();
-            let result = scene.server.request(1).tool_results().remove(0).1;
-            let root = scene.space.path("").display().to_string();
-            (result, out.stderr, root)
-        };
-        let (result, stderr, root) = run(&args, &[]);
-        assert!(result.starts_with("Error (blocked): "), "{args}: {result}");
-        // Each run has folders of its own.
-        let base = |root: &str| {
-            let root = root.trim_end_matches('/');
-            root.rsplit_once('/')
-                .map_or("", |(base, _)| base)
-                .to_owned()
-        };
-        let flags = named_flags(&stderr);
-        let call = Step::answer().call(tool, args.clone());
-        let scene = Scene::with_config(Kind::Chat, config, [call, Step::answer().text("ok")]);
-        let here = base(&scene.space.path("").display().to_string());
-        let flags: Vec<String> = flags
-            .iter()
-            .map(|flag| flag.replace(&base(&root), &here))
-            .collect();
+        let call = |args: &serde_json::Value| Step::answer().call(tool, args.clone());
+        let done = || Step::answer().text("ok");
+        let steps = [
+            call(&args),
+            done(),
+            call(&args),
+            done(),
+            call(&other),
+            done(),
+        ];
+        let scene = Scene::with_config(Kind::Chat, config, steps);
         for name in ["a.txt", "../secret.txt", "../other.txt"] {
             scene.space.write(name, "text");
         }
-        std::os::unix::fs::symlink("../secret.txt", scene.space.path("link")).unwrap();
-        scene
-            .ostler(["exec", "-p", "go"])
-            .args(&flags)
-            .output()
-            .ok();
-        let result = scene.server.request(1).tool_results().remove(0).1;
+        let link = scene.space.root().join("link");
+        std::os::unix::fs::symlink("../secret.txt", link).unwrap();
+        let run = |nth: usize, flags: &[String]| {
+            let run = scene.ostler(["exec", "-p", "go"]).args(flags);
+            let out = run.output().ok();
+            let result = scene.server.request(nth).tool_results().remove(0).1;
+            (result, out.stderr)
+        };
+        let (result, stderr) = run(1, &[]);
+        assert!(result.starts_with("Error (blocked): "), "{args}: {result}");
+        let flags = named_flags(&stderr);
+        let (result, _) = run(3, &flags);
         assert!(!result.starts_with("Error "), "{args} {flags:?}: {result}");
-        let (result, _, _) = run(&other, &flags);
+        let (result, _) = run(5, &flags);
         assert!(
             result.starts_with("Error (blocked): "),
             "{other} {flags:?}: {result}"
@@ -567,9 +554,7 @@ fn a_refusal_without_a_narrow_flag_says_why() {
     ] {
         let call = Step::answer().call("bash", json!({"command": command}));
         let scene = Scene::new(Kind::Chat, [call, Step::answer().text("ok")]);
-        let headless = "OSTLER_PERMISSIONS__HEADLESS";
-        let out = scene.ostler(["exec", "-p", "go"]).env(headless, "sandbox");
-        let out = out.output().ok();
+        let out = scene.exec("go").ok();
         let line = out
             .stderr
             .lines()
