@@ -383,10 +383,14 @@ fn what_the_sandbox_does_not_hold_is_refused_with_the_flag_that_allows_it() {
         (&["--allow", "history"], history(), None),
         (
             &[],
-            bash("rm -rf .git"),
-            Some("--allow 'Bash(rm -rf .git)'"),
+            bash("rm -rf .git/refs"),
+            Some("--allow 'Bash(rm -rf .git/refs)'"),
         ),
-        (&["--allow", "Bash(rm -rf .git)"], bash("rm -rf .git"), None),
+        (
+            &["--allow", "Bash(rm -rf .git/refs)"],
+            bash("rm -rf .git/refs"),
+            None,
+        ),
         (&["--no-sandbox"], bash("rm -rf .git"), None),
     ];
     for (args, step, flag) in cases {
