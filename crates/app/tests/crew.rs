@@ -401,3 +401,27 @@ fn git_of_a_worktree_runs_no_program_of_a_nested_repository() {
         assert!(!told[0].1.contains("A sub"), "{config}: {told:?}");
     }
 }
+
+#[test]
+fn what_is_refused_to_a_sub_agent_reaches_the_person() {
+    for format in ["text", "stream-json"] {
+        let task = ("task", json!({"prompt": "look it up"}));
+        let server = delegating(task, |request| match request.tool_results().is_empty() {
+            true => Step::answer().call("fetch_url", json!({"url": "https://a.example/x"})),
+            false => Step::answer().text("I could not."),
+        });
+        let scene = Scene::of(Kind::Chat, "", server);
+        let run = scene.ostler(["exec", "--format", format, "-p", "go"]);
+        let out = run.output().ok();
+        let told = match format {
+            "text" => &out.stderr,
+            _ => &out.stdout,
+        };
+        let notice = told
+            .lines()
+            .find(|line| line.contains("Not run: fetch_url"));
+        let notice = notice.unwrap_or_else(|| panic!("{format}: {told}"));
+        assert!(notice.contains("t1"), "{notice}");
+        assert!(notice.contains("--allow 'Net(a.example)'"), "{notice}");
+    }
+}

@@ -94,10 +94,8 @@ pub fn accept(
                     false => ended,
                 };
                 let mut call = read_call(id.clone(), name, &arguments, ended, tools);
-                if found == Found::Calls && refusal(&call).is_none() {
-                    let note = call.repair.get_or_insert_default();
-                    note.push_str(if note.is_empty() { "" } else { "; " });
-                    note.push_str(WRITTEN_NOTE);
+                if found == Found::Calls {
+                    note_as_written(&mut call);
                 }
                 calls.push(call);
                 parts.push(Part::Call {
@@ -123,6 +121,15 @@ pub fn accept(
             Found::Doubt(doubt) => Some(doubt),
             Found::Nothing | Found::Calls => None,
         },
+    }
+}
+
+/// Says in the log that a call that can be read stood in the text.
+fn note_as_written(call: &mut ToolUse) {
+    if refusal(call).is_none() {
+        let note = call.repair.get_or_insert_default();
+        note.push_str(if note.is_empty() { "" } else { "; " });
+        note.push_str(WRITTEN_NOTE);
     }
 }
 

@@ -265,7 +265,8 @@ impl Confined {
             .point_to(&mut command.env, &self.policy.writable);
         if let Some(guest) = &self.guest {
             let program = self.services.sandbox.program.as_deref();
-            lead(&mut command.env, guest.token(), program);
+            let direct = direct_hosts(&self.services.policy.rules.allow);
+            lead(&mut command.env, guest.token(), program, &direct);
         }
     }
 
@@ -311,8 +312,23 @@ impl Confined {
     }
 }
 
+/// Names of the machine itself that programs reach without the proxy, where the servers of the session are. One that a
+/// rule names is the person's own, which only the proxy reaches.
+fn direct_hosts(allow: &[Rule]) -> String {
+    let is_granted = |host: &&str| {
+        let named = |rule: &Rule| {
+            let hosts = rule.hosts().unwrap_or_default();
+            let (named, _) = hosts.rsplit_once(':').unwrap_or((hosts, ""));
+            hosts == *host || named.trim_matches(['[', ']']) == *host
+        };
+        allow.iter().any(named)
+    };
+    let direct: Vec<&str> = DIRECT.split(',').filter(|host| !is_granted(host)).collect();
+    direct.join(",")
+}
+
 /// Tells programs of the proxy, in the ways they know. Our own proxies are out of their reach.
-fn lead(env: &mut Vec<(OsString, OsString)>, token: &str, program: Option<&Path>) {
+fn lead(env: &mut Vec<(OsString, OsString)>, token: &str, program: Option<&Path>, direct: &str) {
     let ours = |name: &OsString| {
         let mut names = PROXY_VARIABLES.iter().chain(&DIRECT_VARIABLES);
         names.any(|ours| name == ours)
@@ -321,7 +337,7 @@ fn lead(env: &mut Vec<(OsString, OsString)>, token: &str, program: Option<&Path>
     let mut set = |name: &str, value: &str| env.push((name.into(), value.into()));
     let address = format!("http://{GUEST}:{token}@{PROXY}");
     PROXY_VARIABLES.iter().for_each(|name| set(name, &address));
-    DIRECT_VARIABLES.iter().for_each(|name| set(name, DIRECT));
+    DIRECT_VARIABLES.iter().for_each(|name| set(name, direct));
     set(NODE_VARIABLE, "1");
     let has_own = env
         .iter()
@@ -356,7 +372,7 @@ mod tests {
         let pair = |(a, b): (&str, &str)| (OsString::from(a), OsString::from(b));
         let check = |given: &[(&str, &str)], program: Option<&str>, expect: &[(&str, &str)]| {
             let mut env: Vec<_> = given.iter().copied().map(pair).collect();
-            lead(&mut env, "4711", program.map(Path::new));
+            lead(&mut env, "4711", program.map(Path::new), &direct_hosts(&[]));
             for one in expect.iter().copied().map(pair) {
                 assert!(env.contains(&one), "{one:?} in {env:?}");
             }

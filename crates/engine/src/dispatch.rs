@@ -8,6 +8,7 @@ pub mod own;
 mod permit;
 mod question;
 mod read;
+mod refusals;
 mod regrant;
 mod rejudge;
 mod subject;
@@ -165,6 +166,7 @@ pub async fn dispatch(
         run_alone(desk, inbox, prepared, cancel, &mut done).await?;
     }
     run_together(desk, inbox, &mut together, cancel, &mut done).await?;
+    refusals::tell(desk, inbox)?;
     if !done.notes.is_empty() {
         let notes = format!("[Hooks say: {}]", done.notes.join("\n"));
         desk.commit(vec![Body::Message(Message::note(notes))])?;

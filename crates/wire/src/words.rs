@@ -557,6 +557,12 @@ words! {
     TriedToWrite: "It ran as a command that only reads, and this was refused: {}", "它作为只读命令运行时被拒绝：{}";
     AllHistory: "the history of all projects", "所有项目的历史";
     HeadlessRefused: "Not run: {} ({}). To allow it: {}", "未运行：{}（{}）。如需允许：{}";
+    HeadlessNoFlag: "Not run: {} ({}). No flag allows only this: {}", "未运行：{}（{}）。没有仅允许它的选项：{}";
+    NoFlagAskRule: "an ask rule is stronger than every allow rule; change that rule", "ask 规则优先于所有 allow 规则；请修改该规则";
+    NoFlagSandbox: "the sandbox keeps it from every command; do it yourself, or run with --no-sandbox", "沙箱不让任何命令这样做；请自行操作，或使用 --no-sandbox";
+    NoFlagBroad: "a rule for it would open far more; name a narrower path", "相应的规则会开放过多；请指定更小的路径";
+    NoFlagMoving: "its real path is another one each time", "它的真实路径每次都不同";
+    NoFlagWords: "no rule can name exactly this call; `[permissions] headless = \"allow\"` allows everything that is not denied", "没有规则能恰好指定此调用；`[permissions] headless = \"allow\"` 会允许所有未被拒绝的调用";
     WhyHookAllowed: "a hook allowed it", "钩子允许了它";
     WhyHookAsks: "a hook wants it asked", "钩子要求询问";
     // How a session stands

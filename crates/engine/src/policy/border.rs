@@ -2,9 +2,9 @@
 //! and what the person allowed, judged by `ostler_host::Border` on the opened file.
 
 use super::shell::{DEEP, DEEP_VISIBLE, is_listed};
-use super::{Fallback, Headless, Policy, Posture, Rule};
+use super::{Policy, Posture, Rule, headless};
 use crate::tool::Scope;
-use ostler_host::{Ban, Beyond, Border, Depth, Pattern, Place, Protected, is_below};
+use ostler_host::{Ban, Border, Depth, Pattern, Place, Protected, is_below};
 use std::borrow::Cow;
 use std::path::{Component, Path, PathBuf};
 
@@ -126,8 +126,8 @@ impl Policy {
                 .filter_map(|rule| pattern(rule, reading.tool, scope));
             found.collect()
         };
-        let unattended = !reading.attended && self.headless == Headless::Allow;
-        let answered = reading.posture == Posture::Yolo || unattended;
+        let beyond = headless::reading_beyond(self, reading);
+        let answered = headless::answers_asks(self, reading);
         let forbidden = self
             .folders
             .forbidden
@@ -158,10 +158,7 @@ impl Policy {
                 .chain(patterns(&self.rules.allow))
                 .collect(),
             granted: reading.granted.to_vec(),
-            beyond: match answered || self.fallback == Fallback::Allow {
-                true => Beyond::Open,
-                false => Beyond::Ask,
-            },
+            beyond,
         }
     }
 

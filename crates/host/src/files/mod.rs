@@ -189,7 +189,8 @@ fn confine(target: &Path, roots: &Roots) -> Result<()> {
     if roots.protected.holds(target) {
         return Err(Error::Protected { path: path() });
     }
-    match target == root {
+    // A root may be a single file, or one that is yet to be made.
+    match target == root && root.is_dir() {
         true => Err(Error::IsDirectory { path: root }),
         false => Ok(()),
     }
