@@ -7,6 +7,7 @@ use super::names::PREFIX;
 use super::person::Person;
 use super::{ToolInfo, text};
 use crate::arguments::check_unlisted;
+use crate::confine::{Services, Verdict, WatchedCall};
 use crate::policy::{mcp_accesses, mcp_looks};
 use crate::tool::{Context, Done, Question, Rendered, Scope, Tool, ToolError};
 use futures_util::future::BoxFuture;
@@ -103,8 +104,16 @@ impl ServerTool {
             hear: &hear,
             asker: Some(Arc::new(person)),
         };
-        let called = link.call(&self.info.name, args, self.limit, &caller);
-        let result = called.await.map_err(|error| match error {
+        let watched = match self.kept.server.is_confined() {
+            true => WatchedCall::begin(Services::from(&cx)).await,
+            false => None,
+        };
+        let called = link.call(&self.info.name, args, self.limit, &caller).await;
+        let mut verdict = Verdict::default();
+        if let Some(watched) = watched {
+            verdict = Box::pin(watched.end()).await;
+        }
+        let result = called.map_err(|error| match error {
             CallError::Timeout(limit) => ToolError::new(
                 "timeout",
                 format!(
@@ -137,7 +146,9 @@ impl ServerTool {
             };
             return Err(ToolError::new("tool_error", said));
         }
-        Ok(gathered.finish(&cx).await.into())
+        let mut data = gathered.finish(&cx).await;
+        verdict.tell(&mut data);
+        Ok(data.into())
     }
 }
 
