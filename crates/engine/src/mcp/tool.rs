@@ -64,6 +64,20 @@ impl ServerTool {
         }
     }
 
+    /// Puts back what a server in the sandbox changes against the rules during a call.
+    async fn watch<T>(&self, cx: &Context, call: impl Future<Output = T>) -> (T, Verdict) {
+        if !self.kept.server.is_confined() {
+            return (call.await, Verdict::default());
+        }
+        let watched = WatchedCall::begin(Services::from(cx)).await;
+        let called = call.await;
+        let verdict = match watched {
+            Some(watched) => Box::pin(watched.end()).await,
+            None => Verdict::default(),
+        };
+        (called, verdict)
+    }
+
     async fn call(&self, args: Map<String, Value>, cx: Context) -> Result<Done, ToolError> {
         let server = &self.kept.server.name;
         let connecting = async {
@@ -104,15 +118,8 @@ impl ServerTool {
             hear: &hear,
             asker: Some(Arc::new(person)),
         };
-        let watched = match self.kept.server.is_confined() {
-            true => WatchedCall::begin(Services::from(&cx)).await,
-            false => None,
-        };
-        let called = link.call(&self.info.name, args, self.limit, &caller).await;
-        let mut verdict = Verdict::default();
-        if let Some(watched) = watched {
-            verdict = Box::pin(watched.end()).await;
-        }
+        let called = link.call(&self.info.name, args, self.limit, &caller);
+        let (called, verdict) = self.watch(&cx, called).await;
         let result = called.map_err(|error| match error {
             CallError::Timeout(limit) => ToolError::new(
                 "timeout",
