@@ -491,6 +491,7 @@ type Finished = (Result<Done, ToolError>, Duration);
 
 async fn timed(tool: Held, args: Value, cx: Context) -> Finished {
     let start = Instant::now();
+    let scope = cx.scope.clone();
     let running = std::panic::AssertUnwindSafe(tool.run(args, cx));
     // A fault in a tool costs its call, not the session.
     let result = running.catch_unwind().await.unwrap_or_else(|_| {
@@ -501,6 +502,10 @@ async fn timed(tool: Held, args: Value, cx: Context) -> Finished {
                 tool.name()
             ),
         ))
+    });
+    let result = result.map_err(|error| ToolError {
+        message: scope.name_temp(&error.message),
+        ..error
     });
     (result, start.elapsed())
 }

@@ -344,3 +344,26 @@ fn another_name_of_a_denied_file_shows_nothing() {
         }
     }
 }
+
+/// What file tools say of a temporary file names it as commands do.
+#[test]
+fn errors_name_temporary_files_as_commands_see_them() {
+    for layer in layers().into_iter().filter(|layer| *layer == "namespaces") {
+        let scene = Scene::with_config(Kind::Chat, &config(layer), []);
+        let told = calls(
+            &scene,
+            &[
+                ("read_file", json!({"path": "/tmp/no-such-file"})),
+                (
+                    "edit_file",
+                    json!({"path": "/tmp/no-such-file", "old_string": "a", "new_string": "b"}),
+                ),
+                ("ls", json!({"path": "/tmp/no-such-folder"})),
+            ],
+        );
+        for told in &told {
+            assert!(told.contains("/tmp/no-such-"), "{told}");
+            assert!(!told.contains("ostler-tmp-"), "{told}");
+        }
+    }
+}

@@ -119,7 +119,7 @@ impl ServerTool {
             asker: Some(Arc::new(person)),
         };
         let called = link.call(&self.info.name, args, self.limit, &caller);
-        let (called, verdict) = self.watch(&cx, called).await;
+        let (called, verdict) = Box::pin(self.watch(&cx, called)).await;
         let result = called.map_err(|error| match error {
             CallError::Timeout(limit) => ToolError::new(
                 "timeout",
