@@ -13,7 +13,9 @@ use crate::config::trust::State;
 use crate::config::variables::{self, Part};
 use crate::speech::{filled, spoken};
 use crate::trusted_tools::TrustedTools;
-use ostler_engine::mcp::{Address, Endpoint, McpSettings, Program, Registration, Sampling, Server};
+use ostler_engine::mcp::{
+    Address, Confinement, Endpoint, McpSettings, Program, Registration, Sampling, Server,
+};
 use ostler_wire::Word;
 use std::path::Path;
 use std::sync::Arc;
@@ -152,7 +154,7 @@ fn endpoint(one: &Configured, names: &mut Names<'_>, root: &Path) -> Result<Endp
                 argv,
                 cwd,
                 env,
-                sandbox: plugin.sandbox,
+                confinement: confinement(one),
             }))
         }
         PluginKind::Http => {
@@ -168,7 +170,25 @@ fn endpoint(one: &Configured, names: &mut Names<'_>, root: &Path) -> Result<Endp
                 url,
                 headers,
                 headers_helper: plugin.headers_helper.clone(),
+                confinement: confinement(one),
             }))
+        }
+    }
+}
+
+/// What a repository names runs in the sandbox, whatever it says itself. A command for headers of the person's reads their
+/// credentials and runs in none.
+fn confinement(one: &Configured) -> Confinement {
+    let is_address = one.plugin.command.is_none();
+    match one.scope {
+        Scope::User | Scope::UserJson | Scope::LocalJson if !one.plugin.sandbox || is_address => {
+            Confinement::Free
+        }
+        Scope::Project | Scope::ProjectJson if !one.plugin.sandbox || is_address => {
+            Confinement::Project
+        }
+        Scope::User | Scope::Project | Scope::UserJson | Scope::ProjectJson | Scope::LocalJson => {
+            Confinement::Wanted
         }
     }
 }

@@ -334,6 +334,42 @@ fn the_line_of_a_call_names_role_session_and_branch() {
     }
 }
 
+/// What may not be read in the project may not be read in the copy that a sub-agent works in.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_is_forbidden_is_forbidden_in_a_worktree_too() {
+    let layers = &ostler_host::sandbox::probe().layers;
+    if !layers.contains(&ostler_host::sandbox::Layer::Namespaces) {
+        common::skipped("no namespaces here");
+        return;
+    }
+    let task = ("task", json!({"prompt": "look", "worktree": true}));
+    let server = delegating(task, |request| match request.tool_results().len() {
+        0 => Step::answer().call("bash", json!({"command": "sh look.sh; ls > made"})),
+        1 => Step::answer().call("read_file", json!({"path": "private/key"})),
+        _ => Step::answer().text("Done."),
+    });
+    let config = "\n[permissions]\nheadless = \"allow\"\ndeny = [\"Read(secrets/**)\"]\n[sandbox]\nforbid_read = [\"private\"]\n";
+    let scene = Scene::of(Kind::Chat, config, server);
+    scene.space.write("secrets/key", "hush-1");
+    scene.space.write("private/key", "hush-2");
+    scene
+        .space
+        .write("look.sh", "cat secrets/key private/key; cat look.sh");
+    scene.space.git_init();
+    scene.exec("go").ok();
+    let told: Vec<String> = scene
+        .server
+        .requests()
+        .iter()
+        .flat_map(|request| request.tool_results())
+        .map(|(_, text, _)| text)
+        .collect();
+    let all = told.join("\n");
+    assert!(all.contains("cat look.sh"), "{told:#?}");
+    assert!(!all.contains("hush"), "{told:#?}");
+}
+
 /// A role has one model, and whoever wants more is told where that is written.
 #[test]
 fn models_to_fall_back_on_are_refused() {

@@ -214,7 +214,7 @@ fn make(
         return Ok(Outcome::Free);
     };
     Ok(Outcome::Confined(Box::new(Confined {
-        guarded: (!terms.read_only).then(|| guard(&services, &plan)),
+        guarded: (!terms.read_only).then(|| guard(&services, plan.loose())),
         plan: Arc::new(plan),
         policy,
         layer,
@@ -227,14 +227,50 @@ fn make(
     })))
 }
 
-/// Remembers what the plan cannot hold. Without a session nobody looks afterwards.
-fn guard(services: &Services, plan: &Plan) -> Guarded {
+/// Remembers what no sandbox holds. Without a session nobody looks afterwards.
+fn guard(services: &Services, loose: &[PathBuf]) -> Guarded {
     services.commons.protection.begin(&Ground {
-        loose: plan.loose(),
+        loose,
         root: services.root.as_deref(),
         git_folders: &services.sandbox.git.elsewhere,
         artifacts: services.artifacts.as_ref(),
     })
+}
+
+/// A call that a program carries out which was started before, such as a server in the sandbox.
+pub struct WatchedCall {
+    guarded: Guarded,
+    call_id: String,
+}
+
+impl WatchedCall {
+    /// Remembers what that program's sandbox cannot hold. To be called right before the call.
+    pub async fn begin(services: Services) -> Option<Self> {
+        if services.sandbox.mode == SandboxMode::Off || sandbox::probe().layers.is_empty() {
+            return None;
+        }
+        let begin = move || {
+            // Mounts of a program are as old as itself: what came later is held by none. What holds our own log changes.
+            let artifacts = services.artifacts.as_ref().map(Artifacts::dir);
+            let is_ours = |path: &&PathBuf| artifacts.is_some_and(|dir| dir.starts_with(path));
+            let policy = &services.sandbox.policy;
+            let protect = policy.protect.iter().filter(|path| !is_ours(path));
+            let loose: Vec<PathBuf> = protect.chain(&policy.compared).cloned().collect();
+            Self {
+                guarded: guard(&services, &loose),
+                call_id: services.call_id,
+            }
+        };
+        tokio::task::spawn_blocking(begin).await.ok()
+    }
+
+    /// Puts back what was changed against the rules.
+    pub async fn end(self) -> Verdict {
+        Verdict {
+            changes: self.guarded.end(&self.call_id).await,
+            ..Verdict::default()
+        }
+    }
 }
 
 /// What rules allow in so many words, and what was granted. That nobody is asked is no grant.

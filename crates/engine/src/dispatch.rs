@@ -492,6 +492,7 @@ type Finished = (Result<Done, ToolError>, Duration);
 
 async fn timed(tool: Held, call: Arc<dyn Call>, cx: Context) -> Finished {
     let start = Instant::now();
+    let scope = cx.scope.clone();
     let running = std::panic::AssertUnwindSafe(call.run(cx));
     // A fault in a tool costs its call, not the session.
     let result = running.catch_unwind().await.unwrap_or_else(|_| {
@@ -502,6 +503,10 @@ async fn timed(tool: Held, call: Arc<dyn Call>, cx: Context) -> Finished {
                 tool.name()
             ),
         ))
+    });
+    let result = result.map_err(|error| ToolError {
+        message: scope.name_temp(&error.message),
+        ..error
     });
     (result, start.elapsed())
 }

@@ -315,6 +315,14 @@ impl Scope {
             None => path.to_owned(),
         }
     }
+
+    /// A text with the folder for temporary files as commands see it.
+    pub fn name_temp(&self, text: &str) -> String {
+        match &self.temp {
+            Some(temp) => text.replace(&temp.display().to_string(), TEMPORARY[0]),
+            None => text.to_owned(),
+        }
+    }
 }
 
 /// Removes `.` and resolves `..` by name.
