@@ -20,7 +20,7 @@ use std::process::ExitCode;
 
 const HELP: &str = "\
 cargo xtask ci                        everything that has to pass: fmt, tidy, clippy, docs, doctests, servers of others, tests
-cargo xtask tidy                      the countable rules of the house
+cargo xtask tidy [--report]           the countable rules of the house; its figures
 cargo xtask docs                      links, the configuration schema and the commands that documents name
 cargo xtask schema                    write docs/ostler.schema.json
 cargo xtask mcp install|conformance   servers and the conformance suite of others
@@ -34,6 +34,7 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         ["ci"] => ci::run(),
         ["tidy"] => tidy::run(),
+        ["tidy", "--report"] => tidy::report(),
         ["docs"] => docs::run(),
         ["schema"] => schema::run(),
         ["mcp", options @ ..] => mcp::run(options),

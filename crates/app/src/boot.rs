@@ -1,6 +1,6 @@
 //! From flags, environment and files to what the engine needs. The one place where the process is looked at.
 
-mod env;
+pub mod env;
 pub mod plugins;
 mod shell;
 mod target;
@@ -122,7 +122,7 @@ impl Boot {
             servers,
             hooks,
             machine: Arc::new(Local::new()),
-            redactor: Redactor::default(),
+            redactor: crate::cmd::redactor().clone(),
         };
         let wide = crate::sandbox::wide_root_notice(&boot).map(Notice::plain);
         boot.loaded.notices.extend(wide);

@@ -11,6 +11,7 @@ use crate::print::{Format, Printer};
 use crate::speech::{spoken, told};
 use anyhow::Context as _;
 use ostler_engine::LocalHub;
+use ostler_host::keyboard::KeyByKey;
 use ostler_host::signals::{Signals, Stop};
 use ostler_wire::{
     Ask, Body, Caller, Choice, Client, Deed, Delivery, Delta, Event, Hub as _, Language, Op,
@@ -129,6 +130,8 @@ struct Shown {
     ask: Option<Arc<Ask>>,
     /// A choice that is to be confirmed.
     confirming: Option<Choice>,
+    /// Until the question can be answered keys come one by one.
+    keys: Option<KeyByKey>,
     /// When the line to answer on is printed, and how it begins.
     invitation: Option<(Instant, String)>,
     /// Times that the person pressed Ctrl-C in this turn.

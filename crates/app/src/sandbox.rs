@@ -2,6 +2,7 @@
 
 mod denied;
 mod git;
+mod home;
 mod reader;
 mod stores;
 mod temp;
@@ -14,7 +15,7 @@ use crate::speech::{filled, language, spoken};
 use anyhow::{anyhow, bail};
 use denied::Denied;
 use git::Git;
-use ostler_engine::confine::{Caches, Reader, SandboxMode, SandboxSettings};
+use ostler_engine::confine::{Caches, GitFolders, Reader, SandboxMode, SandboxSettings};
 use ostler_engine::tool::Scope;
 use ostler_host::sandbox::{self, Choice, Layer, Network, Plan, Policy};
 use ostler_wire::{Say, Why, Word};
@@ -68,6 +69,9 @@ pub fn granted(boot: &Boot) -> Vec<PathBuf> {
     let added = boot.global.add_dir.iter();
     folders.extend(added.map(|folder| boot.places.cwd.join(folder)));
     folders.extend(config.allow_write.iter().map(PathBuf::from));
+    // What the next start runs is not changed by commands, whoever named it.
+    let home = &boot.places.home;
+    folders.retain(|folder| !(is_inside(folder, home) && is_inside(home, folder)));
     folders
 }
 
@@ -93,7 +97,11 @@ pub fn wanted(boot: &Boot) -> anyhow::Result<SandboxSettings> {
     {
         bail!(filled(Word::SandboxRequired, &[&why]));
     }
-    settings(boot)
+    let settings = settings(boot)?;
+    if settings.mode != SandboxMode::Off {
+        home::check(boot, &settings.policy.writable)?;
+    }
+    Ok(settings)
 }
 
 /// The layer that confines commands here, or why there is none.
@@ -154,16 +162,8 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
     let denied = denied(boot);
     let git = Git::of(&boot.places.root);
     let mut writable = granted(boot);
-    writable.extend(git.writable);
-    for path in &writable {
-        if let Some(outer) = forbid_read.iter().find(|outer| is_inside(path, outer)) {
-            let conflict = sandbox::Error::Conflict {
-                inner: path.clone(),
-                outer: outer.clone(),
-            };
-            bail!(filled(Word::SandboxConflict, &[&conflict]));
-        }
-    }
+    writable.extend(git.writable.iter().cloned());
+    check_conflicts(&writable, &forbid_read)?;
     // Nobody asked for these, so they give way.
     let open = |path: &PathBuf| path.exists() && !forbid_read.iter().any(|f| is_inside(path, f));
     let mut roots = writable.clone();
@@ -193,7 +193,7 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
     let keys = keys::held_in(&boot.loaded, boot.places.user_config());
     forbid_read.extend(keys.iter().cloned());
     sealed.extend(keys);
-    protect.extend(own_home(boot, &writable));
+    protect.extend(named_config(boot));
     let stores = stores::find(boot).into_iter().filter(|path| {
         // What lies in it is to be written all the same.
         !writable.iter().any(|w| is_inside(w, path))
@@ -204,8 +204,9 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
         policy: Policy {
             writable,
             forbid_read,
-            closed: closed(boot),
+            closed: home::closed(boot),
             protect,
+            compared: git.compared,
             visible: temp::visible(boot),
             network: match boot.loaded.config.sandbox.network {
                 true => Network::On,
@@ -222,7 +223,25 @@ pub fn settings(boot: &Boot) -> anyhow::Result<SandboxSettings> {
         caches: Some(caches(boot)),
         reader: reader(boot, &ground),
         temp,
+        git: GitFolders {
+            settings: git.settings,
+            elsewhere: git.writable,
+        },
     })
+}
+
+/// What may be written lies in nothing that may not be read.
+fn check_conflicts(writable: &[PathBuf], forbid_read: &[PathBuf]) -> anyhow::Result<()> {
+    for path in writable {
+        if let Some(outer) = forbid_read.iter().find(|outer| is_inside(path, outer)) {
+            let conflict = sandbox::Error::Conflict {
+                inner: path.clone(),
+                outer: outer.clone(),
+            };
+            bail!(filled(Word::SandboxConflict, &[&conflict]));
+        }
+    }
+    Ok(())
 }
 
 /// What of the person's home readers see, and file tools read unasked: toolchains and named settings.
@@ -255,16 +274,6 @@ fn caches(boot: &Boot) -> Caches {
     Caches {
         variables: Ground::caches(&folder),
         folder,
-    }
-}
-
-/// Our own home, where secrets are replaced while commands run. Not if it is everything a person has.
-fn closed(boot: &Boot) -> Vec<PathBuf> {
-    let home = &boot.places.home;
-    let person = &boot.places.user_home;
-    match person.iter().any(|person| person.starts_with(home)) {
-        true => Vec::new(),
-        false => vec![home.clone()],
     }
 }
 
@@ -347,17 +356,23 @@ fn expand(text: &str, env: &Env) -> Result<String, String> {
     }
 }
 
-/// `.ostler` of the project, except what Ostler itself writes there while commands run and only a comparison could hold.
+/// `.ostler` of the project, except what Ostler itself writes there while commands run: those names are protected one by one.
 fn own_folder(boot: &Boot) -> Vec<PathBuf> {
     let folder = boot.places.root.join(".ostler");
-    let ours = [boot.places.home.clone(), boot.sessions_dir()];
-    if !ours.iter().any(|path| is_inside(path, &folder)) {
-        return vec![folder];
-    }
+    let home = &boot.places.home;
     let by_mount = active(boot).is_ok_and(|layer| layer != Layer::Landlock);
-    match by_mount && folder.is_dir() {
-        true => vec![folder],
-        false => vec![folder.join("config.toml")],
+    let holds_home = is_inside(home, &folder);
+    let holds_sessions = is_inside(&boot.sessions_dir(), &folder);
+    match (holds_home, holds_sessions) {
+        // A home is closed.
+        (true, _) if is_inside(&folder, home) => Vec::new(),
+        (false, false) => vec![folder],
+        (false, true) if by_mount && folder.is_dir() => vec![folder],
+        (true, _) | (false, true) => {
+            let mut names = DECIDING.map(|name| folder.join(name)).to_vec();
+            names.extend(["config.toml", "mcp.local.json"].map(|name| folder.join(name)));
+            names
+        }
     }
 }
 
@@ -370,27 +385,10 @@ pub fn deciding(boot: &Boot) -> Vec<PathBuf> {
     }
 }
 
-/// Of a home in a place that may be written: no command changes what the next one may do, or what is remembered. What we
-/// write ourselves while commands run only a mount can hold; what is not there cannot be made at the top of a closed home.
-fn own_home(boot: &Boot, writable: &[PathBuf]) -> Vec<PathBuf> {
-    let places = &boot.places;
-    if !writable.iter().any(|path| is_inside(&places.home, path)) {
-        return Vec::new();
-    }
-    let mut out = vec![places.user_config(), places.trust()];
-    out.extend(deciding(boot));
-    if active(boot).is_ok_and(|layer| layer != Layer::Landlock) {
-        // A home that is itself the project is not closed.
-        if writable.iter().any(|path| is_inside(path, &places.home)) {
-            let _ = ostler_host::private_dir(&places.memory());
-        }
-        let ours = boot.reserved().into_iter().filter(|path| path.exists());
-        // What lies in it is to be written all the same: the worktree of a child.
-        let free = |path: &PathBuf| !writable.iter().any(|w| is_inside(w, path));
-        out.extend(ours.filter(free));
-    }
-    out.dedup();
-    out
+/// Another file of settings that the person named: the next start with the same flag reads it again.
+fn named_config(boot: &Boot) -> Option<PathBuf> {
+    let named = boot.global.config.as_ref()?;
+    Some(boot.places.cwd.join(named))
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! A request to a model beside the conversation, for those who carry out a call elsewhere: bounded, paid from the budget,
 //! written into the ledger, and told to the desk. Who may have one is decided by whoever passes it on.
 
-use crate::budget::{self, Booked, affordable};
+use crate::budget::{self, Booked};
+use crate::cost;
 use crate::desk::Account;
 use crate::feed::Feed;
 use crate::interfaces::Models;
-use crate::ledger::usage_of;
 use crate::redact::Redactor;
 use crate::sample::{Sampled, sample};
 use crate::transcript::Transcript;
@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 /// What such a request is for, in usage and ledger.
-pub const ROLE: &str = "sampling";
+pub const ROLE: &str = budget::SAMPLING;
 /// Tokens of an answer, whatever is wished for.
 const MAX_TOKENS: u64 = 8_192;
 /// Costs that may wait to be written into the log; the ledger has every one.
@@ -117,7 +117,7 @@ impl Aside {
 
     /// The answer, or why there is none, as the end of a sentence.
     pub async fn ask(&self, model: &Model, wanted: &Wanted) -> Result<Said, String> {
-        affordable(&self.account.budget, model).map_err(|why| why.to_string())?;
+        cost::check_affordable(&self.account.budget, model).map_err(|why| why.to_string())?;
         let target = model.target();
         let most = [target.max_output, self.account.max_tokens];
         let most = most.into_iter().flatten().min().unwrap_or(MAX_TOKENS);
@@ -137,7 +137,7 @@ impl Aside {
             transcript.push(redacted(redactor, message.clone()), 0);
         }
         let payer = self.account.payer_in(Some(ROLE));
-        let worst = budget::worst(transcript.bytes(), None, Some(max_tokens), target.price);
+        let worst = cost::upper_bound(transcript.bytes(), None, Some(max_tokens), target.price);
         let held = self.account.budget.hold(payer, worst);
         let _held = held.map_err(|breach| breach.message(Language::English))?;
         let feed = self.feed.hushed();
@@ -183,9 +183,9 @@ impl Aside {
         let tokens = answer.usage.plus(answer.wasted);
         if tokens == TokenUsage::default() {
             // Nobody told what it cost. It is spent all the same.
-            let output = Some(budget::tokens(answer)).filter(|_| !answer.parts.is_empty());
+            let output = Some(cost::estimate_tokens(answer)).filter(|_| !answer.parts.is_empty());
             if let Some(output) = output {
-                let guess = budget::worst(bytes, None, Some(output), model.target().price);
+                let guess = cost::upper_bound(bytes, None, Some(output), model.target().price);
                 let payer = self.account.payer_in(Some(ROLE));
                 self.account.budget.spend(payer, guess, Booked::No);
             }
@@ -193,7 +193,7 @@ impl Aside {
         }
         let usage = Usage {
             role: Some(ROLE.into()),
-            ..usage_of(model.target(), &tokens)
+            ..cost::usage_of(model.target(), &tokens)
         };
         self.account.book(&usage);
         // The log does without what nobody fetched for so long.

@@ -4,6 +4,7 @@
 mod commons;
 mod environment;
 mod folders;
+mod git_settings;
 mod protection;
 mod settings;
 mod shape;
@@ -11,7 +12,7 @@ mod spawn;
 mod verdict;
 
 pub use commons::Commons;
-pub use settings::{Caches, Reader, SandboxMode, SandboxSettings, Temp};
+pub use settings::{Caches, GitFolders, Reader, SandboxMode, SandboxSettings, Temp};
 pub use spawn::{Services, SpawnError, Spawned, spawn};
 pub use verdict::{Verdict, lines};
 
@@ -21,6 +22,7 @@ use crate::proxy::{self, Guest, Reach};
 use crate::tool::ToolError;
 use commons::Common;
 use folders::Folders;
+use git_settings::SettingsCopies;
 use ostler_host::sandbox::{self, Layer, Network, PROXY, Plan, Policy};
 use ostler_host::{Command, Exit, Process};
 use ostler_wire::Why;
@@ -48,6 +50,8 @@ const DIRECT: &str = "localhost,127.0.0.1,::1,0.0.0.0";
 /// Has the one interpreter that would not look at the variables above do so.
 const NODE_VARIABLE: &str = "NODE_USE_ENV_PROXY";
 const GIT_SSH: [&str; 2] = ["GIT_SSH_COMMAND", "GIT_SSH"];
+/// Most files of a session's archive that commands see.
+const MAX_OWN_FILES: usize = 64;
 /// The hidden mode of the binary that connects through the proxy, for programs that speak to a pipe.
 pub const CONNECT_MODE: &str = "__connect";
 
@@ -92,6 +96,8 @@ pub struct Confined {
     guest: Option<Guest>,
     cwd: PathBuf,
     folders: Folders,
+    /// Settings of the repository that the command may change.
+    copies: SettingsCopies,
     services: Services,
 }
 
@@ -121,13 +127,26 @@ async fn prepare(
                     env: &env,
                     online,
                     artifacts: services.artifacts.as_ref().map(Artifacts::dir),
+                    own: &own_files(&services),
                     scratch: folders.own(),
                 };
-                let policy = Policy {
+                let mut policy = Policy {
                     shared: network,
                     ..shape::shape(&services.sandbox, &request)
                 };
-                make(services, terms, (cwd, policy, folders), guest)
+                let mut copies = SettingsCopies::default();
+                // Without a session nobody takes the changes over.
+                if services.root.is_some() {
+                    copies = SettingsCopies::make(&services.sandbox, &terms, &policy.writable)?;
+                    policy.links = copies.links();
+                }
+                let made = Made {
+                    cwd,
+                    policy,
+                    folders,
+                    copies,
+                };
+                make(services, terms, made, guest)
             };
             let lost = |_| {
                 let why = "The sandbox could not be prepared.";
@@ -146,6 +165,17 @@ async fn prepare(
     }
 }
 
+/// Files of our own home that the session may read: the originals of what was folded.
+fn own_files(services: &Services) -> Vec<PathBuf> {
+    let patterns = services.policy.folders.own.iter();
+    let files = patterns.flat_map(|own| {
+        let entries = std::fs::read_dir(&own.base).into_iter().flatten().flatten();
+        let paths = entries.map(|entry| entry.path());
+        paths.filter(|path| own.fits(path)).take(MAX_OWN_FILES)
+    });
+    files.collect()
+}
+
 /// What this command shares with the others of its session. A reader has no network.
 async fn common<'a>(
     services: &'a Services,
@@ -159,12 +189,26 @@ async fn common<'a>(
     }
 }
 
+/// What was made for a command before its plan.
+struct Made {
+    cwd: PathBuf,
+    policy: Policy,
+    folders: Folders,
+    copies: SettingsCopies,
+}
+
 fn make(
     services: Services,
     terms: Arc<Terms>,
-    (cwd, policy, folders): (PathBuf, Policy, Folders),
+    made: Made,
     guest: Option<Guest>,
 ) -> Result<Outcome, sandbox::Error> {
+    let Made {
+        cwd,
+        policy,
+        folders,
+        copies,
+    } = made;
     let plan = Plan::prepare(&policy)?;
     let Some(layer) = plan.layer() else {
         return Ok(Outcome::Free);
@@ -178,6 +222,7 @@ fn make(
         guest,
         cwd,
         folders,
+        copies,
         services,
     })))
 }
@@ -187,6 +232,7 @@ fn guard(services: &Services, plan: &Plan) -> Guarded {
     services.commons.protection.begin(&Ground {
         loose: plan.loose(),
         root: services.root.as_deref(),
+        git_folders: &services.sandbox.git.elsewhere,
         artifacts: services.artifacts.as_ref(),
     })
 }
@@ -229,7 +275,7 @@ impl Confined {
         let hosts = self.guest.take().map_or_else(Vec::new, Guest::end);
         Verdict {
             denied: verdict::judge(&self, exit, said, &hosts),
-            changes: self.put_back().await,
+            changes: Box::pin(self.put_back()).await,
             hosts,
         }
     }
@@ -239,7 +285,9 @@ impl Confined {
         let real = real.as_deref().unwrap_or(path);
         let holds = |s: &PathBuf| path.starts_with(s) || real.starts_with(s);
         let settings = &self.services.sandbox;
-        settings.sealed.iter().chain(&settings.stores).any(holds)
+        let closed = settings.policy.closed.iter().map(|closed| &closed.folder);
+        let sealed = settings.sealed.iter().chain(&settings.stores);
+        sealed.chain(closed).any(holds)
     }
 
     /// What the command left in the background may still write: it is looked after. To be called before `end`.
@@ -253,7 +301,13 @@ impl Confined {
         let Some(guarded) = self.guarded else {
             return Vec::new();
         };
-        guarded.end(&self.services.call_id).await
+        let call_id = self.services.call_id;
+        let (name, artifacts, copies) = (call_id.clone(), self.services.artifacts, self.copies);
+        let take_over = move || copies.take_over(artifacts.as_ref(), &name);
+        let taken = tokio::task::spawn_blocking(take_over).await;
+        let mut changes = taken.unwrap_or_default();
+        changes.extend(guarded.end(&call_id).await);
+        changes
     }
 }
 

@@ -3,10 +3,11 @@
 use crate::artifacts::Artifacts;
 use crate::aside::{Aside, Asides};
 use crate::briefing::{self, Way};
-use crate::budget::{self, Amount, Booked, Budget, Payer};
+use crate::budget::{Amount, Booked, Budget, Payer};
 use crate::compaction::{Folding, Gauge, archive};
 use crate::confine::Commons;
 use crate::conversation::{Conversation, Sent};
+use crate::cost;
 use crate::crew::{Crew, Offer};
 use crate::dispatch::Leave;
 use crate::extra::Extra;
@@ -16,7 +17,7 @@ use crate::hooks::Hooks;
 use crate::hub::Options;
 use crate::interfaces::{RuleNews, RuleStore};
 use crate::jobs::Jobs;
-use crate::ledger::{Ledger, Line, usage_of};
+use crate::ledger::{Ledger, Line};
 use crate::log::{Log, LogError};
 use crate::mcp::Fleet;
 use crate::memory::Mind;
@@ -31,29 +32,18 @@ use crate::seen::Seen;
 use crate::standing::Standing;
 use crate::tool::{Context, Scope, Tool, ToolSettings, Typed as _};
 use crate::tools::exit_plan_mode::ExitPlanMode;
-use crate::tools::read_only_skill::ReadOnlySkill;
-use crate::tools::read_only_task::ReadOnlyTask;
-use crate::tools::skill::Skill;
-use crate::tools::task::Task;
-use crate::tools::{Tools, canonical_name};
+use crate::tools::{self, Tools};
 use ostler_host::{Host, real_path};
 use ostler_llm::{Answer, Effort, TokenUsage};
 use ostler_wire::{
-    Access, Body, Delta, Entry, Language, Rewind, Role, TodoItem, Usage, When, Word,
+    Access, Body, Delta, Entry, Language, Rewind, Role, TodoItem, ToolKind, ToolMaker, Usage, When,
+    Word,
 };
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
-
-/// Tools that have others do the work.
-pub const DELEGATING: [&str; 4] = [
-    Task::NAME,
-    ReadOnlyTask::NAME,
-    Skill::NAME,
-    ReadOnlySkill::NAME,
-];
 
 pub struct Desk {
     pub log: Log,
@@ -386,6 +376,8 @@ impl Desk {
             // What cannot be made is said by the command or tool that wants it.
             let _ = temp.scratch.make();
         }
+        let about = tools::declaration(tool);
+        let delegates = about.is_some_and(|about| about.kind == ToolKind::Delegate);
         Context {
             call_id: call_id.to_owned(),
             tool: tool.into(),
@@ -406,7 +398,7 @@ impl Desk {
             answer: None,
             petitions: self.manner.petitions.clone(),
             aside: Some(self.aside(cancel)),
-            hand: DELEGATING.contains(&tool).then(|| Arc::new(self.hand())),
+            hand: delegates.then(|| Arc::new(self.hand())),
             language: self.manner.language,
         }
     }
@@ -426,11 +418,9 @@ impl Desk {
         }
         let gate = gate(Planned {
             tool: tool.name(),
-            maker: match canonical_name(tool.name()) {
-                Some(_) => Maker::Us,
-                None => Maker::Other {
-                    says_read_only: tool.says_read_only(),
-                },
+            maker: match tool.about().maker {
+                ToolMaker::Builtin => Maker::Us,
+                ToolMaker::Other { says_read_only } => Maker::Other { says_read_only },
             },
             accesses,
             trusted: &self.standing.trusted,
@@ -521,7 +511,7 @@ impl Desk {
             shared_bytes: sent.shared,
             prompt_hash: sent.measure.hash.clone(),
             broke: sent.broke.clone(),
-            ..usage_of(self.conversation.model.target(), tokens)
+            ..cost::usage_of(self.conversation.model.target(), tokens)
         }
     }
 
@@ -538,12 +528,12 @@ impl Desk {
     /// What a request costs whose answer has so many tokens.
     fn guess(&self, conversation: &Conversation, output: Option<u64>) -> Amount {
         let price = conversation.model.target().price;
-        budget::worst(conversation.bytes(), self.account.pace, output, price)
+        cost::upper_bound(conversation.bytes(), self.account.pace, output, price)
     }
 
     /// An answer came, and nobody told what it cost. It is spent all the same.
     pub fn spend_untold(&self, answer: &Answer) {
-        let guess = self.guess(&self.conversation, Some(budget::tokens(answer)));
+        let guess = self.guess(&self.conversation, Some(cost::estimate_tokens(answer)));
         let account = &self.account;
         account.budget.spend(account.payer(), guess, Booked::No);
         self.show_budget();

@@ -7,6 +7,7 @@ mod offer;
 pub mod own;
 mod permit;
 mod question;
+mod read;
 mod regrant;
 mod rejudge;
 mod subject;
@@ -15,22 +16,26 @@ mod trust;
 pub use afford::{Afforded, afford};
 pub use offer::{Offered, offer};
 pub use permit::Leave;
+pub use read::{ReadCall, read_call};
 
 use crate::commands;
 use crate::cut::clip;
-use crate::desk::{DELEGATING, Desk};
+use crate::desk::Desk;
 use crate::hooks::{self, Permission, Said};
 use crate::inbox::{Inbox, Stopped};
 use crate::log::LogError;
 use crate::policy::{Gate, Verdict};
 use crate::saves;
 use crate::skills::RunAs;
-use crate::tool::{Context, Done, ToolError, Typed as _};
-use crate::tools::{Held, skill::Skill};
+use crate::tool::{Call, Context, Done, ToolError, Typed as _};
+use crate::tools::{self, Held, skill::Skill};
 use futures_util::stream::FuturesOrdered;
 use futures_util::{FutureExt, StreamExt};
-use ostler_wire::{Access, Body, Delta, Json, Message, ToolResult, ToolUse, Word};
+use ostler_wire::{
+    Access, Body, Delta, Json, Message, ToolKind, ToolMark, ToolResult, ToolUse, Word,
+};
 use serde_json::{Value, json};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
@@ -40,15 +45,16 @@ const MAX_TOGETHER: usize = 16;
 /// Calls of one answer that have others work and are under way together; how many of those work at once is up to `children`.
 const MAX_DELEGATED: usize = 64;
 
-/// Of a tool's name that is none.
-const MAX_NAME_SHOWN: usize = 100;
 const MAX_ERROR_CHARS: usize = 8_000;
 
 /// A call that may run.
 pub(crate) struct Prepared {
     pub call: ToolUse,
     pub tool: Held,
+    /// As JSON, for hooks and questions.
     pub args: Value,
+    /// The same, read: what is judged and run.
+    pub typed: Arc<dyn Call>,
     pub accesses: Vec<Access>,
     /// What hooks said of it.
     pub permission: Permission,
@@ -89,7 +95,7 @@ pub struct Ran {
 pub async fn dispatch(
     desk: &mut Desk,
     inbox: &mut Inbox,
-    calls: Vec<ToolUse>,
+    calls: Vec<ReadCall>,
     cancel: &CancellationToken,
 ) -> Result<Dispatched, LogError> {
     let mut done = Dispatched::default();
@@ -98,7 +104,7 @@ pub async fn dispatch(
         if cancel.is_cancelled() || done.halt.is_some() {
             run_together(desk, inbox, &mut together, cancel, &mut done).await?;
             let why = done.halt.as_deref().map_or_else(never_ran, by_hook);
-            refuse(desk, &call, why, &mut done)?;
+            refuse(desk, &call.call, why, &mut done)?;
             continue;
         }
         let mut prepared = match prepare(desk, call) {
@@ -181,8 +187,8 @@ async fn decline(
 /// Whether it may run beside others of its kind.
 fn is_reader(prepared: &Prepared) -> bool {
     prepared.accesses.iter().all(Access::is_read_only)
-        && prepared.tool.question(&prepared.args).is_none()
-        && !prepared.tool.runs_alone()
+        && prepared.typed.question().is_none()
+        && !prepared.tool.about().has(ToolMark::Alone)
 }
 
 fn by_hook(why: &str) -> ToolError {
@@ -216,37 +222,30 @@ async fn conclude(
     Ok(())
 }
 
-fn prepare(desk: &Desk, call: ToolUse) -> Result<Prepared, Box<(ToolUse, ToolError)>> {
-    let Some(tool) = desk.tools.find(&call.name) else {
-        let names: Vec<&str> = desk.tools.names().collect();
-        let called: String = call.name.chars().take(MAX_NAME_SHOWN).collect();
-        let message = format!("There is no tool `{called}`. Tools: {}.", names.join(", "));
-        return Err(Box::new((call, ToolError::new("unknown_tool", message))));
+fn prepare(desk: &Desk, read: ReadCall) -> Result<Prepared, Box<(ToolUse, ToolError)>> {
+    let ReadCall { call, typed } = read;
+    let judged = typed.and_then(|(tool, typed)| {
+        let accesses = typed.access(&desk.scope)?;
+        Ok((tool, typed, accesses))
+    });
+    let (tool, typed, accesses) = match judged {
+        Ok(judged) => judged,
+        Err(error) => return Err(Box::new((call, error))),
     };
-    if let Some(why) = call
-        .repair
-        .as_deref()
-        .and_then(|r| r.strip_prefix("unreadable: "))
-    {
-        let error = ToolError::new("invalid_input", why);
-        return Err(Box::new((call, error)));
-    }
     let args = call.input.to_value();
-    match tool.access(&args, &desk.scope) {
-        Ok(accesses) => Ok(Prepared {
-            accesses: match is_only_read(desk, tool.name(), &args) {
-                true => Vec::new(),
-                false => accesses,
-            },
-            call,
-            tool,
-            args,
-            permission: Permission::AsEver,
-            leave: Leave::default(),
-            remark: None,
-        }),
-        Err(error) => Err(Box::new((call, error))),
-    }
+    Ok(Prepared {
+        accesses: match is_only_read(desk, tool.name(), &args) {
+            true => Vec::new(),
+            false => accesses,
+        },
+        call,
+        tool,
+        args,
+        typed,
+        permission: Permission::AsEver,
+        leave: Leave::default(),
+        remark: None,
+    })
 }
 
 /// The text of a skill that this session follows itself is no work of others.
@@ -341,7 +340,7 @@ async fn run_together(
         let (id, name) = (&prepared.call.id, prepared.tool.name());
         let cx = desk.context(id, name, &prepared.leave, cancel.clone());
         started(desk, &prepared);
-        running.push_back(timed(prepared.tool.clone(), prepared.args.clone(), cx));
+        running.push_back(timed(prepared.tool.clone(), prepared.typed.clone(), cx));
         calls.push(prepared);
     }
     let mut stopped = false;
@@ -383,7 +382,7 @@ async fn run_alone(
     };
     let name = prepared.tool.name();
     let mut cx = desk.context(&prepared.call.id, name, &leave, cancel.clone());
-    if let Some(question) = prepared.tool.question(&prepared.args) {
+    if let Some(question) = prepared.typed.question() {
         match question::put(desk, inbox, name, question).await {
             Ok(answer) => cx.answer = answer,
             Err(error) => return refuse(desk, &prepared.call, error, done),
@@ -460,7 +459,7 @@ async fn run_in_turn(
     turn: Option<OwnedSemaphorePermit>,
 ) -> Finished {
     started(desk, prepared);
-    let running = timed(prepared.tool.clone(), prepared.args.clone(), cx);
+    let running = timed(prepared.tool.clone(), prepared.typed.clone(), cx);
     let finished = match commands::attend(desk, inbox, running).await {
         Ok(finished) => finished,
         Err(Stopped) => (Err(interrupted()), Duration::ZERO),
@@ -489,9 +488,9 @@ fn changes(access: &Access) -> bool {
 /// How a run ended, and how long it took.
 type Finished = (Result<Done, ToolError>, Duration);
 
-async fn timed(tool: Held, args: Value, cx: Context) -> Finished {
+async fn timed(tool: Held, call: Arc<dyn Call>, cx: Context) -> Finished {
     let start = Instant::now();
-    let running = std::panic::AssertUnwindSafe(tool.run(args, cx));
+    let running = std::panic::AssertUnwindSafe(call.run(cx));
     // A fault in a tool costs its call, not the session.
     let result = running.catch_unwind().await.unwrap_or_else(|_| {
         Err(ToolError::new(
@@ -537,7 +536,8 @@ fn told(message: &str) -> String {
 fn compared(tool: &str, envelope: &Value, output: &Json) -> String {
     let ended = envelope["error"]["code"].as_str();
     let ended = ended.or(envelope["data"]["session"].as_str().map(|_| "done"));
-    match ended.filter(|_| DELEGATING.contains(&tool)) {
+    let delegates = tools::declaration(tool).is_some_and(|about| about.kind == ToolKind::Delegate);
+    match ended.filter(|_| delegates) {
         Some(ended) => ended.to_owned(),
         None => output.get().to_owned(),
     }
@@ -579,17 +579,20 @@ fn commit(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tool::{Rendered, Scope, Typed};
+    use crate::tool::{Rendered, Scope, Tool as _, Typed};
     use crate::tools::testing::Bench;
+    use ostler_wire::ToolDeclaration;
 
+    #[derive(Clone)]
     struct Faulty;
 
-    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    #[derive(Clone, serde::Deserialize, schemars::JsonSchema)]
     struct Nothing {}
 
     impl Typed for Faulty {
         type Args = Nothing;
         const NAME: &'static str = "faulty";
+        const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Other);
         const PROSE: &'static str = "";
 
         fn access(&self, _: &Nothing, _: &Scope) -> Result<Vec<Access>, ToolError> {
@@ -608,7 +611,7 @@ mod tests {
     #[tokio::test]
     async fn a_fault_in_a_tool_is_a_result() {
         let cx = Bench::new().context("faulty");
-        let (result, _) = timed(Held::Ours(&Faulty), json!({}), cx).await;
+        let (result, _) = timed(Held::Ours(&Faulty), Faulty.read(&json!({})).unwrap(), cx).await;
         assert_eq!(result.err().map(|e| e.code), Some("internal_error"));
     }
 

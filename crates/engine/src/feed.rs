@@ -236,7 +236,8 @@ enum More {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::log::{Backlog, Log};
+    use crate::backlog::Backlog;
+    use crate::log::Log;
     use futures_util::FutureExt as _;
     use ostler_wire::{AskKind, Body, Notice, Subscription};
 

@@ -4,9 +4,9 @@
 use crate::budget::{self, Amount, Hold, Till};
 use crate::compaction::{Facts, MAX_PINNED, Plan, cut};
 use crate::conversation::Conversation;
+use crate::cost;
 use crate::desk::Desk;
 use crate::feed::Feed;
-use crate::ledger::usage_of;
 use crate::log::branch;
 use crate::sample::{Sampled, sample};
 use ostler_llm::{Answer, AnswerPart, Model, Params, Prefix, TokenUsage};
@@ -32,7 +32,7 @@ const MAX_SHOWN: usize = 60_000;
 const MAX_ANSWER: usize = 1_500;
 
 /// What the request is for, in usage and ledger.
-pub const ROLE: &str = "handoff";
+pub const ROLE: &str = budget::HANDOFF;
 
 const SYSTEM: &str = include_str!("handoff.md");
 
@@ -246,7 +246,7 @@ fn question(draft: &Handoff, model: &Model, entries: &[Entry]) -> (Conversation,
         body: Body::Message(Message::user(text)),
     });
     let target = model.target();
-    let worst = budget::worst(conversation.bytes(), None, target.max_output, target.price);
+    let worst = cost::upper_bound(conversation.bytes(), None, target.max_output, target.price);
     (conversation, worst)
 }
 
@@ -287,7 +287,7 @@ fn usage(model: &Model, answer: &Answer) -> Option<Usage> {
     let tokens = answer.usage.plus(answer.wasted);
     (tokens != TokenUsage::default()).then(|| Usage {
         role: Some(ROLE.into()),
-        ..usage_of(target, &tokens)
+        ..cost::usage_of(target, &tokens)
     })
 }
 

@@ -2,11 +2,13 @@
 
 use crate::artifacts::Artifacts;
 use crate::aside::Asides;
-use crate::budget::{self, Budget, affordable, spent};
+use crate::backlog::Backlog;
+use crate::budget::{self, Budget, spent};
 use crate::checkpoint::Limits;
 use crate::children::{Children, Heir, Slots};
 use crate::compaction::{ContextSettings, Folding};
 use crate::conversation::Conversation;
+use crate::cost::check_affordable;
 use crate::crew::{self, Crew, CrewSettings, Offer, listing};
 use crate::desk::{Account, Desk, Manner, Offers, Shop};
 use crate::extra::Extra;
@@ -17,7 +19,7 @@ use crate::inbox::Inbox;
 use crate::interfaces::{Models, RuleStore, RuleWatch};
 use crate::ledger::Ledger;
 use crate::live::{LiveSession, LiveSessions};
-use crate::log::{Backlog, Log, branch};
+use crate::log::{Log, branch};
 use crate::mcp::{Fleet, McpSettings};
 use crate::memory::{Memory, Mind};
 use crate::muster::Mustered;
@@ -28,10 +30,11 @@ use crate::standing::{Standing, mode_of};
 use crate::store::{Store, copied, moved, project_name};
 use crate::templates::Shelf;
 use crate::tool::{Scope, Tool, ToolSettings};
+use crate::transcript::prefix_text;
 use crate::turn::Opening;
 use crate::{commands, instructions, points, prefixes};
 use ostler_host::Host;
-use ostler_llm::{Model, Params, Prefix, Target, Transport};
+use ostler_llm::{Model, Params, Prefix, Transport};
 use ostler_wire::{
     Body, ChildOf, Client, Entry, ForkedFrom, Hub, HubError, Language, Meta, Notice, Open,
     SCHEMA_VERSION, SessionInfo, Settings, Word,
@@ -232,7 +235,8 @@ impl LocalHub {
         let options = &self.options;
         let stored = settings_of(&past.entries, &[]).prefix;
         if let Some(hash) = stored.filter(|hash| !hash.is_empty()) {
-            match prefixes::load(&self.options.home, &hash) {
+            let text = prefixes::load(&self.options.home, &hash);
+            match text.and_then(|text| serde_json::from_str(&text).ok()) {
                 Some(prefix) => return prefix,
                 None => notes.push(options.language.say(Word::PromptGone).into()),
             }
@@ -278,7 +282,7 @@ impl LocalHub {
         (model, title): (&str, Option<String>),
         prefix: &Prefix,
     ) -> Opening {
-        let hash = prefixes::hash(prefix);
+        let hash = prefixes::hash(&prefix_text(prefix));
         let mut opening = Opening {
             context: Some(self.environment()),
             ..Opening::default()
@@ -332,13 +336,6 @@ impl LocalHub {
             self.options.system,
         )
     }
-}
-
-/// The model as a person would name it.
-pub(crate) fn reference(model: &Model) -> String {
-    let Target { origin, effort, .. } = &**model.target();
-    let variant = effort.map_or_else(String::new, |effort| format!("@{}", effort.name()));
-    format!("{}/{}{variant}", origin.provider, origin.model)
 }
 
 /// The settings of a run, with what the reference of the model says itself.
@@ -402,8 +399,9 @@ impl LocalHub {
             notes,
         } = parts;
         let options = self.options.clone();
-        affordable(&options.budget, &model).map_err(|why| HubError(why.say(options.language)))?;
-        let reference = reference(&model);
+        check_affordable(&options.budget, &model)
+            .map_err(|why| HubError(why.say(options.language)))?;
+        let reference = model.reference();
         let (ops, receiver) = mpsc::channel(OPS);
         let feed = Feed::redacting(self.options.redactor.clone());
         let mut params = params_for(&options, &model);

@@ -2,20 +2,17 @@
 
 mod accept;
 mod arguments;
-mod artifacts;
 mod aside;
 pub mod audit;
+mod backlog;
 mod briefing;
-pub mod budget;
-pub mod cache;
-pub mod checkpoint;
 mod children;
 pub mod commands;
 pub mod compaction;
 pub mod confine;
 mod conversation;
+pub mod cost;
 pub mod crew;
-pub mod cut;
 mod desk;
 mod dispatch;
 pub mod export;
@@ -26,8 +23,6 @@ mod front;
 pub mod goal;
 pub mod handoff;
 mod heard;
-mod hex;
-pub mod history;
 pub mod hooks;
 pub mod hub;
 mod inbox;
@@ -35,19 +30,13 @@ mod ingest;
 pub mod instructions;
 mod interfaces;
 mod jobs;
-pub mod ledger;
 mod live;
-pub mod log;
 pub mod mcp;
-pub mod memory;
 mod muster;
 mod petition;
-mod points;
 pub mod policy;
-pub mod prefixes;
 pub mod prompt;
 mod proxy;
-pub mod redact;
 mod references;
 pub mod resolve;
 mod rewind;
@@ -60,7 +49,6 @@ mod session;
 pub mod skills;
 pub mod sources;
 mod standing;
-pub mod store;
 mod templates;
 #[cfg(test)]
 mod testing;
@@ -69,6 +57,14 @@ pub mod tools;
 mod transcript;
 mod turn;
 mod worktree;
+
+pub use ostler_host::checkpoint;
+pub use ostler_store::{
+    artifacts, budget, cache, cut, history, ledger, log, memory, points, prefixes, redact,
+    sessions as store,
+};
+
+use ostler_wire::hex;
 
 pub use extra::{Extra, Tell};
 pub use hub::{LocalHub, Options};

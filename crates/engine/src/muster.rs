@@ -8,6 +8,7 @@ use crate::mcp::{Kept, Muster, PREFIX, PromptInfo, Surroundings, is_theirs};
 use crate::prefixes;
 use crate::session::Session;
 use crate::tools::{Tools, tool_search};
+use crate::transcript::prefix_text;
 use crate::turn::Opening;
 use ostler_llm::{Prefix, ToolSpec};
 use ostler_wire::{Body, HubError, Notice, Settings, Why, Word};
@@ -203,7 +204,7 @@ impl Session {
             let text = self.options.language.fill(Word::McpChanged, &[&changed]);
             self.tell_once(opening, text);
         }
-        let hash = prefixes::hash(&prefix);
+        let hash = prefixes::hash(&prefix_text(&prefix));
         let entries = self.desk.log.source().entries_after(None);
         let entries = branch(entries.into_iter().map(Arc::unwrap_or_clone).collect());
         let envelope = self.desk.shop.settings.envelope;
@@ -215,7 +216,10 @@ impl Session {
         name_prefix(opening, hash);
         if self.options.save {
             // One that cannot be kept shows again when the log cannot be written.
-            let _ = prefixes::keep(&self.options.home, &self.desk.conversation.prefix);
+            let _ = prefixes::keep(
+                &self.options.home,
+                &prefix_text(&self.desk.conversation.prefix),
+            );
         }
     }
 

@@ -2,12 +2,13 @@
 //! and the branch that ended stays where it is.
 
 use crate::compaction;
-use crate::hub::{reference, settings_of};
+use crate::hub::settings_of;
 use crate::log::{LogError, branch};
 use crate::points::branch_to;
 use crate::prefixes;
 use crate::session::Session;
 use crate::standing::mode_of;
+use crate::transcript::prefix_text;
 use ostler_wire::{Body, Entry, Notice, Rewind, Settings};
 use std::sync::Arc;
 
@@ -60,8 +61,8 @@ impl Session {
     /// Settings that were made on the branch that ends and hold on.
     fn still_holds(&self, past: &[Entry]) -> Option<Body> {
         let then = settings_of(past, &[]);
-        let model = reference(&self.desk.conversation.model);
-        let prefix = prefixes::hash(&self.desk.conversation.prefix);
+        let model = self.desk.conversation.model.reference();
+        let prefix = prefixes::hash(&prefix_text(&self.desk.conversation.prefix));
         let settings = Settings {
             model: Some(model).filter(|m| then.model.as_ref() != Some(m)),
             prefix: Some(prefix).filter(|p| then.prefix.as_ref() != Some(p)),

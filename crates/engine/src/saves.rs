@@ -37,7 +37,8 @@ pub struct Place {
 impl Place {
     /// Makes no file.
     pub fn open(&self) -> Result<Checkpoints, Error> {
-        Checkpoints::open(&self.home, &self.root, self.limits.clone())
+        let dir = crate::store::checkpoints_dir(&self.home, &self.root);
+        Checkpoints::open(&dir, &self.root, self.limits.clone())
     }
 }
 

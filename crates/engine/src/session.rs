@@ -1,9 +1,9 @@
 //! A session: one task that owns the desk and the inbox, and runs one turn after the other.
 
-use crate::budget::affordable;
 use crate::commands::{self, template};
 use crate::compaction;
 use crate::conversation::Conversation;
+use crate::cost::check_affordable;
 use crate::desk::Desk;
 use crate::extra::Tell;
 use crate::goal;
@@ -16,6 +16,7 @@ use crate::prefixes;
 use crate::saves;
 use crate::store::Store;
 use crate::templates::Template;
+use crate::transcript::prefix_text;
 use crate::turn::{Opening, stop_short, turn};
 use ostler_llm::{Effort, Model, Target, Transport};
 use ostler_wire::{Body, Notice, Settings, View, Word};
@@ -117,7 +118,10 @@ impl Session {
     fn keep_prefix(&self, opening: &Opening) {
         if self.options.save && opening.context.is_some() {
             // A prefix that cannot be kept shows again when the log cannot be written.
-            let _ = prefixes::keep(&self.options.home, &self.desk.conversation.prefix);
+            let _ = prefixes::keep(
+                &self.options.home,
+                &prefix_text(&self.desk.conversation.prefix),
+            );
         }
     }
 
@@ -332,7 +336,8 @@ impl Session {
     ) -> Result<(), String> {
         let model =
             Model::new(target, self.transport.clone()).map_err(|e| e.say(self.options.language))?;
-        affordable(&self.options.budget, &model).map_err(|why| why.say(self.options.language))?;
+        check_affordable(&self.options.budget, &model)
+            .map_err(|why| why.say(self.options.language))?;
         let mut params = params_for(&self.options, &model);
         params.effort = self.desk.manner.effort.or(params.effort);
         let old = &self.desk.conversation;

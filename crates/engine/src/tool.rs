@@ -5,6 +5,7 @@ use crate::artifacts::Artifacts;
 use crate::aside::Aside;
 use crate::confine::{Commons, SandboxSettings, Terms};
 use crate::crew::Hand;
+use crate::cut::clip;
 use crate::feed::Feed;
 use crate::history::History;
 use crate::inbox::Answer;
@@ -16,23 +17,30 @@ use crate::seen::Seen;
 use futures_util::future::BoxFuture;
 use ostler_host::Host;
 use ostler_llm::ToolSpec;
-use ostler_wire::{Access, Body, Delta, Image, Json, Language, TodoItem};
+use ostler_wire::{Access, Body, Delta, Image, Json, Language, TodoItem, ToolDeclaration};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 /// A tool with typed arguments. The doc comments of `Args` are its schema, `PROSE` the description beside the code.
-pub trait Typed: Send + Sync + 'static {
-    type Args: DeserializeOwned + JsonSchema + Send + 'static;
+pub trait Typed: Clone + Send + Sync + 'static {
+    type Args: DeserializeOwned + JsonSchema + Clone + Send + Sync + 'static;
     const NAME: &'static str;
+    /// Everything that others need to know about the tool.
+    const ABOUT: ToolDeclaration;
     const PROSE: &'static str;
 
     /// What this call would touch; an empty list touches nothing.
     fn access(&self, args: &Self::Args, scope: &Scope) -> Result<Vec<Access>, ToolError>;
+
+    /// What this call is about, for people.
+    fn subject(_args: &Self::Args) -> Subject {
+        Subject::default()
+    }
 
     fn run(
         &self,
@@ -65,44 +73,130 @@ pub trait Typed: Send + Sync + 'static {
     ) -> impl Future<Output = Option<ToolError>> + Send {
         std::future::ready(None)
     }
-
-    /// It touches nothing, and runs beside no other call all the same: it builds on what the one before left.
-    const ALONE: bool = false;
-
-    /// Of a tool that is not ours: it says of itself that it only reads.
-    const SAYS_READ_ONLY: bool = false;
 }
 
 /// The same with its types erased, as the registry holds it.
 pub trait Tool: Send + Sync {
-    fn name(&self) -> &str;
+    fn about(&self) -> &ToolDeclaration;
     fn spec(&self) -> ToolSpec;
-    fn access(&self, args: &Value, scope: &Scope) -> Result<Vec<Access>, ToolError>;
-    fn question(&self, args: &Value) -> Option<Question>;
-    fn run(&self, args: Value, cx: Context) -> BoxFuture<'_, Result<Done, ToolError>>;
+    /// Reads the arguments, once: what is judged, shown and run is the call that this gives.
+    fn read(&self, args: &Value) -> Result<Arc<dyn Call>, ToolError>;
     fn render(&self, data: &Value) -> Rendered;
-
-    fn preview(&self, _args: Value, _cx: Context) -> BoxFuture<'_, Option<String>> {
-        Box::pin(std::future::ready(None))
-    }
-
-    fn objection(&self, _args: Value, _cx: Context) -> BoxFuture<'_, Option<ToolError>> {
-        Box::pin(std::future::ready(None))
-    }
-
-    fn runs_alone(&self) -> bool {
-        false
-    }
-
-    fn says_read_only(&self) -> bool {
-        false
-    }
 
     /// What `tool_search` shows of it, where `spec` says less.
     fn unabridged(&self) -> Option<ToolSpec> {
         None
     }
 }
+
+impl dyn Tool + '_ {
+    pub fn name(&self) -> &str {
+        &self.about().name
+    }
+
+    /// What a call with these arguments would touch.
+    pub fn access(&self, args: &Value, scope: &Scope) -> Result<Vec<Access>, ToolError> {
+        self.read(args)?.access(scope)
+    }
+}
+
+/// A call whose arguments have been read.
+pub trait Call: Send + Sync {
+    fn access(&self, scope: &Scope) -> Result<Vec<Access>, ToolError>;
+    fn subject(&self) -> Subject;
+    fn run(&self, cx: Context) -> BoxFuture<'_, Result<Done, ToolError>>;
+
+    fn question(&self) -> Option<Question> {
+        None
+    }
+
+    fn preview(&self, _cx: Context) -> BoxFuture<'_, Option<String>> {
+        Box::pin(std::future::ready(None))
+    }
+
+    fn objection(&self, _cx: Context) -> BoxFuture<'_, Option<ToolError>> {
+        Box::pin(std::future::ready(None))
+    }
+}
+
+/// What a call is about, in one line.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Subject {
+    pub text: String,
+    /// The argument that holds what `text` shows only the beginning of.
+    pub body: Option<&'static str>,
+}
+
+impl Subject {
+    /// The first line of a text that may have more.
+    pub fn first_line(text: &str) -> Self {
+        let text = text.trim();
+        match text.split_once('\n') {
+            Some((first, _)) => format!("{} …", first.trim_end()).into(),
+            None => text.into(),
+        }
+    }
+
+    /// Something, and where it is looked for.
+    pub fn placed(what: &str, place: Option<&str>) -> Self {
+        match place {
+            Some(place) => format!("{what}  {place}").into(),
+            None => what.into(),
+        }
+    }
+
+    /// Work that a sub-agent is given.
+    pub fn of_task(prompt: &str, description: Option<&str>, role: Option<&str>) -> Self {
+        let Self { text, .. } = Self::first_line(description.unwrap_or(prompt));
+        let subject = match role {
+            Some(role) => format!("{role}  {text}").into(),
+            None => Self::from(text),
+        };
+        subject.with_body("prompt")
+    }
+
+    /// `name: value, name: value`, each on one line, for a tool whose arguments are not known.
+    pub fn of_arguments(args: &Map<String, Value>) -> Self {
+        let mut text = String::new();
+        for (name, value) in args {
+            if text.len() > MAX_SUBJECT {
+                break;
+            }
+            if !text.is_empty() {
+                text.push_str(", ");
+            }
+            text.push_str(name);
+            text.push_str(": ");
+            match value {
+                Value::String(value) => text.push_str(&clip(value, MAX_SUBJECT)),
+                other => text.push_str(&other.to_string()),
+            }
+        }
+        text.replace('\n', " ").into()
+    }
+
+    pub fn with_body(self, argument: &'static str) -> Self {
+        Self {
+            body: Some(argument),
+            ..self
+        }
+    }
+}
+
+impl From<String> for Subject {
+    fn from(text: String) -> Self {
+        Self { text, body: None }
+    }
+}
+
+impl From<&str> for Subject {
+    fn from(text: &str) -> Self {
+        text.to_owned().into()
+    }
+}
+
+/// Characters of a subject that are kept.
+const MAX_SUBJECT: usize = 1_000;
 
 /// Shells whose language is the one that commands are parsed in.
 const KNOWN_SHELLS: [&str; 4] = ["sh", "bash", "dash", "ash"];
@@ -374,8 +468,8 @@ pub enum Question {
 }
 
 impl<T: Typed> Tool for T {
-    fn name(&self) -> &str {
-        T::NAME
+    fn about(&self) -> &ToolDeclaration {
+        const { &T::ABOUT }
     }
 
     fn spec(&self) -> ToolSpec {
@@ -386,41 +480,46 @@ impl<T: Typed> Tool for T {
         }
     }
 
-    fn access(&self, args: &Value, scope: &Scope) -> Result<Vec<Access>, ToolError> {
-        Typed::access(self, &parse::<T>(args)?, scope)
-    }
-
-    fn question(&self, args: &Value) -> Option<Question> {
-        T::question(&parse::<T>(args).ok()?)
-    }
-
-    fn run(&self, args: Value, cx: Context) -> BoxFuture<'_, Result<Done, ToolError>> {
-        Box::pin(async move { Typed::run(self, parse::<T>(&args)?, cx).await })
+    fn read(&self, args: &Value) -> Result<Arc<dyn Call>, ToolError> {
+        let (args, _) = read_arguments(T::NAME, args)?;
+        let tool = self.clone();
+        Ok(Arc::new(TypedCall::<T> { tool, args }))
     }
 
     fn render(&self, data: &Value) -> Rendered {
         T::render(data)
     }
-
-    fn preview(&self, args: Value, cx: Context) -> BoxFuture<'_, Option<String>> {
-        Box::pin(async move { Typed::preview(self, parse::<T>(&args).ok()?, cx).await })
-    }
-
-    fn objection(&self, args: Value, cx: Context) -> BoxFuture<'_, Option<ToolError>> {
-        Box::pin(async move { Typed::objection(self, parse::<T>(&args).ok()?, cx).await })
-    }
-
-    fn runs_alone(&self) -> bool {
-        T::ALONE
-    }
-
-    fn says_read_only(&self) -> bool {
-        T::SAYS_READ_ONLY
-    }
 }
 
-fn parse<T: Typed>(args: &Value) -> Result<T::Args, ToolError> {
-    read_arguments(T::NAME, args).map(|(args, _)| args)
+struct TypedCall<T: Typed> {
+    tool: T,
+    args: T::Args,
+}
+
+impl<T: Typed> Call for TypedCall<T> {
+    fn access(&self, scope: &Scope) -> Result<Vec<Access>, ToolError> {
+        self.tool.access(&self.args, scope)
+    }
+
+    fn subject(&self) -> Subject {
+        T::subject(&self.args)
+    }
+
+    fn run(&self, cx: Context) -> BoxFuture<'_, Result<Done, ToolError>> {
+        Box::pin(self.tool.run(self.args.clone(), cx))
+    }
+
+    fn question(&self) -> Option<Question> {
+        T::question(&self.args)
+    }
+
+    fn preview(&self, cx: Context) -> BoxFuture<'_, Option<String>> {
+        Box::pin(self.tool.preview(self.args.clone(), cx))
+    }
+
+    fn objection(&self, cx: Context) -> BoxFuture<'_, Option<ToolError>> {
+        Box::pin(self.tool.objection(self.args.clone(), cx))
+    }
 }
 
 #[cfg(test)]

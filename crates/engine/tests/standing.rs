@@ -4,7 +4,7 @@ use crate::common::{Bench, Session, Shown, settle};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use ostler_engine::policy::{Containment, Headless, Mode, Policy, Posture, Rule, Rules};
-use ostler_engine::tool::{Context, Done, Question, Rendered, Scope, Tool, ToolError};
+use ostler_engine::tool::{Call, Context, Done, Rendered, Scope, Subject, Tool, ToolError};
 use ostler_engine::{Keep, Options, RuleStore};
 use ostler_host::{
     Border, Command, Content, Fut, Host, Listing, Local, Process, RenameOptions, Renamed, Span,
@@ -14,104 +14,111 @@ use ostler_llm::ToolSpec;
 use ostler_testkit::{Kind, Step};
 use ostler_wire::{
     Access, AskKind, Body, Delivery, Delta, Event, Json, Op, Open, Outcome, Segment, TodoItem,
-    TodoState, View,
+    TodoState, ToolDeclaration, ToolKind, ToolMaker, View,
 };
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 /// A tool of somebody else, or one that is yet to come.
+#[derive(Clone)]
 struct Standin {
-    name: &'static str,
+    about: ToolDeclaration,
     access: fn() -> Access,
-    says_read_only: bool,
     run: fn(&Context) -> Value,
 }
 
 impl Tool for Standin {
-    fn name(&self) -> &'static str {
-        self.name
+    fn about(&self) -> &ToolDeclaration {
+        &self.about
     }
 
     fn spec(&self) -> ToolSpec {
         ToolSpec {
-            name: self.name.into(),
+            name: self.about.name.clone().into_owned(),
             description: String::new(),
             parameters: Json::of(&json!({"type": "object", "properties": {}})),
         }
     }
 
-    fn access(&self, _: &Value, _: &Scope) -> Result<Vec<Access>, ToolError> {
-        Ok(vec![(self.access)()])
-    }
-
-    fn question(&self, _: &Value) -> Option<Question> {
-        None
-    }
-
-    fn run(&self, _: Value, cx: Context) -> BoxFuture<'_, Result<Done, ToolError>> {
-        let data = (self.run)(&cx);
-        Box::pin(async move { Ok(Done::from(data)) })
+    fn read(&self, _: &Value) -> Result<Arc<dyn Call>, ToolError> {
+        Ok(Arc::new(self.clone()))
     }
 
     fn render(&self, data: &Value) -> Rendered {
         data.to_string().into()
     }
+}
 
-    fn says_read_only(&self) -> bool {
-        self.says_read_only
+impl Call for Standin {
+    fn access(&self, _: &Scope) -> Result<Vec<Access>, ToolError> {
+        Ok(vec![(self.access)()])
+    }
+
+    fn subject(&self) -> Subject {
+        Subject::default()
+    }
+
+    fn run(&self, cx: Context) -> BoxFuture<'_, Result<Done, ToolError>> {
+        let data = (self.run)(&cx);
+        Box::pin(async move { Ok(Done::from(data)) })
     }
 }
 
+/// What a server or plugin says about a tool.
+const fn of_other(name: &'static str, says_read_only: bool) -> ToolDeclaration {
+    let mut about = ToolDeclaration::new(name, ToolKind::Other);
+    about.maker = ToolMaker::Other { says_read_only };
+    about
+}
+
 static SERVER: Standin = Standin {
-    name: "mcp__s__look",
+    about: of_other("mcp__s__look", true),
     access: || Access::Mcp {
         server: "s".into(),
         tool: "look".into(),
         read_only: false,
     },
-    says_read_only: true,
     run: |_| json!({"ran": true}),
 };
 
 /// A command that the sandbox stops until it may reach a host.
-const DENIED: Standin = Standin {
-    name: "push",
-    access: || {
-        Access::Run(vec![Segment {
-            text: "push".into(),
-            read_only: true,
-            ..Segment::default()
-        }])
-    },
-    says_read_only: false,
+fn reading() -> Access {
+    Access::Run(vec![Segment {
+        text: "push".into(),
+        read_only: true,
+        ..Segment::default()
+    }])
+}
+
+static PUSH: Standin = Standin {
+    about: of_other("push", false),
+    access: reading,
     run: |cx| stopped(cx, "code.example"),
 };
 
-static PUSH: Standin = DENIED;
-
 /// One that names a pattern where a host should be.
 static GREEDY: Standin = Standin {
-    name: "greedy",
+    about: of_other("greedy", false),
     run: |cx| stopped(cx, "*"),
-    ..DENIED
+    access: reading,
 };
 
 /// A command that only reads by its words, and writes all the same.
 static PEEK: Standin = Standin {
-    name: "peek",
+    about: of_other("peek", false),
     run: |cx| match cx.terms.read_only {
         true => json!({"exit_code": 1, "denied": {"what": "out.txt", "hint": "Not written."}}),
         false => json!({"exit_code": 0, "ran": true}),
     },
-    ..DENIED
+    access: reading,
 };
 
 /// Somebody else's tool that would like to have a host, too.
 static POSING: Standin = Standin {
-    name: "posing",
+    about: of_other("posing", false),
     access: || Access::Read("/usr/share".into()),
-    ..DENIED
+    run: |cx| stopped(cx, "code.example"),
 };
 
 fn stopped(cx: &Context, wanted: &str) -> Value {
@@ -883,7 +890,10 @@ async fn what_the_sandbox_stopped_is_granted_and_run_again() {
         assert_eq!(ran(&shown), runs, "{answer}: {shown:?}");
         assert_eq!(*store.rules.lock().unwrap(), saved, "{answer}");
         let ask = &shown.asks[0];
-        assert!(ask.subject.contains("let it reach code.example"), "{ask:?}");
+        assert!(
+            ask.subject.contains("needs to reach code.example"),
+            "{ask:?}"
+        );
         let data = &shown.results()[0]["data"];
         match answer {
             "deny" => assert_eq!(

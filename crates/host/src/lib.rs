@@ -2,7 +2,9 @@
 //! project lives here. It decides nothing about permission: callers say which folders may be written.
 
 mod account;
+pub mod checkpoint;
 mod command;
+pub mod diff;
 mod error;
 mod files;
 #[expect(unsafe_code, reason = "the environment block has no safe form")]
@@ -28,7 +30,8 @@ pub use files::border::{
     Ban, Beyond, Border, Depth, Judgement, Pattern, Place, Protected, is_below,
 };
 pub use files::{
-    Opened, TreeReader, glob_matches, look, open_file, open_without_waiting, real_path,
+    Opened, TreeReader, glob_matches, look, open_file, open_without_waiting, read_bounded,
+    real_path,
 };
 pub use hide::hide;
 pub use host::{

@@ -31,6 +31,7 @@ pub use http::{
 pub use key::{Key, KeyFuture, KeySource};
 pub use kinds::{Auth, BuiltinProvider, Kind, Protocol, builtin_providers, kind, kinds, quirks};
 pub use model::{Forbidding, Model, Reply, backoff};
+pub use ostler_wire::{REDACTED, Secret};
 pub use plugin::{KIND as PLUGIN_KIND, Plugin, PluginFuture, PluginLines};
 pub use quirks::{
     EffortField, MaxTokensField, Quirks, ReasoningBack, SystemRole, ThinkTags, Thinking,
@@ -39,4 +40,4 @@ pub use quirks::{
 pub use request::{AnswerPart, CallResult, Calls, Effort, Msg, Params, Prefix, ToolSpec};
 pub use rope::{BLOCK_BYTES, Rope};
 pub use sse::{MAX_EVENT_BYTES, Seen, Sse};
-pub use target::{Price, REDACTED, Secret, Target, Timeouts};
+pub use target::{Price, Target, Timeouts};

@@ -61,6 +61,13 @@ impl Model {
         })
     }
 
+    /// The model as a person would name it.
+    pub fn reference(&self) -> String {
+        let Target { origin, effort, .. } = &*self.target;
+        let variant = effort.map_or_else(String::new, |effort| format!("@{}", effort.name()));
+        format!("{}/{}{variant}", origin.provider, origin.model)
+    }
+
     pub fn target(&self) -> &Arc<Target> {
         &self.target
     }

@@ -1,6 +1,6 @@
 //! An entry: one line of the session log, on disk before anyone sees it.
 
-use crate::{Json, Message};
+use crate::{CallTitle, Json, Message};
 use serde::{Deserialize, Serialize};
 
 /// A line of the log. `entry` counts from 0 in file order and is the stream position; `parent` is the entry it follows.
@@ -100,6 +100,9 @@ pub struct ToolUse {
     /// The tool that the model called to have this one run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub via: Option<String>,
+    /// How the call is shown; front ends show the arguments of one that has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<CallTitle>,
 }
 
 /// The call finished. `output` is the envelope of the tool.

@@ -4,13 +4,17 @@
 mod access;
 mod ask;
 mod client;
+mod clip;
 mod entry;
 mod event;
+pub mod hex;
 mod json;
 mod message;
 mod op;
+mod secret;
 mod snapshot;
 mod subscription;
+mod tool;
 mod tricky;
 mod view;
 mod why;
@@ -19,6 +23,7 @@ mod words;
 pub use access::{Access, Mark, Segment};
 pub use ask::{Ask, AskKind, Choice};
 pub use client::{Client, Hub, HubError, OpPermit, OpSender, Open, SessionClosed, SessionInfo};
+pub use clip::clip;
 pub use entry::{
     Approval, Body, Break, Caller, Checkpoint, ChildOf, Compaction, DigestBy, Entry, EntryError,
     ErrorEntry, ForkedFrom, Goal, GoalState, Interrupted, Meta, Mode, Notice, Outcome, Rewind,
@@ -28,8 +33,10 @@ pub use event::{Delta, Doing, Event, QueuedPrompt, Reply, Task};
 pub use json::Json;
 pub use message::{Image, Message, Origin, Part, Replay, Role, Stop};
 pub use op::{ClientId, Delivery, Op, OpLine, ReplyTo, SentOp};
+pub use secret::{REDACTED, Secret};
 pub use snapshot::{RetryWait, RunningCall, Snapshot};
 pub use subscription::{BoxFuture, EntrySource, Posted, Replies, Subscription};
+pub use tool::{CallTitle, ToolDeclaration, ToolFact, ToolKind, ToolMaker, ToolMark};
 pub use tricky::{Marked, is_plain, marked, marked_piece, untricked};
 pub use view::{Act, Action, CommandInfo, Deed, Item, List, View};
 pub use why::{Say, Why};

@@ -2,13 +2,17 @@
 //! What it cannot count (names, comments, whether a test can fail) stays with the reader.
 
 mod edges;
+mod report;
+mod rooms;
 mod rules;
 mod source;
 mod spawns;
 
 use crate::root;
 use anyhow::Context as _;
+use rooms::Rooms;
 use source::Source;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -35,7 +39,35 @@ pub fn run() -> anyhow::Result<bool> {
     Ok(found.is_empty())
 }
 
+/// Prints the figures of the house.
+pub fn report() -> anyhow::Result<bool> {
+    let (sources, _) = read()?;
+    let production = rules::production(&sources);
+    report::print(&production, &rooms(&production));
+    Ok(true)
+}
+
 fn check() -> anyhow::Result<Vec<Violation>> {
+    let (sources, mut found) = read()?;
+    found.extend(edges::check()?);
+    found.extend(rooms::check(&rooms(&rules::production(&sources))));
+    found.extend(rules::check(&sources));
+    found.sort();
+    Ok(found)
+}
+
+fn rooms(production: &[&Source]) -> Vec<Rooms> {
+    let paths = production
+        .iter()
+        .filter_map(|s| s.path.strip_prefix("crates/"));
+    let names = paths.filter_map(|path| path.split_once("/src/"));
+    let names: BTreeSet<&str> = names.map(|(name, _)| name).collect();
+    let names = names.into_iter().filter(|name| *name != "testkit");
+    names.map(|name| Rooms::of(name, production)).collect()
+}
+
+/// Every source, and the paths of this machine that stand in a file.
+fn read() -> anyhow::Result<(Vec<Source>, Vec<Violation>)> {
     let root = root();
     let mut files = Vec::new();
     for folder in ["crates", "xtask", "docs", ".ci", ".cargo"] {
@@ -45,7 +77,7 @@ fn check() -> anyhow::Result<Vec<Violation>> {
         files.extend(Some(root.join(name)).filter(|path| path.exists()));
     }
     let mut sources = Vec::new();
-    let mut found = edges::check()?;
+    let mut found = Vec::new();
     let home = std::env::var("HOME").ok();
     for file in files {
         let path = file.strip_prefix(&root).unwrap_or(&file);
@@ -59,9 +91,7 @@ fn check() -> anyhow::Result<Vec<Violation>> {
             sources.push(Source::new(&path, &text));
         }
     }
-    found.extend(rules::check(&sources));
-    found.sort();
-    Ok(found)
+    Ok((sources, found))
 }
 
 fn collect(folder: &Path, files: &mut Vec<std::path::PathBuf>) -> anyhow::Result<()> {

@@ -66,13 +66,17 @@ enum Rule {
     Process,
 }
 
-pub fn check(sources: &[Source]) -> Vec<Violation> {
+/// The files that are not compiled for tests alone.
+pub fn production(sources: &[Source]) -> Vec<&Source> {
     let test_files = test_files(sources);
     let is_test_file = |path: &str| test_files.iter().any(|start| path.starts_with(start));
-    let production: Vec<&Source> = sources
-        .iter()
-        .filter(|s| !is_test_path(&s.path) && !is_test_file(&s.path))
-        .collect();
+    let all = sources.iter();
+    all.filter(|s| !is_test_path(&s.path) && !is_test_file(&s.path))
+        .collect()
+}
+
+pub fn check(sources: &[Source]) -> Vec<Violation> {
+    let production = production(sources);
     let enums = enums(&production);
     let mut found: Vec<Violation> = sources.iter().flat_map(everywhere).collect();
     for source in production {

@@ -88,6 +88,56 @@ impl Source {
             .count()
     }
 
+    /// Production lines that hold code: no comment alone, no blank.
+    pub fn code_lines(&self) -> usize {
+        self.filled_lines(|at| !self.is_test(at) && !self.is_table(at))
+    }
+
+    /// Lines of tables that hold something.
+    pub fn table_lines(&self) -> usize {
+        self.filled_lines(|at| !self.is_test(at) && self.is_table(at))
+    }
+
+    fn filled_lines(&self, counts: impl Fn(usize) -> bool) -> usize {
+        let starts = self.lines.iter().copied();
+        let filled = |at: &usize| {
+            let rest = self.uncommented.get(*at..).unwrap_or_default();
+            !rest.lines().next().unwrap_or_default().trim().is_empty()
+        };
+        starts.filter(|at| counts(*at)).filter(filled).count()
+    }
+
+    /// The structs of production code, with the number of their fields.
+    pub fn structs(&self) -> Vec<(usize, &str)> {
+        let mut out = Vec::new();
+        for token in 0..self.tokens() {
+            if self.word(token) != "struct" || self.is_test(self.at(token)) {
+                continue;
+            }
+            let open = self.body(token);
+            if self.word(open) == "{" {
+                out.push((self.fields(open), self.word(token + 1)));
+            }
+        }
+        out
+    }
+
+    /// Fields between the brace at `open` and its end.
+    fn fields(&self, open: usize) -> usize {
+        let close = self.closing(open);
+        let (mut at, mut count) = (open + 1, 0);
+        while at < close {
+            match self.word(at) {
+                "(" | "[" | "{" => at = self.closing(at),
+                ":" if self.word(at + 1) == ":" => at += 1,
+                ":" => count += 1,
+                _ => {}
+            }
+            at += 1;
+        }
+        count
+    }
+
     /// The token that closes the bracket at `open`.
     pub fn closing(&self, open: usize) -> usize {
         let mut depth = 0;

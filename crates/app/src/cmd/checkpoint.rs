@@ -93,11 +93,8 @@ fn limits(boot: &Boot) -> Limits {
 
 fn open(boot: &Boot) -> anyhow::Result<Checkpoints> {
     let limits = limits(boot);
-    Ok(Checkpoints::open(
-        &boot.places.home,
-        &boot.places.root,
-        limits,
-    )?)
+    let dir = ostler_engine::store::checkpoints_dir(&boot.places.home, &boot.places.root);
+    Ok(Checkpoints::open(&dir, &boot.places.root, limits)?)
 }
 
 fn list(store: &Checkpoints, format: Listing) -> anyhow::Result<()> {

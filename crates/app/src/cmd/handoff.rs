@@ -8,7 +8,7 @@ use crate::flags::Handoff as Args;
 use crate::speech::{filled, language, spoken};
 use anyhow::{Context as _, anyhow};
 use ostler_engine::Models as _;
-use ostler_engine::budget::{Payer, Till, affordable, spent};
+use ostler_engine::budget::{Payer, Till, spent};
 use ostler_engine::feed::Feed;
 use ostler_engine::handoff::{self, Handoff};
 use ostler_engine::ledger::{Ledger, Line};
@@ -70,7 +70,7 @@ async fn improved(boot: &Boot, draft: Handoff, path: &Path, entries: &[Entry]) -
     let session = path.file_stem().map(|s| s.to_string_lossy().into_owned());
     let session = session.unwrap_or_default();
     let budget = boot.budget();
-    if let Err(why) = affordable(&budget, &model) {
+    if let Err(why) = ostler_engine::cost::check_affordable(&budget, &model) {
         text::say(&filled(Word::HandoffNoModel, &[&why.say(language())]));
         return draft;
     }

@@ -3,6 +3,7 @@
 
 use crate::speech::{filled, spoken};
 use ostler_wire::Word;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -16,7 +17,7 @@ use super::legacy::{modernise, set_aside};
 use super::merge::merge;
 use super::paths::{Env, Places, anchor_paths};
 use super::project::{
-    ForeignVariable, drop_foreign_keys, drop_user_only, file_items, foreign_variables,
+    ForeignVariable, drop_foreign_keys, drop_passed, drop_user_only, file_items, foreign_variables,
     take_untrusted,
 };
 use super::schema::{Config, ProviderConfig};
@@ -178,6 +179,13 @@ pub fn inspect(
     (loader.reports, loader.notices)
 }
 
+/// Names of variables that are passed on, by who says so.
+#[derive(Debug, Default)]
+pub struct Passed<'a> {
+    pub by_person: BTreeSet<&'a str>,
+    pub by_project: BTreeSet<&'a str>,
+}
+
 /// What is known of a project once its file was read.
 struct Project {
     workspace: Workspace,
@@ -245,14 +253,16 @@ impl<'a> Loader<'a> {
             let taken = take_untrusted(&mut rest, below, self.places);
             items.extend(taken.items(&self.sources, self.places));
             let sends = foreign_variables(&project, below);
-            items.extend(sends.iter().map(|ForeignVariable { name, host, at, .. }| {
+            items.extend(sends.iter().map(|one| {
+                let ForeignVariable { name, host, .. } = one;
                 let text = filled(Word::TrustSends, &[name, host]);
-                let what = "providers.api_key_env".to_owned();
+                let what = format!("providers.{}", one.key);
                 let normal = format!("{name} {host}");
-                Item::new(what, self.sources.place(*at), &text, &normal)
+                Item::new(what, self.sources.place(one.at), &text, &normal)
             }));
             if matches!(approval, Approval::ThisRun) {
                 self.drop_variables(&mut project, &sends);
+                drop_passed(&mut project, &self.sources, &mut self.notices);
             }
             (project, rest)
         });
@@ -278,7 +288,7 @@ impl<'a> Loader<'a> {
     fn drop_variables(&mut self, project: &mut Node, sends: &[ForeignVariable]) {
         for one in sends {
             one.drop_from(project);
-            let text = filled(Word::CfgForeignVariable, &[&one.name, &one.host]);
+            let text = filled(Word::CfgForeignVariable, &[&one.key, &one.name, &one.host]);
             self.notices
                 .push(Notice::warning(self.sources.place(one.at), text));
         }
@@ -449,6 +459,19 @@ impl Loaded {
         let items = self.tree.get(&["hooks"]).and_then(Node::as_array);
         let items = items.unwrap_or(&[]).iter();
         items.map(|node| self.sources.place(node.at)).collect()
+    }
+
+    /// Variables that commands get although they look like secrets: those that the person names, and those that a
+    /// trusted project does.
+    pub fn passed_variables(&self) -> Passed<'_> {
+        let list = self.tree.get(&["tools", "shell", "env_pass"]);
+        let is_projects = |node: &&Node| self.sources.layer(node.at) == Layer::Project;
+        let items = list.and_then(Node::as_array).unwrap_or(&[]).iter();
+        let (projects, own): (Vec<&Node>, Vec<&Node>) = items.partition(is_projects);
+        Passed {
+            by_person: own.into_iter().filter_map(Node::text).collect(),
+            by_project: projects.into_iter().filter_map(Node::text).collect(),
+        }
     }
 
     /// Where a key was set, if it was.

@@ -4,8 +4,20 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Of a git folder, because git runs what they name, or looks for that where they point.
-const PROTECTED: [&str; 4] = ["hooks", "config", "config.worktree", "commondir"];
+/// Of a git folder, because git runs what they name, or looks for that where they point. The last two are an older form of
+/// settings.
+const PROTECTED: [&str; 6] = [
+    "hooks",
+    SETTINGS,
+    "config.worktree",
+    "commondir",
+    "remotes",
+    "branches",
+];
+/// Commands change a copy of it, and what is harmless of that is taken over.
+const SETTINGS: &str = "config";
+/// What a rebase or another sequence has still to do: git runs programs that it names.
+const PLANS: [&str; 2] = ["rebase-merge/git-rebase-todo", "sequencer/todo"];
 /// In a git folder, the git folders of its linked worktrees.
 const WORKTREES: &str = "worktrees";
 /// Of the git folder of a linked worktree. Its other files are always there: covered, `git worktree remove` would fail.
@@ -19,6 +31,10 @@ const MAX_POINTER: u64 = 16 << 10;
 #[derive(Debug, Default, PartialEq)]
 pub struct Git {
     pub protect: Vec<PathBuf>,
+    /// What commands change and what is compared afterwards.
+    pub compared: Vec<PathBuf>,
+    /// Settings of the repository.
+    pub settings: Vec<PathBuf>,
     /// What git writes for a worktree outside of the root.
     pub writable: Vec<PathBuf>,
 }
@@ -30,6 +46,8 @@ impl Git {
         if dot.is_dir() {
             return Self {
                 protect: in_git(&dot),
+                compared: PLANS.map(|plan| dot.join(plan)).to_vec(),
+                settings: vec![dot.join(SETTINGS)],
                 writable: Vec::new(),
             };
         }
@@ -37,24 +55,35 @@ impl Git {
             return Self::default();
         };
         let mut protect = vec![dot.clone()];
-        let folder = root.join(pointed);
+        // One path for each file: what is named twice would be put back twice.
+        let real = |path: PathBuf| path.canonicalize().unwrap_or(path);
+        let folder = real(root.join(pointed));
         protect.extend(in_git(&folder));
         let Some(common) = pointer(&folder.join("commondir"), "") else {
             return Self {
                 protect,
-                writable: Vec::new(),
+                ..Self::default()
             };
         };
-        let common = folder.join(common);
+        let common = real(folder.join(common));
         protect.extend(in_git(&common));
+        protect.sort();
+        protect.dedup();
         // Anybody can write a file that points somewhere; only a worktree's folder points back.
         let back = pointer(&folder.join("gitdir"), "");
-        let real = |path: &Path| path.canonicalize().ok();
-        let is_ours = back.and_then(|back| real(&folder.join(back))) == real(&dot)
-            && real(&folder).is_some_and(|f| f.ancestors().nth(2) == real(&common).as_deref());
+        let back = back.map(|back| real(folder.join(back)));
+        let is_ours = back == Some(real(dot)) && folder.ancestors().nth(2) == Some(&common);
+        if !is_ours {
+            return Self {
+                protect,
+                ..Self::default()
+            };
+        }
         Self {
             protect,
-            writable: if is_ours { vec![common] } else { Vec::new() },
+            compared: PLANS.map(|plan| folder.join(plan)).to_vec(),
+            settings: vec![common.join(SETTINGS)],
+            writable: vec![common],
         }
     }
 }
@@ -115,6 +144,8 @@ mod tests {
                 "main/.git/config",
                 "main/.git/config.worktree",
                 "main/.git/commondir",
+                "main/.git/remotes",
+                "main/.git/branches",
                 "main/.git/worktrees/w/config.worktree",
             ]
         );

@@ -7,7 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// In our own home, whether they are there or not yet. Copies of files may be of those that a deny rule names.
-const ALWAYS: [&str; 8] = [
+const ALWAYS: [&str; 13] = [
+    "archive",
     "cache/history.sqlite",
     "cache/history.sqlite-shm",
     "cache/history.sqlite-wal",
@@ -16,6 +17,10 @@ const ALWAYS: [&str; 8] = [
     "cache/models",
     "cache/prompts",
     "checkpoints",
+    "holds",
+    "ledger.jsonl",
+    "prefixes",
+    "projects",
 ];
 /// Most entries of one folder that are hidden.
 const MAX_ENTRIES: usize = 1024;

@@ -30,7 +30,8 @@ pub fn folder(boot: &Boot) -> Option<PathBuf> {
     Some(temp.scratch.folder())
 }
 
-/// The folder that all share, unless it is the whole disk, the home, or holds the home or the project.
+/// The folder that all share, unless it is the whole disk, the home, or holds the home or the project. One that holds
+/// Ostler's own home is not writable either: what lies there is run by the next start.
 pub fn shared(boot: &Boot) -> Option<PathBuf> {
     let own = std::env::temp_dir();
     let wide = |path: &Path| {
@@ -38,7 +39,8 @@ pub fn shared(boot: &Boot) -> Option<PathBuf> {
         path.parent().is_none() || inner.any(|inner| is_inside(inner, path))
     };
     let known = SHARED.iter().any(|shared| own == Path::new(shared));
-    (own.is_absolute() && (known || !wide(&own))).then_some(own)
+    let holds_ours = is_inside(&boot.places.home, &own);
+    (own.is_absolute() && !holds_ours && (known || !wide(&own))).then_some(own)
 }
 
 /// What lies below the folders that are replaced and is needed all the same: the home, programs, and our own.

@@ -279,10 +279,21 @@ fn what_ostler_keeps_is_not_read_by_commands() {
         "cache/later/x",
         "cache/commands/other/x",
         "sessions/other-1234/id/artifact.txt",
+        "archive/2026-other.jsonl",
+        "prefixes/0123.json",
+        "ledger.jsonl",
+        "mcp.json",
+        "projects/p/permissions.toml",
+        "made-by-a-later-version/x",
     ];
     let set_up = |scene: &Scene| {
         for name in hidden {
-            scene.space.write(scene.space.home().join(name), "private");
+            let text = if name == "mcp.json" {
+                "{\"private\":1}"
+            } else {
+                "private"
+            };
+            scene.space.write(scene.space.home().join(name), text);
         }
     };
     let mut commands: Vec<String> = hidden
@@ -298,9 +309,183 @@ fn what_ostler_keeps_is_not_read_by_commands() {
         for (name, told) in hidden.iter().zip(&told) {
             assert!(!told.contains("private"), "{layer} {name}: {told}");
         }
-        assert!(!told[6].contains("/blob"), "{}", told[6]);
-        assert!(told[7].contains("[sandbox: "), "{}", told[7]);
-        assert!(data[7]["denied"]["grant"].is_null(), "{}", data[7]);
-        assert_eq!(told[9].trim(), "40000", "{told:#?}");
+        let [found, cat, _, artifact] = &told[hidden.len()..] else {
+            panic!("{told:#?}");
+        };
+        assert!(!found.contains("/blob"), "{found}");
+        assert!(cat.contains("[sandbox: "), "{cat}");
+        let data = &data[hidden.len() + 1];
+        assert!(data["denied"]["grant"].is_null(), "{data}");
+        assert_eq!(artifact.trim(), "40000", "{told:#?}");
+    }
+}
+
+/// Files by which a home decides what the next start runs or allows, with what a command would put there.
+const DECIDING: [&str; 8] = [
+    "mcp.json",
+    ".env",
+    "config.toml",
+    "trust.json",
+    "projects/p/permissions.toml",
+    "sessions/p/forged.jsonl",
+    "prefixes/forged.json",
+    "skills/evil/SKILL.md",
+];
+
+/// A session whose home is `home`, which runs these commands; what the model was told.
+fn in_home(
+    scene: &Scene,
+    home: &std::path::Path,
+    flags: &[&str],
+    commands: &[&str],
+) -> Vec<String> {
+    let config = scene.space.home().join("config.toml");
+    if !home.join("config.toml").exists() {
+        let text = scene.space.read(config);
+        scene.space.write(home.join("config.toml"), &text);
+    }
+    for command in commands {
+        let call = Step::answer().call("bash", json!({"command": command}));
+        scene.server.push(call);
+    }
+    scene.server.push(Step::answer().text("ok"));
+    let before = scene.server.requests().len();
+    let run = scene
+        .ostler(["exec", "--yolo", "-p", "go"])
+        .args(flags)
+        .env("OSTLER_HOME", home)
+        .output();
+    if scene.server.requests().len() == before {
+        return vec![run.stderr];
+    }
+    let results = scene.server.request(before + commands.len()).tool_results();
+    results.into_iter().map(|(_, text, _)| text).collect()
+}
+
+/// Wherever a home lies in reach of commands: what the next start follows stays as it is, or there is no start.
+#[test]
+fn a_home_in_reach_of_commands_is_closed_or_nothing_starts() {
+    for layer in layers() {
+        for (place, flags) in [
+            ("root/own", &[][..]),
+            ("root/deep/er/own", &[]),
+            ("root/.ostler", &[]),
+            ("root/.ostler/own", &[]),
+            ("added/own", &["--add-dir", "../added"]),
+        ] {
+            let scene = Scene::with_config(Kind::Chat, &config(layer), []);
+            let root = scene.space.root().to_owned();
+            let home = match place.strip_prefix("root/") {
+                Some(below) => root.join(below),
+                None => root.parent().unwrap().join(place),
+            };
+            scene.space.write(home.join("skills/good/SKILL.md"), "good");
+            let shown = home.display();
+            // Written to scripts, whose words no rule reads.
+            let mut scripts: Vec<String> = DECIDING
+                .map(|name| {
+                    let path = home.join(name);
+                    let folder = path.parent().unwrap().display();
+                    format!("mkdir -p {folder}; echo evil > {}", path.display())
+                })
+                .into();
+            let top = root.parent().unwrap();
+            let folders = home.ancestors().take_while(|f| f.parent() != Some(top));
+            scripts.extend(folders.map(|folder| {
+                let folder = folder.display();
+                format!(
+                    "mv {folder} {folder}-moved && mkdir -p {shown} && echo evil > {shown}/mcp.json"
+                )
+            }));
+            let mut commands = Vec::new();
+            for (number, script) in scripts.iter().enumerate() {
+                scene.space.write(format!("{number}.sh"), script);
+                commands.push(format!("sh {number}.sh"));
+            }
+            commands.push(
+                "echo x > made && mkdir -p $GOCACHE && echo x > $GOCACHE/made && cat made".into(),
+            );
+            commands.push(format!("cat {shown}/skills/good/SKILL.md"));
+            let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
+            let told = in_home(&scene, &home, flags, &commands);
+            if layer == "landlock" {
+                assert!(told[0].contains("Move the home"), "{place}: {told:#?}");
+                assert_eq!(told.len(), 1, "{told:#?}");
+                continue;
+            }
+            for name in DECIDING {
+                let text = std::fs::read_to_string(home.join(name)).unwrap_or_default();
+                assert!(!text.contains("evil"), "{place} {name}: {told:#?}");
+            }
+            assert!(home.join("config.toml").exists(), "{place}: {told:#?}");
+            let [.., made, skill] = told.as_slice() else {
+                panic!("{told:#?}");
+            };
+            assert_eq!(
+                (made.as_str(), skill.as_str()),
+                ("x", "good"),
+                "{place}: {told:#?}"
+            );
+        }
+    }
+}
+
+/// A link is no mount: a command could lead it elsewhere, on either layer.
+#[test]
+fn a_home_behind_a_link_in_the_project_starts_nothing() {
+    for layer in layers() {
+        let scene = Scene::with_config(Kind::Chat, &config(layer), []);
+        let link = scene.space.root().join("link");
+        std::os::unix::fs::symlink(scene.space.home(), &link).unwrap();
+        let told = in_home(&scene, &link, &[], &["echo x"]);
+        assert!(
+            told[0].contains("OSTLER_HOME to the real path"),
+            "{layer}: {told:#?}"
+        );
+        let told = in_home(&scene, &link, &["--no-sandbox"], &["echo x"]);
+        assert_eq!(told, ["x"], "{layer}");
+    }
+}
+
+/// A project inside of a home, as the trees of sub-agents are: it is worked in, and the home around it stays closed.
+#[test]
+fn a_project_below_the_home_is_worked_in() {
+    for layer in layers() {
+        let scene = Scene::with_config(Kind::Chat, &config(layer), []);
+        let home = scene.space.root().parent().unwrap().to_owned();
+        scene.space.git_init();
+        scene
+            .space
+            .write(home.join("archive/x-other.jsonl"), "private");
+        let evil = format!("echo evil > {}/mcp.json", home.display());
+        scene.space.write("evil.sh", &evil);
+        scene
+            .space
+            .write("look.sh", format!("cat {}/archive/*", home.display()));
+        let work = "echo x > made && git add made && git commit -qm x && cat made";
+        let told = in_home(&scene, &home, &[], &[work, "sh evil.sh", "sh look.sh"]);
+        assert_eq!(told[0], "x", "{layer}: {told:#?}");
+        assert!(!home.join("mcp.json").exists(), "{layer}: {told:#?}");
+        assert!(!told[2].contains("private"), "{layer}: {told:#?}");
+    }
+}
+
+/// The file that `--config` names is read again by the next start.
+#[test]
+fn a_named_configuration_in_the_project_is_protected() {
+    for layer in layers() {
+        let scene = Scene::with_config(Kind::Chat, &config(layer), []);
+        let text = scene.space.read(scene.space.home().join("config.toml"));
+        scene.space.write("my.toml", &text);
+        let home = scene.space.home().to_owned();
+        scene.space.write("evil.sh", "echo evil >> my.toml");
+        scene.space.write("move.sh", "mv my.toml x");
+        let told = in_home(
+            &scene,
+            &home,
+            &["--config", "my.toml"],
+            &["sh evil.sh", "sh move.sh"],
+        );
+        assert_eq!(scene.space.read("my.toml"), text, "{layer}: {told:#?}");
     }
 }

@@ -101,7 +101,7 @@ fn repositories_of_commands_run_nothing_afterwards() {
         // With a loaded machine the next result says it.
         let all = told.join("\n");
         assert!(
-            all.contains("sub/.git/config was put back"),
+            all.contains("sub/.git/config: not taken over"),
             "{layer}: {told:#?}"
         );
         let kept = |data: &Value| data["protected"][0]["kept"].is_string();

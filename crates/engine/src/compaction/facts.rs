@@ -1,8 +1,13 @@
 //! What the log itself knows about the work done: commands with their outcome, files, open todos, failures. Pure.
 
-use crate::tools::canonical_name;
-use crate::tools::exit_plan_mode::{APPROVE, EDIT};
-use ostler_wire::{Body, Caller, Entry, Rewound, TodoItem, TodoState, ToolResult, ToolUse};
+use crate::tool::Typed as _;
+use crate::tools::ask::Ask;
+use crate::tools::bash::Bash;
+use crate::tools::exit_plan_mode::{APPROVE, EDIT, ExitPlanMode};
+use crate::tools::{canonical_name, declaration};
+use ostler_wire::{
+    Body, Caller, Entry, Rewound, TodoItem, TodoState, ToolFact, ToolResult, ToolUse,
+};
 use serde_json::Value;
 use std::borrow::Borrow;
 use std::collections::HashMap;
@@ -111,15 +116,11 @@ impl Facts {
             found.unwrap_or_default().to_owned()
         };
         let path = || relative(&text(&["path", "file_path", "filename", "file"]), root);
-        match name {
-            "read_file" if ok => self.file(path(), places, |f| f.reads += 1),
-            "write_file" | "edit_file" | "multi_edit" | "delete_range" | "delete_symbol"
-            | "notebook_edit"
-                if ok =>
-            {
-                self.file(path(), places, |f| f.changes += 1);
-            }
-            "move_file" if ok => {
+        let fact = declaration(name).map_or(ToolFact::Call, |about| about.fact);
+        match fact {
+            ToolFact::FileRead if ok => self.file(path(), places, |f| f.reads += 1),
+            ToolFact::FileChanged if ok => self.file(path(), places, |f| f.changes += 1),
+            ToolFact::FileMoved if ok => {
                 let from = relative(&text(&["source_path", "source", "from"]), root);
                 let to = relative(&text(&["destination_path", "destination", "to"]), root);
                 self.file(to, places, |f| {
@@ -127,11 +128,11 @@ impl Facts {
                     f.facts = format!("moved here from {from}");
                 });
             }
-            // They look and change nothing, so that doing them again is no harm.
-            "read_file" | "ls" | "glob" | "grep" | "time" | "todo" | "ask" | "complete_step"
-            | "exit_plan_mode" | "bash_output" | "write_file" | "edit_file" | "multi_edit"
-            | "delete_range" | "delete_symbol" | "notebook_edit" | "move_file" | "tool_search" => {}
-            "bash" => {
+            ToolFact::Nothing
+            | ToolFact::FileRead
+            | ToolFact::FileChanged
+            | ToolFact::FileMoved => {}
+            ToolFact::Call if name == Bash::NAME => {
                 let outcome = outcome(result, &output);
                 let outcome = match call.by {
                     Some(Caller::Person) => format!("the person ran it themselves; {outcome}"),
@@ -139,16 +140,16 @@ impl Facts {
                 };
                 self.command(text(&["command"]), outcome, places);
             }
-            _ => {
+            ToolFact::Call => {
                 let command = format!("{name} {}", call.input.get());
                 self.command(command, outcome(result, &output), places);
             }
         }
         self.decided.extend(decision(name, &args, &output));
         if !ok {
-            let subject = match name {
-                "bash" => text(&["command"]),
-                _ => path(),
+            let subject = match name == Bash::NAME {
+                true => text(&["command"]),
+                false => path(),
             };
             let line = format!("{name} {subject}: {}", outcome(result, &output));
             self.failures.push(short(&line, MAX_COMMAND));
@@ -224,10 +225,10 @@ fn decision(tool: &str, args: &Value, output: &Value) -> Option<String> {
     let said = |key: &str| data.get(key).and_then(Value::as_str);
     let put = |key: &str| args.get(key).and_then(Value::as_str).unwrap_or_default();
     let (question, answer) = match (tool, said("decision")) {
-        ("ask", _) => (short(put("question"), MAX_QUESTION), said("answer")?),
-        ("exit_plan_mode", Some(APPROVE)) => ("plan, approved".into(), put("plan")),
-        ("exit_plan_mode", Some(EDIT)) => ("plan, approved as changed".into(), said("plan")?),
-        ("exit_plan_mode", Some(_)) => ("plan, not approved".into(), said("reason")?),
+        (Ask::NAME, _) => (short(put("question"), MAX_QUESTION), said("answer")?),
+        (ExitPlanMode::NAME, Some(APPROVE)) => ("plan, approved".into(), put("plan")),
+        (ExitPlanMode::NAME, Some(EDIT)) => ("plan, approved as changed".into(), said("plan")?),
+        (ExitPlanMode::NAME, Some(_)) => ("plan, not approved".into(), said("reason")?),
         _ => return None,
     };
     Some(format!("{question}: {}", short(answer, MAX_DECISION)))

@@ -17,7 +17,7 @@ const INSTRUCTION: &str = include_str!("instruction.md");
 /// Stands in for what a shortened conversation leaves out.
 const LEFT_OUT: &str = "[Older work is left out here.]";
 /// What the request is for, in usage and ledger.
-pub const ROLE: &str = "compaction";
+pub const ROLE: &str = crate::budget::COMPACTION;
 
 /// What is to be summed up.
 #[derive(Clone, Copy)]

@@ -43,6 +43,8 @@ pub struct Ground<'a> {
     pub loose: &'a [PathBuf],
     /// The project.
     pub root: Option<&'a Path>,
+    /// Git folders outside of it that commands write to.
+    pub git_folders: &'a [PathBuf],
     pub artifacts: Option<&'a Artifacts>,
 }
 
@@ -63,8 +65,16 @@ impl Protection {
         let since = state.since;
         drop(state);
         if let Some(root) = ground.root {
+            let looked_at = || {
+                let elsewhere = ground.git_folders.iter();
+                let elsewhere = elsewhere.map(|folder| Repositories::in_git_folder(folder));
+                [Repositories::new(root)]
+                    .into_iter()
+                    .chain(elsewhere)
+                    .collect()
+            };
             self.repositories
-                .begin(root, ground.artifacts.cloned(), since);
+                .begin(looked_at, ground.artifacts.cloned(), since);
         }
         Guarded {
             protection: self.clone(),
@@ -158,7 +168,7 @@ impl State {
             let name = format!("protected-{call_id}-{number}");
             artifacts.and_then(|to| keep_aside(to, &name, path))
         };
-        if let Some(watch) = &self.watch {
+        if let Some(watch) = &mut self.watch {
             // Whoever changed it, perhaps the person meanwhile: nothing is lost.
             let changed = watch.changed();
             let kept: Vec<_> = changed.iter().enumerate().map(keep).collect();
@@ -170,6 +180,7 @@ impl State {
                     .find(|(_, path)| *path == change.path)
                     .and_then(|(kept, _)| kept.clone()),
                 path: change.path,
+                refused: change.refused,
             });
             changes.extend(undone);
         }
@@ -180,7 +191,7 @@ impl State {
 /// The look at repositories below the project, which may take longer than the next command waits for it.
 #[derive(Clone, Default)]
 struct Search {
-    repositories: Arc<Mutex<Option<Repositories>>>,
+    repositories: Arc<Mutex<Vec<Repositories>>>,
     /// What was found and nobody was told of yet.
     found: Arc<Mutex<Vec<Change>>>,
     /// Looks that nobody waited for to their end.
@@ -189,15 +200,20 @@ struct Search {
 
 impl Search {
     /// With the first command: what is there is the person's. It runs beside the command, whose own files are younger.
-    fn begin(&self, root: &Path, artifacts: Option<Artifacts>, since: Option<SystemTime>) {
+    fn begin(
+        &self,
+        looked_at: impl FnOnce() -> Vec<Repositories>,
+        artifacts: Option<Artifacts>,
+        since: Option<SystemTime>,
+    ) {
         // Who has it locked is looking already.
         let Ok(mut first) = self.repositories.try_lock() else {
             return;
         };
-        if first.is_some() {
+        if !first.is_empty() {
             return;
         }
-        *first = Some(Repositories::new(root));
+        *first = looked_at();
         drop(first);
         self.look(artifacts, "begin", since);
     }
@@ -226,10 +242,15 @@ impl Search {
         let call_id = call_id.to_owned();
         let look = move || {
             let mut all = lock(&all);
-            let (Some(repositories), Some(since)) = (all.as_mut(), since) else {
+            let Some(since) = since else {
                 return;
             };
-            for (number, tampered) in repositories.check(since).into_iter().enumerate() {
+            let checked = all.iter_mut().flat_map(|repositories| {
+                let tampered = repositories.check(since).into_iter();
+                let repositories = &*repositories;
+                tampered.map(move |tampered| (repositories, tampered))
+            });
+            for (number, (repositories, tampered)) in checked.enumerate() {
                 let name = format!("repository-{call_id}-{number}");
                 let aside = artifacts
                     .as_ref()
@@ -238,6 +259,7 @@ impl Search {
                     aside,
                     undone: repositories.mend(&tampered).is_ok(),
                     path: tampered.path,
+                    refused: tampered.refused,
                 };
                 lock(&found).push(change);
             }
@@ -257,5 +279,9 @@ fn keep_aside(artifacts: &Artifacts, name: &str, path: &Path) -> Option<PathBuf>
     if !meta.is_file() || meta.len() > MAX_ASIDE {
         return None;
     }
-    artifacts.keep(name, &std::fs::read(path).ok()?).ok()
+    keep_text(artifacts, name, &std::fs::read(path).ok()?)
+}
+
+pub(super) fn keep_text(artifacts: &Artifacts, name: &str, text: &[u8]) -> Option<PathBuf> {
+    artifacts.keep(name, text).ok()
 }

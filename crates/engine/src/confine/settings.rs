@@ -34,6 +34,16 @@ pub struct SandboxSettings {
     pub reader: Reader,
     /// Where commands put their temporary files.
     pub temp: Option<Temp>,
+    pub git: GitFolders,
+}
+
+/// The repository of the project.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GitFolders {
+    /// Its settings, of which commands change a copy.
+    pub settings: Vec<PathBuf>,
+    /// Folders of it outside of the project, which commands may write to.
+    pub elsewhere: Vec<PathBuf>,
 }
 
 /// Caches of the commands of one project, so that none of them can change what the person's own tools run later.

@@ -20,6 +20,8 @@ pub struct Request<'a> {
     pub online: bool,
     /// The session's folder of artifacts, which models are told to look into.
     pub artifacts: Option<&'a Path>,
+    /// Files of our own home that this session may read.
+    pub own: &'a [PathBuf],
     /// For a reader without mounts: its own folder for temporary files.
     pub scratch: Option<&'a Path>,
 }
@@ -33,6 +35,14 @@ pub fn shape(settings: &SandboxSettings, request: &Request<'_>) -> Policy {
         Some(artifacts) => lift(&settings.stores, &[artifacts.to_owned()], &[]),
         None => settings.stores.clone(),
     });
+    for closed in &mut policy.closed {
+        closed.shown.extend(request.artifacts.map(Path::to_owned));
+        // The log lies beside them; hooks are told its path.
+        closed
+            .shown
+            .extend(request.artifacts.map(|dir| dir.with_extension("jsonl")));
+        closed.shown.extend(request.own.iter().cloned());
+    }
     policy.temp = settings.seen_as_tmp();
     if terms.read_only {
         return read_only(policy, settings, request);
@@ -68,6 +78,7 @@ fn read_only(policy: Policy, settings: &SandboxSettings, request: &Request<'_>) 
     let mut shown = reader.shown.clone();
     shown.extend(policy.writable.iter().cloned());
     shown.extend(request.artifacts.map(Path::to_owned));
+    shown.extend(request.own.iter().cloned());
     shown.extend(request.terms.readable.iter().cloned());
     let mut forbid_read = policy.forbid_read;
     forbid_read.extend(reader.hidden.iter().cloned());
@@ -91,7 +102,7 @@ fn read_only(policy: Policy, settings: &SandboxSettings, request: &Request<'_>) 
         closed: policy
             .closed
             .into_iter()
-            .filter(|path| !is_empty(path))
+            .filter(|closed| !is_empty(&closed.folder))
             .collect(),
         visible: policy
             .visible
@@ -161,6 +172,7 @@ fn real(path: &Path) -> PathBuf {
 mod tests {
     use super::*;
     use crate::confine::{Caches, Reader};
+    use ostler_host::sandbox::ClosedFolder;
 
     #[test]
     fn terms_take_and_give() {
@@ -196,6 +208,7 @@ mod tests {
                 env: &env,
                 online: false,
                 artifacts: None,
+                own: &[],
                 scratch: None,
             };
             let policy = shape(&settings, &request);
@@ -282,6 +295,7 @@ mod tests {
                 env: &[],
                 online: false,
                 artifacts: artifacts.as_deref(),
+                own: &[],
                 scratch: None,
             };
             let policy = shape(&settings, &request);
@@ -302,7 +316,10 @@ mod tests {
             policy: Policy {
                 writable: paths(&["/h/proj"]),
                 protect: paths(&["/h/proj/.git/hooks"]),
-                closed: paths(&["/h/.ostler"]),
+                closed: vec![ClosedFolder {
+                    folder: "/h/.ostler".into(),
+                    shown: Vec::new(),
+                }],
                 sockets: paths(&["/run/s"]),
                 network: Network::On,
                 ..Policy::default()
@@ -327,6 +344,7 @@ mod tests {
             env: &[(AGENT.into(), "/run/agent".into())],
             online: true,
             artifacts: Some(Path::new("/h/.ostler/sessions/s")),
+            own: &[],
             scratch: None,
         };
         let expect = Policy {
@@ -360,6 +378,7 @@ mod tests {
                 env: &[],
                 online,
                 artifacts: None,
+                own: &[],
                 scratch: None,
             };
             shape(&settings, &request).writable

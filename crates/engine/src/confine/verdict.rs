@@ -43,6 +43,8 @@ pub(super) struct Change {
     pub undone: bool,
     /// Where the changed file was kept.
     pub aside: Option<PathBuf>,
+    /// If the rest of the change was taken over: what was not.
+    pub refused: Vec<String>,
 }
 
 /// Looks for a refusal in what was asked of the proxy and in what the command said, `said` one after the other.
@@ -74,10 +76,11 @@ pub(super) fn judge(it: &Confined, exit: Exit, said: &[&str], asked: &[Asked]) -
 /// A path below `/tmp` that the command did not find, and that is there outside.
 fn missing_in_tmp(policy: &Policy, said: &[&str]) -> Option<Denied> {
     let temp = policy.temp.as_ref()?;
+    let closed: Vec<PathBuf> = policy.closed.iter().map(|c| c.folder.clone()).collect();
     let lists = [
         &policy.writable,
         &policy.visible,
-        &policy.closed,
+        &closed,
         &policy.forbid_read,
     ];
     let is_seen = |path: &Path| {
@@ -215,6 +218,10 @@ impl Verdict {
                 if let Some(aside) = &change.aside {
                     one["kept"] = aside.display().to_string().into();
                 }
+                if !change.refused.is_empty() {
+                    let refused = change.refused.iter().take(MAX_TOLD);
+                    one["refused"] = refused.cloned().collect();
+                }
                 one
             };
             data["protected"] = self.changes.iter().map(one).collect();
@@ -267,6 +274,15 @@ fn unreached(hosts: &[Value]) -> Option<String> {
 fn changes(changes: &[Value]) -> String {
     let told = changes.iter().take(MAX_TOLD).map(|change| {
         let path = change["path"].as_str().unwrap_or_default();
+        if let Some(refused) = change["refused"].as_array().filter(|_| change["undone"] == true) {
+            let names: Vec<&str> = refused.iter().filter_map(Value::as_str).collect();
+            let kept = change["kept"].as_str();
+            let kept = kept.map_or_else(String::new, |kept| format!(" (as it was changed: {kept})"));
+            return format!(
+                "{path}: not taken over, because git could run a program by it or look elsewhere: {}{kept}",
+                names.join(", ")
+            );
+        }
         match (change["undone"] == true, change["kept"].as_str()) {
             (true, Some(kept)) => format!("{path} was put back (as it was changed: {kept})"),
             (true, None) => format!("{path} was put back"),

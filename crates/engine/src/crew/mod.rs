@@ -7,7 +7,6 @@ mod send;
 
 use crate::children::{Errand, Heir, Slots, Spent};
 use crate::desk::Desk;
-use crate::hub::reference;
 use crate::roles::{RoleSettings, Roles};
 use crate::skills::{SkillSettings, Skills};
 use crate::sources::Source;
@@ -135,7 +134,7 @@ impl Desk {
             parent: self.account.session.clone(),
             purse: self.account.purse.clone(),
             prefix: None,
-            model: reference(&self.conversation.model),
+            model: self.conversation.model.reference(),
             effort: self.manner.effort,
             policy: self.policy.clone(),
             standing: self.standing.clone(),

@@ -7,7 +7,6 @@ use crate::children::{Ended, How, post_prompt};
 use crate::cut::clip;
 use crate::desk::Desk;
 use crate::dispatch::Leave;
-use crate::hub::reference;
 use crate::inbox::Inbox;
 use crate::log::LogError;
 use crate::policy::Mode;
@@ -66,7 +65,7 @@ struct Planner {
 fn heir(desk: &Desk) -> Option<Planner> {
     let crew = &desk.offers.crew;
     let planner = crew.settings.planner.as_ref()?;
-    let own = reference(&desk.conversation.model);
+    let own = desk.conversation.model.reference();
     let is_own = own == planner.model || own.split('/').next() == Some(&planner.model);
     if crew.depth > 0 || is_own || desk.standing.mode == Mode::Plan {
         return None;

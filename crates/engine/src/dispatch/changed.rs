@@ -1,7 +1,7 @@
 //! What hooks say to a call before it runs. One that changes the arguments makes another call of it: that is prepared anew,
 //! shown, and put to every hook again, so that rules, the person and all other hooks judge what will run.
 
-use super::{Prepared, prepare};
+use super::{Prepared, prepare, read_call};
 use crate::cut::clip;
 use crate::desk::Desk;
 use crate::hooks::{self, Said};
@@ -51,7 +51,7 @@ pub async fn hear(
             ..prepared.call.clone()
         };
         let name = prepared.tool.name().to_owned();
-        prepared = match prepare(desk, call) {
+        prepared = match prepare(desk, read_call(desk, call)) {
             Ok(again) => again,
             Err(refused) => {
                 let (call, error) = *refused;

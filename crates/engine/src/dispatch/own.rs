@@ -1,7 +1,10 @@
 //! Calls that are not the model's: what the person types after `!`, and the pieces of Markdown commands.
 
 use super::permit::{blocked, leave};
-use super::{Dispatched, Leave, Prepared, commit, dispatch, never_ran, refuse, run_in_turn};
+use super::{
+    Dispatched, Leave, Prepared, ReadCall, commit, dispatch, never_ran, read_call, refuse,
+    run_in_turn,
+};
 use crate::desk::Desk;
 use crate::hooks::Permission;
 use crate::inbox::{Inbox, Stopped};
@@ -29,15 +32,22 @@ pub async fn own(
     let call = call(desk, command, Caller::Person)?;
     saves::begin(desk, &format!("!{command}"));
     let mut done = Dispatched::default();
+    let ReadCall { call, .. } = call;
     let args = call.input.to_value();
-    let accesses = match Tool::access(&Bash, &args, &desk.scope) {
-        Ok(accesses) => accesses,
+    // The person may run commands where the model may not.
+    let read = Bash.read(&args).and_then(|typed| {
+        let accesses = typed.access(&desk.scope)?;
+        Ok((typed, accesses))
+    });
+    let (typed, accesses) = match read {
+        Ok(read) => read,
         Err(error) => return refuse(desk, &call, error, &mut done),
     };
     let prepared = Prepared {
         call,
         tool: Held::Ours(&Bash),
         args,
+        typed,
         accesses,
         permission: Permission::AsEver,
         leave: Leave::default(),
@@ -100,7 +110,7 @@ pub async fn confirmed(inbox: &mut Inbox, subject: String, yes: &str, no: &str) 
 }
 
 /// Writes the call down.
-fn call(desk: &mut Desk, command: &str, by: Caller) -> Result<ToolUse, LogError> {
+fn call(desk: &mut Desk, command: &str, by: Caller) -> Result<ReadCall, LogError> {
     let free = (desk.used_ids.len()..).map(|n| format!("own_{n}"));
     let mut free = free.filter(|id| !desk.used_ids.contains(id));
     let call = ToolUse {
@@ -110,7 +120,9 @@ fn call(desk: &mut Desk, command: &str, by: Caller) -> Result<ToolUse, LogError>
         repair: None,
         by: Some(by),
         via: None,
+        title: None,
     };
-    desk.commit(vec![Body::ToolUse(call.clone())])?;
-    Ok(call)
+    let read = read_call(desk, call);
+    desk.commit(vec![Body::ToolUse(read.call.clone())])?;
+    Ok(read)
 }

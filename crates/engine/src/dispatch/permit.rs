@@ -441,7 +441,7 @@ async fn objection(desk: &Desk, inbox: &mut Inbox, prepared: &Prepared) -> Optio
         &Leave::default(),
         cancel,
     );
-    let checking = prepared.tool.objection(prepared.args.clone(), cx);
+    let checking = prepared.typed.objection(cx);
     inbox.attend(checking).await.ok()?
 }
 
@@ -453,7 +453,7 @@ async fn preview(desk: &Desk, inbox: &mut Inbox, prepared: &Prepared) -> Option<
         &Leave::default(),
         cancel,
     );
-    let looking = prepared.tool.preview(prepared.args.clone(), cx);
+    let looking = prepared.typed.preview(cx);
     let diff = inbox.attend(looking).await.ok()??;
     Some(match diff.is_empty() {
         true => desk.manner.language.say(Word::NoChange).into(),

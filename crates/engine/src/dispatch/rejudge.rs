@@ -46,6 +46,7 @@ pub async fn judge_again(
         call: prepared.call.clone(),
         tool: prepared.tool.clone(),
         args: prepared.args.clone(),
+        typed: prepared.typed.clone(),
         accesses: doubted(&prepared.accesses),
         permission: prepared.permission,
         leave: Leave::default(),

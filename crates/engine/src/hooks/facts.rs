@@ -6,47 +6,11 @@ use crate::dispatch::Prepared;
 use crate::policy::{Mode, Posture, needs_a_fresh_yes};
 use crate::tool::{Scope, Typed as _};
 use crate::tools::bash::Bash;
-use crate::tools::canonical_name;
+use crate::tools::declaration;
+use ostler_wire::ToolFact;
 use serde_json::{Map, Value, json};
 use std::time::Instant;
 
-/// Ours, and what others call the same. Changing a part of a file in any way is one of theirs.
-const TOOLS: &[(&str, &str)] = &[
-    ("ask", "AskUserQuestion"),
-    ("bash", "Bash"),
-    ("bash_output", "BashOutput"),
-    ("delete_range", "Edit"),
-    ("delete_symbol", "Edit"),
-    ("edit_file", "Edit"),
-    ("exit_plan_mode", "ExitPlanMode"),
-    ("fetch_url", "WebFetch"),
-    ("glob", "Glob"),
-    ("grep", "Grep"),
-    ("kill_job", "KillShell"),
-    ("ls", "LS"),
-    ("move_file", "Edit"),
-    ("multi_edit", "MultiEdit"),
-    ("notebook_edit", "NotebookEdit"),
-    ("read_file", "Read"),
-    ("skill", "Skill"),
-    ("task", "Task"),
-    ("todo", "TodoWrite"),
-    ("web_search", "WebSearch"),
-    ("write_file", "Write"),
-];
-
-/// Tools whose `path` is a file, which others call `file_path`.
-const OF_FILES: [&str; 7] = [
-    "read_file",
-    "write_file",
-    "edit_file",
-    "multi_edit",
-    "notebook_edit",
-    "delete_range",
-    "delete_symbol",
-];
-
-/// What hooks written for others call a tool; its own name where they have none.
 /// Arguments of file tools, as we call them and as others do. The path comes first.
 const NAMES: [(&str, &str); 3] = [
     ("path", "file_path"),
@@ -54,9 +18,18 @@ const NAMES: [(&str, &str); 3] = [
     ("new", "new_string"),
 ];
 
+/// What hooks written for others call a tool; its own name where they have none.
 pub fn common_tool(tool: &str) -> &str {
-    let found = TOOLS.iter().find(|(ours, _)| *ours == tool);
-    found.map_or(tool, |(_, theirs)| theirs)
+    let common = declaration(tool).and_then(|about| about.common_name);
+    common.unwrap_or(tool)
+}
+
+/// Whether the `path` of a tool is one file, which others call `file_path`.
+fn takes_a_file(tool: &str) -> bool {
+    declaration(tool).is_some_and(|about| match about.fact {
+        ToolFact::FileRead | ToolFact::FileChanged => true,
+        ToolFact::FileMoved | ToolFact::Nothing | ToolFact::Call => false,
+    })
 }
 
 #[derive(Clone)]
@@ -131,7 +104,7 @@ impl Facts {
 /// The arguments with the names that others have for them.
 fn input(tool: &str, args: &Value, scope: &Scope) -> Value {
     let mut input = args.clone();
-    if canonical_name(tool).is_none() || !OF_FILES.contains(&tool) {
+    if !takes_a_file(tool) {
         return input;
     }
     let Some(fields) = input.as_object_mut() else {
@@ -155,15 +128,14 @@ fn input(tool: &str, args: &Value, scope: &Scope) -> Value {
 /// The arguments as a hook wants them, in our names; `None` where it changes nothing, or has no say. What was told under
 /// two names may be changed under either.
 pub fn taken_back(prepared: &Prepared, input: Value, scope: &Scope) -> Option<Value> {
-    let no_say =
-        needs_a_fresh_yes(&prepared.accesses) || prepared.tool.question(&prepared.args).is_some();
+    let no_say = needs_a_fresh_yes(&prepared.accesses) || prepared.typed.question().is_some();
     let tool = prepared.tool.name();
     let told = self::input(tool, &prepared.args, scope);
     if no_say || !input.is_object() || input == told || input == prepared.args {
         return None;
     }
     let mut args = input;
-    if canonical_name(tool).is_some() && OF_FILES.contains(&tool) {
+    if takes_a_file(tool) {
         name_back(&mut args, &told);
         let told = told.get("edits").and_then(Value::as_array);
         let edits = args.get_mut("edits").and_then(Value::as_array_mut);
@@ -227,17 +199,6 @@ mod tests {
             ("read_file", json!("odd"), json!("odd")),
         ] {
             assert_eq!(input(tool, &args, &scope), expect, "{tool}");
-        }
-    }
-
-    #[test]
-    fn every_name_is_one_of_ours() {
-        for (ours, _) in TOOLS {
-            let known = canonical_name(ours).is_some();
-            assert!(
-                known || ["delete_symbol", "skill", "task"].contains(ours),
-                "{ours}"
-            );
         }
     }
 }

@@ -170,7 +170,7 @@ fn expression(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tool::{Scope, Tool};
+    use crate::tool::Scope;
     use crate::tools::{Tools, bash::Bash};
     use ostler_wire::Access;
     use serde_json::json;
@@ -178,7 +178,10 @@ mod tests {
     fn takes(text: &str, tool: &str, command_or_path: &str) -> bool {
         let scope = Scope::new("/repo", None);
         let accesses = match tool {
-            "bash" => Tool::access(&Bash, &json!({"command": command_or_path}), &scope).unwrap(),
+            "bash" => {
+                crate::tools::testing::access(&Bash, &json!({"command": command_or_path}), &scope)
+                    .unwrap()
+            }
             "read_file" => vec![Access::Read(scope.path(command_or_path))],
             _ => vec![Access::Write(scope.path(command_or_path))],
         };

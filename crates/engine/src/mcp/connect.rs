@@ -9,6 +9,7 @@ use super::stdio::{self, MAX_MESSAGE, Noise};
 use super::trouble::{Code, Place, Trouble, on_the_way};
 use super::{Lists, text};
 use crate::confine::{self, SandboxMode, SandboxSettings, Services, SpawnError, Terms};
+use crate::redact::Redactor;
 use crate::tool::ToolError;
 use http::{HeaderName, HeaderValue};
 use ostler_host::sandbox::Network;
@@ -84,7 +85,8 @@ impl Link {
             Ok((link, lists))
         };
         let met = tokio::time::timeout(limit, meeting).await;
-        met.unwrap_or_else(|_| Err(trail.late(server, limit)))
+        let met = met.unwrap_or_else(|_| Err(trail.late(server, limit)));
+        met.map_err(|failed| failed.redacted(&around.settings.redactor))
     }
 
     /// Connects, whatever revision of the protocol the server speaks. The error is the end of a sentence.
@@ -93,7 +95,8 @@ impl Link {
         around: &Surroundings,
         cancel: CancellationToken,
     ) -> Result<Self, Failed> {
-        Self::open_on(server, around, cancel, &Trail::default()).await
+        let opened = Self::open_on(server, around, cancel, &Trail::default()).await;
+        opened.map_err(|failed| failed.redacted(&around.settings.redactor))
     }
 
     async fn open_on(
@@ -230,6 +233,13 @@ impl Failed {
             challenge: None,
             again: false,
         }
+    }
+
+    /// Without the values of variables that a program, an address or its last words hold.
+    fn redacted(mut self, redactor: &Redactor) -> Self {
+        self.why.rewrite(&mut |said| redactor.text(said));
+        self.challenge = self.challenge.map(|said| redactor.text(said));
+        self
     }
 }
 

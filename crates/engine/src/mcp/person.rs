@@ -5,7 +5,6 @@ use super::form::{Asker, Field, Form, Kind, Reply};
 use super::sampling;
 use super::settings::Sampling;
 use crate::aside::{Aside, Said, Wanted};
-use crate::hub::reference;
 use crate::petition::Petitions;
 use futures_util::future::BoxFuture;
 use ostler_wire::{Ask, AskKind, Choice, Language, Word};
@@ -161,7 +160,7 @@ impl Person {
             Sampling::Ask => aside.hinted(&wanted.hints),
             Sampling::Allow | Sampling::Deny => aside.model.clone(),
         };
-        self.lets(&wanted, &reference(&model)).await?;
+        self.lets(&wanted, &model.reference()).await?;
         aside.ask(&model, &wanted).await
     }
 }

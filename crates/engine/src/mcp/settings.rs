@@ -2,6 +2,7 @@
 
 use super::auth::TokenStore;
 use crate::confine::SandboxSettings;
+use crate::redact::Redactor;
 use ostler_host::Host;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -28,6 +29,8 @@ pub struct McpSettings {
     pub tokens: Option<Arc<dyn TokenStore>>,
     /// Where it is kept which tools the person trusts; without it that holds for a session.
     pub trust: Option<Arc<dyn ToolTrust>>,
+    /// Takes secrets out of what is said about servers.
+    pub redactor: Redactor,
 }
 
 impl Default for McpSettings {
@@ -41,6 +44,7 @@ impl Default for McpSettings {
             ca_files: Vec::new(),
             tokens: None,
             trust: None,
+            redactor: Redactor::default(),
         }
     }
 }

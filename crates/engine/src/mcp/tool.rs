@@ -8,10 +8,10 @@ use super::person::Person;
 use super::{ToolInfo, text};
 use crate::arguments::check_unlisted;
 use crate::policy::{mcp_accesses, mcp_looks};
-use crate::tool::{Context, Done, Question, Rendered, Scope, Tool, ToolError};
+use crate::tool::{Call, Context, Done, Rendered, Scope, Subject, Tool, ToolError};
 use futures_util::future::BoxFuture;
 use ostler_llm::ToolSpec;
-use ostler_wire::{Access, Delta, Json};
+use ostler_wire::{Access, Delta, Json, ToolDeclaration};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -22,10 +22,11 @@ const MAX_ERROR: usize = 8_000;
 /// Of the description of a deferred tool.
 const MAX_BRIEF: usize = 80;
 
+#[derive(Clone)]
 pub struct ServerTool {
-    /// `mcp__server__tool`.
-    name: String,
-    info: ToolInfo,
+    /// Its name is `mcp__server__tool`.
+    about: Arc<ToolDeclaration>,
+    info: Arc<ToolInfo>,
     kept: Arc<Kept>,
     limit: Duration,
     /// The prompt has no room for what it is and takes.
@@ -38,8 +39,8 @@ impl ServerTool {
         let own = server.tool_timeouts.get(&info.name).copied();
         let limit = own.or(server.call_timeout).unwrap_or(call);
         Self {
-            name,
-            info,
+            about: Arc::new(ToolDeclaration::of_other(name, info.read_only)),
+            info: Arc::new(info),
             kept,
             limit,
             deferred: false,
@@ -57,7 +58,7 @@ impl ServerTool {
         // Not for models, and not every vendor takes it.
         schema.shift_remove("$schema");
         ToolSpec {
-            name: self.name.clone(),
+            name: self.about.name.clone().into_owned(),
             description: self.info.description.clone(),
             parameters: Json::of(&schema),
         }
@@ -82,7 +83,7 @@ impl ServerTool {
         let hear = |far: String| {
             cx.feed.delta(Delta::Progress {
                 id: cx.call_id.clone(),
-                name: self.name.clone(),
+                name: self.about.name.clone().into_owned(),
                 text: far,
             });
         };
@@ -149,15 +150,15 @@ fn stopped() -> ToolError {
 }
 
 impl Tool for ServerTool {
-    fn name(&self) -> &str {
-        &self.name
+    fn about(&self) -> &ToolDeclaration {
+        &self.about
     }
 
     fn spec(&self) -> ToolSpec {
         if self.deferred {
             let about = self.info.description.lines().next().unwrap_or_default();
             return ToolSpec {
-                name: self.name.clone(),
+                name: self.about.name.clone().into_owned(),
                 description: format!("{} (see tool_search)", text::cut(about, MAX_BRIEF)),
                 parameters: Json::of(&text::any_object()),
             };
@@ -165,43 +166,55 @@ impl Tool for ServerTool {
         self.whole()
     }
 
-    fn access(&self, args: &Value, scope: &Scope) -> Result<Vec<Access>, ToolError> {
-        check_unlisted(&self.name, &self.info.schema, args)?;
-        let rest = self.name.strip_prefix(PREFIX).unwrap_or(&self.name);
-        let (server, tool) = rest.split_once("__").unwrap_or((rest, ""));
-        let accesses = mcp_accesses(server, tool, args, scope);
-        let looks = self.info.read_only || self.kept.trusts(&self.info.name);
-        Ok(if looks { mcp_looks(accesses) } else { accesses })
-    }
-
-    fn question(&self, _: &Value) -> Option<Question> {
-        None
-    }
-
-    fn run(&self, args: Value, cx: Context) -> BoxFuture<'_, Result<Done, ToolError>> {
-        Box::pin(async move {
-            match args {
-                Value::Object(args) => self.call(args, cx).await,
-                Value::Null => self.call(Map::new(), cx).await,
-                Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-                    Err(ToolError::new(
-                        "invalid_input",
-                        format!("Invalid arguments for {}: an object is wanted.", self.name),
-                    ))
-                }
+    fn read(&self, args: &Value) -> Result<Arc<dyn Call>, ToolError> {
+        check_unlisted(&self.about.name, &self.info.schema, args)?;
+        let args = match args {
+            Value::Object(args) => args.clone(),
+            Value::Null => Map::new(),
+            Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+                let name = &self.about.name;
+                return Err(ToolError::new(
+                    "invalid_input",
+                    format!("Invalid arguments for {name}: an object is wanted."),
+                ));
             }
-        })
+        };
+        let tool = self.clone();
+        Ok(Arc::new(ServerCall { tool, args }))
     }
 
     fn render(&self, data: &Value) -> Rendered {
         render(data)
     }
 
-    fn says_read_only(&self) -> bool {
-        self.info.read_only
-    }
-
     fn unabridged(&self) -> Option<ToolSpec> {
         self.deferred.then(|| self.whole())
+    }
+}
+
+struct ServerCall {
+    tool: ServerTool,
+    args: Map<String, Value>,
+}
+
+impl Call for ServerCall {
+    fn access(&self, scope: &Scope) -> Result<Vec<Access>, ToolError> {
+        let ServerTool {
+            about, info, kept, ..
+        } = &self.tool;
+        let rest = about.name.strip_prefix(PREFIX).unwrap_or(&about.name);
+        let (server, tool) = rest.split_once("__").unwrap_or((rest, ""));
+        let args = Value::Object(self.args.clone());
+        let accesses = mcp_accesses(server, tool, &args, scope);
+        let looks = info.read_only || kept.trusts(&info.name);
+        Ok(if looks { mcp_looks(accesses) } else { accesses })
+    }
+
+    fn subject(&self) -> Subject {
+        Subject::of_arguments(&self.args)
+    }
+
+    fn run(&self, cx: Context) -> BoxFuture<'_, Result<Done, ToolError>> {
+        Box::pin(self.tool.call(self.args.clone(), cx))
     }
 }

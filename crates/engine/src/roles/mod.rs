@@ -3,7 +3,8 @@
 
 use crate::front::{self, Front};
 use crate::sources::{self, Source, Wanted};
-use ostler_wire::{Language, Word};
+use crate::tools::declarations;
+use ostler_wire::{Language, ToolDeclaration, ToolKind, ToolMark, Word};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
@@ -38,27 +39,6 @@ pub const READER: &str = "explore";
 pub const FALLBACKS: &str = "fallback_models";
 /// Makes plans for another model. It is no one's sub-agent.
 pub const PLANNER: &str = "planner";
-
-/// Tools that no sub-agent has: they are about a conversation with the person.
-const NEVER: [&str; 2] = ["complete_step", "exit_plan_mode"];
-/// What only looking does not need.
-const CHANGING: [&str; 13] = [
-    "bash_input",
-    "delete_range",
-    "delete_symbol",
-    "edit_file",
-    "forget",
-    "kill_job",
-    "move_file",
-    "multi_edit",
-    "notebook_edit",
-    "remember",
-    "skill",
-    "task",
-    "write_file",
-];
-const SHELL: [&str; 4] = ["bash", "bash_input", "bash_output", "kill_job"];
-const NETWORK: [&str; 2] = ["fetch_url", "web_search"];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Role {
@@ -112,18 +92,17 @@ impl Capabilities {
             }
         }
         out.extend(parent.iter().filter(|f| f.starts_with('!')).cloned());
-        let mut without = |names: &[&str]| out.extend(names.iter().map(|name| format!("!{name}")));
-        without(&NEVER);
-        if self.read_only {
-            without(&CHANGING);
-        }
-        if !self.shell {
-            without(&SHELL);
-        }
-        if !self.network {
-            without(&NETWORK);
-        }
+        let withheld = declarations().filter(|tool| self.withhold(tool));
+        out.extend(withheld.map(|tool| format!("!{}", tool.name)));
         out
+    }
+
+    /// Whether a sub-agent with these capabilities goes without this tool.
+    fn withhold(&self, tool: &ToolDeclaration) -> bool {
+        tool.has(ToolMark::NotForChildren)
+            || self.read_only && tool.is_withheld_from_readers()
+            || !self.shell && tool.kind == ToolKind::Run
+            || !self.network && tool.kind == ToolKind::Net
     }
 }
 

@@ -1,17 +1,20 @@
 //! `ask`: a question to the person. Dispatch puts it; this only says what became of it, and never lets the model's own
 //! guess look like the person's decision.
 
+use crate::tool::Subject;
 use crate::tool::{Context, Done, Question, Rendered, Scope, ToolError, Typed};
 use ostler_wire::Access;
+use ostler_wire::{ToolDeclaration, ToolKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 const NOBODY: &str = "Nobody is attached, so nobody answered. Decide yourself, and label it as your assumption, not as the person's decision.";
 
+#[derive(Clone, Copy)]
 pub struct Ask;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 pub struct Args {
     question: String,
     #[serde(default)]
@@ -21,7 +24,7 @@ pub struct Args {
     multi: Option<bool>,
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(untagged)]
 enum Choice {
     Text(String),
@@ -34,6 +37,8 @@ enum Choice {
 impl Typed for Ask {
     type Args = Args;
     const NAME: &'static str = "ask";
+    const ABOUT: ToolDeclaration =
+        ToolDeclaration::new(Self::NAME, ToolKind::Talk).common_name("AskUserQuestion");
     const PROSE: &'static str = include_str!("ask.md");
 
     fn access(&self, args: &Args, _: &Scope) -> Result<Vec<Access>, ToolError> {
@@ -41,6 +46,10 @@ impl Typed for Ask {
             return Err(ToolError::new("invalid_input", "The question is empty."));
         }
         Ok(Vec::new())
+    }
+
+    fn subject(args: &Args) -> Subject {
+        Subject::first_line(&args.question).with_body("question")
     }
 
     async fn run(&self, _: Args, cx: Context) -> Result<Done, ToolError> {
@@ -84,7 +93,11 @@ mod tests {
                 choices: choices.iter().map(|c| (*c).to_owned()).collect(),
                 multi,
             };
-            assert_eq!(Tool::question(&Ask, &args), Some(expect), "{args}");
+            assert_eq!(
+                crate::tools::testing::question(&Ask, &args),
+                Some(expect),
+                "{args}"
+            );
         };
         check(json!({"question": "Which?"}), &[], false);
         check(
@@ -97,7 +110,10 @@ mod tests {
             &["a", "b"],
             false,
         );
-        assert_eq!(Tool::question(&Ask, &json!({"choices": []})), None);
+        assert_eq!(
+            crate::tools::testing::question(&Ask, &json!({"choices": []})),
+            None
+        );
     }
 
     #[tokio::test]
@@ -105,7 +121,7 @@ mod tests {
         let bench = Bench::new();
         let args = json!({"question": "Which?"});
         let mut cx = bench.context("ask");
-        let silent = Tool::run(&Ask, args.clone(), cx.clone())
+        let silent = crate::tools::testing::run(&Ask, args.clone(), cx.clone())
             .await
             .unwrap()
             .data;
@@ -115,7 +131,10 @@ mod tests {
         );
         assert_eq!(Tool::render(&Ask, &silent).text, NOBODY);
         cx.answer = Some("blue".into());
-        let answered = Tool::run(&Ask, args, cx).await.unwrap().data;
+        let answered = crate::tools::testing::run(&Ask, args, cx)
+            .await
+            .unwrap()
+            .data;
         assert_eq!(answered, json!({"answer": "blue", "assumed": false}));
         assert_eq!(
             Tool::render(&Ask, &answered).text,

@@ -12,11 +12,13 @@ use crate::cut::{Capture, Captured};
 use crate::jobs::{Plain, Started, end_tree, exit_code};
 use crate::policy::plain_look::{Cwd, is_plain_look};
 use crate::policy::shell::{self, Place};
+use crate::tool::Subject;
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use bytes::Bytes;
 use live::Live;
 use ostler_host::{Command, Exit, Kind, Output, Process, Signal, Stdio};
 use ostler_wire::{Access, Body, Notice, Segment, Word};
+use ostler_wire::{ToolDeclaration, ToolKind};
 pub use report::{JUDGED_AGAIN, render};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -37,9 +39,10 @@ const TERM: &str = "xterm-256color";
 /// How long an interrupted call waits for the news that its command is gone.
 const LAST_WAIT: Duration = Duration::from_millis(100);
 
+#[derive(Clone, Copy)]
 pub struct Bash;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 pub struct Args {
     command: String,
     /// "10m": so long, then on as a job; false: a job at once
@@ -65,6 +68,9 @@ impl Args {
 impl Typed for Bash {
     type Args = Args;
     const NAME: &'static str = "bash";
+    const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Run)
+        .aliases(&["run_shell", "shell"])
+        .common_name("Bash");
     const PROSE: &'static str = include_str!("bash.md");
 
     fn access(&self, args: &Args, scope: &Scope) -> Result<Vec<Access>, ToolError> {
@@ -98,6 +104,10 @@ impl Typed for Bash {
         let mut accesses = shell::accesses(segments);
         accesses.iter_mut().for_each(|access| locate(access, scope));
         Ok(accesses)
+    }
+
+    fn subject(args: &Args) -> Subject {
+        Subject::first_line(&args.command).with_body("command")
     }
 
     async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {

@@ -2,8 +2,10 @@
 
 use super::{bash, bash_output};
 use crate::jobs::Until;
+use crate::tool::Subject;
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use ostler_wire::{Access, Segment};
+use ostler_wire::{ToolDeclaration, ToolKind, ToolMark};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -12,9 +14,10 @@ use std::time::Duration;
 /// A program that has something to say to what was typed says it within this time, or `bash_output` will tell.
 const REPLY: Duration = Duration::from_millis(300);
 
+#[derive(Clone, Copy)]
 pub struct BashInput;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 pub struct Args {
     job: String,
     /// As typed; "\n" is Enter, "\u0003" Ctrl-C
@@ -24,6 +27,8 @@ pub struct Args {
 impl Typed for BashInput {
     type Args = Args;
     const NAME: &'static str = "bash_input";
+    const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Run)
+        .marks(&[ToolMark::Deferred, ToolMark::NotForReaders]);
     const PROSE: &'static str = include_str!("bash_input.md");
 
     fn access(&self, args: &Args, _: &Scope) -> Result<Vec<Access>, ToolError> {
@@ -32,6 +37,15 @@ impl Typed for BashInput {
             Access::Job(args.job.clone()),
             Access::Run(vec![Segment::unknown(args.text.clone())]),
         ])
+    }
+
+    fn subject(args: &Args) -> Subject {
+        Subject::from(format!(
+            "{}  {}",
+            args.job,
+            Subject::first_line(&args.text).text
+        ))
+        .with_body("text")
     }
 
     async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {

@@ -3,8 +3,10 @@
 use super::bash;
 use super::wait::Wait;
 use crate::jobs::{JobState, News, Until};
+use crate::tool::Subject;
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use ostler_wire::Access;
+use ostler_wire::{ToolDeclaration, ToolFact, ToolKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -13,9 +15,10 @@ use std::time::Duration;
 /// How long `wait: true` waits when commands have no time limit.
 const PATIENT: Duration = Duration::from_secs(600);
 
+#[derive(Clone, Copy)]
 pub struct BashOutput;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 pub struct Args {
     job: String,
     /// "30s": until there is news, at most so long; true: until it ends
@@ -26,10 +29,17 @@ pub struct Args {
 impl Typed for BashOutput {
     type Args = Args;
     const NAME: &'static str = "bash_output";
+    const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Run)
+        .common_name("BashOutput")
+        .fact(ToolFact::Nothing);
     const PROSE: &'static str = include_str!("bash_output.md");
 
     fn access(&self, args: &Args, _: &Scope) -> Result<Vec<Access>, ToolError> {
         Ok(vec![Access::Job(args.job.clone())])
+    }
+
+    fn subject(args: &Args) -> Subject {
+        args.job.as_str().into()
     }
 
     async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {

@@ -1,14 +1,17 @@
 //! `complete_step`: one item of the task list is done, and here is what shows it. The list is an entry of the log.
 
+use crate::tool::Subject;
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use ostler_wire::{Access, Body, TodoItem, TodoState};
+use ostler_wire::{ToolDeclaration, ToolKind, ToolMark};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+#[derive(Clone, Copy)]
 pub struct CompleteStep;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 pub struct Args {
     /// Its number or text
     step: String,
@@ -18,9 +21,13 @@ pub struct Args {
 impl Typed for CompleteStep {
     type Args = Args;
     const NAME: &'static str = "complete_step";
+    const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Talk).marks(&[
+        ToolMark::Alone,
+        ToolMark::Deferred,
+        ToolMark::NotForChildren,
+        ToolMark::NotForReaders,
+    ]);
     const PROSE: &'static str = include_str!("complete_step.md");
-    const ALONE: bool = true;
-
     fn access(&self, args: &Args, _: &Scope) -> Result<Vec<Access>, ToolError> {
         match args.evidence.trim().is_empty() {
             true => Err(ToolError::new(
@@ -29,6 +36,10 @@ impl Typed for CompleteStep {
             )),
             false => Ok(Vec::new()),
         }
+    }
+
+    fn subject(args: &Args) -> Subject {
+        Subject::first_line(&args.step).with_body("evidence")
     }
 
     async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {
@@ -91,7 +102,6 @@ fn open_steps(items: &[TodoItem]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tool::Tool;
     use crate::tools::testing::Bench;
     use TodoState::{Done as Over, InProgress, Pending};
 
@@ -124,7 +134,7 @@ mod tests {
             let mut cx = Bench::new().context("complete_step");
             cx.todo = items([Over, InProgress, Pending]).into();
             let args = json!({"step": step, "evidence": "all green"});
-            let done = Tool::run(&CompleteStep, args, cx).await;
+            let done = crate::tools::testing::run(&CompleteStep, args, cx).await;
             let got = done.map(|d| d.also).map_err(|e| e.message);
             let expect = expect
                 .map(|states| {
@@ -145,7 +155,7 @@ mod tests {
         let scope = Scope::new("/r", None);
         let access = |evidence: &str| {
             let args = json!({"step": "1", "evidence": evidence});
-            Tool::access(&CompleteStep, &args, &scope).map_err(|e| e.code)
+            crate::tools::testing::access(&CompleteStep, &args, &scope).map_err(|e| e.code)
         };
         assert_eq!(access("cargo test: 12 passed"), Ok(Vec::new()));
         assert_eq!(access(" \n"), Err("invalid_input"));

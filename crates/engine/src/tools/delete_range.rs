@@ -2,8 +2,10 @@
 
 use super::files::rewrite::rewrite;
 use super::files::{diff, edits, nearest, resolve};
+use crate::tool::Subject;
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use ostler_wire::Access;
+use ostler_wire::{ToolDeclaration, ToolKind, ToolMark};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -12,9 +14,10 @@ const MAX_DIFF: usize = 16 * 1024;
 /// Line numbers listed when an anchor is not unique.
 const MAX_LISTED: usize = 10;
 
+#[derive(Clone, Copy)]
 pub struct DeleteRange;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 pub struct Args {
     path: String,
     start_anchor: String,
@@ -24,10 +27,17 @@ pub struct Args {
 impl Typed for DeleteRange {
     type Args = Args;
     const NAME: &'static str = "delete_range";
+    const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Edit)
+        .common_name("Edit")
+        .marks(&[ToolMark::Deferred]);
     const PROSE: &'static str = include_str!("delete_range.md");
 
     fn access(&self, args: &Args, scope: &Scope) -> Result<Vec<Access>, ToolError> {
         Ok(vec![Access::Write(resolve(scope, &args.path)?)])
+    }
+
+    fn subject(args: &Args) -> Subject {
+        args.path.as_str().into()
     }
 
     async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {

@@ -9,9 +9,11 @@ mod tests;
 
 use super::files::rewrite::{preview, rewrite};
 use super::files::{diff, edits, resolve};
+use crate::tool::Subject;
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use grammar::Grammar;
 use ostler_wire::Access;
+use ostler_wire::{ToolDeclaration, ToolKind, ToolMark};
 use outline::{Found, Outline};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -24,9 +26,10 @@ const MAX_SOURCE: usize = 4 << 20;
 /// Names listed when none, or more than one, is the wanted one.
 const MAX_LISTED: usize = 10;
 
+#[derive(Clone, Copy)]
 pub struct DeleteSymbol;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 pub struct Args {
     path: String,
     symbol: String,
@@ -35,10 +38,17 @@ pub struct Args {
 impl Typed for DeleteSymbol {
     type Args = Args;
     const NAME: &'static str = "delete_symbol";
+    const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Edit)
+        .common_name("Edit")
+        .marks(&[ToolMark::Deferred]);
     const PROSE: &'static str = include_str!("delete_symbol.md");
 
     fn access(&self, args: &Args, scope: &Scope) -> Result<Vec<Access>, ToolError> {
         Ok(vec![Access::Write(resolve(scope, &args.path)?)])
+    }
+
+    fn subject(args: &Args) -> Subject {
+        Subject::placed(&args.symbol, Some(&args.path))
     }
 
     async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {

@@ -3,15 +3,18 @@
 use super::files::edits::{self, Applied, Edit};
 use super::files::resolve;
 use super::files::rewrite::{preview, rewrite};
+use crate::tool::Subject;
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use ostler_wire::Access;
+use ostler_wire::{ToolDeclaration, ToolKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
+#[derive(Clone, Copy)]
 pub struct EditFile;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 pub struct Args {
     path: String,
     #[serde(flatten)]
@@ -21,10 +24,17 @@ pub struct Args {
 impl Typed for EditFile {
     type Args = Args;
     const NAME: &'static str = "edit_file";
+    const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Edit)
+        .aliases(&["edit"])
+        .common_name("Edit");
     const PROSE: &'static str = include_str!("edit_file.md");
 
     fn access(&self, args: &Args, scope: &Scope) -> Result<Vec<Access>, ToolError> {
         Ok(vec![Access::Write(resolve(scope, &args.path)?)])
+    }
+
+    fn subject(args: &Args) -> Subject {
+        args.path.as_str().into()
     }
 
     async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {

@@ -1,7 +1,9 @@
 //! `exit_plan_mode`: a plan, put to the person. Dispatch asks and changes the mode; this only says what was decided.
 
+use crate::tool::Subject;
 use crate::tool::{Context, Done, Question, Rendered, Scope, ToolError, Typed};
 use ostler_wire::Access;
+use ostler_wire::{ToolDeclaration, ToolKind, ToolMark};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -11,9 +13,10 @@ pub const EDIT: &str = "edit";
 pub const KEEP: &str = "keep";
 const NOBODY: &str = "Nobody is attached who could approve it. Give the plan as your answer and stop; plan mode stays on.";
 
+#[derive(Clone, Copy)]
 pub struct ExitPlanMode;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 pub struct Args {
     plan: String,
 }
@@ -21,6 +24,9 @@ pub struct Args {
 impl Typed for ExitPlanMode {
     type Args = Args;
     const NAME: &'static str = "exit_plan_mode";
+    const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Talk)
+        .common_name("ExitPlanMode")
+        .marks(&[ToolMark::NotForChildren]);
     const PROSE: &'static str = include_str!("exit_plan_mode.md");
 
     fn access(&self, args: &Args, _: &Scope) -> Result<Vec<Access>, ToolError> {
@@ -28,6 +34,10 @@ impl Typed for ExitPlanMode {
             true => Err(ToolError::new("invalid_input", "The plan is empty.")),
             false => Ok(Vec::new()),
         }
+    }
+
+    fn subject(args: &Args) -> Subject {
+        Subject::first_line(args.plan.trim_start_matches(['#', ' ']))
     }
 
     async fn run(&self, _: Args, cx: Context) -> Result<Done, ToolError> {
@@ -93,7 +103,8 @@ mod tests {
         ] {
             let mut cx = Bench::new().context("exit_plan_mode");
             cx.answer = answer.clone();
-            let done = Tool::run(&ExitPlanMode, json!({"plan": "1. this"}), cx).await;
+            let done =
+                crate::tools::testing::run(&ExitPlanMode, json!({"plan": "1. this"}), cx).await;
             let text = Tool::render(&ExitPlanMode, &done.unwrap().data).text;
             assert!(text.ends_with(expect), "{answer:?}: {text}");
         }

@@ -3,14 +3,17 @@
 use super::text;
 use super::web::{self, Page, Tamed};
 use crate::cut::cut_text;
+use crate::tool::Subject;
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use dom_smoothie::{Config, Readability, TextMode};
 use ostler_wire::Access;
+use ostler_wire::{ToolDeclaration, ToolKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::time::Duration;
 
+#[derive(Clone, Copy)]
 pub struct FetchUrl;
 
 /// Of the content.
@@ -19,7 +22,7 @@ const MAX_TITLE: usize = 200;
 /// A page that takes longer to read is not worth it.
 const READING: Duration = Duration::from_secs(20);
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 pub struct Args {
     pub url: String,
 }
@@ -27,10 +30,17 @@ pub struct Args {
 impl Typed for FetchUrl {
     type Args = Args;
     const NAME: &'static str = "fetch_url";
+    const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Net)
+        .aliases(&["web_fetch", "webfetch"])
+        .common_name("WebFetch");
     const PROSE: &'static str = include_str!("fetch_url.md");
 
     fn access(&self, args: &Args, _: &Scope) -> Result<Vec<Access>, ToolError> {
         Ok(vec![Access::Net(web::parse(&args.url)?.1)])
+    }
+
+    fn subject(args: &Args) -> Subject {
+        args.url.as_str().into()
     }
 
     async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {

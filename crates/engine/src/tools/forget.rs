@@ -2,15 +2,18 @@
 
 use super::remember::{preview, revision};
 use super::{memory, walk};
+use crate::tool::Subject;
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use ostler_wire::Access;
+use ostler_wire::{ToolDeclaration, ToolKind, ToolMark};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+#[derive(Clone, Copy)]
 pub struct Forget;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 pub struct Args {
     id: String,
     #[schemars(with = "String")]
@@ -21,10 +24,16 @@ pub struct Args {
 impl Typed for Forget {
     type Args = Args;
     const NAME: &'static str = "forget";
+    const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Memory)
+        .marks(&[ToolMark::Deferred, ToolMark::NotForReaders]);
     const PROSE: &'static str = include_str!("forget.md");
 
     fn access(&self, _: &Args, _: &Scope) -> Result<Vec<Access>, ToolError> {
         Ok(vec![Access::Memory])
+    }
+
+    fn subject(args: &Args) -> Subject {
+        args.id.as_str().into()
     }
 
     async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {

@@ -2,11 +2,13 @@
 
 use super::walk;
 use crate::policy::Guard;
+use crate::tool::Subject;
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use globset::GlobSet;
 use ignore::DirEntry;
 use ostler_host::TreeReader;
 use ostler_wire::Access;
+use ostler_wire::{ToolDeclaration, ToolKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -18,9 +20,10 @@ use tokio_util::sync::CancellationToken;
 
 const MAX_PATHS: usize = 1000;
 
+#[derive(Clone, Copy)]
 pub struct Glob;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 pub struct Args {
     pattern: String,
     #[serde(default)]
@@ -30,10 +33,16 @@ pub struct Args {
 impl Typed for Glob {
     type Args = Args;
     const NAME: &'static str = "glob";
+    const ABOUT: ToolDeclaration =
+        ToolDeclaration::new(Self::NAME, ToolKind::Read).common_name("Glob");
     const PROSE: &'static str = include_str!("glob.md");
 
     fn access(&self, args: &Args, scope: &Scope) -> Result<Vec<Access>, ToolError> {
         Ok(vec![Access::Read(target(args, scope).0)])
+    }
+
+    fn subject(args: &Args) -> Subject {
+        Subject::placed(&args.pattern, args.path.as_deref())
     }
 
     async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {
@@ -100,7 +109,7 @@ fn find(
     let mut kept: BinaryHeap<(Reverse<SystemTime>, PathBuf)> = BinaryHeap::new();
     let mut total = 0u64;
     let mut partial = false;
-    for (walked, entry) in walk::builder(base, guard).build().enumerate() {
+    for (walked, entry) in walk::builder(base, guard, &[]).build().enumerate() {
         if cancel.is_cancelled() {
             return Err(walk::interrupted());
         }
@@ -253,7 +262,7 @@ mod tests {
         let scope = Bench::new().context("glob").scope;
         let check = |pattern: &str, path: &str, expect: &str| {
             let args = json!({"pattern": pattern, "path": path});
-            let access = crate::tool::Tool::access(&Glob, &args, &scope).unwrap();
+            let access = crate::tools::testing::access(&Glob, &args, &scope).unwrap();
             assert_eq!(
                 access,
                 [Access::Read(scope.path(expect))],

@@ -5,11 +5,13 @@ mod search;
 mod tests;
 
 use super::walk;
+use crate::tool::Subject;
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use globset::GlobSet;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use ignore::types::{Types, TypesBuilder};
 use ostler_wire::Access;
+use ostler_wire::{ToolDeclaration, ToolKind};
 use schemars::JsonSchema;
 use search::Query;
 use serde::Deserialize;
@@ -17,9 +19,10 @@ use serde_json::Value;
 
 const MAX_CONTEXT: usize = 20;
 
+#[derive(Clone, Copy)]
 pub struct Grep;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 pub struct Args {
     /// Rust regex
     pattern: String,
@@ -52,10 +55,17 @@ pub enum Mode {
 impl Typed for Grep {
     type Args = Args;
     const NAME: &'static str = "grep";
+    const ABOUT: ToolDeclaration =
+        ToolDeclaration::new(Self::NAME, ToolKind::Read).common_name("Grep");
     const PROSE: &'static str = include_str!("grep.md");
 
     fn access(&self, args: &Args, scope: &Scope) -> Result<Vec<Access>, ToolError> {
         Ok(vec![Access::Read(walk::base(args.path.as_deref(), scope))])
+    }
+
+    fn subject(args: &Args) -> Subject {
+        let place = args.path.as_deref().or(args.glob.as_deref());
+        Subject::placed(&args.pattern, place.or(args.kind.as_deref()))
     }
 
     async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {

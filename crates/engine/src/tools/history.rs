@@ -2,8 +2,10 @@
 
 use super::walk;
 use crate::history::{History as Past, HistoryError, Near, OWN_RESULT, Query, Reach, Words};
+use crate::tool::Subject;
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use ostler_wire::{Access, Language};
+use ostler_wire::{ToolDeclaration, ToolKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -18,9 +20,10 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// Characters of a session's id that are shown.
 const SHORT_ID: usize = 8;
 
+#[derive(Clone, Copy)]
 pub struct History;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 pub struct Args {
     #[serde(default)]
     #[schemars(with = "Operation")]
@@ -56,6 +59,7 @@ pub enum Where {
 impl Typed for History {
     type Args = Args;
     const NAME: &'static str = OWN_RESULT;
+    const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Memory);
     const PROSE: &'static str = include_str!("history.md");
 
     /// What was said in other projects is none of this one's business until the person says so.
@@ -64,6 +68,10 @@ impl Typed for History {
             Where::Project => Vec::new(),
             Where::Global => vec![Access::History],
         })
+    }
+
+    fn subject(args: &Args) -> Subject {
+        args.query.as_deref().unwrap_or_default().into()
     }
 
     async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {

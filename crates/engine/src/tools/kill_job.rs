@@ -1,15 +1,18 @@
 //! `kill_job`: ends a job and everything it started.
 
 use super::{bash, bash_output};
+use crate::tool::Subject;
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use ostler_wire::Access;
+use ostler_wire::{ToolDeclaration, ToolKind, ToolMark};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
+#[derive(Clone, Copy)]
 pub struct KillJob;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 pub struct Args {
     job: String,
 }
@@ -17,10 +20,17 @@ pub struct Args {
 impl Typed for KillJob {
     type Args = Args;
     const NAME: &'static str = "kill_job";
+    const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Run)
+        .common_name("KillShell")
+        .marks(&[ToolMark::Deferred, ToolMark::NotForReaders]);
     const PROSE: &'static str = include_str!("kill_job.md");
 
     fn access(&self, args: &Args, _: &Scope) -> Result<Vec<Access>, ToolError> {
         Ok(vec![Access::Job(args.job.clone())])
+    }
+
+    fn subject(args: &Args) -> Subject {
+        args.job.as_str().into()
     }
 
     async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {

@@ -2,10 +2,12 @@
 
 use super::walk;
 use crate::policy::Guard;
+use crate::tool::Subject;
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use ignore::DirEntry;
 use ostler_host::{Kind, TreeReader};
 use ostler_wire::Access;
+use ostler_wire::{ToolDeclaration, ToolKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -15,9 +17,10 @@ use tokio_util::sync::CancellationToken;
 const MAX_ENTRIES: usize = 1000;
 const MAX_DEPTH: usize = 10;
 
+#[derive(Clone, Copy)]
 pub struct Ls;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 pub struct Args {
     #[serde(default)]
     path: Option<String>,
@@ -29,10 +32,16 @@ pub struct Args {
 impl Typed for Ls {
     type Args = Args;
     const NAME: &'static str = "ls";
+    const ABOUT: ToolDeclaration =
+        ToolDeclaration::new(Self::NAME, ToolKind::Read).common_name("LS");
     const PROSE: &'static str = include_str!("ls.md");
 
     fn access(&self, args: &Args, scope: &Scope) -> Result<Vec<Access>, ToolError> {
         Ok(vec![Access::Read(walk::base(args.path.as_deref(), scope))])
+    }
+
+    fn subject(args: &Args) -> Subject {
+        args.path.as_deref().unwrap_or(".").into()
     }
 
     async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {
@@ -80,11 +89,8 @@ fn list(
     let mut items = Vec::new();
     let mut truncated = false;
     let mut reader = TreeReader::new(guard.border.clone());
-    let mut walker = walk::builder(base, guard);
-    let wanted = guard.clone();
-    walker.max_depth(Some(depth)).filter_entry(move |e| {
-        walk::is_wanted(e, &wanted) && (e.depth() == 0 || e.file_name() != "node_modules")
-    });
+    let mut walker = walk::builder(base, guard, &["node_modules"]);
+    walker.max_depth(Some(depth));
     for (walked, entry) in walker.build().enumerate() {
         if cancel.is_cancelled() {
             return Err(walk::interrupted());

@@ -2,8 +2,10 @@
 
 use super::walk;
 use crate::memory::{Fact, LeftOut, Memory as Store, MemoryError, Place};
+use crate::tool::Subject;
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use ostler_wire::{Access, Language};
+use ostler_wire::{ToolDeclaration, ToolKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -14,9 +16,10 @@ const MOST: usize = 50;
 /// Files that are no facts which are named.
 const MAX_NAMED: usize = 5;
 
+#[derive(Clone, Copy)]
 pub struct Memory;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 pub struct Args {
     #[serde(default)]
     #[schemars(with = "Operation")]
@@ -41,10 +44,16 @@ pub enum Operation {
 impl Typed for Memory {
     type Args = Args;
     const NAME: &'static str = "memory";
+    const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Memory);
     const PROSE: &'static str = include_str!("memory.md");
 
     fn access(&self, _: &Args, _: &Scope) -> Result<Vec<Access>, ToolError> {
         Ok(Vec::new())
+    }
+
+    fn subject(args: &Args) -> Subject {
+        let about = args.query.as_deref().or(args.id.as_deref());
+        about.unwrap_or_default().into()
     }
 
     async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {

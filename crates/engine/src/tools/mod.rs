@@ -34,6 +34,7 @@ pub mod web_search;
 pub mod write_file;
 
 pub(crate) mod files;
+mod ignored;
 #[cfg(all(test, unix))]
 mod races;
 #[cfg(test)]
@@ -44,5 +45,7 @@ mod walk;
 pub(crate) mod web;
 
 pub use files::picture::media_type as picture_type;
-pub use registry::{Held, Tools, all_names, builtin_specs, canonical_name, render};
+pub use registry::{
+    Held, Tools, all_names, builtin_specs, canonical_name, declaration, declarations, render,
+};
 pub(crate) use wait::duration;

@@ -1,17 +1,20 @@
 //! `move_file`: a file or folder under a new path, never silently over another one.
 
 use super::files::{Fault, answered, resolve};
+use crate::tool::Subject;
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use ostler_host::{Error, RenameOptions, Roots};
 use ostler_wire::Access;
+use ostler_wire::{ToolDeclaration, ToolFact, ToolKind, ToolMark};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
+#[derive(Clone, Copy)]
 pub struct MoveFile;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 pub struct Args {
     source_path: String,
     destination_path: String,
@@ -34,11 +37,19 @@ impl Args {
 impl Typed for MoveFile {
     type Args = Args;
     const NAME: &'static str = "move_file";
+    const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Edit)
+        .common_name("Edit")
+        .fact(ToolFact::FileMoved)
+        .marks(&[ToolMark::Deferred]);
     const PROSE: &'static str = include_str!("move_file.md");
 
     fn access(&self, args: &Args, scope: &Scope) -> Result<Vec<Access>, ToolError> {
         let (from, to) = args.paths(scope)?;
         Ok(vec![Access::Write(from), Access::Write(to)])
+    }
+
+    fn subject(args: &Args) -> Subject {
+        format!("{} → {}", args.source_path, args.destination_path).into()
     }
 
     async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {

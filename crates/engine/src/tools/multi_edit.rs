@@ -3,15 +3,18 @@
 use super::files::edits::{self, Applied, Edit, MAX_EDITS};
 use super::files::resolve;
 use super::files::rewrite::{preview, rewrite};
+use crate::tool::Subject;
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use ostler_wire::Access;
+use ostler_wire::{ToolDeclaration, ToolKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
+#[derive(Clone, Copy)]
 pub struct MultiEdit;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 pub struct Args {
     path: String,
     edits: Vec<Edit>,
@@ -20,10 +23,17 @@ pub struct Args {
 impl Typed for MultiEdit {
     type Args = Args;
     const NAME: &'static str = "multi_edit";
+    const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Edit)
+        .aliases(&["multiedit"])
+        .common_name("MultiEdit");
     const PROSE: &'static str = include_str!("multi_edit.md");
 
     fn access(&self, args: &Args, scope: &Scope) -> Result<Vec<Access>, ToolError> {
         Ok(vec![Access::Write(resolve(scope, &args.path)?)])
+    }
+
+    fn subject(args: &Args) -> Subject {
+        args.path.as_str().into()
     }
 
     async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {

@@ -3,15 +3,18 @@
 use super::files::cells::{self, CellError, Change};
 use super::files::rewrite::rewrite;
 use super::files::{edits, resolve};
+use crate::tool::Subject;
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use ostler_wire::Access;
+use ostler_wire::{ToolDeclaration, ToolKind, ToolMark};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
+#[derive(Clone, Copy)]
 pub struct NotebookEdit;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 pub struct Args {
     path: String,
     /// Index from 0, or id; to insert: the new index, or the id to follow
@@ -27,7 +30,7 @@ pub struct Args {
     cell_type: Option<CellType>,
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(untagged)]
 enum Cell {
     Index(u64),
@@ -74,10 +77,18 @@ impl Mode {
 impl Typed for NotebookEdit {
     type Args = Args;
     const NAME: &'static str = "notebook_edit";
+    const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Edit)
+        .aliases(&["notebookedit"])
+        .common_name("NotebookEdit")
+        .marks(&[ToolMark::Deferred]);
     const PROSE: &'static str = include_str!("notebook_edit.md");
 
     fn access(&self, args: &Args, scope: &Scope) -> Result<Vec<Access>, ToolError> {
         Ok(vec![Access::Write(resolve(scope, &args.path)?)])
+    }
+
+    fn subject(args: &Args) -> Subject {
+        args.path.as_str().into()
     }
 
     async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {

@@ -50,7 +50,8 @@ async fn shown(
     };
     let mut results = Vec::new();
     for _ in 0..ROUNDS {
-        results.push(match tool.run(args.clone(), cx.clone()).await {
+        let call = tool.read(&args).unwrap();
+        results.push(match call.run(cx.clone()).await {
             Ok(done) => tool.render(&done.data).text,
             Err(_) => String::new(),
         });

@@ -5,10 +5,12 @@ use super::files::window::{View, Wanted, Window};
 use super::files::{Faults, compute, picture, read, resolve};
 use super::text::{self, Binary, Coding};
 use crate::seen::Seen;
+use crate::tool::Subject;
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use image::ImageFormat;
 use ostler_host::{Content, Span};
 use ostler_wire::{Access, Image};
+use ostler_wire::{ToolDeclaration, ToolFact, ToolKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -21,9 +23,10 @@ const SMALL: u64 = 1024 * 1024;
 /// UTF-16 and pictures cannot be taken in pieces.
 const MAX_WHOLE: u64 = 32 * 1024 * 1024;
 
+#[derive(Clone, Copy)]
 pub struct ReadFile;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 pub struct Args {
     path: String,
     /// First line, from 1
@@ -42,6 +45,19 @@ impl Args {
         }
     }
 
+    /// `:10-49` for a part of a file.
+    fn range(&self) -> String {
+        match (self.offset, self.limit) {
+            (None, None) => String::new(),
+            (first, None) => format!(":{}-", first.unwrap_or(1)),
+            (first, Some(count)) => {
+                let first = first.unwrap_or(1);
+                let last = first.saturating_add(count).saturating_sub(1);
+                format!(":{first}-{last}")
+            }
+        }
+    }
+
     fn is_partial(&self) -> bool {
         let Wanted {
             first, max_lines, ..
@@ -53,10 +69,18 @@ impl Args {
 impl Typed for ReadFile {
     type Args = Args;
     const NAME: &'static str = "read_file";
+    const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Read)
+        .aliases(&["read"])
+        .common_name("Read")
+        .fact(ToolFact::FileRead);
     const PROSE: &'static str = include_str!("read_file.md");
 
     fn access(&self, args: &Args, scope: &Scope) -> Result<Vec<Access>, ToolError> {
         Ok(vec![Access::Read(resolve(scope, &args.path)?)])
+    }
+
+    fn subject(args: &Args) -> Subject {
+        format!("{}{}", args.path, args.range()).into()
     }
 
     async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {

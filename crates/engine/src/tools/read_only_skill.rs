@@ -3,19 +3,28 @@
 use super::skill::{Args, find, follow, render};
 use super::task::delegate;
 use crate::roles::READER;
+use crate::tool::Subject;
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use ostler_wire::Access;
+use ostler_wire::{ToolDeclaration, ToolKind, ToolMark};
 use serde_json::Value;
 
+#[derive(Clone, Copy)]
 pub struct ReadOnlySkill;
 
 impl Typed for ReadOnlySkill {
     type Args = Args;
     const NAME: &'static str = "read_only_skill";
+    const ABOUT: ToolDeclaration =
+        ToolDeclaration::new(Self::NAME, ToolKind::Delegate).marks(&[ToolMark::Deferred]);
     const PROSE: &'static str = include_str!("read_only_skill.md");
 
     fn access(&self, args: &Args, _: &Scope) -> Result<Vec<Access>, ToolError> {
         delegate(&args.name, &args.name, true)
+    }
+
+    fn subject(args: &Args) -> Subject {
+        Subject::placed(&args.name, args.arguments.as_deref())
     }
 
     async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {

@@ -3,15 +3,18 @@
 use super::task::delegate;
 use crate::crew::{self, Order};
 use crate::roles::READER;
+use crate::tool::Subject;
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use ostler_wire::Access;
+use ostler_wire::{ToolDeclaration, ToolKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
+#[derive(Clone, Copy)]
 pub struct ReadOnlyTask;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 pub struct Args {
     prompt: String,
     #[serde(default)]
@@ -24,10 +27,19 @@ pub struct Args {
 impl Typed for ReadOnlyTask {
     type Args = Args;
     const NAME: &'static str = "read_only_task";
+    const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Delegate);
     const PROSE: &'static str = include_str!("read_only_task.md");
 
     fn access(&self, args: &Args, _: &Scope) -> Result<Vec<Access>, ToolError> {
         delegate(&args.prompt, args.role.as_deref().unwrap_or(READER), true)
+    }
+
+    fn subject(args: &Args) -> Subject {
+        Subject::of_task(
+            &args.prompt,
+            args.description.as_deref(),
+            args.role.as_deref(),
+        )
     }
 
     async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {

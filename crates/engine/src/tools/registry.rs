@@ -4,7 +4,7 @@ use super::tool_search::{self, ToolSearch};
 use super::*;
 use crate::tool::{Rendered, Tool};
 use ostler_llm::ToolSpec;
-use ostler_wire::Json;
+use ostler_wire::{Json, ToolDeclaration, ToolMark};
 use serde_json::Value;
 use std::ops::Deref;
 use std::sync::{Arc, LazyLock};
@@ -47,35 +47,6 @@ static BUILTINS: &[&dyn Tool] = &[
 /// What each of them says of itself, made once: a schema is derived from types, and every session needs all of them.
 static SPECS: LazyLock<Vec<ToolSpec>> =
     LazyLock::new(|| BUILTINS.iter().map(|tool| tool.spec()).collect());
-
-/// Not in the list until somebody looks for them: seldom wanted, or `bash`, `edit_file` and `task` do nearly the same.
-const DEFERRED: &[&str] = &[
-    "bash_input",
-    "complete_step",
-    "delete_range",
-    "delete_symbol",
-    "forget",
-    "kill_job",
-    "move_file",
-    "notebook_edit",
-    "read_only_skill",
-    "time",
-    "web_search",
-];
-
-const ALIASES: &[(&str, &str)] = &[
-    ("read", "read_file"),
-    ("write", "write_file"),
-    ("edit", "edit_file"),
-    ("run_shell", "bash"),
-    ("shell", "bash"),
-    ("web_fetch", "fetch_url"),
-    ("webfetch", "fetch_url"),
-    ("websearch", "web_search"),
-    ("multiedit", "multi_edit"),
-    ("notebookedit", "notebook_edit"),
-    ("todowrite", "todo"),
-];
 
 /// A tool as a session has it.
 #[derive(Clone)]
@@ -142,8 +113,9 @@ impl Tools {
             filter: filter.into(),
             deferred: match searches {
                 true => {
-                    let waits = DEFERRED.iter().filter(|text| !name(text, &shown));
-                    waits.copied().collect()
+                    let waits = declarations().filter(|about| about.has(ToolMark::Deferred));
+                    let waits = waits.map(|about| about.name.as_ref());
+                    waits.filter(|text| !name(text, &shown)).collect()
                 }
                 false => Vec::new(),
             },
@@ -268,19 +240,27 @@ pub fn builtin_specs() -> &'static [ToolSpec] {
     &SPECS
 }
 
+/// What every built-in tool declares, sorted by name.
+pub fn declarations() -> impl Iterator<Item = &'static ToolDeclaration> {
+    BUILTINS.iter().map(|tool| tool.about())
+}
+
+/// What the built-in tool of this name or alias declares.
+pub fn declaration(name: &str) -> Option<&'static ToolDeclaration> {
+    let lower = name.trim().to_ascii_lowercase();
+    let called =
+        |about: &&ToolDeclaration| about.name == lower || about.aliases.contains(&lower.as_str());
+    declarations().find(called)
+}
+
 /// Every built-in tool, for configuration and completion.
 pub fn all_names() -> impl Iterator<Item = &'static str> {
-    BUILTINS.iter().map(|t| t.name())
+    declarations().map(|about| about.name.as_ref())
 }
 
 /// The name a tool goes by, for one of the names it may be called by.
 pub fn canonical_name(name: &str) -> Option<&'static str> {
-    let lower = name.trim().to_ascii_lowercase();
-    let known = |name: &str| BUILTINS.iter().map(|t| t.name()).find(|n| *n == name);
-    known(&lower).or_else(|| {
-        let (_, canonical) = ALIASES.iter().find(|(alias, _)| *alias == lower)?;
-        known(canonical)
-    })
+    declaration(name).map(|about| about.name.as_ref())
 }
 
 /// What the model reads of a result: a pure function of the envelope.
@@ -307,6 +287,7 @@ pub fn render(name: &str, output: &Json, envelope: bool) -> Rendered {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     fn tools(filter: &[&str]) -> Tools {
         let filter: Vec<String> = filter.iter().map(|f| (*f).to_owned()).collect();
@@ -362,11 +343,6 @@ mod tests {
         assert!(both.find("time").is_none());
         assert!(tools(&["+time", "bash"]).find("time").is_none());
         assert!(tools(&["+time"]).allows("mcp__server__tool"));
-        assert!(
-            DEFERRED
-                .iter()
-                .all(|name| canonical_name(name) == Some(name))
-        );
     }
 
     #[test]
@@ -388,6 +364,81 @@ mod tests {
                 .iter()
                 .filter(|spec| filter != ["!grep"] || spec.name != "grep");
             assert!(tools.specs().iter().eq(expect), "{filter:?}");
+        }
+    }
+
+    #[test]
+    fn every_tool_says_what_a_call_is_about() {
+        for (tool, args, subject, body) in [
+            (
+                "bash",
+                json!({"command": "cargo test\n--all"}),
+                "cargo test …",
+                Some("command"),
+            ),
+            ("shell", json!({"cmd": "ls"}), "ls", Some("command")),
+            (
+                "read_file",
+                json!({"path": "a.rs", "offset": 10, "limit": 40}),
+                "a.rs:10-49",
+                None,
+            ),
+            ("Read", json!({"file_path": "a.rs"}), "a.rs", None),
+            (
+                "grep",
+                json!({"pattern": "fn x", "path": "src"}),
+                "fn x  src",
+                None,
+            ),
+            ("glob", json!({"pattern": "**/*.rs"}), "**/*.rs", None),
+            ("ls", json!({}), ".", None),
+            (
+                "move_file",
+                json!({"source_path": "a", "destination_path": "b"}),
+                "a → b",
+                None,
+            ),
+            (
+                "bash_input",
+                json!({"job": "j1", "text": "y\n"}),
+                "j1  y",
+                Some("text"),
+            ),
+            ("todo", json!({"items": []}), "", None),
+            (
+                "task",
+                json!({"prompt": "Build\nit", "role": "sprinter", "description": "the thing"}),
+                "sprinter  the thing",
+                Some("prompt"),
+            ),
+            (
+                "read_only_task",
+                json!({"prompt": "Look\naround"}),
+                "Look …",
+                Some("prompt"),
+            ),
+            (
+                "skill",
+                json!({"name": "commit", "arguments": "all"}),
+                "commit  all",
+                None,
+            ),
+            ("memory", json!({"operation": "list"}), "", None),
+        ] {
+            let call = tools(&[]).find(tool).unwrap().read(&args).unwrap();
+            let got = call.subject();
+            assert_eq!((got.text.as_str(), got.body), (subject, body), "{tool}");
+        }
+    }
+
+    #[test]
+    fn names_and_aliases_are_said_once() {
+        let mut seen = std::collections::HashSet::new();
+        for about in declarations() {
+            for name in std::iter::once(about.name.as_ref()).chain(about.aliases.iter().copied()) {
+                assert!(seen.insert(name), "{name}");
+                assert_eq!(canonical_name(name), Some(about.name.as_ref()));
+            }
         }
     }
 }

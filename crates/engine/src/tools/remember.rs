@@ -3,8 +3,10 @@
 use super::files::diff;
 use super::{memory, walk};
 use crate::memory::{Fact, Kind, Place, Wish};
+use crate::tool::Subject;
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use ostler_wire::Access;
+use ostler_wire::{ToolDeclaration, ToolKind, ToolMark};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -12,9 +14,10 @@ use serde_json::{Value, json};
 /// Bytes of what the person looks at before they say yes.
 const MAX_PREVIEW: usize = 4_000;
 
+#[derive(Clone, Copy)]
 pub struct Remember;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 pub struct Args {
     #[serde(default)]
     id: Option<String>,
@@ -73,10 +76,17 @@ pub fn preview(old: Option<&Fact>, new: Option<&Fact>) -> String {
 impl Typed for Remember {
     type Args = Args;
     const NAME: &'static str = "remember";
+    const ABOUT: ToolDeclaration =
+        ToolDeclaration::new(Self::NAME, ToolKind::Memory).marks(&[ToolMark::NotForReaders]);
     const PROSE: &'static str = include_str!("remember.md");
 
     fn access(&self, _: &Args, _: &Scope) -> Result<Vec<Access>, ToolError> {
         Ok(vec![Access::Memory])
+    }
+
+    fn subject(args: &Args) -> Subject {
+        let about = args.name.as_deref().or(args.id.as_deref());
+        Subject::from(about.unwrap_or_default()).with_body("content")
     }
 
     async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {

@@ -5,8 +5,10 @@ use crate::crew::{self, Hand, Order};
 use crate::roles::{READER, WRITER};
 use crate::skills::{RunAs, Skill as One, beside};
 use crate::templates::Piece;
+use crate::tool::Subject;
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use ostler_wire::{Access, Op};
+use ostler_wire::{ToolDeclaration, ToolKind, ToolMark};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -14,9 +16,10 @@ use serde_json::{Value, json};
 /// Characters of a name that is none.
 const MAX_NAME: usize = 100;
 
+#[derive(Clone, Copy)]
 pub struct Skill;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 pub struct Args {
     pub(super) name: String,
     #[serde(default)]
@@ -26,10 +29,17 @@ pub struct Args {
 impl Typed for Skill {
     type Args = Args;
     const NAME: &'static str = "skill";
+    const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Delegate)
+        .common_name("Skill")
+        .marks(&[ToolMark::NotForReaders]);
     const PROSE: &'static str = include_str!("skill.md");
 
     fn access(&self, args: &Args, _: &Scope) -> Result<Vec<Access>, ToolError> {
         delegate(&args.name, &args.name, false)
+    }
+
+    fn subject(args: &Args) -> Subject {
+        Subject::placed(&args.name, args.arguments.as_deref())
     }
 
     async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {

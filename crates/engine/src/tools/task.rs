@@ -2,15 +2,18 @@
 
 use crate::crew::{self, Order};
 use crate::roles::WRITER;
+use crate::tool::Subject;
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use ostler_wire::Access;
+use ostler_wire::{ToolDeclaration, ToolKind, ToolMark};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
+#[derive(Clone, Copy)]
 pub struct Task;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 pub struct Args {
     pub(super) prompt: String,
     #[serde(default)]
@@ -25,10 +28,21 @@ pub struct Args {
 impl Typed for Task {
     type Args = Args;
     const NAME: &'static str = "task";
+    const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Delegate)
+        .common_name("Task")
+        .marks(&[ToolMark::NotForReaders]);
     const PROSE: &'static str = include_str!("task.md");
 
     fn access(&self, args: &Args, _: &Scope) -> Result<Vec<Access>, ToolError> {
         delegate(&args.prompt, args.role.as_deref().unwrap_or(WRITER), false)
+    }
+
+    fn subject(args: &Args) -> Subject {
+        Subject::of_task(
+            &args.prompt,
+            args.description.as_deref(),
+            args.role.as_deref(),
+        )
     }
 
     async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {

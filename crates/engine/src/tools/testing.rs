@@ -7,8 +7,9 @@ use crate::memory::Memory;
 use crate::policy::{Guard, Policy, Posture};
 use crate::redact::Redactor;
 use crate::seen::Seen;
-use crate::tool::{Context, Done, Scope, Tool, ToolError, ToolSettings};
+use crate::tool::{Context, Done, Question, Scope, Tool, ToolError, ToolSettings};
 use ostler_host::Local;
+use ostler_wire::Access;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -124,7 +125,8 @@ impl Bench {
     }
 
     pub async fn run(&self, tool: &impl Tool, args: Value) -> Result<Done, ToolError> {
-        tool.run(args, self.context(tool.name())).await
+        let call = tool.read(&args)?;
+        call.run(self.context(&tool.about().name)).await
     }
 
     /// What the model reads of it, with the temporary folder as `DIR`.
@@ -146,4 +148,17 @@ impl Bench {
             Err(e) => json!({"ok": false, "error": {"code": e.code, "message": e.message}}),
         }
     }
+}
+
+/// Reads the arguments and says what the call would touch.
+pub fn access(tool: &dyn Tool, args: &Value, scope: &Scope) -> Result<Vec<Access>, ToolError> {
+    tool.access(args, scope)
+}
+
+pub fn question(tool: &dyn Tool, args: &Value) -> Option<Question> {
+    tool.read(args).ok()?.question()
+}
+
+pub async fn run(tool: &dyn Tool, args: Value, cx: Context) -> Result<Done, ToolError> {
+    tool.read(&args)?.run(cx).await
 }

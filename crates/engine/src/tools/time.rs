@@ -3,18 +3,22 @@
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use jiff::Timestamp;
 use ostler_wire::Access;
+use ostler_wire::{ToolDeclaration, ToolKind, ToolMark};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+#[derive(Clone, Copy)]
 pub struct Time;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 pub struct Args {}
 
 impl Typed for Time {
     type Args = Args;
     const NAME: &'static str = "time";
+    const ABOUT: ToolDeclaration =
+        ToolDeclaration::new(Self::NAME, ToolKind::Talk).marks(&[ToolMark::Deferred]);
     const PROSE: &'static str = include_str!("time.md");
 
     fn access(&self, _: &Args, _: &Scope) -> Result<Vec<Access>, ToolError> {

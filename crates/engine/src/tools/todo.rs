@@ -2,6 +2,7 @@
 
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use ostler_wire::{Access, Body, TodoItem, TodoState};
+use ostler_wire::{ToolDeclaration, ToolKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -9,14 +10,15 @@ use serde_json::{Value, json};
 const MAX_ITEMS: usize = 100;
 const MAX_TEXT: usize = 1000;
 
+#[derive(Clone, Copy)]
 pub struct Todo;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 pub struct Args {
     items: Vec<Item>,
 }
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 pub struct Item {
     text: String,
     state: State,
@@ -33,6 +35,9 @@ pub enum State {
 impl Typed for Todo {
     type Args = Args;
     const NAME: &'static str = "todo";
+    const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Talk)
+        .aliases(&["todowrite"])
+        .common_name("TodoWrite");
     const PROSE: &'static str = include_str!("todo.md");
 
     fn access(&self, _: &Args, _: &Scope) -> Result<Vec<Access>, ToolError> {

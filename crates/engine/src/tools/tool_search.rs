@@ -4,11 +4,12 @@
 use crate::arguments::fit_arguments;
 use crate::cut::cut_text;
 use crate::mcp;
-use crate::tool::{Context, Done, Question, Rendered, Scope, Tool, ToolError};
+use crate::tool::{Call, Context, Done, Rendered, Scope, Subject, Tool, ToolError};
 use futures_util::future::BoxFuture;
 use ostler_llm::ToolSpec;
-use ostler_wire::{Access, Json};
+use ostler_wire::{Access, Json, ToolDeclaration, ToolKind};
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
 
 pub const NAME: &str = "tool_search";
 const PROSE: &str = include_str!("tool_search.md");
@@ -18,7 +19,10 @@ const MAX_TEXT: usize = 32 * 1024;
 /// Nothing to look up, for whoever asks of the tool as such.
 pub static NOTHING: ToolSearch = ToolSearch { tools: Vec::new() };
 
+static ABOUT: ToolDeclaration = ToolDeclaration::new(NAME, ToolKind::Talk);
+
 /// Every deferred tool as it would be in the list.
+#[derive(Clone)]
 pub struct ToolSearch {
     pub tools: Vec<ToolSpec>,
 }
@@ -67,8 +71,8 @@ impl ToolSearch {
 }
 
 impl Tool for ToolSearch {
-    fn name(&self) -> &str {
-        NAME
+    fn about(&self) -> &ToolDeclaration {
+        &ABOUT
     }
 
     fn spec(&self) -> ToolSpec {
@@ -93,55 +97,65 @@ impl Tool for ToolSearch {
         }
     }
 
-    fn access(&self, args: &Value, _: &Scope) -> Result<Vec<Access>, ToolError> {
+    fn read(&self, args: &Value) -> Result<Arc<dyn Call>, ToolError> {
         if let Some(Err(error)) = fit_arguments(NAME, args) {
             return Err(error);
         }
-        match args.as_object().and_then(inner) {
-            // A call whose arguments can be read never comes here.
-            Some((tool, _)) => Err(ToolError::new(
+        // A call of another tool whose arguments can be read never comes here.
+        if let Some((tool, _)) = args.as_object().and_then(inner) {
+            return Err(ToolError::new(
                 "invalid_input",
                 format!("The arguments for {tool} cannot be read. Send them as one JSON object."),
-            )),
-            None => Ok(Vec::new()),
+            ));
         }
-    }
-
-    fn question(&self, _: &Value) -> Option<Question> {
-        None
-    }
-
-    fn run(&self, args: Value, cx: Context) -> BoxFuture<'_, Result<Done, ToolError>> {
-        Box::pin(async move {
-            let query = args
-                .get("query")
-                .and_then(Value::as_str)
-                .unwrap_or_default();
-            let found = self.found(query);
-            let mut text = String::new();
-            for ToolSpec {
-                name,
-                description,
-                parameters,
-            } in &found
-            {
-                text.push_str(&format!(
-                    "## {name}\n{description}\n{}\n\n",
-                    parameters.get()
-                ));
-            }
-            if found.is_empty() {
-                let names: Vec<&str> = self.tools.iter().map(|tool| tool.name.as_str()).collect();
-                text = format!("No tool has these words. There are: {}", names.join(", "));
-            }
-            let name = format!("{}.txt", cx.call_id);
-            let text = cut_text(text.trim_end(), MAX_TEXT, &cx.artifacts, &name);
-            Ok(json!({"text": text.text, "truncated": text.truncated}).into())
-        })
+        let query = args.get("query").and_then(Value::as_str);
+        Ok(Arc::new(Search {
+            tool: self.clone(),
+            query: query.unwrap_or_default().to_owned(),
+        }))
     }
 
     fn render(&self, data: &Value) -> Rendered {
         mcp::render(data)
+    }
+}
+
+struct Search {
+    tool: ToolSearch,
+    query: String,
+}
+
+impl Call for Search {
+    fn access(&self, _: &Scope) -> Result<Vec<Access>, ToolError> {
+        Ok(Vec::new())
+    }
+
+    fn subject(&self) -> Subject {
+        self.query.as_str().into()
+    }
+
+    fn run(&self, cx: Context) -> BoxFuture<'_, Result<Done, ToolError>> {
+        let found = self.tool.found(&self.query);
+        let mut text = String::new();
+        for ToolSpec {
+            name,
+            description,
+            parameters,
+        } in &found
+        {
+            text.push_str(&format!(
+                "## {name}\n{description}\n{}\n\n",
+                parameters.get()
+            ));
+        }
+        if found.is_empty() {
+            let names: Vec<&str> = self.tool.tools.iter().map(|t| t.name.as_str()).collect();
+            text = format!("No tool has these words. There are: {}", names.join(", "));
+        }
+        let name = format!("{}.txt", cx.call_id);
+        let text = cut_text(text.trim_end(), MAX_TEXT, &cx.artifacts, &name);
+        let data = json!({"text": text.text, "truncated": text.truncated});
+        Box::pin(std::future::ready(Ok(data.into())))
     }
 }
 

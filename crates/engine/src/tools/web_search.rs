@@ -1,19 +1,22 @@
 //! `web_search`: titles, addresses and snippets from a search page. Which page is configuration.
 
 use super::web;
+use crate::tool::Subject;
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use ostler_wire::Access;
+use ostler_wire::{ToolDeclaration, ToolKind, ToolMark};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use url::Url;
 
+#[derive(Clone, Copy)]
 pub struct WebSearch;
 
 const MAX_RESULTS: usize = 8;
 const MAX_SNIPPET: usize = 300;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 pub struct Args {
     pub query: String,
 }
@@ -21,6 +24,10 @@ pub struct Args {
 impl Typed for WebSearch {
     type Args = Args;
     const NAME: &'static str = "web_search";
+    const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Net)
+        .aliases(&["websearch"])
+        .common_name("WebSearch")
+        .marks(&[ToolMark::Deferred]);
     const PROSE: &'static str = include_str!("web_search.md");
 
     fn access(&self, args: &Args, _: &Scope) -> Result<Vec<Access>, ToolError> {
@@ -29,6 +36,10 @@ impl Typed for WebSearch {
         }
         // The endpoint is configuration, so the rule is about searching, not about a host the model chose.
         Ok(vec![Access::Net("web search".into())])
+    }
+
+    fn subject(args: &Args) -> Subject {
+        args.query.as_str().into()
     }
 
     async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {

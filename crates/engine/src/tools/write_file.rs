@@ -4,17 +4,20 @@
 use super::files::scan::{Need, scan};
 use super::files::{Fault, Faults, read, resolve, rewrite};
 use super::text::{self, Coding};
+use crate::tool::Subject;
 use crate::tool::{Context, Done, Rendered, Scope, ToolError, Typed};
 use ostler_host::Span;
 use ostler_wire::Access;
+use ostler_wire::{ToolDeclaration, ToolKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::path::Path;
 
+#[derive(Clone, Copy)]
 pub struct WriteFile;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 pub struct Args {
     path: String,
     content: String,
@@ -23,6 +26,9 @@ pub struct Args {
 impl Typed for WriteFile {
     type Args = Args;
     const NAME: &'static str = "write_file";
+    const ABOUT: ToolDeclaration = ToolDeclaration::new(Self::NAME, ToolKind::Edit)
+        .aliases(&["write"])
+        .common_name("Write");
     const PROSE: &'static str = include_str!("write_file.md");
 
     fn access(&self, args: &Args, scope: &Scope) -> Result<Vec<Access>, ToolError> {
@@ -33,6 +39,10 @@ impl Typed for WriteFile {
             ));
         }
         Ok(vec![Access::Write(resolve(scope, &args.path)?)])
+    }
+
+    fn subject(args: &Args) -> Subject {
+        args.path.as_str().into()
     }
 
     async fn run(&self, args: Args, cx: Context) -> Result<Done, ToolError> {

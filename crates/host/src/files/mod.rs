@@ -78,6 +78,16 @@ pub(crate) fn read(path: &Path, span: Span, border: &Border) -> Result<Content> 
     })
 }
 
+/// A regular file, of which at most `most` bytes are read. Everything that Ostler itself reads of a project goes through
+/// here: a device, a pipe or a folder is an error, and nothing is waited for.
+pub fn read_bounded(path: &Path, most: u64, border: &Border) -> Result<Content> {
+    let span = Span {
+        offset: 0,
+        max_bytes: most,
+    };
+    read(path, span, border)
+}
+
 /// The path without symlinks, parts that do not exist yet included. Only a hint: who opens it judges again.
 pub fn real_path(path: &Path) -> PathBuf {
     resolve::follow(path).unwrap_or_else(|_| path.to_owned())

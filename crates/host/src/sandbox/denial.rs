@@ -1,7 +1,7 @@
 //! Recognises from what a command said that the sandbox was in its way, by patterns in a data file. A guess: programs
 //! word things as they like, and may lie.
 
-use super::{Layer, Network, PROXY, Policy, holder};
+use super::{ClosedFolder, Layer, Network, PROXY, Policy, holder};
 use crate::command::Exit;
 use serde::Deserialize;
 use std::path::{Component, Path, PathBuf};
@@ -140,8 +140,9 @@ fn judge(policy: &Policy, layer: Layer, cwd: &Path, line: &str) -> Option<Denial
     match pattern.kind {
         Kind::Path => about_path(policy, cwd, Path::new(name)),
         Kind::Hidden => {
-            holder(&from(cwd, Path::new(name)), &policy.forbid_read)?;
-            about_path(policy, cwd, Path::new(name))
+            let path = from(cwd, Path::new(name));
+            let hidden = is_hidden(policy, &path);
+            hidden.then(|| about_path(policy, cwd, Path::new(name)))?
         }
         Kind::Host if policy.network == Network::On => None,
         // The proxy of ours, not what was asked of it.
@@ -176,7 +177,7 @@ fn about_path(policy: &Policy, cwd: &Path, named: &Path) -> Option<Denial> {
     }
     let inside = |list: &[PathBuf]| holder(&path, list).is_some();
     let shown = path.display();
-    let (hint, grant) = if inside(&policy.forbid_read) {
+    let (hint, grant) = if is_hidden(policy, &path) {
         let hint = format!(
             "{shown} may not be read by commands; the person can change `[sandbox] forbid_read`, or start with --no-sandbox"
         );
@@ -199,6 +200,19 @@ fn about_path(policy: &Policy, cwd: &Path, named: &Path) -> Option<Denial> {
         hint,
         grant,
     })
+}
+
+/// Whether commands cannot read a path: it is forbidden, or lies in a closed folder and is not shown there.
+fn is_hidden(policy: &Policy, path: &Path) -> bool {
+    let is_closed = |closed: &ClosedFolder| {
+        path.starts_with(&closed.folder)
+            && holder(path, &closed.shown).is_none()
+            && !policy
+                .writable
+                .iter()
+                .any(|w| w.starts_with(&closed.folder) && path.starts_with(w))
+    };
+    holder(path, &policy.forbid_read).is_some() || policy.closed.iter().any(is_closed)
 }
 
 /// An absolute path without `.` and `..`, by name.

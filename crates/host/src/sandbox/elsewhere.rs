@@ -14,6 +14,47 @@ pub struct Watch;
 pub struct Change {
     pub path: PathBuf,
     pub undone: io::Result<()>,
+    pub refused: Vec<String>,
+}
+
+/// Where a copy is put.
+#[cfg(not(unix))]
+pub struct CopyPlace {
+    pub folder: PathBuf,
+    pub seen: PathBuf,
+    pub link: PathBuf,
+}
+
+/// No command has a copy of settings here.
+#[cfg(not(unix))]
+#[derive(Debug)]
+pub enum SettingsCopy {}
+
+/// What became of the changes.
+#[cfg(not(unix))]
+#[derive(Debug, Default)]
+pub struct TakenOver {
+    pub refused: Vec<String>,
+    pub text: Vec<u8>,
+}
+
+#[cfg(not(unix))]
+impl SettingsCopy {
+    pub fn make(_file: &Path, _place: CopyPlace) -> io::Result<Option<Self>> {
+        Ok(None)
+    }
+
+    pub fn file(&self) -> &Path {
+        match *self {}
+    }
+
+    pub fn linked(&self) -> super::LinkedFile {
+        match *self {}
+    }
+
+    pub fn take_over(&self) -> io::Result<TakenOver> {
+        match *self {}
+    }
 }
 
 #[cfg(not(unix))]
@@ -32,7 +73,7 @@ impl Watch {
         Vec::new()
     }
 
-    pub fn undo(&self) -> Vec<Change> {
+    pub fn undo(&mut self) -> Vec<Change> {
         Vec::new()
     }
 }
@@ -44,10 +85,15 @@ pub struct Repositories;
 #[derive(Debug)]
 pub struct Tampered {
     pub path: PathBuf,
+    pub refused: Vec<String>,
 }
 
 impl Repositories {
     pub fn new(_root: &Path) -> Self {
+        Self
+    }
+
+    pub fn in_git_folder(_folder: &Path) -> Self {
         Self
     }
 

@@ -1,4 +1,9 @@
-//! Whether the settings of a git repository name a program, or could. Only what is known to be harmless is taken for it.
+//! Which changes of a git repository's settings and plans a command may leave behind. Git runs programs that they name, so
+//! only settings that are known to be harmless are taken over; the others stay as they were. The parser reads a file exactly
+//! as git does: what git would not read is not taken over either.
+
+use std::collections::BTreeSet;
+use std::path::Path;
 
 /// Settings that run nothing and lead nowhere, whatever their value; `*` is any one part.
 const HARMLESS: &[&str] = &[
@@ -25,15 +30,26 @@ const HARMLESS: &[&str] = &[
     "extensions.refstorage",
     "extensions.partialclone",
     "extensions.preciousobjects",
+    // Its file is looked at like this one.
+    "extensions.worktreeconfig",
     "remote.*.fetch",
     "remote.*.tagopt",
     "remote.*.prune",
     "remote.*.promisor",
     "remote.*.partialclonefilter",
-    "branch.*.remote",
+    "remote.*.gh-resolved",
     "branch.*.merge",
     "branch.*.rebase",
     "branch.*.description",
+    "branch.*.gh-merge-base",
+    "branch.*.vscode-merge-base",
+    "branch.*.github-pr-owner-number",
+    "branch.autosetupmerge",
+    "branch.autosetuprebase",
+    "branch.sort",
+    "submodule.recurse",
+    "submodule.*.branch",
+    "submodule.*.ignore",
     "submodule.active",
     "submodule.*.active",
     "user.name",
@@ -45,6 +61,15 @@ const HARMLESS: &[&str] = &[
     "init.defaultbranch",
     "push.default",
     "push.autosetupremote",
+    "push.followtags",
+    "checkout.defaultremote",
+    "color.ui",
+    "rerere.enabled",
+    "core.longpaths",
+    "core.trustctime",
+    "core.checkstat",
+    "core.preloadindex",
+    "core.splitindex",
     "pull.rebase",
     "pull.ff",
     "merge.ff",
@@ -75,193 +100,721 @@ const HARMLESS: &[&str] = &[
     "lfs.repositoryformatversion",
 ];
 /// Settings that are addresses: harmless unless they name a program themselves.
-const ADDRESSES: &[&str] = &["remote.*.url", "remote.*.pushurl", "submodule.*.url"];
+const ADDRESSES: &[&str] = &[
+    "remote.*.url",
+    "remote.*.pushurl",
+    "remote.pushdefault",
+    "submodule.*.url",
+    // The name of a remote, or an address.
+    "branch.*.remote",
+    "branch.*.pushremote",
+];
+/// Ways to reach a repository that git knows itself; any other is a program.
+const SCHEMES: &[&str] = &["http", "https", "ssh", "git", "file", "git+ssh", "ssh+git"];
 /// Settings that are a yes or no, or the name of a program.
 const SWITCHES: &[&str] = &["core.fsmonitor"];
 /// What a repository cannot do without.
 const LEAST: &str = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n";
+/// Steps of a rebase that run nothing, by both their names.
+const STEPS: &[&str] = &[
+    "pick",
+    "p",
+    "reword",
+    "r",
+    "edit",
+    "e",
+    "squash",
+    "s",
+    "fixup",
+    "f",
+    "drop",
+    "d",
+    "label",
+    "l",
+    "reset",
+    "t",
+    "merge",
+    "m",
+    "update-ref",
+    "u",
+    "break",
+    "b",
+    "noop",
+    "revert",
+];
+/// What is said of a file that cannot be read as settings.
+const UNREADABLE: &str = "what is no setting";
 
-/// Settings that may run a program.
+/// What is to be there after a command.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Harm {
-    /// The settings without those.
-    pub rest: Vec<u8>,
+pub struct Merged {
+    pub text: Vec<u8>,
+    /// Settings or steps that were not taken over.
+    pub refused: Vec<String>,
 }
 
-pub fn harmless(bytes: &[u8]) -> Result<(), Harm> {
-    let least = || Harm { rest: LEAST.into() };
-    let text = std::str::from_utf8(bytes).map_err(|_| least())?;
-    let settings = parse(text).ok_or_else(least)?;
-    let (good, bad): (Vec<Setting>, Vec<Setting>) =
-        settings.into_iter().partition(Setting::is_harmless);
-    match bad.is_empty() {
-        true => Ok(()),
-        false => {
-            let rest: String = good.iter().map(Setting::written).collect();
-            Err(Harm {
-                rest: rest.into_bytes(),
-            })
+/// A file of git of which some changes are taken over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Settings,
+    /// What a rebase has still to do.
+    Plan,
+}
+
+impl Kind {
+    /// By its name and the folder that it lies in.
+    pub fn of(path: &Path) -> Option<Self> {
+        let folder = path.parent()?;
+        let name = path.file_name()?.to_str()?;
+        match name {
+            "config" | "config.worktree" if folder.join("HEAD").exists() => Some(Self::Settings),
+            "git-rebase-todo" if folder.ends_with("rebase-merge") => Some(Self::Plan),
+            "todo" if folder.ends_with("sequencer") => Some(Self::Plan),
+            _ => None,
+        }
+    }
+
+    /// The file as it may be after a command.
+    pub fn merge(self, before: Option<&[u8]>, after: &[u8]) -> Merged {
+        match self {
+            Self::Settings => merge(before, after),
+            Self::Plan => merge_plan(before.unwrap_or_default(), after),
         }
     }
 }
 
-#[derive(Debug, PartialEq, Eq)]
-struct Setting {
-    section: String,
-    subsection: Option<String>,
-    name: String,
-    value: Option<String>,
+/// Takes over what is harmless of a change from `before`; without one, from nothing.
+pub fn merge(before: Option<&[u8]>, after: &[u8]) -> Merged {
+    let merged = merge_onto(
+        before.unwrap_or_default(),
+        after,
+        before.unwrap_or_default(),
+    );
+    match before {
+        None if parse(after).is_none() => Merged {
+            text: LEAST.into(),
+            ..merged
+        },
+        Some(_) | None => merged,
+    }
 }
 
+/// The same for a file that may have been changed by somebody else meanwhile: it is `current` now.
+pub fn merge_onto(base: &[u8], after: &[u8], current: &[u8]) -> Merged {
+    let unchanged = |refused: Vec<String>| Merged {
+        text: current.to_owned(),
+        refused,
+    };
+    if base == after {
+        return unchanged(Vec::new());
+    }
+    let (Some(was), Some(is), Some(now)) = (parse(base), parse(after), parse(current)) else {
+        return unchanged(vec![UNREADABLE.into()]);
+    };
+    let refused = differing(&risky(&was), &risky(&is));
+    if refused.is_empty() && risky(&was) == risky(&is) && current == base {
+        return Merged {
+            text: after.to_owned(),
+            refused,
+        };
+    }
+    let text = apply(current, &now, &changed_keys(&was, &is), &is);
+    // Whatever went wrong, nothing that could run something is new.
+    match parse(&text).is_some_and(|made| risky(&made) == risky(&now)) {
+        true => Merged { text, refused },
+        false => unchanged(vec![UNREADABLE.into()]),
+    }
+}
+
+/// The steps of `after` without those that run something, unless they were there before.
+fn merge_plan(before: &[u8], after: &[u8]) -> Merged {
+    let known: BTreeSet<&[u8]> = before
+        .split(|b| *b == b'\n')
+        .map(<[u8]>::trim_ascii)
+        .collect();
+    let mut merged = Merged {
+        text: Vec::new(),
+        refused: Vec::new(),
+    };
+    for line in after.split_inclusive(|b| *b == b'\n') {
+        let step = line.trim_ascii();
+        let word = step
+            .split(u8::is_ascii_whitespace)
+            .next()
+            .unwrap_or_default();
+        let is_plain = word.is_empty()
+            || word.starts_with(b"#")
+            || STEPS.iter().any(|step| step.as_bytes() == word);
+        match is_plain || known.contains(step) {
+            true => merged.text.extend(line),
+            false => merged
+                .refused
+                .push(String::from_utf8_lossy(step).into_owned()),
+        }
+    }
+    merged
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Setting {
+    /// As git names it: section and name in small letters, between them the subsection as it is written.
+    key: String,
+    value: Option<String>,
+    /// Where it stands in the text.
+    span: std::ops::Range<usize>,
+}
+
+type Pair<'a> = (&'a str, Option<&'a str>);
+
 impl Setting {
+    fn pair(&self) -> Pair<'_> {
+        (&self.key, self.value.as_deref())
+    }
+
     fn is_harmless(&self) -> bool {
         let listed = |list: &[&str]| list.iter().any(|known| self.is(known));
         let value = self.value.as_deref().unwrap_or("true");
-        let is_switch = || {
-            matches!(
-                value,
-                "true" | "false" | "yes" | "no" | "on" | "off" | "0" | "1" | ""
-            )
-        };
+        let is_off = || matches!(value, "false" | "no" | "off" | "0" | "");
         listed(HARMLESS)
             || (listed(ADDRESSES) && is_address(value))
-            || (listed(SWITCHES) && is_switch() && !matches!(value, "true" | "yes" | "on" | "1"))
+            || (listed(SWITCHES) && is_off())
+    }
+
+    /// Section, subsection and name.
+    fn parts(&self) -> Option<(&str, Option<&str>, &str)> {
+        let (section, rest) = self.key.split_once('.')?;
+        Some(match rest.rsplit_once('.') {
+            Some((subsection, name)) => (section, Some(subsection), name),
+            None => (section, None, rest),
+        })
     }
 
     fn is(&self, known: &str) -> bool {
+        let Some((section, subsection, name)) = self.parts() else {
+            return false;
+        };
         let parts: Vec<&str> = known.split('.').collect();
-        match (parts.as_slice(), &self.subsection) {
-            ([section, name], None) => self.section == *section && self.name == *name,
-            ([section, "*", name], Some(_)) => self.section == *section && self.name == *name,
+        match (parts.as_slice(), subsection) {
+            ([known, last], None) => section == *known && name == *last,
+            ([known, "*", last], Some(_)) => section == *known && name == *last,
             _ => false,
         }
     }
 
-    fn written(&self) -> String {
-        let head = match &self.subsection {
-            Some(sub) => format!("[{} \"{sub}\"]", self.section),
-            None => format!("[{}]", self.section),
+    /// As a section of its own.
+    fn written(&self) -> Option<String> {
+        let (section, subsection, name) = self.parts()?;
+        let escaped = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"");
+        let head = match subsection {
+            Some(sub) if sub.contains('\n') => return None,
+            Some(sub) => format!("[{section} \"{}\"]", escaped(sub)),
+            None => format!("[{section}]"),
         };
-        match &self.value {
-            Some(value) => format!("{head}\n\t{} = {value}\n", self.name),
-            None => format!("{head}\n\t{}\n", self.name),
-        }
+        let Some(value) = &self.value else {
+            return Some(format!("{head}\n\t{name}\n"));
+        };
+        let is_plain =
+            !value.contains(['"', '\\', '#', ';', '\n', '\t', '\u{8}']) && value.trim() == value;
+        Some(match is_plain {
+            true => format!("{head}\n\t{name} = {value}\n"),
+            false => {
+                let value = escaped(value).replace('\n', "\\n").replace('\t', "\\t");
+                let value = value.replace('\u{8}', "\\b");
+                format!("{head}\n\t{name} = \"{value}\"\n")
+            }
+        })
     }
 }
 
-/// Not `ext::command`, nor an option for ssh.
+fn risky(settings: &[Setting]) -> Vec<Pair<'_>> {
+    let risky = settings.iter().filter(|setting| !setting.is_harmless());
+    risky.map(Setting::pair).collect()
+}
+
+/// The names of what is in one list and not in the other, each once.
+fn differing(was: &[Pair<'_>], is: &[Pair<'_>]) -> Vec<String> {
+    let count = |list: &[Pair<'_>], pair: &Pair<'_>| list.iter().filter(|p| *p == pair).count();
+    let mut names: Vec<String> = is
+        .iter()
+        .chain(was)
+        .filter(|pair| count(was, pair) != count(is, pair))
+        .map(|(key, _)| (*key).to_owned())
+        .collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// Harmless settings whose values differ.
+fn changed_keys(was: &[Setting], is: &[Setting]) -> BTreeSet<String> {
+    let all = was.iter().chain(is);
+    let keys: BTreeSet<&String> = all.map(|setting| &setting.key).collect();
+    let of = |settings: &[Setting], key: &String| -> Vec<Setting> {
+        let own = settings.iter().filter(|setting| setting.key == *key);
+        own.cloned().collect()
+    };
+    let is_changed = |key: &&String| {
+        let (was, is) = (of(was, key), of(is, key));
+        let harmless = was.iter().chain(&is).all(Setting::is_harmless);
+        let values = |all: &[Setting]| -> Vec<Option<String>> {
+            all.iter().map(|setting| setting.value.clone()).collect()
+        };
+        harmless && values(&was) != values(&is)
+    };
+    keys.into_iter().filter(is_changed).cloned().collect()
+}
+
+/// The text with these settings as they are in `wanted`: old ones are cut out, new ones come at the end.
+fn apply(text: &[u8], now: &[Setting], keys: &BTreeSet<String>, wanted: &[Setting]) -> Vec<u8> {
+    let mut made = Vec::new();
+    let mut from = 0;
+    for old in now.iter().filter(|setting| keys.contains(&setting.key)) {
+        let before = text.get(from..old.span.start).unwrap_or_default();
+        let line = before.trim_ascii_end().len();
+        let starts_line = before.get(line..).is_some_and(|rest| rest.contains(&b'\n'));
+        let kept = match starts_line || line == 0 {
+            true => before
+                .iter()
+                .rposition(|byte| *byte == b'\n')
+                .map_or(0, |at| at + 1),
+            false => line,
+        };
+        made.extend(before.get(..kept).unwrap_or_default());
+        // It stood behind the name of its section.
+        if !starts_line && line > 0 {
+            made.push(b'\n');
+        }
+        from = old.span.end;
+    }
+    made.extend(text.get(from..).unwrap_or_default());
+    if !made.is_empty() && !made.ends_with(b"\n") {
+        made.push(b'\n');
+    }
+    for new in wanted.iter().filter(|setting| keys.contains(&setting.key)) {
+        made.extend(new.written().unwrap_or_default().into_bytes());
+    }
+    made
+}
+
+/// Neither a helper (`ext::command`), nor an option for ssh, nor a scheme that is a program.
 fn is_address(value: &str) -> bool {
     let value = value.trim();
-    let helper = value.split_once("::").is_some_and(|(scheme, _)| {
-        scheme
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
-    });
-    !helper && !value.starts_with('-') && !value.contains("//-") && !value.contains("@-")
+    let is_scheme = |text: &str| {
+        let is_letter = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
+        text.chars().all(is_letter)
+    };
+    let helper = value
+        .split_once("::")
+        .is_some_and(|(scheme, _)| is_scheme(scheme));
+    let foreign = value
+        .split_once("://")
+        .is_some_and(|(scheme, _)| !SCHEMES.contains(&scheme.to_ascii_lowercase().as_str()));
+    let option = value.starts_with('-') || value.contains("//-") || value.contains("@-");
+    !(helper || foreign || option)
 }
 
-/// The settings of a plain file. Quotes, escapes, continued lines and the older form of sections are nobody's in a repository
-/// that git wrote itself: a file with one of them is not understood.
-fn parse(text: &str) -> Option<Vec<Setting>> {
-    let mut found = Vec::new();
-    let mut section: Option<(String, Option<String>)> = None;
-    for line in text.trim_start_matches('\u{feff}').split(['\n', '\r']) {
-        let line = line.trim();
-        if line.is_empty() || line.starts_with(['#', ';']) {
-            continue;
+/// All settings of a file, or nothing where git would not read it.
+fn parse(text: &[u8]) -> Option<Vec<Setting>> {
+    let text = std::str::from_utf8(text).ok()?;
+    let is_odd = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t');
+    if text.contains(is_odd) {
+        return None;
+    }
+    let mut reader = Reader {
+        text: text.as_bytes(),
+        at: text.len() - text.trim_start_matches('\u{feff}').len(),
+    };
+    // Git passes over one mark at the start.
+    if reader.at > '\u{feff}'.len_utf8() {
+        return None;
+    }
+    reader.settings()
+}
+
+struct Reader<'a> {
+    text: &'a [u8],
+    at: usize,
+}
+
+impl Reader<'_> {
+    /// The next character, as git reads it: the two that end a line elsewhere are one.
+    fn next(&mut self) -> Option<u8> {
+        let byte = *self.text.get(self.at)?;
+        self.at += 1;
+        if byte == b'\r' && self.text.get(self.at) == Some(&b'\n') {
+            self.at += 1;
+            return Some(b'\n');
         }
-        if let Some(rest) = line.strip_prefix('[') {
-            let inner = rest.strip_suffix(']')?;
-            section = Some(parse_section(inner)?);
-            continue;
+        Some(byte)
+    }
+
+    fn settings(&mut self) -> Option<Vec<Setting>> {
+        let mut found = Vec::new();
+        let mut base: Option<String> = None;
+        loop {
+            let start = self.at;
+            let Some(byte) = self.next() else {
+                return Some(found);
+            };
+            match byte {
+                b' ' | b'\t' | b'\r' | b'\n' => {}
+                b'#' | b';' => while self.next().is_some_and(|byte| byte != b'\n') {},
+                b'[' => base = Some(self.section()?),
+                first if first.is_ascii_alphabetic() => {
+                    let (name, value) = self.setting(first)?;
+                    found.push(Setting {
+                        key: format!("{}.{name}", base.as_ref()?),
+                        value,
+                        span: start..self.at,
+                    });
+                }
+                _ => return None,
+            }
         }
-        let (section, subsection) = section.clone()?;
-        let (name, value) = match line.split_once('=') {
-            Some((name, value)) => (name.trim(), Some(value.trim())),
-            None => (line, None),
-        };
-        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-';
-        let is_odd = |value: &str| value.contains(['"', '\\', '#', ';']);
-        if name.is_empty() || !name.chars().all(is_name) || value.is_some_and(is_odd) {
+    }
+
+    /// After the bracket, up to its end.
+    fn section(&mut self) -> Option<String> {
+        let mut name = String::new();
+        loop {
+            match self.next()? {
+                b']' => return (!name.is_empty() && !name.starts_with('.')).then_some(name),
+                b' ' | b'\t' | b'\r' => return self.subsection(name),
+                byte if is_key(byte) || byte == b'.' => {
+                    name.push(char::from(byte).to_ascii_lowercase())
+                }
+                _ => return None,
+            }
+        }
+    }
+
+    fn subsection(&mut self, mut name: String) -> Option<String> {
+        let mut byte = self.next()?;
+        while matches!(byte, b' ' | b'\t' | b'\r') {
+            byte = self.next()?;
+        }
+        if byte != b'"' || name.is_empty() || name.starts_with('.') {
             return None;
         }
-        found.push(Setting {
-            section,
-            subsection,
-            name: name.to_ascii_lowercase(),
-            value: value.map(str::to_owned),
-        });
+        let mut sub = Vec::new();
+        loop {
+            match self.next()? {
+                b'\n' => return None,
+                b'"' => break,
+                b'\\' => match self.next()? {
+                    b'\n' => return None,
+                    escaped => sub.push(escaped),
+                },
+                byte => sub.push(byte),
+            }
+        }
+        name.push('.');
+        name.push_str(&String::from_utf8(sub).ok()?);
+        (self.next()? == b']').then_some(name)
     }
-    Some(found)
+
+    fn setting(&mut self, first: u8) -> Option<(String, Option<String>)> {
+        let mut name = String::from(char::from(first).to_ascii_lowercase());
+        let mut byte = self.next();
+        while let Some(key) = byte.filter(|byte| is_key(*byte)) {
+            name.push(char::from(key).to_ascii_lowercase());
+            byte = self.next();
+        }
+        while matches!(byte, Some(b' ' | b'\t')) {
+            byte = self.next();
+        }
+        match byte {
+            None | Some(b'\n') => Some((name, None)),
+            Some(b'=') => Some((name, Some(self.value()?))),
+            Some(_) => None,
+        }
+    }
+
+    fn value(&mut self) -> Option<String> {
+        let mut value: Vec<u8> = Vec::new();
+        // Where spaces begin that may be the end.
+        let mut trim = None;
+        let mut quoted = false;
+        loop {
+            let byte = match self.next() {
+                None | Some(b'\n') if quoted => return None,
+                None | Some(b'\n') => break,
+                Some(byte) => byte,
+            };
+            match byte {
+                b' ' | b'\t' | b'\r' if !quoted => {
+                    trim.get_or_insert(value.len());
+                    if !value.is_empty() {
+                        value.push(byte);
+                    }
+                    continue;
+                }
+                b'#' | b';' if !quoted => {
+                    while self.next().is_some_and(|byte| byte != b'\n') {}
+                    break;
+                }
+                _ => trim = None,
+            }
+            match byte {
+                b'\\' => match self.next()? {
+                    b'\n' => {}
+                    b't' => value.push(b'\t'),
+                    b'n' => value.push(b'\n'),
+                    b'b' => value.push(8),
+                    byte @ (b'\\' | b'"') => value.push(byte),
+                    _ => return None,
+                },
+                b'"' => quoted = !quoted,
+                byte => value.push(byte),
+            }
+        }
+        if let Some(trim) = trim {
+            value.truncate(trim);
+        }
+        String::from_utf8(value).ok()
+    }
 }
 
-fn parse_section(inner: &str) -> Option<(String, Option<String>)> {
-    let is_name = |text: &str| {
-        !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
-    };
-    if let Some((name, sub)) = inner.split_once(char::is_whitespace) {
-        let sub = sub.trim().strip_prefix('"')?.strip_suffix('"')?;
-        let is_plain = !sub.contains(['"', '\\', ']', '[']);
-        return (is_name(name) && is_plain)
-            .then(|| (name.to_ascii_lowercase(), Some(sub.to_owned())));
-    }
-    is_name(inner).then(|| (inner.to_ascii_lowercase(), None))
+fn is_key(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'-'
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// A person's file, with what git itself does not write.
+    const PERSON: &str = "# mine\n[core]\n\tbare = false\n\tsshCommand = \"ssh -i ~/.ssh/work\" ; why\n[remote \"origin\"]\n\turl = git@x.y:a/b.git\n[alias] st = status\n";
+
+    fn merged(before: &str, after: &str) -> (String, Vec<String>) {
+        let merged = merge(Some(before.as_bytes()), after.as_bytes());
+        (String::from_utf8(merged.text).unwrap(), merged.refused)
+    }
+
     #[test]
-    fn what_git_writes_is_harmless() {
-        for text in [
+    fn what_git_writes_all_day_is_taken_over_as_it_is() {
+        for more in [
             "",
-            "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n",
-            "[remote \"origin\"]\n\turl = git@github.com:a/b.git\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n[branch \"main\"]\n\tremote = origin\n\tmerge = refs/heads/main\n",
-            "[remote \"origin\"]\n\turl = https://x.y/z\n",
-            "# x\n[user]\n\tname = A B\n",
+            "[remote \"up\"]\n\turl = https://x.y/z\n\tfetch = +refs/heads/*:refs/remotes/up/*\n",
+            "[branch \"a/b\"]\n\tremote = origin\n\tmerge = refs/heads/a/b\n\trebase = true\n",
+            "[user]\n\tname = \"A; B\"\n\temail = a@b\n",
+            "[submodule \"lib\"]\n\turl = ../lib\n\tactive = true\n",
             "[core]\n\tfsmonitor = false\n",
+            "[remote \"o\"]\n\turl = ssh://git@x.y:22/z\n",
+            "[remote \"o\"]\n\turl = C:/x\n",
+            "[init]\r\n\tdefaultBranch = main\r\n",
         ] {
-            assert_eq!(harmless(text.as_bytes()), Ok(()), "{text}");
+            let after = format!("{PERSON}{more}");
+            assert_eq!(merged(PERSON, &after), (after.clone(), vec![]), "{more}");
+            let new = merge(None, more.as_bytes());
+            assert_eq!(new.refused, [] as [&str; 0], "{more}");
+            assert_eq!(new.text, more.as_bytes());
         }
     }
 
     #[test]
-    fn what_names_a_program_is_found_and_the_rest_stays() {
-        let check = |text: &str, rest: &str| {
-            let harm = harmless(text.as_bytes()).expect_err(text);
-            assert_eq!(String::from_utf8(harm.rest).unwrap(), rest, "{text}");
-        };
-        check("[core]\n\tfsmonitor = ./x\n", "");
-        check("[core]\n\tfsmonitor = true\n", "");
-        check(
-            "[core]\n\tbare = false\n\thooksPath = h\n",
-            "[core]\n\tbare = false\n",
+    fn what_could_run_a_program_is_left_out_and_the_rest_stays() {
+        for (more, refused) in [
+            ("[core]\n\tfsmonitor = ./x\n", "core.fsmonitor"),
+            ("[core]\n\tfsmonitor = true\n", "core.fsmonitor"),
+            ("[core]\n\tfsmonitor\n", "core.fsmonitor"),
+            ("[core] hooksPath = h\n", "core.hookspath"),
+            ("[CORE]\nSSHCommand = x\n", "core.sshcommand"),
+            ("[alias]\n\tst = !x\n", "alias.st"),
+            ("[include]\n\tpath = ../x\n", "include.path"),
+            (
+                "[includeIf \"gitdir:/\"]\n\tpath = x\n",
+                "includeif.gitdir:/.path",
+            ),
+            ("[diff \"x\"]\n\ttextconv = x\n", "diff.x.textconv"),
+            ("[diff.x]\n\ttextconv = x\n", "diff.x.textconv"),
+            ("[filter \"x\"]\n\tclean = x\n", "filter.x.clean"),
+            ("[core]\n\tworktree = /\n", "core.worktree"),
+            ("[remote \"o\"]\n\turl = ext::sh -c x\n", "remote.o.url"),
+            ("[remote \"o\"]\n\turl = \"ex\\\nt::sh\"\n", "remote.o.url"),
+            ("[remote \"o\"]\n\turl = evil://x\n", "remote.o.url"),
+            ("[remote \"o\"]\n\turl = -oProxyCommand=x\n", "remote.o.url"),
+            ("[remote \"o\"]\n\tuploadpack = x\n", "remote.o.uploadpack"),
+            ("[remote \"o\"]\n\tvcs = x\n", "remote.o.vcs"),
+            ("[branch \"m\"]\n\tremote = ext::sh\n", "branch.m.remote"),
+            ("[submodule \"x\"]\n\tupdate = !x\n", "submodule.x.update"),
+            (
+                "[url \"evil\"]\n\tinsteadOf = https://\n",
+                "url.evil.insteadof",
+            ),
+            ("[gpg]\n\tprogram = x\n", "gpg.program"),
+            ("[credential]\n\thelper = !x\n", "credential.helper"),
+            ("[core] # \\\n\tpager = x\n", "core.pager"),
+        ] {
+            let good = "[user]\n\tname = A\n";
+            let expect = (format!("{PERSON}{good}"), vec![refused.to_owned()]);
+            assert_eq!(
+                merged(PERSON, &format!("{PERSON}{good}{more}")),
+                expect,
+                "{more}"
+            );
+            assert_eq!(
+                merged(PERSON, &format!("{more}{PERSON}{good}")),
+                expect,
+                "{more}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_persons_own_settings_stay() {
+        let without = PERSON.replace("\tsshCommand = \"ssh -i ~/.ssh/work\" ; why\n", "");
+        let refused = vec!["core.sshcommand".to_owned()];
+        assert_eq!(merged(PERSON, &without), (PERSON.into(), refused.clone()));
+        assert_eq!(
+            merged(PERSON, "").0,
+            PERSON
+                .replace("\tbare = false\n", "")
+                .replace("\turl = git@x.y:a/b.git\n", "")
         );
-        check("[CORE]\nSSHCommand = x\n", "");
-        check("[alias]\n\tst = !x\n", "");
-        check("[include]\n\tpath = ../x\n", "");
-        check("[diff \"x\"]\n\ttextconv = x\n", "");
-        check("[filter \"x\"]\n\tclean = x\n", "");
-        check("[core]\n\tworktree = /\n", "");
-        check("[remote \"o\"]\n\turl = ext::sh -c x\n", "");
-        check("[remote \"o\"]\n\turl = -oProxyCommand=x\n", "");
-        check("[remote \"o\"]\n\tuploadpack = x\n", "");
-        check("[gpg]\n\tprogram = x\n", "");
-        check("[credential]\n\thelper = !x\n", "");
-        // What is not understood is not kept.
+        // Somebody else changed it meanwhile: only the command's own changes come to it.
+        let after =
+            format!("{PERSON}[branch \"a\"]\n\tremote = origin\n").replace("a/b.git", "c.git");
+        let current = format!("[gc]\n\tauto = 0\n{PERSON}");
+        let found = merge_onto(PERSON.as_bytes(), after.as_bytes(), current.as_bytes());
+        let expect = format!(
+            "{}[remote \"origin\"]\n\turl = git@x.y:c.git\n[branch \"a\"]\n\tremote = origin\n",
+            current.replace("\turl = git@x.y:a/b.git\n", "")
+        );
+        assert_eq!(String::from_utf8(found.text).unwrap(), expect);
+        assert_eq!(found.refused, [] as [&str; 0]);
+        let odd = "[user \"a \\\" b\"]\n[remote \"a \\\" \\\\ b\"]\n\turl = \" x#;\\t\"\n[alias]\n\tx = y\n";
+        let expect = (
+            format!("{PERSON}[remote \"a \\\" \\\\ b\"]\n\turl = \" x#;\\t\"\n"),
+            vec!["alias.x".to_owned()],
+        );
+        assert_eq!(merged(PERSON, &format!("{PERSON}{odd}")), expect);
+    }
+
+    #[test]
+    fn what_git_would_not_read_is_not_taken_over() {
         for odd in [
             "[core \"\n",
-            "[core] fsmonitor = x\n",
-            "[core.x]\n\ty = 1\n",
+            "[core\n",
             "fsmonitor = x\n",
-            "[core]\n\tbare = false \\\n",
-            "[core]\n\tbare = \"false\"\n",
+            "[core]\n\tbare = \"false\n",
+            "[core]\n\tbare = \\x\n",
+            "[core]\n\t= x\n",
+            "[core]\n\ta b\n",
+            "[]\n",
             "[\n",
             "\u{0}\u{1}[",
         ] {
-            check(odd, LEAST);
+            let refused = vec![UNREADABLE.to_owned()];
+            assert_eq!(merged(PERSON, odd), (PERSON.into(), refused), "{odd:?}");
+            assert_eq!(
+                merge(None, odd.as_bytes()).text,
+                LEAST.as_bytes(),
+                "{odd:?}"
+            );
         }
-        assert!(harmless(&[0xff, 0xfe]).is_err());
+        assert_eq!(merge(None, &[0xff, 0xfe]).text, LEAST.as_bytes());
+    }
+
+    #[test]
+    fn steps_of_a_rebase_that_run_something_are_left_out() {
+        let check = |before: &str, after: &str, expect: &str, refused: &[&str]| {
+            let merged = Kind::Plan.merge(Some(before.as_bytes()), after.as_bytes());
+            assert_eq!(String::from_utf8(merged.text).unwrap(), expect, "{after:?}");
+            assert_eq!(merged.refused, refused, "{after:?}");
+        };
+        let plain = "pick 1234 a\n# exec in a comment\n\nfixup -C 12 b\nmerge -C 1 x # y\nupdate-ref refs/heads/x\n";
+        check("", plain, plain, &[]);
+        check(
+            "",
+            "pick 1 a\n  exec rm -rf ~\nx id\nbreak",
+            "pick 1 a\nbreak",
+            &["exec rm -rf ~", "x id"],
+        );
+        check(
+            "exec make\n",
+            "pick 1 a\nexec make\nexec id\n",
+            "pick 1 a\nexec make\n",
+            &["exec id"],
+        );
+        check("", "exec\tid\n", "", &["exec\tid"]);
+    }
+
+    /// Files of odd pieces, read by git itself and by us. What git reads otherwise, or we alone, would be a way around.
+    #[test]
+    fn files_are_read_as_git_reads_them() {
+        const PIECES: &[&str] = &[
+            "[core]",
+            "[a \"b\"]",
+            "[a \"b.c\\\"\\d\"]",
+            "[A.b]",
+            "[a\t\"x\" ]",
+            "[ a]",
+            "key",
+            "k-1",
+            "bare",
+            " = ",
+            "=",
+            " ",
+            "\t",
+            "\n",
+            "\n",
+            "\r\n",
+            "\r",
+            "#",
+            ";",
+            "\"",
+            "\\",
+            "\\n",
+            "\\\"",
+            "\\\n",
+            "x",
+            "y z",
+            "!cmd",
+            "ext::",
+            "1",
+            ".",
+        ];
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("file");
+        let mut state = 0x9e37_79b9_u32;
+        let mut next = |most: usize| {
+            state ^= state << 13;
+            state ^= state >> 17;
+            state ^= state << 5;
+            state as usize % most
+        };
+        let (mut read, mut refused) = (0, 0);
+        for _ in 0..400 {
+            let mut text = String::from("[core]\n");
+            for _ in 0..next(14) {
+                text.push_str(PIECES[next(PIECES.len())]);
+            }
+            std::fs::write(&file, &text).unwrap();
+            let git = std::process::Command::new("git")
+                .args(["config", "-z", "-l", "-f"])
+                .arg(&file)
+                .output()
+                .expect("git");
+            let ours = parse(text.as_bytes());
+            if !git.status.success() {
+                refused += 1;
+                assert!(ours.is_none(), "{text:?}: {ours:?}");
+                continue;
+            }
+            read += 1;
+            let said = String::from_utf8(git.stdout).unwrap();
+            let theirs: Vec<&str> = said.split_terminator('\0').collect();
+            let ours: Vec<String> = ours
+                .unwrap_or_else(|| panic!("{text:?} is read by git: {theirs:?}"))
+                .iter()
+                .map(|setting| match &setting.value {
+                    Some(value) => format!("{}\n{value}", setting.key),
+                    None => setting.key.clone(),
+                })
+                .collect();
+            assert_eq!(ours, theirs, "{text:?}");
+        }
+        assert!(read > 40 && refused > 40, "{read} {refused}");
     }
 }

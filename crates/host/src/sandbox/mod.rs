@@ -5,7 +5,7 @@
 mod denial;
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 mod gitconfig;
 #[cfg(target_os = "linux")]
 pub(crate) mod linux;
@@ -13,17 +13,21 @@ pub mod macos;
 #[cfg(target_os = "linux")]
 mod repositories;
 #[cfg(unix)]
+mod settings_copy;
+#[cfg(unix)]
 mod watch;
 
 pub use denial::{Denial, Grant, Subject, explain, of_host};
 #[cfg(not(unix))]
-pub use elsewhere::{Change, Watch};
+pub use elsewhere::{Change, CopyPlace, SettingsCopy, TakenOver, Watch};
 #[cfg(not(target_os = "linux"))]
 pub use elsewhere::{Repositories, Tampered};
 #[cfg(target_os = "linux")]
 pub use linux::SharedNetwork;
 #[cfg(target_os = "linux")]
 pub use repositories::{Repositories, Tampered};
+#[cfg(unix)]
+pub use settings_copy::{CopyPlace, SettingsCopy, TakenOver};
 #[cfg(unix)]
 pub use watch::{Change, Watch};
 
@@ -46,11 +50,14 @@ pub struct Policy {
     pub readable: Readable,
     /// Not to be read even where everything else is.
     pub forbid_read: Vec<PathBuf>,
-    /// Folders whose files come and go by being renamed, secrets among them. A command sees what is there when it starts,
-    /// without `forbid_read` and names that begin with a dot, and changes nothing at their top.
-    pub closed: Vec<PathBuf>,
+    /// Folders of which a command sees only what is listed, and what is writable. It makes nothing new in them.
+    pub closed: Vec<ClosedFolder>,
     /// Not to be changed even inside of what is writable.
     pub protect: Vec<PathBuf>,
+    /// Files that a command sees as a link, where there are mounts: it changes what the link leads to, not the file.
+    pub links: Vec<LinkedFile>,
+    /// May be changed, and is compared afterwards on every layer.
+    pub compared: Vec<PathBuf>,
     /// Sockets of programs outside that may be talked to, such as that of an ssh agent.
     pub sockets: Vec<PathBuf>,
     pub unix: UnixSockets,
@@ -69,6 +76,21 @@ pub struct Policy {
     pub layer: Choice,
     /// The program, for the choice of that name.
     pub bubblewrap: Option<PathBuf>,
+}
+
+/// A file, and the link that is seen in its place.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LinkedFile {
+    pub file: PathBuf,
+    pub link: PathBuf,
+}
+
+/// A folder that is hidden but for a list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClosedFolder {
+    pub folder: PathBuf,
+    /// Visible at their own place, read-only unless they are writable too.
+    pub shown: Vec<PathBuf>,
 }
 
 /// A home of which little is seen.

@@ -1,9 +1,9 @@
-//! Git repositories below the project that a command made or changed. Git runs what their settings and hooks name, also
-//! when the person only looks at the project afterwards, so what is new and names a program is taken out again. The
-//! repository of the project itself is protected by other means. Finding them is cheap: folders are read again only when
-//! they changed.
+//! Git repositories below the project that a command made or changed, and those of submodules and worktrees in a git folder
+//! that lies elsewhere. Git runs what their settings, hooks and plans name, also when the person only looks at the project
+//! afterwards, so what is new and names a program is taken out again. The repository of the project itself is protected by
+//! other means. Finding them is cheap: folders are read again only when they changed.
 
-use super::gitconfig;
+use super::gitconfig::{Kind, Merged};
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags};
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -29,6 +29,10 @@ const CONFIGS: [&str; 2] = ["config", "config.worktree"];
 const HOOKS: &str = "hooks";
 /// Files that lead git to the settings of another folder.
 const POINTERS: [&str; 1] = ["commondir"];
+/// In the folder of a linked worktree, where that is. A new one is what `git worktree add` makes.
+const BACK: &str = "gitdir";
+/// What a rebase or another sequence has still to do.
+const PLANS: [&str; 2] = ["rebase-merge/git-rebase-todo", "sequencer/todo"];
 /// Hooks that git leaves as examples.
 const SAMPLE: &[u8] = b".sample";
 
@@ -39,11 +43,19 @@ type Stamp = (u64, u64, i64, i64);
 #[derive(Debug)]
 pub struct Repositories {
     root: PathBuf,
+    ground: Ground,
     folders: HashMap<PathBuf, Seen>,
     /// What lets git run something in each of them, as it was when the session began.
     known: BTreeMap<PathBuf, Content>,
     /// The repository of the root, which is protected otherwise, or was not there.
     own: Option<PathBuf>,
+}
+
+/// What is looked through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ground {
+    Project,
+    GitFolder,
 }
 
 #[derive(Debug)]
@@ -71,6 +83,8 @@ pub struct Tampered {
     pub path: PathBuf,
     /// What is to be there instead; `None` is nothing.
     instead: Option<Vec<u8>>,
+    /// If the rest of the change was taken over: what was not.
+    pub refused: Vec<String>,
 }
 
 impl Repositories {
@@ -82,6 +96,19 @@ impl Repositories {
             // One that a command makes is looked at like any other.
             own: own.symlink_metadata().is_ok().then_some(own),
             root,
+            ground: Ground::Project,
+            folders: HashMap::new(),
+            known: BTreeMap::new(),
+        }
+    }
+
+    /// The repositories of submodules and worktrees in a git folder, whose own settings are protected otherwise.
+    pub fn in_git_folder(folder: &Path) -> Self {
+        let root = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+        Self {
+            own: Some(root.clone()),
+            root,
+            ground: Ground::GitFolder,
             folders: HashMap::new(),
             known: BTreeMap::new(),
         }
@@ -113,7 +140,7 @@ impl Repositories {
 
     /// Takes it out, never through a link.
     pub fn mend(&self, tampered: &Tampered) -> io::Result<()> {
-        let Tampered { path, instead } = tampered;
+        let Tampered { path, instead, .. } = tampered;
         let folder = path.parent().unwrap_or(&self.root);
         let name = path.file_name().unwrap_or_default();
         self.regain(folder);
@@ -155,7 +182,7 @@ impl Repositories {
                     if changed(&folder).is_some_and(|at| at >= since) {
                         self.regain(&folder);
                     }
-                    read(&folder, stamp)
+                    read(&folder, stamp, self.ground)
                 }
             };
             open.extend(seen.below.iter().cloned());
@@ -182,6 +209,7 @@ impl Repositories {
             Some(Tampered {
                 path: path.to_owned(),
                 instead,
+                refused: Vec::new(),
             })
         };
         if leads_to_own_repository(path, bytes) {
@@ -197,10 +225,20 @@ impl Repositories {
                 false => tampered(instead),
             };
         }
-        match gitconfig::harmless(bytes) {
-            Ok(()) => None,
-            Err(gitconfig::Harm { rest }) => tampered(Some(instead.unwrap_or(rest))),
+        if name == BACK {
+            return instead.and_then(|was| tampered(Some(was)));
         }
+        let kind = match PLANS.iter().any(|plan| path.ends_with(plan)) {
+            true => Kind::Plan,
+            false => Kind::Settings,
+        };
+        let Merged { text, refused } = kind.merge(was.map(Vec::as_slice), bytes);
+        let differs = text != bytes || !refused.is_empty();
+        differs.then(|| Tampered {
+            path: path.to_owned(),
+            instead: Some(text),
+            refused,
+        })
     }
 
     /// Whether a `.git` file leads to a relative place, without a link on the way, that is looked into by itself.
@@ -232,6 +270,19 @@ impl Repositories {
         for name in CONFIGS.iter().chain(&POINTERS) {
             if let Some(bytes) = read_at(&folder, name.as_ref()) {
                 content.insert(repository.join(name), bytes);
+            }
+        }
+        let is_linked =
+            repository.parent().and_then(Path::file_name) == Some(OsStr::new("worktrees"));
+        if let Some(bytes) = read_at(&folder, BACK.as_ref()).filter(|_| is_linked) {
+            content.insert(repository.join(BACK), bytes);
+        }
+        for plan in PLANS.map(|plan| repository.join(plan)) {
+            let folder = plan.parent().map(|folder| self.open_folder(folder));
+            if let Some(Ok(folder)) = folder
+                && let Some(bytes) = read_at(&folder, plan.file_name().unwrap_or_default())
+            {
+                content.insert(plan, bytes);
             }
         }
         let hooks = repository.join(HOOKS);
@@ -313,13 +364,14 @@ fn stamp(path: &Path) -> Option<Stamp> {
     meta.is_dir().then_some(kept)
 }
 
-fn read(folder: &Path, stamp: Stamp) -> Seen {
+fn read(folder: &Path, stamp: Stamp, ground: Ground) -> Seen {
     let mut seen = Seen {
         stamp,
         below: Vec::new(),
         repositories: Vec::new(),
     };
-    let in_git = folder.components().any(|part| part.as_os_str() == DOT_GIT);
+    let in_git =
+        ground == Ground::GitFolder || folder.components().any(|part| part.as_os_str() == DOT_GIT);
     let (mut head, mut objects, mut refs) = (false, false, false);
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -509,6 +561,88 @@ mod tests {
         );
     }
 
+    /// The git folder of a linked worktree, which lies outside of the project.
+    #[test]
+    fn a_git_folder_elsewhere_is_looked_through() {
+        let check = |act: &dyn Fn(&Path), expect: &[&str]| {
+            let dir = tempfile::tempdir().unwrap();
+            let top = dir.path().canonicalize().unwrap().join("bare");
+            repository(&top, ".", PLAIN);
+            repository(&top, "modules/lib", PLAIN);
+            for name in ["mine", "other"] {
+                put(&top, &format!("worktrees/{name}/HEAD"), "ref: x\n");
+                put(&top, &format!("worktrees/{name}/commondir"), "../..\n");
+                put(&top, &format!("worktrees/{name}/gitdir"), "/w/.git\n");
+            }
+            let mut all = Repositories::in_git_folder(&top);
+            let later = SystemTime::now() + Duration::from_secs(60);
+            assert_eq!(all.check(later), []);
+            act(&top);
+            let found = all.check(SystemTime::UNIX_EPOCH);
+            for one in &found {
+                all.mend(one).unwrap();
+            }
+            assert_eq!(all.check(SystemTime::UNIX_EPOCH), [], "mended");
+            let name = |one: &Tampered| one.path.strip_prefix(&top).unwrap().display().to_string();
+            assert_eq!(found.iter().map(name).collect::<Vec<_>>(), expect);
+        };
+        check(&|_| {}, &[]);
+        check(
+            &|top| put(top, "modules/lib/config", EVIL),
+            &["modules/lib/config"],
+        );
+        check(
+            &|top| put(top, "modules/lib/hooks/pre-commit", ""),
+            &["modules/lib/hooks/pre-commit"],
+        );
+        check(
+            &|top| repository(top, "modules/new", EVIL),
+            &["modules/new/config"],
+        );
+        check(
+            &|top| put(top, "worktrees/other/commondir", "/evil\n"),
+            &["worktrees/other/commondir"],
+        );
+        check(
+            &|top| put(top, "worktrees/other/gitdir", "/evil\n"),
+            &["worktrees/other/gitdir"],
+        );
+        check(
+            &|top| put(top, "worktrees/other/config.worktree", EVIL),
+            &["worktrees/other/config.worktree"],
+        );
+        check(
+            &|top| {
+                put(
+                    top,
+                    "worktrees/other/rebase-merge/git-rebase-todo",
+                    "pick 1 a\nexec id\n",
+                )
+            },
+            &["worktrees/other/rebase-merge/git-rebase-todo"],
+        );
+        check(
+            &|top| {
+                put(
+                    top,
+                    "worktrees/other/rebase-merge/git-rebase-todo",
+                    "pick 1 a\n",
+                )
+            },
+            &[],
+        );
+        // What `git worktree add` makes.
+        check(
+            &|top| {
+                put(top, "worktrees/new/HEAD", "ref: x\n");
+                put(top, "worktrees/new/commondir", "../..\n");
+                put(top, "worktrees/new/gitdir", "/new/.git\n");
+            },
+            &[],
+        );
+        check(&|top| put(top, "objects/x/HEAD", "x"), &[]);
+    }
+
     #[test]
     fn what_the_person_does_between_commands_stays() {
         let dir = tempfile::tempdir().unwrap();
@@ -543,6 +677,7 @@ mod tests {
         let tampered = Tampered {
             path: top.join("in/new/.git/config"),
             instead: Some(Vec::new()),
+            refused: Vec::new(),
         };
         assert!(all.mend(&tampered).is_err());
         let kept = fs::read_to_string(top.join("out/.git/config")).unwrap();

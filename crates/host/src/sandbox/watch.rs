@@ -1,5 +1,7 @@
-//! Protected paths that the system cannot hold: remembered before a command, compared and put back after it.
+//! Protected paths that the system cannot hold: remembered before a command, compared and put back after it. Of the settings
+//! and plans of git, changes that run nothing are taken over.
 
+use super::gitconfig::{Kind, Merged};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{self, Permissions};
@@ -11,6 +13,8 @@ use std::path::{Path, PathBuf};
 const MAX_ENTRIES: usize = 4096;
 /// What the owner of a folder needs to change what is in it.
 const OWNER: u32 = 0o700;
+/// The mode of a file of git.
+const PLAIN: u32 = 0o644;
 /// Most bytes of one file, and of all.
 const MAX_FILE: u64 = 1 << 20;
 const MAX_TOTAL: u64 = 16 << 20;
@@ -28,8 +32,10 @@ pub struct Watch {
 #[derive(Debug)]
 pub struct Change {
     pub path: PathBuf,
-    /// Whether it is again as it was.
+    /// Whether it is again as it was, or as it may be.
     pub undone: io::Result<()>,
+    /// If the rest of the change was taken over: what was not.
+    pub refused: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,20 +87,24 @@ impl Watch {
         self.complete &= more.complete;
     }
 
-    /// What differs from before; nothing is put back.
+    /// What differs from before and is not taken over; nothing is put back.
     pub fn changed(&self) -> Vec<PathBuf> {
         let roots: Vec<PathBuf> = self.roots.iter().map(|(root, _)| root.clone()).collect();
         let (after, _) = snapshot(&roots);
-        let differs = |path: &&PathBuf| self.before.get(*path) != after.get(*path);
+        let differs = |path: &&PathBuf| match judge(path, self.before.get(*path), after.get(*path))
+        {
+            Judged::Accepted => false,
+            Judged::Partly(_) | Judged::Refused => true,
+        };
         let new = after
             .keys()
             .filter(|path| self.complete && !self.before.contains_key(*path));
-        let old = self.before.keys().filter(differs);
-        new.chain(old).cloned().collect()
+        let old = self.before.keys();
+        new.chain(old).filter(differs).cloned().collect()
     }
 
     /// Puts back what changed. What was left running may change it again, so it can be called more than once.
-    pub fn undo(&self) -> Vec<Change> {
+    pub fn undo(&mut self) -> Vec<Change> {
         // A folder above that became a link would lead us out of the workspace, where we may write and the command not.
         let (here, led_away): (Vec<_>, Vec<_>) = self
             .roots
@@ -108,27 +118,91 @@ impl Watch {
             .map(|(path, _)| Change {
                 path,
                 undone: Err(io::Error::other("a folder above it was replaced by a link")),
+                refused: Vec::new(),
             })
             .collect();
         // Innermost first, so that folders are empty when their turn comes. What was never read cannot be called new.
-        for path in after.keys().rev() {
-            if self.complete && !self.before.contains_key(path) {
-                changes.push(Change {
-                    path: path.clone(),
-                    undone: remove(path),
-                });
-            }
-        }
-        for (path, kept) in &self.before {
-            let now = after.get(path);
-            if now != Some(kept) && here.iter().any(|root| path.starts_with(root)) {
-                changes.push(Change {
-                    path: path.clone(),
-                    undone: put_back(path, kept, now.is_some()),
-                });
-            }
+        let new = after.keys().rev();
+        let new = new.filter(|path| self.complete && !self.before.contains_key(*path));
+        let new: Vec<PathBuf> = new.cloned().collect();
+        let old = self.before.keys();
+        let old = old.filter(|path| here.iter().any(|root| path.starts_with(root)));
+        let old: Vec<PathBuf> = old.cloned().collect();
+        for path in new.into_iter().chain(old) {
+            changes.extend(self.settle(&path, after.get(&path)));
         }
         changes
+    }
+
+    /// Puts one path back, or takes over what may stay of its change.
+    fn settle(&mut self, path: &Path, now: Option<&Kept>) -> Option<Change> {
+        let before = self.before.get(path);
+        if before == now {
+            return None;
+        }
+        let (undone, refused) = match (judge(path, before, now), before) {
+            (Judged::Accepted, _) => {
+                match now {
+                    Some(now) => drop(self.before.insert(path.to_owned(), now.clone())),
+                    None => drop(self.before.remove(path)),
+                }
+                return None;
+            }
+            (Judged::Partly(Merged { text, refused }), before) => {
+                let mode = match before.or(now) {
+                    Some(Kept::File { mode, .. }) => *mode,
+                    Some(Kept::Folder | Kept::Link(_) | Kept::Other) | None => PLAIN,
+                };
+                let kept = Kept::File { bytes: text, mode };
+                let undone = put_back(path, &kept, now.is_some());
+                self.before.insert(path.to_owned(), kept);
+                (undone, refused)
+            }
+            (Judged::Refused, Some(kept)) => (put_back(path, kept, now.is_some()), Vec::new()),
+            (Judged::Refused, None) => (remove(path), Vec::new()),
+        };
+        Some(Change {
+            path: path.to_owned(),
+            undone,
+            refused,
+        })
+    }
+}
+
+/// What becomes of a change.
+enum Judged {
+    /// There is none, or all of it may stay.
+    Accepted,
+    /// This is to be there instead.
+    Partly(Merged),
+    Refused,
+}
+
+fn judge(path: &Path, before: Option<&Kept>, now: Option<&Kept>) -> Judged {
+    if before == now {
+        return Judged::Accepted;
+    }
+    let old = match before {
+        Some(Kept::File { bytes, mode }) => Some((bytes.as_slice(), *mode)),
+        None => None,
+        Some(Kept::Folder | Kept::Link(_) | Kept::Other) => return Judged::Refused,
+    };
+    match (Kind::of(path), now) {
+        // It has come to its end, or was given up.
+        (Some(Kind::Plan), None) => Judged::Accepted,
+        (Some(kind), Some(Kept::File { bytes, mode })) => {
+            let merged = kind.merge(old.map(|(bytes, _)| bytes), bytes);
+            let same_mode = old.is_none_or(|(_, old)| old == *mode);
+            let is_same = merged.text == *bytes && merged.refused.is_empty();
+            let is_empty = kind == Kind::Settings && merged.text.trim_ascii().is_empty();
+            match old {
+                // Nothing would be left of new settings.
+                None if is_empty && !is_same => Judged::Refused,
+                Some(_) | None if is_same && same_mode => Judged::Accepted,
+                Some(_) | None => Judged::Partly(merged),
+            }
+        }
+        (Some(Kind::Settings | Kind::Plan) | None, _) => Judged::Refused,
     }
 }
 
@@ -364,7 +438,7 @@ mod tests {
             std::os::unix::fs::symlink("hooks", top.join("link")).unwrap();
             let roots = ["hooks", "none", "link"].map(|name| top.join(name));
             let (before, _) = snapshot(&roots);
-            let watch = Watch::new(&roots);
+            let mut watch = Watch::new(&roots);
             act(top);
             let differs = watch.changed();
             let changes = watch.undo();
@@ -386,6 +460,49 @@ mod tests {
         }
     }
 
+    /// Of git's own files, what runs nothing stays, and becomes what is compared with from then on.
+    #[test]
+    fn harmless_changes_of_git_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let read = |name: &str| fs::read_to_string(at(name)).unwrap();
+        fs::create_dir(at("rebase-merge")).unwrap();
+        fs::write(at("HEAD"), "").unwrap();
+        fs::write(at("config"), "[core]\n\tbare = false\n").unwrap();
+        let roots = ["config", "config.worktree", "rebase-merge/git-rebase-todo"].map(at);
+        let mut watch = Watch::new(&roots);
+        let mut check = |acts: &[(&str, &str)], expect: &[&str]| {
+            for (name, text) in acts {
+                fs::write(at(name), text).unwrap();
+            }
+            let differs = watch.changed();
+            let refused: Vec<String> = watch.undo().into_iter().flat_map(|c| c.refused).collect();
+            assert_eq!(refused, expect);
+            assert_eq!(differs.len(), expect.len(), "{differs:?}");
+            assert_eq!(watch.undo().len(), 0);
+        };
+        let good = "[core]\n\tbare = false\n[user]\n\tname = A\n";
+        check(
+            &[
+                ("config", good),
+                ("config.worktree", "[core]\n\tsparseCheckout = true\n"),
+            ],
+            &[],
+        );
+        assert_eq!(read("config"), good);
+        check(
+            &[("config", &format!("{good}[core]\n\tpager = x\n"))],
+            &["core.pager"],
+        );
+        assert_eq!(read("config"), good);
+        let plan = "rebase-merge/git-rebase-todo";
+        check(&[(plan, "pick 1 a\nexec id\n")], &["exec id"]);
+        assert_eq!(read(plan), "pick 1 a\n");
+        fs::remove_file(at(plan)).unwrap();
+        check(&[], &[]);
+        assert!(!at(plan).exists());
+    }
+
     #[test]
     fn a_link_above_does_not_lead_us_out() {
         for had_folder in [true, false] {
@@ -398,7 +515,7 @@ mod tests {
                 fs::create_dir(inside.join("git")).unwrap();
                 fs::write(inside.join("git/config"), "ours").unwrap();
             }
-            let watch = Watch::new(&[inside.join("git/config")]);
+            let mut watch = Watch::new(&[inside.join("git/config")]);
             let _absent = fs::remove_dir_all(inside.join("git"));
             std::os::unix::fs::symlink(&outside, inside.join("git")).unwrap();
             let changes = watch.undo();

@@ -202,7 +202,7 @@ mod cases {
         const WAITS: &str = r#"
             echo up
             while [ ! -e go ]; do sleep 0.01; done
-            cat $HOME/.ostler/sessions/one
+            cat $HOME/.ostler/memory/one $HOME/.ostler/sessions/one
             for f in auth.json .env .tmp1 .tmp2 new; do cat $HOME/.ostler/$f; done
             cat $HOME/token $HOME/.ssh/id
             ls -a $HOME/.ostler

@@ -2,7 +2,7 @@
 
 use crate::attempts::Attempt;
 use crate::common::{Ran, env, run_to_end};
-use ostler_host::sandbox::{self, Choice, Network, Plan, Policy};
+use ostler_host::sandbox::{self, Choice, ClosedFolder, Network, Plan, Policy};
 use ostler_host::{Command, Host, Local, Stdio};
 use rustix::fd::OwnedFd;
 use rustix::pty::{OpenptFlags, openpt, ptsname, unlockpt};
@@ -89,7 +89,8 @@ impl World {
             (home.join(".ostler/config.toml"), GOOD),
             (home.join(".ostler/auth.json"), SECRET),
             (home.join(".ostler/.env"), SECRET),
-            (home.join(".ostler/sessions/one"), GOOD),
+            (home.join(".ostler/memory/one"), GOOD),
+            (home.join(".ostler/sessions/one"), SECRET),
             (home.join(".ssh/id"), SECRET),
             (root.join(".env"), SECRET),
             (root.join("ostler.toml"), GOOD),
@@ -130,7 +131,10 @@ impl World {
                 home.join("token"),
                 root.join(".env"),
             ],
-            closed: vec![home.join(".ostler")],
+            closed: vec![ClosedFolder {
+                folder: home.join(".ostler"),
+                shown: vec![home.join(".ostler/memory")],
+            }],
             protect: protect.iter().map(|name| root.join(name)).collect(),
             network: Network::Proxy,
             shared,
@@ -227,7 +231,7 @@ impl World {
 
     pub async fn attempt(&self, attempt: &Attempt) -> Outcome {
         let plan = Arc::new(self.plan());
-        let watch = plan.watch();
+        let mut watch = plan.watch();
         assert!(watch.complete());
         let mut command = self.command_under(attempt.script, plan);
         if attempt.terminal {

@@ -9,6 +9,7 @@ use ostler_wire::{
     Approval, Compaction, DigestBy, ErrorEntry, Image, Interrupted, Json, Language, Message, Mode,
     Outcome, Settings, Todo, TodoItem, TodoState, ToolResult, ToolUse, TurnEnd, Usage,
 };
+use ostler_wire::{CallTitle, ToolKind};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -18,10 +19,39 @@ fn call(name: &str, input: Value) -> Tool {
     Tool::new(&ToolUse {
         id: "c1".into(),
         name: name.into(),
+        title: title_of(name, &input),
         input: Json::of(&input),
         repair: None,
         by: None,
         via: None,
+    })
+}
+
+/// As the engine would write it for the tools that are used here.
+fn title_of(tool: &str, input: &Value) -> Option<CallTitle> {
+    let text = |key: &str| input[key].as_str().unwrap_or_default();
+    let bodies = ["command", "question", "prompt"];
+    let keys = [
+        "command", "question", "prompt", "path", "url", "query", "name", "job", "pattern",
+    ];
+    let found = keys.into_iter().find(|key| input[key].is_string());
+    let (first, more) = match found.map(text).unwrap_or_default().split_once('\n') {
+        Some((first, _)) => (format!("{first} …"), true),
+        None => (found.map(text).unwrap_or_default().to_owned(), false),
+    };
+    let subject = match tool {
+        "read_file" if input["offset"].is_u64() => format!("{first}:10-11"),
+        "move_file" => format!("{} → {}", text("source_path"), text("destination_path")),
+        "grep" => format!("{}  {}", text("pattern"), text("path")),
+        "ls" => ".".into(),
+        _ if tool.starts_with("mcp__") => return None,
+        _ => first,
+    };
+    let body = found.filter(|key| more && bodies.contains(key));
+    Some(CallTitle {
+        kind: ToolKind::Other,
+        subject,
+        body: body.map(Into::into),
     })
 }
 

@@ -15,6 +15,7 @@ use ostler_wire::{
     Action, Ask, AskKind, Choice, Compaction, Deed, Delta, DigestBy, Goal, GoalState, Interrupted,
     Item, Json, List, Message, Outcome as End, ToolResult, ToolUse, TurnEnd, Usage,
 };
+use ostler_wire::{CallTitle, ToolKind};
 use serde_json::json;
 use std::fmt::Write as _;
 
@@ -277,6 +278,11 @@ fn bench(state: &str, columns: usize, look: Look) -> Bench {
                 by: None,
                 via: None,
                 repair: None,
+                title: Some(CallTitle {
+                    kind: ToolKind::Run,
+                    subject: "make".into(),
+                    body: Some("command".into()),
+                }),
             }));
             let (id, name) = ("c1".to_owned(), "bash".to_owned());
             bench.delta(Delta::ToolStarted {
@@ -495,6 +501,7 @@ fn keys_in_layers() {
         ("approval", "y"),
         ("approval", "y<pause>"),
         ("approval", "y<esc><pause>"),
+        ("approval", "y<esc><pause><enter><pause>"),
         ("approval", "y<down><pause>"),
         ("approval", "y<enter>"),
         ("approval", "y<enter><pause><enter><pause>"),
@@ -539,13 +546,14 @@ fn keys_in_layers() {
         ("question", ""),
         ("question", "2<pause>"),
         ("question", "2 of them<enter>"),
-        ("question", "<down><enter>"),
+        ("question", "<down><down><enter>"),
         ("question", "green<enter>"),
         ("question", "<paste><enter>"),
         ("question", "9"),
         ("multi", "1<pause><down> <enter>"),
         ("multi", "<space>"),
-        ("multi", "<space>and green<enter>"),
+        ("multi", "<down><space>"),
+        ("multi", "<down><space>and green<enter>"),
         ("words", "any<enter>"),
         ("words", "<enter>"),
         ("picker", ""),

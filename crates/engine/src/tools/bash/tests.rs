@@ -27,7 +27,8 @@ impl Shell {
     }
 
     async fn call(&self, tool: &impl Tool, args: Value) -> Value {
-        match tool.run(args, self.cx.clone()).await {
+        let called = async { tool.read(&args)?.run(self.cx.clone()).await };
+        match called.await {
             Ok(done) => done.data,
             Err(e) => json!({"error": {"code": e.code, "message": e.message}}),
         }
@@ -159,10 +160,10 @@ fn only_plain_looks_in_the_foreground_are_readers() {
         (json!({"command": "ls", "tty": true}), false),
         (json!({"command": "rm x"}), false),
     ] {
-        let access = Tool::access(&Bash, &args, &scope).unwrap();
+        let access = crate::tools::testing::access(&Bash, &args, &scope).unwrap();
         assert_eq!(access.iter().all(Access::is_read_only), reader, "{args}");
     }
-    assert!(Tool::access(&Bash, &json!({"command": " "}), &scope).is_err());
+    assert!(crate::tools::testing::access(&Bash, &json!({"command": " "}), &scope).is_err());
 }
 
 #[tokio::test]
@@ -385,7 +386,7 @@ async fn an_interrupted_command_dies_at_once() {
     let shell = Shell::new();
     let mut events = shell.cx.feed.attach().live;
     let command = "setsid sleep 1000 & echo $!; trap '' TERM; sleep 1000";
-    let call = Tool::run(&Bash, json!({"command": command}), shell.cx.clone());
+    let call = crate::tools::testing::run(&Bash, json!({"command": command}), shell.cx.clone());
     let interrupt = async {
         let pid = shown(&mut events).await;
         shell.cx.cancel.cancel();
@@ -401,7 +402,7 @@ async fn a_command_that_will_not_end_can_still_be_interrupted() {
     let shell = Shell::with(|s| s.bash_timeout_seconds = 1);
     // Its trap tells that the time is over and the grace has begun.
     let command = "trap ': > asked' TERM; while :; do sleep 0.02; done";
-    let call = Tool::run(&Bash, json!({"command": command}), shell.cx.clone());
+    let call = crate::tools::testing::run(&Bash, json!({"command": command}), shell.cx.clone());
     let interrupt = async {
         while !shell.bench.path("asked").exists() {
             tokio::task::yield_now().await;
@@ -418,7 +419,7 @@ async fn an_interrupted_look_leaves_the_job_alone() {
     shell
         .bash(json!({"command": "sleep 1000", "wait": false}))
         .await;
-    let look = Tool::run(
+    let look = crate::tools::testing::run(
         &BashOutput,
         json!({"job": "j1", "wait": "1h"}),
         shell.cx.clone(),
@@ -538,7 +539,9 @@ mod sandboxed {
             let mut hurried = shell.cx.clone();
             Arc::make_mut(&mut hurried.settings).bash_timeout_seconds = 1;
             let slow = json!({"command": format!("{command}; sleep 60")});
-            let done = Tool::run(&Bash, slow, hurried).await.unwrap();
+            let done = crate::tools::testing::run(&Bash, slow, hurried)
+                .await
+                .unwrap();
             assert_eq!(done.data["timed_out"], true);
             check("out of time");
         }
@@ -552,7 +555,7 @@ mod sandboxed {
             "echo x > made; echo x > {out}/made; cat {out}/secret/key",
             out = outside.display()
         );
-        let done = Tool::run(&Bash, json!({"command": command}), cx)
+        let done = crate::tools::testing::run(&Bash, json!({"command": command}), cx)
             .await
             .unwrap();
         let made = |path: std::path::PathBuf| std::fs::remove_file(path).is_ok();
@@ -656,7 +659,7 @@ mod sandboxed {
                 }
                 let mut cx = shell.cx.clone();
                 cx.terms = Arc::new(serde_json::from_value(grant).unwrap());
-                let again = Tool::run(&Bash, json!({"command": command}), cx)
+                let again = crate::tools::testing::run(&Bash, json!({"command": command}), cx)
                     .await
                     .unwrap();
                 assert_eq!(again.data["exit_code"], 0, "{layer:?} {}", again.data);
@@ -677,7 +680,7 @@ mod sandboxed {
                 read_only: true,
                 ..Terms::default()
             });
-            let done = Tool::run(&Bash, json!({"command": "echo x > made"}), cx)
+            let done = crate::tools::testing::run(&Bash, json!({"command": "echo x > made"}), cx)
                 .await
                 .unwrap();
             let denied = &done.data["denied"];
@@ -696,7 +699,7 @@ mod sandboxed {
         cx.terms = Arc::new(terms.clone());
         let curl = "curl -s -m 20 --noproxy '' -o /dev/null -w '%{http_code}'";
         let command = format!("{curl} -x {proxy} http://{address}/");
-        let done = Tool::run(&Bash, json!({"command": command}), cx).await;
+        let done = crate::tools::testing::run(&Bash, json!({"command": command}), cx).await;
         let data = done.unwrap().data;
         (
             data["stdout"].as_str().unwrap().to_owned(),
@@ -732,7 +735,7 @@ mod sandboxed {
         let mut cx = shell.cx.clone();
         cx.terms = Arc::new(granted.clone());
         let job = json!({"command": "sleep 60", "wait": false});
-        Tool::run(&Bash, job, cx).await.unwrap();
+        crate::tools::testing::run(&Bash, job, cx).await.unwrap();
         let strange = "http://t:0123@127.0.0.1:61080";
         for (terms, proxy, heard, told) in [
             (&granted, "$http_proxy", "200", json!(true)),
@@ -746,7 +749,8 @@ mod sandboxed {
         // The pass of a command that has ended is worth nothing.
         let mut cx = shell.cx.clone();
         cx.terms = Arc::new(granted);
-        let said = Tool::run(&Bash, json!({"command": "echo $http_proxy"}), cx).await;
+        let said =
+            crate::tools::testing::run(&Bash, json!({"command": "echo $http_proxy"}), cx).await;
         let said = said.unwrap().data["stdout"].as_str().unwrap().to_owned();
         let (heard, _) = ask(&shell, &none, &address, said.trim()).await;
         assert_eq!(heard, "407");
@@ -763,7 +767,9 @@ mod sandboxed {
         let wished = shell(SandboxMode::Enforce, layer);
         for notices in [1, 0, 0] {
             let args = json!({"command": "echo x"});
-            let done = Tool::run(&Bash, args, wished.cx.clone()).await.unwrap();
+            let done = crate::tools::testing::run(&Bash, args, wished.cx.clone())
+                .await
+                .unwrap();
             assert_eq!(done.data["stdout"], "x\n");
             assert_eq!(done.also.len(), notices, "{:?}", done.also);
         }

@@ -2,7 +2,6 @@
 //! wrong. The pure parts are the modules below.
 
 pub mod cells;
-pub mod diff;
 pub mod edits;
 mod faults;
 mod indent;
@@ -14,6 +13,7 @@ pub mod scan;
 pub mod window;
 
 pub use faults::{Fault, Faults};
+pub use ostler_host::diff;
 
 use crate::tool::{Context, Scope, ToolError};
 use ostler_host::{Content, Span};

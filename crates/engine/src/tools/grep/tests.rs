@@ -277,7 +277,7 @@ async fn a_cancelled_search_ends() {
     bench.put("a", "hit");
     let cx = bench.context("grep");
     cx.cancel.cancel();
-    let error = Tool::run(&Grep, json!({"pattern": "hit"}), cx)
+    let error = crate::tools::testing::run(&Grep, json!({"pattern": "hit"}), cx)
         .await
         .err()
         .unwrap();
@@ -312,7 +312,7 @@ async fn what_may_not_be_read_is_not_searched() {
     };
     let run = async |tool: &dyn Tool, args: Value| {
         let cx = bench.context_under(tool.name(), policy.clone());
-        tool.run(args, cx).await.unwrap().data
+        tool.read(&args).unwrap().run(cx).await.unwrap().data
     };
     let found = run(&Grep, json!({"pattern": "TOKEN"})).await;
     assert_eq!(found["matches"], json!(["a.txt:1:TOKEN=1"]));

@@ -121,7 +121,7 @@ fn both_ends_are_declared() {
     let args = json!({"source_path": "a", "destination_path": "d/"});
     let expect = vec![Access::Write("/r/a".into()), Access::Write("/r/d/a".into())];
     assert_eq!(
-        crate::tool::Tool::access(&MoveFile, &args, &scope),
+        crate::tools::testing::access(&MoveFile, &args, &scope),
         Ok(expect)
     );
 }

@@ -231,7 +231,7 @@ async fn a_long_read_can_be_stopped() {
     bench.put("large", "x\n".repeat(1024 * 1024));
     let cx = bench.context("read_file");
     cx.cancel.cancel();
-    let got = crate::tool::Tool::run(&ReadFile, json!({"path": "large"}), cx).await;
+    let got = crate::tools::testing::run(&ReadFile, json!({"path": "large"}), cx).await;
     assert_eq!(got.err().map(|e| e.code), Some("interrupted"));
 }
 
@@ -267,7 +267,7 @@ fn it_declares_what_it_reads() {
         ("~/n", "/home/u/n"),
         ("/e", "/e"),
     ] {
-        let access = crate::tool::Tool::access(&ReadFile, &json!({"path": path}), &scope);
+        let access = crate::tools::testing::access(&ReadFile, &json!({"path": path}), &scope);
         assert_eq!(access, Ok(vec![Access::Read(expect.into())]));
     }
 }

@@ -157,7 +157,7 @@ async fn errors_say_what_is_wrong() {
     );
     let scope = bench.context("write_file").scope;
     let slash =
-        crate::tool::Tool::access(&WriteFile, &json!({"path": "new/", "content": ""}), &scope);
+        crate::tools::testing::access(&WriteFile, &json!({"path": "new/", "content": ""}), &scope);
     assert_eq!(
         slash.unwrap_err().message,
         "The path ends with a slash; name a file."

@@ -44,7 +44,7 @@ pub(super) fn prepare(policy: &Policy) -> Result<Plan, Error> {
     Ok(Plan {
         layer: Some(Layer::Bubblewrap),
         limits,
-        loose: places.unmountable,
+        loose: super::loose(policy, &places, Layer::Bubblewrap),
         wrap,
         jail: None,
     })
@@ -143,7 +143,7 @@ fn arguments(policy: &Policy, places: &Places, root: bool) -> Vec<OsString> {
     for path in places.protected.iter().filter(seen) {
         twice(&mut add, "--ro-bind", path);
     }
-    for path in places.forbidden.iter().filter(seen) {
+    for path in places.covered_forbidden().filter(seen) {
         match path.is_dir() {
             true => {
                 add(&["--perms", "0000", "--tmpfs"], Some(path));

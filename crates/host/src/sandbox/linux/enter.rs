@@ -159,6 +159,7 @@ pub(crate) fn restrict(
                 | Mount::Source
                 | Mount::PutOver
                 | Mount::Link
+                | Mount::ShowLink
                 | Mount::Touch
                 | Mount::ReadOnly => continue,
             };

@@ -22,12 +22,14 @@ pub(super) enum Mount {
     Clear,
     /// What was carried from here is here again, in folders that are made for it.
     PutDown,
-    /// Says what the next `PutOver` takes, or the next `Link` leads to.
+    /// Says what the next `PutOver` or `ShowLink` takes, or the next `Link` leads to.
     Source,
     /// What was carried from the source lies here.
     PutOver,
     /// A link to the source.
     Link,
+    /// The link at the source is seen in place of this file, where the kernel can; otherwise the file stays.
+    ShowLink,
     /// A new file system, empty and writable.
     Fresh,
     /// An empty file in a cleared folder.
@@ -152,6 +154,7 @@ pub(super) fn encode(frame: Frame, lists: &Lists<'_>, has_ruleset: bool) -> Vec<
             Mount::PutOver => 12,
             Mount::Link => 13,
             Mount::Fresh => 14,
+            Mount::ShowLink => 15,
         });
         bytes.extend_from_slice(path.as_os_str().as_bytes());
         bytes.push(0);
@@ -278,6 +281,7 @@ fn mount_of(number: u8) -> Option<Mount> {
         12 => Mount::PutOver,
         13 => Mount::Link,
         14 => Mount::Fresh,
+        15 => Mount::ShowLink,
         _ => return None,
     })
 }

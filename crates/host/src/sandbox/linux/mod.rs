@@ -1,6 +1,7 @@
 //! The sandbox on Linux: from a policy to the list of things a child does, on either of two layers.
 
 mod bubblewrap;
+mod closed;
 mod covers;
 mod enter;
 mod jail;
@@ -127,10 +128,7 @@ pub(super) fn prepare(policy: &Policy) -> Result<Plan, Error> {
     Ok(Plan {
         layer: Some(layer),
         limits,
-        loose: match layer {
-            Layer::Namespaces => places.unmountable.clone(),
-            Layer::Landlock | Layer::Bubblewrap => policy.protect.clone(),
-        },
+        loose: loose(policy, &places, layer),
         wrap: Vec::new(),
         jail: Some(Prepared {
             bytes,
@@ -138,6 +136,16 @@ pub(super) fn prepare(policy: &Policy) -> Result<Plan, Error> {
             network,
         }),
     })
+}
+
+/// What only a comparison can hold.
+fn loose(policy: &Policy, places: &Places, layer: Layer) -> Vec<PathBuf> {
+    let mut paths = match layer {
+        Layer::Namespaces | Layer::Bubblewrap => places.unmountable.clone(),
+        Layer::Landlock => policy.protect.clone(),
+    };
+    paths.extend(policy.compared.iter().cloned());
+    paths
 }
 
 fn choose(choice: Choice, report: &Report) -> Result<Layer, Error> {
@@ -254,17 +262,22 @@ fn readable(
             .iter()
             .chain(places.forbidden.iter().filter(outside))
     };
-    let dotted = places.closed.iter().flat_map(|closed| &closed.dotted);
-    let later = places.absent.iter().chain(dotted).filter(outside);
+    let later = places.absent.iter().filter(outside);
     let all: Vec<PathBuf> = there().chain(later).cloned().collect();
-    // What is shown of an emptied home, and what is kept of a folder that is replaced, whose own rule does not reach it.
+    // What is shown of an emptied or closed folder, and what is kept of a folder that is replaced, whose own rule does not
+    // reach it.
     let kept = places.covers.iter().flat_map(|cover| &cover.kept);
-    let shown: BTreeSet<&PathBuf> = places.shown.iter().chain(kept).collect();
+    let in_closed = places.closed.iter().flat_map(|closed| &closed.shown);
+    let in_closed: Vec<PathBuf> = in_closed.flat_map(std::fs::canonicalize).collect();
+    let shown: BTreeSet<&PathBuf> = places.shown.iter().chain(kept).chain(&in_closed).collect();
+    let closed = places.closed.iter().map(|closed| &closed.folder);
+    let closed: Vec<PathBuf> = closed.filter(outside).cloned().collect();
     let beneath = |left_out: &[PathBuf]| {
         let linked = places::linked_files(left_out);
         let mut found = Vec::new();
         let mut all = left_out.to_vec();
         all.extend(places.home.clone().filter(|_| everything));
+        all.extend(closed.iter().cloned());
         for top in tops {
             let limit = MAX_RULES - found.len();
             found.extend(places::beneath_but(top, &all, &linked, limit)?);
@@ -349,7 +362,7 @@ fn name_limits(
         "everything can be read, not only what is listed",
     );
     add(
-        places.too_many_sockets,
+        places.sockets.too_many,
         "there are too many unix sockets to hide them all",
     );
 }

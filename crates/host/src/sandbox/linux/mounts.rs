@@ -81,6 +81,9 @@ pub(super) fn mount_all(mounts: &[(Mount, &CStr)]) -> io::Result<()> {
                 .ok_or_else(|| Errno::INVAL.into())
                 .and_then(|tree| attach(&tree, path)),
             Mount::Link => make_parents(path).and_then(|()| Ok(symlink(source, *path)?)),
+            Mount::ShowLink => clone_link(source)
+                .and_then(|link| attach(&link, path))
+                .or(Ok(())),
             Mount::Fresh => make_folder(path).and_then(|()| fresh(path)),
             Mount::Touch => touch(path),
             Mount::ReadOnly => change(path, libc::MOUNT_ATTR_RDONLY, 0, false),
@@ -95,7 +98,16 @@ pub(super) fn mount_all(mounts: &[(Mount, &CStr)]) -> io::Result<()> {
 }
 
 fn clone_tree(path: &CStr) -> io::Result<OwnedFd> {
-    let flags = libc::OPEN_TREE_CLONE | libc::OPEN_TREE_CLOEXEC | libc::AT_RECURSIVE as u32;
+    clone_mount(path, libc::AT_RECURSIVE)
+}
+
+/// The link itself, not what it leads to.
+fn clone_link(path: &CStr) -> io::Result<OwnedFd> {
+    clone_mount(path, libc::AT_SYMLINK_NOFOLLOW)
+}
+
+fn clone_mount(path: &CStr, how: libc::c_int) -> io::Result<OwnedFd> {
+    let flags = libc::OPEN_TREE_CLONE | libc::OPEN_TREE_CLOEXEC | how as u32;
     // SAFETY: reads the path; what it gives is a new descriptor.
     unsafe {
         let fd = libc::syscall(libc::SYS_open_tree, libc::AT_FDCWD, path.as_ptr(), flags) as i32;

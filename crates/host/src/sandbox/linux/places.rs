@@ -1,9 +1,10 @@
 //! The paths of a policy as they are on this disk, and the mounts that confine them.
 
+use super::closed::Closed;
 use super::covers::{By, Cover, run_folder};
 use super::jail::{MAX_CARRIED, Mount};
 use super::seccomp::Unix;
-use crate::sandbox::{EmptyHome, Error, Layer, Policy, Readable, holder};
+use crate::sandbox::{ClosedFolder, EmptyHome, Error, Layer, LinkedFile, Policy, Readable, holder};
 use std::collections::{HashSet, VecDeque};
 use std::ffi::OsString;
 use std::fs;
@@ -33,24 +34,21 @@ pub(super) struct Places {
     /// Protected paths that no mount can cover: they do not exist yet, or are links.
     pub unmountable: Vec<PathBuf>,
     pub closed: Vec<Closed>,
+    /// Protected files in whose place a link is seen: the file, and the link.
+    pub links: Vec<(PathBuf, PathBuf)>,
     /// A home that is to be seen as empty, and what is shown of it.
     pub home: Option<PathBuf>,
     pub shown: Vec<PathBuf>,
     /// Inner ones first. Only where there are mounts.
     pub covers: Vec<Cover>,
-    sockets: Vec<PathBuf>,
-    pub too_many_sockets: bool,
+    pub sockets: Sockets,
 }
 
-/// What is seen of a folder that is closed.
-#[derive(Debug)]
-pub(super) struct Closed {
-    pub folder: PathBuf,
-    pub shown: Vec<PathBuf>,
-    /// There, but not to be opened.
-    pub blank: Vec<PathBuf>,
-    /// Whatever else has a name that begins with a dot: secrets on their way.
-    pub dotted: Vec<PathBuf>,
+/// Sockets of programs outside, hidden one by one.
+#[derive(Debug, Default)]
+pub(super) struct Sockets {
+    hidden: Vec<PathBuf>,
+    pub too_many: bool,
 }
 
 impl Places {
@@ -69,17 +67,6 @@ impl Places {
         for path in &policy.forbid_read {
             places.absent.extend(absent(path));
         }
-        // The other half is for what covers keep.
-        let mut room = MAX_CARRIED / 2;
-        for folder in resolve(&policy.closed)? {
-            let open = places.writable.contains(&folder);
-            if !open && holder(&folder, &places.forbidden).is_none() {
-                let mut closed = Closed::look(folder, &policy.forbid_read);
-                closed.shown.truncate(room);
-                room -= closed.shown.len();
-                places.closed.push(closed);
-            }
-        }
         for inner in &places.writable {
             if let Some(outer) = holder(inner, &places.forbidden) {
                 return Err(Error::Conflict {
@@ -95,6 +82,12 @@ impl Places {
                 Ok(_) | Err(_) => places.unmountable.push(path.clone()),
             }
         }
+        for LinkedFile { file, link } in &policy.links {
+            let real = fs::canonicalize(file).ok();
+            let real = real.filter(|real| places.protected.contains(real));
+            places.links.extend(real.map(|real| (real, link.clone())));
+        }
+        places.find_closed(policy)?;
         places.protected = outer_first(places.protected);
         places.find_home(policy)?;
         let allowed = resolve(&policy.sockets)?;
@@ -110,10 +103,46 @@ impl Places {
         }
         let seen = |path: &PathBuf| !places.covers.iter().any(|cover| cover.hides(path));
         sockets.retain(|socket| !allowed.contains(socket) && seen(socket));
-        places.too_many_sockets = sockets.len() > MAX_SOCKETS;
+        places.sockets.too_many = sockets.len() > MAX_SOCKETS;
         sockets.truncate(MAX_SOCKETS);
-        places.sockets = sockets;
+        places.sockets.hidden = sockets;
         Ok(places)
+    }
+
+    /// What is shown of a closed folder cannot be changed, unless it is writable by itself.
+    fn find_closed(&mut self, policy: &Policy) -> Result<(), Error> {
+        // The other half is for what covers keep.
+        let limit = MAX_CARRIED / 2;
+        let mut room = limit;
+        for ClosedFolder { folder, shown } in &policy.closed {
+            let Some(folder) = resolve(std::slice::from_ref(folder))?.pop() else {
+                continue;
+            };
+            let open = self.writable.contains(&folder);
+            if open || holder(&folder, &self.forbidden).is_some() {
+                continue;
+            }
+            let is_in = |path: &&PathBuf| path.starts_with(&folder) && **path != folder;
+            let inner: Vec<&PathBuf> = self.writable.iter().filter(is_in).collect();
+            let mut listed: Vec<PathBuf> = shown.iter().filter_map(|path| place(path)).collect();
+            // One that holds a writable folder gives way to that: as a whole it could not be kept from changes.
+            listed.retain(|path| {
+                is_in(&path) && path.exists() && !inner.iter().any(|w| w.starts_with(path))
+            });
+            let is_fixed = |path: &&PathBuf| !inner.iter().any(|w| path.starts_with(w));
+            if holder(&folder, &self.writable).is_some() {
+                let fixed = listed.iter().filter(is_fixed).flat_map(fs::canonicalize);
+                self.protected.extend(fixed);
+            }
+            let more = self.writable.iter().chain(&self.protected).filter(is_in);
+            listed.extend(more.cloned());
+            let closed = Closed::new(folder, listed, &policy.forbid_read);
+            room = room
+                .checked_sub(closed.shown.len())
+                .ok_or(Error::TooMany { limit })?;
+            self.closed.push(closed);
+        }
+        Ok(())
     }
 
     /// A home that is shown as a whole is not emptied.
@@ -239,7 +268,11 @@ impl Places {
             mounts.push((Mount::Bind, path.clone()));
             mounts.push((Mount::ReadOnlyTree, path.clone()));
         }
-        for path in self.forbidden.iter().filter(seen) {
+        for (file, link) in &self.links {
+            mounts.push((Mount::Source, link.clone()));
+            mounts.push((Mount::ShowLink, file.clone()));
+        }
+        for path in self.covered_forbidden().filter(seen) {
             let kind = match path.is_dir() {
                 true => Mount::HideFolder,
                 false => Mount::HideFile,
@@ -257,9 +290,15 @@ impl Places {
         mounts
     }
 
+    /// Forbidden paths that are to be covered one by one: a closed folder hides the rest.
+    pub(super) fn covered_forbidden(&self) -> impl Iterator<Item = &PathBuf> {
+        let open = |path: &&PathBuf| !self.closed.iter().any(|closed| closed.hides(path));
+        self.forbidden.iter().filter(open)
+    }
+
     pub(super) fn hidden_sockets(&self) -> impl Iterator<Item = &PathBuf> {
         let shown = |path: &&PathBuf| holder(path, &self.forbidden).is_none();
-        self.sockets.iter().filter(shown)
+        self.sockets.hidden.iter().filter(shown)
     }
 
     /// The writable folders and what is mounted below them, as far as that can be written now.
@@ -277,10 +316,11 @@ impl Places {
         outer_first(paths)
     }
 
-    /// Folders between a writable one and a protected path: one of them renamed would take the protection with it.
+    /// Folders between a writable one and a protected or closed path: one of them renamed would take the protection with it.
     pub(super) fn pins(&self) -> Vec<PathBuf> {
         let mut pins = Vec::new();
-        for path in &self.protected {
+        let closed = self.closed.iter().map(|closed| &closed.folder);
+        for path in self.protected.iter().chain(closed) {
             let Some(outermost) = holder(path, &self.writable) else {
                 continue;
             };
@@ -292,52 +332,6 @@ impl Places {
             );
         }
         outer_first(pins)
-    }
-}
-
-impl Closed {
-    fn look(folder: PathBuf, forbidden: &[PathBuf]) -> Self {
-        let real = |path: &PathBuf| fs::canonicalize(path).unwrap_or_else(|_| path.clone());
-        let forbidden: Vec<PathBuf> = forbidden
-            .iter()
-            .flat_map(|path| [place(path).unwrap_or_else(|| path.clone()), real(path)])
-            .collect();
-        let mut closed = Self {
-            folder,
-            shown: Vec::new(),
-            blank: Vec::new(),
-            dotted: Vec::new(),
-        };
-        let entries = fs::read_dir(&closed.folder).into_iter().flatten().flatten();
-        for path in entries.map(|entry| entry.path()) {
-            let name = path.file_name().unwrap_or_default().as_bytes();
-            let is_forbidden = forbidden.contains(&path) || forbidden.contains(&real(&path));
-            // A folder is carried with what already covers it.
-            if is_forbidden && (path.is_symlink() || !path.is_dir()) {
-                closed.blank.push(path);
-            } else if name.starts_with(b".") {
-                closed.dotted.push(path);
-            } else {
-                closed.shown.push(path);
-            }
-        }
-        closed
-            .shown
-            .sort_by_cached_key(|path| (!path.is_dir(), path.clone()));
-        closed
-    }
-
-    fn mounts(&self) -> Vec<(Mount, PathBuf)> {
-        let each = |kind: Mount| self.shown.iter().map(move |path| (kind, path.clone()));
-        let mut mounts: Vec<_> = each(Mount::Carry).collect();
-        mounts.push((Mount::Clear, self.folder.clone()));
-        mounts.extend(each(Mount::PutDown));
-        for path in &self.blank {
-            mounts.push((Mount::Touch, path.clone()));
-            mounts.push((Mount::HideFile, path.clone()));
-        }
-        mounts.push((Mount::ReadOnly, self.folder.clone()));
-        mounts
     }
 }
 
@@ -369,7 +363,7 @@ fn missing_place(path: &Path) -> Option<PathBuf> {
 }
 
 /// The path with the links of its folder resolved, not its own.
-fn place(path: &Path) -> Option<PathBuf> {
+pub(super) fn place(path: &Path) -> Option<PathBuf> {
     Some(
         fs::canonicalize(path.parent()?)
             .ok()?

@@ -10,7 +10,7 @@ use super::{Fold, lines};
 use crate::line::{Line, Span};
 use crate::theme::{Role, Theme};
 use crate::{rows, say, text};
-use ostler_wire::{Language, ToolResult, ToolUse, Word};
+use ostler_wire::{CallTitle, Language, ToolResult, ToolUse, Word};
 use result::Outcome;
 use serde_json::Value;
 use std::time::Duration;
@@ -29,6 +29,7 @@ pub struct Tool {
     pub id: String,
     name: String,
     input: Value,
+    title: Option<CallTitle>,
     repair: Option<String>,
     state: State,
     outcome: Outcome,
@@ -80,6 +81,7 @@ impl Tool {
             id: call.id.clone(),
             name: call.name.clone(),
             input: call.input.to_value(),
+            title: call.title.clone(),
             repair: call.repair.clone(),
             state: State::default(),
             outcome: Outcome::default(),
@@ -170,7 +172,7 @@ impl Tool {
         ]
         .into_iter()
         .collect();
-        let subject = title::subject(&self.name, &self.input);
+        let subject = title::subject(self.title.as_ref(), &self.input);
         if !subject.is_empty() {
             let taken = line.width() + 2 + text::width(&facts);
             let room = columns.saturating_sub(taken).max(MIN_SUBJECT);
@@ -184,7 +186,7 @@ impl Tool {
 
     /// The arguments that the title could not show.
     fn whole_input(&self, columns: usize, theme: &Theme) -> Vec<Line> {
-        match title::whole(&self.name, &self.input) {
+        match title::whole(self.title.as_ref(), &self.input) {
             Some(text) => lines::all(&text, theme.style(Role::Faint), columns),
             None => Vec::new(),
         }

@@ -110,6 +110,7 @@ fn any_body() -> impl Strategy<Value = Body> {
             by: own.then_some(ostler_wire::Caller::Person),
             repair: None,
             via: None,
+            title: None,
         })
     };
     let ends = proptest::sample::select(vec![

@@ -1,0 +1,49 @@
+//! Reads the calls of an answer, before they are stored: each finds its tool, has its arguments read once, and gets the
+//! title under which front ends show it.
+
+use crate::accept;
+use crate::cut::clip;
+use crate::desk::Desk;
+use crate::tool::{Call, ToolError};
+use crate::tools::Held;
+use ostler_wire::{CallTitle, ToolUse};
+use std::sync::Arc;
+
+/// Characters of an unknown tool's name that are shown.
+const MAX_NAME_SHOWN: usize = 100;
+/// Characters of a subject that are kept.
+const MAX_SUBJECT: usize = 1_000;
+
+/// A call of an answer, with its arguments read.
+pub struct ReadCall {
+    pub call: ToolUse,
+    /// The tool and the typed call, or why it cannot be made.
+    pub typed: Result<(Held, Arc<dyn Call>), ToolError>,
+}
+
+pub fn read_call(desk: &Desk, mut call: ToolUse) -> ReadCall {
+    let typed = find_and_read(desk, &call);
+    if let Ok((tool, typed)) = &typed {
+        let subject = typed.subject();
+        call.title = Some(CallTitle {
+            kind: tool.about().kind,
+            subject: clip(&subject.text, MAX_SUBJECT),
+            body: subject.body.map(Into::into),
+        });
+    }
+    ReadCall { call, typed }
+}
+
+fn find_and_read(desk: &Desk, call: &ToolUse) -> Result<(Held, Arc<dyn Call>), ToolError> {
+    let Some(tool) = desk.tools.find(&call.name) else {
+        let names: Vec<&str> = desk.tools.names().collect();
+        let called: String = call.name.chars().take(MAX_NAME_SHOWN).collect();
+        let message = format!("There is no tool `{called}`. Tools: {}.", names.join(", "));
+        return Err(ToolError::new("unknown_tool", message));
+    };
+    if let Some(why) = accept::refusal(call) {
+        return Err(ToolError::new("invalid_input", why));
+    }
+    let typed = tool.read(&call.input.to_value())?;
+    Ok((tool, typed))
+}

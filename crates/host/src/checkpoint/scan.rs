@@ -1,0 +1,596 @@
+//! One look at a tree: walks it, reads what changed since the look before, keeps the content and gives the hash of the
+//! whole. It follows no link, enters no `.git` of the root, and stops when a limit is reached.
+
+use super::apply;
+use super::cache::{Cache, Known, KnownDir, Reason};
+use super::pack::{Hash, Packs, Writer, hash};
+use super::select::{IGNORE_FILE, MAX_IGNORE_BYTES, Rules, Wanted};
+use super::tree::{self, Folder, Node, Rel, join};
+use super::{Error, LeftOut, Limits, Stats, Why};
+use crate::raw::{self, Mark};
+use ostler_wire::Word;
+use sha2::{Digest, Sha256};
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, DirEntry, File, Metadata};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+/// Looks at a file that keeps changing before it is left out.
+const MAX_TRIES: usize = 3;
+/// A file this fresh is read twice: its mark may not tell that somebody is still writing.
+const FRESH: i64 = 50_000_000;
+/// Smaller files are read at once, larger ones piece by piece.
+const AT_ONCE: u64 = 1 << 20;
+const PIECE: usize = 1 << 18;
+/// Files left out that are remembered one by one; a tree with more of them is not saved as a whole.
+pub const MAX_LEFT_OUT: usize = 10_000;
+/// Names between two looks at the clock.
+const CLOCK_EVERY: u64 = 64;
+
+/// Why a look ended early.
+#[derive(Debug)]
+pub enum Halt {
+    Stop(Why),
+    Fail(Error),
+}
+
+impl From<Error> for Halt {
+    fn from(error: Error) -> Self {
+        Self::Fail(error)
+    }
+}
+
+type Step<T> = std::result::Result<T, Halt>;
+
+/// How a folder is looked through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Everything in it.
+    All,
+    /// What the ignore rules let through, and what is wanted.
+    Ruled,
+    /// What is wanted, alone.
+    Wanted,
+}
+
+/// Where content goes: into a pack, or nowhere when only hashes are asked for.
+pub struct Sink<'a> {
+    pub packs: &'a mut Packs,
+    pub writer: Option<Writer>,
+    /// Bytes that may be written.
+    pub room: u64,
+    /// Folders that are in no pack.
+    pub folders: HashMap<Hash, Vec<u8>>,
+}
+
+impl Sink<'_> {
+    fn has(&mut self, hash: &Hash) -> bool {
+        let written = self.writer.as_ref().is_some_and(|w| w.has(hash));
+        written || self.packs.find(hash).is_some()
+    }
+
+    pub fn put(&mut self, hash: Hash, bytes: &[u8]) -> Step<()> {
+        if self.has(&hash) {
+            return Ok(());
+        }
+        if let Some(writer) = &mut self.writer {
+            if writer.bytes() + bytes.len() as u64 > self.room {
+                return Err(Halt::Stop(Why::Quota));
+            }
+            writer.put(hash, bytes)?;
+        }
+        Ok(())
+    }
+
+    pub fn put_folder(&mut self, hash: Hash, bytes: Vec<u8>) -> Step<()> {
+        if self.writer.is_some() {
+            return self.put(hash, &bytes);
+        }
+        self.folders.insert(hash, bytes);
+        Ok(())
+    }
+}
+
+pub struct Look<'a> {
+    pub root: PathBuf,
+    pub limits: &'a Limits,
+    pub begun: Instant,
+    pub wanted: Wanted,
+    /// Paths below the root that are never looked at.
+    pub excluded: HashSet<Rel>,
+    pub known: &'a Cache,
+    pub sink: Sink<'a>,
+    pub found: Found,
+}
+
+#[derive(Default)]
+pub struct Found {
+    pub cache: Cache,
+    pub stats: Stats,
+    pub left_out: Vec<LeftOut>,
+    /// Files that a restore was making when it was killed. They are nobody's.
+    pub leftovers: Vec<Rel>,
+}
+
+/// What became of one name.
+enum Seen {
+    Node(Node, Mark),
+    /// It went away meanwhile, or was left out.
+    Nothing,
+}
+
+enum Content {
+    Whole(Mark, Hash),
+    Moved,
+    Gone,
+    Special,
+    Failed(io::Error),
+}
+
+struct Name {
+    bytes: Vec<u8>,
+    entry: Option<DirEntry>,
+}
+
+impl Look<'_> {
+    /// The hash of the root's folder.
+    pub fn run(&mut self, mode: Mode, rules: &Rules) -> Step<Hash> {
+        self.found.cache.started = now();
+        let root = self.root.clone();
+        match self.folder(&mut Vec::new(), &root, 0, mode, rules) {
+            Ok(Some(hash)) => Ok(hash),
+            Ok(None) => {
+                let error = io::Error::from(io::ErrorKind::NotFound);
+                Err(Halt::Fail(Error::io(Word::HostRead, &root, error)))
+            }
+            Err(halt) => {
+                self.carry_over();
+                Err(halt)
+            }
+        }
+    }
+
+    /// What this look did not reach stays known, if it was settled then.
+    fn carry_over(&mut self) {
+        for (path, dir) in &self.known.dirs {
+            if self.found.cache.dirs.contains_key(path) {
+                continue;
+            }
+            let settled = |k: &&Known| self.known.vouches(k, &k.mark);
+            let names = dir.names.iter().filter(settled).cloned().collect();
+            let (rules, tree) = (dir.rules, Hash::default());
+            let dir = KnownDir { rules, tree, names };
+            self.found.cache.dirs.insert(path.clone(), dir);
+        }
+    }
+
+    fn folder(
+        &mut self,
+        at: &mut Rel,
+        path: &Path,
+        depth: usize,
+        mode: Mode,
+        rules: &Rules,
+    ) -> Step<Option<Hash>> {
+        if depth > tree::MAX_DEPTH {
+            self.leave_out(at, "it lies too deep")?;
+            return Ok(None);
+        }
+        let names = match self.names(at, path, mode) {
+            Ok(names) => names,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(e) => {
+                self.leave_out(at, &e.to_string())?;
+                return Ok(None);
+            }
+        };
+        let inner;
+        let rules = match self.own_rules(path, mode, rules, &names) {
+            Some(own) => {
+                inner = own;
+                &inner
+            }
+            None => rules,
+        };
+        let before = self.known.dirs.get(at.as_slice());
+        let mut dir = KnownDir {
+            rules: rules.print,
+            tree: Hash::default(),
+            names: Vec::with_capacity(names.len()),
+        };
+        let mut folder = Vec::with_capacity(names.len());
+        let mut place = Place {
+            depth,
+            mode,
+            rules,
+            before: before.filter(|b| mode == Mode::Ruled && b.rules == rules.print),
+        };
+        let walked = self.walk(at, path, &mut place, names, before, &mut folder, &mut dir);
+        if walked.is_ok() {
+            dir.tree = match before.filter(|b| same(b, &dir)) {
+                Some(before) => before.tree,
+                None => {
+                    let bytes = tree::encode(&folder);
+                    let hash = hash(&bytes);
+                    self.sink.put_folder(hash, bytes)?;
+                    hash
+                }
+            };
+        }
+        let hash = dir.tree;
+        self.found.cache.dirs.insert(at.clone(), dir);
+        walked.map(|()| Some(hash))
+    }
+
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one step of `folder`, which would be too long with it"
+    )]
+    fn walk(
+        &mut self,
+        at: &mut Rel,
+        path: &Path,
+        place: &mut Place<'_>,
+        names: Vec<Name>,
+        before: Option<&KnownDir>,
+        folder: &mut Folder,
+        dir: &mut KnownDir,
+    ) -> Step<()> {
+        let mut known = before.map_or(&[][..], |b| b.names.as_slice());
+        for name in names {
+            while known.first().is_some_and(|k| *k.name < *name.bytes) {
+                known = known.get(1..).unwrap_or_default();
+            }
+            let same = known.first().filter(|k| *k.name == *name.bytes);
+            let length = at.len();
+            join(at, &name.bytes);
+            let seen = self.name(at, path, place, &name, same);
+            at.truncate(length);
+            let (reason, Seen::Node(node, mark)) = seen? else {
+                continue;
+            };
+            let (kind, hash) = match &node {
+                Node::File { hash, .. } => (b'f', *hash),
+                Node::Dir { hash, .. } => (b'd', *hash),
+                Node::Link { target } => (b'l', hash(target)),
+            };
+            dir.names.push(Known {
+                name: name.bytes.clone().into(),
+                kind,
+                reason,
+                mark,
+                hash,
+            });
+            folder.push((name.bytes, node));
+        }
+        Ok(())
+    }
+
+    /// The names to look at, in order.
+    fn names(&self, at: &[u8], path: &Path, mode: Mode) -> io::Result<Vec<Name>> {
+        if mode == Mode::Wanted {
+            let names = self.wanted.names(at).into_iter();
+            return Ok(names.map(|bytes| Name { bytes, entry: None }).collect());
+        }
+        let mut names = Vec::new();
+        for entry in fs::read_dir(path)? {
+            let entry = entry?;
+            let bytes = entry.file_name().as_encoded_bytes().to_vec();
+            let entry = Some(entry);
+            names.push(Name { bytes, entry });
+        }
+        names.sort_unstable_by(|a, b| a.bytes.cmp(&b.bytes));
+        Ok(names)
+    }
+
+    fn own_rules(&self, path: &Path, mode: Mode, rules: &Rules, names: &[Name]) -> Option<Rules> {
+        if mode != Mode::Ruled {
+            return None;
+        }
+        let own = names.binary_search_by(|n| n.bytes.as_slice().cmp(IGNORE_FILE));
+        own.ok()?;
+        let file = path.join(raw::name(IGNORE_FILE));
+        let mut text = Vec::new();
+        let open = raw::open(&file).ok()?;
+        open.metadata().ok().filter(Metadata::is_file)?;
+        open.take(MAX_IGNORE_BYTES).read_to_end(&mut text).ok()?;
+        Some(rules.with(path, &text))
+    }
+
+    fn name(
+        &mut self,
+        at: &mut Rel,
+        parent: &Path,
+        place: &Place<'_>,
+        name: &Name,
+        known: Option<&Known>,
+    ) -> Step<(Reason, Seen)> {
+        self.tick()?;
+        let nothing = Ok((Reason::Rules, Seen::Nothing));
+        if at.as_slice() == b".git" || self.excluded.contains(at.as_slice()) {
+            return nothing;
+        }
+        if apply::is_temp(&name.bytes) {
+            if self.found.leftovers.len() < MAX_LEFT_OUT {
+                self.found.leftovers.push(at.clone());
+            }
+            return nothing;
+        }
+        let path = parent.join(raw::name(&name.bytes));
+        let kind = match &name.entry {
+            Some(entry) => entry.file_type(),
+            None => fs::symlink_metadata(&path).map(|m| m.file_type()),
+        };
+        let is_dir = kind.as_ref().is_ok_and(fs::FileType::is_dir);
+        let Some((mode, reason)) = self.choose(at, &path, place, is_dir, known) else {
+            return nothing;
+        };
+        let meta = match &name.entry {
+            Some(entry) => entry.metadata(),
+            None => fs::symlink_metadata(&path),
+        };
+        let seen = match meta {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Seen::Nothing,
+            Err(e) => {
+                self.leave_out(at, &e.to_string())?;
+                Seen::Nothing
+            }
+            Ok(meta) if meta.is_dir() => {
+                let mark = Mark {
+                    mode: raw::mark(&meta).mode,
+                    ..Mark::default()
+                };
+                match self.folder(at, &path, place.depth + 1, mode, place.rules)? {
+                    Some(hash) => Seen::Node(
+                        Node::Dir {
+                            mode: mark.mode,
+                            hash,
+                        },
+                        mark,
+                    ),
+                    None => Seen::Nothing,
+                }
+            }
+            Ok(meta) if meta.is_symlink() => self.link(at, &path)?,
+            Ok(meta) if meta.is_file() => self.file(at, &path, raw::mark(&meta), known)?,
+            Ok(_) => {
+                self.leave_out(at, "it is a socket, pipe or device")?;
+                Seen::Nothing
+            }
+        };
+        Ok((reason, seen))
+    }
+
+    /// How to go on with a name, or that it is left out by a rule.
+    fn choose(
+        &self,
+        at: &[u8],
+        path: &Path,
+        place: &Place<'_>,
+        is_dir: bool,
+        known: Option<&Known>,
+    ) -> Option<(Mode, Reason)> {
+        if place.mode == Mode::All || self.wanted.whole(at) {
+            return Some((Mode::All, Reason::Wanted));
+        }
+        let wanted = || match is_dir {
+            true => self
+                .wanted
+                .below(at)
+                .then_some((Mode::Wanted, Reason::Wanted)),
+            false => self
+                .wanted
+                .file(at)
+                .then_some((Mode::Wanted, Reason::Wanted)),
+        };
+        if place.mode == Mode::Wanted {
+            return wanted();
+        }
+        // The same rules let the same name of the same kind through.
+        let by_rules = place.before.is_some()
+            && known.is_some_and(|k| k.reason == Reason::Rules && (k.kind == b'd') == is_dir);
+        if by_rules || !place.rules.ignore(path, is_dir) {
+            return Some((Mode::Ruled, Reason::Rules));
+        }
+        wanted()
+    }
+
+    fn link(&mut self, at: &[u8], path: &Path) -> Step<Seen> {
+        match fs::read_link(path) {
+            Ok(target) => {
+                self.found.stats.files += 1;
+                let target = target.into_os_string().into_encoded_bytes();
+                Ok(Seen::Node(Node::Link { target }, Mark::default()))
+            }
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(Seen::Nothing),
+            Err(e) => {
+                self.leave_out(at, &e.to_string())?;
+                Ok(Seen::Nothing)
+            }
+        }
+    }
+
+    fn file(&mut self, at: &[u8], path: &Path, mark: Mark, known: Option<&Known>) -> Step<Seen> {
+        let vouched = known.filter(|k| k.kind == b'f' && self.known.vouches(k, &mark));
+        let content = match vouched {
+            Some(known) => Content::Whole(mark, known.hash),
+            None if mark.size > self.limits.file_bytes => {
+                self.leave_out(at, "it is too large")?;
+                return Ok(Seen::Nothing);
+            }
+            None => self.settled(path)?,
+        };
+        let why = match content {
+            Content::Whole(mark, hash) => {
+                self.found.stats.files += 1;
+                self.found.stats.bytes += mark.size;
+                let (mode, size) = (mark.mode, mark.size);
+                return Ok(Seen::Node(Node::File { mode, size, hash }, mark));
+            }
+            Content::Gone => return Ok(Seen::Nothing),
+            Content::Moved => "it kept changing while it was read".to_owned(),
+            Content::Special => "it is a socket, pipe or device".to_owned(),
+            Content::Failed(e) => e.to_string(),
+        };
+        self.leave_out(at, &why)?;
+        Ok(Seen::Nothing)
+    }
+
+    /// Reads until nothing changed meanwhile.
+    fn settled(&mut self, path: &Path) -> Step<Content> {
+        self.found.stats.read += 1;
+        for _ in 0..MAX_TRIES {
+            match self.read(path)? {
+                Content::Moved => {}
+                Content::Whole(mark, hash) if now() - mark.mtime.max(mark.ctime) < FRESH => {
+                    let again = self.read(path)?;
+                    if matches!(again, Content::Whole(m, h) if (m, h) == (mark, hash)) {
+                        return Ok(again);
+                    }
+                }
+                other => return Ok(other),
+            }
+        }
+        Ok(Content::Moved)
+    }
+
+    fn read(&mut self, path: &Path) -> Step<Content> {
+        let opened = raw::open(path).and_then(|file| Ok((file.metadata()?, file)));
+        let (meta, mut file) = match opened {
+            Ok(opened) => opened,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Content::Gone),
+            Err(e) => return Ok(Content::Failed(e)),
+        };
+        if !meta.is_file() {
+            return Ok(Content::Special);
+        }
+        let mark = raw::mark(&meta);
+        let read = if mark.size <= AT_ONCE {
+            self.read_at_once(&mut file, mark.size)?
+        } else {
+            self.read_in_pieces(&mut file, mark.size)?
+        };
+        Ok(match read {
+            Err(e) => Content::Failed(e),
+            Ok(Some(hash)) if file.metadata().is_ok_and(|m| raw::mark(&m) == mark) => {
+                Content::Whole(mark, hash)
+            }
+            Ok(_) => Content::Moved,
+        })
+    }
+
+    /// The hash, if there was as much as was said.
+    fn read_at_once(&mut self, file: &mut File, size: u64) -> Step<io::Result<Option<Hash>>> {
+        let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
+        if let Err(e) = file.take(AT_ONCE + 1).read_to_end(&mut bytes) {
+            return Ok(Err(e));
+        }
+        if bytes.len() as u64 != size {
+            return Ok(Ok(None));
+        }
+        let hash = hash(&bytes);
+        self.sink.put(hash, &bytes)?;
+        Ok(Ok(Some(hash)))
+    }
+
+    fn read_in_pieces(&mut self, file: &mut File, size: u64) -> Step<io::Result<Option<Hash>>> {
+        let start = self.sink.writer.as_ref().map_or(0, Writer::bytes);
+        let mut digest = Sha256::new();
+        let mut buffer = vec![0; PIECE];
+        let mut total = 0;
+        let failed = loop {
+            if let Err(halt) = self.tick_clock() {
+                if let Some(writer) = &mut self.sink.writer {
+                    writer.back_to(start)?;
+                }
+                return Err(halt);
+            }
+            match file.read(&mut buffer) {
+                Ok(0) => break None,
+                Err(e) => break Some(e),
+                Ok(count) => {
+                    let piece = buffer.get(..count).unwrap_or_default();
+                    digest.update(piece);
+                    total += count as u64;
+                    if total > size {
+                        break None;
+                    }
+                    if let Some(writer) = &mut self.sink.writer {
+                        if writer.bytes() + count as u64 > self.sink.room {
+                            return Err(Halt::Stop(Why::Quota));
+                        }
+                        writer.append(piece)?;
+                    }
+                }
+            }
+        };
+        let hash: Hash = digest.finalize().into();
+        let whole = failed.is_none() && total == size;
+        let fresh = whole && !self.sink.has(&hash);
+        if let Some(writer) = &mut self.sink.writer {
+            if fresh {
+                writer.close(hash, start);
+            } else {
+                writer.back_to(start)?;
+            }
+        }
+        match failed {
+            Some(e) => Ok(Err(e)),
+            None => Ok(Ok(whole.then_some(hash))),
+        }
+    }
+
+    fn leave_out(&mut self, at: &[u8], why: &str) -> Step<()> {
+        if self.found.left_out.len() >= MAX_LEFT_OUT {
+            return Err(Halt::Stop(Why::LeftOut));
+        }
+        self.found.left_out.push(LeftOut {
+            path: tree::quote(at),
+            why: why.to_owned(),
+        });
+        Ok(())
+    }
+
+    fn tick(&mut self) -> Step<()> {
+        self.found.stats.names += 1;
+        if self.found.stats.names > self.limits.files {
+            return Err(Halt::Stop(Why::Files));
+        }
+        if self.found.stats.names.is_multiple_of(CLOCK_EVERY) {
+            self.tick_clock()?;
+        }
+        Ok(())
+    }
+
+    fn tick_clock(&self) -> Step<()> {
+        if self.begun.elapsed() > self.limits.time {
+            return Err(Halt::Stop(Why::Time));
+        }
+        Ok(())
+    }
+}
+
+/// Where the walk is.
+struct Place<'a> {
+    depth: usize,
+    mode: Mode,
+    rules: &'a Rules,
+    /// What was known here under the same rules.
+    before: Option<&'a KnownDir>,
+}
+
+/// Whether the folder holds what it held, so that its bytes are stored already.
+fn same(before: &KnownDir, now: &KnownDir) -> bool {
+    before.tree != Hash::default()
+        && before.names.len() == now.names.len()
+        && before.names.iter().zip(&now.names).all(|(a, b)| {
+            (&a.name, a.kind, a.mark.mode, a.mark.size, a.hash)
+                == (&b.name, b.kind, b.mark.mode, b.mark.size, b.hash)
+        })
+}
+
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |d| i64::try_from(d.as_nanos()).unwrap_or(i64::MAX))
+}

@@ -1,0 +1,150 @@
+//! What a tool declares about itself, once. Rules, roles, plan mode, hooks, compaction and the titles of every front end
+//! follow from it.
+
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+/// What a tool is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolKind {
+    /// It reads files of the project.
+    Read,
+    /// It changes files of the project.
+    Edit,
+    /// It runs commands or steers running ones.
+    Run,
+    /// It reaches the network.
+    Net,
+    /// It has a sub-agent do the work.
+    Delegate,
+    /// It looks into what is kept over sessions, or changes it.
+    Memory,
+    /// It speaks with the person or keeps the session's own lists.
+    Talk,
+    /// A tool of a server or plugin, whose kind is unknown.
+    Other,
+}
+
+/// What is worth keeping of a call when a conversation is compacted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ToolFact {
+    /// Nothing: doing it again is no harm.
+    Nothing,
+    /// The file of its `path` was read.
+    FileRead,
+    /// The file of its `path` was changed.
+    FileChanged,
+    /// `source_path` is now `destination_path`.
+    FileMoved,
+    /// The call and how it ended.
+    Call,
+}
+
+/// What else holds for a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ToolMark {
+    /// Not in the list that the model gets; `tool_search` finds it.
+    Deferred,
+    /// It touches nothing, yet runs beside no other call: it builds on what the call before left.
+    Alone,
+    /// It is withheld from sessions and roles that may only read.
+    NotForReaders,
+    /// It is about the conversation with the person, so no sub-agent has it.
+    NotForChildren,
+}
+
+/// Where a tool comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ToolMaker {
+    Builtin,
+    /// A server or plugin; `says_read_only` is its own word.
+    Other {
+        says_read_only: bool,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolDeclaration {
+    pub name: Cow<'static, str>,
+    pub kind: ToolKind,
+    pub maker: ToolMaker,
+    /// Names that other agents have for the same tool; a call may use them.
+    pub aliases: &'static [&'static str],
+    /// What hooks written for other agents call it.
+    pub common_name: Option<&'static str>,
+    pub fact: ToolFact,
+    pub marks: &'static [ToolMark],
+}
+
+impl ToolDeclaration {
+    pub const fn new(name: &'static str, kind: ToolKind) -> Self {
+        Self {
+            name: Cow::Borrowed(name),
+            kind,
+            maker: ToolMaker::Builtin,
+            aliases: &[],
+            common_name: None,
+            fact: match kind {
+                ToolKind::Read | ToolKind::Talk => ToolFact::Nothing,
+                ToolKind::Edit => ToolFact::FileChanged,
+                ToolKind::Run
+                | ToolKind::Net
+                | ToolKind::Delegate
+                | ToolKind::Memory
+                | ToolKind::Other => ToolFact::Call,
+            },
+            marks: &[],
+        }
+    }
+
+    /// A tool of a server or plugin.
+    pub fn of_other(name: String, says_read_only: bool) -> Self {
+        Self {
+            name: Cow::Owned(name),
+            maker: ToolMaker::Other { says_read_only },
+            ..Self::new("", ToolKind::Other)
+        }
+    }
+
+    pub const fn aliases(mut self, aliases: &'static [&'static str]) -> Self {
+        self.aliases = aliases;
+        self
+    }
+
+    pub const fn common_name(mut self, name: &'static str) -> Self {
+        self.common_name = Some(name);
+        self
+    }
+
+    pub const fn fact(mut self, fact: ToolFact) -> Self {
+        self.fact = fact;
+        self
+    }
+
+    pub const fn marks(mut self, marks: &'static [ToolMark]) -> Self {
+        self.marks = marks;
+        self
+    }
+
+    pub fn has(&self, mark: ToolMark) -> bool {
+        self.marks.contains(&mark)
+    }
+
+    /// Whether a session that may only read can do without it.
+    pub fn is_withheld_from_readers(&self) -> bool {
+        self.kind == ToolKind::Edit || self.has(ToolMark::NotForReaders)
+    }
+}
+
+/// A call as front ends show it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallTitle {
+    pub kind: ToolKind,
+    /// What the call is about, in one line; empty where the name says it all.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub subject: String,
+    /// The argument that holds what `subject` shows only the beginning of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<Cow<'static, str>>,
+}
