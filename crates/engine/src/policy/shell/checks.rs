@@ -98,7 +98,7 @@ pub fn run(row: &Reader, sorted: &Sorted<'_>, args: Args<'_>) -> Option<Vec<Stri
             .all(|w| !w.contains('/') && !w.starts_with('.')),
         "listed" => !sorted.options.is_empty(),
         "pager" => words.iter().all(|w| !w.starts_with('+') || is_place(w)),
-        "sinks" => words.iter().all(|w| super::commands::SINKS.contains(w)),
+        "sinks" => words.iter().all(|w| super::public::SINKS.contains(w)),
         "make" => makes_nothing(sorted, &words),
         "cargofmt" => sorted.has("--check") || words.contains(&"--check"),
         "ip" => ip(&words),

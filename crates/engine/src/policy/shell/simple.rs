@@ -1,11 +1,12 @@
 //! One simple command: taken out of its wrappers, then judged by its words.
 
-use super::commands::{self, Kind, PUBLIC, SHELLS, WRAPPERS, Wrapper, is_listed};
+use super::commands::{Kind, SHELLS, WRAPPERS, Wrapper};
 use super::dialect::Dialect;
 use super::effects::DEEP;
 use super::effects::{self, Touch};
 use super::feed::{self, Fed};
 use super::hidden::{hands_over, hidden, outer_words, tails, takes_trees};
+use super::public::{self, PUBLIC, is_listed};
 use super::spec::Reader;
 use super::walk::{Walker, is_local_name};
 use super::word::Word;
@@ -314,9 +315,9 @@ impl Walker<'_> {
                 Touch::Write(text) => (text, false),
             };
             let nothing = if reads {
-                commands::STREAMS
+                public::STREAMS
             } else {
-                commands::SINKS
+                public::SINKS
             };
             if text == "-" || nothing.contains(&text.as_str()) {
                 continue;
