@@ -283,7 +283,7 @@ mod tests {
             ("cargo testing", &["Bash(cargo testing)"]),
             ("npm test", &["Bash(npm test:*)"]),
             ("npm run build -- --watch", &["Bash(npm run build:*)"]),
-            ("npm run -s", &["Bash(npm run -s)"]),
+            ("npm run -s", &[]),
             ("npm run", &[]),
             ("git commit -m 'a b'", &["Bash(git commit:*)"]),
             ("git push origin main", &["Bash(git push origin main)"]),

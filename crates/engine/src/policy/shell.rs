@@ -16,6 +16,7 @@ mod hidden;
 #[cfg(test)]
 mod observed;
 mod programs;
+mod public;
 #[cfg(test)]
 mod recorded;
 mod redirect;
@@ -34,8 +35,9 @@ use ostler_wire::{Access, Segment};
 use std::path::{Path, PathBuf};
 use walk::Walker;
 
-pub use commands::{PREFIXES, PUBLIC, is_listed};
+pub use commands::PREFIXES;
 pub use effects::{DEEP, DEEP_VISIBLE};
+pub use public::{PUBLIC, is_listed};
 
 /// Where a command would run.
 pub struct Place<'a> {

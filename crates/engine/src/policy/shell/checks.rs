@@ -98,7 +98,7 @@ pub fn run(row: &Reader, sorted: &Sorted<'_>, args: Args<'_>) -> Option<Vec<Stri
             .all(|w| !w.contains('/') && !w.starts_with('.')),
         "listed" => !sorted.options.is_empty(),
         "pager" => words.iter().all(|w| !w.starts_with('+') || is_place(w)),
-        "sinks" => words.iter().all(|w| super::commands::SINKS.contains(w)),
+        "sinks" => words.iter().all(|w| super::public::SINKS.contains(w)),
         "make" => makes_nothing(sorted, &words),
         "cargofmt" => sorted.has("--check") || words.contains(&"--check"),
         "ip" => ip(&words),
@@ -127,7 +127,7 @@ pub fn run(row: &Reader, sorted: &Sorted<'_>, args: Args<'_>) -> Option<Vec<Stri
             &words,
             &["expire", "delete", "drop", "exists", "write", "list"],
         ),
-        "gitconfig" => git_config(sorted, &words),
+        "gitconfig" => options_first(args) && git_config(sorted, &words),
         _ => false,
     };
     fits.then(Vec::new)
@@ -353,6 +353,14 @@ fn no_signature(sorted: &Sorted<'_>) -> bool {
         .all(|v| !v.contains("%G") && !v.contains("signature"))
 }
 
+/// Behind the first operand a word that looks like an option is a value.
+fn options_first(args: Args<'_>) -> bool {
+    let mut rest = args
+        .iter()
+        .skip_while(|a| a.text.starts_with('-') && a.text != "--");
+    rest.all(|a| !a.text.starts_with('-'))
+}
+
 /// Says that it looks, and no more than what it looks for.
 fn git_config(sorted: &Sorted<'_>, words: &[&str]) -> bool {
     let lists = sorted.has("-l") || sorted.has("--list");
@@ -508,13 +516,13 @@ fn ps(args: Args<'_>) -> bool {
         .any(|a| !a.text.starts_with('-') && a.text == "e")
 }
 
-/// `t` among the letters, nothing that writes, runs or reaches a host.
+/// `t` among the letters, or `x` with `O`; nothing that writes, runs or reaches a host.
 fn tar(args: Args<'_>) -> Option<Vec<String>> {
     if !args.iter().all(|a| a.is_sure()) {
         return None;
     }
     let mut files = Vec::new();
-    let mut lists = false;
+    let (mut lists, mut takes, mut prints) = (false, false, false);
     let mut rest = args.iter().map(|a| a.text.as_str()).enumerate();
     while let Some((i, word)) = rest.next() {
         if let Some(long) = word.strip_prefix("--") {
@@ -523,6 +531,8 @@ fn tar(args: Args<'_>) -> Option<Vec<String>> {
                 Some(("exclude" | "wildcards", _)) => {}
                 Some(_) => return None,
                 None if long == "list" => lists = true,
+                None if long == "extract" => takes = true,
+                None if long == "to-stdout" => prints = true,
                 None if [
                     "verbose",
                     "gzip",
@@ -540,6 +550,8 @@ fn tar(args: Args<'_>) -> Option<Vec<String>> {
             for (at, letter) in letters.char_indices() {
                 match letter {
                     't' => lists = true,
+                    'x' => takes = true,
+                    'O' => prints = true,
                     'v' | 'z' | 'j' | 'J' | 'a' => {}
                     'f' => {
                         let attached = letters.get(at + 1..).filter(|v| !v.is_empty());
@@ -558,5 +570,6 @@ fn tar(args: Args<'_>) -> Option<Vec<String>> {
             }
         }
     }
-    (lists && files.iter().all(|f| !f.contains(':'))).then_some(files)
+    let shows = lists && !takes || takes && prints && !lists;
+    (shows && files.iter().all(|f| !f.contains(':'))).then_some(files)
 }

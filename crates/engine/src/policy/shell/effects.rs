@@ -3,6 +3,7 @@
 
 use super::checks;
 use super::commands::{self, Files};
+use super::public;
 use super::spec::{self, Operands, Reader, Sorted};
 use super::word::Word;
 use ostler_wire::Mark;
@@ -214,7 +215,7 @@ impl<'a> Found<'a> {
         }
         for word in listed {
             out.touches.push(Touch::Read(word.text.clone()));
-            let folder = !commands::STREAMS.contains(&word.text.as_str());
+            let folder = !public::STREAMS.contains(&word.text.as_str());
             if let Some(below) = below.filter(|_| folder) {
                 let folder = word.text.trim_end_matches('/');
                 out.touches.push(Touch::Read(format!("{folder}{below}")));

@@ -5,6 +5,9 @@ use super::walk::Walker;
 use super::word::{Value, Word};
 use ostler_wire::{Access, Segment};
 
+/// Formats that print one commit in each line and nothing else.
+const COMMITS: &[&str] = &["--format=%h", "--format=%H", "--pretty=%h", "--pretty=%H"];
+
 /// What a command lists: files below these folders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fed {
@@ -44,6 +47,7 @@ impl Walker<'_> {
             text: below.filter(is_here).unwrap_or(pattern).to_owned(),
             wild: true,
             many: true,
+            single: false,
         })
     }
 
@@ -70,6 +74,10 @@ impl Walker<'_> {
                 "--short" | "--abbrev-ref" | "--verify",
                 one,
             ] if plain_revision(one) => Some(Value::like("HEAD")),
+            ["git", "log", rest @ ..] if rest.iter().any(|w| COMMITS.contains(w)) => Some(Value {
+                many: true,
+                ..Value::like("HEAD")
+            }),
             ["git", "branch", "--show-current"]
             | ["git", "describe", "--tags", "--abbrev=0"]
             | ["git", "describe", "--tags"] => Some(Value::like("HEAD")),
@@ -117,7 +125,13 @@ impl Walker<'_> {
                 .iter()
                 .any(|a| lists_names(a))
                 .then_some(true)?,
-            "ls" => (segment.argv.len() == 1).then_some(true)?,
+            "ls" => {
+                let plain = ["-1", "-t", "-r", "-S", "-d", "-tr", "-1t", "-A"];
+                let mut options = segment.argv.iter().filter(|a| a.starts_with('-'));
+                options
+                    .all(|a| plain.contains(&a.as_str()))
+                    .then_some(true)?
+            }
             _ => return None,
         };
         let mut folders: Vec<String> = Vec::new();
@@ -128,13 +142,15 @@ impl Walker<'_> {
                 folders.push(folder.to_owned());
             }
         }
-        if folders.is_empty() {
+        // What a folder is listed with are names without it.
+        if folders.is_empty() || segment.argv.first()? == "ls" {
             folders.extend(
                 self.folders
                     .iter()
                     .map(|f| f.to_string_lossy().into_owned()),
             );
         }
+        folders.sort();
         folders.dedup();
         let name = only_name(&segment.argv).or_else(|| only_tracked(&segment.argv));
         for folder in &mut folders {

@@ -197,7 +197,7 @@ const AROUND: &[&str] = &[
     "C \\\n a.txt",
 ];
 /// Rows that are slow, wait, look at the whole machine, or make a folder for their settings (top), which only their
-/// sandbox keeps them from.
+/// sandbox keeps them from, or for their counters (java).
 const LEFT_OUT: &[&str] = &[
     "sleep",
     "lsof",
@@ -230,6 +230,11 @@ const LEFT_OUT: &[&str] = &[
     "pacman",
     "apk",
     "top",
+    "java",
+    "javac",
+    "kotlinc",
+    "scala",
+    "sbt",
     "iostat",
     "mpstat",
     "dmesg",

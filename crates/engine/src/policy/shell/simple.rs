@@ -1,11 +1,12 @@
 //! One simple command: taken out of its wrappers, then judged by its words.
 
-use super::commands::{self, Kind, PUBLIC, SHELLS, WRAPPERS, Wrapper, is_listed};
+use super::commands::{Kind, SHELLS, WRAPPERS, Wrapper};
 use super::dialect::Dialect;
 use super::effects::DEEP;
 use super::effects::{self, Touch};
 use super::feed::{self, Fed};
 use super::hidden::{hands_over, hidden, outer_words, tails, takes_trees};
+use super::public::{self, PUBLIC, is_listed};
 use super::spec::Reader;
 use super::walk::{Walker, is_local_name};
 use super::word::Word;
@@ -34,6 +35,8 @@ struct Peeled {
     /// An allow rule must name this form, not the command inside.
     bound: Option<Vec<Word>>,
     env: Vec<Assigned>,
+    /// The environment by which readers are kept from writing is taken away.
+    cleared: bool,
     /// What comes in, for a command that takes it as its arguments.
     fed: Option<Fed>,
 }
@@ -151,7 +154,9 @@ impl Walker<'_> {
             inside &= segment.names.iter().all(|p| p.starts_with(self.place.root));
         }
         let sure = !segment.is_unsure() && segment.marks.is_empty();
-        let reader = effects.reader.is_some_and(|row| self.may_run(row));
+        let cleared = |row: &Reader| peeled.cleared && row.runs_project_code();
+        let reader = effects.reader.filter(|row| !cleared(row));
+        let reader = reader.is_some_and(|row| self.may_run(row));
         segment.read_only = reader && inside && looked_up && harmless && sure;
         // Whoever allows a script by its name allows what it does.
         let told = if effects.runs_text {
@@ -310,9 +315,9 @@ impl Walker<'_> {
                 Touch::Write(text) => (text, false),
             };
             let nothing = if reads {
-                commands::STREAMS
+                public::STREAMS
             } else {
-                commands::SINKS
+                public::SINKS
             };
             if text == "-" || nothing.contains(&text.as_str()) {
                 continue;
@@ -437,9 +442,14 @@ fn peel(words: &[Word], peeled: &mut Peeled) -> Option<Inside> {
     if inner.is_empty() {
         return None;
     }
+    let own = args.len().saturating_sub(inner.len());
     let mut inner = inner.to_vec();
     match wrapper.kind {
-        Kind::Clear | Kind::Env => {}
+        Kind::Env => {
+            let clears = |w: &Word| w.text.starts_with('-') && w.text != "--";
+            peeled.cleared |= args.iter().take(own).any(clears);
+        }
+        Kind::Clear => {}
         Kind::Privilege => {
             peeled.marks.push(Mark::Privilege);
             peeled.bound.get_or_insert_with(|| words.to_vec());

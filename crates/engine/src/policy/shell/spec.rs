@@ -335,6 +335,8 @@ impl Reader {
         while let Some(word) = rest.next() {
             if !ended && word.is_sure() && word.text == "--" {
                 ended = true;
+            } else if !ended && self.is_valued(word) {
+                self.take(&word.text, &mut rest, &mut out)?;
             } else if !ended && self.is_option(word)? {
                 if self.operands == Operands::One && !out.operands.is_empty() {
                     return None;
@@ -345,6 +347,18 @@ impl Reader {
             }
         }
         self.operands_fit(&out).then_some(out)
+    }
+
+    /// Whether a word is a long option with a pattern or braces for its value, which no shell makes another option of.
+    fn is_valued(&self, word: &Word) -> bool {
+        let name = word.text.split_once('=').map(|(name, _)| name);
+        let option = name.and_then(|name| self.options.get(name));
+        let takes = option.is_some_and(|takes| takes.value == Value::Yes && !takes.file);
+        takes
+            && word.text.starts_with("--")
+            && word.known
+            && !word.many
+            && (word.glob || word.brace)
     }
 
     /// Whether a word is an option; `None` where it may become one that is not known.

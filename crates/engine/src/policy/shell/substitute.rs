@@ -36,12 +36,13 @@ impl Walker<'_> {
                 }
                 "process_substitution" if within => {
                     self.apart(|w| w.statements(src, node));
-                    let reads = text(src, node).starts_with('<');
+                    let reads = text(src, node).trim_start().starts_with('<');
                     Some(reads.then(|| Value::plain("/dev/fd/63")))
                 }
                 "expansion" if within => {
                     self.expansion(src, node);
-                    let name = text(src, node).get(2..).and_then(|s| s.strip_suffix('}'));
+                    let name = text(src, node).trim_start().get(2..);
+                    let name = name.and_then(|s| s.strip_suffix('}'));
                     let known = name.and_then(|name| self.vars.get(name).cloned().flatten());
                     Some(known)
                 }
@@ -53,7 +54,12 @@ impl Walker<'_> {
                 _ => None,
             };
             match value {
-                Some(value) => opaque.push((node.byte_range(), value)),
+                Some(value) => {
+                    // The grammar counts a blank before it in quotes as part of it.
+                    let raw = text(src, node);
+                    let blank = raw.len() - raw.trim_start().len();
+                    opaque.push((node.start_byte() + blank..node.end_byte(), value));
+                }
                 None => {
                     let mut cursor = node.walk();
                     stack.extend(node.children(&mut cursor));
@@ -94,7 +100,7 @@ impl Walker<'_> {
 
     /// `${…}`: some forms assign, look through another name or evaluate their value.
     fn expansion(&mut self, src: &str, node: Node<'_>) {
-        let raw = text(src, node);
+        let raw = text(src, node).trim_start();
         let body = raw.get(2..).unwrap_or_default();
         if body.starts_with('!') || body.contains(['@', '[']) || body.contains('=') {
             self.unsure(raw);
@@ -140,7 +146,7 @@ impl Walker<'_> {
 
     /// In backquotes a backslash means something else than elsewhere.
     fn backticks(&mut self, src: &str, node: Node<'_>) {
-        let raw = text(src, node);
+        let raw = text(src, node).trim_start();
         if raw.starts_with('`') && raw.contains('\\') {
             self.unsure(raw);
         }

@@ -312,10 +312,12 @@ impl<'p> Walker<'p> {
         }
         for word in words {
             let wild = word.glob || word.wild;
+            // What was cut at blanks has none.
             let value = Value {
                 text: word.text,
                 wild,
                 many: false,
+                single: word.many,
             };
             self.vars.insert(name.clone(), Some(value));
             self.branch(src, body);

@@ -18,6 +18,8 @@ pub struct Value {
     pub wild: bool,
     /// Any number of them, one a line.
     pub many: bool,
+    /// There is no blank in it, whatever it is.
+    pub single: bool,
 }
 
 impl Value {
@@ -26,6 +28,7 @@ impl Value {
             text: text.into(),
             wild: false,
             many: false,
+            single: false,
         }
     }
 
@@ -33,6 +36,7 @@ impl Value {
     pub fn like(text: impl Into<String>) -> Self {
         Self {
             wild: true,
+            single: true,
             ..Self::plain(text)
         }
     }
@@ -254,8 +258,11 @@ impl Lexed {
             Some(Value { many: true, .. }) if quoted => self.push_unknown(raw, quoted),
             // Names of files, which blanks in them cut; none of them is a pattern again.
             Some(Value {
-                text, many, wild, ..
-            }) if (*many || *wild && !quoted) && !text.contains(char::is_whitespace) => {
+                text,
+                many,
+                wild,
+                single,
+            }) if (*many || *wild && !quoted && !single) && !text.contains(char::is_whitespace) => {
                 text.chars().for_each(|c| self.push(c, true));
                 self.many = true;
                 self.wild = true;
