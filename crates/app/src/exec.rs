@@ -159,12 +159,14 @@ pub fn warn_of_prompt(boot: &Boot, which: &Open) {
 
 pub async fn open(boot: &Arc<Boot>, which: Open, interactive: bool) -> anyhow::Result<Client> {
     warn_of_prompt(boot, &which);
-    let answers = match interactive {
-        true => crate::live::Answers::Person,
-        false => crate::live::Answers::Nobody,
-    };
-    let hub = SessionHub::new(boot, answers, LiveSessions::default())?;
+    let options = boot.options(interactive)?;
+    let hub = SessionHub::new(options, boot.transport(), LiveSessions::default());
     Ok(hub.open_own(which).await.map_err(HubError::from)?)
+}
+
+/// Opens sessions of a conversation: somebody can answer their asks.
+pub fn hub(boot: &Arc<Boot>, live: LiveSessions) -> anyhow::Result<SessionHub> {
+    Ok(SessionHub::new(boot.options(true)?, boot.transport(), live))
 }
 
 /// Waits until the session has put everything away.

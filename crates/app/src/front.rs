@@ -4,8 +4,7 @@ use crate::around::{Around, Places};
 use crate::boot::Boot;
 use crate::color;
 use crate::config::units::ColorChoice;
-use crate::exec::{OK, TERMINATED};
-use crate::live::{Answers, SessionHub};
+use crate::exec::{self, OK, TERMINATED};
 use crate::speech::{self, filled, spoken};
 use anyhow::{Context as _, anyhow};
 use ostler_engine::{LiveSessions, Shelf};
@@ -32,7 +31,7 @@ pub fn fits(boot: &Boot) -> bool {
 
 pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
     let boot = crate::cmd::trust::at_start(boot)?;
-    let hub = SessionHub::new(&boot, Answers::Person, LiveSessions::default())?;
+    let hub = exec::hub(&boot, LiveSessions::default())?;
     let host = boot.host();
     let language = speech::language();
     let mut start = start(&boot, language)?;

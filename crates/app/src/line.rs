@@ -8,7 +8,7 @@ use crate::asking;
 use crate::boot::Boot;
 use crate::color::{Ink, Paint};
 use crate::exec::{self, OK, TERMINATED};
-use crate::live::{Answers, SessionHub};
+use crate::live::SessionHub;
 use crate::print::{Format, Printer};
 use crate::speech::spoken;
 use anyhow::Context as _;
@@ -35,7 +35,7 @@ pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
     let mut printer = exec::printer(&boot, Format::Text);
     exec::warn(&boot, &mut printer)?;
     exec::warn_of_prompt(&boot, &which);
-    let hub = SessionHub::new(&boot, Answers::Person, LiveSessions::default())?;
+    let hub = exec::hub(&boot, LiveSessions::default())?;
     let language = crate::speech::language();
     let client = hub.open(which).await?;
     exec::announce(&boot, &client, &mut printer)?;

@@ -4,7 +4,6 @@
 use super::{Busy, Talk};
 use crate::color::Ink;
 use crate::exec;
-use crate::live::{Answers, SessionHub};
 use crate::speech::told;
 use ostler_wire::{
     Body, Client, ClientId, Clients, Delta, Entry, Event, Hub as _, Open, Role, Word,
@@ -142,7 +141,7 @@ impl Talk {
             self.printer.note(Ink::Yellow, &notice.to_string())?;
         }
         exec::warn_of_prompt(&boot, &which);
-        let hub = SessionHub::new(&boot, Answers::Person, self.hub.live().clone())?;
+        let hub = exec::hub(&boot, self.hub.live().clone())?;
         let client = hub.open(which).await?;
         (self.boot, self.hub) = (boot, hub);
         Ok(client)
