@@ -1,5 +1,7 @@
 //! Runs prompts without a conversation: `exec`, `-p`, `demo`, and ops from stdin.
 
+pub mod hub;
+
 use crate::boot::{Boot, UsageError};
 use crate::color::{self, Ink, Paint};
 use crate::flags::{Exec, Format as FlagFormat, InputFormat, Output, OutputFormat};
@@ -162,11 +164,6 @@ pub async fn open(boot: &Arc<Boot>, which: Open, interactive: bool) -> anyhow::R
     let options = boot.options(interactive)?;
     let hub = SessionHub::new(options, boot.transport(), LiveSessions::default());
     Ok(hub.open_own(which).await.map_err(HubError::from)?)
-}
-
-/// Opens sessions of a conversation: somebody can answer their asks.
-pub fn hub(boot: &Arc<Boot>, live: LiveSessions) -> anyhow::Result<SessionHub> {
-    Ok(SessionHub::new(boot.options(true)?, boot.transport(), live))
 }
 
 /// Waits until the session has put everything away.

@@ -44,11 +44,6 @@ impl SessionHub {
         }
     }
 
-    /// The sessions that run in this process.
-    pub fn live(&self) -> &LiveSessions {
-        self.hub.live()
-    }
-
     /// Opens a session for this process alone; one that runs elsewhere is refused.
     pub async fn open_own(&self, which: Open) -> Result<Client, OpenError> {
         let client = self.hub.try_open(which).await?;
