@@ -1,5 +1,7 @@
 //! Runs prompts without a conversation: `exec`, `-p`, `demo`, and ops from stdin.
 
+pub mod hub;
+
 use crate::boot::{Boot, UsageError};
 use crate::color::{self, Ink, Paint};
 use crate::flags::{Exec, Format as FlagFormat, InputFormat, Output, OutputFormat};
@@ -159,11 +161,8 @@ pub fn warn_of_prompt(boot: &Boot, which: &Open) {
 
 pub async fn open(boot: &Arc<Boot>, which: Open, interactive: bool) -> anyhow::Result<Client> {
     warn_of_prompt(boot, &which);
-    let answers = match interactive {
-        true => crate::live::Answers::Person,
-        false => crate::live::Answers::Nobody,
-    };
-    let hub = SessionHub::new(boot, answers, LiveSessions::default())?;
+    let options = boot.options(interactive)?;
+    let hub = SessionHub::new(options, boot.transport(), LiveSessions::default());
     Ok(hub.open_own(which).await.map_err(HubError::from)?)
 }
 

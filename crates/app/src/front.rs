@@ -4,11 +4,11 @@ use crate::around::{Around, Places};
 use crate::boot::Boot;
 use crate::color;
 use crate::config::units::ColorChoice;
+use crate::exec::hub::ConversationHub;
 use crate::exec::{OK, TERMINATED};
-use crate::live::{Answers, SessionHub};
 use crate::speech::{self, filled, spoken};
 use anyhow::{Context as _, anyhow};
-use ostler_engine::{LiveSessions, Shelf};
+use ostler_engine::Shelf;
 use ostler_host::signals::{Signals, Stop};
 use ostler_tui::editor;
 use ostler_tui::run::{Start, run as show};
@@ -31,7 +31,7 @@ pub fn fits(boot: &Boot) -> bool {
 
 pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
     let boot = crate::cmd::trust::at_start(boot)?;
-    let hub = SessionHub::new(&boot, Answers::Person, LiveSessions::default())?;
+    let hub = ConversationHub::new(boot.clone())?;
     let host = boot.host();
     let language = speech::language();
     let mut start = start(&boot, language)?;

@@ -7,12 +7,11 @@ pub mod typed;
 use crate::asking;
 use crate::boot::Boot;
 use crate::color::{Ink, Paint};
+use crate::exec::hub::ConversationHub;
 use crate::exec::{self, OK, TERMINATED};
-use crate::live::{Answers, SessionHub};
 use crate::print::{Format, Printer};
 use crate::speech::spoken;
 use anyhow::Context as _;
-use ostler_engine::LiveSessions;
 use ostler_host::keyboard::KeyByKey;
 use ostler_host::signals::{Signals, Stop};
 use ostler_wire::{
@@ -35,8 +34,7 @@ pub async fn run(boot: Arc<Boot>, which: Open) -> anyhow::Result<u8> {
     let boot = crate::cmd::trust::at_start(boot)?;
     let mut printer = exec::printer(&boot, Format::Text);
     exec::warn(&boot, &mut printer)?;
-    exec::warn_of_prompt(&boot, &which);
-    let hub = SessionHub::new(&boot, Answers::Person, LiveSessions::default())?;
+    let hub = ConversationHub::new(boot.clone())?;
     let language = crate::speech::language();
     let client = hub.open(which).await?;
     exec::announce(&boot, &client, &mut printer)?;
@@ -76,7 +74,7 @@ enum Over {
 
 struct Talk {
     boot: Arc<Boot>,
-    hub: SessionHub,
+    hub: ConversationHub,
     client: Client,
     printer: Printer<exec::Out, exec::Err>,
     lines: Typed,

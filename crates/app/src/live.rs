@@ -1,10 +1,10 @@
 //! The sessions of this process and of others: opens them, lets other terminals join those that run here, joins those that
 //! run elsewhere, and takes one over when its process is gone.
 
-use crate::boot::Boot;
 use ostler_attach::{Attach, AttachError, Lost, Refusal, Reopen, attach, follow, serve};
-use ostler_engine::{LiveSessions, LocalHub, OpenError};
+use ostler_engine::{LiveSessions, LocalHub, OpenError, Options};
 use ostler_host::socket;
+use ostler_llm::Transport;
 use ostler_wire::{BoxFuture, Client, Hub, HubError, Language, Open, SessionInfo, Word};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -33,19 +33,15 @@ pub struct SessionHub {
 }
 
 impl SessionHub {
-    pub fn new(boot: &Arc<Boot>, answers: Answers, live: LiveSessions) -> anyhow::Result<Self> {
-        let options = Arc::new(boot.options(answers == Answers::Person)?);
-        Ok(Self {
+    /// `live`: where the sessions of this process are registered.
+    pub fn new(options: Options, transport: Arc<Transport>, live: LiveSessions) -> Self {
+        let options = Arc::new(options);
+        Self {
             language: options.language,
             is_saved: options.save,
-            hub: LocalHub::new(options, boot.transport()).joining(live),
-            sockets: boot.places.home.join(FOLDER),
-        })
-    }
-
-    /// The sessions that run in this process.
-    pub fn live(&self) -> &LiveSessions {
-        self.hub.live()
+            sockets: options.home.join(FOLDER),
+            hub: LocalHub::new(options, transport).joining(live),
+        }
     }
 
     /// Opens a session for this process alone; one that runs elsewhere is refused.
@@ -157,13 +153,6 @@ impl SessionHub {
         }
         Err(self.silent(&session))
     }
-}
-
-/// Who answers what a session asks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answers {
-    Person,
-    Nobody,
 }
 
 fn socket_name(id: &str) -> String {

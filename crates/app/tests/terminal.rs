@@ -1055,3 +1055,25 @@ fn what_a_sub_agent_asks_stays_until_it_is_answered() {
     term.keys("/resume\r");
     term.wait_for("there is no other session of this project");
 }
+
+/// As in plain lines: a new session has the configuration as it is now.
+#[test]
+fn a_new_session_reads_the_configuration_anew() {
+    let scene = scene([Step::answer().text("One.")]);
+    let mut term = start(&scene, 80, 24);
+    turn(&mut term, "first", "One.");
+    let path = scene.space.home().join("config.toml");
+    let config = scene.space.read(&path);
+    let other = config.replace("\"mock/mock-model\"", "\"mock/other-model\"");
+    assert_ne!(config, other);
+    scene.space.write(&path, &other);
+    term.keys("/new\r");
+    term.wait_for("other-model");
+    // One that cannot be read leaves the session as it is.
+    scene.space.write(&path, "default_model = [");
+    term.keys("/new\r");
+    term.wait_for("could not be opened");
+    scene.space.write(&path, &other);
+    scene.server.push(Step::answer().text("Two."));
+    turn(&mut term, "second", "Two.");
+}

@@ -4,8 +4,6 @@
 use super::{Busy, Talk};
 use crate::color::Ink;
 use crate::exec;
-use crate::live::{Answers, SessionHub};
-use crate::speech::told;
 use ostler_wire::{
     Body, Client, ClientId, Clients, Delta, Entry, Event, Hub as _, Open, Role, Word,
 };
@@ -115,37 +113,29 @@ impl Talk {
     /// Leaves one session for another, with the configuration as it is now; the old one stays when the new one cannot be
     /// opened.
     pub(super) async fn swap(&mut self, which: Open) -> anyhow::Result<()> {
-        match self.reopen(which).await {
+        match self.hub.open(which).await {
             Ok(new) => {
+                self.boot = self.hub.boot();
                 let exchange = Exchange::new(&new);
                 let old = std::mem::replace(&mut self.client, new);
                 let was = std::mem::replace(&mut self.exchange, exchange);
                 self.part_from(old, &was).await;
                 exec::announce(&self.boot, &self.client, &mut self.printer)?;
                 self.busy = Busy::Idle;
+                // What the old session asked and runs is not this one's.
+                self.asks.clear();
+                self.shown.close_question();
+                self.background.tasks.clear();
+                self.background.jobs.clear();
                 self.show_past().await?;
                 self.greet()?;
             }
             Err(error) => {
-                self.printer.note(Ink::Red, &told(&error))?;
+                self.printer.note(Ink::Red, &error.to_string())?;
                 self.printer.flush()?;
             }
         }
         Ok(())
-    }
-
-    async fn reopen(&mut self, which: Open) -> anyhow::Result<Client> {
-        let boot = Arc::new(self.boot.anew()?);
-        let told = &self.boot.loaded.notices;
-        let notices = boot.loaded.notices.iter();
-        for notice in notices.filter(|notice| !told.contains(notice)) {
-            self.printer.note(Ink::Yellow, &notice.to_string())?;
-        }
-        exec::warn_of_prompt(&boot, &which);
-        let hub = SessionHub::new(&boot, Answers::Person, self.hub.live().clone())?;
-        let client = hub.open(which).await?;
-        (self.boot, self.hub) = (boot, hub);
-        Ok(client)
     }
 
     /// Leaves a session for another one. Where others show it, it goes on without this terminal.

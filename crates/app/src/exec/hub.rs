@@ -1,0 +1,102 @@
+//! Opens the sessions of a conversation, on the terminal UI and in plain lines: the first with the configuration of the
+//! start, each later one with the configuration as it is then.
+
+use crate::boot::Boot;
+use crate::live::SessionHub;
+use crate::speech::{spoken, told};
+use ostler_engine::LiveSessions;
+use ostler_wire::{Client, Hub, HubError, Open, SessionInfo, Word};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+pub struct ConversationHub {
+    current: Mutex<Current>,
+    /// The sessions of all hubs of this process.
+    live: LiveSessions,
+}
+
+#[derive(Clone)]
+struct Current {
+    boot: Arc<Boot>,
+    hub: SessionHub,
+    /// A session was opened with it.
+    is_used: bool,
+    /// What is odd about the configuration and was not before.
+    notices: Vec<String>,
+}
+
+impl ConversationHub {
+    pub fn new(boot: Arc<Boot>) -> anyhow::Result<Self> {
+        let live = LiveSessions::default();
+        Ok(Self {
+            current: Mutex::new(Current {
+                hub: hub_of(&boot, &live)?,
+                boot,
+                is_used: false,
+                notices: Vec::new(),
+            }),
+            live,
+        })
+    }
+
+    /// The configuration of the session that was opened last.
+    pub fn boot(&self) -> Arc<Boot> {
+        self.lock().boot.clone()
+    }
+
+    /// Ends all sessions of this process. Clients in other processes take them over.
+    pub async fn close(&self) {
+        let hub = self.lock().hub.clone();
+        hub.close().await;
+    }
+
+    /// What the next session is opened with.
+    fn next(&self) -> anyhow::Result<Current> {
+        let old = self.lock().clone();
+        if !old.is_used {
+            return Ok(old);
+        }
+        let boot = Arc::new(old.boot.anew()?);
+        let known = &old.boot.loaded.notices;
+        let new = boot.loaded.notices.iter();
+        let new = new.filter(|notice| !known.contains(notice));
+        Ok(Current {
+            notices: new.map(ToString::to_string).collect(),
+            hub: hub_of(&boot, &self.live)?,
+            boot,
+            is_used: true,
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Current> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn hub_of(boot: &Arc<Boot>, live: &LiveSessions) -> anyhow::Result<SessionHub> {
+    let options = boot.options(true)?;
+    Ok(SessionHub::new(options, boot.transport(), live.clone()))
+}
+
+impl Hub for ConversationHub {
+    async fn open(&self, which: Open) -> Result<Client, HubError> {
+        let mut next = self.next().map_err(|error| HubError(told(&error)))?;
+        let keeps_prompt = next.boot.global.system_prompt.is_some() && which != Open::New;
+        let mut client = next.hub.open(which).await?;
+        let mut notes = std::mem::take(&mut next.notices);
+        notes.extend(keeps_prompt.then(|| spoken(Word::ExecSystemKept).to_owned()));
+        notes.append(&mut client.notes);
+        client.notes = notes;
+        next.is_used = true;
+        *self.lock() = next;
+        Ok(client)
+    }
+
+    async fn attach(&self, id: &str, after: Option<u64>) -> Result<Client, HubError> {
+        let hub = self.lock().hub.clone();
+        hub.attach(id, after).await
+    }
+
+    fn list(&self) -> Result<Vec<SessionInfo>, HubError> {
+        self.lock().hub.list()
+    }
+}
