@@ -71,7 +71,7 @@ async fn measure() -> anyhow::Result<()> {
         argv: vec![this.into(), SERVE.into()],
         cwd: folder.path().to_owned(),
         env: Vec::new(),
-        sandbox: false,
+        confinement: Default::default(),
     };
     let server = Server::new("bench", Endpoint::Program(program));
     let around = Surroundings {

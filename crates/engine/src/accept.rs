@@ -117,10 +117,7 @@ pub fn accept(
             stop: Some(stop),
         },
         calls,
-        doubt: match found {
-            Found::Doubt(doubt) => Some(doubt),
-            Found::Nothing | Found::Calls => None,
-        },
+        doubt: found.doubt(),
     }
 }
 
@@ -139,6 +136,15 @@ enum Found {
     Nothing,
     Calls,
     Doubt(Doubt),
+}
+
+impl Found {
+    fn doubt(self) -> Option<Doubt> {
+        match self {
+            Self::Doubt(doubt) => Some(doubt),
+            Self::Nothing | Self::Calls => None,
+        }
+    }
 }
 
 /// How far the calls of an answer can be trusted to be complete.

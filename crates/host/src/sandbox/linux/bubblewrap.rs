@@ -82,24 +82,26 @@ fn works(program: &Path) -> Result<(), Why> {
     result
 }
 
+/// What holds for the process itself: namespaces and capabilities.
+fn process_arguments(policy: &Policy, root: bool) -> Vec<OsString> {
+    let mut words = vec!["--die-with-parent", "--unshare-pid", "--unshare-ipc"];
+    if policy.network != Network::On {
+        words.push("--unshare-net");
+    }
+    words.extend(["--cap-drop", "ALL"]);
+    for capability in KEPT_BY_ROOT.iter().filter(|_| root) {
+        words.extend(["--cap-add", capability]);
+    }
+    words.into_iter().map(OsString::from).collect()
+}
+
 /// Everything before the command. Later mounts lie on top of earlier ones.
 fn arguments(policy: &Policy, places: &Places, root: bool) -> Vec<OsString> {
-    let mut arguments = Vec::new();
+    let mut arguments = process_arguments(policy, root);
     let mut add = |words: &[&str], path: Option<&Path>| {
         arguments.extend(words.iter().map(OsString::from));
         arguments.extend(path.map(|path| path.as_os_str().to_owned()));
     };
-    add(
-        &["--die-with-parent", "--unshare-pid", "--unshare-ipc"],
-        None,
-    );
-    if policy.network != Network::On {
-        add(&["--unshare-net"], None);
-    }
-    add(&["--cap-drop", "ALL"], None);
-    for capability in KEPT_BY_ROOT.iter().filter(|_| root) {
-        add(&["--cap-add", capability], None);
-    }
     let top = Path::new("/");
     match places.writable.iter().any(|path| path == top) {
         true => add(&["--bind", "/", "/"], None),
