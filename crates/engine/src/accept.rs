@@ -89,10 +89,8 @@ pub fn accept(
                 }
                 let id = unique(id, used);
                 // Endpoints that never give a reason call tools without arguments, too.
-                let ended = match arguments.trim().is_empty() && is_over(stop) {
-                    true => Ended::Whole,
-                    false => ended,
-                };
+                let is_bare = arguments.trim().is_empty() && is_over(stop);
+                let ended = if is_bare { Ended::Whole } else { ended };
                 let mut call = read_call(id.clone(), name, &arguments, ended, tools);
                 if found == Found::Calls {
                     note_as_written(&mut call);

@@ -157,20 +157,24 @@ fn arguments(policy: &Policy, places: &Places, root: bool) -> Vec<OsString> {
     for path in places.hidden_sockets() {
         add(&["--ro-bind", "/dev/null"], Some(path));
     }
-    for closed in places.closed.iter().filter(|c| seen(&&c.folder)) {
-        add(&["--remount-ro"], Some(&closed.folder));
-    }
-    let ends_read_only = |cover: &&Cover| match cover.by {
-        By::Empty
-        | By::Folder {
-            writable: false, ..
-        } => true,
-        By::Fresh | By::Folder { writable: true, .. } => false,
-    };
-    for cover in places.covers.iter().filter(ends_read_only) {
-        add(&["--remount-ro"], Some(&cover.folder));
+    for folder in read_only_at_last(places) {
+        add(&["--remount-ro"], Some(folder));
     }
     arguments
+}
+
+/// Folders that nothing is written to once all that lies in them is mounted.
+fn read_only_at_last(places: &Places) -> Vec<&PathBuf> {
+    let seen = |path: &&PathBuf| !places.covers.iter().any(|cover| cover.hides(path));
+    let ends_read_only = |cover: &&Cover| match cover.by {
+        By::Empty => true,
+        By::Folder { writable, .. } => !writable,
+        By::Fresh => false,
+    };
+    let closed = places.closed.iter().map(|closed| &closed.folder);
+    let covers = places.covers.iter().filter(ends_read_only);
+    let covers = covers.map(|cover| &cover.folder);
+    closed.filter(seen).chain(covers).collect()
 }
 
 /// A folder that is replaced, and what is seen of it.
