@@ -3,6 +3,7 @@
 
 use crate::line::typed::{Said, Typed, Want};
 use crate::print::{printable, printable_block};
+use ostler_host::keyboard::KeyByKey;
 use ostler_wire::{Ask, AskKind, Choice, Language, Op, Word};
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
@@ -58,10 +59,16 @@ pub async fn on_terminal(ask: &Ask, language: Language, lines: &mut Typed) -> io
 
 async fn put(asked: &Question, lines: &mut Typed) -> io::Result<Said> {
     lines.set_aside();
+    // A line that was begun before is seen to be one only if it comes key by key.
+    let keys = KeyByKey::start(io::stdin());
     let mut err = io::stderr();
     write!(err, "{}", asked.text)?;
     err.flush()?;
     tokio::time::sleep(GUARD).await;
+    while let Some(at) = lines.pauses_at(Instant::now()) {
+        tokio::time::sleep_until(at.into()).await;
+    }
+    drop(keys);
     // What was typed meanwhile, or before anybody read it, is no answer.
     lines.set_aside();
     lines.open(Instant::now());

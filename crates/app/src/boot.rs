@@ -1,6 +1,6 @@
 //! From flags, environment and files to what the engine needs. The one place where the process is looked at.
 
-mod env;
+pub mod env;
 pub mod plugins;
 mod shell;
 mod target;
@@ -122,7 +122,7 @@ impl Boot {
             servers,
             hooks,
             machine: Arc::new(Local::new()),
-            redactor: Redactor::default(),
+            redactor: crate::cmd::redactor().clone(),
         };
         let wide = crate::sandbox::wide_root_notice(&boot).map(Notice::plain);
         boot.loaded.notices.extend(wide);
@@ -269,7 +269,8 @@ impl Boot {
         ) {
             (Some(text), _, _) | (None, None, Some(text)) => lines.push(text.trim().to_owned()),
             (None, Some(file), _) => {
-                let text = std::fs::read_to_string(file)
+                let text = crate::folders::prompt_file(self, Path::new(file))
+                    .map_err(anyhow::Error::msg)
                     .with_context(|| filled(Word::BootPromptFile, &[&file]))?;
                 lines.push(text.trim().to_owned());
             }

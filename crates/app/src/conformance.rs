@@ -7,8 +7,9 @@ use crate::config::oauth::TokenStore as TokenStoreKind;
 use anyhow::{Context as _, anyhow};
 use futures_util::future::BoxFuture;
 use ostler_engine::mcp::{
-    Address, Asker, CallError, Caller, End, Endpoint, Form, Link, Lists, McpSettings, Registration,
-    Reply, Said, Server, Surroundings, TokenStore as _, ToolInfo, Visit, Wanted, log_in,
+    Address, Asker, CallError, Caller, Confinement, End, Endpoint, Form, Link, Lists, McpSettings,
+    Registration, Reply, Said, Server, Surroundings, TokenStore as _, ToolInfo, Visit, Wanted,
+    log_in,
 };
 use serde_json::{Map, Value, json};
 use std::io::Write as _;
@@ -83,6 +84,7 @@ async fn run(url: String) -> anyhow::Result<()> {
         url,
         headers: Vec::new(),
         headers_helper: None,
+        confinement: Confinement::Free,
     };
     let tokens = Arc::new(ServerTokens::new(
         home.path(),

@@ -1,13 +1,17 @@
 //! What lies where for the file tools of a session: which folders belong to the work, which do not, and which nobody reads.
 
 use crate::boot::Boot;
+use crate::config::tree::Layer;
 use crate::config::{crew, keys};
 use crate::sandbox;
 use ostler_engine::policy::{Folders, Posture, Reading};
-use ostler_engine::sources::Owner;
+use ostler_engine::sources::{Owner, Reader};
 use ostler_engine::tool::Scope;
 use ostler_host::Border;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+/// Bytes of a system prompt.
+const MAX_PROMPT_FILE: u64 = 1 << 20;
 
 pub fn folders(boot: &Boot) -> anyhow::Result<Folders> {
     let places = &boot.places;
@@ -19,6 +23,7 @@ pub fn folders(boot: &Boot) -> anyhow::Result<Folders> {
     forbidden.extend(keys::held_in(&boot.loaded, places.user_config()));
     Ok(Folders {
         inside: real(inside),
+        public: real(sandbox::toolchains(boot)),
         outside: real(vec![places.home.clone()]),
         forbidden: real(forbidden),
         protected: real(vec![places.home.clone()]),
@@ -37,6 +42,28 @@ pub fn border(boot: &Boot) -> Border {
     };
     let border = boot.policy().map(|policy| policy.border(&scope, reading));
     border.unwrap_or_default()
+}
+
+/// Reads what the project brings for the model, by the rules for reading.
+pub fn reader(boot: &Boot) -> Reader {
+    let scope = Scope::new(boot.places.root.clone(), boot.places.user_home.clone());
+    let border = boot
+        .policy()
+        .map(|policy| policy.instructions_border(&scope));
+    Reader::new(border.unwrap_or_default(), crate::speech::language())
+}
+
+/// The text of a prompt file. One that an untrusted project names lies in the project, and rules for reading bind it.
+pub fn prompt_file(boot: &Boot, file: &Path) -> Result<String, String> {
+    let layer = boot.loaded.layer_of(&["agent", "system_prompt_file"]);
+    if layer != Some(Layer::Project) {
+        return Reader::unbound(crate::speech::language()).read_text(file, MAX_PROMPT_FILE);
+    }
+    let reader = reader(boot);
+    match boot.loaded.workspace.is_trusted() {
+        true => reader.read_text(file, MAX_PROMPT_FILE),
+        false => reader.read_inside(file, &boot.places.root, MAX_PROMPT_FILE),
+    }
 }
 
 /// Folders of the person's own skills, whose texts name files beside them. Those of a project lie in the project.

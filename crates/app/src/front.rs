@@ -18,7 +18,6 @@ use ostler_tui::theme::Look;
 use ostler_wire::{Hub, Language, Open, Word};
 use std::cell::Cell;
 use std::io::{self, IsTerminal, Write};
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Whether the terminal UI can and may be used; plain lines otherwise.
@@ -178,11 +177,20 @@ fn look(boot: &Boot) -> anyhow::Result<Look> {
 /// given earlier does not speak of these files.
 pub fn command_folders(boot: &Boot) -> Vec<Shelf> {
     let ours = boot.global.trust_workspace;
-    let shelf = |path: PathBuf, trusted| Shelf { path, trusted };
+    let root = &boot.places.root;
+    let of_project = |folder: &str| Shelf {
+        path: root.join(folder),
+        project: Some(root.clone()),
+        trusted: ours,
+    };
     vec![
-        shelf(boot.places.root.join(".ostler/commands"), ours),
-        shelf(boot.places.root.join(".claude/commands"), ours),
-        shelf(boot.places.home.join("commands"), true),
+        of_project(".ostler/commands"),
+        of_project(".claude/commands"),
+        Shelf {
+            path: boot.places.home.join("commands"),
+            project: None,
+            trusted: true,
+        },
     ]
 }
 

@@ -47,7 +47,7 @@ impl Lenient {
             places,
             loaded,
             machine: Arc::new(ostler_host::Local::new()),
-            redactor: Default::default(),
+            redactor: crate::cmd::redactor().clone(),
         };
         Ok(Self {
             boot: Arc::new(boot),

@@ -12,6 +12,7 @@ use crate::exec::{self, OK, TERMINATED};
 use crate::print::{Format, Printer};
 use crate::speech::spoken;
 use anyhow::Context as _;
+use ostler_host::keyboard::KeyByKey;
 use ostler_host::signals::{Signals, Stop};
 use ostler_wire::{
     Ask, Body, Caller, Choice, Client, Deed, Delivery, Delta, Event, Hub as _, Language, Op,
@@ -130,6 +131,8 @@ struct Shown {
     ask: Option<Arc<Ask>>,
     /// A choice that is to be confirmed.
     confirming: Option<Choice>,
+    /// Until the question can be answered keys come one by one.
+    keys: Option<KeyByKey>,
     /// When the line to answer on is printed, and how it begins.
     invitation: Option<(Instant, String)>,
     /// Times that the person pressed Ctrl-C in this turn.

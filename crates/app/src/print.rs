@@ -124,7 +124,8 @@ impl<O: Write, E: Write> Printer<O, E> {
     /// A line on stderr, between the streams.
     pub fn note(&mut self, ink: Ink, text: &str) -> io::Result<()> {
         self.end_line()?;
-        let text = self.paint.with(ink, &printable(text));
+        let text = crate::cmd::redactor().text(printable(text));
+        let text = self.paint.with(ink, &text);
         writeln!(self.err, "{text}")
     }
 

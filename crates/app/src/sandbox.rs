@@ -244,6 +244,21 @@ fn check_conflicts(writable: &[PathBuf], forbid_read: &[PathBuf]) -> anyhow::Res
     Ok(())
 }
 
+/// What of the person's home readers see, and file tools read unasked: toolchains and named settings.
+pub fn toolchains(boot: &Boot) -> Vec<PathBuf> {
+    if mode(boot) == SandboxMode::Off {
+        return Vec::new();
+    }
+    let mut roots = granted(boot);
+    roots.push(boot.places.root.clone());
+    let ground = Ground {
+        env: &boot.env,
+        home: boot.places.user_home.as_deref(),
+        roots: &roots,
+    };
+    ground.reader().shown
+}
+
 /// What readers see, and of our own home what models are told to read.
 fn reader(boot: &Boot, ground: &Ground<'_>) -> Reader {
     let mut reader = ground.reader();

@@ -2,14 +2,20 @@
 
 use crate::auth::{ServerTokens, known_secrets};
 use crate::boot::Boot;
+use crate::boot::env::is_secret;
+use crate::config::diagnose;
 use crate::config::keys::Dotenv;
 use crate::config::paths::absolute;
 use crate::config::plugins::{
     Configured, PluginConfig, PluginKind, PluginProvides, PluginSampling, Scope,
 };
+use crate::config::trust::State;
+use crate::config::variables::{self, Part};
 use crate::speech::{filled, spoken};
 use crate::trusted_tools::TrustedTools;
-use ostler_engine::mcp::{Address, Endpoint, McpSettings, Program, Registration, Sampling, Server};
+use ostler_engine::mcp::{
+    Address, Confinement, Endpoint, McpSettings, Program, Registration, Sampling, Server,
+};
 use ostler_wire::Word;
 use std::path::Path;
 use std::sync::Arc;
@@ -26,6 +32,7 @@ pub fn settings(boot: &Boot) -> McpSettings {
         ca_files: boot.ca_files(),
         tokens: Some(Arc::new(tokens(boot))),
         trust: Some(Arc::new(TrustedTools::new(boot))),
+        redactor: boot.redactor.clone(),
     }
 }
 
@@ -136,6 +143,7 @@ fn endpoint(one: &Configured, names: &mut Names<'_>, root: &Path) -> Result<Endp
             let mut env = Vec::new();
             for (name, value) in &plugin.env {
                 let value = names.expand(value, (one.scope, Field::Value))?;
+                names.hide(name, &value);
                 env.push((name.into(), value.into()));
             }
             let cwd = match &cwd {
@@ -146,7 +154,7 @@ fn endpoint(one: &Configured, names: &mut Names<'_>, root: &Path) -> Result<Endp
                 argv,
                 cwd,
                 env,
-                sandbox: plugin.sandbox,
+                confinement: confinement(one),
             }))
         }
         PluginKind::Http => {
@@ -155,13 +163,32 @@ fn endpoint(one: &Configured, names: &mut Names<'_>, root: &Path) -> Result<Endp
             let mut headers = Vec::new();
             for (name, value) in &plugin.headers {
                 let value = names.expand(value, (one.scope, Field::Value))?;
+                names.hide(name, &value);
                 headers.push((name.clone(), value));
             }
             Ok(Endpoint::Address(Address {
                 url,
                 headers,
                 headers_helper: plugin.headers_helper.clone(),
+                confinement: confinement(one),
             }))
+        }
+    }
+}
+
+/// What a repository names runs in the sandbox, whatever it says itself. A command for headers of the person's reads their
+/// credentials and runs in none.
+fn confinement(one: &Configured) -> Confinement {
+    let is_address = one.plugin.command.is_none();
+    match one.scope {
+        Scope::User | Scope::UserJson | Scope::LocalJson if !one.plugin.sandbox || is_address => {
+            Confinement::Free
+        }
+        Scope::Project | Scope::ProjectJson if !one.plugin.sandbox || is_address => {
+            Confinement::Project
+        }
+        Scope::User | Scope::Project | Scope::UserJson | Scope::ProjectJson | Scope::LocalJson => {
+            Confinement::Wanted
         }
     }
 }
@@ -201,6 +228,13 @@ impl<'a> Names<'a> {
             return Err(filled(Word::ServerWantsKey, &[&name]));
         }
         if let Some(value) = self.boot.env.get(name).filter(|v| !v.is_empty()) {
+            let is_secret = looks_secret(name, value);
+            if is_secret {
+                self.boot.redactor.learn([value.as_str()]);
+            }
+            if is_secret && scope.is_of_project() && !self.was_shown(name) {
+                return Err(filled(Word::ServerWantsSecret, &[&name]));
+            }
             return Ok(Some(value.clone()));
         }
         let is_filled = scope.is_of_project() && field == Field::Value;
@@ -211,27 +245,56 @@ impl<'a> Names<'a> {
         let project = self
             .project
             .get_or_insert_with(|| Dotenv::load(&file, |_| None));
-        Ok(project.get(name).map(str::to_owned))
+        let value = project.get(name).map(str::to_owned);
+        if let Some(value) = value.as_ref().filter(|value| looks_secret(name, value)) {
+            self.boot.redactor.learn([value.as_str()]);
+        }
+        Ok(value)
+    }
+
+    /// Whether the person looked at what a project does with this variable, or passes it on themselves.
+    fn was_shown(&self, name: &str) -> bool {
+        let loaded = &self.boot.loaded;
+        let by_person = || loaded.passed_variables().by_person.contains(name);
+        match loaded.workspace.state {
+            State::Trusted => true,
+            State::NotNeeded
+            | State::ThisRun
+            | State::Untrusted
+            | State::Changed
+            | State::Refused => by_person(),
+        }
     }
 
     fn expand(&mut self, text: &str, place: (Scope, Field)) -> Result<String, String> {
         let mut out = String::new();
-        let mut rest = text;
-        while let Some((before, after)) = rest.split_once("${") {
-            out.push_str(before);
-            let Some((inner, after)) = after.split_once('}') else {
-                return Err(filled(Word::NoBraceIn, &[&text]));
-            };
-            let (name, default) = match inner.split_once(":-") {
-                Some((name, default)) => (name, Some(default)),
-                None => (inner, None),
-            };
-            let value = self.get(name, place)?;
-            let value = value.or(default.map(str::to_owned));
-            out.push_str(&value.ok_or_else(|| filled(Word::ServerUnset, &[&name, &name]))?);
-            rest = after;
+        for part in variables::parts(text) {
+            match part {
+                Part::Text(text) => out.push_str(text),
+                Part::Open(_) => return Err(filled(Word::NoBraceIn, &[&text])),
+                Part::Variable { name, default } => {
+                    let value = self.get(name, place)?;
+                    let value = value.or(default.map(str::to_owned));
+                    let unset = || filled(Word::ServerUnset, &[&name, &name]);
+                    out.push_str(&value.ok_or_else(unset)?);
+                }
+            }
         }
-        out.push_str(rest);
         Ok(out)
     }
+
+    /// What a header or variable of this name holds is shown nowhere.
+    fn hide(&self, name: &str, value: &str) {
+        if diagnose::is_secret(name) {
+            // `Bearer` and its like say nothing.
+            let token = value.rsplit(' ').next().unwrap_or_default();
+            self.boot.redactor.learn([value, token]);
+        }
+    }
+}
+
+/// Whether a variable looks like a secret, by its name or its value, such as an address with a password in it.
+fn looks_secret(name: &str, value: &str) -> bool {
+    let has_password = || url::Url::parse(value).is_ok_and(|url| url.password().is_some());
+    is_secret(name.as_ref(), value.as_ref()) || has_password()
 }

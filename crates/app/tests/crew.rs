@@ -334,6 +334,42 @@ fn the_line_of_a_call_names_role_session_and_branch() {
     }
 }
 
+/// What may not be read in the project may not be read in the copy that a sub-agent works in.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_is_forbidden_is_forbidden_in_a_worktree_too() {
+    let layers = &ostler_host::sandbox::probe().layers;
+    if !layers.contains(&ostler_host::sandbox::Layer::Namespaces) {
+        common::skipped("no namespaces here");
+        return;
+    }
+    let task = ("task", json!({"prompt": "look", "worktree": true}));
+    let server = delegating(task, |request| match request.tool_results().len() {
+        0 => Step::answer().call("bash", json!({"command": "sh look.sh; ls > made"})),
+        1 => Step::answer().call("read_file", json!({"path": "private/key"})),
+        _ => Step::answer().text("Done."),
+    });
+    let config = "\n[permissions]\nheadless = \"allow\"\ndeny = [\"Read(secrets/**)\"]\n[sandbox]\nforbid_read = [\"private\"]\n";
+    let scene = Scene::of(Kind::Chat, config, server);
+    scene.space.write("secrets/key", "hush-1");
+    scene.space.write("private/key", "hush-2");
+    scene
+        .space
+        .write("look.sh", "cat secrets/key private/key; cat look.sh");
+    scene.space.git_init();
+    scene.exec("go").ok();
+    let told: Vec<String> = scene
+        .server
+        .requests()
+        .iter()
+        .flat_map(|request| request.tool_results())
+        .map(|(_, text, _)| text)
+        .collect();
+    let all = told.join("\n");
+    assert!(all.contains("cat look.sh"), "{told:#?}");
+    assert!(!all.contains("hush"), "{told:#?}");
+}
+
 /// A role has one model, and whoever wants more is told where that is written.
 #[test]
 fn models_to_fall_back_on_are_refused() {
@@ -399,5 +435,29 @@ fn git_of_a_worktree_runs_no_program_of_a_nested_repository() {
             assert!(told[0].1.contains(part), "{config}: {told:?}");
         }
         assert!(!told[0].1.contains("A sub"), "{config}: {told:?}");
+    }
+}
+
+#[test]
+fn what_is_refused_to_a_sub_agent_reaches_the_person() {
+    for format in ["text", "stream-json"] {
+        let task = ("task", json!({"prompt": "look it up"}));
+        let server = delegating(task, |request| match request.tool_results().is_empty() {
+            true => Step::answer().call("fetch_url", json!({"url": "https://a.example/x"})),
+            false => Step::answer().text("I could not."),
+        });
+        let scene = Scene::of(Kind::Chat, "", server);
+        let run = scene.ostler(["exec", "--format", format, "-p", "go"]);
+        let out = run.output().ok();
+        let told = match format {
+            "text" => &out.stderr,
+            _ => &out.stdout,
+        };
+        let notice = told
+            .lines()
+            .find(|line| line.contains("Not run: fetch_url"));
+        let notice = notice.unwrap_or_else(|| panic!("{format}: {told}"));
+        assert!(notice.contains("t1"), "{notice}");
+        assert!(notice.contains("--allow 'Net(a.example)'"), "{notice}");
     }
 }

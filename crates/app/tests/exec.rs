@@ -383,10 +383,14 @@ fn what_the_sandbox_does_not_hold_is_refused_with_the_flag_that_allows_it() {
         (&["--allow", "history"], history(), None),
         (
             &[],
-            bash("rm -rf .git"),
-            Some("--allow 'Bash(rm -rf .git)'"),
+            bash("rm -rf .git/refs"),
+            Some("--allow 'Bash(rm -rf .git/refs)'"),
         ),
-        (&["--allow", "Bash(rm -rf .git)"], bash("rm -rf .git"), None),
+        (
+            &["--allow", "Bash(rm -rf .git/refs)"],
+            bash("rm -rf .git/refs"),
+            None,
+        ),
         (&["--no-sandbox"], bash("rm -rf .git"), None),
     ];
     for (args, step, flag) in cases {
@@ -443,4 +447,128 @@ fn the_home_is_the_persons_alone_whatever_the_umask() {
         }
     }
     assert!(seen > 8, "{seen} files");
+}
+
+/// The flags that the refusal on stderr names.
+fn named_flags(stderr: &str) -> Vec<String> {
+    let line = stderr.lines().find_map(|line| {
+        let (_, flags) = line.split_once("To allow it: ")?;
+        Some(flags.to_owned())
+    });
+    let line = line.unwrap_or_else(|| panic!("no flags in {stderr}"));
+    let rules = line.split("--allow '").skip(1);
+    rules
+        .flat_map(|rule| {
+            [
+                "--allow".to_owned(),
+                rule.trim().trim_end_matches('\'').to_owned(),
+            ]
+        })
+        .collect()
+}
+
+#[test]
+fn the_flags_of_a_refusal_let_the_very_call_run() {
+    use std::io::{Read, Write};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let mut bytes = [0; 1024];
+            let _ = stream.read(&mut bytes);
+            let answer = "HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 5\r\nconnection: close\r\n\r\nhello";
+            let _ = stream.write_all(answer.as_bytes());
+        }
+    });
+    // With the sandbox, what lies outside below /tmp would be the session's own folder.
+    let config = "[sandbox]\nbash = \"off\"\n";
+    for (tool, args, other) in [
+        (
+            "write_file",
+            json!({"path": "../made/one.txt", "content": "x"}),
+            json!({"path": "../made/two.txt", "content": "x"}),
+        ),
+        (
+            "move_file",
+            json!({"source_path": "a.txt", "destination_path": "../b.txt"}),
+            json!({"source_path": "a.txt", "destination_path": "../c.txt"}),
+        ),
+        (
+            "read_file",
+            json!({"path": "../secret.txt"}),
+            json!({"path": "../other.txt"}),
+        ),
+        (
+            "read_file",
+            json!({"path": "link"}),
+            json!({"path": "../other.txt"}),
+        ),
+        (
+            "write_file",
+            json!({"path": "ostler.toml", "content": ""}),
+            json!({"path": ".mcp.json", "content": "{}"}),
+        ),
+        (
+            "fetch_url",
+            json!({"url": format!("http://127.0.0.1:{port}/")}),
+            json!({"url": "http://127.0.0.1:9/"}),
+        ),
+    ] {
+        let call = |args: &serde_json::Value| Step::answer().call(tool, args.clone());
+        let done = || Step::answer().text("ok");
+        let steps = [
+            call(&args),
+            done(),
+            call(&args),
+            done(),
+            call(&other),
+            done(),
+        ];
+        let scene = Scene::with_config(Kind::Chat, config, steps);
+        for name in ["a.txt", "../secret.txt", "../other.txt"] {
+            scene.space.write(name, "text");
+        }
+        let link = scene.space.root().join("link");
+        std::os::unix::fs::symlink("../secret.txt", link).unwrap();
+        let run = |nth: usize, flags: &[String]| {
+            let run = scene.ostler(["exec", "-p", "go"]).args(flags);
+            let out = run.output().ok();
+            let result = scene.server.request(nth).tool_results().remove(0).1;
+            (result, out.stderr)
+        };
+        let (result, stderr) = run(1, &[]);
+        assert!(result.starts_with("Error (blocked): "), "{args}: {result}");
+        let flags = named_flags(&stderr);
+        let (result, _) = run(3, &flags);
+        assert!(!result.starts_with("Error "), "{args} {flags:?}: {result}");
+        let (result, _) = run(5, &flags);
+        assert!(
+            result.starts_with("Error (blocked): "),
+            "{other} {flags:?}: {result}"
+        );
+    }
+}
+
+#[test]
+fn a_refusal_without_a_narrow_flag_says_why() {
+    for (command, why) in [
+        ("rm -rf .git", "the sandbox keeps it from every command"),
+        ("rm -rf ./", "the sandbox keeps it from every command"),
+        ("cat /etc/*.conf", "no rule can name exactly this call"),
+    ] {
+        let call = Step::answer().call("bash", json!({"command": command}));
+        let scene = Scene::new(Kind::Chat, [call, Step::answer().text("ok")]);
+        let out = scene.exec("go").ok();
+        let line = out
+            .stderr
+            .lines()
+            .find(|line| line.starts_with("Not run: "));
+        // Where no layer works every command is refused, for another reason.
+        let line = line.unwrap_or_else(|| panic!("{command}: {}", out.stderr));
+        assert!(line.contains("No flag allows only this: "), "{line}");
+        assert!(
+            line.contains(why) || line.contains("no sandbox works"),
+            "{line}"
+        );
+    }
 }

@@ -431,3 +431,232 @@ fn an_env_file_of_a_project_does_not_choose_what_the_persons_servers_run() {
     scene.exec("go");
     assert!(!ran.exists());
 }
+
+/// A program that writes the variable it is given to a file.
+#[cfg(unix)]
+fn taking_server(variable: &str, out: &std::path::Path) -> serde_json::Value {
+    let command = format!("printf %s \"$T\" > '{}'; exit 3", out.display());
+    serde_json::json!({"command": "sh", "args": ["-c", command], "env": {"T": format!("${{{variable}}}")}})
+}
+
+/// What looks like a secret goes to a project's servers only once the person was shown that.
+#[cfg(unix)]
+#[test]
+fn servers_of_a_project_take_no_secret_that_nobody_was_shown() {
+    for (variable, value, own, trusted, given) in [
+        ("TOKEN_OF_MINE", "SECRET-OF-MINE", "", false, false),
+        ("HARMLESS", "ghp_SECRET-OF-MINE", "", false, false),
+        ("DATABASE", "postgres://me:SECRET@db/x", "", false, false),
+        ("HARMLESS", "plain value", "", false, true),
+        ("TOKEN_OF_MINE", "SECRET-OF-MINE", "", true, true),
+        (
+            "TOKEN_OF_MINE",
+            "SECRET-OF-MINE",
+            "[tools.shell]\nenv_pass = [\"TOKEN_OF_MINE\"]\n",
+            false,
+            true,
+        ),
+    ] {
+        let scene = Scene::with_config(Kind::Chat, own, [Step::answer().text("ok")]);
+        let space = &scene.space;
+        let out = space.user_home().join("taken");
+        let server = taking_server(variable, &out);
+        let servers = serde_json::json!({"mcpServers": {"taker": server}});
+        space.write(".mcp.json", servers.to_string());
+        let how: &[&str] = match trusted {
+            true => {
+                scene.ostler(["trust", "--yes"]).output().ok();
+                &["exec", "-p", "go"]
+            }
+            false => &["exec", "--trust-workspace", "-p", "go"],
+        };
+        let run = scene
+            .ostler([])
+            .args(how.iter().copied())
+            .env(variable, value);
+        let run = run.output();
+        let taken = std::fs::read_to_string(&out).unwrap_or_default();
+        assert_eq!(taken == value, given, "{variable} {own} {}", run.stderr);
+        let says = format!("it takes {variable}, which looks like a secret");
+        assert_eq!(run.stderr.contains(&says), !given, "{}", run.stderr);
+    }
+}
+
+/// What a project passes on to commands, hooks and servers holds once it was shown, and never for a provider's key.
+#[cfg(unix)]
+#[test]
+fn a_project_passes_no_variable_on_that_nobody_was_shown() {
+    for (variable, trusted, given) in [
+        ("TOKEN_OF_MINE", false, false),
+        ("TOKEN_OF_MINE", true, true),
+        ("OPENAI_API_KEY", true, false),
+    ] {
+        let scene = Scene::new(Kind::Chat, [Step::answer().text("ok")]);
+        let space = &scene.space;
+        let out = space.root().join("taken");
+        space.write(
+            "ostler.toml",
+            format!(
+                "[tools.shell]\nenv_pass = [\"{variable}\"]\n[[hooks]]\nevent = \"session_start\"\n\
+                 command = \"printenv {variable} > taken; true\"\n"
+            ),
+        );
+        let how: &[&str] = match trusted {
+            true => {
+                let shown = scene.ostler(["trust", "--yes"]).output().ok();
+                let says = format!("gives the variable {variable} to commands, hooks");
+                assert!(shown.stdout.contains(&says), "{}", shown.stdout);
+                &["exec", "-p", "go"]
+            }
+            false => &["exec", "--trust-workspace", "-p", "go"],
+        };
+        let run = scene
+            .ostler([])
+            .args(how.iter().copied())
+            .env(variable, "SECRET-OF-MINE");
+        let run = run.output();
+        assert!(out.exists(), "{}", run.stderr);
+        let taken = space.read("taken");
+        assert_eq!(taken.contains("SECRET"), given, "{variable} {}", run.stderr);
+    }
+}
+
+/// The view of trust names every variable and who gets it; what servers say about themselves holds no value.
+#[cfg(unix)]
+#[test]
+fn trust_shows_which_variables_are_taken_and_errors_show_no_value() {
+    let servers = serde_json::json!({"mcpServers": {
+        "a-command": {"command": "/nowhere/${TOKEN_OF_MINE}"},
+        "b-words": {"command": "sh", "args": ["-c", "echo $T >&2; exit 3"], "env": {"T": "${TOKEN_OF_MINE}"}},
+        "c-address": {
+            "url": "http://127.0.0.1:1/${TOKEN_OF_MINE}?key=${TOKEN_OF_MINE}",
+            "headers": {"Authorization": "Bearer ${TOKEN_OF_MINE}", "X-Token": "literal-OF-MINE"},
+        },
+        "d-folder": {"command": "true", "cwd": "/nowhere/${TOKEN_OF_MINE}"},
+    }});
+    let scene = Scene::new(Kind::Chat, [Step::answer().text("ok")]);
+    scene.space.write(".mcp.json", servers.to_string());
+    let ostler = |args: &[&str]| {
+        let run = scene.ostler([]).args(args.iter().copied());
+        run.env("TOKEN_OF_MINE", "SECRET-OF-MINE").output()
+    };
+    let shown = ostler(&["trust", "--yes"]).stdout;
+    for says in [
+        "takes the variable TOKEN_OF_MINE and gives it to `/nowhere/${TOKEN_OF_MINE}`",
+        "takes the variable TOKEN_OF_MINE and gives it to `sh -c echo $T >&2; exit 3`",
+        "takes the variable TOKEN_OF_MINE and gives it to \"http://127.0.0.1:1/",
+        "Authorization = \"********${TOKEN_OF_MINE}\"",
+        "X-Token = \"********\"",
+    ] {
+        assert!(shown.contains(says), "{says}: {shown}");
+    }
+    assert!(!shown.contains("OF-MINE"), "{shown}");
+    let run = ostler(&["exec", "-p", "go"]);
+    assert!(run.stderr.contains("MCP server"), "{}", run.stderr);
+    let tests = servers["mcpServers"].as_object().unwrap().keys();
+    let tests = tests.flat_map(|name| {
+        [
+            ostler(&["mcp", "test", name]),
+            ostler(&["mcp", "test", name, "--format", "json"]),
+        ]
+    });
+    for out in std::iter::once(run).chain(tests) {
+        for text in [&out.stdout, &out.stderr] {
+            assert!(!text.contains("SECRET-OF-MINE"), "{text}");
+        }
+    }
+    for file in common::files(scene.space.home()) {
+        let text = String::from_utf8_lossy(&std::fs::read(&file).unwrap()).into_owned();
+        assert!(!text.contains("SECRET-OF-MINE"), "{}", file.display());
+    }
+}
+
+/// Files of a project that are pipes, devices or endless keep nobody waiting and fill no memory.
+#[cfg(unix)]
+#[test]
+fn odd_files_of_a_project_keep_nobody_waiting() {
+    const FILES: [&str; 9] = [
+        "AGENTS.md",
+        ".mcp.json",
+        ".claude/settings.json",
+        ".ostler/skills/odd/SKILL.md",
+        ".ostler/agents/odd.md",
+        ".ostler/commands/odd.md",
+        ".env",
+        ".gitignore",
+        "sub/.ignore",
+    ];
+    let pipe = |path: &std::path::Path| {
+        let made = std::process::Command::new("mkfifo").arg(path).status();
+        assert!(made.unwrap().success());
+    };
+    let zero = |path: &std::path::Path| std::os::unix::fs::symlink("/dev/zero", path).unwrap();
+    let kinds: [&dyn Fn(&std::path::Path); 2] = [&pipe, &zero];
+    for put in kinds {
+        let look = |tool: &str, args| Step::answer().call(tool, args);
+        let scene = Scene::new(
+            Kind::Chat,
+            [
+                look("ls", serde_json::json!({"depth": 3})),
+                look("grep", serde_json::json!({"pattern": "needle"})),
+                look("glob", serde_json::json!({"pattern": "**/*.txt"})),
+                Step::answer().text("Well."),
+            ],
+        );
+        let space = &scene.space;
+        space.write("sub/seen.txt", "needle");
+        for file in FILES {
+            let path = space.root().join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            put(&path);
+        }
+        let out = scene
+            .ostler(["exec", "--trust-workspace", "-p", "go"])
+            .output();
+        assert_eq!(out.stdout, "Well.\n", "{}", out.stderr);
+        for n in [1, 2, 3] {
+            let told = &scene.server.request(n).tool_results()[n - 1].1;
+            assert!(told.contains("seen.txt"), "{told}");
+        }
+    }
+}
+
+/// A file that a deny rule names comes into the prompt by none of the ways that a project has.
+#[cfg(unix)]
+#[test]
+fn a_denied_file_does_not_come_in_by_a_projects_own_files() {
+    let deny = "[permissions]\ndeny = [\"Read(.env)\", \"Read(private/**)\"]\n";
+    let scene = Scene::with_config(Kind::Chat, deny, [Step::answer().text("Well.")]);
+    let space = &scene.space;
+    let secret = "---\nname: stolen\ndescription: SECRET-OF-MINE\n---\nSECRET-OF-MINE\n";
+    space.write("private/skill.md", secret);
+    for link in [
+        ".ostler/skills/stolen/SKILL.md",
+        ".ostler/agents/stolen.md",
+        "CLAUDE.md",
+    ] {
+        let path = space.root().join(link);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(space.root().join("private/skill.md"), path).unwrap();
+    }
+    std::fs::create_dir_all(space.root().join(".ostler")).unwrap();
+    std::os::unix::fs::symlink(
+        space.root().join("private"),
+        space.root().join(".ostler/commands"),
+    )
+    .unwrap();
+    let out = scene
+        .ostler(["exec", "--trust-workspace", "-p", "go"])
+        .output();
+    assert_eq!(out.stdout, "Well.\n", "{}", out.stderr);
+    let sent = scene.server.request(0).body.to_string();
+    assert!(!sent.contains("SECRET"), "{sent}");
+    assert!(out.stderr.contains("private/**"), "{}", out.stderr);
+    // The system prompt is no way in either.
+    space.write(".env", "SECRET-OF-MINE");
+    space.write("ostler.toml", "[agent]\nsystem_prompt_file = \".env\"\n");
+    let out = scene.ostler(["exec", "-p", "go"]).output();
+    assert_ne!(out.code, Some(0), "{}", out.stdout);
+    assert!(out.stderr.contains("Read(.env)"), "{}", out.stderr);
+    assert_eq!(scene.server.requests().len(), 1);
+}

@@ -693,6 +693,54 @@ fn on_a_terminal_only_a_line_typed_after_the_question_answers_it() {
 
 #[cfg(unix)]
 #[test]
+fn on_a_terminal_a_line_begun_before_the_question_does_not_answer_it() {
+    for args in [
+        &["--plain"][..],
+        &["exec", "--permission-mode", "ask", "-p", "go"],
+    ] {
+        for (before, after) in [("y", ""), ("appl", "y"), ("", "")] {
+            let (answers, waits) = std::sync::mpsc::channel::<()>();
+            let waits = Mutex::new(waits);
+            let server =
+                Server::answering(move |request| match request.tool_results().is_empty() {
+                    true => {
+                        waits.lock().unwrap().recv().unwrap();
+                        Step::answer().call("bash", json!({"command": "touch made"}))
+                    }
+                    false => Step::answer().text("Well."),
+                });
+            let scene = Scene::of(Kind::Chat, "[sandbox]\nbash = \"off\"\n", server);
+            let mut term = scene
+                .ostler([])
+                .args(args.iter().copied())
+                .on_terminal(100, 40);
+            if args == ["--plain"] {
+                term.wait_for(">");
+                term.keys("go\r");
+            }
+            scene.server.wait_for(1);
+            // Somebody is in the middle of a line when the question comes up.
+            term.keys(before);
+            answers.send(()).unwrap();
+            term.wait_for("$ touch made -- approve?");
+            if !before.is_empty() {
+                answer_line(&mut term, after);
+                term.wait_for(&format!("not taken as the answer: “{before}{after}”"));
+                term.wait_until("the question again", |screen| {
+                    screen.matches("-- approve?").count() == 2
+                });
+                assert!(!scene.space.exists("made"), "{}", term.screen());
+            }
+            // The terminal edits lines again.
+            answer_line(&mut term, "n\x7fy");
+            term.wait_for("Well.");
+            assert!(scene.space.exists("made"), "{}", term.screen());
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
 fn on_a_terminal_what_outlives_the_session_takes_a_second_line() {
     let call = || Step::answer().call("bash", json!({"command": "touch made"}));
     for (confirm, decision) in [("y", "always"), ("actually, no", "deny")] {

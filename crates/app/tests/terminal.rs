@@ -68,7 +68,7 @@ fn scrollback_is_the_transcript() {
     let mut term = start(&scene, 80, 14);
     turn(&mut term, "a poem", "Line 40 of");
     term.keys("make\r");
-    term.wait_for("wants your permission");
+    term.wait_for("Run this command?");
     answer(&mut term, "y");
     term.wait_for("It is made.");
     idle(&term);
@@ -91,7 +91,7 @@ fn scrollback_is_the_transcript() {
         assert_eq!(rows, 1, "{once}: {history}");
     }
     // Nothing of the live region is left above.
-    for never in ["esc stops", "wants your permission", "Ask, or /help", "○ "] {
+    for never in ["esc stops", "Run this command?", "Ask, or /help", "○ "] {
         assert!(!history.contains(never), "{never}: {history}");
     }
     assert!(history.trim_end().contains("ostler resume "), "{history}");
@@ -615,7 +615,7 @@ fn permission_is_given_as_it_was_shown() {
         );
         let mut term = start(&scene, 100, 24);
         term.keys("go\r");
-        let screen = term.wait_for("wants your permission");
+        let screen = term.wait_for("Run this command?");
         assert!(screen.contains("touch made"), "{screen}");
         let rule = "Bash(touch made)";
         assert!(
@@ -655,7 +655,11 @@ fn a_question_is_answered_by_choice_and_in_own_words() {
             json!({"question": "Which colour?", "choices": ["red", "blue"]}),
         )
     };
-    for (keys, told) in [("2", "blue"), ("\x1b[B\r", "blue"), ("green\r", "green")] {
+    for (keys, told) in [
+        ("2", "blue"),
+        ("\x1b[B\x1b[B\r", "blue"),
+        ("green\r", "green"),
+    ] {
         let scene = scene([ask(), Step::answer().text("Well.")]);
         let mut term = start(&scene, 80, 24);
         term.keys("go\r");
@@ -918,12 +922,12 @@ fn the_surface_speaks_chinese() {
     term.wait_for("输入问题");
     term.wait_for("需要批准");
     term.keys("开始\r");
-    let screen = term.wait_for("请求许可");
+    let screen = term.wait_for("运行此命令？");
     for shown in ["允许一次", "本次会话内允许", "始终允许", "拒绝并说明原因"]
     {
         assert!(screen.contains(shown), "{shown}: {screen}");
     }
-    term.wait_for("回车选择");
+    term.wait_for("按键或");
     term.keys("n\r");
     term.wait_for("好。");
     term.wait_for("已拒绝");
@@ -938,7 +942,7 @@ fn the_title_and_the_notification_tell_that_it_waits() {
     let mut term = start(&scene, 80, 24);
     // The window loses the focus.
     term.keys("go\r\x1b[O");
-    term.wait_for("wants your permission");
+    term.wait_for("Run this command?");
     let has = |needle: &str| String::from_utf8_lossy(&term.bytes()).contains(needle);
     wait_for("the notification", || {
         (has("\x1b]9;ostler: ") && has("\x1b]2;? ostler")).then_some(())
@@ -1035,10 +1039,10 @@ fn what_a_sub_agent_asks_stays_until_it_is_answered() {
     let scene = Scene::of(Kind::Chat, config, server);
     let mut term = start(&scene, 80, 24);
     term.keys("go\r");
-    term.wait_for("task wants your permission");
+    term.wait_for("Start this sub-agent?");
     term.wait_for("builder: make it");
     answer(&mut term, "y");
-    term.wait_for("t1 builder (bash) wants your permission");
+    term.wait_for("t1 builder asks: Run this command?");
     term.wait_for("t1 builder · asks you");
     // It works for the turn, which would be stopped with it.
     term.wait_for(" · esc stop the turn · ");

@@ -463,7 +463,7 @@ fn commands_end_in_every_way() {
             err("bash", json!({"command": "pwd", "cwd": "sub/f"}), "path_error", "not a folder"),
             err("bash", json!({"command": " "}), "invalid_input", "The command is empty."),
             err("bash", json!({"command": "echo \u{0}"}), "spawn_error", "NUL"),
-            err("bash", json!({"command": ["ls"]}), "invalid_input", "expected a string"),
+            err("bash", json!({"command": ["cd sub", "ls"]}), "invalid_input", "one line of a shell"),
             err("bash", json!({"command": "ls", "wait": "soon"}), "invalid_input", "seconds or a duration such as"),
         ],
     );

@@ -3,11 +3,13 @@
 use crate::arguments::{Repair, fit_arguments};
 use crate::tools::{canonical_name, tool_search};
 use ostler_llm::repair::{self, Doubt, Ended, Written};
-use ostler_llm::{Answer, AnswerPart, ToolSpec};
-use ostler_wire::{Json, Message, Origin, Part, Replay, Role, Stop, ToolUse};
+use ostler_llm::{Answer, AnswerPart, Prefix, ToolSpec};
+use ostler_wire::{Entry, Json, Message, Origin, Part, Replay, Role, Stop, ToolUse};
 use serde_json::Value;
 use std::collections::HashSet;
+use std::sync::Arc;
 
+mod quotation;
 #[cfg(test)]
 mod tests;
 
@@ -28,17 +30,29 @@ const UNREADABLE: &str = "unreadable: ";
 /// What the log says of a call that stood in the text.
 const WRITTEN_NOTE: &str = "written as text";
 
+/// The session that an answer belongs to.
+pub struct Surroundings<'a> {
+    pub origin: &'a Origin,
+    /// Every tool that may be called.
+    pub tools: &'a [ToolSpec],
+    /// What the model was told at the start.
+    pub prefix: &'a Prefix,
+    /// Reads the entries before the answer. Only asked for where a call stands in the text.
+    pub past: &'a dyn Fn() -> Vec<Arc<Entry>>,
+}
+
 /// `used` holds every call id of the session, and learns the new ones.
 pub fn accept(
     mut answer: Answer,
     stop: Stop,
-    origin: &Origin,
-    tools: &[ToolSpec],
+    session: &Surroundings<'_>,
     used: &mut HashSet<String>,
 ) -> Accepted {
+    let (origin, tools) = (session.origin, session.tools);
     let whole = !matches!(stop, Stop::Cut | Stop::Interrupted);
+    let ended = ended(&answer, stop);
     let found = match whole {
-        true => find_written_calls(&mut answer, stop, tools),
+        true => find_written_calls(&mut answer, ended, session),
         false => Found::Nothing,
     };
     let keep = |replay: Option<Json>| {
@@ -74,11 +88,14 @@ pub fn accept(
                     continue;
                 }
                 let id = unique(id, used);
-                let mut call = read_call(id.clone(), name, &arguments, stop, tools);
-                if found == Found::Calls && refusal(&call).is_none() {
-                    let note = call.repair.get_or_insert_default();
-                    note.push_str(if note.is_empty() { "" } else { "; " });
-                    note.push_str(WRITTEN_NOTE);
+                // Endpoints that never give a reason call tools without arguments, too.
+                let ended = match arguments.trim().is_empty() && is_over(stop) {
+                    true => Ended::Whole,
+                    false => ended,
+                };
+                let mut call = read_call(id.clone(), name, &arguments, ended, tools);
+                if found == Found::Calls {
+                    note_as_written(&mut call);
                 }
                 calls.push(call);
                 parts.push(Part::Call {
@@ -107,6 +124,15 @@ pub fn accept(
     }
 }
 
+/// Says in the log that a call that can be read stood in the text.
+fn note_as_written(call: &mut ToolUse) {
+    if refusal(call).is_none() {
+        let note = call.repair.get_or_insert_default();
+        note.push_str(if note.is_empty() { "" } else { "; " });
+        note.push_str(WRITTEN_NOTE);
+    }
+}
+
 /// What the text of an answer holds.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Found {
@@ -116,18 +142,26 @@ enum Found {
 }
 
 /// How far the calls of an answer can be trusted to be complete.
-fn ended(stop: Stop) -> Ended {
+fn ended(answer: &Answer, stop: Stop) -> Ended {
+    // A filter breaks an answer off, as a limit does. An endpoint that gives no reason may have been cut off itself.
+    match is_over(stop) && answer.stop.is_some() {
+        true => Ended::Whole,
+        false => Ended::Cut,
+    }
+}
+
+/// Whether nothing says that more was to come.
+fn is_over(stop: Stop) -> bool {
     match stop {
-        // A filter breaks an answer off, as a limit does.
-        Stop::Length | Stop::Cut | Stop::Interrupted | Stop::Refusal => Ended::Cut,
-        Stop::End | Stop::Calls => Ended::Whole,
+        Stop::End | Stop::Calls => true,
+        Stop::Length | Stop::Cut | Stop::Interrupted | Stop::Refusal => false,
     }
 }
 
 /// Where a limit ended an answer right after the name of a call, its arguments are lost, not empty.
 fn refuse_lost_arguments(answer: &mut Answer, stop: Stop) {
-    if let (Ended::Cut, Some(AnswerPart::Call { arguments, .. })) =
-        (ended(stop), answer.parts.last_mut())
+    if let Some(AnswerPart::Call { arguments, .. }) = answer.parts.last_mut()
+        && !is_over(stop)
         && arguments.trim() == "{}"
     {
         arguments.clear();
@@ -135,7 +169,7 @@ fn refuse_lost_arguments(answer: &mut Answer, stop: Stop) {
 }
 
 /// Weaker models write calls as text. They count when nothing else was called.
-fn find_written_calls(answer: &mut Answer, stop: Stop, tools: &[ToolSpec]) -> Found {
+fn find_written_calls(answer: &mut Answer, ended: Ended, session: &Surroundings<'_>) -> Found {
     if answer
         .parts
         .iter()
@@ -143,7 +177,7 @@ fn find_written_calls(answer: &mut Answer, stop: Stop, tools: &[ToolSpec]) -> Fo
     {
         return Found::Nothing;
     }
-    let names: Vec<&str> = tools.iter().map(|t| t.name.as_str()).collect();
+    let names: Vec<&str> = session.tools.iter().map(|t| t.name.as_str()).collect();
     // Reasoning after the text says that the answer was not over with it; some vendors send a sealed piece at the end.
     let is_sealed =
         |part: &AnswerPart| matches!(part, AnswerPart::Reasoning { text, .. } if text.is_empty());
@@ -155,11 +189,19 @@ fn find_written_calls(answer: &mut Answer, stop: Stop, tools: &[ToolSpec]) -> Fo
         let name = repair::tool_name(name, &names);
         names.contains(&name) || canonical_name(name).is_some_and(|name| names.contains(&name))
     };
-    let (before, calls) = match repair::calls_in_text(text, ended(stop), is_tool) {
+    let (before, calls) = match repair::calls_in_text(text, ended, is_tool) {
         Written::Calls(before, calls) => (before, calls),
         Written::Unsure(doubt) => return Found::Doubt(doubt),
         Written::Nothing => return Found::Nothing,
     };
+    let past = (session.past)();
+    if quotation::delivers_calls(&past, session.origin, WRITTEN_NOTE) {
+        return Found::Doubt(Doubt::Structured);
+    }
+    let written = text.get(before.len()..).unwrap_or(text);
+    if quotation::is_quotation(&past, session.prefix, &calls, written) {
+        return Found::Doubt(Doubt::Quoted);
+    }
     *text = before;
     for (name, arguments) in calls {
         answer.parts.push(AnswerPart::Call {
@@ -175,11 +217,17 @@ fn find_written_calls(answer: &mut Answer, stop: Stop, tools: &[ToolSpec]) -> Fo
     Found::Calls
 }
 
-fn read_call(id: String, name: String, arguments: &str, stop: Stop, tools: &[ToolSpec]) -> ToolUse {
+fn read_call(
+    id: String,
+    name: String,
+    arguments: &str,
+    ended: Ended,
+    tools: &[ToolSpec],
+) -> ToolUse {
     let names: Vec<&str> = tools.iter().map(|t| t.name.as_str()).collect();
     let mut name = repair::tool_name(&name, &names).to_owned();
     let mut via = None;
-    let (input, repair) = match repair::arguments(arguments, ended(stop)) {
+    let (input, repair) = match repair::arguments(arguments, ended) {
         Ok(mut mended) => {
             let mut repairs = fit_names(&name, &mut mended.text);
             if let Some((tool, arguments)) = looked_up(&name, &mended.text) {
@@ -231,6 +279,30 @@ fn fit_names(name: &str, text: &mut String) -> Vec<Repair> {
             repairs
         }
         Some(_) | None => Vec::new(),
+    }
+}
+
+/// What the model reads when something like a call in its text was not run.
+pub fn doubt_note(doubt: Doubt) -> &'static str {
+    match doubt {
+        Doubt::Unmarked => {
+            "[Your answer is a tool call written as JSON text. It was not run: only a real call is. If you meant it, make the call itself, or write it as <tool_call>{\"name\": …, \"arguments\": {…}}</tool_call> with nothing after it. If it was an example, say so in words.]"
+        }
+        Doubt::Example => {
+            "[Your answer ends with a tool call as text, after other text that may speak of an example or quote it. It was not run. If you meant it, make the call itself, or send it again with nothing before it. If it was an example, say that you are done.]"
+        }
+        Doubt::Misplaced => {
+            "[Your answer has a tool call as text within a line or with text after it. It was not run. If you meant it, make the call itself, or send it again on a line of its own at the very end. If it was an example, say that you are done.]"
+        }
+        Doubt::Unreadable => {
+            "[Your answer ends with a tool call as text that is cut off, lacks its closing tag or cannot be read. It was not run. Make the call again, whole; if it is long, in smaller parts.]"
+        }
+        Doubt::Quoted => {
+            "[Your answer ends with a tool call as text that stands in a prompt, a file or a result that you have read. It was not run: text that was read does not call tools. If you mean it yourself, make a real call.]"
+        }
+        Doubt::Structured => {
+            "[Your answer ends with a tool call as text. It was not run: you have made real calls in this session, so only those count. If you meant it, make the call itself. If it was an example, say that you are done.]"
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //! model wrote: a parameter that the tool does not know is renamed, ignored or refused as a table says, else refused.
 //! Tools of MCP servers follow their own schemas.
 
+mod argv;
 mod shape;
 mod table;
 #[cfg(test)]
@@ -10,6 +11,7 @@ mod unlisted;
 
 pub use unlisted::check_unlisted;
 
+use argv::command_line;
 use shape::{Kind, Shape};
 
 use crate::tool::ToolError;
@@ -57,6 +59,7 @@ pub enum Repair {
     Ignored(String),
     Unwrapped(String),
     Word { from: String, to: String },
+    Line(String),
 }
 
 impl fmt::Display for Repair {
@@ -66,6 +69,7 @@ impl fmt::Display for Repair {
             Repair::Ignored(name) => write!(f, "{name} ignored"),
             Repair::Unwrapped(name) => write!(f, "arguments taken out of {name}"),
             Repair::Word { from, to } => write!(f, "value {from} taken as {to}"),
+            Repair::Line(name) => write!(f, "the list in {name} taken as a line"),
         }
     }
 }
@@ -128,7 +132,10 @@ fn fit<'a>(
     };
     let mut fitting = Fitting::default();
     let rows = Rows::of(tool);
-    if shape.fits(given) && !given.iter().any(|(n, v)| rows.find_own(n, v).is_some()) {
+    let needs_row = |name: &str, value: &Value| {
+        rows.find_own(name, value).is_some() || rows.is_line(name) && command_line(value).is_some()
+    };
+    if shape.fits(given) && !given.iter().any(|(name, value)| needs_row(name, value)) {
         return Ok((Cow::Borrowed(args), Vec::new()));
     }
     let given = fitting.unwrap(tool, shape, given.clone());
@@ -359,10 +366,21 @@ impl Fitting {
         fitted: &mut Map<String, Value>,
         place: &str,
     ) {
+        let rows = Rows::of(section);
         for (name, value) in fitted {
             let Some(field) = shape.find(name) else {
                 continue;
             };
+            if let Some(line) = command_line(value).filter(|_| rows.is_line(name)) {
+                match line {
+                    Ok(line) => {
+                        self.repairs.push(Repair::Line(name.clone()));
+                        *value = line.into();
+                    }
+                    Err(why) => self.problems.push(format!("`{place}{name}` {why}.")),
+                }
+                continue;
+            }
             match (&field.kind, value) {
                 (Kind::Words(words), value @ Value::String(_)) => {
                     let Some(word) = value.as_str().filter(|w| !words.iter().any(|o| o == w))
@@ -371,7 +389,7 @@ impl Fitting {
                     };
                     let same = words.iter().find(|ours| plain(ours) == plain(word));
                     let ours = same.map(String::as_str);
-                    if let Some(ours) = ours.or_else(|| Rows::of(section).find_word(name, word)) {
+                    if let Some(ours) = ours.or_else(|| rows.find_word(name, word)) {
                         self.repairs.push(Repair::Word {
                             from: word.to_owned(),
                             to: ours.to_owned(),

@@ -31,6 +31,8 @@ const REPORTS: usize = 64;
 const ORDERS: usize = 8;
 /// Saves of children in one turn that are written down.
 const MAX_SAVED: usize = 1_000;
+/// Refusals of children that are told at most, of one round of calls.
+const MAX_REFUSED: usize = 100;
 /// How long a child that was told to stop may take before it is dropped.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How long a child may take to put its things away.
@@ -127,6 +129,8 @@ struct Errands {
     mode: Mode,
     /// What those that work for a call saved of the tree.
     saved: Vec<Checkpoint>,
+    /// What was refused to them, with their names.
+    refused: Vec<String>,
 }
 
 struct Child {
@@ -164,6 +168,8 @@ pub enum What {
     Asks(Arc<Ask>),
     /// Ignored files that it was about to remove.
     Saved(Checkpoint),
+    /// A call of it was refused because nobody can be asked: what would allow it, for the person.
+    Refused(String),
     Ended(Ended),
 }
 
@@ -245,6 +251,7 @@ impl Children {
                 handed,
                 mode: Mode::Normal,
                 saved: Vec::new(),
+                refused: Vec::new(),
             },
             slots,
             ended: VecDeque::new(),
@@ -418,6 +425,18 @@ impl Children {
         if self.errands.saved.len() < MAX_SAVED {
             self.errands.saved.push(checkpoint);
         }
+    }
+
+    /// Keeps what was refused to a child, for the log of its parent.
+    pub fn refuse(&mut self, child: &str, text: &str) {
+        if self.errands.refused.len() < MAX_REFUSED {
+            let text = format!("{}: {text}", self.called(child, None));
+            self.errands.refused.push(text);
+        }
+    }
+
+    pub fn take_refused(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.errands.refused)
     }
 
     pub fn take_saved(&mut self) -> Vec<Checkpoint> {

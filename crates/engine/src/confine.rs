@@ -214,7 +214,7 @@ fn make(
         return Ok(Outcome::Free);
     };
     Ok(Outcome::Confined(Box::new(Confined {
-        guarded: (!terms.read_only).then(|| guard(&services, &plan)),
+        guarded: (!terms.read_only).then(|| guard(&services, plan.loose())),
         plan: Arc::new(plan),
         policy,
         layer,
@@ -227,14 +227,50 @@ fn make(
     })))
 }
 
-/// Remembers what the plan cannot hold. Without a session nobody looks afterwards.
-fn guard(services: &Services, plan: &Plan) -> Guarded {
+/// Remembers what no sandbox holds. Without a session nobody looks afterwards.
+fn guard(services: &Services, loose: &[PathBuf]) -> Guarded {
     services.commons.protection.begin(&Ground {
-        loose: plan.loose(),
+        loose,
         root: services.root.as_deref(),
         git_folders: &services.sandbox.git.elsewhere,
         artifacts: services.artifacts.as_ref(),
     })
+}
+
+/// A call that a program carries out which was started before, such as a server in the sandbox.
+pub struct WatchedCall {
+    guarded: Guarded,
+    call_id: String,
+}
+
+impl WatchedCall {
+    /// Remembers what that program's sandbox cannot hold. To be called right before the call.
+    pub async fn begin(services: Services) -> Option<Self> {
+        if services.sandbox.mode == SandboxMode::Off || sandbox::probe().layers.is_empty() {
+            return None;
+        }
+        let begin = move || {
+            // Mounts of a program are as old as itself: what came later is held by none. What holds our own log changes.
+            let artifacts = services.artifacts.as_ref().map(Artifacts::dir);
+            let is_ours = |path: &&PathBuf| artifacts.is_some_and(|dir| dir.starts_with(path));
+            let policy = &services.sandbox.policy;
+            let protect = policy.protect.iter().filter(|path| !is_ours(path));
+            let loose: Vec<PathBuf> = protect.chain(&policy.compared).cloned().collect();
+            Self {
+                guarded: guard(&services, &loose),
+                call_id: services.call_id,
+            }
+        };
+        tokio::task::spawn_blocking(begin).await.ok()
+    }
+
+    /// Puts back what was changed against the rules.
+    pub async fn end(self) -> Verdict {
+        Verdict {
+            changes: self.guarded.end(&self.call_id).await,
+            ..Verdict::default()
+        }
+    }
 }
 
 /// What rules allow in so many words, and what was granted. That nobody is asked is no grant.
@@ -265,7 +301,8 @@ impl Confined {
             .point_to(&mut command.env, &self.policy.writable);
         if let Some(guest) = &self.guest {
             let program = self.services.sandbox.program.as_deref();
-            lead(&mut command.env, guest.token(), program);
+            let direct = direct_hosts(&self.services.policy.rules.allow);
+            lead(&mut command.env, guest.token(), program, &direct);
         }
     }
 
@@ -311,8 +348,23 @@ impl Confined {
     }
 }
 
+/// Names of the machine itself that programs reach without the proxy, where the servers of the session are. One that a
+/// rule names is the person's own, which only the proxy reaches.
+fn direct_hosts(allow: &[Rule]) -> String {
+    let is_granted = |host: &&str| {
+        let named = |rule: &Rule| {
+            let hosts = rule.hosts().unwrap_or_default();
+            let (named, _) = hosts.rsplit_once(':').unwrap_or((hosts, ""));
+            hosts == *host || named.trim_matches(['[', ']']) == *host
+        };
+        allow.iter().any(named)
+    };
+    let direct: Vec<&str> = DIRECT.split(',').filter(|host| !is_granted(host)).collect();
+    direct.join(",")
+}
+
 /// Tells programs of the proxy, in the ways they know. Our own proxies are out of their reach.
-fn lead(env: &mut Vec<(OsString, OsString)>, token: &str, program: Option<&Path>) {
+fn lead(env: &mut Vec<(OsString, OsString)>, token: &str, program: Option<&Path>, direct: &str) {
     let ours = |name: &OsString| {
         let mut names = PROXY_VARIABLES.iter().chain(&DIRECT_VARIABLES);
         names.any(|ours| name == ours)
@@ -321,7 +373,7 @@ fn lead(env: &mut Vec<(OsString, OsString)>, token: &str, program: Option<&Path>
     let mut set = |name: &str, value: &str| env.push((name.into(), value.into()));
     let address = format!("http://{GUEST}:{token}@{PROXY}");
     PROXY_VARIABLES.iter().for_each(|name| set(name, &address));
-    DIRECT_VARIABLES.iter().for_each(|name| set(name, DIRECT));
+    DIRECT_VARIABLES.iter().for_each(|name| set(name, direct));
     set(NODE_VARIABLE, "1");
     let has_own = env
         .iter()
@@ -356,7 +408,7 @@ mod tests {
         let pair = |(a, b): (&str, &str)| (OsString::from(a), OsString::from(b));
         let check = |given: &[(&str, &str)], program: Option<&str>, expect: &[(&str, &str)]| {
             let mut env: Vec<_> = given.iter().copied().map(pair).collect();
-            lead(&mut env, "4711", program.map(Path::new));
+            lead(&mut env, "4711", program.map(Path::new), &direct_hosts(&[]));
             for one in expect.iter().copied().map(pair) {
                 assert!(env.contains(&one), "{one:?} in {env:?}");
             }

@@ -8,6 +8,7 @@ pub mod own;
 mod permit;
 mod question;
 mod read;
+mod refusals;
 mod regrant;
 mod rejudge;
 mod subject;
@@ -165,6 +166,7 @@ pub async fn dispatch(
         run_alone(desk, inbox, prepared, cancel, &mut done).await?;
     }
     run_together(desk, inbox, &mut together, cancel, &mut done).await?;
+    refusals::tell(desk, inbox)?;
     if !done.notes.is_empty() {
         let notes = format!("[Hooks say: {}]", done.notes.join("\n"));
         desk.commit(vec![Body::Message(Message::note(notes))])?;
@@ -490,6 +492,7 @@ type Finished = (Result<Done, ToolError>, Duration);
 
 async fn timed(tool: Held, call: Arc<dyn Call>, cx: Context) -> Finished {
     let start = Instant::now();
+    let scope = cx.scope.clone();
     let running = std::panic::AssertUnwindSafe(call.run(cx));
     // A fault in a tool costs its call, not the session.
     let result = running.catch_unwind().await.unwrap_or_else(|_| {
@@ -500,6 +503,10 @@ async fn timed(tool: Held, call: Arc<dyn Call>, cx: Context) -> Finished {
                 tool.name()
             ),
         ))
+    });
+    let result = result.map_err(|error| ToolError {
+        message: scope.name_temp(&error.message),
+        ..error
     });
     (result, start.elapsed())
 }

@@ -494,7 +494,8 @@ impl LocalHub {
                 Scope::new(&options.root, options.user_home.clone())
                     .with_shell(&options.tools.shell)
                     .with_temp(temp, kept)
-                    .held_by(options.policy.containment),
+                    .held_by(options.policy.containment)
+                    .with_open(options.policy.folders.open()),
             ),
             shop,
             manner: Manner {

@@ -288,6 +288,7 @@ impl Inbox {
                 }));
             }
             What::Saved(checkpoint) => self.children.saved(checkpoint),
+            What::Refused(text) => self.children.refuse(&child, &text),
             What::Ended(ended) => {
                 let feed = &self.feed;
                 self.children.relayed.retain(|id, (asker, _)| {

@@ -1,10 +1,10 @@
 //! Instruction files (AGENTS.md and its relatives): found from the home down to the root, imports resolved, rendered once.
 
-use ostler_host::{Border, Judgement, Place};
-use ostler_wire::{Language, Say, Word, marked, untricked};
+use crate::sources::{ReadFile, Reader};
+use ostler_host::Border;
+use ostler_wire::{Language, Word, marked, untricked};
 use std::borrow::Cow;
 use std::fs;
-use std::io;
 use std::path::{Component, Path, PathBuf};
 
 /// In each folder the first of these counts.
@@ -25,28 +25,48 @@ pub struct Instructions {
 }
 
 /// What may be read, and what the person should know.
-struct Told<'a> {
-    border: &'a Border,
-    language: Language,
+struct Told {
+    reader: Reader,
     texts: Vec<String>,
 }
 
-impl Told<'_> {
+impl Told {
     fn tell(&mut self, word: Word, values: &[&str]) {
-        self.texts.push(self.language.fill(word, values));
+        self.texts.push(self.reader.language.fill(word, values));
     }
 
-    /// Nobody is asked here: what a rule forbids is left out, and also what a rule wants asked, unless it is a file of
-    /// instructions by its own name. `real` is free of links.
-    fn check(&self, real: &Path) -> io::Result<()> {
-        let why = match self.border.judge(real) {
-            Judgement::Forbidden(rule) => self.language.fill(Word::FileForbidden, &[&rule]),
-            Judgement::Outside if self.border.place(real) == Place::Inside && !is_named(real) => {
-                self.language.say(Word::FileAsked).to_owned()
-            }
-            Judgement::Inside | Judgement::Public | Judgement::Outside => return Ok(()),
-        };
-        Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
+    /// A file as far as rules let it be read. One that a rule wants asked is left out, unless it is a file of instructions
+    /// by its own name.
+    fn read(&self, path: &Path) -> Result<ReadFile, String> {
+        let file = self.reader.read(path, MAX_FILE_BYTES)?;
+        match is_named(&file.real) {
+            true => Ok(file),
+            false => self.reader.check_asked(&file.real).map(|()| file),
+        }
+    }
+}
+
+/// Whose folder a file of instructions lies in.
+#[derive(Clone, Copy)]
+enum Bounds<'a> {
+    /// The person's: links may lead anywhere.
+    Open,
+    /// The file stays in this folder, or is named like a file of instructions itself.
+    Named(&'a Path),
+    /// An import stays in this folder.
+    Within(&'a Path),
+}
+
+impl Bounds<'_> {
+    /// Why what really lies there is not taken.
+    fn refuses(self, real: &Path) -> Option<Word> {
+        match self {
+            Self::Open => None,
+            Self::Named(dir) if real.starts_with(dir) || is_named(real) => None,
+            Self::Named(_) => Some(Word::FileElsewhere),
+            Self::Within(dir) if real.starts_with(dir) => None,
+            Self::Within(_) => Some(Word::ImportLeaves),
+        }
     }
 }
 
@@ -59,8 +79,7 @@ pub fn load(
 ) -> Instructions {
     let mut out = Instructions::default();
     let mut told = Told {
-        border,
-        language,
+        reader: Reader::new(border.clone(), language),
         texts: Vec::new(),
     };
     // The root is canonical; a home that is reached through a link must be seen to lie above it all the same.
@@ -71,14 +90,13 @@ pub fn load(
         let Some(path) = first_in(&dir) else { continue };
         let shown = shown(&path, user_home, root);
         let own = dir == *home || Some(dir.as_path()) == user_home;
-        let text = match own || stays(&path, &dir) {
-            true => read(&path, &dir, 0, &mut told),
-            false => Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                language.say(Word::FileElsewhere),
-            )),
+        // A repository may bring links, and what is here goes to the model unasked.
+        let real_dir = real(&dir);
+        let bounds = match own {
+            true => Bounds::Open,
+            false => Bounds::Named(&real_dir),
         };
-        match text {
+        match read(&path, (&real_dir, bounds), 0, &mut told) {
             Ok(text) if text.trim().is_empty() => {}
             Ok(text) if out.text.len() + text.len() > MAX_TOTAL_BYTES => {
                 told.tell(Word::FileLeft, &[&shown, &MAX_TOTAL_BYTES.to_string()]);
@@ -99,7 +117,7 @@ pub fn load(
                     .push_str(&format!("{title}## {shown}\n\n{}", text.trim()));
                 out.loaded.push(shown);
             }
-            Err(e) => told.tell(Word::FileUnread, &[&shown, &e.say(language)]),
+            Err(why) => told.tell(Word::FileUnread, &[&shown, &why]),
         }
     }
     out.warnings = told.texts;
@@ -111,26 +129,15 @@ pub fn file_of(dir: &Path) -> PathBuf {
     first_in(dir).unwrap_or_else(|| dir.join("AGENTS.md"))
 }
 
-/// A repository may bring links, and what is here goes to the model unasked: those that leave their folder lead to
-/// another file of instructions or nowhere.
-fn stays(path: &Path, dir: &Path) -> bool {
-    let (Ok(real), Ok(dir)) = (path.canonicalize(), dir.canonicalize()) else {
-        return true;
-    };
-    real.starts_with(dir) || is_named(&real)
-}
-
 fn is_named(path: &Path) -> bool {
     NAMES.iter().any(|name| path.ends_with(name))
 }
 
 /// The file of a folder that counts. One with nothing in it says nothing, also not that the others do not count.
 fn first_in(dir: &Path) -> Option<PathBuf> {
-    let is_empty = |path: &PathBuf| match fs::metadata(path) {
-        Ok(meta) if meta.is_file() && meta.len() <= MAX_FILE_BYTES => {
-            fs::read(path).is_ok_and(|bytes| bytes.trim_ascii().is_empty())
-        }
-        Ok(_) | Err(_) => false,
+    let is_empty = |path: &PathBuf| {
+        let read = ostler_host::read_bounded(path, MAX_FILE_BYTES, &Border::none());
+        read.is_ok_and(|read| !read.truncated && read.bytes.trim_ascii().is_empty())
     };
     NAMES
         .iter()
@@ -185,24 +192,17 @@ fn shown(path: &Path, user_home: Option<&Path>, root: &Path) -> String {
 }
 
 /// The file with its imports in place. `@relative/file.md` alone on a line imports, confined to `base`.
-fn read(path: &Path, base: &Path, depth: usize, told: &mut Told<'_>) -> io::Result<String> {
-    let real = path.canonicalize()?;
-    told.check(&real)?;
-    let meta = fs::metadata(&real)?;
-    if !meta.is_file() {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            told.language.say(Word::FileNotRegular),
-        ));
+fn read(
+    path: &Path,
+    (base, bounds): (&Path, Bounds<'_>),
+    depth: usize,
+    told: &mut Told,
+) -> Result<String, String> {
+    let file = told.read(path)?;
+    if let Some(why) = bounds.refuses(&file.real) {
+        return Err(told.reader.language.say(why).into());
     }
-    if meta.len() > MAX_FILE_BYTES {
-        return Err(io::Error::new(
-            io::ErrorKind::FileTooLarge,
-            told.language
-                .fill(Word::FileOver, &[&MAX_FILE_BYTES.to_string()]),
-        ));
-    }
-    let text = String::from_utf8_lossy(&fs::read(&real)?).into_owned();
+    let text = String::from_utf8_lossy(&file.bytes).into_owned();
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     if !text.lines().any(|l| l.starts_with('@')) {
         return Ok(text.to_owned());
@@ -218,20 +218,14 @@ fn read(path: &Path, base: &Path, depth: usize, told: &mut Told<'_>) -> io::Resu
     Ok(out)
 }
 
-fn import(
-    line: &str,
-    from: &Path,
-    base: &Path,
-    depth: usize,
-    told: &mut Told<'_>,
-) -> Option<String> {
-    let language = told.language;
+fn import(line: &str, from: &Path, base: &Path, depth: usize, told: &mut Told) -> Option<String> {
+    let language = told.reader.language;
     let name = line.strip_prefix('@')?.trim_end();
     let relative = Path::new(name);
     if name.is_empty() || name.contains(char::is_whitespace) || !name.contains('.') {
         return None;
     }
-    let left_out = |why: &str, told: &mut Told<'_>| {
+    let left_out = |why: &str, told: &mut Told| {
         let from = from.display().to_string();
         told.tell(Word::ImportLeft, &[name, &from, why]);
         Some(String::new())
@@ -247,15 +241,12 @@ fn import(
         return left_out(say(Word::ImportDeep), told);
     }
     let target = from.parent().unwrap_or(base).join(relative);
-    let (Ok(real), Ok(real_base)) = (target.canonicalize(), base.canonicalize()) else {
+    let Ok(real) = target.canonicalize() else {
         return left_out(say(Word::ImportNone), told);
     };
-    if !real.starts_with(&real_base) {
-        return left_out(say(Word::ImportLeaves), told);
-    }
-    match read(&real, base, depth + 1, told) {
+    match read(&real, (base, Bounds::Within(base)), depth + 1, told) {
         Ok(text) => Some(text),
-        Err(e) => left_out(&e.say(told.language), told),
+        Err(why) => left_out(&why, told),
     }
 }
 
@@ -429,9 +420,7 @@ mod tests {
             Language::English,
         );
         assert!(
-            out.warnings
-                .iter()
-                .any(|w| w.contains("not a regular file")),
+            out.warnings.iter().any(|w| w.contains("not a file")),
             "{out:?}"
         );
     }

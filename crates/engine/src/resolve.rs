@@ -432,6 +432,7 @@ mod tests {
             cwd: scope.root.clone(),
             root: &scope.root,
             home: None,
+            open: &[],
         };
         let accesses = accesses(analyse(command, &place));
         let resolved = resolved(host, &accesses, policy, scope).await;

@@ -1,10 +1,11 @@
 //! Folders that roles and skills are read from, and whose they are. A project's own count only as far as somebody looked
-//! at their content; what cannot be read is told. It does not know what the files mean.
+//! at their content, and as far as the rules that bind `read_file` let them be read; what cannot be read is told. It does
+//! not know what the files mean.
 
+use ostler_host::{Beyond, Border, Error, Judgement, Place};
 use ostler_wire::{Language, Say, Word};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -92,20 +93,104 @@ fn gather(folder: &Path, wanted: Wanted, depth: usize, out: &mut Vec<PathBuf>) {
     }
 }
 
-/// The text of a file that counts; none of one that nobody vouched for.
-pub fn read(path: &Path, owner: &Owner, language: Language) -> Result<Option<String>, String> {
-    let vouched = match owner {
-        Owner::Person => &Vouched::All,
-        Owner::Project { root, vouched } => {
-            let real = path.canonicalize().map_err(|e| e.say(language))?;
-            if !real.starts_with(root) {
-                let real = real.display().to_string();
-                return Err(language.fill(Word::SourceOutside, &[&real]));
-            }
-            vouched
+/// Reads files that a project brings for the model, by the rules that bind `read_file`. Nobody is asked here: what a rule
+/// forbids, or wants asked, is left out.
+#[derive(Clone, Debug)]
+pub struct Reader {
+    border: Border,
+    /// The same as far as it forbids: what lies outside is left to the callers, who know where a file may lie.
+    forbidding: Border,
+    pub language: Language,
+}
+
+/// A file that was read, and where it really lies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadFile {
+    pub real: PathBuf,
+    pub bytes: Vec<u8>,
+}
+
+impl Reader {
+    pub fn new(border: Border, language: Language) -> Self {
+        let forbidding = Border {
+            ask: Vec::new(),
+            beyond: Beyond::Open,
+            ..border.clone()
+        };
+        Self {
+            border,
+            forbidding,
+            language,
         }
+    }
+
+    /// For files of the person, which no rule binds.
+    pub fn unbound(language: Language) -> Self {
+        Self::new(Border::none(), language)
+    }
+
+    /// A regular file of at most so many bytes, unless a rule forbids to read what really lies there.
+    pub fn read(&self, path: &Path, most: u64) -> Result<ReadFile, String> {
+        let language = self.language;
+        let read = ostler_host::read_bounded(path, most, &self.forbidding);
+        let read = read.map_err(|error| match error {
+            Error::NotRegular { .. } | Error::IsDirectory { .. } => {
+                language.say(Word::FactNotFile).into()
+            }
+            Error::Withheld { rule, .. } => language.fill(Word::FileForbidden, &[&rule]),
+            Error::NotFound { .. } => {
+                std::io::Error::from(std::io::ErrorKind::NotFound).say(language)
+            }
+            error => error.say(language),
+        })?;
+        if read.truncated {
+            let sizes = [read.stat.len, most].map(|size| size.to_string());
+            return Err(language.fill(Word::TemplateLarge, &sizes.each_ref().map(String::as_str)));
+        }
+        Ok(ReadFile {
+            real: read.stat.path,
+            bytes: read.bytes.into(),
+        })
+    }
+
+    /// Refuses a file of the project that a rule wants to be asked about.
+    pub fn check_asked(&self, real: &Path) -> Result<(), String> {
+        let is_outside = self.border.judge(real) == Judgement::Outside;
+        match is_outside && self.border.place(real) == Place::Inside {
+            true => Err(self.language.say(Word::FileAsked).into()),
+            false => Ok(()),
+        }
+    }
+
+    /// The text of a file, wherever it lies.
+    pub fn read_text(&self, path: &Path, most: u64) -> Result<String, String> {
+        let file = self.read(path, most)?;
+        self.check_asked(&file.real)?;
+        as_text(file.bytes, self.language)
+    }
+
+    /// The text of a file that lies in the project, links followed.
+    pub fn read_inside(&self, path: &Path, root: &Path, most: u64) -> Result<String, String> {
+        let file = self.read(path, most)?;
+        if !file.real.starts_with(root) {
+            let real = file.real.display().to_string();
+            return Err(self.language.fill(Word::SourceOutside, &[&real]));
+        }
+        self.check_asked(&file.real)?;
+        as_text(file.bytes, self.language)
+    }
+}
+
+fn as_text(bytes: Vec<u8>, language: Language) -> Result<String, String> {
+    String::from_utf8(bytes).map_err(|_| language.say(Word::FactNotText).into())
+}
+
+/// The text of a file that counts; none of one that nobody vouched for.
+pub fn read(path: &Path, owner: &Owner, reader: &Reader) -> Result<Option<String>, String> {
+    let (text, vouched) = match owner {
+        Owner::Person => (text(path, reader.language)?, &Vouched::All),
+        Owner::Project { root, vouched } => (reader.read_inside(path, root, MAX_BYTES)?, vouched),
     };
-    let text = text(path, language)?;
     Ok(match vouched {
         Vouched::All => Some(text),
         Vouched::These(known) => Some(text).filter(|text| known.contains(&hash(text))),
@@ -138,25 +223,8 @@ pub fn about(description: &str, language: Language) -> &str {
 
 /// The text of a file of a bearable size.
 pub fn text(path: &Path, language: Language) -> Result<String, String> {
-    // Looked at before it is opened: a pipe that nobody writes to would be waited for.
-    let meta = std::fs::metadata(path).map_err(|e| e.say(language))?;
-    if !meta.is_file() {
-        return Err(language.say(Word::FactNotFile).into());
-    }
-    let file = std::fs::File::open(path).map_err(|e| e.to_string())?;
-    if meta.len() > MAX_BYTES {
-        let size = meta.len();
-        return Err(language.fill(
-            Word::TemplateLarge,
-            &[&size.to_string(), &MAX_BYTES.to_string()],
-        ));
-    }
-    let mut bytes = Vec::new();
-    let mut limited = file.take(MAX_BYTES);
-    limited
-        .read_to_end(&mut bytes)
-        .map_err(|e| e.say(language))?;
-    String::from_utf8(bytes).map_err(|_| language.say(Word::FactNotText).into())
+    let file = Reader::unbound(language).read(path, MAX_BYTES)?;
+    as_text(file.bytes, language)
 }
 
 /// By which content is known again.
@@ -184,8 +252,9 @@ mod tests {
 
     #[test]
     fn ours_are_told_in_the_language_of_the_person() {
-        let (skills, _) = crate::skills::Skills::load(&Default::default(), Language::English);
-        let (roles, _) = crate::roles::Roles::load(&[], &Default::default(), Language::English);
+        let reader = Reader::unbound(Language::English);
+        let (skills, _) = crate::skills::Skills::load(&Default::default(), &reader);
+        let (roles, _) = crate::roles::Roles::load(&[], &Default::default(), &reader);
         let skills = skills.0.into_iter().map(|skill| skill.template.description);
         let roles = roles.0.into_iter().map(|role| role.description);
         let texts: Vec<String> = skills.chain(roles).collect();
@@ -229,7 +298,7 @@ mod tests {
             (of(these(&["other"])), None),
         ] {
             assert_eq!(
-                read(&found[0], &owner, Language::English)
+                read(&found[0], &owner, &Reader::unbound(Language::English))
                     .unwrap()
                     .as_deref(),
                 expect,
@@ -262,23 +331,69 @@ mod tests {
             root: root.clone(),
             vouched: Vouched::All,
         };
+        let reader = Reader::unbound(Language::English);
         for (name, part) in [
             ("link", "out of the project"),
             ("flood", "10485760 bytes"),
             ("odd", "not a file"),
             ("bytes", "not text"),
             ("pipe", "not a file"),
-            ("loop", "symbolic links"),
+            ("loop", "form a circle"),
         ] {
-            let error = read(&root.join(name).join(SKILL), &owner, Language::English).unwrap_err();
+            let error = read(&root.join(name).join(SKILL), &owner, &reader).unwrap_err();
             assert!(error.contains(part), "{name}: {error}");
         }
         // The person's own may be linked from anywhere.
-        let own = read(
-            &root.join("link").join(SKILL),
-            &Owner::Person,
-            Language::English,
-        );
+        let own = read(&root.join("link").join(SKILL), &Owner::Person, &reader);
         assert_eq!(own.unwrap().as_deref(), Some("secret"));
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn rules_for_reading_bind_what_a_project_brings() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        for name in ["open", "denied", "asked", "linked", "banned"] {
+            std::fs::create_dir(root.join(name)).unwrap();
+        }
+        for name in ["open", "denied", "asked", "banned"] {
+            std::fs::write(root.join(name).join(SKILL), name).unwrap();
+        }
+        std::fs::write(root.join(".env"), "secret").unwrap();
+        std::os::unix::fs::symlink("../.env", root.join("linked").join(SKILL)).unwrap();
+        let pattern = |glob: &str| ostler_host::Pattern {
+            base: root.clone(),
+            glob: glob.to_owned(),
+            depth: ostler_host::Depth::FromBase,
+            rule: format!("Read({glob})"),
+        };
+        let border = Border {
+            places: vec![(root.clone(), Place::Inside)],
+            deny: vec![pattern(".env"), pattern("denied/*")],
+            ask: vec![pattern("asked/*")],
+            forbidden: vec![ostler_host::Ban {
+                path: root.join("banned"),
+                rule: "forbid_read".into(),
+            }],
+            ..Border::default()
+        };
+        let reader = Reader::new(border, Language::English);
+        let owner = Owner::Project {
+            root: root.clone(),
+            vouched: Vouched::All,
+        };
+        for (name, expect) in [
+            ("open", Ok("open")),
+            ("denied", Err("Read(denied/*)")),
+            ("linked", Err("Read(.env)")),
+            ("banned", Err("forbid_read")),
+            ("asked", Err("wants to be asked")),
+        ] {
+            let found = read(&root.join(name).join(SKILL), &owner, &reader);
+            match expect {
+                Ok(text) => assert_eq!(found.unwrap().as_deref(), Some(text)),
+                Err(part) => assert!(found.unwrap_err().contains(part), "{name}"),
+            }
+        }
     }
 }

@@ -2,11 +2,10 @@
 //! rest is pure: names, front matter, and what becomes of the text when it is called.
 
 use crate::front;
-use ostler_wire::{CommandInfo, Language, Say, Word};
+use crate::sources::{self, MAX_BYTES, Reader};
+use ostler_wire::{CommandInfo, Language, Word};
 use std::path::{Path, PathBuf};
 
-/// Bytes of one file.
-const MAX_BYTES: u64 = 256 << 10;
 /// Files of one folder.
 const MAX_FILES: usize = 500;
 const MAX_DEPTH: usize = 8;
@@ -17,6 +16,8 @@ const MAX_DESCRIPTION: usize = 80;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shelf {
     pub path: PathBuf,
+    /// The project whose files these are: they lie in it, links followed, and the rules for reading bind them.
+    pub project: Option<PathBuf>,
     /// What its files allow may be allowed. Files of a project that nobody trusts ask like any other call.
     pub trusted: bool,
 }
@@ -120,10 +121,12 @@ fn fill(text: &str, arguments: &str, words: &[&str]) -> String {
 }
 
 /// What the files of some folders say. A name that comes twice is the one of the earlier folder.
-pub fn load(folders: &[Shelf], language: Language) -> (Vec<Template>, Vec<String>) {
+pub fn load(folders: &[Shelf], reader: &Reader) -> (Vec<Template>, Vec<String>) {
+    let language = reader.language;
     let (mut templates, mut notices) = (Vec::<Template>::new(), Vec::new());
     for Shelf {
         path: folder,
+        project,
         trusted,
     } in folders
     {
@@ -131,8 +134,11 @@ pub fn load(folders: &[Shelf], language: Language) -> (Vec<Template>, Vec<String
         gather(folder, 0, &mut files);
         files.sort();
         for path in files.into_iter().take(MAX_FILES) {
-            let read = read(&path, language).and_then(|text| parse(&path, folder, &text, language));
-            match read {
+            let text = match project {
+                Some(root) => reader.read_inside(&path, root, MAX_BYTES),
+                None => sources::text(&path, language),
+            };
+            match text.and_then(|text| parse(&path, folder, &text, language)) {
                 Ok(template) if templates.iter().all(|t| t.name != template.name) => {
                     templates.push(Template {
                         trusted: *trusted,
@@ -168,15 +174,6 @@ fn gather(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) {
             Ok(_) | Err(_) => {}
         }
     }
-}
-
-fn read(path: &Path, language: Language) -> Result<String, String> {
-    let size = std::fs::metadata(path).map_err(|e| e.say(language))?.len();
-    if size > MAX_BYTES {
-        let values = [size.to_string(), MAX_BYTES.to_string()];
-        return Err(language.fill(Word::TemplateLarge, &values.each_ref().map(String::as_str)));
-    }
-    std::fs::read_to_string(path).map_err(|e| e.say(language))
 }
 
 fn parse(path: &Path, folder: &Path, text: &str, language: Language) -> Result<Template, String> {
@@ -275,11 +272,12 @@ mod tests {
         }
         let shelf = |path: PathBuf| Shelf {
             path,
+            project: None,
             trusted: false,
         };
         let (templates, notices) = load(
             &[near, far, dir.path().join("nowhere")].map(shelf),
-            Language::English,
+            &Reader::unbound(Language::English),
         );
         let names: Vec<&str> = templates.iter().map(|t| t.name.as_str()).collect();
         assert_eq!(names, ["git:commit", "plain"]);

@@ -219,6 +219,8 @@ pub struct Scope {
     pub kept: Vec<PathBuf>,
     /// What holds commands: where nothing does, only a short list of them counts as readers.
     pub containment: Containment,
+    /// Outside of the root, what may be read unasked.
+    pub open: Vec<PathBuf>,
 }
 
 impl Scope {
@@ -230,6 +232,7 @@ impl Scope {
             temp: None,
             kept: Vec::new(),
             containment: Containment::Sandbox,
+            open: Vec::new(),
         }
     }
 
@@ -239,6 +242,19 @@ impl Scope {
             containment,
             ..self
         }
+    }
+
+    /// For a session in which these may be read unasked, besides the root.
+    pub fn with_open(self, open: Vec<PathBuf>) -> Self {
+        Self { open, ..self }
+    }
+
+    /// What commands may read unasked outside of the root, by the names that they have for it.
+    pub fn open_to_commands(&self) -> Vec<PathBuf> {
+        let temporary = TEMPORARY.iter().filter(|_| self.temp.is_some());
+        let mut open = self.open.clone();
+        open.extend(temporary.map(PathBuf::from));
+        open
     }
 
     /// For commands that see this folder as `/tmp`, but for what is kept at its own path.
@@ -297,6 +313,14 @@ impl Scope {
         match temp.and_then(|temp| path.strip_prefix(temp).ok()) {
             Some(rest) => Path::new(TEMPORARY[0]).join(rest),
             None => path.to_owned(),
+        }
+    }
+
+    /// A text with the folder for temporary files as commands see it.
+    pub fn name_temp(&self, text: &str) -> String {
+        match &self.temp {
+            Some(temp) => text.replace(&temp.display().to_string(), TEMPORARY[0]),
+            None => text.to_owned(),
         }
     }
 }

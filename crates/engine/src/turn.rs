@@ -2,7 +2,7 @@
 
 mod breaker;
 
-use crate::accept::accept;
+use crate::accept::{Surroundings, accept, doubt_note};
 use crate::briefing;
 use crate::budget::{Breach, Hold};
 use crate::commands;
@@ -34,10 +34,6 @@ use tokio_util::sync::CancellationToken;
 const CUT_NOTE: &str = "[The connection broke in the middle of your last answer; what arrived is above. Continue from there without repeating it.]";
 const EMPTY_NOTE: &str =
     "[Your last answer was empty. Go on with the task, or say that it is done.]";
-
-const UNMARKED_NOTE: &str = "[Your answer is a tool call written as JSON text. It was not run: only a real call is. If you meant it, make the call itself, or write it as <tool_call>{\"name\": …, \"arguments\": {…}}</tool_call> with nothing after it. If it was an example, say so in words.]";
-const EXAMPLE_NOTE: &str = "[Your answer ends with a tool call as text, after words that speak of an example or in open reasoning. It was not run. If you meant it, make the call itself, without such words before it. If it was an example, say that you are done.]";
-const UNREADABLE_NOTE: &str = "[Your answer ends with a tool call as text that is cut off or cannot be read. It was not run. Make the call again, whole; if it is long, in smaller parts.]";
 
 /// The kind of error when a hook ends a turn.
 const HOOK: &str = "hook";
@@ -445,7 +441,14 @@ fn commit_answer(
         .chain(listed)
         .cloned()
         .collect();
-    let accepted = accept(answer, stop, &origin, &tools, &mut desk.used_ids);
+    let source = desk.log.source();
+    let session = Surroundings {
+        origin: &origin,
+        tools: &tools,
+        prefix: &desk.conversation.prefix,
+        past: &|| source.entries_after(None),
+    };
+    let accepted = accept(answer, stop, &session, &mut desk.used_ids);
     let mut bodies = Vec::new();
     if !accepted.message.parts.is_empty() {
         bodies.push(Body::Message(accepted.message));
@@ -515,12 +518,7 @@ fn finish(
     }
     if let Some(doubt) = doubt.filter(|_| *empty == 0) {
         *empty += 1;
-        let note = match doubt {
-            Doubt::Unmarked => UNMARKED_NOTE,
-            Doubt::Example => EXAMPLE_NOTE,
-            Doubt::Unreadable => UNREADABLE_NOTE,
-        };
-        desk.commit(vec![Body::Message(Message::note(note))])?;
+        desk.commit(vec![Body::Message(Message::note(doubt_note(doubt)))])?;
         return Ok(None);
     }
     if stop == Stop::Length {

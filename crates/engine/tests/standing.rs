@@ -890,7 +890,10 @@ async fn what_the_sandbox_stopped_is_granted_and_run_again() {
         assert_eq!(ran(&shown), runs, "{answer}: {shown:?}");
         assert_eq!(*store.rules.lock().unwrap(), saved, "{answer}");
         let ask = &shown.asks[0];
-        assert!(ask.subject.contains("let it reach code.example"), "{ask:?}");
+        assert!(
+            ask.subject.contains("needs to reach code.example"),
+            "{ask:?}"
+        );
         let data = &shown.results()[0]["data"];
         match answer {
             "deny" => assert_eq!(

@@ -30,6 +30,75 @@ pub fn forget_typed(terminal: impl std::os::fd::AsFd) {
 #[cfg(not(unix))]
 pub fn forget_typed<T>(_terminal: T) {}
 
+/// A terminal that hands over every key at once, also those of a line that was begun before. Its own line mode comes back
+/// when this is dropped.
+#[cfg(unix)]
+#[derive(Debug)]
+pub struct KeyByKey {
+    terminal: std::os::fd::OwnedFd,
+    before: rustix::termios::Termios,
+}
+
+#[cfg(unix)]
+impl KeyByKey {
+    /// None where there is no terminal.
+    pub fn start(terminal: impl std::os::fd::AsFd) -> Option<Self> {
+        use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex};
+        let terminal = terminal.as_fd().try_clone_to_owned().ok()?;
+        let before = rustix::termios::tcgetattr(&terminal).ok()?;
+        let mut keys = before.clone();
+        keys.local_modes.remove(LocalModes::ICANON);
+        keys.special_codes[SpecialCodeIndex::VMIN] = 1;
+        keys.special_codes[SpecialCodeIndex::VTIME] = 0;
+        rustix::termios::tcsetattr(&terminal, OptionalActions::Now, &keys).ok()?;
+        Some(Self { terminal, before })
+    }
+
+    /// Drops what is typed until nothing came for this long.
+    pub fn forget_until_pause(&self, pause: std::time::Duration) {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        let pause = Timespec::try_from(pause).ok();
+        let mut buffer = [0; 1024];
+        loop {
+            let mut fds = [PollFd::new(&self.terminal, PollFlags::IN)];
+            match poll(&mut fds, pause.as_ref()) {
+                Ok(1..) => match rustix::io::read(&self.terminal, &mut buffer) {
+                    Ok(1..) | Err(rustix::io::Errno::INTR) => {}
+                    Ok(0) | Err(_) => return,
+                },
+                Err(rustix::io::Errno::INTR) => {}
+                Ok(0) | Err(_) => return,
+            }
+        }
+    }
+}
+
+#[cfg(unix)]
+impl Drop for KeyByKey {
+    fn drop(&mut self) {
+        // A terminal that is gone needs no mode.
+        let _ = rustix::termios::tcsetattr(
+            &self.terminal,
+            rustix::termios::OptionalActions::Now,
+            &self.before,
+        );
+    }
+}
+
+/// Without such terminals lines come whole.
+#[cfg(not(unix))]
+#[derive(Debug)]
+pub struct KeyByKey;
+
+#[cfg(not(unix))]
+impl KeyByKey {
+    pub fn start<T>(_terminal: T) -> Option<Self> {
+        None
+    }
+
+    pub fn forget_until_pause(&self, _pause: std::time::Duration) {}
+}
+
 #[cfg(unix)]
 pub struct Keyboard {
     terminal: tokio::io::unix::AsyncFd<std::os::fd::OwnedFd>,

@@ -31,7 +31,8 @@ pub use files::border::{
     Ban, Beyond, Border, Depth, Judgement, Pattern, Place, Protected, is_below,
 };
 pub use files::{
-    Opened, TreeReader, glob_matches, look, open_file, open_without_waiting, real_path,
+    Opened, TreeReader, glob_matches, look, open_file, open_without_waiting, read_bounded,
+    real_path,
 };
 pub use hide::hide;
 pub use host::{

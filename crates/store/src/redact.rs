@@ -50,6 +50,13 @@ enum Words {
     Spare,
 }
 
+/// Shows none of the values.
+impl std::fmt::Debug for Redactor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Redactor").finish_non_exhaustive()
+    }
+}
+
 impl Redactor {
     pub fn new(secrets: &[Secret]) -> Self {
         let redactor = Self::default();

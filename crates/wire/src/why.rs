@@ -30,6 +30,14 @@ impl Why {
         }
     }
 
+    /// Puts something else in place of every text that others said.
+    pub fn rewrite(&mut self, with: &mut impl FnMut(String) -> String) {
+        match self {
+            Self::Said(said) => *said = with(std::mem::take(said)),
+            Self::Ours(_, values) => values.iter_mut().for_each(|value| value.rewrite(with)),
+        }
+    }
+
     /// Puts something else in place of a text wherever others said it.
     pub fn replace(&mut self, text: &str, with: &str) {
         match self {

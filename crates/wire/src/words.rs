@@ -115,8 +115,18 @@ macro_rules! words {
 words! {
     // Approvals and questions
     OwnQuestion: "Ostler asks", "Ostler 询问";
-    WantsTo: "{} wants your permission", "{} 请求许可";
-    ChildWantsTo: "{} ({}) wants your permission", "{}（{}）请求许可";
+    WantsTo: "Allow {}?", "允许 {}？";
+    WantsToRun: "Run this command?", "运行此命令？";
+    WantsToEdit: "Edit this file?", "编辑此文件？";
+    WantsToWrite: "Write this file?", "写入此文件？";
+    WantsToMove: "Move this file?", "移动此文件？";
+    WantsToRead: "Read this?", "读取此内容？";
+    WantsToFetch: "Fetch this address?", "访问此地址？";
+    WantsToSearch: "Search the web for this?", "在网上搜索此内容？";
+    WantsToDelegate: "Start this sub-agent?", "启动此子代理？";
+    WantsToRemember: "Save this to memory?", "存入记忆？";
+    WantsToForget: "Remove this from memory?", "从记忆中移除？";
+    ChildWantsTo: "{} asks: {}", "{} 询问：{}";
     AllowOnce: "allow once", "允许一次";
     AllowSession: "allow for this session", "本次会话内允许";
     AllowAlways: "always allow", "始终允许";
@@ -127,6 +137,9 @@ words! {
     WhatToChange: "what to change (optional) · enter: keep planning · esc: back", "修改意见（可留空） · 回车：继续计划 · esc：返回";
     OrWhyNot: "or type why not, or what to do instead", "或输入拒绝的原因或替代做法";
     OrWhatToChange: "or type what to change", "或输入修改意见";
+    ChooseFirst: "nothing is selected: press its key, or ↑↓ then enter", "尚未选择：请按对应的键，或用 ↑↓ 选择后回车";
+    MoreAnswers: "  … {} more (↑↓)", "  …… 还有 {} 项（↑↓）";
+    EarlyAnswer: "typed before the question could be read · enter or esc: clear", "在问题可读之前输入 · 回车或 esc：清除";
     AskSoon: "one moment · what you type goes to the line below", "请稍候 · 输入的文字显示在下面一行";
     AskHeld: "{} … · esc: cancel · any other key: keep typing", "{}…… · esc：取消 · 其他键：继续输入";
     ReplyDenies: "enter: deny and send “{}” · esc: clear", "回车：拒绝并发送“{}” · esc：清除";
@@ -164,10 +177,13 @@ words! {
     OwnWords: "or in your own words", "或自行输入";
     PickKeys: "↑↓ move · enter select · type to search · esc close", "↑↓ 移动 · 回车选择 · 输入以搜索 · esc 关闭";
     ActionKeys: "tab: next action · esc: close", "tab：下一个操作 · esc：关闭";
+    FirstKeys: "key or ↑↓ enter · esc stop the turn · pgup/pgdn scroll", "按键或 ↑↓ 回车 · esc 停止本轮 · pgup/pgdn 滚动";
+    TaskFirstKeys: "key or ↑↓ enter · esc no · pgup/pgdn scroll", "按键或 ↑↓ 回车 · esc 拒绝 · pgup/pgdn 滚动";
+    ConfirmFirstKeys: "key or ↑↓ enter · esc back", "按键或 ↑↓ 回车 · esc 返回";
     AskKeys: "enter select · esc stop the turn · ↑↓ move · pgup/pgdn scroll", "回车选择 · esc 停止本轮 · ↑↓ 移动 · pgup/pgdn 滚动";
     TaskAskKeys: "enter select · esc no · ↑↓ move · pgup/pgdn scroll", "回车选择 · esc 拒绝 · ↑↓ 移动 · pgup/pgdn 滚动";
-    MultiKeys: "space mark · enter send · esc stop the turn", "空格标记 · 回车发送 · esc 停止本轮";
-    TaskMultiKeys: "space mark · enter send · esc no answer", "空格标记 · 回车发送 · esc 不回答";
+    MultiKeys: "↑↓ space mark · enter send · esc stop the turn", "↑↓ 空格标记 · 回车发送 · esc 停止本轮";
+    TaskMultiKeys: "↑↓ space mark · enter send · esc no answer", "↑↓ 空格标记 · 回车发送 · esc 不回答";
     WordsKeys: "enter send · esc stop the turn", "回车发送 · esc 停止本轮";
     TaskWordsKeys: "enter send · esc no answer", "回车发送 · esc 不回答";
     NoChange: "no change: the file has this content already", "没有变化：文件内容已是如此";
@@ -541,6 +557,12 @@ words! {
     TriedToWrite: "It ran as a command that only reads, and this was refused: {}", "它作为只读命令运行时被拒绝：{}";
     AllHistory: "the history of all projects", "所有项目的历史";
     HeadlessRefused: "Not run: {} ({}). To allow it: {}", "未运行：{}（{}）。如需允许：{}";
+    HeadlessNoFlag: "Not run: {} ({}). No flag allows only this: {}", "未运行：{}（{}）。没有仅允许它的选项：{}";
+    NoFlagAskRule: "an ask rule is stronger than every allow rule; change that rule", "ask 规则优先于所有 allow 规则；请修改该规则";
+    NoFlagSandbox: "the sandbox keeps it from every command; do it yourself, or run with --no-sandbox", "沙箱不让任何命令这样做；请自行操作，或使用 --no-sandbox";
+    NoFlagBroad: "a rule for it would open far more; name a narrower path", "相应的规则会开放过多；请指定更小的路径";
+    NoFlagMoving: "its real path is another one each time", "它的真实路径每次都不同";
+    NoFlagWords: "no rule can name exactly this call; `[permissions] headless = \"allow\"` allows everything that is not denied", "没有规则能恰好指定此调用；`[permissions] headless = \"allow\"` 会允许所有未被拒绝的调用";
     WhyHookAllowed: "a hook allowed it", "钩子允许了它";
     WhyHookAsks: "a hook wants it asked", "钩子要求询问";
     // How a session stands
@@ -579,7 +601,7 @@ words! {
     MayEditAll: "editing files", "编辑文件";
     MayUseAgent: "use the ssh agent", "使用 ssh agent";
     ScopeCommand: "this exact command", "仅此命令";
-    ScopeCall: "exactly this", "仅此项";
+    ScopeCall: "this exact call", "仅此调用";
     InPlace: "{} in {}", "{}（{}）";
     NotSaved: "Not saved, it holds for this session only: {}", "未保存，仅在本会话内有效：{}";
     SaveLost: "the rule could not be saved", "无法保存规则";
@@ -591,10 +613,10 @@ words! {
     TrustAlways: "always", "始终";
     TrustKeep: "{} in {}", "{}，保存到 {}";
     PlanAsk: "Carry out this plan?", "执行此计划？";
-    PlanScope: "until the end of this turn whatever is not denied may run", "本回合内未被拒绝的操作均可执行";
+    PlanScope: "runs without asking until this turn ends; deny rules hold", "本回合结束前无需批准；拒绝规则仍然有效";
     OnceAgain: "allow once and run it again", "允许一次并重新运行";
     CommandsMay: "commands may {}", "命令可以{}";
-    SandboxStopped: "The sandbox stopped {}: let it {}", "沙箱阻止了 {}：允许它{}";
+    SandboxStopped: "Blocked by the sandbox: this command needs to {}. Allow it and run it again?\n{}", "被沙箱阻止：此命令需要{}。允许并重新运行？\n{}";
     ThisSession: "this session", "本会话";
     StanceShell: "yolo for commands", "命令无需批准";
     StanceNever: "refuse", "一律拒绝";
@@ -1039,8 +1061,6 @@ words! {
     FactBusy: "Another process is changing what is remembered. Try again.", "另一个进程正在更改记忆。请重试。";
     FactNotRead: "{} cannot be read: {}.", "无法读取 {}：{}。";
     FactNotWritten: "{} cannot be written: {}. Nothing was changed.", "无法写入 {}：{}。未作任何更改。";
-    FileNotRegular: "it is not a regular file", "它不是普通文件";
-    FileOver: "it is over {} bytes", "超过 {} 字节";
     GoalFolderFull: "{} is full", "{} 已满";
     FormNeeded: "it is needed", "此项必填";
     FormNumber: "a number is wanted", "需要数字";
@@ -1143,6 +1163,7 @@ words! {
     ServerSse: "`type = \"sse\"` is the transport of old; use `type = \"http\"` with the server's streamable HTTP address, which mostly ends in /mcp", "`type = \"sse\"` 是旧的传输方式；请用 `type = \"http\"` 与服务器的 streamable HTTP 地址（多以 /mcp 结尾）";
     ServerWantsKey: "it wants ${{}}, which is the key of a model provider; a project's file may not have it", "它需要 ${{}}，那是模型提供商的密钥；项目的文件不能使用";
     NoBraceIn: "a `}` is missing in `{}`", "`{}` 中缺少 `}`";
+    ServerWantsSecret: "it takes {}, which looks like a secret, and `--trust-workspace` trusts no single variable; trust the project with `ostler trust`, which shows it, or name it in `[tools.shell] env_pass` of your own configuration", "它取用 {}，看起来是机密，而 `--trust-workspace` 不信任单个变量；请用 `ostler trust` 查看并信任项目，或在你自己的配置的 `[tools.shell] env_pass` 中列出它";
     ServerUnset: "the variable {} is not set; set it, or write ${{}:-something}", "未设置变量 {}；请设置，或写 ${{}:-something}";
     FormatNoPrompt: "an output format goes with a prompt: add -p \"…\"", "输出格式需要提示：请加 -p \"…\"";
     // Doctor
@@ -1420,7 +1441,10 @@ words! {
     PlugNoList: "no list of servers: {}", "不是服务器列表：{}";
     PlugLeft: "the server `{}` is left out: {}", "服务器 `{}` 已略过：{}";
     CfgForeignKey: "`api_key_file` is ignored: {} does not lie in the project, or holds keys of Ostler; a project may name only files of its own", "`api_key_file` 被忽略：{} 不在项目中，或保存着 Ostler 的密钥；项目只能指定自己的文件";
-    CfgForeignVariable: "`api_key_env` is ignored: the variable {} would be sent to {}, and `--trust-workspace` trusts no single variable; look at it with `ostler trust`", "`api_key_env` 被忽略：变量 {} 会被发送到 {}，而 `--trust-workspace` 不信任单个变量；请用 `ostler trust` 查看";
+    CfgForeignVariable: "`{}` is ignored: the variable {} would be sent to {}, and `--trust-workspace` trusts no single variable; look at it with `ostler trust`", "`{}` 被忽略：变量 {} 会被发送到 {}，而 `--trust-workspace` 不信任单个变量；请用 `ostler trust` 查看";
+    TrustTakes: "takes the variable {} and gives it to {}", "取用变量 {} 并交给 {}";
+    TrustPasses: "gives the variable {} to commands, hooks and MCP servers", "将变量 {} 交给命令、钩子和 MCP 服务器";
+    CfgForeignPass: "`tools.shell.env_pass` is ignored: `--trust-workspace` trusts no single variable; look at it with `ostler trust`", "`tools.shell.env_pass` 被忽略：`--trust-workspace` 不信任单个变量；请用 `ostler trust` 查看";
     TrustSends: "sends the variable {} to {}", "将变量 {} 发送到 {}";
     CfgOnlyRules: "this file is for `allow`, `ask` and `deny` of `[permissions]` alone; the rest of it is ignored", "此文件只用于 `[permissions]` 的 `allow`、`ask` 和 `deny`，其余内容被忽略";
     CfgUserOnly: "`{}` is ignored in a project file; only your own config file may set it", "`{}` 在项目文件中被忽略；只有你自己的配置文件可以设置";

@@ -3,6 +3,7 @@
 
 use super::Boot;
 use crate::config::paths::{Env, Platform};
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -35,10 +36,16 @@ impl Boot {
         let shell = &self.loaded.config.tools.shell;
         let quiet =
             ["PAGER", "GIT_PAGER"].map(|name| (OsString::from(name), OsString::from("cat")));
+        let passed = self.loaded.passed_variables();
         let drops = |name: &OsStr, value: &OsStr| {
             let listed = |list: &[String]| list.iter().any(|one| name == one.as_str());
-            let secret = listed(hidden) || is_secret(name, value);
-            listed(&shell.env_drop) || (secret && !listed(&shell.env_pass))
+            let is_in = |list: &BTreeSet<&str>| list.iter().any(|one| name == *one);
+            // A provider's key is passed on by the person alone.
+            let is_kept = match is_in(&passed.by_person) {
+                true => false,
+                false => listed(hidden) || is_secret(name, value) && !is_in(&passed.by_project),
+            };
+            listed(&shell.env_drop) || is_kept
         };
         let mut env: Vec<(OsString, OsString)> = std::env::vars_os()
             .filter(|(name, value)| !drops(name, value))
@@ -92,7 +99,7 @@ pub fn find_home(env: &mut Env, account: Option<PathBuf>) {
 }
 
 /// Whether a variable looks like a secret, by its name or by how its value begins.
-fn is_secret(name: &OsStr, value: &OsStr) -> bool {
+pub fn is_secret(name: &OsStr, value: &OsStr) -> bool {
     static PATTERNS: LazyLock<(Vec<String>, Vec<String>)> = LazyLock::new(|| {
         let lines = NAMES.lines().map(str::trim);
         let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));

@@ -2,6 +2,7 @@
 
 use super::text;
 use crate::speech::filled;
+use ostler_host::keyboard::KeyByKey;
 use ostler_wire::Word;
 use std::io::{self, BufRead, IsTerminal, Read, Write};
 
@@ -50,8 +51,16 @@ pub fn ask(question: &str) -> io::Result<Option<String>> {
 
 /// The same, where nothing that was typed before the question could be read may answer it.
 pub fn ask_fresh(question: &str) -> io::Result<Option<String>> {
-    std::thread::sleep(crate::asking::GUARD);
-    ostler_host::keyboard::forget_typed(std::io::stdin());
+    let keys = KeyByKey::start(io::stdin());
+    // Nobody answers in the middle of a word: its rest would be a line of its own.
+    match &keys {
+        Some(keys) => keys.forget_until_pause(crate::line::typed::PAUSE),
+        None => {
+            std::thread::sleep(crate::asking::GUARD);
+            ostler_host::keyboard::forget_typed(io::stdin());
+        }
+    }
+    drop(keys);
     ask(question)
 }
 

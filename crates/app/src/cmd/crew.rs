@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 pub fn skills(boot: &Boot, args: Skills) -> anyhow::Result<u8> {
     let settings = settings(&boot.loaded, &boot.places);
-    let (found, left_out) = Found::load(&settings.skills, speech::language());
+    let (found, left_out) = Found::load(&settings.skills, &crate::folders::reader(boot));
     match args {
         Skills::List { format } => {
             left_out.iter().for_each(|notice| text::say(notice));
@@ -78,8 +78,8 @@ fn list(found: &Found, format: Listing) -> anyhow::Result<()> {
 
 pub fn agents(boot: &Boot, args: Agents) -> anyhow::Result<u8> {
     let settings = settings(&boot.loaded, &boot.places);
-    let language = speech::language();
-    let (found, left_out) = Roles::load(&settings.role_sources, &settings.roles, language);
+    let reader = crate::folders::reader(boot);
+    let (found, left_out) = Roles::load(&settings.role_sources, &settings.roles, &reader);
     left_out.iter().for_each(|notice| text::say(notice));
     let Agents::List { format } = args;
     let files = |read_only: bool| match read_only {

@@ -28,4 +28,4 @@ mod probe;
 mod text;
 pub mod transcript;
 
-pub use text::{one_line, say};
+pub use text::{one_line, redactor, say};

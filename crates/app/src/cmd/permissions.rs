@@ -63,6 +63,9 @@ fn scope(boot: &Boot) -> Scope {
         .with_shell(&boot.shell())
         .held_by(boot.containment())
         .with_temp(temp, crate::sandbox::granted(boot))
+        .with_open(
+            crate::folders::folders(boot).map_or_else(|_| Vec::new(), |folders| folders.open()),
+        )
 }
 
 /// What a check answers.

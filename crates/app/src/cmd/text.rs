@@ -4,9 +4,11 @@
 use crate::speech::spoken;
 use anyhow::Context as _;
 use jiff::Timestamp;
+use ostler_engine::redact::Redactor;
 use ostler_wire::{Word, marked};
 use serde::Serialize;
 use std::io::{self, IsTerminal, Write};
+use std::sync::LazyLock;
 
 /// Characters of an id that people type.
 const SHORT_ID: usize = 8;
@@ -22,12 +24,19 @@ pub fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
+/// Takes the secrets that this process has come to know out of what it says beside its sessions.
+pub fn redactor() -> &'static Redactor {
+    static REDACTOR: LazyLock<Redactor> = LazyLock::new(Redactor::default);
+    &REDACTOR
+}
+
 /// Writes text that came from a model or a file: as it is through a pipe, with its control characters visible on a terminal.
 pub fn print_foreign(text: &str) -> anyhow::Result<()> {
+    let text = redactor().text(text.to_owned());
     if io::stdout().is_terminal() {
-        print(&visible(text))
+        print(&visible(&text))
     } else {
-        print(text)
+        print(&text)
     }
 }
 
@@ -37,7 +46,8 @@ pub fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
 
 /// A remark on stderr. Nobody there to read it is no error.
 pub fn say(text: &str) {
-    let _ = writeln!(io::stderr(), "{}", visible(text));
+    let text = redactor().text(text.to_owned());
+    let _ = writeln!(io::stderr(), "{}", visible(&text));
 }
 
 /// Control characters as they are named, line breaks and tabs kept.

@@ -134,7 +134,8 @@ fn unwritable(name: &str, error: &io::Error) -> Report {
 }
 
 pub(super) fn starts_with_bom(path: &Path) -> bool {
-    std::fs::read(path).is_ok_and(|bytes| bytes.starts_with(BOM.as_bytes()))
+    let start = ostler_host::read_bounded(path, BOM.len() as u64, &ostler_host::Border::none());
+    start.is_ok_and(|start| start.bytes.starts_with(BOM.as_bytes()))
 }
 
 /// The edited text with the line endings of the old one: the editor knows only `\n`. Lines that

@@ -2,10 +2,11 @@
 //! this module only as a [`Secret`].
 
 use crate::speech::{filled, language, spoken};
+use ostler_host::{Border, Error};
 use ostler_wire::{Say, Word};
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use ostler_llm::Secret;
@@ -207,15 +208,18 @@ impl Wanted<'_> {
 }
 
 fn read_small(path: &Path) -> io::Result<String> {
-    let metadata = fs::metadata(path)?;
-    if !metadata.is_file() || metadata.len() > MAX_KEY_FILE {
-        return Err(io::Error::other(spoken(Word::KeyNoFile)));
+    // For the error of a file that is not there.
+    fs::metadata(path)?;
+    let read = ostler_host::read_bounded(path, MAX_KEY_FILE, &Border::none());
+    match read {
+        Ok(read) if !read.truncated => {
+            let mut text = String::new();
+            read.bytes.as_ref().read_to_string(&mut text)?;
+            Ok(text)
+        }
+        Err(Error::Read { source, .. } | Error::Forbidden { source, .. }) => Err(source),
+        Ok(_) | Err(_) => Err(io::Error::other(spoken(Word::KeyNoFile))),
     }
-    let mut text = String::new();
-    File::open(path)?
-        .take(MAX_KEY_FILE)
-        .read_to_string(&mut text)?;
-    Ok(text)
 }
 
 /// The keys saved in `<home>/.env`.

@@ -1,10 +1,10 @@
 //! From files, variables and flags to one configuration: read, check, filter, merge. The merged
 //! tree keeps the origin of every value. All inputs are passed in.
 
-use crate::speech::{filled, spoken};
-use ostler_wire::Word;
-use std::fs::File;
-use std::io::Read;
+use crate::speech::{filled, language, spoken};
+use ostler_host::{Border, Error};
+use ostler_wire::{Say as _, Word};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::check::{check_layer, expand_models, gather_switches};
@@ -16,7 +16,7 @@ use super::legacy::{modernise, set_aside};
 use super::merge::merge;
 use super::paths::{Env, Places, anchor_paths};
 use super::project::{
-    ForeignVariable, drop_foreign_keys, drop_user_only, file_items, foreign_variables,
+    ForeignVariable, drop_foreign_keys, drop_passed, drop_user_only, file_items, foreign_variables,
     take_untrusted,
 };
 use super::schema::{Config, ProviderConfig};
@@ -178,6 +178,13 @@ pub fn inspect(
     (loader.reports, loader.notices)
 }
 
+/// Names of variables that are passed on, by who says so.
+#[derive(Debug, Default)]
+pub struct Passed<'a> {
+    pub by_person: BTreeSet<&'a str>,
+    pub by_project: BTreeSet<&'a str>,
+}
+
 /// What is known of a project once its file was read.
 struct Project {
     workspace: Workspace,
@@ -245,14 +252,16 @@ impl<'a> Loader<'a> {
             let taken = take_untrusted(&mut rest, below, self.places);
             items.extend(taken.items(&self.sources, self.places));
             let sends = foreign_variables(&project, below);
-            items.extend(sends.iter().map(|ForeignVariable { name, host, at, .. }| {
+            items.extend(sends.iter().map(|one| {
+                let ForeignVariable { name, host, .. } = one;
                 let text = filled(Word::TrustSends, &[name, host]);
-                let what = "providers.api_key_env".to_owned();
+                let what = format!("providers.{}", one.key);
                 let normal = format!("{name} {host}");
-                Item::new(what, self.sources.place(*at), &text, &normal)
+                Item::new(what, self.sources.place(one.at), &text, &normal)
             }));
             if matches!(approval, Approval::ThisRun) {
                 self.drop_variables(&mut project, &sends);
+                drop_passed(&mut project, &self.sources, &mut self.notices);
             }
             (project, rest)
         });
@@ -278,7 +287,7 @@ impl<'a> Loader<'a> {
     fn drop_variables(&mut self, project: &mut Node, sends: &[ForeignVariable]) {
         for one in sends {
             one.drop_from(project);
-            let text = filled(Word::CfgForeignVariable, &[&one.name, &one.host]);
+            let text = filled(Word::CfgForeignVariable, &[&one.key, &one.name, &one.host]);
             self.notices
                 .push(Notice::warning(self.sources.place(one.at), text));
         }
@@ -451,6 +460,19 @@ impl Loaded {
         items.map(|node| self.sources.place(node.at)).collect()
     }
 
+    /// Variables that commands get although they look like secrets: those that the person names, and those that a
+    /// trusted project does.
+    pub fn passed_variables(&self) -> Passed<'_> {
+        let list = self.tree.get(&["tools", "shell", "env_pass"]);
+        let is_projects = |node: &&Node| self.sources.layer(node.at) == Layer::Project;
+        let items = list.and_then(Node::as_array).unwrap_or(&[]).iter();
+        let (projects, own): (Vec<&Node>, Vec<&Node>) = items.partition(is_projects);
+        Passed {
+            by_person: own.into_iter().filter_map(Node::text).collect(),
+            by_project: projects.into_iter().filter_map(Node::text).collect(),
+        }
+    }
+
     /// Where a key was set, if it was.
     pub fn place(&self, path: &[&str]) -> Option<Place> {
         self.tree.get(path).map(|node| self.sources.place(node.at))
@@ -486,28 +508,30 @@ pub fn read_text(path: &Path, name: &str) -> Result<Option<String>, Box<Report>>
             return Err(report(title, spoken(Word::CfgCheckFile)));
         }
     };
-    // Also keeps pipes and devices, which may never end, from being opened.
-    if !metadata.is_file() {
-        let what = if metadata.is_dir() {
-            spoken(Word::CfgDirectory)
-        } else {
-            spoken(Word::CfgIrregular)
-        };
-        let title = filled(Word::CfgShouldFile, &[&what]);
-        return Err(report(title, spoken(Word::CfgMoveAway)));
-    }
-    if metadata.len() > MAX_FILE_BYTES {
-        let title = filled(Word::CfgTooLarge, &[&metadata.len(), &MAX_FILE_BYTES]);
+    let irregular = |what: Word| {
+        let title = filled(Word::CfgShouldFile, &[&spoken(what)]);
+        report(title, spoken(Word::CfgMoveAway))
+    };
+    // Pipes and devices, which may never end, are not opened.
+    let read = ostler_host::read_bounded(path, MAX_FILE_BYTES, &Border::none());
+    let read = read.map_err(|error| match error {
+        Error::IsDirectory { .. } => irregular(Word::CfgDirectory),
+        Error::NotRegular { .. } => irregular(Word::CfgIrregular),
+        Error::Read { source, .. } | Error::Forbidden { source, .. } => {
+            let title = filled(Word::CfgUnread, &[&source]);
+            report(title, spoken(Word::CfgCheckRights))
+        }
+        error => {
+            let title = filled(Word::CfgUnread, &[&error.say(language())]);
+            report(title, spoken(Word::CfgCheckRights))
+        }
+    })?;
+    if read.truncated {
+        let size = metadata.len().max(MAX_FILE_BYTES + 1);
+        let title = filled(Word::CfgTooLarge, &[&size, &MAX_FILE_BYTES]);
         return Err(report(title, spoken(Word::CfgMoveText)));
     }
-    let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(MAX_FILE_BYTES).read_to_end(&mut bytes))
-        .map_err(|error| {
-            let title = filled(Word::CfgUnread, &[&error]);
-            report(title, spoken(Word::CfgCheckRights))
-        })?;
-    decode(name, bytes).map(Some)
+    decode(name, read.bytes.into()).map(Some)
 }
 
 fn absent(error: &std::io::Error) -> bool {

@@ -30,6 +30,7 @@ pub mod tree;
 pub mod trust;
 pub mod trusted;
 pub mod units;
+pub mod variables;
 
 #[cfg(test)]
 mod tests;

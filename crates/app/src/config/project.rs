@@ -3,6 +3,7 @@
 
 use crate::speech::{filled, spoken};
 use ostler_wire::Word;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read as _;
 
@@ -13,6 +14,7 @@ use super::paths::{Places, absolute, is_inside};
 use super::show::{from_json, node_text};
 use super::tree::{At, Node, Place, Sources, Value, position, push_key};
 use super::trust::{Item, hash};
+use super::variables;
 
 /// Never from a project, trusted or not.
 const USER_ONLY: [&[&str]; 18] = [
@@ -56,6 +58,9 @@ const NEEDS_TRUST: [&[&str]; 17] = [
     &["tools", "shell", "prefer"],
     &["tools", "web"],
 ];
+
+const PLUGINS: &str = "plugins";
+const ENV_PASS: &str = "tools.shell.env_pass";
 
 /// Lists that only add to those of other layers: an empty one says nothing.
 const ADDING: [&str; 2] = ["permissions.allow", "sandbox.allow_write"];
@@ -119,9 +124,14 @@ pub fn drop_foreign_keys(
     }
 }
 
+/// Keys of a provider or model that name a variable: its value goes to the host, or is one.
+const SENT: [&str; 2] = ["api_key_env", "base_url_env"];
+
 /// A variable that a project sends to a host although no provider of the person or of ours knows it.
 pub struct ForeignVariable {
     pub sender: Sender,
+    /// The key that names the variable.
+    pub key: &'static str,
     pub name: String,
     pub host: String,
     pub at: At,
@@ -144,11 +154,11 @@ impl ForeignVariable {
                 if let Some(Value::Array(providers)) = providers
                     && let Some(provider) = providers.get_mut(*index)
                 {
-                    provider.take(&["api_key_env"]);
+                    provider.take(&[self.key]);
                 }
             }
             Sender::Model(name) => {
-                root.take(&["models", name, "api_key_env"]);
+                root.take(&["models", name, self.key]);
             }
         }
     }
@@ -160,32 +170,47 @@ pub fn foreign_variables(root: &Node, below: &Node) -> Vec<ForeignVariable> {
         let providers = node.get(&["providers"]).and_then(Node::as_array);
         providers.unwrap_or(&[]).to_vec()
     };
-    let named = |provider: &Node| {
-        let name = provider.get(&["api_key_env"]).and_then(Node::as_str);
+    let named = |provider: &Node, key: &str| {
+        let name = provider.get(&[key]).and_then(Node::as_str);
         name.map(str::to_owned)
     };
     let built_in = ostler_llm::builtin_providers();
     let built_in = super::providers::built_in(built_in);
-    let mut known: Vec<String> = list(below).iter().filter_map(named).collect();
-    known.extend(built_in.into_iter().filter_map(|one| one.api_key_env));
-    let sends = |sender: Sender, node: &Node, host: &str| {
-        let name = named(node).filter(|name| !known.contains(name))?;
+    let mut known: Vec<String> = Vec::new();
+    for provider in list(below) {
+        known.extend(SENT.iter().filter_map(|key| named(&provider, key)));
+    }
+    for provider in built_in {
+        known.extend(
+            provider
+                .api_key_env
+                .into_iter()
+                .chain(provider.base_url_env),
+        );
+    }
+    let sends = |sender: Sender, key: &'static str, node: &Node, host: &str| {
+        let name = named(node, key).filter(|name| !known.contains(name))?;
         let host = node.get(&[host]).and_then(Node::as_str);
         Some(ForeignVariable {
             sender,
+            key,
             name,
             host: host.unwrap_or("?").to_owned(),
             at: node.at,
         })
     };
-    let providers = list(root);
-    let providers = providers.iter().enumerate();
-    let providers = providers.filter_map(|(i, node)| sends(Sender::Provider(i), node, "base_url"));
-    let models = root.get(&["models"]).and_then(Node::as_table).into_iter();
-    let models = models
-        .flatten()
-        .filter_map(|(name, node)| sends(Sender::Model(name.clone()), node, "api_base_url"));
-    providers.chain(models).collect()
+    let mut out = Vec::new();
+    for (i, node) in list(root).iter().enumerate() {
+        let all = SENT.iter();
+        out.extend(all.filter_map(|key| sends(Sender::Provider(i), key, node, "base_url")));
+    }
+    let models = root.get(&["models"]).and_then(Node::as_table);
+    for (name, node) in models.into_iter().flatten() {
+        let all = SENT.iter();
+        let sender = || Sender::Model(name.clone());
+        out.extend(all.filter_map(|key| sends(sender(), key, node, "api_base_url")));
+    }
+    out
 }
 
 /// Takes out of a project's file what needs trust. `below` is what the layers under it say.
@@ -239,7 +264,13 @@ impl Taken {
                 continue;
             }
             let mut add = |name: Option<&str>, node: &Node| {
-                out.push(item(key, name, node, sources.place(node.at)));
+                let place = sources.place(node.at);
+                match key.as_str() {
+                    PLUGINS => out.extend(variable_items(key, name, node, &place)),
+                    ENV_PASS => return out.push(passed_item(key, node, place)),
+                    _ => {}
+                }
+                out.push(item(key, name, node, place));
             };
             match &node.value {
                 Value::Array(items) if !items.is_empty() => {
@@ -281,8 +312,7 @@ fn content(node: &Node, places: &Places) -> Option<String> {
 
 /// The item that an allow rule of a project's file is.
 pub fn allow_item(rule: &str, place: Place) -> Item {
-    let node = Node::new(Value::String(rule.to_owned()), At::whole(Sources::BUILT_IN));
-    item("permissions.allow", None, &node, place)
+    item("permissions.allow", None, &text_node(rule), place)
 }
 
 /// What a project brings beside its configuration that would run. A new kind of file is gathered here.
@@ -318,12 +348,69 @@ fn server_items(file: &str, places: &Places) -> Vec<Item> {
             &text,
         )];
     };
-    let one = |(server, settings): (&String, &Node)| {
+    let all = |(server, settings): (&String, &Node)| {
         let quoted = serde_json::Value::from(server.as_str()).to_string();
-        let at = text.find(&quoted).map(|at| position(&text, at));
-        item(file, Some(server), settings, place(at))
+        let at = place(text.find(&quoted).map(|at| position(&text, at)));
+        let mut items = variable_items(file, Some(server), settings, &at);
+        items.push(item(file, Some(server), settings, at));
+        items
     };
-    servers.iter().map(one).collect()
+    servers.iter().flat_map(all).collect()
+}
+
+/// Each variable that a server of a project takes from the person, and which program or host gets it.
+fn variable_items(key: &str, name: Option<&str>, server: &Node, place: &Place) -> Vec<Item> {
+    let mut taken = BTreeSet::new();
+    gather_variables(server, &mut taken);
+    let text = |field: &str| server.get(&[field]).and_then(Node::as_str);
+    let to = match text("url") {
+        Some(url) => node_text("", &text_node(url)),
+        None => {
+            let args = server.get(&["args"]).and_then(Node::as_array);
+            let args = args.unwrap_or(&[]).iter().filter_map(Node::as_str);
+            let words: Vec<&str> = text("command").into_iter().chain(args).collect();
+            format!("`{}`", words.join(" "))
+        }
+    };
+    let mut what = key.to_owned();
+    if let Some(name) = name {
+        push_key(&mut what, name);
+    }
+    let one = |variable: String| {
+        let text = filled(Word::TrustTakes, &[&variable, &to]);
+        let normal = format!("variable {variable:?} to {to:?}");
+        let what = format!("{what} ${{{variable}}}");
+        Item::new(what, place.clone(), &text, &normal)
+    };
+    taken.into_iter().map(one).collect()
+}
+
+fn gather_variables(node: &Node, out: &mut BTreeSet<String>) {
+    match &node.value {
+        Value::String(text) => out.extend(variables::names(text).map(str::to_owned)),
+        Value::Array(items) => items.iter().for_each(|item| gather_variables(item, out)),
+        Value::Table(table) => table.values().for_each(|item| gather_variables(item, out)),
+        Value::Integer(_) | Value::Float(_) | Value::Boolean(_) | Value::Datetime(_) => {}
+    }
+}
+
+/// A variable that commands, hooks and servers would get.
+fn passed_item(key: &str, node: &Node, place: Place) -> Item {
+    let text = filled(Word::TrustPasses, &[&node.as_str().unwrap_or_default()]);
+    Item::new(key.to_owned(), place, &text, &normal_of(None, node))
+}
+
+/// Takes out the variables that a project passes on: a run that is trusted as a whole has looked at no single variable.
+pub fn drop_passed(root: &mut Node, sources: &Sources, notices: &mut Vec<Notice>) {
+    let path: Vec<&str> = ENV_PASS.split('.').collect();
+    if let Some(node) = root.take(&path) {
+        let text = spoken(Word::CfgForeignPass);
+        notices.push(Notice::warning(sources.place(node.at), text));
+    }
+}
+
+fn text_node(text: &str) -> Node {
+    Node::new(Value::String(text.to_owned()), At::whole(Sources::BUILT_IN))
 }
 
 /// `name` is that of a table below the key.
@@ -333,9 +420,12 @@ pub(super) fn item(key: &str, name: Option<&str>, node: &Node, place: Place) -> 
         push_key(&mut what, name);
     }
     let last = name.or(key.rsplit('.').next()).unwrap_or_default();
-    // The name of a long key is cut in `what`.
-    let normal = format!("{:?}={}", name.unwrap_or_default(), normal(node));
-    Item::new(what, place, &node_text(last, node), &normal)
+    Item::new(what, place, &node_text(last, node), &normal_of(name, node))
+}
+
+/// The name of a long key is cut where it is shown, so it counts here.
+fn normal_of(name: Option<&str>, node: &Node) -> String {
+    format!("{:?}={}", name.unwrap_or_default(), normal(node))
 }
 
 /// A value in a form that comments, layout and the order of keys do not change.

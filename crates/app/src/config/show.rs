@@ -12,6 +12,7 @@ use super::env::split_key;
 use super::layers::Loaded;
 use super::schema::Config;
 use super::tree::{At, Layer, Node, Place, Sources, Step, Table, Value, push_key};
+use super::variables;
 
 const COVER: &str = "********";
 
@@ -254,7 +255,7 @@ fn highest(node: &Node, loaded: &Loaded) -> Layer {
 /// The value without its secret, if it is one.
 fn covered(name: &str, value: serde_json::Value) -> serde_json::Value {
     match value {
-        serde_json::Value::String(text) if is_secret(name) && !text.is_empty() => COVER.into(),
+        serde_json::Value::String(text) if is_secret(name) => variables::cover(&text, COVER).into(),
         serde_json::Value::String(text) => without_password(&text).into(),
         other => other,
     }
@@ -275,14 +276,15 @@ fn without_password(text: &str) -> String {
     if asks {
         let pairs: Vec<(String, String)> = url.query_pairs().into_owned().collect();
         let shown = |(name, value): (String, String)| match is_secret(&name) {
-            true => (name, COVER.to_owned()),
+            true => (name, variables::cover(&value, COVER)),
             false => (name, value),
         };
         url.query_pairs_mut()
             .clear()
             .extend_pairs(pairs.into_iter().map(shown));
     }
-    url.to_string()
+    // References stay readable.
+    url.to_string().replace("%24%7B", "${").replace("%7D", "}")
 }
 
 /// The value of a key as TOML, secrets covered.

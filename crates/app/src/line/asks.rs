@@ -4,6 +4,7 @@
 use super::typed::Said;
 use super::{Shown, Talk};
 use crate::asking::{self, Question};
+use ostler_host::keyboard::KeyByKey;
 use ostler_wire::{Ask, Op, command_of};
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -14,6 +15,7 @@ impl Shown {
     pub fn close_question(&mut self) -> Option<Arc<Ask>> {
         self.confirming = None;
         self.invitation = None;
+        self.keys = None;
         self.ask.take()
     }
 }
@@ -26,6 +28,10 @@ impl Talk {
         write!(err, "{}", asked.text)?;
         match self.lines.by_hand {
             true => {
+                // A line that was begun before is seen to be one only if it comes key by key.
+                if self.shown.keys.is_none() {
+                    self.shown.keys = KeyByKey::start(io::stdin());
+                }
                 let at = Instant::now() + asking::GUARD;
                 self.shown.invitation = Some((at, asked.invitation.clone()));
             }
@@ -37,6 +43,12 @@ impl Talk {
     /// The question could be read: here is the line to answer on.
     pub(super) fn open_question(&mut self) -> io::Result<()> {
         if let Some((_, invitation)) = self.shown.invitation.take() {
+            // Nobody answers in the middle of a word.
+            if let Some(at) = self.lines.pauses_at(Instant::now()) {
+                self.shown.invitation = Some((at, invitation));
+                return Ok(());
+            }
+            self.shown.keys = None;
             self.lines.open(Instant::now());
             let mut err = io::stderr();
             write!(err, "{invitation}")?;

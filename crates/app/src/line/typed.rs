@@ -1,15 +1,18 @@
-//! What the person types, line by line. A line that was there before a question could be read is no answer to it, nor is
+//! What the person types, line by line. A line that was begun before a question could be read is no answer to it, nor is
 //! one of several that come at once.
 
-use crate::ops::Line;
+use crate::ops::{Line, Lines};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 /// Lines typed ahead that are kept.
 const MAX_EARLY: usize = 1024;
 /// Lines that come closer than this are a paste: nobody types one as fast.
 const PASTED: Duration = Duration::from_millis(200);
+
+/// Typing has paused after this time without a key.
+pub const PAUSE: Duration = Duration::from_millis(800);
 
 /// What a line is wanted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +37,7 @@ pub enum Said {
 
 pub struct Typed {
     lines: mpsc::Receiver<Line>,
+    last_byte: watch::Receiver<Option<Instant>>,
     early: VecDeque<String>,
     /// The last line that came while a question stood there, and what may be the answer to it.
     last: Option<Instant>,
@@ -48,9 +52,10 @@ pub struct Typed {
 }
 
 impl Typed {
-    pub fn new(lines: mpsc::Receiver<Line>, by_hand: bool) -> Self {
+    pub fn new(Lines { lines, last_byte }: Lines, by_hand: bool) -> Self {
         Self {
             lines,
+            last_byte,
             early: VecDeque::new(),
             last: None,
             candidate: None,
@@ -86,7 +91,7 @@ impl Typed {
         }
     }
 
-    /// A line that came after the question was open, with no other close to it.
+    /// A line that was begun after the question was open, with no other close to it.
     async fn next_answer(&mut self) -> Said {
         if let Some(line) = self.refused.take() {
             return Said::NoAnswer(line);
@@ -98,10 +103,10 @@ impl Typed {
                 };
                 let is_close = |last: Instant| line.at.saturating_duration_since(last) < PASTED;
                 let is_pasted = self.last.is_some_and(is_close);
-                let is_open = self.open.is_some_and(|open| line.at >= open);
+                let is_open = self.open.is_some_and(|open| line.begun >= open);
                 self.last = Some(line.at);
                 if is_pasted || !is_open {
-                    return Said::NoAnswer(line.text);
+                    return Said::NoAnswer(erased(&line.text));
                 }
                 self.candidate = Some(line);
                 continue;
@@ -154,7 +159,7 @@ impl Typed {
             && let Ok(line) = self.lines.try_recv()
         {
             self.last = Some(line.at);
-            self.keep(&line.text);
+            self.keep(&erased(&line.text));
         }
     }
 
@@ -163,9 +168,15 @@ impl Typed {
         self.open = Some(now);
     }
 
+    /// When typing will have paused, if it has not by now.
+    pub fn pauses_at(&self, now: Instant) -> Option<Instant> {
+        let last = (*self.last_byte.borrow())?;
+        Some(last + PAUSE).filter(|at| *at > now && self.by_hand)
+    }
+
     /// Listens again after an end that was none.
-    pub fn go_on(&mut self, lines: mpsc::Receiver<Line>) {
-        (self.lines, self.closed) = (lines, false);
+    pub fn go_on(&mut self, lines: Lines) {
+        (self.lines, self.last_byte, self.closed) = (lines.lines, lines.last_byte, false);
     }
 
     /// Words for later.
@@ -176,6 +187,24 @@ impl Typed {
     }
 }
 
+/// A line of which some keys came one by one, without what the person erased.
+fn erased(line: &str) -> String {
+    const ERASE: [char; 2] = ['\u{7f}', '\u{8}'];
+    const KILL: char = '\u{15}';
+    let mut out = String::new();
+    for c in line.chars() {
+        match c {
+            _ if ERASE.contains(&c) => {
+                out.pop();
+            }
+            KILL => out.clear(),
+            _ if c.is_control() && c != '\t' => {}
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -183,7 +212,42 @@ mod tests {
     fn line(text: &str, at: Instant) -> Line {
         Line {
             text: text.into(),
+            begun: at,
             at,
+        }
+    }
+
+    fn channel() -> (mpsc::Sender<Line>, Lines) {
+        let (sender, lines) = mpsc::channel(8);
+        let (_, last_byte) = watch::channel(None);
+        (sender, Lines { lines, last_byte })
+    }
+
+    #[tokio::test]
+    async fn a_line_that_was_begun_before_the_question_answers_nothing() {
+        let start = long_ago();
+        let later = |millis| start + Duration::from_millis(millis);
+        let (sender, lines) = channel();
+        let mut typed = Typed::new(lines, true);
+        typed.set_aside();
+        typed.open(later(500));
+        for (text, begun, at) in [
+            ("y", 100, 1_000),
+            ("apply\u{7f}\u{7f}\u{7f}\u{7f}\u{7f}y", 499, 2_000),
+            ("y", 3_000, 3_100),
+        ] {
+            let line = Line {
+                begun: later(begun),
+                ..line(text, later(at))
+            };
+            sender.send(line).await.unwrap();
+        }
+        for expect in [
+            Said::NoAnswer("y".into()),
+            Said::NoAnswer("y".into()),
+            Said::Line("y".into()),
+        ] {
+            assert_eq!(typed.next(Want::Answer).await, expect);
         }
     }
 
@@ -198,7 +262,7 @@ mod tests {
         for by_hand in [true, false] {
             let start = long_ago();
             let later = |millis| start + Duration::from_millis(millis);
-            let (sender, lines) = mpsc::channel(8);
+            let (sender, lines) = channel();
             let mut typed = Typed::new(lines, by_hand);
             for text in ["typed", "ahead"] {
                 sender.send(line(text, start)).await.unwrap();
@@ -238,7 +302,7 @@ mod tests {
     async fn lines_that_come_at_once_answer_nothing() {
         let start = long_ago();
         let later = |millis| start + Duration::from_millis(millis);
-        let (sender, lines) = mpsc::channel(8);
+        let (sender, lines) = channel();
         let mut typed = Typed::new(lines, true);
         typed.set_aside();
         typed.open(start);

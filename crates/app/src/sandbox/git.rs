@@ -100,11 +100,10 @@ fn in_git(folder: &Path) -> Vec<PathBuf> {
 
 /// The path in a small file of one line.
 fn pointer(file: &Path, prefix: &str) -> Option<PathBuf> {
-    let meta = fs::symlink_metadata(file).ok()?;
-    if !meta.is_file() || meta.len() > MAX_POINTER {
-        return None;
-    }
-    let text = fs::read_to_string(file).ok()?;
+    fs::symlink_metadata(file).ok().filter(|m| m.is_file())?;
+    let read = ostler_host::read_bounded(file, MAX_POINTER, &ostler_host::Border::none());
+    let read = read.ok().filter(|read| !read.truncated)?;
+    let text = String::from_utf8(read.bytes.into()).ok()?;
     let path = text.strip_prefix(prefix)?.trim();
     (!path.is_empty()).then(|| path.into())
 }

@@ -38,7 +38,7 @@ pub fn closed(boot: &Boot) -> Vec<ClosedFolder> {
     let mut shown: Vec<PathBuf> = SHOWN.map(|name| home.join(name)).to_vec();
     shown.push(home.join(WORKTREES).join(project));
     shown.extend(crate::folders::own_skills(boot));
-    shown.extend(hook_programs(boot));
+    shown.extend(named_programs(boot));
     shown.retain(|path| path != home && is_inside(path, home));
     vec![ClosedFolder {
         folder: home.clone(),
@@ -46,8 +46,8 @@ pub fn closed(boot: &Boot) -> Vec<ClosedFolder> {
     }]
 }
 
-/// Files of the home that the person's hooks name: their programs run in the sandbox too.
-fn hook_programs(boot: &Boot) -> Vec<PathBuf> {
+/// Files of the home that hooks and servers name: their programs run in the sandbox too.
+fn named_programs(boot: &Boot) -> Vec<PathBuf> {
     let places = &boot.places;
     let reserved = boot.reserved();
     let sealed = places.sealed();
@@ -57,6 +57,9 @@ fn hook_programs(boot: &Boot) -> Vec<PathBuf> {
     };
     let commands = boot.hooks.hooks.iter().map(|hook| hook.command.as_str());
     let words = commands.flat_map(|command| command.split_whitespace());
+    let servers = boot.servers.iter().map(|one| &one.plugin);
+    let arguments = servers.flat_map(|plugin| plugin.command.iter().chain(&plugin.args));
+    let words = words.chain(arguments.map(String::as_str));
     let paths = words.map(|word| {
         let word = word.trim_matches(['"', '\'', ';']);
         let word = word.replace("$HOME", "~").replace("${HOME}", "~");

@@ -25,17 +25,24 @@ const ALWAYS: [&str; 13] = [
 /// Most entries of one folder that are hidden.
 const MAX_ENTRIES: usize = 1024;
 
-/// Checkpoints and caches, and the sessions and command caches of other projects as far as they are there now.
+/// Checkpoints and caches, and the sessions and command caches of other projects as far as they are there now. What lies
+/// in a home that is closed as a whole need not be named one by one, however many projects there are.
 pub fn find(boot: &Boot) -> Vec<PathBuf> {
     let home = boot.places.home.canonicalize();
     let home = home.unwrap_or_else(|_| boot.places.home.clone());
     let store = boot.store();
     let commands = home.join(COMMAND_CACHES);
+    let is_closed = !super::home::closed(boot).is_empty();
     let mut found: Vec<PathBuf> = ALWAYS.map(|name| home.join(name)).to_vec();
-    found.extend(entries_but(&home.join("cache"), &commands));
-    found.extend(entries_but(&commands, &commands.join(store.project())));
+    if !is_closed {
+        found.extend(entries_but(&home.join("cache"), &commands));
+        found.extend(entries_but(&commands, &commands.join(store.project())));
+    }
     for sessions in [home.join("sessions"), boot.sessions_dir()] {
-        found.extend(entries_but(&sessions, &sessions.join(store.project())));
+        let real = sessions.canonicalize();
+        if !(is_closed && real.is_ok_and(|real| real.starts_with(&home))) {
+            found.extend(entries_but(&sessions, &sessions.join(store.project())));
+        }
     }
     found.sort();
     found.dedup();

@@ -63,7 +63,7 @@ pub fn remove() {
     }
 }
 
-/// The person's own folder for temporary files, unless that is their home or the whole disk.
+/// The person's own folder for temporary files, unless that is their home or the whole disk, or nothing can be made in it.
 fn base(boot: &Boot) -> Option<PathBuf> {
     let home = boot.places.user_home.as_deref();
     let fits = |path: &PathBuf| {
@@ -71,6 +71,7 @@ fn base(boot: &Boot) -> Option<PathBuf> {
             && path.is_dir()
             && path.parent().is_some()
             && Some(path.as_path()) != home
+            && tempfile::tempdir_in(path).is_ok()
     };
     let own = std::env::temp_dir();
     let shared = SHARED.map(|path| Path::new(path).to_owned());

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 pub fn answer(term: &mut ostler_testkit::Term, keys: &str) {
     term.wait_until("a question that takes an answer", |screen| {
         let mut rows = screen.lines();
-        rows.any(|row| row.starts_with("enter select · ") || row.starts_with("space mark · "))
+        rows.any(|row| row.starts_with("key or ↑↓ enter · ") || row.starts_with("↑↓ space mark · "))
     });
     term.keys(keys);
 }

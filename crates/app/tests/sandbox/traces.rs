@@ -314,3 +314,56 @@ fn settings_of_other_programs_stay_as_they_are() {
         }
     }
 }
+
+/// Another name for a file that may not be read, made in the project or there before: it shows no more than the first.
+#[test]
+fn another_name_of_a_denied_file_shows_nothing() {
+    let set_up = |scene: &Scene| {
+        scene.space.write("secret", "hush");
+        scene.space.write("deep/er/old", "");
+        let root = scene.space.root();
+        std::fs::remove_file(root.join("deep/er/old")).unwrap();
+        std::fs::hard_link(root.join("secret"), root.join("deep/er/old")).unwrap();
+        scene.space.write("link.sh", "ln secret new; ln deep/er/old newer; cat new newer deep/er/old; mv secret moved; cat moved; cp --link secret x; cat x");
+        scene
+            .space
+            .write("late.sh", "cat new newer x moved deep/er/old");
+    };
+    for layer in layers() {
+        let rules = format!(
+            "{}[permissions]\ndeny = [\"Read(secret)\"]\n",
+            config(layer)
+        );
+        let Ran { told, .. } = run(&rules, &[], set_up, &["sh link.sh", "sh late.sh"]);
+        if layer == "landlock" {
+            // What lies in a writable folder can be read there; docs/sandbox.md says so.
+            continue;
+        }
+        for told in &told {
+            assert!(!told.contains("hush"), "{layer}: {told}");
+        }
+    }
+}
+
+/// What file tools say of a temporary file names it as commands do.
+#[test]
+fn errors_name_temporary_files_as_commands_see_them() {
+    for layer in layers().into_iter().filter(|layer| *layer == "namespaces") {
+        let scene = Scene::with_config(Kind::Chat, &config(layer), []);
+        let told = calls(
+            &scene,
+            &[
+                ("read_file", json!({"path": "/tmp/no-such-file"})),
+                (
+                    "edit_file",
+                    json!({"path": "/tmp/no-such-file", "old_string": "a", "new_string": "b"}),
+                ),
+                ("ls", json!({"path": "/tmp/no-such-folder"})),
+            ],
+        );
+        for told in &told {
+            assert!(told.contains("/tmp/no-such-"), "{told}");
+            assert!(!told.contains("ostler-tmp-"), "{told}");
+        }
+    }
+}

@@ -21,6 +21,7 @@ pub struct Section {
     refused: BTreeMap<String, Refused>,
     words: BTreeMap<String, BTreeMap<String, String>>,
     like: Vec<String>,
+    lines: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -149,6 +150,12 @@ impl Rows {
         })
     }
 
+    /// Whether a parameter takes a line of a shell, for which a list of words may come.
+    pub fn is_line(&self, name: &str) -> bool {
+        let mut lines = self.own.iter().flat_map(|section| &section.lines);
+        lines.any(|line| line == name)
+    }
+
     /// Every foreign name that stands for one of ours, with that one.
     pub fn mapped(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         let rows = self.own.iter().flat_map(|section| &section.mapped);
@@ -201,6 +208,10 @@ impl Rows {
 
 impl Refused {
     fn judge(&'static self, value: &Value) -> Option<Fate> {
+        // Some models send every parameter that they know, and null for those that they do not use.
+        if value.is_null() {
+            return Some(Fate::Harmless);
+        }
         let (why, says_nothing) = match self {
             Refused::Why(why) => (why, is_neutral(value)),
             Refused::Rule(Refusal {

@@ -2,8 +2,8 @@
 
 use super::table::{Rows, sections};
 use super::*;
-use crate::accept::{accept, refusal};
-use crate::testing::origin;
+use crate::accept::{Surroundings, accept, refusal};
+use crate::testing::{origin, prefix};
 use crate::tool::Scope;
 use crate::tools::Tools;
 use ostler_llm::{Answer, AnswerPart};
@@ -216,9 +216,9 @@ fn records(file: &str) -> impl Iterator<Item = (&str, &str)> {
 /// `runs TOOL ARGUMENTS`, `refused WHY`, or what a text without a call is.
 fn outcome(sent: &str) -> String {
     let (kind, rest) = sent.split_once(' ').unwrap();
-    let (stop, rest) = rest.split_once(' ').unwrap();
-    let stop = match stop {
-        "stop" => Stop::End,
+    let (kind_of_end, rest) = rest.split_once(' ').unwrap();
+    let stop = match kind_of_end {
+        "stop" | "none" => Stop::End,
         "calls" => Stop::Calls,
         "length" => Stop::Length,
         "filter" => Stop::Refusal,
@@ -242,16 +242,17 @@ fn outcome(sent: &str) -> String {
     };
     let answer = Answer {
         parts: vec![part],
+        stop: (kind_of_end != "none").then_some(stop),
         ..Answer::default()
     };
     let tools = Tools::new(&["!tool_search".to_owned()]);
-    let accepted = accept(
-        answer,
-        stop,
-        &origin("m"),
-        &tools.specs(),
-        &mut HashSet::new(),
-    );
+    let session = Surroundings {
+        origin: &origin("m"),
+        tools: &tools.specs(),
+        prefix: &prefix(),
+        past: &Vec::new,
+    };
+    let accepted = accept(answer, stop, &session, &mut HashSet::new());
     let calls: Vec<String> = accepted
         .calls
         .iter()

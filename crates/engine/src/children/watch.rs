@@ -115,6 +115,11 @@ impl Watch {
                 {
                     self.report(What::Saved(saved.clone())).await;
                 }
+                if let Body::Notice(notice) = &entry.body
+                    && self.is_refusal(&notice.text)
+                {
+                    self.report(What::Refused(notice.text.clone())).await;
+                }
                 self.seen.entry(entry)
             }
         };
@@ -125,6 +130,20 @@ impl Watch {
                     .await;
             }
         }
+    }
+
+    /// Whether a notice says that a call was refused because nobody can be asked, to this child or to one below it.
+    fn is_refusal(&self, text: &str) -> bool {
+        let words = [Word::HeadlessRefused, Word::HeadlessNoFlag];
+        words.iter().any(|word| {
+            let start = self
+                .language
+                .say(*word)
+                .split("{}")
+                .next()
+                .unwrap_or_default();
+            text.starts_with(start) || text.contains(&format!(": {start}"))
+        })
     }
 
     async fn report(&self, what: What) {

@@ -6,12 +6,15 @@ use crate::dispatch::own;
 use crate::inbox::{CommandLine, Inbox};
 use crate::instructions;
 use crate::log::LogError;
+use ostler_host::{Border, Error};
 use ostler_wire::{Body, Message, Say, View, Word};
 use std::io::{self, Write as _};
 use std::path::Path;
 
 /// How the model is told of a note.
 pub const NOTED: &str = "[The person added this to the instructions in ";
+/// Bytes of a file that a note is added to.
+const MAX_NOTES_FILE: u64 = 16 << 20;
 /// Characters of one note.
 const MAX_NOTE: usize = 4_000;
 
@@ -64,10 +67,12 @@ async fn note(desk: &mut Desk, inbox: &mut Inbox, text: &str) -> Result<View, Lo
 
 /// A line of its own at the end.
 fn append(path: &Path, text: &str) -> io::Result<()> {
-    let old = match std::fs::read(path) {
-        Ok(old) => old,
-        Err(e) if e.kind() == io::ErrorKind::NotFound => Vec::new(),
-        Err(e) => return Err(e),
+    // The project may have a pipe or a device there, which must not be opened.
+    let old = match ostler_host::read_bounded(path, MAX_NOTES_FILE, &Border::none()) {
+        Ok(old) if old.truncated => return Err(io::ErrorKind::FileTooLarge.into()),
+        Ok(old) => old.bytes,
+        Err(Error::NotFound { .. }) => Default::default(),
+        Err(error) => return Err(io::Error::other(error.to_string())),
     };
     let before = match old.last() {
         None | Some(b'\n') => "",

@@ -10,6 +10,7 @@ use crate::log::branch;
 use crate::prompt;
 use crate::roles::Roles;
 use crate::skills::Skills;
+use crate::sources::Reader;
 use crate::store::copied;
 use crate::templates;
 use crate::tool::Scope;
@@ -31,11 +32,14 @@ impl Offer {
         let language = options.language;
         let crew = &options.crew;
         let few = |notes: Vec<String>| few(notes, language);
-        let (templates, left) = templates::load(&options.templates, language);
+        let scope = Scope::new(&options.root, options.user_home.clone());
+        let border = options.policy.instructions_border(&scope);
+        let reader = Reader::new(border, language);
+        let (templates, left) = templates::load(&options.templates, &reader);
         let mut notes = few(left);
-        let (roles, left) = Roles::load(&crew.role_sources, &crew.roles, language);
+        let (roles, left) = Roles::load(&crew.role_sources, &crew.roles, &reader);
         notes.extend(few(left));
-        let (skills, left) = Skills::load(&crew.skills, language);
+        let (skills, left) = Skills::load(&crew.skills, &reader);
         notes.extend(few(left));
         let offer = Self {
             templates: Arc::new(templates),
@@ -77,6 +81,11 @@ impl LocalHub {
         let target = Arc::new(target.map_err(HubError)?);
         let model = Model::new(target, self.transport.clone());
         let hub = self.serving(heir.duty.as_ref());
+        if let Some(root) = heir.duty.as_ref().and_then(|duty| duty.root.as_ref()) {
+            let forbidden = &mut Arc::make_mut(&mut heir.policy).folders.forbidden;
+            let copies = copied_paths(forbidden, &self.options.root, root);
+            forbidden.extend(copies);
+        }
         let prefix = match (heir.prefix.take(), &heir.duty) {
             (Some(prefix), _) => prefix,
             (None, duty) => hub.prefix_for(duty.as_ref(), &heir.offer),
@@ -198,5 +207,18 @@ fn move_to(options: &mut Options, root: &Path) {
     shift(&mut protect);
     policy.protect.extend(protect);
     policy.protect.push(root.join(".git"));
+    let forbidden = copied_paths(&policy.forbid_read, &old, root);
+    policy.forbid_read.extend(forbidden.iter().cloned());
+    options.tools.sandbox.sealed.extend(forbidden);
     options.checkpoints = None;
+}
+
+/// What may not be read in the root may not be read in its copy either: where these paths are there.
+fn copied_paths(forbidden: &[PathBuf], old: &Path, root: &Path) -> Vec<PathBuf> {
+    let real = ostler_host::real_path(old);
+    let below = |path: &PathBuf| {
+        let inner = path.strip_prefix(old).or_else(|_| path.strip_prefix(&real));
+        inner.ok().map(|inner| root.join(inner))
+    };
+    forbidden.iter().filter_map(below).collect()
 }

@@ -11,8 +11,8 @@ use crate::inbox::{Answer, Inbox, Stopped};
 use crate::interfaces::{Keep, RuleStore};
 use crate::log::LogError;
 use crate::policy::{
-    BUILT_IN, Call, Decision, Gate, Mode, Policy, Posture, Refusal, Rule, Verdict, headless,
-    needs_a_fresh_yes, propose,
+    BUILT_IN, Call, Decision, Gate, Mode, Policy, Posture, Refusal, Remedy, Rule, Verdict,
+    needs_a_fresh_yes, propose, remedy,
 };
 use crate::resolve;
 use crate::tool::ToolError;
@@ -126,24 +126,7 @@ async fn unattended(
         scope: &desk.scope,
         resolved: &resolved,
     };
-    if decision.only_person {
-        // No setting answers for the person; the refusal names the rule that does.
-        let rules = decision.touched.iter().map(|path| {
-            let below = path.strip_prefix(&desk.scope.root);
-            let named = below.map_or_else(
-                |_| path.display().to_string(),
-                |below| format!("./{}", below.display()),
-            );
-            headless::allow(&format!("Edit({named})"))
-        });
-        let refusal = Refusal {
-            reason: decision.reason,
-            flags: rules.collect(),
-        };
-        return Ok(headless::hold(&desk.policy, call).and(Err(refusal)));
-    }
-    let rule = decision.rule.as_deref();
-    Ok(headless::answer(&desk.policy, call, rule))
+    Ok(remedy::answer(&desk.policy, call, decision))
 }
 
 /// The person reads what would allow it, and so does the model.
@@ -154,21 +137,28 @@ fn refuse_unattended(
 ) -> Result<ToolError, LogError> {
     let language = desk.manner.language;
     let subject = subject(desk, prepared);
-    let flags = refusal.flags.join(" ");
-    let text = language.fill(
-        Word::HeadlessRefused,
-        &[
-            &clip(&subject, MAX_SUBJECT),
-            language.say(refusal.reason),
-            &flags,
-        ],
-    );
+    let (word, way, told) = match &refusal.remedy {
+        Remedy::Flags(flags) => {
+            let flags = flags.join(" ");
+            let told = format!("the person can allow it with {flags}");
+            (Word::HeadlessRefused, flags, told)
+        }
+        Remedy::Nothing(why) => {
+            let told = format!(
+                "no flag allows only this call: {}",
+                Language::English.say(*why)
+            );
+            (Word::HeadlessNoFlag, language.say(*why).to_owned(), told)
+        }
+    };
+    let shown = clip(&subject, MAX_SUBJECT);
+    let text = language.fill(word, &[&shown, language.say(refusal.reason), &way]);
     desk.commit(vec![Body::Notice(Notice { text })])?;
     let reason = Language::English.say(refusal.reason);
     Ok(ToolError::new(
         "blocked",
         format!(
-            "Blocked, because nobody can be asked and {reason}: {subject}. Do it another way, or say in your answer what you need: the person can allow it with {flags}."
+            "Blocked, because nobody can be asked and {reason}: {subject}. Do it another way, or say in your answer what you need: {told}."
         ),
     ))
 }

@@ -164,7 +164,7 @@ fn question(desk: &Desk, prepared: &Prepared, wanted: &Terms, rules: &[Rule]) ->
     let call = super::subject::subject(desk, prepared);
     Ask {
         kind: AskKind::Permission,
-        subject: language.fill(Word::SandboxStopped, &[&call, &what]),
+        subject: language.fill(Word::SandboxStopped, &[&what, &call]),
         tool: Some(prepared.tool.name().to_owned()),
         options,
         ..Ask::default()

@@ -4,11 +4,12 @@
 use super::auth;
 use super::client::{Link, MAX_SAID, chain};
 use super::handler::{Handler, Talk};
-use super::settings::{Address, Endpoint, Program, Sampling, Server, Surroundings};
+use super::settings::{Address, Confinement, Endpoint, Program, Sampling, Server, Surroundings};
 use super::stdio::{self, MAX_MESSAGE, Noise};
 use super::trouble::{Code, Place, Trouble, on_the_way};
 use super::{Lists, text};
 use crate::confine::{self, SandboxMode, SandboxSettings, Services, SpawnError, Terms};
+use crate::redact::Redactor;
 use crate::tool::ToolError;
 use http::{HeaderName, HeaderValue};
 use ostler_host::sandbox::Network;
@@ -84,7 +85,8 @@ impl Link {
             Ok((link, lists))
         };
         let met = tokio::time::timeout(limit, meeting).await;
-        met.unwrap_or_else(|_| Err(trail.late(server, limit)))
+        let met = met.unwrap_or_else(|_| Err(trail.late(server, limit)));
+        met.map_err(|failed| failed.redacted(&around.settings.redactor))
     }
 
     /// Connects, whatever revision of the protocol the server speaks. The error is the end of a sentence.
@@ -93,7 +95,8 @@ impl Link {
         around: &Surroundings,
         cancel: CancellationToken,
     ) -> Result<Self, Failed> {
-        Self::open_on(server, around, cancel, &Trail::default()).await
+        let opened = Self::open_on(server, around, cancel, &Trail::default()).await;
+        opened.map_err(|failed| failed.redacted(&around.settings.redactor))
     }
 
     async fn open_on(
@@ -231,14 +234,21 @@ impl Failed {
             again: false,
         }
     }
+
+    /// Without the values of variables that a program, an address or its last words hold.
+    fn redacted(mut self, redactor: &Redactor) -> Self {
+        self.why.rewrite(&mut |said| redactor.text(said));
+        self.challenge = self.challenge.map(|said| redactor.text(said));
+        self
+    }
 }
 
 fn unusable(why: Why) -> Failed {
     Failed::finally(Trouble::new(Code::Settings, why))
 }
 
-/// Starts a server, in the sandbox if that is its setting. What it changed against the rules is not put back at its end: it
-/// runs beside the person for the whole session, and the change may be theirs.
+/// Starts a server, in its sandbox. What it changes against the rules is put back after each call, not at its end: it runs
+/// beside the person for the whole session, and a change between calls may be theirs.
 pub(super) async fn start(program: &Program, around: &Surroundings) -> Result<Process, Trouble> {
     let mut env = around.env.clone();
     env.retain(|(name, _)| !program.env.iter().any(|(own, _)| own == name));
@@ -250,10 +260,7 @@ pub(super) async fn start(program: &Program, around: &Surroundings) -> Result<Pr
         stdio: Stdio::PipesWithStdin,
         sandbox: None,
     };
-    let settings = match program.sandbox {
-        true => confined(&around.sandbox),
-        false => SandboxSettings::default(),
-    };
+    let settings = confined(&around.sandbox, program.confinement);
     let services = Services::without_session(around.host.clone(), settings);
     let spawned = confine::spawn(&services, command, &Terms::default()).await;
     spawned.map(|it| it.process).map_err(|error| match error {
@@ -264,14 +271,19 @@ pub(super) async fn start(program: &Program, around: &Surroundings) -> Result<Pr
     })
 }
 
-/// Whoever wants a server confined does not want it without. Single hosts cannot be granted to it.
-fn confined(settings: &SandboxSettings) -> SandboxSettings {
+fn confined(settings: &SandboxSettings, confinement: Confinement) -> SandboxSettings {
     let mut settings = settings.clone();
-    settings.mode = SandboxMode::Require;
-    settings.policy.network = match settings.policy.network {
-        Network::On => Network::On,
-        Network::Off | Network::Loopback | Network::Proxy => Network::Loopback,
-    };
+    match confinement {
+        Confinement::Free => return SandboxSettings::default(),
+        Confinement::Project => settings.policy.network = Network::On,
+        Confinement::Wanted => {
+            settings.mode = SandboxMode::Require;
+            settings.policy.network = match settings.policy.network {
+                Network::On => Network::On,
+                Network::Off | Network::Loopback | Network::Proxy => Network::Loopback,
+            };
+        }
+    }
     settings
 }
 
@@ -310,7 +322,7 @@ async fn reach(
     let mut headers = HashMap::new();
     let mut all = address.headers.clone();
     if let Some(helper) = &address.headers_helper {
-        all.extend(helped(helper, around).await?);
+        all.extend(helped(helper, address.confinement, around).await?);
     }
     for (name, value) in &all {
         let bad = || Why::ours(Word::McpBadHeaderOf, [name.as_str().into()]);
@@ -368,8 +380,12 @@ fn client(around: &Surroundings, led: &Led) -> Result<reqwest::Client, String> {
     client.build().map_err(|e| chain(&e))
 }
 
-/// Headers that a command of the person's prints as a JSON object.
-async fn helped(helper: &str, around: &Surroundings) -> Result<Vec<(String, String)>, Why> {
+/// Headers that a command prints as a JSON object.
+async fn helped(
+    helper: &str,
+    confinement: Confinement,
+    around: &Surroundings,
+) -> Result<Vec<(String, String)>, Why> {
     let failed = |why: Why| Why::ours(Word::McpHelperFailed, [why]);
     let mut argv = around.shell.clone();
     argv.push(helper.into());
@@ -380,7 +396,8 @@ async fn helped(helper: &str, around: &Surroundings) -> Result<Vec<(String, Stri
         stdio: Stdio::Pipes,
         sandbox: None,
     };
-    let services = Services::without_session(around.host.clone(), SandboxSettings::default());
+    let settings = confined(&around.sandbox, confinement);
+    let services = Services::without_session(around.host.clone(), settings);
     let spawned = confine::spawn(&services, command, &Terms::default()).await;
     let mut process = match spawned {
         Ok(spawned) => spawned.process,

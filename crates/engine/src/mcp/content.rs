@@ -2,6 +2,7 @@
 //! pure.
 
 use super::text;
+use crate::confine;
 use crate::cut::cut_text;
 use crate::tool::{Context, Rendered};
 use crate::tools::files::picture;
@@ -168,10 +169,12 @@ pub fn render(data: &Value) -> Rendered {
         (true, true) => "(no output)",
         (true, false) | (false, _) => text,
     };
-    Rendered {
-        text: text.to_owned(),
-        images,
+    let mut text = text.to_owned();
+    for line in confine::lines(data) {
+        text.push('\n');
+        text.push_str(&line);
     }
+    Rendered { text, images }
 }
 
 #[cfg(test)]

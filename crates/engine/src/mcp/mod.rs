@@ -34,7 +34,8 @@ pub use keeper::{Kept, Snapshot, State, Wish};
 pub use names::{PREFIX, server_name, tool_name};
 pub use provider::{ModelPlugin, PluginModel};
 pub use settings::{
-    Address, Endpoint, McpSettings, Program, Sampling, Server, Surroundings, ToolTrust, Trust,
+    Address, Confinement, Endpoint, McpSettings, Program, Sampling, Server, Surroundings,
+    ToolTrust, Trust,
 };
 pub(crate) use text::cut;
 pub use trouble::Code;

@@ -2,6 +2,7 @@
 
 use super::auth::TokenStore;
 use crate::confine::SandboxSettings;
+use crate::redact::Redactor;
 use ostler_host::Host;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -28,6 +29,8 @@ pub struct McpSettings {
     pub tokens: Option<Arc<dyn TokenStore>>,
     /// Where it is kept which tools the person trusts; without it that holds for a session.
     pub trust: Option<Arc<dyn ToolTrust>>,
+    /// Takes secrets out of what is said about servers.
+    pub redactor: Redactor,
 }
 
 impl Default for McpSettings {
@@ -41,6 +44,7 @@ impl Default for McpSettings {
             ca_files: Vec::new(),
             tokens: None,
             trust: None,
+            redactor: Redactor::default(),
         }
     }
 }
@@ -100,7 +104,19 @@ pub struct Program {
     pub cwd: PathBuf,
     /// Beside the environment of all commands.
     pub env: Vec<(OsString, OsString)>,
-    pub sandbox: bool,
+    pub confinement: Confinement,
+}
+
+/// In which sandbox the programs of a server run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Confinement {
+    /// None: the person named it themselves.
+    #[default]
+    Free,
+    /// That of commands, with the network: the project named it.
+    Project,
+    /// That of commands, and not without: the person wants it so. Single hosts cannot be granted to it.
+    Wanted,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,6 +125,8 @@ pub struct Address {
     pub headers: Vec<(String, String)>,
     /// A command whose output, a JSON object, is more headers.
     pub headers_helper: Option<String>,
+    /// Of that command.
+    pub confinement: Confinement,
 }
 
 impl Server {
@@ -129,6 +147,14 @@ impl Server {
     pub fn fingerprint(&self) -> String {
         let shown = format!("{} {:?}", self.name, self.endpoint);
         crate::hex::short(&Sha256::digest(shown.as_bytes()), 16)
+    }
+
+    /// Whether its program runs in a sandbox.
+    pub fn is_confined(&self) -> bool {
+        match &self.endpoint {
+            Endpoint::Program(program) => program.confinement != Confinement::Free,
+            Endpoint::Address(_) | Endpoint::Unusable(_) => false,
+        }
     }
 
     pub fn offers(&self, tool: &str) -> bool {

@@ -7,6 +7,7 @@ use super::names::PREFIX;
 use super::person::Person;
 use super::{ToolInfo, text};
 use crate::arguments::check_unlisted;
+use crate::confine::{Services, Verdict, WatchedCall};
 use crate::policy::{mcp_accesses, mcp_looks};
 use crate::tool::{Call, Context, Done, Rendered, Scope, Subject, Tool, ToolError};
 use futures_util::future::BoxFuture;
@@ -64,6 +65,20 @@ impl ServerTool {
         }
     }
 
+    /// Puts back what a server in the sandbox changes against the rules during a call.
+    async fn watch<T>(&self, cx: &Context, call: impl Future<Output = T>) -> (T, Verdict) {
+        if !self.kept.server.is_confined() {
+            return (call.await, Verdict::default());
+        }
+        let watched = WatchedCall::begin(Services::from(cx)).await;
+        let called = call.await;
+        let verdict = match watched {
+            Some(watched) => Box::pin(watched.end()).await,
+            None => Verdict::default(),
+        };
+        (called, verdict)
+    }
+
     async fn call(&self, args: Map<String, Value>, cx: Context) -> Result<Done, ToolError> {
         let server = &self.kept.server.name;
         let connecting = async {
@@ -105,7 +120,8 @@ impl ServerTool {
             asker: Some(Arc::new(person)),
         };
         let called = link.call(&self.info.name, args, self.limit, &caller);
-        let result = called.await.map_err(|error| match error {
+        let (called, verdict) = Box::pin(self.watch(&cx, called)).await;
+        let result = called.map_err(|error| match error {
             CallError::Timeout(limit) => ToolError::new(
                 "timeout",
                 format!(
@@ -138,7 +154,9 @@ impl ServerTool {
             };
             return Err(ToolError::new("tool_error", said));
         }
-        Ok(gathered.finish(&cx).await.into())
+        let mut data = gathered.finish(&cx).await;
+        verdict.tell(&mut data);
+        Ok(data.into())
     }
 }
 

@@ -1,10 +1,10 @@
 //! Where files lie as seen from a session, and the border that travels with every read: built here from settings, rules
 //! and what the person allowed, judged by `ostler_host::Border` on the opened file.
 
-use super::shell::{DEEP, DEEP_VISIBLE};
-use super::{Fallback, Headless, Policy, Posture, Rule};
+use super::shell::{DEEP, DEEP_VISIBLE, is_listed};
+use super::{Policy, Posture, Rule, headless};
 use crate::tool::Scope;
-use ostler_host::{Ban, Beyond, Border, Depth, Pattern, Place, Protected, is_below};
+use ostler_host::{Ban, Border, Depth, Pattern, Place, Protected, is_below};
 use std::borrow::Cow;
 use std::path::{Component, Path, PathBuf};
 
@@ -26,6 +26,8 @@ const KEYS: &str = "Ostler keeps keys in it";
 pub struct Folders {
     /// Belong to the work as the root does: `--add-dir`, what may be written, what the model is told to read.
     pub inside: Vec<PathBuf>,
+    /// Toolchains and their sources in the person's home, which readers see.
+    pub public: Vec<PathBuf>,
     /// Not part of the project even where they lie in it: Ostler's home.
     pub outside: Vec<PathBuf>,
     /// Not to be read, whoever asks.
@@ -53,6 +55,11 @@ fn protected_names() -> impl Iterator<Item = &'static str> {
 }
 
 impl Folders {
+    /// What lies outside of the root and may be read unasked.
+    pub fn open(&self) -> Vec<PathBuf> {
+        self.inside.iter().chain(&self.public).cloned().collect()
+    }
+
     /// Every folder with what holds below it. Of two that are the same the later one counts.
     fn places<'a>(&'a self, scope: &'a Scope) -> impl Iterator<Item = (&'a Path, Place)> {
         let all = |paths: &'a [PathBuf], place: Place| {
@@ -61,6 +68,7 @@ impl Folders {
         let public = PUBLIC.iter().map(|path| (Path::new(path), Place::Public));
         let temp = scope.temp.as_deref().map(|temp| (temp, Place::Inside));
         all(&self.outside, Place::Outside)
+            .chain(all(&self.public, Place::Public))
             .chain(all(&self.inside, Place::Inside))
             .chain(temp)
             .chain([(scope.root.as_path(), Place::Inside)])
@@ -71,6 +79,10 @@ impl Folders {
     pub fn place(&self, path: &Path, scope: &Scope) -> Place {
         if self.own.iter().any(|own| own.fits(path)) {
             return Place::Inside;
+        }
+        // The folder itself, not a tree below it.
+        if is_listed(path) {
+            return Place::Public;
         }
         let path = folder_of(path);
         self.places(scope)
@@ -114,8 +126,8 @@ impl Policy {
                 .filter_map(|rule| pattern(rule, reading.tool, scope));
             found.collect()
         };
-        let unattended = !reading.attended && self.headless == Headless::Allow;
-        let answered = reading.posture == Posture::Yolo || unattended;
+        let beyond = headless::reading_beyond(self, reading);
+        let answered = headless::answers_asks(self, reading);
         let forbidden = self
             .folders
             .forbidden
@@ -146,10 +158,7 @@ impl Policy {
                 .chain(patterns(&self.rules.allow))
                 .collect(),
             granted: reading.granted.to_vec(),
-            beyond: match answered || self.fallback == Fallback::Allow {
-                true => Beyond::Open,
-                false => Beyond::Ask,
-            },
+            beyond,
         }
     }
 
@@ -318,6 +327,7 @@ mod tests {
                 forbidden: vec!["/home/me/.ssh".into(), "/repo/keys".into()],
                 protected: vec!["/repo/.home".into()],
                 own: Vec::new(),
+                ..Folders::default()
             },
             ..Policy::default()
         };

@@ -393,8 +393,9 @@ impl Policy {
         self.rules.allow.iter().find(|rule| {
             let Call { tool, scope, .. } = call;
             match access {
+                // Where the file really is counts: that is what is opened.
                 Access::Read(path) => call
-                    .forms(path)
+                    .real(path)
                     .all(|p| rule.allows_read(p, scope) || rule.touches_tool_path(tool, p, scope)),
                 Access::Write(path) => call
                     .forms(path)
@@ -600,6 +601,7 @@ mod tests {
             cwd: "/repo".into(),
             root: Path::new("/repo"),
             home: None,
+            open: &[],
         };
         crate::policy::shell::accesses(crate::policy::shell::analyse(command, &place))
     }

@@ -5,6 +5,7 @@ use super::{Call, Policy, Posture, Reading, Verdict, headless};
 use crate::tool::Scope;
 use ostler_host::{Border, Protected};
 use ostler_wire::Access;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -60,6 +61,26 @@ impl Guard {
         self.policy.folders.protected(&self.scope, &self.opened)
     }
 
+    /// Where the call may write: the folders of the settings, and each file that it names and that an allow rule names
+    /// by its whole path.
+    pub fn writable(&self, folders: &[PathBuf]) -> Vec<PathBuf> {
+        let is_named = |path: &&PathBuf| {
+            let mut rules = self.policy.rules.allow.iter();
+            rules.any(|rule| rule.names_write(path, &self.scope))
+        };
+        let named = self.opened.iter().filter(is_named);
+        folders.iter().chain(named).cloned().collect()
+    }
+
+    /// Whether a rule names this very address of the machine or the house, so that it may be reached.
+    pub fn names_address(&self, host: &str, port: u16) -> bool {
+        let is_literal =
+            host == "localhost" || host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
+        let texts = [format!("Net({host})"), format!("Net({host}:{port})")];
+        let mut rules = self.policy.rules.allow.iter();
+        is_literal && rules.any(|rule| texts.contains(&rule.canonical()))
+    }
+
     pub fn reaches(&self, host: &str) -> bool {
         self.allows(Access::Net(host.to_owned()))
     }
@@ -76,7 +97,7 @@ impl Guard {
             Verdict::Allow => true,
             Verdict::Ask => {
                 !self.attended
-                    && headless::answer(&self.policy, call, decision.rule.as_deref()).is_ok()
+                    && headless::judge(&self.policy, call, decision.rule.as_deref()).is_ok()
             }
             Verdict::Deny => false,
         }

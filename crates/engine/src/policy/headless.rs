@@ -1,12 +1,16 @@
 //! What becomes of a call that would be asked when nobody can be asked. One pure function, for runs without a person and
-//! for posture `auto`, where a person is asked about the rest. It reads nothing and runs nothing.
+//! for posture `auto`, where a person is asked about the rest. It reads nothing and runs nothing. Which flags would allow
+//! a refused call is found in `remedy`.
 
+use super::decide::Decision;
 use super::decide::{Call, Policy};
-use super::glob;
-use super::propose::propose;
-use ostler_host::Place;
+use super::{Fallback, Posture, Reading, glob};
+use ostler_host::{Beyond, Place};
 use ostler_wire::{Access, Mark, Segment, Word};
 use std::path::{Path, PathBuf};
+
+#[cfg(test)]
+mod tests;
 
 /// What an ask becomes when nobody can be asked (`[permissions] headless`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -42,19 +46,50 @@ impl Containment {
     }
 }
 
-/// A refusal, and what would allow the call the next time.
+/// Why a call is not run where nobody can be asked, and what a rule would have to speak of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct Held {
     /// Why, as a sentence without its end.
     pub reason: Word,
-    /// What to type: flags that together allow the call. Empty where no flag does.
-    pub flags: Vec<String>,
+    pub wants: Vec<Want>,
 }
 
-/// The setting that runs everything that is not denied.
-const RUN_ALL: &str = "OSTLER_PERMISSIONS__HEADLESS=allow";
+/// What would have to be allowed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Want {
+    /// To read this real path.
+    Read(PathBuf),
+    /// To change this real path by a file tool.
+    Edit(PathBuf),
+    Host(String),
+    /// Every call of a tool.
+    Tool(String),
+    Role(String),
+    /// To run the commands of the call.
+    Commands,
+    /// Nothing that a rule can say; why.
+    Nothing(Word),
+}
+
+impl Held {
+    fn new(reason: Word, want: Want) -> Self {
+        Self {
+            reason,
+            wants: vec![want],
+        }
+    }
+}
 
 const GIT: &str = ".git";
+/// What the sandbox keeps commands from changing in the folder of a repository.
+const GIT_SETTINGS: [&str; 6] = [
+    "config",
+    "config.worktree",
+    "hooks",
+    "commondir",
+    "modules",
+    "worktrees",
+];
 
 /// Folders of programs and of the system, which a command may name without reading anything of the person.
 const SYSTEM: &[&str] = &[
@@ -63,37 +98,46 @@ const SYSTEM: &[&str] = &[
 ];
 
 /// Whether a call that would be asked runs where nobody can be asked. `rule` is the ask rule that speaks of it.
-pub fn answer(policy: &Policy, call: Call<'_>, rule: Option<&str>) -> Result<(), Refusal> {
+pub fn judge(policy: &Policy, call: Call<'_>, rule: Option<&str>) -> Result<(), Held> {
     match (policy.headless, rule) {
         (Headless::Allow, _) => Ok(()),
-        (Headless::Deny, _) => Err(Refusal {
-            reason: Word::WhyHeadlessDeny,
-            flags: match rule {
-                Some(_) => vec![RUN_ALL.into()],
-                None => by_proposal(call),
-            },
-        }),
         // No allow rule is stronger than an ask rule.
-        (Headless::Sandbox, Some(_)) => Err(Refusal {
-            reason: Word::WhyAskRule,
-            flags: vec![RUN_ALL.into()],
+        (Headless::Deny | Headless::Sandbox, Some(_)) => Err(Held::new(
+            Word::WhyAskRule,
+            Want::Nothing(Word::NoFlagAskRule),
+        )),
+        (Headless::Deny, None) => Err(Held {
+            reason: Word::WhyHeadlessDeny,
+            wants: wants_of_all(policy, call),
         }),
         (Headless::Sandbox, None) => hold(policy, call),
     }
 }
 
+/// What a call wants that changes files which only the person can allow to be changed.
+pub fn only_by_name(decision: &Decision) -> Held {
+    Held {
+        reason: decision.reason,
+        wants: decision.touched.iter().cloned().map(Want::Edit).collect(),
+    }
+}
+
+/// Whether asks are answered with yes because of a setting: by the posture, or because nobody is there to be asked.
+pub fn answers_asks(policy: &Policy, reading: Reading<'_>) -> bool {
+    reading.posture == Posture::Yolo || !reading.attended && policy.headless == Headless::Allow
+}
+
+/// What reading outside of the project needs.
+pub fn reading_beyond(policy: &Policy, reading: Reading<'_>) -> Beyond {
+    match answers_asks(policy, reading) || policy.fallback == Fallback::Allow {
+        true => Beyond::Open,
+        false => Beyond::Ask,
+    }
+}
+
 /// Whether a call stays within the project and the sandbox.
-pub fn hold(policy: &Policy, call: Call<'_>) -> Result<(), Refusal> {
-    let shell = call.accesses.iter().any(|a| matches!(a, Access::Run(_)));
-    let server = call
-        .accesses
-        .iter()
-        .any(|a| matches!(a, Access::Mcp { .. }));
-    let judge = Judge {
-        policy,
-        call,
-        shell,
-    };
+pub fn hold(policy: &Policy, call: Call<'_>) -> Result<(), Held> {
+    let judge = Judge::new(policy, call);
     // Whoever allows a command allows what its words cause.
     let covered: Vec<&Access> = call
         .accesses
@@ -101,13 +145,13 @@ pub fn hold(policy: &Policy, call: Call<'_>) -> Result<(), Refusal> {
         .flat_map(|access| judge.open_segments(access, Covered::ByRule))
         .flat_map(|segment| &segment.does)
         .collect();
-    let unheld = shell && policy.containment == Containment::Missing;
-    let mut refused: Option<Refusal> = None;
+    let unheld = judge.shell && policy.containment == Containment::Missing;
+    let mut held: Option<Held> = None;
     for access in call.accesses {
         // What a server may do to the paths it is told goes with the call.
         let path = matches!(access, Access::Read(_) | Access::Write(_));
         let beside = unheld && !matches!(access, Access::Run(_));
-        if server && path
+        if judge.server && path
             || beside
             || covered.contains(&access)
             || policy.allowing(call, access).is_some()
@@ -117,23 +161,32 @@ pub fn hold(policy: &Policy, call: Call<'_>) -> Result<(), Refusal> {
         let Some(one) = judge.refuse(access) else {
             continue;
         };
-        match &mut refused {
-            Some(all) => all.flags.extend(one.flags),
-            None => refused = Some(one),
+        match &mut held {
+            Some(all) => all.wants.extend(one.wants),
+            None => held = Some(one),
         }
     }
-    match refused {
-        Some(mut all) => {
-            let mut seen: Vec<String> = Vec::new();
-            all.flags.retain(|flag| {
-                let new = !seen.contains(flag);
-                seen.push(flag.clone());
-                new
-            });
-            Err(all)
-        }
-        None => Ok(()),
-    }
+    held.map_or(Ok(()), Err)
+}
+
+/// What rules would have to speak of where no setting allows anything.
+fn wants_of_all(policy: &Policy, call: Call<'_>) -> Vec<Want> {
+    let judge = Judge::new(policy, call);
+    let path = matches!(policy.headless, Headless::Deny) && !judge.shell && !judge.server;
+    let wanted = call.accesses.iter().filter_map(|access| match access {
+        Access::Run(_) => Some(Want::Commands),
+        Access::Read(file) if path => judge
+            .refuse_read(file)
+            .map(|_| Want::Read(judge.real(file))),
+        Access::Write(file) if path => Some(Want::Edit(judge.real(file))),
+        Access::Net(host) if !judge.shell => Some(judge.host_want(host)),
+        Access::Mcp { server, tool, .. } => Some(Want::Tool(format!("mcp__{server}__{tool}"))),
+        Access::Delegate { role, .. } => Some(Want::Role(role.clone())),
+        Access::History | Access::Job(_) => Some(Want::Tool(call.tool.to_owned())),
+        Access::Memory => Some(Want::Nothing(Word::WhyRemembered)),
+        Access::Read(_) | Access::Write(_) | Access::Net(_) => None,
+    });
+    wanted.collect()
 }
 
 /// Which commands of a line are meant: those that an allow rule speaks of, or the others.
@@ -148,9 +201,21 @@ struct Judge<'a> {
     call: Call<'a>,
     /// The accesses are those of a command.
     shell: bool,
+    /// The call goes to an MCP server.
+    server: bool,
 }
 
-impl Judge<'_> {
+impl<'a> Judge<'a> {
+    fn new(policy: &'a Policy, call: Call<'a>) -> Self {
+        let has = |wanted: fn(&Access) -> bool| call.accesses.iter().any(wanted);
+        Self {
+            policy,
+            call,
+            shell: has(|access| matches!(access, Access::Run(_))),
+            server: has(|access| matches!(access, Access::Mcp { .. })),
+        }
+    }
+
     fn open_segments<'b>(
         &'b self,
         access: &'b Access,
@@ -174,16 +239,21 @@ impl Judge<'_> {
         })
     }
 
-    fn refuse(&self, access: &Access) -> Option<Refusal> {
+    fn refuse(&self, access: &Access) -> Option<Held> {
         let containment = self.policy.containment;
         // Consent to commands without a sandbox is consent to what they do.
         if self.shell && containment == Containment::Waived {
             return None;
         }
         match access {
-            Access::Run(_) => {
+            Access::Run(all) => {
                 let segments: Vec<&Segment> = self.open_segments(access, Covered::Not).collect();
-                self.refuse_command(&segments)
+                match containment {
+                    Containment::Missing => self.refuse_unheld(all, &segments),
+                    Containment::Sandbox | Containment::SandboxOnline | Containment::Waived => {
+                        self.refuse_command(&segments)
+                    }
+                }
             }
             Access::Read(path) => self.refuse_read(path),
             Access::Write(path) => self.refuse_write(path),
@@ -192,18 +262,18 @@ impl Judge<'_> {
                 read_only: false,
                 server,
                 tool,
-            } => Some(Refusal {
-                reason: Word::WhyServerWrites,
-                flags: vec![allow(&format!("mcp__{server}__{tool}"))],
-            }),
-            Access::History => Some(Refusal {
-                reason: Word::WhyOtherProjects,
-                flags: vec![allow(self.call.tool)],
-            }),
-            Access::Memory => Some(Refusal {
-                reason: Word::WhyRemembered,
-                flags: Vec::new(),
-            }),
+            } => Some(Held::new(
+                Word::WhyServerWrites,
+                Want::Tool(format!("mcp__{server}__{tool}")),
+            )),
+            Access::History => Some(Held::new(
+                Word::WhyOtherProjects,
+                Want::Tool(self.call.tool.to_owned()),
+            )),
+            Access::Memory => Some(Held::new(
+                Word::WhyRemembered,
+                Want::Nothing(Word::WhyRemembered),
+            )),
             // The calls of a sub-agent are judged themselves.
             Access::Mcp {
                 read_only: true, ..
@@ -213,43 +283,47 @@ impl Judge<'_> {
         }
     }
 
-    fn refuse_command(&self, segments: &[&Segment]) -> Option<Refusal> {
-        if self.policy.containment == Containment::Missing {
-            if segments.iter().all(|segment| segment.read_only) {
-                return None;
-            }
-            let mut flags = by_proposal(self.call);
-            flags.push("--no-sandbox".into());
-            return Some(Refusal {
-                reason: Word::WhyNoLayer,
-                flags,
-            });
-        }
+    /// Without a layer every command needs a rule, and so does what stands around it.
+    fn refuse_unheld(&self, all: &[Segment], open: &[&Segment]) -> Option<Held> {
+        let mut needs = all.iter().flat_map(|segment| &segment.needs);
+        let is_open = |need: &Access| {
+            need.needs_permission() && self.policy.allowing(self.call, need).is_none()
+        };
+        let is_free = open.iter().all(|segment| segment.read_only) && !needs.any(is_open);
+        (!is_free).then(|| Held::new(Word::WhyNoLayer, Want::Commands))
+    }
+
+    fn refuse_command(&self, segments: &[&Segment]) -> Option<Held> {
         let deletes = |segment: &&&Segment| segment.marks.contains(&Mark::Delete);
-        let mut writes = segments.iter().filter(deletes).flat_map(|s| &s.does);
-        let deletes_history = writes.any(|access| match access {
-            Access::Write(path) => self.call.forms(path).any(|path| self.holds_git(path)),
-            Access::Read(_)
-            | Access::Run(_)
-            | Access::Net(_)
-            | Access::Mcp { .. }
-            | Access::Job(_)
-            | Access::Delegate { .. }
-            | Access::Memory
-            | Access::History => false,
-        });
-        if deletes_history {
-            return Some(Refusal {
-                reason: Word::WhyGitHistory,
-                flags: by_proposal(self.call),
-            });
+        let deleted: Vec<&Path> = segments
+            .iter()
+            .filter(deletes)
+            .flat_map(|segment| &segment.does)
+            .filter_map(|access| match access {
+                Access::Write(path) => Some(path),
+                Access::Read(_)
+                | Access::Run(_)
+                | Access::Net(_)
+                | Access::Mcp { .. }
+                | Access::Job(_)
+                | Access::Delegate { .. }
+                | Access::Memory
+                | Access::History => None,
+            })
+            .flat_map(|path| self.call.forms(path))
+            .collect();
+        if deleted.iter().any(|path| self.holds_git(path)) {
+            // Settings and hooks of a repository are held by the sandbox, whatever rules say.
+            let want = match deleted.iter().any(|path| self.holds_git_settings(path)) {
+                true => Want::Nothing(Word::NoFlagSandbox),
+                false => Want::Commands,
+            };
+            return Some(Held::new(Word::WhyGitHistory, want));
         }
         // Files that an unknown command names, it may read.
         let mut named = segments.iter().flat_map(|segment| {
-            // The part of an address behind its scheme looks like a path.
-            let is_address =
-                |path: &&PathBuf| segment.text.contains(&format!("/{}", path.display()));
-            segment.names.iter().filter(move |path| !is_address(path))
+            let meant = |path: &&PathBuf| !is_mention(segment, path);
+            segment.names.iter().filter(meant)
         });
         let outside = named.find(|path| {
             let foreign =
@@ -259,79 +333,90 @@ impl Judge<'_> {
         Some(self.outside(outside))
     }
 
-    fn refuse_read(&self, path: &Path) -> Option<Refusal> {
+    fn refuse_read(&self, path: &Path) -> Option<Held> {
         let open = |path: &Path| self.place(path) != Place::Outside;
         (!self.call.real(path).all(open)).then(|| self.outside(path))
     }
 
-    fn refuse_write(&self, path: &Path) -> Option<Refusal> {
+    fn refuse_write(&self, path: &Path) -> Option<Held> {
         let protected = self.policy.folders.protected(self.call.scope, &[]);
         if self.call.forms(path).any(|path| protected.holds(path)) {
-            return Some(Refusal {
-                reason: Word::WhyProtected,
-                flags: match self.shell {
-                    true => vec![RUN_ALL.into()],
-                    false => vec![allow(&format!("Edit({})", self.shown(path)))],
-                },
-            });
+            let is_held = !self.lies_in_git(path) || self.holds_git_settings(path);
+            let want = match (self.shell, is_held) {
+                (true, true) => Want::Nothing(Word::NoFlagSandbox),
+                (true, false) => Want::Commands,
+                (false, _) => Want::Edit(self.real(path)),
+            };
+            return Some(Held::new(Word::WhyProtected, want));
         }
         // A command writes where its sandbox lets it.
         if self.shell {
             return None;
         }
         if self.policy.containment == Containment::Missing {
-            let edit = allow(&format!("Edit({})", self.shown(path)));
-            return Some(Refusal {
-                reason: Word::WhyNoLayer,
-                flags: vec![edit],
-            });
+            return Some(Held::new(Word::WhyNoLayer, Want::Edit(self.real(path))));
         }
         let mut forms = self.call.real(path);
         let inside = forms.all(|path| self.place(path) == Place::Inside);
-        (!inside).then(|| Refusal {
-            reason: Word::WhyWritesOutside,
-            flags: path
-                .parent()
-                .map(|folder| format!("--add-dir {}", quoted(&folder.to_string_lossy())))
-                .into_iter()
-                .collect(),
-        })
+        (!inside).then(|| Held::new(Word::WhyWritesOutside, Want::Edit(self.real(path))))
     }
 
-    fn refuse_host(&self, host: &str) -> Option<Refusal> {
+    fn refuse_host(&self, host: &str) -> Option<Held> {
         let reached_by_proxy = self.shell && host.contains('*');
         if reached_by_proxy || self.shell && self.policy.containment == Containment::SandboxOnline {
             return None;
         }
-        let rule = match host.contains([' ', '*', '(', ')']) {
-            // Searching is a matter of the tool; its host is configuration.
-            true => self.call.tool.to_owned(),
-            false => format!("Net({host})"),
-        };
-        Some(Refusal {
-            reason: Word::WhyNetwork,
-            flags: vec![allow(&rule)],
-        })
+        Some(Held::new(Word::WhyNetwork, self.host_want(host)))
     }
 
-    fn outside(&self, path: &Path) -> Refusal {
-        Refusal {
-            reason: Word::WhyOutside,
-            flags: vec![allow(&format!("Read({})", path.display()))],
+    fn host_want(&self, host: &str) -> Want {
+        match host.contains([' ', '*', '(', ')']) {
+            // Searching is a matter of the tool; its host is configuration.
+            true => Want::Tool(self.call.tool.to_owned()),
+            false => Want::Host(host.to_owned()),
         }
+    }
+
+    fn outside(&self, path: &Path) -> Held {
+        let real = self.real(path);
+        let want = match (self.is_broad(path) || self.is_broad(&real), self.shell) {
+            (false, _) => Want::Read(real),
+            (true, true) => Want::Commands,
+            (true, false) if glob::is_pattern(&real.to_string_lossy()) => {
+                Want::Nothing(Word::NoFlagWords)
+            }
+            (true, false) if real != path => Want::Nothing(Word::NoFlagMoving),
+            (true, false) => Want::Nothing(Word::NoFlagBroad),
+        };
+        Held::new(Word::WhyOutside, want)
+    }
+
+    /// Whether a rule for the path would open far more than a call that names it, or another file the next time.
+    fn is_broad(&self, path: &Path) -> bool {
+        let above = |folder: &PathBuf| folder.starts_with(path);
+        let home = self.call.scope.user_home.as_ref();
+        path.starts_with("/proc")
+            || above(&self.call.scope.root)
+            || home.is_some_and(above)
+            || path.components().count() <= 1
+            || glob::is_pattern(&path.to_string_lossy())
+    }
+
+    /// What the path leads to.
+    fn real(&self, path: &Path) -> PathBuf {
+        let mut real = self
+            .call
+            .resolved
+            .iter()
+            .filter(|(named, real)| named == path && real != path);
+        real.next()
+            .map_or_else(|| path.to_owned(), |(_, real)| real.clone())
     }
 
     fn may_read(&self, path: &Path) -> bool {
         let (rules, scope) = (&self.policy.rules.allow, self.call.scope);
-        let mut forms = self.call.forms(path);
-        forms.all(|path| rules.iter().any(|rule| rule.allows_read(path, scope)))
-    }
-
-    fn shown(&self, path: &Path) -> String {
-        match path.strip_prefix(&self.call.scope.root) {
-            Ok(rest) => format!("./{}", rest.display()),
-            Err(_) => path.display().to_string(),
-        }
+        let mut real = self.call.real(path);
+        real.all(|path| rules.iter().any(|rule| rule.allows_read(path, scope)))
     }
 
     fn place(&self, path: &Path) -> Place {
@@ -341,6 +426,22 @@ impl Judge<'_> {
     /// Whether the history of a repository lies here or below.
     fn holds_git(&self, path: &Path) -> bool {
         self.call.scope.root.starts_with(path) || self.lies_in_git(path)
+    }
+
+    /// Whether taking this away takes settings or hooks of a repository along.
+    fn holds_git_settings(&self, path: &Path) -> bool {
+        // Of a whole tree it is its folder that counts.
+        let path = match path.ends_with("**") {
+            true => path.parent().unwrap_or(path),
+            false => path,
+        };
+        let name = path.file_name().map(|name| name.to_string_lossy());
+        let is_git = name.is_some_and(|name| names_it(&name, GIT));
+        let has_settings = path.components().any(|part| {
+            let name = part.as_os_str().to_string_lossy();
+            GIT_SETTINGS.iter().any(|known| glob::overlap(&name, known))
+        });
+        is_git || self.call.scope.root.starts_with(path) || has_settings
     }
 
     /// Whether a repository's own folder is, or holds, the path.
@@ -367,264 +468,58 @@ fn is_below(path: &Path, folders: &[&str]) -> bool {
     folders.iter().any(|folder| path.starts_with(folder))
 }
 
-fn by_proposal(call: Call<'_>) -> Vec<String> {
-    let rules = propose(call.tool, call.accesses, call.scope);
-    rules.iter().map(|rule| allow(rule)).collect()
-}
+/// Programs that take texts for people, and the options before such a text.
+const TEXT_TAKERS: [&str; 9] = [
+    "git", "gh", "glab", "hub", "jj", "hg", "svn", "echo", "printf",
+];
+const TEXT_OPTIONS: [&str; 9] = [
+    "-m",
+    "-am",
+    "--message",
+    "--body",
+    "-b",
+    "--title",
+    "-t",
+    "--notes",
+    "--description",
+];
 
-/// The flag that adds this rule for one run.
-pub fn allow(rule: &str) -> String {
-    format!("--allow {}", quoted(rule))
-}
-
-/// As one word of a shell.
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', r"'\''"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::policy::{Decision, Folders, Posture, Rule, Rules, Verdict};
-    use crate::tool::Scope;
-    use crate::tools::Tools;
-    use serde_json::{Value, json};
-
-    fn scope() -> Scope {
-        Scope::new("/repo", Some("/home/me".into()))
+/// Whether a path only stands in a text that the command takes, as in the message of a commit or the code of a script.
+/// In code it counts as a name where it is more than a separator or the name of one folder.
+fn is_mention(segment: &Segment, path: &Path) -> bool {
+    // The part of an address behind its scheme looks like a path.
+    if segment.text.contains(&format!("/{}", path.display())) {
+        return true;
     }
-
-    fn policy(containment: Containment, allow: &[&str]) -> Policy {
-        Policy {
-            rules: Rules {
-                allow: allow
-                    .iter()
-                    .map(|rule| Rule::parse(rule, "x:1").unwrap())
-                    .collect(),
-                ask: vec![Rule::parse("Bash(git push:*)", "x:2").unwrap()],
-                ..Rules::default()
-            },
-            containment,
-            folders: Folders {
-                inside: vec!["/added".into()],
-                ..Folders::default()
-            },
-            ..Policy::default()
-        }
-    }
-
-    fn accesses(tool: &str, args: &Value) -> Vec<Access> {
-        match tool.strip_prefix("mcp__").and_then(|n| n.split_once("__")) {
-            Some((server, name)) => crate::policy::mcp_accesses(server, name, args, &scope()),
-            None => Tools::new(&[])
-                .find(tool)
-                .unwrap()
-                .access(args, &scope())
-                .unwrap(),
-        }
-    }
-
-    fn decided(policy: &Policy, posture: Posture, tool: &str, args: &Value) -> Decision {
-        let accesses = accesses(tool, args);
-        let scope = scope();
-        policy.decide_in(
-            posture,
-            Call {
-                tool,
-                accesses: &accesses,
-                scope: &scope,
-                resolved: &[],
-            },
-        )
-    }
-
-    /// What a run without a person says: nothing where the call runs, else the flags that would allow it.
-    fn said(policy: &Policy, tool: &str, args: &Value) -> Option<String> {
-        let decision = decided(policy, Posture::Ask, tool, args);
-        match decision.verdict {
-            Verdict::Allow => None,
-            Verdict::Deny => Some("denied".into()),
-            Verdict::Ask => {
-                let (accesses, scope) = (accesses(tool, args), scope());
-                let call = Call {
-                    tool,
-                    accesses: &accesses,
-                    scope: &scope,
-                    resolved: &[],
-                };
-                let answer = answer(policy, call, decision.rule.as_deref());
-                answer.err().map(|refusal| refusal.flags.join(" "))
+    let program = segment
+        .argv
+        .first()
+        .map(|name| name.rsplit('/').next().unwrap_or(name));
+    let takes_text = program.is_some_and(|name| TEXT_TAKERS.contains(&name));
+    let prints = matches!(program, Some("echo" | "printf"));
+    let is_text = |word: &str| word.contains(|c: char| c.is_whitespace() || "()'\";{}".contains(c));
+    let holds = |word: &str| {
+        let mut pieces = word.split(|c: char| c.is_whitespace() || "=,:;|&<>()`\"'@".contains(c));
+        pieces.any(|piece| !piece.is_empty() && crate::tool::normalise(Path::new(piece)) == path)
+    };
+    let mut in_text = false;
+    let words = segment.argv.iter().skip(1);
+    for (before, word) in std::iter::once("")
+        .chain(segment.argv.iter().skip(1).map(String::as_str))
+        .zip(words)
+    {
+        match (holds(word), is_text(word)) {
+            (false, _) => {}
+            (true, false) => return false,
+            (true, true) => {
+                let is_message = takes_text && (prints || TEXT_OPTIONS.contains(&before));
+                let is_long = path.components().count() > 2;
+                if is_long && !is_message {
+                    return false;
+                }
+                in_text = true;
             }
         }
     }
-
-    fn run(command: &str) -> (&'static str, Value) {
-        ("bash", json!({ "command": command }))
-    }
-
-    #[test]
-    fn the_sandbox_and_the_project_are_enough() {
-        let policy = policy(Containment::Sandbox, &[]);
-        for (tool, args) in [
-            ("write_file", json!({"path": "src/a.rs", "content": "x"})),
-            ("write_file", json!({"path": "/added/a.rs", "content": "x"})),
-            ("edit_file", json!({"path": "a", "old": "x", "new": "y"})),
-            ("read_file", json!({"path": "src/a.rs"})),
-            ("task", json!({"prompt": "x", "description": "x"})),
-            run("cargo test"),
-            run("make > out.log 2>&1"),
-            run("npm install"),
-            run("git fetch"),
-            run("python3 -c 'print(1)'"),
-            run("rm -rf build"),
-            run("rm -rf *"),
-            run("git commit -m x"),
-            run("/usr/bin/env python3 /usr/lib/x.py"),
-            run("cat /usr/include/stdio.h > a"),
-            run("$X y"),
-        ] {
-            assert_eq!(said(&policy, tool, &args), None, "{tool} {args}");
-            let auto = decided(&policy, Posture::Auto, tool, &args);
-            assert_eq!(auto.verdict, Verdict::Allow, "{tool} {args}");
-        }
-    }
-
-    #[test]
-    fn the_rest_is_refused_with_what_would_allow_it() {
-        let policy = policy(Containment::Sandbox, &[]);
-        let url = json!({"url": "https://a.example/x?k=v"});
-        let search = json!({"query": "x"});
-        let history = json!({"query": "x", "scope": "global"});
-        let hook = json!({"path": ".git/hooks/pre-commit", "content": "x"});
-        let nested = json!({"path": "sub/.git/config", "content": "x"});
-        for ((tool, args), flags) in [
-            (("fetch_url", url), "--allow 'Net(a.example)'"),
-            (("web_search", search), "--allow 'web_search'"),
-            (
-                run("curl -s https://a.example/x"),
-                "--allow 'Net(a.example)'",
-            ),
-            (
-                run("cat /home/me/.bashrc"),
-                "--allow 'Read(/home/me/.bashrc)'",
-            ),
-            (run("cat ../other/x"), "--allow 'Read(/other/x)'"),
-            (
-                run("unknown /home/me/other/x"),
-                "--allow 'Read(/home/me/other/x)'",
-            ),
-            (
-                ("mcp__db__drop", json!({"path": "a"})),
-                "--allow 'mcp__db__drop'",
-            ),
-            (("history", history), "--allow 'history'"),
-            (
-                ("write_file", hook),
-                "--allow 'Edit(./.git/hooks/pre-commit)'",
-            ),
-            (("write_file", nested), "--allow 'Edit(./sub/.git/config)'"),
-            (
-                ("write_file", json!({"path": "ostler.toml", "content": "x"})),
-                "--allow 'Edit(./ostler.toml)'",
-            ),
-            (
-                ("write_file", json!({"path": "/other/a", "content": "x"})),
-                "--add-dir '/other'",
-            ),
-            (run("git push origin main"), RUN_ALL),
-        ] {
-            assert_eq!(said(&policy, tool, &args).as_deref(), Some(flags), "{args}");
-            let auto = decided(&policy, Posture::Auto, tool, &args);
-            assert_eq!(auto.verdict, Verdict::Ask, "{tool} {args}");
-        }
-    }
-
-    #[test]
-    fn deletes_below_git_are_refused() {
-        let policy = policy(Containment::Sandbox, &[]);
-        for command in [
-            "rm -rf .git",
-            "rm -rf .git/objects",
-            "rm -rf sub/.git",
-            "rm -rf .g*",
-            "rm -rf .",
-            "rm -rf /repo",
-            "rm -rf .git *",
-            "rm -rf ../repo",
-            "mv .git /tmp/x",
-        ] {
-            let (tool, args) = run(command);
-            assert!(said(&policy, tool, &args).is_some(), "{command}");
-        }
-    }
-
-    #[test]
-    fn what_a_flag_names_then_runs() {
-        let url = json!({"url": "https://a.example/x?k=v"});
-        for (allow, (tool, args)) in [
-            ("Net(a.example)", ("fetch_url", url)),
-            ("web_search", ("web_search", json!({"query": "x"}))),
-            ("Net(a.example)", run("curl -s https://a.example/x")),
-            ("Read(/other/x)", run("cat /other/x")),
-            ("Read(/home/me/other/x)", run("unknown /home/me/other/x")),
-            ("mcp__db__drop", ("mcp__db__drop", json!({"path": "a"}))),
-            (
-                "history",
-                ("history", json!({"query": "x", "scope": "global"})),
-            ),
-            ("Bash(rm -rf .git)", run("rm -rf .git")),
-            ("Bash(curl:*)", run("curl -s https://a.example/x; make")),
-        ] {
-            let policy = policy(Containment::Sandbox, &[allow]);
-            assert_eq!(said(&policy, tool, &args), None, "{allow} {args}");
-        }
-    }
-
-    #[test]
-    fn without_a_layer_only_reading_runs_and_consent_is_consent() {
-        let write = || ("write_file", json!({"path": "a", "content": "x"}));
-        let fetch = || ("fetch_url", json!({"url": "https://a.example"}));
-        use Containment::{Missing, SandboxOnline, Waived};
-        for (containment, (tool, args), flags) in [
-            (
-                Missing,
-                run("make"),
-                Some("--allow 'Bash(make:*)' --no-sandbox"),
-            ),
-            (Missing, run("$X y"), Some("--no-sandbox")),
-            (Missing, write(), Some("--allow 'Edit(./a)'")),
-            (Missing, ("read_file", json!({"path": "a"})), None),
-            (Missing, fetch(), Some("--allow 'Net(a.example)'")),
-            (Waived, run("make"), None),
-            (Waived, run("curl https://a.example"), None),
-            (Waived, run("rm -rf .git"), None),
-            (Waived, write(), None),
-            (Waived, fetch(), Some("--allow 'Net(a.example)'")),
-            (SandboxOnline, run("curl https://a.example"), None),
-            (SandboxOnline, fetch(), Some("--allow 'Net(a.example)'")),
-        ] {
-            let policy = policy(containment, &[]);
-            let got = said(&policy, tool, &args);
-            assert_eq!(got.as_deref(), flags, "{containment:?} {args}");
-        }
-    }
-
-    #[test]
-    fn the_other_settings() {
-        let (tool, args) = run("git push origin main");
-        let fetch = json!({"url": "https://a.example"});
-        let set = |headless| Policy {
-            headless,
-            ..policy(Containment::Sandbox, &[])
-        };
-        assert_eq!(said(&set(Headless::Allow), tool, &args), None);
-        assert_eq!(said(&set(Headless::Allow), "fetch_url", &fetch), None);
-        assert_eq!(
-            said(&set(Headless::Deny), tool, &args).as_deref(),
-            Some(RUN_ALL)
-        );
-        let (tool, args) = run("make");
-        let flags = said(&set(Headless::Deny), tool, &args);
-        assert_eq!(flags.as_deref(), Some("--allow 'Bash(make:*)'"));
-    }
+    in_text
 }

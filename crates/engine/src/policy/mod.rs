@@ -9,6 +9,7 @@ mod mcp;
 pub mod plain_look;
 pub mod plan;
 mod propose;
+pub mod remedy;
 pub mod rules;
 pub mod shell;
 pub mod stance;
@@ -18,9 +19,10 @@ pub use decide::{
     BUILT_IN, Call, Decision, Fallback, Policy, Posture, Resolved, Verdict, needs_a_fresh_yes,
 };
 pub use guard::Guard;
-pub use headless::{Containment, Headless, Refusal};
+pub use headless::{Containment, Headless};
 pub use mcp::{mcp_accesses, mcp_looks};
 pub use plan::{Gate, Maker, Mode, Planned, gate};
 pub use propose::propose;
+pub use remedy::{Refusal, Remedy};
 pub use rules::{FAMILIES, Rule, RuleError, Rules};
 pub use stance::{Approve, Stance, time_shown};

@@ -324,6 +324,7 @@ mod tests {
             },
             root,
             home: None,
+            open: &[],
         };
         is_plain_look(command, &analyse(command, &place), cwd)
     }

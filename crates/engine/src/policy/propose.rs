@@ -103,6 +103,49 @@ fn suffice(rules: &[String], tool: &str, accesses: &[Access], scope: &Scope) -> 
     !rules.is_empty() && policy.decide(call).verdict == Verdict::Allow
 }
 
+/// Rules that allow the commands of a call word for word, and their redirections, where the policy does not yet.
+pub fn exact_commands(policy: &Policy, accesses: &[Access], scope: &Scope) -> Option<Vec<String>> {
+    let mut rules = Vec::new();
+    let allows = |segment: &Segment| policy.rules.allow.iter().any(|r| r.allows_segment(segment));
+    let segments = accesses.iter().flat_map(|access| match access {
+        Access::Run(segments) => segments.as_slice(),
+        Access::Read(_)
+        | Access::Write(_)
+        | Access::Net(_)
+        | Access::Mcp { .. }
+        | Access::Job(_)
+        | Access::Delegate { .. }
+        | Access::Memory
+        | Access::History => &[],
+    });
+    for segment in segments {
+        let reads = |access: &Access| matches!(access, Access::Read(path) if !path.starts_with(&scope.root));
+        if (!segment.read_only || segment.does.iter().any(reads)) && !allows(segment) {
+            rules.push(exact_command(segment).filter(|_| segment.plain)?);
+        }
+        for need in segment.needs.iter().filter(|n| n.needs_permission()) {
+            rules.push(match need {
+                Access::Write(path) => {
+                    let text = match path.strip_prefix(&scope.root) {
+                        Ok(below) => format!("./{}", below.to_str()?),
+                        Err(_) => path.to_str()?.to_owned(),
+                    };
+                    is_literal(&text).then(|| format!("Edit({text})"))?
+                }
+                Access::Net(host) => net(host)?,
+                Access::Read(_)
+                | Access::Run(_)
+                | Access::Mcp { .. }
+                | Access::Job(_)
+                | Access::Delegate { .. }
+                | Access::Memory
+                | Access::History => return None,
+            });
+        }
+    }
+    Some(rules)
+}
+
 fn of_segments(segments: &[Segment], scope: &Scope) -> Option<Vec<String>> {
     let mut rules = Vec::new();
     for segment in segments {
@@ -152,18 +195,26 @@ fn command(segment: &Segment) -> Option<String> {
     if let Some(prefix) = PREFIXES.iter().find_map(words).filter(|_| plain) {
         return Some(format!("Bash({prefix}:*)"));
     }
-    // Elsewhere the words of an exact rule are told apart by blanks alone.
-    let apart = |word: &String| !word.is_empty() && !word.contains(char::is_whitespace);
     let foreign = |word: &String| {
         let name = word.split_once('=').map(|(name, _)| name);
         name.is_some_and(|name| FOREIGN_ENV.iter().any(|bad| name.starts_with(bad)))
     };
     let leads = segment.argv.iter().take_while(|word| word.contains('='));
-    let exact = segment.argv.iter().all(apart)
-        && is_literal(&segment.text)
-        && !leads.clone().any(foreign)
+    let is_safe = !leads.clone().any(foreign)
+        && !segment.text.ends_with('/')
         && !segment.marks.contains(&Mark::Privilege)
         && !segment.marks.contains(&Mark::Process);
+    exact_command(segment).filter(|_| is_safe)
+}
+
+/// The rule for this very command, where one can say it.
+fn exact_command(segment: &Segment) -> Option<String> {
+    // The words of an exact rule are told apart by blanks alone.
+    let apart = |word: &String| !word.is_empty() && !word.contains(char::is_whitespace);
+    // What ends with a slash is a folder in a rule about paths; in a command it is a word as any other.
+    let text = format!("{}.", segment.text);
+    let exact =
+        segment.argv.iter().all(apart) && is_literal(&text) && !segment.text.ends_with(":*");
     exact.then(|| format!("Bash({})", segment.text))
 }
 
@@ -190,7 +241,7 @@ fn net(host: &str) -> Option<String> {
 }
 
 /// Means itself in a rule: no pattern, nothing that is cut off or cannot be seen.
-fn is_literal(text: &str) -> bool {
+pub(super) fn is_literal(text: &str) -> bool {
     text.len() <= MAX_SPEC
         && text.trim() == text
         && !text.is_empty()
@@ -220,6 +271,7 @@ mod tests {
             cwd: scope.root.clone(),
             root: &scope.root,
             home: scope.user_home.as_deref(),
+            open: &[],
         };
         propose("bash", &accesses(analyse(command, &place)), &scope)
     }
@@ -231,8 +283,8 @@ mod tests {
             ("cargo testing", &["Bash(cargo testing)"]),
             ("npm test", &["Bash(npm test:*)"]),
             ("npm run build -- --watch", &["Bash(npm run build:*)"]),
-            ("npm run -s", &["Bash(npm run -s)"]),
-            ("npm run", &["Bash(npm run)"]),
+            ("npm run -s", &[]),
+            ("npm run", &[]),
             ("git commit -m 'a b'", &["Bash(git commit:*)"]),
             ("git push origin main", &["Bash(git push origin main)"]),
             ("make -j4 all", &["Bash(make:*)"]),

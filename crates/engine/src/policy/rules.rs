@@ -608,6 +608,7 @@ mod tests {
             cwd: scope.root.clone(),
             root: &scope.root,
             home: scope.user_home.as_deref(),
+            open: &[],
         };
         super::super::shell::analyse(command, &place)
     }

@@ -16,6 +16,9 @@ mod hidden;
 #[cfg(test)]
 mod observed;
 mod programs;
+mod public;
+#[cfg(test)]
+mod recorded;
 mod redirect;
 mod simple;
 mod spec;
@@ -23,6 +26,8 @@ mod substitute;
 #[cfg(test)]
 mod tests;
 pub mod tracked;
+#[cfg(test)]
+mod tried;
 mod walk;
 mod word;
 
@@ -30,14 +35,17 @@ use ostler_wire::{Access, Segment};
 use std::path::{Path, PathBuf};
 use walk::Walker;
 
-pub use commands::{PREFIXES, PUBLIC};
+pub use commands::PREFIXES;
 pub use effects::{DEEP, DEEP_VISIBLE};
+pub use public::{PUBLIC, is_listed};
 
 /// Where a command would run.
 pub struct Place<'a> {
     pub cwd: PathBuf,
     pub root: &'a Path,
     pub home: Option<&'a Path>,
+    /// Folders outside of the root that may be read unasked: added ones, toolchains, the session's own `/tmp`.
+    pub open: &'a [PathBuf],
 }
 
 /// The simple commands of a shell text, those within substitutions, wrappers and scripts included.

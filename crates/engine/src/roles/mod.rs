@@ -2,7 +2,7 @@
 //! Markdown files of people and projects, and from the configuration, which has the last word.
 
 use crate::front::{self, Front};
-use crate::sources::{self, Source, Wanted};
+use crate::sources::{self, Reader, Source, Wanted};
 use crate::tools::declarations;
 use ostler_wire::{Language, ToolDeclaration, ToolKind, ToolMark, Word};
 use std::collections::BTreeMap;
@@ -134,12 +134,13 @@ impl Roles {
     pub fn load(
         sources: &[Source],
         configured: &BTreeMap<String, RoleSettings>,
-        language: Language,
+        reader: &Reader,
     ) -> (Self, Vec<String>) {
+        let language = reader.language;
         let (mut roles, mut notices) = (BTreeMap::<String, Role>::new(), Vec::new());
         for Source { path, owner } in sources {
             for file in sources::files(path, Wanted::Roles).0 {
-                let role = match sources::read(&file, owner, language) {
+                let role = match sources::read(&file, owner, reader) {
                     Ok(Some(text)) => of_file(&text, &file, language),
                     Ok(None) => continue,
                     Err(why) => Err(why),

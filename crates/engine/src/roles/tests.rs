@@ -16,7 +16,8 @@ fn loaded(files: &[(&str, &str)], configured: &[(&str, RoleSettings)]) -> (Roles
         owner: Owner::Person,
     });
     let configured = configured.iter().map(|(n, s)| ((*n).to_owned(), s.clone()));
-    Roles::load(&sources, &configured.collect(), Language::English)
+    let reader = Reader::unbound(Language::English);
+    Roles::load(&sources, &configured.collect(), &reader)
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use crate::cut::clip;
 use crate::front;
-use crate::sources::{self, Source, Wanted};
+use crate::sources::{self, Reader, Source, Wanted};
 use crate::templates::{Template, described};
 use ostler_wire::{Language, Word};
 use std::path::{Path, PathBuf};
@@ -67,7 +67,8 @@ pub struct Skills(pub Vec<Skill>);
 
 impl Skills {
     /// What the folders hold, and what is wrong with them. A name that comes twice is the one of the earlier folder.
-    pub fn load(settings: &SkillSettings, language: Language) -> (Self, Vec<String>) {
+    pub fn load(settings: &SkillSettings, reader: &Reader) -> (Self, Vec<String>) {
+        let language = reader.language;
         let (mut skills, mut notices) = (Vec::<Skill>::new(), Vec::new());
         for Source { path, owner } in &settings.sources {
             let (files, surplus) = sources::files(path, Wanted::Skills);
@@ -76,7 +77,7 @@ impl Skills {
                 notices.push(language.fill(Word::SkillsMany, &[&more, &folder]));
             }
             for file in files {
-                let skill = match sources::read(&file, owner, language) {
+                let skill = match sources::read(&file, owner, reader) {
                     Ok(Some(text)) => parse(&text, Some(&file), language),
                     Ok(None) => continue,
                     Err(why) => Err(why),

@@ -19,7 +19,7 @@ fn loaded(files: &[(&str, &str)], disabled: &[&str]) -> (Skills, Vec<String>) {
             .to_vec(),
         disabled: disabled.iter().map(|d| (*d).to_owned()).collect(),
     };
-    Skills::load(&settings, Language::English)
+    Skills::load(&settings, &Reader::unbound(Language::English))
 }
 
 fn names(skills: &Skills) -> Vec<&str> {

@@ -78,10 +78,12 @@ impl Typed for Bash {
             return Err(ToolError::new("invalid_input", "The command is empty."));
         }
         let cwd = args.cwd.as_deref().filter(|cwd| !cwd.is_empty());
+        let open = scope.open_to_commands();
         let place = Place {
             cwd: cwd.map_or_else(|| scope.root.clone(), |cwd| scope.path(cwd)),
             root: &scope.root,
             home: scope.user_home.as_deref(),
+            open: &open,
         };
         let mut segments = shell::analyse(&args.command, &place);
         // A job and a program on a terminal are more than a look at something.

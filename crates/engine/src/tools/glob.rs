@@ -109,7 +109,7 @@ fn find(
     let mut kept: BinaryHeap<(Reverse<SystemTime>, PathBuf)> = BinaryHeap::new();
     let mut total = 0u64;
     let mut partial = false;
-    for (walked, entry) in walk::builder(base, guard).build().enumerate() {
+    for (walked, entry) in walk::builder(base, guard, &[]).build().enumerate() {
         if cancel.is_cancelled() {
             return Err(walk::interrupted());
         }

@@ -89,11 +89,8 @@ fn list(
     let mut items = Vec::new();
     let mut truncated = false;
     let mut reader = TreeReader::new(guard.border.clone());
-    let mut walker = walk::builder(base, guard);
-    let wanted = guard.clone();
-    walker.max_depth(Some(depth)).filter_entry(move |e| {
-        walk::is_wanted(e, &wanted) && (e.depth() == 0 || e.file_name() != "node_modules")
-    });
+    let mut walker = walk::builder(base, guard, &["node_modules"]);
+    walker.max_depth(Some(depth));
     for (walked, entry) in walker.build().enumerate() {
         if cancel.is_cancelled() {
             return Err(walk::interrupted());

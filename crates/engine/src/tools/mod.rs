@@ -34,6 +34,7 @@ pub mod web_search;
 pub mod write_file;
 
 pub(crate) mod files;
+mod ignored;
 #[cfg(all(test, unix))]
 mod races;
 #[cfg(test)]

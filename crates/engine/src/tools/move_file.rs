@@ -57,7 +57,7 @@ impl Typed for MoveFile {
         check(&cx, &from, &to).await?;
         let options = RenameOptions {
             roots: Roots {
-                writable: cx.settings.writable.clone(),
+                writable: cx.guard.writable(&cx.settings.writable),
                 reserved: cx.guard.policy.reserved.clone(),
                 protected: cx.guard.protected(),
             },

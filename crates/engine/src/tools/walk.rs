@@ -1,5 +1,6 @@
 //! The walk that `ls`, `glob` and `grep` share: hidden files yes, `.git` and ignored ones no, symlinks not followed.
 
+use super::ignored::Ignored;
 use crate::policy::Guard;
 use crate::tool::{Scope, ToolError};
 use globset::{GlobBuilder, GlobSet};
@@ -40,21 +41,26 @@ pub fn glob(pattern: &str) -> Result<GlobSet, ToolError> {
         })
 }
 
-/// Folders that the rules shut are not entered.
-pub fn builder(base: &Path, guard: &Guard) -> WalkBuilder {
+/// Folders that the rules shut are not entered, nor is anything with one of these names.
+pub fn builder(base: &Path, guard: &Guard, skipped: &'static [&str]) -> WalkBuilder {
     let (scope, guard) = (guard.scope.clone(), guard.clone());
-    let in_repository = base.ancestors().any(|dir| dir.join(".git").exists());
+    let ignored = Ignored::new(base, &scope.root);
     let mut builder = WalkBuilder::new(base);
     builder
-        .hidden(false)
-        // It would read the person's home; what the repository says is enough.
-        .git_global(false)
+        // The library would open ignore files whatever they are: `Ignored` reads them.
+        .standard_filters(false)
         .current_dir(&scope.root)
-        // Outside of a repository `.gitignore` counts too, from the root down.
-        .require_git(in_repository)
-        .parents(in_repository || base != scope.root)
-        .filter_entry(move |entry| is_wanted(entry, &guard));
+        .filter_entry(move |entry| {
+            let is_skipped = || skipped.iter().any(|name| entry.file_name() == *name);
+            entry.depth() == 0
+                || is_wanted(entry, &guard) && !is_skipped() && !is_ignored(entry, &ignored)
+        });
     builder
+}
+
+fn is_ignored(entry: &DirEntry, ignored: &Ignored) -> bool {
+    let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+    ignored.holds(entry.path(), is_folder)
 }
 
 /// A name that stays on its line: one with line breaks or other control characters is quoted as in JSON.
@@ -71,11 +77,10 @@ pub fn lines(names: &serde_json::Value) -> Vec<Cow<'_, str>> {
     names.filter_map(|n| n.as_str()).map(one_line).collect()
 }
 
-/// Whether to look at an entry at all. What a call names itself always is; of a file that may not be read the name may be
-/// known.
-pub fn is_wanted(entry: &DirEntry, guard: &Guard) -> bool {
+/// Whether to look at an entry that a call does not name itself. Of a file that may not be read the name may be known.
+fn is_wanted(entry: &DirEntry, guard: &Guard) -> bool {
     let is_folder = entry.file_type().is_some_and(|t| t.is_dir());
-    entry.depth() == 0 || entry.file_name() != ".git" && (!is_folder || guard.reads(entry.path()))
+    entry.file_name() != ".git" && (!is_folder || guard.reads(entry.path()))
 }
 
 /// The folder or file a call is about; the root when it names none.

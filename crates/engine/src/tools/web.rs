@@ -5,7 +5,7 @@ mod tame;
 
 pub use tame::{Tamed, tame};
 
-use crate::tool::{Context, ToolError, ToolSettings};
+use crate::tool::{Context, ToolError};
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_8};
 use futures_util::StreamExt;
@@ -94,8 +94,11 @@ pub fn parse(text: &str) -> Result<(Url, String), ToolError> {
     }
     let host = url
         .host_str()
-        .ok_or_else(|| ToolError::new("invalid_input", format!("`{text}` has no host.")))?
-        .to_owned();
+        .ok_or_else(|| ToolError::new("invalid_input", format!("`{text}` has no host.")))?;
+    let host = match url.port() {
+        Some(port) => format!("{host}:{port}"),
+        None => host.to_owned(),
+    };
     Ok((url, host))
 }
 
@@ -104,7 +107,7 @@ pub async fn get(url: Url, cx: &Context) -> Result<Page, ToolError> {
     let fetching = async {
         let mut url = url;
         for _ in 0..=MAX_REDIRECTS {
-            let response = one(&url, &cx.settings).await?;
+            let response = one(&url, cx).await?;
             let target = response
                 .headers()
                 .get(LOCATION)
@@ -141,14 +144,15 @@ pub async fn get(url: Url, cx: &Context) -> Result<Page, ToolError> {
     }
 }
 
-async fn one(url: &Url, settings: &ToolSettings) -> Result<reqwest::Response, ToolError> {
+async fn one(url: &Url, cx: &Context) -> Result<reqwest::Response, ToolError> {
+    let settings = &cx.settings;
     let fault = |e: reqwest::Error| {
         ToolError::new(
             "fetch_error",
             format!("{url} cannot be fetched: {}.", root_cause(&e)),
         )
     };
-    let addresses = addresses(url, settings).await?;
+    let addresses = addresses(url, cx).await?;
     ostler_llm::install_crypto();
     let mut client = reqwest::Client::builder()
         .redirect(reqwest::redirect::Policy::none())
@@ -219,7 +223,8 @@ async fn read(url: Url, response: reqwest::Response) -> Result<Page, ToolError> 
 }
 
 /// The addresses of a host, all of them public unless the host may be private.
-async fn addresses(url: &Url, settings: &ToolSettings) -> Result<Vec<SocketAddr>, ToolError> {
+async fn addresses(url: &Url, cx: &Context) -> Result<Vec<SocketAddr>, ToolError> {
+    let settings = &cx.settings;
     let host = url.host_str().unwrap_or_default();
     let port = url.port_or_known_default().unwrap_or(443);
     let found: Vec<SocketAddr> = match url.host() {
@@ -240,7 +245,8 @@ async fn addresses(url: &Url, settings: &ToolSettings) -> Result<Vec<SocketAddr>
     let is_allowed = settings
         .allow_private
         .iter()
-        .any(|a| a == host || *a == with_port);
+        .any(|a| a == host || *a == with_port)
+        || cx.guard.names_address(host, port);
     match found.iter().find(|a| !is_public(a.ip())) {
         Some(address) if !is_allowed => Err(ToolError::new(
             "forbidden",

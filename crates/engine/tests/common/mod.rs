@@ -142,7 +142,11 @@ impl Bench {
                 (self.space.root().join(".ostler/commands"), false),
                 (self.space.home().join("commands"), true),
             ]
-            .map(|(path, trusted)| Shelf { path, trusted })
+            .map(|(path, trusted)| Shelf {
+                path,
+                project: None,
+                trusted,
+            })
             .to_vec(),
             extras: Vec::new(),
         }

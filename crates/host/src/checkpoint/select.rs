@@ -6,7 +6,6 @@ use super::tree::{Rel, is_within};
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::Path;
 use std::rc::Rc;
 
@@ -148,8 +147,7 @@ impl Wanted {
 }
 
 pub fn text(path: &Path) -> Option<Vec<u8>> {
-    let meta = fs::symlink_metadata(path).ok()?;
-    (meta.is_file() && meta.len() <= MAX_IGNORE_BYTES).then(|| fs::read(path).ok())?
+    super::git::read_small(path, MAX_IGNORE_BYTES)
 }
 
 /// FNV-1a, enough to notice a change.

@@ -78,6 +78,16 @@ pub(crate) fn read(path: &Path, span: Span, border: &Border) -> Result<Content> 
     })
 }
 
+/// A regular file, of which at most `most` bytes are read. Everything that Ostler itself reads of a project goes through
+/// here: a device, a pipe or a folder is an error, and nothing is waited for.
+pub fn read_bounded(path: &Path, most: u64, border: &Border) -> Result<Content> {
+    let span = Span {
+        offset: 0,
+        max_bytes: most,
+    };
+    read(path, span, border)
+}
+
 /// The path without symlinks, parts that do not exist yet included. Only a hint: who opens it judges again.
 pub fn real_path(path: &Path) -> PathBuf {
     resolve::follow(path).unwrap_or_else(|_| path.to_owned())
@@ -179,7 +189,8 @@ fn confine(target: &Path, roots: &Roots) -> Result<()> {
     if roots.protected.holds(target) {
         return Err(Error::Protected { path: path() });
     }
-    match target == root {
+    // A root may be a single file, or one that is yet to be made.
+    match target == root && root.is_dir() {
         true => Err(Error::IsDirectory { path: root }),
         false => Ok(()),
     }

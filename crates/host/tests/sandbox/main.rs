@@ -58,6 +58,7 @@ mod cases {
         work_in_namespaces,
         work_in_landlock,
         secrets_that_are_replaced,
+        put_back_where_rights_were_taken,
         survivors,
         processes_of_its_own,
         a_keeper_or_init_that_is_killed,
@@ -243,6 +244,36 @@ mod cases {
                 "{layer:?}: {ran:?}"
             );
             assert!(ran.stdout.contains("as it was"), "{layer:?}: {ran:?}");
+        }
+    }
+
+    /// For root nothing is taken away by a mode; as an ordinary user this fails where rights are not regained first.
+    async fn put_back_where_rights_were_taken() {
+        const TAKES: &str = r#"
+            echo evil > .mcp.json
+            mkdir .git/hooks/x && echo evil > .git/hooks/x/y
+            echo evil > .git/hooks/sample
+            chmod 555 .git/hooks/x .git/hooks .git .
+        "#;
+        for layer in [Layer::Namespaces, Layer::Landlock] {
+            let Some(choice) = usable(layer) else {
+                continue;
+            };
+            let world = World::new(choice).await;
+            let plan = std::sync::Arc::new(world.plan());
+            let mut watch = plan.watch();
+            run_to_end(&Local::new(), world.command_under(TAKES, plan)).await;
+            let changes = watch.undo();
+            println!("  {layer:?}: {changes:?}");
+            assert!(!changes.is_empty(), "{layer:?}");
+            assert!(
+                changes.iter().all(|change| change.undone.is_ok()),
+                "{layer:?}: {changes:?}"
+            );
+            assert!(!world.root.join(".mcp.json").exists(), "{layer:?}");
+            assert!(!world.root.join(".git/hooks/x").exists(), "{layer:?}");
+            let sample = std::fs::read_to_string(world.root.join(".git/hooks/sample"));
+            assert_eq!(sample.unwrap(), crate::world::GOOD, "{layer:?}");
         }
     }
 

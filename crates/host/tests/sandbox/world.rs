@@ -18,7 +18,7 @@ use std::process::Child;
 use std::sync::Arc;
 
 pub const SECRET: &str = "SECRET-4711";
-const GOOD: &str = "as it was\n";
+pub const GOOD: &str = "as it was\n";
 
 pub struct World {
     folder: tempfile::TempDir,

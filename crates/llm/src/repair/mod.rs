@@ -3,6 +3,8 @@
 
 mod coerce;
 mod json;
+mod notation;
+mod surroundings;
 mod text;
 mod unique;
 
@@ -11,7 +13,7 @@ mod tests;
 
 pub use coerce::coerce;
 pub use json::Ended;
-pub use text::{Doubt, Written, calls_in_text};
+pub use text::{Doubt, Written, calls_in_text, mentioned_calls};
 
 use crate::AnswerPart;
 use json::{Fix, Trouble};

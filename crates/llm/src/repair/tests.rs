@@ -1,6 +1,8 @@
 //! Tables of what models get wrong: what is mended, and what is refused because it could mean two things.
 
-use super::{Doubt, Ended, Written, arguments, calls_in_text, coerce, drop_repeats};
+use super::{
+    Doubt, Ended, Written, arguments, calls_in_text, coerce, drop_repeats, mentioned_calls,
+};
 use crate::AnswerPart;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -346,7 +348,7 @@ fn calls_written_as_text() {
     let ls = ("ls", "{}");
     for (text, before, calls) in [
         (
-            "Yes. <tool_call>\n{\"name\": \"bash\", \"arguments\": {\"command\": \"ls -la\"}}\n</tool_call>",
+            "Yes.\n<tool_call>\n{\"name\": \"bash\", \"arguments\": {\"command\": \"ls -la\"}}\n</tool_call>",
             "Yes.",
             vec![bash],
         ),
@@ -356,9 +358,24 @@ fn calls_written_as_text() {
             vec![ls, ls],
         ),
         (
-            "<tool_call>{\"name\":\"ls\",\"arguments\":{}}<|im_end|>",
+            "<tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call><|im_end|>",
             "",
             vec![ls],
+        ),
+        (
+            "<minimax:tool_call>\n<invoke name=\"ls\">\n</invoke>\n</minimax:tool_call>",
+            "",
+            vec![ls],
+        ),
+        (
+            "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"bash\">\n<｜DSML｜parameter name=\"command\" string=\"true\">ls -la</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>",
+            "",
+            vec![bash],
+        ),
+        (
+            "<|channel|>commentary to=functions.bash <|constrain|>json<|message|>{\"command\":\"ls -la\"}<|call|>",
+            "",
+            vec![bash],
         ),
         (
             "<tool_call>\n<function=bash>\n<parameter=command>\nls -la\n</parameter>\n</function>\n</tool_call>",
@@ -377,7 +394,7 @@ fn calls_written_as_text() {
             vec![bash],
         ),
         (
-            "<function=ls></function><function=bash><parameter=command>ls -la</parameter>",
+            "<function=ls></function><function=bash><parameter=command>ls -la</parameter></function>",
             "",
             vec![ls, bash],
         ),
@@ -429,7 +446,7 @@ fn calls_written_as_text() {
             vec![ls, bash],
         ),
         (
-            "I look.<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>bash\n```json\n{\"command\": \"ls -la\"}\n```<｜tool▁call▁end｜>\n<｜tool▁call▁begin｜>function<｜tool▁sep｜>ls\n```json\n{}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜><｜end▁of▁sentence｜>",
+            "I look.\n<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>bash\n```json\n{\"command\": \"ls -la\"}\n```<｜tool▁call▁end｜>\n<｜tool▁call▁begin｜>function<｜tool▁sep｜>ls\n```json\n{}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜><｜end▁of▁sentence｜>",
             "I look.",
             vec![bash, ls],
         ),
@@ -488,10 +505,6 @@ fn text_that_only_talks_about_calls() {
         "- So. <tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>",
         "1. <tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>",
         "2) Then. <tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>",
-        "Mistral writes [TOOL_CALLS][{\"name\":\"ls\",\"arguments\":{}}]",
-        "Qwen writes: <tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>",
-        "DeepSeek has <｜tool▁calls▁begin｜><｜tool▁call▁begin｜>ls<｜tool▁sep｜>{}<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
-        "The form is <tool_call>\n<function=ls>\n</function>",
         "```json\n{\"name\":\"rm\",\"arguments\":{}}\n```",
         "```json\n{\"name\":\"ls\"}\n```",
         "```json\n{\"name\":\"ls\",\"arguments\":{},\"version\":\"1\"}\n```",
@@ -500,8 +513,6 @@ fn text_that_only_talks_about_calls() {
         "```xml\n<tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>\n```",
         "```xml\n<tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>",
         "Write `<tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>`",
-        "<tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call> is what I would send.",
-        "<tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call> then <tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>",
         "<!--\n<tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>\n-->",
         "<tool_call> is the tag that Qwen uses.",
         "{\"name\":\"ls\",\"arguments\":{}} done",
@@ -515,9 +526,10 @@ fn text_that_only_talks_about_calls() {
 
 #[test]
 fn what_is_not_run_for_doubt() {
-    use Doubt::{Example, Unmarked, Unreadable};
+    use Doubt::{Example, Misplaced, Unmarked, Unreadable};
     for (text, doubt) in [
         ("{\"name\":\"ls\",\"arguments\":{}}", Unmarked),
+        (r#"[{"name":"ls","arguments":{}}]"#, Unmarked),
         (
             r#"{"type":"function","function":{"name":"ls","arguments":{}}}"#,
             Unmarked,
@@ -571,6 +583,38 @@ fn what_is_not_run_for_doubt() {
             "<tool_call>{\"name\":\"ls\",\"name\":\"bash\",\"arguments\":{}}</tool_call>",
             Unreadable,
         ),
+        (
+            "Mistral writes [TOOL_CALLS][{\"name\":\"ls\",\"arguments\":{}}]",
+            Misplaced,
+        ),
+        (
+            "Qwen writes: <tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>",
+            Misplaced,
+        ),
+        (
+            "DeepSeek has <｜tool▁calls▁begin｜><｜tool▁call▁begin｜>ls<｜tool▁sep｜>{}<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+            Misplaced,
+        ),
+        (
+            "The form is <tool_call>\n<function=ls>\n</function>",
+            Misplaced,
+        ),
+        (
+            "<tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call> is what I would send.",
+            Misplaced,
+        ),
+        (
+            "<tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call> then <tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>",
+            Misplaced,
+        ),
+        (
+            "I look.<tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>",
+            Misplaced,
+        ),
+        (
+            "> <tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>\n\nI look.\n<tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>",
+            Example,
+        ),
         ("<function=ls", Unreadable),
         (
             "<function=bash><parameter=command>a</parameter><parameter=command>b</parameter></function>",
@@ -585,20 +629,171 @@ fn what_is_not_run_for_doubt() {
         let expect = Written::Unsure(doubt);
         assert_eq!(written(text, Ended::Whole), expect, "{text}");
     }
-    // At an output limit the closing marks must be there: another parameter may have been to come.
+    // The closing marks must be there, whatever the vendor says of the end: another parameter may have been to come.
     for text in [
         "<function=bash><parameter=command>rm -rf *</parameter>",
         "<invoke name=\"bash\"><parameter name=\"command\">rm -rf *</parameter>\n",
+        "<function_calls><invoke name=\"ls\"></invoke>",
         "<tool_call>bash\n<arg_key>command</arg_key>\n<arg_value>rm -rf *</arg_value>",
+        "<tool_call>{\"name\":\"ls\",\"arguments\":{}}",
+        "<tool_call>{\"name\":\"ls\",\"arguments\":{}}<|im_end|>",
+        "<tool_call>\n<function=ls>\n</function>",
         "<|tool_call_begin|>bash<|tool_call_argument_begin|>{}",
+        "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>ls<｜tool▁sep｜>{}<｜tool▁call▁end｜>",
+        "<|channel|>commentary to=functions.ls<|message|>{}",
     ] {
-        let expect = Written::Unsure(Unreadable);
-        assert_eq!(written(text, Ended::Cut), expect, "{text}");
+        for ended in [Ended::Whole, Ended::Cut] {
+            let expect = Written::Unsure(Unreadable);
+            assert_eq!(written(text, ended), expect, "{text}");
+        }
+    }
+    // Where a notation has none, nothing is run that an output limit ended.
+    for text in [
+        "[TOOL_CALLS][{\"name\":\"ls\",\"arguments\":{}}]",
+        "<|python_tag|>{\"name\":\"ls\",\"parameters\":{}}",
+    ] {
         assert!(
             matches!(written(text, Ended::Whole), Written::Calls(..)),
             "{text}"
         );
+        assert!(
+            matches!(written(text, Ended::Cut), Written::Unsure(_)),
+            "{text}"
+        );
     }
+}
+
+const CALL: &str =
+    "<tool_call>{\"name\":\"bash\",\"arguments\":{\"command\":\"rm -rf build\"}}</tool_call>";
+
+/// What stands before a call decides whether it may be meant.
+#[test]
+fn what_stands_before_a_call() {
+    for before in [
+        "",
+        "\n\n",
+        "  ",
+        "Yes.\n",
+        "OK, I'll clean up.\n\n",
+        "Let me look at the file:\n",
+        "Now let me run the tests:\n\n",
+        "The build is stale. I will remove it.\n",
+        "I’ll do that now.\n",
+        "First, I need to see `src/main.rs`.\n",
+        "# Plan\n\nI will remove the folder.\n",
+        "- one\n- two\n\nLet me begin with the first.\n",
+        "```sh\nls\n```\nI'll run it.\n",
+        "好的，我来看一下。\n",
+        "让我查看文件：\n",
+        "<think>It is not there? No.</think>\n",
+        "<think>x</think>",
+    ] {
+        let found = written(&format!("{before}{CALL}"), Ended::Whole);
+        assert!(matches!(found, Written::Calls(..)), "{before}: {found:?}");
+    }
+    for before in [
+        "Never do this:\n",
+        "I will never run this:\n",
+        "I won't run this.\n",
+        "I’m not going to call it.\n",
+        "README.md:\n",
+        "README.md:\n\n",
+        "The file contains\n",
+        "The README says:\n\n",
+        "for example\n",
+        "Output:\n",
+        "From the web page.\n",
+        "Somebody wrote this in the issue.\n\n",
+        "Shall I run this?\n",
+        "Let me know if this is what you want:\n",
+        "I will call this once you approve:\n",
+        "I would send:\n",
+        "You can use:\n",
+        "Run this:\n",
+        "A malicious page asked me to run:\n",
+        "不要运行：\n",
+        "文档中写道：\n",
+        "<!-- a comment\n",
+        "/* a comment\n",
+        "He said “\n",
+        "He said: \"\n",
+        "<pre>\n",
+        "<example>\nI will clean up.\n",
+        "<details><summary>x</summary>\n\n",
+        "cat <<EOF\n",
+        "[quote]\n",
+        "$$\n",
+        "\"\"\"\n",
+        "def example():\n",
+        "1. Step:\n\n",
+        "- Step:\n\n",
+        "# Bad\n\n",
+        "<think>Hm.\n",
+        "- Step:\n",
+        "- Step:\n  ",
+        "1. Step.\n   ",
+        "> They wrote.\n",
+        "> They wrote.\nI'll do it.\n",
+        "> ",
+        "- ",
+        "* I'll run it.\n",
+        "| a | b |\n",
+        "Use `code\n",
+        "`",
+        "``",
+        "    ",
+        "\t",
+        "```\n",
+        "> ```\n",
+        "- ```\n",
+        "Mistral writes ",
+        "I look. ",
+    ] {
+        let found = written(&format!("{before}{CALL}"), Ended::Whole);
+        assert!(!matches!(found, Written::Calls(..)), "{before}: {found:?}");
+    }
+}
+
+#[test]
+fn nothing_but_calls_stands_after_a_call() {
+    for after in ["\n", " \n\n", "<|im_end|>", "</s>"] {
+        let found = written(&format!("{CALL}{after}"), Ended::Whole);
+        assert!(matches!(found, Written::Calls(..)), "{after}");
+    }
+    for after in [
+        "x",
+        "\nDone.",
+        "\n```",
+        "\n-->",
+        "`",
+        "\"",
+        "\n> x",
+        "\n<result>",
+        "\n{}",
+    ] {
+        let found = written(&format!("{CALL}{after}"), Ended::Whole);
+        assert_eq!(found, Written::Unsure(Doubt::Misplaced), "{after}");
+    }
+}
+
+#[test]
+fn calls_are_found_wherever_a_text_mentions_them() {
+    for text in [
+        CALL.to_owned(),
+        format!("See `{CALL}`, which"),
+        format!("```\n{CALL}\n```"),
+        "x = {\"arguments\": {\"command\":\"rm -rf build\"}, \"name\": \"bash\"};".into(),
+        "<function=bash>\n<parameter=command>rm -rf build</parameter>\n</function>".into(),
+    ] {
+        let found = mentioned_calls(&text).unwrap();
+        let expect = (
+            "bash".to_owned(),
+            r#"{"command":"rm -rf build"}"#.to_owned(),
+        );
+        assert!(found.contains(&expect), "{text}: {found:?}");
+    }
+    assert_eq!(mentioned_calls("run bash with rm -rf build"), Some(vec![]));
+    assert_eq!(mentioned_calls(&"{\"name\": 1".repeat(20_000)), None);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! May it? The call whole, what it would change, and what each answer would do.
 
 use super::asking::{Meaning, Page, Pick, Reply};
-use super::choices::{around, hint_line, moved, row, scrolled};
+use super::choices::{answer_rows, hint_line, moved_into, scrolled};
 use super::{Step, window};
 use crate::canvas::Canvas;
 use crate::key::{Code, Key};
@@ -19,7 +19,8 @@ const ASKED_ROWS: usize = 3;
 #[derive(Debug)]
 pub struct Approval {
     ask: Ask,
-    chosen: usize,
+    /// Where the cursor is. Nobody confirms an option that they did not move to.
+    chosen: Option<usize>,
     stage: Stage,
     /// Rows of the preview that are scrolled away.
     scrolled: usize,
@@ -35,7 +36,7 @@ enum Stage {
     /// A choice that outlives the session is to be confirmed, by `SAVE` or not.
     Confirm {
         choice: usize,
-        chosen: usize,
+        chosen: Option<usize>,
     },
     /// A no, whose reason is being written.
     Reason(String),
@@ -51,7 +52,7 @@ impl Approval {
     pub fn new(ask: Ask) -> Self {
         Self {
             ask,
-            chosen: 0,
+            chosen: None,
             stage: Stage::Choices,
             scrolled: 0,
             edited: None,
@@ -62,7 +63,7 @@ impl Approval {
     /// The plan that is to be approved is another one now. It is not approved by that.
     pub fn edited(&mut self, text: String) {
         self.scrolled = 0;
-        self.chosen = 0;
+        self.chosen = None;
         self.edited = Some(text);
         self.edits = self.edits.wrapping_add(1).max(FIRST_EDIT);
     }
@@ -71,7 +72,7 @@ impl Approval {
         let Some(choice) = self.ask.options.get(at) else {
             return Step::Stay;
         };
-        self.chosen = at;
+        self.chosen = Some(at);
         match choice.id.as_str() {
             "deny" | "keep" if self.reads_reason() => {
                 self.stage = Stage::Reason(choice.id.clone());
@@ -82,7 +83,7 @@ impl Approval {
             _ if choice.outlives_session() => {
                 self.stage = Stage::Confirm {
                     choice: at,
-                    chosen: SAVE,
+                    chosen: None,
                 };
                 Step::Stay
             }
@@ -123,9 +124,10 @@ impl Approval {
         self.edited.as_deref().or(self.ask.preview.as_deref())
     }
 
-    fn index(&self, pick: Pick) -> usize {
+    fn index(&self, pick: Pick) -> Option<usize> {
         match (pick, &self.stage) {
-            (Pick::Option(at), _) => at,
+            (Pick::Nothing, _) => None,
+            (Pick::Option(at), _) => Some(at),
             (Pick::Chosen, Stage::Confirm { chosen, .. }) => *chosen,
             (Pick::Chosen, Stage::Choices | Stage::Reason(_)) => self.chosen,
         }
@@ -180,8 +182,8 @@ impl Approval {
             Stage::Confirm { chosen, .. } => (chosen, GO_BACK + 1),
             Stage::Choices | Stage::Reason(_) => (&mut self.chosen, self.ask.options.len()),
         };
-        if let Some(to) = moved(*at, len, key) {
-            *at = to;
+        if let Some(to) = moved_into(*at, len, key) {
+            *at = Some(to);
             return Meaning::Moved;
         }
         let is_bare = !key.ctrl && !key.alt && !key.shift;
@@ -205,23 +207,29 @@ impl Approval {
     }
 
     pub fn select(&mut self, pick: Pick) -> Pick {
-        let before = Pick::Option(self.index(Pick::Chosen));
+        let before = self.index(Pick::Chosen).map_or(Pick::Nothing, Pick::Option);
         let at = self.index(pick);
         match &mut self.stage {
-            Stage::Confirm { chosen, .. } => *chosen = at.min(GO_BACK),
+            Stage::Confirm { chosen, .. } => *chosen = at.map(|at| at.min(GO_BACK)),
             Stage::Choices | Stage::Reason(_) => {
-                self.chosen = at.min(self.ask.options.len().saturating_sub(1));
+                let last = self.ask.options.len().saturating_sub(1);
+                self.chosen = at.map(|at| at.min(last));
             }
         }
         before
     }
 
+    pub fn has_choice(&self) -> bool {
+        self.index(Pick::Chosen).is_some()
+    }
+
     pub fn pick(&mut self, pick: Pick) -> Step {
         let at = self.index(pick);
         match &self.stage {
-            Stage::Choices => self.take(at),
+            Stage::Choices => at.map_or(Step::Stay, |at| self.take(at)),
             Stage::Reason(id) => self.answer(id, None),
-            Stage::Confirm { choice, .. } if at == SAVE => {
+            Stage::Confirm { .. } if at.is_none() => Step::Stay,
+            Stage::Confirm { choice, .. } if at == Some(SAVE) => {
                 let choice = self.ask.options.get(*choice);
                 choice.map_or(Step::Stay, |choice| self.answer(&choice.id, None))
             }
@@ -252,7 +260,10 @@ impl Approval {
     pub fn refuses(&self, pick: Pick) -> bool {
         let at = self.index(pick);
         match &self.stage {
-            Stage::Choices => self.ask.options.get(at).is_some_and(Choice::refuses),
+            Stage::Choices => {
+                let choice = at.and_then(|at| self.ask.options.get(at));
+                choice.is_some_and(Choice::refuses)
+            }
             Stage::Reason(_) => true,
             Stage::Confirm { .. } => false,
         }
@@ -286,16 +297,21 @@ impl Approval {
         let keys = match (&self.stage, self.ask.kind, self.ask.is_from_background()) {
             (Stage::Reason(_), AskKind::Plan, _) => Word::WhatToChange,
             (Stage::Reason(_), _, _) => Word::WhyNot,
+            (Stage::Confirm { chosen: None, .. }, _, _) => Word::ConfirmFirstKeys,
             (Stage::Confirm { .. }, _, _) => Word::ConfirmKeys,
-            // Esc is a no to whoever asks; the turn goes on.
+            // Esc refuses the call of the background task; the turn goes on.
+            (Stage::Choices, _, true) if self.chosen.is_none() => Word::TaskFirstKeys,
             (Stage::Choices, _, true) => Word::TaskAskKeys,
+            (Stage::Choices, _, false) if self.chosen.is_none() => Word::FirstKeys,
             (Stage::Choices, _, false) => Word::AskKeys,
         };
         canvas.say(keys).to_owned()
     }
 
     pub fn label(&self, pick: Pick, canvas: &Canvas) -> String {
-        let at = self.index(pick);
+        let Some(at) = self.index(pick) else {
+            return String::new();
+        };
         match &self.stage {
             Stage::Confirm { .. } if at == SAVE => canvas.say(Word::SaveRule).to_owned(),
             Stage::Confirm { .. } => canvas.say(Word::GoBack).to_owned(),
@@ -353,10 +369,10 @@ impl Approval {
             }
             (AskKind::Budget, _, None) => canvas.say(Word::BudgetReached).to_owned(),
             (_, tool, Some(from)) => {
-                let tool = tool.as_deref().unwrap_or_default();
-                canvas.fill(Word::ChildWantsTo, &[from, tool])
+                let title = title_of(tool.as_deref().unwrap_or_default(), canvas);
+                canvas.fill(Word::ChildWantsTo, &[from, &title])
             }
-            (_, Some(tool), None) => canvas.fill(Word::WantsTo, &[tool]),
+            (_, Some(tool), None) => title_of(tool, canvas),
             (AskKind::Permission, None, None) => canvas.say(Word::OwnQuestion).to_owned(),
             (_, None, None) => canvas.fill(Word::WantsTo, &["ostler"]),
         };
@@ -418,16 +434,18 @@ impl Approval {
             let choice = self.ask.options.get(n).filter(|_| id.is_some());
             let detail = choice.and_then(|choice| choice.detail.as_deref());
             let label = self.label(Pick::Option(n), canvas);
-            let label = format!("{key}  {label}");
-            row(canvas, n == chosen, &label, detail.unwrap_or_default())
+            (
+                format!("{key}  {label}"),
+                detail.unwrap_or_default().to_owned(),
+            )
         };
         let shown = match &self.stage {
             Stage::Reason(_) => Vec::new(),
             Stage::Choices | Stage::Confirm { .. } => self.shown(),
         };
-        let answers: Vec<Vec<Line>> = shown.into_iter().enumerate().map(answer).collect();
+        let answers: Vec<(String, String)> = shown.into_iter().enumerate().map(answer).collect();
         let room = canvas.rows.saturating_sub(ASKED_ROWS + 1);
-        let mut rows = around(&answers, chosen, room);
+        let mut rows = answer_rows(&answers, chosen, canvas, room);
         rows.push(hint_line(hint, canvas));
         rows
     }
@@ -454,6 +472,26 @@ impl Approval {
         };
         canvas.say(word)
     }
+}
+
+/// What a tool asks for, as a question.
+fn title_of(tool: &str, canvas: &Canvas) -> String {
+    let word = match tool {
+        "bash" | "bash_input" => Word::WantsToRun,
+        "edit_file" | "multi_edit" | "notebook_edit" | "delete_range" | "delete_symbol" => {
+            Word::WantsToEdit
+        }
+        "write_file" => Word::WantsToWrite,
+        "move_file" => Word::WantsToMove,
+        "read_file" | "ls" | "grep" | "glob" => Word::WantsToRead,
+        "fetch_url" => Word::WantsToFetch,
+        "web_search" => Word::WantsToSearch,
+        "task" | "read_only_task" => Word::WantsToDelegate,
+        "remember" => Word::WantsToRemember,
+        "forget" => Word::WantsToForget,
+        _ => return canvas.fill(Word::WantsTo, &[tool]),
+    };
+    canvas.say(word).to_owned()
 }
 
 /// Words that are typed for a letter.

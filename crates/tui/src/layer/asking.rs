@@ -13,10 +13,12 @@ pub type Page = (String, u8);
 /// An answer that a key stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pick {
-    /// The option that the cursor is at.
+    /// The option that the cursor is at, if it is at one.
     Chosen,
     /// The option with this index.
     Option(usize),
+    /// None of them. The cursor is at no option until the person moves it to one.
+    Nothing,
 }
 
 /// What a key means to a question that may be answered.
@@ -87,6 +89,11 @@ impl Asking {
     /// Moves the cursor to what the pick would take; where it was.
     pub fn select(&mut self, pick: Pick) -> Pick {
         of!(self, one => one.select(pick))
+    }
+
+    /// Whether Enter has something to confirm: an option that the person moved to, or marks.
+    pub fn has_choice(&self) -> bool {
+        of!(self, one => one.has_choice())
     }
 
     pub fn pick(&mut self, pick: Pick) -> Step {

@@ -5,6 +5,7 @@ use crate::key::{Code, Key};
 use crate::line::{Line, Span};
 use crate::text;
 use crate::theme::Role;
+use ostler_wire::Word;
 
 /// Moves within a list that is never left.
 pub fn moved(at: usize, len: usize, key: Key) -> Option<usize> {
@@ -17,6 +18,18 @@ pub fn moved(at: usize, len: usize, key: Key) -> Option<usize> {
         Code::Char('p') if key.ctrl => Some(if at == 0 { last } else { at - 1 }),
         Code::Char('n') if key.ctrl => Some(if at >= last { 0 } else { at + 1 }),
         _ => None,
+    }
+}
+
+/// The same in a list whose cursor may be at no row yet: down goes to the first row, up to the last.
+pub fn moved_into(at: Option<usize>, len: usize, key: Key) -> Option<usize> {
+    let last = len.saturating_sub(1);
+    match at {
+        Some(at) => moved(at, len, key),
+        None => moved(last, len, key).map(|to| match key.code {
+            Code::Up | Code::Char('p') => last,
+            _ => to,
+        }),
     }
 }
 
@@ -79,6 +92,45 @@ pub fn hint_line(hint: &str, canvas: &Canvas) -> Line {
         shown = fewer;
     }
     canvas.line(text::cut_text(shown, canvas.columns), Role::Faint)
+}
+
+/// The answers of a question, each a label and a detail. Where there is no room for all of it, only the chosen one keeps its
+/// detail; an answer is left out only when not even the labels fit, and then their number is said.
+pub fn answer_rows(
+    answers: &[(String, String)],
+    chosen: Option<usize>,
+    canvas: &Canvas,
+    room: usize,
+) -> Vec<Line> {
+    let whole = |(at, (label, detail)): (usize, &(String, String))| {
+        row(canvas, chosen == Some(at), label, detail)
+    };
+    let bare = |(at, (label, _)): (usize, &(String, String))| {
+        let line = line(canvas, chosen == Some(at), label, "");
+        vec![text::cut(&line, canvas.columns)]
+    };
+    let kept = |(at, answer): (usize, &(String, String))| match chosen == Some(at) {
+        true => whole((at, answer)),
+        false => bare((at, answer)),
+    };
+    let count = |rows: &[Vec<Line>]| rows.iter().map(Vec::len).sum::<usize>();
+    let rows: Vec<Vec<Line>> = answers.iter().enumerate().map(whole).collect();
+    if count(&rows) <= room {
+        return rows.concat();
+    }
+    let rows: Vec<Vec<Line>> = answers.iter().enumerate().map(kept).collect();
+    if count(&rows) <= room {
+        return rows.concat();
+    }
+    let rows: Vec<Vec<Line>> = answers.iter().enumerate().map(bare).collect();
+    if count(&rows) <= room {
+        return rows.concat();
+    }
+    let mut shown = around(&rows, chosen.unwrap_or(0), room.saturating_sub(1));
+    let more = answers.len().saturating_sub(shown.len());
+    let more = canvas.fill(Word::MoreAnswers, &[&more.to_string()]);
+    shown.push(text::cut(&canvas.line(more, Role::Faint), canvas.columns));
+    shown
 }
 
 /// As many answers around the chosen one as there is room for.

@@ -1,7 +1,7 @@
 //! A question of the model or a server: choices, several of them, or one's own words, which are written in the composer.
 
 use super::asking::{Meaning, Page, Pick, Reply};
-use super::choices::{around, hint_line, moved, row, scrolled};
+use super::choices::{answer_rows, hint_line, moved_into, scrolled};
 use super::{Step, window};
 use crate::canvas::Canvas;
 use crate::key::{Code, Key};
@@ -19,7 +19,8 @@ const DECLINE: &str = "decline";
 #[derive(Debug)]
 pub struct Question {
     ask: Ask,
-    chosen: usize,
+    /// Where the cursor is. Nobody confirms an option that they did not move to.
+    chosen: Option<usize>,
     marked: Vec<bool>,
     /// Rows of what is asked that are scrolled away.
     scrolled: usize,
@@ -29,7 +30,7 @@ impl Question {
     pub fn new(ask: Ask) -> Self {
         Self {
             marked: vec![false; ask.options.len()],
-            chosen: 0,
+            chosen: None,
             scrolled: 0,
             ask,
         }
@@ -39,10 +40,11 @@ impl Question {
         self.ask.free_text || self.ask.options.is_empty()
     }
 
-    fn index(&self, pick: Pick) -> usize {
+    fn index(&self, pick: Pick) -> Option<usize> {
         match pick {
             Pick::Chosen => self.chosen,
-            Pick::Option(at) => at,
+            Pick::Option(at) => Some(at),
+            Pick::Nothing => None,
         }
     }
 
@@ -94,18 +96,21 @@ impl Question {
 
     pub fn meaning(&mut self, key: Key) -> Meaning {
         let len = self.ask.options.len();
-        if let Some(chosen) = moved(self.chosen, len, key) {
-            self.chosen = chosen;
+        if let Some(chosen) = moved_into(self.chosen, len, key) {
+            self.chosen = Some(chosen);
             return Meaning::Moved;
         }
         let is_bare = !key.ctrl && !key.alt && !key.shift;
         match key.code {
             Code::Enter if is_bare => Meaning::Picks(Pick::Chosen),
             // A mark is seen, answers nothing and can be taken away again.
-            Code::Char(' ') if self.ask.multi && is_bare => {
-                self.toggle(self.chosen);
-                Meaning::Moved
-            }
+            Code::Char(' ') if self.ask.multi && is_bare => match self.chosen {
+                Some(at) => {
+                    self.toggle(at);
+                    Meaning::Moved
+                }
+                None => Meaning::Text,
+            },
             Code::Char(c @ '1'..='9') if is_bare => match usize::from(c as u8 - b'1') {
                 at if at < len => Meaning::Picks(Pick::Option(at)),
                 _ => Meaning::Text,
@@ -124,10 +129,14 @@ impl Question {
     }
 
     pub fn select(&mut self, pick: Pick) -> Pick {
-        let before = Pick::Option(self.chosen);
+        let before = self.chosen.map_or(Pick::Nothing, Pick::Option);
         let last = self.ask.options.len().saturating_sub(1);
-        self.chosen = self.index(pick).min(last);
+        self.chosen = self.index(pick).map(|at| at.min(last));
         before
+    }
+
+    pub fn has_choice(&self) -> bool {
+        self.chosen.is_some() || !self.marked_ids().is_empty()
     }
 
     pub fn pick(&mut self, pick: Pick) -> Step {
@@ -139,7 +148,10 @@ impl Question {
         let marked = self.marked_ids();
         let choice = match self.ask.multi && !marked.is_empty() {
             true => marked.join(", "),
-            false => self.id(self.chosen).unwrap_or_default().to_owned(),
+            false => {
+                let id = self.chosen.and_then(|at| self.id(at));
+                id.unwrap_or_default().to_owned()
+            }
         };
         match choice.is_empty() {
             true => Step::Stay,
@@ -153,7 +165,7 @@ impl Question {
     }
 
     pub fn refuses(&self, pick: Pick) -> bool {
-        self.id(self.index(pick)) == Some(DECLINE)
+        self.index(pick).and_then(|at| self.id(at)) == Some(DECLINE)
     }
 
     pub fn reply(&self, text: Option<String>) -> Reply {
@@ -180,14 +192,16 @@ impl Question {
             (_, true) if self.wants_words() => Word::TaskWordsKeys,
             (true, false) => Word::MultiKeys,
             (true, true) => Word::TaskMultiKeys,
+            (false, false) if self.chosen.is_none() => Word::FirstKeys,
             (false, false) => Word::AskKeys,
+            (false, true) if self.chosen.is_none() => Word::TaskFirstKeys,
             (false, true) => Word::TaskAskKeys,
         };
         canvas.say(keys).to_owned()
     }
 
     pub fn label(&self, pick: Pick, _: &Canvas) -> String {
-        let choice = self.ask.options.get(self.index(pick));
+        let choice = self.index(pick).and_then(|at| self.ask.options.get(at));
         choice.map_or_else(String::new, |choice| choice.label.clone())
     }
 
@@ -216,10 +230,10 @@ impl Question {
             };
             let label = format!("{mark}{}. {}", n + 1, choice.label);
             let detail = choice.detail.as_deref().unwrap_or_default();
-            answers.push(row(canvas, n == self.chosen, &label, detail));
+            answers.push((label, detail.to_owned()));
         }
         let room = canvas.rows.saturating_sub(ASKED_ROWS + 1);
-        let mut below = around(&answers, self.chosen, room);
+        let mut below = answer_rows(&answers, self.chosen, canvas, room);
         below.push(hint_line(hint, canvas));
         let room = canvas.rows.saturating_sub(below.len() + 1).max(2);
         let mut rows = window(&self.above(canvas), self.scrolled, room, canvas);

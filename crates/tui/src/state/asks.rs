@@ -62,6 +62,7 @@ impl State {
         if let Some(held) = self.moment.attention.take_held() {
             match key.code {
                 _ if is_stop && key.code == Code::Esc => {
+                    self.put_back(&held);
                     return self.moment.attention.note_key(now);
                 }
                 _ if is_stop => {}
@@ -75,6 +76,11 @@ impl State {
         if readiness.may_answer && !self.is_writing() && !wants_words && !is_stop {
             match self.question_mut().map(|q| q.meaning(key)) {
                 Some(Meaning::Moved) => return self.moment.attention.engage(),
+                Some(Meaning::Picks(Pick::Chosen)) if !self.has_choice() => {
+                    self.moment.attention.note_key(now);
+                    let text = self.settings.language.say(Word::ChooseFirst);
+                    return self.remark(text, now);
+                }
                 Some(Meaning::Picks(pick)) => return self.press(key, pick, page, now),
                 Some(Meaning::Text) | None => {}
             }
@@ -118,8 +124,14 @@ impl State {
         self.written(outcome, now);
     }
 
+    /// Whether the composer holds a text. White space alone is none.
     fn is_writing(&self) -> bool {
-        !self.editor.is_empty() || self.editor.is_searching()
+        let is_blank = self.editor.expanded().trim().is_empty() && !self.editor.has_images();
+        !is_blank || self.editor.is_searching()
+    }
+
+    fn has_choice(&self) -> bool {
+        self.question().is_some_and(Asking::has_choice)
     }
 
     /// A key that answers: at once where the person has just moved to what they want, else when nothing follows it.
@@ -235,6 +247,10 @@ impl State {
         let text = self.editor.expanded().trim().to_owned();
         match self.sending(&text, at) {
             Sending::Nothing => {}
+            Sending::Clear => {
+                self.editor.set_text("");
+                self.written(Outcome::Changed, now);
+            }
             Sending::Prompt => self.submit(Delivery::Steer, now),
             Sending::Select(pick) => {
                 self.editor.set_text("");
@@ -280,9 +296,16 @@ impl State {
         if is_command || self.editor.has_images() {
             return Sending::Prompt;
         }
+        // White space is no text: it neither answers nor refuses.
+        if text.is_empty() {
+            return Sending::Nothing;
+        }
         let named = self.question().and_then(|q| Some((q, q.named(text)?)));
+        let is_early = |q: &Asking| self.moment.attention.has_early_text(q.ask());
         match named {
             Some(_) if !at.is_seen => Sending::Nothing,
+            // A letter that was there before the question names none of its options.
+            Some((question, _)) if is_early(question) => Sending::Clear,
             // What is sent before the question could be seen was not meant for it.
             None if !at.is_seen => Sending::Prompt,
             Some((question, pick)) if question.refuses(pick) => Sending::Refuse,
@@ -319,6 +342,7 @@ impl State {
             Sending::Prompt if text.starts_with('/') => canvas.fill(Word::ReplyCommand, &[&quoted]),
             Sending::Prompt => canvas.say(Word::ReplyPrompt).to_owned(),
             Sending::Nothing => canvas.say(Word::AskSoon).to_owned(),
+            Sending::Clear => canvas.say(Word::EarlyAnswer).to_owned(),
             Sending::Select(pick) => {
                 canvas.fill(Word::ReplySelects, &[&question.label(pick, canvas)])
             }
@@ -363,6 +387,8 @@ impl State {
 enum Sending {
     /// It stays where it is.
     Nothing,
+    /// It is taken out of the composer.
+    Clear,
     /// It goes to the session, and the question stays.
     Prompt,
     /// It names this option, which is not taken by that.

@@ -80,6 +80,7 @@ pub fn run(row: &Reader, sorted: &Sorted<'_>, args: Args<'_>) -> Option<Vec<Stri
     let words: Vec<&str> = sorted.operands.iter().map(|w| w.text.as_str()).collect();
     let fits = match row.check {
         "" => true,
+        _ if row.check.starts_with(NEEDS) => needs(row.check, sorted),
         "awk" => return awk(args),
         "tar" => return tar(args),
         "sed" => sed(sorted),
@@ -96,7 +97,12 @@ pub fn run(row: &Reader, sorted: &Sorted<'_>, args: Args<'_>) -> Option<Vec<Stri
             .iter()
             .all(|w| !w.contains('/') && !w.starts_with('.')),
         "listed" => !sorted.options.is_empty(),
-        "unzip" => ["-l", "-v", "-Z", "-t"].iter().any(|o| sorted.has(o)),
+        "pager" => words.iter().all(|w| !w.starts_with('+') || is_place(w)),
+        "sinks" => words.iter().all(|w| super::public::SINKS.contains(w)),
+        "make" => makes_nothing(sorted, &words),
+        "cargofmt" => sorted.has("--check") || words.contains(&"--check"),
+        "ip" => ip(&words),
+        "values" => words.iter().all(|w| !w.contains(['=', '/'])),
         "aptcache" => starts_with(
             &words,
             &["policy", "show", "search", "depends", "rdepends", "madison"],
@@ -112,7 +118,7 @@ pub fn run(row: &Reader, sorted: &Sorted<'_>, args: Args<'_>) -> Option<Vec<Stri
         }),
         "rustc" => rustc(sorted),
         "rustup" => RUSTUP.contains(&words.join(" ").as_str()),
-        "npm" => managed(&words, NPM),
+        "npm" => matches!(words.as_slice(), ["run" | "run-script"]) || managed(&words, NPM),
         "yarn" => managed(&words, YARN),
         "gitformat" => no_signature(sorted),
         "gitlist" => no_signature(sorted) && (words.is_empty() || sorted.is_marked('l')),
@@ -121,7 +127,7 @@ pub fn run(row: &Reader, sorted: &Sorted<'_>, args: Args<'_>) -> Option<Vec<Stri
             &words,
             &["expire", "delete", "drop", "exists", "write", "list"],
         ),
-        "gitconfig" => git_config(sorted, &words),
+        "gitconfig" => options_first(args) && git_config(sorted, &words),
         _ => false,
     };
     fits.then(Vec::new)
@@ -129,38 +135,104 @@ pub fn run(row: &Reader, sorted: &Sorted<'_>, args: Args<'_>) -> Option<Vec<Stri
 
 #[cfg(test)]
 pub fn is_known(check: &str) -> bool {
-    [
-        "",
-        "awk",
-        "tar",
-        "sed",
-        "jq",
-        "find",
-        "printf",
-        "test",
-        "ps",
-        "date",
-        "oneword",
-        "setoption",
-        "printenv",
-        "manual",
-        "listed",
-        "unzip",
-        "aptcache",
-        "lsof",
-        "cloc",
-        "goflags",
-        "rustc",
-        "rustup",
-        "npm",
-        "yarn",
-        "gitformat",
-        "gitlist",
-        "gitremote",
-        "gitreflog",
-        "gitconfig",
-    ]
-    .contains(&check)
+    check.starts_with(NEEDS)
+        || [
+            "",
+            "awk",
+            "tar",
+            "sed",
+            "jq",
+            "find",
+            "printf",
+            "test",
+            "ps",
+            "date",
+            "oneword",
+            "setoption",
+            "printenv",
+            "manual",
+            "listed",
+            "pager",
+            "sinks",
+            "make",
+            "cargofmt",
+            "ip",
+            "values",
+            "aptcache",
+            "lsof",
+            "cloc",
+            "goflags",
+            "rustc",
+            "rustup",
+            "npm",
+            "yarn",
+            "gitformat",
+            "gitlist",
+            "gitremote",
+            "gitreflog",
+            "gitconfig",
+        ]
+        .contains(&check)
+}
+
+/// A check that one of the options behind it is given.
+const NEEDS: &str = "needs ";
+fn needs(check: &str, sorted: &Sorted<'_>) -> bool {
+    let mut wanted = check.split(' ').skip(1);
+    wanted.any(|option| sorted.has(option))
+}
+
+/// Where a pager begins: `+G`, `+10`, `+/text`. Anything else is a command of its own.
+fn is_place(word: &str) -> bool {
+    let place = word.get(1..).unwrap_or_default();
+    matches!(place, "" | "G" | "g" | "F")
+        || place.bytes().all(|b| b.is_ascii_digit())
+        || place.starts_with('/') && !place.contains(['\n', '\r'])
+}
+
+/// Says what would be done. Variables that name a program or are computed are another matter.
+fn makes_nothing(sorted: &Sorted<'_>, words: &[&str]) -> bool {
+    let dry = [
+        "-n",
+        "-q",
+        "--dry-run",
+        "--just-print",
+        "--question",
+        "--recon",
+    ];
+    let harmless = |w: &&str| {
+        let steers = ["SHELL=", "MAKEFLAGS=", "MAKEFILES=", ".SHELLFLAGS="];
+        !w.contains(['$', '`', '!']) && !steers.iter().any(|name| w.starts_with(name))
+    };
+    dry.iter().any(|o| sorted.has(o)) && words.iter().all(harmless)
+}
+
+/// An object of the network, shown.
+fn ip(words: &[&str]) -> bool {
+    let objects = [
+        "a",
+        "addr",
+        "address",
+        "l",
+        "link",
+        "maddr",
+        "n",
+        "neigh",
+        "neighbor",
+        "neighbour",
+        "r",
+        "route",
+        "rule",
+        "tuntap",
+    ];
+    let shows = |verb: &str| matches!(verb, "show" | "list" | "ls" | "sh" | "s" | "l");
+    match words {
+        [object] => objects.contains(object),
+        [object, verb] => objects.contains(object) && shows(verb),
+        [object, verb, "dev", _] => objects.contains(object) && shows(verb),
+        ["route" | "r", "get", _] => true,
+        _ => false,
+    }
 }
 
 const RUSTUP: &[&str] = &[
@@ -177,6 +249,12 @@ const RUSTUP: &[&str] = &[
     "show active-toolchain",
     "show home",
     "toolchain list -v",
+    "which rustfmt",
+    "which clippy-driver",
+    "which rust-analyzer",
+    "show profile",
+    "target list --installed --quiet",
+    "doc --path",
 ];
 const NPM: &[&str] = &[
     "ls",
@@ -191,6 +269,9 @@ const NPM: &[&str] = &[
     "query",
     "pkg get",
     "config get",
+    "config list",
+    "config ls",
+    "help",
     "-v",
     "--version",
 ];
@@ -270,6 +351,14 @@ fn no_signature(sorted: &Sorted<'_>) -> bool {
     values
         .into_iter()
         .all(|v| !v.contains("%G") && !v.contains("signature"))
+}
+
+/// Behind the first operand a word that looks like an option is a value.
+fn options_first(args: Args<'_>) -> bool {
+    let mut rest = args
+        .iter()
+        .skip_while(|a| a.text.starts_with('-') && a.text != "--");
+    rest.all(|a| !a.text.starts_with('-'))
 }
 
 /// Says that it looks, and no more than what it looks for.
@@ -427,13 +516,13 @@ fn ps(args: Args<'_>) -> bool {
         .any(|a| !a.text.starts_with('-') && a.text == "e")
 }
 
-/// `t` among the letters, nothing that writes, runs or reaches a host.
+/// `t` among the letters, or `x` with `O`; nothing that writes, runs or reaches a host.
 fn tar(args: Args<'_>) -> Option<Vec<String>> {
     if !args.iter().all(|a| a.is_sure()) {
         return None;
     }
     let mut files = Vec::new();
-    let mut lists = false;
+    let (mut lists, mut takes, mut prints) = (false, false, false);
     let mut rest = args.iter().map(|a| a.text.as_str()).enumerate();
     while let Some((i, word)) = rest.next() {
         if let Some(long) = word.strip_prefix("--") {
@@ -442,6 +531,8 @@ fn tar(args: Args<'_>) -> Option<Vec<String>> {
                 Some(("exclude" | "wildcards", _)) => {}
                 Some(_) => return None,
                 None if long == "list" => lists = true,
+                None if long == "extract" => takes = true,
+                None if long == "to-stdout" => prints = true,
                 None if [
                     "verbose",
                     "gzip",
@@ -459,6 +550,8 @@ fn tar(args: Args<'_>) -> Option<Vec<String>> {
             for (at, letter) in letters.char_indices() {
                 match letter {
                     't' => lists = true,
+                    'x' => takes = true,
+                    'O' => prints = true,
                     'v' | 'z' | 'j' | 'J' | 'a' => {}
                     'f' => {
                         let attached = letters.get(at + 1..).filter(|v| !v.is_empty());
@@ -477,5 +570,6 @@ fn tar(args: Args<'_>) -> Option<Vec<String>> {
             }
         }
     }
-    (lists && files.iter().all(|f| !f.contains(':'))).then_some(files)
+    let shows = lists && !takes || takes && prints && !lists;
+    (shows && files.iter().all(|f| !f.contains(':'))).then_some(files)
 }

@@ -403,34 +403,6 @@ pub const HARMLESS_PAIRS: &[(&str, &str)] = &[
     ("GIT_TERMINAL_PROMPT", "0"),
 ];
 
-/// May be read by anybody, and say nothing of the person.
-pub const PUBLIC: &[&str] = &[
-    "/dev/null",
-    "/dev/zero",
-    "/dev/stdin",
-    "/dev/fd/63",
-    "/usr/include",
-    "/usr/share",
-    "/usr/lib",
-    "/usr/src",
-    "/etc/os-release",
-    "/etc/lsb-release",
-    "/proc/cpuinfo",
-    "/proc/meminfo",
-    "/proc/version",
-    "/proc/loadavg",
-    "/proc/uptime",
-];
-
-/// Writing there changes nothing.
-pub const SINKS: &[&str] = &[
-    "/dev/null",
-    "/dev/stdout",
-    "/dev/stderr",
-    "/dev/fd/1",
-    "/dev/fd/2",
-];
-
 /// Run a command that stands among their words, where this table of wrappers does not say which words it is.
 pub const RUNS_WORDS: &[&str] = &[
     "busybox",

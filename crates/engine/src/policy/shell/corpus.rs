@@ -9,6 +9,7 @@ use std::time::Instant;
 
 const COMMANDS: &str = include_str!("../corpus/commands.txt");
 const TRACE: &str = include_str!("../corpus/trace.txt");
+const DAY: &str = include_str!("../corpus/day.txt");
 const FRESH: &str = include_str!("../corpus/fresh.txt");
 
 /// Files of the imagined workspace that the rules speak of.
@@ -64,6 +65,7 @@ fn verdict(policy: &Policy, scope: &Scope, command: &str) -> Verdict {
         cwd: scope.root.clone(),
         root: &scope.root,
         home: scope.user_home.as_deref(),
+        open: &scope.open,
     };
     let accesses = accesses(analyse(command, &place));
     let mut resolved = Vec::new();
@@ -270,6 +272,44 @@ fn few_ordinary_reading_commands_are_asked_for() {
     say(&report);
 }
 
+/// A day of work that was written before anything of it was judged.
+#[test]
+fn an_ordinary_day_is_hardly_asked_about() {
+    let scope = Scope::new("/repo", Some("/home/me".into())).with_open(vec![
+        "/home/me/.gitconfig".into(),
+        "/home/me/.cargo/registry".into(),
+    ]);
+    let none = Policy {
+        folders: crate::policy::Folders {
+            public: scope.open.clone(),
+            ..Default::default()
+        },
+        ..Policy::default()
+    };
+    let rows = DAY.lines().filter(|line| !line.starts_with("# "));
+    let rows: Vec<(&str, &str)> = rows.filter_map(|line| line.split_once('\t')).collect();
+    let readers = rows.iter().filter(|(label, _)| *label == "allow").count();
+    let verdicts = rows
+        .iter()
+        .map(|(label, c)| (*label, *c, verdict(&none, &scope, c)));
+    let verdicts: Vec<_> = verdicts.collect();
+    let unlike = |label: &str, got: Verdict| -> Vec<&str> {
+        let rows = verdicts.iter().filter(|(l, _, v)| *l == label && *v == got);
+        rows.map(|(_, command, _)| *command).collect()
+    };
+    let (asked, allowed) = (unlike("allow", Verdict::Ask), unlike("ask", Verdict::Allow));
+    let report = format!(
+        "{} commands, {readers} readers, {} asked about without need\n{}",
+        rows.len(),
+        asked.len(),
+        asked.join("\n")
+    );
+    assert!(rows.len() >= 300 && readers >= 200, "{report}");
+    assert!(allowed.is_empty(), "{allowed:#?}");
+    assert!(asked.len() * 100 <= readers * 3, "{report}");
+    say(&report);
+}
+
 fn judged(policy: &Policy, scope: &Scope, accesses: &[Access]) -> Verdict {
     let call = Call {
         tool: "bash",
@@ -288,6 +328,7 @@ fn proposals_grant_enough_and_not_too_much() {
         cwd: scope.root.clone(),
         root: &scope.root,
         home: scope.user_home.as_deref(),
+        open: &[],
     };
     let mut all = std::collections::BTreeSet::new();
     let mut dangerous = Vec::new();

@@ -37,6 +37,39 @@ pub fn scan(src: &str, dialect: Dialect) -> Reading {
     }
 }
 
+/// Cuts a text at blanks that stand in no quotes and no substitution.
+pub fn blank_cut(src: &str, within: Range<usize>) -> Vec<Range<usize>> {
+    let mut out = Vec::new();
+    let (mut quote, mut depth, mut escaped) = (None, 0_usize, false);
+    let mut start = None;
+    let text = src.get(within.clone()).unwrap_or_default();
+    for (i, c) in text.char_indices() {
+        let at = within.start + i;
+        let blank = matches!(c, ' ' | '\t' | '\n') && quote.is_none() && depth == 0 && !escaped;
+        match (blank, start) {
+            (true, Some(from)) => {
+                out.push(from..at);
+                start = None;
+            }
+            (false, None) => start = Some(at),
+            (true, None) | (false, Some(_)) => {}
+        }
+        if std::mem::take(&mut escaped) {
+            continue;
+        }
+        match c {
+            '\\' if quote != Some('\'') => escaped = true,
+            '\'' | '"' if quote.is_none() && depth == 0 => quote = Some(c),
+            _ if quote == Some(c) && depth == 0 => quote = None,
+            '(' if quote != Some('\'') => depth += 1,
+            ')' if quote != Some('\'') => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    out.extend(start.map(|from| from..within.end));
+    out
+}
+
 fn apply(src: &str, mut edits: Vec<(Range<usize>, &'static str)>) -> Option<String> {
     if edits.is_empty() {
         return None;

@@ -3,6 +3,7 @@
 
 use super::checks;
 use super::commands::{self, Files};
+use super::public;
 use super::spec::{self, Operands, Reader, Sorted};
 use super::word::Word;
 use ostler_wire::Mark;
@@ -25,6 +26,10 @@ pub struct Effects {
     pub marks: Vec<Mark>,
     /// The row of a known reader, as far as its words tell; where it reads is in `touches`.
     pub reader: Option<&'static Reader>,
+    /// Of a known reader that shows what files were, the words that may name one. Its other words are known not to.
+    pub named: Option<Vec<Word>>,
+    /// It goes through the folders that it names, and prints what it finds there.
+    pub walks: bool,
     /// A reader's name with words that are not known: it may show what lies below the folders it names.
     pub reads_trees: bool,
     /// Whether the touches are all that it does to files.
@@ -43,6 +48,7 @@ pub fn of(words: &[Word]) -> Effects {
     if let Some(found) = Found::new(words) {
         // Where links lead is in no word.
         out.reader = (!found.sorted.follows_links()).then_some(found.row);
+        out.walks = found.row.has("walks") || found.sorted.is_marked('r');
         found.reads(&mut out);
         return out;
     }
@@ -55,7 +61,7 @@ pub fn of(words: &[Word]) -> Effects {
     if base == "git" {
         git_shows(args, &mut out);
     }
-    out.reads_trees = spec::of(base).iter().any(Reader::shows_trees);
+    out.reads_trees = spec::named(base, &texts).any(Reader::shows_trees);
     let short = [base].into_iter().chain(texts.iter().skip(1).copied());
     let short: Vec<&str> = short.collect();
     if commands::NET_ANY
@@ -155,8 +161,10 @@ impl<'a> Found<'a> {
         if is(words.first(), "find") {
             super::find::without_exec(&mut words)?;
         }
-        let (row, skip) = spec::find(&words)?;
-        let args: Vec<&Word> = words.get(skip..)?.to_vec();
+        spec::find(&words).find_map(|(row, skip)| Self::by(row, words.get(skip..)?.to_vec()))
+    }
+
+    fn by(row: &'static Reader, args: Vec<&'a Word>) -> Option<Self> {
         let sorted = row.sort(&args)?;
         let more = checks::run(row, &sorted, &args)?;
         let response =
@@ -175,6 +183,14 @@ impl<'a> Found<'a> {
         // What git shows of a file is the file: a path behind a revision, or beside it, is named by its words.
         out.understood = name != "git";
         if name == "git" {
+            let files = sorted.files.iter().map(Word::plain);
+            let operands = sorted.operands.iter().map(|word| (*word).clone());
+            out.named = Some(
+                std::iter::once(Word::plain("git"))
+                    .chain(operands)
+                    .chain(files)
+                    .collect(),
+            );
             let args: Vec<&str> = row
                 .words
                 .iter()
@@ -199,7 +215,8 @@ impl<'a> Found<'a> {
         }
         for word in listed {
             out.touches.push(Touch::Read(word.text.clone()));
-            if let Some(below) = below {
+            let folder = !public::STREAMS.contains(&word.text.as_str());
+            if let Some(below) = below.filter(|_| folder) {
                 let folder = word.text.trim_end_matches('/');
                 out.touches.push(Touch::Read(format!("{folder}{below}")));
             }

@@ -117,7 +117,9 @@ fn observe(command: &str, folder: &Path, log: &Path) -> Option<Vec<PathBuf>> {
         .ok()?;
     let mut strace = Command::new("strace");
     strace
-        .args(["-f", "-y", "-qq", "-s", "4096", "-e", CALLS, "-o"])
+        .args([
+            "-f", "-y", "-qq", "-a", "1", "-s", "4096", "-e", CALLS, "-o",
+        ])
         .arg(log);
     strace
         .args(["timeout", "2", "bash", "-c", command])
@@ -139,7 +141,7 @@ fn observe(command: &str, folder: &Path, log: &Path) -> Option<Vec<PathBuf>> {
 }
 
 /// The paths that one line of the log says were changed.
-fn written(line: &str) -> Vec<PathBuf> {
+pub(super) fn written(line: &str) -> Vec<PathBuf> {
     let Some((_, call)) = line.split_once(' ') else {
         return Vec::new();
     };
@@ -209,7 +211,7 @@ fn every_change_was_predicted() {
         let folder = tempfile::tempdir().unwrap();
         let logs = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
-        let place = Place { cwd: root.clone(), root: &root, home: None };
+        let place = Place { cwd: root.clone(), root: &root, home: None, open: &[] };
         let segments = analyse(&command, &place);
         // Somebody is asked, and knows that the list is not whole.
         let open = segments.iter().any(|s| s.is_unsure() || (!s.read_only && !s.names.is_empty()));

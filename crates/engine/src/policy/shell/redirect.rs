@@ -1,6 +1,6 @@
 //! Redirections and here-documents: which files and hosts they open, and what text they carry.
 
-use super::commands::SINKS;
+use super::public::SINKS;
 use super::walk::{Walker, gaps_are_blank, text};
 use ostler_wire::{Access, Mark, Segment};
 use tree_sitter::Node;

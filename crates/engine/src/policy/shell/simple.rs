@@ -1,11 +1,12 @@
 //! One simple command: taken out of its wrappers, then judged by its words.
 
-use super::commands::{self, Kind, PUBLIC, SHELLS, WRAPPERS, Wrapper};
+use super::commands::{Kind, SHELLS, WRAPPERS, Wrapper};
 use super::dialect::Dialect;
 use super::effects::DEEP;
 use super::effects::{self, Touch};
 use super::feed::{self, Fed};
 use super::hidden::{hands_over, hidden, outer_words, tails, takes_trees};
+use super::public::{self, PUBLIC, is_listed};
 use super::spec::Reader;
 use super::walk::{Walker, is_local_name};
 use super::word::Word;
@@ -34,6 +35,8 @@ struct Peeled {
     /// An allow rule must name this form, not the command inside.
     bound: Option<Vec<Word>>,
     env: Vec<Assigned>,
+    /// The environment by which readers are kept from writing is taken away.
+    cleared: bool,
     /// What comes in, for a command that takes it as its arguments.
     fed: Option<Fed>,
 }
@@ -127,9 +130,13 @@ impl Walker<'_> {
         if !looked_up && (!name.is_sure() || shadowed || RESERVED.contains(&name.text.as_str())) {
             segment.marks.push(Mark::Unsure);
         }
-        let mut inside = self.resolve(&effects.touches, &mut segment);
+        let mut inside = match effects.walks {
+            false => self.resolve_listed(&effects.touches, &mut segment),
+            true => self.resolve(&effects.touches, &mut segment),
+        };
         if !effects.understood {
-            segment.names.extend(self.named(words));
+            let meant = effects.named.as_deref().unwrap_or(words);
+            segment.names.extend(self.named(meant));
             if takes_trees(words) || effects.reads_trees {
                 let below = |path: &PathBuf| PathBuf::from(format!("{}{DEEP}", path.display()));
                 let trees: Vec<PathBuf> = segment.names.iter().map(below).collect();
@@ -147,7 +154,9 @@ impl Walker<'_> {
             inside &= segment.names.iter().all(|p| p.starts_with(self.place.root));
         }
         let sure = !segment.is_unsure() && segment.marks.is_empty();
-        let reader = effects.reader.is_some_and(|row| self.may_run(row));
+        let cleared = |row: &Reader| peeled.cleared && row.runs_project_code();
+        let reader = effects.reader.filter(|row| !cleared(row));
+        let reader = reader.is_some_and(|row| self.may_run(row));
         segment.read_only = reader && inside && looked_up && harmless && sure;
         // Whoever allows a script by its name allows what it does.
         let told = if effects.runs_text {
@@ -283,6 +292,16 @@ impl Walker<'_> {
         plain
     }
 
+    /// The same for a command that lists the names in a folder and goes no deeper: some may be listed by anybody, where
+    /// they are named as such.
+    fn resolve_listed(&self, touches: &[Touch], segment: &mut Segment) -> bool {
+        let listed = |touch: &&Touch| matches!(touch, Touch::Read(text) if text.starts_with('/') && is_listed(&normalise(Path::new(text))));
+        let (open, rest): (Vec<&Touch>, Vec<&Touch>) = touches.iter().partition(listed);
+        let owned = |list: Vec<&Touch>| list.into_iter().cloned().collect::<Vec<_>>();
+        self.resolve(&owned(open), segment);
+        self.resolve(&owned(rest), segment)
+    }
+
     /// Turns touches into accesses of the segment; whether everything that is read lies in the workspace or is public.
     pub(super) fn resolve(&self, touches: &[Touch], segment: &mut Segment) -> bool {
         let mut inside = true;
@@ -295,7 +314,12 @@ impl Walker<'_> {
                 Touch::Read(text) => (text, true),
                 Touch::Write(text) => (text, false),
             };
-            if text == "-" || (!reads && commands::SINKS.contains(&text.as_str())) {
+            let nothing = if reads {
+                public::STREAMS
+            } else {
+                public::SINKS
+            };
+            if text == "-" || nothing.contains(&text.as_str()) {
                 continue;
             }
             let paths = self.paths(text);
@@ -319,7 +343,9 @@ impl Walker<'_> {
 
     /// Whether reading there needs nobody's word.
     pub fn is_open(&self, path: &Path) -> bool {
-        path.starts_with(self.place.root) || PUBLIC.iter().any(|p| path.starts_with(p))
+        path.starts_with(self.place.root)
+            || PUBLIC.iter().any(|p| path.starts_with(p))
+            || self.place.open.iter().any(|p| path.starts_with(p))
     }
 
     /// The absolute paths that a word may name; none when that is not known.
@@ -397,6 +423,11 @@ fn peel(words: &[Word], peeled: &mut Peeled) -> Option<Inside> {
         return shell_script(base, args);
     }
     let wrapper = WRAPPERS.iter().find(|w| w.name == base)?;
+    // It speaks of itself then.
+    let told = |word: &Word| word.is_sure() && matches!(word.text.as_str(), "--help" | "--version");
+    if wrapper.kind != Kind::Privilege && matches!(args, [one] if told(one)) {
+        return None;
+    }
     // A wrapper alone is a command of its own: `env` prints, `exec >x` redirects.
     let looks = base == "command"
         && args
@@ -411,9 +442,14 @@ fn peel(words: &[Word], peeled: &mut Peeled) -> Option<Inside> {
     if inner.is_empty() {
         return None;
     }
+    let own = args.len().saturating_sub(inner.len());
     let mut inner = inner.to_vec();
     match wrapper.kind {
-        Kind::Clear | Kind::Env => {}
+        Kind::Env => {
+            let clears = |w: &Word| w.text.starts_with('-') && w.text != "--";
+            peeled.cleared |= args.iter().take(own).any(clears);
+        }
+        Kind::Clear => {}
         Kind::Privilege => {
             peeled.marks.push(Mark::Privilege);
             peeled.bound.get_or_insert_with(|| words.to_vec());
@@ -504,6 +540,16 @@ fn shell_script(base: &str, args: &[Word]) -> Option<Inside> {
         "bash" => Dialect::Bash,
         _ => Dialect::Any,
     };
+    // It is looked at, not run.
+    let checked = |word: &Word| word.is_sure() && !word.text.starts_with(['-', '+']);
+    if let [option, files @ ..] = args
+        && option.is_sure()
+        && option.text == "-n"
+        && !files.is_empty()
+        && files.iter().all(checked)
+    {
+        return None;
+    }
     let mut rest = args.iter();
     let mut has_c = false;
     for word in rest.by_ref() {
@@ -518,7 +564,7 @@ fn shell_script(base: &str, args: &[Word]) -> Option<Inside> {
             };
         };
         if letters.is_empty() || !letters.chars().all(|c| "ceuxv".contains(c)) {
-            let version = text == "--version" && args.len() == 1;
+            let version = matches!(text, "--version" | "--help") && args.len() == 1;
             return (!version).then_some(Inside::Unsure);
         }
         has_c |= letters.contains('c');

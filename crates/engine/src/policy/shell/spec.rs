@@ -146,19 +146,98 @@ pub fn all() -> impl Iterator<Item = &'static Reader> {
     TABLE.values().flatten()
 }
 
-/// The row whose first words a command has.
-pub fn find(words: &[&Word]) -> Option<(&'static Reader, usize)> {
-    let name = words.first().filter(|w| w.is_sure())?;
-    let fits = |row: &&Reader| {
-        words.len() >= row.words.len()
-            && row
-                .words
-                .iter()
-                .zip(words)
-                .all(|(want, have)| have.is_sure() && have.text == *want)
+/// Stands for one plain word in the first words of a row.
+const ANY: &str = "*";
+/// Words that are no program of their own: what they say holds for the shell, or they run other words.
+const NO_PROGRAMS: &[&str] = &[
+    ".",
+    "alias",
+    "bg",
+    "bind",
+    "break",
+    "builtin",
+    "caller",
+    "cd",
+    "chdir",
+    "command",
+    "compgen",
+    "complete",
+    "compopt",
+    "continue",
+    "declare",
+    "dirs",
+    "disown",
+    "emulate",
+    "enable",
+    "eval",
+    "exec",
+    "exit",
+    "export",
+    "fc",
+    "fg",
+    "functions",
+    "getopts",
+    "hash",
+    "history",
+    "jobs",
+    "let",
+    "local",
+    "logout",
+    "mapfile",
+    "popd",
+    "pushd",
+    "read",
+    "readarray",
+    "readonly",
+    "return",
+    "set",
+    "setopt",
+    "shift",
+    "shopt",
+    "source",
+    "suspend",
+    "trap",
+    "typeset",
+    "ulimit",
+    "umask",
+    "unalias",
+    "unset",
+    "unsetopt",
+    "wait",
+    "zmodload",
+];
+
+/// The rows of a program whose first words these are, options and all.
+pub fn named<'a>(base: &str, words: &'a [&str]) -> impl Iterator<Item = &'static Reader> + 'a {
+    let fits = move |row: &&Reader| {
+        let mut pairs = row.words.iter().zip(words).skip(1);
+        words.len() >= row.words.len() && pairs.all(|(want, have)| want == have)
     };
-    let row = of(&name.text).iter().find(fits)?;
-    Some((row, row.words.len()))
+    of(base).iter().filter(fits)
+}
+
+/// The rows whose first words a command has: the longest of its own, then one that speaks of any program.
+pub fn find(words: &[&Word]) -> impl Iterator<Item = (&'static Reader, usize)> {
+    let name = words.first().filter(|w| w.is_sure());
+    let name = name.map(|w| w.text.as_str()).unwrap_or_default();
+    let is_any = |text: &str| {
+        let mut chars = text.chars();
+        let begins = chars.next().is_some_and(|c| c.is_ascii_alphanumeric());
+        begins && chars.all(|c| c.is_ascii_alphanumeric() || "-_.+".contains(c))
+    };
+    let same = |want: &str, have: &Word| {
+        have.is_sure() && (have.text == want || want == ANY && is_any(&have.text))
+    };
+    let fits = |row: &&Reader| {
+        let mut pairs = row.words.iter().zip(words);
+        words.len() >= row.words.len() && pairs.all(|(want, have)| same(want, have))
+    };
+    let own = of(name).iter().find(fits);
+    let any = match NO_PROGRAMS.contains(&name) {
+        true => None,
+        false => of(ANY).iter().find(fits),
+    };
+    own.into_iter().chain(any).map(|row| (row, row.words.len()))
 }
 
 fn rows(text: &'static str) -> Vec<Reader> {
@@ -181,6 +260,11 @@ fn rows(text: &'static str) -> Vec<Reader> {
                     }));
                 }
             }
+            "exact" => out.push(Reader {
+                operands: Operands::None,
+                tags: vec!["code", "exact"],
+                ..Reader::new(rest.split(' ').collect())
+            }),
             _ => {
                 if let Some(row) = out.last_mut() {
                     row.extend(key, rest, &shared);
@@ -251,6 +335,8 @@ impl Reader {
         while let Some(word) = rest.next() {
             if !ended && word.is_sure() && word.text == "--" {
                 ended = true;
+            } else if !ended && self.is_valued(word) {
+                self.take(&word.text, &mut rest, &mut out)?;
             } else if !ended && self.is_option(word)? {
                 if self.operands == Operands::One && !out.operands.is_empty() {
                     return None;
@@ -261,6 +347,18 @@ impl Reader {
             }
         }
         self.operands_fit(&out).then_some(out)
+    }
+
+    /// Whether a word is a long option with a pattern or braces for its value, which no shell makes another option of.
+    fn is_valued(&self, word: &Word) -> bool {
+        let name = word.text.split_once('=').map(|(name, _)| name);
+        let option = name.and_then(|name| self.options.get(name));
+        let takes = option.is_some_and(|takes| takes.value == Value::Yes && !takes.file);
+        takes
+            && word.text.starts_with("--")
+            && word.known
+            && !word.many
+            && (word.glob || word.brace)
     }
 
     /// Whether a word is an option; `None` where it may become one that is not known.
@@ -393,8 +491,8 @@ mod tests {
     #[test]
     fn the_table_is_well_formed() {
         let keys = [
-            "#", "set", "versions", "reader", "options", "style", "operands", "check", "tags",
-            "yes", "no",
+            "#", "set", "versions", "exact", "reader", "options", "style", "operands", "check",
+            "tags", "yes", "no",
         ];
         for (n, line) in include_str!("readers.txt").lines().enumerate() {
             let key = line.trim_start().split(' ').next().unwrap_or_default();
@@ -405,7 +503,8 @@ mod tests {
             );
         }
         for reader in all() {
-            let version = reader.words.len() == 2 && reader.operands == Operands::None;
+            let version =
+                reader.has("exact") || reader.words.len() == 2 && reader.operands == Operands::None;
             assert!(
                 version || !reader.yes.is_empty(),
                 "{:?} needs an example",
@@ -418,6 +517,7 @@ mod tests {
             );
             let tags = [
                 "code", "globs", "free", "here", "names", "visible", "deep", "response", "sub",
+                "exact", "walks",
             ];
             assert!(
                 reader.tags.iter().all(|t| tags.contains(t)),

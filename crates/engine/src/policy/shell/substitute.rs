@@ -27,19 +27,22 @@ impl Walker<'_> {
                 "command_substitution" if within => {
                     self.backticks(src, node);
                     let value = here_text(src, node).map(Value::plain);
+                    let at = self.out.len();
                     if value.is_none() {
                         self.apart(|w| w.substituted(src, node));
                     }
-                    Some(value)
+                    let printed = || self.printed(at).filter(|_| is_pipeline(node));
+                    Some(value.or_else(printed))
                 }
                 "process_substitution" if within => {
                     self.apart(|w| w.statements(src, node));
-                    let reads = text(src, node).starts_with('<');
+                    let reads = text(src, node).trim_start().starts_with('<');
                     Some(reads.then(|| Value::plain("/dev/fd/63")))
                 }
                 "expansion" if within => {
                     self.expansion(src, node);
-                    let name = text(src, node).get(2..).and_then(|s| s.strip_suffix('}'));
+                    let name = text(src, node).trim_start().get(2..);
+                    let name = name.and_then(|s| s.strip_suffix('}'));
                     let known = name.and_then(|name| self.vars.get(name).cloned().flatten());
                     Some(known)
                 }
@@ -51,7 +54,12 @@ impl Walker<'_> {
                 _ => None,
             };
             match value {
-                Some(value) => opaque.push((node.byte_range(), value)),
+                Some(value) => {
+                    // The grammar counts a blank before it in quotes as part of it.
+                    let raw = text(src, node);
+                    let blank = raw.len() - raw.trim_start().len();
+                    opaque.push((node.start_byte() + blank..node.end_byte(), value));
+                }
                 None => {
                     let mut cursor = node.walk();
                     stack.extend(node.children(&mut cursor));
@@ -92,7 +100,7 @@ impl Walker<'_> {
 
     /// `${…}`: some forms assign, look through another name or evaluate their value.
     fn expansion(&mut self, src: &str, node: Node<'_>) {
-        let raw = text(src, node);
+        let raw = text(src, node).trim_start();
         let body = raw.get(2..).unwrap_or_default();
         if body.starts_with('!') || body.contains(['@', '[']) || body.contains('=') {
             self.unsure(raw);
@@ -138,7 +146,7 @@ impl Walker<'_> {
 
     /// In backquotes a backslash means something else than elsewhere.
     fn backticks(&mut self, src: &str, node: Node<'_>) {
-        let raw = text(src, node);
+        let raw = text(src, node).trim_start();
         if raw.starts_with('`') && raw.contains('\\') {
             self.unsure(raw);
         }
@@ -178,6 +186,20 @@ impl Walker<'_> {
             self.unsure(text(src, node));
         }
     }
+}
+
+/// One command or pipeline, so that what is printed comes from its end.
+fn is_pipeline(node: Node<'_>) -> bool {
+    let inner = node
+        .named_child(0)
+        .filter(|_| node.named_child_count() == 1);
+    inner.is_some_and(|inner| match inner.kind() {
+        "command" | "pipeline" => true,
+        "redirected_statement" => inner
+            .child_by_field_name("body")
+            .is_some_and(|body| matches!(body.kind(), "command" | "pipeline")),
+        _ => false,
+    })
 }
 
 /// Takes a part that was looked at out of the text around it.

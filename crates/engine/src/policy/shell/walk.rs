@@ -5,7 +5,7 @@ use super::Place;
 use super::dialect::{self, Dialect};
 use super::feed::Fed;
 use super::redirect::Around;
-use super::word::{self, Reading, Value, Vars, Word};
+use super::word::{Value, Vars, Word};
 use ostler_wire::Segment;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -312,9 +312,12 @@ impl<'p> Walker<'p> {
         }
         for word in words {
             let wild = word.glob || word.wild;
+            // What was cut at blanks has none.
             let value = Value {
                 text: word.text,
                 wild,
+                many: false,
+                single: word.many,
             };
             self.vars.insert(name.clone(), Some(value));
             self.branch(src, body);
@@ -422,35 +425,27 @@ impl<'p> Walker<'p> {
 
     /// `[ … ]` as the command it is; `[[ … ]]` only where it holds plain words.
     fn test(&mut self, src: &str, node: Node<'_>) {
-        self.substitutions(src, node);
         let raw = text(src, node);
         let double = raw.starts_with("[[");
         if double && self.dialect != Dialect::Bash {
-            self.unsure(raw);
+            self.substitutions(src, node);
+            return self.unsure(raw);
         }
         let edge = if double { 2 } else { 1 };
-        let inner = raw
-            .get(edge..raw.len().saturating_sub(edge))
-            .unwrap_or_default();
+        let inner = node.start_byte() + edge..node.end_byte().saturating_sub(edge);
         let mut words = vec![Word::plain("test")];
-        for piece in inner.split_whitespace() {
-            if double && matches!(piece, "&&" | "||") {
-                words.push(Word::plain(piece));
+        for span in dialect::blank_cut(src, inner) {
+            if double && matches!(src.get(span.clone()), Some("&&" | "||")) {
+                words.push(Word::plain(src.get(span).unwrap_or_default()));
                 continue;
             }
-            let reading = Reading {
-                src: piece,
-                opaque: &[],
-                vars: &self.vars,
-                home: None,
-                cwd: None,
-            };
-            match word::read(&reading, 0..piece.len()) {
-                Ok(read) => words.extend(read),
-                Err(word::NotAWord) => return self.unsure(raw),
+            match self.words(src, node, span) {
+                Some(read) => words.extend(read),
+                None => return self.unsure(raw),
             }
         }
-        if words.iter().any(|w| !w.known) {
+        // One word whatever its value is compared as such.
+        if words.iter().any(|w| !w.known && (w.many || double)) {
             return self.unsure(raw);
         }
         self.simple(raw, words, Vec::new());

@@ -16,6 +16,10 @@ pub struct Value {
     pub text: String,
     /// One file name that fits the pattern in `text`.
     pub wild: bool,
+    /// Any number of them, one a line.
+    pub many: bool,
+    /// There is no blank in it, whatever it is.
+    pub single: bool,
 }
 
 impl Value {
@@ -23,6 +27,17 @@ impl Value {
         Self {
             text: text.into(),
             wild: false,
+            many: false,
+            single: false,
+        }
+    }
+
+    /// One word that stands for what is printed.
+    pub fn like(text: impl Into<String>) -> Self {
+        Self {
+            wild: true,
+            single: true,
+            ..Self::plain(text)
         }
     }
 }
@@ -240,7 +255,19 @@ impl Lexed {
     /// A known value; unquoted it may still be cut or become file names.
     fn push_value(&mut self, raw: &str, value: Option<&Value>, quoted: bool) {
         match value {
-            Some(Value { text, wild })
+            Some(Value { many: true, .. }) if quoted => self.push_unknown(raw, quoted),
+            // Names of files, which blanks in them cut; none of them is a pattern again.
+            Some(Value {
+                text,
+                many,
+                wild,
+                single,
+            }) if (*many || *wild && !quoted && !single) && !text.contains(char::is_whitespace) => {
+                text.chars().for_each(|c| self.push(c, true));
+                self.many = true;
+                self.wild = true;
+            }
+            Some(Value { text, wild, .. })
                 if quoted || !text.contains(|c: char| c.is_whitespace() || "*?[\\".contains(c)) =>
             {
                 text.chars().for_each(|c| self.push(c, true));

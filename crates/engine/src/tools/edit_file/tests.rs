@@ -158,6 +158,19 @@ async fn counts_are_kept_to() {
     assert_eq!(edited(&bench, all("y")).await, "1 replacement.");
     assert!(edited(&bench, all("q")).await.starts_with("old_not_found"));
     assert_eq!(bench.get("f"), b"w\nw\nw\n");
+    // A number that was sent counts, whatever stands beside it.
+    let both = |all: bool, n: usize| json!({"path": "f", "old": "w", "new": "v", "replace_all": all, "expected_replacements": n});
+    for (args, expect) in [
+        (both(true, 1), "replacement_count_mismatch: `old` occurs 3"),
+        (both(true, 2), "replacement_count_mismatch: `old` occurs 3"),
+        (both(false, 3), "invalid_input: replace_all is false"),
+        (both(false, 1), "replacement_count_mismatch: `old` occurs 3"),
+        (both(true, 3), "3 replacements."),
+    ] {
+        let told = edited(&bench, args.clone()).await;
+        assert!(told.starts_with(expect), "{args}: {told}");
+    }
+    assert_eq!(bench.get("f"), b"v\nv\nv\n");
 }
 
 #[tokio::test]

@@ -16,8 +16,9 @@ pub const MAX_EDITS: usize = 500;
 pub struct Edit {
     pub old: String,
     pub new: String,
-    #[serde(default = "once")]
-    pub expected_replacements: usize,
+    #[serde(default)]
+    #[schemars(with = "usize", default = "once")]
+    pub expected_replacements: Option<usize>,
     /// What some models were taught to write for "as often as it occurs".
     #[serde(default)]
     #[schemars(skip)]
@@ -48,8 +49,10 @@ pub fn check(edit: &Edit) -> Result<(), ToolError> {
         "`old` is empty. To make a file or replace all of it use write_file."
     } else if edit.old == edit.new {
         "`old` and `new` are the same."
-    } else if edit.expected_replacements == 0 {
+    } else if edit.expected_replacements == Some(0) {
         "expected_replacements must be at least 1."
+    } else if edit.replace_all == Some(false) && edit.expected_replacements.is_some_and(|n| n > 1) {
+        "replace_all is false, and expected_replacements is more than 1. Send one of them."
     } else {
         return Ok(());
     };
@@ -74,8 +77,10 @@ pub fn apply(
             };
             replace(&current, wanted)
         };
-        let done = match attempt(edit.expected_replacements) {
-            Err(Miss::Count { found, .. }) if edit.replace_all == Some(true) => attempt(found),
+        // A number that was sent counts, whatever stands beside it.
+        let takes_all = edit.replace_all == Some(true) && edit.expected_replacements.is_none();
+        let done = match attempt(edit.expected_replacements.unwrap_or_else(once)) {
+            Err(Miss::Count { found, .. }) if takes_all => attempt(found),
             done => done,
         };
         let Replaced {
@@ -110,7 +115,7 @@ fn explain(content: &str, edit: &Edit, miss: &Miss, shown: &str) -> ToolError {
                 format!(
                     "`old` occurs {found} {times} in {shown} ({on} {}{more}), expected {}. Add lines around it to `old`, or set expected_replacements.",
                     listed.join(", "),
-                    edit.expected_replacements,
+                    edit.expected_replacements.unwrap_or_else(once),
                 ),
             )
         }

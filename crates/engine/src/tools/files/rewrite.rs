@@ -126,7 +126,7 @@ pub async fn write(
 ) -> Result<(Written, String), ToolError> {
     let options = WriteOptions {
         roots: Roots {
-            writable: cx.settings.writable.clone(),
+            writable: cx.guard.writable(&cx.settings.writable),
             reserved: cx.guard.policy.reserved.clone(),
             protected: cx.guard.protected(),
         },

@@ -65,7 +65,7 @@ fn files(query: &Query, threads: usize, cancel: &CancellationToken) -> (Vec<Path
     let found = Mutex::new(Vec::new());
     let walked = AtomicUsize::new(0);
     let partial = AtomicBool::new(false);
-    let mut builder = walk::builder(&query.base, &query.guard);
+    let mut builder = walk::builder(&query.base, &query.guard, &[]);
     if let Some(types) = &query.types {
         builder.types(types.clone());
     }

@@ -158,7 +158,14 @@ fn arguments(policy: &Policy, places: &Places, root: bool) -> Vec<OsString> {
     for closed in places.closed.iter().filter(|c| seen(&&c.folder)) {
         add(&["--remount-ro"], Some(&closed.folder));
     }
-    for cover in places.covers.iter().filter(|c| c.by == By::Empty) {
+    let ends_read_only = |cover: &&Cover| match cover.by {
+        By::Empty
+        | By::Folder {
+            writable: false, ..
+        } => true,
+        By::Fresh | By::Folder { writable: true, .. } => false,
+    };
+    for cover in places.covers.iter().filter(ends_read_only) {
         add(&["--remount-ro"], Some(&cover.folder));
     }
     arguments
@@ -176,14 +183,8 @@ fn covering(cover: &Cover, places: &Places) -> Vec<OsString> {
     match &cover.by {
         By::Empty => add(&empty, &[&cover.folder]),
         By::Fresh => add(&fresh, &[&cover.folder]),
-        By::Folder {
-            source,
-            writable: true,
-        } => add(&["--bind"], &[source, &cover.folder]),
-        By::Folder {
-            source,
-            writable: false,
-        } => add(&["--ro-bind"], &[source, &cover.folder]),
+        // What lies in it is mounted on folders that have to be made first; it becomes read-only after that.
+        By::Folder { source, .. } => add(&["--bind"], &[source, &cover.folder]),
     }
     for path in &cover.kept {
         if !places.covers.iter().any(|inner| inner.folder == *path) {

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::layer::Layer;
+use crate::line::Line;
 use crate::state::attention::{GUARD, HOLD, PAUSE};
 use proptest::prelude::*;
 
@@ -152,6 +153,7 @@ impl Desk {
     fn hand(&mut self, hand: &Hand) {
         let input = match hand {
             Hand::Key('\n') => Input::Key(Key::plain(crate::key::Code::Enter)),
+            Hand::Key('\t') => Input::Key(Key::plain(crate::key::Code::Tab)),
             Hand::Key(c) => Input::Key(Key::plain(crate::key::Code::Char(*c))),
             Hand::Paste(text) => Input::Paste(text.clone()),
         };
@@ -200,11 +202,6 @@ proptest! {
         more in any::<bool>(),
         vim in any::<bool>(),
     ) {
-        let mut hands = hands;
-        // Where several may be chosen, the space bar marks one, as deliberately as an arrow; no sentence begins with it.
-        if let (true, Some(first @ Hand::Key(' '))) = (question.multi, hands.first_mut()) {
-            *first = Hand::Key('x');
-        }
         let mut desk = Desk::new(vim);
         let comes_at = comes_at % hands.len();
         for (n, hand) in hands.iter().enumerate() {
@@ -229,6 +226,35 @@ proptest! {
         }
         desk.advance(10_000);
         prop_assert_eq!(grants(&desk), Vec::<&str>::new(), "{:?}", desk.answers);
+    }
+
+    /// The same few keys, at any pace, with the question coming up at any moment and another after each answer.
+    #[test]
+    fn no_repeated_key_answers_anything(
+        keys in proptest::collection::vec(proptest::sample::select(vec!['\n', ' ', '\t']), 1..4),
+        times in 1_usize..40,
+        gaps in proptest::collection::vec(30_u64..=2_000, 1..8),
+        comes_at in 0_usize..40,
+        within in 0_u64..=2_000,
+        question in any_question(),
+        vim in any::<bool>(),
+    ) {
+        let mut desk = Desk::new(vim);
+        let comes_at = comes_at % times;
+        for n in 0..times {
+            let gap = gaps[n % gaps.len()];
+            if n == comes_at {
+                desk.advance(within.min(gap));
+                desk.ask(&question);
+                desk.advance(gap.saturating_sub(within));
+            } else {
+                desk.advance(gap);
+            }
+            desk.hand(&Hand::Key(keys[n % keys.len()]));
+        }
+        desk.advance(10_000);
+        prop_assert_eq!(&desk.answers, &Vec::new());
+        prop_assert!(desk.state.is_asking());
     }
 }
 
@@ -265,7 +291,17 @@ fn when_a_key_answers() {
         // Nobody typed: the question has to be seen first.
         (None, vec![(guard - 1, "y")], none),
         (None, vec![(guard, "y")], &["once"]),
-        (None, vec![(guard, "<enter>")], &["once"]),
+        // Enter confirms what was selected, and nothing is.
+        (None, vec![(guard, "<enter>")], none),
+        (None, vec![(60_000, "<enter>")], none),
+        (
+            None,
+            vec![(1_000, "<enter>"), (1_900, "<enter>"), (2_800, "<enter>")],
+            none,
+        ),
+        // White space is no text: a letter below it answers.
+        (None, vec![(1_000, "<space>"), (2_000, "y")], &["once"]),
+        (None, vec![(1_000, "<space>"), (1_100, "<enter>")], none),
         (None, vec![(60_000, "y")], &["once"]),
         (None, vec![(60_000, "2")], &["session"]),
         // Somebody typed just before it: a pause has to follow.
@@ -281,15 +317,11 @@ fn when_a_key_answers() {
             none,
         ),
         // What was chosen by hand is taken at once.
-        (
-            None,
-            vec![(1_000, "<down>"), (1_050, "<enter>")],
-            &["session"],
-        ),
+        (None, vec![(1_000, "<down>"), (1_050, "<enter>")], &["once"]),
         (
             None,
             vec![(1_000, "<down>"), (1_050, "<down>"), (1_100, "<enter>")],
-            none,
+            &["session"],
         ),
         // A text is a no, and a letter with Enter is no yes.
         (None, vec![(1_000, "yes please<enter>")], &["deny"]),
@@ -356,4 +388,61 @@ fn a_plan_that_was_changed_is_shown_before_it_is_approved() {
     bench.keys("y<pause>");
     let sent = r#"Send(Answer { ask: "a1", choice: "edit", reason: Some("1. Another way") })"#;
     assert_eq!(bench.effects, [sent]);
+}
+
+#[test]
+fn a_small_window_shows_every_answer_and_what_is_asked() {
+    let options = [
+        ("once", "allow once", ""),
+        (
+            "session",
+            "allow for this session",
+            "Bash(cargo test --workspace --all-features:*)",
+        ),
+        (
+            "always",
+            "always allow",
+            "Bash(cargo test:*) in ~/.ostler/projects/shop/permissions.toml",
+        ),
+        (
+            "always_repository",
+            "always allow, for everybody who uses this repository",
+            "Bash(cargo test:*) in ostler.toml",
+        ),
+        ("deny", "deny", ""),
+    ];
+    for (columns, rows) in [(40, 12), (80, 24), (20, 12)] {
+        let mut desk = Desk::new(false);
+        desk.canvas = desk.state.canvas(columns, rows);
+        let asked = Ask {
+            tool: Some("bash".into()),
+            ..ask(AskKind::Permission, "cargo test", &options)
+        };
+        desk.ask(&asked);
+        desk.advance(1_000);
+        for selects in [None, Some("<down>"), Some("<down>")] {
+            for key in selects.map(crate::key::keys).into_iter().flatten() {
+                desk.state.input(Input::Key(key), &desk.canvas, desk.now);
+            }
+            let frame = desk.state.frame(&desk.canvas, desk.now);
+            assert!(frame.rows.len() <= rows, "{columns}x{rows}");
+            let shown: Vec<String> = frame.rows.iter().map(Line::text).collect();
+            assert!(
+                shown.iter().any(|row| row.contains("cargo test")),
+                "{shown:?}"
+            );
+            for key in ['y', 's', 'a', '4', 'n'] {
+                let is_row = |row: &&String| {
+                    row.get(..).is_some_and(|row| {
+                        let row = row.trim_start_matches(['›', ' ']);
+                        row.starts_with(&format!("{key}  "))
+                    })
+                };
+                assert!(
+                    shown.iter().any(|row| is_row(&row)),
+                    "{key} {columns}x{rows} {shown:#?}"
+                );
+            }
+        }
+    }
 }
