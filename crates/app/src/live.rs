@@ -131,8 +131,8 @@ impl SessionHub {
             rank,
         } = lost;
         let begin = Instant::now();
-        // The process that is gone counted as the oldest.
-        let wait = HEAD_START * u32::try_from(rank.saturating_sub(1)).unwrap_or(0);
+        // The terminal of the process that is gone may count as an older one; then each waits a little longer.
+        let wait = HEAD_START * u32::try_from(rank).unwrap_or(0);
         while begin.elapsed() < RECOVERY {
             if let Ok(Ok(client)) = tokio::time::timeout(ANSWER, self.join(&session, after)).await {
                 return Ok(client);
