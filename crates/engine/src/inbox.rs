@@ -21,6 +21,7 @@ mod prompt;
 #[cfg(test)]
 mod tests;
 
+pub use crate::answer::Answer;
 use prompt::WaitingPrompts;
 pub use prompt::{CommandLine, Prompt, Purpose};
 
@@ -30,21 +31,6 @@ const MAX_WAITING: usize = 256;
 const MAX_QUEUED_SHOWN: usize = 500;
 /// How long work that was told to stop may take before it is dropped.
 const GRACE: Duration = Duration::from_millis(150);
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
-    pub choice: String,
-    pub reason: Option<String>,
-}
-
-impl From<&str> for Answer {
-    fn from(choice: &str) -> Self {
-        Self {
-            choice: choice.into(),
-            reason: None,
-        }
-    }
-}
 
 /// What came first.
 pub enum Attended<T> {

@@ -1,7 +1,7 @@
 //! Questions that come up while a call is under way, from whoever carries it out elsewhere. The inbox puts them to the
 //! person; our own tools never ask.
 
-use crate::inbox::Answer;
+use crate::answer::Answer;
 use ostler_wire::Ask;
 use tokio::sync::{mpsc, oneshot};
 

@@ -1,5 +1,6 @@
 //! What a tool is: typed arguments, one declaration of what a call touches, and a run that never asks anyone.
 
+use crate::answer::Answer;
 use crate::arguments::read_arguments;
 use crate::artifacts::Artifacts;
 use crate::aside::Aside;
@@ -8,7 +9,6 @@ use crate::crew::Hand;
 use crate::cut::clip;
 use crate::feed::Feed;
 use crate::history::History;
-use crate::inbox::Answer;
 use crate::jobs::Jobs;
 use crate::memory::Memory;
 use crate::petition::Petitions;

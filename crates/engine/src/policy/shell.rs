@@ -30,6 +30,7 @@ pub mod tracked;
 mod tried;
 mod walk;
 mod word;
+mod wrappers;
 
 use ostler_wire::{Access, Segment};
 use std::path::{Path, PathBuf};

@@ -78,7 +78,7 @@ impl Typed for ExitPlanMode {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inbox::Answer;
+    use crate::answer::Answer;
     use crate::tool::Tool;
     use crate::tools::testing::Bench;
 

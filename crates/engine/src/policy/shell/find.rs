@@ -1,9 +1,9 @@
 //! What `find` does beyond looking: what it deletes, writes and runs. Its options as a reader are in `readers`.
 
 use super::effects::{DEEP, Touch};
-use super::simple::joined;
 use super::walk::Walker;
 use super::word::Word;
+use super::wrappers::joined;
 use ostler_wire::{Mark, Segment};
 
 impl Walker<'_> {

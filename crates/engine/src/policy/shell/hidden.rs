@@ -3,8 +3,8 @@
 
 use super::commands;
 use super::handing;
-use super::simple::joined;
 use super::word::Word;
+use super::wrappers::joined;
 
 /// Words at which a command hidden among others may begin.
 const MAX_HIDDEN: usize = 32;

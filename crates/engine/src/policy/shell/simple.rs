@@ -1,15 +1,13 @@
 //! One simple command: taken out of its wrappers, then judged by its words.
 
-use super::commands::{Kind, SHELLS, WRAPPERS, Wrapper};
-use super::dialect::Dialect;
 use super::effects::DEEP;
 use super::effects::{self, Touch};
-use super::feed::{self, Fed};
 use super::hidden::{hands_over, hidden, outer_words, tails, takes_trees};
 use super::public::{self, PUBLIC, is_listed};
 use super::spec::Reader;
 use super::walk::{Walker, is_local_name};
 use super::word::Word;
+use super::wrappers::{Assigned, Inside, Peeled, is_variable, joined, peel};
 use crate::tool::normalise;
 use ostler_wire::{Access, Mark, Segment};
 use std::path::{Component, Path, PathBuf};
@@ -17,36 +15,11 @@ use std::path::{Component, Path, PathBuf};
 /// Wrappers around wrappers.
 const MAX_WRAPPERS: usize = 8;
 
-/// Name, value where known, and raw text of an assignment before a command.
-type Assigned = (String, Option<String>, String);
-
 /// Reserved words are no commands; a grammar that says so is mistaken.
 const RESERVED: &[&str] = &[
     "if", "then", "else", "elif", "fi", "do", "done", "case", "esac", "while", "until", "for",
     "in", "function", "select", "coproc", "{", "}", "!", "[[", "]]",
 ];
-
-/// What was peeled off.
-#[derive(Default)]
-struct Peeled {
-    /// The command's forms with fewer and fewer wrappers.
-    forms: Vec<String>,
-    marks: Vec<Mark>,
-    /// An allow rule must name this form, not the command inside.
-    bound: Option<Vec<Word>>,
-    env: Vec<Assigned>,
-    /// The environment by which readers are kept from writing is taken away.
-    cleared: bool,
-    /// What comes in, for a command that takes it as its arguments.
-    fed: Option<Fed>,
-}
-
-enum Inside {
-    Command(Vec<Word>),
-    /// A shell text of its own.
-    Script(String, Option<Dialect>),
-    Unsure,
-}
 
 impl Walker<'_> {
     pub fn simple(&mut self, raw: &str, words: Vec<Word>, env: Vec<Assigned>) {
@@ -406,180 +379,9 @@ impl Walker<'_> {
     }
 }
 
-/// One wrapper less, or `None` when there is none.
-fn peel(words: &[Word], peeled: &mut Peeled) -> Option<Inside> {
-    let (name, args) = words.split_first()?;
-    let base = name.text.rsplit('/').next().unwrap_or_default();
-    if !name.known || name.glob {
-        return None;
-    }
-    if base == "eval" {
-        return Some(match args.iter().all(Word::is_sure) {
-            true => Inside::Script(joined(args), None),
-            false => Inside::Unsure,
-        });
-    }
-    if SHELLS.contains(&base) {
-        return shell_script(base, args);
-    }
-    let wrapper = WRAPPERS.iter().find(|w| w.name == base)?;
-    // It speaks of itself then.
-    let told = |word: &Word| word.is_sure() && matches!(word.text.as_str(), "--help" | "--version");
-    if wrapper.kind != Kind::Privilege && matches!(args, [one] if told(one)) {
-        return None;
-    }
-    // A wrapper alone is a command of its own: `env` prints, `exec >x` redirects.
-    let looks = base == "command"
-        && args
-            .first()
-            .is_some_and(|a| matches!(a.text.as_str(), "-v" | "-V"));
-    if args.is_empty() || looks {
-        return None;
-    }
-    let Some(inner) = past_options(wrapper, args, peeled) else {
-        return Some(Inside::Unsure);
-    };
-    if inner.is_empty() {
-        return None;
-    }
-    let own = args.len().saturating_sub(inner.len());
-    let mut inner = inner.to_vec();
-    match wrapper.kind {
-        Kind::Env => {
-            let clears = |w: &Word| w.text.starts_with('-') && w.text != "--";
-            peeled.cleared |= args.iter().take(own).any(clears);
-        }
-        Kind::Clear => {}
-        Kind::Privilege => {
-            peeled.marks.push(Mark::Privilege);
-            peeled.bound.get_or_insert_with(|| words.to_vec());
-        }
-        Kind::Feeds => feed::give(args, &mut inner, peeled.fed.as_ref()),
-    }
-    if name.text != base {
-        peeled.marks.push(Mark::Unsure);
-    }
-    if matches!(base, "setsid" | "nohup") {
-        peeled.marks.push(Mark::Process);
-        peeled.bound.get_or_insert_with(|| words.to_vec());
-    }
-    Some(Inside::Command(inner))
-}
-
-/// The words behind a wrapper's options, operands and assignments.
-fn past_options<'w>(
-    wrapper: &Wrapper,
-    args: &'w [Word],
-    peeled: &mut Peeled,
-) -> Option<&'w [Word]> {
-    let mut rest = args;
-    while let Some((word, after)) = rest.split_first() {
-        let text = word.text.as_str();
-        // `env -` is `env -i`.
-        let dash = wrapper.kind == Kind::Env && text == "-";
-        if dash {
-            rest = after;
-            continue;
-        }
-        if !effects::is_option(text) {
-            break;
-        }
-        if !word.is_sure() {
-            return None;
-        }
-        rest = after;
-        if text == "--" {
-            break;
-        }
-        let takes = match text.strip_prefix("--") {
-            Some(_) => match text.split_once('=') {
-                Some((name, _)) => wrapper.long_valued.contains(&name).then_some(0)?,
-                None if wrapper.long_flags.contains(&text) => 0,
-                None => wrapper.long_valued.contains(&text).then_some(1)?,
-            },
-            None => short_takes(wrapper, text)?,
-        };
-        rest = rest.get(takes..)?;
-    }
-    if matches!(wrapper.kind, Kind::Env | Kind::Privilege) {
-        while let Some((word, after)) = rest.split_first() {
-            let Some((name, value)) = word.text.split_once('=').filter(|(n, _)| is_variable(n))
-            else {
-                break;
-            };
-            let value = word.is_sure().then(|| value.to_owned());
-            peeled.env.push((name.to_owned(), value, word.text.clone()));
-            rest = after;
-        }
-    }
-    let skipped = rest.get(..wrapper.skip)?;
-    if !skipped.iter().all(Word::is_sure) {
-        return None;
-    }
-    rest.get(wrapper.skip..)
-}
-
-/// How many further words a cluster of short options takes; `None` when one is not known.
-fn short_takes(wrapper: &Wrapper, cluster: &str) -> Option<usize> {
-    let letters = cluster.get(1..)?;
-    for (i, letter) in letters.char_indices() {
-        if wrapper.valued.contains(letter) {
-            let attached = i + letter.len_utf8() < letters.len();
-            return Some(usize::from(!attached));
-        }
-        if !wrapper.flags.contains(letter) {
-            return None;
-        }
-    }
-    Some(0)
-}
-
-/// `sh -c script`. A login or interactive shell reads files first; a shell without `-c` runs a file or its input.
-fn shell_script(base: &str, args: &[Word]) -> Option<Inside> {
-    let dialect = match base {
-        "bash" => Dialect::Bash,
-        _ => Dialect::Any,
-    };
-    // It is looked at, not run.
-    let checked = |word: &Word| word.is_sure() && !word.text.starts_with(['-', '+']);
-    if let [option, files @ ..] = args
-        && option.is_sure()
-        && option.text == "-n"
-        && !files.is_empty()
-        && files.iter().all(checked)
-    {
-        return None;
-    }
-    let mut rest = args.iter();
-    let mut has_c = false;
-    for word in rest.by_ref() {
-        let text = word.text.as_str();
-        if !word.is_sure() {
-            return Some(Inside::Unsure);
-        }
-        let Some(letters) = text.strip_prefix('-') else {
-            return match has_c && args.iter().all(Word::is_sure) {
-                true => Some(Inside::Script(text.to_owned(), Some(dialect))),
-                false => Some(Inside::Unsure),
-            };
-        };
-        if letters.is_empty() || !letters.chars().all(|c| "ceuxv".contains(c)) {
-            let version = matches!(text, "--version" | "--help") && args.len() == 1;
-            return (!version).then_some(Inside::Unsure);
-        }
-        has_c |= letters.contains('c');
-    }
-    Some(Inside::Unsure)
-}
-
 fn env_is_harmless(env: &[Assigned]) -> bool {
     env.iter()
         .all(|(name, value, _)| super::is_harmless(name, value.as_deref()))
-}
-
-fn is_variable(name: &str) -> bool {
-    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
 /// A name that a shell looks up on PATH.
@@ -590,12 +392,4 @@ fn is_name(word: &Word) -> bool {
             .text
             .contains(|c: char| c == '/' || c == '=' || c.is_whitespace())
         && word.text.is_ascii()
-}
-
-pub(super) fn joined(words: &[Word]) -> String {
-    words
-        .iter()
-        .map(|w| w.text.as_str())
-        .collect::<Vec<_>>()
-        .join(" ")
 }
