@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::{Scene, answer, of_type, texts, wait_for};
+use common::{Scene, answer, of_type, skipped, texts, wait_for};
 use ostler_testkit::{Kind, Output, Running, Server, Signal, Step, Term, json_lines};
 use serde_json::{Value, json};
 use std::fs::File;
@@ -491,8 +491,7 @@ fn no_command_of_an_ordinary_user_joins_its_own_session() {
     const NOBODY: u32 = 65534;
     let own = std::fs::metadata("/proc/self").expect("a process table");
     if std::os::unix::fs::MetadataExt::uid(&own) != 0 {
-        eprintln!("skipped: every other test of this file runs as an ordinary user already");
-        return;
+        return skipped("every other test of this file runs as an ordinary user already");
     }
     for setting in SETTINGS {
         try_to_join(setting, |scene| start_as(scene, NOBODY));
