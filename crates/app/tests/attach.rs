@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::{Scene, answer, of_type, texts, wait_for};
+use common::{Scene, answer, of_type, skipped, texts, wait_for};
 use ostler_testkit::{Kind, Output, Running, Server, Signal, Step, Term, json_lines};
 use serde_json::{Value, json};
 use std::fs::File;
@@ -73,7 +73,7 @@ fn two_terminals_show_one_session_and_either_answers() {
     owner.wait_for("First answer.");
     idle(&owner);
     owner.keys("make it\r");
-    owner.wait_for("wants your permission");
+    owner.wait_for("Run this command?");
     let mut other = terminal_on_question(&scene);
     // The past, the running turn, and the open question.
     for text in ["› hello", "First answer.", "› make it", "touch made"] {
@@ -89,7 +89,7 @@ fn two_terminals_show_one_session_and_either_answers() {
     for term in [&owner, &other] {
         term.wait_for("It is made.");
         idle(term);
-        assert!(!term.screen().contains("wants your permission"));
+        assert!(!term.screen().contains("Run this command?"));
     }
     other.keys("and now?\r");
     for term in [&owner, &other] {
@@ -116,7 +116,7 @@ fn two_terminals_show_one_session_and_either_answers() {
 fn terminal_on_question(scene: &Scene) -> Term {
     let run = scene.ostler(["resume"]).env("XTERM_VERSION", "XTerm(390)");
     let term = run.timeout(PATIENCE).on_terminal(90, 30);
-    term.wait_for("wants your permission");
+    term.wait_for("Run this command?");
     term.wait_for("attached · 2 terminals");
     term
 }
@@ -130,7 +130,7 @@ fn a_question_that_the_owner_answers_closes_in_plain_lines() {
     ]);
     let mut owner = terminal(&scene, []);
     owner.keys("make it\r");
-    owner.wait_for("wants your permission");
+    owner.wait_for("Run this command?");
     let mut other = lines(&scene, ["resume", "--plain"]);
     other.wait_stderr("> make it");
     other.wait_stderr("touch made");
@@ -491,8 +491,7 @@ fn no_command_of_an_ordinary_user_joins_its_own_session() {
     const NOBODY: u32 = 65534;
     let own = std::fs::metadata("/proc/self").expect("a process table");
     if std::os::unix::fs::MetadataExt::uid(&own) != 0 {
-        eprintln!("skipped: every other test of this file runs as an ordinary user already");
-        return;
+        return skipped("every other test of this file runs as an ordinary user already");
     }
     for setting in SETTINGS {
         try_to_join(setting, |scene| start_as(scene, NOBODY));

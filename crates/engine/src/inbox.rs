@@ -2,13 +2,10 @@
 
 use crate::children::{Children, Ended, Report, What, post};
 use crate::commands;
-use crate::cut::clip;
 use crate::feed::Feed;
 use crate::hooks::Bell;
 use crate::petition::{self, Petition, Petitions};
-use ostler_wire::{
-    Ask, ClientId, Delivery, Delta, Doing, Op, QueuedPrompt, ReplyTo, SentOp, View, Word,
-};
+use ostler_wire::{Ask, ClientId, Delivery, Delta, Doing, Op, ReplyTo, SentOp, View, Word};
 use std::collections::{HashMap, VecDeque};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -27,8 +24,6 @@ pub use prompt::{CommandLine, Prompt, Purpose};
 
 /// Prompts that may wait for their turn.
 const MAX_WAITING: usize = 256;
-/// Characters of a waiting prompt that clients are shown.
-const MAX_QUEUED_SHOWN: usize = 500;
 /// How long work that was told to stop may take before it is dropped.
 const GRACE: Duration = Duration::from_millis(150);
 
@@ -193,31 +188,9 @@ impl Inbox {
         let waiting = self.prompts.steer.len() + self.prompts.queue.len();
         if waiting != self.prompts.shown {
             self.prompts.shown = waiting;
-            self.show_queue();
+            let prompts = self.prompts.list();
+            self.feed.delta(Delta::Queue { prompts });
         }
-    }
-
-    fn show_queue(&self) {
-        let queued = |(prompt, delivery): (&Prompt, Delivery)| QueuedPrompt {
-            text: clip(
-                prompt.typed.as_ref().unwrap_or(&prompt.text),
-                MAX_QUEUED_SHOWN,
-            ),
-            delivery,
-        };
-        let steer = self
-            .prompts
-            .steer
-            .iter()
-            .map(|prompt| (prompt, Delivery::Steer));
-        let queue = self
-            .prompts
-            .queue
-            .iter()
-            .map(|prompt| (prompt, Delivery::Queue));
-        self.feed.delta(Delta::Queue {
-            prompts: steer.chain(queue).map(queued).collect(),
-        });
     }
 
     /// What rings when somebody asks.

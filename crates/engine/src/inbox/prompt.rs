@@ -1,8 +1,11 @@
 //! What waits to be done in a session: prompts and commands, with the client that sent each.
 
 use crate::goal::Strategy;
-use ostler_wire::{Image, ReplyTo};
+use ostler_wire::{Delivery, Image, QueuedPrompt, ReplyTo, clip};
 use std::collections::VecDeque;
+
+/// Characters of a waiting prompt that clients are shown.
+const MAX_QUEUED_SHOWN: usize = 500;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Prompt {
@@ -37,6 +40,22 @@ pub struct WaitingPrompts {
     pub queue: VecDeque<Prompt>,
     /// How many of them clients were told of.
     pub shown: usize,
+}
+
+impl WaitingPrompts {
+    /// All of them, as clients are told.
+    pub fn list(&self) -> Vec<QueuedPrompt> {
+        let steer = self.steer.iter().map(|prompt| (prompt, Delivery::Steer));
+        let queue = self.queue.iter().map(|prompt| (prompt, Delivery::Queue));
+        let queued = |(prompt, delivery): (&Prompt, Delivery)| QueuedPrompt {
+            text: clip(
+                prompt.typed.as_ref().unwrap_or(&prompt.text),
+                MAX_QUEUED_SHOWN,
+            ),
+            delivery,
+        };
+        steer.chain(queue).map(queued).collect()
+    }
 }
 
 /// A command, and the client that gets its reply.
