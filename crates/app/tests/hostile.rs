@@ -459,7 +459,8 @@ fn servers_of_a_project_take_no_secret_that_nobody_was_shown() {
     ] {
         let scene = Scene::with_config(Kind::Chat, own, [Step::answer().text("ok")]);
         let space = &scene.space;
-        let out = space.user_home().join("taken");
+        // A project's server runs in the sandbox and writes in the project alone.
+        let out = space.root().join("taken");
         let server = taking_server(variable, &out);
         let servers = serde_json::json!({"mcpServers": {"taker": server}});
         space.write(".mcp.json", servers.to_string());
