@@ -23,7 +23,7 @@ use crate::mcp::Fleet;
 use crate::memory::Mind;
 use crate::petition::Petitions;
 use crate::policy::{
-    Call, Decision, Gate, Guard, Maker, Mode, Planned, Policy, Posture, Rule, Verdict, gate,
+    Call, Decision, Gate, Guard, Mode, Planned, Policy, Posture, Rule, Verdict, gate,
     needs_a_fresh_yes,
 };
 use crate::resolve;
@@ -36,8 +36,7 @@ use crate::tools::{self, Tools};
 use ostler_host::{Host, real_path};
 use ostler_llm::{Answer, Effort, TokenUsage};
 use ostler_wire::{
-    Access, Body, Delta, Entry, Language, Rewind, Role, TodoItem, ToolKind, ToolMaker, Usage, When,
-    Word,
+    Access, Body, Delta, Entry, Language, Rewind, Role, TodoItem, ToolKind, Usage, When, Word,
 };
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -417,11 +416,7 @@ impl Desk {
             return Gate::Open;
         }
         let gate = gate(Planned {
-            tool: tool.name(),
-            maker: match tool.about().maker {
-                ToolMaker::Builtin => Maker::Us,
-                ToolMaker::Other { says_read_only } => Maker::Other { says_read_only },
-            },
+            tool: tool.about(),
             accesses,
             trusted: &self.standing.trusted,
         });

@@ -12,7 +12,8 @@ use crate::history::History;
 use crate::jobs::Jobs;
 use crate::memory::Memory;
 use crate::petition::Petitions;
-use crate::policy::{Containment, Guard};
+use crate::policy::Guard;
+pub use crate::policy::{Scope, normalise};
 use crate::seen::Seen;
 use futures_util::future::BoxFuture;
 use ostler_host::Host;
@@ -22,7 +23,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
@@ -197,149 +198,6 @@ impl From<&str> for Subject {
 
 /// Characters of a subject that are kept.
 const MAX_SUBJECT: usize = 1_000;
-
-/// Shells whose language is the one that commands are parsed in.
-const KNOWN_SHELLS: [&str; 4] = ["sh", "bash", "dash", "ash"];
-
-/// Folders for temporary files, which commands may see otherwise than we do.
-const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
-
-/// What the pure part of a call may look at.
-#[derive(Clone, Debug)]
-pub struct Scope {
-    /// Canonical root that relative paths resolve against.
-    pub root: PathBuf,
-    /// The person's home, for `~/` in paths.
-    pub user_home: Option<PathBuf>,
-    /// Commands are read by a shell with a language of its own: what they do cannot be told for sure.
-    pub foreign_shell: bool,
-    /// The folder that commands see as `/tmp` and `/var/tmp`, where they see another one there than we do.
-    pub temp: Option<PathBuf>,
-    /// Folders below the real `/tmp` that commands see at their own path all the same.
-    pub kept: Vec<PathBuf>,
-    /// What holds commands: where nothing does, only a short list of them counts as readers.
-    pub containment: Containment,
-    /// Outside of the root, what may be read unasked.
-    pub open: Vec<PathBuf>,
-}
-
-impl Scope {
-    pub fn new(root: impl Into<PathBuf>, user_home: Option<PathBuf>) -> Self {
-        Self {
-            root: root.into(),
-            user_home,
-            foreign_shell: false,
-            temp: None,
-            kept: Vec::new(),
-            containment: Containment::Sandbox,
-            open: Vec::new(),
-        }
-    }
-
-    /// For commands that this holds.
-    pub fn held_by(self, containment: Containment) -> Self {
-        Self {
-            containment,
-            ..self
-        }
-    }
-
-    /// For a session in which these may be read unasked, besides the root.
-    pub fn with_open(self, open: Vec<PathBuf>) -> Self {
-        Self { open, ..self }
-    }
-
-    /// What commands may read unasked outside of the root, by the names that they have for it.
-    pub fn open_to_commands(&self) -> Vec<PathBuf> {
-        let temporary = TEMPORARY.iter().filter(|_| self.temp.is_some());
-        let mut open = self.open.clone();
-        open.extend(temporary.map(PathBuf::from));
-        open
-    }
-
-    /// For commands that see this folder as `/tmp`, but for what is kept at its own path.
-    pub fn with_temp(self, temp: Option<PathBuf>, kept: Vec<PathBuf>) -> Self {
-        Self { temp, kept, ..self }
-    }
-
-    /// For commands that go to this interpreter.
-    pub fn with_shell(self, argv: &[OsString]) -> Self {
-        let name = argv.first().map(Path::new).and_then(Path::file_stem);
-        let name = name.unwrap_or_default().to_string_lossy();
-        Self {
-            foreign_shell: !KNOWN_SHELLS.contains(&name.as_ref()),
-            ..self
-        }
-    }
-
-    /// A path as a model writes it, made absolute. Symlinks are not resolved here.
-    pub fn path(&self, path: &str) -> PathBuf {
-        let below_home = match path {
-            "~" => Some(""),
-            _ => path.strip_prefix("~/"),
-        };
-        let joined = match (below_home, &self.user_home) {
-            (Some(rest), Some(home)) => home.join(rest.trim_start_matches('/')),
-            (Some(_) | None, _) => self.root.join(path),
-        };
-        self.locate(&normalise(&joined))
-    }
-
-    /// Where a path really is that a command or a model names: below `/tmp` it is in the session's own folder.
-    pub fn locate(&self, path: &Path) -> PathBuf {
-        let Some(temp) = &self.temp else {
-            return path.to_owned();
-        };
-        let own = [&self.root, temp].into_iter().chain(&self.kept);
-        if own.into_iter().any(|kept| path.starts_with(kept)) {
-            return path.to_owned();
-        }
-        let below = TEMPORARY.iter().find_map(|tmp| path.strip_prefix(tmp).ok());
-        below.map_or_else(|| path.to_owned(), |rest| temp.join(rest))
-    }
-
-    /// The path as people like to read it: relative to the root where it lies below it.
-    pub fn shown(&self, path: &Path) -> String {
-        match path.strip_prefix(&self.root) {
-            Ok(rest) if rest.as_os_str().is_empty() => ".".into(),
-            Ok(rest) => rest.display().to_string(),
-            Err(_) => self.named(path).display().to_string(),
-        }
-    }
-
-    /// The path as commands see it: the other way of `locate`.
-    pub fn named(&self, path: &Path) -> PathBuf {
-        let temp = self.temp.as_ref();
-        match temp.and_then(|temp| path.strip_prefix(temp).ok()) {
-            Some(rest) => Path::new(TEMPORARY[0]).join(rest),
-            None => path.to_owned(),
-        }
-    }
-
-    /// A text with the folder for temporary files as commands see it.
-    pub fn name_temp(&self, text: &str) -> String {
-        match &self.temp {
-            Some(temp) => text.replace(&temp.display().to_string(), TEMPORARY[0]),
-            None => text.to_owned(),
-        }
-    }
-}
-
-/// Removes `.` and resolves `..` by name.
-pub fn normalise(path: &Path) -> PathBuf {
-    use std::path::Component;
-    let mut out = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                out.pop();
-            }
-            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => out.push(part),
-        }
-    }
-    out
-}
 
 /// Everything a run may use. Cheap to clone.
 // tidy: plain data
@@ -527,33 +385,5 @@ impl<T: Typed> Call for TypedCall<T> {
 
     fn objection(&self, cx: Context) -> BoxFuture<'_, Option<ToolError>> {
         Box::pin(self.tool.objection(self.args.clone(), cx))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_as_models_write_them() {
-        let scope = Scope::new("/repo", Some("/home/ann".into()));
-        for (path, expect, shown) in [
-            ("", "/repo", "."),
-            (".", "/repo", "."),
-            ("src//a.rs", "/repo/src/a.rs", "src/a.rs"),
-            ("./a/../b", "/repo/b", "b"),
-            ("../x", "/x", "/x"),
-            ("../../../x", "/x", "/x"),
-            ("/etc/./x/..", "/etc", "/etc"),
-            ("~", "/home/ann", "/home/ann"),
-            ("~/", "/home/ann", "/home/ann"),
-            ("~/a", "/home/ann/a", "/home/ann/a"),
-            ("~//etc", "/home/ann/etc", "/home/ann/etc"),
-            ("~bob/a", "/repo/~bob/a", "~bob/a"),
-        ] {
-            let resolved = scope.path(path);
-            assert_eq!(resolved, Path::new(expect), "{path}");
-            assert_eq!(scope.shown(&resolved), shown, "{path}");
-        }
     }
 }

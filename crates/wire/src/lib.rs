@@ -5,6 +5,7 @@ mod access;
 mod ask;
 mod client;
 mod clip;
+mod duration;
 mod entry;
 mod event;
 pub mod hex;
@@ -24,6 +25,7 @@ pub use access::{Access, Mark, Segment};
 pub use ask::{Ask, AskKind, Choice};
 pub use client::{Client, Hub, HubError, OpPermit, OpSender, Open, SessionClosed, SessionInfo};
 pub use clip::clip;
+pub use duration::{LONGEST_DURATION, parse_duration, seconds_of};
 pub use entry::{
     Approval, Body, Break, Caller, Checkpoint, ChildOf, Compaction, DigestBy, Entry, EntryError,
     ErrorEntry, ForkedFrom, Goal, GoalState, Interrupted, Meta, Mode, Notice, Outcome, Rewind,

@@ -6,7 +6,7 @@ use crate::inbox::Inbox;
 use crate::jobs::JobState;
 use crate::log;
 use crate::policy::time_shown;
-use crate::tools::duration;
+use ostler_wire::parse_duration;
 use ostler_wire::{Body, Doing, Entry, Language, Notice, Role, View, Word};
 use std::sync::Arc;
 use std::time::Duration;
@@ -118,7 +118,7 @@ pub fn timeout(inbox: &mut Inbox, words: &str) -> View {
     let (time, id) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
     let limit = match time {
         "off" => None,
-        time => match duration(time) {
+        time => match parse_duration(time) {
             Some(limit) => Some(limit),
             None => return View::Error(language.say(Word::TimeoutUsage).into()),
         },

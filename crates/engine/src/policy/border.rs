@@ -1,9 +1,9 @@
 //! Where files lie as seen from a session, and the border that travels with every read: built here from settings, rules
 //! and what the person allowed, judged by `ostler_host::Border` on the opened file.
 
+use super::Scope;
 use super::shell::{DEEP, DEEP_VISIBLE, is_listed};
 use super::{Policy, Posture, Rule, headless};
-use crate::tool::Scope;
 use ostler_host::{Ban, Border, Depth, Pattern, Place, Protected, is_below};
 use std::borrow::Cow;
 use std::path::{Component, Path, PathBuf};

@@ -1,9 +1,9 @@
 //! `decide`: deny > ask > allow > fallback, no I/O, and it names the rule that decided.
 
 use super::Folders;
+use super::Scope;
 use super::headless::{self, Containment, Headless};
 use super::rules::{Rule, Rules};
-use crate::tool::Scope;
 use ostler_host::Place;
 use ostler_wire::{Access, Mark, Segment, Word};
 use std::borrow::Cow;

@@ -1,8 +1,8 @@
 //! What a running tool may ask of the rules about things it comes upon: files of a tree, hosts of a redirect. It never
 //! asks the person; what would need their word is left alone.
 
+use super::Scope;
 use super::{Call, Policy, Posture, Reading, Verdict, headless};
-use crate::tool::Scope;
 use ostler_host::{Border, Protected};
 use ostler_wire::Access;
 use std::net::IpAddr;

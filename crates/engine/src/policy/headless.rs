@@ -500,7 +500,7 @@ fn is_mention(segment: &Segment, path: &Path) -> bool {
     let is_text = |word: &str| word.contains(|c: char| c.is_whitespace() || "()'\";{}".contains(c));
     let holds = |word: &str| {
         let mut pieces = word.split(|c: char| c.is_whitespace() || "=,:;|&<>()`\"'@".contains(c));
-        pieces.any(|piece| !piece.is_empty() && crate::tool::normalise(Path::new(piece)) == path)
+        pieces.any(|piece| !piece.is_empty() && super::normalise(Path::new(piece)) == path)
     };
     let mut in_text = false;
     let words = segment.argv.iter().skip(1);

@@ -1,8 +1,8 @@
 //! What a call of a server's tool touches, as far as its arguments tell: the file arguments that servers agree on count
 //! as read and written, so that path rules bind them too.
 
+use super::Scope;
 use super::shell::DEEP;
-use crate::tool::Scope;
 use ostler_wire::Access;
 use serde_json::Value;
 use std::path::PathBuf;

@@ -11,6 +11,7 @@ pub mod plan;
 mod propose;
 pub mod remedy;
 pub mod rules;
+mod scope;
 pub mod shell;
 pub mod stance;
 
@@ -21,8 +22,9 @@ pub use decide::{
 pub use guard::Guard;
 pub use headless::{Containment, Headless};
 pub use mcp::{mcp_accesses, mcp_looks};
-pub use plan::{Gate, Maker, Mode, Planned, gate};
+pub use plan::{Gate, Mode, Planned, gate};
 pub use propose::propose;
 pub use remedy::{Refusal, Remedy};
 pub use rules::{FAMILIES, Rule, RuleError, Rules};
+pub use scope::{Scope, normalise};
 pub use stance::{Approve, Stance, time_shown};

@@ -1,7 +1,7 @@
 //! Plan mode: which calls may run while a plan is being made. A pure function, checked before any rule; what it does not
 //! know it refuses.
 
-use ostler_wire::{Access, Segment};
+use ostler_wire::{Access, Segment, ToolDeclaration, ToolMaker, ToolMark};
 
 /// How the session works. One at a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,21 +30,10 @@ impl Mode {
     }
 }
 
-/// Who made a tool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Maker {
-    Us,
-    /// It says of itself whether it only reads; that is a hint, no trust.
-    Other {
-        says_read_only: bool,
-    },
-}
-
 /// A call made while planning.
 #[derive(Clone, Copy)]
 pub struct Planned<'a> {
-    pub tool: &'a str,
-    pub maker: Maker,
+    pub tool: &'a ToolDeclaration,
     pub accesses: &'a [Access],
     /// Tools that the person trusts to read only (`[agent] plan_mode_allowed_tools`, or by their word).
     pub trusted: &'a [String],
@@ -62,22 +51,11 @@ pub enum Gate {
     Shut(&'static str),
 }
 
-/// Tools that do nothing by their accesses that a plan could not have, and are not for planning all the same.
-const BARRED: &[&str] = &[
-    "bash_input",
-    "complete_step",
-    "forget",
-    "kill_job",
-    "remember",
-    "skill",
-    "task",
-];
-
 const PROCESSES: &str = "it controls processes";
 const UNTRUSTED: &str = "nobody has said that it can be trusted to read only";
 
 pub fn gate(call: Planned<'_>) -> Gate {
-    if BARRED.contains(&call.tool) {
+    if call.tool.has(ToolMark::NotForReaders) {
         return Gate::Shut("it is for when the plan is approved");
     }
     let is_remote = call
@@ -92,7 +70,8 @@ pub fn gate(call: Planned<'_>) -> Gate {
             Access::Write(_) if is_remote => None,
             Access::Write(_) => Some("it changes files"),
             Access::Run(segments) => shut_command(segments),
-            Access::Job(_) if call.tool == "bash_output" => None,
+            // Of our own, those that steer a job are not for readers.
+            Access::Job(_) if call.tool.maker == ToolMaker::Builtin => None,
             Access::Job(_) => Some(PROCESSES),
             Access::Delegate {
                 read_only: true, ..
@@ -112,13 +91,13 @@ pub fn gate(call: Planned<'_>) -> Gate {
             return Gate::Shut(why);
         }
     }
-    match call.maker {
-        Maker::Us => gate,
-        Maker::Other { .. } if call.trusted.iter().any(|name| name == call.tool) => gate,
-        Maker::Other {
+    match call.tool.maker {
+        ToolMaker::Builtin => gate,
+        ToolMaker::Other { .. } if call.trusted.iter().any(|name| *name == call.tool.name) => gate,
+        ToolMaker::Other {
             says_read_only: true,
         } if is_remote => Gate::Trust,
-        Maker::Other { .. } => Gate::Shut(UNTRUSTED),
+        ToolMaker::Other { .. } => Gate::Shut(UNTRUSTED),
     }
 }
 
@@ -133,7 +112,7 @@ fn shut_command(segments: &[Segment]) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tool::Scope;
+    use crate::policy::Scope;
     use crate::tools::Tools;
     use serde_json::json;
 
@@ -216,8 +195,7 @@ mod tests {
             let found = tools.find(tool).unwrap();
             let accesses = found.access(&args, &scope).unwrap();
             let got = gate(Planned {
-                tool,
-                maker: Maker::Us,
+                tool: found.about(),
                 accesses: &accesses,
                 trusted: &trusted,
             });
@@ -231,7 +209,7 @@ mod tests {
             tool: "t".into(),
             read_only: false,
         };
-        let hint = |says_read_only| Maker::Other { says_read_only };
+        let hint = Some;
         for (tool, maker, accesses, expect) in [
             ("mcp__s__t", hint(true), vec![server()], Ok(Trust)),
             ("mcp__s__t", hint(false), vec![server()], Err("trusted")),
@@ -276,14 +254,17 @@ mod tests {
                 }],
                 Err("others"),
             ),
-            ("task", Maker::Us, Vec::new(), Err("approved")),
-            ("remember", Maker::Us, vec![Access::Memory], Err("approved")),
-            ("read_only_task", Maker::Us, Vec::new(), Ok(Open)),
+            ("task", None, Vec::new(), Err("approved")),
+            ("remember", None, vec![Access::Memory], Err("approved")),
+            ("read_only_task", None, Vec::new(), Ok(Open)),
         ] {
             let trusted = ["mcp__s__known".to_owned(), "known".to_owned()];
+            let about = match maker {
+                Some(hint) => ToolDeclaration::of_other(tool.into(), hint),
+                None => crate::tools::declaration(tool).unwrap().clone(),
+            };
             let got = gate(Planned {
-                tool,
-                maker,
+                tool: &about,
                 accesses: &accesses,
                 trusted: &trusted,
             });

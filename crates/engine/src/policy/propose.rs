@@ -1,9 +1,9 @@
 //! The smallest rules that would allow a call the next time, as they would be saved. Where none can be written that
 //! allows no more than was seen, there are none. It saves and decides nothing.
 
+use super::Scope;
 use super::shell::PREFIXES;
 use super::{Call, Policy, Rule, Rules, Verdict};
-use crate::tool::Scope;
 use ostler_wire::{Access, Mark, Segment};
 use std::path::Path;
 

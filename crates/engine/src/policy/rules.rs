@@ -1,8 +1,8 @@
 //! Rules as people write them: `Tool`, `Tool(spec)`, `Bash(words:*)`, and the older `tool=literal`.
 
+use super::Scope;
 use super::glob::{is_pattern, matches, part_matches, path_matches};
 use super::shell::{DEEP, DEEP_VISIBLE};
-use crate::tool::Scope;
 use crate::tools::canonical_name;
 use ostler_wire::{Segment, Why, Word};
 use std::borrow::Cow;

@@ -31,7 +31,7 @@ impl Approve {
             "ask" => Some(Approve::Ask),
             "all" => Some(Approve::All),
             "none" => Some(Approve::None),
-            other => crate::tools::duration(other).map(Approve::For),
+            other => ostler_wire::parse_duration(other).map(Approve::For),
         }
     }
 

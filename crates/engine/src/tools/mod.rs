@@ -48,4 +48,3 @@ pub use files::picture::media_type as picture_type;
 pub use registry::{
     Held, Tools, all_names, builtin_specs, canonical_name, declaration, declarations, render,
 };
-pub(crate) use wait::duration;

@@ -1,13 +1,12 @@
 //! How long a call waits for a command, as models write it: `true`, `false`, seconds, or a duration such as `10m`.
 
+use ostler_wire::{LONGEST_DURATION, seconds_of};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::time::Duration;
-
-const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
@@ -54,43 +53,9 @@ fn parse(text: &str) -> Option<Wait> {
         "false" => Some(Wait::Not),
         text => match text.parse() {
             Ok(seconds) => span(seconds),
-            Err(_) => span(units(text)?),
+            Err(_) => span(seconds_of(text)?),
         },
     }
-}
-
-/// A duration with its units, such as `10m`.
-pub fn duration(text: &str) -> Option<Duration> {
-    let seconds = units(Some(text.trim()).filter(|text| !text.is_empty())?)?;
-    let span = Duration::try_from_secs_f64(seconds).ok()?;
-    Some(span.min(LONGEST))
-}
-
-/// Seconds of `1h30m`, `1.5s`, `500 ms`.
-fn units(text: &str) -> Option<f64> {
-    let mut rest = text;
-    let mut total = 0.0;
-    while !rest.is_empty() {
-        let digits = rest
-            .find(|c: char| !c.is_ascii_digit() && c != '.')
-            .filter(|at| *at > 0)?;
-        let (number, after) = rest.split_at_checked(digits)?;
-        let after = after.trim_start();
-        let letters = after
-            .find(|c: char| !c.is_ascii_alphabetic())
-            .unwrap_or(after.len());
-        let (unit, next) = after.split_at_checked(letters)?;
-        let seconds = match unit {
-            "ms" => 0.001,
-            "s" | "sec" | "secs" | "second" | "seconds" => 1.0,
-            "m" | "min" | "mins" | "minute" | "minutes" => 60.0,
-            "h" | "hour" | "hours" => 3600.0,
-            _ => return None,
-        };
-        total += number.parse::<f64>().ok()? * seconds;
-        rest = next.trim_start();
-    }
-    Some(total)
 }
 
 fn span(seconds: f64) -> Option<Wait> {
@@ -98,7 +63,7 @@ fn span(seconds: f64) -> Option<Wait> {
         return Some(Wait::Not);
     }
     let span = Duration::try_from_secs_f64(seconds).ok()?;
-    Some(Wait::For(span.min(LONGEST)))
+    Some(Wait::For(span.min(LONGEST_DURATION)))
 }
 
 #[cfg(test)]
@@ -125,7 +90,7 @@ mod tests {
             (json!("1.5s"), of(1500)),
             (json!("500 ms"), of(500)),
             (json!("2 minutes 3 seconds"), of(123_000)),
-            (json!("999h"), Some(Wait::For(LONGEST))),
+            (json!("999h"), Some(Wait::For(LONGEST_DURATION))),
             (json!(1e300), None),
             (json!(-1), None),
             (json!("-1s"), None),

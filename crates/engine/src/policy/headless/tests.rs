@@ -1,9 +1,9 @@
 //! What runs where nobody can be asked, and what the refusals name.
 
 use super::*;
+use crate::policy::Scope;
 use crate::policy::remedy::{self, Remedy};
 use crate::policy::{Decision, Folders, Rule, Rules, Verdict};
-use crate::tool::Scope;
 use crate::tools::Tools;
 use serde_json::{Value, json};
 

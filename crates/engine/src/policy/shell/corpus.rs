@@ -3,8 +3,8 @@
 //! the rules below, command.
 
 use super::*;
+use crate::policy::Scope;
 use crate::policy::{Call, Policy, Rule, Rules, Verdict};
-use crate::tool::Scope;
 use std::time::Instant;
 
 const COMMANDS: &str = include_str!("../corpus/commands.txt");

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::policy::Rule;
-use crate::tool::Scope;
+use crate::policy::Scope;
 use proptest::prelude::*;
 use std::path::PathBuf;
 use std::process::Command;
