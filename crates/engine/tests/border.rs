@@ -234,13 +234,15 @@ async fn a_command_that_reads_through_a_link_is_no_reader() {
     use std::os::unix::fs::symlink;
     for (command, asks) in [
         ("cat link", 1),
-        ("cat root/etc/hosts", 1),
-        ("cd root && cat etc/hosts", 1),
-        ("cd root && ls", 1),
-        ("ls root", 1),
+        ("cat root/etc/passwd", 1),
+        ("cd root && cat etc/passwd", 1),
+        // The names in `/` are no secret.
+        ("cd root && ls", 0),
+        ("ls root", 0),
+        ("cd root && ls root", 1),
         ("find root/etc -name x", 1),
         ("cat l*k", 1),
-        ("cat r?ot/etc/hosts", 1),
+        ("cat r?ot/etc/passwd", 1),
         ("grep -r x root/etc", 1),
         ("wc -l < link", 1),
         ("cat fine", 0),
@@ -250,7 +252,7 @@ async fn a_command_that_reads_through_a_link_is_no_reader() {
     ] {
         let bench = bench([call("bash", json!({"command": command})), done()]);
         let at = |name: &str| bench.space.root().join(name);
-        symlink("/etc/hosts", at("link")).unwrap();
+        symlink("/etc/passwd", at("link")).unwrap();
         symlink("/", at("root")).unwrap();
         symlink("in.txt", at("fine")).unwrap();
         std::fs::create_dir(at("sub")).unwrap();

@@ -483,7 +483,11 @@ async fn without_anybody_to_ask_the_policy_decides() {
                 Some(notice.text.as_str())
             })
             .collect();
-        assert_eq!(told.contains("--no-sandbox"), code != "ok", "{told}");
+        assert_eq!(
+            told.contains("--allow 'Bash(touch made)'"),
+            code != "ok",
+            "{told}"
+        );
     }
 
     let deny = Policy {

@@ -38,7 +38,7 @@ impl Typed for Glob {
     const PROSE: &'static str = include_str!("glob.md");
 
     fn access(&self, args: &Args, scope: &Scope) -> Result<Vec<Access>, ToolError> {
-        Ok(vec![Access::Read(target(args, scope).0)])
+        Ok(vec![walk::read_tree(target(args, scope).0)])
     }
 
     fn subject(args: &Args) -> Subject {
@@ -271,8 +271,9 @@ mod tests {
         };
         check("*.rs", "", "");
         check("src/a/*.rs", "b", "b/src/a");
-        check("/etc/*.conf", "b", "/etc");
-        check("/*", "b", "/");
+        // Anybody may list these folders; a tree below one is another matter.
+        check("/etc/*.conf", "b", "/etc/**");
+        check("/*", "b", "/**");
         check("../*.rs", "b", "");
     }
 }

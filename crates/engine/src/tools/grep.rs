@@ -60,7 +60,10 @@ impl Typed for Grep {
     const PROSE: &'static str = include_str!("grep.md");
 
     fn access(&self, args: &Args, scope: &Scope) -> Result<Vec<Access>, ToolError> {
-        Ok(vec![Access::Read(walk::base(args.path.as_deref(), scope))])
+        Ok(vec![walk::read_tree(walk::base(
+            args.path.as_deref(),
+            scope,
+        ))])
     }
 
     fn subject(args: &Args) -> Subject {

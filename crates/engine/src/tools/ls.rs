@@ -37,7 +37,11 @@ impl Typed for Ls {
     const PROSE: &'static str = include_str!("ls.md");
 
     fn access(&self, args: &Args, scope: &Scope) -> Result<Vec<Access>, ToolError> {
-        Ok(vec![Access::Read(walk::base(args.path.as_deref(), scope))])
+        let base = walk::base(args.path.as_deref(), scope);
+        Ok(vec![match args.depth {
+            None | Some(0 | 1) => Access::Read(base),
+            Some(_) => walk::read_tree(base),
+        }])
     }
 
     fn subject(args: &Args) -> Subject {

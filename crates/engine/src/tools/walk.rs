@@ -2,10 +2,12 @@
 
 use super::ignored::Ignored;
 use crate::policy::Guard;
+use crate::policy::shell::is_listed;
 use crate::tool::{Scope, ToolError};
 use globset::{GlobBuilder, GlobSet};
 use ignore::{DirEntry, WalkBuilder};
 use ostler_host::{Error, Kind};
+use ostler_wire::Access;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use tokio_util::sync::CancellationToken;
@@ -81,6 +83,14 @@ pub fn lines(names: &serde_json::Value) -> Vec<Cow<'_, str>> {
 fn is_wanted(entry: &DirEntry, guard: &Guard) -> bool {
     let is_folder = entry.file_type().is_some_and(|t| t.is_dir());
     entry.file_name() != ".git" && (!is_folder || guard.reads(entry.path()))
+}
+
+/// What a call reads that goes through a tree. Of some folders of the system anybody may see the names, and not more.
+pub fn read_tree(base: PathBuf) -> Access {
+    Access::Read(match is_listed(&base) {
+        true => base.join("**"),
+        false => base,
+    })
 }
 
 /// The folder or file a call is about; the root when it names none.
