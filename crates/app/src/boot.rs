@@ -186,7 +186,14 @@ impl Boot {
     pub fn sessions_dir(&self) -> PathBuf {
         match self.loaded.config.sessions.location {
             schema::SessionLocation::Home => self.places.home.join("sessions"),
-            schema::SessionLocation::Project => self.places.root.join(".ostler/sessions"),
+            schema::SessionLocation::Project => {
+                let dir = self.places.root.join(".ostler/sessions");
+                // A link that leads out of the project would have us write elsewhere.
+                match ostler_host::real_path(&dir).starts_with(&self.places.root) {
+                    true => dir,
+                    false => self.places.home.join("sessions"),
+                }
+            }
         }
     }
 

@@ -147,6 +147,7 @@ impl Log {
 
     /// Opens a log for appending and reads what is in it.
     pub fn open(path: &Path) -> Result<(Self, Vec<Entry>, Damage), LogError> {
+        check_regular(path).map_err(|e| fault(path, Word::LogNotOpened, e))?;
         let file = OpenOptions::new()
             .append(true)
             .read(true)
@@ -293,10 +294,22 @@ impl Source {
     }
 }
 
+/// A log is a file. A project may bring a pipe, a device or a link under the name of one, and reading that has no end.
+fn check_regular(path: &Path) -> io::Result<()> {
+    match std::fs::symlink_metadata(path)?.is_file() {
+        true => Ok(()),
+        false => Err(io::Error::from(io::ErrorKind::InvalidInput)),
+    }
+}
+
 /// Whether a log could be opened for appending now.
 pub fn check_free(path: &Path) -> Result<(), LogError> {
     // A log that cannot be opened is explained by `Log::open`.
-    match OpenOptions::new().append(true).open(path) {
+    let open = || {
+        check_regular(path)?;
+        OpenOptions::new().append(true).open(path)
+    };
+    match open() {
         Ok(file) => lock(&file, path),
         Err(_) => Ok(()),
     }
@@ -304,6 +317,7 @@ pub fn check_free(path: &Path) -> Result<(), LogError> {
 
 /// Reads a log that nobody has to own: lists, exports, searches.
 pub fn read(path: &Path) -> Result<(Vec<Entry>, Damage), LogError> {
+    check_regular(path).map_err(|e| fault(path, Word::LogNotRead, e))?;
     let bytes = std::fs::read(path).map_err(|e| fault(path, Word::LogNotRead, e))?;
     let (entries, _, damage) = parse(&bytes);
     Ok((entries, damage))

@@ -324,6 +324,7 @@ fn logs_in(dir: &Path) -> Vec<PathBuf> {
         .flatten()
         .map(|f| f.path())
         .filter(|p| p.extension().is_some_and(|e| e == "jsonl"))
+        .filter(|p| fs::symlink_metadata(p).is_ok_and(|m| m.is_file()))
         .collect()
 }
 

@@ -367,3 +367,14 @@ fn damage_is_told_in_a_sentence() {
         "2 unreadable lines of this session log were left out, and the last entry was cut off."
     );
 }
+
+#[cfg(unix)]
+#[test]
+fn only_files_are_logs() {
+    let dir = tempfile::tempdir().unwrap();
+    let link = dir.path().join("a.jsonl");
+    std::os::unix::fs::symlink("/dev/zero", &link).unwrap();
+    assert!(read(&link).is_err());
+    assert!(Log::open(&link).is_err());
+    assert!(check_free(&link).is_ok());
+}

@@ -10,7 +10,7 @@ use std::io::Cursor;
 const MAX_EDGE: u32 = 1568;
 /// Bytes of a picture as it is sent, before base64.
 const MAX_SENT: usize = 1_000_000;
-/// Memory a decoder may take.
+/// Memory that a decoder, and the picture it makes, may take.
 const MAX_ALLOC: u64 = 256 * 1024 * 1024;
 /// Longest edge that is decoded at all.
 const MAX_SOURCE_EDGE: u32 = 30_000;
@@ -59,6 +59,10 @@ pub fn prepare(bytes: &[u8], format: ImageFormat) -> Result<Picture, String> {
     };
     let mut decoder = open().map_err(|e| e.to_string())?;
     let (width, height) = decoder.dimensions();
+    // The limits above are those of the decoder; the picture itself is not among them.
+    if decoder.total_bytes() > MAX_ALLOC {
+        return Err(format!("{width}x{height} pixels are too many"));
+    }
     if width <= MAX_EDGE && height <= MAX_EDGE && bytes.len() <= MAX_SENT {
         // Decoded all the same: a broken picture would make every later request fail.
         DynamicImage::from_decoder(decoder).map_err(|e| e.to_string())?;
@@ -184,6 +188,24 @@ mod tests {
         let mut bomb = whole.clone();
         bomb[16..24].copy_from_slice(&[0, 0, 0xFF, 0xFF, 0, 0, 0xFF, 0xFF]);
         assert!(prepare(&bomb, ImageFormat::Png).is_err());
+        // Few bytes that would be more than a gigabyte of pixels.
+        let mut large = whole.clone();
+        large[16..24].copy_from_slice(&[0, 0, 0x4E, 0x20, 0, 0, 0x4E, 0x20]);
+        let sum = crc(&large[12..29]);
+        large[29..33].copy_from_slice(&sum.to_be_bytes());
+        let why = prepare(&large, ImageFormat::Png).unwrap_err();
+        assert_eq!(why, "20000x20000 pixels are too many");
+    }
+
+    /// The checksum of a PNG chunk.
+    fn crc(bytes: &[u8]) -> u32 {
+        let step = |sum: u32| match sum & 1 {
+            1 => (sum >> 1) ^ 0xEDB8_8320,
+            _ => sum >> 1,
+        };
+        !bytes.iter().fold(!0, |sum, byte| {
+            (0..8).fold(sum ^ u32::from(*byte), |sum, _| step(sum))
+        })
     }
 
     #[test]
