@@ -31,11 +31,13 @@ pub fn visible(text: String) -> String {
         return text;
     }
     let mut out = String::with_capacity(text.len());
-    for (c, is_tricky) in marked(&text) {
+    let mut rest = marked(&text).peekable();
+    while let Some((c, is_tricky)) = rest.next() {
         match c {
             '\t' => out.push_str(&" ".repeat(TAB)),
             '\n' => out.push('⏎'),
-            '\r' => {}
+            // As a part of a line's end it is nothing to see; elsewhere it would hide that it is there.
+            '\r' if rest.peek().is_none_or(|(next, _)| *next == '\n') => {}
             '\u{7f}' => out.push('␡'),
             c if c.is_ascii_control() => {
                 out.push(char::from_u32(0x2400 + c as u32).unwrap_or('\u{fffd}'));
@@ -263,6 +265,8 @@ mod tests {
             ("\u{1b}[2Jx", "␛[2Jx"),
             ("a\tb", "a    b"),
             ("a\r\nb", "a⏎b"),
+            ("a\r", "a"),
+            ("keep\r.txt", "keep␍.txt"),
             ("\u{9b}31m", "\u{fffd}31m"),
             ("user\u{202e}gpj.exe", "user\u{fffd}gpj.exe"),
             ("\u{2066}a\u{2069}", "\u{fffd}a\u{fffd}"),
