@@ -225,9 +225,9 @@ async fn nonsense_ends_the_connection_and_nothing_else() {
 async fn a_greeting_of_another_version_is_told_which_one_answers() {
     let (session, _received) = FakeSession::new();
     for line in [
-        "{\"attach\":{\"protocol\":1}}",
+        "{\"attach\":{\"protocol\":2}}",
         "{\"attach\":{\"protocol\":99,\"version\":\"1.2.3\",\"session\":\"0123\"}}",
-        "{\"attach\":{\"protocol\":1,\"version\":\"9.9.9\",\"session\":\"0123\"}}",
+        "{\"attach\":{\"protocol\":2,\"version\":\"9.9.9\",\"session\":\"0123\"}}",
     ] {
         let (mut ours, theirs) = tokio::io::duplex(4096);
         let owner = session.clone();
