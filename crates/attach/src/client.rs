@@ -22,6 +22,8 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 const EVENTS: usize = 1024;
 /// Ops and fetches that may wait for the stream.
 const FRAMES: usize = 64;
+/// How long the past of a session is waited for.
+const MAX_WAIT: Duration = Duration::from_secs(3);
 /// Time between two looks whether the owner is there.
 const PULSE: Duration = Duration::from_millis(1500);
 /// Looks without a sign of the owner, after which it counts as silent.
@@ -294,7 +296,9 @@ impl EntrySource for RemoteSource {
     }
 
     fn branch(&self) -> BoxFuture<'_, Vec<Arc<Entry>>> {
-        Box::pin(self.fetch(FetchWhat::Branch))
+        // It is only shown: a front end does not hang on an owner that does.
+        let branch = tokio::time::timeout(MAX_WAIT, self.fetch(FetchWhat::Branch));
+        Box::pin(async move { branch.await.unwrap_or_default() })
     }
 
     /// The owner sends open asks by itself.

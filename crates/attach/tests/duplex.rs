@@ -168,6 +168,8 @@ async fn a_client_elsewhere_sees_and_says_what_one_here_would() {
         op: line.op,
     };
     assert_eq!(received.recv().await, Some(expect));
+    let arrived = Event::Delta(Delta::OpArrived { op: "8".into() });
+    assert_eq!(client.events.next().await, Some(arrived));
     let past: Vec<u64> = client
         .events
         .past(2)
