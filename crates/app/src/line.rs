@@ -484,6 +484,11 @@ impl Talk {
                 let _ = tokio::time::timeout(PATIENCE, self.show_to_end()).await;
                 return Ok(Some(Over::Terminated));
             }
+            // Nobody is there to stop anything.
+            (Stop::Interrupt, _) if self.exchange.is_silent() && self.shown.stops > 0 => {
+                self.end_sign()?;
+                return Ok(Some(Over::Left));
+            }
             (Stop::Interrupt, Some(ask)) if ask.from.is_some() => {
                 let no = asking::unanswered(ask);
                 self.shown.close_question();
@@ -499,6 +504,12 @@ impl Talk {
             (Stop::Interrupt, Some(_) | None) => {
                 self.shown.stops += 1;
                 self.shown.close_question();
+                if self.exchange.is_silent() {
+                    let text = self.language.say(Word::QuitAgain);
+                    self.printer.note(Ink::Yellow, text)?;
+                    self.printer.flush()?;
+                    return Ok(None);
+                }
                 self.send(Op::Interrupt).await?;
                 if self.shown.stops > 1 {
                     self.busy = Busy::Idle;
@@ -569,6 +580,7 @@ fn speaks(event: &Event) -> bool {
             | Delta::ToolStarted { .. }
             | Delta::Queue { .. }
             | Delta::Clients(_)
+            | Delta::Idle
             | Delta::AskClosed { .. }
             | Delta::Budget { .. },
         ) => false,

@@ -5,7 +5,9 @@ use ostler_attach::{Attach, AttachError, Lost, Refusal, Reopen, attach, follow, 
 use ostler_engine::{LiveSessions, LocalHub, OpenError, Options};
 use ostler_host::socket;
 use ostler_llm::Transport;
-use ostler_wire::{BoxFuture, Client, Hub, HubError, Language, Open, SessionInfo, Word};
+use ostler_wire::{
+    BoxFuture, Client, Clients, Hub, HubError, Language, Open, SessionInfo, View, Word,
+};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -62,12 +64,13 @@ impl SessionHub {
         if !self.is_saved {
             return;
         }
-        let (hub, sockets, id) = (self.hub.clone(), self.sockets.clone(), id.to_owned());
+        let (hub, id) = (self.hub.clone(), id.to_owned());
+        let place = (self.sockets.clone(), self.language);
         tokio::spawn(async move {
             let live = hub.live().clone();
             tokio::select! {
                 () = live.ended(&id) => {}
-                () = accept(hub, sockets, &id) => {}
+                () = accept(hub, place, &id) => {}
             }
         });
     }
@@ -159,13 +162,20 @@ fn socket_name(id: &str) -> String {
     format!("{id}.sock")
 }
 
-async fn accept(hub: LocalHub, sockets: PathBuf, id: &str) {
+async fn accept(hub: LocalHub, (sockets, language): (PathBuf, Language), id: &str) {
     if !hub.live().begun(id).await {
         return;
     }
     // Where nothing can listen, other terminals are told to work on a copy.
-    let Ok(listener) = socket::listen(&sockets, &socket_name(id)) else {
-        return;
+    let listener = match socket::listen(&sockets, &socket_name(id)) {
+        Ok(listener) => listener,
+        Err(error) if error.kind() == std::io::ErrorKind::Unsupported => return,
+        Err(error) => {
+            let path = sockets.join(socket_name(id));
+            let values = [&path.display().to_string(), &error.to_string()];
+            let text = language.fill(Word::NoSocket, &values.map(String::as_str));
+            return hub.live().announce(id, View::Text(text));
+        }
     };
     while let Ok(stream) = listener.accept().await {
         let sessions = Served {
@@ -212,6 +222,14 @@ impl Reopen for SessionHub {
         let word = match client.snapshot.clients.is_remote() {
             true => Word::OwnerChanged,
             false => Word::TookOver,
+        };
+        self.language.say(word).into()
+    }
+
+    fn describe_silence(&self, clients: &Clients) -> String {
+        let word = match clients.silent {
+            true => Word::OwnerStopped,
+            false => Word::OwnerBack,
         };
         self.language.say(word).into()
     }

@@ -296,6 +296,8 @@ impl<O: Write, E: Write> Printer<O, E> {
             | Delta::Jobs { .. }
             | Delta::Queue { .. }
             | Delta::Clients(_)
+            | Delta::Idle
+            | Delta::OpArrived { .. }
             | Delta::AskClosed { .. }
             | Delta::Standing { .. } => {}
         }

@@ -280,19 +280,214 @@ fn a_killed_owner_costs_no_entry_at_any_moment() {
     }
 }
 
+fn signal(pid: u32, name: &str) {
+    let pid = pid.to_string();
+    let sent = std::process::Command::new("kill")
+        .args([name, &pid])
+        .status();
+    assert!(sent.unwrap().success());
+}
+
+/// How often a prompt was taken in, in whole lines of the log.
+fn taken_in(scene: &Scene, text: &str) -> usize {
+    let log = scene.space.read(scene.log_path());
+    let whole = log.rfind('\n').map_or("", |end| &log[..end]);
+    let is_it = |entry: &&Value| entry["role"] == "user" && entry["text"] == text;
+    json_lines(whole).iter().filter(is_it).count()
+}
+
+const HUNG: &str = "does not answer";
+
+#[test]
+fn a_prompt_that_a_hung_owner_never_took_in_goes_to_its_successor_once() {
+    let scene = scene([
+        Step::answer().text("First answer."),
+        Step::answer().text("Second answer."),
+        Step::answer().text("Third answer."),
+    ]);
+    let mut owner = lines(&scene, ["--plain"]);
+    owner.write("hello\n");
+    owner.wait_stdout("First answer.");
+    let mut other = terminal(&scene, ["resume"]);
+    other.wait_for("attached · 2 terminals");
+    signal(owner.pid(), "-STOP");
+    other.keys("never lost\r");
+    other.wait_for("attached · no answer");
+    other.wait_for(HUNG);
+    owner.signal(Signal::Kill);
+    other.wait_for(TOOK_OVER);
+    other.wait_for("Second answer.");
+    idle(&other);
+    assert_eq!(taken_in(&scene, "never lost"), 1);
+    other.keys("and then\r");
+    other.wait_for("Third answer.");
+    idle(&other);
+    assert_whole(&scene.log());
+    scene.server.assert_done();
+}
+
+#[test]
+fn plain_lines_of_a_hung_owner_go_to_its_successor_once() {
+    let scene = scene([
+        Step::answer().text("First answer."),
+        Step::answer().text("Second answer."),
+        Step::answer().text("Third answer."),
+    ]);
+    let mut owner = lines(&scene, ["--plain"]);
+    owner.write("hello\n");
+    owner.wait_stdout("First answer.");
+    let mut other = lines(&scene, ["resume", "--plain"]);
+    other.wait_stderr("This session runs in another terminal");
+    signal(owner.pid(), "-STOP");
+    other.write("never lost\nand then\n");
+    other.wait_stderr(HUNG);
+    owner.signal(Signal::Kill);
+    other.wait_stderr(TOOK_OVER);
+    other.wait_stdout("Second answer.");
+    other.wait_stdout("Third answer.");
+    other.write("/quit\n");
+    other.wait().ok();
+    for text in ["never lost", "and then"] {
+        assert_eq!(taken_in(&scene, text), 1, "{text}");
+    }
+    assert_whole(&scene.log());
+    scene.server.assert_done();
+}
+
+#[test]
+fn a_prompt_is_taken_in_once_whenever_the_owner_is_killed() {
+    for moment in 0..8 {
+        let server = Server::answering(|_| Step::answer().text("An answer."));
+        let scene = Scene::of(Kind::Chat, "", server);
+        let mut owner = lines(&scene, ["--plain"]);
+        owner.write("hello\n");
+        owner.wait_stdout("An answer.");
+        let mut other = lines(&scene, ["resume", "--plain"]);
+        other.wait_stderr("This session runs in another terminal");
+        other.write("at this moment\n");
+        // Wherever the prompt is then.
+        for _ in 0..moment * 20 {
+            std::thread::yield_now();
+        }
+        owner.signal(Signal::Kill);
+        other.wait_stderr(TOOK_OVER);
+        other.write("and then\n");
+        wait_for("the later prompt", || {
+            (taken_in(&scene, "and then") == 1).then_some(())
+        });
+        other.write("/quit\n");
+        other.wait().ok();
+        assert_eq!(taken_in(&scene, "at this moment"), 1, "moment {moment}");
+        assert_whole(&scene.log());
+    }
+}
+
+#[test]
+fn a_terminal_leaves_an_owner_that_hangs_and_one_that_wakes_takes_the_prompt() {
+    let scene = scene([
+        Step::answer().text("First answer."),
+        Step::answer().text("Second answer."),
+    ]);
+    let mut owner = lines(&scene, ["--plain"]);
+    owner.write("hello\n");
+    owner.wait_stdout("First answer.");
+    let mut leaving = terminal(&scene, ["resume"]);
+    leaving.wait_for("attached · 2 terminals");
+    let mut staying = lines(&scene, ["resume", "--plain"]);
+    staying.wait_stderr("This session runs in another terminal");
+    signal(owner.pid(), "-STOP");
+    staying.write("still there?\n");
+    staying.wait_stderr(HUNG);
+    leaving.wait_for(HUNG);
+    leaving.keys("\x03");
+    leaving.wait_for("ctrl-c again leaves");
+    leaving.keys("\x03");
+    assert!(leaving.wait().success());
+    signal(owner.pid(), "-CONT");
+    staying.wait_stderr("answers again");
+    staying.wait_stdout("Second answer.");
+    owner.wait_stdout("Second answer.");
+    assert_eq!(taken_in(&scene, "still there?"), 1);
+    staying.write("/quit\n");
+    staying.wait().ok();
+    owner.write("/quit\n");
+    owner.wait().ok();
+    assert_whole(&scene.log());
+}
+
+#[test]
+fn plain_lines_leave_an_owner_that_hangs() {
+    let scene = scene([Step::answer().text("First answer.")]);
+    let mut owner = lines(&scene, ["--plain"]);
+    owner.write("hello\n");
+    owner.wait_stdout("First answer.");
+    let mut other = lines(&scene, ["resume", "--plain"]);
+    other.wait_stderr("This session runs in another terminal");
+    signal(owner.pid(), "-STOP");
+    other.write("is anybody there?\n");
+    other.wait_stderr(HUNG);
+    other.signal(Signal::Interrupt);
+    other.wait_stderr("ctrl-c again leaves");
+    other.signal(Signal::Interrupt);
+    other.wait().ok();
+    signal(owner.pid(), "-CONT");
+    owner.write("/quit\n");
+    owner.wait().ok();
+}
+
+#[test]
+fn a_call_that_the_owner_was_at_ends_before_the_turn_does() {
+    let config = "[permissions]\nmode = \"allow\"\n";
+    let call = Step::answer().call("bash", json!({"command": "echo begun; sleep 300"}));
+    let scene = Scene::with_config(Kind::Chat, config, [call]);
+    let mut owner = terminal(&scene, []);
+    owner.keys("wait\r");
+    owner.wait_for("begun");
+    let other = terminal(&scene, ["resume"]);
+    other.wait_for("sleep 300");
+    owner.signal(Signal::Kill);
+    other.wait_for(TOOK_OVER);
+    idle(&other);
+    let log = scene.log();
+    assert_whole(&log);
+    let kinds = ["tool_use", "tool_result", "interrupted", "turn_end"];
+    let types = log.iter().filter_map(|entry| entry["type"].as_str());
+    let ended: Vec<&str> = types.filter(|kind| kinds.contains(kind)).collect();
+    assert_eq!(ended, kinds, "{log:#?}");
+    let shown = other.history();
+    let at = |text: &str| {
+        shown
+            .find(text)
+            .unwrap_or_else(|| panic!("{text}: {shown}"))
+    };
+    assert!(at("sleep 300") < at("Interrupted"), "{shown}");
+    assert_eq!(count(&shown, "sleep 300"), 1, "{shown}");
+}
+
+#[test]
+fn an_owner_that_cannot_be_joined_is_told_so() {
+    let scene = scene([
+        Step::answer().text("First answer."),
+        Step::answer().text("Second answer."),
+    ]);
+    scene.exec("hello").ok();
+    let path = sockets(&scene).join(format!("{}.sock", scene.session_id()));
+    std::fs::create_dir_all(path.join("full")).unwrap();
+    let mut owner = lines(&scene, ["resume", "--plain"]);
+    owner.wait_stderr("Other terminals cannot join this session");
+    owner.write("go on\n");
+    owner.wait_stdout("Second answer.");
+    owner.write("/quit\n");
+    owner.wait().ok();
+}
+
 #[test]
 fn an_owner_that_does_not_answer_is_named_with_the_way_out() {
     let scene = scene([Step::answer().text("First answer.")]);
     let mut owner = lines(&scene, ["--plain"]);
     owner.write("hello\n");
     owner.wait_stdout("First answer.");
-    let pid = owner.pid().to_string();
-    let stop = |signal: &str| {
-        std::process::Command::new("kill")
-            .args([signal, &pid])
-            .status()
-    };
-    assert!(stop("-STOP").unwrap().success());
+    signal(owner.pid(), "-STOP");
     let id = scene.session_id();
     let out = scene.ostler(["resume", "--plain", &id]).stdin("").output();
     let out = out.exits(1);
@@ -302,7 +497,7 @@ fn an_owner_that_does_not_answer_is_named_with_the_way_out() {
         "{}",
         out.stderr
     );
-    assert!(stop("-CONT").unwrap().success());
+    signal(owner.pid(), "-CONT");
     owner.write("/quit\n");
     owner.wait().ok();
 }
@@ -358,7 +553,7 @@ fn a_client_of_another_version_is_told_which_one_runs() {
     let path = sockets(&scene).join(format!("{}.sock", scene.session_id()));
     let mut stream = UnixStream::connect(path).unwrap();
     let hello =
-        json!({"attach": {"protocol": 1, "version": "9.8.7", "session": scene.session_id()}});
+        json!({"attach": {"protocol": 2, "version": "9.8.7", "session": scene.session_id()}});
     writeln!(stream, "{hello}").unwrap();
     let mut line = String::new();
     BufReader::new(stream).read_line(&mut line).unwrap();
@@ -414,7 +609,7 @@ for path in glob.glob(home + "/live/*.sock") + [sys.argv[1]]:
         s = socket.socket(socket.AF_UNIX)
         s.settimeout(5)
         s.connect(path)
-        hello = {"attach": {"protocol": 1, "version": sys.argv[3], "session": sys.argv[2]}}
+        hello = {"attach": {"protocol": 2, "version": sys.argv[3], "session": sys.argv[2]}}
         s.sendall((json.dumps(hello) + "\n").encode())
         got = s.recv(1000)
         print("joined" if b"attached" in got else "refused", len(got))

@@ -12,14 +12,22 @@ use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader, ReadHalf, WriteHalf};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 /// Events that may wait for the front end; from then on pieces of text are dropped.
 const EVENTS: usize = 1024;
 /// Ops and fetches that may wait for the stream.
 const FRAMES: usize = 64;
+/// How long the past of a session is waited for.
+const MAX_WAIT: Duration = Duration::from_secs(3);
+/// Time between two looks whether the owner is there.
+const PULSE: Duration = Duration::from_millis(1500);
+/// Looks without a sign of the owner, after which it counts as silent.
+const MAX_MISSED: u32 = 2;
 
 #[derive(Debug, thiserror::Error)]
 pub enum AttachError {
@@ -70,7 +78,13 @@ where
     let (events, received) = mpsc::channel(EVENTS);
     let (frames, to_send) = mpsc::channel(FRAMES);
     let (ops, sent) = mpsc::channel(FRAMES);
-    let reading = tokio::spawn(read(reader, events, client, fetches.clone()));
+    let pulse = Pulse {
+        frames: frames.clone(),
+        clients: snapshot.clients.clone(),
+        missed: 0,
+        sent: 0,
+    };
+    let reading = tokio::spawn(read(reader, events, pulse, (client, fetches.clone())));
     let writing = tokio::spawn(write(writer, sent, to_send));
     let ends = [reading.abort_handle(), writing.abort_handle()];
     let source = Arc::new(RemoteSource {
@@ -127,15 +141,59 @@ impl Fetches {
     }
 }
 
+/// Whether the owner gives signs of life.
+struct Pulse {
+    frames: mpsc::Sender<FromClient>,
+    /// The clients as the owner said last.
+    clients: Clients,
+    /// Looks since the last sign.
+    missed: u32,
+    /// Pings that were sent.
+    sent: u64,
+}
+
+impl Pulse {
+    /// Asks for a sign where none has come. What the front end is told when the owner has become silent.
+    fn look(&mut self) -> Option<Event> {
+        if self.missed == 0 {
+            self.sent += 1;
+            let ping = self.sent;
+            // Where frames wait already, one of them gets an answer.
+            let _ = self.frames.try_send(FromClient::Ping { ping });
+        }
+        self.missed = self.missed.saturating_add(1);
+        (self.missed == MAX_MISSED + 1).then(|| self.set_silent(Silent::Yes))
+    }
+
+    /// The owner has said something. What the front end is told when it was silent.
+    fn hear(&mut self) -> Option<Event> {
+        self.missed = 0;
+        self.clients.silent.then(|| self.set_silent(Silent::No))
+    }
+
+    fn set_silent(&mut self, silent: Silent) -> Event {
+        self.clients.silent = silent == Silent::Yes;
+        Event::Delta(Delta::Clients(self.clients.clone()))
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Silent {
+    Yes,
+    No,
+}
+
 /// Reads on while the front end is busy, so that an answer to a fetch is not stuck behind events.
 async fn read<S: AsyncRead>(
     mut reader: LineReader<BufReader<ReadHalf<S>>>,
     events: mpsc::Sender<Event>,
-    client: ClientId,
-    fetches: Fetches,
+    mut pulse: Pulse,
+    (client, fetches): (ClientId, Fetches),
 ) {
     let mut waiting = VecDeque::new();
     let mut is_open = true;
+    let mut looks = interval_at(Instant::now() + PULSE, PULSE);
+    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     while is_open || !waiting.is_empty() {
         let line = tokio::select! {
             permit = events.reserve(), if !waiting.is_empty() => {
@@ -146,12 +204,20 @@ async fn read<S: AsyncRead>(
                 continue;
             }
             line = reader.next(), if is_open => line,
+            _ = looks.tick(), if is_open => {
+                waiting.extend(pulse.look());
+                continue;
+            }
         };
         let Ok(Some(line)) = line else {
             is_open = false;
             fetches.lock().clear();
             continue;
         };
+        waiting.extend(pulse.hear());
+        if line.starts_with("{\"pong\"") {
+            continue;
+        }
         if line.starts_with("{\"fetched\"") {
             if let Ok(fetched) = serde_json::from_str::<Fetched>(&line) {
                 fetches.take(&fetched);
@@ -164,6 +230,7 @@ async fn read<S: AsyncRead>(
         };
         if let Event::Delta(Delta::Clients(clients)) = &mut event {
             rank(clients, client);
+            pulse.clients.clone_from(clients);
         }
         if waiting.len() < EVENTS || !is_droppable(&event) {
             waiting.push_back(event);
@@ -229,7 +296,9 @@ impl EntrySource for RemoteSource {
     }
 
     fn branch(&self) -> BoxFuture<'_, Vec<Arc<Entry>>> {
-        Box::pin(self.fetch(FetchWhat::Branch))
+        // It is only shown: a front end does not hang on an owner that does.
+        let branch = tokio::time::timeout(MAX_WAIT, self.fetch(FetchWhat::Branch));
+        Box::pin(async move { branch.await.unwrap_or_default() })
     }
 
     /// The owner sends open asks by itself.

@@ -2,10 +2,11 @@
 //! at its next owner, and the front end goes on with the next event.
 
 use ostler_wire::{
-    Ask, Body, BoxFuture, Client, Delta, Entry, EntrySource, Event, HubError, Op, OpLine, OpSender,
-    Role, SentOp, Snapshot, Subscription, View,
+    Ask, Body, BoxFuture, Client, Clients, Delta, Entry, EntrySource, Event, HubError, Op, OpLine,
+    OpSender, Reply, SentOp, Snapshot, Subscription, View,
 };
 use std::collections::VecDeque;
+use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::mpsc;
 
@@ -13,14 +14,16 @@ use tokio::sync::mpsc;
 const EVENTS: usize = 256;
 /// Ops that may wait for the session.
 const OPS: usize = 64;
-/// Prompts of this client that are remembered until they are entries.
-const MAX_PROMPTS: usize = 256;
+/// Ops of this client that are remembered until the owner has confirmed them.
+const MAX_PENDING: usize = 256;
 
 /// Opens a session again whose connection has ended.
 pub trait Reopen: Send + Sync {
     fn reopen(&self, lost: Lost) -> BoxFuture<'_, Result<Client, HubError>>;
     /// What the person is told afterwards.
     fn describe(&self, client: &Client) -> String;
+    /// What the person is told when the owner does not answer, or answers again.
+    fn describe_silence(&self, clients: &Clients) -> String;
 }
 
 /// A session whose owner is gone.
@@ -53,7 +56,8 @@ pub fn follow(client: Client, reopen: Arc<dyn Reopen>) -> Client {
         events,
         source,
         reopen,
-        prompts: VecDeque::new(),
+        pending: VecDeque::new(),
+        ids: OpIds::default(),
         closing: false,
     };
     tokio::spawn(follower.run());
@@ -91,6 +95,33 @@ impl EntrySource for CurrentSource {
     }
 }
 
+/// Ids for ops to which the front end gave none. They differ from those of every other client.
+struct OpIds {
+    prefix: String,
+    last: u64,
+}
+
+impl Default for OpIds {
+    fn default() -> Self {
+        let random = RandomState::new().hash_one(std::process::id());
+        Self {
+            prefix: format!("{random:016x}-"),
+            last: 0,
+        }
+    }
+}
+
+impl OpIds {
+    fn next(&mut self) -> String {
+        self.last += 1;
+        format!("{}{}", self.prefix, self.last)
+    }
+
+    fn is_own(&self, id: &str) -> bool {
+        id.starts_with(&self.prefix)
+    }
+}
+
 struct Follower {
     client: Client,
     sent: mpsc::Receiver<SentOp>,
@@ -101,8 +132,9 @@ struct Follower {
     view: Snapshot,
     /// The last entry that the front end was given.
     last: Option<u64>,
-    /// Prompts that were sent and are not among the entries yet.
-    prompts: VecDeque<OpLine>,
+    /// Ops that were sent and that the owner has not confirmed.
+    pending: VecDeque<OpLine>,
+    ids: OpIds,
     /// The front end has ended the session.
     closing: bool,
 }
@@ -128,14 +160,17 @@ impl Follower {
                         return;
                     }
                     self.closing |= is_end;
-                    let (id, op) = (sent.reply_to.op, sent.op.parsed());
-                    let line = OpLine { id, op };
-                    self.remember_prompt(&line);
+                    let id = sent.reply_to.op.unwrap_or_else(|| self.ids.next());
+                    let line = OpLine {
+                        id: Some(id),
+                        op: sent.op.parsed(),
+                    };
+                    self.remember(&line);
                     // What a session that is over does not take is no loss: `Lost` comes next.
                     let _ = self.client.ops.send_line(line).await;
                 }
                 Step::Event(event) => {
-                    if !self.hand_out(event).await {
+                    if !self.take_event(event).await {
                         return;
                     }
                 }
@@ -158,70 +193,96 @@ impl Follower {
         }
     }
 
+    /// Takes in what the owner says. False when the front end is gone.
+    async fn take_event(&mut self, event: Event) -> bool {
+        self.confirm(&event);
+        let was_silent = self.view.clients.silent;
+        let event = match event {
+            Event::Delta(Delta::OpArrived { .. }) => return true,
+            Event::Reply(reply) if reply.op.as_deref().is_some_and(|id| self.ids.is_own(id)) => {
+                let reply = Reply::clone(&reply);
+                Event::Reply(Arc::new(Reply { op: None, ..reply }))
+            }
+            Event::Delta(_) | Event::Entry(_) | Event::Ask(_) | Event::Reply(_) => event,
+        };
+        if !self.hand_out(event).await {
+            return false;
+        }
+        match self.view.clients.silent == was_silent {
+            true => true,
+            false => {
+                let text = self.reopen.describe_silence(&self.view.clients);
+                self.announce(View::Text(text)).await
+            }
+        }
+    }
+
+    async fn announce(&mut self, view: View) -> bool {
+        let delta = Delta::Announcement { view };
+        self.hand_out(Event::Delta(delta)).await
+    }
+
     /// Gives an event to the front end. False when that is gone.
     async fn hand_out(&mut self, event: Event) -> bool {
         self.view.follow(&event);
         if let Event::Entry(entry) = &event {
             self.last = Some(entry.entry);
-            self.forget_prompt(entry);
         }
         self.events.send(event).await.is_ok()
     }
 
-    fn remember_prompt(&mut self, line: &OpLine) {
-        if matches!(line.op, Op::Prompt { .. }) {
-            if self.prompts.len() >= MAX_PROMPTS {
-                self.prompts.pop_front();
+    /// An op that another process is to carry out is remembered until that says that it has. An answer is not: another
+    /// owner has other questions.
+    fn remember(&mut self, line: &OpLine) {
+        let is_repeatable = match &line.op {
+            Op::Prompt { .. } | Op::Say { .. } | Op::Command { .. } | Op::Interrupt => true,
+            Op::Answer { .. } | Op::Close | Op::Finish => false,
+        };
+        if is_repeatable && self.client.snapshot.clients.is_remote() {
+            if self.pending.len() >= MAX_PENDING {
+                self.pending.pop_front();
             }
-            self.prompts.push_back(line.clone());
+            self.pending.push_back(line.clone());
         }
     }
 
-    /// An entry may be one of the prompts that were sent.
-    fn forget_prompt(&mut self, entry: &Entry) {
-        let Body::Message(message) = &entry.body else {
-            return;
-        };
-        let texts = [Some(&message.text), message.typed.as_ref()];
-        let is_it = |line: &OpLine| match &line.op {
-            Op::Prompt { text, .. } => texts.contains(&Some(text)),
-            Op::Say { .. }
-            | Op::Answer { .. }
-            | Op::Interrupt
-            | Op::Command { .. }
-            | Op::Close
-            | Op::Finish => false,
-        };
-        if message.role == Role::User
-            && let Some(at) = self.prompts.iter().position(is_it)
-        {
-            self.prompts.remove(at);
+    /// What an event says about the ops that were sent. A prompt that has arrived may still wait for its turn: it is
+    /// remembered until it is an entry. Anything else may have been carried out once it has arrived, and is not repeated.
+    fn confirm(&mut self, event: &Event) {
+        match event {
+            Event::Entry(entry) => self.confirm_entry(entry),
+            Event::Reply(reply) => self.forget(reply.op.as_deref(), |_| true),
+            Event::Delta(Delta::OpArrived { op }) => {
+                self.forget(Some(op), |op| !matches!(op, Op::Prompt { .. }));
+            }
+            Event::Delta(_) | Event::Ask(_) => {}
         }
     }
 
-    /// Sends what still waited at the old owner to the new one. A prompt that the old one may have taken in is not sent
-    /// twice: it was no longer in the queue, or is an entry by now.
+    fn confirm_entry(&mut self, entry: &Entry) {
+        if let Body::Message(message) = &entry.body {
+            self.forget(message.op.as_deref(), |_| true);
+        }
+    }
+
+    fn forget(&mut self, id: Option<&str>, is_done: impl Fn(&Op) -> bool) {
+        if id.is_some() {
+            let is_it = |line: &OpLine| line.id.as_deref() == id && is_done(&line.op);
+            self.pending.retain(|line| !is_it(line));
+        }
+    }
+
+    /// Sends what the old owner has not confirmed to the new one; what is an entry of the log by now is not sent twice.
     async fn send_again(&mut self) {
         for entry in self.source.get().entries_after(self.last).await {
-            self.forget_prompt(&entry);
+            self.confirm_entry(&entry);
         }
-        let queue = &self.view.queue;
-        let waited = |line: &OpLine| match &line.op {
-            // The queue shows the beginning of a long prompt.
-            Op::Prompt { text, .. } => queue.iter().any(|queued| {
-                let shown = queued.text.trim_end_matches('…');
-                text.starts_with(shown)
-            }),
-            Op::Say { .. }
-            | Op::Answer { .. }
-            | Op::Interrupt
-            | Op::Command { .. }
-            | Op::Close
-            | Op::Finish => false,
-        };
-        self.prompts.retain(waited);
-        for line in &self.prompts {
-            // An owner that is gone already is replaced in its turn, and the prompt sent again then.
+        // An interrupt is of what was sent before it; what the old owner was at is over.
+        while self.pending.front().is_some_and(|l| l.op == Op::Interrupt) {
+            self.pending.pop_front();
+        }
+        for line in &self.pending {
+            // An owner that is gone already is replaced in its turn, and the op sent again then.
             let _ = self.client.ops.send_line(line.clone()).await;
         }
     }
@@ -241,24 +302,29 @@ impl Follower {
         let new = match new {
             Ok(new) => new,
             Err(error) => {
-                let view = View::Error(error.to_string());
-                self.hand_out(Event::Delta(Delta::Announcement { view }))
-                    .await;
+                self.announce(View::Error(error.to_string())).await;
                 return false;
             }
         };
         self.source.set(new.events.source().clone());
-        let (withdrawn, view) = (self.withdrawn(&new.snapshot), self.reopen.describe(&new));
+        let (mut withdrawn, text) = (self.withdrawn(&new.snapshot), self.reopen.describe(&new));
         self.client = new;
         self.send_again().await;
+        let is_prompt = |line: &OpLine| matches!(line.op, Op::Prompt { .. });
+        // A prompt that was just sent again begins a turn.
+        if !self.client.snapshot.working && !self.pending.iter().any(is_prompt) {
+            withdrawn.push(Delta::Idle);
+        }
+        if !self.client.snapshot.clients.is_remote() {
+            // This process carries them out now.
+            self.pending.clear();
+        }
         for delta in withdrawn {
             if !self.hand_out(Event::Delta(delta)).await {
                 return false;
             }
         }
-        let view = View::Text(view);
-        self.hand_out(Event::Delta(Delta::Announcement { view }))
-            .await
+        self.announce(View::Text(text)).await
     }
 
     /// What the old owner had under way and the new one has not.
@@ -273,6 +339,7 @@ impl Follower {
         deltas.push(Delta::Tasks { tasks });
         deltas.push(Delta::Jobs { running });
         deltas.push(Delta::Queue { prompts });
+        deltas.push(Delta::Clients(new.clients.clone()));
         deltas.push(Delta::Standing {
             mode: new.mode.clone(),
         });

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _};
 
 /// Version of these frames.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 /// The longest line that is read: a message with pictures.
 const MAX_LINE: u64 = 64 * 1024 * 1024;
 /// Bytes of entries in one answer to a `Fetch`; further ones follow.
@@ -63,8 +63,20 @@ pub enum Refusal {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum FromClient {
-    Fetch { fetch: Fetch },
+    /// Asks for a `Pong`.
+    Ping {
+        ping: u64,
+    },
+    Fetch {
+        fetch: Fetch,
+    },
     Op(OpLine),
+}
+
+/// The answer to a `Ping`.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Pong {
+    pub pong: u64,
 }
 
 /// A question about what lies in the log already.

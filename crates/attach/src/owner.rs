@@ -1,10 +1,10 @@
 //! The side that owns the session: one connection is one client.
 
 use crate::frame::{
-    Attached, Fetch, FetchWhat, Fetched, FromClient, Hello, LineReader, PROTOCOL, Refusal, Welcome,
-    to_line,
+    Attached, Fetch, FetchWhat, Fetched, FromClient, Hello, LineReader, PROTOCOL, Pong, Refusal,
+    Welcome, to_line,
 };
-use ostler_wire::{BoxFuture, Client, Event, HubError, Op};
+use ostler_wire::{BoxFuture, Client, Delta, Event, HubError, Op};
 use std::io;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 
@@ -37,21 +37,15 @@ where
     let is_ours =
         |hello: &Hello| hello.attach.protocol == PROTOCOL && hello.attach.version == version;
     let Some(Hello { attach: wanted }) = wanted.filter(is_ours) else {
-        let refusal = Refusal::Version {
-            protocol: PROTOCOL,
-            version: version.to_owned(),
-        };
-        let line = to_line(&Welcome::Refused(refusal))?;
-        return writer.write_all(line.as_bytes()).await;
+        let version = version.to_owned();
+        let protocol = PROTOCOL;
+        return refuse(&mut writer, Refusal::Version { protocol, version }).await;
     };
     let mut client = match sessions.attach(wanted.session, wanted.after).await {
         Ok(client) => client,
         Err(error) => {
-            let refusal = Refusal::NoSession {
-                message: error.to_string(),
-            };
-            let line = to_line(&Welcome::Refused(refusal))?;
-            return writer.write_all(line.as_bytes()).await;
+            let message = error.to_string();
+            return refuse(&mut writer, Refusal::NoSession { message }).await;
         }
     };
     let welcome = Welcome::Attached(Box::new(Attached {
@@ -83,9 +77,18 @@ where
                         return writer.shutdown().await;
                     }
                     FromClient::Op(line) => {
+                        // Before the session has it: what was not acknowledged has not happened.
+                        if let Some(op) = line.id.clone() {
+                            let arrived = Event::Delta(Delta::OpArrived { op });
+                            write_event(&mut writer, &arrived, &sessions.now()).await?;
+                        }
                         if client.ops.send_line(line).await.is_err() {
                             return writer.shutdown().await;
                         }
+                    }
+                    FromClient::Ping { ping } => {
+                        let line = to_line(&Pong { pong: ping })?;
+                        writer.write_all(line.as_bytes()).await?;
                     }
                     FromClient::Fetch { fetch } => {
                         for fetched in answer(&client, fetch).await {
@@ -96,6 +99,21 @@ where
             }
         }
     }
+}
+
+async fn refuse(writer: &mut (impl AsyncWrite + Unpin), refusal: Refusal) -> io::Result<()> {
+    let line = to_line(&Welcome::Refused(refusal))?;
+    writer.write_all(line.as_bytes()).await
+}
+
+async fn write_event(
+    writer: &mut (impl AsyncWrite + Unpin),
+    event: &Event,
+    now: &str,
+) -> io::Result<()> {
+    let mut line = event.to_line(now).map_err(io::Error::other)?;
+    line.push('\n');
+    writer.write_all(line.as_bytes()).await
 }
 
 /// Writes an event and all that came with it, at once.

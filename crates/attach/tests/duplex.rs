@@ -168,6 +168,8 @@ async fn a_client_elsewhere_sees_and_says_what_one_here_would() {
         op: line.op,
     };
     assert_eq!(received.recv().await, Some(expect));
+    let arrived = Event::Delta(Delta::OpArrived { op: "8".into() });
+    assert_eq!(client.events.next().await, Some(arrived));
     let past: Vec<u64> = client
         .events
         .past(2)
@@ -225,9 +227,9 @@ async fn nonsense_ends_the_connection_and_nothing_else() {
 async fn a_greeting_of_another_version_is_told_which_one_answers() {
     let (session, _received) = FakeSession::new();
     for line in [
-        "{\"attach\":{\"protocol\":1}}",
+        "{\"attach\":{\"protocol\":2}}",
         "{\"attach\":{\"protocol\":99,\"version\":\"1.2.3\",\"session\":\"0123\"}}",
-        "{\"attach\":{\"protocol\":1,\"version\":\"9.9.9\",\"session\":\"0123\"}}",
+        "{\"attach\":{\"protocol\":2,\"version\":\"9.9.9\",\"session\":\"0123\"}}",
     ] {
         let (mut ours, theirs) = tokio::io::duplex(4096);
         let owner = session.clone();

@@ -3,7 +3,7 @@
 use ostler_attach::{Lost, Reopen, follow};
 use ostler_wire::{
     Ask, Body, BoxFuture, Client, ClientId, Clients, Delivery, Delta, Entry, EntrySource, Event,
-    HubError, Message, Op, OpSender, QueuedPrompt, SentOp, Snapshot, Subscription,
+    HubError, Message, Op, OpSender, SentOp, Snapshot, Subscription,
 };
 use std::sync::{Arc, Mutex};
 use tokio::sync::mpsc;
@@ -15,12 +15,19 @@ struct Owner {
 }
 
 #[derive(Default)]
-struct Log(Vec<Arc<Entry>>);
+struct Log(Arc<Mutex<Vec<Arc<Entry>>>>);
 
 impl EntrySource for Log {
     fn entries_after(&self, last: Option<u64>) -> BoxFuture<'_, Vec<Arc<Entry>>> {
         let is_later = |entry: &&Arc<Entry>| last.is_none_or(|last| entry.entry > last);
-        let later = self.0.iter().filter(is_later).cloned().collect();
+        let later = self
+            .0
+            .lock()
+            .unwrap()
+            .iter()
+            .filter(is_later)
+            .cloned()
+            .collect();
         Box::pin(std::future::ready(later))
     }
 
@@ -33,13 +40,14 @@ impl EntrySource for Log {
     }
 }
 
-fn owner(rank: Option<u64>, log: Vec<Arc<Entry>>) -> (Owner, Client) {
+fn owner(rank: Option<u64>, log: Log) -> (Owner, Client) {
     let (events, received) = mpsc::channel(64);
     let (ops, sent) = mpsc::channel(64);
     let snapshot = Snapshot {
         clients: Clients {
             ids: vec![ClientId(1), ClientId(2)],
             rank,
+            silent: false,
         },
         ..Snapshot::default()
     };
@@ -48,7 +56,7 @@ fn owner(rank: Option<u64>, log: Vec<Arc<Entry>>) -> (Owner, Client) {
         notes: Vec::new(),
         snapshot,
         ops: OpSender::new(ops, ClientId(2), Box::new(|| {})),
-        events: Subscription::of_pipe(None, received, Arc::new(Log(log))),
+        events: Subscription::of_pipe(None, received, Arc::new(log)),
     };
     (Owner { events, ops: sent }, client)
 }
@@ -69,14 +77,21 @@ impl Reopen for Next {
     fn describe(&self, _: &Client) -> String {
         "another owner".into()
     }
+
+    fn describe_silence(&self, clients: &Clients) -> String {
+        format!("silent: {}", clients.silent)
+    }
 }
 
-fn said(number: u64, text: &str) -> Arc<Entry> {
+fn said(number: u64, text: &str, op: Option<String>) -> Arc<Entry> {
     Arc::new(Entry {
         entry: number,
         parent: number.checked_sub(1),
         ts: "2026-01-01T00:00:00Z".into(),
-        body: Body::Message(Message::user(text)),
+        body: Body::Message(Message {
+            op,
+            ..Message::user(text)
+        }),
     })
 }
 
@@ -88,16 +103,6 @@ fn prompt(text: &str) -> Op {
     }
 }
 
-fn queue(texts: &[&str]) -> Event {
-    let queued = |text: &&str| QueuedPrompt {
-        text: (*text).into(),
-        delivery: Delivery::Queue,
-    };
-    Event::Delta(Delta::Queue {
-        prompts: texts.iter().map(queued).collect(),
-    })
-}
-
 fn next(client: Option<Client>) -> Arc<Next> {
     Arc::new(Next {
         client: Mutex::new(client),
@@ -105,40 +110,67 @@ fn next(client: Option<Client>) -> Arc<Next> {
     })
 }
 
+fn command(line: &str) -> Op {
+    Op::Command { line: line.into() }
+}
+
+fn arrived(op: &Option<String>) -> Event {
+    let op = op.clone().expect("an id");
+    Event::Delta(Delta::OpArrived { op })
+}
+
 #[tokio::test]
-async fn waiting_prompts_go_to_the_next_owner_and_none_twice() {
-    let (mut old, client) = owner(Some(1), Vec::new());
-    // The old owner took this one in, and was gone before it could say so.
-    let (mut new, successor) = owner(None, vec![said(1, "taken in")]);
+async fn what_the_owner_has_not_confirmed_goes_to_the_next_one_and_nothing_twice() {
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let (mut old, client) = owner(Some(1), Log::default());
+    let (mut new, successor) = owner(None, Log(log.clone()));
     let reopen = next(Some(successor));
     let mut front = follow(client, reopen.clone());
-    for text in ["first", "taken in", "waits", "nobody knows"] {
-        front.ops.send(prompt(text)).await.unwrap();
-        old.ops.recv().await.unwrap();
+    let answer = Op::Answer {
+        ask: "a1".into(),
+        choice: "once".into(),
+        reason: None,
+    };
+    let sent = [
+        Op::Interrupt,
+        prompt("same"),
+        prompt("same"),
+        prompt("same"),
+        command("!once"),
+        command("status"),
+        answer,
+        Op::Interrupt,
+    ];
+    let mut ids = Vec::new();
+    for op in sent {
+        front.ops.send(op).await.unwrap();
+        ids.push(old.ops.recv().await.unwrap().reply_to.op);
     }
-    old.events
-        .send(Event::Entry(said(0, "first")))
-        .await
-        .unwrap();
-    old.events
-        .send(queue(&["taken in", "waits"]))
-        .await
-        .unwrap();
+    // The owner took the second one in, and was gone before it could say so.
+    *log.lock().unwrap() = vec![said(1, "same", ids[2].clone())];
+    let first = Event::Entry(said(0, "same", ids[1].clone()));
+    for event in [first, arrived(&ids[3]), arrived(&ids[4])] {
+        old.events.send(event).await.unwrap();
+    }
     drop(old);
-    assert_eq!(new.ops.recv().await.unwrap().op, prompt("waits"));
-    new.events
-        .send(Event::Entry(said(1, "taken in")))
-        .await
-        .unwrap();
-    new.events
-        .send(Event::Entry(said(2, "waits")))
-        .await
-        .unwrap();
+    let expected = [
+        (prompt("same"), 3),
+        (command("status"), 5),
+        (Op::Interrupt, 7),
+    ];
+    for (op, at) in expected {
+        let again = new.ops.recv().await.unwrap();
+        assert_eq!((again.op, &again.reply_to.op), (op, &ids[at]));
+    }
+    for entry in [said(1, "same", None), said(2, "same", ids[3].clone())] {
+        new.events.send(Event::Entry(entry)).await.unwrap();
+    }
     let mut entries = Vec::new();
     while entries.len() < 3 {
         match front.events.next().await.unwrap() {
             Event::Entry(entry) => entries.push(entry.entry),
-            Event::Delta(_) | Event::Ask(_) | Event::Reply(_) => {}
+            Event::Delta(delta) => assert_ne!(delta, Delta::Idle),
+            Event::Ask(_) | Event::Reply(_) => {}
         }
     }
     assert_eq!(entries, [0, 1, 2]);
@@ -152,9 +184,18 @@ async fn waiting_prompts_go_to_the_next_owner_and_none_twice() {
 }
 
 #[tokio::test]
+async fn a_front_end_whose_turn_is_gone_with_its_owner_is_told_so() {
+    let (old, client) = owner(Some(0), Log::default());
+    let (_new, successor) = owner(None, Log::default());
+    let mut front = follow(client, next(Some(successor)));
+    drop(old);
+    while front.events.next().await.unwrap() != Event::Delta(Delta::Idle) {}
+}
+
+#[tokio::test]
 async fn questions_of_an_owner_that_is_gone_are_withdrawn() {
-    let (old, client) = owner(Some(0), Vec::new());
-    let (new, successor) = owner(None, Vec::new());
+    let (old, client) = owner(Some(0), Log::default());
+    let (new, successor) = owner(None, Log::default());
     let mut front = follow(client, next(Some(successor)));
     let ask = |id: &str| {
         Event::Ask(Arc::new(Ask {
@@ -178,7 +219,7 @@ async fn questions_of_an_owner_that_is_gone_are_withdrawn() {
 #[tokio::test]
 async fn closing_leaves_a_session_elsewhere_alone_and_ends_an_own_one() {
     for (rank, is_ended) in [(Some(1), false), (None, true)] {
-        let (mut old, client) = owner(rank, Vec::new());
+        let (mut old, client) = owner(rank, Log::default());
         let mut front = follow(client, next(None));
         front.ops.send(Op::Close).await.unwrap();
         let sent = old.ops.recv().await.map(|sent| sent.op);
@@ -190,7 +231,7 @@ async fn closing_leaves_a_session_elsewhere_alone_and_ends_an_own_one() {
 
 #[tokio::test]
 async fn a_session_that_nobody_has_ends_with_the_reason() {
-    let (old, client) = owner(Some(1), Vec::new());
+    let (old, client) = owner(Some(1), Log::default());
     let mut front = follow(client, next(None));
     drop(old);
     let said = front.events.next().await.unwrap();

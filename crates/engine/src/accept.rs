@@ -113,6 +113,7 @@ pub fn accept(
             parts,
             model: Some(origin.clone()),
             stop: Some(stop),
+            op: None,
         },
         calls,
         doubt: found.doubt(),

@@ -65,7 +65,10 @@ impl Registered {
     fn update_clients(&mut self) {
         self.count.send_replace(self.clients.len());
         let ids = self.clients.keys().copied().collect();
-        self.snapshot.clients = Clients { ids, rank: None };
+        self.snapshot.clients = Clients {
+            ids,
+            ..Clients::default()
+        };
         if let Some(ring) = self.ring.as_ref().and_then(broadcast::WeakSender::upgrade) {
             let delta = Delta::Clients(self.snapshot.clients.clone());
             // No client at all is not a fault.
@@ -192,6 +195,8 @@ impl Feed {
             | Delta::Standing { .. }
             | Delta::AskClosed { .. }
             | Delta::Clients(_)
+            | Delta::Idle
+            | Delta::OpArrived { .. }
             | Delta::Jobs { .. } => {}
         }
         self.send(Event::Delta(delta));

@@ -10,7 +10,7 @@ use crate::log::LogError;
 use crate::muster;
 use crate::references::Library;
 use crate::saves;
-use ostler_wire::{Body, Message, Notice, Word};
+use ostler_wire::{Body, Deed, Message, Notice, View, Word};
 use tokio_util::sync::CancellationToken;
 
 /// A message, and what goes into the log beside it.
@@ -65,11 +65,17 @@ pub async fn steer(
     prompt: Prompt,
     cancel: &CancellationToken,
 ) -> Result<(), LogError> {
+    let reply_to = prompt.reply_to.clone();
     let (message, mut also) = match take_in(desk, inbox, prompt, Start::Not, cancel).await {
         Ok(heard) => heard,
         Err(Refused { cause, mut notices }) => {
             match cause {
-                Cause::Hook(text) => notices.push(Body::Notice(Notice { text })),
+                Cause::Hook(text) => {
+                    notices.push(Body::Notice(Notice { text }));
+                    // The client need not wait for its entry.
+                    let nothing = View::Do(Deed::Compose(String::new()));
+                    desk.feed.reply(&reply_to, "", nothing);
+                }
                 // The next turn begins with it, as with what waits otherwise.
                 Cause::Stopped(prompt) => inbox.put_first(*prompt),
             }

@@ -453,6 +453,9 @@ impl Inbox {
     }
 
     fn put(&mut self, prompt: Prompt, delivery: Delivery) {
+        if self.prompts.is_repeated(&prompt.reply_to) {
+            return;
+        }
         let waiting = match delivery {
             Delivery::Steer => &mut self.prompts.steer,
             Delivery::Queue => &mut self.prompts.queue,

@@ -18,6 +18,7 @@ pub async fn message(prompt: Prompt, language: Language) -> (Message, Vec<Body>)
         mut text,
         images,
         typed,
+        reply_to,
         ..
     } = prompt;
     let given = images.len();
@@ -39,6 +40,7 @@ pub async fn message(prompt: Prompt, language: Language) -> (Message, Vec<Body>)
     let message = Message {
         images: usable,
         typed,
+        op: reply_to.op,
         ..Message::user(text)
     };
     (message, notices)

@@ -1,7 +1,7 @@
 //! The sessions that run in this process, so that further clients can attach to them.
 
 use crate::feed::{Attachment, Feed};
-use ostler_wire::{Client, EntrySource, Op, OpSender, ReplyTo, SentOp, Subscription};
+use ostler_wire::{Client, EntrySource, Op, OpSender, ReplyTo, SentOp, Subscription, View};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::mpsc;
@@ -116,6 +116,13 @@ impl LiveSessions {
             return false;
         };
         head.wait_for(Option::is_some).await.is_ok()
+    }
+
+    /// Shows every client of a session something that is not in the log.
+    pub fn announce(&self, id: &str, view: View) {
+        if let Some(session) = self.lock().get(id) {
+            session.feed.announce(view);
+        }
     }
 
     /// Waits until a session is over.

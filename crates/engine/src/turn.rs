@@ -531,20 +531,20 @@ fn finish(
 
 /// A crash can leave calls without results; from now on the log says what became of them.
 fn close_dangling(desk: &Desk) -> Vec<Body> {
+    let dangling = desk.conversation.dangling();
+    dangling.into_iter().map(cut_result).collect()
+}
+
+/// The result of a call whose process ended before there was one.
+pub fn cut_result(tool_use_id: String) -> Body {
     let output = Json::of(&json!({"ok": false, "error": {"code": "interrupted",
         "message": "Ostler ended before this call had a result. It may or may not have run."}}));
-    desk.conversation
-        .dangling()
-        .into_iter()
-        .map(|id| {
-            Body::ToolResult(ToolResult {
-                tool_use_id: id,
-                output: output.clone(),
-                ok: false,
-                duration_ms: 0,
-            })
-        })
-        .collect()
+    Body::ToolResult(ToolResult {
+        tool_use_id,
+        output,
+        ok: false,
+        duration_ms: 0,
+    })
 }
 
 fn failed(desk: &Desk, error: &Error) -> Trouble {

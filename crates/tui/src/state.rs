@@ -259,6 +259,10 @@ impl State {
         match global {
             Some(Global::Redraw) => return self.effects.push(Effect::Redraw),
             Some(Global::Suspend) => return self.effects.push(Effect::Suspend),
+            // Nobody is there to stop anything, whatever is open here.
+            Some(Global::Interrupt) if self.status.clients.silent => {
+                return self.leave_silent(leaving, now);
+            }
             Some(_) | None => {}
         }
         if self.is_asking() {
@@ -456,7 +460,8 @@ impl State {
             Event::Reply(reply) => self.view(&reply.view, canvas, now),
             Event::Delta(Delta::Announcement { view }) => self.view(view, canvas, now),
             Event::Delta(Delta::AskClosed { ask, .. }) => self.close_ask(ask),
-            Event::Delta(Delta::Unrecorded { .. }) => {
+            Event::Delta(Delta::Idle) if !self.is_working() => {}
+            Event::Delta(Delta::Unrecorded { .. } | Delta::Idle) => {
                 self.transcript.event(event, now);
                 self.turn_ended(now);
             }

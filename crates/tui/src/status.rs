@@ -123,9 +123,10 @@ impl Status {
         }
         let clients = self.clients.ids.len();
         if self.clients.is_remote() || clients > 1 {
-            let word = match self.clients.is_remote() {
-                true => Word::StatusAttached,
-                false => Word::StatusShared,
+            let word = match (self.clients.silent, self.clients.is_remote()) {
+                (true, _) => Word::StatusSilent,
+                (false, true) => Word::StatusAttached,
+                (false, false) => Word::StatusShared,
             };
             let text = canvas.fill(word, &[&clients.to_string()]);
             parts.push(("clients", canvas.span(text, Role::Accent)));

@@ -223,7 +223,9 @@ impl Transcript {
                 self.end_turn();
                 self.push(Cell::Notice(Notice::warning(message)));
             }
+            Delta::Idle => self.end_turn(),
             Delta::Announcement { .. }
+            | Delta::OpArrived { .. }
             | Delta::AskClosed { .. }
             | Delta::Queue { .. }
             | Delta::Clients(_)

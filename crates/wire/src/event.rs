@@ -78,6 +78,12 @@ pub enum Delta {
     Announcement {
         view: View,
     },
+    /// No turn is under way, and no entry says so: the process that was to run one is gone.
+    Idle,
+    /// For a client in another process: its op with this id has arrived.
+    OpArrived {
+        op: String,
+    },
     /// The clients of the session, whenever one attaches or leaves.
     Clients(Clients),
     /// The prompts that wait for the running turn, all of them, whenever that changes.
@@ -103,6 +109,9 @@ pub struct Clients {
     /// over when its process ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rank: Option<u64>,
+    /// The process of the session does not answer.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub silent: bool,
 }
 
 impl Clients {

@@ -86,6 +86,9 @@ pub struct Message {
     pub model: Option<Origin>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Stop>,
+    /// The id of the op that brought this prompt, where its client gave it one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub op: Option<String>,
 }
 
 impl Message {
@@ -112,6 +115,7 @@ impl Message {
             parts: Vec::new(),
             model: None,
             stop: None,
+            op: None,
         }
     }
 }

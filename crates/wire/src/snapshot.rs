@@ -148,7 +148,7 @@ impl Snapshot {
                     reason: reason.clone(),
                 });
             }
-            Delta::Unrecorded { .. } => {
+            Delta::Unrecorded { .. } | Delta::Idle => {
                 self.forget_partial();
                 self.running.clear();
                 self.working = false;
@@ -160,7 +160,7 @@ impl Snapshot {
             Delta::Queue { prompts } => self.queue.clone_from(prompts),
             Delta::Tasks { tasks } => self.tasks.clone_from(tasks),
             Delta::Jobs { running } => self.jobs.clone_from(running),
-            Delta::Progress { .. } | Delta::Announcement { .. } => {}
+            Delta::Progress { .. } | Delta::Announcement { .. } | Delta::OpArrived { .. } => {}
         }
     }
 

@@ -638,6 +638,10 @@ words! {
     OwnerChanged: "The session is run by another terminal now.", "该会话现由另一终端运行。";
     Joined: "This session runs in another terminal; this one shows it and can answer. Leaving does not end it.", "此会话在另一终端中运行；此终端可查看并回答。退出不会结束会话。";
     AnsweredElsewhere: "answered in another terminal", "已在另一终端回答";
+    NoSocket: "Other terminals cannot join this session: no socket could be made at {}: {}", "其他终端无法加入此会话：无法在 {} 创建套接字：{}";
+    OwnerStopped: "The other terminal, which runs this session, does not answer. What you send waits for it; ctrl-c twice leaves.", "运行此会话的另一终端没有应答。你发送的内容会等待它；按两次 ctrl-c 退出。";
+    OwnerBack: "The other terminal answers again.", "另一终端恢复应答。";
+    StatusSilent: "attached · no answer", "已加入 · 无应答";
     StatusAttached: "attached · {} terminals", "已加入 · {} 个终端";
     StatusShared: "{} terminals", "{} 个终端";
     NotLive: "No session {} is open in this process.", "此进程中没有打开的会话 {}。";

@@ -39,6 +39,11 @@ impl Exchange {
         self.clients.is_remote()
     }
 
+    /// The process of the session does not answer.
+    pub fn is_silent(&self) -> bool {
+        self.clients.silent
+    }
+
     pub fn is_shared(&self) -> bool {
         self.clients.ids.len() > 1
     }
@@ -79,6 +84,7 @@ impl Talk {
     pub(super) fn follow_others(&mut self, event: &Event) -> io::Result<()> {
         match event {
             Event::Delta(Delta::Clients(clients)) => self.exchange.clients.clone_from(clients),
+            Event::Delta(Delta::Idle) => self.busy = Busy::Idle,
             Event::Delta(Delta::AskClosed { ask, by }) => self.close_ask(ask, *by)?,
             Event::Entry(entry) => {
                 if let Body::Message(message) = &entry.body

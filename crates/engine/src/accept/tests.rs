@@ -115,6 +115,7 @@ fn parts_keep_their_order_and_their_blobs() {
             ],
             model: Some(origin("mock-model")),
             stop: Some(Stop::Calls),
+            op: None,
         }
     );
     // What needs no mending stays as it was written.

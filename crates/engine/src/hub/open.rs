@@ -4,6 +4,7 @@
 use super::{LocalHub, Past};
 use crate::live::LiveSessions;
 use crate::log::{self, LogError};
+use crate::turn::cut_result;
 use ostler_wire::{
     Body, Client, Entry, HubError, Interrupted, Language, Open, Outcome, Role, TurnEnd,
 };
@@ -100,17 +101,45 @@ impl LocalHub {
 }
 
 fn end_cut_turn(past: &mut Past) -> Result<(), LogError> {
-    if !is_turn_open(&past.entries) {
+    let calls = cut_calls(&past.entries).into_iter();
+    let mut ending: Vec<Body> = calls.map(cut_result).collect();
+    if is_turn_open(&past.entries) {
+        let outcome = Outcome::Interrupted;
+        ending.push(Body::Interrupted(Interrupted::default()));
+        ending.push(Body::TurnEnd(TurnEnd { outcome }));
+    }
+    if ending.is_empty() {
         return Ok(());
     }
-    let outcome = Outcome::Interrupted;
-    let written = past.log.append(vec![
-        Body::Interrupted(Interrupted::default()),
-        Body::TurnEnd(TurnEnd { outcome }),
-    ])?;
+    let written = past.log.append(ending)?;
     let written = written.iter().map(|entry| Entry::clone(entry));
     past.entries.extend(written);
     Ok(())
+}
+
+/// Calls since the last turn ended that have no result.
+fn cut_calls(entries: &[Entry]) -> Vec<String> {
+    let mut calls: Vec<String> = Vec::new();
+    for entry in entries {
+        match &entry.body {
+            Body::TurnEnd(_) | Body::Rewind(_) => calls.clear(),
+            Body::ToolUse(call) => calls.push(call.id.clone()),
+            Body::ToolResult(result) => calls.retain(|id| *id != result.tool_use_id),
+            Body::Message(_)
+            | Body::Meta(_)
+            | Body::Settings(_)
+            | Body::Mode(_)
+            | Body::Usage(_)
+            | Body::Approval(_)
+            | Body::Todo(_)
+            | Body::Notice(_)
+            | Body::Error(_)
+            | Body::Interrupted(_)
+            | Body::Compaction(_)
+            | Body::Checkpoint(_) => {}
+        }
+    }
+    calls
 }
 
 /// A prompt was taken in and its turn has not ended.

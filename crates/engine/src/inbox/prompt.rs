@@ -6,6 +6,8 @@ use std::collections::VecDeque;
 
 /// Characters of a waiting prompt that clients are shown.
 const MAX_QUEUED_SHOWN: usize = 500;
+/// Prompts whose source is remembered.
+const MAX_SOURCES: usize = 512;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Prompt {
@@ -40,9 +42,28 @@ pub struct WaitingPrompts {
     pub queue: VecDeque<Prompt>,
     /// How many of them clients were told of.
     pub shown: usize,
+    /// Where the last ones came from.
+    sources: VecDeque<ReplyTo>,
 }
 
 impl WaitingPrompts {
+    /// Whether a prompt comes for the second time: a client whose connection was lost sends again what it saw no entry of,
+    /// with the same id and as another client.
+    pub fn is_repeated(&mut self, source: &ReplyTo) -> bool {
+        if source.op.is_none() {
+            return false;
+        }
+        let is_same = |known: &ReplyTo| known.op == source.op && known.client != source.client;
+        if self.sources.iter().any(is_same) {
+            return true;
+        }
+        if self.sources.len() >= MAX_SOURCES {
+            self.sources.pop_front();
+        }
+        self.sources.push_back(source.clone());
+        false
+    }
+
     /// All of them, as clients are told.
     pub fn list(&self) -> Vec<QueuedPrompt> {
         let steer = self.steer.iter().map(|prompt| (prompt, Delivery::Steer));

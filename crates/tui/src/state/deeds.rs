@@ -81,6 +81,14 @@ impl State {
         }
     }
 
+    /// Leaves a session whose process does not answer, when it is asked for twice.
+    pub(super) fn leave_silent(&mut self, leaving: bool, now: Instant) {
+        match leaving {
+            true => self.effects.push(Effect::Leave),
+            false => self.moment.leaving = Some(now + LEAVE_WITHIN),
+        }
+    }
+
     /// Leaves; where that stops something, when it is asked for again.
     pub(super) fn leave(&mut self, now: Instant) {
         let running = self.running();
