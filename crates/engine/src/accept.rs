@@ -204,7 +204,7 @@ fn find_written_calls(answer: &mut Answer, ended: Ended, session: &Surroundings<
         return Found::Doubt(Doubt::Structured);
     }
     let written = text.get(before.len()..).unwrap_or(text);
-    if quotation::is_quotation(&past, session.prefix, &calls, written) {
+    if quotation::is_quotation(&past, session, &calls, written) {
         return Found::Doubt(Doubt::Quoted);
     }
     *text = before;

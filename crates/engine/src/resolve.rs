@@ -2,7 +2,8 @@
 //! must hold whatever a path is called. It asks the host and decides nothing.
 
 use crate::policy::border::GIT;
-use crate::policy::shell::{DEEP, DEEP_VISIBLE, tracked};
+use crate::policy::glob::is_pattern;
+use crate::policy::shell::{DEEP, DEEP_VISIBLE, is_listed, tracked};
 use crate::policy::{Policy, Rules};
 use crate::tool::Scope;
 use ostler_host::{Border, Host, Kind, Span, glob_matches};
@@ -13,8 +14,12 @@ use std::sync::Arc;
 
 mod index;
 
-/// Paths of one call that are looked up; further ones are judged by name.
-const MAX_PATHS: usize = 64;
+/// Paths of one call that are looked up, and those among them that are patterns or trees; further ones may lead anywhere.
+const MAX_PATHS: usize = 512;
+const MAX_PATTERNS: usize = 64;
+/// What a path stands beside that may lead anywhere: the folder of all, which holds everything that a change could take
+/// along, and something outside of every project, since the names in that folder may be listed by anybody.
+const ANYWHERE: [&str; 2] = ["/", "/?"];
 /// Entries of a tree that are looked at; a larger one is judged as if anything lay in it.
 const MAX_ENTRIES: usize = 5000;
 
@@ -57,14 +62,21 @@ pub async fn resolved(
     let mut known = HashSet::new();
     paths.retain(|path| known.insert(*path));
     let mut out = Vec::new();
+    let mut patterns = 0;
     for (number, path) in paths.into_iter().enumerate() {
-        match number < MAX_PATHS {
+        patterns += usize::from(is_pattern(&path.to_string_lossy()));
+        match number < MAX_PATHS && patterns <= MAX_PATTERNS {
             true => Box::pin(look.at(path, &mut out)).await,
-            // It may lead anywhere.
-            false => out.push((path.to_owned(), PathBuf::from("/"))),
+            false => out.extend(anywhere(path)),
         }
     }
     out
+}
+
+fn anywhere(path: &Path) -> impl Iterator<Item = (PathBuf, PathBuf)> {
+    ANYWHERE
+        .map(|place| (path.to_owned(), place.into()))
+        .into_iter()
 }
 
 /// What a call is looked at with.
@@ -98,18 +110,26 @@ impl Look<'_> {
                 out.push((path.to_owned(), path.to_owned()));
                 out.extend(found.into_iter().map(|found| (path.to_owned(), found)));
             }
-            // The folder may be a link that leads elsewhere.
-            self.follow(Path::new(folder), path, out).await;
-        } else if text.contains(['*', '?', '[']) {
+            // The folder may be a link that leads elsewhere. Below one whose names anybody may see, it is the tree that counts.
+            let listed = self.host.stat(Path::new(folder)).await.ok();
+            match listed.filter(|stat| is_listed(&stat.path)) {
+                Some(stat) if stat.path.join("**") == path => {}
+                Some(stat) => out.push((path.to_owned(), stat.path.join("**"))),
+                None => self.follow(Path::new(folder), path, out).await,
+            }
+        } else if is_pattern(&text) {
+            // First of all the pattern itself: what its links lead to does not take its place.
+            if let Ok(stat) = self.host.stat(path).await {
+                out.push((path.to_owned(), stat.path));
+            }
             match linked(self.host, path).await {
                 Some(links) => {
                     for link in links {
                         self.follow(&link, path, out).await;
                     }
                 }
-                None => out.push((path.to_owned(), PathBuf::from("/"))),
+                None => out.extend(anywhere(path)),
             }
-            self.follow(path, path, out).await;
         } else {
             self.follow(path, path, out).await;
         }
@@ -334,7 +354,7 @@ impl Tree {
 mod tests {
     use super::*;
     use crate::policy::shell::{Place, accesses, analyse};
-    use crate::policy::{Call, Policy, Rule, Verdict};
+    use crate::policy::{Call, Containment, Policy, Posture, Rule, Verdict};
 
     #[tokio::test]
     async fn a_deny_rule_holds_behind_links_and_in_trees() {
@@ -424,6 +444,68 @@ mod tests {
                 resolved: &resolved,
             };
             assert_eq!(policy.decide(call).verdict, expect, "{from}");
+        }
+    }
+
+    /// What links lead to that a pattern may name says nothing of the other files that it names.
+    #[tokio::test]
+    async fn a_pattern_outside_is_outside_whatever_its_links_lead_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        for file in ["repo/secret", "other/secret", "many/x"] {
+            std::fs::create_dir_all(base.join(file).parent().unwrap()).unwrap();
+            std::fs::write(base.join(file), "x").unwrap();
+        }
+        std::os::unix::fs::symlink("repo", base.join("inner")).unwrap();
+        for number in 0..=MAX_LINKS {
+            let link = base.join(format!("many/l{number}"));
+            std::os::unix::fs::symlink("../repo/secret", link).unwrap();
+        }
+        let scope = Scope::new(base.join("repo"), None);
+        let policy = Policy {
+            posture: Posture::Auto,
+            containment: Containment::Sandbox,
+            ..Policy::default()
+        };
+        let host = ostler_host::Local::new();
+        let at = base.display();
+        let many: Vec<String> = (0..MAX_PATHS).map(|n| format!("a{n}")).collect();
+        let patterns: Vec<String> = (0..MAX_PATTERNS).map(|n| format!("a{n}*")).collect();
+        for (command, expect) in [
+            (format!("cat {at}/*/secret"), Verdict::Ask),
+            (format!("cat {at}/inner/secret"), Verdict::Allow),
+            (format!("cat {at}/inner/secre*"), Verdict::Allow),
+            (format!("grep -r x {at}/inner"), Verdict::Allow),
+            (format!("cat {at}/many/*"), Verdict::Ask),
+            ("unknown /*/*/secret".into(), Verdict::Ask),
+            (format!("cp {at}/*/secret got"), Verdict::Ask),
+            (
+                format!("cat {} {at}/other/secret", many.join(" ")),
+                Verdict::Ask,
+            ),
+            (
+                format!("cat {} {at}/other/s*", patterns.join(" ")),
+                Verdict::Ask,
+            ),
+            (format!("cat {}", patterns.join(" ")), Verdict::Allow),
+            ("cat /*/*/secret".into(), Verdict::Ask),
+            ("head -3 /*/x/secret".into(), Verdict::Ask),
+            ("grep -r x /home".into(), Verdict::Ask),
+            ("grep -r x /".into(), Verdict::Ask),
+            (
+                "find / -maxdepth 3 -name secret -exec cat {} +".into(),
+                Verdict::Ask,
+            ),
+            ("find / -name secret".into(), Verdict::Ask),
+            ("du -a /home".into(), Verdict::Ask),
+            ("ls -R /home".into(), Verdict::Ask),
+            ("ls /home".into(), Verdict::Allow),
+            ("ls / > names".into(), Verdict::Allow),
+            ("cat *".into(), Verdict::Allow),
+            ("cat /usr/share/*/x".into(), Verdict::Allow),
+        ] {
+            let verdict = judged(&host, &policy, &scope, &command).await;
+            assert_eq!(verdict, expect, "{command}");
         }
     }
 

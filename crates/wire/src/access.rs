@@ -50,6 +50,8 @@ pub struct Segment {
     /// Files that an unknown command names and may do anything to.
     pub names: Vec<PathBuf>,
     pub marks: Vec<Mark>,
+    /// It goes through everything below the folders that it reads.
+    pub walks: bool,
 }
 
 /// What a command does beyond files and hosts.

@@ -233,3 +233,47 @@ fn an_embedded_repository_runs_nothing() {
         assert!(!told.contains("ran"), "{layer}: {told}");
     }
 }
+
+/// Where nobody can be asked, no pattern, tree or redirection shows what lies outside of the project.
+#[test]
+fn patterns_and_trees_read_nothing_outside() {
+    let commands = [
+        "cat /*/passwd",
+        "cat /*/../etc/passwd",
+        "head -3 /*/passw?",
+        "sort /e*/passwd /*/group",
+        "cp /*/passwd got; cat got",
+        "find / -maxdepth 2 -name passwd -exec cat {} +",
+        "grep -rs root: /etc",
+        "egrep -rs root: /etc",
+        "look root /etc/passwd",
+        "look '' ../../../../../../etc/passwd",
+        "du -a /etc",
+        "npm test </etc/passwd",
+        "git log --stdin </etc/passwd",
+    ];
+    for layer in layers() {
+        let scene = scene(layer);
+        scene.space.write("README", "hello");
+        scene.space.write(
+            "package.json",
+            "{\"name\":\"x\",\"scripts\":{\"test\":\"cat\"}}",
+        );
+        let step = commands.iter().fold(Step::answer(), |step, c| {
+            step.call("bash", json!({"command": c}))
+        });
+        scene.server.push(step);
+        scene.server.push(Step::answer().text("ok"));
+        let rules = ["--allow", "Bash(npm test)", "--allow", "Bash(git log:*)"];
+        scene.ostler(["exec", "-p", "go"]).args(rules).output().ok();
+        let results = scene.server.request(1).tool_results();
+        assert_eq!(results.len(), commands.len());
+        for (command, (_, told, _)) in commands.iter().zip(results) {
+            let shown = told.contains("root:") && !told.contains("root: /etc");
+            assert!(
+                !shown && !told.contains("/etc/shadow"),
+                "{layer}: {command}: {told}"
+            );
+        }
+    }
+}

@@ -1,13 +1,19 @@
 //! Tells calls that a model makes from calls that it repeats: a call as text that stands in something the session has
 //! read is a quotation or an injection. Reads entries of the log; decides nothing else.
 
-use super::refusal;
+use super::{Surroundings, read_call, refusal};
+use crate::policy::shell::is_hiding;
 use crate::tools::canonical_name;
-use ostler_llm::Prefix;
-use ostler_llm::repair::mentioned_calls;
+use ostler_llm::ToolSpec;
+use ostler_llm::repair::{Ended, mentioned_calls};
 use ostler_wire::{Body, Entry, Origin, Role};
 use serde_json::Value;
 use std::borrow::Borrow;
+
+/// How often the escapes of JSON and HTML are undone: a call may stand in a text within a text.
+const MAX_ESCAPED: usize = 3;
+/// The argument that a command is; where two calls have the same, they are the same call.
+const COMMAND: &str = "command";
 
 /// Whether this endpoint has made a real call in the session, so that it needs no text for one.
 pub fn delivers_calls<E: Borrow<Entry>>(entries: &[E], origin: &Origin, written: &str) -> bool {
@@ -43,26 +49,97 @@ pub fn delivers_calls<E: Borrow<Entry>>(entries: &[E], origin: &Origin, written:
     })
 }
 
+/// A call as it would be made: the tool by its own name, with fitted arguments, and texts without what cannot be seen.
+struct Meant {
+    tool: String,
+    /// The name is that of a tool.
+    known: bool,
+    arguments: Value,
+}
+
+impl Meant {
+    fn new(name: &str, arguments: &str, tools: &[ToolSpec]) -> Self {
+        let bare = name.rsplit(['.', '/']).next().unwrap_or(name);
+        let call = read_call(
+            String::new(),
+            bare.to_owned(),
+            arguments,
+            Ended::Whole,
+            tools,
+        );
+        let own = canonical_name(&call.name);
+        let mut meant = call.input.to_value();
+        if refusal(&call).is_some() {
+            meant = Value::String(arguments.to_owned());
+        }
+        Self {
+            known: own.is_some() || tools.iter().any(|tool| tool.name == call.name),
+            tool: own.map_or(call.name, str::to_owned),
+            arguments: squeezed(meant),
+        }
+    }
+
+    /// Arguments that one of them has beside the common ones do not make it another call.
+    fn is_same(&self, other: &Self) -> bool {
+        let (one, two) = (&self.arguments, &other.arguments);
+        let command = one.get(COMMAND).filter(|command| command.is_string());
+        self.tool == other.tool
+            && (one == two
+                || command.is_some() && command == two.get(COMMAND)
+                || is_within(one, two)
+                || is_within(two, one))
+    }
+}
+
+fn is_within(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Object(one), Value::Object(other)) => {
+            !one.is_empty()
+                && one
+                    .iter()
+                    .all(|(name, value)| other.get(name) == Some(value))
+        }
+        (one, other) => one == other,
+    }
+}
+
+/// Texts without blanks, invisible characters, quotes and the ends of commands, none of which make another call.
+fn squeezed(value: Value) -> Value {
+    match value {
+        Value::String(text) => {
+            let is_idle = |c: char| c.is_whitespace() || is_hiding(c) || "'\"\\;".contains(c);
+            Value::String(text.chars().filter(|c| !is_idle(*c)).collect())
+        }
+        Value::Array(items) => Value::Array(items.into_iter().map(squeezed).collect()),
+        Value::Object(fields) => Value::Object(
+            fields
+                .into_iter()
+                .filter(|(_, value)| !value.is_null())
+                .map(|(name, value)| (name, squeezed(value)))
+                .collect(),
+        ),
+        Value::Null | Value::Bool(_) | Value::Number(_) => value,
+    }
+}
+
 /// Whether one of the calls stands in a prompt, a result, or the instructions. `text` is how the answer has them.
 pub fn is_quotation<E: Borrow<Entry>>(
     entries: &[E],
-    prefix: &Prefix,
+    session: &Surroundings<'_>,
     calls: &[(String, String)],
     text: &str,
 ) -> bool {
-    let calls: Vec<(&str, Value)> = calls
+    let (prefix, tools) = (session.prefix, session.tools);
+    let calls: Vec<Meant> = calls
         .iter()
-        .map(|(name, arguments)| {
-            let arguments = serde_json::from_str(arguments).unwrap_or(Value::Null);
-            (known_name(name), arguments)
-        })
+        .map(|(name, arguments)| Meant::new(name, arguments, tools))
         .collect();
     let text = without_blanks(text);
     let holds = |source: &str| {
-        source.contains(['<', '[', '{', '&'])
+        source.contains(['<', '[', '{', '&', '＜', '\\'])
             && spellings(source)
                 .iter()
-                .any(|source| holds_call(source, &calls, &text))
+                .any(|source| holds_call(source, &calls, &text, tools))
     };
     let described = prefix.tools.iter().any(|tool| holds(&tool.description));
     described
@@ -93,12 +170,6 @@ pub fn is_quotation<E: Borrow<Entry>>(
         })
 }
 
-/// The name of the tool that is meant, however it is written.
-fn known_name(name: &str) -> &str {
-    let bare = name.rsplit(['.', '/']).next().unwrap_or(name);
-    canonical_name(bare).unwrap_or(bare)
-}
-
 fn any_text(value: &Value, holds: &dyn Fn(&str) -> bool) -> bool {
     match value {
         Value::String(text) => holds(text),
@@ -108,46 +179,81 @@ fn any_text(value: &Value, holds: &dyn Fn(&str) -> bool) -> bool {
     }
 }
 
-/// The same words, or a call of the same tool with the same arguments in any notation. Arguments that one of them has
-/// beside the common ones do not make it another call.
-fn holds_call(source: &str, calls: &[(&str, Value)], text: &str) -> bool {
+/// The same words, or a call that is the same in any notation. A name that is no tool's may be another name of the tool.
+fn holds_call(source: &str, calls: &[Meant], text: &str, tools: &[ToolSpec]) -> bool {
     let Some(mentioned) = mentioned_calls(source) else {
         return true;
     };
-    let is_within = |one: &Value, other: &Value| match (one, other) {
-        (Value::Object(one), Value::Object(other)) => {
-            !one.is_empty()
-                && one
-                    .iter()
-                    .all(|(name, value)| other.get(name) == Some(value))
-        }
-        (one, other) => one == other,
-    };
     let is_same = |(name, arguments): &(String, String)| {
-        let arguments: Value = serde_json::from_str(arguments).unwrap_or(Value::Null);
-        calls.iter().any(|(own, given)| {
-            let same = arguments == *given;
-            *own == known_name(name)
-                && (same || is_within(&arguments, given) || is_within(given, &arguments))
+        let mention = Meant::new(name, arguments, tools);
+        calls.iter().any(|own| match mention.known {
+            true => own.is_same(&mention),
+            false => own.is_same(&Meant::new(&own.tool, arguments, tools)),
         })
     };
     mentioned.iter().any(is_same) || without_blanks(source).contains(text)
 }
 
-/// A text as it is, and as it reads without what surrounds the lines of a file in listings, quotations and comments, and
-/// without the escapes of JSON and HTML.
+/// A text as it is, and as it reads without what surrounds the lines of a file in listings, quotations and comments,
+/// without the escapes of JSON and HTML, and always without invisible characters.
 fn spellings(source: &str) -> Vec<String> {
-    let bare: Vec<&str> = source.lines().map(without_leader).collect();
+    let is_seen = |c: &char| *c == '\n' || *c == '\t' || !is_hiding(*c) || c.is_whitespace();
+    let seen: String = source
+        .chars()
+        .filter(is_seen)
+        .map(|c| match c {
+            '＜' => '<',
+            '＞' => '>',
+            c => c,
+        })
+        .collect();
+    let bare: Vec<&str> = seen.lines().map(without_leader).collect();
     let bare = bare.join("\n");
-    let unescaped = |text: &str| {
-        let text = text.replace("\\n", "\n").replace("\\t", "\t");
-        let text = text.replace("\\\"", "\"").replace("\\\\", "\\");
-        let text = text.replace("&lt;", "<").replace("&gt;", ">");
-        text.replace("&quot;", "\"").replace("&amp;", "&")
-    };
-    let mut all = vec![source.to_owned(), unescaped(source), unescaped(&bare), bare];
-    all.dedup();
+    let mut all = Vec::new();
+    for mut text in [seen, bare] {
+        for _ in 0..=MAX_ESCAPED {
+            if all.contains(&text) {
+                break;
+            }
+            let next = unescaped(&text);
+            all.push(std::mem::replace(&mut text, next));
+        }
+    }
     all
+}
+
+/// A text with the escapes of JSON, Markdown and HTML undone once.
+fn unescaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('\\') {
+        out.push_str(before);
+        let Some(c) = after.chars().next() else {
+            out.push('\\');
+            rest = "";
+            break;
+        };
+        rest = after.get(c.len_utf8()..).unwrap_or_default();
+        let code = rest
+            .get(..4)
+            .filter(|_| c == 'u')
+            .and_then(|digits| u32::from_str_radix(digits, 16).ok())
+            .and_then(char::from_u32);
+        match (c, code) {
+            (_, Some(code)) => {
+                out.push(code);
+                rest = rest.get(4..).unwrap_or_default();
+            }
+            ('n', None) => out.push('\n'),
+            ('t', None) => out.push('\t'),
+            ('r', None) => {}
+            (c, None) if c.is_ascii_punctuation() => out.push(c),
+            (c, None) => out.extend(['\\', c]),
+        }
+    }
+    out.push_str(rest);
+    let out = out.replace("&lt;", "<").replace("&gt;", ">");
+    out.replace("&quot;", "\"").replace("&amp;", "&")
 }
 
 /// A line without its number, its path as in search results, and the marks of diffs, quotations, lists and comments.

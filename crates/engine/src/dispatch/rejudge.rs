@@ -1,5 +1,6 @@
-//! A command that ran unasked because it only reads, and that the reader's sandbox refused something: it is judged again
-//! as one that may write, and on a yes it runs once more in the ordinary sandbox. Never silently, and never in plan mode.
+//! A command that ran unasked because it only reads, and that the reader's sandbox refused a change, a host or a socket: it
+//! is judged again as one that may write, and on a yes it runs once more in the ordinary sandbox. Never silently, never in
+//! plan mode, and never because of a read: what a reader may not read stays unread, since the other sandbox shows more.
 
 use super::permit::{self, Leave};
 use super::{Finished, Prepared, regrant, run_in_turn, turn_to_write};
@@ -91,8 +92,9 @@ fn refused(desk: &Desk, prepared: &Prepared, (result, _): &Finished) -> Option<S
 }
 
 fn refused_in(data: &Value) -> Option<String> {
-    if let Some(what) = data.pointer("/denied/what") {
-        return Some(what.as_str().unwrap_or_default().to_owned());
+    if let Some(denied) = data.get("denied") {
+        let what = denied["what"].as_str().unwrap_or_default();
+        return (!is_read(denied, what)).then(|| what.to_owned());
     }
     let failed = data["exit_code"].as_i64() != Some(0);
     // What a command prints on purpose may speak of such errors.
@@ -106,6 +108,18 @@ fn refused_in(data: &Value) -> Option<String> {
         READ_ONLY_ERRORS.iter().any(|error| line.contains(error))
     });
     line.map(|line| line.trim().to_owned())
+}
+
+/// Whether a refusal is one of reading: that of a path, where no change was tried and no host or agent is lacking.
+fn is_read(denied: &Value, what: &str) -> bool {
+    let tried_to_write = denied["wrote_as_reader"] == true;
+    let grant = &denied["grant"];
+    let lacks_host = grant["hosts"]
+        .as_array()
+        .is_some_and(|hosts| !hosts.is_empty());
+    let lacks_agent = grant["ssh_agent"] == true;
+    let is_path = what.starts_with('/') || what.is_empty();
+    is_path && !tried_to_write && !lacks_host && !lacks_agent
 }
 
 /// The same call with nothing taken for sure.
@@ -149,8 +163,25 @@ mod tests {
                 None,
             ),
             (
-                json!({"exit_code": 1, "denied": {"what": "/repo/x", "hint": "no"}}),
+                json!({"exit_code": 1, "denied": {"what": "/repo/x", "hint": "no", "wrote_as_reader": true}}),
                 Some("/repo/x"),
+            ),
+            (
+                json!({"exit_code": 1, "denied": {"what": "a.example", "grant": {"hosts": ["a.example"]}}}),
+                Some("a.example"),
+            ),
+            (
+                json!({"exit_code": 1, "denied": {"what": "a socket", "hint": "no"}}),
+                Some("a socket"),
+            ),
+            // A read stays refused, whatever else the command says.
+            (
+                json!({"exit_code": 1, "denied": {"what": "/home/me/x", "grant": {"readable": ["/home/me/x"]}}}),
+                None,
+            ),
+            (
+                json!({"exit_code": 1, "stderr": "x: Read-only file system", "denied": {"what": "/home/me/x", "hint": "kept by a rule"}}),
+                None,
             ),
             (
                 json!({"exit_code": 1, "stderr": "touch: a: Read-only file system\n"}),

@@ -91,6 +91,11 @@ impl Folders {
             .map_or(Place::Outside, |(_, place)| place)
     }
 
+    /// Whether a folder whose names anybody may see has more below it than anybody may read.
+    pub fn is_closed_below(&self, path: &Path, scope: &Scope) -> bool {
+        is_listed(path) && self.place(&path.join("**"), scope) == Place::Outside
+    }
+
     /// The ban that the path, or a tree that it names, falls under.
     pub fn ban(&self, path: &Path) -> Option<&Path> {
         let tree = tree_of(path);
@@ -213,7 +218,7 @@ fn pattern(rule: &Rule, tool: &str, scope: &Scope) -> Option<Pattern> {
 }
 
 /// The folder of a path that means a whole tree.
-fn tree_of(path: &Path) -> Option<PathBuf> {
+pub(super) fn tree_of(path: &Path) -> Option<PathBuf> {
     let text = path.to_str()?;
     let folder = text
         .strip_suffix(DEEP)

@@ -2,12 +2,15 @@
 
 use super::Folders;
 use super::Scope;
+use super::border::tree_of;
+use super::glob;
 use super::headless::{self, Containment, Headless};
 use super::rules::{Rule, Rules};
+use super::shell::is_listed;
 use ostler_host::Place;
 use ostler_wire::{Access, Mark, Segment, Word};
 use std::borrow::Cow;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// Where a rule stands that is in no file.
 pub const BUILT_IN: &str = "built in";
@@ -175,9 +178,12 @@ impl Policy {
 
     /// A command whose words look like they read in the project is no reader when a link leads them out of it.
     fn without_false_readers<'a>(&self, call: Call<'a>) -> Cow<'a, [Access]> {
-        let leads_out = |path: &Path| {
+        let leads_out = |path: &Path, walks: bool| {
             let mut real = call.real(path);
-            real.any(|p| self.folders.place(p, call.scope) == Place::Outside)
+            real.any(|p| {
+                self.folders.place(p, call.scope) == Place::Outside
+                    || walks && self.folders.is_closed_below(p, call.scope)
+            })
         };
         let is_false = |segment: &Segment| {
             let read = segment.does.iter().chain(&segment.needs);
@@ -193,7 +199,7 @@ impl Policy {
                 | Access::History => None,
             });
             let mut paths = read.chain(&segment.names);
-            segment.read_only && paths.any(|path| leads_out(path))
+            segment.read_only && paths.any(|path| leads_out(path, segment.walks))
         };
         let has_false = |access: &Access| match access {
             Access::Run(segments) => segments.iter().any(is_false),
@@ -361,15 +367,27 @@ impl Policy {
             }
             for need in segments.iter().flat_map(|s| &s.needs) {
                 covered.push(need);
-                if need.needs_permission() {
+                if need.needs_permission() || self.is_read_outside(call, need) {
                     used = Some(self.allowing(call, need)?);
                 }
             }
         }
-        let leaves = |access: &Access| match access {
+        let leaves = |access: &Access| !call.runs() && self.is_read_outside(call, access);
+        let needing = |a: &&Access| a.needs_permission() || leaves(a);
+        for access in call.accesses.iter().filter(needing) {
+            if !matches!(access, Access::Run(_)) && !covered.contains(&access) {
+                used = Some(self.allowing(call, access)?);
+            }
+        }
+        used
+    }
+
+    /// Whether this reads outside of the project.
+    pub(super) fn is_read_outside(&self, call: Call<'_>, access: &Access) -> bool {
+        match access {
             Access::Read(path) => {
                 let mut real = call.real(path);
-                !call.runs() && real.any(|p| self.folders.place(p, call.scope) == Place::Outside)
+                real.any(|p| self.folders.place(p, call.scope) == Place::Outside)
             }
             Access::Write(_)
             | Access::Run(_)
@@ -379,14 +397,7 @@ impl Policy {
             | Access::Delegate { .. }
             | Access::Memory
             | Access::History => false,
-        };
-        let needing = |a: &&Access| a.needs_permission() || leaves(a);
-        for access in call.accesses.iter().filter(needing) {
-            if !matches!(access, Access::Run(_)) && !covered.contains(&access) {
-                used = Some(self.allowing(call, access)?);
-            }
         }
-        used
     }
 
     pub(super) fn allowing(&self, call: Call<'_>, access: &Access) -> Option<&Rule> {
@@ -424,6 +435,13 @@ fn shows_what_was(tool: &str) -> bool {
     tool != "write_file"
 }
 
+/// Whether `real` is the folder of the pattern without links, with the same pattern behind it.
+fn is_same_pattern(pattern: &Path, real: &Path) -> bool {
+    let is_plain = |part: &Component<'_>| !glob::is_pattern(&part.as_os_str().to_string_lossy());
+    let rest: PathBuf = pattern.components().skip_while(is_plain).collect();
+    real != pattern && real.ends_with(&rest)
+}
+
 impl<'a> Call<'a> {
     /// The path as named, and as it is.
     pub(super) fn forms(&self, path: &'a Path) -> impl Iterator<Item = &'a Path> {
@@ -434,10 +452,22 @@ impl<'a> Call<'a> {
         std::iter::once(path).chain(real.map(|(_, real)| real.as_path()))
     }
 
-    /// The path as it is: what it leads to, or itself.
+    /// The path as it is: what it leads to, or itself. Links that a pattern may name stand beside it.
     pub(super) fn real(&self, path: &'a Path) -> impl Iterator<Item = &'a Path> {
-        let skip = usize::from(self.forms(path).nth(1).is_some());
-        self.forms(path).skip(skip)
+        let mut others = self.forms(path).skip(1).peekable();
+        let text = path.to_string_lossy();
+        let is_elsewhere = match (tree_of(path), glob::is_pattern(&text)) {
+            // What was found there by rules does not stand for all that lies below such a folder.
+            (Some(folder), _) => others.peek().is_some() && !is_listed(&folder),
+            (None, true) => {
+                let mut beside = self.resolved.iter().filter(|(named, _)| named == path);
+                beside
+                    .next()
+                    .is_some_and(|(_, real)| is_same_pattern(path, real))
+            }
+            (None, false) => others.peek().is_some(),
+        };
+        self.forms(path).skip(usize::from(is_elsewhere))
     }
 
     fn runs(&self) -> bool {
@@ -458,10 +488,11 @@ impl<'a> Call<'a> {
 
     /// The same, where a tree that was looked into is only what was found there.
     fn found(&self, path: &'a Path) -> impl Iterator<Item = &'a Path> {
-        let looked = self
-            .resolved
-            .iter()
-            .any(|(literal, real)| literal == path && real == path);
+        let looked = tree_of(path).is_some()
+            && self
+                .resolved
+                .iter()
+                .any(|(literal, real)| literal == path && real == path);
         self.forms(path).skip(usize::from(looked))
     }
 

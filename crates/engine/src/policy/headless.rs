@@ -287,7 +287,8 @@ impl<'a> Judge<'a> {
     fn refuse_unheld(&self, all: &[Segment], open: &[&Segment]) -> Option<Held> {
         let mut needs = all.iter().flat_map(|segment| &segment.needs);
         let is_open = |need: &Access| {
-            need.needs_permission() && self.policy.allowing(self.call, need).is_none()
+            let is_own = need.needs_permission() || self.policy.is_read_outside(self.call, need);
+            is_own && self.policy.allowing(self.call, need).is_none()
         };
         let is_free = open.iter().all(|segment| segment.read_only) && !needs.any(is_open);
         (!is_free).then(|| Held::new(Word::WhyNoLayer, Want::Commands))
@@ -320,6 +321,19 @@ impl<'a> Judge<'a> {
             };
             return Some(Held::new(Word::WhyGitHistory, want));
         }
+        // Of some folders anybody may see the names; what lies below them is outside.
+        let goes_below = |segment: &&&Segment| segment.walks || !segment.read_only;
+        let walked = segments
+            .iter()
+            .filter(goes_below)
+            .flat_map(|segment| &segment.does);
+        for access in walked {
+            if let Access::Read(path) = access
+                && let Some(held) = self.refuse_below_listed(path)
+            {
+                return Some(held);
+            }
+        }
         // Files that an unknown command names, it may read.
         let mut named = segments.iter().flat_map(|segment| {
             let meant = |path: &&PathBuf| !is_mention(segment, path);
@@ -331,6 +345,13 @@ impl<'a> Judge<'a> {
             self.call.real(path).any(foreign) && !self.may_read(path)
         })?;
         Some(self.outside(outside))
+    }
+
+    fn refuse_below_listed(&self, path: &Path) -> Option<Held> {
+        let (folders, scope) = (&self.policy.folders, self.call.scope);
+        let mut real = self.call.real(path);
+        let is_closed = real.any(|path| folders.is_closed_below(path, scope));
+        (is_closed && !self.may_read(path)).then(|| self.outside(path))
     }
 
     fn refuse_read(&self, path: &Path) -> Option<Held> {

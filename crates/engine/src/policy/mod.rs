@@ -2,7 +2,7 @@
 
 pub mod border;
 pub mod decide;
-mod glob;
+pub(crate) mod glob;
 pub mod guard;
 pub mod headless;
 mod mcp;

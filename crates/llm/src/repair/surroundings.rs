@@ -61,8 +61,8 @@ const LEADING: [&str; 16] = [
     "so",
     "好的",
 ];
-/// How a sentence begins that announces what its writer does now.
-const ANNOUNCING: [&str; 57] = [
+/// How a sentence begins that announces what its writer does now; one of the verbs follows.
+const OPENERS: [&str; 17] = [
     "let me",
     "let's",
     "let us",
@@ -70,57 +70,38 @@ const ANNOUNCING: [&str; 57] = [
     "i will",
     "i'm going to",
     "i am going to",
-    "i'm checking",
-    "i'm looking",
-    "i'm reading",
-    "i'm running",
     "i need to",
     "i have to",
     "i want to",
     "i'd like to",
-    "i look",
-    "i read",
-    "i check",
-    "i run",
-    "i open",
-    "i list",
-    "i search",
-    "i start",
-    "i create",
-    "i clean",
-    "i use",
-    "i write",
-    "i call",
+    "i'm",
     "i now",
     "we'll",
     "we need to",
-    "look",
-    "checking",
-    "looking",
-    "reading",
-    "running",
-    "searching",
-    "listing",
-    "opening",
-    "creating",
-    "updating",
-    "writing",
-    "fixing",
-    "calling the",
-    "我来",
-    "让我",
-    "我将",
-    "我会",
-    "我先",
-    "我要",
-    "我需要",
-    "现在我",
-    "首先我",
-    "接下来我",
-    "先看",
-    "正在",
-    "我们来",
+    "we",
+    "i",
 ];
+/// What is done by calling a tool.
+const VERBS: &str = "look|see|check|read|run|open|list|search|start|begin|create|clean|write|call|inspect|examine|\
+    explore|find|update|fix|edit|change|add|remove|delete|install|build|test|verify|view|do|get|fetch|make|move|rename|\
+    apply|continue|locate|investigate|reproduce|implement|compile|format|take a look|have a look|use";
+/// The same as the beginning of a sentence or behind `I'm`.
+const GERUNDS: &str = "checking|looking|reading|running|searching|listing|opening|creating|updating|writing|fixing|\
+    calling|starting|building|testing|cleaning|removing|adding|inspecting|exploring|installing";
+/// All other words that an announcement may have, beside names of files.
+const PLAIN: &str = "the|a|an|at|in|into|inside|of|for|to|up|with|and|on|it|its|them|that|all|first|second|\
+    next|now|again|one|more|here|there|around|through|from|current|new|main|whole|quickly|carefully|closer|file|files|\
+    folder|folders|directory|directories|project|repository|repo|workspace|code|codebase|source|sources|structure|test|\
+    tests|suite|build|command|tool|status|history|log|logs|changes|diff|dependencies|package|packages|module|modules|\
+    function|class|implementation|issue|bug|problem|fix|error|errors|config|configuration|settings|server|app|script|\
+    scripts|git|bash|shell|version|versions|look";
+/// Words of an announcement behind its verb, at most.
+const MAX_PLAIN: usize = 9;
+const CHINESE_OPENERS: &str =
+    "我们来|接下来我|首先我|现在我|我需要|我来|让我|我将|我会|我先|我要|正在|先";
+/// All that may follow them.
+const CHINESE_WORDS: &str = "看看|看一下|查看|检查|读取|运行|执行|打开|列出|搜索|查找|创建|更新|修改|修复|删除|清理|添加|\
+    测试|构建|调用|使用|看|读|查|一下|文件|目录|项目|代码|命令|结构|仓库|工具|当前|这个|它|的|下|来|先|要|会";
 /// Words that speak of something else than doing it now: refusal, condition, quotation, question, a later time.
 const AGAINST: &str = "never| not|n't|cannot| no |avoid|refus|declin|danger|harmful|malicious|unsafe|forbid|wrong|bad |\
     mistake|attack|inject|hypothetic|pretend|imagine|suppose|assum| if |unless|until|once |when |whether|after |later|\
@@ -128,6 +109,9 @@ const AGAINST: &str = "never| not|n't|cannot| no |avoid|refus|declin|danger|harm
     approv|permission|propos|suggest|recommend|example|e.g.|i.e.|instance|sample|syntax|notation|template|looks like|\
     look like|like this|illustrat|demonstrat|explain|describ|show|quot|cite|say|said|echo|repeat|paste|?|？|例|语法|不|别|\
     勿|如果|假设|引用|展示|解释|之后|以后";
+/// Words that speak of what somebody wrote. In a sentence before an announcement they may mean that the call is that text.
+const SPEAKING_OF_TEXT: &str = "contain| has |text|string|format|instead|away|which|nobody|following|snippet|wrote|written|\
+    readme|prompt|docs|document|page|comment|reads|tells|pattern|warn|ignor|this:|内容|写";
 /// Ends of the last sentence.
 const SENTENCE_ENDS: [char; 9] = ['.', '!', '…', '。', '！', ':', '：', ';', '；'];
 
@@ -265,15 +249,66 @@ fn announces(paragraph: &str) -> bool {
         .map(str::trim)
         .find(|sentence| !sentence.is_empty())
         .unwrap_or("");
-    let mut rest = last;
+    let is_against = |list: &str| list.split('|').any(|word| padded.contains(word));
+    let is_alone = text.trim_end_matches(|c: char| SENTENCE_ENDS.contains(&c)) == last;
+    is_short
+        && is_announcement(last)
+        && !is_against(AGAINST)
+        && (is_alone || !is_against(SPEAKING_OF_TEXT))
+}
+
+/// Whether a sentence has the closed form of an announcement: an opener, a verb of work, and a few plain words.
+fn is_announcement(sentence: &str) -> bool {
+    let mut rest = sentence;
     while let Some(after) = LEADING.iter().find_map(|word| after_word(rest, word)) {
         rest = after.trim_start_matches([',', '，', '-', '—', ':', '：', ' ']);
     }
-    let announces = rest.is_empty()
-        || ANNOUNCING
-            .iter()
-            .any(|start| after_word(rest, start).is_some());
-    is_short && announces && !AGAINST.split('|').any(|word| padded.contains(word))
+    if rest.is_empty() {
+        return true;
+    }
+    let words_of = |list: &'static str| list.split('|');
+    if let Some(after) = words_of(CHINESE_OPENERS).find_map(|word| rest.strip_prefix(word)) {
+        return is_chinese_work(after);
+    }
+    let opened = OPENERS.iter().find_map(|word| after_word(rest, word));
+    let bare = opened.unwrap_or(rest).trim_start();
+    let bare = after_word(bare, "now").unwrap_or(bare).trim_start();
+    let verbs = words_of(VERBS).filter(|_| opened.is_some());
+    let mut after = verbs
+        .chain(words_of(GERUNDS))
+        .filter_map(|verb| after_word(bare, verb));
+    after.any(is_plain)
+}
+
+/// Whether these are a few words that speak of nothing but the work.
+fn is_plain(text: &str) -> bool {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let is_known = |word: &str| {
+        let bare = word.trim_matches(|c: char| matches!(c, ',' | ':' | '`'));
+        let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '/' | '_' | '-');
+        let is_file = bare.contains(['.', '/', '_'])
+            && bare.contains(|c: char| c.is_ascii_alphanumeric())
+            && bare.chars().all(is_name);
+        is_file || PLAIN.split('|').any(|known| known == bare)
+    };
+    words.len() <= MAX_PLAIN && words.into_iter().all(is_known)
+}
+
+fn is_chinese_work(text: &str) -> bool {
+    let mut rest = text.trim_start();
+    while let Some(after) = CHINESE_WORDS
+        .split('|')
+        .find_map(|word| rest.strip_prefix(word))
+    {
+        rest = after.trim_start();
+    }
+    let is_name = |c: char| c.is_ascii_alphanumeric() || " ./_-`".contains(c);
+    let rest = rest.trim_start_matches(is_name);
+    rest.len() < text.len()
+        && CHINESE_WORDS
+            .split('|')
+            .fold(rest.to_owned(), |text, word| text.replace(word, ""))
+            .is_empty()
 }
 
 /// What follows a word or some words at the start of a text.

@@ -383,6 +383,9 @@ fn refused_calls() -> Vec<((&'static str, Value), &'static str)> {
             "Bash(tar cf a.tar /other/c17)",
         ),
         (run("ls ~"), "Bash(ls /home/me)"),
+        (run("du -sh /home"), "Bash(du -sh /home)"),
+        (run("find /home -name x"), "Bash(find /home -name x)"),
+        (run("cat /*/*/x.txt"), none),
         (run("unknown /home/me"), "Bash(unknown /home/me)"),
         (run("cat /proc/self/status"), "Bash(cat /proc/self/status)"),
         (run("cat /other/*.txt"), none),
@@ -548,5 +551,36 @@ fn paths_in_texts_are_not_files() {
             Some("--allow 'Read(/etc/foo)'"),
             "{command}"
         );
+    }
+}
+
+/// Who allows a command allows what its words cause; a file that the shell opens for it is a read of its own.
+#[test]
+fn an_allowed_command_brings_no_file_from_outside_in() {
+    let rules = ["Bash(npm test)", "Bash(git log:*)", "Read(/home/me/in.txt)"];
+    for (containment, headless) in [
+        (Containment::Sandbox, Headless::Sandbox),
+        (Containment::Sandbox, Headless::Deny),
+        (Containment::Missing, Headless::Sandbox),
+    ] {
+        let policy = Policy {
+            headless,
+            ..policy(containment, &rules)
+        };
+        for (command, runs) in [
+            ("npm test", true),
+            ("npm test < src/a", true),
+            ("npm test < /home/me/in.txt", true),
+            ("npm test </home/me/secret.txt", false),
+            ("npm test 3</home/me/secret.txt", false),
+            ("npm test <~/secret.txt", false),
+            ("npm test <../secret.txt", false),
+            ("npm test </home/*/secret.txt", false),
+            ("git log --stdin </home/me/secret.txt", false),
+        ] {
+            let (tool, args) = run(command);
+            let said = said(&policy, tool, &args);
+            assert_eq!(said.is_none(), runs, "{command} {headless:?} {said:?}");
+        }
     }
 }

@@ -93,6 +93,7 @@ impl Walker<'_> {
         let effects = effects::of(words);
         let harmless = env_is_harmless(&peeled.env);
         let mut segment = self.segment(raw, words, &peeled, harmless);
+        segment.walks = effects.walks;
         let sure_words = !segment.is_unsure();
         segment.marks.extend(&effects.marks);
         if effects.reader.is_none() {
