@@ -480,6 +480,7 @@ words! {
     NoteNo: "leave it", "不添加";
     NoteNot: "Nothing was noted.", "未添加。";
     NoteDone: "Noted in {}", "已记入 {}";
+    LeadsOut: "{} is a link to {}, outside of the project, and is not changed. Change that file yourself, or replace the link by a file.", "{} 是指向项目之外的 {} 的链接，不会更改。请自行修改该文件，或用普通文件替换该链接。";
     NoteFailed: "{} could not be written: {}", "无法写入 {}：{}";
     TemplateNotSent: "/{} was not sent: {}", "/{} 未发送：{}";
     TemplateUntrusted: "/{} comes with this project, which is not trusted: its allowed-tools and model are left out.", "/{} 来自未受信任的项目：忽略其 allowed-tools 与 model。";
